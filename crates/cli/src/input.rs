@@ -1,0 +1,273 @@
+//! The workload: a job file, a trace, or a shipped example, told apart by content.
+
+use std::io::{Cursor, Read};
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use firstread_workload::trace::TimeBack;
+use firstread_workload::{Format, TraceOptions, TraceReader, Workload, WorkloadError, fio};
+
+use crate::args::{Usage, WorkloadArgs, unknown};
+use crate::files;
+
+macro_rules! examples {
+    ($($name:literal: $summary:literal,)*) => {
+        /// Shipped job files.
+        pub const EXAMPLES: &[Example] = &[$(Example {
+            name: $name,
+            summary: $summary,
+            text: include_str!(concat!("../../../examples/", $name, ".fio")),
+        }),*];
+    };
+}
+
+examples! {
+    "randread-64k-qd128": "random reads of 64 KiB, 128 at a time: CT-QLC's tail experiment",
+    "randread-4k-qd1": "random reads of 4 KiB, one at a time: the latency of the drive itself",
+    "randread-4k-qd32": "random reads of 4 KiB, 32 at a time",
+    "seqread-128k-qd32": "sequential reads of 128 KiB, 32 at a time",
+    "mixed-70-30": "random 4 KiB, 70 % reads and 30 % writes, 32 at a time",
+}
+
+/// A shipped job file.
+#[derive(Clone, Copy, Debug)]
+pub struct Example {
+    pub name: &'static str,
+    pub summary: &'static str,
+    pub text: &'static str,
+}
+
+impl Example {
+    /// The example called `name`, with or without its ending.
+    pub fn find(name: &str) -> Option<&'static Example> {
+        let name = name.strip_suffix(".fio").unwrap_or(name);
+        EXAMPLES.iter().find(|e| e.name == name)
+    }
+}
+
+/// A workload, ready to be run as often as there are drives.
+#[derive(Debug)]
+pub enum Input {
+    Jobs {
+        workload: Workload,
+        /// The job file as it stands.
+        text: String,
+    },
+    Trace(Trace),
+}
+
+/// A trace, opened anew for each run.
+#[derive(Debug)]
+pub struct Trace {
+    /// Its name for messages.
+    pub name: String,
+    source: Source,
+    /// Format, capacity left open.
+    options: TraceOptions,
+}
+
+#[derive(Debug)]
+enum Source {
+    File(PathBuf),
+    /// What came on the standard input, which cannot be read twice.
+    Memory(Vec<u8>),
+}
+
+/// Bytes looked at to tell a job file from a trace.
+const HEAD_BYTES: usize = 64 << 10;
+
+impl Input {
+    /// Finds and opens the workload called `name`.
+    pub fn open(name: &str, args: &WorkloadArgs) -> Result<Input> {
+        let path = Path::new(name);
+        let source = if name == files::STDIN {
+            Source::Memory(files::read(path)?)
+        } else if files::is_file(path) {
+            Source::File(path.to_owned())
+        } else if let Some(example) = Example::find(name) {
+            Source::Memory(example.text.as_bytes().to_vec())
+        } else if name.contains(['/', '\\']) {
+            files::open(path)?;
+            Source::File(path.to_owned())
+        } else {
+            let names = EXAMPLES.iter().map(|e| e.name);
+            return Err(unknown("file or example", name, names).into());
+        };
+        let label = match (name, Example::find(name), &source) {
+            (files::STDIN, ..) => "standard input".to_owned(),
+            (_, Some(example), Source::Memory(_)) => format!("examples/{}.fio", example.name),
+            _ => name.to_owned(),
+        };
+
+        let for_traces = [
+            ("--trace-format", args.trace_format.is_some()),
+            ("--trace-wrap", args.trace_wrap),
+            ("--trace-clamp", args.trace_clamp),
+            ("--trace-device", args.trace_device.is_some()),
+            ("--speed", args.speed.is_some()),
+        ];
+        if args.trace_format.is_none() && is_job_file(&source.head()?) {
+            if let Some((option, _)) = for_traces.iter().find(|(_, given)| *given) {
+                return Err(
+                    Usage(format!("{option} is for traces, and {label} is a job file")).into(),
+                );
+            }
+            let text = String::from_utf8_lossy(&source.all()?).into_owned();
+            let workload = fio::parse(&label, &text)?;
+            return Ok(Input::Jobs { workload, text });
+        }
+        let format = match &args.trace_format {
+            Some(name) => Some(find_format(name)?),
+            None => None,
+        };
+        let mut options = TraceOptions {
+            format,
+            wrap: args.trace_wrap,
+            on_time_back: if args.trace_clamp {
+                TimeBack::Clamp
+            } else {
+                TimeBack::Error
+            },
+            device: args.trace_device,
+            ..TraceOptions::default()
+        };
+        options.speed = args.speed.unwrap_or(options.speed);
+        let trace = Trace {
+            name: label,
+            source,
+            options,
+        };
+        // A trace that cannot be read stops the command before a drive is made.
+        trace.reader(u64::MAX)?;
+        Ok(Input::Trace(trace))
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        match self {
+            Input::Jobs { workload, .. } => &workload.name,
+            Input::Trace(trace) => &trace.name,
+        }
+    }
+
+    /// Its name in a title: without folders and ending.
+    pub fn title(&self) -> &str {
+        let name = self.name();
+        Path::new(name)
+            .file_stem()
+            .and_then(|s| s.to_str())
+            .unwrap_or(name)
+    }
+
+    /// Requests it has, where that is known before it runs.
+    pub fn requests(&self) -> Option<u64> {
+        match self {
+            Input::Jobs { workload, .. } => workload.jobs.iter().map(|job| job.number_ios).sum(),
+            Input::Trace(_) => None,
+        }
+    }
+}
+
+impl Trace {
+    /// Reads it from its beginning, for a drive of `capacity_bytes`.
+    pub fn reader(&self, capacity_bytes: u64) -> Result<TraceReader<Box<dyn Read + '_>>> {
+        let options = TraceOptions {
+            capacity_bytes,
+            ..self.options
+        };
+        Ok(TraceReader::open(&self.name, self.source.read()?, options)?)
+    }
+
+    /// How much faster than recorded it is replayed.
+    pub fn speed(&self) -> f64 {
+        self.options.speed
+    }
+}
+
+impl Source {
+    fn read(&self) -> Result<Box<dyn Read + '_>> {
+        Ok(match self {
+            Source::File(path) => Box::new(files::open(path)?),
+            Source::Memory(bytes) => Box::new(Cursor::new(bytes)),
+        })
+    }
+
+    fn head(&self) -> Result<Vec<u8>> {
+        let mut head = Vec::new();
+        self.read()?
+            .take(HEAD_BYTES as u64)
+            .read_to_end(&mut head)?;
+        Ok(head)
+    }
+
+    fn all(&self) -> Result<Vec<u8>> {
+        let mut all = Vec::new();
+        self.read()?.read_to_end(&mut all)?;
+        Ok(all)
+    }
+}
+
+/// Whether the first line that says something is a `[section]`, or an option before one: what is
+/// wrong with that, the job file's own parser says best.
+fn is_job_file(head: &[u8]) -> bool {
+    if head.contains(&0) {
+        return false;
+    }
+    let text = String::from_utf8_lossy(head);
+    let mut lines = text.trim_start_matches('\u{feff}').lines().map(str::trim);
+    lines
+        .find(|line| !line.is_empty() && !line.starts_with(['#', ';']))
+        .is_some_and(|line| {
+            let key = line.split('=').next().unwrap_or_default().trim();
+            line.starts_with('[')
+                || (line.contains('=')
+                    && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'))
+        })
+}
+
+/// The trace format called `name`.
+fn find_format(name: &str) -> Result<&'static Format> {
+    Format::find(name).map_err(|error| match error {
+        WorkloadError::UnknownName { .. } => {
+            let names = firstread_workload::trace::FORMATS.iter().map(|f| f.name);
+            unknown("trace format", name, names).into()
+        }
+        other => other.into(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_a_job_file() {
+        for text in [
+            "[global]\nrw=read\n",
+            "# why\n\n; that\n[job]",
+            "\u{feff}[a]",
+            "rw=read\n[a]",
+        ] {
+            assert!(is_job_file(text.as_bytes()), "{text}");
+        }
+        let msr = "128166372003061629,hm,1,Read,2088960,4096,24931\n";
+        for text in [
+            "",
+            msr,
+            "0 1 2 3 4\n",
+            "fio version 2 iolog\n",
+            "PK\u{3}\u{0}[",
+            "a,b=c",
+        ] {
+            assert!(!is_job_file(text.as_bytes()), "{text}");
+        }
+    }
+
+    #[test]
+    fn does_every_example_parse() {
+        for example in EXAMPLES {
+            let workload = fio::parse(example.name, example.text).unwrap();
+            assert_eq!(workload.notices, [], "{}", example.name);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! `firstread list`: what there is by name.
+
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use firstread_core::params::Role;
+use firstread_drive::profile::{Kind, Library, load_chip, load_drive};
+use firstread_firmware::policy::AXES;
+use firstread_workload::trace::FORMATS;
+
+use crate::data;
+use crate::input::EXAMPLES;
+use crate::output::format::{Side, capacity, table};
+
+/// What can be listed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum What {
+    /// Shipped drives, for `--drive`
+    Drives,
+    /// Shipped chips, which drives are made of
+    Chips,
+    /// Axes: the decisions that a scheme makes
+    Axes,
+    /// Schemes by axis, for `--scheme`
+    Schemes,
+    /// Formats of traces, for `--trace-format`
+    Traces,
+    /// Shipped job files
+    Examples,
+}
+
+/// List what there is by name; `firstread show NAME` tells more
+#[derive(Args, Debug)]
+pub struct ListArgs {
+    what: What,
+}
+
+/// Runs the command.
+pub fn list(args: &ListArgs) -> Result<()> {
+    let rows = match args.what {
+        What::Drives => drives()?,
+        What::Chips => chips()?,
+        What::Axes => axes(),
+        What::Schemes => schemes(),
+        What::Traces => FORMATS
+            .iter()
+            .map(|f| vec![f.name.into(), f.summary.into()])
+            .collect(),
+        What::Examples => EXAMPLES
+            .iter()
+            .map(|e| vec![e.name.into(), e.summary.into()])
+            .collect(),
+    };
+    let columns = rows.first().map_or(0, Vec::len);
+    data(&table("", &vec![Side::Left; columns], &rows))
+}
+
+fn drives() -> Result<Vec<Vec<String>>> {
+    let library = Library::new();
+    let row = |name: &str| {
+        let drive = load_drive(&library, name, &[], AXES)?;
+        Ok(vec![
+            name.to_owned(),
+            capacity(drive.capacity_bytes),
+            drive.summary,
+        ])
+    };
+    library.names(Kind::Drive).into_iter().map(row).collect()
+}
+
+fn chips() -> Result<Vec<Vec<String>>> {
+    let library = Library::new();
+    let row = |name: &str| {
+        let loaded = load_chip(&library, name, &[])?;
+        let modes: Vec<&str> = loaded.chip.modes.iter().map(|m| m.mode.name()).collect();
+        Ok(vec![name.to_owned(), modes.join(" "), loaded.summary])
+    };
+    library.names(Kind::Chip).into_iter().map(row).collect()
+}
+
+fn axes() -> Vec<Vec<String>> {
+    let row = |axis: &firstread_core::params::Axis| {
+        let names: Vec<&str> = axis.schemes.iter().map(|s| s.name).collect();
+        vec![
+            axis.name.to_owned(),
+            axis.summary.to_owned(),
+            names.join(" "),
+        ]
+    };
+    AXES.iter().map(row).collect()
+}
+
+fn schemes() -> Vec<Vec<String>> {
+    let of = |axis: &'static firstread_core::params::Axis| {
+        axis.schemes.iter().map(move |scheme| {
+            let name = format!("{}={}", axis.name, scheme.name);
+            vec![
+                name,
+                role(scheme.role).to_owned(),
+                scheme.summary.to_owned(),
+            ]
+        })
+    };
+    AXES.iter().flat_map(of).collect()
+}
+
+/// A role in a word.
+pub const fn role(role: Role) -> &'static str {
+    match role {
+        Role::Null => "null",
+        Role::Scheme => "scheme",
+        Role::Oracle => "oracle",
+    }
+}

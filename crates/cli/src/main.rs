@@ -1,0 +1,99 @@
+//! The `firstread` command: an open software SSD for high-density NAND.
+//!
+//! - `run`, `compare`, `list`, `show`: one file a sub-command.
+//! - [`args`]: options that they share.
+//! - [`input`]: the workload. [`setup`]: the drive. [`simulate`]: both run.
+//! - [`output`]: what is printed and kept.
+//! - [`files`]: the one place that opens files. [`progress`]: bars on a terminal.
+//!
+//! Data goes to the standard output, everything else to the standard error.
+
+mod args;
+mod compare;
+mod files;
+mod input;
+mod job_options;
+mod list;
+mod output;
+mod progress;
+mod run;
+mod setup;
+mod show;
+mod simulate;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+const ABOUT: &str = "An open software SSD for high-density NAND: cells, firmware and drive, \
+    simulated from the threshold voltages up";
+
+const AFTER_HELP: &str = "\
+Start here:
+  firstread compare                       four read-level schemes on one aged QLC drive
+  firstread run randread-4k-qd1           one workload, one drive
+  firstread list schemes                  what can be switched
+  firstread show ct-qlc                   every number of a drive or scheme, with its source
+
+Exit status: 0 when all of it ran, 1 on an error, 2 when the command line is wrong.";
+
+#[derive(Parser, Debug)]
+#[command(name = "firstread", version = version(), about = ABOUT, after_help = AFTER_HELP)]
+#[command(max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    Run(run::RunArgs),
+    Compare(compare::CompareArgs),
+    List(list::ListArgs),
+    Show(show::ShowArgs),
+}
+
+const fn version() -> &'static str {
+    concat!(
+        env!("CARGO_PKG_VERSION"),
+        " (",
+        env!("FIRSTREAD_COMMIT"),
+        ")"
+    )
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let result = match &cli.command {
+        Command::Run(args) => run::run(args),
+        Command::Compare(args) => compare::compare(args),
+        Command::List(args) => list::list(args),
+        Command::Show(args) => show::show(args),
+    };
+    let Err(error) = result else {
+        return ExitCode::SUCCESS;
+    };
+    // A profile has all that is wrong with it in one error, a problem a line.
+    for line in format!("{error:#}").lines() {
+        eprintln!("error: {line}");
+    }
+    if error.is::<args::Usage>() {
+        ExitCode::from(2)
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+/// Prints `text`, which is data. Whoever reads it may stop early, which is no error of this command.
+fn data(text: &str) -> anyhow::Result<()> {
+    match io::stdout().lock().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Tells on the standard error what is no error.
+fn notice(text: &str) {
+    eprintln!("note: {text}");
+}

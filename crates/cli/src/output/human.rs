@@ -1,0 +1,315 @@
+//! The result of a run as people read it.
+
+use firstread_drive::Cause;
+use firstread_drive::stats::{Latencies, Percentile, Report};
+use firstread_firmware::observe::Counters;
+use firstread_workload::job::DEFAULT_PERCENTILES;
+
+use super::format::{Side, bar, bytes, capacity, count, rare, ratio, share, si, table, time};
+use super::{ENOUGH_BEYOND, TAIL};
+use crate::setup::Setup;
+use crate::simulate::Outcome;
+
+/// Percentiles shown where the job asks for none of its own.
+const PERCENTILES: [f64; 9] = [
+    1.0, 50.0, 90.0, 99.0, 99.9, 99.99, 99.999, 99.9999, 99.99999,
+];
+
+/// Cells of a bar.
+const BAR: usize = 30;
+
+/// The whole report.
+pub fn report(setup: &Setup<'_>, outcome: &Outcome) -> String {
+    let mut text = heading(setup, outcome);
+    let reports = &outcome.stats.reports;
+    for report in reports {
+        let title = if reports.len() > 1 {
+            report.name.as_str()
+        } else {
+            ""
+        };
+        text += &job(title, report);
+    }
+    if reports.len() > 1 {
+        text += &job("all jobs", &outcome.stats.all);
+    }
+    text += &retries(&outcome.stats.counters);
+    let (direction, latencies) = tail_of(&outcome.stats.all);
+    text += &tail(direction, latencies);
+    text += &footer(outcome);
+    text
+}
+
+/// What ran on which drive.
+pub fn heading(setup: &Setup<'_>, outcome: &Outcome) -> String {
+    format!(
+        "{} on {}, {}\n  {}\n  {}, seed {}\n",
+        setup.input.title(),
+        setup.profile.name,
+        capacity(outcome.capacity_bytes),
+        setup.state_line(),
+        setup.schemes(),
+        setup.seed,
+    )
+}
+
+/// The requests whose tail is explained: reads where there are any.
+pub fn tail_of(report: &Report) -> (&'static str, &Latencies) {
+    let all = [
+        ("read", &report.read),
+        ("write", &report.write),
+        ("trim", &report.trim),
+    ];
+    all.into_iter()
+        .find(|(_, l)| l.count() > 0)
+        .unwrap_or(all[0])
+}
+
+fn job(title: &str, report: &Report) -> String {
+    let mut text = String::new();
+    for (name, latencies) in [
+        ("read", &report.read),
+        ("write", &report.write),
+        ("trim", &report.trim),
+        ("flush", &report.flush),
+    ] {
+        if latencies.count() > 0 {
+            let of = if title.is_empty() {
+                String::new()
+            } else {
+                format!(" of {title}")
+            };
+            text += &format!("\n{name}{of}\n{}", direction(report, latencies));
+        }
+    }
+    text
+}
+
+fn direction(report: &Report, latencies: &Latencies) -> String {
+    let seconds = report.runtime_ns as f64 / 1e9;
+    let rate = |n: f64| if seconds > 0.0 { n / seconds } else { 0.0 };
+    let mut text = format!(
+        "  {} requests, {} in {} simulated\n  IOPS {}, bandwidth {}/s\n",
+        count(latencies.count()),
+        bytes(latencies.bytes as f64),
+        time(report.runtime_ns as f64),
+        si(rate(latencies.count() as f64)),
+        bytes(rate(latencies.bytes as f64)),
+    );
+    text += &format!(
+        "  latency mean {}, deviation {}, min {}, max {}\n\n",
+        time(latencies.mean_ns()),
+        time(latencies.stdev_ns()),
+        time(latencies.min_ns() as f64),
+        time(latencies.max_ns() as f64),
+    );
+    let own = !report.percentiles.is_empty() && report.percentiles != DEFAULT_PERCENTILES;
+    let wanted = if own {
+        report.percentiles.as_slice()
+    } else {
+        &PERCENTILES
+    };
+    let mut rows = vec![
+        ["percentile", "latency", "95 % interval", ""]
+            .map(String::from)
+            .to_vec(),
+    ];
+    let mut few = false;
+    for &percent in wanted {
+        let p = latencies.percentile(percent);
+        // Nothing lies beyond it: the sample says nothing about it.
+        if p.beyond == 0 {
+            continue;
+        }
+        few |= p.beyond < ENOUGH_BEYOND;
+        let mark = if p.beyond < ENOUGH_BEYOND { "*" } else { "" };
+        rows.push(vec![
+            format!("{percent}"),
+            time(p.ns as f64),
+            interval(&p),
+            mark.into(),
+        ]);
+    }
+    text += &table(
+        "  ",
+        &[Side::Right, Side::Right, Side::Left, Side::Left],
+        &rows,
+    );
+    if few {
+        text += &format!("  * fewer than {ENOUGH_BEYOND} requests lie beyond: read the interval\n");
+    }
+    text
+}
+
+/// The interval of `p` in one unit: `312 … 340 µs`.
+pub fn interval(p: &Percentile) -> String {
+    let (low, high) = (time(p.interval_ns.0 as f64), time(p.interval_ns.1 as f64));
+    match (low.rsplit_once(' '), high.rsplit_once(' ')) {
+        (Some((n, unit)), Some((_, other))) if unit == other => format!("{n} … {high}"),
+        _ => format!("{low} … {high}"),
+    }
+}
+
+/// How many page reads took how many retries.
+fn retries(counters: &Counters) -> String {
+    let Retries {
+        pages,
+        first_try,
+        mean,
+    } = Retries::of(counters);
+    if pages == 0 {
+        return String::new();
+    }
+    let mut text = format!(
+        "\nretries of {} page reads for the host\n  first try {}, page failure rate {}, {} retries a read\n\n",
+        count(pages),
+        share(first_try),
+        rare(1.0 - first_try),
+        ratio(mean),
+    );
+    let mut rows = Vec::new();
+    // Bins of one size up to eight retries, then of doubling size: the tail is long and thin.
+    let mut low = 0;
+    while low < counters.retries.len() {
+        let width = if low < 8 { 1 } else { low };
+        let high = (low + width).min(counters.retries.len());
+        let n: u64 = counters.retries[low..high].iter().sum();
+        if n > 0 {
+            let last = high == counters.retries.len();
+            let label = match high - low {
+                1 if !last => low.to_string(),
+                _ if last => format!("{low} or more"),
+                _ => format!("{low} to {}", high - 1),
+            };
+            let part = n as f64 / pages as f64;
+            rows.push(vec![label, count(n), percent(part), bar(part, BAR)]);
+        }
+        low = high;
+    }
+    text += &table(
+        "  ",
+        &[Side::Right, Side::Right, Side::Right, Side::Left],
+        &rows,
+    );
+    text
+}
+
+/// A share in percent with two decimals, or as a power of ten where those would be noughts.
+fn percent(part: f64) -> String {
+    if part >= 1e-3 {
+        format!("{:.2} %", part * 100.0)
+    } else {
+        rare(part)
+    }
+}
+
+/// Retries of page reads, summed up.
+pub struct Retries {
+    /// Page rows read for the host.
+    pub pages: u64,
+    /// Share of them that took no retry; 1 where there are none.
+    pub first_try: f64,
+    /// Retries for each.
+    pub mean: f64,
+}
+
+impl Retries {
+    pub fn of(counters: &Counters) -> Retries {
+        let pages: u64 = counters.retries.iter().sum();
+        let weighted = counters
+            .retries
+            .iter()
+            .zip(0u64..)
+            .map(|(n, retries)| n * retries);
+        let of_pages = |n: u64| n as f64 / pages.max(1) as f64;
+        Retries {
+            pages,
+            first_try: if pages == 0 {
+                1.0
+            } else {
+                of_pages(counters.retries[0])
+            },
+            mean: of_pages(weighted.sum()),
+        }
+    }
+}
+
+/// Where the time of the slowest requests went.
+fn tail(direction: &str, latencies: &Latencies) -> String {
+    let Some(tail) = latencies.tail.slowest(TAIL) else {
+        return String::new();
+    };
+    let mut causes: Vec<(Cause, f64)> = Cause::ALL.into_iter().zip(tail.share).collect();
+    causes.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let mut text = format!(
+        "\nwhere the time of the slowest {} % of {direction}s went ({} requests)\n",
+        TAIL * 100.0,
+        count(tail.requests),
+    );
+    let shown = causes.into_iter().filter(|(_, part)| *part >= 0.0005);
+    let rows: Vec<Vec<String>> = shown
+        .map(|(cause, part)| {
+            vec![
+                in_words(cause).into(),
+                format!("{:.1} %", part * 100.0),
+                bar(part, BAR),
+            ]
+        })
+        .collect();
+    text += &table("  ", &[Side::Left, Side::Right, Side::Left], &rows);
+    text
+}
+
+/// A cause, for people.
+pub const fn in_words(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Queue => "queue of the drive",
+        Cause::DieHostRead => "die busy with other reads",
+        Cause::DieRetry => "die busy with retries",
+        Cause::DieCalibration => "die busy with calibration",
+        Cause::DieMove => "die busy with moves",
+        Cause::DieProgram => "die busy programming",
+        Cause::DieErase => "die busy erasing",
+        Cause::Sense => "sense",
+        Cause::Transfer => "transfer",
+        Cause::Decode => "decode",
+        Cause::Retry => "its own retries",
+        Cause::Suspend => "suspend",
+        Cause::Link => "host link",
+    }
+}
+
+fn footer(outcome: &Outcome) -> String {
+    let counters = &outcome.stats.counters;
+    let mut text = format!(
+        "\nbackground reads {} before the run, {} in it\n",
+        count(outcome.background_reads_before),
+        count(counters.background_reads),
+    );
+    if counters.host_slots_written > 0 {
+        let amplification = counters.slots_programmed as f64 / counters.host_slots_written as f64;
+        text += &format!("write amplification {amplification:.2}\n");
+    }
+    let uncorrectable = outcome.stats.all.uncorrectable;
+    if uncorrectable > 0 {
+        text += &format!(
+            "UNCORRECTABLE: {} reads ended in an error\n",
+            count(uncorrectable)
+        );
+    }
+    text
+}
+
+/// What the run cost on this machine.
+pub fn wall(outcome: &Outcome) -> String {
+    let memory = crate::files::peak_rss_bytes();
+    let memory = memory.map_or(String::new(), |m| {
+        format!(", {} of memory at most", bytes(m as f64))
+    });
+    format!(
+        "prepared in {}, ran in {} ({} requests a second){memory}",
+        time(outcome.wall.prepare_s * 1e9),
+        time(outcome.wall.run_s * 1e9),
+        si(outcome.requests_per_wall_second()),
+    )
+}

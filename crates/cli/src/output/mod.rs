@@ -1,0 +1,57 @@
+//! What a run is turned into: text to read, JSON for fio's tools, files to keep.
+
+pub mod calibration;
+pub mod format;
+pub mod human;
+pub mod json;
+
+use crate::files::Page;
+use crate::setup::Setup;
+use crate::simulate::Outcome;
+
+/// Share of the requests that the tail is made of.
+pub const TAIL: f64 = 0.0001;
+
+/// Fewest samples beyond a percentile for its value to be read without the interval.
+pub const ENOUGH_BEYOND: u64 = 100;
+
+/// The files of one run.
+pub fn pages(setup: &Setup, outcome: &Outcome) -> Vec<Page> {
+    let mut pages = vec![
+        (
+            "result.json".into(),
+            json::text(&json::result(setup, outcome, false)),
+        ),
+        ("report.txt".into(), human::report(setup, outcome)),
+        ("latency.csv".into(), latencies(outcome)),
+    ];
+    if !outcome.log.is_empty() {
+        pages.push(("calibration.csv".into(), calibration::csv(outcome)));
+        pages.push(("calibration.txt".into(), calibration::summary(outcome)));
+    }
+    pages
+        .into_iter()
+        .map(|(name, text): (std::path::PathBuf, String)| (name, text.into_bytes()))
+        .collect()
+}
+
+/// The distribution of latencies: every bucket of the histogram, with the share up to it.
+fn latencies(outcome: &Outcome) -> String {
+    let mut text = String::from("direction,latency_ns,requests,cumulative_share\n");
+    let all = &outcome.stats.all;
+    for (name, latencies) in [
+        ("read", &all.read),
+        ("write", &all.write),
+        ("trim", &all.trim),
+    ] {
+        let mut below = 0;
+        for (ns, n) in latencies.buckets() {
+            below += n;
+            text += &format!(
+                "{name},{ns},{n},{}\n",
+                below as f64 / latencies.count() as f64
+            );
+        }
+    }
+    text
+}

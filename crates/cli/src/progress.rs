@@ -1,0 +1,63 @@
+//! Progress on the terminal: a bar a run on the standard error, nothing where that is no terminal.
+
+use std::time::Duration;
+
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+
+use crate::simulate::Progress;
+
+/// The bars of a command.
+#[derive(Debug, Default)]
+pub struct Bars(MultiProgress);
+
+/// The bar of one run.
+#[derive(Debug)]
+pub struct Bar {
+    bar: ProgressBar,
+    total: Option<u64>,
+}
+
+impl Bars {
+    /// A bar for the run called `name`, of `total` requests where that is known.
+    pub fn add(&self, name: &str, total: Option<u64>) -> Bar {
+        let bar = self.0.add(ProgressBar::new_spinner());
+        bar.set_prefix(name.to_owned());
+        bar.set_style(style("{prefix:20} {spinner} {msg}"));
+        Bar { bar, total }
+    }
+}
+
+impl Bar {
+    /// Shows `progress`.
+    pub fn show(&self, progress: Progress) {
+        match (progress, self.total) {
+            (Progress::Preparing, _) => {
+                self.bar.set_message("filling and ageing the drive");
+                self.bar.enable_steady_tick(Duration::from_millis(100));
+            }
+            (Progress::Completed(n), Some(total)) => {
+                if self.bar.length().is_none() {
+                    self.bar.set_length(total);
+                    self.bar.set_style(style(
+                        "{prefix:20} {bar:30} {human_pos}/{human_len} {per_sec} {eta}",
+                    ));
+                }
+                self.bar.set_position(n);
+            }
+            (Progress::Completed(n), None) => {
+                self.bar
+                    .set_style(style("{prefix:20} {spinner} {human_pos} {per_sec}"));
+                self.bar.set_position(n);
+            }
+        }
+    }
+
+    /// Takes the bar away.
+    pub fn end(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).expect("the template is well formed")
+}

@@ -1,0 +1,64 @@
+//! Cell modes and page types.
+
+/// Bits a cell stores. A property of a block, chosen when it is erased.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+pub enum CellMode {
+    /// One bit, two states.
+    Slc,
+    /// Two bits, four states.
+    Mlc,
+    /// Three bits, eight states.
+    Tlc,
+    /// Four bits, sixteen states.
+    Qlc,
+}
+
+impl CellMode {
+    /// Every mode, fewest bits first.
+    pub const ALL: [CellMode; 4] = [CellMode::Slc, CellMode::Mlc, CellMode::Tlc, CellMode::Qlc];
+
+    /// Bits a cell, which is also pages a wordline.
+    pub const fn bits(self) -> u8 {
+        match self {
+            CellMode::Slc => 1,
+            CellMode::Mlc => 2,
+            CellMode::Tlc => 3,
+            CellMode::Qlc => 4,
+        }
+    }
+    /// Threshold-voltage states.
+    pub const fn states(self) -> usize {
+        1 << self.bits()
+    }
+    /// Valleys between neighbouring states, one read level each.
+    pub const fn valleys(self) -> usize {
+        self.states() - 1
+    }
+    /// The name used in profiles and options.
+    pub const fn name(self) -> &'static str {
+        match self {
+            CellMode::Slc => "slc",
+            CellMode::Mlc => "mlc",
+            CellMode::Tlc => "tlc",
+            CellMode::Qlc => "qlc",
+        }
+    }
+}
+
+/// Which page of a wordline: 0 is the LSB page, then CSB, MSB and TSB (for MLC: LSB, MSB).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash, Default)]
+pub struct PageType(pub u8);
+
+impl PageType {
+    /// The field's name of this page in a block of `mode`.
+    pub const fn name(self, mode: CellMode) -> &'static str {
+        match (mode, self.0) {
+            (CellMode::Slc, _) => "SLC",
+            (_, 0) => "LSB",
+            (CellMode::Mlc, _) => "MSB",
+            (_, 1) => "CSB",
+            (_, 2) => "MSB",
+            _ => "TSB",
+        }
+    }
+}

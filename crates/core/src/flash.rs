@@ -1,0 +1,220 @@
+//! The seam between firmware and flash: operations down, events up.
+//!
+//! One flash operation is one step: the retry state machine lives in firmware, because the next
+//! levels depend on the last result and because priority and suspension act between steps. The
+//! firmware owns queues and order and issues to a die only when the die is free; the medium owns a
+//! die's state and the errors; the drive owns time.
+
+use crate::{BlockId, CellMode, DieId, Levels, Ns, PageType};
+
+/// The firmware's name of an operation in flight, echoed in its events. A small index: the
+/// firmware reuses it once the operation has ended.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+pub struct Tag(pub u32);
+
+/// Handle of the first of consecutive slot-sized buffers. Firmware moves handles, never bytes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+pub struct Buf(pub u32);
+
+impl Buf {
+    /// No buffer: the operation moves no data.
+    pub const NONE: Buf = Buf(u32::MAX);
+    /// The buffer `n` slots further.
+    pub const fn slot(self, n: u32) -> Buf {
+        Buf(self.0 + n)
+    }
+}
+
+/// Which queue of a die an operation waits in; lower first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Priority {
+    /// A host waits for it.
+    Host,
+    /// Data the firmware moves.
+    Move,
+    /// Programs of host data that is already acknowledged.
+    Write,
+    /// Verification and other background reads.
+    Background,
+}
+
+/// What an operation is for. Nothing acts on it: it is the label under which its time is charged.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum OpClass {
+    /// First attempt of a host read.
+    HostRead,
+    /// Further attempts of a host read.
+    HostRetry,
+    /// Reads of calibration and verification.
+    Calibration,
+    /// Reads of the data mover: garbage collection, wear, refresh, conversion.
+    MoveRead,
+    /// Programs, of host or moved data.
+    Program,
+    /// Erases.
+    Erase,
+}
+
+/// One flash operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FlashOp {
+    /// Echoed in every event of the operation.
+    pub tag: Tag,
+    /// The die it runs on.
+    pub die: DieId,
+    /// Start only when this operation, on the same die, has left the array.
+    pub after: Option<Tag>,
+    /// What its time is charged to.
+    pub class: OpClass,
+    /// When it was put in the queue of its die.
+    pub queued: Ns,
+    /// What to do.
+    pub kind: FlashKind,
+}
+
+/// The operations of a die.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FlashKind {
+    /// Sense one page row, then transfer and decode the wanted codewords.
+    Read {
+        /// Block, on every plane that is read.
+        block: BlockId,
+        /// Wordline.
+        wordline: u16,
+        /// Page of the wordline.
+        page: PageType,
+        /// Codewords to transfer and decode: bit `plane * codewords_per_page + codeword`. The planes
+        /// sensed are those with a bit set; each fails alone.
+        wanted: u64,
+        /// Read levels.
+        levels: Levels,
+        /// How long to sense.
+        timing: SenseTiming,
+        /// What is sensed.
+        mode: SenseMode,
+        /// Buffers of the whole page row: the slot at `plane * slots_per_page + slot` lands in
+        /// `buf.slot` of that index once all its wanted codewords are decoded.
+        buf: Buf,
+    },
+    /// Program every page of a wordline on every plane at once.
+    Program {
+        /// Block.
+        block: BlockId,
+        /// Wordline.
+        wordline: u16,
+        /// Buffer of the wordline's first slot over all dies, in fill order: slot `i` of the
+        /// superblock lies in `buf.slot(i - wordline * slots per wordline)`.
+        buf: Buf,
+    },
+    /// Erase a block on every plane, to be programmed in `mode` from then on.
+    Erase {
+        /// Block.
+        block: BlockId,
+        /// Mode from now on.
+        mode: CellMode,
+    },
+    /// Suspend the program or erase `victim`.
+    Suspend {
+        /// Its tag.
+        victim: Tag,
+    },
+    /// Go on with the suspended `victim`.
+    Resume {
+        /// Its tag.
+        victim: Tag,
+    },
+    /// Drop the read `victim`, wherever it is; no further event of it follows.
+    Cancel {
+        /// Its tag.
+        victim: Tag,
+    },
+}
+
+/// What a read senses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SenseMode {
+    /// One sense a level, hard decisions.
+    Hard,
+    /// Three senses a level, for a soft decoder.
+    Soft3,
+    /// Five senses a level, for a soft decoder.
+    Soft5,
+    /// One sense at the level of one valley alone (1-based); the event counts the cells that conduct.
+    OnesCount {
+        /// The valley.
+        valley: u8,
+    },
+}
+
+/// Sensing phases in thousandths of their default.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SenseTiming {
+    /// Bit-line precharge, `tPRE`.
+    pub pre_permille: u16,
+    /// Evaluation, `tEVAL`.
+    pub eval_permille: u16,
+    /// Discharge, `tDISCH`.
+    pub disch_permille: u16,
+}
+
+impl SenseTiming {
+    /// As the manufacturer specifies.
+    pub const DEFAULT: SenseTiming = SenseTiming {
+        pre_permille: 1000,
+        eval_permille: 1000,
+        disch_permille: 1000,
+    };
+}
+
+/// What comes back from flash. Each carries the tag of its operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FlashEvent {
+    /// The array and registers of the die are free: the next operation may be issued.
+    ArrayFree {
+        /// Operation that left.
+        tag: Tag,
+        /// The die.
+        die: DieId,
+    },
+    /// The program or erase has stopped; the array is free for reads.
+    Suspended {
+        /// The suspended operation.
+        tag: Tag,
+        /// What is left of it.
+        remaining: Ns,
+    },
+    /// A hard or soft read has been decoded.
+    Decoded {
+        /// The read.
+        tag: Tag,
+        /// Codewords that failed, a subset of those wanted.
+        failed: u64,
+        /// Most bits corrected in a codeword that did not fail.
+        max_errors: u16,
+        /// Bits corrected over all codewords that did not fail.
+        sum_errors: u32,
+    },
+    /// A ones-count has arrived.
+    Ones {
+        /// The read.
+        tag: Tag,
+        /// Cells that conduct at the level, over all planes sensed.
+        count: u32,
+        /// Cells sensed.
+        cells: u32,
+    },
+    /// A program has ended.
+    Programmed {
+        /// The program.
+        tag: Tag,
+        /// Whether it verified.
+        ok: bool,
+    },
+    /// An erase has ended.
+    Erased {
+        /// The erase.
+        tag: Tag,
+        /// Whether it verified.
+        ok: bool,
+    },
+}

@@ -1,0 +1,41 @@
+//! The vocabulary of firstread and the seams between its parts.
+//!
+//! Everything here is plain data: no clock, no file, no allocation, no float. The crates above it
+//! meet only through these types:
+//!
+//! - [`units`]: simulated time.
+//! - [`geometry`]: how a drive is built, and where a slot of a superblock lies.
+//! - [`address`]: logical pages, physical slots, dies, pages of a die.
+//! - [`cell`]: cell modes and page types.
+//! - [`levels`]: the read levels of one sense.
+//! - [`flash`]: operations the firmware issues, events that come back.
+//! - [`host`]: commands of the host and their completions.
+//! - [`port`]: what firmware needs from the world it runs in.
+//! - [`params`]: one record per scheme, from which help, keys and tests are made.
+//! - [`random`]: counter-based random streams, keyed by purpose.
+//! - [`voltage`]: integer voltage tables that characterization makes for the firmware.
+#![no_std]
+
+pub mod address;
+pub mod cell;
+pub mod flash;
+pub mod geometry;
+pub mod host;
+pub mod levels;
+pub mod params;
+pub mod port;
+pub mod random;
+pub mod units;
+pub mod voltage;
+
+pub use address::{BlockId, DieId, Lpn, PageAddr, Ppa};
+pub use cell::{CellMode, PageType};
+pub use flash::{
+    Buf, FlashEvent, FlashKind, FlashOp, OpClass, Priority, SenseMode, SenseTiming, Tag,
+};
+pub use geometry::{Geometry, StripeOrder};
+pub use host::{CommandId, HostCommand, HostOp, Status};
+pub use levels::{IdealScope, LevelOffsets, Levels};
+pub use port::{Arena, Ports};
+pub use random::Stream;
+pub use units::Ns;

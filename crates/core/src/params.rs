@@ -1,0 +1,109 @@
+//! One record per scheme: from it come help, docs, configuration keys and contract tests.
+
+/// A parameter of a scheme. Values are integers in the named unit, or one of a list of words.
+#[derive(Clone, Copy, Debug)]
+pub struct Param {
+    /// Key, as in `--set axis.key=value`.
+    pub key: &'static str,
+    /// What it does, one line.
+    pub doc: &'static str,
+    /// Its kind, unit, default and range.
+    pub kind: ParamKind,
+}
+
+/// Kinds of parameters.
+#[derive(Clone, Copy, Debug)]
+pub enum ParamKind {
+    /// A whole number with a unit: `ns` (written `5h`, `20us`), `permille`, `blocks`, ...
+    Number {
+        /// Unit of the stored number.
+        unit: &'static str,
+        /// Default.
+        default: i64,
+        /// Smallest allowed.
+        min: i64,
+        /// Largest allowed.
+        max: i64,
+    },
+    /// One of a list of words; stored as its index. The default is the first.
+    Choice(&'static [&'static str]),
+    /// `true` or `false`, stored as 1 or 0.
+    Flag(bool),
+}
+
+impl Param {
+    /// The default, as stored.
+    pub const fn default(&self) -> i64 {
+        match self.kind {
+            ParamKind::Number { default, .. } => default,
+            ParamKind::Choice(_) => 0,
+            ParamKind::Flag(on) => on as i64,
+        }
+    }
+}
+
+/// What a scheme is on its axis.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Role {
+    /// Does nothing beyond what any drive does.
+    Null,
+    /// Could be built.
+    Scheme,
+    /// Knows what no firmware can know.
+    Oracle,
+}
+
+/// A scheme.
+#[derive(Clone, Copy, Debug)]
+pub struct Scheme {
+    /// Name, as in `--scheme axis=name`.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// Where it is from.
+    pub source: &'static str,
+    /// What it is on its axis.
+    pub role: Role,
+    /// Its parameters.
+    pub params: &'static [Param],
+}
+
+/// An axis: a decision the firmware makes, with the schemes that can make it.
+#[derive(Clone, Copy, Debug)]
+pub struct Axis {
+    /// Name, as in `--scheme name=...`.
+    pub name: &'static str,
+    /// What is decided, one line.
+    pub summary: &'static str,
+    /// Its schemes, the null first.
+    pub schemes: &'static [Scheme],
+}
+
+/// The values of one scheme's parameters, in the order of its record.
+#[derive(Clone, Copy, Debug)]
+pub struct Values<'a> {
+    scheme: &'a Scheme,
+    values: &'a [i64],
+}
+
+impl<'a> Values<'a> {
+    /// Pairs `values` with the parameters of `scheme`; the lengths agree.
+    pub fn new(scheme: &'a Scheme, values: &'a [i64]) -> Values<'a> {
+        assert_eq!(
+            scheme.params.len(),
+            values.len(),
+            "values of scheme {}",
+            scheme.name
+        );
+        Values { scheme, values }
+    }
+    /// The value of parameter `key`, which the record has.
+    pub fn get(&self, key: &str) -> i64 {
+        let i = self.scheme.params.iter().position(|p| p.key == key);
+        self.values[i.expect("a scheme reads only parameters of its record")]
+    }
+    /// The value of flag `key`.
+    pub fn flag(&self, key: &str) -> bool {
+        self.get(key) != 0
+    }
+}

@@ -1,0 +1,46 @@
+//! What firmware needs from the world it runs in.
+
+use crate::{Buf, CommandId, FlashOp, HostCommand, Status, Tag};
+
+/// The outputs of the firmware. A simulator implements it on its event loop, a controller on its
+/// queues. No call returns into the firmware.
+pub trait Ports {
+    /// Log record of background work.
+    type Record;
+
+    /// Start `op`. The die is free, unless the operation names one it comes `after`, or is a
+    /// suspend, resume or cancel.
+    fn issue(&mut self, op: FlashOp);
+    /// Move `slots` slots of host data of command `id`, from its slot `first` on, into `buf`.
+    fn data_in(&mut self, id: CommandId, first: u32, slots: u32, buf: Buf);
+    /// Move `slots` slots from `buf` to the host, as slots `first` and on of command `id`.
+    /// `bytes` is what crosses the link: less than the slots for a partial one.
+    fn data_out(&mut self, id: CommandId, first: u32, slots: u32, buf: Buf, bytes: u32);
+    /// Slots `first` and on of command `id` were never written or are trimmed: the host gets zeros.
+    fn zeros_out(&mut self, id: CommandId, first: u32, slots: u32, bytes: u32);
+    /// Copy one slot between buffers.
+    fn copy(&mut self, from: Buf, to: Buf);
+    /// Post the completion of `command`. `last` is the flash operation it waited for last, if any:
+    /// the one its latency is charged to.
+    fn complete(&mut self, command: HostCommand, status: Status, last: Option<Tag>);
+    /// Keep a record of background work.
+    fn log(&mut self, record: Self::Record);
+}
+
+/// Memory for tables that grow with use. A controller hands over a fixed piece; a simulator hands
+/// over a larger one, between events, when the firmware says that it runs short.
+pub trait Arena {
+    /// The memory, zeroed when it was handed over.
+    fn words(&self) -> &[u64];
+    /// The memory, to change.
+    fn words_mut(&mut self) -> &mut [u64];
+}
+
+impl Arena for &mut [u64] {
+    fn words(&self) -> &[u64] {
+        self
+    }
+    fn words_mut(&mut self) -> &mut [u64] {
+        self
+    }
+}

@@ -1,0 +1,339 @@
+//! Joins the medium and the code: what a sense and its decode come to.
+
+use std::fmt;
+
+use firstread_core::voltage::BlockGroups;
+use firstread_core::{
+    BlockId, CellMode, FlashKind, FlashOp, Geometry, IdealScope, Levels, Ns, PageAddr, PageType,
+    SenseMode, SenseTiming, Stream,
+};
+use firstread_ecc::{Code, DecodeTiming, Verdict};
+use firstread_nand::{BlockState, Medium, ReadLevels};
+
+use crate::group_oracle::{GroupOracle, Members};
+
+/// What a sense, its transfer and its decode come to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sensed {
+    /// Codewords that fail.
+    pub failed: u64,
+    pub max_errors: u16,
+    pub sum_errors: u32,
+    /// Decoding times of all codewords, added up.
+    pub decode_sum_ns: u64,
+    /// Decoding time of the slowest codeword.
+    pub decode_last_ns: u64,
+    /// Cells that conduct, of a ones-count.
+    pub ones: u32,
+    /// Cells sensed, of a ones-count.
+    pub cells: u32,
+}
+
+/// The cells of a drive with their code.
+pub(crate) struct Cells {
+    geometry: Geometry,
+    medium: Medium,
+    code: Code,
+    decode: DecodeTiming,
+    /// Whether cells never err.
+    ideal: bool,
+    blocks: Vec<BlockState>,
+    /// When each superblock that holds data was programmed, by the firmware's clock.
+    programmed_at: Vec<Option<Ns>>,
+    /// The code's persistent draws.
+    draws: Stream,
+    /// Senses so far: names the noise of each.
+    senses: u64,
+    /// How far the cells' clock is ahead of the firmware's, which stands still without power.
+    unpowered: Ns,
+    /// Array time of a hard read at default timing, by mode and page type (ns).
+    read_ns: [[u64; 4]; 4],
+    oracle: GroupOracle,
+}
+
+impl fmt::Debug for Cells {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cells")
+            .field("senses", &self.senses)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Cells {
+    pub(crate) fn new(
+        medium: Medium,
+        code: Code,
+        decode: DecodeTiming,
+        ideal: bool,
+        mode: CellMode,
+        groups: Option<BlockGroups>,
+        seed: u64,
+    ) -> Cells {
+        let geometry = *medium.geometry();
+        let fresh = medium.programmed(mode, 0, 0, Ns::ZERO);
+        let mut read_ns = [[0; 4]; 4];
+        for (m, row) in CellMode::ALL.into_iter().zip(&mut read_ns) {
+            for (page, ns) in (0..m.bits()).zip(row.iter_mut()) {
+                // A mode the chip lacks is never erased into, so its zero is never read.
+                *ns = medium
+                    .read_ns(m, PageType(page), SenseMode::Hard, SenseTiming::DEFAULT)
+                    .unwrap_or(0);
+            }
+        }
+        Cells {
+            blocks: vec![fresh; geometry.blocks_per_plane as usize],
+            programmed_at: vec![None; geometry.blocks_per_plane as usize],
+            draws: Stream::new(seed).named("code"),
+            oracle: GroupOracle::new(groups, code.clone()),
+            geometry,
+            medium,
+            code,
+            decode,
+            ideal,
+            senses: 0,
+            unpowered: Ns::ZERO,
+            read_ns,
+        }
+    }
+
+    /// The drive is at `celsius` from `now` on.
+    pub(crate) fn set_temperature(
+        &mut self,
+        now: Ns,
+        celsius: f64,
+    ) -> Result<(), firstread_nand::ProfileError> {
+        self.medium.set_temperature(now + self.unpowered, celsius)
+    }
+
+    /// The cells live through `time` in which the firmware has no power.
+    pub(crate) fn power_off(&mut self, time: Ns) {
+        self.unpowered += time;
+    }
+
+    /// `block` was programmed completely at `now`.
+    pub(crate) fn fill(&mut self, now: Ns, block: BlockId, mode: CellMode, pe_cycles: u32) {
+        let version = self.blocks[block.0 as usize].version + 1;
+        self.programmed_at[block.0 as usize] = Some(now);
+        self.blocks[block.0 as usize] =
+            self.medium
+                .programmed(mode, pe_cycles, version, now + self.unpowered);
+    }
+
+    /// `block` was erased into `mode`, at `pe_cycles`.
+    pub(crate) fn erase(&mut self, block: BlockId, mode: CellMode, pe_cycles: u32) {
+        let state = &mut self.blocks[block.0 as usize];
+        state.mode = mode;
+        state.pe_cycles = pe_cycles;
+        self.programmed_at[block.0 as usize] = None;
+    }
+
+    /// A die's part of `wordline` of `block` was programmed; the first one starts the age of the
+    /// superblock.
+    pub(crate) fn program(&mut self, now: Ns, block: BlockId, wordline: u16) {
+        if self.programmed_at[block.0 as usize].is_none() {
+            let BlockState {
+                mode, pe_cycles, ..
+            } = self.blocks[block.0 as usize];
+            self.fill(now, block, mode, pe_cycles);
+            self.blocks[block.0 as usize].written_wordlines = 0;
+        }
+        let written = &mut self.blocks[block.0 as usize].written_wordlines;
+        *written = (*written).max(wordline + 1);
+    }
+
+    pub(crate) fn medium(&self) -> &Medium {
+        &self.medium
+    }
+    pub(crate) fn mode(&self, block: BlockId) -> CellMode {
+        self.blocks[block.0 as usize].mode
+    }
+    /// Bytes of a codeword in flash, parity included.
+    pub(crate) fn codeword_bytes(&self) -> u64 {
+        (self.code.codeword_bits() as u64).div_ceil(8)
+    }
+
+    pub(crate) fn read_ns(
+        &self,
+        block: BlockId,
+        page: PageType,
+        sense: SenseMode,
+        timing: SenseTiming,
+    ) -> u64 {
+        let mode = self.mode(block);
+        if sense == SenseMode::Hard && timing == SenseTiming::DEFAULT {
+            return self.read_ns[mode.bits() as usize - 1][page.0 as usize];
+        }
+        self.medium
+            .read_ns(mode, page, sense, timing)
+            .expect("the firmware reads pages that the mode has")
+    }
+    pub(crate) fn program_ns(&self, block: BlockId) -> u64 {
+        self.medium
+            .program_ns(self.mode(block))
+            .expect("a block's mode is one of the chip's")
+    }
+    pub(crate) fn erase_ns(&self, block: BlockId) -> u64 {
+        self.medium
+            .erase_ns(self.mode(block))
+            .expect("a block's mode is one of the chip's")
+    }
+
+    /// Senses and decodes a read that was sensed just now.
+    pub(crate) fn sense(&mut self, now: Ns, op: &FlashOp) -> Sensed {
+        let FlashKind::Read {
+            block,
+            wordline,
+            page,
+            wanted,
+            levels,
+            timing,
+            mode,
+            ..
+        } = op.kind
+        else {
+            unreachable!("only reads are sensed")
+        };
+        let at = PageAddr {
+            die: op.die,
+            block,
+            wordline,
+            page,
+        };
+        let real = now + self.unpowered;
+        self.senses += 1;
+        let sensed = match mode {
+            SenseMode::OnesCount { valley } => self.count_ones(real, at, wanted, valley, &levels),
+            _ if self.ideal => self.without_errors(wanted),
+            _ => self.hard(now, at, wanted, &levels, timing),
+        };
+        let state = &mut self.blocks[block.0 as usize];
+        state.last_read = real;
+        // Senses of any die count for the mean block of the superblock.
+        state.reads += 1.0 / (self.geometry.dies() as f32);
+        sensed
+    }
+
+    fn hard(
+        &mut self,
+        now: Ns,
+        at: PageAddr,
+        wanted: u64,
+        levels: &Levels,
+        timing: SenseTiming,
+    ) -> Sensed {
+        let real = now + self.unpowered;
+        let levels = self.resolve(now, levels);
+        let condition = self
+            .medium
+            .condition(&self.blocks[at.block.0 as usize], real);
+        let per_page = self.geometry.codewords_per_page();
+        let row = self
+            .draws
+            .at((at.block.0 as u64) << 16 | at.die.0 as u64)
+            .at((at.wordline as u64) << 2 | at.page.0 as u64)
+            .at(self.blocks[at.block.0 as usize].version as u64);
+        let mut out = Sensed::default();
+        let mut left = wanted;
+        while left != 0 {
+            let plane = left.trailing_zeros() / per_page;
+            let page = self
+                .medium
+                .sense_under(at, plane as u8, condition, &levels, timing, self.senses)
+                .expect("the firmware reads pages that the drive has");
+            while left != 0 && left.trailing_zeros() / per_page == plane {
+                let bit = left.trailing_zeros();
+                left &= left - 1;
+                let weight = page.codeword_weight(bit % per_page);
+                // The draw decides only codes whose failure is not certain at a given weight.
+                let draw = match self.code {
+                    Code::Threshold(_) => 0,
+                    Code::Ldpc(_) => row.at(bit as u64).bits(),
+                };
+                out.add(bit, self.code.judge(weight as u32, draw), self.decode);
+            }
+        }
+        out
+    }
+
+    fn without_errors(&self, wanted: u64) -> Sensed {
+        let one = self
+            .decode
+            .latency(Verdict {
+                ok: true,
+                corrected: 0,
+                iterations: 0,
+            })
+            .0;
+        Sensed {
+            decode_sum_ns: one * wanted.count_ones() as u64,
+            decode_last_ns: one,
+            ..Sensed::default()
+        }
+    }
+
+    fn count_ones(
+        &mut self,
+        real: Ns,
+        at: PageAddr,
+        wanted: u64,
+        valley: u8,
+        levels: &Levels,
+    ) -> Sensed {
+        let Levels::Offsets(offsets) = *levels else {
+            unreachable!("a ones-count is asked for at a level of its own")
+        };
+        let per_page = self.geometry.codewords_per_page();
+        let mut out = Sensed::default();
+        for plane in 0..self.geometry.planes {
+            if wanted >> (plane as u32 * per_page) & ((1 << per_page) - 1) == 0 {
+                continue;
+            }
+            let state = &self.blocks[at.block.0 as usize];
+            let (ones, cells) = self
+                .medium
+                .ones_count(
+                    at,
+                    plane,
+                    state,
+                    real,
+                    valley,
+                    offsets[valley as usize - 1],
+                    self.senses,
+                )
+                .expect("the firmware counts at valleys that the mode has");
+            out.ones += ones;
+            out.cells += cells;
+        }
+        out
+    }
+
+    fn resolve(&mut self, now: Ns, levels: &Levels) -> ReadLevels {
+        match *levels {
+            Levels::Offsets(offsets) => ReadLevels::Offsets(offsets),
+            Levels::Ideal(IdealScope::Page) => ReadLevels::Ideal,
+            Levels::Ideal(IdealScope::Group(group)) => {
+                let real = now + self.unpowered;
+                let members = Members {
+                    medium: &self.medium,
+                    blocks: &self.blocks,
+                    programmed_at: &self.programmed_at,
+                };
+                ReadLevels::Offsets(self.oracle.levels(group, now, real, &members))
+            }
+        }
+    }
+}
+
+impl Sensed {
+    fn add(&mut self, bit: u32, verdict: Verdict, decode: DecodeTiming) {
+        if verdict.ok {
+            self.max_errors = self.max_errors.max(verdict.corrected);
+            self.sum_errors += verdict.corrected as u32;
+        } else {
+            self.failed |= 1 << bit;
+        }
+        let ns = decode.latency(verdict).0;
+        self.decode_sum_ns += ns;
+        self.decode_last_ns = self.decode_last_ns.max(ns);
+    }
+}

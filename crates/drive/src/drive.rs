@@ -1,0 +1,431 @@
+//! A drive on the virtual clock: firmware, hardware and host joined in one event loop.
+
+use std::fmt;
+
+use firstread_core::voltage::VoltageTables;
+use firstread_core::{Arena, BlockId, Lpn, Ns, Status};
+use firstread_ecc::{Code, DecodeTiming};
+use firstread_firmware::observe::Counters;
+use firstread_firmware::policy::read_levels::{AnyReadLevels, ReadLevels, Setup};
+use firstread_firmware::voltage::groups;
+use firstread_firmware::{Config, Firmware};
+use firstread_nand::Medium;
+use firstread_workload::WorkloadError;
+use thiserror::Error;
+
+use crate::cells::Cells;
+use crate::hardware::{Hardware, Times};
+use crate::payload::{Payload, StaleRead};
+use crate::profile::DriveProfile;
+use crate::profile::drive::Cells as CellModel;
+use crate::run::{Host, Idle, Observer, Run};
+use crate::state::DriveState;
+use crate::stats::Report;
+use crate::world::{Front, LinkTimes, World};
+
+/// Page rows in flight at most: more than any queue depth of interest keeps busy.
+const MAX_READS: u32 = 4096;
+/// The overlay is moved to larger memory when fewer pages than this fit: more than the commands of
+/// one event can write.
+const OVERLAY_RESERVE: usize = 1 << 16;
+
+/// Why a drive cannot be made or a run cannot go on.
+#[derive(Debug, Error)]
+pub enum DriveError {
+    /// The profile cannot be simulated.
+    #[error("{0}")]
+    Profile(String),
+    /// The state asked for is not one this drive can be in.
+    #[error("{0}")]
+    State(String),
+    /// The workload is wrong, or does not fit the drive.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
+    /// A request reaches past the end of the drive.
+    #[error(
+        "a {op} of {len_bytes} bytes at {offset_bytes} reaches past the end of the drive ({capacity_bytes} bytes)"
+    )]
+    OutOfRange {
+        /// What was asked.
+        op: &'static str,
+        /// Where.
+        offset_bytes: u64,
+        /// How much.
+        len_bytes: u32,
+        /// Bytes of the drive.
+        capacity_bytes: u64,
+    },
+    /// No free superblock is left.
+    #[error(
+        "the drive is out of free superblocks after {written} bytes written: write less, fill less \
+         (--fill), or use a drive with more over-provisioning"
+    )]
+    NoSpace {
+        /// Bytes the host wrote in this run.
+        written: u64,
+    },
+    /// A read returned something else than the last version written: a defect of the firmware.
+    #[error("defect: a read returned stale data: {0:?}")]
+    Stale(StaleRead),
+    /// Requests are in flight but nothing will happen any more: a defect.
+    #[error("defect: {0} requests are in flight and no event is due")]
+    Stuck(u32),
+}
+
+/// Memory of the map's overlay.
+#[derive(Debug)]
+struct Overlay(Vec<u64>);
+
+impl Arena for Overlay {
+    fn words(&self) -> &[u64] {
+        &self.0
+    }
+    fn words_mut(&mut self) -> &mut [u64] {
+        &mut self.0
+    }
+}
+
+/// A drive.
+pub struct Drive {
+    profile: DriveProfile,
+    firmware: Firmware<Overlay>,
+    world: World,
+    seed: u64,
+}
+
+impl fmt::Debug for Drive {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Drive")
+            .field("name", &self.profile.name)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a run did.
+#[derive(Clone, Debug)]
+pub struct RunStats {
+    /// One report a job, or a group of jobs.
+    pub reports: Vec<Report>,
+    /// Requests of all reports.
+    pub all: Report,
+    /// Requests completed, counted or not (before a ramp's end).
+    pub requests: u64,
+    /// Counters of the firmware over the run.
+    pub counters: Counters,
+    /// Events handled.
+    pub events: u64,
+    /// Simulated time of the run.
+    pub simulated: Ns,
+}
+
+impl Drive {
+    /// A drive in `state`, with everything that happens until the workload starts already done:
+    /// filled and aged by arithmetic, its firmware's background work simulated.
+    pub fn new(
+        profile: DriveProfile,
+        tables: VoltageTables,
+        state: &DriveState,
+        seed: u64,
+    ) -> Result<Drive, DriveError> {
+        let bad_profile = |e: &dyn fmt::Display| DriveError::Profile(e.to_string());
+        let geometry = profile.geometry;
+        let choice = profile
+            .scheme("read_levels")
+            .expect("every profile has a scheme for every axis");
+        let setup = Setup {
+            geometry,
+            tables,
+            seed,
+        };
+        let levels = AnyReadLevels::new(choice.scheme.name, &setup, &choice.values)
+            .expect("the profile's schemes are those of the axis");
+
+        let mut medium =
+            Medium::new(profile.chip.clone(), geometry, seed).map_err(|e| bad_profile(&e))?;
+        let code = Code::named(&profile.ecc.code).map_err(|e| bad_profile(&e))?;
+        medium.set_codeword_bits(code.codeword_bits());
+        let ideal = profile.cells == CellModel::Ideal;
+        // A decoder has so many lanes: an iteration over a longer codeword takes longer.
+        let kib = code.data_bytes().div_ceil(1024);
+        let decode = DecodeTiming {
+            iteration_ns: profile.ecc.timing.iteration_ns * kib,
+            ..profile.ecc.timing
+        };
+        let mut cells = Cells::new(
+            medium,
+            code,
+            decode,
+            ideal,
+            profile.mode,
+            levels.groups().copied(),
+            seed,
+        );
+        cells
+            .set_temperature(Ns::ZERO, state.temperature_c)
+            .map_err(|e| DriveError::State(e.to_string()))?;
+
+        let config = Config {
+            geometry,
+            mode: profile.mode,
+            capacity_slots: profile.capacity_bytes / geometry.slot_bytes as u64,
+            max_commands: profile.link.max_outstanding,
+            max_reads: MAX_READS,
+        };
+        let firmware = Firmware::new(config, levels, Overlay(vec![0; 4 * OVERLAY_RESERVE]));
+        let times = Times {
+            command_ns: profile.channel.command_ns,
+            channel_fs_per_byte: 1_000_000_000 / profile.channel.rate_mt_per_s as u64,
+            decoder_lanes: profile.ecc.engines_per_channel as u64,
+            decode_streams: true,
+        };
+        let link = LinkTimes {
+            fetch_ns: profile.link.fetch_ns + profile.firmware.command_ns,
+            command_ns: profile.firmware.command_interval_ns,
+            completion_ns: profile.link.completion_ns,
+            fs_per_byte: 1_000_000_000_000_000 / profile.link.bytes_per_s,
+        };
+        let hardware = Hardware::new(geometry, times, cells, firmware.tags());
+        let payload = Payload::new(geometry.blocks_per_plane, firmware.buffer_slots());
+        let timers = Hardware::resources(&geometry);
+        let world = World::new(
+            hardware,
+            payload,
+            link,
+            geometry.slot_bytes,
+            timers,
+            profile.link.max_outstanding,
+        );
+        let mut drive = Drive {
+            profile,
+            firmware,
+            world,
+            seed,
+        };
+        drive.prepare(state)?;
+        Ok(drive)
+    }
+
+    /// Fills and ages the drive.
+    fn prepare(&mut self, state: &DriveState) -> Result<(), DriveError> {
+        let geometry = self.profile.geometry;
+        let per_block = geometry.slots_per_superblock(self.profile.mode);
+        let capacity = self.profile.capacity_bytes / geometry.slot_bytes as u64;
+        let slots = (capacity as f64 * state.fill) as u64;
+        let blocks = slots.div_ceil(per_block as u64) as u32;
+        if blocks > geometry.blocks_per_plane {
+            return Err(DriveError::Profile(format!(
+                "the capacity takes {blocks} superblocks, but there are {}",
+                geometry.blocks_per_plane
+            )));
+        }
+        let block_bytes = per_block as u128 * geometry.slot_bytes as u128;
+        let block_fill = Ns(
+            (block_bytes * 1_000_000_000 / self.profile.fill_rate().bytes_per_s() as u128) as u64
+        );
+        let default_groups = groups::groups(0);
+        let bins = self.firmware.levels().groups().unwrap_or(&default_groups);
+        let plan = state.plan(blocks, block_fill, bins, self.seed);
+
+        for free in blocks..geometry.blocks_per_plane {
+            self.firmware
+                .set_pe_cycles(BlockId(free), state.pe_cycles.0);
+            self.world
+                .hardware
+                .cells
+                .erase(BlockId(free), self.profile.mode, state.pe_cycles.0);
+        }
+        let mut started = false;
+        for (i, planned) in plan.blocks.iter().enumerate() {
+            self.advance(planned.at);
+            if !started && planned.at > plan.start {
+                self.firmware.start(plan.start, &mut self.world);
+                started = true;
+            }
+            let (block, first) = (BlockId(i as u32), i as u64 * per_block as u64);
+            let pages = (slots - first).min(per_block as u64) as u32;
+            self.world.payload.fill(block, first, pages);
+            self.world
+                .hardware
+                .cells
+                .fill(planned.at, block, self.profile.mode, planned.pe_cycles);
+            self.firmware
+                .adopt(planned.at, block, planned.pe_cycles, pages, &mut self.world);
+            if !started && planned.at >= plan.start {
+                self.firmware.start(planned.at, &mut self.world);
+                started = true;
+            }
+            self.wake_firmware();
+        }
+        if !started {
+            self.firmware
+                .start(plan.start.max(self.world.now), &mut self.world);
+        }
+        self.wake_firmware();
+        self.advance(plan.run);
+        self.world.hardware.cells.power_off(state.unpowered);
+        Ok(())
+    }
+
+    /// Handles every event until `until`, and stops there.
+    fn advance(&mut self, until: Ns) {
+        while self.world.timers.next().0 <= until {
+            self.step(&mut Idle);
+        }
+        self.world.now = self.world.now.max(until);
+    }
+
+    /// Bytes the host sees.
+    pub fn capacity_bytes(&self) -> u64 {
+        self.profile.capacity_bytes
+    }
+    /// The profile it was made from.
+    pub fn profile(&self) -> &DriveProfile {
+        &self.profile
+    }
+    /// Counters of the firmware since the drive was made.
+    pub fn counters(&self) -> &Counters {
+        self.firmware.counters()
+    }
+    /// What the firmware did in the background, in order.
+    pub fn log(&self) -> &[firstread_firmware::log::Record] {
+        &self.world.log
+    }
+    /// The block groups of the scheme that keeps read levels, if it has any.
+    pub fn groups(&self) -> Option<&firstread_core::voltage::BlockGroups> {
+        self.firmware.levels().groups()
+    }
+    /// Simulated time.
+    pub fn now(&self) -> Ns {
+        self.world.now
+    }
+    /// The cells.
+    pub fn medium(&self) -> &Medium {
+        self.world.hardware.cells.medium()
+    }
+
+    /// Runs `host` to its end. `progress` is told now and then how many requests have completed.
+    pub fn run(
+        &mut self,
+        host: Host<'_>,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<RunStats, DriveError> {
+        let start = self.world.now;
+        let before = self.firmware.counters().clone();
+        let mut run = Run::new(host, self.profile.capacity_bytes);
+        run.start(&self.world);
+        let mut events = 0u64;
+        let mut reported = 0;
+        while !run.done() {
+            run.issue(&mut self.world)?;
+            if run.done() {
+                break;
+            }
+            if !self.step(&mut run) {
+                return Err(DriveError::Stuck(run.in_flight));
+            }
+            events += 1;
+            if run.completed >= reported + (1 << 16) {
+                reported = run.completed;
+                progress(reported);
+            }
+            if let Some(stale) = self.world.stale {
+                return Err(DriveError::Stale(stale));
+            }
+            if let Some(status) = run.failed {
+                return Err(self.failure(status, &before));
+            }
+            if self.firmware.overlay_room() < OVERLAY_RESERVE {
+                let larger = 2 * self.firmware.overlay_words();
+                self.firmware.move_overlay(Overlay(vec![0; larger]));
+            }
+        }
+        self.world.set_front(Front::Host, Ns::MAX);
+        progress(run.completed);
+        let mut all = Report {
+            name: "all".into(),
+            ..Report::default()
+        };
+        for report in &run.reports {
+            all.read.merge(&report.read);
+            all.write.merge(&report.write);
+            all.trim.merge(&report.trim);
+            all.flush.merge(&report.flush);
+            all.uncorrectable += report.uncorrectable;
+            all.runtime_ns = all.runtime_ns.max(report.runtime_ns);
+        }
+        Ok(RunStats {
+            reports: run.reports,
+            all,
+            requests: run.completed,
+            counters: self.firmware.counters().since(&before),
+            events,
+            simulated: self.world.now.since(start),
+        })
+    }
+
+    fn failure(&self, status: Status, before: &Counters) -> DriveError {
+        let slots = self.firmware.counters().host_slots_written - before.host_slots_written;
+        match status {
+            Status::NoSpace => DriveError::NoSpace {
+                written: slots * self.profile.geometry.slot_bytes as u64,
+            },
+            other => DriveError::State(format!("a request ended with {other:?}")),
+        }
+    }
+
+    /// Handles the next event. False when there is none.
+    fn step(&mut self, observer: &mut impl Observer) -> bool {
+        let (due, index) = self.world.timers.next();
+        if due == Ns::MAX {
+            return false;
+        }
+        self.world.now = due;
+        let world = &mut self.world;
+        match world.front(index) {
+            None => {
+                let resource = world.hardware.resource(index);
+                let events =
+                    world
+                        .hardware
+                        .expire(due, resource, &mut world.timers, &mut world.payload);
+                for event in events.into_iter().flatten() {
+                    self.firmware.complete(due, event, world);
+                }
+                self.wake_firmware();
+            }
+            Some(front @ (Front::Command | Front::Write)) => {
+                let command = world.arrived(front);
+                self.firmware.submit(due, command, world);
+            }
+            Some(Front::Completion) => {
+                let slot = world.completed();
+                observer.completed(due, &slot);
+            }
+            Some(Front::Firmware) => {
+                self.firmware.poll(due, world);
+                self.wake_firmware();
+            }
+            Some(Front::Host) => {
+                world.set_front(Front::Host, Ns::MAX);
+                observer.woken();
+            }
+        }
+        true
+    }
+
+    #[inline]
+    fn wake_firmware(&mut self) {
+        let due = self.firmware.next_wakeup();
+        let due = if due == Ns::MAX {
+            due
+        } else {
+            due.max(self.world.now)
+        };
+        self.world.set_front(Front::Firmware, due);
+    }
+
+    /// Where logical page `lpn` lies, for tests and tools.
+    pub fn is_mapped(&self, lpn: u64) -> bool {
+        self.firmware.is_mapped(Lpn(lpn))
+    }
+}

@@ -1,0 +1,95 @@
+//! The best levels that the pages of a block group can share: what the oracle `optimal-group` asks
+//! of the medium.
+
+use firstread_core::voltage::BlockGroups;
+use firstread_core::{BlockId, CellMode, LevelOffsets, Ns};
+use firstread_ecc::Code;
+use firstread_nand::{BlockState, Medium};
+
+/// A vector is searched anew once its group is older by this share of its youngest member's age.
+const REFRESH_SHARE: u64 = 20;
+/// And not before this much time has passed: within it no level moves by a DAC unit.
+const REFRESH_MIN: Ns = Ns::from_s(60);
+
+/// Wordlines sampled of a group: the vector stands within a DAC unit from a few hundred on.
+const SAMPLES: u32 = 1024;
+
+/// The superblocks of a drive.
+pub(crate) struct Members<'a> {
+    pub medium: &'a Medium,
+    pub blocks: &'a [BlockState],
+    /// By the firmware's clock; none without data.
+    pub programmed_at: &'a [Option<Ns>],
+}
+
+/// Best levels by group, searched when they are asked for.
+#[derive(Debug)]
+pub(crate) struct GroupOracle {
+    groups: Option<BlockGroups>,
+    /// Most errors in a codeword that the code corrects about half the time.
+    limit: u16,
+    /// Levels, and until when they are good.
+    found: Vec<Option<(LevelOffsets, Ns)>>,
+}
+
+impl GroupOracle {
+    pub(crate) fn new(groups: Option<BlockGroups>, code: Code) -> GroupOracle {
+        let limit = (1..code.codeword_bits())
+            .find(|&w| code.failure_probability(w) >= 0.5)
+            .unwrap_or(1) as u16
+            - 1;
+        GroupOracle {
+            found: vec![None; groups.map_or(0, |g| g.len())],
+            groups,
+            limit,
+        }
+    }
+
+    /// The levels of `group`. `now` is the firmware's time, `real` the cells'.
+    #[inline]
+    pub(crate) fn levels(
+        &mut self,
+        group: u8,
+        now: Ns,
+        real: Ns,
+        members: &Members,
+    ) -> LevelOffsets {
+        if let Some((levels, until)) = self.found[group as usize]
+            && now < until
+        {
+            return levels;
+        }
+        self.search(group, now, real, members)
+    }
+
+    fn search(&mut self, group: u8, now: Ns, real: Ns, members: &Members) -> LevelOffsets {
+        let groups = self
+            .groups
+            .expect("a scheme that asks for a group has groups");
+        let of_group = |(i, programmed): (usize, &Option<Ns>)| {
+            let age = now.since((*programmed)?);
+            (groups.group(members.blocks[i].pe_cycles, age) == group).then_some((i as u32, age))
+        };
+        let in_group: Vec<(u32, Ns)> = members
+            .programmed_at
+            .iter()
+            .enumerate()
+            .filter_map(of_group)
+            .collect();
+        let youngest = in_group.iter().map(|&(_, age)| age.0).min().unwrap_or(0);
+        let blocks: Vec<(BlockId, BlockState)> = in_group
+            .iter()
+            .map(|&(i, _)| (BlockId(i), members.blocks[i as usize]))
+            .collect();
+        let mode = blocks
+            .first()
+            .map_or(CellMode::Qlc, |(_, state)| state.mode);
+        let levels = members
+            .medium
+            .group_optimum(&blocks, real, mode, self.limit, SAMPLES)
+            .unwrap_or_default();
+        let until = now + REFRESH_MIN.max(Ns(youngest / REFRESH_SHARE));
+        self.found[group as usize] = Some((levels, until));
+        levels
+    }
+}

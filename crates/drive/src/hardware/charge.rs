@@ -1,0 +1,169 @@
+//! Where the time of a request went: every nanosecond is charged to one cause.
+//!
+//! A request of several page rows is charged what its last row was charged. The causes add up to
+//! the latency exactly.
+
+use firstread_core::{Ns, OpClass};
+
+/// A cause of latency.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Cause {
+    /// Fetching the command, and waiting for a free slot in the firmware.
+    Queue,
+    /// The die was busy with other host reads.
+    DieHostRead,
+    /// The die was busy with retries, of this or other reads.
+    DieRetry,
+    /// The die was busy with background reads of calibration.
+    DieCalibration,
+    /// The die was busy with reads of moved data.
+    DieMove,
+    /// The die was busy programming.
+    DieProgram,
+    /// The die was busy erasing.
+    DieErase,
+    /// Sensing of the first attempt.
+    Sense,
+    /// Waiting for the channel and transferring, first attempt.
+    Transfer,
+    /// Waiting for the decoder and decoding, first attempt.
+    Decode,
+    /// Sensing, transferring and decoding again.
+    Retry,
+    /// Suspending what the die was doing.
+    Suspend,
+    /// The host link and the completion.
+    Link,
+}
+
+/// Number of causes.
+pub const CAUSES: usize = 13;
+
+impl Cause {
+    /// All causes, in the order of a request's life.
+    pub const ALL: [Cause; CAUSES] = [
+        Cause::Queue,
+        Cause::DieHostRead,
+        Cause::DieRetry,
+        Cause::DieCalibration,
+        Cause::DieMove,
+        Cause::DieProgram,
+        Cause::DieErase,
+        Cause::Sense,
+        Cause::Transfer,
+        Cause::Decode,
+        Cause::Retry,
+        Cause::Suspend,
+        Cause::Link,
+    ];
+
+    /// Key in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Cause::Queue => "queue",
+            Cause::DieHostRead => "die_busy_host_read",
+            Cause::DieRetry => "die_busy_retry",
+            Cause::DieCalibration => "die_busy_calibration",
+            Cause::DieMove => "die_busy_move",
+            Cause::DieProgram => "die_busy_program",
+            Cause::DieErase => "die_busy_erase",
+            Cause::Sense => "sense",
+            Cause::Transfer => "transfer",
+            Cause::Decode => "decode",
+            Cause::Retry => "retry",
+            Cause::Suspend => "suspend",
+            Cause::Link => "link",
+        }
+    }
+
+    /// What a wait behind an operation of `class` is charged to.
+    pub(crate) const fn busy_with(class: OpClass) -> Cause {
+        match class {
+            OpClass::HostRead => Cause::DieHostRead,
+            OpClass::HostRetry => Cause::DieRetry,
+            OpClass::Calibration => Cause::DieCalibration,
+            OpClass::MoveRead => Cause::DieMove,
+            OpClass::Program => Cause::DieProgram,
+            OpClass::Erase => Cause::DieErase,
+        }
+    }
+}
+
+/// Nanoseconds by cause.
+pub type Parts = [u64; CAUSES];
+
+/// What a die did last, most recent first.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DieLog {
+    ops: [(Ns, Ns, OpClass); DieLog::LEN],
+    next: usize,
+}
+
+impl DieLog {
+    /// Operations remembered. A wait longer than that is charged to the oldest of them.
+    const LEN: usize = 8;
+
+    pub(crate) const fn new() -> DieLog {
+        DieLog {
+            ops: [(Ns::ZERO, Ns::ZERO, OpClass::HostRead); DieLog::LEN],
+            next: 0,
+        }
+    }
+
+    /// The die was busy from `start` to `end`.
+    pub(crate) fn push(&mut self, start: Ns, end: Ns, class: OpClass) {
+        self.ops[self.next] = (start, end, class);
+        self.next = (self.next + 1) % DieLog::LEN;
+    }
+
+    /// Charges the wait from `from` to `to` to what the die did in that time.
+    pub(crate) fn charge_wait(&self, from: Ns, to: Ns, parts: &mut Parts) {
+        let mut until = to;
+        for back in 0..DieLog::LEN {
+            if until <= from {
+                return;
+            }
+            let (start, end, class) = self.ops[(self.next + DieLog::LEN - 1 - back) % DieLog::LEN];
+            let cause = Cause::busy_with(class);
+            let oldest = back + 1 == DieLog::LEN;
+            let begin = if oldest { from } else { start.max(from) };
+            // The gap after an operation is the turnaround to the next: charge it to the next.
+            let covered_to = end.max(begin).min(until);
+            parts[Cause::Queue as usize] += until.since(covered_to).0;
+            parts[cause as usize] += covered_to.since(begin).0;
+            until = until.min(begin);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formula_wait_is_charged_exactly() {
+        let mut log = DieLog::new();
+        log.push(Ns(0), Ns(100), OpClass::Program);
+        log.push(Ns(100), Ns(150), OpClass::HostRetry);
+        log.push(Ns(160), Ns(200), OpClass::HostRead);
+        let mut parts = [0; CAUSES];
+        log.charge_wait(Ns(50), Ns(200), &mut parts);
+        assert_eq!(parts[Cause::DieProgram as usize], 50);
+        assert_eq!(parts[Cause::DieRetry as usize], 50);
+        assert_eq!(parts[Cause::DieHostRead as usize], 40);
+        assert_eq!(parts[Cause::Queue as usize], 10);
+        assert_eq!(parts.iter().sum::<u64>(), 150);
+    }
+
+    #[test]
+    fn formula_long_waits_still_add_up() {
+        let mut log = DieLog::new();
+        for i in 0..40u64 {
+            log.push(Ns(i * 10), Ns(i * 10 + 9), OpClass::HostRead);
+        }
+        let mut parts = [0; CAUSES];
+        log.charge_wait(Ns(3), Ns(400), &mut parts);
+        assert_eq!(parts.iter().sum::<u64>(), 397);
+    }
+}

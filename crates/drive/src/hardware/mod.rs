@@ -1,0 +1,525 @@
+//! The hardware: dies, channels, decoders and the host link, each with at most one pending timer.
+//!
+//! A read senses on its die, waits for the channel, transfers, frees the die, is decoded by the
+//! channel's decoder, and then its outcome is revealed to the firmware. A program takes its data
+//! over the channel first.
+
+pub(crate) mod charge;
+pub(crate) mod timers;
+
+use std::collections::VecDeque;
+
+use firstread_core::flash::SenseMode;
+use firstread_core::{
+    BlockId, Buf, DieId, FlashEvent, FlashKind, FlashOp, Geometry, Ns, OpClass, Ppa,
+};
+
+use crate::cells::{Cells, Sensed};
+use crate::payload::Payload;
+use charge::{CAUSES, Cause, DieLog, Parts};
+use timers::Timers;
+
+/// Durations of the hardware outside the chip.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Times {
+    /// Command and address cycles of a flash operation.
+    pub command_ns: u64,
+    /// Femtoseconds a byte takes on a channel.
+    pub channel_fs_per_byte: u64,
+    /// Codewords a channel's decoder works on side by side.
+    pub decoder_lanes: u64,
+    /// Whether a codeword is decoded while later ones are still being transferred.
+    pub decode_streams: bool,
+}
+
+/// What a resource's timer means.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Resource {
+    Decoder(u16),
+    Channel(u16),
+    Die(u16),
+}
+
+/// What a die does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum DiePhase {
+    Idle,
+    /// The array works: sensing, programming, erasing.
+    Array(u32),
+    /// The array is done or waits for data; the page registers are in use.
+    Registers(u32),
+}
+
+#[derive(Debug)]
+struct Die {
+    phase: DiePhase,
+    since: Ns,
+    log: DieLog,
+}
+
+#[derive(Debug)]
+struct Channel {
+    /// Operation on the bus.
+    active: Option<u32>,
+    since: Ns,
+    waiting: VecDeque<u32>,
+}
+
+#[derive(Debug)]
+struct Decoder {
+    /// Operations being decoded, with the time each ends: first in, first out.
+    queue: VecDeque<(u32, Ns)>,
+    free_at: Ns,
+}
+
+/// An operation in flight, by its tag.
+#[derive(Clone, Copy, Debug)]
+struct InFlight {
+    op: FlashOp,
+    sensed: Sensed,
+    /// Since when the time has not been charged yet.
+    mark: Ns,
+    /// When the first attempt was queued.
+    first_queued: Ns,
+    parts: Parts,
+}
+
+/// The hardware behind the firmware.
+#[derive(Debug)]
+pub(crate) struct Hardware {
+    geometry: Geometry,
+    times: Times,
+    pub(crate) cells: Cells,
+    dies: Vec<Die>,
+    channels: Vec<Channel>,
+    decoders: Vec<Decoder>,
+    ops: Vec<InFlight>,
+}
+
+impl Hardware {
+    pub(crate) fn new(geometry: Geometry, times: Times, cells: Cells, tags: u32) -> Hardware {
+        let idle = FlashOp {
+            tag: firstread_core::Tag(0),
+            die: DieId(0),
+            after: None,
+            class: OpClass::HostRead,
+            queued: Ns::ZERO,
+            kind: FlashKind::Cancel {
+                victim: firstread_core::Tag(0),
+            },
+        };
+        let in_flight = InFlight {
+            op: idle,
+            sensed: Sensed::default(),
+            mark: Ns::ZERO,
+            first_queued: Ns::ZERO,
+            parts: [0; CAUSES],
+        };
+        let die = || Die {
+            phase: DiePhase::Idle,
+            since: Ns::ZERO,
+            log: DieLog::new(),
+        };
+        let channel = || Channel {
+            active: None,
+            since: Ns::ZERO,
+            waiting: VecDeque::new(),
+        };
+        let decoder = || Decoder {
+            queue: VecDeque::new(),
+            free_at: Ns::ZERO,
+        };
+        Hardware {
+            dies: (0..geometry.dies()).map(|_| die()).collect(),
+            channels: (0..geometry.channels).map(|_| channel()).collect(),
+            decoders: (0..geometry.channels).map(|_| decoder()).collect(),
+            ops: vec![in_flight; tags as usize],
+            geometry,
+            times,
+            cells,
+        }
+    }
+
+    /// Timers it needs.
+    pub(crate) fn resources(geometry: &Geometry) -> usize {
+        2 * geometry.channels as usize + geometry.dies() as usize
+    }
+
+    /// The resource behind timer `index`. Decoders come first, then channels, then dies: of what
+    /// ends at the same moment, that which is nearest to the host goes first.
+    pub(crate) fn resource(&self, index: usize) -> Resource {
+        let channels = self.geometry.channels as usize;
+        if index < channels {
+            Resource::Decoder(index as u16)
+        } else if index < 2 * channels {
+            Resource::Channel((index - channels) as u16)
+        } else {
+            Resource::Die((index - 2 * channels) as u16)
+        }
+    }
+
+    fn timer(&self, resource: Resource) -> usize {
+        let channels = self.geometry.channels as usize;
+        match resource {
+            Resource::Decoder(c) => c as usize,
+            Resource::Channel(c) => channels + c as usize,
+            Resource::Die(d) => 2 * channels + d as usize,
+        }
+    }
+
+    /// The firmware issues `op`.
+    pub(crate) fn issue(&mut self, now: Ns, op: FlashOp, timers: &mut Timers) {
+        let tag = op.tag.0;
+        let die = &mut self.dies[op.die.0 as usize];
+        assert_eq!(
+            die.phase,
+            DiePhase::Idle,
+            "operation issued to a busy die: {op:?}"
+        );
+        die.since = now;
+        let state = &mut self.ops[tag as usize];
+        state.op = op;
+        if op.class != OpClass::HostRetry {
+            state.parts = [0; CAUSES];
+            state.first_queued = op.queued;
+        }
+        die.log.charge_wait(op.queued, now, &mut state.parts);
+        state.mark = now;
+        match op.kind {
+            FlashKind::Read {
+                page,
+                block,
+                timing,
+                mode,
+                ..
+            } => {
+                die.phase = DiePhase::Array(tag);
+                let sense = self.cells.read_ns(block, page, mode, timing);
+                timers.set(
+                    self.timer(Resource::Die(op.die.0)),
+                    now + Ns(self.times.command_ns + sense),
+                );
+            }
+            FlashKind::Program { .. } => {
+                die.phase = DiePhase::Registers(tag);
+                self.wait_for_channel(now, tag, timers);
+            }
+            FlashKind::Erase { block, .. } => {
+                die.phase = DiePhase::Array(tag);
+                let erase = self.cells.erase_ns(block);
+                timers.set(
+                    self.timer(Resource::Die(op.die.0)),
+                    now + Ns(self.times.command_ns + erase),
+                );
+            }
+            FlashKind::Suspend { .. } | FlashKind::Resume { .. } | FlashKind::Cancel { .. } => {
+                unreachable!("no firmware scheme suspends or cancels yet")
+            }
+        }
+    }
+
+    /// The timer of `resource` has expired. Up to two events for the firmware follow.
+    pub(crate) fn expire(
+        &mut self,
+        now: Ns,
+        resource: Resource,
+        timers: &mut Timers,
+        payload: &mut Payload,
+    ) -> [Option<FlashEvent>; 2] {
+        match resource {
+            Resource::Die(die) => self.array_done(now, die, timers, payload),
+            Resource::Channel(channel) => self.transfer_done(now, channel, timers),
+            Resource::Decoder(channel) => {
+                [Some(self.decode_done(now, channel, timers, payload)), None]
+            }
+        }
+    }
+
+    fn array_done(
+        &mut self,
+        now: Ns,
+        die: u16,
+        timers: &mut Timers,
+        payload: &mut Payload,
+    ) -> [Option<FlashEvent>; 2] {
+        timers.set(self.timer(Resource::Die(die)), Ns::MAX);
+        let DiePhase::Array(tag) = self.dies[die as usize].phase else {
+            unreachable!("a die's timer runs only while its array works")
+        };
+        let op = self.ops[tag as usize].op;
+        let free = Some(FlashEvent::ArrayFree {
+            tag: op.tag,
+            die: op.die,
+        });
+        match op.kind {
+            FlashKind::Read { .. } => {
+                self.charge(now, tag, Cause::Sense);
+                self.dies[die as usize].phase = DiePhase::Registers(tag);
+                self.wait_for_channel(now, tag, timers);
+                [None, None]
+            }
+            FlashKind::Program {
+                block,
+                wordline,
+                buf,
+            } => {
+                self.free_die(now, tag);
+                self.cells.program(now, block, wordline);
+                self.program(op.die, block, wordline, buf, payload);
+                [
+                    Some(FlashEvent::Programmed {
+                        tag: op.tag,
+                        ok: true,
+                    }),
+                    free,
+                ]
+            }
+            FlashKind::Erase { .. } => {
+                self.free_die(now, tag);
+                [
+                    Some(FlashEvent::Erased {
+                        tag: op.tag,
+                        ok: true,
+                    }),
+                    free,
+                ]
+            }
+            _ => unreachable!("only reads, programs and erases use the array"),
+        }
+    }
+
+    /// Puts the transfer of `tag` in the queue of its channel.
+    fn wait_for_channel(&mut self, now: Ns, tag: u32, timers: &mut Timers) {
+        let channel = self.geometry.channel(self.ops[tag as usize].op.die);
+        self.channels[channel as usize].waiting.push_back(tag);
+        self.start_transfer(now, channel, timers);
+    }
+
+    fn start_transfer(&mut self, now: Ns, channel: u16, timers: &mut Timers) {
+        let bus = &mut self.channels[channel as usize];
+        if bus.active.is_some() {
+            return;
+        }
+        let Some(tag) = bus.waiting.pop_front() else {
+            return timers.set(self.timer(Resource::Channel(channel)), Ns::MAX);
+        };
+        bus.active = Some(tag);
+        bus.since = now;
+        let bytes = match self.ops[tag as usize].op.kind {
+            FlashKind::Read {
+                mode: SenseMode::OnesCount { .. },
+                ..
+            } => 8,
+            FlashKind::Read { wanted, mode, .. } => {
+                let senses = match mode {
+                    SenseMode::Soft3 => 2,
+                    SenseMode::Soft5 => 3,
+                    _ => 1,
+                };
+                wanted.count_ones() as u64 * self.cells.codeword_bytes() * senses
+            }
+            _ => self.program_bytes(self.ops[tag as usize].op),
+        };
+        let end = now + Ns((bytes * self.times.channel_fs_per_byte).div_ceil(1_000_000));
+        timers.set(self.timer(Resource::Channel(channel)), end);
+    }
+
+    fn transfer_done(
+        &mut self,
+        now: Ns,
+        channel: u16,
+        timers: &mut Timers,
+    ) -> [Option<FlashEvent>; 2] {
+        let bus = &mut self.channels[channel as usize];
+        let tag = bus
+            .active
+            .take()
+            .expect("a channel's timer runs only during a transfer");
+        let since = bus.since;
+        self.start_transfer(now, channel, timers);
+        let op = self.ops[tag as usize].op;
+        let FlashKind::Read { mode, .. } = op.kind else {
+            let DieId(die) = op.die;
+            self.dies[die as usize].phase = DiePhase::Array(tag);
+            let FlashKind::Program { block, .. } = op.kind else {
+                unreachable!("only reads and programs use the channel")
+            };
+            let program = self.cells.program_ns(block);
+            timers.set(self.timer(Resource::Die(die)), now + Ns(program));
+            return [None, None];
+        };
+        self.charge(now, tag, Cause::Transfer);
+        self.free_die(now, tag);
+        let free = FlashEvent::ArrayFree {
+            tag: op.tag,
+            die: op.die,
+        };
+        let sensed = self.cells.sense(now, &op);
+        self.ops[tag as usize].sensed = sensed;
+        if let SenseMode::OnesCount { .. } = mode {
+            let ones = FlashEvent::Ones {
+                tag: op.tag,
+                count: sensed.ones,
+                cells: sensed.cells,
+            };
+            return [Some(free), Some(ones)];
+        }
+        let lanes = self.times.decoder_lanes;
+        let work = Ns(sensed.decode_sum_ns.div_ceil(lanes));
+        let last = Ns(sensed.decode_last_ns);
+        let decoder = &mut self.decoders[channel as usize];
+        let end = if self.times.decode_streams {
+            // Codewords are decoded as they arrive; the last one cannot start before it is here.
+            (decoder.free_at.max(since) + work).max(now + last)
+        } else {
+            decoder.free_at.max(now) + work.max(last)
+        };
+        decoder.free_at = end;
+        decoder.queue.push_back((tag, end));
+        if decoder.queue.len() == 1 {
+            timers.set(self.timer(Resource::Decoder(channel)), end);
+        }
+        [Some(free), None]
+    }
+
+    fn decode_done(
+        &mut self,
+        now: Ns,
+        channel: u16,
+        timers: &mut Timers,
+        payload: &mut Payload,
+    ) -> FlashEvent {
+        let decoder = &mut self.decoders[channel as usize];
+        let (tag, _) = decoder
+            .queue
+            .pop_front()
+            .expect("a decoder's timer runs only while it works");
+        let next = decoder.queue.front().map_or(Ns::MAX, |&(_, end)| end);
+        timers.set(self.timer(Resource::Decoder(channel)), next);
+        self.charge(now, tag, Cause::Decode);
+        let InFlight { op, sensed, .. } = self.ops[tag as usize];
+        let FlashKind::Read {
+            block,
+            wordline,
+            page,
+            wanted,
+            buf,
+            ..
+        } = op.kind
+        else {
+            unreachable!("only reads are decoded")
+        };
+        if buf != Buf::NONE {
+            self.deliver(
+                op.die,
+                block,
+                wordline,
+                page,
+                wanted & !sensed.failed,
+                buf,
+                payload,
+            );
+        }
+        FlashEvent::Decoded {
+            tag: op.tag,
+            failed: sensed.failed,
+            max_errors: sensed.max_errors,
+            sum_errors: sensed.sum_errors,
+        }
+    }
+
+    /// Moves the slots of `decoded` codewords into the buffers of a page row.
+    #[allow(clippy::too_many_arguments)] // the fields of a read
+    fn deliver(
+        &self,
+        die: DieId,
+        block: BlockId,
+        wordline: u16,
+        page: firstread_core::PageType,
+        decoded: u64,
+        buf: Buf,
+        payload: &mut Payload,
+    ) {
+        let g = &self.geometry;
+        let per_slot = g.codewords_per_slot();
+        let mode = self.cells.mode(block);
+        let mut left = decoded;
+        while left != 0 {
+            let row_slot = left.trailing_zeros() / per_slot;
+            left &= !((u64::MAX >> (64 - per_slot)) << (row_slot * per_slot));
+            let place = firstread_core::geometry::SlotPlace {
+                at: firstread_core::PageAddr {
+                    die,
+                    block,
+                    wordline,
+                    page,
+                },
+                plane: (row_slot / g.slots_per_page()) as u8,
+                slot: (row_slot % g.slots_per_page()) as u8,
+            };
+            payload.read(g.slot_at(&place, mode), buf.slot(row_slot));
+        }
+    }
+
+    /// Bytes that a program moves over the channel, parity included.
+    fn program_bytes(&self, op: FlashOp) -> u64 {
+        let FlashKind::Program { block, .. } = op.kind else {
+            return 0;
+        };
+        let g = &self.geometry;
+        let codewords =
+            g.codewords_per_page() as u64 * g.planes as u64 * self.cells.mode(block).bits() as u64;
+        codewords * self.cells.codeword_bytes()
+    }
+
+    /// Moves a die's part of a wordline from its buffers into the cells.
+    fn program(&self, die: DieId, block: BlockId, wordline: u16, buf: Buf, payload: &mut Payload) {
+        let g = &self.geometry;
+        let mode = self.cells.mode(block);
+        let first = wordline as u32 * g.slots_per_stripe() * mode.bits() as u32;
+        for page in 0..mode.bits() {
+            for row_slot in 0..g.slots_per_row() {
+                let page = firstread_core::PageType(page);
+                let place = firstread_core::geometry::SlotPlace {
+                    at: firstread_core::PageAddr {
+                        die,
+                        block,
+                        wordline,
+                        page,
+                    },
+                    plane: (row_slot / g.slots_per_page()) as u8,
+                    slot: (row_slot % g.slots_per_page()) as u8,
+                };
+                let ppa: Ppa = g.slot_at(&place, mode);
+                payload.program(ppa, buf.slot(ppa.slot() - first));
+            }
+        }
+    }
+
+    fn free_die(&mut self, now: Ns, tag: u32) {
+        let InFlight { op, .. } = self.ops[tag as usize];
+        let die = &mut self.dies[op.die.0 as usize];
+        die.log.push(die.since, now, op.class);
+        die.phase = DiePhase::Idle;
+    }
+
+    /// Charges the time of `tag` since its last mark: to `cause` on a first attempt, else to the
+    /// retry.
+    fn charge(&mut self, now: Ns, tag: u32, cause: Cause) {
+        let state = &mut self.ops[tag as usize];
+        let cause = if state.op.class == OpClass::HostRetry {
+            Cause::Retry
+        } else {
+            cause
+        };
+        state.parts[cause as usize] += now.since(state.mark).0;
+        state.mark = now;
+    }
+
+    /// What the row read under `tag` was charged, when its first attempt was queued, and since when
+    /// nothing has been charged.
+    pub(crate) fn charged(&self, tag: u32) -> (&Parts, Ns, Ns) {
+        let state = &self.ops[tag as usize];
+        (&state.parts, state.first_queued, state.mark)
+    }
+}

@@ -1,0 +1,32 @@
+//! A drive: profiles to a simulated SSD, and a workload to statistics.
+//!
+//! - [`profile`]: strict TOML text to a resolved drive.
+//! - [`state`]: filled, worn and aged before the run begins.
+//! - `hardware`: dies, channels, decoders; where the time went.
+//! - `cells`: medium and code joined at the end of a sense.
+//! - `world`: the firmware's ports on the virtual clock, the host link.
+//! - `host`: jobs and traces as the drive sees them.
+//! - [`drive`]: the event loop.
+//! - [`stats`]: what came of it.
+//! - [`tables`]: what the firmware is told of its chip's voltages.
+//!
+//! No clock, file, thread or global: it also runs as wasm.
+
+mod cells;
+pub mod drive;
+mod group_oracle;
+mod hardware;
+mod host;
+mod payload;
+pub mod profile;
+mod run;
+pub mod state;
+pub mod stats;
+pub mod tables;
+mod world;
+
+pub use drive::{Drive, DriveError, RunStats};
+pub use hardware::charge::{CAUSES, Cause, Parts};
+pub use payload::StaleRead;
+pub use run::Host;
+pub use state::DriveState;

@@ -1,0 +1,620 @@
+//! A drive's text to [`DriveProfile`].
+//!
+//! Schemes are chosen in `[schemes]`, one key an axis; an axis that is not named has its null.
+//! Parameters of a scheme are in `[AXIS.SCHEME]` and hold while that scheme is chosen, whatever the
+//! others say, so that a run may switch schemes without touching them. `--set AXIS.KEY=VALUE` is a
+//! short form for the scheme that is chosen.
+
+use firstread_core::params::{Axis, Param, ParamKind, Scheme, Values};
+use firstread_core::{CellMode, Geometry, StripeOrder};
+use firstread_ecc::{Code, DecodeTiming};
+use firstread_nand::ChipProfile;
+use firstread_nand::profile::ProgramTiming;
+
+use crate::profile::chip::load_chip;
+use crate::profile::document::Document;
+use crate::profile::quantity::{
+    B, B_PER_S, DEGC, MT_PER_S, MV, NS, ONE, PE, PERMILLE, Quantity, UNITS, Unit,
+};
+use crate::profile::reader::{Keys, Reader};
+use crate::profile::{Kind, Library, LoadedChip, Override, ProfileError, ResolvedEntry};
+
+/// A drive, fully resolved.
+#[derive(Clone, Debug)]
+pub struct DriveProfile {
+    /// Name, as in `--drive NAME`.
+    pub name: String,
+    /// What it is, in a line or two.
+    pub summary: String,
+    /// Its chips.
+    pub chip: ChipProfile,
+    /// What its cells do.
+    pub cells: Cells,
+    /// Mode its blocks start in, one of the chip's.
+    pub mode: CellMode,
+    /// Physical build. Wordlines are those of the chip, the codeword that of the code.
+    pub geometry: Geometry,
+    /// Bytes the host sees.
+    pub capacity_bytes: u64,
+    /// The buses between controller and dies.
+    pub channel: ChannelProfile,
+    /// Error correction.
+    pub ecc: EccProfile,
+    /// The way to the host.
+    pub link: LinkProfile,
+    /// The controller's processors.
+    pub firmware: FirmwareProfile,
+    /// One scheme for each axis, in the order of the axes.
+    pub schemes: Vec<SchemeChoice>,
+    /// Every value with unit and source, the chip's below `chip.`.
+    pub resolved: Vec<ResolvedEntry>,
+}
+
+/// What the cells of a drive do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cells {
+    /// They age and err as the chip profile says.
+    Modelled,
+    /// They never err: constant latencies, for comparison with simulators that have no cells.
+    Ideal,
+}
+
+/// A channel: a bus eight bits wide that the dies on it share.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ChannelProfile {
+    /// Transfers per second, a byte each (MT/s).
+    pub rate_mt_per_s: u32,
+    /// Bus time of the command, address and status cycles of one operation (ns).
+    pub command_ns: u64,
+}
+
+impl ChannelProfile {
+    /// Bus time of `bytes` (ns, rounded up), without the command.
+    pub const fn transfer_ns(&self, bytes: u64) -> u64 {
+        (bytes * 1_000).div_ceil(self.rate_mt_per_s as u64)
+    }
+}
+
+/// Error correction of a drive.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct EccProfile {
+    /// Name of the code, for [`Code::named`].
+    pub code: String,
+    /// Bits of a codeword, data and parity.
+    pub codeword_bits: u32,
+    /// Decoders that work side by side on the codewords of a channel.
+    pub engines_per_channel: u16,
+    /// How long one decode takes.
+    pub timing: DecodeTiming,
+}
+
+/// The link to the host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LinkProfile {
+    /// Payload, each way (bytes/s).
+    pub bytes_per_s: u64,
+    /// From the doorbell until the drive has the command (ns).
+    pub fetch_ns: u64,
+    /// From the last byte until the host sees the completion (ns).
+    pub completion_ns: u64,
+    /// Commands in flight at most, over all queues.
+    pub max_outstanding: u32,
+}
+
+/// What the controller's processors cost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FirmwareProfile {
+    /// Latency added to each command: parsing, mapping lookup, completion (ns).
+    pub command_ns: u64,
+    /// Least time between the starts of two commands, over all processors: its inverse is the most
+    /// commands per second (ns).
+    pub command_interval_ns: u64,
+}
+
+/// The scheme of one axis and its parameters.
+#[derive(Clone, Debug)]
+pub struct SchemeChoice {
+    /// The axis.
+    pub axis: &'static Axis,
+    /// The scheme.
+    pub scheme: &'static Scheme,
+    /// Values of its parameters, in the order of its record.
+    pub values: Vec<i64>,
+}
+
+impl SchemeChoice {
+    /// The values by name.
+    pub fn values(&self) -> Values<'_> {
+        Values::new(self.scheme, &self.values)
+    }
+}
+
+/// What a long sequential write is limited by (bytes/s of user data).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FillRate {
+    /// By the link.
+    pub link: u64,
+    /// By the channels, parity and command cycles included.
+    pub channels: u64,
+    /// By all dies programming all the time.
+    pub program: u64,
+}
+
+impl FillRate {
+    /// The rate at which a fresh drive fills.
+    pub fn bytes_per_s(&self) -> u64 {
+        self.link.min(self.channels).min(self.program)
+    }
+}
+
+impl DriveProfile {
+    /// The sustained rate of a sequential write in the mode that blocks start in.
+    pub fn fill_rate(&self) -> FillRate {
+        let g = &self.geometry;
+        let page_ns = self.channel.transfer_ns(self.stored_bytes(g.page_bytes));
+        // One command for each page of a plane.
+        let channel = per_second(u64::from(g.page_bytes), page_ns + self.channel.command_ns);
+        let program = self.chip.mode(self.mode).map_or(0, |m| {
+            let ns = match m.program {
+                ProgramTiming::OneShot { wordline_ns } => wordline_ns,
+                ProgramTiming::TwoStep {
+                    first_ns,
+                    second_ns,
+                } => first_ns + second_ns,
+            };
+            let row = u64::from(g.page_bytes) * u64::from(g.planes) * u64::from(self.mode.bits());
+            per_second(row, ns)
+        });
+        FillRate {
+            link: self.link.bytes_per_s,
+            channels: channel.saturating_mul(u64::from(g.channels)),
+            program: program.saturating_mul(u64::from(g.dies())),
+        }
+    }
+
+    /// Bytes in flash of `bytes` of user data, parity included.
+    pub fn stored_bytes(&self, bytes: u32) -> u64 {
+        let codewords = u64::from(bytes / self.geometry.codeword_bytes);
+        codewords * u64::from(self.ecc.codeword_bits).div_ceil(8)
+    }
+
+    /// Raw bytes beyond the capacity, in thousandths of the capacity, with every block in the mode
+    /// it starts in.
+    pub fn over_provisioning_permille(&self) -> u64 {
+        let raw = self.geometry.raw_bytes(self.mode);
+        (raw - self.capacity_bytes) * 1_000 / self.capacity_bytes
+    }
+
+    /// The choice on the axis called `axis`.
+    pub fn scheme(&self, axis: &str) -> Option<&SchemeChoice> {
+        self.schemes.iter().find(|c| c.axis.name == axis)
+    }
+}
+
+/// `bytes` in each `ns`, as bytes per second.
+const fn per_second(bytes: u64, ns: u64) -> u64 {
+    (bytes as u128 * 1_000_000_000 / ns as u128) as u64
+}
+
+/// Name of the chip that drive `name` uses, so that a caller can read its file before the drive is
+/// loaded.
+pub fn chip_reference(
+    library: &Library,
+    name: &str,
+    overrides: &[Override],
+) -> Result<Option<String>, ProfileError> {
+    let document = Document::load(library, Kind::Drive, name, &of_drive(overrides))?;
+    Ok(document.peek_text("chip").map(str::to_string))
+}
+
+fn of_drive(overrides: &[Override]) -> Vec<Override> {
+    let own = overrides.iter().filter(|o| o.below("chip").is_none());
+    own.cloned().collect()
+}
+
+/// Drive `name` of `library` with `overrides`. Paths below `chip.` are the chip's. `axes` are those
+/// the firmware has; the schemes are checked against them.
+pub fn load_drive(
+    library: &Library,
+    name: &str,
+    overrides: &[Override],
+    axes: &'static [Axis],
+) -> Result<DriveProfile, ProfileError> {
+    let document = Document::load(library, Kind::Drive, name, &of_drive(overrides))?;
+    let of_chip: Vec<Override> = overrides.iter().filter_map(|o| o.below("chip")).collect();
+    let reader = Reader::new(&document);
+    let mut chip_problems = Vec::new();
+    let drive = reader.read(|keys| {
+        let mut chip = None;
+        let chip_name = keys.text("chip");
+        if !chip_name.is_empty() {
+            if library.has(Kind::Chip, &chip_name) {
+                match load_chip(library, &chip_name, &of_chip) {
+                    Ok(loaded) => chip = Some(loaded),
+                    Err(e) => chip_problems = e.problems,
+                }
+            } else if let Err(problem) = library.find(Kind::Chip, &chip_name) {
+                keys.note("chip", problem.message);
+            }
+        }
+        read(keys, chip, axes)
+    });
+    if let Some(drive) = &drive
+        && !reader.failed()
+    {
+        check(&reader, drive);
+    }
+    match (reader.finish(), drive) {
+        (Ok(own), Some(mut drive)) if chip_problems.is_empty() => {
+            let chip = std::mem::take(&mut drive.resolved);
+            drive.resolved = own;
+            let defaults = defaults(&drive.schemes, &drive.resolved);
+            drive.resolved.extend(defaults);
+            drive
+                .resolved
+                .extend(chip.into_iter().map(|e| e.under("chip")));
+            Ok(drive)
+        }
+        (own, _) => {
+            let mut problems = own.err().map_or_else(Vec::new, |e| e.problems);
+            problems.append(&mut chip_problems);
+            Err(ProfileError { problems })
+        }
+    }
+}
+
+/// Reads every key. None where there is no chip to build on; the listing of the chip is returned in
+/// `resolved`.
+fn read(keys: &Keys<'_>, chip: Option<LoadedChip>, axes: &'static [Axis]) -> Option<DriveProfile> {
+    let name = keys.text("name");
+    let summary = keys.text("summary");
+    let cells = keys.choice(
+        "cells",
+        &[("modelled", Cells::Modelled), ("ideal", Cells::Ideal)],
+    );
+    let mode = keys.choice("mode", &CellMode::ALL.map(|m| (m.name(), m)));
+    let capacity_bytes = keys.whole("capacity", B, 1, 1 << 53);
+    let mut geometry = keys.table("geometry", geometry);
+    let channel = keys.table("channel", |k| ChannelProfile {
+        rate_mt_per_s: k.whole("rate", MT_PER_S, 1, 100_000) as u32,
+        command_ns: k.whole("command", NS, 0, 1_000_000_000),
+    });
+    let ecc = keys.table("ecc", ecc);
+    geometry.codeword_bytes = ecc.as_ref().map_or(0, |(_, bytes)| *bytes);
+    let link = keys.table("link", |k| LinkProfile {
+        bytes_per_s: k.whole("rate", B_PER_S, 1_000, 1 << 50),
+        fetch_ns: k.whole("fetch", NS, 0, 1_000_000_000),
+        completion_ns: k.whole("completion", NS, 0, 1_000_000_000),
+        max_outstanding: k.whole("max_outstanding", ONE, 1, 1 << 20) as u32,
+    });
+    let firmware = keys.table("firmware", |k| FirmwareProfile {
+        command_ns: k.whole("command", NS, 0, 1_000_000_000),
+        command_interval_ns: k.whole("command_interval", NS, 0, 1_000_000_000),
+    });
+    let schemes = schemes(keys, axes);
+    let chip = chip?;
+    geometry.wordlines_per_block = chip.chip.wordlines() as u16;
+    Some(DriveProfile {
+        name,
+        summary,
+        chip: chip.chip,
+        cells,
+        mode,
+        geometry,
+        capacity_bytes,
+        channel,
+        ecc: ecc?.0,
+        link,
+        firmware,
+        schemes,
+        resolved: chip.resolved,
+    })
+}
+
+/// Everything but wordlines and codeword, which others decide.
+fn geometry(keys: &Keys<'_>) -> Geometry {
+    let count = |key, max| keys.whole(key, ONE, 1, max);
+    Geometry {
+        channels: count("channels", 256) as u16,
+        chips_per_channel: count("chips_per_channel", 64) as u16,
+        dies_per_chip: count("dies_per_chip", 64) as u16,
+        planes: count("planes", 4) as u8,
+        blocks_per_plane: count("blocks_per_plane", 1 << 20) as u32,
+        wordlines_per_block: 0,
+        page_bytes: keys.whole("page", B, 512, 1 << 20) as u32,
+        slot_bytes: keys.whole("mapping_unit", B, 512, 1 << 20) as u32,
+        codeword_bytes: 0,
+        stripe: keys.choice(
+            "stripe",
+            &[
+                ("plane-first", StripeOrder::PlaneFirst),
+                ("die-first", StripeOrder::DieFirst),
+            ],
+        ),
+    }
+}
+
+/// The code, and the user bytes of its codeword.
+fn ecc(keys: &Keys<'_>) -> Option<(EccProfile, u32)> {
+    let code = keys.try_choice("code", Code::NAMES.into_iter());
+    let engines_per_channel = keys.whole("engines_per_channel", ONE, 1, 1_000) as u16;
+    let timing = DecodeTiming {
+        setup_ns: keys.whole("setup", NS, 0, 1_000_000_000) as u32,
+        iteration_ns: keys.whole("iteration", NS, 0, 1_000_000_000) as u32,
+    };
+    let name = Code::NAMES[code?];
+    match Code::named(name) {
+        Ok(code) => Some((
+            EccProfile {
+                code: name.to_string(),
+                codeword_bits: code.codeword_bits(),
+                engines_per_channel,
+                timing,
+            },
+            code.data_bytes(),
+        )),
+        Err(e) => {
+            keys.note("code", e.to_string());
+            None
+        }
+    }
+}
+
+/// What a drive must be beyond its keys, each reported at the key it most likely comes from.
+fn check(reader: &Reader<'_>, drive: &DriveProfile) {
+    let g = &drive.geometry;
+    let dies = u64::from(g.channels) * u64::from(g.chips_per_channel) * u64::from(g.dies_per_chip);
+    let note = |path: &str, message: String| reader.note_at(path, message);
+    if dies > u64::from(u16::MAX) {
+        return note(
+            "geometry.channels",
+            format!("{dies} dies are more than 65535"),
+        );
+    }
+    if !g.page_bytes.is_multiple_of(g.slot_bytes) {
+        return note(
+            "geometry.mapping_unit",
+            "does not divide `geometry.page`".into(),
+        );
+    }
+    if !g.slot_bytes.is_multiple_of(g.codeword_bytes) {
+        let message = format!("is not a multiple of the codeword, {} B", g.codeword_bytes);
+        return note("geometry.mapping_unit", message);
+    }
+    let codewords = g.codewords_per_page() * u32::from(g.planes);
+    if codewords > 64 {
+        let message = format!("one sense of all planes has {codewords} codewords, at most 64");
+        return note("geometry.page", message);
+    }
+    let modes: Vec<&str> = drive.chip.modes.iter().map(|m| m.mode.name()).collect();
+    if drive.chip.mode(drive.mode).is_none() {
+        return note(
+            "mode",
+            format!("is not a mode of the chip: {}", modes.join(", ")),
+        );
+    }
+    let widest = drive
+        .chip
+        .modes
+        .iter()
+        .map(|m| m.mode.bits())
+        .max()
+        .unwrap_or(1);
+    let slots = u64::from(g.slots_per_row()) * dies * u64::from(widest);
+    if slots * u64::from(g.wordlines_per_block) > u64::from(u32::MAX) {
+        return note(
+            "geometry.channels",
+            "a superblock has more than 2^32 slots".into(),
+        );
+    }
+    let bytes = u128::from(slots)
+        * u128::from(g.wordlines_per_block)
+        * u128::from(g.blocks_per_plane)
+        * u128::from(g.slot_bytes);
+    if bytes > 1 << 53 {
+        return note(
+            "geometry.blocks_per_plane",
+            format!("{bytes} B are more than 2^53"),
+        );
+    }
+    if !drive.capacity_bytes.is_multiple_of(u64::from(g.slot_bytes)) {
+        return note(
+            "capacity",
+            "is not a multiple of `geometry.mapping_unit`".into(),
+        );
+    }
+    // One superblock is open for the host, one for the data mover, and one must be free for the
+    // next of them.
+    let superblock = u64::from(g.slots_per_superblock(drive.mode)) * u64::from(g.slot_bytes);
+    let usable = g.raw_bytes(drive.mode).saturating_sub(3 * superblock);
+    if drive.capacity_bytes > usable {
+        let message = format!(
+            "{} B are more than the blocks hold in {} mode, less three superblocks: {usable} B",
+            drive.capacity_bytes,
+            drive.mode.name()
+        );
+        return note("capacity", message);
+    }
+    if drive.channel.rate_mt_per_s > drive.chip.timing.io_mt_per_s {
+        let message = format!(
+            "is faster than the chip, whose `timing.io` is {} MT/s",
+            drive.chip.timing.io_mt_per_s
+        );
+        note("channel.rate", message);
+    }
+}
+
+fn schemes(keys: &Keys<'_>, axes: &'static [Axis]) -> Vec<SchemeChoice> {
+    let chosen: Vec<usize> = keys
+        .optional_table("schemes", |k| {
+            let choose = |axis: &Axis| {
+                let names = axis.schemes.iter().map(|s| s.name);
+                if k.has(axis.name) {
+                    return k.try_choice(axis.name, names).unwrap_or(0);
+                }
+                k.declare(axis.name);
+                0
+            };
+            axes.iter().map(choose).collect()
+        })
+        .unwrap_or_else(|| vec![0; axes.len()]);
+    let choices = axes.iter().zip(chosen).map(|(axis, chosen)| {
+        let scheme = &axis.schemes[chosen];
+        let values = if keys.has(axis.name) {
+            keys.table(axis.name, |k| axis_values(k, axis, scheme))
+        } else {
+            keys.declare(axis.name);
+            scheme.params.iter().map(Param::default).collect()
+        };
+        SchemeChoice {
+            axis,
+            scheme,
+            values,
+        }
+    });
+    choices.collect()
+}
+
+/// Values of the parameters of `scheme`, from the axis's table.
+fn axis_values(keys: &Keys<'_>, axis: &Axis, scheme: &Scheme) -> Vec<i64> {
+    let mut values: Vec<Option<i64>> = vec![None; scheme.params.len()];
+    for other in axis.schemes {
+        // Tables of schemes that are not chosen are checked all the same.
+        keys.optional_table(other.name, |k| {
+            for (i, param) in other.params.iter().enumerate() {
+                let value = value_of(k, param);
+                if other.name == scheme.name {
+                    values[i] = value;
+                }
+            }
+        });
+    }
+    for (i, param) in scheme.params.iter().enumerate() {
+        values[i] = value_of(keys, param).or(values[i]);
+    }
+    for key in keys.unread() {
+        let owners = axis
+            .schemes
+            .iter()
+            .filter(|s| s.params.iter().any(|p| p.key == key));
+        let owners: Vec<&str> = owners.map(|s| s.name).collect();
+        if !owners.is_empty() {
+            let message = format!(
+                "is a parameter of {}, and the scheme is {}: write `{}.{}.{key}`",
+                owners.join(", "),
+                scheme.name,
+                axis.name,
+                owners[0],
+            );
+            keys.note(key, message);
+            keys.declare(key);
+        }
+    }
+    let pairs = values.iter().zip(scheme.params);
+    pairs
+        .map(|(value, param)| value.unwrap_or_else(|| param.default()))
+        .collect()
+}
+
+fn value_of(keys: &Keys<'_>, param: &Param) -> Option<i64> {
+    if !keys.has(param.key) {
+        keys.declare(param.key);
+        return None;
+    }
+    match param.kind {
+        ParamKind::Number { unit, min, max, .. } => {
+            keys.integer(param.key, unit_of(unit), unit, min, max)
+        }
+        ParamKind::Choice(words) => keys
+            .try_choice(param.key, words.iter().copied())
+            .map(|i| i as i64),
+        ParamKind::Flag(_) => Some(i64::from(keys.flag(param.key))),
+    }
+}
+
+/// The unit of a parameter; what is not a unit is a thing that is counted.
+fn unit_of(name: &str) -> &'static Unit {
+    const KNOWN: [Unit; 6] = [NS, PERMILLE, MV, DEGC, PE, B];
+    let symbol = match name {
+        "mv" => "mV",
+        "bytes" => "B",
+        "c" => "degC",
+        "cycles" | "pe_cycles" => "P/E",
+        other => other,
+    };
+    let known = KNOWN.iter().find(|u| u.symbol == symbol).unwrap_or(&ONE);
+    UNITS
+        .iter()
+        .find(|u| *u == known)
+        .unwrap_or(&UNITS[UNITS.len() - 1])
+}
+
+/// Entries for what `listing` does not say of `choices`.
+fn defaults(choices: &[SchemeChoice], listing: &[ResolvedEntry]) -> Vec<ResolvedEntry> {
+    let listed = |path: &str| listing.iter().any(|e| e.path == path);
+    let entry =
+        |path: String, value: &str, unit: &str, literal: String, source: &str| ResolvedEntry {
+            path,
+            value: value.into(),
+            unit: unit.into(),
+            source: source.into(),
+            overridden: false,
+            literal,
+        };
+    let mut entries = Vec::new();
+    for SchemeChoice {
+        axis,
+        scheme,
+        values,
+    } in choices
+    {
+        let path = format!("schemes.{}", axis.name);
+        if !listed(&path) {
+            let literal = format!("\"{}\"", scheme.name);
+            entries.push(entry(path, scheme.name, "", literal, "the axis's null"));
+        }
+        for (param, &value) in scheme.params.iter().zip(values) {
+            let path = format!("{}.{}.{}", axis.name, scheme.name, param.key);
+            if listed(&path) || listed(&format!("{}.{}", axis.name, param.key)) {
+                continue;
+            }
+            let (value, unit, literal) = match param.kind {
+                ParamKind::Choice(words) => {
+                    let word = words.first().copied().unwrap_or_default();
+                    (word.to_string(), "", format!("\"{word}\""))
+                }
+                ParamKind::Flag(on) => (on.to_string(), "", on.to_string()),
+                ParamKind::Number { unit, .. } => {
+                    let unit = unit_of(unit);
+                    let quantity = tidy(Quantity {
+                        number: value as f64,
+                        unit,
+                    });
+                    let literal = match quantity.unit.symbol {
+                        "" => quantity.to_string(),
+                        _ => format!("\"{quantity}\""),
+                    };
+                    (quantity.number.to_string(), quantity.unit.symbol, literal)
+                }
+            };
+            entries.push(entry(path, &value, unit, literal, "default of the scheme"));
+        }
+    }
+    entries
+}
+
+/// The quantity in the largest unit of its kind that leaves it whole.
+fn tidy(quantity: Quantity) -> Quantity {
+    let whole = quantity.unit.dimension.units().filter(|u| {
+        let n = quantity.to(**u);
+        n != 0.0 && n.fract() == 0.0
+    });
+    let fewest = whole.min_by(|a, b| quantity.to(**a).abs().total_cmp(&quantity.to(**b).abs()));
+    match fewest {
+        Some(unit) => Quantity {
+            number: quantity.to(*unit),
+            unit,
+        },
+        None => quantity,
+    }
+}

@@ -1,0 +1,188 @@
+//! Profiles: strict TOML text to resolved structs.
+//!
+//! A drive profile names a chip profile; both are text, shipped with the crate or handed in by the
+//! caller, which is the one that opens files. Reading is strict: every number has a unit and a
+//! source, every key is known, and what is wrong is reported all at once, with file and line and
+//! the nearest valid name. What was read is kept as a flat listing, which `show` prints and every
+//! result embeds.
+//!
+//! - [`quantity`]: numbers with units.
+//! - [`document`]: parsed text, inheritance, overrides.
+//! - [`reader`]: the strict reader.
+//! - [`listing`]: what was read, as a flat list.
+//! - [`chip`]: a chip's text to [`firstread_nand::ChipProfile`].
+//! - [`drive`]: a drive's text to [`DriveProfile`], chip and schemes included.
+
+pub mod chip;
+pub mod document;
+pub mod drive;
+pub mod listing;
+pub mod quantity;
+pub mod reader;
+
+use std::fmt;
+
+pub use chip::{LoadedChip, load_chip};
+pub use document::Override;
+pub use drive::{DriveProfile, SchemeChoice, chip_reference, load_drive};
+pub use listing::{ResolvedEntry, to_toml};
+pub use quantity::{Dimension, Quantity, Unit};
+
+/// One thing that is wrong, and where.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Problem {
+    /// File and line (`ct-qlc.toml:12`) or override (`--set ecc.setup=3`); empty where it has none.
+    pub place: String,
+    /// The key's path; empty where it has none.
+    pub key: String,
+    /// What is wrong and what was expected.
+    pub message: String,
+}
+
+impl Problem {
+    /// A problem without a place.
+    pub fn new(message: String) -> Problem {
+        Problem {
+            place: String::new(),
+            key: String::new(),
+            message,
+        }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for part in [&self.place, &self.key] {
+            if !part.is_empty() {
+                write!(f, "{part}: ")?;
+            }
+        }
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Problem {}
+
+/// Everything that is wrong with a profile, in the order of its text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ProfileError {
+    /// At least one.
+    pub problems: Vec<Problem>,
+}
+
+impl From<Problem> for ProfileError {
+    fn from(problem: Problem) -> ProfileError {
+        ProfileError {
+            problems: vec![problem],
+        }
+    }
+}
+
+impl fmt::Display for ProfileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, problem) in self.problems.iter().enumerate() {
+            let newline = if i > 0 { "\n" } else { "" };
+            write!(f, "{newline}{problem}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ProfileError {}
+
+/// What a profile describes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// A NAND chip.
+    Chip,
+    /// A drive.
+    Drive,
+}
+
+impl Kind {
+    /// In a word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::Chip => "chip",
+            Kind::Drive => "drive",
+        }
+    }
+}
+
+macro_rules! shipped {
+    ($folder:literal: $($name:literal)*) => {
+        &[$(($name, include_str!(concat!("../../../../profiles/", $folder, "/", $name, ".toml")))),*]
+    };
+}
+
+/// Shipped chips: name and text.
+pub const CHIPS: &[(&str, &str)] = shipped!("chips":
+    "ct-qlc-176l" "fg-qlc-144l" "ct-tlc-48l" "tlc-dc" "ibm-qlc-x" "raro-hybrid" "constant-256p"
+    "constant-128p");
+
+/// Shipped drives: name and text.
+pub const DRIVES: &[(&str, &str)] = shipped!("drives":
+    "ct-qlc" "fg-qlc" "a-tlc" "s-tlc" "tlc-48l" "raro-femu" "ibm-qlc" "bench-512g" "bench-4g");
+
+/// Where profiles are looked up: the texts that the caller has read, then those shipped.
+#[derive(Clone, Debug, Default)]
+pub struct Library {
+    own: Vec<(Kind, String, String)>,
+}
+
+impl Library {
+    /// The shipped profiles alone.
+    pub fn new() -> Library {
+        Library::default()
+    }
+
+    /// Adds a profile under `name`, as a rule its path. It hides a shipped one of the same name.
+    pub fn add(&mut self, kind: Kind, name: &str, text: &str) {
+        self.own.push((kind, name.into(), text.into()));
+    }
+
+    /// Names there are, own ones first.
+    pub fn names(&self, kind: Kind) -> Vec<&str> {
+        let own = self.own.iter().filter(|(k, ..)| *k == kind);
+        own.map(|(_, name, _)| name.as_str())
+            .chain(shipped(kind).iter().map(|(name, _)| *name))
+            .collect()
+    }
+
+    /// Whether there is a profile `name`.
+    pub fn has(&self, kind: Kind, name: &str) -> bool {
+        self.names(kind).contains(&name)
+    }
+
+    /// Label for messages, and text of profile `name`.
+    fn find(&self, kind: Kind, name: &str) -> Result<(String, &str), Problem> {
+        let own = self
+            .own
+            .iter()
+            .rev()
+            .find(|(k, n, _)| *k == kind && n == name);
+        if let Some((_, name, text)) = own {
+            return Ok((name.clone(), text));
+        }
+        if let Some((name, text)) = shipped(kind).iter().find(|(n, _)| *n == name) {
+            return Ok((format!("profiles/{}s/{name}.toml", kind.name()), text));
+        }
+        let names = self.names(kind);
+        Err(Problem::new(format!(
+            "there is no {} `{name}`; the nearest is `{}` of {}",
+            kind.name(),
+            reader::nearest(name, names.iter().copied()).unwrap_or_default(),
+            names.join(", ")
+        )))
+    }
+}
+
+const fn shipped(kind: Kind) -> &'static [(&'static str, &'static str)] {
+    match kind {
+        Kind::Chip => CHIPS,
+        Kind::Drive => DRIVES,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,414 @@
+//! Numbers with units.
+//!
+//! A number in a profile or on the command line is text: digits, then a unit, with or without a
+//! space between (`"28 mV"`, `"0.5 h"`, `20us`). Only counts are bare. A quantity keeps the number
+//! and the unit as written, so that what is printed reads like what was typed; it is converted
+//! when a value is taken from it.
+
+use std::fmt;
+
+use crate::profile::Problem;
+
+/// What is measured.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Dimension {
+    /// A span of time.
+    Time,
+    /// A threshold voltage or a shift of one.
+    Voltage,
+    /// A shift of threshold voltage per decade of time.
+    VoltagePerDecade,
+    /// A shift of threshold voltage per degree of temperature.
+    VoltagePerDegree,
+    /// A shift of threshold voltage per thousand program-erase cycles.
+    VoltagePerKilocycle,
+    /// A shift of threshold voltage per natural-log unit of reads.
+    VoltagePerE,
+    /// A temperature.
+    Temperature,
+    /// An activation energy.
+    Energy,
+    /// An amount of data.
+    Bytes,
+    /// Bytes per second.
+    ByteRate,
+    /// Transfers per second of a bus eight bits wide.
+    Transfers,
+    /// A ratio.
+    Ratio,
+    /// A ratio per thousand program-erase cycles.
+    RatioPerKilocycle,
+    /// Program-erase cycles.
+    Cycles,
+    /// Reads of a block.
+    Reads,
+    /// A bare number of things.
+    Count,
+}
+
+/// A unit: its symbol, what it measures, and its size in the dimension's smallest unit.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Unit {
+    /// As written after the number.
+    pub symbol: &'static str,
+    /// What it measures.
+    pub dimension: Dimension,
+    /// How many of the dimension's base unit it is.
+    factor: f64,
+}
+
+macro_rules! units {
+    ($($(#[$doc:meta])* $name:ident = $symbol:literal, $dimension:ident, $factor:literal;)*) => {
+        $($(#[$doc])* pub const $name: Unit =
+            Unit { symbol: $symbol, dimension: Dimension::$dimension, factor: $factor };)*
+        /// Every unit, those of one dimension side by side.
+        pub const UNITS: &[Unit] = &[$($name),*];
+    };
+}
+
+units! {
+    /// Nanosecond.
+    NS = "ns", Time, 1.0;
+    /// Microsecond.
+    US = "us", Time, 1e3;
+    /// Millisecond.
+    MS = "ms", Time, 1e6;
+    /// Second.
+    S = "s", Time, 1e9;
+    /// Minute.
+    MIN = "min", Time, 60e9;
+    /// Hour.
+    H = "h", Time, 3_600e9;
+    /// Day of 24 hours.
+    D = "d", Time, 86_400e9;
+    /// Month of 30 days.
+    MO = "mo", Time, 2_592_000e9;
+    /// Year of 365 days.
+    Y = "y", Time, 31_536_000e9;
+    /// Millivolt.
+    MV = "mV", Voltage, 1.0;
+    /// Volt.
+    V = "V", Voltage, 1e3;
+    /// Millivolts per decade of time.
+    MV_PER_DECADE = "mV/decade", VoltagePerDecade, 1.0;
+    /// Millivolts per degree.
+    MV_PER_DEGC = "mV/degC", VoltagePerDegree, 1.0;
+    /// Millivolts per thousand program-erase cycles.
+    MV_PER_KPE = "mV/kP/E", VoltagePerKilocycle, 1.0;
+    /// Millivolts each time the reads grow by a factor of e.
+    MV_PER_E = "mV/e", VoltagePerE, 1.0;
+    /// Degree Celsius.
+    DEGC = "degC", Temperature, 1.0;
+    /// Electronvolt.
+    EV = "eV", Energy, 1.0;
+    /// Byte.
+    B = "B", Bytes, 1.0;
+    /// Kilobyte.
+    KB = "kB", Bytes, 1e3;
+    /// Megabyte.
+    MB = "MB", Bytes, 1e6;
+    /// Gigabyte.
+    GB = "GB", Bytes, 1e9;
+    /// Terabyte.
+    TB = "TB", Bytes, 1e12;
+    /// Kibibyte.
+    KIB = "KiB", Bytes, 1_024.0;
+    /// Mebibyte.
+    MIB = "MiB", Bytes, 1_048_576.0;
+    /// Gibibyte.
+    GIB = "GiB", Bytes, 1_073_741_824.0;
+    /// Tebibyte.
+    TIB = "TiB", Bytes, 1_099_511_627_776.0;
+    /// Bytes per second.
+    B_PER_S = "B/s", ByteRate, 1.0;
+    /// Megabytes per second.
+    MB_PER_S = "MB/s", ByteRate, 1e6;
+    /// Gigabytes per second.
+    GB_PER_S = "GB/s", ByteRate, 1e9;
+    /// Million transfers per second.
+    MT_PER_S = "MT/s", Transfers, 1.0;
+    /// Thousandths.
+    PERMILLE = "permille", Ratio, 1.0;
+    /// Hundredths.
+    PERCENT = "%", Ratio, 10.0;
+    /// Multiples.
+    X = "x", Ratio, 1_000.0;
+    /// Hundredths per thousand program-erase cycles.
+    PERCENT_PER_KPE = "%/kP/E", RatioPerKilocycle, 1.0;
+    /// Program-erase cycles.
+    PE = "P/E", Cycles, 1.0;
+    /// Thousand program-erase cycles.
+    KPE = "kP/E", Cycles, 1e3;
+    /// Reads.
+    READS = "reads", Reads, 1.0;
+    /// Thousand reads.
+    KREADS = "kreads", Reads, 1e3;
+    /// A bare number.
+    ONE = "", Count, 1.0;
+}
+
+impl Dimension {
+    /// In words.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Dimension::Time => "a time",
+            Dimension::Voltage => "a voltage",
+            Dimension::VoltagePerDecade => "a voltage per decade of time",
+            Dimension::VoltagePerDegree => "a voltage per degree",
+            Dimension::VoltagePerKilocycle => "a voltage per thousand P/E cycles",
+            Dimension::VoltagePerE => "a voltage per e-fold of reads",
+            Dimension::Temperature => "a temperature",
+            Dimension::Energy => "an energy",
+            Dimension::Bytes => "an amount of data",
+            Dimension::ByteRate => "a data rate",
+            Dimension::Transfers => "a transfer rate",
+            Dimension::Ratio => "a ratio",
+            Dimension::RatioPerKilocycle => "a ratio per thousand P/E cycles",
+            Dimension::Cycles => "a number of P/E cycles",
+            Dimension::Reads => "a number of reads",
+            Dimension::Count => "a bare number",
+        }
+    }
+    /// Its units.
+    pub fn units(self) -> impl Iterator<Item = &'static Unit> {
+        UNITS.iter().filter(move |u| u.dimension == self)
+    }
+    /// What a text must be, for messages: `a time (ns, us, ...)`.
+    pub fn expected(self) -> String {
+        let symbols: Vec<&str> = self.units().map(|u| u.symbol).collect();
+        match self {
+            Dimension::Count => self.name().to_string(),
+            _ => format!("{} ({})", self.name(), symbols.join(", ")),
+        }
+    }
+}
+
+/// Other spellings of a unit.
+fn canonical(symbol: &str) -> &str {
+    match symbol {
+        "°C" | "C" => "degC",
+        "µs" | "μs" => "us",
+        "‰" => "permille",
+        "KB" => "kB",
+        "mV/dec" => "mV/decade",
+        other => other,
+    }
+}
+
+/// A number and its unit, as written.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Quantity {
+    /// The number.
+    pub number: f64,
+    /// The unit.
+    pub unit: &'static Unit,
+}
+
+impl Quantity {
+    /// Reads `text`, which must measure `dimension`.
+    pub fn parse(text: &str, dimension: Dimension) -> Result<Quantity, Problem> {
+        let (number, symbol) = split(text);
+        let bad = |why: String| {
+            Problem::new(format!("`{text}` {why}; expected {}", dimension.expected()))
+        };
+        let number: f64 = match number.replace('_', "").parse() {
+            Ok(n) if f64::is_finite(n) => n,
+            _ => return Err(bad("is not a number with a unit".into())),
+        };
+        let symbol = canonical(symbol);
+        match UNITS.iter().find(|u| u.symbol == symbol) {
+            Some(unit) if unit.dimension == dimension => Ok(Quantity { number, unit }),
+            Some(unit) if unit.dimension == Dimension::Count => Err(bad("has no unit".into())),
+            Some(unit) => Err(bad(format!("is {}", unit.dimension.name()))),
+            None => Err(bad(format!("has the unknown unit `{symbol}`"))),
+        }
+    }
+
+    /// Reads `text` as a count that may be bare or in `unit`: `2500` or `2500 P/E`.
+    pub fn parse_with_default(text: &str, unit: &'static Unit) -> Result<Quantity, Problem> {
+        match Quantity::parse(text, Dimension::Count) {
+            Ok(bare) => Ok(Quantity { unit, ..bare }),
+            Err(_) => Quantity::parse(text, unit.dimension),
+        }
+    }
+
+    /// Reads a value or a range: `28h` or `0h..28h`. The first is not above the second.
+    pub fn parse_range(text: &str, unit: &'static Unit) -> Result<(Quantity, Quantity), Problem> {
+        let one = |t: &str| Quantity::parse_with_default(t.trim(), unit);
+        let Some((low, high)) = text.split_once("..") else {
+            return one(text).map(|q| (q, q));
+        };
+        let (low, high) = (one(low)?, one(high)?);
+        if low.to(*unit) > high.to(*unit) {
+            return Err(Problem::new(format!("`{text}` runs backwards")));
+        }
+        Ok((low, high))
+    }
+
+    /// The number in `unit`, which measures the same.
+    pub fn to(self, unit: Unit) -> f64 {
+        debug_assert_eq!(self.unit.dimension, unit.dimension);
+        if *self.unit == unit {
+            return self.number;
+        }
+        self.number * self.unit.factor / unit.factor
+    }
+
+    /// The whole number in `unit`; an error where it is not whole, negative or above `u64`.
+    pub fn to_whole(self, unit: Unit) -> Result<u64, Problem> {
+        let value = self.to(unit);
+        let whole = value.round();
+        // A decimal such as 0.1 h is not exact in binary; what is left of the rounding is ~1e-16.
+        if (value - whole).abs() > 1e-9 * whole.abs() {
+            return Err(Problem::new(match unit.symbol {
+                "" => format!("`{self}` is not whole"),
+                symbol => format!("`{self}` is not a whole number of {symbol}"),
+            }));
+        }
+        // 2^53: every whole number up to it is exact.
+        if !(0.0..=9_007_199_254_740_992.0).contains(&whole) {
+            return Err(Problem::new(format!(
+                "`{self}` is outside 0 to 9007199254740992 {}",
+                unit.symbol
+            )));
+        }
+        Ok(whole as u64)
+    }
+}
+
+impl fmt::Display for Quantity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.number)?;
+        match self.unit.symbol {
+            "" => Ok(()),
+            symbol => write!(f, " {symbol}"),
+        }
+    }
+}
+
+/// Number and unit of `text`. An `e` belongs to the number only where digits follow: `1.1eV`.
+fn split(text: &str) -> (&str, &str) {
+    let text = text.trim();
+    let bytes = text.as_bytes();
+    let digit = |i: usize| bytes.get(i).is_some_and(u8::is_ascii_digit);
+    let sign = |i: usize| matches!(bytes.get(i), Some(b'+' | b'-'));
+    let mut end = usize::from(sign(0));
+    while digit(end) || matches!(bytes.get(end), Some(b'.' | b'_')) {
+        end += 1;
+    }
+    if end > 0 && matches!(bytes.get(end), Some(b'e' | b'E')) {
+        let digits = end + 1 + usize::from(sign(end + 1));
+        if digit(digits) {
+            end = digits;
+            while digit(end) {
+                end += 1;
+            }
+        }
+    }
+    (&text[..end], text[end..].trim_start())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn value(text: &str, unit: Unit) -> f64 {
+        Quantity::parse(text, unit.dimension).unwrap().to(unit)
+    }
+
+    #[test]
+    fn what_do_units_mean() {
+        assert_eq!(value("28 mV", MV), 28.0);
+        assert_eq!(value("0.25V", MV), 250.0);
+        assert_eq!(value("0.5 h", NS), 1.8e12);
+        assert_eq!(value("13h", D), 13.0 / 24.0);
+        assert_eq!(value("1.1eV", EV), 1.1);
+        assert_eq!(value("1e3 ns", US), 1.0);
+        assert_eq!(value("-40 °C", DEGC), -40.0);
+        assert_eq!(value("16 KiB", B), 16_384.0);
+        assert_eq!(value("3 %", PERMILLE), 30.0);
+        assert_eq!(value("1 y", D), 365.0);
+        assert_eq!(value("28 mV/dec", MV_PER_DECADE), 28.0);
+        let tb = Quantity::parse("15.36 TB", Dimension::Bytes).unwrap();
+        assert_eq!(tb.to_whole(B).unwrap(), 15_360_000_000_000);
+        assert_eq!(tb.to_string(), "15.36 TB");
+    }
+
+    #[test]
+    fn what_is_refused() {
+        let message = |text, dimension| Quantity::parse(text, dimension).unwrap_err().to_string();
+        assert_eq!(
+            message("28", Dimension::Voltage),
+            "`28` has no unit; expected a voltage (mV, V)"
+        );
+        assert_eq!(
+            message("28 hours", Dimension::Time),
+            "`28 hours` has the unknown unit `hours`; expected a time (ns, us, ms, s, min, h, d, mo, y)"
+        );
+        assert_eq!(
+            message("28 mV", Dimension::Energy),
+            "`28 mV` is a voltage; expected an energy (eV)"
+        );
+        for text in [
+            "", " ", "mV", "nan mV", "inf mV", "1.2.3 mV", "--1 mV", "1e999 mV", "0x10 mV",
+        ] {
+            assert!(
+                message(text, Dimension::Voltage).contains("expected a voltage"),
+                "{text}"
+            );
+        }
+        let ns = |text| Quantity::parse(text, Dimension::Time).unwrap().to_whole(NS);
+        assert_eq!(
+            ns("1.5 ns").unwrap_err().to_string(),
+            "`1.5 ns` is not a whole number of ns"
+        );
+        assert!(ns("-1 us").is_err() && ns("1e30 y").is_err());
+        assert_eq!(ns("0.1 h").unwrap(), 360_000_000_000);
+    }
+
+    #[test]
+    fn what_is_a_range() {
+        let range =
+            |text| Quantity::parse_range(text, &H).map(|(low, high)| (low.to(H), high.to(H)));
+        assert_eq!(range("0h..28h").unwrap(), (0.0, 28.0));
+        assert_eq!(range("0..2d").unwrap(), (0.0, 48.0));
+        assert_eq!(range("28").unwrap(), (28.0, 28.0));
+        assert_eq!(
+            range("2d..1h").unwrap_err().to_string(),
+            "`2d..1h` runs backwards"
+        );
+        assert!(range("1h..2mV").is_err() && range("..").is_err());
+    }
+
+    #[test]
+    fn no_two_units_share_a_symbol() {
+        for (i, a) in UNITS.iter().enumerate() {
+            assert!(
+                UNITS[i + 1..].iter().all(|b| a.symbol != b.symbol),
+                "{}",
+                a.symbol
+            );
+            assert_eq!(canonical(a.symbol), a.symbol);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn fuzz_any_text(text in "\\PC{0,24}") {
+            for unit in UNITS {
+                let _ = Quantity::parse(&text, unit.dimension);
+                let _ = Quantity::parse_range(&text, unit);
+            }
+        }
+
+        #[test]
+        fn what_is_printed_reads_back(number in -1e12..1e12f64, i in 0..UNITS.len()) {
+            let quantity = Quantity { number, unit: &UNITS[i] };
+            prop_assert_eq!(
+                Quantity::parse(&quantity.to_string(), UNITS[i].dimension).unwrap(),
+                quantity
+            );
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! A run under way: who issues next, who has ended, what is counted.
+
+use firstread_core::{HostOp, Ns, Status};
+use firstread_workload::WorkloadError;
+
+use crate::drive::DriveError;
+use crate::host::{Client, Next};
+use crate::stats::Report;
+use crate::world::{Front, Slot, World};
+
+/// A run's sources of requests.
+pub struct Host<'a> {
+    clients: Vec<Client<'a>>,
+    reports: Vec<Report>,
+    limit: Option<u64>,
+}
+
+impl<'a> Host<'a> {
+    /// The jobs of a job file.
+    pub fn jobs(
+        workload: &firstread_workload::Workload,
+        capacity_bytes: u64,
+        seed: u64,
+        limit: Option<u64>,
+    ) -> Result<Host<'a>, DriveError> {
+        let mut host = Host {
+            clients: Vec::new(),
+            reports: Vec::new(),
+            limit,
+        };
+        for job in &workload.jobs {
+            let report = job.report as usize;
+            if report >= host.reports.len() {
+                host.reports.push(Report {
+                    name: job.name.clone(),
+                    percentiles: job.percentiles.clone(),
+                    ..Report::default()
+                });
+            }
+            host.clients
+                .push(Client::job(job, capacity_bytes, seed, report)?);
+        }
+        Ok(host)
+    }
+
+    /// A trace, with at most `depth` requests in flight.
+    pub fn trace(
+        name: &str,
+        records: impl Iterator<Item = Result<firstread_workload::TraceRecord, WorkloadError>> + 'a,
+        depth: u32,
+        limit: Option<u64>,
+    ) -> Host<'a> {
+        let report = Report {
+            name: name.to_owned(),
+            percentiles: firstread_workload::job::DEFAULT_PERCENTILES.to_vec(),
+            ..Report::default()
+        };
+        Host {
+            clients: vec![Client::trace(records, depth)],
+            reports: vec![report],
+            limit,
+        }
+    }
+}
+
+/// Who is told what reaches the host.
+pub(crate) trait Observer {
+    fn completed(&mut self, now: Ns, slot: &Slot);
+    fn woken(&mut self);
+}
+
+/// No host: the drive ages.
+pub(crate) struct Idle;
+
+impl Observer for Idle {
+    fn completed(&mut self, _now: Ns, _slot: &Slot) {
+        unreachable!("nothing was submitted")
+    }
+    fn woken(&mut self) {}
+}
+
+/// A run under way.
+pub(crate) struct Run<'a> {
+    clients: Vec<Client<'a>>,
+    pub(crate) reports: Vec<Report>,
+    /// Requests still to be issued.
+    left: u64,
+    group: u32,
+    pub(crate) completed: u64,
+    pub(crate) in_flight: u32,
+    first: Vec<Option<Ns>>,
+    /// Clients that may have something to issue now.
+    ready: Vec<u32>,
+    /// Clients of the group that have not ended.
+    running: usize,
+    ended: Vec<bool>,
+    /// When each client wants to be asked again, and how many do.
+    wake: Vec<Ns>,
+    sleeping: usize,
+    /// Clients found the queues full.
+    crowded: bool,
+    capacity_bytes: u64,
+    /// A status that ends the run.
+    pub(crate) failed: Option<Status>,
+}
+
+impl<'a> Run<'a> {
+    pub(crate) fn new(host: Host<'a>, capacity_bytes: u64) -> Run<'a> {
+        let clients = host.clients;
+        Run {
+            group: clients.iter().map(|c| c.group).min().unwrap_or(0),
+            first: vec![None; host.reports.len()],
+            wake: vec![Ns::MAX; clients.len()],
+            ready: Vec::with_capacity(clients.len()),
+            running: 0,
+            ended: vec![false; clients.len()],
+            sleeping: 0,
+            crowded: false,
+            reports: host.reports,
+            left: host.limit.unwrap_or(u64::MAX),
+            completed: 0,
+            in_flight: 0,
+            capacity_bytes,
+            failed: None,
+            clients,
+        }
+    }
+
+    /// Starts the clients of the first group.
+    pub(crate) fn start(&mut self, world: &World) {
+        self.start_group(self.group, world.now);
+    }
+
+    fn start_group(&mut self, group: u32, now: Ns) {
+        self.group = group;
+        for (i, client) in self
+            .clients
+            .iter_mut()
+            .enumerate()
+            .filter(|(_, c)| c.group == group)
+        {
+            client.start(now);
+            self.ready.push(i as u32);
+            self.running += 1;
+        }
+    }
+
+    /// Whether every client has ended and nothing is in flight.
+    pub(crate) fn done(&self) -> bool {
+        self.running == 0
+    }
+
+    /// Issues what is ready.
+    pub(crate) fn issue(&mut self, world: &mut World) -> Result<(), DriveError> {
+        if self.crowded && world.has_slot() {
+            self.crowded = false;
+            self.ready
+                .extend((0..self.clients.len() as u32).filter(|&i| !self.ended[i as usize]));
+        }
+        while let Some(i) = self.ready.pop() {
+            if self.clients[i as usize].group == self.group {
+                self.issue_of(i, world)?;
+                self.note_end(i);
+            }
+            if self.running == 0
+                && let Some(next) = (0..self.clients.len())
+                    .filter(|&c| !self.ended[c])
+                    .map(|c| self.clients[c].group)
+                    .min()
+            {
+                self.start_group(next, world.now);
+            }
+        }
+        let due = if self.sleeping == 0 {
+            Ns::MAX
+        } else {
+            self.wake.iter().copied().min().unwrap_or(Ns::MAX)
+        };
+        world.set_front(Front::Host, due);
+        Ok(())
+    }
+
+    fn issue_of(&mut self, i: u32, world: &mut World) -> Result<(), DriveError> {
+        let client = &mut self.clients[i as usize];
+        loop {
+            if self.left == 0 {
+                client.stop();
+                return Ok(());
+            }
+            if !world.has_slot() {
+                self.crowded = true;
+                return Ok(());
+            }
+            match client.next(world.now)? {
+                Next::Issue(request, since) => {
+                    let end = request
+                        .offset_bytes
+                        .saturating_add(request.len_bytes as u64);
+                    if end > self.capacity_bytes {
+                        return Err(DriveError::OutOfRange {
+                            op: op_name(request.op),
+                            offset_bytes: request.offset_bytes,
+                            len_bytes: request.len_bytes,
+                            capacity_bytes: self.capacity_bytes,
+                        });
+                    }
+                    self.left -= 1;
+                    self.in_flight += 1;
+                    world.submit(
+                        request.op,
+                        request.offset_bytes,
+                        request.len_bytes,
+                        i,
+                        since,
+                    );
+                }
+                Next::At(due) => {
+                    self.sleeping += (self.wake[i as usize] == Ns::MAX) as usize;
+                    self.wake[i as usize] = due;
+                    return Ok(());
+                }
+                Next::Wait | Next::End => return Ok(()),
+            }
+        }
+    }
+
+    /// Notes whether client `i` has ended.
+    fn note_end(&mut self, i: u32) {
+        if self.clients[i as usize].is_done() && !self.ended[i as usize] {
+            self.ended[i as usize] = true;
+            self.running -= 1;
+        }
+    }
+}
+
+impl Observer for Run<'_> {
+    #[inline]
+    fn completed(&mut self, now: Ns, slot: &Slot) {
+        self.completed += 1;
+        self.in_flight -= 1;
+        let client = &mut self.clients[slot.client as usize];
+        client.completed();
+        if self.ready.last() != Some(&slot.client) {
+            self.ready.push(slot.client);
+        }
+        let report = &mut self.reports[client.report];
+        if slot.submitted >= client.measured_from() {
+            let first = self.first[client.report].get_or_insert(slot.submitted);
+            *first = (*first).min(slot.submitted);
+            report.runtime_ns = now.since(*first).0;
+            match slot.status {
+                Status::Ok => {
+                    let latency = now.since(slot.submitted);
+                    debug_assert_eq!(
+                        slot.parts.iter().sum::<u64>(),
+                        latency.0,
+                        "every nanosecond has a cause: {slot:?}"
+                    );
+                    report.direction(slot.command.op).record(
+                        latency,
+                        slot.command.len_bytes,
+                        &slot.parts,
+                    );
+                }
+                Status::Uncorrectable => report.uncorrectable += 1,
+                other => self.failed = Some(other),
+            }
+        } else if !matches!(slot.status, Status::Ok | Status::Uncorrectable) {
+            self.failed = Some(slot.status);
+        }
+    }
+
+    fn woken(&mut self) {
+        for (i, wake) in self
+            .wake
+            .iter_mut()
+            .enumerate()
+            .filter(|(_, wake)| **wake != Ns::MAX)
+        {
+            *wake = Ns::MAX;
+            self.ready.push(i as u32);
+        }
+        self.sleeping = 0;
+    }
+}
+
+const fn op_name(op: HostOp) -> &'static str {
+    match op {
+        HostOp::Read => "read",
+        HostOp::Write => "write",
+        HostOp::Trim => "trim",
+        HostOp::Flush => "flush",
+    }
+}

@@ -1,0 +1,181 @@
+//! The state a drive is in when a run begins: filled, worn and aged by arithmetic.
+
+use firstread_core::voltage::BlockGroups;
+use firstread_core::{Ns, Stream};
+
+/// What the caller asks for.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct DriveState {
+    /// Time since the end of the fill, with power on: from the youngest to the oldest superblock.
+    pub age: (Ns, Ns),
+    /// P/E cycles, lowest to highest.
+    pub pe_cycles: (u32, u32),
+    /// Temperature of storage and reads (°C).
+    pub temperature_c: f64,
+    /// Time without power after that.
+    pub unpowered: Ns,
+    /// Share of the logical capacity that was written, 0 to 1.
+    pub fill: f64,
+}
+
+impl Default for DriveState {
+    /// Just filled, new, at 25 °C.
+    fn default() -> DriveState {
+        DriveState {
+            age: (Ns::ZERO, Ns::ZERO),
+            pe_cycles: (0, 0),
+            temperature_c: 25.0,
+            unpowered: Ns::ZERO,
+            fill: 1.0,
+        }
+    }
+}
+
+/// A superblock to be filled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Planned {
+    /// When its fill ends, on the firmware's clock.
+    pub at: Ns,
+    pub pe_cycles: u32,
+}
+
+/// When each superblock is filled, in address order, and when the workload starts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Plan {
+    pub blocks: Vec<Planned>,
+    /// Power-on of the firmware: its tables are populated.
+    pub start: Ns,
+    /// The workload starts.
+    pub run: Ns,
+}
+
+impl DriveState {
+    /// The plan for `blocks` superblocks that take `block_fill` each to write.
+    ///
+    /// One age: a drive filled in address order at its sustained rate; age counts from the end of
+    /// the fill. A range of ages or of P/E cycles: superblocks are dealt evenly to the groups of
+    /// `groups` that the ranges touch, the oldest at the lowest addresses.
+    pub(crate) fn plan(
+        &self,
+        blocks: u32,
+        block_fill: Ns,
+        groups: &BlockGroups,
+        seed: u64,
+    ) -> Plan {
+        let fill = |n: u64| Ns(block_fill.0 * n);
+        let (youngest, oldest) = self.age;
+        let wear = self.deal_wear(blocks, groups, seed);
+        if youngest == oldest {
+            let end = fill(blocks as u64);
+            let planned = |i: u32| Planned {
+                at: fill(i as u64 + 1),
+                pe_cycles: wear[i as usize],
+            };
+            return Plan {
+                blocks: (0..blocks).map(planned).collect(),
+                start: end,
+                run: end + oldest,
+            };
+        }
+        let run = block_fill + oldest;
+        let ages = self.deal_ages(blocks, groups);
+        let planned = |i: u32| Planned {
+            at: run - ages[i as usize],
+            pe_cycles: wear[i as usize],
+        };
+        Plan {
+            blocks: (0..blocks).map(planned).collect(),
+            start: run - ages.first().copied().unwrap_or(oldest),
+            run,
+        }
+    }
+
+    /// Ages, oldest first: as many in each retention bin that the range touches, even within a bin.
+    fn deal_ages(&self, blocks: u32, groups: &BlockGroups) -> Vec<Ns> {
+        let (youngest, oldest) = self.age;
+        let edges = &groups.edges[..groups.retention_bins as usize];
+        let upper = |bin: usize| edges.get(bin + 1).copied().unwrap_or(Ns::MAX).min(oldest);
+        let bins: Vec<(Ns, Ns)> = (0..edges.len())
+            .map(|bin| (edges[bin].max(youngest), upper(bin)))
+            .filter(|(low, high)| low < high)
+            .collect();
+        let mut ages = Vec::with_capacity(blocks as usize);
+        for (i, &(low, high)) in bins.iter().enumerate().rev() {
+            let share = |i: usize| (blocks as u64 * i as u64 / bins.len() as u64) as u32;
+            let n = share(i + 1) - share(i);
+            for j in (0..n as u64).rev() {
+                // The middle of each of n equal parts of the bin.
+                ages.push(Ns(low.0
+                    + ((high.0 - low.0) as u128 * (2 * j as u128 + 1) / (2 * n as u128))
+                        as u64));
+            }
+        }
+        ages
+    }
+
+    /// Wear in address order: the P/E bins that the range touches in turn, so that neighbours in
+    /// age are spread over wear; even within a bin.
+    fn deal_wear(&self, blocks: u32, groups: &BlockGroups, seed: u64) -> Vec<u32> {
+        let (low, high) = self.pe_cycles;
+        let (first, last) = (groups.pe_bin(low), groups.pe_bin(high));
+        let bins = (last - first) as u32 + 1;
+        let stream = Stream::new(seed).named("wear");
+        let of = |i: u32| {
+            let bin = first as u32 + i % bins;
+            let from = (bin * groups.pe_width).max(low);
+            let to = if bin == last as u32 {
+                high
+            } else {
+                (bin + 1) * groups.pe_width - 1
+            };
+            from + stream.at(i as u64).below((to - from) as u64 + 1) as u32
+        };
+        (0..blocks).map(of).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use firstread_firmware::voltage::groups;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn formula_one_age_counts_from_the_end_of_the_fill() {
+        let state = DriveState {
+            age: (Ns::from_h(28), Ns::from_h(28)),
+            pe_cycles: (300, 300),
+            ..DriveState::default()
+        };
+        let plan = state.plan(325, Ns::from_s(10), &groups::groups(0), 1);
+        assert_eq!(plan.run - plan.blocks[324].at, Ns::from_h(28));
+        assert_eq!(
+            plan.run - plan.blocks[0].at,
+            Ns::from_h(28) + Ns::from_s(3240)
+        );
+        assert_eq!(plan.start, plan.blocks[324].at);
+        assert!(plan.blocks.iter().all(|b| b.pe_cycles == 300));
+    }
+
+    #[test]
+    fn formula_ranges_reach_every_group() {
+        let state = DriveState {
+            age: (Ns::ZERO, Ns::from_h(200)),
+            pe_cycles: (0, 3999),
+            ..DriveState::default()
+        };
+        let groups = groups::groups(0);
+        let plan = state.plan(325, Ns::from_s(10), &groups, 1);
+        let reached: BTreeSet<u8> = plan
+            .blocks
+            .iter()
+            .map(|b| groups.group(b.pe_cycles, plan.run - b.at))
+            .collect();
+        assert_eq!(reached.len(), groups.len());
+        assert!(
+            plan.blocks.is_sorted_by_key(|b| b.at),
+            "address order is age order"
+        );
+        assert_eq!(plan.blocks.len(), 325);
+    }
+}

@@ -1,0 +1,129 @@
+//! Where the time of the slowest requests went.
+
+use crate::hardware::charge::{CAUSES, Parts};
+
+/// Sub-buckets of an octave of latency: a bucket is 3 % wide.
+const SUB: u32 = 32;
+const SUB_BITS: u32 = SUB.ilog2();
+
+/// Nanoseconds by cause, summed over the requests of a latency bucket.
+#[derive(Clone, Copy, Debug)]
+struct Bucket {
+    count: u64,
+    parts: Parts,
+}
+
+/// Causes by latency.
+#[derive(Clone, Debug)]
+pub struct Tail {
+    buckets: Vec<Bucket>,
+}
+
+/// What the slowest requests waited for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TailShare {
+    /// Requests that were counted: at least those asked for, with all others of their bucket.
+    pub requests: u64,
+    /// Share of their time by cause, in the order of [`crate::Cause::ALL`]; adds up to 1.
+    pub share: [f64; CAUSES],
+}
+
+impl Default for Tail {
+    fn default() -> Tail {
+        let buckets = (64 - SUB_BITS as usize) * SUB as usize;
+        Tail {
+            buckets: vec![
+                Bucket {
+                    count: 0,
+                    parts: [0; CAUSES]
+                };
+                buckets
+            ],
+        }
+    }
+}
+
+impl Tail {
+    /// A request of `latency_ns`, charged to `parts`.
+    #[inline]
+    pub(crate) fn record(&mut self, latency_ns: u64, parts: &Parts) {
+        let bucket = &mut self.buckets[bucket(latency_ns)];
+        bucket.count += 1;
+        for (sum, part) in bucket.parts.iter_mut().zip(parts) {
+            *sum += part;
+        }
+    }
+
+    /// Adds the requests of `other`.
+    pub(crate) fn merge(&mut self, other: &Tail) {
+        for (bucket, more) in self.buckets.iter_mut().zip(&other.buckets) {
+            bucket.count += more.count;
+            for (sum, part) in bucket.parts.iter_mut().zip(&more.parts) {
+                *sum += part;
+            }
+        }
+    }
+
+    /// The slowest `fraction` of all requests; none where there are no requests.
+    pub fn slowest(&self, fraction: f64) -> Option<TailShare> {
+        let total: u64 = self.buckets.iter().map(|b| b.count).sum();
+        let wanted = ((total as f64 * fraction).ceil() as u64).max(1);
+        let mut requests = 0;
+        let mut parts = [0u64; CAUSES];
+        for bucket in self.buckets.iter().rev().filter(|b| b.count > 0) {
+            requests += bucket.count;
+            for (sum, part) in parts.iter_mut().zip(&bucket.parts) {
+                *sum += part;
+            }
+            if requests >= wanted {
+                break;
+            }
+        }
+        let all: u64 = parts.iter().sum();
+        (all > 0).then(|| TailShare {
+            requests,
+            share: parts.map(|p| p as f64 / all as f64),
+        })
+    }
+}
+
+fn bucket(latency_ns: u64) -> usize {
+    if latency_ns < 2 * SUB as u64 {
+        return latency_ns as usize;
+    }
+    let octave = latency_ns.ilog2() - SUB_BITS;
+    let sub = (latency_ns >> octave) as u32 - SUB;
+    ((octave + 1) * SUB + sub) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn model_buckets_rise_with_latency() {
+        let mut last = 0;
+        for latency in (0..100_000u64).chain((17..64).map(|b| (1 << b) - 1)) {
+            let b = bucket(latency);
+            assert!(b >= last, "latency {latency}");
+            last = b;
+        }
+        assert!(bucket(u64::MAX) < Tail::default().buckets.len());
+    }
+
+    #[test]
+    fn formula_slowest_takes_the_slowest() {
+        let mut tail = Tail::default();
+        let mut fast = [0; CAUSES];
+        fast[0] = 100;
+        let mut slow = [0; CAUSES];
+        slow[1] = 10_000;
+        (0..999).for_each(|_| tail.record(100, &fast));
+        tail.record(10_000, &slow);
+        let share = tail.slowest(0.001).unwrap();
+        assert_eq!((share.requests, share.share[1]), (1, 1.0));
+        let all = tail.slowest(1.0).unwrap();
+        assert_eq!(all.requests, 1000);
+        assert!((all.share[0] - 99_900.0 / 109_900.0).abs() < 1e-12);
+    }
+}

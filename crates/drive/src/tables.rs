@@ -1,0 +1,229 @@
+//! What the firmware is told of its chip's voltages: factory retry table and sentinel projection.
+//!
+//! For a shipped chip as it is they are read from `profiles/tables/CHIP.toml`, which
+//! `cargo xtask characterize` makes from the chip's profile. For any other chip they are
+//! characterized when the drive is made, by the same rule.
+
+use std::fmt::Write;
+
+use firstread_core::CellMode;
+use firstread_core::voltage::{Line, MAX_FACTORY, MAX_PAGES, MAX_VALLEYS, VoltageTables};
+use firstread_nand::characterize::{FactoryRule, FitConditions, voltage_tables};
+use firstread_nand::{ChipProfile, Medium, SenseError};
+use thiserror::Error;
+
+use crate::profile::DriveProfile;
+
+/// Why there are no tables.
+#[derive(Debug, Error)]
+pub enum TableError {
+    /// The chip's profile does not make a medium.
+    #[error("chip profile: {0}: {1}")]
+    Chip(String, String),
+    /// The chip has no such mode.
+    #[error(transparent)]
+    Sense(#[from] SenseError),
+    /// A shipped table does not parse.
+    #[error("{0}")]
+    Parse(String),
+}
+
+/// Shipped tables: chip and text.
+const SHIPPED: &[(&str, &str)] = &[(
+    "ct-qlc-176l",
+    include_str!("../../../profiles/tables/ct-qlc-176l.toml"),
+)];
+
+/// The tables of the chip of `profile`, in the mode its blocks start in.
+pub fn for_drive(profile: &DriveProfile) -> Result<VoltageTables, TableError> {
+    let as_shipped = !profile
+        .resolved
+        .iter()
+        .any(|e| e.overridden && e.path.starts_with("chip."));
+    let shipped = SHIPPED
+        .iter()
+        .find(|(chip, _)| *chip == profile.chip.name && as_shipped);
+    match shipped {
+        Some((_, text)) => parse(text, profile.mode),
+        None => characterize(&profile.chip, profile.mode, &FactoryRule::DEFAULT),
+    }
+}
+
+/// Characterizes `chip` in `mode`: its nominal page, without variation.
+pub fn characterize(
+    chip: &ChipProfile,
+    mode: CellMode,
+    rule: &FactoryRule,
+) -> Result<VoltageTables, TableError> {
+    let geometry = firstread_core::Geometry {
+        channels: 1,
+        chips_per_channel: 1,
+        dies_per_chip: 1,
+        planes: 1,
+        blocks_per_plane: 1,
+        wordlines_per_block: chip.wordlines() as u16,
+        page_bytes: 16 << 10,
+        slot_bytes: 4 << 10,
+        codeword_bytes: 1 << 10,
+        stripe: firstread_core::StripeOrder::PlaneFirst,
+    };
+    let medium = Medium::new(chip.clone(), geometry, 0)
+        .map_err(|e| TableError::Chip(e.key.clone(), e.reason.clone()))?;
+    Ok(voltage_tables(
+        &medium,
+        mode,
+        rule,
+        &FitConditions::default(),
+    )?)
+}
+
+/// The tables as text, for `profiles/tables`.
+pub fn render(chip: &str, rule: &FactoryRule, tables: &VoltageTables) -> String {
+    let valleys = tables.mode.valleys();
+    let mut out = String::new();
+    let mut line = |text: String| out.push_str(&(text + "\n"));
+    line(format!(
+        "# Voltage tables of {chip}, in DAC units of {} mV from the factory default.",
+        tables.dac_mv
+    ));
+    line("# Made by `cargo xtask characterize` from the chip's profile; do not edit.".into());
+    line(format!(
+        "# Factory entries: the default, then {} down and {} up the nominal drift path, {} mV of the top valley apart.",
+        rule.down, rule.up, rule.step_mv
+    ));
+    line("# Projection: valley = intercept + slope * sentinel, in 1/65536 units.".into());
+    line(format!("mode = \"{}\"", tables.mode.name()));
+    line(format!("dac_mv = {}", tables.dac_mv));
+    line(format!(
+        "sentinel = {:?}",
+        &tables.sentinel[..tables.mode.bits() as usize]
+    ));
+    line(format!(
+        "page_of_valley = {:?}",
+        &tables.page_of_valley[..valleys]
+    ));
+    line("projection = [".into());
+    for (k, l) in tables.projection[..valleys].iter().enumerate() {
+        line(format!(
+            "  [{}, {}], # valley {}",
+            l.intercept,
+            l.slope,
+            k + 1
+        ));
+    }
+    line("]\nfactory = [".into());
+    for entry in &tables.factory[..tables.factory_len as usize] {
+        let mut text = String::new();
+        for offset in &entry[..valleys] {
+            write!(text, "{offset}, ").expect("writing to a string succeeds");
+        }
+        line(format!("  [{}],", text.trim_end_matches(", ")));
+    }
+    line("]".into());
+    out
+}
+
+fn parse(text: &str, mode: CellMode) -> Result<VoltageTables, TableError> {
+    let bad = |what: &str| {
+        TableError::Parse(format!(
+            "voltage tables: {what}; make them anew with cargo xtask characterize"
+        ))
+    };
+    let table: toml::Table = text
+        .parse()
+        .map_err(|e: toml::de::Error| bad(&e.to_string()))?;
+    if table.get("mode").and_then(|m| m.as_str()) != Some(mode.name()) {
+        return Err(bad(&format!("none for mode {}", mode.name())));
+    }
+    let array = |v: Option<&toml::Value>| v.and_then(|v| v.as_array()).cloned().unwrap_or_default();
+    let numbers = |v: Option<&toml::Value>| -> Vec<i64> {
+        array(v).iter().filter_map(|n| n.as_integer()).collect()
+    };
+    let mut tables = VoltageTables {
+        mode,
+        page_of_valley: [0; MAX_VALLEYS],
+        factory: [[0; MAX_VALLEYS]; MAX_FACTORY],
+        factory_len: 0,
+        sentinel: [0; MAX_PAGES],
+        projection: [Line::IDENTITY; MAX_VALLEYS],
+        dac_mv: table
+            .get("dac_mv")
+            .and_then(|v| v.as_integer())
+            .ok_or_else(|| bad("no dac_mv"))? as u8,
+    };
+    let valleys = mode.valleys();
+    let copy = |from: Vec<i64>, len: usize, name: &str| -> Result<Vec<i64>, TableError> {
+        if from.len() == len {
+            Ok(from)
+        } else {
+            Err(bad(&format!(
+                "{name} has {} numbers, not {len}",
+                from.len()
+            )))
+        }
+    };
+    let sentinel = copy(
+        numbers(table.get("sentinel")),
+        mode.bits() as usize,
+        "sentinel",
+    )?;
+    tables
+        .sentinel
+        .iter_mut()
+        .zip(sentinel)
+        .for_each(|(to, from)| *to = from as u8);
+    let pages = copy(
+        numbers(table.get("page_of_valley")),
+        valleys,
+        "page_of_valley",
+    )?;
+    tables
+        .page_of_valley
+        .iter_mut()
+        .zip(pages)
+        .for_each(|(to, from)| *to = from as u8);
+    let projection = array(table.get("projection"));
+    if projection.len() != valleys {
+        return Err(bad("projection has not one line a valley"));
+    }
+    for (to, from) in tables.projection.iter_mut().zip(&projection) {
+        let pair = copy(numbers(Some(from)), 2, "projection")?;
+        *to = Line {
+            intercept: pair[0] as i32,
+            slope: pair[1] as i32,
+        };
+    }
+    let factory = array(table.get("factory"));
+    if factory.is_empty() || factory.len() > MAX_FACTORY {
+        return Err(bad("factory has no entries, or too many"));
+    }
+    tables.factory_len = factory.len() as u8;
+    for (to, from) in tables.factory.iter_mut().zip(&factory) {
+        let entry = copy(numbers(Some(from)), valleys, "factory")?;
+        to.iter_mut()
+            .zip(entry)
+            .for_each(|(to, from)| *to = from as i8);
+    }
+    Ok(tables)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::{CHIPS, Library, load_chip};
+
+    #[test]
+    fn golden_shipped_tables_are_those_of_the_chips() {
+        for (chip, text) in SHIPPED {
+            assert!(CHIPS.iter().any(|(name, _)| name == chip));
+            let profile = load_chip(&Library::new(), chip, &[]).unwrap().chip;
+            let made = characterize(&profile, CellMode::Qlc, &FactoryRule::DEFAULT).unwrap();
+            assert_eq!(
+                render(chip, &FactoryRule::DEFAULT, &made),
+                *text,
+                "run cargo xtask characterize"
+            );
+            assert_eq!(parse(text, CellMode::Qlc).unwrap(), made);
+        }
+    }
+}

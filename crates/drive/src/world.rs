@@ -1,0 +1,305 @@
+//! The world around the firmware: its ports, on the virtual clock.
+
+use std::collections::VecDeque;
+
+use firstread_core::{Buf, CommandId, FlashOp, HostCommand, HostOp, Ns, Ports, Status, Tag};
+use firstread_firmware::log::Record;
+
+use crate::hardware::Hardware;
+use crate::hardware::charge::{CAUSES, Cause, Parts};
+use crate::hardware::timers::Timers;
+use crate::payload::{Payload, StaleRead};
+
+/// The host link and command processing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LinkTimes {
+    /// From the doorbell until the command is with the firmware, when nothing is in the way.
+    pub fetch_ns: u64,
+    /// Firmware time per command: the rate at which commands are taken.
+    pub command_ns: u64,
+    /// From the end of the data until the host sees the completion.
+    pub completion_ns: u64,
+    /// Femtoseconds a byte takes on the link, in each direction.
+    pub fs_per_byte: u64,
+}
+
+/// A command of the host in flight.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slot {
+    pub command: HostCommand,
+    pub submitted: Ns,
+    pub client: u32,
+    pub status: Status,
+    pub parts: Parts,
+    /// Up to when `parts` accounts for the time.
+    pub charged_to: Ns,
+}
+
+/// Timers behind those of the hardware.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Front {
+    /// A completion reaches the host.
+    Completion,
+    /// A command without data reaches the firmware.
+    Command,
+    /// A write with its data reaches the firmware.
+    Write,
+    /// The firmware asked to be woken.
+    Firmware,
+    /// The host issues requests, or the drive's state changes as the caller planned.
+    Host,
+}
+
+/// Number of front timers.
+pub(crate) const FRONTS: usize = 5;
+
+/// Everything around the firmware.
+pub(crate) struct World {
+    pub now: Ns,
+    pub hardware: Hardware,
+    pub payload: Payload,
+    pub timers: Timers,
+    front: usize,
+    link: LinkTimes,
+    slot_bytes: u64,
+    pub slots: Vec<Slot>,
+    pub free_slots: Vec<u32>,
+    commands: VecDeque<(Ns, CommandId)>,
+    writes: VecDeque<(Ns, CommandId)>,
+    completions: VecDeque<(Ns, CommandId)>,
+    commands_free_at: Ns,
+    in_free_at: Ns,
+    out_free_at: Ns,
+    pub log: Vec<Record>,
+    pub stale: Option<StaleRead>,
+}
+
+impl World {
+    pub(crate) fn new(
+        hardware: Hardware,
+        payload: Payload,
+        link: LinkTimes,
+        slot_bytes: u32,
+        hardware_timers: usize,
+        commands: u32,
+    ) -> World {
+        let idle = HostCommand {
+            id: CommandId(0),
+            op: HostOp::Flush,
+            offset_bytes: 0,
+            len_bytes: 0,
+        };
+        let slot = Slot {
+            command: idle,
+            submitted: Ns::ZERO,
+            client: 0,
+            status: Status::Ok,
+            parts: [0; CAUSES],
+            charged_to: Ns::ZERO,
+        };
+        World {
+            now: Ns::ZERO,
+            hardware,
+            payload,
+            timers: Timers::new(hardware_timers + FRONTS),
+            front: hardware_timers,
+            link,
+            slot_bytes: slot_bytes as u64,
+            slots: vec![slot; commands as usize],
+            // Low numbers first: few slots are touched at low queue depth.
+            free_slots: (0..commands).rev().collect(),
+            commands: VecDeque::new(),
+            writes: VecDeque::new(),
+            completions: VecDeque::new(),
+            commands_free_at: Ns::ZERO,
+            in_free_at: Ns::ZERO,
+            out_free_at: Ns::ZERO,
+            log: Vec::new(),
+            stale: None,
+        }
+    }
+
+    /// The front timer behind timer `index`, or none for one of the hardware.
+    pub(crate) fn front(&self, index: usize) -> Option<Front> {
+        const FRONT: [Front; FRONTS] = [
+            Front::Completion,
+            Front::Command,
+            Front::Write,
+            Front::Firmware,
+            Front::Host,
+        ];
+        index.checked_sub(self.front).map(|i| FRONT[i])
+    }
+
+    pub(crate) fn set_front(&mut self, front: Front, due: Ns) {
+        self.timers.set(self.front + front as usize, due);
+    }
+
+    /// Whether another command fits into the queues.
+    pub(crate) fn has_slot(&self) -> bool {
+        !self.free_slots.is_empty()
+    }
+
+    /// The host submits a command; its latency counts from `submitted`.
+    pub(crate) fn submit(
+        &mut self,
+        op: HostOp,
+        offset_bytes: u64,
+        len_bytes: u32,
+        client: u32,
+        submitted: Ns,
+    ) {
+        let id = CommandId(
+            self.free_slots
+                .pop()
+                .expect("the caller asked for a free slot"),
+        );
+        let command = HostCommand {
+            id,
+            op,
+            offset_bytes,
+            len_bytes,
+        };
+        self.slots[id.0 as usize] = Slot {
+            command,
+            submitted,
+            client,
+            status: Status::Ok,
+            parts: [0; CAUSES],
+            charged_to: submitted,
+        };
+        let fetched = self.now + Ns(self.link.fetch_ns);
+        if op == HostOp::Write {
+            self.in_free_at = self.in_free_at.max(fetched) + self.bytes_ns(len_bytes);
+            let due = self.in_free_at + Ns(self.link.command_ns);
+            self.writes.push_back((due, id));
+            if self.writes.len() == 1 {
+                self.set_front(Front::Write, due);
+            }
+        } else {
+            self.commands_free_at = self.commands_free_at.max(fetched) + Ns(self.link.command_ns);
+            self.commands.push_back((self.commands_free_at, id));
+            if self.commands.len() == 1 {
+                self.set_front(Front::Command, self.commands_free_at);
+            }
+        }
+    }
+
+    /// The command that has reached the firmware through `front`.
+    pub(crate) fn arrived(&mut self, front: Front) -> HostCommand {
+        let queue = if front == Front::Write {
+            &mut self.writes
+        } else {
+            &mut self.commands
+        };
+        let (_, id) = queue
+            .pop_front()
+            .expect("a front timer runs only while its queue is not empty");
+        let next = queue.front().map_or(Ns::MAX, |&(due, _)| due);
+        self.set_front(front, next);
+        self.slots[id.0 as usize].command
+    }
+
+    /// The completion that has reached the host: its slot, with all of the latency charged.
+    pub(crate) fn completed(&mut self) -> Slot {
+        let (_, id) = self
+            .completions
+            .pop_front()
+            .expect("the completion timer runs only while one is due");
+        let next = self.completions.front().map_or(Ns::MAX, |&(due, _)| due);
+        self.set_front(Front::Completion, next);
+        self.free_slots.push(id.0);
+        let slot = &mut self.slots[id.0 as usize];
+        slot.parts[Cause::Link as usize] += self.now.since(slot.charged_to).0;
+        *slot
+    }
+
+    fn bytes_ns(&self, bytes: u32) -> Ns {
+        Ns((bytes as u64 * self.link.fs_per_byte).div_ceil(1_000_000))
+    }
+
+    fn check(&mut self, result: Result<(), StaleRead>) {
+        if let Err(stale) = result {
+            self.stale.get_or_insert(stale);
+        }
+    }
+
+    fn lpn(&self, id: CommandId, slot: u32) -> u64 {
+        self.slots[id.0 as usize].command.offset_bytes / self.slot_bytes + slot as u64
+    }
+}
+
+impl Ports for World {
+    type Record = Record;
+
+    fn issue(&mut self, op: FlashOp) {
+        self.hardware.issue(self.now, op, &mut self.timers);
+    }
+
+    fn data_in(&mut self, id: CommandId, first: u32, slots: u32, buf: Buf) {
+        for i in 0..slots {
+            self.payload
+                .data_in(self.now, self.lpn(id, first + i), buf.slot(i));
+        }
+    }
+
+    fn data_out(&mut self, id: CommandId, first: u32, slots: u32, buf: Buf, bytes: u32) {
+        let submitted = self.slots[id.0 as usize].submitted;
+        for i in 0..slots {
+            let checked = self
+                .payload
+                .check(self.lpn(id, first + i), submitted, buf.slot(i));
+            self.check(checked);
+        }
+        self.out_free_at = self.out_free_at.max(self.now) + self.bytes_ns(bytes);
+    }
+
+    fn zeros_out(&mut self, id: CommandId, first: u32, slots: u32, bytes: u32) {
+        let submitted = self.slots[id.0 as usize].submitted;
+        for i in 0..slots {
+            let checked = self.payload.check_zeros(self.lpn(id, first + i), submitted);
+            self.check(checked);
+        }
+        self.out_free_at = self.out_free_at.max(self.now) + self.bytes_ns(bytes);
+    }
+
+    fn copy(&mut self, from: Buf, to: Buf) {
+        self.payload.copy(from, to);
+    }
+
+    fn complete(&mut self, command: HostCommand, status: Status, last: Option<Tag>) {
+        let now = self.now;
+        if command.op == HostOp::Trim && status == Status::Ok {
+            let first = command.offset_bytes.div_ceil(self.slot_bytes);
+            let end = (command.offset_bytes + command.len_bytes as u64) / self.slot_bytes;
+            (first..end).for_each(|lpn| self.payload.trim(now, lpn));
+        }
+        let slot = &mut self.slots[command.id.0 as usize];
+        slot.status = status;
+        if let Some(Tag(tag)) = last {
+            let (parts, queued, charged_to) = self.hardware.charged(tag);
+            slot.parts = *parts;
+            slot.parts[Cause::Queue as usize] += queued.since(slot.submitted).0;
+            slot.charged_to = charged_to;
+        } else {
+            slot.parts[Cause::Queue as usize] = now.since(slot.submitted).0;
+            slot.charged_to = now;
+        }
+        // Data that other commands wait to send goes first only if it was ready first.
+        let sent = if command.op == HostOp::Read {
+            self.out_free_at.max(now)
+        } else {
+            now
+        };
+        let last_due = self.completions.back().map_or(Ns::ZERO, |&(due, _)| due);
+        let due = (sent + Ns(self.link.completion_ns)).max(last_due);
+        self.completions.push_back((due, command.id));
+        if self.completions.len() == 1 {
+            self.set_front(Front::Completion, due);
+        }
+    }
+
+    fn log(&mut self, record: Record) {
+        self.log.push(record);
+    }
+}

@@ -1,0 +1,249 @@
+//! The parity-check matrix.
+
+use alloc::vec::Vec;
+
+use firstread_core::Stream;
+
+use super::bits::xor_rotated;
+
+/// Block rows.
+pub const ROWS: usize = 4;
+/// Block columns.
+pub const COLUMNS: usize = 36;
+/// Block columns that carry data; the others carry parity.
+pub const DATA_COLUMNS: usize = 32;
+
+/// A circulant of the matrix: check `r` of its block row holds bit `(r + shift) mod Z` of its block
+/// column.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Edge {
+    /// Block column.
+    pub column: u8,
+    /// Shift, below `Z`.
+    pub shift: u16,
+}
+
+/// The code of one circulant size.
+///
+/// All circulants are cyclic permutations but three, which are zero: those at rows 1, 2, 3 of
+/// parity columns 1, 2, 3. With them the parity part is invertible whatever its shifts, because
+/// `GF(2)[x]/(x^Z + 1)` with `Z` a power of two is a local ring: a matrix over it is invertible if
+/// its image at `x = 1` is, and that image is all ones but for three zeros on the diagonal, whose
+/// determinant is 1. Thirteen is the most ones an invertible 4 × 4 matrix over GF(2) can have, so
+/// no column weighs less than 3 (as two of the columns of a dual-diagonal part would).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Ldpc {
+    z: u32,
+    rows: [Vec<Edge>; ROWS],
+}
+
+/// Seed of the search for shifts. Arbitrary, and part of the code: another seed is another code.
+const SEED: u64 = 36;
+
+impl Ldpc {
+    /// The code of 1 KiB of data.
+    pub fn new_1k() -> Ldpc {
+        Ldpc::search(256)
+    }
+
+    /// The code of 4 KiB of data.
+    pub fn new_4k() -> Ldpc {
+        Ldpc::search(1024)
+    }
+
+    /// The code called `name` among [`crate::Code::NAMES`], if it is an LDPC code.
+    pub fn named(name: &str) -> Option<Ldpc> {
+        match name {
+            "ldpc-1k" => Some(Ldpc::new_1k()),
+            "ldpc-4k" => Some(Ldpc::new_4k()),
+            _ => None,
+        }
+    }
+
+    /// Draws the shifts of one block column after another, again where they would close a 4-cycle:
+    /// where two rows' shifts differ by as much as in an earlier column.
+    fn search(z: u32) -> Ldpc {
+        let stream = Stream::new(SEED).named("ldpc shifts").at(u64::from(z));
+        let mut rows: [Vec<Edge>; ROWS] = core::array::from_fn(|_| Vec::with_capacity(COLUMNS));
+        let mut taken = alloc::vec![false; ROWS * ROWS * z as usize];
+        for column in 0..COLUMNS {
+            let draws = stream.at(column as u64);
+            let mut attempt = 0;
+            // 36 of at least 256 differences are taken at the end: a few attempts find a free set.
+            let shifts: [u32; ROWS] = loop {
+                let draw = draws.at(attempt);
+                let s = core::array::from_fn(|i| draw.at(i as u64).below(u64::from(z)) as u32);
+                if pairs(column, &s, z).all(|d| !taken[d]) {
+                    break s;
+                }
+                attempt += 1;
+            };
+            for d in pairs(column, &shifts, z) {
+                taken[d] = true;
+            }
+            for (i, row) in rows.iter_mut().enumerate() {
+                if !is_zero(i, column) {
+                    row.push(Edge {
+                        column: column as u8,
+                        shift: shifts[i] as u16,
+                    });
+                }
+            }
+        }
+        Ldpc { z, rows }
+    }
+
+    /// Circulant size, in bits.
+    pub const fn z(&self) -> u32 {
+        self.z
+    }
+
+    /// Words of a block.
+    pub const fn block_words(&self) -> usize {
+        self.z as usize / 64
+    }
+
+    /// Words of the data of a codeword.
+    pub const fn data_words(&self) -> usize {
+        DATA_COLUMNS * self.block_words()
+    }
+
+    /// Words of a codeword.
+    pub const fn codeword_words(&self) -> usize {
+        COLUMNS * self.block_words()
+    }
+
+    /// Bits of a codeword.
+    pub const fn codeword_bits(&self) -> u32 {
+        COLUMNS as u32 * self.z
+    }
+
+    /// The circulants of block row `i`, by rising column.
+    pub fn row(&self, i: usize) -> &[Edge] {
+        &self.rows[i]
+    }
+
+    /// The shift at block row `i` and block column `column`; `None` where the block is zero.
+    pub fn shift(&self, i: usize, column: usize) -> Option<u32> {
+        let edge = self.rows[i].iter().find(|e| e.column as usize == column)?;
+        Some(u32::from(edge.shift))
+    }
+
+    /// Whether `word` is a codeword.
+    ///
+    /// # Panics
+    /// If `word` is not [`Ldpc::codeword_words`] long.
+    pub fn is_codeword(&self, word: &[u64]) -> bool {
+        assert_eq!(word.len(), self.codeword_words(), "words of a codeword");
+        let n = self.block_words();
+        self.rows.iter().all(|row| {
+            let mut syndrome = [0u64; 16];
+            for e in row {
+                let block = &word[e.column as usize * n..][..n];
+                xor_rotated(&mut syndrome[..n], block, u32::from(e.shift));
+            }
+            syndrome.iter().all(|&w| w == 0)
+        })
+    }
+
+    /// A number that changes with any shift: tables name the code they were measured with by it.
+    pub fn fingerprint(&self) -> u32 {
+        let mut h = Stream::new(u64::from(self.z));
+        for (i, row) in self.rows.iter().enumerate() {
+            for e in row {
+                h = h.at((i as u64) << 32 | u64::from(e.column) << 16 | u64::from(e.shift));
+            }
+        }
+        h.bits() as u32
+    }
+}
+
+/// Whether the block is zero.
+const fn is_zero(row: usize, column: usize) -> bool {
+    row > 0 && column == DATA_COLUMNS + row
+}
+
+/// The differences between the shifts of each pair of rows that meet in `column`, each as an index.
+fn pairs(column: usize, shifts: &[u32; ROWS], z: u32) -> impl Iterator<Item = usize> {
+    let rows = (0..ROWS).filter(move |&i| !is_zero(i, column));
+    rows.clone().flat_map(move |a| {
+        rows.clone().filter(move |&b| b > a).map(move |b| {
+            let difference = (shifts[a] + z - shifts[b]) % z;
+            (a * ROWS + b) * z as usize + difference as usize
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formula_no_two_rows_share_two_columns_bits() {
+        // A 4-cycle is two checks with two bits in common. Counted on the expanded matrix, not by
+        // shift differences as the search does.
+        for code in [Ldpc::new_1k(), Ldpc::new_4k()] {
+            let z = code.z() as usize;
+            for a in 0..ROWS {
+                for b in a..ROWS {
+                    // Circulant rows: it is enough to look at check 0 of row a.
+                    let mut common = alloc::vec![0u8; z];
+                    for ea in code.row(a) {
+                        for eb in code.row(b) {
+                            if ea.column == eb.column {
+                                let bit = ea.shift as usize;
+                                common[(bit + z - eb.shift as usize) % z] += 1;
+                            }
+                        }
+                    }
+                    let own = usize::from(a == b) * (z + 1);
+                    for (check, &n) in common.iter().enumerate() {
+                        assert!(
+                            n <= 1 || check == 0 && own > 0,
+                            "Z {z}: check 0 of row {a} and check {check} of row {b} share {n} bits"
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn formula_rank_is_full() {
+        // Gaussian elimination over all 4 Z expanded rows.
+        for code in [Ldpc::new_1k(), Ldpc::new_4k()] {
+            let z = code.z() as usize;
+            let words = code.codeword_words();
+            let mut rows: Vec<Vec<u64>> = Vec::new();
+            for i in 0..ROWS {
+                for r in 0..z {
+                    let mut row = alloc::vec![0u64; words];
+                    for e in code.row(i) {
+                        let bit = e.column as usize * z + (r + e.shift as usize) % z;
+                        row[bit / 64] ^= 1 << (bit % 64);
+                    }
+                    rows.push(row);
+                }
+            }
+            let mut rank = 0;
+            // Parity columns first: they alone span.
+            for bit in (DATA_COLUMNS * z..COLUMNS * z).rev() {
+                let (word, mask) = (bit / 64, 1u64 << (bit % 64));
+                let Some(p) = (rank..rows.len()).find(|&r| rows[r][word] & mask != 0) else {
+                    continue;
+                };
+                rows.swap(rank, p);
+                let (done, rest) = rows.split_at_mut(rank + 1);
+                let pivot = &done[rank];
+                for row in rest.iter_mut().filter(|row| row[word] & mask != 0) {
+                    // Bits below matter no more: only the parity part is eliminated.
+                    for w in DATA_COLUMNS * z / 64..words {
+                        row[w] ^= pivot[w];
+                    }
+                }
+                rank += 1;
+            }
+            assert_eq!(rank, ROWS * z, "rank of the parity part, Z {z}");
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! Outcomes of the decoder on drawn errors of known weight.
+//!
+//! Errors are put on the all-zero codeword. The decoder treats 0 and 1 alike (a test compares it on
+//! drawn codewords), so any codeword fares the same.
+
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use firstread_core::Stream;
+
+use crate::code::MAX_ITERATIONS;
+use crate::ldpc::{Decoder, Ldpc, Reliability};
+use crate::soft::SoftWeights;
+
+/// Codewords by how their decoding ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Tally {
+    /// Codewords decoded.
+    pub frames: u32,
+    /// Codewords decoded to another codeword. They count as failures.
+    pub undetected: u32,
+    /// Codewords by iterations: `after[k]` were right after exactly `k`. The rest failed.
+    pub after: [u32; MAX_ITERATIONS as usize + 1],
+}
+
+impl Default for Tally {
+    fn default() -> Tally {
+        Tally {
+            frames: 0,
+            undetected: 0,
+            after: [0; MAX_ITERATIONS as usize + 1],
+        }
+    }
+}
+
+impl Tally {
+    /// Codewords that failed.
+    pub fn failures(&self) -> u32 {
+        self.frames.saturating_sub(self.after.iter().sum())
+    }
+
+    /// Adds the codewords of `other`.
+    pub fn add(&mut self, other: &Tally) {
+        self.frames += other.frames;
+        self.undetected += other.undetected;
+        for (to, from) in self.after.iter_mut().zip(&other.after) {
+            *to += from;
+        }
+    }
+
+    /// Mean iterations of the codewords that did not fail; 0 where all did.
+    pub fn mean_iterations(&self) -> f64 {
+        let ok = f64::from(self.frames - self.failures());
+        let sum: u64 = (0u64..)
+            .zip(&self.after)
+            .map(|(k, &n)| k * u64::from(n))
+            .sum();
+        if ok > 0.0 { sum as f64 / ok } else { 0.0 }
+    }
+}
+
+/// Draws error patterns and decodes them.
+#[derive(Clone, Debug)]
+pub struct Trial {
+    decoder: Decoder,
+    word: Vec<u64>,
+    medium: Vec<u64>,
+    weak: Vec<u64>,
+    /// Bits that have their class.
+    taken: Vec<u64>,
+}
+
+impl Trial {
+    /// Trials of `code`.
+    pub fn new(code: &Ldpc) -> Trial {
+        let zero = alloc::vec![0; code.codeword_words()];
+        Trial {
+            decoder: Decoder::new(code),
+            word: zero.clone(),
+            medium: zero.clone(),
+            weak: zero.clone(),
+            taken: zero,
+        }
+    }
+
+    /// Decodes codewords number `frames` with errors as in `weights`, whose places are drawn from
+    /// `stream`: the same numbers are the same codewords.
+    pub fn run(&mut self, weights: &SoftWeights, stream: Stream, frames: Range<u32>) -> Tally {
+        let mut tally = Tally::default();
+        for frame in frames {
+            self.draw(weights, stream.at(u64::from(frame)));
+            let reliability = match weights.classes {
+                0 | 1 => Reliability::Hard,
+                2 => Reliability::Three { weak: &self.weak },
+                _ => Reliability::Five {
+                    weak: &self.weak,
+                    medium: &self.medium,
+                },
+            };
+            let decode = self.decoder.decode(&mut self.word, reliability);
+            tally.frames += 1;
+            if decode.ok && self.word.iter().all(|&w| w == 0) {
+                tally.after[usize::from(decode.iterations)] += 1;
+            } else if decode.ok {
+                tally.undetected += 1;
+            }
+        }
+        tally
+    }
+
+    fn draw(&mut self, weights: &SoftWeights, stream: Stream) {
+        for words in [
+            &mut self.word,
+            &mut self.medium,
+            &mut self.weak,
+            &mut self.taken,
+        ] {
+            words.fill(0);
+        }
+        let bits = self.decoder.code().codeword_bits();
+        let mut free = bits;
+        let mut draws = (0..).map(|i| stream.at(i).below(u64::from(bits)) as usize);
+        for class in 0..3 {
+            let wrong = weights.errors[class];
+            let marked = if class == 0 {
+                wrong
+            } else {
+                weights.bits[class].max(wrong)
+            };
+            for n in 0..marked.min(free) {
+                // Places that are taken are drawn again.
+                let Some(at) = draws.find(|&at| self.taken[at / 64] >> (at % 64) & 1 == 0) else {
+                    return;
+                };
+                let (word, bit) = (at / 64, 1 << (at % 64));
+                self.taken[word] |= bit;
+                if n < wrong {
+                    self.word[word] |= bit;
+                }
+                match (class, weights.classes) {
+                    (1, 2) | (2, 3) => self.weak[word] |= bit,
+                    (1, 3) => self.medium[word] |= bit,
+                    _ => {}
+                }
+            }
+            free -= marked.min(free);
+        }
+    }
+}
+
+/// Counts expected of a codeword of `bits` bits when the two states of a valley are Gaussians of
+/// equal width that overlap to a raw bit error rate of `rber` at the middle level, and the outer
+/// levels lie `distances` standard deviations from it, nearest first: one pair or two.
+pub fn gaussian_weights(bits: u32, rber: f64, distances: &[f64]) -> SoftWeights {
+    let tail = |x: f64| 0.5 * libm::erfc(x * core::f64::consts::FRAC_1_SQRT_2);
+    let (mut low, mut high) = (0.0, 10.0);
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        if tail(middle) > rber {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    let count = |p: f64| libm::round(p * f64::from(bits)) as u32;
+    // Wrong bits further than a distance beyond the level, right bits within a distance of it.
+    let wrong = |x: f64| count(tail(low + x));
+    let near = |x: f64| count(tail(low - x)) - wrong(0.0);
+    let mut w = SoftWeights {
+        classes: distances.len() as u8 + 1,
+        ..SoftWeights::default()
+    };
+    let mut inner = 0.0;
+    for (i, &distance) in distances.iter().enumerate().take(2) {
+        let class = distances.len().min(2) - i;
+        w.errors[class] = wrong(inner) - wrong(distance);
+        w.bits[class] = w.errors[class] + near(distance) - near(inner);
+        inner = distance;
+    }
+    w.errors[0] = wrong(inner);
+    w.bits[0] = bits - w.bits[1] - w.bits[2];
+    w
+}
+
+/// Distance of the outer levels in the soft tables, in standard deviations of a state. Near the
+/// best for the decoder: at 0.6 to 0.75 it corrects most with three senses.
+pub const TABLE_DISTANCE: f64 = 0.6;
+
+/// Three-sense counts of a given score, at [`TABLE_DISTANCE`]; their score may be off by one.
+pub fn weights_of_score(bits: u32, score: u32) -> SoftWeights {
+    let (mut low, mut high) = (1e-6, 0.1);
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        if gaussian_weights(bits, middle, &[TABLE_DISTANCE]).score() < score {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    gaussian_weights(bits, high, &[TABLE_DISTANCE])
+}
+
+/// Wilson's interval of a probability of which `events` of `frames` are known, at `z` standard
+/// deviations (1.96 for 95 %).
+pub fn wilson(events: u32, frames: u32, z: f64) -> (f64, f64) {
+    let (n, z2) = (f64::from(frames), z * z);
+    let p = f64::from(events) / n;
+    let centre = (p + z2 / (2.0 * n)) / (1.0 + z2 / n);
+    let half = z * libm::sqrt(p * (1.0 - p) / n + z2 / (4.0 * n * n)) / (1.0 + z2 / n);
+    // The bounds at 0 and 1 are exact, whatever rounding makes of them.
+    let low = if events == 0 { 0.0 } else { centre - half };
+    let high = if events == frames { 1.0 } else { centre + half };
+    (low, high)
+}

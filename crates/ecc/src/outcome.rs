@@ -1,0 +1,351 @@
+//! Failures and iterations by error weight.
+//!
+//! The committed tables hold counts, as measured; everything else is derived here when a code is
+//! made. At each measured weight the iterations give a survival function
+//! `S(k) = P(more than k iterations)`, where a failure counts as more than any. For each `k` the
+//! measured points are made monotone in the weight (pool adjacent violators), joined by straight
+//! lines in the logit, and continued beyond the outermost points that have at least [`MIN_COUNT`]
+//! events (and non-events) along the line through the outermost and the fourth from it.
+//!
+//! That line is the rule for weights too rare to measure, and whatever it gives is an
+//! extrapolation ([`Outcomes::measured_from`] tells where it begins). As the logit bends downward
+//! toward low weights, the line errs on the side of failures as far as the waterfall goes; an error
+//! floor below what was measured would not show.
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::code::{MAX_ITERATIONS, Verdict};
+use crate::measure::Tally;
+use crate::soft::SoftWeights;
+
+/// Events a point needs before an extrapolation leans on it.
+pub const MIN_COUNT: u32 = 10;
+
+/// Points that the slope of an extrapolation spans.
+const SPAN: usize = 4;
+
+const K: usize = MAX_ITERATIONS as usize;
+
+/// The committed tables: file name and text.
+pub const TABLES: [(&str, &str); 4] = [
+    (
+        "ldpc-1k-hard.csv",
+        include_str!("../tables/ldpc-1k-hard.csv"),
+    ),
+    (
+        "ldpc-1k-soft.csv",
+        include_str!("../tables/ldpc-1k-soft.csv"),
+    ),
+    (
+        "ldpc-4k-hard.csv",
+        include_str!("../tables/ldpc-4k-hard.csv"),
+    ),
+    (
+        "ldpc-4k-soft.csv",
+        include_str!("../tables/ldpc-4k-soft.csv"),
+    ),
+];
+
+/// Columns of a table. The last holds `iterations:codewords` pairs, of the codewords that were
+/// right; the interval and the mean are there for the reader, and follow from the counts.
+pub const COLUMNS: &str = "score,strong_errors,weak_errors,weak_bits,frames,failed,undetected,\
+                           failed_low,failed_high,mean_iterations,right_after";
+
+/// One line of a table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Point {
+    /// Error weight of a hard read, score of a soft read.
+    pub score: u32,
+    /// What was drawn.
+    pub weights: SoftWeights,
+    /// What came of it.
+    pub tally: Tally,
+}
+
+/// A table of outcomes that does not parse.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TableError {
+    /// Line, from 1.
+    pub line: u32,
+    /// What is wrong with it.
+    pub what: &'static str,
+}
+
+impl fmt::Display for TableError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "outcome table, line {}: {}", self.line, self.what)
+    }
+}
+
+impl core::error::Error for TableError {}
+
+/// Reads the points of a table.
+pub fn parse_points(text: &str) -> Result<Vec<Point>, TableError> {
+    let mut points: Vec<Point> = Vec::new();
+    let mut header = false;
+    let mut line = 0;
+    for row in text.lines() {
+        line += 1;
+        let fail = |what| TableError { line, what };
+        if row.starts_with('#') || row.is_empty() {
+            continue;
+        }
+        if !header {
+            header = true;
+            if row != COLUMNS {
+                return Err(fail("the columns are not those of an outcome table"));
+            }
+            continue;
+        }
+        let point = parse_point(row).map_err(fail)?;
+        if points.last().is_some_and(|p| p.score >= point.score) {
+            return Err(fail("the score does not rise"));
+        }
+        points.push(point);
+    }
+    if points.len() < 2 {
+        let what = "fewer than two points";
+        return Err(TableError { line, what });
+    }
+    Ok(points)
+}
+
+fn parse_point(row: &str) -> Result<Point, &'static str> {
+    const COUNT: &str = "a count is not a whole number";
+    let mut fields = row.split(',');
+    let mut number = || fields.next().and_then(|f| f.parse::<u32>().ok());
+    let mut count = || number().ok_or(COUNT);
+    let score = count()?;
+    let (strong, weak, weak_bits) = (count()?, count()?, count()?);
+    let (frames, failed, undetected) = (count()?, count()?, count()?);
+    let mut tally = Tally {
+        frames,
+        undetected,
+        ..Tally::default()
+    };
+    const PAIR: &str = "a pair of the last column is not written iterations:codewords";
+    for pair in fields
+        .nth(3)
+        .ok_or("columns are missing")?
+        .split_whitespace()
+    {
+        let (k, n) = pair.split_once(':').ok_or(PAIR)?;
+        let k: usize = k.parse().map_err(|_| PAIR)?;
+        let after = tally.after.get_mut(k);
+        *after.ok_or("more iterations than the decoder runs")? = n.parse().map_err(|_| PAIR)?;
+    }
+    let right: u64 = tally.after.iter().map(|&n| u64::from(n)).sum();
+    if frames == 0 || right + u64::from(failed) != u64::from(frames) {
+        return Err("codewords right and failed do not add up to the frames");
+    }
+    let mut weights = SoftWeights::hard(strong);
+    if weak_bits > 0 {
+        weights.classes = 2;
+        weights.errors[1] = weak;
+        weights.bits[1] = weak_bits;
+    }
+    Ok(Point {
+        score,
+        weights,
+        tally,
+    })
+}
+
+/// Outcomes by score, one row each.
+#[derive(Clone, Debug)]
+pub struct Outcomes {
+    /// `P(fail)` in units of 2^-64.
+    fail: Vec<u64>,
+    /// `P(more than k iterations)` at index `k`, in units of 2^-32 and moved down by 2^31, so that
+    /// signed comparison does. The last two are never exceeded.
+    survival: Vec<[i32; 32]>,
+    measured_from: u32,
+}
+
+impl Outcomes {
+    /// From the text of a table.
+    pub fn parse(text: &str) -> Result<Outcomes, TableError> {
+        Ok(Outcomes::from_points(&parse_points(text)?))
+    }
+
+    /// From measured points by rising score. Beyond the last one everything fails.
+    fn from_points(points: &[Point]) -> Outcomes {
+        let top = points.last().map_or(0, |p| p.score) as usize;
+        let mut fail = alloc::vec![0u64; top + 1];
+        let mut survival = alloc::vec![[i32::MIN; 32]; top + 1];
+        let mut measured_from = 0;
+        // From the last iteration down, so that S(k) is never below S(k + 1).
+        let mut above = alloc::vec![0.0; top + 1];
+        for k in (0..=K).rev() {
+            let curve = Curve::fit(points, k);
+            let mut before = 0.0f64;
+            for (score, above) in above.iter_mut().enumerate().skip(1) {
+                let p = curve.at(score as f64).max(*above).max(before);
+                (*above, before) = (p, p);
+                if k == K {
+                    fail[score] = (p * TWO_64) as u64;
+                } else {
+                    survival[score][k] = signed((p * TWO_32) as u32);
+                }
+            }
+            if k == K {
+                measured_from = curve.knots.first().map_or(0, |knot| knot.0 as u32);
+            }
+        }
+        Outcomes {
+            fail,
+            survival,
+            measured_from,
+        }
+    }
+
+    /// The verdict on a codeword of this `score`, of which `errors` bits are wrong. A codeword fails
+    /// when its draw lies below `P(fail)`, and takes more iterations the nearer it comes to that.
+    #[inline]
+    pub fn judge(&self, score: u32, errors: u32, draw: u64) -> Verdict {
+        let row = score as usize;
+        if row >= self.fail.len() || draw < self.fail[row] {
+            return Verdict {
+                ok: false,
+                corrected: 0,
+                iterations: MAX_ITERATIONS,
+            };
+        }
+        let draw = signed((draw >> 32) as u32);
+        let iterations: i32 = self.survival[row]
+            .iter()
+            .map(|&s| i32::from(draw < s))
+            .sum();
+        Verdict {
+            ok: true,
+            corrected: errors.min(u32::from(u16::MAX)) as u16,
+            iterations: iterations as u8,
+        }
+    }
+
+    /// `P(fail)` at `score`.
+    pub fn failure_probability(&self, score: u32) -> f64 {
+        match self.fail.get(score as usize) {
+            Some(&p) => p as f64 / TWO_64,
+            None => 1.0,
+        }
+    }
+
+    /// Mean iterations of the codewords of `score` that do not fail; none where all do.
+    pub fn mean_iterations(&self, score: u32) -> Option<f64> {
+        let row = self.survival.get(score as usize)?;
+        let fail = self.failure_probability(score);
+        let more = row[..K]
+            .iter()
+            .map(|&s| f64::from(signed(s as u32) as u32) / TWO_32);
+        let sum: f64 = more.map(|s| (s - fail).max(0.0)).sum();
+        (fail < 1.0).then(|| sum / (1.0 - fail))
+    }
+
+    /// The score below which failure probabilities are extrapolated.
+    pub fn measured_from(&self) -> u32 {
+        self.measured_from
+    }
+}
+
+const TWO_32: f64 = 4_294_967_296.0;
+const TWO_64: f64 = 18_446_744_073_709_551_616.0;
+
+/// Moves an unsigned number into the signed range, keeping the order; its own inverse.
+const fn signed(x: u32) -> i32 {
+    (x ^ (1 << 31)) as i32
+}
+
+/// `P(more than k iterations)` by score, for one `k`.
+struct Curve {
+    /// Score and logit, by rising score.
+    knots: Vec<(f64, f64)>,
+}
+
+/// Points that share a probability.
+struct Pool {
+    events: f64,
+    frames: f64,
+    /// The points, as a range.
+    first: usize,
+    end: usize,
+}
+
+impl Curve {
+    fn fit(points: &[Point], k: usize) -> Curve {
+        let mut pools: Vec<Pool> = Vec::new();
+        for (i, p) in points.iter().enumerate() {
+            let ended: u32 = p.tally.after[..=k].iter().sum();
+            let mut pool = Pool {
+                events: f64::from(p.tally.frames - ended),
+                frames: f64::from(p.tally.frames),
+                first: i,
+                end: i + 1,
+            };
+            while let Some(last) = pools.last()
+                && last.events * pool.frames > pool.events * last.frames
+            {
+                pool.events += last.events;
+                pool.frames += last.frames;
+                pool.first = last.first;
+                pools.pop();
+            }
+            pools.push(pool);
+        }
+        let min = f64::from(MIN_COUNT);
+        let trusted = |p: &&Pool| p.events >= min && p.frames - p.events >= min;
+        let knots = |pools: &mut dyn Iterator<Item = &Pool>, add: f64| -> Vec<(f64, f64)> {
+            let each = pools.flat_map(|pool| {
+                let odds = (pool.events + add) / (pool.frames - pool.events + add);
+                let points = &points[pool.first..pool.end];
+                points
+                    .iter()
+                    .map(move |p| (f64::from(p.score), libm::log(odds)))
+            });
+            each.collect()
+        };
+        let mut curve = Curve {
+            knots: knots(&mut pools.iter().filter(trusted), 0.0),
+        };
+        if curve.knots.len() < 2 {
+            // The probability goes from 0 to 1 between two points: half a count stands for none.
+            curve.knots = knots(&mut pools.iter(), 0.5);
+        }
+        curve
+    }
+
+    fn at(&self, score: f64) -> f64 {
+        let knots = &self.knots;
+        let last = knots.len() - 1;
+        let (a, b) = match knots.iter().position(|knot| knot.0 >= score) {
+            Some(0) => (knots[0], knots[last.min(SPAN - 1)]),
+            Some(i) => (knots[i - 1], knots[i]),
+            None => (knots[last], knots[last.saturating_sub(SPAN - 1)]),
+        };
+        let slope = (b.1 - a.1) / (b.0 - a.0);
+        let logit = a.1 + slope * (score - a.0);
+        1.0 / (1.0 + libm::exp(-logit))
+    }
+}
+
+/// `Σ_w Binomial(n, p)(w) f(w)`.
+pub fn mix(n: u32, p: f64, f: impl Fn(u32) -> f64) -> f64 {
+    if p <= 0.0 {
+        return f(0);
+    }
+    if p >= 1.0 {
+        return f(n);
+    }
+    let (log_p, log_q) = (libm::log(p), libm::log1p(-p));
+    let mut log_pmf = f64::from(n) * log_q;
+    let mut sum = 0.0;
+    for w in 0..=n {
+        // Smaller terms are zero as a float.
+        if log_pmf > -700.0 {
+            sum += libm::exp(log_pmf) * f(w);
+        }
+        log_pmf += libm::log(f64::from(n - w) / f64::from(w + 1)) + log_p - log_q;
+    }
+    sum
+}

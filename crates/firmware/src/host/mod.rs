@@ -1,0 +1,394 @@
+//! Commands of the host: split into page rows, held back when jobs or buffers run out.
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use firstread_core::geometry::SlotPlace;
+use firstread_core::{
+    Arena, CellMode, CommandId, Geometry, HostCommand, HostOp, Lpn, Ns, Ports, Ppa, Priority,
+    Status, Tag,
+};
+
+use crate::Firmware;
+use crate::ftl::Refused;
+use crate::job::Purpose;
+use crate::log::Record;
+use crate::observe::BlockUse;
+
+/// Bytes of a host sector.
+const SECTOR_BYTES: u64 = 512;
+
+/// How far a write or trim got.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Progress {
+    /// It is complete.
+    Ended,
+    /// It waits for the read of a slot that it changes in part.
+    Waiting,
+    /// It waits for buffers, jobs or another write of the same slot.
+    Stalled,
+}
+
+/// One command in flight.
+#[derive(Clone, Copy, Debug)]
+struct Command {
+    command: HostCommand,
+    /// First logical page.
+    first: u64,
+    /// Logical pages it touches.
+    slots: u32,
+    /// Slots handled so far.
+    done: u32,
+    /// Jobs under way.
+    pending: u32,
+    status: Status,
+    last: Option<Tag>,
+    /// Job whose buffer holds the old version of the slot at `done`, for a write in part.
+    merged: Option<u32>,
+}
+
+/// All commands in flight.
+#[derive(Debug)]
+pub(crate) struct Commands {
+    table: Box<[Option<Command>]>,
+    /// Reads that wait for a job.
+    stalled_reads: VecDeque<CommandId>,
+    /// Writes and trims that wait for buffers or for each other.
+    stalled_writes: VecDeque<CommandId>,
+    /// Logical pages being merged, and by whom: no other write touches them meanwhile.
+    merging: Vec<(u64, CommandId)>,
+}
+
+impl Commands {
+    pub(crate) fn new(max_commands: u32) -> Commands {
+        let capacity = max_commands as usize;
+        Commands {
+            table: alloc::vec![None; capacity].into_boxed_slice(),
+            stalled_reads: VecDeque::with_capacity(capacity),
+            stalled_writes: VecDeque::with_capacity(capacity),
+            merging: Vec::with_capacity(capacity),
+        }
+    }
+    fn get(&mut self, id: CommandId) -> &mut Command {
+        self.table[id.0 as usize]
+            .as_mut()
+            .expect("an event names a command in flight")
+    }
+}
+
+impl<M: Arena> Firmware<M> {
+    /// A command of the host. Its id is below `max_commands` and not in flight.
+    pub fn submit<P: Ports<Record = Record>>(
+        &mut self,
+        now: Ns,
+        command: HostCommand,
+        ports: &mut P,
+    ) {
+        let slot_bytes = self.config.geometry.slot_bytes as u64;
+        let end = command
+            .offset_bytes
+            .saturating_add(command.len_bytes as u64);
+        let aligned = command.offset_bytes.is_multiple_of(SECTOR_BYTES)
+            && (command.len_bytes as u64).is_multiple_of(SECTOR_BYTES);
+        if command.op == HostOp::Flush {
+            // The write buffer survives power loss, so what was acknowledged is already safe.
+            return ports.complete(command, Status::Ok, None);
+        }
+        if !aligned || command.len_bytes == 0 || end > self.map.capacity() * slot_bytes {
+            return ports.complete(command, Status::OutOfRange, None);
+        }
+        let first = command.offset_bytes / slot_bytes;
+        let slots = (end.div_ceil(slot_bytes) - first) as u32;
+        self.commands.table[command.id.0 as usize] = Some(Command {
+            command,
+            first,
+            slots,
+            done: 0,
+            pending: 0,
+            status: Status::Ok,
+            last: None,
+            merged: None,
+        });
+        if command.op == HostOp::Read {
+            if self.commands.stalled_reads.is_empty() {
+                self.advance_read(now, command.id, ports);
+            } else {
+                self.commands.stalled_reads.push_back(command.id);
+            }
+        } else if self.commands.stalled_writes.is_empty() {
+            if self.advance_write(now, command.id, ports) == Progress::Stalled {
+                self.commands.stalled_writes.push_back(command.id);
+            }
+        } else {
+            self.commands.stalled_writes.push_back(command.id);
+        }
+    }
+
+    /// Goes on with reads that waited for a job.
+    pub(crate) fn resume_reads<P: Ports<Record = Record>>(&mut self, now: Ns, ports: &mut P) {
+        while let Some(id) = self.commands.stalled_reads.pop_front() {
+            if !self.advance_read(now, id, ports) {
+                break;
+            }
+        }
+    }
+
+    /// Splits a read into page rows. False when it ran out of jobs and waits at the queue's head.
+    fn advance_read<P: Ports<Record = Record>>(
+        &mut self,
+        now: Ns,
+        id: CommandId,
+        ports: &mut P,
+    ) -> bool {
+        let geometry = self.config.geometry;
+        let codewords_per_slot = geometry.codewords_per_slot();
+        loop {
+            let command = *self.commands.get(id);
+            if command.done == command.slots {
+                self.finish_if_done(id, ports);
+                return true;
+            }
+            let run = self.map.lookup(
+                Lpn(command.first + command.done as u64),
+                command.slots - command.done,
+            );
+            let bytes_of =
+                |from: u32, slots: u32| bytes_between(&command, geometry.slot_bytes, from, slots);
+            let Some(ppa) = run.ppa else {
+                ports.zeros_out(
+                    id,
+                    command.done,
+                    run.pages,
+                    bytes_of(command.done, run.pages),
+                );
+                self.commands.get(id).done += run.pages;
+                continue;
+            };
+            let row = *self.blocks.row(ppa.block());
+            if row.usage == BlockUse::Open
+                && let Some(buf) = self.write_buffer.holds(ppa)
+            {
+                self.counters.buffer_hits += 1;
+                ports.data_out(id, command.done, 1, buf, bytes_of(command.done, 1));
+                self.commands.get(id).done += 1;
+                continue;
+            }
+            let Some(job) = self.jobs.take_read() else {
+                self.commands.stalled_reads.push_front(id);
+                return false;
+            };
+            // Gather the slots of this page row, as long as logical and physical order agree.
+            let place = geometry.place(ppa, row.mode);
+            let row_slot = place.plane as u32 * geometry.slots_per_page() + place.slot as u32;
+            let mut wanted = 0u64;
+            let mut slots = 0u32;
+            let (mut run_left, mut next) = (run.pages, ppa);
+            loop {
+                let codewords = wanted_codewords(&command, &geometry, command.done + slots);
+                wanted |= codewords << ((row_slot + slots) * codewords_per_slot);
+                slots += 1;
+                let index = command.done + slots;
+                if index == command.slots || row_slot + slots == geometry.slots_per_row() {
+                    break;
+                }
+                run_left -= 1;
+                next = Ppa(next.0 + 1);
+                if run_left == 0 {
+                    let more = self
+                        .map
+                        .lookup(Lpn(command.first + index as u64), command.slots - index);
+                    if more.ppa != Some(next) {
+                        break;
+                    }
+                    run_left = more.pages;
+                }
+                let crosses_page = (row_slot + slots).is_multiple_of(geometry.slots_per_page());
+                if crosses_page
+                    && !follows_in_row(&geometry, next, row.mode, &place, row_slot + slots)
+                {
+                    break;
+                }
+            }
+            let bytes = bytes_of(command.done, slots);
+            let purpose = Purpose::HostRead {
+                id,
+                first: command.done,
+                slots: slots as u8,
+                row_slot: row_slot as u8,
+                bytes,
+            };
+            let command = self.commands.get(id);
+            command.done += slots;
+            command.pending += 1;
+            self.start_read(now, job, purpose, Priority::Host, place.at, wanted, ports);
+        }
+    }
+
+    /// A page row of read `id` has ended.
+    pub(crate) fn host_read_done<P: Ports<Record = Record>>(
+        &mut self,
+        id: CommandId,
+        job: u32,
+        ok: bool,
+        ports: &mut P,
+    ) {
+        let command = self.commands.get(id);
+        command.pending -= 1;
+        command.last = Some(Tag(job));
+        if !ok {
+            command.status = Status::Uncorrectable;
+        }
+        self.finish_if_done(id, ports);
+    }
+
+    fn finish_if_done<P: Ports<Record = Record>>(&mut self, id: CommandId, ports: &mut P) {
+        let command = *self.commands.get(id);
+        if command.done == command.slots && command.pending == 0 {
+            self.commands.table[id.0 as usize] = None;
+            ports.complete(command.command, command.status, command.last);
+        }
+    }
+
+    /// Goes on with the writes and trims that wait, in order, as far as they get.
+    pub(crate) fn resume_writes<P: Ports<Record = Record>>(&mut self, now: Ns, ports: &mut P) {
+        while let Some(id) = self.commands.stalled_writes.pop_front() {
+            if self.advance_write(now, id, ports) == Progress::Stalled {
+                self.commands.stalled_writes.push_front(id);
+                break;
+            }
+        }
+    }
+
+    /// Moves a write or trim on.
+    fn advance_write<P: Ports<Record = Record>>(
+        &mut self,
+        now: Ns,
+        id: CommandId,
+        ports: &mut P,
+    ) -> Progress {
+        loop {
+            let command = *self.commands.get(id);
+            if command.done == command.slots || command.status != Status::Ok {
+                self.commands.table[id.0 as usize] = None;
+                ports.complete(command.command, command.status, command.last);
+                return Progress::Ended;
+            }
+            let lpn = command.first + command.done as u64;
+            let merging = self.commands.merging.contains(&(lpn, id));
+            let held_by_another = !merging && self.commands.merging.iter().any(|m| m.0 == lpn);
+            if held_by_another || self.map.room() == 0 {
+                return Progress::Stalled;
+            }
+            let slot_bytes = self.config.geometry.slot_bytes;
+            let partial = bytes_between(&command, slot_bytes, command.done, 1) < slot_bytes;
+            if command.command.op == HostOp::Trim {
+                // Only whole slots can be forgotten.
+                if !partial {
+                    self.forget(Lpn(lpn));
+                }
+                self.commands.get(id).done += 1;
+                continue;
+            }
+            let old = self.map.lookup(Lpn(lpn), 1).ppa;
+            let in_buffer = old.and_then(|ppa| self.write_buffer.holds(ppa));
+            if partial
+                && command.merged.is_none()
+                && in_buffer.is_none()
+                && let Some(ppa) = old
+            {
+                let Some(job) = self.jobs.take_read() else {
+                    return Progress::Stalled;
+                };
+                self.commands.get(id).pending = 1;
+                self.commands.merging.push((lpn, id));
+                self.start_merge(now, job, id, ppa, ports);
+                return Progress::Waiting;
+            }
+            let slot = match self.write_buffer.allocate() {
+                Ok(slot) => slot,
+                Err(Refused::Full) => return Progress::Stalled,
+                Err(Refused::NeedsBlock) => {
+                    if !self.open_superblock(now) {
+                        self.commands.get(id).status = Status::NoSpace;
+                    }
+                    continue;
+                }
+            };
+            if let Some(job) = command.merged {
+                ports.copy(self.merge_buffer(job, old), slot.buf);
+                self.commands.get(id).merged = None;
+                self.release_read(now, job, ports);
+                self.commands.merging.retain(|m| *m != (lpn, id));
+            } else if let Some(buf) = in_buffer
+                && partial
+            {
+                ports.copy(buf, slot.buf);
+            }
+            ports.data_in(id, command.done, 1, slot.buf);
+            self.commands.get(id).done += 1;
+            self.place_slot(Lpn(lpn), slot.ppa);
+            self.counters.host_slots_written += 1;
+            if let Some(program) = slot.complete {
+                self.start_program(now, program, ports);
+            }
+        }
+    }
+
+    /// The old version of a slot has been read for write `id`, into the buffer of `job`.
+    pub(crate) fn merge_done<P: Ports<Record = Record>>(
+        &mut self,
+        now: Ns,
+        id: CommandId,
+        job: u32,
+        ok: bool,
+        ports: &mut P,
+    ) {
+        let command = self.commands.get(id);
+        command.pending = 0;
+        command.last = Some(Tag(job));
+        if ok {
+            command.merged = Some(job);
+        } else {
+            command.status = Status::Uncorrectable;
+            self.commands.merging.retain(|m| m.1 != id);
+            self.release_read(now, job, ports);
+        }
+        if self.advance_write(now, id, ports) == Progress::Stalled {
+            self.commands.stalled_writes.push_front(id);
+        }
+        self.resume_writes(now, ports);
+    }
+}
+
+/// Whether slot `next` is slot `row_slot` of the page row of `place`.
+fn follows_in_row(
+    geometry: &Geometry,
+    next: Ppa,
+    mode: CellMode,
+    place: &SlotPlace,
+    row_slot: u32,
+) -> bool {
+    let there = geometry.place(next, mode);
+    there.at == place.at
+        && there.plane as u32 * geometry.slots_per_page() + there.slot as u32 == row_slot
+}
+
+/// Bytes that `command` asks for in its slots `from` to `from + slots`.
+fn bytes_between(command: &Command, slot_bytes: u32, from: u32, slots: u32) -> u32 {
+    let c = &command.command;
+    let start = (command.first + from as u64) * slot_bytes as u64;
+    let end = start + slots as u64 * slot_bytes as u64;
+    (end.min(c.offset_bytes + c.len_bytes as u64) - start.max(c.offset_bytes)) as u32
+}
+
+/// The codewords of slot `index` that `command` touches, lowest bit first.
+fn wanted_codewords(command: &Command, geometry: &Geometry, index: u32) -> u64 {
+    let start = (command.first + index as u64) * geometry.slot_bytes as u64;
+    let c = &command.command;
+    let from = c.offset_bytes.saturating_sub(start) / geometry.codeword_bytes as u64;
+    let to = (c.offset_bytes + c.len_bytes as u64 - start)
+        .min(geometry.slot_bytes as u64)
+        .div_ceil(geometry.codeword_bytes as u64);
+    (u64::MAX >> (64 - (to - from))) << from
+}

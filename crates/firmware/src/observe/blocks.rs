@@ -1,0 +1,84 @@
+//! Block monitor: one row a superblock.
+
+use alloc::boxed::Box;
+use alloc::vec;
+
+use firstread_core::{BlockId, CellMode, Ns};
+
+/// What a superblock is used for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BlockUse {
+    /// Erased, ready to be opened.
+    Free,
+    /// Being programmed.
+    Open,
+    /// Programmed to its end.
+    Full,
+}
+
+/// One superblock.
+#[derive(Clone, Copy, Debug)]
+pub struct BlockRow {
+    /// What it is used for.
+    pub usage: BlockUse,
+    /// Cell mode since its last erase.
+    pub mode: CellMode,
+    /// Program/erase cycles.
+    pub pe_cycles: u32,
+    /// When its data were programmed: the first program since the erase.
+    pub programmed_at: Ns,
+    /// Slots that hold the last version of a logical page.
+    pub valid_slots: u32,
+    /// Page rows sensed since the erase.
+    pub reads: u64,
+}
+
+/// The table of superblocks.
+#[derive(Debug)]
+pub struct BlockMonitor {
+    rows: Box<[BlockRow]>,
+}
+
+impl BlockMonitor {
+    /// `blocks` free superblocks of `mode`.
+    pub fn new(blocks: u32, mode: CellMode) -> BlockMonitor {
+        let row = BlockRow {
+            usage: BlockUse::Free,
+            mode,
+            pe_cycles: 0,
+            programmed_at: Ns::ZERO,
+            valid_slots: 0,
+            reads: 0,
+        };
+        BlockMonitor {
+            rows: vec![row; blocks as usize].into_boxed_slice(),
+        }
+    }
+    /// Superblocks of the drive.
+    pub fn len(&self) -> u32 {
+        self.rows.len() as u32
+    }
+    /// Whether the drive has none.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+    /// The row of `block`.
+    pub fn row(&self, block: BlockId) -> &BlockRow {
+        &self.rows[block.0 as usize]
+    }
+    /// The row of `block`, to change.
+    pub fn row_mut(&mut self, block: BlockId) -> &mut BlockRow {
+        &mut self.rows[block.0 as usize]
+    }
+    /// Every superblock with its row.
+    pub fn iter(&self) -> impl Iterator<Item = (BlockId, &BlockRow)> {
+        self.rows
+            .iter()
+            .enumerate()
+            .map(|(i, row)| (BlockId(i as u32), row))
+    }
+    /// Superblocks that hold data, with their rows.
+    pub fn with_data(&self) -> impl Iterator<Item = (BlockId, &BlockRow)> {
+        self.iter().filter(|(_, row)| row.usage != BlockUse::Free)
+    }
+}

@@ -1,0 +1,57 @@
+//! Counters a drive keeps of itself.
+
+/// Bins of the retry histogram; the last holds that many retries or more.
+pub const RETRY_BINS: usize = 65;
+
+/// Running totals since power-on.
+#[derive(Clone, Debug)]
+pub struct Counters {
+    /// Page rows read for the host, by how many retries they took.
+    pub retries: [u64; RETRY_BINS],
+    /// Page rows read for the host that stayed uncorrectable.
+    pub uncorrectable: u64,
+    /// Senses in the background: verification, valley search, start-up.
+    pub background_reads: u64,
+    /// Slots the host wrote.
+    pub host_slots_written: u64,
+    /// Slots programmed, for whomever.
+    pub slots_programmed: u64,
+    /// Slots the host read from the write buffer.
+    pub buffer_hits: u64,
+    /// Superblocks erased.
+    pub erases: u64,
+}
+
+impl Counters {
+    /// What was counted since `before`.
+    pub fn since(&self, before: &Counters) -> Counters {
+        let mut retries = self.retries;
+        retries
+            .iter_mut()
+            .zip(&before.retries)
+            .for_each(|(now, then)| *now -= then);
+        Counters {
+            retries,
+            uncorrectable: self.uncorrectable - before.uncorrectable,
+            background_reads: self.background_reads - before.background_reads,
+            host_slots_written: self.host_slots_written - before.host_slots_written,
+            slots_programmed: self.slots_programmed - before.slots_programmed,
+            buffer_hits: self.buffer_hits - before.buffer_hits,
+            erases: self.erases - before.erases,
+        }
+    }
+}
+
+impl Default for Counters {
+    fn default() -> Counters {
+        Counters {
+            retries: [0; RETRY_BINS],
+            uncorrectable: 0,
+            background_reads: 0,
+            host_slots_written: 0,
+            slots_programmed: 0,
+            buffer_hits: 0,
+            erases: 0,
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! What the firmware knows of its blocks and reads: kept once, read by all schemes.
+
+mod blocks;
+mod counters;
+
+pub use blocks::{BlockMonitor, BlockRow, BlockUse};
+pub use counters::{Counters, RETRY_BINS};

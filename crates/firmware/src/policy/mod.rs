@@ -1,0 +1,12 @@
+//! Policies: one folder an axis, one file a scheme.
+//!
+//! A scheme sees `core` and its own axis, nothing else of the firmware but the observers it is
+//! handed. It is one row of its axis's table; help, configuration keys and contract tests come
+//! from that row.
+
+pub mod read_levels;
+
+use firstread_core::params::Axis;
+
+/// Every axis, in the order they are listed to users.
+pub const AXES: &[Axis] = &[read_levels::AXIS];

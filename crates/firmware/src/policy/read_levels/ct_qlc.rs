@@ -1,0 +1,427 @@
+//! `ct-qlc`: three tiers of voltage tables, verified and refined in the background.
+//!
+//! After Y. Chen et al., "CT-QLC: A Production-Ready Firmware Solution for Tail Latency QoS in
+//! Charge-Trap QLC SSDs". The mechanisms are in [`crate::voltage`]; here is their order. What the
+//! paper leaves open, and what was decided, is in `docs/firmware/ct-qlc.md`.
+//!
+//! ```text
+//! start-up     populate every group with data
+//! every 5 h    for each group: verify → decide → sort, track → validate → synchronize
+//! a group is   inherit the entries of the previous retention bin,
+//! entered      then verify it at once
+//! ```
+
+use alloc::boxed::Box;
+
+use firstread_core::params::{Role, Scheme, Values};
+use firstread_core::voltage::BlockGroups;
+use firstread_core::{BlockId, Levels, Ns};
+
+use super::{Outcome, Probe, ProbeResult, ReadCtx, ReadLevels, Setup};
+use crate::log::{Record, What};
+use crate::observe::BlockMonitor;
+use crate::voltage::calibration::{Refinement, Tally, Tracking, Trial, ascending};
+use crate::voltage::groups::GroupSet;
+use crate::voltage::keeper::Keeper;
+use crate::voltage::options::{CT_QLC, keeper, refinement, rules};
+use crate::voltage::selector::Selector;
+use crate::voltage::tables::{ENTRIES, TableBytes};
+
+/// Its row.
+pub const SCHEME: Scheme = Scheme {
+    name: "ct-qlc",
+    summary: "three entries a group, verified every 5 h, sorted by fail ratio, valleys tracked",
+    source: "CT-QLC: A Production-Ready Firmware Solution for Tail Latency QoS in Charge-Trap QLC SSDs",
+    role: Role::Scheme,
+    params: CT_QLC,
+};
+
+/// What the calibration engine is doing. Population comes before all of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Phase {
+    Idle,
+    /// Phase 1: the active entries of a group are tried on sample pages.
+    Verify(u8),
+    /// Phase 3: its valleys are searched.
+    Track(u8),
+    /// The entries found are tried on the same pages.
+    Validate(u8),
+}
+
+/// The scheme.
+#[derive(Debug)]
+pub struct CtQlc {
+    keeper: Keeper,
+    refinement: Refinement,
+    interval: Ns,
+    window: u8,
+    validate: bool,
+
+    next_pass: Ns,
+    /// Groups left in the pass.
+    routine: GroupSet,
+    /// Groups that have inherited and wait to be verified.
+    heirs: GroupSet,
+    /// The same, but without a full superblock to sample.
+    waiting: GroupSet,
+
+    phase: Phase,
+    tracking: Box<Tracking>,
+    /// What verification found, kept while valleys are searched.
+    verified: [Tally; ENTRIES],
+    passed: Pass,
+}
+
+/// What the pass under way has done.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pass {
+    began: Ns,
+    groups: u8,
+    reads: u32,
+    open: bool,
+}
+
+/// Bytes of what the scheme keeps, all of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Footprint {
+    /// The tables.
+    pub tables: TableBytes,
+    /// Four bytes a superblock.
+    pub superblocks: usize,
+    /// Buffers of the trial and the search, and the scheme's own state.
+    pub working: usize,
+}
+
+impl CtQlc {
+    /// From the chip's tables and the scheme's parameters.
+    pub fn new(setup: &Setup, values: &Values) -> CtQlc {
+        CtQlc {
+            keeper: keeper(setup, values, values.get("page_start") == 0),
+            refinement: refinement(values),
+            interval: Ns(values.get("interval").max(1) as u64),
+            window: values.get("window") as u8,
+            validate: values.flag("validate"),
+            next_pass: Ns::MAX,
+            routine: GroupSet::EMPTY,
+            heirs: GroupSet::EMPTY,
+            waiting: GroupSet::EMPTY,
+            phase: Phase::Idle,
+            tracking: Box::new(Tracking::idle(
+                rules(values),
+                values.get("backup_window") as u8,
+            )),
+            verified: [Tally::default(); ENTRIES],
+            passed: Pass::default(),
+        }
+    }
+
+    /// Its groups and tables.
+    pub fn selector(&self) -> &Selector {
+        &self.keeper.selector
+    }
+
+    /// Bytes of what it keeps.
+    pub fn footprint(&self) -> Footprint {
+        Footprint {
+            tables: self.keeper.selector.tables.bytes(),
+            superblocks: self.keeper.members.bytes(),
+            working: size_of::<CtQlc>() + size_of::<Trial>() + size_of::<Tracking>(),
+        }
+    }
+
+    /// Every `interval`, all groups that have superblocks are due. A pass that comes due while one
+    /// is under way joins it; passes that were slept through are not made up for.
+    fn pass(&mut self, now: Ns) {
+        if now < self.next_pass {
+            return;
+        }
+        let missed = now.since(self.next_pass).0 / self.interval.0;
+        let ahead = self.interval.0.saturating_mul(missed + 1);
+        self.next_pass = self.next_pass.saturating_add(Ns(ahead));
+        self.keeper.pass = self.keeper.pass.wrapping_add(1);
+        self.routine.extend(self.keeper.members.occupied());
+        if !self.passed.open {
+            self.passed = Pass {
+                began: now,
+                open: true,
+                ..Pass::default()
+            };
+        }
+    }
+
+    /// The next group to verify: heirs first. A group that has no entries yet waits for population.
+    fn next_group(&mut self) -> Option<u8> {
+        loop {
+            let group = self.heirs.pop().or_else(|| self.routine.pop())?;
+            if self.keeper.selector.tables.populated(group) {
+                return Some(group);
+            }
+        }
+    }
+
+    /// Phase 1 begins.
+    fn verify(&mut self, group: u8, heir: bool, blocks: &BlockMonitor) {
+        if self.keeper.begin_trial(group, ENTRIES as u8, blocks) {
+            self.phase = Phase::Verify(group);
+            self.passed.groups = self.passed.groups.saturating_add(1);
+        } else if heir {
+            self.waiting.insert(group);
+        }
+    }
+
+    /// Phase 1 ends: phase 2 decides, and phase 3 sorts or begins to track.
+    fn on_verified(&mut self, now: Ns, group: u8, log: &mut impl FnMut(Record)) {
+        let trial = &self.keeper.trial;
+        let tallies = trial.tallies();
+        log(Record {
+            at: now,
+            what: What::Verified {
+                group,
+                blocks: trial.sample().superblocks(),
+                fail_permille: tallies.map(|t| t.fail_permille()),
+                reads: trial.reads(),
+            },
+        });
+
+        let tables = &mut self.keeper.selector.tables;
+        let base = |from: u8| tables.entries(group)[from as usize];
+        let decision = self.refinement.decide(&tallies);
+        let track_from = decision.track_from.map(|from| (base(from), from));
+        if let Some(order) = decision.order {
+            tables.stage_order(group, order);
+            tables.synchronize(group);
+            log(Record {
+                at: now,
+                what: What::Sorted { group, order },
+            });
+        }
+        self.phase = Phase::Idle;
+        if let Some((base, from)) = track_from {
+            let ratio = tallies[from as usize].fail_permille();
+            tables.stage_order(group, [0, 1, 2]);
+            self.tracking.begin(tables, base, self.window, ratio);
+            self.verified = tallies;
+            self.phase = Phase::Track(group);
+        }
+    }
+
+    /// Phase 3 has found new entries: they are staged, and tried before they are used.
+    fn on_tracked(&mut self, now: Ns, group: u8, log: &mut impl FnMut(Record)) {
+        for (slot, levels) in self.tracking.entries().iter().enumerate() {
+            self.keeper.selector.tables.stage(group, slot, levels);
+        }
+        if self.validate {
+            self.keeper.trial.again(ENTRIES as u8);
+            self.phase = Phase::Validate(group);
+        } else {
+            self.adopt(now, group, self.tracking.reads(), log);
+        }
+    }
+
+    /// The staged entries have been tried: they replace the old ones unless their best fails more
+    /// often than the best of those.
+    fn on_validated(&mut self, now: Ns, group: u8, log: &mut impl FnMut(Record)) {
+        let tallies = self.keeper.trial.tallies();
+        let reads = self.tracking.reads() + self.keeper.trial.reads();
+        let best = |t: &[Tally; ENTRIES]| t[ascending(t)[0] as usize];
+        let (before, after) = (best(&self.verified), best(&tallies));
+        if after.failed > before.failed {
+            self.keeper.selector.tables.discard(group);
+            self.phase = Phase::Idle;
+            log(Record {
+                at: now,
+                what: What::Discarded {
+                    group,
+                    fail_permille: [before.fail_permille(), after.fail_permille()],
+                    reads,
+                },
+            });
+            return;
+        }
+        if self.refinement.reorder {
+            let order = ascending(&tallies);
+            self.keeper.selector.tables.reorder_staged(group, order);
+        }
+        self.adopt(now, group, reads, log);
+    }
+
+    /// The staged entries become active.
+    fn adopt(&mut self, now: Ns, group: u8, reads: u32, log: &mut impl FnMut(Record)) {
+        let tables = &mut self.keeper.selector.tables;
+        tables.synchronize(group);
+        log(Record {
+            at: now,
+            what: What::Tracked {
+                group,
+                iterations: self.tracking.iterations(),
+                levels: tables.entries(group)[0],
+                reads,
+            },
+        });
+        self.phase = Phase::Idle;
+    }
+
+    /// Drops what is under way for a group; it is verified again.
+    fn abandon(&mut self, group: u8) {
+        self.keeper.selector.tables.discard(group);
+        self.heirs.insert(group);
+        self.phase = Phase::Idle;
+    }
+
+    /// Logs the pass once its last group is done.
+    fn close_pass(&mut self, now: Ns, log: &mut impl FnMut(Record)) {
+        if self.passed.open {
+            let Pass {
+                began,
+                groups,
+                reads,
+                ..
+            } = self.passed;
+            self.passed.open = false;
+            log(Record {
+                at: now,
+                what: What::Passed {
+                    pass: self.keeper.pass,
+                    began,
+                    groups,
+                    reads,
+                },
+            });
+        }
+    }
+}
+
+impl ReadLevels for CtQlc {
+    #[inline]
+    fn attempt(&mut self, ctx: &ReadCtx, step: u8, _last: Option<&Outcome>) -> Option<Levels> {
+        self.keeper.levels(ctx, step)
+    }
+
+    fn start(&mut self, now: Ns, blocks: &BlockMonitor) {
+        self.keeper.start(now, blocks);
+        self.next_pass = now.saturating_add(self.interval);
+        (self.routine, self.heirs, self.waiting) = Default::default();
+        self.phase = Phase::Idle;
+        self.passed = Pass::default();
+    }
+
+    fn on_block(&mut self, now: Ns, block: BlockId, blocks: &BlockMonitor) {
+        self.keeper.on_block(now, block, blocks);
+        self.heirs.extend(self.waiting.take());
+    }
+
+    fn due(&self) -> Ns {
+        let busy = self.phase != Phase::Idle || !self.routine.is_empty() || !self.heirs.is_empty();
+        match self.keeper.started() && (busy || self.passed.open) {
+            true => Ns::ZERO,
+            false => self.keeper.due().min(self.next_pass),
+        }
+    }
+
+    fn probe(
+        &mut self,
+        now: Ns,
+        blocks: &BlockMonitor,
+        log: &mut impl FnMut(Record),
+    ) -> Option<Probe> {
+        let settled = self.keeper.settle(now, blocks, log);
+        self.heirs.extend(settled.heirs);
+        self.heirs.extend(self.waiting.take_common(settled.entered));
+        self.pass(now);
+        loop {
+            let group = match self.phase {
+                Phase::Idle => {
+                    if let Some(probe) = self.keeper.population_probe(blocks) {
+                        return Some(probe);
+                    }
+                    let heir = !self.heirs.is_empty();
+                    let Some(group) = self.next_group() else {
+                        self.close_pass(now, log);
+                        return None;
+                    };
+                    self.verify(group, heir, blocks);
+                    continue;
+                }
+                Phase::Verify(group) | Phase::Track(group) | Phase::Validate(group) => group,
+            };
+            let Keeper {
+                selector,
+                sampler,
+                trial,
+                ..
+            } = &mut self.keeper;
+            let tables = &selector.tables;
+            let probe = match self.phase {
+                _ if !trial.sample().alive(blocks) => None,
+                Phase::Track(_) => self.tracking.probe(tables, sampler, trial.sample()),
+                Phase::Validate(_) => trial.probe(sampler, |i| tables.staged(group, i as usize)),
+                _ => trial.probe(sampler, |i| tables.entries(group)[i as usize]),
+            };
+            if probe.is_some() {
+                return probe;
+            }
+            match self.phase {
+                // Every search ended where it began, at the edge of an offset's range.
+                Phase::Track(_) if trial.sample().alive(blocks) => self.on_tracked(now, group, log),
+                _ => self.abandon(group),
+            }
+        }
+    }
+
+    fn on_probe(
+        &mut self,
+        now: Ns,
+        probe: &Probe,
+        result: &ProbeResult,
+        blocks: &BlockMonitor,
+        log: &mut impl FnMut(Record),
+    ) {
+        if self
+            .keeper
+            .population_result(now, probe, result, blocks, log)
+        {
+            return;
+        }
+        self.keeper.members.probed(probe.at.block);
+        self.passed.reads = self.passed.reads.saturating_add(1);
+        let Keeper {
+            selector,
+            sampler,
+            trial,
+            ..
+        } = &mut self.keeper;
+        match (self.phase, result) {
+            (Phase::Idle, _) => {}
+            // What came back may be of an erased page; the next probe begins anew.
+            _ if !trial.sample().alive(blocks) => {}
+            (Phase::Verify(group), _) => {
+                if trial.record(result) {
+                    self.on_verified(now, group, log);
+                }
+            }
+            (Phase::Validate(group), _) => {
+                if trial.record(result) {
+                    self.on_validated(now, group, log);
+                }
+            }
+            (Phase::Track(group), ProbeResult::Ones { .. }) => {
+                let sample = trial.sample();
+                if self
+                    .tracking
+                    .record(&selector.tables, sampler, sample, result)
+                {
+                    self.on_tracked(now, group, log);
+                }
+            }
+            // A count was asked for and none came: keep what is in use.
+            (Phase::Track(group), _) => {
+                selector.tables.discard(group);
+                self.phase = Phase::Idle;
+            }
+        }
+    }
+
+    fn groups(&self) -> Option<&BlockGroups> {
+        Some(&self.keeper.selector.groups)
+    }
+}

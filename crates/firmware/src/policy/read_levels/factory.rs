@@ -1,0 +1,40 @@
+//! `factory`: walk the manufacturer's retry table from its first entry.
+
+use alloc::boxed::Box;
+
+use firstread_core::Levels;
+use firstread_core::params::{Role, Scheme, Values};
+use firstread_core::voltage::VoltageTables;
+
+use super::{Outcome, ReadCtx, ReadLevels, Setup};
+
+/// Its row.
+pub const SCHEME: Scheme = Scheme {
+    name: "factory",
+    summary: "walk the manufacturer's retry table from its first entry",
+    source: "the null: what a drive does that keeps no levels of its own",
+    role: Role::Null,
+    params: &[],
+};
+
+/// The scheme.
+#[derive(Debug)]
+pub struct Factory {
+    tables: Box<VoltageTables>,
+}
+
+impl Factory {
+    /// From the chip's tables.
+    pub fn new(setup: &Setup, _values: &Values) -> Factory {
+        Factory {
+            tables: Box::new(setup.tables.clone()),
+        }
+    }
+}
+
+impl ReadLevels for Factory {
+    fn attempt(&mut self, _ctx: &ReadCtx, step: u8, _last: Option<&Outcome>) -> Option<Levels> {
+        (step < self.tables.factory_len)
+            .then(|| Levels::Offsets(self.tables.factory[step as usize]))
+    }
+}

@@ -1,0 +1,83 @@
+//! `frozen`: entries chosen among the manufacturer's at start-up and never calibrated.
+//!
+//! The baseline that CT-QLC is compared with, CT-QLC without calibration: the same groups, tables
+//! and population, and nothing after it. A group that superblocks enter later inherits the entries
+//! they had before, so a read tries what start-up chose, however old the data have become.
+
+use firstread_core::params::{Role, Scheme, Values};
+use firstread_core::voltage::BlockGroups;
+use firstread_core::{BlockId, Levels, Ns};
+
+use super::{Outcome, Probe, ProbeResult, ReadCtx, ReadLevels, Setup};
+use crate::log::Record;
+use crate::observe::BlockMonitor;
+use crate::voltage::keeper::Keeper;
+use crate::voltage::options::{FROZEN, keeper};
+use crate::voltage::selector::Selector;
+
+/// Its row.
+pub const SCHEME: Scheme = Scheme {
+    name: "frozen",
+    summary: "three entries a group chosen from the factory table at start-up, never calibrated",
+    source: "CT-QLC without voltage calibration (no-cal), the baseline of its Figs 3 and 12 to 14",
+    role: Role::Scheme,
+    params: FROZEN,
+};
+
+/// The scheme.
+#[derive(Debug)]
+pub struct Frozen {
+    keeper: Keeper,
+}
+
+impl Frozen {
+    /// From the chip's tables and the scheme's parameters.
+    pub fn new(setup: &Setup, values: &Values) -> Frozen {
+        Frozen {
+            keeper: keeper(setup, values, false),
+        }
+    }
+    /// Its groups and tables.
+    pub fn selector(&self) -> &Selector {
+        &self.keeper.selector
+    }
+}
+
+impl ReadLevels for Frozen {
+    #[inline]
+    fn attempt(&mut self, ctx: &ReadCtx, step: u8, _last: Option<&Outcome>) -> Option<Levels> {
+        self.keeper.levels(ctx, step)
+    }
+    fn start(&mut self, now: Ns, blocks: &BlockMonitor) {
+        self.keeper.start(now, blocks);
+    }
+    fn on_block(&mut self, now: Ns, block: BlockId, blocks: &BlockMonitor) {
+        self.keeper.on_block(now, block, blocks);
+    }
+    fn due(&self) -> Ns {
+        self.keeper.due()
+    }
+    fn probe(
+        &mut self,
+        now: Ns,
+        blocks: &BlockMonitor,
+        log: &mut impl FnMut(Record),
+    ) -> Option<Probe> {
+        self.keeper.settle(now, blocks, log);
+        self.keeper.population_probe(blocks)
+    }
+    fn on_probe(
+        &mut self,
+        now: Ns,
+        probe: &Probe,
+        result: &ProbeResult,
+        blocks: &BlockMonitor,
+        log: &mut impl FnMut(Record),
+    ) {
+        self.keeper
+            .population_result(now, probe, result, blocks, log);
+    }
+    fn groups(&self) -> Option<&BlockGroups> {
+        Some(&self.keeper.selector.groups)
+    }
+}

@@ -1,0 +1,199 @@
+//! Axis `read_levels`: which levels a read tries, in what order, and who keeps them true.
+//!
+//! Call order. For each page row read for the host or the data mover, `attempt` is called with
+//! step 0, then with step 1, 2, ... and the outcome of the step before until the read succeeds or
+//! `attempt` gives up; then `on_read` once. Background: whenever `due() <= now` and none of the
+//! axis's probes is in flight, `probe` may return one; its result comes back through `on_probe`
+//! before the next. Nothing here allocates after `new`.
+
+use firstread_core::params::{Axis, Values};
+use firstread_core::voltage::{BlockGroups, VoltageTables};
+use firstread_core::{BlockId, CellMode, Geometry, Levels, Ns, PageAddr, SenseMode};
+
+use crate::log::Record;
+use crate::observe::BlockMonitor;
+
+mod ct_qlc;
+mod factory;
+mod frozen;
+mod optimal;
+mod optimal_group;
+
+/// What is known of the page row about to be read.
+#[derive(Clone, Copy, Debug)]
+pub struct ReadCtx {
+    /// Now.
+    pub now: Ns,
+    /// Die, superblock, wordline, page type.
+    pub at: PageAddr,
+    /// Cell mode of the superblock.
+    pub mode: CellMode,
+    /// Its P/E cycles.
+    pub pe_cycles: u32,
+    /// Time since its data were programmed.
+    pub age: Ns,
+}
+
+/// How a sense and its decode went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// Codewords asked for: bit `plane * codewords_per_page + codeword`.
+    pub wanted: u64,
+    /// Those that failed.
+    pub failed: u64,
+    /// Most bits corrected in one codeword.
+    pub max_errors: u16,
+    /// Bits corrected in all codewords.
+    pub sum_errors: u32,
+}
+
+/// A background read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Probe {
+    /// The page row.
+    pub at: PageAddr,
+    /// Planes to sense, a bit each; every codeword of their pages is wanted.
+    pub planes: u8,
+    /// Levels.
+    pub levels: Levels,
+    /// `Hard`, or a ones-count.
+    pub mode: SenseMode,
+}
+
+/// What a probe found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProbeResult {
+    /// Of a hard read.
+    Decoded(Outcome),
+    /// Of a ones-count: cells that conduct, and cells sensed, over the planes.
+    Ones {
+        /// Cells that conduct at the level.
+        count: u32,
+        /// Cells sensed.
+        cells: u32,
+    },
+}
+
+/// What a scheme is built from.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// Geometry of the drive.
+    pub geometry: Geometry,
+    /// Voltage tables of the chip.
+    pub tables: VoltageTables,
+    /// Seed of the firmware's own sampling.
+    pub seed: u64,
+}
+
+/// The axis.
+pub trait ReadLevels {
+    /// Levels of attempt `step` (0 is the first), or none when the scheme has nothing left to try.
+    fn attempt(&mut self, ctx: &ReadCtx, step: u8, last: Option<&Outcome>) -> Option<Levels>;
+
+    /// A read ended after `step` retries.
+    fn on_read(&mut self, ctx: &ReadCtx, step: u8, outcome: &Outcome) {
+        let _ = (ctx, step, outcome);
+    }
+    /// Power is on and the block table is true. Background work may begin.
+    fn start(&mut self, now: Ns, blocks: &BlockMonitor) {
+        let _ = (now, blocks);
+    }
+    /// `block` was opened and begins to hold data, or lost its data to an erase.
+    fn on_block(&mut self, now: Ns, block: BlockId, blocks: &BlockMonitor) {
+        let _ = (now, block, blocks);
+    }
+    /// When background work is next due; [`Ns::MAX`] for never.
+    fn due(&self) -> Ns {
+        Ns::MAX
+    }
+    /// The next background read, if there is one to do now. May move `due` instead.
+    fn probe(
+        &mut self,
+        now: Ns,
+        blocks: &BlockMonitor,
+        log: &mut impl FnMut(Record),
+    ) -> Option<Probe> {
+        let _ = (now, blocks, log);
+        None
+    }
+    /// The result of the last probe.
+    fn on_probe(
+        &mut self,
+        now: Ns,
+        probe: &Probe,
+        result: &ProbeResult,
+        blocks: &BlockMonitor,
+        log: &mut impl FnMut(Record),
+    ) {
+        let _ = (now, probe, result, blocks, log);
+    }
+    /// The block groups it keeps levels for, if any: what `Ideal(Group)` refers to.
+    fn groups(&self) -> Option<&BlockGroups> {
+        None
+    }
+}
+
+macro_rules! schemes {
+    ($($module:ident::$scheme:ident),+ $(,)?) => {
+        /// Which levels a read tries.
+        pub const AXIS: Axis = Axis {
+            name: "read_levels",
+            summary: "which levels a read tries, in what order, and who keeps them true",
+            schemes: &[$($module::SCHEME),+],
+        };
+
+        /// The scheme in use.
+        #[allow(missing_docs)]
+        #[derive(Debug)]
+        pub enum AnyReadLevels {
+            $($scheme($module::$scheme)),+
+        }
+
+        impl AnyReadLevels {
+            /// Builds scheme `name` of the axis; `values` are its parameters in the order of its record.
+            pub fn new(name: &str, setup: &Setup, values: &[i64]) -> Option<AnyReadLevels> {
+                $(if name == $module::SCHEME.name {
+                    let values = Values::new(&$module::SCHEME, values);
+                    return Some(AnyReadLevels::$scheme($module::$scheme::new(setup, &values)));
+                })+
+                None
+            }
+        }
+
+        impl ReadLevels for AnyReadLevels {
+            fn attempt(&mut self, ctx: &ReadCtx, step: u8, last: Option<&Outcome>) -> Option<Levels> {
+                match self { $(Self::$scheme(s) => s.attempt(ctx, step, last)),+ }
+            }
+            fn on_read(&mut self, ctx: &ReadCtx, step: u8, outcome: &Outcome) {
+                match self { $(Self::$scheme(s) => s.on_read(ctx, step, outcome)),+ }
+            }
+            fn start(&mut self, now: Ns, blocks: &BlockMonitor) {
+                match self { $(Self::$scheme(s) => s.start(now, blocks)),+ }
+            }
+            fn on_block(&mut self, now: Ns, block: BlockId, blocks: &BlockMonitor) {
+                match self { $(Self::$scheme(s) => s.on_block(now, block, blocks)),+ }
+            }
+            fn due(&self) -> Ns {
+                match self { $(Self::$scheme(s) => s.due()),+ }
+            }
+            fn probe(&mut self, now: Ns, blocks: &BlockMonitor, log: &mut impl FnMut(Record)) -> Option<Probe> {
+                match self { $(Self::$scheme(s) => s.probe(now, blocks, log)),+ }
+            }
+            fn on_probe(&mut self, now: Ns, probe: &Probe, result: &ProbeResult, blocks: &BlockMonitor, log: &mut impl FnMut(Record)) {
+                match self { $(Self::$scheme(s) => s.on_probe(now, probe, result, blocks, log)),+ }
+            }
+            fn groups(&self) -> Option<&BlockGroups> {
+                match self { $(Self::$scheme(s) => s.groups()),+ }
+            }
+        }
+    };
+}
+
+// One row a scheme, the null first.
+schemes! {
+    factory::Factory,
+    frozen::Frozen,
+    ct_qlc::CtQlc,
+    optimal_group::OptimalGroup,
+    optimal::Optimal,
+}

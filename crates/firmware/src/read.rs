@@ -1,0 +1,268 @@
+//! The life of one page read: levels, sense, and what follows from the outcome.
+
+use firstread_core::{
+    Arena, Buf, CommandId, FlashKind, FlashOp, Ns, OpClass, PageAddr, Ports, Ppa, Priority,
+    SenseMode, SenseTiming, Tag,
+};
+
+use crate::Firmware;
+use crate::job::{Job, Purpose};
+use crate::log::Record;
+use crate::observe::RETRY_BINS;
+use crate::policy::read_levels::{Outcome, ProbeResult, ReadCtx, ReadLevels};
+
+impl<M: Arena> Firmware<M> {
+    /// Queues a read of page row `at` under `job`.
+    #[allow(clippy::too_many_arguments)] // the fields of a job, spelled out once
+    pub(crate) fn start_read<P: Ports<Record = Record>>(
+        &mut self,
+        now: Ns,
+        job: u32,
+        purpose: Purpose,
+        priority: Priority,
+        at: PageAddr,
+        wanted: u64,
+        ports: &mut P,
+    ) {
+        self.jobs[job] = Job {
+            purpose,
+            priority,
+            at,
+            wanted,
+            queued: now,
+            step: 0,
+            ..self.jobs[job]
+        };
+        self.dies.push(&mut self.jobs, at.die, priority, job);
+        self.start_die(now, at.die, ports);
+    }
+
+    /// Queues the read of the slot at `ppa`, which write `id` changes in part.
+    pub(crate) fn start_merge<P: Ports<Record = Record>>(
+        &mut self,
+        now: Ns,
+        job: u32,
+        id: CommandId,
+        ppa: Ppa,
+        ports: &mut P,
+    ) {
+        let geometry = &self.config.geometry;
+        let place = geometry.place(ppa, self.blocks.row(ppa.block()).mode);
+        let codewords = geometry.codewords_per_slot();
+        let first =
+            (place.plane as u32 * geometry.slots_per_page() + place.slot as u32) * codewords;
+        let wanted = (u64::MAX >> (64 - codewords)) << first;
+        self.start_read(
+            now,
+            job,
+            Purpose::Merge { id },
+            Priority::Host,
+            place.at,
+            wanted,
+            ports,
+        );
+    }
+
+    /// Issues the sense of `job`, whose die is free.
+    pub(crate) fn issue_read<P: Ports<Record = Record>>(
+        &mut self,
+        now: Ns,
+        job: u32,
+        ports: &mut P,
+    ) {
+        let Job {
+            purpose,
+            at,
+            wanted,
+            step,
+            queued,
+            ..
+        } = self.jobs[job];
+        let (mode, class) = match purpose {
+            Purpose::Probe => (
+                self.probe.expect("a probe is in flight").mode,
+                OpClass::Calibration,
+            ),
+            Purpose::Merge { .. } => (SenseMode::Hard, OpClass::MoveRead),
+            _ if step == 0 => (SenseMode::Hard, OpClass::HostRead),
+            _ => (SenseMode::Hard, OpClass::HostRetry),
+        };
+        if step == 0 && purpose != Purpose::Probe {
+            // The freshest levels are those of the moment the sense starts.
+            let ctx = self.read_ctx(now, at);
+            self.jobs[job].levels = self
+                .levels
+                .attempt(&ctx, 0, None)
+                .expect("every scheme has a first attempt");
+        }
+        self.blocks.row_mut(at.block).reads += 1;
+        ports.issue(FlashOp {
+            tag: Tag(job),
+            die: at.die,
+            after: None,
+            class,
+            queued,
+            kind: FlashKind::Read {
+                block: at.block,
+                wordline: at.wordline,
+                page: at.page,
+                wanted,
+                levels: self.jobs[job].levels,
+                timing: SenseTiming::DEFAULT,
+                mode,
+                buf: self.job_buffer(job),
+            },
+        });
+    }
+
+    /// The read of `job` has been decoded.
+    pub(crate) fn decoded<P: Ports<Record = Record>>(
+        &mut self,
+        now: Ns,
+        job: u32,
+        outcome: Outcome,
+        ports: &mut P,
+    ) {
+        let Job {
+            purpose,
+            at,
+            step,
+            priority,
+            ..
+        } = self.jobs[job];
+        if purpose == Purpose::Probe {
+            return self.probe_done(now, job, ProbeResult::Decoded(outcome), ports);
+        }
+        let ctx = self.read_ctx(now, at);
+        let ok = outcome.failed == 0;
+        if !ok && let Some(levels) = self.levels.attempt(&ctx, step + 1, Some(&outcome)) {
+            let state = &mut self.jobs[job];
+            state.wanted = outcome.failed;
+            state.step = step + 1;
+            state.queued = now;
+            state.levels = levels;
+            self.dies.push_front(&mut self.jobs, at.die, priority, job);
+            return self.start_die(now, at.die, ports);
+        }
+        self.levels.on_read(&ctx, step, &outcome);
+        match purpose {
+            Purpose::HostRead {
+                id,
+                first,
+                slots,
+                row_slot,
+                bytes,
+            } => {
+                if ok {
+                    self.counters.retries[(step as usize).min(RETRY_BINS - 1)] += 1;
+                    ports.data_out(
+                        id,
+                        first,
+                        slots as u32,
+                        self.job_buffer(job).slot(row_slot as u32),
+                        bytes,
+                    );
+                } else {
+                    self.counters.uncorrectable += 1;
+                }
+                self.host_read_done(id, job, ok, ports);
+                self.release_read(now, job, ports);
+            }
+            Purpose::Merge { id } => self.merge_done(now, id, job, ok, ports),
+            Purpose::Free | Purpose::Probe | Purpose::Program { .. } => {
+                unreachable!("{purpose:?} decodes nothing")
+            }
+        }
+    }
+
+    /// Frees the job of a read and lets in what waited for one.
+    pub(crate) fn release_read<P: Ports<Record = Record>>(
+        &mut self,
+        now: Ns,
+        job: u32,
+        ports: &mut P,
+    ) {
+        self.jobs.release(job);
+        self.resume_reads(now, ports);
+    }
+
+    /// Starts the next background read of `read_levels` that is due, unless one is in flight.
+    pub(crate) fn start_probe<P: Ports<Record = Record>>(&mut self, now: Ns, ports: &mut P) {
+        if self.probe.is_some() || self.levels.due() > now {
+            return;
+        }
+        let Some(probe) = self
+            .levels
+            .probe(now, &self.blocks, &mut |record| ports.log(record))
+        else {
+            return;
+        };
+        let job = self
+            .jobs
+            .take()
+            .expect("a job is reserved for the one probe in flight");
+        let codewords = self.config.geometry.codewords_per_page();
+        let wanted = (0..self.config.geometry.planes as u32)
+            .filter(|plane| probe.planes >> plane & 1 != 0)
+            .fold(0u64, |all, plane| {
+                all | (u64::MAX >> (64 - codewords)) << (plane * codewords)
+            });
+        self.probe = Some(probe);
+        self.counters.background_reads += 1;
+        self.jobs[job].levels = probe.levels;
+        self.start_read(
+            now,
+            job,
+            Purpose::Probe,
+            Priority::Background,
+            probe.at,
+            wanted,
+            ports,
+        );
+    }
+
+    /// A background read has come back.
+    pub(crate) fn probe_done<P: Ports<Record = Record>>(
+        &mut self,
+        now: Ns,
+        job: u32,
+        result: ProbeResult,
+        ports: &mut P,
+    ) {
+        let probe = self.probe.take().expect("a probe is in flight");
+        self.levels
+            .on_probe(now, &probe, &result, &self.blocks, &mut |record| {
+                ports.log(record)
+            });
+        self.release_read(now, job, ports);
+        self.start_probe(now, ports);
+    }
+
+    /// First slot buffer of `job`.
+    pub(crate) fn job_buffer(&self, job: u32) -> Buf {
+        Buf(job * self.config.geometry.slots_per_row())
+    }
+
+    /// Buffer of the one slot at `ppa` that `job` has read.
+    pub(crate) fn merge_buffer(&self, job: u32, ppa: Option<Ppa>) -> Buf {
+        let ppa = ppa.expect("what was merged was mapped, and its page is locked");
+        let place = self
+            .config
+            .geometry
+            .place(ppa, self.blocks.row(ppa.block()).mode);
+        let row_slot =
+            place.plane as u32 * self.config.geometry.slots_per_page() + place.slot as u32;
+        self.job_buffer(job).slot(row_slot)
+    }
+
+    fn read_ctx(&self, now: Ns, at: PageAddr) -> ReadCtx {
+        let row = self.blocks.row(at.block);
+        ReadCtx {
+            now,
+            at,
+            mode: row.mode,
+            pe_cycles: row.pe_cycles,
+            age: now.since(row.programmed_at),
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Which superblock is in which group. Superblocks move to another group as they age and when they
+//! are erased; the only scan of them all happens when one crosses a retention edge.
+
+use alloc::boxed::Box;
+use alloc::vec;
+
+use firstread_core::voltage::BlockGroups;
+use firstread_core::{BlockId, CellMode, Ns};
+
+use super::groups::GroupSet;
+use crate::observe::{BlockMonitor, BlockRow, BlockUse};
+
+/// In no group: without data, or in a cell mode the tables are not for.
+const NONE: u8 = u8::MAX;
+
+/// What is kept of a superblock beyond the block table: four bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Note {
+    group: u8,
+    /// Background reads of this axis since it was opened; stops at its maximum. What they add to
+    /// read disturb.
+    probes: u16,
+}
+
+impl Note {
+    const EMPTY: Note = Note {
+        group: NONE,
+        probes: 0,
+    };
+}
+
+/// Group of every superblock.
+#[derive(Debug)]
+pub struct Members {
+    mode: CellMode,
+    notes: Box<[Note]>,
+    next_crossing: Ns,
+}
+
+impl Members {
+    /// For `blocks` superblocks; those of another mode than `mode` are in no group.
+    pub fn new(blocks: u32, mode: CellMode) -> Members {
+        Members {
+            mode,
+            notes: vec![Note::EMPTY; blocks as usize].into_boxed_slice(),
+            next_crossing: Ns::MAX,
+        }
+    }
+
+    /// Forgets all.
+    pub fn reset(&mut self) {
+        self.notes.fill(Note::EMPTY);
+        self.next_crossing = Ns::MAX;
+    }
+
+    /// When the next superblock crosses a retention edge. May be too early, never too late.
+    pub fn next_crossing(&self) -> Ns {
+        self.next_crossing
+    }
+
+    /// Group of `block`.
+    #[inline]
+    pub fn group(&self, block: BlockId) -> Option<u8> {
+        self.notes
+            .get(block.0 as usize)
+            .map(|n| n.group)
+            .filter(|&g| g != NONE)
+    }
+
+    /// Groups that have a superblock.
+    pub fn occupied(&self) -> GroupSet {
+        let mut set = GroupSet::EMPTY;
+        for note in self.notes.iter().filter(|n| n.group != NONE) {
+            set.insert(note.group);
+        }
+        set
+    }
+
+    /// Puts every superblock into its group; returns the groups entered.
+    pub fn update(&mut self, now: Ns, groups: &BlockGroups, blocks: &BlockMonitor) -> GroupSet {
+        let mut entered = GroupSet::EMPTY;
+        self.next_crossing = Ns::MAX;
+        for (block, row) in blocks.iter() {
+            if let Some(group) = self.assign(now, block, row, groups) {
+                entered.insert(group);
+            }
+        }
+        entered
+    }
+
+    /// Puts `block`, just opened or erased, into its group; returns the group if it is new to it.
+    pub fn update_one(
+        &mut self,
+        now: Ns,
+        block: BlockId,
+        groups: &BlockGroups,
+        blocks: &BlockMonitor,
+    ) -> Option<u8> {
+        if block.0 >= blocks.len() {
+            return None;
+        }
+        if let Some(note) = self.notes.get_mut(block.0 as usize) {
+            *note = Note::EMPTY;
+        }
+        self.assign(now, block, blocks.row(block), groups)
+    }
+
+    fn assign(
+        &mut self,
+        now: Ns,
+        block: BlockId,
+        row: &BlockRow,
+        groups: &BlockGroups,
+    ) -> Option<u8> {
+        let note = self.notes.get_mut(block.0 as usize)?;
+        if row.usage == BlockUse::Free || row.mode != self.mode {
+            *note = Note::EMPTY;
+            return None;
+        }
+        let bin = groups.retention_bin(now.since(row.programmed_at));
+        if bin + 1 < groups.retention_bins {
+            let edge = groups.edges[bin as usize + 1];
+            self.next_crossing = self
+                .next_crossing
+                .min(row.programmed_at.saturating_add(edge));
+        }
+        let group = groups.pe_bin(row.pe_cycles) * groups.retention_bins + bin;
+        let moved = note.group != group;
+        note.group = group;
+        moved.then_some(group)
+    }
+
+    /// Counts a background read of `block`.
+    pub fn probed(&mut self, block: BlockId) {
+        if let Some(note) = self.notes.get_mut(block.0 as usize) {
+            note.probes = note.probes.saturating_add(1);
+        }
+    }
+
+    /// Background reads of `block` since it was opened.
+    pub fn probes(&self, block: BlockId) -> u16 {
+        self.notes.get(block.0 as usize).map_or(0, |n| n.probes)
+    }
+
+    /// Bytes of the notes.
+    pub fn bytes(&self) -> usize {
+        size_of_val(&*self.notes)
+    }
+}

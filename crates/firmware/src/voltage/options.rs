@@ -1,0 +1,253 @@
+//! Parameters of the schemes that keep levels by group, and what they make of them. Why each default
+//! is what it is: `docs/firmware/ct-qlc.md`.
+
+use firstread_core::params::{Param, ParamKind, Values};
+
+use super::calibration::Refinement;
+use super::groups::{self, GROUPING_PARAM, RETENTION_BINS_PARAM};
+use super::keeper::Keeper;
+use super::sampling::{MAX_BLOCKS, Sampler};
+use super::selector::{Fallback, Selector};
+use super::tables::{Form, TableManager};
+use super::valley::{Direction, Epsilon, Rules};
+use crate::policy::read_levels::Setup;
+
+/// Nanoseconds of an hour.
+const HOUR: i64 = 3_600_000_000_000;
+
+const fn number(
+    key: &'static str,
+    doc: &'static str,
+    unit: &'static str,
+    (default, min, max): (i64, i64, i64),
+) -> Param {
+    Param {
+        key,
+        doc,
+        kind: ParamKind::Number {
+            unit,
+            default,
+            min,
+            max,
+        },
+    }
+}
+const fn flag(key: &'static str, doc: &'static str, default: bool) -> Param {
+    Param {
+        key,
+        doc,
+        kind: ParamKind::Flag(default),
+    }
+}
+const fn choice(key: &'static str, doc: &'static str, words: &'static [&'static str]) -> Param {
+    Param {
+        key,
+        doc,
+        kind: ParamKind::Choice(words),
+    }
+}
+
+/// Blocks of a sample.
+const BLOCKS_PARAM: Param = Param {
+    key: "blocks_per_group",
+    doc: "blocks sampled in a group, each of one plane of one die",
+    kind: ParamKind::Number {
+        unit: "blocks",
+        default: 2,
+        min: 1,
+        max: MAX_BLOCKS as i64,
+    },
+};
+/// Pages of a sampled block.
+const PAGES_PARAM: Param = Param {
+    key: "pages_per_block",
+    doc: "pages sampled in a block",
+    kind: ParamKind::Number {
+        unit: "pages",
+        default: 64,
+        min: 4,
+        max: 4096,
+    },
+};
+/// Step between sampled pages.
+const STEP_PARAM: Param = Param {
+    key: "page_step",
+    doc: "pages from one sampled page to the next",
+    kind: ParamKind::Number {
+        unit: "pages",
+        default: 63,
+        min: 1,
+        max: 65_535,
+    },
+};
+/// Form of an entry.
+const SENTINEL_PARAM: Param = Param {
+    key: "sentinel",
+    doc: "keep and search one valley a page type and project the others; without it every valley",
+    kind: ParamKind::Flag(true),
+};
+/// Start of the walk over the factory table.
+const FALLBACK_PARAM: Param = Param {
+    key: "fallback",
+    doc: "walk over the factory table: from the entry nearest the group's outward, or onward and round; \
+          or from the first",
+    kind: ParamKind::Choice(&["outward", "onward", "first"]),
+};
+
+/// Parameters of `frozen`.
+pub const FROZEN: &[Param] = &[
+    BLOCKS_PARAM,
+    PAGES_PARAM,
+    STEP_PARAM,
+    SENTINEL_PARAM,
+    FALLBACK_PARAM,
+    GROUPING_PARAM,
+    RETENTION_BINS_PARAM,
+];
+
+/// Parameters of `ct-qlc`.
+pub const CT_QLC: &[Param] = &[
+    number(
+        "interval",
+        "time from one verification of all groups to the next",
+        "ns",
+        (5 * HOUR, HOUR / 60, 8760 * HOUR),
+    ),
+    BLOCKS_PARAM,
+    PAGES_PARAM,
+    STEP_PARAM,
+    choice(
+        "page_start",
+        "first sampled page: where the pass before stopped, or page 0",
+        &["rotate", "zero"],
+    ),
+    number(
+        "threshold",
+        "fail ratio above which an entry fails verification",
+        "permille",
+        (10, 0, 1000),
+    ),
+    flag(
+        "strict",
+        "only the published outcomes: sort when all entries pass, track when all fail",
+        false,
+    ),
+    flag("reorder", "sort entries by fail ratio", true),
+    flag("track", "search valleys when entries fail", true),
+    flag(
+        "validate",
+        "try tracked entries on the sample before they replace the old ones",
+        true,
+    ),
+    choice(
+        "direction",
+        "way the search moves: toward fewer cells, or toward more as the listing has it",
+        &["corrected", "as-printed"],
+    ),
+    number(
+        "window",
+        "half of the first window; up to twice that as the fail ratio rises",
+        "dac",
+        (8, 1, 24),
+    ),
+    number(
+        "max_iterations",
+        "iterations after which the search of a valley stops",
+        "iterations",
+        (16, 1, 100),
+    ),
+    choice(
+        "epsilon",
+        "asymmetry that counts as none: scaled to the cells in the window, or a fixed number",
+        &["scaled", "fixed"],
+    ),
+    number(
+        "epsilon_permille",
+        "scaled: share of the cells in the window",
+        "permille",
+        (50, 0, 1000),
+    ),
+    number(
+        "epsilon_sigma",
+        "scaled: at least so many standard deviations of the counts",
+        "sigma",
+        (2, 0, 100),
+    ),
+    number(
+        "epsilon_cells",
+        "fixed: cells, over all pooled pages",
+        "cells",
+        (150, 0, 1_000_000_000),
+    ),
+    number(
+        "backup_window",
+        "distance of the two backups from the level found; 0 for the last window, as published",
+        "dac",
+        (3, 0, 24),
+    ),
+    SENTINEL_PARAM,
+    FALLBACK_PARAM,
+    GROUPING_PARAM,
+    RETENTION_BINS_PARAM,
+];
+
+/// What both share, from the parameters both have. `rotate`: every pass samples other pages.
+pub fn keeper(setup: &Setup, values: &Values, rotate: bool) -> Keeper {
+    let groups = groups::chosen(values);
+    let form = match values.flag(SENTINEL_PARAM.key) {
+        true => Form::Sentinel,
+        false => Form::Full,
+    };
+    let fallback = match values.get(FALLBACK_PARAM.key) {
+        0 => Fallback::Outward,
+        1 => Fallback::Onward,
+        _ => Fallback::First,
+    };
+    let sampler = Sampler::new(
+        &setup.geometry,
+        setup.tables.mode,
+        setup.seed,
+        (
+            values.get(BLOCKS_PARAM.key) as u8,
+            values.get(PAGES_PARAM.key) as u32,
+            values.get(STEP_PARAM.key) as u32,
+        ),
+        rotate,
+    );
+    let selector = Selector {
+        groups,
+        tables: TableManager::new(&setup.tables, form, groups.len()),
+        fallback,
+    };
+    Keeper::new(selector, sampler, &setup.geometry)
+}
+
+/// What verification leads to.
+pub fn refinement(values: &Values) -> Refinement {
+    Refinement {
+        threshold_permille: values.get("threshold") as u16,
+        strict: values.flag("strict"),
+        reorder: values.flag("reorder"),
+        track: values.flag("track"),
+    }
+}
+
+/// What the search of a valley goes by.
+pub fn rules(values: &Values) -> Rules {
+    let direction = match values.get("direction") {
+        0 => Direction::Corrected,
+        _ => Direction::AsPrinted,
+    };
+    let epsilon = match values.get("epsilon") {
+        0 => Epsilon::Scaled {
+            permille: values.get("epsilon_permille") as u32,
+            sigma: values.get("epsilon_sigma") as u32,
+        },
+        _ => Epsilon::Cells(values.get("epsilon_cells") as u64),
+    };
+    Rules {
+        direction,
+        epsilon,
+        limit: values.get("max_iterations") as u8,
+    }
+}

@@ -1,0 +1,335 @@
+//! The three tiers of voltage tables and their manager (CT-QLC §III-B).
+//!
+//! | tier | holds | written by |
+//! |---|---|---|
+//! | factory | the manufacturer's retry table | characterization |
+//! | active, with its shadow | three entries a group, which reads use | [`TableManager::switch`] alone |
+//! | staging | three entries a group, in the making | population, inheritance, calibration |
+//!
+//! The packed tables are the truth: an entry is one offset a sentinel (4 bytes in QLC) or one a
+//! valley (15 bytes). Beside each copy of the active table lie its levels unpacked and, per group,
+//! the factory entry nearest to it: derived state, rewritten with the copy, so that a read only
+//! looks up. Reads go through the index that [`TableManager::switch`] flips and so see all of a
+//! change or nothing of it.
+
+use alloc::boxed::Box;
+use alloc::vec;
+
+use firstread_core::voltage::{MAX_FACTORY, VoltageTables};
+use firstread_core::{CellMode, LevelOffsets};
+
+use super::groups::GroupSet;
+
+/// Entries of a group, in the order reads try them.
+pub const ENTRIES: usize = 3;
+
+/// The levels of a group's entries.
+pub type Entries = [LevelOffsets; ENTRIES];
+
+/// How an entry is stored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// The sentinel offset of each page type; linear models give the other valleys.
+    Sentinel,
+    /// The offset of each valley.
+    Full,
+}
+
+/// A copy of the active table.
+#[derive(Debug)]
+struct Copy {
+    /// `groups × ENTRIES × width` offsets.
+    packed: Box<[i8]>,
+    /// Derived: every entry unpacked.
+    levels: Box<[Entries]>,
+    /// Derived: the factory entry nearest to each group's first entry.
+    nearest: Box<[u8]>,
+}
+
+impl Copy {
+    fn new(groups: usize, width: usize) -> Copy {
+        Copy {
+            packed: vec![0; groups * ENTRIES * width].into_boxed_slice(),
+            levels: vec![[[0; 15]; ENTRIES]; groups].into_boxed_slice(),
+            nearest: vec![0; groups].into_boxed_slice(),
+        }
+    }
+}
+
+/// The tables and the only hand that writes them.
+#[derive(Debug)]
+pub struct TableManager {
+    factory: Box<VoltageTables>,
+    form: Form,
+    width: u8,
+    /// Which copy reads use; the other is the shadow.
+    active: u8,
+    copies: [Copy; 2],
+    staging: Box<[i8]>,
+    /// Groups whose staged entries are in the making.
+    staged: GroupSet,
+    /// The group whose entries the shadow holds ready.
+    shadowed: Option<u8>,
+    /// Groups that have active entries.
+    populated: GroupSet,
+}
+
+/// Bytes of the tables.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TableBytes {
+    /// Active table.
+    pub active: usize,
+    /// Its shadow.
+    pub shadow: usize,
+    /// Staging table.
+    pub staging: usize,
+    /// Derived from active table and shadow: unpacked levels, nearest factory entries.
+    pub derived: usize,
+}
+
+impl TableManager {
+    /// Tables for `groups` groups, none of them populated.
+    pub fn new(factory: &VoltageTables, form: Form, groups: usize) -> TableManager {
+        let factory = Box::new(sound(factory));
+        let width = match form {
+            Form::Sentinel => factory.mode.bits(),
+            Form::Full => factory.mode.valleys() as u8,
+        };
+        TableManager {
+            factory,
+            form,
+            width,
+            active: 0,
+            copies: [(); 2].map(|()| Copy::new(groups, width as usize)),
+            staging: vec![0; groups * ENTRIES * width as usize].into_boxed_slice(),
+            staged: GroupSet::EMPTY,
+            shadowed: None,
+            populated: GroupSet::EMPTY,
+        }
+    }
+
+    /// Forgets every active and staged entry, as a loss of power does.
+    pub fn reset(&mut self) {
+        self.staged = GroupSet::EMPTY;
+        self.shadowed = None;
+        self.populated = GroupSet::EMPTY;
+    }
+
+    // --- factory table
+
+    /// Cell mode the tables are for.
+    pub fn mode(&self) -> CellMode {
+        self.factory.mode
+    }
+    /// How entries are stored.
+    pub fn form(&self) -> Form {
+        self.form
+    }
+    /// Entries of the factory table.
+    pub fn factory_len(&self) -> u8 {
+        self.factory.factory_len
+    }
+    /// Entry `i` of the factory table.
+    pub fn factory(&self, i: u8) -> Option<&LevelOffsets> {
+        self.factory.factory[..self.factory.factory_len as usize].get(i as usize)
+    }
+    /// Entry `i` of the factory table as the active table can hold it: what is tested is what will
+    /// be used.
+    pub fn candidate(&self, i: u8) -> LevelOffsets {
+        let mut packed = [0; 15];
+        let packed = &mut packed[..self.width as usize];
+        self.pack(self.factory(i).unwrap_or(&[0; 15]), packed);
+        self.unpack(packed)
+    }
+    /// Page type that valley `k` (1-based) belongs to.
+    pub fn page_of_valley(&self, k: u8) -> u8 {
+        self.factory.page_of_valley[k as usize - 1]
+    }
+    /// Valleys (1-based) that must be searched to fill an entry: the sentinels, or all.
+    pub fn searched(&self) -> impl Iterator<Item = u8> {
+        let (sentinel, form) = (self.factory.sentinel, self.form);
+        (0..self.width).map(move |i| match form {
+            Form::Sentinel => sentinel[i as usize],
+            Form::Full => i + 1,
+        })
+    }
+
+    // --- active table
+
+    /// Whether `group` has active entries.
+    pub fn populated(&self, group: u8) -> bool {
+        self.populated.contains(group)
+    }
+    /// Active entries of `group`.
+    pub fn entries(&self, group: u8) -> &Entries {
+        &self.copies[self.active as usize].levels[group as usize]
+    }
+    /// The factory entry nearest to the first active entry of `group`.
+    pub fn nearest(&self, group: u8) -> u8 {
+        self.copies[self.active as usize].nearest[group as usize]
+    }
+    /// The active table as stored: `groups × entries × offsets`.
+    pub fn packed(&self) -> &[i8] {
+        &self.copies[self.active as usize].packed
+    }
+
+    // --- staging table
+
+    /// Writes `levels` as staged entry `slot` of `group`.
+    pub fn stage(&mut self, group: u8, slot: usize, levels: &LevelOffsets) {
+        let mut packed = [0; 15];
+        self.pack(levels, &mut packed[..self.width as usize]);
+        let at = self.at(group, slot);
+        self.staging[at..at + self.width as usize].copy_from_slice(&packed[..self.width as usize]);
+        self.staged.insert(group);
+    }
+    /// Copies the active entries of `group` into staging, entry `i` from position `order[i]`.
+    pub fn stage_order(&mut self, group: u8, order: [u8; ENTRIES]) {
+        for (slot, from) in order.into_iter().enumerate() {
+            self.copy_to_staging(group, from as usize, group, slot);
+        }
+    }
+    /// Copies the active entries of group `from` into staging, for `group`.
+    pub fn stage_from(&mut self, from: u8, group: u8) {
+        for slot in 0..ENTRIES {
+            self.copy_to_staging(from, slot, group, slot);
+        }
+    }
+    /// Puts the staged entries of `group` into another order, entry `i` from position `order[i]`.
+    pub fn reorder_staged(&mut self, group: u8, order: [u8; ENTRIES]) {
+        let old: Entries = core::array::from_fn(|slot| self.staged(group, slot));
+        for (slot, from) in order.into_iter().enumerate() {
+            self.stage(group, slot, &old[from as usize]);
+        }
+    }
+    /// Staged entry `slot` of `group`, unpacked.
+    pub fn staged(&self, group: u8, slot: usize) -> LevelOffsets {
+        let at = self.at(group, slot);
+        self.unpack(&self.staging[at..at + self.width as usize])
+    }
+    /// Whether entries of `group` are in the making.
+    pub fn is_staged(&self, group: u8) -> bool {
+        self.staged.contains(group)
+    }
+    /// Gives up the staged entries of `group`.
+    pub fn discard(&mut self, group: u8) {
+        self.staged.remove(group);
+    }
+
+    // --- from staging to active
+
+    /// First half of a synchronization: the shadow becomes a copy of the active table in which
+    /// `group` has its staged entries. Reads notice nothing.
+    pub fn write_shadow(&mut self, group: u8) {
+        let (first, second) = self.copies.split_at_mut(1);
+        let (active, shadow) = match self.active {
+            0 => (&first[0], &mut second[0]),
+            _ => (&second[0], &mut first[0]),
+        };
+        shadow.packed.copy_from_slice(&active.packed);
+        shadow.levels.copy_from_slice(&active.levels);
+        shadow.nearest.copy_from_slice(&active.nearest);
+
+        let (at, len) = (self.at(group, 0), ENTRIES * self.width as usize);
+        let levels = core::array::from_fn(|slot| self.staged(group, slot));
+        let nearest = self.nearest_to(&levels[0]);
+        let shadow = &mut self.copies[1 - self.active as usize];
+        shadow.packed[at..at + len].copy_from_slice(&self.staging[at..at + len]);
+        shadow.levels[group as usize] = levels;
+        shadow.nearest[group as usize] = nearest;
+        self.shadowed = Some(group);
+    }
+    /// Second half: one store makes the shadow the active table.
+    pub fn switch(&mut self) {
+        if let Some(group) = self.shadowed.take() {
+            self.active = 1 - self.active;
+            self.populated.insert(group);
+            self.staged.remove(group);
+        }
+    }
+    /// Whether a shadow is ready to be switched to.
+    pub fn is_shadowed(&self, group: u8) -> bool {
+        self.shadowed == Some(group)
+    }
+    /// Both halves.
+    pub fn synchronize(&mut self, group: u8) {
+        self.write_shadow(group);
+        self.switch();
+    }
+
+    /// Bytes of the tables.
+    pub fn bytes(&self) -> TableBytes {
+        let derived = |c: &Copy| size_of_val(&*c.levels) + size_of_val(&*c.nearest);
+        TableBytes {
+            active: size_of_val(&*self.copies[self.active as usize].packed),
+            shadow: size_of_val(&*self.copies[1 - self.active as usize].packed),
+            staging: size_of_val(&*self.staging),
+            derived: self.copies.iter().map(derived).sum(),
+        }
+    }
+
+    // --- packing
+
+    fn at(&self, group: u8, slot: usize) -> usize {
+        (group as usize * ENTRIES + slot) * self.width as usize
+    }
+    fn copy_to_staging(&mut self, from: u8, from_slot: usize, group: u8, slot: usize) {
+        let (source, target) = (self.at(from, from_slot), self.at(group, slot));
+        let width = self.width as usize;
+        let packed = &self.copies[self.active as usize].packed[source..source + width];
+        self.staging[target..target + width].copy_from_slice(packed);
+        self.staged.insert(group);
+    }
+    fn pack(&self, levels: &LevelOffsets, packed: &mut [i8]) {
+        for (offset, valley) in packed.iter_mut().zip(self.searched()) {
+            *offset = levels[valley as usize - 1];
+        }
+    }
+    /// Equation (1) of the paper: every valley from the sentinel of its page type.
+    fn unpack(&self, packed: &[i8]) -> LevelOffsets {
+        let mut levels = [0; 15];
+        for (k, level) in levels.iter_mut().enumerate().take(self.mode().valleys()) {
+            *level = match self.form {
+                Form::Full => packed[k],
+                Form::Sentinel => {
+                    let page = self.factory.page_of_valley[k] as usize;
+                    let is_sentinel = self.factory.sentinel[page] as usize == k + 1;
+                    let offset = packed[page];
+                    match is_sentinel {
+                        true => offset,
+                        false => self.factory.projection[k].at(offset),
+                    }
+                }
+            };
+        }
+        levels
+    }
+    /// The factory entry with the least sum of absolute differences; the first of equals.
+    fn nearest_to(&self, levels: &LevelOffsets) -> u8 {
+        let distance = |i: &u8| -> u32 {
+            let entry = &self.factory.factory[*i as usize];
+            let pairs = entry.iter().zip(levels).take(self.mode().valleys());
+            pairs.map(|(a, b)| a.abs_diff(*b) as u32).sum()
+        };
+        (0..self.factory_len()).min_by_key(distance).unwrap_or(0)
+    }
+}
+
+/// `tables` with every index in range, so that no table that was loaded can make an index stray: at
+/// least one factory entry, page types that the mode has, sentinels on their own page.
+fn sound(tables: &VoltageTables) -> VoltageTables {
+    let mut t = tables.clone();
+    let (pages, valleys) = (t.mode.bits(), t.mode.valleys());
+    t.factory_len = t.factory_len.clamp(1, MAX_FACTORY as u8);
+    for page in &mut t.page_of_valley {
+        *page = (*page).min(pages - 1);
+    }
+    for page in 0..pages {
+        let on_page = |k: &u8| t.page_of_valley[*k as usize - 1] == page;
+        let given = t.sentinel[page as usize];
+        if !((1..=valleys as u8).contains(&given) && on_page(&given)) {
+            t.sentinel[page as usize] = (1..=valleys as u8).find(on_page).unwrap_or(1);
+        }
+    }
+    t
+}

@@ -1,0 +1,17 @@
+//! Tests of `ct-qlc` and `frozen`, each file named for the question it answers.
+
+mod chip;
+mod drive;
+
+/// Does anything break under any answer and any history?
+mod fuzz;
+/// Which group is a superblock in, and where does the group take its entries from?
+mod groups;
+/// What happens, in order, over 28 hours?
+mod sequence;
+/// Do reads see whole tables, and how large are these?
+mod tables;
+/// Does a search of one valley find it?
+mod valley;
+/// What is sampled, and what follows from a verification?
+mod verification;

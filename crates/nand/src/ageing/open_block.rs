@@ -1,0 +1,23 @@
+//! Partly written blocks: the last wordlines written lack the interference that raises a wordline
+//! when its successors are programmed, and unwritten cells conduct better, so every wordline of the
+//! string reads a little lower. Null: zeros and a factor of one.
+
+use crate::profile::OpenBlockProfile;
+
+/// Shift of the programmed states (mV) and factor on standard deviations of `wordline` in a block of
+/// which `written` of `wordlines` wordlines are programmed.
+#[inline]
+pub fn effect(o: &OpenBlockProfile, wordline: u16, written: u16, wordlines: u16) -> (f64, f64) {
+    if written >= wordlines {
+        return (0.0, 1.0);
+    }
+    let frontier = wordline as u32 + o.frontier_wordlines as u32 >= written as u32;
+    if frontier && o.frontier_wordlines > 0 {
+        (
+            o.open_shift_mv + o.frontier_shift_mv,
+            o.frontier_sigma_factor,
+        )
+    } else {
+        (o.open_shift_mv, 1.0)
+    }
+}

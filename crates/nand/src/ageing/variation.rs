@@ -1,0 +1,97 @@
+//! Random differences between chips, blocks, wordlines and states: Gaussian factors from
+//! counter-based streams keyed by the address, so nothing is stored. Null: zeros.
+
+use firstread_core::Stream;
+
+use crate::gaussian::Gaussian;
+use crate::profile::VariationProfile;
+
+/// What a chip takes from variation.
+#[derive(Clone, Copy, Debug)]
+pub struct ChipDrawn {
+    rate: f64,
+    offset_mv: f64,
+}
+
+impl ChipDrawn {
+    /// The draws of the chip whose stream is `chip`.
+    pub fn new(v: &VariationProfile, g: &Gaussian, chip: Stream) -> ChipDrawn {
+        ChipDrawn {
+            rate: 1.0 + v.chip_rate * g.of_bits(chip.draw(0)),
+            offset_mv: v.chip_offset_mv * g.of_bits(chip.draw(1)),
+        }
+    }
+}
+
+/// What one wordline of one block of one chip takes from variation, before its states differ.
+#[derive(Clone, Copy, Debug)]
+pub struct Drawn {
+    /// Factor on retention.
+    pub rate: f64,
+    /// Offset of the programmed states (mV).
+    pub offset_mv: f64,
+    /// Factor on standard deviations.
+    pub sigma: f64,
+    /// Bits of the states' rates, by block: four fields a word.
+    state_rate: [u64; 4],
+    /// The same for offsets, by wordline.
+    state_offset: [u64; 4],
+    /// Whether states differ at all.
+    states: bool,
+}
+
+impl Drawn {
+    /// No variation: the nominal wordline.
+    pub const NOMINAL: Drawn = Drawn {
+        rate: 1.0,
+        offset_mv: 0.0,
+        sigma: 1.0,
+        state_rate: [0; 4],
+        state_offset: [0; 4],
+        states: false,
+    };
+
+    /// The draws of a wordline, given its chip's and the streams of its block and itself.
+    #[inline]
+    pub fn new(
+        v: &VariationProfile,
+        g: &Gaussian,
+        chip: &ChipDrawn,
+        block: Stream,
+        wordline: Stream,
+    ) -> Drawn {
+        // Field 0 of each draw goes to the rate, 1 to the offset, 2 to the width.
+        let (b, w) = (block.draw(0), wordline.draw(0));
+        let f = |bits: u64, i: usize| g.of_field(bits, i) as f64;
+        let states = v.state_rate > 0.0 || v.state_offset_mv > 0.0;
+        let bits = |s: Stream| [s.draw(1), s.draw(2), s.draw(3), s.draw(4)];
+        let (state_rate, state_offset) = if states {
+            (bits(block), bits(wordline))
+        } else {
+            ([0; 4], [0; 4])
+        };
+        Drawn {
+            rate: (chip.rate + v.block_rate * f(b, 0) + v.wordline_rate * f(w, 0)).max(0.0),
+            offset_mv: chip.offset_mv
+                + v.block_offset_mv * f(b, 1)
+                + v.wordline_offset_mv * f(w, 1),
+            sigma: (1.0 + v.block_sigma * f(b, 2) + v.wordline_sigma * f(w, 2)).max(0.1),
+            state_rate,
+            state_offset,
+            states,
+        }
+    }
+
+    /// Factor on the retention of `state`, and offset of it if it is programmed (mV).
+    #[inline]
+    pub fn of_state(&self, v: &VariationProfile, g: &Gaussian, state: usize) -> (f64, f64) {
+        if !self.states {
+            return (self.rate, self.offset_mv);
+        }
+        let word = state >> 2 & 3;
+        (
+            self.rate * (1.0 + v.state_rate * g.of_field(self.state_rate[word], state) as f64),
+            self.offset_mv + v.state_offset_mv * g.of_field(self.state_offset[word], state) as f64,
+        )
+    }
+}

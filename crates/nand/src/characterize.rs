@@ -1,0 +1,221 @@
+//! What the manufacturer would measure and write into firmware: the factory retry table and the
+//! projection from sentinel valleys. Run offline, from the model's nominal page.
+
+use alloc::vec::Vec;
+
+use firstread_core::voltage::{Line, MAX_FACTORY, MAX_PAGES, MAX_VALLEYS, VoltageTables};
+use firstread_core::{CellMode, LevelOffsets};
+
+use crate::medium::{Medium, SenseError};
+
+/// The rule a factory table is made by.
+///
+/// Entry 0 is the default. The entries after it go down the nominal drift path in equal steps of
+/// the top valley: the path is the nominal page's optimum as stress grows, so each valley takes the
+/// share of the step that its state loses. After every `interleave` such entries comes one above the
+/// default, for blocks colder or fresher than the default's condition. The order is that of a vendor
+/// who expects retention first; a table has no entry for a page's own deviation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FactoryRule {
+    /// Step of the top valley (mV).
+    pub step_mv: f64,
+    /// Entries down the path.
+    pub down: u8,
+    /// Entries up the path, at the same step.
+    pub up: u8,
+    /// Entries down between two entries up.
+    pub interleave: u8,
+}
+
+impl FactoryRule {
+    /// 10 mV a step lies between the 7.5 mV that reproduces published TLC retry counts and the 15 mV
+    /// at which neighbouring entries leave gaps for aged QLC pages; 32 steps cover the shift of a
+    /// year at 30 °C and rated wear on either reference chip (150 and 280 mV). Steps and lengths of
+    /// real tables are proprietary, so all of it is assumed.
+    pub const DEFAULT: FactoryRule = FactoryRule {
+        step_mv: 10.0,
+        down: 32,
+        up: 3,
+        interleave: 8,
+    };
+}
+
+/// A projection fitted for one valley.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct ValleyFit {
+    /// DAC units at a sentinel offset of zero.
+    pub intercept: f64,
+    /// Units per unit of the sentinel.
+    pub slope: f64,
+    /// Share of the variance explained; one where there is none to explain.
+    pub r_squared: f64,
+}
+
+/// Conditions a sentinel fit averages over.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FitConditions {
+    /// Times since programming (h).
+    pub retention_h: Vec<f64>,
+    /// Temperatures (°C).
+    pub temperature_c: Vec<f64>,
+    /// Program/erase cycles.
+    pub pe_cycles: Vec<u32>,
+}
+
+impl Default for FitConditions {
+    /// Fifteen points over 48 hours, early ones denser as the drift is logarithmic; 25, 40 and
+    /// 55 °C; fresh to 3,000 cycles.
+    fn default() -> FitConditions {
+        let retention_h = (0..15u32).map(|i| 48.0 * (i * i) as f64 / 196.0).collect();
+        FitConditions {
+            retention_h,
+            temperature_c: Vec::from([25.0, 40.0, 55.0]),
+            pe_cycles: Vec::from([0, 500, 1000, 2000, 3000]),
+        }
+    }
+}
+
+/// Least squares of `y` on `x`.
+fn line(points: &[(f64, f64)]) -> ValleyFit {
+    let n = points.len() as f64;
+    let (mut mx, mut my) = (0.0, 0.0);
+    for &(x, y) in points {
+        mx += x / n;
+        my += y / n;
+    }
+    let (mut xx, mut xy, mut yy) = (0.0, 0.0, 0.0);
+    for &(x, y) in points {
+        xx += (x - mx) * (x - mx);
+        xy += (x - mx) * (y - my);
+        yy += (y - my) * (y - my);
+    }
+    let slope = if xx > 0.0 { xy / xx } else { 0.0 };
+    ValleyFit {
+        intercept: my - slope * mx,
+        slope,
+        r_squared: if xx > 0.0 && yy > 0.0 {
+            xy * xy / (xx * yy)
+        } else {
+            1.0
+        },
+    }
+}
+
+fn fixed_point(x: f64) -> i32 {
+    libm::round(x * 65_536.0).clamp(i32::MIN as f64, i32::MAX as f64) as i32
+}
+
+/// Fits every valley's nominal optimum to that of its page's sentinel, unrounded, over all
+/// combinations of `conditions`. Index `valley - 1`.
+pub fn sentinel_fit(
+    medium: &Medium,
+    mode: CellMode,
+    conditions: &FitConditions,
+) -> Result<[ValleyFit; MAX_VALLEYS], SenseError> {
+    let model = medium.model(mode)?;
+    let mut points = Vec::new();
+    for &pe in &conditions.pe_cycles {
+        for &celsius in &conditions.temperature_c {
+            for &hours in &conditions.retention_h {
+                points.push(medium.nominal_offsets(mode, pe, &[(hours, celsius)])?);
+            }
+        }
+    }
+    let mut fits = [ValleyFit::default(); MAX_VALLEYS];
+    for (k, fit) in fits.iter_mut().enumerate().take(mode.valleys()) {
+        let sentinel = model.sentinel[model.page_of_valley[k] as usize] as usize - 1;
+        let pairs: Vec<(f64, f64)> = points.iter().map(|p| (p[sentinel], p[k])).collect();
+        *fit = line(&pairs);
+    }
+    Ok(fits)
+}
+
+/// The nominal optimum whose top valley lies `target` units from the default, found by bisection
+/// over retention time at 25 °C, and beyond the path's reach by proportion. `target` is negative on
+/// the way down; the way up is the first step mirrored, as there is no younger page than a fresh one.
+fn on_path(medium: &Medium, mode: CellMode, target: f64) -> Result<[f64; MAX_VALLEYS], SenseError> {
+    let top = mode.valleys() - 1;
+    let pe = medium.chip().factory_default.pe_cycles;
+    let at = |log_h: f64| medium.nominal_offsets(mode, pe, &[(libm::exp(log_h), 25.0)]);
+    // From a second to a hundred thousand years.
+    let (mut lo, mut hi) = (-8.0, 20.5);
+    let wanted = -target.abs();
+    for _ in 0..50 {
+        let mid = 0.5 * (lo + hi);
+        if at(mid)?[top] > wanted {
+            lo = mid;
+        } else {
+            hi = mid;
+        }
+    }
+    let mut v = at(hi)?;
+    let reached = v[top];
+    let scale = if reached < -0.01 {
+        target / reached
+    } else {
+        0.0
+    };
+    v.iter_mut().for_each(|x| *x *= scale);
+    Ok(v)
+}
+
+/// The factory retry table of `mode` by `rule`, and its length.
+pub fn factory_table(
+    medium: &Medium,
+    mode: CellMode,
+    rule: &FactoryRule,
+) -> Result<([LevelOffsets; MAX_FACTORY], u8), SenseError> {
+    let step = rule.step_mv / medium.chip().dac_step_mv;
+    let mut table = [[0; MAX_VALLEYS]; MAX_FACTORY];
+    let mut len = 1;
+    let (mut down, mut up) = (0, 0);
+    while len < MAX_FACTORY && (down < rule.down || up < rule.up) {
+        let turn_up = up < rule.up && (down >= rule.down || down >= (up + 1) * rule.interleave);
+        let target = if turn_up {
+            up += 1;
+            up as f64 * step
+        } else {
+            down += 1;
+            -(down as f64) * step
+        };
+        let units = on_path(medium, mode, target)?;
+        for (o, u) in table[len].iter_mut().zip(units) {
+            *o = libm::round(u).clamp(-128.0, 127.0) as i8;
+        }
+        len += 1;
+    }
+    Ok((table, len as u8))
+}
+
+/// Everything the firmware knows of the chip's voltages in `mode`.
+pub fn voltage_tables(
+    medium: &Medium,
+    mode: CellMode,
+    rule: &FactoryRule,
+    conditions: &FitConditions,
+) -> Result<VoltageTables, SenseError> {
+    let model = medium.model(mode)?;
+    let (factory, factory_len) = factory_table(medium, mode, rule)?;
+    let mut projection = [Line::IDENTITY; MAX_VALLEYS];
+    for (line, fit) in projection
+        .iter_mut()
+        .zip(sentinel_fit(medium, mode, conditions)?)
+        .take(mode.valleys())
+    {
+        *line = Line {
+            intercept: fixed_point(fit.intercept),
+            slope: fixed_point(fit.slope),
+        };
+    }
+    let mut sentinel = [0; MAX_PAGES];
+    sentinel.copy_from_slice(&model.sentinel);
+    Ok(VoltageTables {
+        mode,
+        page_of_valley: model.page_of_valley,
+        factory,
+        factory_len,
+        sentinel,
+        projection,
+        dac_mv: libm::round(medium.chip().dac_step_mv).clamp(0.0, 255.0) as u8,
+    })
+}

@@ -1,0 +1,345 @@
+//! One die: which commands it accepts, and how long they take.
+//!
+//! The die knows what its array is doing, which blocks are erased into which mode, how far each is
+//! programmed, and what is left of a suspended program or erase. Blocks of all planes move together,
+//! as the drive programs and erases superblocks. Whoever owns time calls [`DieState`] with it.
+
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+
+use firstread_core::{BlockId, CellMode, Ns, PageType, SenseMode, SenseTiming};
+
+use crate::medium::{Medium, SenseError};
+
+/// A command the die does not accept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Illegal {
+    /// The array works until `until`.
+    Busy {
+        /// When it is free.
+        until: Ns,
+    },
+    /// There is no such block.
+    NoBlock(BlockId),
+    /// There is no such wordline, page or mode.
+    NoPlace(SenseError),
+    /// The block has never been erased.
+    NotErased(BlockId),
+    /// Wordlines are programmed in order: `next` is due.
+    OutOfOrder {
+        /// Wordline that may be programmed.
+        next: u16,
+    },
+    /// The wordline is not programmed.
+    NotProgrammed {
+        /// Wordlines that are.
+        written: u16,
+    },
+    /// The block is being erased, or the wordline programmed, by a suspended operation.
+    BlockSuspended(BlockId),
+    /// Only one program or erase may be suspended.
+    AlreadySuspended,
+    /// Nothing is suspended.
+    NotSuspended,
+    /// Nothing runs that could be suspended.
+    NothingToSuspend,
+    /// It has been suspended as often as it may be.
+    TooManySuspends,
+}
+
+impl fmt::Display for Illegal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Illegal::Busy { until } => write!(f, "the array is busy until {until:?}"),
+            Illegal::NoBlock(b) => write!(f, "there is no block {}", b.0),
+            Illegal::NoPlace(e) => e.fmt(f),
+            Illegal::NotErased(b) => write!(f, "block {} is not erased", b.0),
+            Illegal::OutOfOrder { next } => write!(f, "wordline {next} is due to be programmed"),
+            Illegal::NotProgrammed { written } => {
+                write!(f, "only {written} wordlines of the block are programmed")
+            }
+            Illegal::BlockSuspended(b) => write!(f, "an operation on block {} is suspended", b.0),
+            Illegal::AlreadySuspended => f.write_str("an operation is suspended already"),
+            Illegal::NotSuspended => f.write_str("nothing is suspended"),
+            Illegal::NothingToSuspend => f.write_str("no program or erase is running"),
+            Illegal::TooManySuspends => f.write_str("suspended as often as it may be"),
+        }
+    }
+}
+
+impl core::error::Error for Illegal {}
+
+impl From<SenseError> for Illegal {
+    fn from(e: SenseError) -> Illegal {
+        Illegal::NoPlace(e)
+    }
+}
+
+/// A read of one page row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ReadCommand {
+    /// Block.
+    pub block: BlockId,
+    /// Wordline.
+    pub wordline: u16,
+    /// Page of the wordline.
+    pub page: PageType,
+    /// What is sensed.
+    pub mode: SenseMode,
+    /// How long the phases are.
+    pub timing: SenseTiming,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Block {
+    /// `None` until first erased.
+    mode: Option<CellMode>,
+    written: u16,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Work {
+    Read,
+    Program { block: BlockId, wordline: u16 },
+    Erase { block: BlockId },
+    Other,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Running {
+    work: Work,
+    started: Ns,
+    until: Ns,
+    suspends: u16,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Suspended {
+    work: Work,
+    left_ns: u64,
+    suspends: u16,
+}
+
+/// State of one die.
+#[derive(Clone, Debug)]
+pub struct DieState {
+    blocks: Vec<Block>,
+    running: Option<Running>,
+    suspended: Option<Suspended>,
+}
+
+impl DieState {
+    /// A die with `blocks` blocks, none of them erased.
+    pub fn new(blocks: u32) -> DieState {
+        let fresh = Block {
+            mode: None,
+            written: 0,
+        };
+        DieState {
+            blocks: vec![fresh; blocks as usize],
+            running: None,
+            suspended: None,
+        }
+    }
+
+    /// Sets a block to `written` programmed wordlines in `mode`, as filling a drive by arithmetic
+    /// leaves it.
+    pub fn preset(&mut self, block: BlockId, mode: CellMode, written: u16) -> Result<(), Illegal> {
+        *self.block_mut(block)? = Block {
+            mode: Some(mode),
+            written,
+        };
+        Ok(())
+    }
+
+    /// When the array is free.
+    pub fn free_at(&self) -> Ns {
+        self.running.map_or(Ns::ZERO, |r| r.until)
+    }
+
+    /// Whether a program or erase is suspended.
+    pub const fn is_suspended(&self) -> bool {
+        self.suspended.is_some()
+    }
+
+    /// Wordlines of `block` that are programmed, and the mode it was erased into.
+    pub fn written(&self, block: BlockId) -> Option<(CellMode, u16)> {
+        let b = self.blocks.get(block.0 as usize)?;
+        b.mode.map(|m| (m, b.written))
+    }
+
+    fn block(&self, id: BlockId) -> Result<Block, Illegal> {
+        let b = self.blocks.get(id.0 as usize);
+        b.copied().ok_or(Illegal::NoBlock(id))
+    }
+
+    fn block_mut(&mut self, id: BlockId) -> Result<&mut Block, Illegal> {
+        self.blocks
+            .get_mut(id.0 as usize)
+            .ok_or(Illegal::NoBlock(id))
+    }
+
+    fn idle(&self, now: Ns) -> Result<(), Illegal> {
+        match self.running {
+            Some(r) if now < r.until => Err(Illegal::Busy { until: r.until }),
+            _ => Ok(()),
+        }
+    }
+
+    /// What a suspended operation works on cannot be read; wordlines below a suspended program can.
+    fn not_suspended(&self, block: BlockId, wordline: u16) -> Result<(), Illegal> {
+        match self.suspended.map(|s| s.work) {
+            Some(Work::Erase { block: b }) if b == block => Err(Illegal::BlockSuspended(block)),
+            Some(Work::Program {
+                block: b,
+                wordline: w,
+            }) if b == block && w == wordline => Err(Illegal::BlockSuspended(block)),
+            _ => Ok(()),
+        }
+    }
+
+    fn start(&mut self, now: Ns, work: Work, ns: u64, suspends: u16) -> Ns {
+        let until = now.saturating_add(Ns(ns));
+        self.running = Some(Running {
+            work,
+            started: now,
+            until,
+            suspends,
+        });
+        until
+    }
+
+    /// Starts a read; returns when the array is free again.
+    pub fn read(&mut self, now: Ns, c: &ReadCommand, medium: &Medium) -> Result<Ns, Illegal> {
+        self.idle(now)?;
+        self.not_suspended(c.block, c.wordline)?;
+        let b = self.block(c.block)?;
+        let mode = b.mode.ok_or(Illegal::NotErased(c.block))?;
+        if c.wordline >= medium.geometry().wordlines_per_block {
+            return Err(SenseError::Wordline(c.wordline).into());
+        }
+        if c.wordline >= b.written {
+            return Err(Illegal::NotProgrammed { written: b.written });
+        }
+        let ns = medium.read_ns(mode, c.page, c.mode, c.timing)?;
+        Ok(self.start(now, Work::Read, ns, 0))
+    }
+
+    /// Starts programming all pages of a wordline; returns when it ends.
+    pub fn program(
+        &mut self,
+        now: Ns,
+        block: BlockId,
+        wordline: u16,
+        medium: &Medium,
+    ) -> Result<Ns, Illegal> {
+        self.idle(now)?;
+        if self.suspended.is_some() {
+            return Err(Illegal::AlreadySuspended);
+        }
+        let b = self.block(block)?;
+        let mode = b.mode.ok_or(Illegal::NotErased(block))?;
+        if wordline >= medium.geometry().wordlines_per_block {
+            return Err(SenseError::Wordline(wordline).into());
+        }
+        if wordline != b.written {
+            return Err(Illegal::OutOfOrder { next: b.written });
+        }
+        let ns = medium.program_ns(mode)?;
+        self.block_mut(block)?.written += 1;
+        Ok(self.start(now, Work::Program { block, wordline }, ns, 0))
+    }
+
+    /// Starts erasing a block into `mode`; returns when it ends. A fresh erase needs no history.
+    pub fn erase(
+        &mut self,
+        now: Ns,
+        block: BlockId,
+        mode: CellMode,
+        medium: &Medium,
+    ) -> Result<Ns, Illegal> {
+        self.idle(now)?;
+        if self.suspended.is_some() {
+            return Err(Illegal::AlreadySuspended);
+        }
+        let ns = medium.erase_ns(mode)?;
+        *self.block_mut(block)? = Block {
+            mode: Some(mode),
+            written: 0,
+        };
+        Ok(self.start(now, Work::Erase { block }, ns, 0))
+    }
+
+    /// Suspends the running program or erase. Returns when the array is free, and what is then left
+    /// of the operation. The die first finishes the pulse it is in, and an operation that has just
+    /// resumed runs for its least progress before it stops.
+    pub fn suspend(&mut self, now: Ns, medium: &Medium) -> Result<(Ns, Ns), Illegal> {
+        let t = &medium.chip().timing;
+        let r = match self.running {
+            Some(r) if now < r.until && !matches!(r.work, Work::Read | Work::Other) => r,
+            _ => return Err(Illegal::NothingToSuspend),
+        };
+        if self.suspended.is_some() {
+            return Err(Illegal::AlreadySuspended);
+        }
+        if r.suspends >= t.max_suspends {
+            return Err(Illegal::TooManySuspends);
+        }
+        let latency = match r.work {
+            Work::Erase { .. } => t.erase_suspend_ns,
+            _ => t.program_suspend_ns,
+        };
+        let mut stops = now.saturating_add(Ns(latency));
+        if r.suspends > 0 {
+            stops = stops.max(r.started.saturating_add(Ns(t.min_progress_ns)));
+        }
+        if stops >= r.until {
+            // It ends before it can stop.
+            return Ok((r.until, Ns::ZERO));
+        }
+        // The way to a stop is taken from the operation: pulses go on until it is reached.
+        let left = r.until.since(stops);
+        self.suspended = Some(Suspended {
+            work: r.work,
+            left_ns: left.0,
+            suspends: r.suspends + 1,
+        });
+        self.running = Some(Running {
+            work: Work::Other,
+            until: stops,
+            ..r
+        });
+        Ok((stops, left))
+    }
+
+    /// Resumes the suspended operation; returns when it ends.
+    pub fn resume(&mut self, now: Ns, medium: &Medium) -> Result<Ns, Illegal> {
+        self.idle(now)?;
+        let s = self.suspended.take().ok_or(Illegal::NotSuspended)?;
+        let ns = s.left_ns + medium.chip().timing.resume_ns;
+        Ok(self.start(now, s.work, ns, s.suspends))
+    }
+
+    /// Ends a read that is no longer wanted; returns when the array is free. Without a read running
+    /// there is nothing to end, and it is free when it was.
+    pub fn reset_read(&mut self, now: Ns, medium: &Medium) -> Ns {
+        match self.running {
+            Some(r) if r.work == Work::Read && now < r.until => {
+                let until = now
+                    .saturating_add(Ns(medium.chip().timing.reset_ns))
+                    .min(r.until);
+                self.running = Some(Running { until, ..r });
+                until
+            }
+            _ => self.free_at(),
+        }
+    }
+
+    /// Sets a feature, as a change of read levels does; returns when the array is free.
+    pub fn set_feature(&mut self, now: Ns, medium: &Medium) -> Result<Ns, Illegal> {
+        self.idle(now)?;
+        let ns = medium.chip().timing.set_feature_ns;
+        Ok(self.start(now, Work::Other, ns, 0))
+    }
+}

@@ -1,0 +1,33 @@
+//! The medium: what cells hold, how they age, and what a sense of them returns.
+//!
+//! [`Medium`] is all cells of a drive as arithmetic: threshold voltages by state, the ageing laws of
+//! [`ageing`], variation by address, and persistent randomness ([`persistent`]) so that reading twice
+//! at the same levels fails twice. [`die`] is the state and legality of one die. [`characterize`]
+//! makes the firmware's voltage tables, [`monte_carlo`] draws every cell of a wordline and is the
+//! reference that [`Medium`] is tested against. [`profile`] is the input: one chip in plain numbers.
+#![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+pub mod ageing;
+pub mod cell;
+pub mod characterize;
+pub mod die;
+pub mod gaussian;
+mod group;
+pub mod medium;
+pub mod monte_carlo;
+pub mod persistent;
+pub mod phenomenological;
+pub mod poisson;
+pub mod profile;
+pub mod reference;
+pub mod timing;
+
+pub use ageing::history::{History, Stress};
+pub use cell::model::{BlockState, Condition, ModeModel, StateDistribution};
+pub use cell::sense::{PageSense, SoftSense, SoftWeight};
+pub use medium::{Medium, ReadLevels, SenseError, SoftLevels};
+pub use profile::{ChipProfile, ProfileError};

@@ -1,0 +1,86 @@
+//! Durations of array operations, and what haste costs.
+
+use firstread_core::{CellMode, PageType, SenseMode, SenseTiming};
+
+use crate::medium::{Medium, SenseError};
+use crate::profile::{PhaseSettling, ProgramTiming, SensingProfile};
+
+/// Variance of the noise that a shortened sense adds (mV squared).
+///
+/// A node that settles with time constant `T` is off by `exp(-t / T)` of its swing after `t`; cut to
+/// `x` of its default length, a phase adds what is missing against the default. That precharge has
+/// slack and evaluation has none (AR², ASPLOS'21) is an unverified recollection; the amplitudes are
+/// the profile's.
+#[inline]
+pub fn extra_variance(s: &SensingProfile, t: SenseTiming) -> f64 {
+    if t == SenseTiming::DEFAULT {
+        return 0.0;
+    }
+    let phase = |p: &PhaseSettling, permille: u16| {
+        let x = permille as f64 * 1e-3;
+        if x >= 1.0 {
+            return 0.0;
+        }
+        p.amplitude_mv * (libm::exp(-x * p.time_constants) - libm::exp(-p.time_constants))
+    };
+    let (a, b, c) = (
+        phase(&s.pre, t.pre_permille),
+        phase(&s.eval, t.eval_permille),
+        phase(&s.disch, t.disch_permille),
+    );
+    a * a + b * b + c * c
+}
+
+impl Medium {
+    /// `tR` of a page (ns): setup and as many senses as the page has levels, three or five times as
+    /// many for soft reads, one for a ones-count.
+    pub fn read_ns(
+        &self,
+        mode: CellMode,
+        page: PageType,
+        sense: SenseMode,
+        t: SenseTiming,
+    ) -> Result<u64, SenseError> {
+        let m = self.model(mode)?;
+        let valleys = m.valleys(page).len() as u64;
+        if valleys == 0 {
+            return Err(SenseError::Page(mode, page));
+        }
+        let senses = match sense {
+            SenseMode::Hard => valleys,
+            SenseMode::Soft3 => 3 * valleys,
+            SenseMode::Soft5 => 5 * valleys,
+            SenseMode::OnesCount { .. } => 1,
+        };
+        let part = |ns: u64, permille: u16| ns * permille as u64 / 1000;
+        let one = part(m.phases.pre_ns, t.pre_permille)
+            + part(m.phases.eval_ns, t.eval_permille)
+            + part(m.phases.disch_ns, t.disch_permille);
+        Ok(m.setup_ns + senses * one)
+    }
+
+    /// Time to program all pages of a wordline on all planes (ns); both passes of a two-step scheme.
+    pub fn program_ns(&self, mode: CellMode) -> Result<u64, SenseError> {
+        match self.chip().mode(mode).map(|m| m.program) {
+            Some(ProgramTiming::OneShot { wordline_ns }) => Ok(wordline_ns),
+            Some(ProgramTiming::TwoStep {
+                first_ns,
+                second_ns,
+            }) => Ok(first_ns + second_ns),
+            None => Err(SenseError::Mode(mode)),
+        }
+    }
+
+    /// `tBERS` of a block (ns).
+    pub fn erase_ns(&self, mode: CellMode) -> Result<u64, SenseError> {
+        self.chip()
+            .mode(mode)
+            .map(|m| m.erase_ns)
+            .ok_or(SenseError::Mode(mode))
+    }
+
+    /// Time to move `bytes` over the channel, eight bits a transfer (ns, rounded up).
+    pub fn transfer_ns(&self, bytes: u64) -> u64 {
+        (bytes * 1000).div_ceil(self.chip().timing.io_mt_per_s as u64)
+    }
+}

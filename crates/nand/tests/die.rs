@@ -1,0 +1,159 @@
+//! Sequence: what a die accepts, and when it is free.
+#![allow(missing_docs)]
+
+use firstread_core::{
+    BlockId, CellMode, Geometry, Ns, PageType, SenseMode, SenseTiming, StripeOrder,
+};
+use firstread_nand::die::{DieState, Illegal, ReadCommand};
+use firstread_nand::{Medium, SenseError, reference};
+
+const B: BlockId = BlockId(3);
+
+fn medium() -> Medium {
+    let geometry = Geometry {
+        channels: 1,
+        chips_per_channel: 1,
+        dies_per_chip: 1,
+        planes: 2,
+        blocks_per_plane: 8,
+        wordlines_per_block: 16,
+        page_bytes: 16_384,
+        slot_bytes: 4_096,
+        codeword_bytes: 1_024,
+        stripe: StripeOrder::PlaneFirst,
+    };
+    Medium::new(reference::ct_a(), geometry, 1).unwrap()
+}
+
+fn read(wordline: u16) -> ReadCommand {
+    ReadCommand {
+        block: B,
+        wordline,
+        page: PageType(1),
+        mode: SenseMode::Hard,
+        timing: SenseTiming::DEFAULT,
+    }
+}
+
+#[test]
+fn sequence_erase_program_read() {
+    let m = medium();
+    let mut d = DieState::new(8);
+    assert_eq!(d.read(Ns::ZERO, &read(0), &m), Err(Illegal::NotErased(B)));
+    assert_eq!(d.program(Ns::ZERO, B, 0, &m), Err(Illegal::NotErased(B)));
+    assert_eq!(
+        d.erase(Ns::ZERO, B, CellMode::Tlc, &m),
+        Err(Illegal::NoPlace(SenseError::Mode(CellMode::Tlc)))
+    );
+    let t = d.erase(Ns::ZERO, B, CellMode::Qlc, &m).unwrap();
+    assert_eq!(t, Ns::from_ms(10));
+    assert_eq!(d.read(Ns(1), &read(0), &m), Err(Illegal::Busy { until: t }));
+    assert_eq!(
+        d.read(t, &read(0), &m),
+        Err(Illegal::NotProgrammed { written: 0 })
+    );
+    assert_eq!(d.program(t, B, 1, &m), Err(Illegal::OutOfOrder { next: 0 }));
+    let t = d.program(t, B, 0, &m).unwrap();
+    assert_eq!(t, Ns(18_600_000));
+    assert_eq!(d.program(t, B, 0, &m), Err(Illegal::OutOfOrder { next: 1 }));
+    let t = d.read(t, &read(0), &m).unwrap();
+    assert_eq!(t, Ns(18_750_000));
+    assert_eq!(
+        d.read(t, &read(99), &m),
+        Err(Illegal::NoPlace(SenseError::Wordline(99)))
+    );
+    let no = ReadCommand {
+        page: PageType(4),
+        ..read(0)
+    };
+    assert!(matches!(
+        d.read(t, &no, &m),
+        Err(Illegal::NoPlace(SenseError::Page(..)))
+    ));
+    assert_eq!(
+        d.erase(t, BlockId(8), CellMode::Qlc, &m),
+        Err(Illegal::NoBlock(BlockId(8)))
+    );
+    assert_eq!(d.written(B), Some((CellMode::Qlc, 1)));
+}
+
+#[test]
+fn sequence_suspend_conserves_the_work() {
+    let m = medium();
+    let t = m.chip().timing;
+    let mut d = DieState::new(8);
+    d.preset(B, CellMode::Qlc, 5).unwrap();
+    assert_eq!(d.suspend(Ns::ZERO, &m), Err(Illegal::NothingToSuspend));
+    let start = Ns::from_ms(1);
+    let end = d.program(start, B, 5, &m).unwrap();
+    assert_eq!(end - start, Ns(8_600_000));
+    let (free, left) = d.suspend(start + Ns(1_000_000), &m).unwrap();
+    assert_eq!(free, start + Ns(1_000_000 + t.program_suspend_ns));
+    assert_eq!(left, end - free);
+    assert!(d.is_suspended());
+    assert_eq!(d.suspend(free, &m), Err(Illegal::NothingToSuspend));
+    // Others of the block can be read, the wordline itself cannot; nothing else may be programmed.
+    assert_eq!(d.read(free, &read(5), &m), Err(Illegal::BlockSuspended(B)));
+    let after = d.read(free, &read(4), &m).unwrap();
+    assert_eq!(
+        d.program(after, BlockId(1), 0, &m),
+        Err(Illegal::AlreadySuspended)
+    );
+    assert_eq!(
+        d.erase(after, BlockId(1), CellMode::Qlc, &m),
+        Err(Illegal::AlreadySuspended)
+    );
+    let end = d.resume(after, &m).unwrap();
+    assert_eq!(end, after + left + Ns(t.resume_ns));
+    assert_eq!(d.resume(end, &m), Err(Illegal::NotSuspended));
+    // Just resumed, it first makes progress.
+    let (free, _) = d.suspend(after + Ns(1), &m).unwrap();
+    assert_eq!(free, after + Ns(t.min_progress_ns));
+}
+
+#[test]
+fn sequence_suspend_near_the_end_and_too_often() {
+    let m = medium();
+    let mut d = DieState::new(8);
+    let end = d.erase(Ns::ZERO, B, CellMode::Qlc, &m).unwrap();
+    assert_eq!(d.suspend(Ns(end.0 - 10), &m), Ok((end, Ns::ZERO)));
+    assert!(!d.is_suspended());
+    let mut now = end;
+    d.erase(now, B, CellMode::Qlc, &m).unwrap();
+    for i in 0.. {
+        match d.suspend(now, &m) {
+            Ok((free, left)) if left > Ns::ZERO => {
+                now = free;
+                d.resume(now, &m).unwrap();
+            }
+            Ok(_) => break,
+            Err(e) => {
+                assert_eq!(
+                    (e, i),
+                    (Illegal::TooManySuspends, m.chip().timing.max_suspends)
+                );
+                break;
+            }
+        }
+        assert!(i < 1000, "it ends");
+    }
+}
+
+#[test]
+fn sequence_reset_ends_a_read() {
+    let m = medium();
+    let mut d = DieState::new(8);
+    d.preset(B, CellMode::Qlc, 16).unwrap();
+    let end = d.read(Ns::ZERO, &read(2), &m).unwrap();
+    assert_eq!(d.reset_read(Ns(10_000), &m), Ns(15_000));
+    assert_eq!(d.reset_read(Ns(20_000), &m), Ns(15_000));
+    let t = d.set_feature(Ns(20_000), &m).unwrap();
+    assert_eq!(t, Ns(21_000));
+    let late = d.read(t, &read(2), &m).unwrap();
+    assert_eq!(
+        d.reset_read(Ns(late.0 - 1), &m),
+        late,
+        "never later than its own end"
+    );
+    assert_eq!(end, Ns(150_000));
+}

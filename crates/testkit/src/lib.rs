@@ -1,0 +1,112 @@
+//! For tests alone: drives and runs in a line, and a digest of a run that must be the same on every
+//! host.
+
+use firstread_core::Ns;
+use firstread_drive::profile::{DriveProfile, Library, Override, load_drive};
+use firstread_drive::{Drive, DriveError, DriveState, Host, RunStats, tables};
+use firstread_firmware::policy::AXES;
+use firstread_workload::fio;
+
+/// Overrides for a drive whose cells never err.
+pub const IDEAL: &[&str] = &["cells=ideal", "schemes.read_levels=factory"];
+
+/// Shipped drive `name` with overrides `PATH=VALUE`.
+///
+/// # Panics
+/// Where the profile is wrong: a test's own mistake.
+pub fn profile(name: &str, set: &[&str]) -> DriveProfile {
+    let overrides: Vec<Override> = set
+        .iter()
+        .map(|s| Override::parse(s).unwrap_or_else(|e| panic!("{e}")))
+        .collect();
+    load_drive(&Library::new(), name, &overrides, AXES).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// A full drive, `age_h` hours at 55 °C after its fill, worn by `pe_cycles`.
+pub fn aged(age_h: u64, pe_cycles: u32) -> DriveState {
+    let age = Ns::from_h(age_h);
+    DriveState {
+        age: (age, age),
+        pe_cycles: (pe_cycles, pe_cycles),
+        temperature_c: 55.0,
+        ..DriveState::default()
+    }
+}
+
+/// A drive in `state`.
+///
+/// # Panics
+/// Where it cannot be made.
+pub fn drive(profile: DriveProfile, state: &DriveState, seed: u64) -> Drive {
+    let tables = tables::for_drive(&profile).unwrap_or_else(|e| panic!("{e}"));
+    Drive::new(profile, tables, state, seed).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Runs the fio job file `job` on `drive`, `limit` requests of it at most.
+pub fn try_run(
+    drive: &mut Drive,
+    job: &str,
+    seed: u64,
+    limit: Option<u64>,
+) -> Result<RunStats, DriveError> {
+    let workload = fio::parse("test.fio", job)?;
+    let host = Host::jobs(&workload, drive.capacity_bytes(), seed, limit)?;
+    drive.run(host, &mut |_| {})
+}
+
+/// The same on a fresh drive; any error fails the test.
+///
+/// # Panics
+/// Where the drive cannot be made or the run fails.
+pub fn run(profile: DriveProfile, state: &DriveState, job: &str, limit: u64) -> RunStats {
+    try_run(&mut drive(profile, state, 1), job, 1, Some(limit)).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Counts and latencies of a run, folded into one number (FNV-1a): equal where the runs are.
+pub fn digest_of(stats: &RunStats) -> u64 {
+    let mut hash = 0xcbf2_9ce4_8422_2325u64;
+    let mut add = |value: u64| {
+        for byte in value.to_le_bytes() {
+            hash = (hash ^ byte as u64).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    };
+    let c = &stats.counters;
+    c.retries.iter().for_each(|&n| add(n));
+    [
+        c.uncorrectable,
+        c.background_reads,
+        c.host_slots_written,
+        stats.requests,
+        stats.events,
+        stats.simulated.0,
+    ]
+    .into_iter()
+    .for_each(&mut add);
+    for latencies in [&stats.all.read, &stats.all.write] {
+        add(latencies.count());
+        add(latencies.mean_ns().to_bits());
+        [50.0, 99.0, 99.99]
+            .into_iter()
+            .for_each(|p| add(latencies.percentile(p).ns));
+    }
+    hash
+}
+
+/// The run of the portability test: an aged drive under CT-QLC with reads and writes.
+pub fn digest() -> u64 {
+    let job = "[j]\nrw=randrw\nrwmixread=90\nbs=16k\niodepth=32\nnorandommap\nrandom_distribution=zipf:1.1\n";
+    digest_of(&run(
+        profile("ct-qlc", &["schemes.read_levels=ct-qlc"]),
+        &aged(28, 2500),
+        job,
+        20_000,
+    ))
+}
+
+/// [`digest`], for a host that loads this crate as wasm.
+#[cfg(target_arch = "wasm32")]
+#[allow(unsafe_code)] // SAFETY: an exported name is unsafe only where two are the same.
+#[unsafe(no_mangle)]
+pub extern "C" fn firstread_digest() -> u64 {
+    digest()
+}

@@ -1,0 +1,200 @@
+//! Messages: what is wrong, or what was understood differently than written, and where.
+
+use std::fmt;
+
+use thiserror::Error;
+
+/// Where in an input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The name the caller gave the input.
+    pub file: String,
+    /// Where in it.
+    pub spot: Spot,
+}
+
+/// A position within an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spot {
+    /// The input as a whole.
+    Whole,
+    /// A line, the first is 1.
+    Line(u64),
+    /// A byte of the decompressed input, the first is 0.
+    Byte(u64),
+}
+
+impl Place {
+    /// The input as a whole.
+    pub fn whole(file: &str) -> Place {
+        Place {
+            file: file.to_owned(),
+            spot: Spot::Whole,
+        }
+    }
+    /// A line of it.
+    pub fn line(file: &str, line: u64) -> Place {
+        Place {
+            file: file.to_owned(),
+            spot: Spot::Line(line),
+        }
+    }
+    /// A byte of it.
+    pub fn byte(file: &str, byte: u64) -> Place {
+        Place {
+            file: file.to_owned(),
+            spot: Spot::Byte(byte),
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.spot {
+            Spot::Whole => write!(f, "{}", self.file),
+            Spot::Line(line) => write!(f, "{}:{line}", self.file),
+            Spot::Byte(byte) => write!(f, "{}: byte {byte}", self.file),
+        }
+    }
+}
+
+/// Something the user should know though it is no error: an option without meaning here, an address
+/// that was moved. Each is given once, however often it applies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notice {
+    /// Where it first applies.
+    pub place: Place,
+    /// What, in one line.
+    pub text: String,
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.text)
+    }
+}
+
+/// Why a job file, a job or a trace cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum WorkloadError {
+    /// The text does not have the shape of a job file.
+    #[error("{place}: {why}")]
+    Syntax {
+        /// Where.
+        place: Place,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// An option that fio does not have either, as far as this version knows.
+    #[error("{place}: unknown option `{option}`{}", nearest_hint(nearest))]
+    UnknownOption {
+        /// Where.
+        place: Place,
+        /// As written.
+        option: String,
+        /// The most similar name there is, if any is similar.
+        nearest: Option<&'static str>,
+    },
+    /// An option of fio that would change the load and has no counterpart here.
+    #[error("{place}: option `{option}` is not supported: {why}")]
+    UnsupportedOption {
+        /// Where.
+        place: Place,
+        /// Its name.
+        option: &'static str,
+        /// What it would do.
+        why: &'static str,
+    },
+    /// An option with a value that it cannot take.
+    #[error("{place}: {option}={value}: {why}")]
+    BadValue {
+        /// Where.
+        place: Place,
+        /// Name of the option.
+        option: &'static str,
+        /// As written.
+        value: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A job that contradicts itself or does not fit on the drive.
+    #[error("{place}: job `{job}`: {why}")]
+    Job {
+        /// Where the job begins.
+        place: Place,
+        /// Its name.
+        job: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A name that is not in a table: a trace format, a synthetic stream.
+    #[error("unknown {what} `{name}`{}", nearest_hint(nearest))]
+    UnknownName {
+        /// What the name should name.
+        what: &'static str,
+        /// As written.
+        name: String,
+        /// The most similar name there is, if any is similar.
+        nearest: Option<&'static str>,
+    },
+    /// A trace whose format cannot be told from its first records.
+    #[error("{place}: {why}")]
+    UnknownFormat {
+        /// The trace.
+        place: Place,
+        /// What was seen, and what can be done.
+        why: String,
+    },
+    /// A record of a trace that cannot be used.
+    #[error("{place}: {format} {}{why}", column_hint(column))]
+    Record {
+        /// Where.
+        place: Place,
+        /// Name of the trace's format.
+        format: &'static str,
+        /// The column at fault, where it is one.
+        column: Option<&'static str>,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Reading or decompressing failed.
+    #[error("{place}: {why}")]
+    Input {
+        /// How far reading came.
+        place: Place,
+        /// What the reader or the decompressor said.
+        why: String,
+    },
+}
+
+fn nearest_hint(nearest: &Option<&'static str>) -> String {
+    match nearest {
+        Some(name) => format!("; the nearest valid name is `{name}`"),
+        None => String::new(),
+    }
+}
+
+fn column_hint(column: &Option<&'static str>) -> String {
+    match column {
+        Some(name) => format!("column `{name}`: "),
+        None => String::new(),
+    }
+}
+
+/// The name most similar to `wanted`, if one is similar enough to be meant.
+pub(crate) fn nearest(
+    wanted: &str,
+    names: impl Iterator<Item = &'static str>,
+) -> Option<&'static str> {
+    let wanted = wanted.to_ascii_lowercase();
+    let mut best = None;
+    for name in names {
+        let distance = strsim::damerau_levenshtein(&wanted, name);
+        if distance <= name.len().max(wanted.len()).div_ceil(2)
+            && best.is_none_or(|(least, _)| distance < least)
+        {
+            best = Some((distance, name));
+        }
+    }
+    best.map(|(_, name)| name)
+}

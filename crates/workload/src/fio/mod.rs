@@ -1,0 +1,250 @@
+//! fio job files.
+//!
+//! The file is read as fio reads it: `[global]` sections set defaults for the sections after them,
+//! every other section is a job, `#` and `;` begin comments, the last value given counts. It is
+//! stricter than fio in what it lets pass: see [`options::OPTIONS`], where every option is one row.
+//!
+//! Every job addresses the drive itself, as with `filename=/dev/...` in fio: jobs and clones share
+//! it, and a job without `size` covers it.
+
+mod apply;
+pub mod options;
+mod table;
+mod value;
+
+use std::collections::BTreeMap;
+
+use crate::error::{Notice, Place, WorkloadError, nearest};
+use crate::job::Workload;
+use apply::Draft;
+use options::{Effect, OPTIONS, OptionRow};
+use value::Value;
+
+/// One `option=value` line.
+#[derive(Clone, Copy)]
+struct Line<'a> {
+    number: u64,
+    row: &'static OptionRow,
+    text: Option<&'a str>,
+}
+
+/// Parses the job file `text`; `file` is its name for messages.
+pub fn parse(file: &str, text: &str) -> Result<Workload, WorkloadError> {
+    let mut reader = Reader {
+        file,
+        notices: Vec::new(),
+        named: BTreeMap::new(),
+    };
+    let mut global: Vec<Line<'_>> = Vec::new();
+    let mut drafts: Vec<Draft> = Vec::new();
+    // The section that is being read: its name, first line and options.
+    let mut section: Option<(&str, u64, Vec<Line<'_>>)> = None;
+
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    for (number, raw) in (1..).zip(text.lines()) {
+        let line = raw.split(['#', ';']).next().unwrap_or("").trim();
+        if line.is_empty() {
+            continue;
+        }
+        if line.starts_with('[') {
+            let name = reader.section_name(number, line)?;
+            reader.close(section.take(), &mut global, &mut drafts)?;
+            section = Some((name, number, Vec::new()));
+            continue;
+        }
+        let option = reader.option(number, line)?;
+        match &mut section {
+            Some((_, _, options)) => options.push(option),
+            None => {
+                return Err(reader.syntax(number, "an option before the first [section]"));
+            }
+        }
+    }
+    reader.close(section.take(), &mut global, &mut drafts)?;
+    if drafts.is_empty() {
+        return Err(WorkloadError::Syntax {
+            place: Place::whole(file),
+            why: "no job: a job file has at least one [section] other than [global]".to_owned(),
+        });
+    }
+    let mut jobs = Vec::new();
+    apply::number_groups(&drafts, |draft, clone, group, report| {
+        let mut job = draft.job.clone();
+        (job.clone, job.group, job.report) = (clone, group, report);
+        jobs.push(job);
+    });
+    Ok(Workload {
+        name: file.to_owned(),
+        jobs,
+        notices: reader.notices,
+    })
+}
+
+/// Most jobs and clones in one file, as in fio.
+const MAX_JOBS: u64 = 4096;
+
+struct Reader<'a> {
+    file: &'a str,
+    notices: Vec<Notice>,
+    /// Options that a notice has named already, with the line.
+    named: BTreeMap<&'static str, u64>,
+}
+
+impl<'a> Reader<'a> {
+    fn syntax(&self, line: u64, why: &str) -> WorkloadError {
+        WorkloadError::Syntax {
+            place: Place::line(self.file, line),
+            why: why.to_owned(),
+        }
+    }
+
+    fn notice(&mut self, line: u64, text: String) {
+        self.notices.push(Notice {
+            place: Place::line(self.file, line),
+            text,
+        });
+    }
+
+    fn section_name<'t>(&self, number: u64, line: &'t str) -> Result<&'t str, WorkloadError> {
+        let name = line
+            .strip_prefix('[')
+            .and_then(|rest| rest.strip_suffix(']'))
+            .map(str::trim)
+            .filter(|name| !name.is_empty() && !name.contains([']', '[']))
+            .ok_or_else(|| self.syntax(number, "a section is written [name]"))?;
+        if name.starts_with("global") && name != "global" {
+            let why = format!(
+                "fio takes [{name}] for a [global] section, since its name begins with `global`; \
+                 call it [global], or rename the job"
+            );
+            return Err(self.syntax(number, &why));
+        }
+        Ok(name)
+    }
+
+    fn option<'t>(&self, number: u64, line: &'t str) -> Result<Line<'t>, WorkloadError> {
+        let (name, text) = match line.split_once('=') {
+            Some((name, text)) => (name.trim(), Some(text.trim())),
+            None => (line, None),
+        };
+        if name == "include" || name.starts_with("include ") {
+            return Err(self.syntax(
+                number,
+                "`include` is not supported: paste the included lines here",
+            ));
+        }
+        for keyword in ["${", "$mb_memory", "$pagesize", "$ncpus"] {
+            if line.contains(keyword) {
+                return Err(self.syntax(
+                    number,
+                    &format!(
+                        "`{keyword}{}` depends on the machine fio runs on and is not expanded: \
+                         write the value",
+                        if keyword == "${" { "...}" } else { "" }
+                    ),
+                ));
+            }
+        }
+        let row = options::find(name).ok_or_else(|| WorkloadError::UnknownOption {
+            place: Place::line(self.file, number),
+            option: name.to_owned(),
+            nearest: nearest(
+                name,
+                OPTIONS
+                    .iter()
+                    .flat_map(|row| row.aliases.iter().copied().chain([row.name])),
+            ),
+        })?;
+        Ok(Line { number, row, text })
+    }
+
+    /// Ends a section: keeps the options of `[global]`, makes a job of any other.
+    fn close<'t>(
+        &mut self,
+        section: Option<(&str, u64, Vec<Line<'t>>)>,
+        global: &mut Vec<Line<'t>>,
+        drafts: &mut Vec<Draft>,
+    ) -> Result<(), WorkloadError> {
+        let Some((name, number, own)) = section else {
+            return Ok(());
+        };
+        for (i, line) in own.iter().enumerate() {
+            if let Some(later) = own[i + 1..].iter().find(|l| l.row.name == line.row.name) {
+                let text = format!(
+                    "`{}` is given again on line {}, which counts",
+                    line.row.name, later.number
+                );
+                self.notice(line.number, text);
+            }
+        }
+        if name == "global" {
+            // Values are checked here too, so that a wrong one is found even where no job follows.
+            let mut scratch = Draft::new(Place::line(self.file, number), name, 0);
+            global.extend(own);
+            self.apply(&mut scratch, global)?;
+            return Ok(());
+        }
+        let mut draft = Draft::new(Place::line(self.file, number), name, drafts.len() as u32);
+        let lines: Vec<Line<'_>> = global.iter().chain(&own).copied().collect();
+        self.apply(&mut draft, &lines)?;
+        for text in draft.finish()? {
+            self.notice(number, text);
+        }
+        let jobs: u64 = drafts.iter().map(|d| u64::from(d.numjobs)).sum();
+        if jobs + u64::from(draft.numjobs) > MAX_JOBS {
+            let why = format!("more than {MAX_JOBS} jobs and clones");
+            return Err(self.syntax(number, &why));
+        }
+        drafts.push(draft);
+        Ok(())
+    }
+
+    fn apply(&mut self, draft: &mut Draft, lines: &[Line<'_>]) -> Result<(), WorkloadError> {
+        // `kb_base` decides how every other number is read, wherever it stands.
+        let mut kb_base = 1024;
+        for line in lines.iter().filter(|l| l.row.name == "kb_base") {
+            kb_base = match line.text {
+                Some("1000") => 1000,
+                Some("1024") => 1024,
+                _ => return Err(self.bad_value(line, "must be 1000 or 1024".to_owned())),
+            };
+        }
+        for line in lines {
+            let value = Value {
+                text: line.text,
+                kb_base,
+            };
+            match line.row.effect {
+                Effect::Load(set) => {
+                    set(draft, &value).map_err(|why| self.bad_value(line, why))?;
+                }
+                Effect::Ignored(why) => {
+                    if self.named.insert(line.row.name, line.number).is_none() {
+                        let text = format!("`{}` is ignored: {why}", line.row.name);
+                        self.notice(line.number, text);
+                    }
+                }
+                Effect::Unsupported(why) => {
+                    return Err(WorkloadError::UnsupportedOption {
+                        place: Place::line(self.file, line.number),
+                        option: line.row.name,
+                        why,
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn bad_value(&self, line: &Line<'_>, why: String) -> WorkloadError {
+        WorkloadError::BadValue {
+            place: Place::line(self.file, line.number),
+            option: line.row.name,
+            value: line.text.unwrap_or("").to_owned(),
+            why,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

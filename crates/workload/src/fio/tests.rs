@@ -1,0 +1,458 @@
+use super::options::{Support, markdown};
+use super::*;
+use crate::job::*;
+
+fn job(options: &str) -> JobSpec {
+    let text = format!("[j]\n{}\n", options.replace(' ', "\n"));
+    match parse("test.fio", &text) {
+        Ok(mut workload) => workload.jobs.remove(0),
+        Err(e) => panic!("{options}: {e}"),
+    }
+}
+
+fn error(text: &str) -> String {
+    match parse("job.fio", text) {
+        Ok(workload) => panic!("{text:?} gives {workload:?}"),
+        Err(e) => e.to_string(),
+    }
+}
+
+#[test]
+fn golden_a_file_with_phases_clones_and_comments() {
+    let w = parse("mixed.fio", include_str!("../../tests/data/mixed.fio")).unwrap();
+    let names: Vec<_> = w
+        .jobs
+        .iter()
+        .map(|j| (j.name.as_str(), j.section, j.clone, j.group, j.report))
+        .collect();
+    assert_eq!(
+        names,
+        [
+            ("fill", 0, 0, 0, 0),
+            ("readers", 1, 0, 1, 1),
+            ("readers", 1, 1, 1, 1),
+            ("readers", 1, 2, 1, 1),
+            ("writer", 2, 0, 1, 2),
+        ]
+    );
+    let notices: Vec<String> = w.notices.iter().map(Notice::to_string).collect();
+    assert_eq!(
+        notices,
+        [
+            "mixed.fio:3: `ioengine` is ignored: requests go to the simulated drive at the given \
+             iodepth, whatever the engine",
+            "mixed.fio:4: `direct` is ignored: no page cache lies between the job and the drive",
+            "mixed.fio:26: block sizes vary: each block of the smallest size is where one request \
+             of a pass begins, so requests may overlap (fio shortens them instead)",
+        ]
+    );
+    let (fill, reader, writer) = (&w.jobs[0], &w.jobs[2], &w.jobs[4]);
+    let mut expected = JobSpec::new("fill");
+    expected.place = Place::line("mixed.fio", 9);
+    expected.operations = Operations::Write;
+    expected.sizes = [(); 3].map(|()| Sizes::Fixed(1 << 20));
+    expected.iodepth = 8;
+    expected.size = Some(Extent::Percent(50));
+    expected.percentiles = vec![50.0, 99.0, 99.99];
+    assert_eq!(*fill, expected);
+
+    assert_eq!(reader.sizes[0], Sizes::Fixed(16 << 10));
+    assert!(reader.random && !reader.random_map);
+    let zipf = Distribution::Zipf {
+        theta: 0.99,
+        center: None,
+    };
+    assert_eq!(reader.distribution, zipf);
+    assert_eq!(reader.io_size, Some(Extent::Bytes(64 << 20)));
+    assert_eq!(reader.start_delay_ns, [1_000_000_000, 2_000_000_000]);
+    assert_eq!(reader.offset_increment, Extent::Percent(10));
+
+    assert_eq!(writer.modifier, Modifier::RunsOf(4));
+    assert_eq!(writer.sizes[1], Sizes::Split(vec![(4096, 75), (65536, 25)]));
+    assert_eq!(writer.rate, [Rate::Iops(2048); 3]); // fio's `2k` is 2048 for counts too.
+    assert_eq!(writer.arrivals, Arrivals::Poisson);
+    assert_eq!(writer.writes_per_flush, Some(16));
+    assert_eq!(writer.runtime_ns, Some(120_000_000_000));
+    let think = Think {
+        time_ns: 500_000,
+        blocks: 8,
+    };
+    assert_eq!(writer.think, Some(think));
+}
+
+#[test]
+fn a_section_alone_has_fios_defaults() {
+    let mut expected = JobSpec::new("j");
+    expected.place = Place::line("test.fio", 1);
+    assert_eq!(job(""), expected);
+}
+
+/// Every row of the table, under every name, does what the row says.
+#[test]
+fn every_row_of_the_table_takes_its_example() {
+    for row in OPTIONS {
+        for name in row.aliases.iter().chain([&row.name]) {
+            assert_eq!(
+                options::find(name).map(|r| r.name),
+                Some(row.name),
+                "{name} twice"
+            );
+            let mut text = format!("[j]\n{name}={}\n", row.example);
+            // What some options need beside them.
+            match row.name {
+                "time_based" => text += "runtime=1\n",
+                "latency_window" | "latency_run" => text += "latency_target=1ms\n",
+                _ => {}
+            }
+            match (row.support(), parse("t", &text)) {
+                (Support::Yes, Ok(w)) => {
+                    assert!(
+                        w.notices.iter().all(|n| !n.text.contains("is ignored")),
+                        "{text}"
+                    );
+                }
+                (Support::Ignored, Ok(w)) => {
+                    let expected = format!("`{}` is ignored: {}", row.name, row.doc);
+                    assert_eq!(w.notices[0].text, expected);
+                }
+                (Support::No, Err(WorkloadError::UnsupportedOption { option, .. })) => {
+                    assert_eq!(option, row.name);
+                }
+                (_, other) => panic!("{text}: {other:?}"),
+            }
+        }
+    }
+}
+
+/// The default column is what a job has that says nothing, and the example is something else.
+#[test]
+fn every_default_that_can_be_written_changes_nothing() {
+    let words = [
+        "none",
+        "no limit",
+        "section name",
+        "shortest length",
+        "size",
+        "the drive behind the offset",
+    ];
+    for row in OPTIONS.iter().filter(|r| r.support() == Support::Yes) {
+        if !words.contains(&row.default) {
+            let given = job(&format!("{}={}", row.name, row.default));
+            assert_eq!(given, job(""), "{}", row.name);
+        }
+        let no_trace = [
+            "nrfiles",
+            "kb_base",
+            "stonewall",
+            "new_group",
+            "group_reporting",
+            "randrepeat",
+            "random_generator",
+            "thinktime_blocks",
+            "thinktime_blocks_type",
+            "latency_window",
+            "latency_run",
+            "latency_percentile",
+            "time_based",
+            "numjobs",
+            "rw_sequencer",
+            "description",
+        ];
+        if !no_trace.contains(&row.name) {
+            let given = job(&format!("{}={}", row.name, row.example));
+            assert_ne!(given, job(""), "{}", row.name);
+        }
+    }
+}
+
+#[test]
+fn the_reference_lists_every_option_once() {
+    let text = markdown();
+    for row in OPTIONS {
+        let quoted = format!("`{}`", row.name);
+        let lines = text.lines().filter(|l| {
+            l.starts_with(&format!("| {quoted}")) || (l.starts_with("- ") && l.contains(&quoted))
+        });
+        assert!(lines.count() >= 1, "{}", row.name);
+    }
+}
+
+#[test]
+fn errors_name_file_line_and_the_nearest_option() {
+    let cases = [
+        (
+            "[a]\nrw=randread\niodpeth=4\n",
+            "job.fio:3: unknown option `iodpeth`; the nearest valid name is `iodepth`",
+        ),
+        (
+            "[a]\nblock_size=4k\n",
+            "job.fio:2: unknown option `block_size`; the nearest valid name is `blocksize`",
+        ),
+        (
+            "[a]\nqqqqqqqqqqqqqqqqqq=1\n",
+            "job.fio:2: unknown option `qqqqqqqqqqqqqqqqqq`",
+        ),
+        ("[a]\nbs=0\n", "job.fio:2: bs=0: must not be 0"),
+        (
+            "[a]\nbs=1000\n",
+            "job.fio:2: bs=1000: 1000 bytes are no multiple of 512",
+        ),
+        ("[a]\nsize=0\n", "job.fio:2: size=0: must not be 0"),
+        (
+            "[a]\niodepth=0\n",
+            "job.fio:2: iodepth=0: must be from 1 to 1048576",
+        ),
+        ("[a]\niodepth\n", "job.fio:2: iodepth=: a value is missing"),
+        (
+            "[a]\nruntime=5parsec\n",
+            "job.fio:2: runtime=5parsec: unknown unit `parsec`; use us, ms, s, m, h or d",
+        ),
+        (
+            "[a]\nsize=1.5g\n",
+            "job.fio:2: size=1.5g: `1.5g`: write a whole number of a smaller unit",
+        ),
+        (
+            "[a]\nrw=randomread\n",
+            "job.fio:2: rw=randomread: must be one of read, write, trim, randread, randwrite, \
+             randtrim, rw, readwrite, randrw, trimwrite, randtrimwrite; did you mean `randread`?",
+        ),
+        (
+            "[a]\nzonemode=zbd\n",
+            "job.fio:2: option `zonemode` is not supported: the drive has no zones",
+        ),
+        (
+            "rw=read\n",
+            "job.fio:1: an option before the first [section]",
+        ),
+        ("[a\nrw=read\n", "job.fio:1: a section is written [name]"),
+        ("[]\n", "job.fio:1: a section is written [name]"),
+        (
+            "[global]\nbs=4k\n",
+            "job.fio: no job: a job file has at least one [section] other than [global]",
+        ),
+        (
+            "[globals]\nbs=4k\n[a]\n",
+            "job.fio:1: fio takes [globals] for a [global] section, since its name begins with \
+             `global`; call it [global], or rename the job",
+        ),
+        (
+            "[a]\ninclude other.fio\n",
+            "job.fio:2: `include` is not supported: paste the included lines here",
+        ),
+        (
+            "[a]\nsize=${SIZE}\n",
+            "job.fio:2: `${...}` depends on the machine fio runs on and is not expanded: write the \
+             value",
+        ),
+        (
+            "[a]\nrwmixread=70\nrwmixwrite=40\n",
+            "job.fio:1: job `a`: rwmixread=70 and rwmixwrite=40 do not add up to 100",
+        ),
+        (
+            "[a]\ntime_based\n",
+            "job.fio:1: job `a`: time_based needs runtime",
+        ),
+        (
+            "[a]\nrandom_distribution=zipf:0\n",
+            "job.fio:2: random_distribution=zipf:0: theta must be above 0",
+        ),
+        (
+            "[a]\nrandom_distribution=zoned:60/10:30/20\n",
+            "job.fio:2: random_distribution=zoned:60/10:30/20: shares of access add up to 90, not \
+             100",
+        ),
+        (
+            "[a]\nnrfiles=4\n",
+            "job.fio:2: nrfiles=4: a drive is one file: only 1 is possible",
+        ),
+        (
+            "[a]\nnumjobs=5000\n",
+            "job.fio:2: numjobs=5000: must be from 1 to 4096",
+        ),
+        (
+            "[a]\nnumjobs=4000\n[b]\nnumjobs=97\n",
+            "job.fio:3: more than 4096 jobs and clones",
+        ),
+        (
+            "[global]\nbs=3\n[a]\n",
+            "job.fio:2: bs=3: 3 bytes are no multiple of 512",
+        ),
+    ];
+    for (text, message) in cases {
+        assert_eq!(error(text), message);
+    }
+}
+
+#[test]
+fn the_last_value_counts_and_a_repeated_one_is_named() {
+    let w = parse("t", "[global]\nbs=4k\n[a]\nbs=8k\nblocksize=16k\n").unwrap();
+    assert_eq!(w.jobs[0].sizes[0], Sizes::Fixed(16384));
+    assert_eq!(
+        w.notices[0].to_string(),
+        "t:4: `bs` is given again on line 5, which counts"
+    );
+    assert_eq!(
+        w.notices.len(),
+        1,
+        "a job may override [global] without a notice"
+    );
+}
+
+#[test]
+fn sections_and_later_globals_follow_in_order() {
+    let w = parse(
+        "t",
+        "[global]\nrw=randread\n[a]\n[global]\niodepth=7\n[b]\nrw=write\n",
+    )
+    .unwrap();
+    let seen: Vec<_> = w.jobs.iter().map(|j| (j.random, j.iodepth)).collect();
+    assert_eq!(seen, [(true, 1), (false, 7)]);
+}
+
+#[test]
+fn kb_base_counts_wherever_it_stands() {
+    let w = parse("t", "[a]\nsize=512k\nkb_base=1000\n").unwrap();
+    assert_eq!(w.jobs[0].size, Some(Extent::Bytes(512_000)));
+}
+
+#[test]
+fn distributions_parse() {
+    let of = |text: &str| job(&format!("rw=randread random_distribution={text}")).distribution;
+    assert_eq!(
+        of("zipf"),
+        Distribution::Zipf {
+            theta: 1.1,
+            center: None
+        }
+    );
+    assert_eq!(
+        of("zipf:1.2:0.25"),
+        Distribution::Zipf {
+            theta: 1.2,
+            center: Some(0.25)
+        }
+    );
+    assert_eq!(
+        of("pareto:0.3"),
+        Distribution::Pareto {
+            h: 0.3,
+            center: None
+        }
+    );
+    assert_eq!(
+        of("normal:10:0.75"),
+        Distribution::Normal {
+            deviation: 10.0,
+            center: Some(0.75)
+        }
+    );
+    let zone = |access_percent, size| Zone {
+        access_percent,
+        size,
+    };
+    let list = vec![zone(60, 10), zone(30, 20), zone(8, 30), zone(2, 40)];
+    assert_eq!(
+        of("zoned:60/10:30/20:8/30:2/40"),
+        Distribution::Zoned([list.clone(), list.clone(), list])
+    );
+    let list = vec![zone(60, 20 << 30), zone(40, 100 << 30)];
+    assert_eq!(
+        of("zoned_abs=60/20G:40/100g,"),
+        Distribution::ZonedAbsolute([list, vec![], vec![]])
+    );
+    for bad in [
+        "zipf:0",
+        "pareto:1",
+        "pareto:0",
+        "normal",
+        "normal:0",
+        "normal:100",
+        "zipf:1:2",
+        "zipf:1:0.5:3",
+        "zipf:",
+        "zipf:NaN",
+        "zipf:inf",
+        "random:1",
+        "zoned",
+        "zoned:100",
+        "zoned:100/101",
+        "zoned_abs:100/0",
+        "gauss:1",
+        "",
+    ] {
+        let text = format!("[j]\nrandom_distribution={bad}\n");
+        assert!(parse("t", &text).is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn modifiers_parse() {
+    assert_eq!(job("rw=read:-8k").modifier, Modifier::Skip(-8192));
+    assert_eq!(job("rw=write:4k").modifier, Modifier::Skip(4096));
+    assert_eq!(job("rw=randread:8").modifier, Modifier::RunsOf(8));
+    assert_eq!(
+        job("rw=randread:8 rw_sequencer=identical").modifier,
+        Modifier::RepeatsOf(8)
+    );
+    assert!(error("[a]\nrw=randread:-8\n").contains("is no number of requests"));
+    assert!(error("[a]\nrw=read:100\n").contains("no multiple of 512"));
+}
+
+#[test]
+fn reports_group_as_in_fio() {
+    let reports = |text: &str| -> Vec<(u32, u32)> {
+        let w = parse("t", text).unwrap();
+        w.jobs.iter().map(|j| (j.group, j.report)).collect()
+    };
+    assert_eq!(reports("[a]\nnumjobs=2\n[b]\n"), [(0, 0), (0, 1), (0, 2)]);
+    assert_eq!(
+        reports("[global]\ngroup_reporting\n[a]\nnumjobs=2\n[b]\n[c]\nnew_group\n[d]\nstonewall\n"),
+        [(0, 0), (0, 0), (0, 0), (0, 1), (1, 2)]
+    );
+}
+
+mod fuzz {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
+
+        #[test]
+        fn arbitrary_text_never_panics(text in "\\PC{0,200}") {
+            let _ = parse("fuzz", &text);
+        }
+
+        /// Lines of real options with values made of the characters that values are made of.
+        #[test]
+        fn plausible_lines_never_panic(
+            lines in prop::collection::vec((0..OPTIONS.len(), "[0-9a-zkmg:/,%.=-]{0,14}"), 0..12)
+        ) {
+            let mut text = String::from("[j]\n");
+            for (row, value) in &lines {
+                text += &format!("{}={value}\n", OPTIONS[*row].name);
+            }
+            if let Ok(w) = parse("fuzz", &text) {
+                for job in &w.jobs {
+                    if let Ok(mut stream) = crate::JobStream::new(job, 1 << 30, 1) {
+                        for r in stream.by_ref().take(200) {
+                            prop_assert!(r.offset_bytes + u64::from(r.len_bytes) <= 1 << 30);
+                            prop_assert!(r.offset_bytes % 512 == 0 && r.len_bytes % 512 == 0);
+                        }
+                    }
+                }
+            }
+        }
+
+        /// A valid file with one byte changed.
+        #[test]
+        fn mutations_of_a_valid_file_never_panic(at in 0usize..800, byte in 0u8..128) {
+            let mut bytes = include_bytes!("../../tests/data/mixed.fio").to_vec();
+            let at = at % bytes.len();
+            bytes[at] = byte;
+            if let Ok(text) = String::from_utf8(bytes) {
+                let _ = parse("fuzz", &text);
+            }
+        }
+    }
+}

@@ -1,0 +1,348 @@
+//! A parsed load: jobs with every value resolved to a number in its unit, or to fio's default.
+
+use crate::error::{Notice, Place};
+
+/// A load: jobs that share one drive, and what the user should know about how it was read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Workload {
+    /// Name for reports: that of the job file or stand-in.
+    pub name: String,
+    /// Jobs in the order of the file, clones (`numjobs`) one after the other.
+    pub jobs: Vec<JobSpec>,
+    /// Options that were accepted without effect, values that were understood differently.
+    pub notices: Vec<Notice>,
+}
+
+/// Data directions, and indices into every per-direction array of a [`JobSpec`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// Reads.
+    Read = 0,
+    /// Writes.
+    Write = 1,
+    /// Trims.
+    Trim = 2,
+}
+
+impl Direction {
+    /// All, in the order of fio's comma-separated values.
+    pub const ALL: [Direction; 3] = [Direction::Read, Direction::Write, Direction::Trim];
+}
+
+/// Which directions a job has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operations {
+    /// Reads alone.
+    Read,
+    /// Writes alone.
+    Write,
+    /// Trims alone.
+    Trim,
+    /// Reads and writes, `read_percent` of them reads.
+    Mixed,
+    /// Each block is trimmed, then written.
+    TrimWrite,
+}
+
+impl Operations {
+    /// The directions that occur.
+    pub const fn directions(self) -> &'static [Direction] {
+        match self {
+            Operations::Read => &[Direction::Read],
+            Operations::Write => &[Direction::Write],
+            Operations::Trim => &[Direction::Trim],
+            Operations::Mixed => &[Direction::Read, Direction::Write],
+            Operations::TrimWrite => &[Direction::Trim, Direction::Write],
+        }
+    }
+}
+
+/// Lengths of the requests of one direction, in bytes, all multiples of 512.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sizes {
+    /// Always the same.
+    Fixed(u32),
+    /// Uniform over the multiples of `min` from `min` to `max`.
+    Range {
+        /// Shortest, and the unit.
+        min: u32,
+        /// Longest.
+        max: u32,
+    },
+    /// Each length with its percentage; they add up to 100.
+    Split(Vec<(u32, u8)>),
+}
+
+impl Sizes {
+    /// The shortest length, in bytes.
+    pub fn min(&self) -> u32 {
+        match self {
+            Sizes::Fixed(bytes) => *bytes,
+            Sizes::Range { min, .. } => *min,
+            Sizes::Split(parts) => parts.iter().map(|p| p.0).min().unwrap_or(512),
+        }
+    }
+    /// The longest length, in bytes.
+    pub fn max(&self) -> u32 {
+        match self {
+            Sizes::Fixed(bytes) => *bytes,
+            Sizes::Range { max, .. } => *max,
+            Sizes::Split(parts) => parts.iter().map(|p| p.0).max().unwrap_or(512),
+        }
+    }
+}
+
+/// A place or length on a drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// In bytes.
+    Bytes(u64),
+    /// In percent of the drive (offsets), of what lies behind the offset (sizes), or of the size
+    /// (`io_size`).
+    Percent(u8),
+}
+
+/// Where random requests go.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Distribution {
+    /// Uniform.
+    Uniform,
+    /// Zipf: block of rank k with probability proportional to k^-theta.
+    Zipf {
+        /// Exponent.
+        theta: f64,
+        /// Where the hottest block lies, as a fraction of the region; random if `None`.
+        center: Option<f64>,
+    },
+    /// Pareto, as fio's: rank `(n - 1) * u^(ln h / ln(1 - h))` for uniform `u`.
+    Pareto {
+        /// Power: a fraction `h` of the blocks gets a fraction `1 - h` of the requests.
+        h: f64,
+        /// Where the hottest block lies, as a fraction of the region; random if `None`.
+        center: Option<f64>,
+    },
+    /// Normal over the blocks before they are scattered.
+    Normal {
+        /// Standard deviation in percent of the region.
+        deviation: f64,
+        /// Where the mean lies, as a fraction of the region; 0.5 if `None`.
+        center: Option<f64>,
+    },
+    /// Zones by percent of the region, per direction.
+    Zoned([Vec<Zone>; 3]),
+    /// Zones by bytes from the start of the region, per direction.
+    ZonedAbsolute([Vec<Zone>; 3]),
+}
+
+/// A part of the region and its share of the requests. Zones follow one another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Zone {
+    /// Share of the requests, in percent.
+    pub access_percent: u8,
+    /// Its length: percent of the region, or bytes.
+    pub size: u64,
+}
+
+/// What `rw=...:N` changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Modifier {
+    /// Nothing.
+    None,
+    /// Random: a new random position every so many requests, sequential ones between.
+    RunsOf(u32),
+    /// Random: a new random position every so many requests, the same one between.
+    RepeatsOf(u32),
+    /// Sequential: so many bytes are skipped between requests; negative goes backwards.
+    Skip(i64),
+}
+
+/// Pacing of one direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rate {
+    /// As fast as the queue depth allows.
+    Unlimited,
+    /// At most so many bytes a second.
+    BytesPerSecond(u64),
+    /// At most so many requests a second.
+    Iops(u64),
+}
+
+/// Gaps between requests of a paced job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrivals {
+    /// Equal gaps.
+    Linear,
+    /// Exponential gaps.
+    Poisson,
+}
+
+/// A pause after every few requests, once all of them have completed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Think {
+    /// Length of the pause, in ns.
+    pub time_ns: u64,
+    /// Requests between two pauses.
+    pub blocks: u32,
+}
+
+/// fio's search for the highest queue depth that keeps latency below a target. A stream does not
+/// act on it: who runs the job does, or says that it does not.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LatencyTarget {
+    /// Completion latency to stay below, in ns.
+    pub target_ns: u64,
+    /// Window over which it is judged, in ns.
+    pub window_ns: u64,
+    /// Share of requests that must stay below, in percent.
+    pub percentile: f64,
+    /// Whether the search goes on after the first failure.
+    pub run: bool,
+}
+
+/// Which latencies percentiles are reported of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PercentilesOf {
+    /// Completion latency.
+    pub clat: bool,
+    /// Total latency.
+    pub lat: bool,
+    /// Submission latency.
+    pub slat: bool,
+}
+
+/// One job, or one clone of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JobSpec {
+    /// Where its section begins.
+    pub place: Place,
+    /// Name of the section or of `name=`.
+    pub name: String,
+    /// Free text of `description=`.
+    pub description: Option<String>,
+    /// Index of the section in the file, the first is 0.
+    pub section: u32,
+    /// Index among the clones of `numjobs=`, the first is 0.
+    pub clone: u32,
+    /// Jobs of one group run together; a group starts when all jobs of the one before have ended
+    /// (`stonewall`).
+    pub group: u32,
+    /// Jobs with the same index are reported as one (`group_reporting`).
+    pub report: u32,
+    /// Directions.
+    pub operations: Operations,
+    /// Whether positions are random.
+    pub random: bool,
+    /// `rw=...:N`.
+    pub modifier: Modifier,
+    /// Share of reads among reads and writes, in percent.
+    pub read_percent: u8,
+    /// Share of random requests in a random job, per direction, in percent.
+    pub random_percent: [u8; 3],
+    /// Lengths, per direction.
+    pub sizes: [Sizes; 3],
+    /// Whether sequential requests of a random job use the read sizes and random ones the write
+    /// sizes.
+    pub sizes_by_randomness: bool,
+    /// Alignment of random positions per direction, in bytes; the shortest length if `None`.
+    pub align_bytes: [Option<u32>; 3],
+    /// Where random requests go.
+    pub distribution: Distribution,
+    /// Whether every block is visited once before any is visited again.
+    pub random_map: bool,
+    /// `randseed`, mixed into the seed of the run.
+    pub rand_seed: u64,
+    /// First byte of the region.
+    pub offset: Extent,
+    /// Added to `offset` per clone.
+    pub offset_increment: Extent,
+    /// Length of the region; all that lies behind the offset if `None`.
+    pub size: Option<Extent>,
+    /// Length of the region where it differs from `size` (`filesize`), in bytes.
+    pub file_size: Option<u64>,
+    /// Bytes to move; the size if `None`.
+    pub io_size: Option<Extent>,
+    /// Times the amount is moved.
+    pub loops: u32,
+    /// Requests after which the job ends, flushes not counted.
+    pub number_ios: Option<u64>,
+    /// Whether the job goes on, from the start of its region, until its run time is over.
+    pub time_based: bool,
+    /// Run time after which the job ends, in ns, the ramp not counted.
+    pub runtime_ns: Option<u64>,
+    /// Time before measurements count, in ns.
+    pub ramp_ns: u64,
+    /// Least and greatest delay before the job starts, in ns; see
+    /// [`crate::JobStream::start_delay_ns`].
+    pub start_delay_ns: [u64; 2],
+    /// Most requests in flight.
+    pub iodepth: u32,
+    /// Pauses.
+    pub think: Option<Think>,
+    /// Pacing, per direction.
+    pub rate: [Rate; 3],
+    /// Gaps of paced directions.
+    pub arrivals: Arrivals,
+    /// Writes between two flushes (`fsync`, `fdatasync`).
+    pub writes_per_flush: Option<u32>,
+    /// Search for a queue depth.
+    pub latency_target: Option<LatencyTarget>,
+    /// Percentiles to report.
+    pub percentiles: Vec<f64>,
+    /// Latencies whose percentiles are reported.
+    pub percentiles_of: PercentilesOf,
+}
+
+/// fio's default `percentile_list`.
+pub const DEFAULT_PERCENTILES: [f64; 17] = [
+    1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95,
+    99.99,
+];
+
+impl JobSpec {
+    /// A job with fio's defaults: sequential reads of 4 KiB, one at a time, over the whole drive.
+    pub fn new(name: &str) -> JobSpec {
+        JobSpec {
+            place: Place::whole(name),
+            name: name.to_owned(),
+            description: None,
+            section: 0,
+            clone: 0,
+            group: 0,
+            report: 0,
+            operations: Operations::Read,
+            random: false,
+            modifier: Modifier::None,
+            read_percent: 50,
+            random_percent: [100; 3],
+            sizes: [Sizes::Fixed(4096), Sizes::Fixed(4096), Sizes::Fixed(4096)],
+            sizes_by_randomness: false,
+            align_bytes: [None; 3],
+            distribution: Distribution::Uniform,
+            random_map: true,
+            rand_seed: 0x89,
+            offset: Extent::Bytes(0),
+            offset_increment: Extent::Bytes(0),
+            size: None,
+            file_size: None,
+            io_size: None,
+            loops: 1,
+            number_ios: None,
+            time_based: false,
+            runtime_ns: None,
+            ramp_ns: 0,
+            start_delay_ns: [0, 0],
+            iodepth: 1,
+            think: None,
+            rate: [Rate::Unlimited; 3],
+            arrivals: Arrivals::Linear,
+            writes_per_flush: None,
+            latency_target: None,
+            percentiles: DEFAULT_PERCENTILES.to_vec(),
+            percentiles_of: PercentilesOf {
+                clat: true,
+                lat: false,
+                slat: false,
+            },
+        }
+    }
+}

@@ -1,0 +1,541 @@
+//! Requests of one job, made one at a time without allocating.
+//!
+//! A stream knows the order and pacing of requests, not when they complete. Who runs it keeps at
+//! most [`JobSpec::iodepth`] in flight, issues none before its `not_before_ns`, pauses where
+//! `think_ns` says so, and ends the job at its run time.
+
+mod distribution;
+mod pacing;
+mod permutation;
+mod placement;
+
+pub use distribution::{Normal, Pareto, Zipf};
+pub(crate) use distribution::{exponential, unit};
+pub use permutation::{MAX_NUMBERS, Permutation};
+
+use firstread_core::{HostOp, Stream};
+
+use crate::error::WorkloadError;
+use crate::job::{Direction, Distribution, Extent, JobSpec, Modifier, Operations, Rate, Sizes};
+use pacing::Pace;
+use placement::{Placement, Scatter, zone_blocks};
+
+/// Bytes of a sector: every offset and length is a multiple.
+pub const SECTOR_BYTES: u64 = 512;
+
+/// One request of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// What to do.
+    pub op: HostOp,
+    /// First byte on the drive, a multiple of 512; 0 for a flush.
+    pub offset_bytes: u64,
+    /// Length, a multiple of 512; 0 for a flush.
+    pub len_bytes: u32,
+    /// Earliest issue, in ns from the start of the job; 0 where the job is not paced. Never
+    /// decreases.
+    pub not_before_ns: u64,
+    /// Where not 0: all earlier requests of the job complete first, then it pauses so long, in ns.
+    pub think_ns: u64,
+}
+
+/// The requests of one [`JobSpec`] on one drive, as an iterator.
+#[derive(Clone, Debug)]
+pub struct JobStream {
+    operations: Operations,
+    random: bool,
+    modifier: Modifier,
+    read_percent: u64,
+    random_percent: [u8; 3],
+    sizes: [Sizes; 3],
+    sizes_by_randomness: bool,
+    /// Distance of two random positions, in bytes.
+    align: [u64; 3],
+    placements: Vec<Placement>,
+    /// Index of a direction's placement: directions with equal positions share one random map.
+    placement_of: [usize; 3],
+    region_start: u64,
+    region_len: u64,
+    start_delay_ns: u64,
+    amount_bytes: Option<u64>,
+
+    mix: Stream,
+    place: Stream,
+    length: Stream,
+    choice: Stream,
+    /// Requests made, flushes not counted: the index of every draw.
+    count: u64,
+    random_count: u64,
+    bytes_left: u64,
+    requests_left: u64,
+    /// Where the last request of a direction ended, began and how long it was, from the region's
+    /// start.
+    end_of_last: [u64; 3],
+    last: [(u64, u32); 3],
+    started: [bool; 3],
+    run_left: u32,
+    write_is_next: bool,
+    paces: [Pace; 3],
+    clock_ns: u64,
+    think_ns: u64,
+    think_blocks: u32,
+    until_think: u32,
+    writes_per_flush: u32,
+    until_flush: u32,
+    flush_is_next: bool,
+}
+
+impl JobStream {
+    /// The stream of `spec` on a drive of `capacity_bytes`, with the run's `seed`. Fails where the
+    /// job does not fit on the drive.
+    pub fn new(spec: &JobSpec, capacity_bytes: u64, seed: u64) -> Result<JobStream, WorkloadError> {
+        JobStream::build(spec, capacity_bytes, seed).map_err(|why| WorkloadError::Job {
+            place: spec.place.clone(),
+            job: spec.name.clone(),
+            why,
+        })
+    }
+
+    fn build(spec: &JobSpec, capacity_bytes: u64, seed: u64) -> Result<JobStream, String> {
+        check(spec)?;
+        let key = Stream::new(seed)
+            .named("job")
+            .at(u64::from(spec.section))
+            .at(u64::from(spec.clone))
+            .at(spec.rand_seed);
+        let directions = spec.operations.directions();
+        let min_len =
+            |d: Direction, random: bool| u64::from(size_of(spec, d as usize, random).min());
+        let least = directions
+            .iter()
+            .flat_map(|&d| [min_len(d, true), min_len(d, false)])
+            .min()
+            .unwrap_or(SECTOR_BYTES);
+        let (region_start, region_len) = region(spec, capacity_bytes, least)?;
+        for &d in directions {
+            let longest = min_len(d, true).max(min_len(d, false));
+            if region_len < longest {
+                return Err(format!(
+                    "its region of {region_len} bytes is smaller than one block of {longest} bytes"
+                ));
+            }
+        }
+
+        let mut align = [SECTOR_BYTES; 3];
+        let mut placements: Vec<Placement> = Vec::new();
+        let mut placement_of = [0usize; 3];
+        let place = key.named("position");
+        if spec.random {
+            let mut made: Vec<(u64, u64)> = Vec::new();
+            for &d in directions {
+                let unit = min_len(d, true);
+                let step = spec.align_bytes[d as usize].map_or(unit, u64::from);
+                align[d as usize] = step;
+                let n = (region_len - unit) / step + 1;
+                if n > MAX_NUMBERS {
+                    return Err(format!("{n} blocks are more than {MAX_NUMBERS}"));
+                }
+                let zoned = matches!(
+                    spec.distribution,
+                    Distribution::Zoned(_) | Distribution::ZonedAbsolute(_)
+                );
+                // As in fio, one map and one skew for all directions, wherever blocks agree.
+                placement_of[d as usize] = match made.iter().position(|m| *m == (step, n)) {
+                    Some(i) if !zoned => i,
+                    _ => {
+                        made.push((step, n));
+                        placements.push(placement(spec, d, n, step, key, place)?);
+                        placements.len() - 1
+                    }
+                };
+            }
+        }
+
+        let size = match (spec.io_size, spec.size) {
+            (Some(Extent::Bytes(bytes)), _) => bytes,
+            (Some(Extent::Percent(p)), _) => percent(region_len, p),
+            // The part of the region that blocks cover, so that a region with a rest shorter than a
+            // block is not started over for it.
+            (None, Some(Extent::Bytes(bytes))) if spec.file_size.is_some() => bytes,
+            (None, _) => region_len / least * least,
+        };
+        let amount_bytes = if spec.time_based {
+            None
+        } else {
+            Some(size.saturating_mul(u64::from(spec.loops)))
+        };
+        let think = spec.think.filter(|t| t.time_ns > 0);
+        Ok(JobStream {
+            operations: spec.operations,
+            random: spec.random,
+            modifier: spec.modifier,
+            read_percent: u64::from(spec.read_percent),
+            random_percent: spec.random_percent,
+            sizes: spec.sizes.clone(),
+            sizes_by_randomness: spec.sizes_by_randomness,
+            align,
+            placements,
+            placement_of,
+            region_start,
+            region_len,
+            start_delay_ns: {
+                let [from, to] = spec.start_delay_ns;
+                from + key
+                    .named("start delay")
+                    .below(to.saturating_sub(from).saturating_add(1))
+            },
+            amount_bytes,
+            mix: key.named("direction"),
+            place,
+            length: key.named("length"),
+            choice: key.named("random or sequential"),
+            count: 0,
+            random_count: 0,
+            bytes_left: amount_bytes.unwrap_or(u64::MAX),
+            requests_left: spec.number_ios.unwrap_or(u64::MAX),
+            end_of_last: [0; 3],
+            last: [(0, 0); 3],
+            started: [false; 3],
+            run_left: 0,
+            write_is_next: false,
+            paces: core::array::from_fn(|d| {
+                Pace::new(
+                    spec.rate[d],
+                    spec.arrivals,
+                    key.named("gap").at(d as u64),
+                    spec.sizes[d].min(),
+                )
+            }),
+            clock_ns: 0,
+            think_ns: think.map_or(0, |t| t.time_ns),
+            think_blocks: think.map_or(0, |t| t.blocks.max(1)),
+            until_think: think.map_or(0, |t| t.blocks.max(1)),
+            writes_per_flush: spec.writes_per_flush.unwrap_or(0),
+            until_flush: spec.writes_per_flush.unwrap_or(0),
+            flush_is_next: false,
+        })
+    }
+
+    /// First byte and length of the region that requests stay in, in bytes.
+    pub fn region_bytes(&self) -> (u64, u64) {
+        (self.region_start, self.region_len)
+    }
+
+    /// Bytes after which the job ends, trims that precede a write not counted; `None` where only
+    /// its run time or `number_ios` ends it.
+    pub fn amount_bytes(&self) -> Option<u64> {
+        self.amount_bytes
+    }
+
+    /// Delay of the job after the start of its group, in ns.
+    pub fn start_delay_ns(&self) -> u64 {
+        self.start_delay_ns
+    }
+
+    #[inline]
+    fn direction(&mut self) -> Direction {
+        match self.operations {
+            Operations::Read => Direction::Read,
+            Operations::Write => Direction::Write,
+            Operations::Trim => Direction::Trim,
+            Operations::TrimWrite if self.write_is_next => Direction::Write,
+            Operations::TrimWrite => Direction::Trim,
+            Operations::Mixed => {
+                // With a rate of its own for both, whichever is due first goes, as in fio.
+                let [read, write, _] = &self.paces;
+                if read.is_limited() && write.is_limited() && read.due_ns() != write.due_ns() {
+                    if read.due_ns() < write.due_ns() {
+                        Direction::Read
+                    } else {
+                        Direction::Write
+                    }
+                } else if self.mix.at(self.count).below(100) < self.read_percent {
+                    Direction::Read
+                } else {
+                    Direction::Write
+                }
+            }
+        }
+    }
+
+    /// Offset from the region's start, and whether it is a random one.
+    #[inline]
+    fn position(&mut self, d: usize) -> (u64, bool) {
+        if !self.random {
+            return (self.next_in_sequence(d), false);
+        }
+        if let Modifier::RunsOf(n) | Modifier::RepeatsOf(n) = self.modifier {
+            if self.run_left > 0 && self.started[d] {
+                self.run_left -= 1;
+                return match self.modifier {
+                    Modifier::RunsOf(_) => (self.next_in_sequence(d), false),
+                    _ => (self.last[d].0, false),
+                };
+            }
+            self.run_left = n.saturating_sub(1);
+        }
+        let share = u64::from(self.random_percent[d]);
+        if share < 100 && self.choice.at(self.count).below(100) >= share {
+            return (self.next_in_sequence(d), false);
+        }
+        let index = self.placements[self.placement_of[d]].draw(self.place, self.random_count);
+        self.random_count += 1;
+        (index * self.align[d], true)
+    }
+
+    fn next_in_sequence(&self, d: usize) -> u64 {
+        let room = u64::from(self.size(d, false).min());
+        let last_start = (self.region_len - room) / room * room;
+        let skip = match self.modifier {
+            Modifier::Skip(bytes) => bytes,
+            _ => 0,
+        };
+        if !self.started[d] {
+            return if skip < 0 { last_start } else { 0 };
+        }
+        match self.end_of_last[d].checked_add_signed(skip) {
+            Some(at) if at <= self.region_len - room => at,
+            _ if skip < 0 => last_start,
+            _ => 0,
+        }
+    }
+
+    #[inline]
+    fn size(&self, d: usize, random: bool) -> &Sizes {
+        &self.sizes[size_index(self.sizes_by_randomness, d, random)]
+    }
+
+    #[inline]
+    fn len(&self, d: usize, at: u64, random: bool) -> u32 {
+        let sizes = self.size(d, random);
+        let (len, unit) = match sizes {
+            Sizes::Fixed(bytes) => return *bytes,
+            Sizes::Range { min, max } => {
+                let steps = self.length.at(self.count).below(u64::from(max / min));
+                (min + min * steps as u32, *min)
+            }
+            Sizes::Split(parts) => {
+                let mut draw = self.length.at(self.count).below(100);
+                let mut len = sizes.min();
+                for (bytes, share) in parts {
+                    if draw < u64::from(*share) {
+                        len = *bytes;
+                        break;
+                    }
+                    draw -= u64::from(*share);
+                }
+                (len, sizes.min())
+            }
+        };
+        // At the end of the region a request is as long as fits, in units of the shortest.
+        let room = self.region_len - at;
+        if u64::from(len) <= room {
+            len
+        } else {
+            (room / u64::from(unit) * u64::from(unit)) as u32
+        }
+    }
+}
+
+impl Iterator for JobStream {
+    type Item = Request;
+
+    #[inline]
+    fn next(&mut self) -> Option<Request> {
+        if self.flush_is_next {
+            self.flush_is_next = false;
+            return Some(Request {
+                op: HostOp::Flush,
+                offset_bytes: 0,
+                len_bytes: 0,
+                not_before_ns: self.clock_ns,
+                think_ns: 0,
+            });
+        }
+        if (self.bytes_left == 0 || self.requests_left == 0) && !self.write_is_next {
+            return None;
+        }
+        let direction = self.direction();
+        let d = direction as usize;
+        let (at, len) = if self.write_is_next {
+            self.last[Direction::Trim as usize]
+        } else {
+            let (at, random) = self.position(d);
+            (at, self.len(d, at, random))
+        };
+        self.started[d] = true;
+        self.end_of_last[d] = at + u64::from(len);
+        self.last[d] = (at, len);
+
+        if self.operations == Operations::TrimWrite && direction == Direction::Trim {
+            self.write_is_next = true;
+        } else {
+            self.write_is_next = false;
+            self.requests_left -= 1;
+            if self.amount_bytes.is_some() {
+                self.bytes_left = self.bytes_left.saturating_sub(u64::from(len));
+            }
+        }
+        if self.paces[d].is_limited() {
+            self.clock_ns = self.clock_ns.max(self.paces[d].due_ns());
+            self.paces[d].advance(len);
+        }
+        let mut think_ns = 0;
+        if self.think_blocks > 0 {
+            if self.until_think == 0 {
+                think_ns = self.think_ns;
+                self.until_think = self.think_blocks;
+            }
+            self.until_think -= 1;
+        }
+        if self.writes_per_flush > 0 && direction == Direction::Write {
+            self.until_flush -= 1;
+            if self.until_flush == 0 {
+                self.until_flush = self.writes_per_flush;
+                self.flush_is_next = true;
+            }
+        }
+        self.count += 1;
+        Some(Request {
+            op: match direction {
+                Direction::Read => HostOp::Read,
+                Direction::Write => HostOp::Write,
+                Direction::Trim => HostOp::Trim,
+            },
+            offset_bytes: self.region_start + at,
+            len_bytes: len,
+            not_before_ns: self.clock_ns,
+            think_ns,
+        })
+    }
+}
+
+fn size_index(by_randomness: bool, d: usize, random: bool) -> usize {
+    match (by_randomness, random) {
+        (false, _) => d,
+        (true, false) => Direction::Read as usize,
+        (true, true) => Direction::Write as usize,
+    }
+}
+
+fn size_of(spec: &JobSpec, d: usize, random: bool) -> &Sizes {
+    &spec.sizes[size_index(spec.sizes_by_randomness, d, random)]
+}
+
+fn percent(of: u64, percent: u8) -> u64 {
+    (u128::from(of) * u128::from(percent) / 100) as u64
+}
+
+/// First byte and length of the job's region.
+fn region(spec: &JobSpec, capacity_bytes: u64, least: u64) -> Result<(u64, u64), String> {
+    let capacity = capacity_bytes / SECTOR_BYTES * SECTOR_BYTES;
+    let resolve = |e: Extent| match e {
+        Extent::Bytes(bytes) => bytes,
+        Extent::Percent(p) => percent(capacity, p) / least * least,
+    };
+    let start = resolve(spec.offset_increment)
+        .checked_mul(u64::from(spec.clone))
+        .and_then(|more| more.checked_add(resolve(spec.offset)))
+        .filter(|&start| start < capacity)
+        .ok_or_else(|| {
+            format!(
+                "offset (with {} times offset_increment) lies past the drive's {capacity} bytes",
+                spec.clone
+            )
+        })?;
+    let behind = capacity - start;
+    let len = match (spec.file_size, spec.size) {
+        (Some(bytes), _) | (None, Some(Extent::Bytes(bytes))) => bytes,
+        (None, Some(Extent::Percent(p))) => percent(behind, p) / least * least,
+        (None, None) => behind,
+    };
+    if len > behind {
+        return Err(format!(
+            "size={len} from offset {start} does not fit on a drive of {capacity} bytes; \
+             leave `size` out to cover the drive"
+        ));
+    }
+    Ok((start, len))
+}
+
+/// What a job made by hand rather than by the parser could have wrong.
+fn check(spec: &JobSpec) -> Result<(), String> {
+    let sector = |bytes: u32| bytes > 0 && u64::from(bytes) % SECTOR_BYTES == 0;
+    let sizes_ok = spec.sizes.iter().all(|sizes| match sizes {
+        Sizes::Fixed(bytes) => sector(*bytes),
+        Sizes::Range { min, max } => sector(*min) && sector(*max) && min <= max,
+        Sizes::Split(parts) => !parts.is_empty() && parts.iter().all(|part| sector(part.0)),
+    });
+    if !sizes_ok
+        || !spec
+            .align_bytes
+            .iter()
+            .flatten()
+            .all(|&bytes| sector(bytes))
+    {
+        return Err(format!(
+            "sizes and alignments are multiples of {SECTOR_BYTES}, not 0"
+        ));
+    }
+    if spec.rate.contains(&Rate::BytesPerSecond(0)) || spec.rate.contains(&Rate::Iops(0)) {
+        return Err("a rate of 0 never issues anything".to_owned());
+    }
+    let (range, center) = match spec.distribution {
+        Distribution::Zipf { theta, center } => (theta > 0.0 && theta <= 100.0, center),
+        Distribution::Pareto { h, center } => (h > 0.0 && h < 1.0, center),
+        Distribution::Normal { deviation, center } => {
+            (deviation > 0.0 && deviation < 100.0, center)
+        }
+        _ => (true, None),
+    };
+    if !range || center.is_some_and(|c| !(0.0..=1.0).contains(&c)) {
+        return Err("a parameter of random_distribution is out of its range".to_owned());
+    }
+    Ok(())
+}
+
+/// The placement of `n` positions, `step` bytes apart, for direction `d`.
+fn placement(
+    spec: &JobSpec,
+    d: Direction,
+    n: u64,
+    step: u64,
+    key: Stream,
+    place: Stream,
+) -> Result<Placement, String> {
+    let scatter = |peak, center| Scatter::new(n, key.named("scatter"), peak, center);
+    Ok(match &spec.distribution {
+        Distribution::Uniform if spec.random_map => Placement::Map {
+            order: Permutation::new(n, place.named("pass").at(0)),
+            next: 0,
+            pass: 0,
+        },
+        Distribution::Uniform => Placement::Uniform { n },
+        Distribution::Zipf { theta, center } => Placement::Zipf {
+            ranks: Zipf::new(n, *theta),
+            scatter: scatter(0, *center),
+        },
+        Distribution::Pareto { h, center } => Placement::Pareto {
+            ranks: Pareto::new(n, *h),
+            scatter: scatter(0, *center),
+        },
+        Distribution::Normal { deviation, center } => Placement::Normal {
+            ranks: Normal::new(n, *deviation),
+            scatter: scatter(n / 2, *center),
+        },
+        Distribution::Zoned(zones) | Distribution::ZonedAbsolute(zones) => {
+            let absolute = matches!(spec.distribution, Distribution::ZonedAbsolute(_));
+            let zones = &zones[d as usize];
+            if zones.is_empty() {
+                Placement::Uniform { n }
+            } else {
+                Placement::Zoned {
+                    zones: zone_blocks(zones, n, absolute.then_some(step))?,
+                }
+            }
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests;

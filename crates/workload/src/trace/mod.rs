@@ -1,0 +1,579 @@
+//! Block traces, read one record at a time.
+//!
+//! The format is told from the first records, or named; see [`FORMATS`]. Files may be plain, gzip or
+//! Zstandard, told by their first bytes. A record that cannot be used is an error with its place,
+//! its column and the reason; what is understood differently than written is a [`Notice`].
+
+mod blkparse;
+mod format;
+mod iolog;
+mod source;
+mod text;
+mod vscsi;
+
+pub use format::{Column, FORMATS, Format};
+pub use source::Compression;
+
+use std::collections::BTreeSet;
+use std::io::Read;
+
+use firstread_core::HostOp;
+
+use crate::error::{Notice, Place, WorkloadError};
+use crate::stream::SECTOR_BYTES;
+use format::{Layout, Role};
+use iolog::Iolog;
+use source::Source;
+use text::{Fault, Raw, shown};
+use vscsi::Version;
+
+/// One request of a trace, placed on the drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceRecord {
+    /// Time since the first record, divided by the replay speed, in ns. Never decreases.
+    pub time_ns: u64,
+    /// What to do.
+    pub op: HostOp,
+    /// First byte, a multiple of 512; 0 for a flush.
+    pub offset_bytes: u64,
+    /// Length, a multiple of 512; 0 for a flush.
+    pub len_bytes: u32,
+    /// Volume, disk or file it was for. All share the drive's addresses.
+    pub device: u32,
+}
+
+/// What to do where a record lies before the one ahead of it in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeBack {
+    /// Fail.
+    Error,
+    /// Take the time of the record ahead of it, and say how often.
+    Clamp,
+}
+
+/// How a trace is read.
+#[derive(Clone, Copy, Debug)]
+pub struct TraceOptions {
+    /// The format, where it is not to be told from the first records.
+    pub format: Option<&'static Format>,
+    /// Bytes of the drive.
+    pub capacity_bytes: u64,
+    /// Requests past the end of the drive lie at their offset modulo its size; otherwise they are an
+    /// error.
+    pub wrap: bool,
+    /// What to do where time goes back.
+    pub on_time_back: TimeBack,
+    /// Times are divided by it: 2 replays twice as fast.
+    pub speed: f64,
+    /// Requests after which to stop.
+    pub limit: Option<u64>,
+    /// The one device whose requests are wanted.
+    pub device: Option<u32>,
+}
+
+impl Default for TraceOptions {
+    fn default() -> TraceOptions {
+        TraceOptions {
+            format: None,
+            capacity_bytes: u64::MAX,
+            wrap: false,
+            on_time_back: TimeBack::Error,
+            speed: 1.0,
+            limit: None,
+            device: None,
+        }
+    }
+}
+
+/// A trace that is being read: an iterator over its requests that ends after the first error.
+pub struct TraceReader<R: Read> {
+    source: Source<R>,
+    format: &'static Format,
+    options: TraceOptions,
+    capacity_bytes: u64,
+    parser: Parser,
+    /// Time of the first record, absolute.
+    first_ns: Option<u64>,
+    /// Time of the last record since the first, before the speed.
+    last_ns: u64,
+    requests: u64,
+    ended: bool,
+    is_first_line: bool,
+    last_device: Option<u32>,
+    devices: BTreeSet<u32>,
+    opening: Vec<Notice>,
+    rounded: Tally,
+    wrapped: Tally,
+    clamped: Tally,
+    skipped: Tally,
+    other_devices: u64,
+}
+
+enum Parser {
+    Text,
+    Vscsi(Version),
+    Blkparse(u8),
+    Iolog(Iolog),
+}
+
+/// How often something happened, and where first.
+#[derive(Debug, Default)]
+struct Tally {
+    count: u64,
+    first: Option<Place>,
+}
+
+impl Tally {
+    fn add(&mut self, place: impl FnOnce() -> Place) {
+        self.count += 1;
+        if self.first.is_none() {
+            self.first = Some(place());
+        }
+    }
+}
+
+/// Bytes looked at to tell the format.
+const HEAD_BYTES: usize = 32 << 10;
+/// Lines looked at to tell the format.
+const HEAD_LINES: usize = 64;
+/// Longest request, in bytes: what 32 bits hold in sectors.
+const MAX_LEN_BYTES: u64 = u32::MAX as u64 / SECTOR_BYTES * SECTOR_BYTES;
+/// Devices told apart for the notice.
+const MAX_DEVICES: usize = 1 << 16;
+
+impl<R: Read> TraceReader<R> {
+    /// Opens a trace; `file` is its name for messages.
+    pub fn open(
+        file: &str,
+        input: R,
+        options: TraceOptions,
+    ) -> Result<TraceReader<R>, WorkloadError> {
+        if !(options.speed > 0.0 && options.speed.is_finite()) {
+            return Err(WorkloadError::Input {
+                place: Place::whole(file),
+                why: format!("a replay speed of {} is not above 0", options.speed),
+            });
+        }
+        let mut source = Source::open(file, input)?;
+        let place = source.whole();
+        let head = source.peek(HEAD_BYTES)?;
+        if head.is_empty() {
+            return Err(WorkloadError::Input {
+                place,
+                why: "the trace is empty".to_owned(),
+            });
+        }
+        let format = match options.format {
+            Some(format) => format,
+            None => detect(head).map_err(|why| WorkloadError::UnknownFormat {
+                place: place.clone(),
+                why,
+            })?,
+        };
+        let parser = match format.layout {
+            Layout::Csv { .. } | Layout::Blanks => Parser::Text,
+            Layout::Blkparse(action) => Parser::Blkparse(action),
+            Layout::Iolog => Parser::Iolog(Iolog::default()),
+            Layout::Vscsi => match Version::detect(head) {
+                Some(version) => Parser::Vscsi(version),
+                None => {
+                    return Err(WorkloadError::UnknownFormat {
+                        place,
+                        why: "the first two records have no version byte of vscsi 1 or 2"
+                            .to_owned(),
+                    });
+                }
+            },
+        };
+        let mut opening = Vec::new();
+        if options.format.is_none() && format.name == "ssdsim-ns" {
+            opening.push(Notice {
+                place,
+                text: "times are taken as ns, which these columns cannot tell; if they are not, \
+                       name the format: ssdsim-us, ssdsim-ms or ssdsim-100ns"
+                    .to_owned(),
+            });
+        }
+        Ok(TraceReader {
+            source,
+            format,
+            options,
+            capacity_bytes: options.capacity_bytes / SECTOR_BYTES * SECTOR_BYTES,
+            parser,
+            first_ns: None,
+            last_ns: 0,
+            requests: 0,
+            ended: false,
+            is_first_line: true,
+            last_device: None,
+            devices: BTreeSet::new(),
+            opening,
+            rounded: Tally::default(),
+            wrapped: Tally::default(),
+            clamped: Tally::default(),
+            skipped: Tally::default(),
+            other_devices: 0,
+        })
+    }
+
+    /// The format, told or named.
+    pub fn format(&self) -> &'static Format {
+        self.format
+    }
+
+    /// How the trace is compressed.
+    pub fn compression(&self) -> Compression {
+        self.source.compression()
+    }
+
+    /// What the user should know so far; complete once the trace has ended.
+    pub fn notices(&self) -> Vec<Notice> {
+        let mut all = self.opening.clone();
+        let mut add = |tally: &Tally, text: String| {
+            if let Some(place) = &tally.first {
+                all.push(Notice {
+                    place: place.clone(),
+                    text,
+                });
+            }
+        };
+        add(
+            &self.rounded,
+            format!(
+                "{} requests do not begin and end on 512 bytes and were widened to do so",
+                self.rounded.count
+            ),
+        );
+        add(
+            &self.wrapped,
+            format!(
+                "{} requests lie past the drive's {} bytes and were moved to their offset modulo \
+                 that",
+                self.wrapped.count, self.capacity_bytes
+            ),
+        );
+        add(
+            &self.clamped,
+            format!(
+                "{} records go back in time and were taken at the time of the record ahead",
+                self.clamped.count
+            ),
+        );
+        add(
+            &self.skipped,
+            format!(
+                "{} records of commands that move no data were skipped",
+                self.skipped.count
+            ),
+        );
+        let mut whole = |text: String| {
+            all.push(Notice {
+                place: self.source.whole(),
+                text,
+            });
+        };
+        if self.devices.len() > 1 && self.options.device.is_none() {
+            let more = if self.devices.len() >= MAX_DEVICES {
+                " or more"
+            } else {
+                ""
+            };
+            whole(format!(
+                "requests of {}{more} devices share the drive's addresses",
+                self.devices.len()
+            ));
+        }
+        if self.other_devices > 0 {
+            whole(format!(
+                "{} requests of other devices were left out",
+                self.other_devices
+            ));
+        }
+        all
+    }
+
+    fn record_bytes(&self) -> u64 {
+        match self.parser {
+            Parser::Vscsi(version) => version.bytes() as u64,
+            _ => 0,
+        }
+    }
+
+    fn fault(&self, fault: Fault) -> WorkloadError {
+        WorkloadError::Record {
+            place: self.source.place(self.record_bytes()),
+            format: self.format.name,
+            column: fault.column,
+            why: fault.why,
+        }
+    }
+
+    /// The next record as it stands in the trace.
+    fn raw(&mut self) -> Result<Option<Raw>, WorkloadError> {
+        loop {
+            let parsed = match &mut self.parser {
+                Parser::Vscsi(version) => {
+                    let bytes = version.bytes();
+                    let record = self.source.next_record(bytes)?;
+                    match record.len() {
+                        0 => return Ok(None),
+                        n if n < bytes => {
+                            let why = format!("the last record has {n} of {bytes} bytes");
+                            return Err(WorkloadError::Record {
+                                place: self.source.place(n as u64),
+                                format: self.format.name,
+                                column: None,
+                                why,
+                            });
+                        }
+                        _ => {}
+                    }
+                    let parsed = vscsi::parse(*version, record);
+                    if let Ok(None) = parsed {
+                        let source = &self.source;
+                        self.skipped.add(|| source.place(bytes as u64));
+                    }
+                    parsed
+                }
+                parser => {
+                    let Some(line) = self.source.next_line()? else {
+                        return Ok(None);
+                    };
+                    if line.trim_ascii().is_empty() {
+                        continue;
+                    }
+                    match parser {
+                        Parser::Iolog(log) => log.parse(line),
+                        Parser::Blkparse(action) => match blkparse::parse(line, *action) {
+                            Ok(blkparse::Line::Request(raw)) => Ok(Some(raw)),
+                            Ok(blkparse::Line::Other) => Ok(None),
+                            Ok(blkparse::Line::Summary) => return Ok(None),
+                            Err(fault) => Err(fault),
+                        },
+                        _ => match (self.is_first_line, text::header(self.format, line)) {
+                            (true, Some(Ok(()))) => Ok(None),
+                            (true, Some(Err(fault))) => Err(fault),
+                            _ => text::parse(self.format, line).map(Some),
+                        },
+                    }
+                }
+            };
+            self.is_first_line = false;
+            match parsed {
+                Ok(Some(raw)) => {
+                    if let Some(wanted) = self.options.device
+                        && raw.device != wanted
+                    {
+                        self.other_devices += 1;
+                        continue;
+                    }
+                    return Ok(Some(raw));
+                }
+                Ok(None) => {}
+                Err(fault) => return Err(self.fault(fault)),
+            }
+        }
+    }
+
+    /// Places a record in time and on the drive.
+    fn place(&mut self, raw: Raw) -> Result<TraceRecord, WorkloadError> {
+        let first = *self.first_ns.get_or_insert(raw.time_ns);
+        let source = &self.source;
+        let bytes = self.record_bytes();
+        let column = |role: fn(&Role) -> bool| {
+            let found = self.format.columns.iter().find(|c| role(&c.role));
+            found.map(|c| c.name)
+        };
+        let is_time = |r: &Role| matches!(r, Role::Time(_) | Role::DecimalTime(_));
+        let since_first = raw.time_ns.saturating_sub(first);
+        if raw.time_ns < first.saturating_add(self.last_ns) {
+            match self.options.on_time_back {
+                TimeBack::Error => {
+                    return Err(self.fault(Fault {
+                        column: column(is_time),
+                        why: format!(
+                            "time goes back by {} ns; allow it with the policy `clamp`",
+                            first + self.last_ns - raw.time_ns
+                        ),
+                    }));
+                }
+                TimeBack::Clamp => self.clamped.add(|| source.place(bytes)),
+            }
+        }
+        self.last_ns = self.last_ns.max(since_first);
+        let time_ns = if self.options.speed == 1.0 {
+            self.last_ns
+        } else {
+            (self.last_ns as f64 / self.options.speed) as u64
+        };
+        if self.last_device != Some(raw.device) {
+            self.last_device = Some(raw.device);
+            if self.devices.len() < MAX_DEVICES {
+                self.devices.insert(raw.device);
+            }
+        }
+        if raw.op == HostOp::Flush {
+            return Ok(TraceRecord {
+                time_ns,
+                op: raw.op,
+                offset_bytes: 0,
+                len_bytes: 0,
+                device: raw.device,
+            });
+        }
+        let is_len = |r: &Role| matches!(r, Role::Len(_));
+        let is_offset = |r: &Role| matches!(r, Role::Offset(_));
+        if raw.len_bytes == 0 {
+            return Err(self.fault(Fault {
+                column: column(is_len),
+                why: "a request of no bytes".to_owned(),
+            }));
+        }
+        let too_far = || Fault {
+            column: column(is_offset),
+            why: "the request ends past 2^64 bytes".to_owned(),
+        };
+        let mut start = raw.offset_bytes / SECTOR_BYTES * SECTOR_BYTES;
+        let end = raw
+            .offset_bytes
+            .checked_add(raw.len_bytes)
+            .and_then(|end| end.checked_next_multiple_of(SECTOR_BYTES));
+        let Some(end) = end else {
+            return Err(self.fault(too_far()));
+        };
+        let len = end - start;
+        if start != raw.offset_bytes || len != raw.len_bytes {
+            self.rounded.add(|| source.place(bytes));
+        }
+        if len > MAX_LEN_BYTES {
+            return Err(self.fault(Fault {
+                column: column(is_len),
+                why: format!("a request of {len} bytes; at most {MAX_LEN_BYTES} are possible"),
+            }));
+        }
+        if end > self.capacity_bytes {
+            if !self.options.wrap || len > self.capacity_bytes {
+                return Err(self.fault(Fault {
+                    column: column(is_offset),
+                    why: format!(
+                        "bytes {start} to {end} lie past the drive's {}; take a larger drive, or \
+                         wrap addresses",
+                        self.capacity_bytes
+                    ),
+                }));
+            }
+            // Modulo the drive; one that would then cross its end is moved to end there.
+            start = (start % self.capacity_bytes).min(self.capacity_bytes - len);
+            self.wrapped.add(|| source.place(bytes));
+        }
+        Ok(TraceRecord {
+            time_ns,
+            op: raw.op,
+            offset_bytes: start,
+            len_bytes: len as u32,
+            device: raw.device,
+        })
+    }
+}
+
+impl<R: Read> Iterator for TraceReader<R> {
+    type Item = Result<TraceRecord, WorkloadError>;
+
+    fn next(&mut self) -> Option<Result<TraceRecord, WorkloadError>> {
+        if self.ended
+            || self
+                .options
+                .limit
+                .is_some_and(|limit| self.requests >= limit)
+        {
+            return None;
+        }
+        let next = match self.raw() {
+            Ok(Some(raw)) => Some(self.place(raw)),
+            Ok(None) if self.requests == 0 => Some(Err(WorkloadError::Input {
+                place: self.source.whole(),
+                why: match self.options.device {
+                    Some(device) if self.other_devices > 0 => {
+                        format!("the trace holds no request of device {device}")
+                    }
+                    _ => "the trace holds no request".to_owned(),
+                },
+            })),
+            Ok(None) => None,
+            Err(e) => Some(Err(e)),
+        };
+        self.ended = !matches!(next, Some(Ok(_)));
+        self.requests += 1;
+        next
+    }
+}
+
+/// The format of a trace that begins with `head`, or what was seen instead.
+fn detect(head: &[u8]) -> Result<&'static Format, String> {
+    let text = !head[..head.len().min(512)]
+        .iter()
+        .any(|&b| b < b' ' && !b.is_ascii_whitespace() || b == 0x7f);
+    if !text {
+        let vscsi = FORMATS.iter().find(|f| matches!(f.layout, Layout::Vscsi));
+        return match (Version::detect(head), vscsi) {
+            (Some(_), Some(format)) => Ok(format),
+            _ => Err("binary data that are no vscsi trace".to_owned()),
+        };
+    }
+    let mut lines: Vec<&[u8]> = head
+        .split_inclusive(|&b| b == b'\n')
+        // The last line of a head may be cut off.
+        .filter(|line| line.ends_with(b"\n") || head.len() < HEAD_BYTES)
+        .map(|line| line.trim_ascii())
+        .filter(|line| !line.is_empty())
+        .take(HEAD_LINES)
+        .collect();
+    let Some(first) = lines.first().copied() else {
+        return Err("no line in the first 32 KiB".to_owned());
+    };
+    let is_iolog = first.starts_with(b"fio version");
+    if lines.len() > 1 && !is_iolog && text::looks_like_header(first) {
+        lines.remove(0);
+    }
+    // One line that is cut short or malformed further on must not hide the format: it is reported
+    // with its place when it is read. The first record must fit.
+    let fits = |format: &Format| match format.layout {
+        Layout::Iolog => is_iolog,
+        Layout::Vscsi => false,
+        Layout::Blkparse(action) => {
+            let parsed = |line: &&[u8]| blkparse::parse(line, action);
+            lines.first().is_some_and(|line| parsed(line).is_ok())
+                && lines
+                    .iter()
+                    .any(|line| matches!(parsed(line), Ok(blkparse::Line::Request(_))))
+        }
+        Layout::Csv { .. } | Layout::Blanks => {
+            let good = |line: &&[u8]| text::parse(format, line).is_ok();
+            let fit = lines.iter().filter(|line| good(line)).count();
+            // One decimal point among the first times tells DiskSim from SSDSim.
+            let decimals = FORMATS
+                .iter()
+                .filter(|f| f.name == "disksim")
+                .any(|disksim| {
+                    let decimal = |line: &&[u8]| !good(line) && text::parse(disksim, line).is_ok();
+                    format.name == "ssdsim-ns" && lines.iter().any(decimal)
+                });
+            lines.first().is_some_and(good) && fit * 10 >= lines.len() * 9 && !decimals
+        }
+    };
+    FORMATS
+        .iter()
+        .find(|format| format.detected.is_some() && fits(format))
+        .ok_or_else(|| {
+            let names: Vec<&str> = FORMATS.iter().map(|f| f.name).collect();
+            format!(
+                "no known trace format: the first record is `{}`; name the format if it is one of \
+                 {}",
+                shown(lines.first().copied().unwrap_or(first)),
+                names.join(", ")
+            )
+        })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,686 @@
+use std::io::Write as _;
+
+use super::*;
+
+/// Small samples of every layout, made for these tests.
+const SAMPLES: [(&str, &str, &[u8]); 13] = [
+    ("msr.csv", "msr", include_bytes!("../../tests/data/msr.csv")),
+    (
+        "alibaba.csv",
+        "alibaba",
+        include_bytes!("../../tests/data/alibaba.csv"),
+    ),
+    (
+        "tencent.csv",
+        "tencent",
+        include_bytes!("../../tests/data/tencent.csv"),
+    ),
+    ("spc.csv", "spc", include_bytes!("../../tests/data/spc.csv")),
+    (
+        "cloudphysics.csv",
+        "cloudphysics-csv",
+        include_bytes!("../../tests/data/cloudphysics.csv"),
+    ),
+    (
+        "flashnet.csv",
+        "flashnet",
+        include_bytes!("../../tests/data/flashnet.csv"),
+    ),
+    (
+        "ssdsim.ascii",
+        "ssdsim-ns",
+        include_bytes!("../../tests/data/ssdsim.ascii"),
+    ),
+    (
+        "disksim.ascii",
+        "disksim",
+        include_bytes!("../../tests/data/disksim.ascii"),
+    ),
+    (
+        "blkparse.txt",
+        "blkparse",
+        include_bytes!("../../tests/data/blkparse.txt"),
+    ),
+    (
+        "iolog2.log",
+        "fio-iolog",
+        include_bytes!("../../tests/data/iolog2.log"),
+    ),
+    (
+        "iolog3.log",
+        "fio-iolog",
+        include_bytes!("../../tests/data/iolog3.log"),
+    ),
+    (
+        "vscsi1.bin",
+        "vscsi",
+        include_bytes!("../../tests/data/vscsi1.bin"),
+    ),
+    (
+        "vscsi2.bin",
+        "vscsi",
+        include_bytes!("../../tests/data/vscsi2.bin"),
+    ),
+];
+
+fn sample(name: &str) -> &'static [u8] {
+    SAMPLES.iter().find(|s| s.0 == name).unwrap().2
+}
+
+fn read(bytes: &[u8], options: TraceOptions) -> (Vec<TraceRecord>, Vec<String>, Option<String>) {
+    let mut reader = match TraceReader::open("t", bytes, options) {
+        Ok(reader) => reader,
+        Err(e) => return (vec![], vec![], Some(e.to_string())),
+    };
+    let (mut records, mut error) = (Vec::new(), None);
+    for next in reader.by_ref() {
+        match next {
+            Ok(record) => records.push(record),
+            Err(e) => error = Some(e.to_string()),
+        }
+    }
+    let notices = reader.notices().iter().map(Notice::to_string).collect();
+    (records, notices, error)
+}
+
+fn lines(name: &str) -> Vec<String> {
+    let (records, _, error) = read(sample(name), TraceOptions::default());
+    assert_eq!(error, None, "{name}");
+    records
+        .iter()
+        .map(|r| {
+            format!(
+                "{} {:?} {} {} {}",
+                r.time_ns, r.op, r.offset_bytes, r.len_bytes, r.device
+            )
+        })
+        .collect()
+}
+
+fn error(text: &str) -> String {
+    read(text.as_bytes(), TraceOptions::default())
+        .2
+        .unwrap_or_default()
+}
+
+#[test]
+fn every_sample_is_detected() {
+    for (name, format, bytes) in SAMPLES {
+        let reader = TraceReader::open(name, bytes, TraceOptions::default()).unwrap();
+        assert_eq!(reader.format().name, format, "{name}");
+    }
+}
+
+#[test]
+fn golden_records_of_every_layout() {
+    assert_eq!(
+        lines("msr.csv"),
+        [
+            "0 Read 2088960 4096 1",
+            "1000000 Write 8192 16384 1",
+            "1000000000 Read 1073741824 65536 1"
+        ]
+    );
+    assert_eq!(
+        lines("alibaba.csv"),
+        [
+            "0 Write 8589934592 16384 17",
+            "1000000 Read 8589938688 4096 17",
+            "1000000000 Write 0 512 18"
+        ]
+    );
+    assert_eq!(
+        lines("tencent.csv"),
+        [
+            "0 Read 536870912 65536 7",
+            "0 Write 1048576 4096 8",
+            "1000000000 Read 972800000000 196608 9"
+        ]
+    );
+    assert_eq!(
+        lines("spc.csv"),
+        [
+            "0 Write 2097152000 8192 0",
+            "2335000 Write 4194304 8192 0",
+            "1004496000 Read 1572864 1536 1"
+        ]
+    );
+    assert_eq!(
+        lines("cloudphysics.csv"),
+        [
+            "0 Write 3072000000 4096 0",
+            "1560000 Write 32768 4096 0",
+            "73831000 Read 12288000512 512 0"
+        ]
+    );
+    assert_eq!(
+        lines("flashnet.csv"),
+        [
+            "0 Write 40960 4096 0",
+            "500000 Read 8192 4096 0",
+            "1000000000 Write 1048576 8192 0"
+        ]
+    );
+    assert_eq!(
+        lines("ssdsim.ascii"),
+        [
+            "0 Write 2097152 3584 0",
+            "26214000 Write 122880000 3072 1",
+            "78643005 Read 28160000 3072 1"
+        ]
+    );
+    assert_eq!(
+        lines("disksim.ascii"),
+        [
+            "0 Write 204800000 20480 0",
+            "5859 Write 32768 8192 0",
+            "40000826172 Read 1024000000 4096 0"
+        ]
+    );
+    let device = 259 << 20 | 2;
+    assert_eq!(
+        lines("blkparse.txt"),
+        [
+            format!("0 Read 33554432 4096 {device}"),
+            format!("105462 Write 524288 8192 {device}"),
+            format!("205462 Flush 0 0 {device}"),
+            format!("305462 Trim 1048576 2147483136 {device}"),
+        ]
+    );
+    assert_eq!(
+        lines("iolog2.log"),
+        [
+            "0 Read 0 4096 0",
+            "250000 Write 8192 16384 0",
+            "250000 Flush 0 0 0",
+            "1250000 Trim 4096 8192 0"
+        ]
+    );
+    assert_eq!(
+        lines("iolog3.log"),
+        [
+            "0 Read 0 4096 0",
+            "250000 Write 8192 16384 1",
+            "1250000 Flush 0 0 0"
+        ]
+    );
+    let vscsi = [
+        "0 Read 1048576 4096 0",
+        "250000 Write 2096640 512 0",
+        "1000000000 Read 1099511627776 65536 0",
+    ];
+    assert_eq!(lines("vscsi1.bin"), vscsi);
+    assert_eq!(lines("vscsi2.bin"), vscsi);
+}
+
+#[test]
+fn every_row_of_the_table_has_an_example_that_parses() {
+    for format in FORMATS {
+        assert_eq!(Format::find(format.name).unwrap().name, format.name);
+        assert!(format.columns.len() >= 4 && !format.summary.is_empty());
+        let times = format
+            .columns
+            .iter()
+            .filter(|c| matches!(c.role, Role::Time(_) | Role::DecimalTime(_)));
+        assert_eq!(times.count(), 1, "{}", format.name);
+        if matches!(
+            format.layout,
+            Layout::Csv { .. } | Layout::Blanks | Layout::Blkparse(_)
+        ) {
+            let options = TraceOptions {
+                format: Some(format),
+                ..TraceOptions::default()
+            };
+            let (records, _, error) = read(format.example.as_bytes(), options);
+            assert_eq!((records.len(), error), (1, None), "{}", format.name);
+            // What can be told from its content is.
+            if format.detected.is_some() {
+                let detected = detect(format.example.as_bytes()).unwrap();
+                assert_eq!(detected.name, format.name);
+            }
+        }
+    }
+    assert_eq!(
+        Format::find("ssdsim-ps").unwrap_err().to_string(),
+        "unknown trace format `ssdsim-ps`; the nearest valid name is `ssdsim-ns`"
+    );
+}
+
+#[test]
+fn units_of_time_can_be_named() {
+    for (name, factor) in [
+        ("ssdsim-ns", 1),
+        ("mqsim", 1),
+        ("ssdsim-100ns", 100),
+        ("ssdsim-us", 1000),
+        ("ssdsim-ms", 1_000_000),
+    ] {
+        let options = TraceOptions {
+            format: Some(Format::find(name).unwrap()),
+            ..TraceOptions::default()
+        };
+        let (records, notices, _) = read(sample("ssdsim.ascii"), options);
+        assert_eq!(records[2].time_ns, 78_643_005 * factor, "{name}");
+        assert!(notices.iter().all(|n| !n.contains("taken as ns")));
+    }
+    let (_, notices, _) = read(sample("ssdsim.ascii"), TraceOptions::default());
+    assert!(notices[0].contains("times are taken as ns"), "{notices:?}");
+}
+
+#[test]
+fn a_decimal_point_among_the_first_times_means_disksim() {
+    let text = "0 0 8 8 1\n1 0 8 8 1\n1.5 0 8 8 1\n";
+    assert_eq!(detect(text.as_bytes()).unwrap().name, "disksim");
+    let mut late = "1 0 8 8 1\n".repeat(100);
+    late += "1.5 0 8 8 1\n";
+    assert_eq!(
+        error(&late),
+        "t:101: ssdsim-ns column `time`: `1.5` has a decimal point where whole numbers stand"
+    );
+}
+
+#[test]
+fn headers_must_name_the_columns() {
+    let good = "device_id,opcode,offset,length,timestamp\n419,W,0,16384,1577808144360767\n";
+    assert_eq!(read(good.as_bytes(), TraceOptions::default()).0.len(), 1);
+    let swapped = "device_id,opcode,length,offset,timestamp\n419,W,0,16384,1577808144360767\n";
+    assert_eq!(
+        error(swapped),
+        "t:1: alibaba column `offset`: unknown column `length` in the header"
+    );
+}
+
+#[test]
+fn compressed_traces_read_the_same() {
+    let plain = read(sample("ssdsim.ascii"), TraceOptions::default());
+    let packed: [&[u8]; 2] = [
+        include_bytes!("../../tests/data/ssdsim.ascii.gz"),
+        include_bytes!("../../tests/data/ssdsim.ascii.zst"),
+    ];
+    for (bytes, kind) in packed
+        .into_iter()
+        .zip([Compression::Gzip, Compression::Zstd])
+    {
+        assert_eq!(read(bytes, TraceOptions::default()), plain);
+        let reader = TraceReader::open("t", bytes, TraceOptions::default()).unwrap();
+        assert_eq!(reader.compression(), kind);
+        // Two frames or members make one trace; times must go on, so read it twice with a clamp.
+        let twice = [bytes, bytes].concat();
+        let options = TraceOptions {
+            on_time_back: TimeBack::Clamp,
+            ..TraceOptions::default()
+        };
+        let (records, notices, error) = read(&twice, options);
+        assert_eq!((records.len(), error), (2 * plain.0.len(), None));
+        assert!(
+            notices.iter().any(|n| n.contains("go back in time")),
+            "{notices:?}"
+        );
+    }
+    // A skippable frame before the data.
+    let skip = [&[0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3], packed[1]].concat();
+    assert_eq!(read(&skip, TraceOptions::default()), plain);
+}
+
+#[test]
+fn truncated_or_corrupt_compression_is_an_error() {
+    for (bytes, word) in [
+        (
+            include_bytes!("../../tests/data/ssdsim.ascii.gz").as_slice(),
+            "gzip",
+        ),
+        (
+            include_bytes!("../../tests/data/ssdsim.ascii.zst").as_slice(),
+            "zstd",
+        ),
+    ] {
+        for cut in 4..bytes.len() {
+            let error = read(&bytes[..cut], TraceOptions::default()).2;
+            let error = error.unwrap_or_else(|| panic!("{word} cut at {cut} reads"));
+            assert!(
+                error.contains("corrupt or cut short"),
+                "{word} cut at {cut}: {error}"
+            );
+        }
+        let mut flipped = bytes.to_vec();
+        let last = flipped.len() - 6;
+        flipped[last] ^= 0x10;
+        assert!(
+            read(&flipped, TraceOptions::default()).2.is_some(),
+            "{word} flipped"
+        );
+    }
+}
+
+#[test]
+fn errors_name_file_place_column_and_reason() {
+    let cases = [
+        ("", "t: the trace is empty"),
+        ("\n\n", "t: no line in the first 32 KiB"),
+        (
+            "1 2 3\n4 5 6\n",
+            "t: no known trace format: the first record is `1 2 3`; name the format if it is one \
+             of fio-iolog, msr, alibaba, tencent, spc, cloudphysics-csv, flashnet, ssdsim-ns, \
+             disksim, mqsim, ssdsim-100ns, ssdsim-us, ssdsim-ms, blkparse, blkparse-issue, vscsi",
+        ),
+        (
+            "0 0 8 8 1\n10 0 8 0 1\n",
+            "t:2: ssdsim-ns column `size`: a request of no bytes",
+        ),
+        (
+            "10 0 8 8 1\n20 0 8 8 1\n12 0 8 8 1\n",
+            "t:3: ssdsim-ns column `time`: time goes back by 8 ns; allow it with the policy `clamp`",
+        ),
+        (
+            "0 0 8 8 1\n5 0 99999999999999999999 8 0\n",
+            // One bad line of two is no majority: the format is not told.
+            "t: no known trace format",
+        ),
+        (
+            "0 0 8 8 1\n0 0 36028797018963968 8 1\n",
+            "t: no known trace format",
+        ),
+        (
+            "fio version 1 iolog\n0, 4096, 4096\n",
+            "t:1: fio-iolog the first line is",
+        ),
+        (
+            "fio version 2 iolog\n/a read 0 4096\n",
+            "t:2: fio-iolog column `file`: `/a` was not added before",
+        ),
+        (
+            "fio version 2 iolog\n/a add\n/a open\n/a close\n",
+            "t: the trace holds no request",
+        ),
+        (
+            "fio version 2 iolog\n/a add\n/a open\n/a erase 0 4096\n",
+            "t:4: fio-iolog column `action`: `erase` is none of",
+        ),
+    ];
+    for (text, message) in cases {
+        let got = error(text);
+        assert!(got.starts_with(message), "{text:?}: {got}");
+    }
+    let long = |bad: &str| format!("{}{bad}\n", "0 0 8 8 1\n".repeat(40));
+    for (bad, message) in [
+        (
+            "5 0 8 8",
+            "t:41: ssdsim-ns 4 columns where 5 are expected (time, device, lba, size, operation): `5 0 8 8`",
+        ),
+        (
+            "5 0 8 8 1 9",
+            "t:41: ssdsim-ns 6 columns where 5 are expected",
+        ),
+        (
+            "5 0 8 8 2",
+            "t:41: ssdsim-ns column `operation`: `2` is not one of 1, 0",
+        ),
+        (
+            "5 0 x 8 1",
+            "t:41: ssdsim-ns column `lba`: `x` is no whole number",
+        ),
+        (
+            "5 0 -8 8 1",
+            "t:41: ssdsim-ns column `lba`: `-8` is no whole number",
+        ),
+        (
+            "5 0 36028797018963968 8 1",
+            "t:41: ssdsim-ns column `lba`: `36028797018963968` is too large",
+        ),
+        (
+            "5 0 36028797018963967 8 1",
+            "t:41: ssdsim-ns column `lba`: the request ends past 2^64 bytes",
+        ),
+        (
+            "5 0 0 99999999 1",
+            "t:41: ssdsim-ns column `size`: a request of 51199999488 bytes; at most",
+        ),
+    ] {
+        let got = error(&long(bad));
+        assert!(got.starts_with(message), "{bad}: {got}");
+    }
+    let long_line = format!("0 0 8 8 1\n{}", "7".repeat(40_000));
+    assert!(
+        error(&long_line).contains("longer than 16384 bytes"),
+        "{}",
+        error(&long_line)
+    );
+}
+
+#[test]
+fn a_cut_or_corrupt_vscsi_record_is_an_error_with_its_byte() {
+    let bytes = sample("vscsi1.bin");
+    let cut = read(&bytes[..bytes.len() - 5], TraceOptions::default()).2;
+    assert_eq!(
+        cut.unwrap(),
+        "t: byte 96: vscsi the last record has 27 of 32 bytes"
+    );
+    let mut bad = bytes.to_vec();
+    bad[96 + 15] = 7;
+    assert_eq!(
+        read(&bad, TraceOptions::default()).2.unwrap(),
+        "t: byte 96: vscsi column `ver`: version 7 in a trace of version 1: the trace is corrupt, or \
+         a record was lost"
+    );
+    bad[96 + 15] = 1;
+    bad[96 + 12] = 0xc1;
+    assert_eq!(
+        read(&bad, TraceOptions::default()).2.unwrap(),
+        "t: byte 96: vscsi column `cmd`: SCSI operation code 0xc1 has no known meaning"
+    );
+    let (_, notices, _) = read(bytes, TraceOptions::default());
+    assert_eq!(
+        notices,
+        ["t: byte 64: 1 records of commands that move no data were skipped"]
+    );
+}
+
+#[test]
+fn addresses_past_the_drive_fail_or_wrap() {
+    let text = "0 0 100 8 1\n5 0 1000 16 0\n9 0 1023 8 0\n";
+    let mut options = TraceOptions {
+        capacity_bytes: 512 * 512,
+        ..TraceOptions::default()
+    };
+    let (records, _, error) = read(text.as_bytes(), options);
+    assert_eq!(records.len(), 1);
+    assert_eq!(
+        error.unwrap(),
+        "t:2: ssdsim-ns column `lba`: bytes 512000 to 520192 lie past the drive's 262144; take a \
+         larger drive, or wrap addresses"
+    );
+    options.wrap = true;
+    let (records, notices, error) = read(text.as_bytes(), options);
+    assert_eq!(error, None);
+    let sectors: Vec<u64> = records.iter().map(|r| r.offset_bytes / 512).collect();
+    assert_eq!(sectors, [100, 488, 504]);
+    assert!(notices.contains(
+        &"t:2: 2 requests lie past the drive's 262144 bytes and were moved to their offset modulo \
+          that"
+            .to_owned()
+    ));
+    options.capacity_bytes = 2048;
+    assert!(
+        read(b"0 0 100 8 1\n", options).2.is_some(),
+        "longer than the drive"
+    );
+    options.capacity_bytes = 0;
+    assert!(read(b"0 0 100 8 1\n", options).2.is_some(), "no drive");
+}
+
+#[test]
+fn requests_are_widened_to_whole_sectors() {
+    let text = "0,R,100,1000,5\n0,W,512,512,6\n";
+    let (records, notices, _) = read(text.as_bytes(), TraceOptions::default());
+    assert_eq!((records[0].offset_bytes, records[0].len_bytes), (0, 1536));
+    assert_eq!((records[1].offset_bytes, records[1].len_bytes), (512, 512));
+    assert_eq!(
+        notices,
+        ["t:1: 1 requests do not begin and end on 512 bytes and were widened to do so"]
+    );
+}
+
+#[test]
+fn speed_limit_and_device_are_honoured() {
+    let text = "1000 0 8 8 1\n3000 1 16 8 0\n7000 0 24 8 1\n";
+    let of = |options: TraceOptions| read(text.as_bytes(), options);
+    let base = TraceOptions::default();
+    let times = |options| -> Vec<u64> { of(options).0.iter().map(|r| r.time_ns).collect() };
+    assert_eq!(times(base), [0, 2000, 6000]);
+    assert_eq!(times(TraceOptions { speed: 2.0, ..base }), [0, 1000, 3000]);
+    assert_eq!(
+        times(TraceOptions {
+            limit: Some(2),
+            ..base
+        }),
+        [0, 2000]
+    );
+    assert_eq!(
+        times(TraceOptions {
+            limit: Some(0),
+            ..base
+        }),
+        []
+    );
+    assert_eq!(
+        times(TraceOptions {
+            device: Some(0),
+            ..base
+        }),
+        [0, 6000]
+    );
+    let (_, notices, _) = of(TraceOptions {
+        device: Some(0),
+        ..base
+    });
+    assert!(notices.contains(&"t: 1 requests of other devices were left out".to_owned()));
+    let missing = of(TraceOptions {
+        device: Some(9),
+        ..base
+    })
+    .2;
+    assert_eq!(
+        missing.unwrap(),
+        "t: the trace holds no request of device 9"
+    );
+    let (_, notices, _) = of(base);
+    assert!(notices.contains(&"t: requests of 2 devices share the drive's addresses".to_owned()));
+    assert!(of(TraceOptions { speed: 0.0, ..base }).2.is_some());
+    assert!(
+        of(TraceOptions {
+            speed: f64::NAN,
+            ..base
+        })
+        .2
+        .is_some()
+    );
+}
+
+#[test]
+fn a_reader_that_fails_is_an_error() {
+    struct Failing(usize);
+    impl Read for Failing {
+        fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
+            let text = b"0 0 8 8 1\n";
+            if self.0 == 0 {
+                return Err(std::io::Error::other("the disk is on fire"));
+            }
+            self.0 -= 1;
+            buf[..text.len()].copy_from_slice(text);
+            Ok(text.len())
+        }
+    }
+    for reads in [0, 3, 5000] {
+        let opened = TraceReader::open("t", Failing(reads), TraceOptions::default());
+        let error = match opened {
+            Err(e) => e,
+            Ok(reader) => reader.filter_map(Result::err).next().unwrap(),
+        };
+        assert!(error.to_string().contains("on fire"), "{error}");
+    }
+}
+
+mod fuzz {
+    use super::*;
+    use flate2::Compression as Level;
+    use flate2::write::GzEncoder;
+    use proptest::prelude::*;
+
+    fn exhaust(bytes: &[u8], format: Option<&'static Format>) {
+        for on_time_back in [TimeBack::Error, TimeBack::Clamp] {
+            let options = TraceOptions {
+                format,
+                on_time_back,
+                wrap: true,
+                capacity_bytes: 1 << 30,
+                ..TraceOptions::default()
+            };
+            let Ok(mut reader) = TraceReader::open("fuzz", bytes, options) else {
+                continue;
+            };
+            let mut last = 0;
+            for record in reader.by_ref().flatten() {
+                assert!(record.offset_bytes + u64::from(record.len_bytes) <= 1 << 30);
+                assert!(record.offset_bytes % 512 == 0 && record.len_bytes % 512 == 0);
+                assert!(record.time_ns >= last);
+                last = record.time_ns;
+            }
+            let _ = reader.notices();
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
+
+        #[test]
+        fn arbitrary_bytes_never_panic(
+            bytes in prop::collection::vec(any::<u8>(), 0..400), format in 0..FORMATS.len()
+        ) {
+            exhaust(&bytes, None);
+            exhaust(&bytes, Some(&FORMATS[format]));
+        }
+
+        #[test]
+        fn arbitrary_columns_never_panic(text in "[0-9a-zA-Z.,+ \n-]{0,300}", format in 0..FORMATS.len()) {
+            exhaust(text.as_bytes(), None);
+            exhaust(text.as_bytes(), Some(&FORMATS[format]));
+        }
+
+        #[test]
+        fn mutations_of_valid_traces_never_panic(
+            which in 0..SAMPLES.len(),
+            edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+            cut in any::<prop::sample::Index>(),
+        ) {
+            let mut bytes = SAMPLES[which].2.to_vec();
+            for (at, byte) in &edits {
+                let at = at.index(bytes.len());
+                bytes[at] = *byte;
+            }
+            let format = Format::find(SAMPLES[which].1).unwrap();
+            exhaust(&bytes, None);
+            exhaust(&bytes, Some(format));
+            bytes.truncate(cut.index(bytes.len()));
+            exhaust(&bytes, Some(format));
+        }
+
+        #[test]
+        fn mutations_of_compressed_traces_never_panic(
+            zstd in any::<bool>(),
+            edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+        ) {
+            let mut bytes = if zstd {
+                include_bytes!("../../tests/data/ssdsim.ascii.zst").to_vec()
+            } else {
+                let mut gzip = GzEncoder::new(Vec::new(), Level::fast());
+                gzip.write_all(sample("ssdsim.ascii")).unwrap();
+                gzip.finish().unwrap()
+            };
+            for (at, byte) in &edits {
+                let at = at.index(bytes.len());
+                bytes[at] = *byte;
+            }
+            exhaust(&bytes, None);
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! Records of one line each, parsed by the columns of their format.
+
+use firstread_core::HostOp;
+
+use super::format::{Format, Layout, Role};
+
+/// Most columns a record has.
+const MAX_COLUMNS: usize = 16;
+
+/// A record as it stands in a trace, before it is placed in time and on the drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Raw {
+    pub(super) time_ns: u64,
+    pub(super) op: HostOp,
+    pub(super) offset_bytes: u64,
+    pub(super) len_bytes: u64,
+    pub(super) device: u32,
+}
+
+/// Why a record cannot be used.
+#[derive(Clone, Debug)]
+pub(super) struct Fault {
+    pub(super) column: Option<&'static str>,
+    pub(super) why: String,
+}
+
+impl Fault {
+    pub(super) fn record(why: String) -> Fault {
+        Fault { column: None, why }
+    }
+    pub(super) fn column(column: &'static str, why: String) -> Fault {
+        Fault {
+            column: Some(column),
+            why,
+        }
+    }
+}
+
+/// Columns of a line.
+pub(super) struct Fields<'a> {
+    fields: [&'a [u8]; MAX_COLUMNS],
+    len: usize,
+}
+
+impl<'a> Fields<'a> {
+    /// Cuts `line` at commas or at runs of blanks. Columns past the sixteenth are counted alone.
+    pub(super) fn cut(line: &'a [u8], commas: bool) -> Fields<'a> {
+        let mut all = Fields {
+            fields: [b""; MAX_COLUMNS],
+            len: 0,
+        };
+        let mut push = |field: &'a [u8]| {
+            if let Some(slot) = all.fields.get_mut(all.len) {
+                *slot = field;
+            }
+            all.len += 1;
+        };
+        if commas {
+            line.split(|&b| b == b',')
+                .for_each(|f| push(f.trim_ascii()));
+        } else {
+            line.split(|b| b.is_ascii_whitespace())
+                .filter(|f| !f.is_empty())
+                .for_each(push);
+        }
+        all
+    }
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+    /// A column, empty where the line is shorter.
+    pub(super) fn get(&self, i: usize) -> &'a [u8] {
+        self.fields.get(i).copied().unwrap_or(b"")
+    }
+}
+
+/// Text for a message, shortened.
+pub(super) fn shown(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(80)]);
+    let mut text: String = text
+        .chars()
+        .map(|c| if c.is_control() { '?' } else { c })
+        .collect();
+    if bytes.len() > 80 {
+        text += "...";
+    }
+    text
+}
+
+/// A whole number.
+pub(super) fn whole(bytes: &[u8]) -> Result<u64, String> {
+    if bytes.is_empty() {
+        return Err("is missing".to_owned());
+    }
+    let mut n = 0u64;
+    for &b in bytes {
+        let digit = b.wrapping_sub(b'0');
+        if digit > 9 {
+            let point = bytes.contains(&b'.') && decimal(bytes, 1).is_ok();
+            return Err(if point {
+                format!(
+                    "`{}` has a decimal point where whole numbers stand",
+                    shown(bytes)
+                )
+            } else {
+                format!("`{}` is no whole number", shown(bytes))
+            });
+        }
+        n = n
+            .checked_mul(10)
+            .and_then(|n| n.checked_add(u64::from(digit)))
+            .ok_or_else(|| format!("`{}` is too large", shown(bytes)))?;
+    }
+    Ok(n)
+}
+
+/// A decimal number times `unit`, exact, rounded down.
+pub(super) fn decimal(bytes: &[u8], unit: u64) -> Result<u64, String> {
+    let (int, fraction) = match bytes.iter().position(|&b| b == b'.') {
+        Some(point) => (&bytes[..point], &bytes[point + 1..]),
+        None => (bytes, &b""[..]),
+    };
+    let bad = |_| format!("`{}` is no number", shown(bytes));
+    if int.is_empty() && fraction.is_empty() {
+        return Err("is missing".to_owned());
+    }
+    let int = if int.is_empty() {
+        0
+    } else {
+        whole(int).map_err(bad)?
+    };
+    if !fraction.iter().all(u8::is_ascii_digit) {
+        return Err(bad(String::new()));
+    }
+    // Digits beyond 10^-18 are less than 1 ns in any unit.
+    let mut scale = unit as u128 * 1_000_000_000_000_000_000;
+    let mut parts = 0u128;
+    for digit in fraction.iter().take(18) {
+        scale /= 10;
+        parts += scale * u128::from(digit - b'0');
+    }
+    let sum = u128::from(int) * u128::from(unit) + parts / 1_000_000_000_000_000_000;
+    u64::try_from(sum).map_err(|_| format!("`{}` is too large", shown(bytes)))
+}
+
+/// The record of `line`, by the columns of `format`.
+pub(super) fn parse(format: &Format, line: &[u8]) -> Result<Raw, Fault> {
+    let (commas, more) = match format.layout {
+        Layout::Csv { more } => (true, more),
+        _ => (false, false),
+    };
+    let fields = Fields::cut(line, commas);
+    let columns = format.columns;
+    if fields.len() < columns.len() || (fields.len() > columns.len() && !more) {
+        let names: Vec<&str> = columns.iter().map(|c| c.name).collect();
+        return Err(Fault::record(format!(
+            "{} columns where {} are expected ({}): `{}`",
+            fields.len(),
+            columns.len(),
+            names.join(", "),
+            shown(line)
+        )));
+    }
+    let mut raw = Raw {
+        time_ns: 0,
+        op: HostOp::Read,
+        offset_bytes: 0,
+        len_bytes: 0,
+        device: 0,
+    };
+    for (i, column) in columns.iter().enumerate() {
+        let field = fields.get(i);
+        let fault = |why| Fault::column(column.name, why);
+        let scaled = |unit: u64| {
+            whole(field)?
+                .checked_mul(unit)
+                .ok_or_else(|| format!("`{}` is too large", shown(field)))
+        };
+        match column.role {
+            Role::Time(unit) => raw.time_ns = scaled(unit).map_err(fault)?,
+            Role::DecimalTime(unit) => raw.time_ns = decimal(field, unit).map_err(fault)?,
+            Role::Offset(unit) => raw.offset_bytes = scaled(unit).map_err(fault)?,
+            Role::Len(unit) => raw.len_bytes = scaled(unit).map_err(fault)?,
+            Role::Device => {
+                let n = whole(field).map_err(fault)?;
+                raw.device = u32::try_from(n).map_err(|_| fault(format!("{n} is too large")))?;
+            }
+            Role::Op(words) => {
+                let known = words
+                    .iter()
+                    .find(|w| w.0.as_bytes().eq_ignore_ascii_case(field));
+                raw.op = match known {
+                    Some((_, op)) => *op,
+                    None => {
+                        let list: Vec<&str> = words.iter().map(|w| w.0).collect();
+                        return Err(fault(format!(
+                            "`{}` is not one of {}",
+                            shown(field),
+                            list.join(", ")
+                        )));
+                    }
+                };
+            }
+            Role::Number => {
+                decimal(field, 1).map_err(fault)?;
+            }
+            Role::Any => {}
+        }
+    }
+    Ok(raw)
+}
+
+/// Whether `line` names columns rather than holding a record: no column begins with a digit. Each
+/// must then be the name of the column that stands there.
+pub(super) fn header(format: &Format, line: &[u8]) -> Option<Result<(), Fault>> {
+    let fields = Fields::cut(line, matches!(format.layout, Layout::Csv { .. }));
+    if !looks_like_header(line) {
+        return None;
+    }
+    let plain = |bytes: &[u8]| -> Vec<u8> {
+        let letters = bytes.iter().filter(|b| b.is_ascii_alphanumeric());
+        letters.map(u8::to_ascii_lowercase).collect()
+    };
+    for (i, column) in format.columns.iter().enumerate() {
+        let (given, wanted) = (plain(fields.get(i)), plain(column.name.as_bytes()));
+        let alike = given == wanted || given.ends_with(&wanted) || wanted.ends_with(&given);
+        if given.is_empty() || !alike {
+            let why = format!("unknown column `{}` in the header", shown(fields.get(i)));
+            return Some(Err(Fault::column(column.name, why)));
+        }
+    }
+    Some(Ok(()))
+}
+
+/// Whether no column of `line` begins with a digit.
+pub(super) fn looks_like_header(line: &[u8]) -> bool {
+    let mut fields = line
+        .split(|&b| b == b',' || b.is_ascii_whitespace())
+        .filter(|f| !f.is_empty())
+        .peekable();
+    fields.peek().is_some() && fields.all(|f| !f[0].is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_are_exact() {
+        let ms = 1_000_000;
+        for (text, ns) in [
+            ("0", 0),
+            ("0.000000", 0),
+            ("0.005859", 5_859),
+            ("39077.826172", 39_077_826_172),
+            (".5", 500_000),
+            ("7.", 7_000_000),
+            ("1.0000019999", 1_000_001),
+            ("0.9999999999999999999999999", 999_999),
+        ] {
+            assert_eq!(decimal(text.as_bytes(), ms), Ok(ns), "{text}");
+        }
+        for bad in [
+            "",
+            ".",
+            "-1",
+            "1e3",
+            "1.2.3",
+            "0x1",
+            "1.a",
+            "99999999999999999999",
+        ] {
+            assert!(decimal(bad.as_bytes(), ms).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn whole_numbers_do_not_wrap() {
+        assert_eq!(whole(b"18446744073709551615"), Ok(u64::MAX));
+        assert!(whole(b"18446744073709551616").is_err());
+        assert!(whole(b"").is_err());
+        assert!(whole(b"12 ").is_err());
+    }
+}

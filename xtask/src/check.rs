@@ -1,0 +1,182 @@
+//! `cargo xtask test`: everything that must hold before a change lands.
+
+use std::process::Command;
+use std::time::Instant;
+
+type Step = (&'static str, fn() -> Result<(), String>);
+
+/// In order of cost, so that the cheap ones fail first.
+const STEPS: &[Step] = &[
+    ("fmt", || cargo(&["fmt", "--all", "--check"])),
+    ("dependencies", dependencies),
+    ("clippy", || {
+        cargo(&[
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--quiet",
+            "--",
+            "-D",
+            "warnings",
+        ])
+    }),
+    ("tests", || cargo(&["test", "--workspace", "--quiet"])),
+    ("no_std", no_std),
+    ("wasm", wasm),
+    ("doc", || {
+        let mut doc = command("cargo", &["doc", "--workspace", "--no-deps", "--quiet"]);
+        run(doc.env("RUSTDOCFLAGS", "-D warnings"))
+    }),
+];
+
+/// Crates that run on a controller: no `std`.
+const NO_STD: [&str; 4] = [
+    "firstread-core",
+    "firstread-nand",
+    "firstread-ecc",
+    "firstread-firmware",
+];
+const MICROCONTROLLER: &str = "thumbv7em-none-eabihf";
+const WASM: &str = "wasm32-unknown-unknown";
+
+/// Which of the project's crates each may use; tests may use more.
+const ALLOWED: &[(&str, &[&str])] = &[
+    ("firstread-core", &[]),
+    ("firstread-nand", &["firstread-core"]),
+    ("firstread-ecc", &["firstread-core"]),
+    ("firstread-firmware", &["firstread-core"]),
+    ("firstread-workload", &["firstread-core"]),
+    (
+        "firstread-drive",
+        &[
+            "firstread-core",
+            "firstread-nand",
+            "firstread-ecc",
+            "firstread-firmware",
+            "firstread-workload",
+        ],
+    ),
+];
+
+/// Runs the steps, or those whose name contains `only`.
+pub fn run_all(only: Option<&str>) -> Result<(), String> {
+    for (name, step) in STEPS
+        .iter()
+        .filter(|(name, _)| only.is_none_or(|o| name.contains(o)))
+    {
+        println!("== {name}");
+        let start = Instant::now();
+        step().map_err(|e| {
+            format!("step `{name}` failed: {e}\nrepeat it with: cargo xtask test --only {name}")
+        })?;
+        println!("== {name}: ok in {:.1} s", start.elapsed().as_secs_f64());
+    }
+    Ok(())
+}
+
+fn no_std() -> Result<(), String> {
+    add_target(MICROCONTROLLER)?;
+    let mut args = vec!["build", "--quiet", "--target", MICROCONTROLLER];
+    NO_STD.iter().for_each(|name| args.extend(["-p", name]));
+    cargo(&args)
+}
+
+fn wasm() -> Result<(), String> {
+    add_target(WASM)?;
+    cargo(&[
+        "build",
+        "--quiet",
+        "--release",
+        "--target",
+        WASM,
+        "-p",
+        "firstread-testkit",
+    ])?;
+    // The same run on a 32-bit host gives the same counts and latencies.
+    let script = "const { instance } = await WebAssembly.instantiate(require('fs').readFileSync(process.argv[1]), {}); \
+                  console.log(BigInt.asUintN(64, instance.exports.firstread_digest()).toString());";
+    let script = format!("(async () => {{ {script} }})()");
+    let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".into());
+    let module = format!("{target}/{WASM}/release/firstread_testkit.wasm");
+    let out = match command("node", &["-e", &script, &module]).output() {
+        Ok(out) => out,
+        Err(e) => {
+            println!("SKIPPED: the drive as wasm was built but not run, as node is missing: {e}");
+            return Ok(());
+        }
+    };
+    let there = String::from_utf8_lossy(&out.stdout).trim().to_owned();
+    let here = firstread_testkit::digest().to_string();
+    if there == here {
+        println!("wasm under node: digest {there}, the same as here");
+        return Ok(());
+    }
+    Err(format!(
+        "the run differs: digest {here} here, {there:?} as wasm\n{}",
+        String::from_utf8_lossy(&out.stderr)
+    ))
+}
+
+/// Installs a target where it is missing: rustup may be told not to do so by itself.
+fn add_target(target: &str) -> Result<(), String> {
+    match Command::new("rustup")
+        .args(["target", "add", target])
+        .output()
+    {
+        Ok(out) if out.status.success() => Ok(()),
+        Ok(out) => Err(format!(
+            "rustup target add {target}: {}",
+            String::from_utf8_lossy(&out.stderr)
+        )),
+        // Without rustup the toolchain either has the target or the build says so.
+        Err(_) => Ok(()),
+    }
+}
+
+/// Dependencies run one way.
+fn dependencies() -> Result<(), String> {
+    let out = command("cargo", &["metadata", "--format-version", "1", "--no-deps"])
+        .output()
+        .map_err(|e| e.to_string())?;
+    let metadata: serde_json::Value =
+        serde_json::from_slice(&out.stdout).map_err(|e| e.to_string())?;
+    let text = |v: &serde_json::Value| v.as_str().unwrap_or_default().to_owned();
+    let list = |v: &serde_json::Value| v.as_array().cloned().unwrap_or_default();
+    for package in list(&metadata["packages"]) {
+        let name = text(&package["name"]);
+        let Some((_, allowed)) = ALLOWED.iter().find(|(n, _)| *n == name) else {
+            continue;
+        };
+        for dependency in list(&package["dependencies"]) {
+            let used = text(&dependency["name"]);
+            let in_tests = dependency["kind"] == "dev";
+            if !in_tests && used.starts_with("firstread-") && !allowed.contains(&used.as_str()) {
+                return Err(format!(
+                    "{name} must not depend on {used}; allowed: {allowed:?}"
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn cargo(args: &[&str]) -> Result<(), String> {
+    run(&mut command("cargo", args))
+}
+
+fn command(program: &str, args: &[&str]) -> Command {
+    let mut command = Command::new(program);
+    command
+        .args(args)
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    command
+}
+
+fn run(command: &mut Command) -> Result<(), String> {
+    let status = command.status().map_err(|e| format!("{command:?}: {e}"))?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("{command:?} ended with {status}"))
+    }
+}

@@ -1,0 +1,267 @@
+//! Measures the outcome tables of the LDPC codes (`crates/ecc/tables`).
+//!
+//! `ecc-tables [DIR]` measures all of them, about ten processor minutes, and writes them to `DIR`.
+//! `ecc-tables --check` measures points of the committed tables again: cheap ones with the same
+//! error patterns, which must give the same counts, and points of the waterfall with fresh ones,
+//! which must give a compatible probability.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use firstread_core::Stream;
+use firstread_ecc::ldpc::Ldpc;
+use firstread_ecc::measure::{TABLE_DISTANCE, Tally, Trial, weights_of_score, wilson};
+use firstread_ecc::outcome::{COLUMNS, MIN_COUNT, Point, TABLES, parse_points};
+use firstread_ecc::{Code, SoftWeights};
+
+/// Seed of the error patterns. Arbitrary.
+const SEED: u64 = 1;
+
+/// Failures after which a point is known well enough: 6 % standard deviation.
+const ENOUGH: u32 = 300;
+
+/// Codewords between two looks at the failures.
+const ROUND: u32 = 2_000;
+
+/// Codewords of a point at which failures are too rare to find: for the iterations alone.
+const FEW: u32 = 10_000;
+
+/// What is measured for one table.
+struct Plan {
+    /// File of the table.
+    file: &'static str,
+    /// Its code.
+    code: &'static str,
+    /// Scores: from, to, step, by range.
+    scores: [(u32, u32, usize); 2],
+    /// Most codewords of a point.
+    most: u32,
+    /// Whether reads are soft.
+    soft: bool,
+}
+
+const fn plan(file: &'static str, code: &'static str, soft: bool) -> Plan {
+    let (scores, most) = match code.as_bytes() {
+        b"ldpc-1k" => ([(1, 45, 4), (48, 112, 3)], 2_000_000),
+        _ => ([(2, 200, 18), (206, 391, 8)], 400_000),
+    };
+    Plan {
+        file,
+        code,
+        scores,
+        most,
+        soft,
+    }
+}
+
+const PLANS: [Plan; 4] = [
+    plan("ldpc-1k-hard.csv", "ldpc-1k", false),
+    plan("ldpc-1k-soft.csv", "ldpc-1k", true),
+    plan("ldpc-4k-hard.csv", "ldpc-4k", false),
+    plan("ldpc-4k-soft.csv", "ldpc-4k", true),
+];
+
+/// Runs the task with the arguments after its name.
+pub fn run(args: &[String]) -> Result<(), String> {
+    match args {
+        [] => measure_all(Path::new("crates/ecc/tables")),
+        [flag] if flag == "--check" => check_all(),
+        [dir] if !dir.starts_with('-') => measure_all(Path::new(dir)),
+        _ => Err(format!(
+            "ecc-tables takes nothing, a directory or --check; got {args:?}"
+        )),
+    }
+}
+
+fn measure_all(dir: &Path) -> Result<(), String> {
+    for plan in &PLANS {
+        let path = dir.join(plan.file);
+        let text = measure(plan)?;
+        std::fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// The workers' trials; what they measure does not depend on how many they are.
+fn trials(code: &str) -> Result<(Ldpc, Vec<Trial>), String> {
+    let code = Ldpc::named(code).ok_or_else(|| format!("{code} is not an LDPC code"))?;
+    let workers = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let trials = (0..workers).map(|_| Trial::new(&code)).collect();
+    Ok((code, trials))
+}
+
+/// The stream of error patterns of one point.
+fn stream(seed: u64, file: &str, score: u32) -> Stream {
+    let tables = Stream::new(seed).named("ecc tables").named(file);
+    tables.at(u64::from(score))
+}
+
+/// Decodes codewords `first` to `end`, shared among the trials.
+fn decode(
+    trials: &mut [Trial],
+    weights: &SoftWeights,
+    stream: Stream,
+    first: u32,
+    end: u32,
+) -> Tally {
+    let workers = trials.len() as u32;
+    let each = (end - first).div_ceil(workers);
+    std::thread::scope(|scope| {
+        let shares = trials.iter_mut().zip(0..).map(|(trial, i)| {
+            let from = (first + i * each).min(end);
+            let to = (from + each).min(end);
+            scope.spawn(move || trial.run(weights, stream, from..to))
+        });
+        let shares: Vec<_> = shares.collect();
+        let mut sum = Tally::default();
+        for share in shares {
+            if let Ok(tally) = share.join() {
+                sum.add(&tally);
+            }
+        }
+        sum
+    })
+}
+
+fn measure(plan: &Plan) -> Result<String, String> {
+    let (code, mut trials) = trials(plan.code)?;
+    let scores = plan.scores.iter();
+    let scores: Vec<u32> = scores
+        .flat_map(|&(from, to, step)| (from..to).step_by(step))
+        .collect();
+    let mut points: Vec<Point> = Vec::new();
+    let mut rare = false;
+    // From the top, so that it is known when failures become too rare to look for.
+    for &score in scores.iter().rev() {
+        let weights = if plan.soft {
+            weights_of_score(code.codeword_bits(), score)
+        } else {
+            SoftWeights::hard(score)
+        };
+        let score = weights.score();
+        let stream = stream(SEED, plan.file, score);
+        let most = if rare { FEW } else { plan.most };
+        let mut tally = Tally::default();
+        while tally.frames < most && tally.failures() < ENOUGH {
+            let first = tally.frames;
+            let end = (first + ROUND).min(most);
+            tally.add(&decode(&mut trials, &weights, stream, first, end));
+        }
+        rare |= tally.failures() < MIN_COUNT;
+        eprintln!(
+            "{} score {score}: {} of {} failed",
+            plan.file,
+            tally.failures(),
+            tally.frames
+        );
+        // Of the points at which everything fails, the lowest is enough.
+        if tally.failures() == tally.frames {
+            points.clear();
+        }
+        if points.last().is_none_or(|p| p.score > score) {
+            points.push(Point {
+                score,
+                weights,
+                tally,
+            });
+        }
+    }
+    points.reverse();
+    Ok(table(plan, &code, &points))
+}
+
+fn table(plan: &Plan, code: &Ldpc, points: &[Point]) -> String {
+    let mut out = String::new();
+    let kind = if plan.soft {
+        format!("soft decodes, three senses {TABLE_DISTANCE} standard deviations apart")
+    } else {
+        "hard decodes".to_string()
+    };
+    let _ = write!(
+        out,
+        "# Outcomes of {kind}, of {} (4 x 36 circulants of {}).\n\
+         # Made by `cargo xtask ecc-tables`; not to be edited.\n\
+         # code {:08x}, seed {SEED}; a point ends at {ENOUGH} failures or {} codewords\n\
+         # ({FEW} below the first point with fewer than {MIN_COUNT} failures).\n\
+         # failed_low and failed_high bound the failure probability with 95 % confidence (Wilson).\n\
+         {COLUMNS}\n",
+        plan.code,
+        code.z(),
+        code.fingerprint(),
+        plan.most
+    );
+    for p in points {
+        let (t, w) = (&p.tally, &p.weights);
+        let (low, high) = wilson(t.failures(), t.frames, 1.96);
+        let after = t.after.iter().enumerate().filter(|(_, n)| **n > 0);
+        let after: Vec<String> = after.map(|(k, n)| format!("{k}:{n}")).collect();
+        let _ = writeln!(
+            out,
+            "{},{},{},{},{},{},{},{low:.3e},{high:.3e},{:.2},{}",
+            p.score,
+            w.errors[0],
+            w.errors[1],
+            w.bits[1],
+            t.frames,
+            t.failures(),
+            t.undetected,
+            t.mean_iterations(),
+            after.join(" ")
+        );
+    }
+    out
+}
+
+/// Standard deviations by which two measurements of a point may differ: one check in a thousand
+/// points fails for nothing.
+const CHECK_Z: f64 = 3.3;
+
+fn check_all() -> Result<(), String> {
+    let mut wrong = Vec::new();
+    for plan in &PLANS {
+        let (code, mut trials) = trials(plan.code)?;
+        let Some((_, text)) = TABLES.iter().find(|t| t.0 == plan.file) else {
+            return Err(format!("{} is not among the committed tables", plan.file));
+        };
+        let points = parse_points(text).map_err(|e| format!("{}: {e}", plan.file))?;
+        let name = format!("code {:08x}, seed {SEED};", code.fingerprint());
+        if !text.contains(&name) {
+            wrong.push(format!("{}: made for another code or seed", plan.file));
+        }
+        let cheap = points.iter().filter(|p| p.tally.frames <= ROUND);
+        for p in cheap.step_by(3) {
+            let stream = stream(SEED, plan.file, p.score);
+            let again = decode(&mut trials, &p.weights, stream, 0, p.tally.frames);
+            if again != p.tally {
+                wrong.push(format!(
+                    "{}, score {}: {again:?}, but the table has {:?}",
+                    plan.file, p.score, p.tally
+                ));
+            }
+        }
+        let waterfall = points.iter().filter(|p| {
+            let share = f64::from(p.tally.failures()) / f64::from(p.tally.frames);
+            (0.003..0.98).contains(&share)
+        });
+        for p in waterfall.step_by(2) {
+            let stream = stream(SEED + 1, plan.file, p.score);
+            let again = decode(&mut trials, &p.weights, stream, 0, ROUND);
+            let (a, b) = wilson(p.tally.failures(), p.tally.frames, CHECK_Z);
+            let (c, d) = wilson(again.failures(), again.frames, CHECK_Z);
+            if a > d || c > b {
+                wrong.push(format!(
+                    "{}, score {}: {c:.4} to {d:.4} of codewords fail, but the table has {a:.4} to {b:.4}",
+                    plan.file, p.score
+                ));
+            }
+        }
+    }
+    for name in Code::NAMES {
+        Code::named(name).map_err(|e| format!("{name}: {e}"))?;
+    }
+    if wrong.is_empty() {
+        Ok(())
+    } else {
+        Err(wrong.join("\n"))
+    }
+}

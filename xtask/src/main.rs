@@ -1,0 +1,55 @@
+//! Tasks of the project: `cargo xtask help`.
+// Tasks run commands, look at clocks and touch files; nothing deterministic lives here.
+#![allow(clippy::disallowed_methods)]
+
+mod bench;
+mod characterize;
+mod check;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "Tasks of the project")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Everything that must hold: formatting, lints, tests, no_std and wasm builds, dependency
+    /// directions, docs
+    Test {
+        /// Only the steps whose name contains this
+        #[arg(long)]
+        only: Option<String>,
+    },
+    /// Make the voltage tables of the shipped chips anew, from their profiles
+    Characterize,
+    /// How fast the simulator is, against the drive with constant latencies
+    Bench {
+        /// Only the cases whose name contains this
+        #[arg(long)]
+        only: Option<String>,
+        /// Repetitions of each case; the best counts
+        #[arg(long, default_value_t = 3)]
+        repeat: u32,
+    },
+}
+
+fn main() -> ExitCode {
+    let result = match Arguments::parse().task {
+        Task::Test { only } => check::run_all(only.as_deref()),
+        Task::Characterize => characterize::run(),
+        Task::Bench { only, repeat } => bench::run(only.as_deref(), repeat),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("error: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
