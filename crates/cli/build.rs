@@ -9,7 +9,7 @@ fn main() {
         commit().unwrap_or_else(|| "unknown".into())
     );
     let root = Path::new("../..");
-    for path in ["crates", "profiles", ".git/HEAD", ".git/index"] {
+    for path in ["crates", "profiles", ".git/HEAD", ".git/logs/HEAD"] {
         // A path that is not there would make cargo run this script every time.
         if root.join(path).exists() {
             println!("cargo::rerun-if-changed=../../{path}");
@@ -28,6 +28,8 @@ fn commit() -> Option<String> {
     };
     let head = git(&["rev-parse", "--short=12", "HEAD"])?;
     let changed = git(&[
+        // Looking must not write to the index.
+        "--no-optional-locks",
         "status",
         "--porcelain",
         "--",

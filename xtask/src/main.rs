@@ -5,6 +5,7 @@
 mod bench;
 mod characterize;
 mod check;
+mod ecc_tables;
 
 use std::process::ExitCode;
 
@@ -28,6 +29,12 @@ enum Task {
     },
     /// Make the voltage tables of the shipped chips anew, from their profiles
     Characterize,
+    /// Measure the LDPC codes anew: failure and iterations by error weight
+    EccTables {
+        /// Measure a sample of points and compare with the committed tables, writing nothing
+        #[arg(long)]
+        check: bool,
+    },
     /// How fast the simulator is, against the drive with constant latencies
     Bench {
         /// Only the cases whose name contains this
@@ -43,6 +50,7 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().task {
         Task::Test { only } => check::run_all(only.as_deref()),
         Task::Characterize => characterize::run(),
+        Task::EccTables { check } => ecc_tables::run(check),
         Task::Bench { only, repeat } => bench::run(only.as_deref(), repeat),
     };
     match result {

@@ -222,7 +222,7 @@ fn parse_age(text: &str) -> Result<Range<Ns>, String> {
     })
 }
 
-fn parse_unpowered(text: &str) -> Result<Ns, String> {
+pub fn parse_unpowered(text: &str) -> Result<Ns, String> {
     span(Quantity::parse_with_default(text, &H).map_err(|p| p.message)?)
 }
 
@@ -234,12 +234,12 @@ fn span(quantity: Quantity) -> Result<Ns, String> {
     Ok(Ns((quantity.to(S) * 1e9).round() as u64))
 }
 
-fn parse_temperature(text: &str) -> Result<f64, String> {
+pub fn parse_temperature(text: &str) -> Result<f64, String> {
     let quantity = Quantity::parse_with_default(text, &DEGC).map_err(|p| p.message)?;
     Ok(quantity.to(DEGC))
 }
 
-fn parse_pe_cycles(text: &str) -> Result<Range<u32>, String> {
+pub fn parse_pe_cycles(text: &str) -> Result<Range<u32>, String> {
     let (low, high) = Quantity::parse_range(text, &PE).map_err(|p| p.message)?;
     let cycles = |quantity: Quantity| match quantity.to_whole(PE) {
         Ok(n) if n <= MOST_PE_CYCLES => Ok(n as u32),

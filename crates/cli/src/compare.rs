@@ -51,8 +51,10 @@ const DEFAULT_SCHEMES: &str = "read_levels=frozen,ct-qlc,optimal-group,optimal";
 
 /// Percentiles of the table.
 const PERCENTILES: [f64; 6] = [50.0, 99.0, 99.9, 99.99, 99.999, 99.9999];
-/// The one whose gain is shown.
-const TAIL_PERCENTILE: f64 = 99.99;
+/// Fewest requests beyond a percentile for it to be in the table.
+const FEWEST_BEYOND: u64 = 10;
+/// Of these, the change of the first is shown that the sample reaches.
+const TAIL_PERCENTILES: [f64; 5] = [99.99, 99.9, 99.0, 90.0, 50.0];
 
 /// Run one workload with several schemes and put the results side by side
 #[derive(Args, Debug)]
@@ -211,13 +213,22 @@ fn report(axis: &str, results: &[(&Run<'_>, &Outcome)]) -> String {
         return String::new();
     };
     let (direction, _) = human::tail_of(&base.stats.all);
-    let limit = first.setup.limit;
+    // Jobs that end by time run as many requests as the drive serves.
+    let requests = results.iter().map(|(_, outcome)| outcome.stats.requests);
+    let (least, most) = (
+        requests.clone().min().unwrap_or(0),
+        requests.max().unwrap_or(0),
+    );
+    let mut each = count(least);
+    if most > least {
+        each += &format!(" to {}", count(most));
+    }
     let mut text = format!(
-        "{} on {}, {}\n{} {direction}s each; changes are against {}\n\n",
+        "{} on {}, {}\n{each} requests each, seed {}; changes are against {}\n\n",
         first.setup.input.title(),
         first.setup.profile.name,
         first.setup.state_line(),
-        limit.map_or_else(|| count(base.stats.requests), count),
+        first.setup.seed,
         first.label,
     );
     text += &latency_table(axis, results);
@@ -257,10 +268,17 @@ fn sides(columns: usize) -> Vec<Side> {
 }
 
 fn latency_table(axis: &str, results: &[(&Run<'_>, &Outcome)]) -> String {
+    let reached = |p: &f64| {
+        let mut beyond = results
+            .iter()
+            .map(|(_, o)| tail_latencies(o).percentile(*p).beyond);
+        beyond.all(|n| n >= ENOUGH_BEYOND)
+    };
+    let percent = TAIL_PERCENTILES.into_iter().find(reached).unwrap_or(50.0);
     let measures = |o: &Outcome| {
         let latencies = tail_latencies(o);
         (
-            latencies.percentile(TAIL_PERCENTILE).ns as f64,
+            latencies.percentile(percent).ns as f64,
             latencies.mean_ns(),
             iops(o),
         )
@@ -268,7 +286,7 @@ fn latency_table(axis: &str, results: &[(&Run<'_>, &Outcome)]) -> String {
     let base = results
         .first()
         .map_or((0.0, 0.0, 0.0), |(_, o)| measures(o));
-    let tail = format!("P{TAIL_PERCENTILE}");
+    let tail = format!("P{percent}");
     let mut rows = vec![words([
         axis, &tail, "change", "mean", "change", "IOPS", "change",
     ])];
@@ -299,7 +317,7 @@ fn percentile_table(axis: &str, results: &[(&Run<'_>, &Outcome)]) -> String {
     let reached = |p: f64| {
         results
             .iter()
-            .any(|(_, o)| tail_latencies(o).percentile(p).beyond > 0)
+            .any(|(_, o)| tail_latencies(o).percentile(p).beyond >= FEWEST_BEYOND)
     };
     let shown: Vec<f64> = PERCENTILES.into_iter().filter(|&p| reached(p)).collect();
     head.extend(shown.iter().map(|p| format!("P{p}")));
@@ -405,4 +423,28 @@ fn next_command(args: &CompareArgs, runs: &[Run<'_>]) -> String {
         .map_or("read_levels=ct-qlc".into(), |run| run.setup.schemes());
     let scheme = second.replace(' ', " --scheme ");
     format!("next: firstread run {workload} --scheme {scheme} --calibration-log")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sequence_axes_are_combined_last_one_fastest() {
+        let ab = parse_choices("read_levels=factory,frozen").unwrap();
+        let cd = parse_choices("read_levels=optimal,ct-qlc").unwrap();
+        let names: Vec<Vec<&str>> = combinations(&[ab, cd])
+            .iter()
+            .map(|c| c.iter().map(|choice| choice.scheme.name).collect())
+            .collect();
+        assert_eq!(
+            names,
+            [
+                ["factory", "optimal"],
+                ["factory", "ct-qlc"],
+                ["frozen", "optimal"],
+                ["frozen", "ct-qlc"]
+            ]
+        );
+    }
 }

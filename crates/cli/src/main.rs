@@ -1,15 +1,18 @@
 //! The `firstread` command: an open software SSD for high-density NAND.
 //!
-//! - `run`, `compare`, `list`, `show`: one file a sub-command.
+//! - `run`, `compare`, `cells`, `list`, `show`: one file a sub-command.
 //! - [`args`]: options that they share.
 //! - [`input`]: the workload. [`setup`]: the drive. [`simulate`]: both run.
-//! - [`output`]: what is printed and kept.
+//! - [`output`]: what is printed and kept. `figure`: pictures.
 //! - [`files`]: the one place that opens files. [`progress`]: bars on a terminal.
 //!
 //! Data goes to the standard output, everything else to the standard error.
 
 mod args;
+mod cells;
 mod compare;
+#[cfg(feature = "figures")]
+mod figure;
 mod files;
 mod input;
 mod job_options;
@@ -33,6 +36,7 @@ const AFTER_HELP: &str = "\
 Start here:
   firstread compare                       four read-level schemes on one aged QLC drive
   firstread run randread-4k-qd1           one workload, one drive
+  firstread cells ct-qlc-176l             what a chip's cells are like as they age
   firstread list schemes                  what can be switched
   firstread show ct-qlc                   every number of a drive or scheme, with its source
 
@@ -50,6 +54,7 @@ struct Cli {
 enum Command {
     Run(run::RunArgs),
     Compare(compare::CompareArgs),
+    Cells(cells::CellsArgs),
     List(list::ListArgs),
     Show(show::ShowArgs),
 }
@@ -68,6 +73,7 @@ fn main() -> ExitCode {
     let result = match &cli.command {
         Command::Run(args) => run::run(args),
         Command::Compare(args) => compare::compare(args),
+        Command::Cells(args) => cells::cells(args),
         Command::List(args) => list::list(args),
         Command::Show(args) => show::show(args),
     };

@@ -1,9 +1,11 @@
 //! Progress on the terminal: a bar a run on the standard error, nothing where that is no terminal.
 
+use std::fmt::Write;
 use std::time::Duration;
 
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressState, ProgressStyle};
 
+use crate::output::format::si;
 use crate::simulate::Progress;
 
 /// The bars of a command.
@@ -39,14 +41,14 @@ impl Bar {
                 if self.bar.length().is_none() {
                     self.bar.set_length(total);
                     self.bar.set_style(style(
-                        "{prefix:20} {bar:30} {human_pos}/{human_len} {per_sec} {eta}",
+                        "{prefix:20} {bar:30} {human_pos}/{human_len} {rate} {eta}",
                     ));
                 }
                 self.bar.set_position(n);
             }
             (Progress::Completed(n), None) => {
                 self.bar
-                    .set_style(style("{prefix:20} {spinner} {human_pos} {per_sec}"));
+                    .set_style(style("{prefix:20} {spinner} {human_pos} {rate}"));
                 self.bar.set_position(n);
             }
         }
@@ -59,5 +61,9 @@ impl Bar {
 }
 
 fn style(template: &str) -> ProgressStyle {
-    ProgressStyle::with_template(template).expect("the template is well formed")
+    let style = ProgressStyle::with_template(template).expect("the template is well formed");
+    style.with_key("rate", |state: &ProgressState, out: &mut dyn Write| {
+        // What cannot be written to the terminal is not worth an error.
+        let _ = write!(out, "{}/s", si(state.per_sec()));
+    })
 }

@@ -112,7 +112,17 @@ fn run(
 ) -> Result<RunStats> {
     drive.run(host, progress).map_err(|error| match error {
         // These name file and line already.
-        DriveError::Workload(_) => error.into(),
+        DriveError::Workload(error) => anyhow::Error::msg(with_options(&error.to_string())),
         _ => anyhow::Error::new(error).context(setup.input.name().to_owned()),
     })
+}
+
+/// `message` with the options that allow what it is about.
+fn with_options(message: &str) -> String {
+    message
+        .replace("wrap addresses", "wrap addresses with --trace-wrap")
+        .replace(
+            "allow it with the policy `clamp`",
+            "allow it with --trace-clamp",
+        )
 }

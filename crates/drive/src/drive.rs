@@ -16,6 +16,7 @@ use thiserror::Error;
 use crate::cells::Cells;
 use crate::hardware::{Hardware, Times};
 use crate::payload::{Payload, StaleRead};
+use crate::port_log::{Crossing, Passed};
 use crate::profile::DriveProfile;
 use crate::profile::drive::Cells as CellModel;
 use crate::run::{Host, Idle, Observer, Run};
@@ -268,7 +269,7 @@ impl Drive {
 
     /// Handles every event until `until`, and stops there.
     fn advance(&mut self, until: Ns) {
-        while self.world.timers.next().0 <= until {
+        while self.world.due() <= until {
             self.step(&mut Idle);
         }
         self.world.now = self.world.now.max(until);
@@ -297,6 +298,14 @@ impl Drive {
     /// Simulated time.
     pub fn now(&self) -> Ns {
         self.world.now
+    }
+    /// Keeps what passes the firmware's ports from now on, and forgets what was kept.
+    pub fn log_ports(&mut self) {
+        self.world.port_log.start();
+    }
+    /// What passed them since [`Drive::log_ports`]; nothing where it was not called.
+    pub fn crossings(&self) -> &[Crossing] {
+        self.world.port_log.crossings()
     }
     /// The cells.
     pub fn medium(&self) -> &Medium {
@@ -375,20 +384,21 @@ impl Drive {
 
     /// Handles the next event. False when there is none.
     fn step(&mut self, observer: &mut impl Observer) -> bool {
-        let (due, index) = self.world.timers.next();
+        let due = self.world.due();
         if due == Ns::MAX {
             return false;
         }
         self.world.now = due;
         let world = &mut self.world;
-        match world.front(index) {
+        match world.front_due(due) {
             None => {
-                let resource = world.hardware.resource(index);
+                let resource = world.hardware.resource(world.timers.next(due));
                 let events =
                     world
                         .hardware
                         .expire(due, resource, &mut world.timers, &mut world.payload);
                 for event in events.into_iter().flatten() {
+                    world.port_log.note(due, Passed::Event(event));
                     self.firmware.complete(due, event, world);
                 }
                 self.wake_firmware();
@@ -398,8 +408,7 @@ impl Drive {
                 self.firmware.submit(due, command, world);
             }
             Some(Front::Completion) => {
-                let slot = world.completed();
-                observer.completed(due, &slot);
+                observer.completed(due, world.completed());
             }
             Some(Front::Firmware) => {
                 self.firmware.poll(due, world);

@@ -6,6 +6,7 @@
 //! - `cells`: medium and code joined at the end of a sense.
 //! - `world`: the firmware's ports on the virtual clock, the host link.
 //! - `host`: jobs and traces as the drive sees them.
+//! - [`port_log`]: what passed the firmware's ports, for tests and tools.
 //! - [`drive`]: the event loop.
 //! - [`stats`]: what came of it.
 //! - [`tables`]: what the firmware is told of its chip's voltages.
@@ -18,6 +19,7 @@ mod group_oracle;
 mod hardware;
 mod host;
 mod payload;
+pub mod port_log;
 pub mod profile;
 mod run;
 pub mod state;

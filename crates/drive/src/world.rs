@@ -9,6 +9,7 @@ use crate::hardware::Hardware;
 use crate::hardware::charge::{CAUSES, Cause, Parts};
 use crate::hardware::timers::Timers;
 use crate::payload::{Payload, StaleRead};
+use crate::port_log::{Passed, PortLog};
 
 /// The host link and command processing.
 #[derive(Clone, Copy, Debug)]
@@ -59,7 +60,8 @@ pub(crate) struct World {
     pub hardware: Hardware,
     pub payload: Payload,
     pub timers: Timers,
-    front: usize,
+    /// Timers of the front, looked at one by one: they are few and set often.
+    fronts: [Ns; FRONTS],
     link: LinkTimes,
     slot_bytes: u64,
     pub slots: Vec<Slot>,
@@ -71,6 +73,7 @@ pub(crate) struct World {
     in_free_at: Ns,
     out_free_at: Ns,
     pub log: Vec<Record>,
+    pub port_log: PortLog,
     pub stale: Option<StaleRead>,
 }
 
@@ -101,8 +104,8 @@ impl World {
             now: Ns::ZERO,
             hardware,
             payload,
-            timers: Timers::new(hardware_timers + FRONTS),
-            front: hardware_timers,
+            timers: Timers::new(hardware_timers),
+            fronts: [Ns::MAX; FRONTS],
             link,
             slot_bytes: slot_bytes as u64,
             slots: vec![slot; commands as usize],
@@ -115,12 +118,21 @@ impl World {
             in_free_at: Ns::ZERO,
             out_free_at: Ns::ZERO,
             log: Vec::new(),
+            port_log: PortLog::default(),
             stale: None,
         }
     }
 
-    /// The front timer behind timer `index`, or none for one of the hardware.
-    pub(crate) fn front(&self, index: usize) -> Option<Front> {
+    /// When the next event is due; [`Ns::MAX`] for never.
+    #[inline]
+    pub(crate) fn due(&self) -> Ns {
+        self.fronts.iter().fold(self.timers.due(), |least, &due| least.min(due))
+    }
+
+    /// The front timer that is due at `due`, or none where it is one of the hardware: what is inside
+    /// the drive goes first.
+    #[inline]
+    pub(crate) fn front_due(&self, due: Ns) -> Option<Front> {
         const FRONT: [Front; FRONTS] = [
             Front::Completion,
             Front::Command,
@@ -128,11 +140,15 @@ impl World {
             Front::Firmware,
             Front::Host,
         ];
-        index.checked_sub(self.front).map(|i| FRONT[i])
+        if self.timers.due() == due {
+            return None;
+        }
+        self.fronts.iter().position(|&d| d == due).map(|i| FRONT[i])
     }
 
+    #[inline]
     pub(crate) fn set_front(&mut self, front: Front, due: Ns) {
-        self.timers.set(self.front + front as usize, due);
+        self.fronts[front as usize] = due;
     }
 
     /// Whether another command fits into the queues.
@@ -197,11 +213,13 @@ impl World {
             .expect("a front timer runs only while its queue is not empty");
         let next = queue.front().map_or(Ns::MAX, |&(due, _)| due);
         self.set_front(front, next);
-        self.slots[id.0 as usize].command
+        let command = self.slots[id.0 as usize].command;
+        self.port_log.note(self.now, Passed::Submitted(command));
+        command
     }
 
     /// The completion that has reached the host: its slot, with all of the latency charged.
-    pub(crate) fn completed(&mut self) -> Slot {
+    pub(crate) fn completed(&mut self) -> &Slot {
         let (_, id) = self
             .completions
             .pop_front()
@@ -211,7 +229,7 @@ impl World {
         self.free_slots.push(id.0);
         let slot = &mut self.slots[id.0 as usize];
         slot.parts[Cause::Link as usize] += self.now.since(slot.charged_to).0;
-        *slot
+        slot
     }
 
     fn bytes_ns(&self, bytes: u32) -> Ns {
@@ -233,6 +251,7 @@ impl Ports for World {
     type Record = Record;
 
     fn issue(&mut self, op: FlashOp) {
+        self.port_log.note(self.now, Passed::Issued(op));
         self.hardware.issue(self.now, op, &mut self.timers);
     }
 
@@ -269,6 +288,7 @@ impl Ports for World {
 
     fn complete(&mut self, command: HostCommand, status: Status, last: Option<Tag>) {
         let now = self.now;
+        self.port_log.note(now, Passed::Completed(command, status));
         if command.op == HostOp::Trim && status == Status::Ok {
             let first = command.offset_bytes.div_ceil(self.slot_bytes);
             let end = (command.offset_bytes + command.len_bytes as u64) / self.slot_bytes;

@@ -72,15 +72,15 @@ impl DecodeTiming {
 pub enum CodeError {
     /// No code has this name; [`Code::NAMES`] lists those there are.
     UnknownName,
-    /// A table of outcomes that is part of the crate does not parse.
-    Table(TableError),
+    /// A table of outcomes that is part of the crate, by file name, does not parse.
+    Table(&'static str, TableError),
 }
 
 impl fmt::Display for CodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             CodeError::UnknownName => write!(f, "no such code; there are {:?}", Code::NAMES),
-            CodeError::Table(e) => write!(f, "{e}"),
+            CodeError::Table(file, e) => write!(f, "{file}: {e}"),
         }
     }
 }
@@ -93,9 +93,9 @@ impl Code {
 
     /// The code called `name`. Builds tables (about a millisecond): once a drive, not once a read.
     pub fn named(name: &str) -> Result<Code, CodeError> {
-        let table = |file: &str| {
+        let table = |file: &'static str| {
             let text = outcome::TABLES.iter().find(|t| t.0 == file);
-            Outcomes::parse(text.map_or("", |t| t.1)).map_err(CodeError::Table)
+            Outcomes::parse(text.map_or("", |t| t.1)).map_err(|e| CodeError::Table(file, e))
         };
         let ldpc = |name, z: u32, hard, soft| {
             Ok(Code::Ldpc(LdpcCode {
@@ -210,6 +210,157 @@ impl Threshold {
             ok,
             corrected: if ok { weight as u16 } else { 0 },
             iterations: 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ldpc::Ldpc;
+    use crate::measure::{Trial, gaussian_weights, weights_of_score, wilson};
+    use crate::outcome::parse_points;
+    use firstread_core::Stream;
+
+    fn code(name: &str) -> Code {
+        Code::named(name).unwrap_or_else(|e| panic!("{name}: {e}"))
+    }
+
+    #[test]
+    fn smoke_every_name_makes_a_code_of_rate_eight_ninths() {
+        for name in Code::NAMES {
+            let c = code(name);
+            assert_eq!(c.name(), name);
+            assert_eq!(c.codeword_bits() * 8 / 9, c.data_bytes() * 8);
+        }
+        assert!(matches!(Code::named("bch"), Err(CodeError::UnknownName)));
+    }
+
+    #[test]
+    fn formula_threshold_code_fails_as_the_binomial_tail() {
+        // Tail of Binomial(9216, p) beyond 72, computed apart from this crate.
+        for (rber, expected) in [(5.93e-3, 1e-2), (4.93e-3, 1e-4)] {
+            let fer = code("threshold-72").frame_error_rate(rber);
+            let off = fer / expected - 1.0;
+            assert!(off.abs() < 0.05, "RBER {rber}: {fer}, expected {expected}");
+        }
+    }
+
+    #[test]
+    fn formula_more_errors_never_end_better_for_the_same_draw() {
+        for name in Code::NAMES {
+            let c = code(name);
+            for seed in 0..300 {
+                // Half of the draws from the far tail.
+                let bits = Stream::new(seed).named("draw").bits();
+                let draw = bits >> (if seed % 2 == 0 { 0 } else { bits & 63 });
+                let mut last = c.judge(0, draw);
+                assert_eq!((last.ok, last.iterations), (true, 0), "{name}");
+                for weight in 1..500 {
+                    let v = c.judge(weight, draw);
+                    assert_eq!(v, c.judge(weight, draw));
+                    assert!(
+                        v.ok <= last.ok && v.iterations >= last.iterations,
+                        "{name}, seed {seed}, weight {weight}: {last:?} then {v:?}"
+                    );
+                    assert_eq!(u32::from(v.corrected), if v.ok { weight } else { 0 });
+                    last = v;
+                }
+                assert!(!last.ok, "{name}: 500 errors, seed {seed}");
+            }
+        }
+    }
+
+    #[test]
+    fn formula_draws_fail_as_often_as_the_table_says() {
+        let c = code("ldpc-1k");
+        for weight in [60, 78, 87, 96] {
+            let (mut failed, mut iterations, n) = (0, 0, 40_000);
+            for i in 0..n {
+                let v = c.judge(weight, Stream::new(3).at(i).bits());
+                failed += u32::from(!v.ok);
+                iterations += if v.ok { u32::from(v.iterations) } else { 0 };
+            }
+            let (low, high) = wilson(failed, n as u32, 4.0);
+            let p = c.failure_probability(weight);
+            assert!(
+                (low..=high).contains(&p),
+                "weight {weight}: {low}..{high}, {p}"
+            );
+            let mean = f64::from(iterations) / f64::from(n as u32 - failed);
+            let expected = c.mean_iterations(weight).unwrap_or(0.0);
+            assert!((mean / expected - 1.0).abs() < 0.02, "{mean}, {expected}");
+        }
+    }
+
+    #[test]
+    fn golden_tables_are_those_of_the_codes() {
+        for (file, text) in outcome::TABLES {
+            let name = &file[..7];
+            let ldpc = Ldpc::named(name).unwrap_or_else(|| panic!("{name}"));
+            let tag = std::format!("code {:08x},", ldpc.fingerprint());
+            assert!(text.contains(&tag), "{file} is not for {tag}");
+            for p in parse_points(text).unwrap_or_else(|e| panic!("{file}: {e}")) {
+                assert_eq!(p.score, p.weights.score(), "{file}");
+            }
+        }
+    }
+
+    #[test]
+    fn model_fresh_error_patterns_fail_as_often_as_the_tables_say() {
+        for (name, weights, frames) in [
+            ("ldpc-1k", [78, 87, 96], 1_000),
+            ("ldpc-4k", [334, 346, 358], 300),
+        ] {
+            let c = code(name);
+            let ldpc = Ldpc::named(name).unwrap_or_else(|| panic!("{name}"));
+            let mut trial = Trial::new(&ldpc);
+            let stream = Stream::new(0x5eed).named(name);
+            for weight in weights {
+                let soft = weights_of_score(c.codeword_bits(), weight);
+                for (w, p) in [
+                    (SoftWeights::hard(weight), c.failure_probability(weight)),
+                    (soft, c.soft_failure_probability(soft.score())),
+                ] {
+                    let tally = trial.run(&w, stream.at(u64::from(weight)), 0..frames);
+                    let (low, high) = wilson(tally.failures(), frames, 3.5);
+                    assert!(
+                        low <= p && p <= high,
+                        "{name} {w:?}: {low}..{high}, table {p}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn model_the_score_tells_the_failures_of_other_senses() {
+        // The claim of the soft module: the score is right within 3 % whatever the distances of the
+        // levels; a little more is allowed for the noise of few codewords.
+        let ldpc = Ldpc::new_1k();
+        let c = code("ldpc-1k");
+        let mut trial = Trial::new(&ldpc);
+        let mixes: [(&[f64], f64); 6] = [
+            (&[0.3], 0.0150),
+            (&[0.45], 0.0173),
+            (&[0.9], 0.0184),
+            (&[0.2, 0.8], 0.0199),
+            (&[0.45, 0.9], 0.0207),
+            (&[0.6, 1.2], 0.0205),
+        ];
+        for (distances, rber) in mixes {
+            let w = gaussian_weights(c.codeword_bits(), rber, distances);
+            let frames = 400;
+            let tally = trial.run(&w, Stream::new(11).named("score"), 0..frames);
+            let (low, high) = wilson(tally.failures(), frames, 3.0);
+            let score = f64::from(w.score());
+            let at = |factor: f64| c.soft_failure_probability(libm::round(score * factor) as u32);
+            assert!(
+                at(0.965) <= high && low <= at(1.035),
+                "{distances:?} at {rber}: {low:.3}..{high:.3} fail, table {:.3} to {:.3}",
+                at(0.965),
+                at(1.035)
+            );
         }
     }
 }

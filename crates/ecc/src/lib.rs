@@ -17,6 +17,8 @@ pub mod ldpc;
 pub mod measure;
 pub mod outcome;
 pub mod soft;
+#[cfg(test)]
+mod speed;
 
 pub use code::{Code, CodeError, DecodeTiming, MAX_ITERATIONS, Verdict};
 pub use soft::SoftWeights;

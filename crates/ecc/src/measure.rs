@@ -1,7 +1,7 @@
 //! Outcomes of the decoder on drawn errors of known weight.
 //!
-//! Errors are put on the all-zero codeword. The decoder treats 0 and 1 alike (a test compares it on
-//! drawn codewords), so any codeword fares the same.
+//! Errors are put on drawn codewords and not on the all-zero one: a bit whose evidence cancels is
+//! decided for 0, which would be right each time.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -9,7 +9,7 @@ use core::ops::Range;
 use firstread_core::Stream;
 
 use crate::code::MAX_ITERATIONS;
-use crate::ldpc::{Decoder, Ldpc, Reliability};
+use crate::ldpc::{Decoder, Encoder, Ldpc, Reliability};
 use crate::soft::SoftWeights;
 
 /// Codewords by how their decoding ended.
@@ -59,10 +59,15 @@ impl Tally {
     }
 }
 
+/// Codewords drawn to be sent.
+const SENT: u32 = 64;
+
 /// Draws error patterns and decodes them.
 #[derive(Clone, Debug)]
 pub struct Trial {
     decoder: Decoder,
+    /// Codewords that are sent in turn.
+    sent: Vec<Vec<u64>>,
     word: Vec<u64>,
     medium: Vec<u64>,
     weak: Vec<u64>,
@@ -74,8 +79,19 @@ impl Trial {
     /// Trials of `code`.
     pub fn new(code: &Ldpc) -> Trial {
         let zero = alloc::vec![0; code.codeword_words()];
+        let encoder = Encoder::new(code);
+        let codeword = |n| {
+            let stream = Stream::new(n).named("codewords");
+            let mut word = zero.clone();
+            for (bits, i) in word.iter_mut().zip(0..) {
+                *bits = stream.at(i).bits();
+            }
+            encoder.encode(&mut word);
+            word
+        };
         Trial {
             decoder: Decoder::new(code),
+            sent: (0..u64::from(SENT)).map(codeword).collect(),
             word: zero.clone(),
             medium: zero.clone(),
             weak: zero.clone(),
@@ -88,6 +104,8 @@ impl Trial {
     pub fn run(&mut self, weights: &SoftWeights, stream: Stream, frames: Range<u32>) -> Tally {
         let mut tally = Tally::default();
         for frame in frames {
+            let sent = (frame % SENT) as usize;
+            self.word.copy_from_slice(&self.sent[sent]);
             self.draw(weights, stream.at(u64::from(frame)));
             let reliability = match weights.classes {
                 0 | 1 => Reliability::Hard,
@@ -99,7 +117,7 @@ impl Trial {
             };
             let decode = self.decoder.decode(&mut self.word, reliability);
             tally.frames += 1;
-            if decode.ok && self.word.iter().all(|&w| w == 0) {
+            if decode.ok && self.word == self.sent[sent] {
                 tally.after[usize::from(decode.iterations)] += 1;
             } else if decode.ok {
                 tally.undetected += 1;
@@ -108,13 +126,9 @@ impl Trial {
         tally
     }
 
+    /// Puts errors on the word.
     fn draw(&mut self, weights: &SoftWeights, stream: Stream) {
-        for words in [
-            &mut self.word,
-            &mut self.medium,
-            &mut self.weak,
-            &mut self.taken,
-        ] {
+        for words in [&mut self.medium, &mut self.weak, &mut self.taken] {
             words.fill(0);
         }
         let bits = self.decoder.code().codeword_bits();
@@ -135,7 +149,7 @@ impl Trial {
                 let (word, bit) = (at / 64, 1 << (at % 64));
                 self.taken[word] |= bit;
                 if n < wrong {
-                    self.word[word] |= bit;
+                    self.word[word] ^= bit;
                 }
                 match (class, weights.classes) {
                     (1, 2) | (2, 3) => self.weak[word] |= bit,

@@ -73,6 +73,7 @@ pub fn ct_a() -> ChipProfile {
             edge_retention_factor: 1.0,
             edge_sigma_factor: 1.0,
         },
+        // Assumed: interference in 3D is a sixth of that in planar cells.
         open_block: OpenBlockProfile {
             frontier_wordlines: 8,
             frontier_shift_mv: -15.0,
@@ -85,7 +86,10 @@ pub fn ct_a() -> ChipProfile {
             ..VariationProfile::default()
         },
         sensing: SensingProfile {
+            // Assumed: random telegraph noise of a few millivolts.
             noise_mv: 6.0,
+            // Assumed, to the (unverified) effect that a 40 % shorter precharge costs a few
+            // millivolts, and a shorter evaluation or discharge far more.
             pre: PhaseSettling {
                 amplitude_mv: 200.0,
                 time_constants: 6.0,
@@ -100,6 +104,7 @@ pub fn ct_a() -> ChipProfile {
             },
             soft_spacing: 0.5,
         },
+        // tSET and tRST as in PR2/AR2 (unverified); suspend costs assumed; 1.6 Gb/s of the V7 family.
         timing: ChipTiming {
             set_feature_ns: 1_000,
             reset_ns: 5_000,
@@ -131,6 +136,8 @@ fn qlc() -> ModeProfile {
         sentinels: vec![7, 6, 8, 9],
         retention_mv_per_decade: vec![28.0],
         endurance_pe_cycles: 3000,
+        // 37.5 us a sense: 140 us for 3.75 levels (RARO); the split is assumed. 8.6 ms a wordline is
+        // 2.15 ms for each of four pages (96-layer-class QLC, second-hand).
         setup_ns: 0,
         sense: SensePhases {
             pre_ns: 23_000,

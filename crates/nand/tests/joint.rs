@@ -311,3 +311,85 @@ fn model_soft_classes_follow_the_cells() {
         }
     }
 }
+
+/// Millions of reads lift the erased state over the first levels, beyond its own neighbour too.
+#[test]
+fn model_disturbed_pages_follow_the_cells() {
+    let m = medium();
+    let block = BlockState {
+        reads: 2e6,
+        ..m.programmed(CellMode::Qlc, 1500, 3, Ns::ZERO)
+    };
+    let now = Ns::from_h(1);
+    let g = Gaussian::new();
+    let chip = m.chip().mode(CellMode::Qlc).unwrap();
+    let model = m.model(CellMode::Qlc).unwrap();
+    for page in 0..4 {
+        let at = PageAddr {
+            die: DieId(0),
+            block: BlockId(2),
+            wordline: 50,
+            page: PageType(page),
+        };
+        let states = m.states(at, 0, &block, now).unwrap();
+        let levels = model.default_mv;
+        let mut errors = 0;
+        for i in 0..10u64 {
+            let key = Stream::new(21).at(i);
+            let cells = Cells::draw(&g, CellMode::Qlc, &chip.pages, &states, 0.0, CELLS, key);
+            errors += cells.errors(&g, PageType(page), &levels, CELLS, key.at(1))[0];
+        }
+        let expected = errors as f64 / (10 * CELLS) as f64;
+        let default = ReadLevels::Offsets([0; 15]);
+        let got = m.page_rber(at, 0, &block, now, &default).unwrap();
+        println!("page {page}: {got:.3e} ({expected:.3e})");
+        assert!(
+            (got / expected - 1.0).abs() < 0.12,
+            "page {page}: {got:e} against {expected:e}"
+        );
+    }
+}
+
+/// The far tail, where first reads fail: codewords of one page against the Poisson distribution that
+/// cells drawn one by one follow.
+#[test]
+fn model_codeword_tail_is_that_of_its_rate() {
+    let m = medium();
+    let block = m.programmed(CellMode::Qlc, 2500, 0, Ns::ZERO);
+    let now = Ns::from_h(28);
+    let levels = ReadLevels::Offsets(m.nominal_optimum(&block, now).unwrap());
+    let at = PageAddr {
+        die: DieId(3),
+        block: BlockId(5),
+        wordline: 1300,
+        page: PageType(1),
+    };
+    let n = 40_000u32;
+    let mut counts = vec![0u32; 400];
+    let mut rber = 0.0;
+    for version in 0..n {
+        let state = BlockState { version, ..block };
+        let id = version as u64;
+        let s = m
+            .sense(at, 0, &state, now, &levels, SenseTiming::DEFAULT, id)
+            .unwrap();
+        rber = s.rber();
+        for cw in 0..16 {
+            counts[(s.codeword_weight(cw) as usize).min(399)] += 1;
+        }
+    }
+    let (mean, all) = (rber * CODEWORD as f64, 16.0 * n as f64);
+    for sigmas in [1.0, 2.0, 3.0, 4.0] {
+        let limit = (mean + sigmas * mean.sqrt()) as u32;
+        let beyond: u32 = counts[limit as usize + 1..].iter().sum();
+        let expected = firstread_nand::poisson::exceeds(&Gaussian::new(), mean, limit);
+        let got = beyond as f64 / all;
+        println!("mean {mean:.1}, above {limit}: {got:.2e} ({expected:.2e})");
+        // A tenth for the approximations, and four standard errors.
+        let band = 0.1 * expected + 4.0 * (expected / all).sqrt();
+        assert!(
+            (got - expected).abs() < band,
+            "above {limit}: {got:e} against {expected:e}"
+        );
+    }
+}

@@ -1,14 +1,40 @@
 //! For tests alone: drives and runs in a line, and a digest of a run that must be the same on every
 //! host.
 
-use firstread_core::Ns;
+pub mod sequence;
+
+use firstread_core::voltage::VoltageTables;
+use firstread_core::{HostOp, Ns};
 use firstread_drive::profile::{DriveProfile, Library, Override, load_drive};
 use firstread_drive::{Drive, DriveError, DriveState, Host, RunStats, tables};
 use firstread_firmware::policy::AXES;
-use firstread_workload::fio;
+use firstread_workload::{TraceRecord, fio};
 
 /// Overrides for a drive whose cells never err.
 pub const IDEAL: &[&str] = &["cells=ideal", "schemes.read_levels=factory"];
+
+/// Overrides that cut the drive `ct-qlc` down to four dies on two channels, and give it a code whose
+/// decoding time does not depend on the errors: small enough to follow every step by hand.
+pub const FOUR_DIES: &[&str] = &[
+    "geometry.channels=2",
+    "geometry.chips_per_channel=1",
+    "geometry.dies_per_chip=2",
+    "geometry.blocks_per_plane=24",
+    "capacity=24 GiB",
+    "ecc.code=threshold-72",
+];
+
+/// Overrides that leave of the drive `ct-qlc` four dies with blocks of 32 wordlines: a superblock is
+/// 16 MiB, so that a test reaches the end of blocks and of the free ones.
+pub const SMALL_BLOCKS: &[&str] = &[
+    "geometry.channels=2",
+    "geometry.chips_per_channel=1",
+    "geometry.dies_per_chip=2",
+    "geometry.planes=2",
+    "geometry.blocks_per_plane=24",
+    "chip.array.layers=4",
+    "capacity=256 MiB",
+];
 
 /// Shipped drive `name` with overrides `PATH=VALUE`.
 ///
@@ -33,13 +59,38 @@ pub fn aged(age_h: u64, pe_cycles: u32) -> DriveState {
     }
 }
 
+/// The voltage tables of the chip of `profile`, to make several drives of them.
+///
+/// # Panics
+/// Where the chip has none.
+pub fn voltages(profile: &DriveProfile) -> VoltageTables {
+    tables::for_drive(profile).unwrap_or_else(|e| panic!("{e}"))
+}
+
 /// A drive in `state`.
 ///
 /// # Panics
 /// Where it cannot be made.
 pub fn drive(profile: DriveProfile, state: &DriveState, seed: u64) -> Drive {
-    let tables = tables::for_drive(&profile).unwrap_or_else(|e| panic!("{e}"));
+    let tables = voltages(&profile);
     Drive::new(profile, tables, state, seed).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// A request of a script: microseconds after the start of the run, what, first byte, bytes.
+pub type Scripted = (u64, HostOp, u64, u32);
+
+/// Runs the requests of `script` on `drive`, each submitted at its time.
+pub fn play(drive: &mut Drive, script: &[Scripted]) -> Result<RunStats, DriveError> {
+    let records = script.iter().map(|&(us, op, offset_bytes, len_bytes)| {
+        Ok(TraceRecord {
+            time_ns: us * 1_000,
+            op,
+            offset_bytes,
+            len_bytes,
+            device: 0,
+        })
+    });
+    drive.run(Host::trace("script", records, u32::MAX, None), &mut |_| {})
 }
 
 /// Runs the fio job file `job` on `drive`, `limit` requests of it at most.

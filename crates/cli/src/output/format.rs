@@ -99,7 +99,7 @@ pub fn share(value: f64) -> String {
     }
     let mut decimals = 2;
     let mut step = 1e-4;
-    while 1.0 - value < step && decimals < 9 {
+    while 1.0 - value < 0.999 * step && decimals < 9 {
         decimals += 1;
         step /= 10.0;
     }

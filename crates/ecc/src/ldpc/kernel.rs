@@ -1,7 +1,8 @@
 //! One iteration of layered normalized min-sum on 8-bit messages.
 //!
 //! The code below is written on arrays of 64 lanes, so that a compiler that may use AVX2 keeps each
-//! in two registers; it gives the same bits however it is compiled.
+//! in two registers; it gives the same bits however it is compiled. Nothing overflows: arithmetic
+//! that wraps is arithmetic without checks in a test build.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -144,8 +145,8 @@ fn update<const Z: usize, const STRIDE: usize, const FIRST: bool>(
     let mut step = [0; LANES];
     for l in 0..LANES {
         let negative = sign[l] >> 7;
-        to_others[l] = (normalize(least[l]) ^ negative) - negative;
-        step[l] = to_others[l] ^ ((normalize(second[l]) ^ negative) - negative);
+        to_others[l] = (normalize(least[l]) ^ negative).wrapping_sub(negative);
+        step[l] = to_others[l] ^ (normalize(second[l]) ^ negative).wrapping_sub(negative);
     }
     for (k, message) in messages.iter_mut().enumerate().take(len) {
         let t = *message;
@@ -153,10 +154,10 @@ fn update<const Z: usize, const STRIDE: usize, const FIRST: bool>(
         let mut q = [0; LANES];
         for l in 0..LANES {
             // Where two bits tie for the least, `second` equals `least`: no index is kept.
-            let own = -i8::from(t[l].wrapping_abs() == least[l]);
+            let own = i8::from(t[l].wrapping_abs() == least[l]).wrapping_neg();
             let value = to_others[l] ^ (step[l] & own);
             let negative = t[l] >> 7;
-            r[l] = (value ^ negative) - negative;
+            r[l] = (value ^ negative).wrapping_sub(negative);
             q[l] = t[l].wrapping_add(r[l]);
         }
         *message = r;
@@ -193,5 +194,5 @@ fn load(from: &[i8], at: usize) -> Lanes {
 /// Three quarters of a magnitude, to the nearest integer and from a half down.
 #[inline(always)]
 const fn normalize(magnitude: i8) -> i8 {
-    magnitude - ((magnitude + 2) >> 2)
+    magnitude.wrapping_sub(magnitude.wrapping_add(2) >> 2)
 }

@@ -1,0 +1,37 @@
+//! Writes the sample in the README anew: runs its command and puts what it prints between the marks.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a tool that runs a command and edits a file"
+)]
+
+use std::error::Error;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+const BEGIN: &str = "<!-- sample: ";
+const END: &str = "<!-- end of sample -->";
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut command = Command::new("cargo");
+    command
+        .current_dir(&root)
+        .args(["run", "--quiet", "--release", "--", "compare"]);
+    let output = command.stderr(Stdio::inherit()).output()?;
+    if !output.status.success() {
+        return Err("the command failed; the README is as it was".into());
+    }
+    let sample = String::from_utf8(output.stdout)?;
+
+    let path = root.join("README.md");
+    let text = fs::read_to_string(&path)?;
+    let (before, rest) = text.split_once(BEGIN).ok_or("the README has no sample")?;
+    let (mark, rest) = rest
+        .split_once('\n')
+        .ok_or("the sample's mark has no end")?;
+    let (_, after) = rest.split_once(END).ok_or("the sample has no end")?;
+    let block = format!("{BEGIN}{mark}\n```text\n{sample}```\n{END}");
+    fs::write(&path, format!("{before}{block}{after}"))?;
+    Ok(())
+}

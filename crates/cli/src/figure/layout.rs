@@ -1,0 +1,574 @@
+//! A figure to a list of shapes: where panels, axes, texts and data lie on the page.
+
+use super::axis::{Placed, Tick};
+use super::font::Font;
+use super::{Anchor, Axis, Colour, Dash, Drawing, Figure, Mark, Marker, Panel, Series, Shape};
+
+/// Heights of texts (px): 9, 8, 7.5 and 7 points.
+const TITLE_PX: f64 = 28.0;
+const PANEL_PX: f64 = 24.0;
+const LABEL_PX: f64 = 23.0;
+const TICK_PX: f64 = 21.5;
+
+/// Around everything.
+const MARGIN_PX: f64 = 16.0;
+/// Between panels side by side, and between rows.
+const BETWEEN_PX: f64 = 26.0;
+/// Length of a tick with a text, and of one without.
+const TICK_LENGTH_PX: f64 = 8.0;
+const MINOR_LENGTH_PX: f64 = 4.5;
+/// Between an axis and its texts.
+const PAD_PX: f64 = 7.0;
+/// About so far apart are texts of an axis.
+const X_SPACING_PX: f64 = 88.0;
+const Y_SPACING_PX: f64 = 52.0;
+/// Length of a line in the legend, and the room after an entry.
+const SAMPLE_PX: f64 = 44.0;
+const ENTRY_GAP_PX: f64 = 34.0;
+const LEGEND_LINE_PX: f64 = 34.0;
+/// Width of axes and ticks.
+const AXIS_PX: f64 = 1.6;
+
+#[derive(Clone, Copy, Debug)]
+struct Rect {
+    left: f64,
+    top: f64,
+    right: f64,
+    bottom: f64,
+}
+
+/// The shapes of `figure`.
+pub fn draw(figure: &Figure) -> Drawing {
+    let mut page = Page {
+        font: Font::new(),
+        shapes: Vec::new(),
+    };
+    let (width, height) = (figure.size_px.0 as f64, figure.size_px.1 as f64);
+    let mut top = MARGIN_PX;
+    if !figure.title.is_empty() {
+        top += TITLE_PX;
+        page.text([MARGIN_PX, top - 5.0], &figure.title, TITLE_PX, Anchor::Start);
+        top += 8.0;
+    }
+    top = page.legend(figure, top, width);
+    let rows: f64 = figure.rows.iter().map(|r| r.weight).sum();
+    let between = BETWEEN_PX * figure.rows.len().saturating_sub(1) as f64;
+    let room = height - MARGIN_PX - top - between;
+    // Panels of the first column begin at one place.
+    let first = figure.rows.iter().filter_map(|r| r.panels.first());
+    let left = first.map(|p| page.left_of(p)).fold(0.0, f64::max);
+    for row in &figure.rows {
+        let bottom = top + room * row.weight / rows;
+        page.row(&row.panels, left, Rect {
+            left: MARGIN_PX,
+            top,
+            right: width - MARGIN_PX,
+            bottom,
+        });
+        top = bottom + BETWEEN_PX;
+    }
+    Drawing {
+        size_px: figure.size_px,
+        title: figure.title.clone(),
+        shapes: page.shapes,
+    }
+}
+
+struct Page {
+    font: Font,
+    shapes: Vec<Shape>,
+}
+
+impl Page {
+    fn row(&mut self, panels: &[Panel], first_left: f64, within: Rect) {
+        let lefts: Vec<f64> = panels
+            .iter()
+            .enumerate()
+            .map(|(i, p)| if i == 0 { first_left } else { self.left_of(p) })
+            .collect();
+        // Half of the last text of an axis stands out to the right.
+        let overhang = TICK_PX;
+        let between = BETWEEN_PX * panels.len().saturating_sub(1) as f64;
+        let taken = lefts.iter().sum::<f64>() + between + overhang;
+        let weights: f64 = panels.iter().map(|p| p.weight).sum();
+        let room = within.right - within.left - taken;
+        let titled = panels.iter().any(|p| !p.title.is_empty());
+        let labelled = panels.iter().any(|p| !p.x.label.is_empty());
+        let below = TICK_LENGTH_PX + PAD_PX + TICK_PX + if labelled { LABEL_PX + 9.0 } else { 0.0 };
+        let mut left = within.left;
+        for (panel, margin) in panels.iter().zip(lefts) {
+            left += margin;
+            let right = left + room * panel.weight / weights;
+            self.panel(panel, Rect {
+                left: snapped(left),
+                top: snapped(within.top + if titled { PANEL_PX + 12.0 } else { 4.0 }),
+                right: snapped(right),
+                bottom: snapped(within.bottom - below),
+            });
+            left = right + BETWEEN_PX;
+        }
+    }
+
+    /// Room that `panel` needs on the left of its axis, for texts and label.
+    fn left_of(&self, panel: &Panel) -> f64 {
+        // The height is not known yet; that of a usual panel gives the same texts.
+        let y = place(&panel.y, panel, 1, 260.0, 0.0);
+        let widest = y
+            .ticks(&panel.y.ticks, Y_SPACING_PX)
+            .iter()
+            .map(|t| self.font.width(&t.text, TICK_PX))
+            .fold(0.0, f64::max);
+        let label = if panel.y.label.is_empty() { 0.0 } else { LABEL_PX + 10.0 };
+        widest + TICK_LENGTH_PX + PAD_PX + label
+    }
+
+    fn panel(&mut self, panel: &Panel, rect: Rect) {
+        let x = place(&panel.x, panel, 0, rect.left, rect.right);
+        let y = place(&panel.y, panel, 1, rect.bottom, rect.top);
+        let x_ticks = x.ticks(&panel.x.ticks, X_SPACING_PX);
+        let y_ticks = y.ticks(&panel.y.ticks, Y_SPACING_PX);
+        for tick in y_ticks.iter().filter(|t| !t.text.is_empty()) {
+            let at = snapped(y.px(tick.at));
+            if at < rect.bottom - 1.0 {
+                self.line(&[[rect.left, at], [rect.right, at]], Colour::FAINT, 1.0);
+            }
+        }
+        for series in &panel.series {
+            self.series(series, &x, &y, rect);
+        }
+        self.axes(&x, &y, &x_ticks, &y_ticks, rect);
+        for series in &panel.series {
+            if let Mark::Text { at, text, anchor } = &series.mark {
+                let at = [x.px(at[0]), y.px(at[1])];
+                self.coloured(at, text, TICK_PX, *anchor, series.colour);
+            }
+        }
+        if !panel.title.is_empty() {
+            let at = [rect.left, rect.top - 12.0];
+            self.text(at, &panel.title, PANEL_PX, Anchor::Start);
+        }
+        if !panel.x.label.is_empty() {
+            let middle = 0.5 * (rect.left + rect.right);
+            let base = rect.bottom + TICK_LENGTH_PX + PAD_PX + TICK_PX + LABEL_PX + 5.0;
+            self.text([middle, base], &panel.x.label, LABEL_PX, Anchor::Middle);
+        }
+        if !panel.y.label.is_empty() {
+            let widest = y_ticks
+                .iter()
+                .map(|t| self.font.width(&t.text, TICK_PX))
+                .fold(0.0, f64::max);
+            self.shapes.push(Shape::Text {
+                at: [
+                    rect.left - TICK_LENGTH_PX - PAD_PX - widest - 12.0,
+                    0.5 * (rect.top + rect.bottom),
+                ],
+                text: panel.y.label.clone(),
+                size_px: LABEL_PX,
+                anchor: Anchor::Middle,
+                upwards: true,
+                colour: Colour::INK,
+            });
+        }
+    }
+
+    fn axes(&mut self, x: &Placed, y: &Placed, x_ticks: &[Tick], y_ticks: &[Tick], rect: Rect) {
+        if let Some((from, to)) = x.gap_px() {
+            // Nothing is shown of what is left out.
+            let corners = [
+                [from, rect.top - 2.0],
+                [to, rect.top - 2.0],
+                [to, rect.bottom + 2.0],
+                [from, rect.bottom + 2.0],
+            ];
+            self.area(corners.to_vec(), Colour::WHITE, 1.0);
+        }
+        let ends = x.gap_px().map_or(vec![(rect.left, rect.right)], |(from, to)| {
+            vec![(rect.left, from), (to, rect.right)]
+        });
+        for (from, to) in ends {
+            self.axis(&[[from, rect.bottom], [to, rect.bottom]]);
+        }
+        if let Some((from, to)) = x.gap_px() {
+            for at in [from, to] {
+                self.axis(&[[at - 5.0, rect.bottom + 9.0], [at + 5.0, rect.bottom - 9.0]]);
+            }
+        }
+        self.axis(&[[rect.left, rect.bottom], [rect.left, rect.top]]);
+        for tick in x_ticks {
+            let at = snapped(x.px(tick.at));
+            let length = length(tick);
+            self.axis(&[[at, rect.bottom], [at, rect.bottom + length]]);
+            let base = rect.bottom + TICK_LENGTH_PX + PAD_PX + 0.75 * TICK_PX;
+            self.text([at, base], &tick.text, TICK_PX, Anchor::Middle);
+        }
+        for tick in y_ticks {
+            let at = snapped(y.px(tick.at));
+            self.axis(&[[rect.left - length(tick), at], [rect.left, at]]);
+            let left = rect.left - TICK_LENGTH_PX - PAD_PX;
+            self.text([left, at + 0.36 * TICK_PX], &tick.text, TICK_PX, Anchor::End);
+        }
+    }
+
+    fn series(&mut self, series: &Series, x: &Placed, y: &Placed, rect: Rect) {
+        let colour = series.colour;
+        let to_px = |p: [f64; 2]| [x.px(p[0]), y.px(p[1])];
+        match &series.mark {
+            Mark::Line {
+                points,
+                width_px,
+                dash,
+            } => {
+                let points: Vec<_> = points.iter().map(|p| to_px(*p)).collect();
+                for points in clip_line(&points, rect) {
+                    self.shapes.push(Shape::Line {
+                        points,
+                        colour,
+                        width_px: *width_px,
+                        dash: *dash,
+                    });
+                }
+            }
+            Mark::Markers {
+                points,
+                marker,
+                size_px,
+            } => {
+                for p in points.iter().map(|p| to_px(*p)) {
+                    if inside(p, rect) {
+                        self.marker(p, *marker, *size_px, colour);
+                    }
+                }
+            }
+            Mark::Band { points, opacity } => {
+                let low = points.iter().map(|p| to_px([p[0], p[1]]));
+                let high = points.iter().rev().map(|p| to_px([p[0], p[2]]));
+                let points = clip_area(&low.chain(high).collect::<Vec<_>>(), rect);
+                self.area(points, colour, *opacity);
+            }
+            Mark::Bars { points, width } => {
+                let (low, high) = y.ends();
+                let base = y.px(0.0_f64.clamp(low, high));
+                for p in points {
+                    let (a, b) = (x.px(p[0] - 0.5 * width), x.px(p[0] + 0.5 * width));
+                    let top = y.px(p[1]);
+                    let corners = [[a, base], [a, top], [b, top], [b, base]];
+                    self.area(clip_area(&corners, rect), colour, 1.0);
+                }
+            }
+            Mark::Verticals {
+                at,
+                from,
+                to,
+                width_px,
+                dash,
+            } => {
+                let height = rect.bottom - rect.top;
+                for at in at.iter().map(|v| x.px(*v)) {
+                    if at >= rect.left && at <= rect.right {
+                        self.shapes.push(Shape::Line {
+                            points: vec![
+                                [at, rect.bottom - from * height],
+                                [at, rect.bottom - to * height],
+                            ],
+                            colour,
+                            width_px: *width_px,
+                            dash: *dash,
+                        });
+                    }
+                }
+            }
+            Mark::Horizontals { at, width_px, dash } => {
+                for at in at.iter().map(|v| y.px(*v)) {
+                    if at >= rect.top && at <= rect.bottom {
+                        self.shapes.push(Shape::Line {
+                            points: vec![[rect.left, at], [rect.right, at]],
+                            colour,
+                            width_px: *width_px,
+                            dash: *dash,
+                        });
+                    }
+                }
+            }
+            // Drawn over the axes.
+            Mark::Text { .. } => {}
+        }
+    }
+
+    /// The names of all series, each with what it looks like, and where the legend ends.
+    fn legend(&mut self, figure: &Figure, top: f64, width: f64) -> f64 {
+        let panels = figure.rows.iter().flat_map(|r| &r.panels);
+        let mut entries: Vec<(&str, Vec<&Series>)> = Vec::new();
+        for series in panels.flat_map(|p| &p.series) {
+            let kind = std::mem::discriminant(&series.mark);
+            match entries.iter_mut().find(|(name, _)| *name == series.name) {
+                _ if series.name.is_empty() => {}
+                Some((_, like)) => {
+                    if !like.iter().any(|s| std::mem::discriminant(&s.mark) == kind) {
+                        like.push(series);
+                    }
+                }
+                None => entries.push((&series.name, vec![series])),
+            }
+        }
+        if entries.is_empty() {
+            return top;
+        }
+        let mut at = MARGIN_PX;
+        let mut base = top + 0.8 * LEGEND_LINE_PX;
+        for (name, like) in entries {
+            let long = SAMPLE_PX + 10.0 + self.font.width(name, LABEL_PX);
+            if at > MARGIN_PX && at + long > width - MARGIN_PX {
+                at = MARGIN_PX;
+                base += LEGEND_LINE_PX;
+            }
+            for series in like {
+                self.sample(series, at, base - 0.35 * LABEL_PX);
+            }
+            self.text([at + SAMPLE_PX + 10.0, base], name, LABEL_PX, Anchor::Start);
+            at += long + ENTRY_GAP_PX;
+        }
+        base + 0.6 * LEGEND_LINE_PX
+    }
+
+    /// What `series` looks like, in the legend.
+    fn sample(&mut self, series: &Series, left: f64, middle: f64) {
+        let colour = series.colour;
+        let box_of = |half: f64| {
+            let (l, r) = (left, left + SAMPLE_PX);
+            let (t, b) = (middle - half, middle + half);
+            vec![[l, t], [r, t], [r, b], [l, b]]
+        };
+        match &series.mark {
+            Mark::Line { width_px, dash, .. } | Mark::Horizontals { width_px, dash, .. } => {
+                self.shapes.push(Shape::Line {
+                    points: vec![[left, middle], [left + SAMPLE_PX, middle]],
+                    colour,
+                    width_px: *width_px,
+                    dash: *dash,
+                });
+            }
+            Mark::Verticals { width_px, dash, .. } => {
+                let x = left + 0.5 * SAMPLE_PX;
+                self.shapes.push(Shape::Line {
+                    points: vec![[x, middle + 13.0], [x, middle - 13.0]],
+                    colour,
+                    width_px: *width_px,
+                    dash: *dash,
+                });
+            }
+            Mark::Markers {
+                marker, size_px, ..
+            } => self.marker([left + 0.5 * SAMPLE_PX, middle], *marker, *size_px, colour),
+            Mark::Band { opacity, .. } => self.area(box_of(9.0), colour, *opacity),
+            Mark::Bars { .. } => self.area(box_of(8.0), colour, 1.0),
+            Mark::Text { .. } => {}
+        }
+    }
+
+    fn marker(&mut self, [x, y]: [f64; 2], marker: Marker, size: f64, colour: Colour) {
+        let r = 0.5 * size;
+        let points: Vec<[f64; 2]> = match marker {
+            Marker::Circle => {
+                let angle = |i: u32| core::f64::consts::PI * i as f64 / 16.0;
+                let around = (0..32).map(|i| {
+                    let a = angle(i);
+                    [x + r * libm::cos(a), y + r * libm::sin(a)]
+                });
+                around.collect()
+            }
+            Marker::Square => vec![[x - r, y - r], [x + r, y - r], [x + r, y + r], [x - r, y + r]],
+            Marker::TriangleDown => vec![[x - r, y - r], [x + r, y - r], [x, y + r]],
+            Marker::Diamond => vec![[x, y - r], [x + r, y], [x, y + r], [x - r, y]],
+        };
+        self.area(points, colour, 1.0);
+    }
+
+    fn area(&mut self, points: Vec<[f64; 2]>, colour: Colour, opacity: f64) {
+        if points.len() > 2 {
+            self.shapes.push(Shape::Area {
+                points,
+                colour,
+                opacity,
+            });
+        }
+    }
+
+    fn line(&mut self, points: &[[f64; 2]], colour: Colour, width_px: f64) {
+        self.shapes.push(Shape::Line {
+            points: points.to_vec(),
+            colour,
+            width_px,
+            dash: Dash::Solid,
+        });
+    }
+
+    fn axis(&mut self, points: &[[f64; 2]]) {
+        self.line(points, Colour::INK, AXIS_PX);
+    }
+
+    fn text(&mut self, at: [f64; 2], text: &str, size_px: f64, anchor: Anchor) {
+        self.coloured(at, text, size_px, anchor, Colour::INK);
+    }
+
+    fn coloured(&mut self, at: [f64; 2], text: &str, size_px: f64, anchor: Anchor, colour: Colour) {
+        if !text.is_empty() {
+            self.shapes.push(Shape::Text {
+                at,
+                text: text.into(),
+                size_px,
+                anchor,
+                upwards: false,
+                colour,
+            });
+        }
+    }
+}
+
+/// The middle of a pixel: lines there are sharp.
+fn snapped(v: f64) -> f64 {
+    libm::floor(v) + 0.5
+}
+
+fn length(tick: &Tick) -> f64 {
+    if tick.text.is_empty() { MINOR_LENGTH_PX } else { TICK_LENGTH_PX }
+}
+
+/// `axis` of `panel` over what its series hold in `dimension`.
+fn place(axis: &Axis, panel: &Panel, dimension: usize, from_px: f64, to_px: f64) -> Placed {
+    let values = panel.series.iter().flat_map(|s| values(&s.mark, dimension));
+    Placed::new(axis, values, from_px, to_px)
+}
+
+/// The values of a mark in `dimension`: 0 is horizontal.
+fn values(mark: &Mark, dimension: usize) -> Vec<f64> {
+    match (mark, dimension) {
+        (Mark::Line { points, .. } | Mark::Markers { points, .. }, d) => {
+            points.iter().map(|p| p[d]).collect()
+        }
+        (Mark::Bars { points, width }, 0) => {
+            let edges = points.iter().flat_map(|p| [p[0] - width, p[0] + width]);
+            edges.collect()
+        }
+        (Mark::Bars { points, .. }, _) => points.iter().map(|p| p[1]).chain([0.0]).collect(),
+        (Mark::Band { points, .. }, 0) => points.iter().map(|p| p[0]).collect(),
+        (Mark::Band { points, .. }, _) => points.iter().flat_map(|p| [p[1], p[2]]).collect(),
+        (Mark::Verticals { at, .. }, 0) | (Mark::Horizontals { at, .. }, 1) => at.clone(),
+        _ => Vec::new(),
+    }
+}
+
+fn inside([x, y]: [f64; 2], r: Rect) -> bool {
+    x >= r.left && x <= r.right && y >= r.top && y <= r.bottom
+}
+
+/// The parts of a line that lie in `rect` (Liang and Barsky, 1984). A point that is no number breaks
+/// the line.
+fn clip_line(points: &[[f64; 2]], rect: Rect) -> Vec<Vec<[f64; 2]>> {
+    let mut parts: Vec<Vec<[f64; 2]>> = Vec::new();
+    let mut open = false;
+    for pair in points.windows(2) {
+        let (a, b) = (pair[0], pair[1]);
+        let d = [b[0] - a[0], b[1] - a[1]];
+        let (mut from, mut to) = (0.0_f64, 1.0_f64);
+        let mut seen = a.iter().chain(&b).all(|v| v.is_finite());
+        for (distance, step) in [
+            (a[0] - rect.left, -d[0]),
+            (rect.right - a[0], d[0]),
+            (a[1] - rect.top, -d[1]),
+            (rect.bottom - a[1], d[1]),
+        ] {
+            if step == 0.0 {
+                seen &= distance >= 0.0;
+            } else if step < 0.0 {
+                from = from.max(distance / step);
+            } else {
+                to = to.min(distance / step);
+            }
+        }
+        if !seen || from > to {
+            open = false;
+            continue;
+        }
+        let at = |t: f64| [a[0] + t * d[0], a[1] + t * d[1]];
+        match parts.last_mut() {
+            Some(part) if open && from == 0.0 => part.push(at(to)),
+            _ => parts.push(vec![at(from), at(to)]),
+        }
+        open = to == 1.0;
+    }
+    parts
+}
+
+/// The part of an area that lies in `rect` (Sutherland and Hodgman, 1974).
+fn clip_area(points: &[[f64; 2]], rect: Rect) -> Vec<[f64; 2]> {
+    let sides = [
+        (0, rect.left, 1.0),
+        (0, rect.right, -1.0),
+        (1, rect.top, 1.0),
+        (1, rect.bottom, -1.0),
+    ];
+    let mut points: Vec<[f64; 2]> = points
+        .iter()
+        .copied()
+        .filter(|p| p.iter().all(|v| v.is_finite()))
+        .collect();
+    for (d, bound, sign) in sides {
+        let depth = |p: [f64; 2]| (p[d] - bound) * sign;
+        let mut kept = Vec::with_capacity(points.len() + 4);
+        for (i, &b) in points.iter().enumerate() {
+            let a = points[(i + points.len() - 1) % points.len()];
+            let (da, db) = (depth(a), depth(b));
+            if (da < 0.0) != (db < 0.0) {
+                let t = da / (da - db);
+                kept.push([a[0] + t * (b[0] - a[0]), a[1] + t * (b[1] - a[1])]);
+            }
+            if db >= 0.0 {
+                kept.push(b);
+            }
+        }
+        points = kept;
+    }
+    points
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RECT: Rect = Rect {
+        left: 0.0,
+        top: 0.0,
+        right: 10.0,
+        bottom: 10.0,
+    };
+
+    #[test]
+    fn sequence_a_line_that_leaves_comes_back_as_another() {
+        let line = [[-5.0, 5.0], [5.0, 5.0], [5.0, 25.0], [8.0, 25.0], [8.0, 5.0]];
+        assert_eq!(
+            clip_line(&line, RECT),
+            [
+                vec![[0.0, 5.0], [5.0, 5.0], [5.0, 10.0]],
+                vec![[8.0, 10.0], [8.0, 5.0]]
+            ]
+        );
+        assert!(clip_line(&[[20.0, 20.0], [30.0, 5.0]], RECT).is_empty());
+        let broken = [[1.0, 1.0], [2.0, f64::NAN], [3.0, 1.0], [4.0, 1.0]];
+        assert_eq!(clip_line(&broken, RECT), [vec![[3.0, 1.0], [4.0, 1.0]]]);
+    }
+
+    #[test]
+    fn formula_a_clipped_area_is_what_both_cover() {
+        let triangle = [[5.0, -5.0], [15.0, 5.0], [5.0, 5.0]];
+        let clipped = clip_area(&triangle, RECT);
+        let twice: f64 = (0..clipped.len())
+            .map(|i| {
+                let (a, b) = (clipped[i], clipped[(i + 1) % clipped.len()]);
+                a[0] * b[1] - b[0] * a[1]
+            })
+            .sum();
+        // The right angle's square of 5 by 5 and nothing else lies within.
+        assert_eq!(twice.abs() / 2.0, 25.0);
+        assert!(clip_area(&[[-3.0, 0.0], [-1.0, 0.0], [-2.0, 9.0]], RECT).is_empty());
+    }
+}

@@ -1,0 +1,593 @@
+//! The command as users and scripts meet it: what it prints, how it ends, what it leaves behind.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests run the binary and read what it wrote"
+)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// A folder of its own for each test, empty at its start.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(test: &str) -> Folder {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+    fn with(self, name: &str, text: &str) -> Folder {
+        fs::write(self.0.join(name), text).unwrap();
+        self
+    }
+    fn run(&self, args: &[&str]) -> Ran {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_firstread"));
+        command.current_dir(&self.0).args(args).stdin(Stdio::null());
+        // Help is as wide as the terminal, and there is none here.
+        command.env("COLUMNS", "100");
+        Ran::from(command.output().unwrap())
+    }
+}
+
+struct Ran {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Ran {
+        Ran {
+            code: output.status.code().expect("the command was not killed"),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+impl Ran {
+    fn ok(self) -> Ran {
+        assert_eq!(self.code, 0, "{}", self.err);
+        self
+    }
+    fn json(self) -> Value {
+        serde_json::from_str(&self.ok().out).unwrap()
+    }
+}
+
+/// Few enough requests for a test, enough for a result.
+const LIMIT: &str = "2000";
+
+#[test]
+fn golden_help() {
+    let folder = Folder::new("help");
+    for sub in [
+        &["--help"][..],
+        &["run", "--help"],
+        &["compare", "--help"],
+        &["show", "--help"],
+    ] {
+        let ran = folder.run(sub).ok();
+        insta::assert_snapshot!(format!("help_{}", sub[0].trim_matches('-')), ran.out);
+        assert_eq!(ran.err, "");
+    }
+}
+
+#[test]
+fn golden_errors() {
+    let folder = Folder::new("errors")
+        .with("option.fio", "[a]\nrw=randread\niodpth=3\n")
+        .with("size.fio", "[a]\nrw=randread\nsize=0\n")
+        .with("past.fio", "[a]\nrw=randread\noffset=15t\nsize=2t\n")
+        .with("empty", "")
+        .with(
+            "past.csv",
+            "128166372003061629,hm,1,Read,99915360000000000,4096,24931\n",
+        )
+        .with("word.csv", "128166372003061629,hm,1,Raed,0,4096,24931\n")
+        .with(
+            "drive.toml",
+            "based_on = \"ct-qlc\"\nname = \"mine\"\nchannels = 4\n",
+        );
+    let example = "randread-4k-qd1";
+    let cases: [&[&str]; 25] = [
+        &[],
+        &["rnu"],
+        &["list", "drive"],
+        &["run"],
+        &["run", "randread-4k"],
+        &["run", "./nosuch.fio"],
+        &["run", "option.fio"],
+        &["run", "size.fio"],
+        &["run", "past.fio"],
+        &["run", "empty"],
+        &["run", "past.csv"],
+        &["run", "word.csv", "--trace-format", "msr"],
+        &["run", "word.csv", "--trace-format", "mrs"],
+        &["run", example, "--sped", "2"],
+        &["run", example, "--speed", "2"],
+        &["run", example, "--drive", "ct-qcl"],
+        &["run", example, "--drive", "drive.toml"],
+        &["run", example, "--scheme", "read_level=frozen"],
+        &["run", example, "--scheme", "read_levels=ctqlc"],
+        &[
+            "run",
+            example,
+            "--set",
+            "ecc.iterations=3us",
+            "--set",
+            "link.rate=3",
+        ],
+        &["run", example, "--set", "read_levels.intervall=1h"],
+        &["run", example, "--age", "28", "--pe-cycles", "many"],
+        &["run", example, "--temperature", "5000"],
+        &["compare", example],
+        &["show", "ctqlc"],
+    ];
+    let mut text = String::new();
+    for case in cases {
+        let ran = folder.run(case);
+        assert_eq!(ran.out, "", "{case:?} prints data");
+        text += &format!(
+            "$ firstread {}\n{}[exit {}]\n\n",
+            case.join(" "),
+            ran.err,
+            ran.code
+        );
+    }
+    insta::assert_snapshot!("errors", text);
+}
+
+#[test]
+fn golden_lists() {
+    let folder = Folder::new("lists");
+    for what in ["drives", "chips", "axes", "schemes", "traces", "examples"] {
+        let ran = folder.run(&["list", what]).ok();
+        // Every name that is listed can be shown.
+        for line in ran.out.lines() {
+            let name = line.split_whitespace().next().unwrap();
+            let shown = folder.run(&["show", name]).ok();
+            assert!(
+                shown.out.contains(name.rsplit('=').next().unwrap()),
+                "{name}: {}",
+                shown.out
+            );
+        }
+    }
+}
+
+#[test]
+fn formula_json_has_fios_keys_and_adds_up() {
+    let folder = Folder::new("json").with(
+        "two.fio",
+        "[global]\nbs=4k\niodepth=8\n[reads]\nrw=randread\n[both]\nrw=randrw\nrwmixread=50\nfsync=8\n",
+    );
+    let result = folder
+        .run(&["run", "two.fio", "--limit", LIMIT, "--output", "json"])
+        .json();
+    let jobs = result["jobs"].as_array().unwrap();
+    assert_eq!(jobs.len(), 2);
+    assert_eq!(result["global options"]["iodepth"], "8");
+    assert_eq!(jobs[1]["job options"]["rwmixread"], "50");
+    let mut total = 0;
+    for job in jobs {
+        for direction in ["read", "write", "trim"] {
+            let d = &job[direction];
+            let n = d["total_ios"].as_u64().unwrap();
+            total += n;
+            assert_eq!(d["io_bytes"], n * 4096);
+            assert_eq!(d["lat_ns"]["N"], n);
+            if n == 0 {
+                continue;
+            }
+            let runtime_s = d["runtime"].as_f64().unwrap() / 1e3;
+            // The runtime is rounded to milliseconds.
+            let off = 1.0 / (runtime_s * 1e3) + 1e-3;
+            let iops = d["iops"].as_f64().unwrap();
+            assert!(
+                (iops * runtime_s / n as f64 - 1.0).abs() < off,
+                "{iops} {runtime_s} {n}"
+            );
+            let bw = d["bw_bytes"].as_f64().unwrap();
+            assert!((bw / (iops * 4096.0) - 1.0).abs() < 1e-3, "{bw} {iops}");
+            let lat = &d["clat_ns"];
+            let ordered: Vec<u64> = ["50.000000", "99.000000", "99.990000"]
+                .map(|p| lat["percentile"][p].as_u64().unwrap())
+                .to_vec();
+            assert!(ordered.is_sorted(), "{ordered:?}");
+            let mean = lat["mean"].as_f64().unwrap();
+            assert!(mean >= lat["min"].as_f64().unwrap() && mean <= lat["max"].as_f64().unwrap());
+            assert_eq!(d["slat_ns"]["max"], 0);
+        }
+        total += job["sync"]["total_ios"].as_u64().unwrap();
+        let percent: f64 = ["latency_ns", "latency_us", "latency_ms"]
+            .iter()
+            .flat_map(|unit| job[unit].as_object().unwrap().values())
+            .map(|v| v.as_f64().unwrap())
+            .sum();
+        assert!(
+            (percent - 100.0).abs() < 1e-6,
+            "{percent} % of requests in the distribution"
+        );
+    }
+    let own = &result["firstread"];
+    assert_eq!(own["requests"], total);
+    assert_eq!(own["requests"].to_string(), LIMIT);
+    for key in [
+        "version",
+        "commit",
+        "seed",
+        "config",
+        "requests_per_wall_second",
+        "wall_seconds",
+        "peak_rss_bytes",
+        "first_try_rate",
+        "retries_mean",
+        "retries_histogram",
+        "background_reads",
+        "write_amplification",
+        "capacity_bytes",
+        "uncorrectable",
+        "tail",
+    ] {
+        assert!(!own[key].is_null(), "firstread.{key}");
+    }
+    let histogram: Vec<u64> = own["retries_histogram"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|v| v.as_u64().unwrap())
+        .collect();
+    let pages: u64 = histogram.iter().sum();
+    assert_eq!(own["page_reads"], pages);
+    let first_try = own["first_try_rate"].as_f64().unwrap();
+    assert!((first_try - histogram[0] as f64 / pages as f64).abs() < 1e-12);
+    let tail: f64 = own["tail"]
+        .as_object()
+        .unwrap()
+        .values()
+        .map(|v| v.as_f64().unwrap())
+        .sum();
+    assert!(
+        (tail - 1.0).abs() < 1e-9,
+        "the causes of the tail add up to {tail}"
+    );
+}
+
+#[test]
+fn sequence_compare_keeps_the_order_of_its_schemes() {
+    let folder = Folder::new("compare");
+    let scheme = "read_levels=optimal,factory";
+    let args = [
+        "compare",
+        "randread-4k-qd32",
+        "--scheme",
+        scheme,
+        "--limit",
+        LIMIT,
+        "--output",
+        "json",
+    ];
+    let result = folder.run(&args).json();
+    assert_eq!(result["axis"], "read_levels");
+    let runs = result["runs"].as_array().unwrap();
+    let labels: Vec<&str> = runs
+        .iter()
+        .map(|run| run["scheme"].as_str().unwrap())
+        .collect();
+    assert_eq!(labels, ["optimal", "factory"]);
+    for run in runs {
+        let config = &run["result"]["firstread"]["config"];
+        assert_eq!(config["schemes"]["read_levels"], run["scheme"]);
+        assert_eq!(run["result"]["firstread"]["requests"].to_string(), LIMIT);
+    }
+    let first_try = |i: usize| {
+        runs[i]["result"]["firstread"]["first_try_rate"]
+            .as_f64()
+            .unwrap()
+    };
+    assert!(
+        first_try(0) > first_try(1),
+        "who knows the cells does not retry more: {} {}",
+        first_try(0),
+        first_try(1)
+    );
+}
+
+#[test]
+fn sequence_compare_without_arguments_is_the_example() {
+    let folder = Folder::new("example");
+    let ran = folder.run(&["compare", "--limit", LIMIT]).ok();
+    for part in [
+        "randread-64k-qd128 on ct-qlc",
+        "28 h at 55 °C, 300 P/E",
+        "P99",
+        "first try",
+        "background reads",
+    ] {
+        assert!(ran.out.contains(part), "{part}: {}", ran.out);
+    }
+    for scheme in ["frozen", "ct-qlc", "optimal-group", "optimal"] {
+        assert!(
+            ran.out.lines().any(|l| l.trim_start().starts_with(scheme)),
+            "{scheme}: {}",
+            ran.out
+        );
+    }
+    assert!(ran.err.contains("next: firstread run"), "{}", ran.err);
+    // Of 2,000 requests two lie beyond P99.9: too few for its value to stand without the interval.
+    assert!(!ran.out.contains("P99.9"), "{}", ran.out);
+}
+
+/// Takes the fields out that the wall clock decides.
+fn without_wall(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            for key in [
+                "requests_per_wall_second",
+                "wall_seconds",
+                "prepare_wall_seconds",
+                "peak_rss_bytes",
+            ] {
+                map.remove(key);
+            }
+            map.values_mut().for_each(without_wall);
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_wall),
+        _ => {}
+    }
+}
+
+#[test]
+fn sequence_twice_the_same_command_is_the_same_bytes() {
+    let folder = Folder::new("twice");
+    let args = |threads| {
+        let mut args = vec![
+            "compare",
+            "mixed-70-30",
+            "--scheme",
+            "read_levels=frozen,ct-qlc",
+        ];
+        args.extend(["--limit", LIMIT, "--output", "json", "--threads", threads]);
+        args
+    };
+    let [a, b] = ["1", "2"].map(|threads| {
+        let mut result = folder.run(&args(threads)).json();
+        without_wall(&mut result);
+        result.to_string()
+    });
+    assert_eq!(a, b);
+    let human = |seed| {
+        folder
+            .run(&["run", "randread-4k-qd32", "--limit", LIMIT, "--seed", seed])
+            .ok()
+            .out
+    };
+    assert_eq!(human("1"), human("1"));
+    assert_ne!(human("1"), human("2").replace("seed 2", "seed 1"));
+}
+
+#[test]
+fn model_a_result_repeats_from_its_configuration() {
+    let folder = Folder::new("repeat");
+    let changed = [
+        "--set",
+        "ecc.iteration=250ns",
+        "--set",
+        "read_levels.interval=2h",
+    ];
+    let base = [
+        "run",
+        "randread-4k-qd1",
+        "--limit",
+        "200",
+        "--output",
+        "json",
+    ];
+    let result = folder.run(&[&base[..], &changed].concat()).json();
+    let config = &result["firstread"]["config"];
+    let set: Vec<&str> = config["set"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|v| v.as_str().unwrap())
+        .collect();
+    assert_eq!(set, ["ecc.iteration", "read_levels.interval"]);
+    let again: Vec<String> = set
+        .iter()
+        .flat_map(|path| {
+            [
+                "--set".to_owned(),
+                format!("{path}={}", config["profile"][path].as_str().unwrap()),
+            ]
+        })
+        .collect();
+    let again: Vec<&str> = again.iter().map(String::as_str).collect();
+    let repeated = folder.run(&[&base[..], &again].concat()).json();
+    assert_eq!(result["jobs"], repeated["jobs"]);
+    let unchanged = folder.run(&base).json();
+    assert_ne!(
+        result["jobs"], unchanged["jobs"],
+        "the override has an effect"
+    );
+}
+
+#[test]
+fn sequence_out_keeps_complete_files() {
+    let folder = Folder::new("out");
+    let args = [
+        "run",
+        "randread-4k-qd1",
+        "--limit",
+        LIMIT,
+        "--out",
+        "kept/deep",
+        "--calibration-log",
+    ];
+    let printed = folder.run(&args).ok();
+    let read = |name: &str| fs::read_to_string(folder.0.join("kept/deep").join(name)).unwrap();
+    assert!(printed.out.starts_with(&read("report.txt")));
+    assert!(printed.out.ends_with(&read("calibration.txt")));
+    let result: Value = serde_json::from_str(&read("result.json")).unwrap();
+    let requests = &result["firstread"]["requests"];
+    let counted: u64 = read("latency.csv")
+        .lines()
+        .skip(1)
+        .map(|l| l.split(',').nth(2).unwrap().parse::<u64>().unwrap())
+        .sum();
+    assert_eq!(requests, counted);
+    let csv = read("calibration.csv");
+    let columns = csv.lines().next().unwrap().split(',').count();
+    assert!(
+        csv.lines().count() > 2 && csv.lines().all(|l| l.split(',').count() == columns),
+        "{csv}"
+    );
+    let left = fs::read_dir(folder.0.join("kept/deep")).unwrap();
+    let names: Vec<String> = left
+        .map(|f| f.unwrap().file_name().into_string().unwrap())
+        .collect();
+    assert!(names.iter().all(|n| !n.contains("partial")), "{names:?}");
+    // A path that cannot be a folder fails and leaves nothing.
+    let ran =
+        folder
+            .with("file", "")
+            .run(&["run", "randread-4k-qd1", "--limit", "10", "--out", "file"]);
+    assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{}", ran.err);
+}
+
+#[test]
+fn sequence_notices_and_shortfalls_are_told() {
+    let folder = Folder::new("notices").with(
+        "job.fio",
+        "[a]\nrw=randread\nioengine=libaio\nnumber_ios=50\n[b]\nrw=randread\nioengine=libaio\nnumber_ios=50\n",
+    );
+    let ran = folder.run(&["run", "job.fio", "--limit", "200"]).ok();
+    let notes: Vec<&str> = ran
+        .err
+        .lines()
+        .filter(|l| l.starts_with("note: "))
+        .collect();
+    assert_eq!(notes.len(), 2, "{}", ran.err);
+    assert!(
+        notes[0].starts_with("note: job.fio:3: `ioengine` is ignored"),
+        "{}",
+        notes[0]
+    );
+    assert_eq!(
+        notes[1],
+        "note: job.fio: ended after 100 requests, before the limit of 200"
+    );
+}
+
+#[test]
+fn sequence_traces_replay_wrap_and_scale() {
+    let line = |i: u64, offset: u64| {
+        format!(
+            "{},hm,1,Read,{offset},4096,0\n",
+            128_166_372_003_061_629 + i * 10_000
+        )
+    };
+    let trace: String = (0..100).map(|i| line(i, i * 8192)).collect();
+    let past = format!("{trace}{}", line(100, 99_000_000_000_000));
+    let folder = Folder::new("traces")
+        .with("trace.csv", &trace)
+        .with("past.csv", &past);
+    let simulated = |args: &[&str]| {
+        let result = folder
+            .run(&[&["run", "--output", "json"], args].concat())
+            .json();
+        assert_eq!(
+            result["jobs"][0]["read"]["total_ios"],
+            result["firstread"]["requests"]
+        );
+        result["firstread"]["simulated_ns"].as_f64().unwrap()
+    };
+    // 99 gaps of a millisecond, and the last request.
+    let normal = simulated(&["trace.csv"]);
+    assert!((99e6..100e6).contains(&normal), "{normal}");
+    let fast = simulated(&["trace.csv", "--speed", "10"]);
+    assert!((9.9e6..10.9e6).contains(&fast), "{fast}");
+    let ran = folder.run(&["run", "past.csv"]);
+    assert_eq!(ran.code, 1);
+    assert!(
+        ran.err
+            .starts_with("error: past.csv:101: msr column `offset`"),
+        "{}",
+        ran.err
+    );
+    assert!(ran.err.contains("--trace-wrap"), "{}", ran.err);
+    let ran = folder.run(&["run", "past.csv", "--trace-wrap"]).ok();
+    assert!(
+        ran.err.contains("note: past.csv:101: 1 requests lie past"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn sequence_a_drive_profile_of_ones_own() {
+    let folder = Folder::new("own").with(
+        "mine.toml",
+        "based_on = \"ct-qlc\"\nname = \"mine\"\nsummary = \"two channels\"\n[geometry]\n\
+         channels = { value = 2, source = \"a test\" }\n[link]\nmax_outstanding = { value = 64, source = \"a test\" }\n",
+    );
+    // Two channels hold a quarter of what eight do.
+    let capacity = "capacity=3 TB";
+    let shown = folder.run(&["show", "mine.toml", "--set", capacity]).ok();
+    assert!(
+        shown
+            .out
+            .starts_with("drive mine: two channels\n  3.000 TB for the host"),
+        "{}",
+        shown.out
+    );
+    let args = [
+        "run",
+        "randread-4k-qd1",
+        "--drive",
+        "mine.toml",
+        "--set",
+        capacity,
+        "--limit",
+        "100",
+    ];
+    let ran = folder.run(&args).ok();
+    assert!(
+        ran.out.starts_with("randread-4k-qd1 on mine, 3.000 TB"),
+        "{}",
+        ran.out
+    );
+}
+
+/// First words of the lines of `firstread list WHAT`.
+fn listed(folder: &Folder, what: &str) -> Vec<String> {
+    let ran = folder.run(&["list", what]).ok();
+    let first = |line: &str| line.split_whitespace().next().unwrap().to_owned();
+    ran.out.lines().map(first).collect()
+}
+
+#[test]
+fn smoke_every_scheme_runs() {
+    let folder = Folder::new("schemes");
+    for scheme in listed(&folder, "schemes") {
+        folder
+            .run(&["run", "mixed-70-30", "--scheme", &scheme, "--limit", LIMIT])
+            .ok();
+    }
+}
+
+#[test]
+fn smoke_every_drive_runs_every_example() {
+    let folder = Folder::new("drives");
+    for drive in listed(&folder, "drives") {
+        for example in listed(&folder, "examples") {
+            folder
+                .run(&["run", &example, "--drive", &drive, "--limit", "500"])
+                .ok();
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Whether drives of mixed ages, and drives without power, are calibrated as they should be.
+
+use std::collections::BTreeSet;
+
+use firstread_core::{HostOp, Ns};
+use firstread_drive::DriveState;
+use firstread_firmware::log::What;
+use firstread_testkit::{FOUR_DIES, aged, drive, play, profile, run, try_run};
+
+#[test]
+fn mixed_ages_populate_and_calibrate_every_group() {
+    let state = DriveState {
+        age: (Ns::ZERO, Ns::from_h(200)),
+        pe_cycles: (0, 3999),
+        temperature_c: 55.0,
+        ..DriveState::default()
+    };
+    let mut drive = drive(
+        profile("ct-qlc", &["schemes.read_levels=ct-qlc"]),
+        &state,
+        1,
+    );
+    let job = "[j]\nrw=randread\nbs=64k\niodepth=32\nnorandommap\nnumber_ios=4000\n";
+    try_run(&mut drive, job, 1, None).unwrap();
+    // Two quiet hours: whatever was under way has ended.
+    play(&mut drive, &[(7_200_000_000, HostOp::Read, 0, 4096)]).unwrap();
+
+    let (mut populated, mut inherited, mut verified, mut tracked) = (
+        BTreeSet::new(),
+        BTreeSet::new(),
+        BTreeSet::new(),
+        BTreeSet::new(),
+    );
+    let (mut reads, mut of_passes) = (0u64, 0u64);
+    for record in drive.log() {
+        match record.what {
+            What::Populated {
+                group, reads: n, ..
+            } => {
+                populated.insert(group);
+                reads += n as u64;
+            }
+            What::Inherited { group, .. } => {
+                inherited.insert(group);
+            }
+            What::Verified {
+                group, reads: n, ..
+            } => {
+                verified.insert(group);
+                reads += n as u64;
+            }
+            What::Tracked {
+                group, reads: n, ..
+            } => {
+                tracked.insert(group);
+                reads += n as u64;
+            }
+            What::Discarded { reads: n, .. } => reads += n as u64,
+            What::Passed { reads: n, .. } => of_passes += n as u64,
+            What::Sorted { .. } => {}
+        }
+    }
+    let all: BTreeSet<u8> = (0..44).collect();
+    let entries: BTreeSet<u8> = populated.union(&inherited).copied().collect();
+    assert_eq!(entries, all, "groups that got entries");
+    assert_eq!(verified, all, "groups that were verified");
+    assert!(
+        !populated.is_empty() && inherited.len() > 20,
+        "{} inherited",
+        inherited.len()
+    );
+    assert!(tracked.len() > 10, "{} tracked", tracked.len());
+    // The log accounts for every background read: none is made without being told of.
+    assert_eq!(
+        reads,
+        drive.counters().background_reads,
+        "reads of the log and of the counter"
+    );
+    assert!(of_passes <= reads, "passes cost no more than all of it");
+}
+
+#[test]
+fn unpowered_drives_fail_more_first_reads() {
+    // 30 days at 25 °C with the firmware on, which follows the drift every 5 h; and with it off,
+    // which finds its groups and levels where it left them.
+    let set: Vec<&str> = FOUR_DIES
+        .iter()
+        .copied()
+        .chain(["schemes.read_levels=ct-qlc"])
+        .collect();
+    let job = "[j]\nrw=randread\nbs=16k\niodepth=4\nnorandommap\n";
+    let month = Ns::from_h(720);
+    let (hour, at_25c) = (Ns::from_h(1), 25.0);
+    let state = |age: Ns, unpowered: Ns| DriveState {
+        age: (age, age),
+        unpowered,
+        temperature_c: at_25c,
+        ..aged(0, 1500)
+    };
+    let first_tries = |state: DriveState| {
+        let stats = run(profile("ct-qlc", &set), &state, job, 3_000);
+        let rows: u64 = stats.counters.retries.iter().sum();
+        stats.counters.retries[0] as f64 / (rows + stats.counters.uncorrectable) as f64
+    };
+    let powered = first_tries(state(hour + month, Ns::ZERO));
+    let unpowered = first_tries(state(hour, month));
+    assert!(powered > 0.9, "powered: {powered:.3} succeed at once");
+    assert!(
+        1.0 - unpowered > 3.0 * (1.0 - powered),
+        "first tries: {unpowered:.3} after a month without power, {powered:.3} with it"
+    );
+}

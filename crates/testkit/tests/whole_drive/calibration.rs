@@ -1,0 +1,124 @@
+//! Why the search of valleys moves the way it does.
+
+use firstread_core::{BlockId, CellMode, DieId, LevelOffsets, PageAddr, PageType};
+use firstread_drive::Drive;
+use firstread_firmware::log::What;
+use firstread_nand::StateDistribution;
+use firstread_testkit::{FOUR_DIES, aged, drive, profile, try_run, voltages};
+
+struct Searched {
+    drive: Drive,
+    /// First entry after each search.
+    found: Vec<LevelOffsets>,
+    p99_ns: u64,
+    retries_mean: f64,
+}
+
+/// A drive that adopts whatever its searches find.
+fn searched(direction: &str) -> Searched {
+    let direction = format!("read_levels.direction={direction}");
+    let own = [
+        "schemes.read_levels=ct-qlc",
+        "read_levels.validate=false",
+        &direction,
+    ];
+    let set: Vec<&str> = FOUR_DIES.iter().copied().chain(own).collect();
+    let mut drive = drive(profile("ct-qlc", &set), &aged(28, 2500), 1);
+    let job = "[j]\nrw=randread\nbs=16k\niodepth=4\nnorandommap\nnumber_ios=4000\n";
+    let stats = try_run(&mut drive, job, 1, None).unwrap();
+    let found = drive.log().iter().filter_map(|r| match r.what {
+        What::Tracked { levels, .. } => Some(levels),
+        _ => None,
+    });
+    let found = found.collect();
+    let rows: u64 = stats.counters.retries.iter().sum();
+    let steps: u64 = stats
+        .counters
+        .retries
+        .iter()
+        .zip(0u64..)
+        .map(|(n, k)| n * k)
+        .sum();
+    Searched {
+        found,
+        p99_ns: stats.all.read.percentile(99.0).ns,
+        retries_mean: steps as f64 / rows as f64,
+        drive,
+    }
+}
+
+/// Cells near `level_mv` (per mV and cell of the two states), and near the best level between them.
+fn density(states: &[StateDistribution; 16], valley: usize, level_mv: f64) -> f64 {
+    let of = |s: StateDistribution| {
+        let z = (level_mv - s.mean_mv) / s.sigma_mv;
+        libm::exp(-0.5 * z * z) / s.sigma_mv
+    };
+    of(states[valley - 1]) + of(states[valley])
+}
+
+impl Searched {
+    /// Mean density of cells at the sentinel levels in use, as a multiple of that at the best level
+    /// of each page.
+    fn crowding(&self) -> f64 {
+        let profile = self.drive.profile();
+        let tables = voltages(profile);
+        let medium = self.drive.medium();
+        let model = medium.model(CellMode::Qlc).unwrap();
+        let levels = medium.levels_mv(model, self.found.last().expect("a search ended"));
+        let now = self.drive.now();
+        // Filled 28 h ago, at the start of the clock give or take a minute.
+        let block = medium.programmed(CellMode::Qlc, 2500, 1, firstread_core::Ns::ZERO);
+        let (mut sum, mut n) = (0.0, 0);
+        for wordline in (0..1408).step_by(41) {
+            for page in 0..4u8 {
+                let at = PageAddr {
+                    die: DieId(wordline % 4),
+                    block: BlockId(3),
+                    wordline,
+                    page: PageType(page),
+                };
+                let states = medium.states(at, 0, &block, now).unwrap();
+                let best = medium.ideal_levels_mv(at, 0, &block, now).unwrap();
+                let valley = tables.sentinel[page as usize] as usize;
+                sum += density(&states, valley, levels[valley - 1])
+                    / density(&states, valley, best[valley - 1]);
+                n += 1;
+            }
+        }
+        sum / n as f64
+    }
+}
+
+/// The search counts the cells on either side of a level and moves. As the listing is printed it
+/// moves toward the side with *more* cells, which is up the slope of a state: away from the valley,
+/// where the fewest cells lie, and toward the peak, where every cell beyond the level is an error.
+/// The corrected search moves toward fewer.
+#[test]
+fn search_as_printed_climbs_the_peak_of_a_state() {
+    let (corrected, printed) = (searched("corrected"), searched("as-printed"));
+    assert!(
+        !corrected.found.is_empty() && !printed.found.is_empty(),
+        "both searched"
+    );
+    let (down, up) = (corrected.crowding(), printed.crowding());
+    assert!(
+        down < 1.6,
+        "corrected: {down:.2} times the cells of the valley's floor"
+    );
+    assert!(
+        up > 2.5 * down,
+        "as printed: {up:.2} times the floor, corrected {down:.2}"
+    );
+    assert!(
+        printed.retries_mean > 2.0 * corrected.retries_mean,
+        "retries: {:.2} as printed, {:.2} corrected",
+        printed.retries_mean,
+        corrected.retries_mean
+    );
+    assert!(
+        printed.p99_ns > corrected.p99_ns * 3 / 2,
+        "P99: {} ns as printed, {} ns corrected",
+        printed.p99_ns,
+        corrected.p99_ns
+    );
+}

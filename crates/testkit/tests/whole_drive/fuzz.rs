@@ -1,0 +1,151 @@
+//! Whether any small load is served whole: no panic, no request lost, no stale read.
+
+use std::sync::OnceLock;
+
+use firstread_core::voltage::VoltageTables;
+use firstread_drive::{Drive, DriveError, DriveState, Host};
+use firstread_testkit::{SMALL_BLOCKS, aged, profile, voltages};
+use firstread_workload::job::{Distribution, Extent, JobSpec, Operations, Rate, Sizes, Think};
+use firstread_workload::{JobStream, Workload};
+use proptest::prelude::*;
+
+const MIB: u64 = 1 << 20;
+
+fn sizes() -> impl Strategy<Value = Sizes> {
+    let sectors = || prop_oneof![Just(8u32), Just(32), Just(128), 1u32..300];
+    prop_oneof![
+        sectors().prop_map(|n| Sizes::Fixed(512 * n)),
+        (sectors(), 1u32..8).prop_map(|(n, m)| Sizes::Range {
+            min: 512 * n,
+            max: 512 * n * m
+        }),
+        (sectors(), sectors(), 1u8..100)
+            .prop_map(|(a, b, share)| Sizes::Split(vec![(512 * a, share), (512 * b, 100 - share)])),
+    ]
+}
+
+fn operations() -> impl Strategy<Value = Operations> {
+    prop_oneof![
+        1 => Just(Operations::Read),
+        1 => Just(Operations::Write),
+        1 => Just(Operations::Trim),
+        3 => Just(Operations::Mixed),
+        1 => Just(Operations::TrimWrite),
+    ]
+}
+
+fn distribution() -> impl Strategy<Value = Distribution> {
+    prop_oneof![
+        Just(Distribution::Uniform),
+        (0.2f64..1.8).prop_map(|theta| Distribution::Zipf {
+            theta,
+            center: None
+        }),
+        (0.05f64..0.45).prop_map(|h| Distribution::Pareto {
+            h,
+            center: Some(0.5)
+        }),
+    ]
+}
+
+fn rate() -> impl Strategy<Value = Rate> {
+    prop_oneof![
+        4 => Just(Rate::Unlimited),
+        1 => (1_000u64..1_000_000).prop_map(Rate::Iops),
+        1 => (1_000_000u64..1_000_000_000).prop_map(Rate::BytesPerSecond),
+    ]
+}
+
+prop_compose! {
+    fn job()(
+        operations in operations(),
+        random in any::<bool>(),
+        sizes in sizes(),
+        (read_percent, random_percent) in (0u8..=100, 0u8..=100),
+        (distribution, random_map) in (distribution(), any::<bool>()),
+        (offset_mib, size_mib) in (0u64..200, 8u64..48),
+        (iodepth, number_ios) in (1u32..80, 1u64..250),
+        (group, start_delay) in (0u32..2, 0u64..2_000_000),
+        rate in rate(),
+        think in prop::option::of((1u64..3_000_000, 1u32..20)),
+        writes_per_flush in prop::option::of(1u32..9),
+        rand_seed in any::<u32>(),
+    ) -> JobSpec {
+        JobSpec {
+            operations,
+            random,
+            read_percent,
+            random_percent: [random_percent; 3],
+            sizes: [sizes.clone(), sizes.clone(), sizes],
+            distribution,
+            random_map,
+            offset: Extent::Bytes(offset_mib * MIB),
+            size: Some(Extent::Bytes(size_mib * MIB)),
+            iodepth,
+            number_ios: Some(number_ios),
+            group,
+            start_delay_ns: [0, start_delay],
+            rate: [rate; 3],
+            think: think.map(|(time_ns, blocks)| Think { time_ns, blocks }),
+            writes_per_flush,
+            rand_seed: rand_seed as u64,
+            ..JobSpec::new("fuzz")
+        }
+    }
+}
+
+/// Requests the jobs make, flushes too, counted without a drive. None if a job does not fit.
+fn requests(jobs: &[JobSpec], capacity: u64, seed: u64) -> Option<u64> {
+    let count = |job| Some(JobStream::new(job, capacity, seed).ok()?.count() as u64);
+    jobs.iter().map(count).sum()
+}
+
+proptest! {
+    // Always the same cases: what fails here fails everywhere. A failure prints its load.
+    #![proptest_config(ProptestConfig {
+        cases: 160,
+        failure_persistence: None,
+        rng_seed: prop::test_runner::RngSeed::Fixed(0x5eed),
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn fuzz_every_load_is_served(
+        mut jobs in prop::collection::vec(job(), 1..4),
+        scheme in prop::sample::select(vec!["factory", "frozen", "ct-qlc", "optimal-group", "optimal"]),
+        modelled in any::<bool>(),
+        (age_h, pe) in (0u64..60, 0u32..3000),
+        fill in prop::sample::select(vec![0.0, 0.3, 1.0]),
+        seed in any::<u64>(),
+    ) {
+        static TABLES: OnceLock<VoltageTables> = OnceLock::new();
+        let scheme = format!("schemes.read_levels={scheme}");
+        let cells = if modelled { "cells=modelled" } else { "cells=ideal" };
+        let set: Vec<&str> = SMALL_BLOCKS.iter().copied().chain([scheme.as_str(), cells]).collect();
+        let profile = profile("ct-qlc", &set);
+        let tables = TABLES.get_or_init(|| voltages(&profile)).clone();
+        let state = DriveState { fill, ..aged(age_h, pe) };
+        let mut drive = Drive::new(profile, tables, &state, seed).unwrap();
+        for (i, job) in jobs.iter_mut().enumerate() {
+            (job.section, job.report) = (i as u32, i as u32);
+        }
+        let Some(expected) = requests(&jobs, drive.capacity_bytes(), seed) else {
+            return Err(TestCaseError::reject("a job does not fit"));
+        };
+        let workload = Workload { name: "fuzz".into(), jobs, notices: Vec::new() };
+        let host = Host::jobs(&workload, drive.capacity_bytes(), seed, None).unwrap();
+        match drive.run(host, &mut |_| {}) {
+            Ok(stats) => {
+                prop_assert_eq!(stats.requests, expected);
+                let all = &stats.all;
+                let counted =
+                    all.read.count() + all.write.count() + all.trim.count() + all.flush.count();
+                prop_assert_eq!(counted + all.uncorrectable, expected);
+                prop_assert!(modelled || all.uncorrectable == 0);
+            }
+            // A drive without room left says so.
+            Err(DriveError::NoSpace { .. }) => {}
+            Err(e) => return Err(TestCaseError::fail(e.to_string())),
+        }
+    }
+}

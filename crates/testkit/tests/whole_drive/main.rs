@@ -1,0 +1,12 @@
+//! The whole drive: firmware, medium, code, hardware and host together. One file a question.
+
+mod ages;
+mod calibration;
+mod determinism;
+mod formula;
+mod fuzz;
+mod golden;
+mod sequence;
+mod smoke;
+mod traces;
+mod writes;

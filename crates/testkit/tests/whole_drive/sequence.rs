@@ -1,0 +1,384 @@
+//! Which commands pass between host, firmware and flash, in what order, and when.
+
+use firstread_core::{FlashEvent, FlashKind, FlashOp, HostOp, LevelOffsets, Ns, OpClass, PageType};
+use firstread_drive::port_log::{Crossing, Passed};
+use firstread_drive::{Drive, DriveState, tables};
+use firstread_testkit::{FOUR_DIES, IDEAL, Scripted, aged, drive, play, profile, sequence};
+use insta::assert_snapshot;
+
+const KIB: u64 = 1 << 10;
+const READ_4K: u32 = 4 << 10;
+/// Bytes of a page row: four planes of 16 KiB.
+const ROW: u64 = 64 * KIB;
+/// Bytes from a row to the next page type of the same wordline and die: a row of each of 4 dies.
+const STRIPE: u64 = 4 * ROW;
+/// Bytes of a wordline over all dies: four page types.
+const WORDLINE: u64 = 4 * STRIPE;
+
+/// A drive of four dies whose ports are watched.
+struct Scene {
+    drive: Drive,
+    factory: Vec<LevelOffsets>,
+}
+
+impl Scene {
+    fn new(set: &[&str], state: &DriveState) -> Scene {
+        let set: Vec<&str> = FOUR_DIES.iter().chain(set).copied().collect();
+        let profile = profile("ct-qlc", &set);
+        let tables = tables::for_drive(&profile).unwrap();
+        let factory = tables.factory[..tables.factory_len as usize].to_vec();
+        let drive = drive(profile, state, 1);
+        Scene { drive, factory }
+    }
+
+    /// A drive on the manufacturer's levels, `age_h` hours at 55 °C after its fill.
+    fn factory(age_h: u64, pe_cycles: u32) -> Scene {
+        Scene::new(&["schemes.read_levels=factory"], &aged(age_h, pe_cycles))
+    }
+
+    /// A drive whose cells never err.
+    fn ideal() -> Scene {
+        Scene::new(IDEAL, &aged(0, 0))
+    }
+
+    /// What passes the ports while `script` runs.
+    fn play(&mut self, script: &[Scripted]) -> Vec<Crossing> {
+        self.drive.log_ports();
+        play(&mut self.drive, script).unwrap();
+        self.drive.crossings().to_vec()
+    }
+
+    fn text(&self, crossings: &[Crossing]) -> String {
+        sequence::render(crossings, &self.factory, 16)
+    }
+
+    /// The first LSB row on die 0 whose read of `bytes` passes as `wanted`: its wordline, counted
+    /// over blocks, and what passed.
+    fn find(&mut self, bytes: u32, wanted: impl Fn(&[Crossing]) -> bool) -> (u64, Vec<Crossing>) {
+        (0..4_000)
+            .map(|w| (w, self.play(&[(0, HostOp::Read, w * WORDLINE, bytes)])))
+            .find(|(_, crossings)| wanted(crossings))
+            .expect("some row of thousands reads like that")
+    }
+
+    /// The read of one codeword that takes `retries` retries. Where it was found says something of
+    /// the cells and nothing of the sequence, so the text does not tell.
+    fn codeword_read(&mut self, retries: usize) -> String {
+        let (wordline, crossings) = self.find(1 << 10, |c| reads(c).len() == retries + 1);
+        self.text(&crossings)
+            .replace(&format!("b{} w{} ", wordline / 1408, wordline % 1408), "")
+            .replace(&format!(" {wordline}M+1K"), "")
+            .replace(" 0+1K", "")
+    }
+}
+
+fn reads(crossings: &[Crossing]) -> Vec<(Ns, FlashOp)> {
+    let issued = crossings.iter().filter_map(|c| match c.what {
+        Passed::Issued(
+            op @ FlashOp {
+                kind: FlashKind::Read { .. },
+                ..
+            },
+        ) => Some((c.at, op)),
+        _ => None,
+    });
+    issued.collect()
+}
+
+fn wanted(op: &FlashOp) -> u64 {
+    match op.kind {
+        FlashKind::Read { wanted, .. } => wanted,
+        _ => 0,
+    }
+}
+
+/// When each decode ended, and what failed.
+fn decoded(crossings: &[Crossing]) -> Vec<(Ns, u64)> {
+    let decoded = crossings.iter().filter_map(|c| match c.what {
+        Passed::Event(FlashEvent::Decoded { failed, .. }) => Some((c.at, failed)),
+        _ => None,
+    });
+    decoded.collect()
+}
+
+#[test]
+fn sequence_of_a_read_that_succeeds_at_once() {
+    let mut scene = Scene::factory(2, 300);
+    assert_snapshot!(scene.codeword_read(0), @r"
+         0  host      #0 Read
+         0  issue     HostRead tag 0 die 0 waited 0 LSB cw 0001 factory 0
+    113420  event     die 0 free of tag 0
+    113520  event     decoded tag 0
+    113520  complete  #0 Read Ok
+    ");
+}
+
+#[test]
+fn sequence_of_a_read_with_one_retry() {
+    let mut scene = Scene::factory(10, 300);
+    assert_snapshot!(scene.codeword_read(1), @r"
+         0  host      #0 Read
+         0  issue     HostRead tag 0 die 0 waited 0 LSB cw 0001 factory 0
+    113420  event     die 0 free of tag 0
+    113520  event     failed tag 0: cw 0001
+    113520  issue     HostRetry tag 0 die 0 waited 0 LSB cw 0001 factory 1
+    226940  event     die 0 free of tag 0
+    227040  event     decoded tag 0
+    227040  complete  #0 Read Ok
+    ");
+}
+
+#[test]
+fn sequence_of_a_read_with_several_retries() {
+    let mut scene = Scene::factory(28, 2500);
+    assert_snapshot!(scene.codeword_read(5), @r"
+         0  host      #0 Read
+         0  issue     HostRead tag 0 die 0 waited 0 LSB cw 0001 factory 0
+    113420  event     die 0 free of tag 0
+    113520  event     failed tag 0: cw 0001
+    113520  issue     HostRetry tag 0 die 0 waited 0 LSB cw 0001 factory 1
+    226940  event     die 0 free of tag 0
+    227040  event     failed tag 0: cw 0001
+    227040  issue     HostRetry tag 0 die 0 waited 0 LSB cw 0001 factory 2
+    340460  event     die 0 free of tag 0
+    340560  event     failed tag 0: cw 0001
+    340560  issue     HostRetry tag 0 die 0 waited 0 LSB cw 0001 factory 3
+    453980  event     die 0 free of tag 0
+    454080  event     failed tag 0: cw 0001
+    454080  issue     HostRetry tag 0 die 0 waited 0 LSB cw 0001 factory 4
+    567500  event     die 0 free of tag 0
+    567600  event     failed tag 0: cw 0001
+    567600  issue     HostRetry tag 0 die 0 waited 0 LSB cw 0001 factory 5
+    681020  event     die 0 free of tag 0
+    681120  event     decoded tag 0
+    681120  complete  #0 Read Ok
+    ");
+}
+
+#[test]
+fn sequence_of_a_row_of_which_one_plane_fails() {
+    // Only what failed is sensed, transferred and decoded again: the planes that succeeded are not
+    // touched, and the die is free sooner.
+    let mut scene = Scene::factory(5, 300);
+    let one_plane = |mask: u64| (0..4).any(|p| mask & !(0xffff << (16 * p)) == 0);
+    let (_, crossings) = scene.find(64 << 10, |c| {
+        reads(c).len() == 2 && one_plane(decoded(c)[0].1)
+    });
+    let ops = reads(&crossings);
+    let ends = decoded(&crossings);
+    let failed = ends[0].1;
+    assert_eq!(wanted(&ops[0].1), u64::MAX);
+    assert_eq!(wanted(&ops[1].1), failed);
+    assert_eq!(ops[1].1.class, OpClass::HostRetry);
+    assert_eq!(
+        ops[1].0, ends[0].0,
+        "the die is idle, so the retry starts at once"
+    );
+    let p = scene.drive.profile();
+    let (setup, lanes) = (
+        p.ecc.timing.setup_ns as u64,
+        p.ecc.engines_per_channel as u64,
+    );
+    for ((issued, op), (end, _)) in ops.iter().zip(&ends) {
+        let codewords = wanted(op).count_ones() as u64;
+        let transfer = p.channel.transfer_ns(codewords * 1152);
+        // Codewords are decoded as they arrive; only the last one is still to be decoded.
+        let decode = setup.max((codewords * setup).div_ceil(lanes).saturating_sub(transfer));
+        let expected = p.channel.command_ns + sense_ns(&scene, PageType(0)) + transfer + decode;
+        assert_eq!(end.since(*issued).0, expected, "{codewords} codewords");
+    }
+}
+
+fn sense_ns(scene: &Scene, page: PageType) -> u64 {
+    let p = scene.drive.profile();
+    let mode = p.chip.mode(p.mode).unwrap();
+    let valleys = mode.pages[page.0 as usize].len() as u64;
+    let sense = mode.sense.pre_ns + mode.sense.eval_ns + mode.sense.disch_ns;
+    mode.setup_ns + valleys * sense
+}
+
+#[test]
+fn sequence_of_two_reads_on_one_die() {
+    // The second waits until the first has left the array and the page registers.
+    let mut scene = Scene::ideal();
+    let script = [
+        (0, HostOp::Read, 0, READ_4K),
+        (0, HostOp::Read, STRIPE, READ_4K),
+    ];
+    let crossings = scene.play(&script);
+    assert_snapshot!(scene.text(&crossings), @r"
+         0  host      #0 Read 0+4K
+         0  issue     HostRead tag 0 die 0 waited 0 b0 w0 LSB cw 000f factory 0
+       500  host      #1 Read 256K+4K
+    115580  event     die 0 free of tag 0
+    115580  issue     HostRead tag 1 die 0 waited 115080 b0 w0 CSB cw 000f factory 0
+    115680  event     decoded tag 0
+    115680  complete  #0 Read 0+4K Ok
+    268660  event     die 0 free of tag 1
+    268760  event     decoded tag 1
+    268760  complete  #1 Read 256K+4K Ok
+    ");
+}
+
+#[test]
+fn sequence_of_two_reads_on_one_channel() {
+    // Dies 0 and 2 sense side by side; the bus carries one row after the other, and the second die
+    // keeps its data in its registers meanwhile.
+    let mut scene = Scene::ideal();
+    let script = [
+        (0, HostOp::Read, 0, 64 << 10),
+        (0, HostOp::Read, 2 * ROW, 64 << 10),
+    ];
+    let crossings = scene.play(&script);
+    assert_snapshot!(scene.text(&crossings), @r"
+         0  host      #0 Read 0+64K
+         0  issue     HostRead tag 0 die 0 waited 0 b0 w0 LSB cw ffff.ffff.ffff.ffff factory 0
+       500  host      #1 Read 128K+64K
+       500  issue     HostRead tag 1 die 2 waited 0 b0 w0 LSB cw ffff.ffff.ffff.ffff factory 0
+    158780  event     die 0 free of tag 0
+    158880  event     decoded tag 0
+    158880  complete  #0 Read 0+64K Ok
+    204860  event     die 2 free of tag 1
+    204960  event     decoded tag 1
+    204960  complete  #1 Read 128K+64K Ok
+    ");
+}
+
+#[test]
+fn sequence_of_reads_on_two_channels() {
+    // Nothing is shared but the firmware and the link.
+    let mut scene = Scene::ideal();
+    let script = [
+        (0, HostOp::Read, 0, 64 << 10),
+        (0, HostOp::Read, ROW, 64 << 10),
+    ];
+    let crossings = scene.play(&script);
+    assert_snapshot!(scene.text(&crossings), @r"
+         0  host      #0 Read 0+64K
+         0  issue     HostRead tag 0 die 0 waited 0 b0 w0 LSB cw ffff.ffff.ffff.ffff factory 0
+       500  host      #1 Read 64K+64K
+       500  issue     HostRead tag 1 die 1 waited 0 b0 w0 LSB cw ffff.ffff.ffff.ffff factory 0
+    158780  event     die 0 free of tag 0
+    158880  event     decoded tag 0
+    158880  complete  #0 Read 0+64K Ok
+    159280  event     die 1 free of tag 1
+    159380  event     decoded tag 1
+    159380  complete  #1 Read 64K+64K Ok
+    ");
+}
+
+#[test]
+fn sequence_of_a_background_read_behind_host_reads() {
+    // A pass is due 1 ms after the run begins. Two host reads are ahead of its first read, and one
+    // that comes later overtakes it too.
+    let set = [
+        "cells=ideal",
+        "schemes.read_levels=ct-qlc",
+        "read_levels.interval=4h",
+    ];
+    let age = Ns(Ns::from_h(4).0 - Ns::from_ms(1).0);
+    let state = DriveState {
+        age: (age, age),
+        ..aged(0, 300)
+    };
+    // Sampling depends on the seed and the pass alone, so a first drive tells which die it will be.
+    let far = 23 * KIB * KIB * KIB;
+    let probe = reads(&Scene::new(&set, &state).play(&[
+        (0, HostOp::Read, far, READ_4K),
+        (1_200, HostOp::Read, far, READ_4K),
+    ]))
+    .into_iter()
+    .find(|(_, op)| op.class == OpClass::Calibration)
+    .expect("a pass is due")
+    .1;
+    let on_die = |wordline: u64| wordline * WORDLINE + probe.die.0 as u64 * ROW;
+    let script = [
+        (985, HostOp::Read, on_die(0), READ_4K),
+        (990, HostOp::Read, on_die(1), READ_4K),
+        (1_010, HostOp::Read, on_die(2), READ_4K),
+    ];
+    let mut scene = Scene::new(&set, &state);
+    let crossings = scene.play(&script);
+    let until =
+        |c: &&Crossing| !matches!(c.what, Passed::Issued(op) if op.class == OpClass::Calibration);
+    let n = crossings.iter().take_while(until).count() + 1;
+    assert_snapshot!(scene.text(&crossings[..n]), @r"
+         0  host      #0 Read 192K+4K
+         0  issue     HostRead tag 0 die 3 waited 0 b0 w0 LSB cw 000f factory 0
+      5000  host      #1 Read 1216K+4K
+     25000  host      #2 Read 2240K+4K
+    115580  event     die 3 free of tag 0
+    115580  issue     HostRead tag 1 die 3 waited 110580 b0 w1 LSB cw 000f factory 0
+    115680  event     decoded tag 0
+    115680  complete  #0 Read 192K+4K Ok
+    231160  event     die 3 free of tag 1
+    231160  issue     HostRead tag 3 die 3 waited 206160 b0 w2 LSB cw 000f factory 0
+    231260  event     decoded tag 1
+    231260  complete  #1 Read 1216K+4K Ok
+    346740  event     die 3 free of tag 3
+    346740  issue     Calibration tag 2 die 3 waited 335240 b8 w1008 LSB cw 0000.0000.0000.ffff factory 0
+    ");
+}
+
+#[test]
+fn sequence_of_a_written_wordline() {
+    // Pages of one type come first over all dies, then the next type: each die's part is complete,
+    // and is programmed, when its share of the last page type is there.
+    let mut scene = Scene::ideal();
+    let script: Vec<Scripted> = (0..16)
+        .map(|row| (10 * row, HostOp::Write, row * ROW, 64 << 10))
+        .chain([(20_000, HostOp::Read, 0, READ_4K)])
+        .collect();
+    let crossings = scene.play(&script);
+    assert_snapshot!(scene.text(&crossings), @r"
+           0  host      #0 Write 0+64K
+           0  complete  #0 Write 0+64K Ok
+       10000  host      #1 Write 64K+64K
+       10000  complete  #1 Write 64K+64K Ok
+       20000  host      #0 Write 128K+64K
+       20000  complete  #0 Write 128K+64K Ok
+       30000  host      #1 Write 192K+64K
+       30000  complete  #1 Write 192K+64K Ok
+       40000  host      #0 Write 256K+64K
+       40000  complete  #0 Write 256K+64K Ok
+       50000  host      #1 Write 320K+64K
+       50000  complete  #1 Write 320K+64K Ok
+       60000  host      #0 Write 384K+64K
+       60000  complete  #0 Write 384K+64K Ok
+       70000  host      #1 Write 448K+64K
+       70000  complete  #1 Write 448K+64K Ok
+       80000  host      #0 Write 512K+64K
+       80000  complete  #0 Write 512K+64K Ok
+       90000  host      #1 Write 576K+64K
+       90000  complete  #1 Write 576K+64K Ok
+      100000  host      #0 Write 640K+64K
+      100000  complete  #0 Write 640K+64K Ok
+      110000  host      #1 Write 704K+64K
+      110000  complete  #1 Write 704K+64K Ok
+      120000  host      #0 Write 768K+64K
+      120000  issue     Program tag 0 die 0 waited 0 program b18 w0
+      120000  complete  #0 Write 768K+64K Ok
+      130000  host      #1 Write 832K+64K
+      130000  issue     Program tag 1 die 1 waited 0 program b18 w0
+      130000  complete  #1 Write 832K+64K Ok
+      140000  host      #0 Write 896K+64K
+      140000  issue     Program tag 2 die 2 waited 0 program b18 w0
+      140000  complete  #0 Write 896K+64K Ok
+      150000  host      #1 Write 960K+64K
+      150000  issue     Program tag 3 die 3 waited 0 program b18 w0
+      150000  complete  #1 Write 960K+64K Ok
+     8904320  event     programmed tag 0 ok true
+     8904320  event     die 0 free of tag 0
+     8914320  event     programmed tag 1 ok true
+     8914320  event     die 1 free of tag 1
+     9088640  event     programmed tag 2 ok true
+     9088640  event     die 2 free of tag 2
+     9098640  event     programmed tag 3 ok true
+     9098640  event     die 3 free of tag 3
+    19990637  host      #1 Read 0+4K
+    19990637  issue     HostRead tag 3 die 0 waited 0 b18 w0 LSB cw 000f factory 0
+    20106217  event     die 0 free of tag 3
+    20106317  event     decoded tag 3
+    20106317  complete  #1 Read 0+4K Ok
+    ");
+}

@@ -1,0 +1,60 @@
+//! Whether every shipped drive runs with every scheme.
+
+use firstread_drive::profile::DRIVES;
+use firstread_drive::{Drive, RunStats};
+use firstread_firmware::policy::AXES;
+use firstread_testkit::{aged, profile, try_run, voltages};
+
+/// Reads, writes and flushes; then trims.
+const MIXED: &str = "[global]\nbs=4k\nsize=64m\niodepth=8\nnorandommap\n\
+                     [mixed]\nrw=randrw\nfsync=16\nnumber_ios=300\n\
+                     [trims]\nstonewall\nrw=randtrim\nnumber_ios=40\n\
+                     [after]\nstonewall\nrw=randread\nbs=16k\nnumber_ios=60\n";
+
+fn adds_up(drive: &Drive, stats: &RunStats, what: &str) {
+    let all = &stats.all;
+    let counted = all.read.count() + all.write.count() + all.trim.count() + all.flush.count();
+    assert_eq!(
+        counted + all.uncorrectable,
+        stats.requests,
+        "{what}: requests in and out"
+    );
+    // Flushes come on top of what `number_ios` counts.
+    assert_eq!(stats.requests, 400 + all.flush.count(), "{what}");
+    assert_eq!(all.trim.count(), 40, "{what}");
+    assert_eq!(all.flush.count(), all.write.count() / 16, "{what}");
+    let slot_bytes = drive.profile().geometry.slot_bytes as u64;
+    let slots = stats.counters.host_slots_written;
+    assert_eq!(slots * slot_bytes, all.write.bytes, "{what}: slots written");
+    let rows: u64 = stats.counters.retries.iter().sum();
+    let reads = all.read.count() + all.uncorrectable;
+    // A read of 16 KiB lies on one page row, unless a part of it was written or trimmed since.
+    assert!(
+        rows + stats.counters.uncorrectable > reads / 2,
+        "{what}: {rows} rows"
+    );
+    assert!(
+        rows + stats.counters.uncorrectable < 4 * reads,
+        "{what}: {rows} rows"
+    );
+}
+
+#[test]
+fn smoke_every_drive_runs_every_scheme() {
+    for (name, _) in DRIVES {
+        let tables = voltages(&profile(name, &[]));
+        for axis in AXES {
+            for scheme in axis.schemes {
+                let what = format!("{name}, {} = {}", axis.name, scheme.name);
+                let set = format!("schemes.{}={}", axis.name, scheme.name);
+                let profile = profile(name, &[&set]);
+                let mut drive = Drive::new(profile, tables.clone(), &aged(3, 500), 1)
+                    .unwrap_or_else(|e| panic!("{what}: {e}"));
+                assert!(drive.capacity_bytes() > 0, "{what}");
+                let stats =
+                    try_run(&mut drive, MIXED, 1, None).unwrap_or_else(|e| panic!("{what}: {e}"));
+                adds_up(&drive, &stats, &what);
+            }
+        }
+    }
+}
