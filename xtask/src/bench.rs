@@ -66,8 +66,8 @@ const CASES: &[Case] = &[
 /// Runs every case whose name contains `only`, `repeat` times, and prints the best of each.
 pub fn run(only: Option<&str>, repeat: u32) -> Result<(), String> {
     println!(
-        "{:<50} {:>9} {:>6} {:>8} {:>8} {:>8}",
-        "case", "k req/s", "ratio", "ns/req", "events", "ready ms"
+        "{:<50} {:>9} {:>6} {:>8} {:>8} {:>8} {:>8}",
+        "case", "k req/s", "ratio", "ns/req", "events", "senses", "ready ms"
     );
     let mut reference = None;
     for case in CASES
@@ -87,17 +87,29 @@ pub fn run(only: Option<&str>, repeat: u32) -> Result<(), String> {
         let rate = stats.requests as f64 / best;
         let reference = *reference.get_or_insert(rate);
         println!(
-            "{:<50} {:>9.0} {:>6.2} {:>8.0} {:>8.2} {:>8.0}",
+            "{:<50} {:>9.0} {:>6.2} {:>8.0} {:>8.2} {:>8.2} {:>8.0}",
             case.name,
             rate / 1e3,
             rate / reference,
             1e9 / rate,
             stats.events as f64 / stats.requests as f64,
+            senses(&stats) as f64 / stats.requests as f64,
             ready * 1e3
         );
     }
     println!("peak memory {} MiB", peak_rss_kib() / 1024);
     Ok(())
+}
+
+/// Page rows sensed, for the host and in the background.
+fn senses(stats: &RunStats) -> u64 {
+    let c = &stats.counters;
+    let host = c
+        .retries
+        .iter()
+        .zip(1..)
+        .map(|(rows, senses)| rows * senses);
+    host.sum::<u64>() + c.background_reads
 }
 
 fn measure(case: &Case) -> Result<(f64, f64, RunStats), String> {

@@ -19,10 +19,10 @@ use firstread_drive::profile::{Dimension, Kind, Library, LoadedChip, Override, l
 use firstread_ecc::Code;
 
 use crate::args::{Form, OutputArgs, Usage, parse_temperature, parse_unpowered, unknown};
+use crate::data;
 use crate::files::{self, Page};
 use crate::output::json;
 use crate::setup::is_path;
-use crate::data;
 use characterization::{Characterization, Conditions};
 
 /// Examples at the end of the help.
@@ -59,7 +59,12 @@ pub struct CellsArgs {
     #[arg(long = "set", value_name = "chip.KEY=VALUE", value_parser = |text: &str| Override::parse(text).map_err(|p| p.message))]
     sets: Vec<Override>,
     /// Times since programming, up to six
-    #[arg(long, value_name = "TIME,TIME...", default_value = "0h,2h,28h", value_delimiter = ',')]
+    #[arg(
+        long,
+        value_name = "TIME,TIME...",
+        default_value = "0h,2h,28h",
+        value_delimiter = ','
+    )]
     #[arg(value_parser = parse_unpowered, help_heading = "Condition")]
     age: Vec<Ns>,
     /// Temperature of programming, storage and reads, in °C
@@ -74,8 +79,13 @@ pub struct CellsArgs {
     #[arg(long, value_name = "N", default_value = "0", value_parser = parse_reads)]
     #[arg(help_heading = "Condition")]
     reads: f64,
-    /// Code that pages are decoded with: threshold-72, ldpc-1k or ldpc-4k
-    #[arg(long, value_name = "NAME", default_value = "ldpc-1k", help_heading = "Sample")]
+    /// Code that pages are decoded with: threshold, ldpc-1k or ldpc-4k
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "ldpc-1k",
+        help_heading = "Sample"
+    )]
     code: String,
     /// Pages of each type that are drawn
     #[arg(long, value_name = "N", default_value = "1000", value_parser = parse_pages)]
@@ -85,7 +95,12 @@ pub struct CellsArgs {
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Sample")]
     seed: u64,
     /// Valleys shown large in the picture, one or two
-    #[arg(long, value_name = "V,V", value_delimiter = ',', help_heading = "Output")]
+    #[arg(
+        long,
+        value_name = "V,V",
+        value_delimiter = ',',
+        help_heading = "Output"
+    )]
     valleys: Vec<u8>,
     #[command(flatten)]
     output: OutputArgs,
@@ -201,7 +216,11 @@ fn valleys(valleys: &[u8], mode: CellMode) -> Result<Vec<u8>, Usage> {
     let most = mode.valleys() as u8;
     if let Some(v) = valleys.iter().find(|v| !(1..=most).contains(*v)) {
         let name = mode.name();
-        let last = if most == 1 { "1 alone".into() } else { format!("1 to {most}") };
+        let last = if most == 1 {
+            "1 alone".into()
+        } else {
+            format!("1 to {most}")
+        };
         return Err(Usage(format!(
             "--valleys has {v}, but {name} mode has {last}"
         )));

@@ -48,6 +48,17 @@ pub struct SlotPlace {
     pub slot: u8,
 }
 
+/// `n / d` and the rest. Most counts of a geometry are powers of two, where a shift and a mask are
+/// several times faster than a division.
+#[inline]
+const fn div_rem(n: u32, d: u32) -> (u32, u32) {
+    if d.is_power_of_two() {
+        (n >> d.trailing_zeros(), n & (d - 1))
+    } else {
+        (n / d, n % d)
+    }
+}
+
 impl Geometry {
     /// Dies of the drive.
     pub const fn dies(&self) -> u16 {
@@ -55,7 +66,7 @@ impl Geometry {
     }
     /// Channel of a die.
     pub const fn channel(&self, die: DieId) -> u16 {
-        die.0 % self.channels
+        div_rem(die.0 as u32, self.channels as u32).1 as u16
     }
     /// Chip (package) of a die, counted over the drive.
     pub const fn chip(&self, die: DieId) -> u16 {
@@ -64,15 +75,15 @@ impl Geometry {
     }
     /// Slots of a page.
     pub const fn slots_per_page(&self) -> u32 {
-        self.page_bytes / self.slot_bytes
+        div_rem(self.page_bytes, self.slot_bytes).0
     }
     /// Codewords of a page.
     pub const fn codewords_per_page(&self) -> u32 {
-        self.page_bytes / self.codeword_bytes
+        div_rem(self.page_bytes, self.codeword_bytes).0
     }
     /// Codewords of a slot.
     pub const fn codewords_per_slot(&self) -> u32 {
-        self.slot_bytes / self.codeword_bytes
+        div_rem(self.slot_bytes, self.codeword_bytes).0
     }
     /// Slots under one multi-plane sense of a die.
     pub const fn slots_per_row(&self) -> u32 {
@@ -101,19 +112,22 @@ impl Geometry {
             self.dies() as u32,
         );
         let i = ppa.slot();
-        let (page_index, slot) = (i / slots, i % slots);
-        let (stripe, in_stripe) = (page_index / (planes * dies), page_index % (planes * dies));
+        let (page_index, slot) = div_rem(i, slots);
+        let (stripe, in_stripe) = div_rem(page_index, planes * dies);
         let (die, plane) = match self.stripe {
-            StripeOrder::PlaneFirst => (in_stripe / planes, in_stripe % planes),
-            StripeOrder::DieFirst => (in_stripe % dies, in_stripe / dies),
+            StripeOrder::PlaneFirst => div_rem(in_stripe, planes),
+            StripeOrder::DieFirst => {
+                let (plane, die) = div_rem(in_stripe, dies);
+                (die, plane)
+            }
         };
-        let bits = mode.bits() as u32;
+        let (wordline, page) = div_rem(stripe, mode.bits() as u32);
         SlotPlace {
             at: PageAddr {
                 die: DieId(die as u16),
                 block: ppa.block(),
-                wordline: (stripe / bits) as u16,
-                page: PageType((stripe % bits) as u8),
+                wordline: wordline as u16,
+                page: PageType(page as u8),
             },
             plane: plane as u8,
             slot: slot as u8,

@@ -269,7 +269,7 @@ impl Drive {
 
     /// Handles every event until `until`, and stops there.
     fn advance(&mut self, until: Ns) {
-        while self.world.due() <= until {
+        while self.world.next().0 <= until {
             self.step(&mut Idle);
         }
         self.world.now = self.world.now.max(until);
@@ -324,28 +324,30 @@ impl Drive {
         run.start(&self.world);
         let mut events = 0u64;
         let mut reported = 0;
+        run.issue(&mut self.world)?;
         while !run.done() {
-            run.issue(&mut self.world)?;
-            if run.done() {
-                break;
-            }
             if !self.step(&mut run) {
                 return Err(DriveError::Stuck(run.in_flight));
             }
             events += 1;
-            if run.completed >= reported + (1 << 16) {
-                reported = run.completed;
-                progress(reported);
+            if self.firmware.overlay_room() < OVERLAY_RESERVE {
+                let larger = 2 * self.firmware.overlay_words();
+                self.firmware.move_overlay(Overlay(vec![0; larger]));
             }
+            if !run.is_ready() {
+                continue;
+            }
+            // Only what reaches the host makes it issue more, or ends the run.
             if let Some(stale) = self.world.stale {
                 return Err(DriveError::Stale(stale));
             }
             if let Some(status) = run.failed {
                 return Err(self.failure(status, &before));
             }
-            if self.firmware.overlay_room() < OVERLAY_RESERVE {
-                let larger = 2 * self.firmware.overlay_words();
-                self.firmware.move_overlay(Overlay(vec![0; larger]));
+            run.issue(&mut self.world)?;
+            if run.completed >= reported + (1 << 16) {
+                reported = run.completed;
+                progress(reported);
             }
         }
         self.world.set_front(Front::Host, Ns::MAX);
@@ -384,20 +386,24 @@ impl Drive {
 
     /// Handles the next event. False when there is none.
     fn step(&mut self, observer: &mut impl Observer) -> bool {
-        let due = self.world.due();
+        let (due, front) = self.world.next();
         if due == Ns::MAX {
             return false;
         }
         self.world.now = due;
         let world = &mut self.world;
-        match world.front_due(due) {
+        match front {
             None => {
                 let resource = world.hardware.resource(world.timers.next(due));
-                let events =
+                let [first, second] =
                     world
                         .hardware
                         .expire(due, resource, &mut world.timers, &mut world.payload);
-                for event in events.into_iter().flatten() {
+                if let Some(event) = first {
+                    world.port_log.note(due, Passed::Event(event));
+                    self.firmware.complete(due, event, world);
+                }
+                if let Some(event) = second {
                     world.port_log.note(due, Passed::Event(event));
                     self.firmware.complete(due, event, world);
                 }

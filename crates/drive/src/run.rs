@@ -150,6 +150,12 @@ impl<'a> Run<'a> {
         self.running == 0
     }
 
+    /// Whether a client may have something to issue, or to end.
+    #[inline]
+    pub(crate) fn is_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
     /// Issues what is ready.
     pub(crate) fn issue(&mut self, world: &mut World) -> Result<(), DriveError> {
         if self.crowded && world.has_slot() {

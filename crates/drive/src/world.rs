@@ -51,6 +51,10 @@ pub(crate) enum Front {
     Host,
 }
 
+/// Commands that the queues of the link have room for from the start; a deeper queue makes them grow
+/// once.
+const COMMANDS: usize = 256;
+
 /// Number of front timers.
 pub(crate) const FRONTS: usize = 5;
 
@@ -111,9 +115,9 @@ impl World {
             slots: vec![slot; commands as usize],
             // Low numbers first: few slots are touched at low queue depth.
             free_slots: (0..commands).rev().collect(),
-            commands: VecDeque::new(),
-            writes: VecDeque::new(),
-            completions: VecDeque::new(),
+            commands: VecDeque::with_capacity(COMMANDS),
+            writes: VecDeque::with_capacity(COMMANDS),
+            completions: VecDeque::with_capacity(COMMANDS),
             commands_free_at: Ns::ZERO,
             in_free_at: Ns::ZERO,
             out_free_at: Ns::ZERO,
@@ -123,16 +127,10 @@ impl World {
         }
     }
 
-    /// When the next event is due; [`Ns::MAX`] for never.
+    /// When the next event is due, [`Ns::MAX`] for never, and whose it is: of the front, or none where
+    /// it is one of the hardware. Of equal times, what is deeper inside the drive goes first.
     #[inline]
-    pub(crate) fn due(&self) -> Ns {
-        self.fronts.iter().fold(self.timers.due(), |least, &due| least.min(due))
-    }
-
-    /// The front timer that is due at `due`, or none where it is one of the hardware: what is inside
-    /// the drive goes first.
-    #[inline]
-    pub(crate) fn front_due(&self, due: Ns) -> Option<Front> {
+    pub(crate) fn next(&self) -> (Ns, Option<Front>) {
         const FRONT: [Front; FRONTS] = [
             Front::Completion,
             Front::Command,
@@ -140,10 +138,13 @@ impl World {
             Front::Firmware,
             Front::Host,
         ];
-        if self.timers.due() == due {
-            return None;
+        let (mut due, mut front) = (self.timers.due(), None);
+        for (of, at) in FRONT.into_iter().zip(self.fronts) {
+            if at < due {
+                (due, front) = (at, Some(of));
+            }
         }
-        self.fronts.iter().position(|&d| d == due).map(|i| FRONT[i])
+        (due, front)
     }
 
     #[inline]

@@ -89,7 +89,7 @@ impl core::error::Error for CodeError {}
 
 impl Code {
     /// Names of the codes.
-    pub const NAMES: [&'static str; 3] = ["threshold-72", "ldpc-1k", "ldpc-4k"];
+    pub const NAMES: [&'static str; 3] = ["threshold", "ldpc-1k", "ldpc-4k"];
 
     /// The code called `name`. Builds tables (about a millisecond): once a drive, not once a read.
     pub fn named(name: &str) -> Result<Code, CodeError> {
@@ -107,7 +107,7 @@ impl Code {
             }))
         };
         match name {
-            "threshold-72" => Ok(Code::Threshold(Threshold {
+            "threshold" => Ok(Code::Threshold(Threshold {
                 data_bits: 8192,
                 parity_bits: 1024,
                 correctable: 72,
@@ -121,7 +121,7 @@ impl Code {
     /// Its name, one of [`Code::NAMES`].
     pub const fn name(&self) -> &'static str {
         match self {
-            Code::Threshold(_) => "threshold-72",
+            Code::Threshold(_) => "threshold",
             Code::Ldpc(c) => c.name,
         }
     }
@@ -240,7 +240,7 @@ mod tests {
     fn formula_threshold_code_fails_as_the_binomial_tail() {
         // Tail of Binomial(9216, p) beyond 72, computed apart from this crate.
         for (rber, expected) in [(5.93e-3, 1e-2), (4.93e-3, 1e-4)] {
-            let fer = code("threshold-72").frame_error_rate(rber);
+            let fer = code("threshold").frame_error_rate(rber);
             let off = fer / expected - 1.0;
             assert!(off.abs() < 0.05, "RBER {rber}: {fer}, expected {expected}");
         }

@@ -21,7 +21,7 @@ pub const FOUR_DIES: &[&str] = &[
     "geometry.dies_per_chip=2",
     "geometry.blocks_per_plane=24",
     "capacity=24 GiB",
-    "ecc.code=threshold-72",
+    "ecc.code=threshold",
 ];
 
 /// Overrides that leave of the drive `ct-qlc` four dies with blocks of 32 wordlines: a superblock is

@@ -74,7 +74,8 @@ pub struct Aged {
 pub struct Valley {
     /// The level with fewest errors (mV).
     pub optimum_mv: f64,
-    /// Share of all cells that its two states put on the wrong side of the factory level.
+    /// Share of all cells on the wrong side of the factory level: of its two states, and of the
+    /// erased one.
     pub misread_factory: f64,
     /// The same at the optimum.
     pub misread_optimum: f64,
@@ -139,7 +140,9 @@ pub struct Entry {
 impl Entry {
     /// Pages of all types.
     pub fn all(&self) -> Share {
-        self.failing.iter().fold(Share::default(), |a, b| a.plus(*b))
+        self.failing
+            .iter()
+            .fold(Share::default(), |a, b| a.plus(*b))
     }
 }
 
@@ -259,7 +262,11 @@ impl Aged {
         let block = BlockState {
             reads: conditions.reads as f32,
             // Reads are spread over the age: none means that the next is the first one.
-            last_read: if conditions.reads > 0.0 { age } else { Ns::ZERO },
+            last_read: if conditions.reads > 0.0 {
+                age
+            } else {
+                Ns::ZERO
+            },
             ..medium.programmed(mode, conditions.pe_cycles, 1, Ns::ZERO)
         };
         let variation = &medium.chip().variation;
@@ -268,7 +275,9 @@ impl Aged {
         let valley = |k: usize| {
             let (lower, upper) = (states[k], states[k + 1]);
             let optimum_mv = crossing(lower, upper, variation);
-            let at = |mv| misread(variation, lower, upper, mv) / mode.states() as f64;
+            // The erased state is wide and reads raise it: it may reach past its own valley.
+            let erased = (k > 0).then_some(states[0]);
+            let at = |mv| misread(variation, lower, upper, erased, mv) / mode.states() as f64;
             Valley {
                 optimum_mv,
                 misread_factory: at(factory_mv[k]),
@@ -309,11 +318,13 @@ impl Aged {
 
 const FACTORY: ReadLevels = ReadLevels::Offsets([0; 15]);
 
-/// Share of the cells of two neighbouring states, one each, on the wrong side of a level.
+/// Cells on the wrong side of a level, where each state has one: of the two states next to it, and
+/// of the erased one where that is another.
 fn misread(
     v: &VariationProfile,
     lower: StateDistribution,
     upper: StateDistribution,
+    erased: Option<StateDistribution>,
     level_mv: f64,
 ) -> f64 {
     let tail = |z: f64| match v.tail_fraction > 0.0 {
@@ -323,8 +334,8 @@ fn misread(
         }
         false => tail_exact(z),
     };
-    tail((level_mv - lower.mean_mv) / lower.sigma_mv)
-        + tail((upper.mean_mv - level_mv) / upper.sigma_mv)
+    let above = |d: StateDistribution| tail((level_mv - d.mean_mv) / d.sigma_mv);
+    above(lower) + erased.map_or(0.0, above) + tail((upper.mean_mv - level_mv) / upper.sigma_mv)
 }
 
 /// Pages to be drawn at one age.
@@ -442,13 +453,17 @@ mod tests {
     use firstread_drive::profile::{Library, load_chip};
 
     fn measure(chip: &str, mode: CellMode, pages: u32) -> Characterization {
+        after_reads(chip, mode, pages, 0.0)
+    }
+
+    fn after_reads(chip: &str, mode: CellMode, pages: u32, reads: f64) -> Characterization {
         let loaded = load_chip(&Library::new(), chip, &[]).unwrap();
         let conditions = Conditions {
             mode,
             ages: vec![Ns::ZERO, Ns::from_h(28)],
             temperature_c: 55.0,
             pe_cycles: 300,
-            reads: 0.0,
+            reads,
             code: Code::named("ldpc-1k").unwrap(),
             pages,
             seed: 1,
@@ -458,15 +473,19 @@ mod tests {
 
     #[test]
     fn formula_the_valleys_of_a_page_add_up_to_its_rber() {
-        for (chip, mode) in [
-            ("ct-qlc-176l", CellMode::Qlc),
-            ("ct-tlc-48l", CellMode::Tlc),
-            ("fg-qlc-144l", CellMode::Mlc),
+        for (chip, mode, reads) in [
+            ("ct-qlc-176l", CellMode::Qlc, 0.0),
+            // The erased state has reached the programmed ones.
+            ("ct-qlc-176l", CellMode::Qlc, 300_000.0),
+            ("ct-tlc-48l", CellMode::Tlc, 0.0),
+            ("fg-qlc-144l", CellMode::Mlc, 1_000.0),
         ] {
-            let c = measure(chip, mode, 1);
+            let c = after_reads(chip, mode, 1, reads);
             for aged in &c.ages {
                 for (page, errors) in c.page_types().zip(&aged.pages) {
-                    let valleys = (1..).zip(&aged.valleys).filter(|(v, _)| c.page_of(*v) == page);
+                    let valleys = (1..)
+                        .zip(&aged.valleys)
+                        .filter(|(v, _)| c.page_of(*v) == page);
                     let (mut factory, mut optimum) = (0.0, 0.0);
                     for (_, v) in valleys {
                         factory += v.misread_factory;

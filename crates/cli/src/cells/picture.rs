@@ -13,8 +13,8 @@ use crate::figure::{
 const HEIGHT_PX: u32 = 900;
 /// Points of the curve of a state.
 const POINTS: u32 = 96;
-/// Standard deviations of it that are drawn.
-const REACH: f64 = 6.0;
+/// Standard deviations of it that are drawn: beyond, it is a hundredth of a pixel high.
+const REACH: f64 = 4.5;
 /// Shares of the panel of all states: the height of the valleys' numbers and of the levels below
 /// them, the width of an erased state that lies apart.
 const NUMBERS: f64 = 0.10;
@@ -56,6 +56,11 @@ fn letter(i: usize) -> char {
 
 fn colour(age: usize) -> Colour {
     PALETTE[age % PALETTE.len()]
+}
+
+/// Width of the curves of an age (px): where some lie on each other, all of them show.
+fn width(age: usize) -> f64 {
+    3.4 - 0.3 * age as f64
 }
 
 fn named(name: &str, colour: Colour, mark: Mark) -> Series {
@@ -122,7 +127,7 @@ fn states_panel(c: &Characterization, letter: char) -> Panel {
                 colour(i),
                 Mark::Line {
                     points,
-                    width_px: 2.2,
+                    width_px: width(i),
                     dash: Dash::Solid,
                 },
             ));
@@ -154,7 +159,13 @@ fn states_panel(c: &Characterization, letter: char) -> Panel {
     let mut x = Axis::linear("Threshold voltage (mV)").from_to(low, high);
     x.gap = gap(c, states, high - low);
     Panel {
-        title: format!("({letter}) States, and the read levels of valleys 1 to {}", states - 1),
+        title: match states {
+            2 => format!("({letter}) States, and the read level of the valley"),
+            n => format!(
+                "({letter}) States, and the read levels of valleys 1 to {}",
+                n - 1
+            ),
+        },
         weight: 1.0,
         x,
         y,
@@ -222,14 +233,17 @@ fn valley_panel(c: &Characterization, valley: usize, letter: char) -> Panel {
         least = least.min(PERCENT * at);
         most = most.max(PERCENT * c.density(b, b.mean_mv));
     }
-    // Two decades below the shallowest crossing, or what a wordline of 10^5 cells could show.
-    let floor = libm::exp10(libm::floor(libm::log10((least * 0.1).max(1e-10))));
+    // A decade below the deepest crossing.
+    let floor = libm::exp10(libm::floor(libm::log10((least * 0.1).max(1e-20))));
     let top = libm::exp10(libm::ceil(libm::log10(most)));
     if let Some(aged) = c.ages.last() {
         // Cells of the upper state that have fallen below the factory level.
         let i = c.ages.len() - 1;
         let points = curve(c, aged.states[k + 1], low, factory);
-        let area = points.iter().map(|p| [p[0], floor, p[1].max(floor)]).collect();
+        let area = points
+            .iter()
+            .map(|p| [p[0], floor, p[1].max(floor)])
+            .collect();
         series.push(named(
             &format!("misread at factory level, {}", report::age(aged.age)),
             colour(i),
@@ -251,13 +265,14 @@ fn valley_panel(c: &Characterization, valley: usize, letter: char) -> Panel {
         },
     ));
     for (i, aged) in c.ages.iter().enumerate() {
-        for state in [aged.states[k], aged.states[k + 1]] {
+        // All of them: an erased state that reads have raised reaches far.
+        for state in &aged.states {
             series.push(named(
                 "",
                 colour(i),
                 Mark::Line {
-                    points: curve(c, state, low, high),
-                    width_px: 2.6,
+                    points: curve(c, *state, low, high),
+                    width_px: width(i),
                     dash: Dash::Solid,
                 },
             ));
@@ -334,8 +349,10 @@ fn entries_panel(c: &Characterization, letter: char) -> Panel {
         // Runs of entries that fail some page: a line with its interval.
         for run in order.chunk_by(|a, b| share(a).n > 0 && share(b).n > 0) {
             let some: Vec<&usize> = run.iter().filter(|k| share(k).n > 0).collect();
-            let points: Vec<[f64; 2]> =
-                some.iter().map(|k| [shift(**k), share(k).value()]).collect();
+            let points: Vec<[f64; 2]> = some
+                .iter()
+                .map(|k| [shift(**k), share(k).value()])
+                .collect();
             let band = some.iter().map(|k| {
                 let (low, high) = share(k).interval();
                 [shift(**k), low.max(floor), high]
@@ -350,7 +367,13 @@ fn entries_panel(c: &Characterization, letter: char) -> Panel {
         }
         let none = order.iter().filter(|k| share(k).n == 0);
         let limits = none.map(|k| [shift(*k), share(k).interval().1]).collect();
-        series.push(named("", colour(i), markers(limits, Marker::TriangleDown, 11.0)));
+        // Those of several ages lie on each other: the older the smaller.
+        let size_px = 13.0 - 1.8 * i as f64;
+        series.push(named(
+            "",
+            colour(i),
+            markers(limits, Marker::TriangleDown, size_px),
+        ));
     }
     series.push(named(
         &format!("0 of {}: 95 % limit", report::count(pages)),
@@ -358,7 +381,7 @@ fn entries_panel(c: &Characterization, letter: char) -> Panel {
         Mark::Markers {
             points: Vec::new(),
             marker: Marker::TriangleDown,
-            size_px: 11.0,
+            size_px: 13.0,
         },
     ));
     Panel {

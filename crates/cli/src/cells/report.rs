@@ -50,7 +50,11 @@ fn measured(share: Share) -> String {
 
 fn minus(value: f64) -> String {
     let rounded = format!("{value:+.0}");
-    if rounded == "-0" || rounded == "+0" { "0".into() } else { rounded }
+    if rounded == "-0" || rounded == "+0" {
+        "0".into()
+    } else {
+        rounded
+    }
 }
 
 /// The whole report.
@@ -73,7 +77,10 @@ pub fn human(loaded: &LoadedChip, c: &Characterization) -> String {
         count(c.conditions.pages),
         c.conditions.seed,
     );
-    text += &format!("\nstates of the nominal page: mean ± standard deviation (mV)\n{}", states(c));
+    text += &format!(
+        "\nstates of the nominal page: mean ± standard deviation (mV)\n{}",
+        states(c)
+    );
     text += &format!(
         "\nlevels of the nominal page (mV): factory, and the optimum with its distance\n{}",
         levels(c)
@@ -164,7 +171,13 @@ fn misread(c: &Characterization) -> String {
 
 fn rber(c: &Characterization) -> String {
     let head = [
-        "age", "page", "levels", "nominal", "drawn: mean", "99 % below", "pages that fail",
+        "age",
+        "page",
+        "levels",
+        "nominal",
+        "drawn: mean",
+        "99 % below",
+        "pages that fail",
     ];
     let mut rows = vec![head.map(String::from).to_vec()];
     for a in &c.ages {

@@ -7,6 +7,9 @@ pub const GAP_PX: f64 = 24.0;
 /// No value is written nearer to the break.
 const CLEAR_PX: f64 = 30.0;
 
+/// Beyond it nothing is measured.
+const MOST: f64 = 1e100;
+
 /// An axis laid on the page.
 #[derive(Clone, Debug)]
 pub struct Placed {
@@ -30,15 +33,15 @@ impl Placed {
     /// `axis` from `from_px` to `to_px`, showing at least `data` where it has no range of its own.
     pub fn new(axis: &Axis, data: impl Iterator<Item = f64>, from_px: f64, to_px: f64) -> Placed {
         let (low, high) = match axis.range {
-            Some((low, high)) if low < high => (low, high),
+            Some((low, high)) if fits(axis.scale, low, high) => (low, high),
             _ => range(axis.scale, data),
         };
-        let gap = axis
-            .gap
-            .filter(|g| axis.scale == Scale::Linear && low < g.from && g.from < g.to && g.to < high);
+        let gap = axis.gap.filter(|g| {
+            axis.scale == Scale::Linear && low < g.from && g.from < g.to && g.to < high
+        });
         Placed {
             scale: axis.scale,
-            low: positive(axis.scale, low),
+            low,
             high,
             gap,
             from_px,
@@ -118,9 +121,8 @@ impl Placed {
 /// A range that shows `data`: on a linear axis with a twentieth to spare, on a logarithmic one from
 /// decade to decade.
 fn range(scale: Scale, data: impl Iterator<Item = f64>) -> (f64, f64) {
-    let shown = |v: &f64| v.is_finite() && (scale == Scale::Linear || *v > 0.0);
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
-    for v in data.filter(shown) {
+    for v in data.filter(|v| shown(scale, *v)) {
         (low, high) = (low.min(v), high.max(v));
     }
     if low > high {
@@ -138,18 +140,31 @@ fn range(scale: Scale, data: impl Iterator<Item = f64>) -> (f64, f64) {
         Scale::Linear => {
             let spare = 0.05 * (high - low);
             // An axis that begins near zero begins at zero.
-            let from = if low >= 0.0 && low < 0.25 * high { 0.0 } else { low - spare };
-            let to = if high <= 0.0 && high > 0.25 * low { 0.0 } else { high + spare };
+            let from = if low >= 0.0 && low < 0.25 * high {
+                0.0
+            } else {
+                low - spare
+            };
+            let to = if high <= 0.0 && high > 0.25 * low {
+                0.0
+            } else {
+                high + spare
+            };
             (from, to)
         }
     }
 }
 
-fn positive(scale: Scale, low: f64) -> f64 {
-    if scale == Scale::Log10 {
-        low.max(f64::MIN_POSITIVE)
-    } else {
-        low
+/// Whether an axis can run from `low` to `high`.
+fn fits(scale: Scale, low: f64, high: f64) -> bool {
+    low < high && shown(scale, low) && shown(scale, high)
+}
+
+/// Whether an axis can show `value`: an unbounded one would leave no room for others.
+fn shown(scale: Scale, value: f64) -> bool {
+    match scale {
+        Scale::Linear => value.abs() < MOST,
+        Scale::Log10 => (1.0 / MOST..MOST).contains(&value),
     }
 }
 
@@ -158,7 +173,10 @@ fn step(span: f64, room: f64) -> f64 {
     let rough = span / room.max(1.0);
     let decade = libm::exp10(libm::floor(libm::log10(rough)));
     let steps = [1.0, 2.0, 2.5, 5.0, 10.0];
-    let fits = steps.iter().map(|s| s * decade).find(|s| *s >= rough * 0.999);
+    let fits = steps
+        .iter()
+        .map(|s| s * decade)
+        .find(|s| *s >= rough * 0.999);
     fits.unwrap_or(10.0 * decade)
 }
 
@@ -180,7 +198,9 @@ fn multiples(low: f64, high: f64, step: f64) -> Vec<Tick> {
         at: n as f64 * step,
         text: number(n as f64 * step, decimals),
     };
-    (first..=last.min(first.saturating_add(100))).map(tick).collect()
+    (first..=last.min(first.saturating_add(100)))
+        .map(tick)
+        .collect()
 }
 
 /// A number with a minus sign that is one.
@@ -245,16 +265,23 @@ mod tests {
     #[test]
     fn golden_ticks() {
         let linear = |low, high| {
-            Placed::new(&Axis::linear("").from_to(low, high), [].into_iter(), 0.0, 500.0)
+            Placed::new(
+                &Axis::linear("").from_to(low, high),
+                [].into_iter(),
+                0.0,
+                500.0,
+            )
         };
         let at = |p: Placed| texts(&p.ticks(&Ticks::Auto, 100.0)).join(" ");
         assert_eq!(at(linear(0.0, 1.0)), "0.0 0.2 0.4 0.6 0.8 1.0");
-        assert_eq!(
-            at(linear(-3600.0, 4200.0)),
-            "\u{2212}2000 0 2000 4000"
-        );
+        assert_eq!(at(linear(-3600.0, 4200.0)), "\u{2212}2000 0 2000 4000");
         assert_eq!(at(linear(0.0, 0.07)), "0.00 0.02 0.04 0.06");
-        let log = Placed::new(&Axis::log10("").from_to(1e-4, 1.0), [].into_iter(), 0.0, 500.0);
+        let log = Placed::new(
+            &Axis::log10("").from_to(1e-4, 1.0),
+            [].into_iter(),
+            0.0,
+            500.0,
+        );
         assert_eq!(
             at(log),
             "10^{\u{2212}4} 10^{\u{2212}3} 10^{\u{2212}2} 10^{\u{2212}1} 1"

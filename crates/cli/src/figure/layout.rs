@@ -47,7 +47,12 @@ pub fn draw(figure: &Figure) -> Drawing {
     let mut top = MARGIN_PX;
     if !figure.title.is_empty() {
         top += TITLE_PX;
-        page.text([MARGIN_PX, top - 5.0], &figure.title, TITLE_PX, Anchor::Start);
+        page.text(
+            [MARGIN_PX, top - 5.0],
+            &figure.title,
+            TITLE_PX,
+            Anchor::Start,
+        );
         top += 8.0;
     }
     top = page.legend(figure, top, width);
@@ -59,12 +64,16 @@ pub fn draw(figure: &Figure) -> Drawing {
     let left = first.map(|p| page.left_of(p)).fold(0.0, f64::max);
     for row in &figure.rows {
         let bottom = top + room * row.weight / rows;
-        page.row(&row.panels, left, Rect {
-            left: MARGIN_PX,
-            top,
-            right: width - MARGIN_PX,
-            bottom,
-        });
+        page.row(
+            &row.panels,
+            left,
+            Rect {
+                left: MARGIN_PX,
+                top,
+                right: width - MARGIN_PX,
+                bottom,
+            },
+        );
         top = bottom + BETWEEN_PX;
     }
     Drawing {
@@ -99,12 +108,15 @@ impl Page {
         for (panel, margin) in panels.iter().zip(lefts) {
             left += margin;
             let right = left + room * panel.weight / weights;
-            self.panel(panel, Rect {
-                left: snapped(left),
-                top: snapped(within.top + if titled { PANEL_PX + 12.0 } else { 4.0 }),
-                right: snapped(right),
-                bottom: snapped(within.bottom - below),
-            });
+            self.panel(
+                panel,
+                Rect {
+                    left: snapped(left),
+                    top: snapped(within.top + if titled { PANEL_PX + 12.0 } else { 4.0 }),
+                    right: snapped(right),
+                    bottom: snapped(within.bottom - below),
+                },
+            );
             left = right + BETWEEN_PX;
         }
     }
@@ -118,7 +130,11 @@ impl Page {
             .iter()
             .map(|t| self.font.width(&t.text, TICK_PX))
             .fold(0.0, f64::max);
-        let label = if panel.y.label.is_empty() { 0.0 } else { LABEL_PX + 10.0 };
+        let label = if panel.y.label.is_empty() {
+            0.0
+        } else {
+            LABEL_PX + 10.0
+        };
         widest + TICK_LENGTH_PX + PAD_PX + label
     }
 
@@ -140,7 +156,9 @@ impl Page {
         for series in &panel.series {
             if let Mark::Text { at, text, anchor } = &series.mark {
                 let at = [x.px(at[0]), y.px(at[1])];
-                self.coloured(at, text, TICK_PX, *anchor, series.colour);
+                if at.iter().all(|v| v.is_finite()) {
+                    self.coloured(at, text, TICK_PX, *anchor, series.colour);
+                }
             }
         }
         if !panel.title.is_empty() {
@@ -182,9 +200,11 @@ impl Page {
             ];
             self.area(corners.to_vec(), Colour::WHITE, 1.0);
         }
-        let ends = x.gap_px().map_or(vec![(rect.left, rect.right)], |(from, to)| {
-            vec![(rect.left, from), (to, rect.right)]
-        });
+        let ends = x
+            .gap_px()
+            .map_or(vec![(rect.left, rect.right)], |(from, to)| {
+                vec![(rect.left, from), (to, rect.right)]
+            });
         for (from, to) in ends {
             self.axis(&[[from, rect.bottom], [to, rect.bottom]]);
         }
@@ -205,7 +225,12 @@ impl Page {
             let at = snapped(y.px(tick.at));
             self.axis(&[[rect.left - length(tick), at], [rect.left, at]]);
             let left = rect.left - TICK_LENGTH_PX - PAD_PX;
-            self.text([left, at + 0.36 * TICK_PX], &tick.text, TICK_PX, Anchor::End);
+            self.text(
+                [left, at + 0.36 * TICK_PX],
+                &tick.text,
+                TICK_PX,
+                Anchor::End,
+            );
         }
     }
 
@@ -376,7 +401,12 @@ impl Page {
                 });
                 around.collect()
             }
-            Marker::Square => vec![[x - r, y - r], [x + r, y - r], [x + r, y + r], [x - r, y + r]],
+            Marker::Square => vec![
+                [x - r, y - r],
+                [x + r, y - r],
+                [x + r, y + r],
+                [x - r, y + r],
+            ],
             Marker::TriangleDown => vec![[x - r, y - r], [x + r, y - r], [x, y + r]],
             Marker::Diamond => vec![[x, y - r], [x + r, y], [x, y + r], [x - r, y]],
         };
@@ -430,7 +460,11 @@ fn snapped(v: f64) -> f64 {
 }
 
 fn length(tick: &Tick) -> f64 {
-    if tick.text.is_empty() { MINOR_LENGTH_PX } else { TICK_LENGTH_PX }
+    if tick.text.is_empty() {
+        MINOR_LENGTH_PX
+    } else {
+        TICK_LENGTH_PX
+    }
 }
 
 /// `axis` of `panel` over what its series hold in `dimension`.
@@ -544,7 +578,13 @@ mod tests {
 
     #[test]
     fn sequence_a_line_that_leaves_comes_back_as_another() {
-        let line = [[-5.0, 5.0], [5.0, 5.0], [5.0, 25.0], [8.0, 25.0], [8.0, 5.0]];
+        let line = [
+            [-5.0, 5.0],
+            [5.0, 5.0],
+            [5.0, 25.0],
+            [8.0, 25.0],
+            [8.0, 5.0],
+        ];
         assert_eq!(
             clip_line(&line, RECT),
             [

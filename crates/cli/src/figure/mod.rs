@@ -120,6 +120,10 @@ pub enum Scale {
 }
 
 /// Where values are written on an axis.
+#[allow(
+    dead_code,
+    reason = "the vocabulary of figures is whole; tests draw all of it"
+)]
 #[derive(Clone, PartialEq, Debug)]
 pub enum Ticks {
     /// At round numbers.
@@ -171,6 +175,10 @@ pub struct Series {
 }
 
 /// How data are drawn.
+#[allow(
+    dead_code,
+    reason = "the vocabulary of figures is whole; tests draw all of it"
+)]
 #[derive(Clone, Debug)]
 pub enum Mark {
     /// A line through points, by rising `x`.
@@ -186,10 +194,7 @@ pub enum Mark {
         size_px: f64,
     },
     /// The area between two values at each `x`: `[x, low, high]`.
-    Band {
-        points: Vec<[f64; 3]>,
-        opacity: f64,
-    },
+    Band { points: Vec<[f64; 3]>, opacity: f64 },
     /// A bar from the lower end of the axis, or from zero where that lies on it, to each point.
     Bars {
         points: Vec<[f64; 2]>,
@@ -219,6 +224,10 @@ pub enum Mark {
 }
 
 /// How a line is broken.
+#[allow(
+    dead_code,
+    reason = "the vocabulary of figures is whole; tests draw all of it"
+)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Dash {
     /// Not at all.
@@ -241,6 +250,10 @@ impl Dash {
 }
 
 /// Shapes of markers.
+#[allow(
+    dead_code,
+    reason = "the vocabulary of figures is whole; tests draw all of it"
+)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Marker {
     /// A disc.
@@ -254,6 +267,10 @@ pub enum Marker {
 }
 
 /// Which part of a text stands at its place.
+#[allow(
+    dead_code,
+    reason = "the vocabulary of figures is whole; tests draw all of it"
+)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Anchor {
     /// Its beginning.
@@ -307,4 +324,253 @@ enum Shape {
         upwards: bool,
         colour: Colour,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::*;
+
+    fn series(name: &str, colour: usize, mark: Mark) -> Series {
+        Series {
+            name: name.into(),
+            colour: PALETTE[colour],
+            mark,
+        }
+    }
+
+    /// A figure with every kind of mark, axis and tick.
+    fn everything() -> Figure {
+        let points = vec![[0.0, 0.0], [1.0, 0.3], [2.0, 1.0]];
+        let dash = |dash| Mark::Line {
+            points: points.clone(),
+            width_px: 2.0,
+            dash,
+        };
+        let marker = |marker| Mark::Markers {
+            points: points.clone(),
+            marker,
+            size_px: 9.0,
+        };
+        let line = Panel {
+            title: "(a) Lines & <marks>".into(),
+            weight: 1.0,
+            x: Axis {
+                gap: Some(Gap {
+                    from: 0.2,
+                    to: 0.9,
+                    before: 0.2,
+                }),
+                ..Axis::linear("Time (h)")
+            },
+            y: Axis::log10("Share^{2}"),
+            series: vec![
+                series("solid", 0, dash(Dash::Solid)),
+                series("dashed", 1, dash(Dash::Dashed)),
+                series("dotted", 2, dash(Dash::Dotted)),
+                series("circle", 0, marker(Marker::Circle)),
+                series("square", 1, marker(Marker::Square)),
+                series("down", 2, marker(Marker::TriangleDown)),
+                series("diamond", 3, marker(Marker::Diamond)),
+                series(
+                    "band",
+                    4,
+                    Mark::Band {
+                        points: vec![[0.0, 0.1, 0.2], [f64::NAN, 0.2, 0.3], [2.0, 0.0, 9.0]],
+                        opacity: 0.5,
+                    },
+                ),
+                series(
+                    "vertical",
+                    5,
+                    Mark::Verticals {
+                        at: vec![1.0, 7.0, f64::INFINITY],
+                        from: 0.0,
+                        to: 0.5,
+                        width_px: 1.0,
+                        dash: Dash::Dashed,
+                    },
+                ),
+                series(
+                    "horizontal",
+                    0,
+                    Mark::Horizontals {
+                        at: vec![0.5, -1.0],
+                        width_px: 1.0,
+                        dash: Dash::Dotted,
+                    },
+                ),
+            ],
+        };
+        Figure {
+            title: "Everything".into(),
+            size_px: (780, 600),
+            rows: vec![Row {
+                weight: 1.0,
+                panels: vec![line, bars(0.02)],
+            }],
+        }
+    }
+
+    /// Two bars, one of twice the value of the other.
+    fn bars(value: f64) -> Panel {
+        let bar = |at: f64, colour, value| {
+            let mark = Mark::Bars {
+                points: vec![[at, value]],
+                width: 0.6,
+            };
+            series("", colour, mark)
+        };
+        let names = [(0.0, "frozen".to_owned()), (1.0, "ct-qlc".to_owned())];
+        let mut y = Axis::linear("Latency (µs)").from_to(0.0, 3.0 * value);
+        y.ticks = Ticks::UpTo(2.0 * value);
+        let text = Mark::Text {
+            at: [0.0, value],
+            text: "1×".into(),
+            anchor: Anchor::Middle,
+        };
+        Panel {
+            title: String::new(),
+            weight: 1.0,
+            x: Axis {
+                ticks: Ticks::Named(names.to_vec()),
+                ..Axis::linear("").from_to(-0.5, 1.5)
+            },
+            y,
+            series: vec![
+                bar(0.0, 0, value),
+                bar(1.0, 1, 2.0 * value),
+                Series {
+                    colour: Colour::INK,
+                    ..series("", 0, text)
+                },
+            ],
+        }
+    }
+
+    /// Width and pixels of a PNG, its checksums and filters undone by hand.
+    fn decode(png: &[u8]) -> (usize, Vec<[u8; 3]>) {
+        assert_eq!(&png[..8], b"\x89PNG\r\n\x1a\n");
+        let word = |at: usize| u32::from_be_bytes(png[at..at + 4].try_into().unwrap()) as usize;
+        let (mut at, mut packed) = (8, Vec::new());
+        while at < png.len() {
+            let length = word(at);
+            let mut crc = flate2::Crc::new();
+            crc.update(&png[at + 4..at + 8 + length]);
+            assert_eq!(crc.sum() as usize, word(at + 8 + length));
+            if &png[at + 4..at + 8] == b"IDAT" {
+                packed.extend(&png[at + 8..at + 8 + length]);
+            }
+            at += 12 + length;
+        }
+        let (width, height) = (word(16), word(20));
+        let mut data = Vec::new();
+        flate2::read::ZlibDecoder::new(&packed[..])
+            .read_to_end(&mut data)
+            .unwrap();
+        assert_eq!(data.len(), (width * 3 + 1) * height);
+        let mut above = vec![0_u8; width * 3];
+        let mut pixels = Vec::new();
+        for row in data.chunks_exact(width * 3 + 1) {
+            assert_eq!(row[0], 2);
+            for (a, v) in above.iter_mut().zip(&row[1..]) {
+                *a = a.wrapping_add(*v);
+            }
+            pixels.extend(above.chunks_exact(3).map(|p| [p[0], p[1], p[2]]));
+        }
+        (width, pixels)
+    }
+
+    #[test]
+    fn smoke_every_mark_is_drawn_and_names_no_outline_that_is_missing() {
+        let svg = String::from_utf8(everything().svg()).unwrap();
+        assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+        assert!(svg.contains("aria-label=\"(a) Lines &amp; &lt;marks&gt;\""));
+        for name in [
+            "solid",
+            "diamond",
+            "band",
+            "horizontal",
+            "frozen",
+            "Share^2",
+        ] {
+            assert!(svg.contains(&format!("aria-label=\"{name}\"")), "{name}");
+        }
+        let used = svg.split("href=\"#").skip(1);
+        for id in used.filter_map(|rest| rest.split('"').next()) {
+            assert!(svg.contains(&format!("<path id=\"{id}\"")), "{id}");
+        }
+        assert_eq!(svg.matches("<g ").count(), svg.matches("</g>").count());
+        let (width, pixels) = decode(&everything().png());
+        assert_eq!((width, pixels.len()), (780, 780 * 600));
+        for Colour(r, g, b) in PALETTE.into_iter().take(4) {
+            assert!(pixels.contains(&[r, g, b]));
+        }
+        assert_eq!(everything().png(), everything().png());
+    }
+
+    #[test]
+    fn formula_a_bar_of_twice_the_value_has_twice_the_pixels() {
+        let figure = Figure {
+            title: String::new(),
+            size_px: (600, 400),
+            rows: vec![Row {
+                weight: 1.0,
+                panels: vec![bars(0.02)],
+            }],
+        };
+        let (_, pixels) = decode(&figure.png());
+        let of = |Colour(r, g, b): Colour| pixels.iter().filter(|p| **p == [r, g, b]).count();
+        // Axis, text and edges cover some of each.
+        let ratio = of(PALETTE[1]) as f64 / of(PALETTE[0]) as f64;
+        assert!((ratio - 2.0).abs() < 0.06, "{ratio}");
+    }
+
+    #[test]
+    fn fuzz_data_of_any_kind() {
+        let odd = [
+            0.0,
+            -0.0,
+            1.0,
+            -1.0,
+            f64::NAN,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            f64::MAX,
+            f64::MIN_POSITIVE,
+            1e-300,
+        ];
+        for (i, a) in odd.into_iter().enumerate() {
+            for b in odd {
+                for axis in [Axis::linear, Axis::log10] {
+                    let points = vec![[a, b], [b, a], [1.0, 2.0]];
+                    let mut panel = bars(1.0);
+                    panel.x = axis("x");
+                    panel.y = axis("y").from_to(a, b);
+                    panel.series = vec![series(
+                        "odd",
+                        i % 6,
+                        Mark::Line {
+                            points,
+                            width_px: 1.0,
+                            dash: Dash::Solid,
+                        },
+                    )];
+                    let figure = Figure {
+                        title: "odd".into(),
+                        size_px: (300, 200),
+                        rows: vec![Row {
+                            weight: 1.0,
+                            panels: vec![panel],
+                        }],
+                    };
+                    let svg = String::from_utf8(figure.svg()).unwrap();
+                    assert!(!svg.contains("NaN"), "{a} {b}");
+                    assert!(!svg.contains("inf"), "{a} {b}");
+                    figure.png();
+                }
+            }
+        }
+    }
 }

@@ -147,7 +147,11 @@ impl Canvas {
         for (y, line) in self.pixels.chunks_exact(row).enumerate() {
             filtered.push(2);
             for (x, v) in line.iter().enumerate() {
-                let above = if y == 0 { 0 } else { self.pixels[(y - 1) * row + x] };
+                let above = if y == 0 {
+                    0
+                } else {
+                    self.pixels[(y - 1) * row + x]
+                };
                 filtered.push(v.wrapping_sub(above));
             }
         }
@@ -162,7 +166,11 @@ impl Canvas {
         header.extend([8, 2, 0, 0, 0]);
         let mut out = b"\x89PNG\r\n\x1a\n".to_vec();
         chunk(&mut out, b"IHDR", &header);
-        chunk(&mut out, b"pHYs", &[&per_metre[..], &per_metre, &[1]].concat());
+        chunk(
+            &mut out,
+            b"pHYs",
+            &[&per_metre[..], &per_metre, &[1]].concat(),
+        );
         chunk(&mut out, b"IDAT", &data);
         chunk(&mut out, b"IEND", &[]);
         out

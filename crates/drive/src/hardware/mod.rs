@@ -32,6 +32,9 @@ pub(crate) struct Times {
     pub decode_streams: bool,
 }
 
+/// Operations a decoder has room for from the start; a longer queue makes it grow once.
+const DECODES: usize = 32;
+
 /// What a resource's timer means.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Resource {
@@ -123,10 +126,13 @@ impl Hardware {
         let channel = || Channel {
             active: None,
             since: Ns::ZERO,
-            waiting: VecDeque::new(),
+            // Each of its dies has one operation at most.
+            waiting: VecDeque::with_capacity(
+                geometry.chips_per_channel as usize * geometry.dies_per_chip as usize,
+            ),
         };
         let decoder = || Decoder {
-            queue: VecDeque::new(),
+            queue: VecDeque::with_capacity(DECODES),
             free_at: Ns::ZERO,
         };
         Hardware {

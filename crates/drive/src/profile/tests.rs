@@ -449,7 +449,7 @@ fn what_is_wrong_is_said() {
         ("eccc.setup=3us", "eccc: unknown key; the nearest is `ecc`"),
         (
             "ecc.code=ldpc-2k",
-            "there is no `ldpc-2k`; the nearest is `ldpc-1k` of threshold-72, ldpc-1k, ldpc-4k",
+            "there is no `ldpc-2k`; the nearest is `ldpc-1k` of threshold, ldpc-1k, ldpc-4k",
         ),
         (
             "chip=ct-qlc-167l",

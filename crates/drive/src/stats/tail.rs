@@ -30,7 +30,7 @@ pub struct TailShare {
 
 impl Default for Tail {
     fn default() -> Tail {
-        let buckets = (64 - SUB_BITS as usize) * SUB as usize;
+        let buckets = (65 - SUB_BITS as usize) * SUB as usize;
         Tail {
             buckets: vec![
                 Bucket {

@@ -1,105 +1,11 @@
 //! Which commands pass between host, firmware and flash, in what order, and when.
 
-use firstread_core::{FlashEvent, FlashKind, FlashOp, HostOp, LevelOffsets, Ns, OpClass, PageType};
+use firstread_core::{HostOp, OpClass, PageType};
 use firstread_drive::port_log::{Crossing, Passed};
-use firstread_drive::{Drive, DriveState, tables};
-use firstread_testkit::{FOUR_DIES, IDEAL, Scripted, aged, drive, play, profile, sequence};
+use firstread_testkit::Scripted;
 use insta::assert_snapshot;
 
-const KIB: u64 = 1 << 10;
-const READ_4K: u32 = 4 << 10;
-/// Bytes of a page row: four planes of 16 KiB.
-const ROW: u64 = 64 * KIB;
-/// Bytes from a row to the next page type of the same wordline and die: a row of each of 4 dies.
-const STRIPE: u64 = 4 * ROW;
-/// Bytes of a wordline over all dies: four page types.
-const WORDLINE: u64 = 4 * STRIPE;
-
-/// A drive of four dies whose ports are watched.
-struct Scene {
-    drive: Drive,
-    factory: Vec<LevelOffsets>,
-}
-
-impl Scene {
-    fn new(set: &[&str], state: &DriveState) -> Scene {
-        let set: Vec<&str> = FOUR_DIES.iter().chain(set).copied().collect();
-        let profile = profile("ct-qlc", &set);
-        let tables = tables::for_drive(&profile).unwrap();
-        let factory = tables.factory[..tables.factory_len as usize].to_vec();
-        let drive = drive(profile, state, 1);
-        Scene { drive, factory }
-    }
-
-    /// A drive on the manufacturer's levels, `age_h` hours at 55 °C after its fill.
-    fn factory(age_h: u64, pe_cycles: u32) -> Scene {
-        Scene::new(&["schemes.read_levels=factory"], &aged(age_h, pe_cycles))
-    }
-
-    /// A drive whose cells never err.
-    fn ideal() -> Scene {
-        Scene::new(IDEAL, &aged(0, 0))
-    }
-
-    /// What passes the ports while `script` runs.
-    fn play(&mut self, script: &[Scripted]) -> Vec<Crossing> {
-        self.drive.log_ports();
-        play(&mut self.drive, script).unwrap();
-        self.drive.crossings().to_vec()
-    }
-
-    fn text(&self, crossings: &[Crossing]) -> String {
-        sequence::render(crossings, &self.factory, 16)
-    }
-
-    /// The first LSB row on die 0 whose read of `bytes` passes as `wanted`: its wordline, counted
-    /// over blocks, and what passed.
-    fn find(&mut self, bytes: u32, wanted: impl Fn(&[Crossing]) -> bool) -> (u64, Vec<Crossing>) {
-        (0..4_000)
-            .map(|w| (w, self.play(&[(0, HostOp::Read, w * WORDLINE, bytes)])))
-            .find(|(_, crossings)| wanted(crossings))
-            .expect("some row of thousands reads like that")
-    }
-
-    /// The read of one codeword that takes `retries` retries. Where it was found says something of
-    /// the cells and nothing of the sequence, so the text does not tell.
-    fn codeword_read(&mut self, retries: usize) -> String {
-        let (wordline, crossings) = self.find(1 << 10, |c| reads(c).len() == retries + 1);
-        self.text(&crossings)
-            .replace(&format!("b{} w{} ", wordline / 1408, wordline % 1408), "")
-            .replace(&format!(" {wordline}M+1K"), "")
-            .replace(" 0+1K", "")
-    }
-}
-
-fn reads(crossings: &[Crossing]) -> Vec<(Ns, FlashOp)> {
-    let issued = crossings.iter().filter_map(|c| match c.what {
-        Passed::Issued(
-            op @ FlashOp {
-                kind: FlashKind::Read { .. },
-                ..
-            },
-        ) => Some((c.at, op)),
-        _ => None,
-    });
-    issued.collect()
-}
-
-fn wanted(op: &FlashOp) -> u64 {
-    match op.kind {
-        FlashKind::Read { wanted, .. } => wanted,
-        _ => 0,
-    }
-}
-
-/// When each decode ended, and what failed.
-fn decoded(crossings: &[Crossing]) -> Vec<(Ns, u64)> {
-    let decoded = crossings.iter().filter_map(|c| match c.what {
-        Passed::Event(FlashEvent::Decoded { failed, .. }) => Some((c.at, failed)),
-        _ => None,
-    });
-    decoded.collect()
-}
+use crate::scene::{READ_4K, ROW, STRIPE, Scene, WORDLINE, decoded, reads, wanted};
 
 #[test]
 fn sequence_of_a_read_that_succeeds_at_once() {
@@ -184,17 +90,30 @@ fn sequence_of_a_row_of_which_one_plane_fails() {
         let transfer = p.channel.transfer_ns(codewords * 1152);
         // Codewords are decoded as they arrive; only the last one is still to be decoded.
         let decode = setup.max((codewords * setup).div_ceil(lanes).saturating_sub(transfer));
-        let expected = p.channel.command_ns + sense_ns(&scene, PageType(0)) + transfer + decode;
+        let expected = p.channel.command_ns + scene.sense_ns(PageType(0)) + transfer + decode;
         assert_eq!(end.since(*issued).0, expected, "{codewords} codewords");
     }
 }
 
-fn sense_ns(scene: &Scene, page: PageType) -> u64 {
-    let p = scene.drive.profile();
-    let mode = p.chip.mode(p.mode).unwrap();
-    let valleys = mode.pages[page.0 as usize].len() as u64;
-    let sense = mode.sense.pre_ns + mode.sense.eval_ns + mode.sense.disch_ns;
-    mode.setup_ns + valleys * sense
+#[test]
+fn sequence_of_a_retry_ahead_of_waiting_reads() {
+    // Three reads on one die; the first fails. While it is decoded the second is sensed already;
+    // then the retry goes first, and the third, which has waited longer, goes last.
+    let mut scene = Scene::factory(10, 300);
+    // A page of which nearly every codeword fails does so each time.
+    let (failing, _) = scene.find(16 << 10, |c| decoded(c)[0].1.count_ones() > 12);
+    let script =
+        [failing, failing + 1, failing + 2].map(|w| (0, HostOp::Read, w * WORDLINE, 16 << 10));
+    let crossings = scene.play(&script);
+    let first: Vec<(u32, OpClass)> = reads(&crossings)
+        .iter()
+        .map(|(_, op)| (op.tag.0, op.class))
+        .take(4)
+        .collect();
+    let (read, retry) = (OpClass::HostRead, OpClass::HostRetry);
+    assert_eq!(first[..2], [(0, read), (1, read)]);
+    assert_eq!(first[2], (0, retry));
+    assert!(first[3] == (1, retry) || first[3] == (2, read), "{first:?}");
 }
 
 #[test]
@@ -271,33 +190,13 @@ fn sequence_of_reads_on_two_channels() {
 fn sequence_of_a_background_read_behind_host_reads() {
     // A pass is due 1 ms after the run begins. Two host reads are ahead of its first read, and one
     // that comes later overtakes it too.
-    let set = [
-        "cells=ideal",
-        "schemes.read_levels=ct-qlc",
-        "read_levels.interval=4h",
-    ];
-    let age = Ns(Ns::from_h(4).0 - Ns::from_ms(1).0);
-    let state = DriveState {
-        age: (age, age),
-        ..aged(0, 300)
-    };
-    // Sampling depends on the seed and the pass alone, so a first drive tells which die it will be.
-    let far = 23 * KIB * KIB * KIB;
-    let probe = reads(&Scene::new(&set, &state).play(&[
-        (0, HostOp::Read, far, READ_4K),
-        (1_200, HostOp::Read, far, READ_4K),
-    ]))
-    .into_iter()
-    .find(|(_, op)| op.class == OpClass::Calibration)
-    .expect("a pass is due")
-    .1;
-    let on_die = |wordline: u64| wordline * WORDLINE + probe.die.0 as u64 * ROW;
+    let (mut scene, probe) = Scene::before_a_pass();
+    let on_die = |wordline: u64| wordline * WORDLINE + probe.0 as u64 * ROW;
     let script = [
         (985, HostOp::Read, on_die(0), READ_4K),
         (990, HostOp::Read, on_die(1), READ_4K),
         (1_010, HostOp::Read, on_die(2), READ_4K),
     ];
-    let mut scene = Scene::new(&set, &state);
     let crossings = scene.play(&script);
     let until =
         |c: &&Crossing| !matches!(c.what, Passed::Issued(op) if op.class == OpClass::Calibration);

@@ -1,0 +1,155 @@
+//! Whether every nanosecond of a request is charged to what it was spent on.
+
+use firstread_core::{HostOp, PageType};
+use firstread_drive::{CAUSES, Cause, RunStats};
+use firstread_testkit::IDEAL;
+
+use crate::scene::{READ_4K, STRIPE, Scene, WORDLINE, reads};
+
+/// Nanoseconds by cause of the slowest read.
+fn slowest(stats: &RunStats) -> [u64; CAUSES] {
+    let read = &stats.all.read;
+    let tail = read.tail.slowest(1e-9).unwrap();
+    assert_eq!(tail.requests, 1);
+    // The histogram keeps three digits; the parts of one request are exact.
+    let total = stats.all.read.max_ns() as f64;
+    tail.share.map(|s| (s * total).round() as u64)
+}
+
+/// Checks the parts of the slowest read, which are known to a permille of its latency.
+fn assert_parts(stats: &RunStats, expected: &[(Cause, u64)]) {
+    let parts = slowest(stats);
+    let room = stats.all.read.max_ns() / 500;
+    for cause in Cause::ALL {
+        let wanted = expected.iter().find(|e| e.0 == cause).map_or(0, |e| e.1);
+        let got = parts[cause as usize];
+        assert!(
+            got.abs_diff(wanted) <= room,
+            "{}: {got} ns, expected {wanted} ns",
+            cause.name()
+        );
+    }
+}
+
+/// Fetch and firmware (`queue`) and the way back (`link`) of a read alone (ns).
+fn ends(scene: &Scene, bytes: u64) -> [(Cause, u64); 2] {
+    let p = scene.drive.profile();
+    let back = (bytes * 1_000_000_000).div_ceil(p.link.bytes_per_s) + p.link.completion_ns;
+    let there = p.link.fetch_ns + p.firmware.command_ns + p.firmware.command_interval_ns;
+    [(Cause::Queue, there), (Cause::Link, back)]
+}
+
+/// Array time with its command; bus time of `codewords`.
+fn array_and_bus(scene: &Scene, page: PageType, codewords: u64) -> (u64, u64) {
+    let p = scene.drive.profile();
+    (
+        p.channel.command_ns + scene.sense_ns(page),
+        p.channel.transfer_ns(1152 * codewords),
+    )
+}
+
+#[test]
+fn time_of_a_retry_is_charged_to_the_retry() {
+    let mut scene = Scene::factory(28, 2500);
+    let retries = 5;
+    let (wordline, _) = scene.find(1 << 10, |c| reads(c).len() == retries + 1);
+    // The same page again: persistent errors take it as many retries, give or take one.
+    let stats = scene.stats(&[(0, HostOp::Read, wordline * WORDLINE, 1 << 10)]);
+    let taken: u64 = stats
+        .counters
+        .retries
+        .iter()
+        .zip(0u64..)
+        .map(|(n, k)| n * k)
+        .sum();
+    assert!(taken.abs_diff(retries as u64) <= 1, "{taken} retries");
+    let (array, bus) = array_and_bus(&scene, PageType(0), 1);
+    let decode = scene.drive.profile().ecc.timing.setup_ns as u64;
+    let mut expected = ends(&scene, 1 << 10).to_vec();
+    expected.extend([
+        (Cause::Sense, array),
+        (Cause::Transfer, bus),
+        (Cause::Decode, decode),
+        (Cause::Retry, taken * (array + bus + decode)),
+    ]);
+    assert_parts(&stats, &expected);
+}
+
+#[test]
+fn time_behind_another_read_is_charged_to_it() {
+    let mut scene = Scene::ideal();
+    let stats = scene.stats(&[
+        (0, HostOp::Read, 0, READ_4K),
+        (0, HostOp::Read, STRIPE, READ_4K),
+    ]);
+    let (first, bus) = array_and_bus(&scene, PageType(0), 4);
+    let (second, _) = array_and_bus(&scene, PageType(1), 4);
+    let interval = scene.drive.profile().firmware.command_interval_ns;
+    let [(_, there), link] = ends(&scene, READ_4K as u64);
+    let expected = [
+        (Cause::Queue, there + interval),
+        (Cause::DieHostRead, first + bus - interval),
+        (Cause::Sense, second),
+        (Cause::Transfer, bus),
+        (
+            Cause::Decode,
+            scene.drive.profile().ecc.timing.setup_ns as u64,
+        ),
+        link,
+    ];
+    assert_parts(&stats, &expected);
+}
+
+#[test]
+fn time_behind_a_background_read_is_charged_to_calibration() {
+    let (mut scene, die) = Scene::before_a_pass();
+    let at = die.0 as u64 * crate::scene::ROW;
+    // The pass begins after 1,000 us; the read reaches the firmware while its first read senses.
+    let crossings = scene.play(&[(1_030, HostOp::Read, at, READ_4K)]);
+    let waited = reads(&crossings).into_iter().find_map(|(at, op)| {
+        (op.class == firstread_core::OpClass::HostRead).then_some(at.since(op.queued).0)
+    });
+    let waited = waited.unwrap();
+    assert!(waited > 50_000, "the read waited {waited} ns");
+    let (mut scene, _) = Scene::before_a_pass();
+    let stats = scene.stats(&[(1_030, HostOp::Read, at, READ_4K)]);
+    let (array, bus) = array_and_bus(&scene, PageType(0), 4);
+    let mut expected = ends(&scene, READ_4K as u64).to_vec();
+    expected.extend([
+        (Cause::DieCalibration, waited),
+        (Cause::Sense, array),
+        (Cause::Transfer, bus),
+        (
+            Cause::Decode,
+            scene.drive.profile().ecc.timing.setup_ns as u64,
+        ),
+    ]);
+    assert_parts(&stats, &expected);
+}
+
+#[test]
+fn time_behind_a_program_is_charged_to_it() {
+    let mut scene = Scene::new(IDEAL, &firstread_testkit::aged(0, 0));
+    let p = scene.drive.profile();
+    let program = match p.chip.mode(p.mode).unwrap().program {
+        firstread_nand::profile::ProgramTiming::OneShot { wordline_ns } => wordline_ns,
+        firstread_nand::profile::ProgramTiming::TwoStep {
+            first_ns,
+            second_ns,
+        } => first_ns + second_ns,
+    };
+    // A wordline over all dies is written far away; then die 0 is read.
+    let stats = scene.stats(&[
+        (0, HostOp::Write, 1 << 30, WORDLINE as u32),
+        (1_000, HostOp::Read, 0, READ_4K),
+    ]);
+    let parts = slowest(&stats);
+    let behind = parts[Cause::DieProgram as usize];
+    // All of the program but the millisecond that had passed, and what it took to begin.
+    assert!(
+        behind < program && behind + 1_000_000 > program,
+        "{behind} of {program} ns"
+    );
+    let others: u64 = parts.iter().sum::<u64>() - behind;
+    assert!(others < 200_000, "{others} ns for all else");
+}
