@@ -9,7 +9,7 @@ mod characterization;
 mod picture;
 mod report;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::Args;
@@ -18,7 +18,7 @@ use firstread_drive::profile::quantity::{ONE, Quantity, READS};
 use firstread_drive::profile::{Dimension, Kind, Library, LoadedChip, Override, load_chip};
 use firstread_ecc::Code;
 
-use crate::args::{Form, OutputArgs, Usage, parse_temperature, parse_unpowered, unknown};
+use crate::args::{Form, Usage, parse_temperature, parse_unpowered, unknown};
 use crate::data;
 use crate::files::{self, Page};
 use crate::output::json;
@@ -77,7 +77,7 @@ pub struct CellsArgs {
     pe_cycles: u32,
     /// Page reads of the block since it was programmed
     #[arg(long, value_name = "N", default_value = "0", value_parser = parse_reads)]
-    #[arg(help_heading = "Condition")]
+    #[arg(allow_negative_numbers = true, help_heading = "Condition")]
     reads: f64,
     /// Code that pages are decoded with: threshold, ldpc-1k or ldpc-4k
     #[arg(
@@ -102,8 +102,13 @@ pub struct CellsArgs {
         help_heading = "Output"
     )]
     valleys: Vec<u8>,
-    #[command(flatten)]
-    output: OutputArgs,
+    /// What is printed: `human`, tables to read, or `json`
+    #[arg(long, value_name = "FORM", value_enum, default_value_t = Form::Human)]
+    #[arg(hide_possible_values = true, help_heading = "Output")]
+    output: Form,
+    /// Keep both in files there, and a picture as SVG and PNG
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    out: Option<PathBuf>,
 }
 
 /// Runs the command.
@@ -127,7 +132,7 @@ pub fn cells(args: &CellsArgs) -> Result<()> {
     let result = Characterization::new(&loaded, conditions)?;
     let json = json::text(&report::json(&loaded, &args.sets, &result));
     let human = report::human(&loaded, &result);
-    if let Some(folder) = &args.output.out {
+    if let Some(folder) = &args.out {
         let mut pages: Vec<Page> = vec![
             ("cells.json".into(), json.clone().into_bytes()),
             ("cells.txt".into(), human.clone().into_bytes()),
@@ -135,7 +140,7 @@ pub fn cells(args: &CellsArgs) -> Result<()> {
         pages.extend(pictures(&result, &valleys));
         files::write(folder, &pages)?;
     }
-    data(match args.output.output {
+    data(match args.output {
         Form::Json => &json,
         Form::Human => &human,
     })
@@ -188,8 +193,7 @@ fn find_mode(loaded: &LoadedChip, name: Option<&str>) -> Result<CellMode, Usage>
         None => Ok(*modes.last().expect("a valid chip has a mode")),
         Some(name) => {
             let found = modes.iter().find(|m| m.name() == name);
-            let what = format!("mode of {}", loaded.chip.name);
-            let none = || unknown(&what, name, modes.iter().map(|m| m.name()));
+            let none = || unknown("mode", name, modes.iter().map(|m| m.name()));
             found.copied().ok_or_else(none)
         }
     }

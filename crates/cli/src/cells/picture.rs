@@ -154,15 +154,15 @@ fn states_panel(c: &Characterization, letter: char) -> Panel {
     for (valley, at) in (1..).zip(&c.factory_mv) {
         series.push(text([*at, (1.0 - 0.8 * NUMBERS) * top], valley.to_string()));
     }
-    let mut y = Axis::linear("Cells (% per mV)").from_to(0.0, top);
+    let mut y = Axis::linear("Cells (% per mV)").between(0.0, top);
     y.ticks = Ticks::UpTo(peak * 1.1);
-    let mut x = Axis::linear("Threshold voltage (mV)").from_to(low, high);
+    let mut x = Axis::linear("Threshold voltage (mV)").between(low, high);
     x.gap = gap(c, states, high - low);
     Panel {
         title: match states {
-            2 => format!("({letter}) States, and the read level of the valley"),
+            2 => format!("({letter}) States of the nominal page, and the read level of the valley"),
             n => format!(
-                "({letter}) States, and the read levels of valleys 1 to {}",
+                "({letter}) States of the nominal page, and the read levels of valleys 1 to {}",
                 n - 1
             ),
         },
@@ -237,21 +237,22 @@ fn valley_panel(c: &Characterization, valley: usize, letter: char) -> Panel {
     let floor = libm::exp10(libm::floor(libm::log10((least * 0.1).max(1e-20))));
     let top = libm::exp10(libm::ceil(libm::log10(most)));
     if let Some(aged) = c.ages.last() {
-        // Cells of the upper state that have fallen below the factory level.
         let i = c.ages.len() - 1;
-        let points = curve(c, aged.states[k + 1], low, factory);
-        let area = points
-            .iter()
-            .map(|p| [p[0], floor, p[1].max(floor)])
-            .collect();
-        series.push(named(
-            &format!("misread at factory level, {}", report::age(aged.age)),
-            colour(i),
-            Mark::Band {
-                points: area,
-                opacity: 0.25,
-            },
-        ));
+        // Cells of the upper state below the factory level, of the lower and the erased one above.
+        let mut wrong = vec![(k + 1, low, factory), (k, factory, high)];
+        wrong.extend((k > 0).then_some((0, factory, high)));
+        for (state, from, to) in wrong {
+            let points = curve(c, aged.states[state], from, to);
+            let area = points.iter().map(|p| [p[0], floor, p[1].max(floor)]);
+            series.push(named(
+                &format!("misread at factory level, {}", report::age(aged.age)),
+                colour(i),
+                Mark::Band {
+                    points: area.collect(),
+                    opacity: 0.25,
+                },
+            ));
+        }
     }
     series.push(named(
         "factory level",
@@ -304,8 +305,8 @@ fn valley_panel(c: &Characterization, valley: usize, letter: char) -> Panel {
     Panel {
         title: format!("({letter}) Valley {valley} ({page} page)"),
         weight: 1.0,
-        x: Axis::linear("Threshold voltage (mV)").from_to(low, high),
-        y: Axis::log10("Cells (% per mV)").from_to(floor, top),
+        x: Axis::linear("Threshold voltage (mV)").between(low, high),
+        y: Axis::log10("Cells (% per mV)").between(floor, top),
         series,
     }
 }
@@ -388,7 +389,7 @@ fn entries_panel(c: &Characterization, letter: char) -> Panel {
         title: format!("({letter}) Entries of the factory retry table"),
         weight: 1.0,
         x: Axis::linear(&format!("Shift of level {} (mV)", top + 1)),
-        y: Axis::log10("Pages that fail (share)").from_to(floor, 1.0),
+        y: Axis::log10("Pages that fail (share)").between(floor, 1.0),
         series,
     }
 }

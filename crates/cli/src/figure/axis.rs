@@ -266,7 +266,7 @@ mod tests {
     fn golden_ticks() {
         let linear = |low, high| {
             Placed::new(
-                &Axis::linear("").from_to(low, high),
+                &Axis::linear("").between(low, high),
                 [].into_iter(),
                 0.0,
                 500.0,
@@ -277,7 +277,7 @@ mod tests {
         assert_eq!(at(linear(-3600.0, 4200.0)), "\u{2212}2000 0 2000 4000");
         assert_eq!(at(linear(0.0, 0.07)), "0.00 0.02 0.04 0.06");
         let log = Placed::new(
-            &Axis::log10("").from_to(1e-4, 1.0),
+            &Axis::log10("").between(1e-4, 1.0),
             [].into_iter(),
             0.0,
             500.0,
@@ -290,7 +290,7 @@ mod tests {
 
     #[test]
     fn formula_both_sides_of_a_gap_are_linear() {
-        let mut axis = Axis::linear("").from_to(-4000.0, 4000.0);
+        let mut axis = Axis::linear("").between(-4000.0, 4000.0);
         axis.gap = Some(Gap {
             from: -1500.0,
             to: 500.0,

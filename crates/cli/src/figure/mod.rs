@@ -155,7 +155,7 @@ impl Axis {
     }
 
     /// The same from `low` to `high`.
-    pub fn from_to(self, low: f64, high: f64) -> Axis {
+    pub fn between(self, low: f64, high: f64) -> Axis {
         Axis {
             range: Some((low, high)),
             ..self
@@ -423,7 +423,7 @@ mod tests {
             series("", colour, mark)
         };
         let names = [(0.0, "frozen".to_owned()), (1.0, "ct-qlc".to_owned())];
-        let mut y = Axis::linear("Latency (µs)").from_to(0.0, 3.0 * value);
+        let mut y = Axis::linear("Latency (µs)").between(0.0, 3.0 * value);
         y.ticks = Ticks::UpTo(2.0 * value);
         let text = Mark::Text {
             at: [0.0, value],
@@ -435,7 +435,7 @@ mod tests {
             weight: 1.0,
             x: Axis {
                 ticks: Ticks::Named(names.to_vec()),
-                ..Axis::linear("").from_to(-0.5, 1.5)
+                ..Axis::linear("").between(-0.5, 1.5)
             },
             y,
             series: vec![
@@ -547,7 +547,7 @@ mod tests {
                     let points = vec![[a, b], [b, a], [1.0, 2.0]];
                     let mut panel = bars(1.0);
                     panel.x = axis("x");
-                    panel.y = axis("y").from_to(a, b);
+                    panel.y = axis("y").between(a, b);
                     panel.series = vec![series(
                         "odd",
                         i % 6,

@@ -70,6 +70,21 @@ fn mixed_ages_populate_and_calibrate_every_group() {
         inherited.len()
     );
     assert!(tracked.len() > 10, "{} tracked", tracked.len());
+    // Whoever inherits is verified at once, not when the next pass comes round.
+    for (i, heir) in drive.log().iter().enumerate() {
+        let What::Inherited { group, .. } = heir.what else {
+            continue;
+        };
+        let verified = drive.log()[i..]
+            .iter()
+            .find(|r| matches!(r.what, What::Verified { group: g, .. } if g == group))
+            .expect("every group was verified");
+        let later = verified.at.since(heir.at);
+        assert!(
+            later < Ns::from_s(60),
+            "group {group} was verified {later:?} later"
+        );
+    }
     // The log accounts for every background read: none is made without being told of.
     assert_eq!(
         reads,
