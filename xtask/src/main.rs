@@ -6,6 +6,7 @@ mod bench;
 mod characterize;
 mod check;
 mod ecc_tables;
+mod validate;
 
 use std::process::ExitCode;
 
@@ -35,6 +36,12 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
+    /// Measure the medium against what is published of such chips, and write docs/nand-model.md
+    Validate {
+        /// Write nothing; fail where the document is stale or a miss has no reason
+        #[arg(long)]
+        check: bool,
+    },
     /// How fast the simulator is, against the drive with constant latencies
     Bench {
         /// Only the cases whose name contains this
@@ -50,6 +57,7 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().task {
         Task::Test { only } => check::run_all(only.as_deref()),
         Task::Characterize => characterize::run(),
+        Task::Validate { check } => validate::run(check),
         Task::EccTables { check } => ecc_tables::run(check),
         Task::Bench { only, repeat } => bench::run(only.as_deref(), repeat),
     };

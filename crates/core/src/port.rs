@@ -1,6 +1,6 @@
 //! What firmware needs from the world it runs in.
 
-use crate::{Buf, CommandId, FlashOp, HostCommand, Status, Tag};
+use crate::{Buf, CommandId, FlashOp, HostCommand, Lpn, Ppa, Status, Tag};
 
 /// The outputs of the firmware. A simulator implements it on its event loop, a controller on its
 /// queues. No call returns into the firmware.
@@ -20,6 +20,12 @@ pub trait Ports {
     fn zeros_out(&mut self, id: CommandId, first: u32, slots: u32, bytes: u32);
     /// Copy one slot between buffers.
     fn copy(&mut self, from: Buf, to: Buf);
+    /// The logical page that the spare area of the slot in `buf` names, or none for a slot that
+    /// holds no data.
+    fn buffered_lpn(&self, buf: Buf) -> Option<Lpn>;
+    /// The logical page that was written to slot `ppa` last: what the table of contents of its
+    /// superblock says. None where nothing was written since the erase.
+    fn stored_lpn(&self, ppa: Ppa) -> Option<Lpn>;
     /// Post the completion of `command`. `last` is the flash operation it waited for last, if any:
     /// the one its latency is charged to.
     fn complete(&mut self, command: HostCommand, status: Status, last: Option<Tag>);

@@ -127,6 +127,12 @@ impl Cells {
         self.programmed_at[block.0 as usize] = None;
     }
 
+    /// `block` was erased into `mode` by the firmware: one more cycle.
+    pub(crate) fn erased(&mut self, block: BlockId, mode: CellMode) {
+        let pe_cycles = self.blocks[block.0 as usize].pe_cycles + 1;
+        self.erase(block, mode, pe_cycles);
+    }
+
     /// A die's part of `wordline` of `block` was programmed; the first one starts the age of the
     /// superblock.
     pub(crate) fn program(&mut self, now: Ns, block: BlockId, wordline: u16) {
@@ -172,9 +178,9 @@ impl Cells {
             .program_ns(self.mode(block))
             .expect("a block's mode is one of the chip's")
     }
-    pub(crate) fn erase_ns(&self, block: BlockId) -> u64 {
+    pub(crate) fn erase_ns(&self, mode: CellMode) -> u64 {
         self.medium
-            .erase_ns(self.mode(block))
+            .erase_ns(mode)
             .expect("a block's mode is one of the chip's")
     }
 

@@ -5,10 +5,13 @@ use std::fmt;
 use firstread_core::voltage::VoltageTables;
 use firstread_core::{Arena, BlockId, Lpn, Ns, Status};
 use firstread_ecc::{Code, DecodeTiming};
+use firstread_firmware::ftl::GcThresholds;
 use firstread_firmware::observe::Counters;
+use firstread_firmware::policy::gc_victim::{self, AnyGcVictim};
 use firstread_firmware::policy::read_levels::{AnyReadLevels, ReadLevels, Setup};
+use firstread_firmware::policy::wear::AnyWear;
 use firstread_firmware::voltage::groups;
-use firstread_firmware::{Config, Firmware};
+use firstread_firmware::{Config, Firmware, Schemes};
 use firstread_nand::Medium;
 use firstread_workload::WorkloadError;
 use thiserror::Error;
@@ -26,9 +29,10 @@ use crate::world::{Front, LinkTimes, World};
 
 /// Page rows in flight at most: more than any queue depth of interest keeps busy.
 const MAX_READS: u32 = 4096;
-/// The overlay is moved to larger memory when fewer pages than this fit: more than the commands of
-/// one event can write.
-const OVERLAY_RESERVE: usize = 1 << 16;
+/// The overlay grows when fewer changes of the map than this fit.
+const OVERLAY_RESERVE: usize = 8;
+/// Words the overlay starts with, and grows by at least.
+const OVERLAY_WORDS: usize = 1 << 18;
 
 /// Why a drive cannot be made or a run cannot go on.
 #[derive(Debug, Error)]
@@ -130,16 +134,24 @@ impl Drive {
     ) -> Result<Drive, DriveError> {
         let bad_profile = |e: &dyn fmt::Display| DriveError::Profile(e.to_string());
         let geometry = profile.geometry;
-        let choice = profile
-            .scheme("read_levels")
-            .expect("every profile has a scheme for every axis");
+        let choice = |axis| {
+            let choice = profile.scheme(axis);
+            choice.expect("every profile has a scheme for every axis")
+        };
+        let known = "the profile's schemes are those of the axis";
         let setup = Setup {
             geometry,
             tables,
             seed,
         };
-        let levels = AnyReadLevels::new(choice.scheme.name, &setup, &choice.values)
-            .expect("the profile's schemes are those of the axis");
+        let (chosen, victim, wear) = (choice("read_levels"), choice("gc_victim"), choice("wear"));
+        let victims = gc_victim::Setup { seed };
+        let schemes = Schemes {
+            read_levels: AnyReadLevels::new(chosen.scheme.name, &setup, &chosen.values)
+                .expect(known),
+            gc_victim: AnyGcVictim::new(victim.scheme.name, &victims, &victim.values).expect(known),
+            wear: AnyWear::new(wear.scheme.name, &wear.values).expect(known),
+        };
 
         let mut medium =
             Medium::new(profile.chip.clone(), geometry, seed).map_err(|e| bad_profile(&e))?;
@@ -158,7 +170,7 @@ impl Drive {
             decode,
             ideal,
             profile.mode,
-            levels.groups().copied(),
+            schemes.read_levels.groups().copied(),
             seed,
         );
         cells
@@ -171,8 +183,9 @@ impl Drive {
             capacity_slots: profile.capacity_bytes / geometry.slot_bytes as u64,
             max_commands: profile.link.max_outstanding,
             max_reads: MAX_READS,
+            gc: GcThresholds::default(),
         };
-        let firmware = Firmware::new(config, levels, Overlay(vec![0; 4 * OVERLAY_RESERVE]));
+        let firmware = Firmware::new(config, schemes, Overlay(vec![0; OVERLAY_WORDS]));
         let times = Times {
             command_ns: profile.channel.command_ns,
             channel_fs_per_byte: 1_000_000_000 / profile.channel.rate_mt_per_s as u64,
@@ -186,7 +199,11 @@ impl Drive {
             fs_per_byte: 1_000_000_000_000_000 / profile.link.bytes_per_s,
         };
         let hardware = Hardware::new(geometry, times, cells, firmware.tags());
-        let payload = Payload::new(geometry.blocks_per_plane, firmware.buffer_slots());
+        let payload = Payload::new(
+            geometry.blocks_per_plane,
+            firmware.buffer_slots(),
+            config.capacity_slots,
+        );
         let timers = Hardware::resources(&geometry);
         let world = World::new(
             hardware,
@@ -330,10 +347,6 @@ impl Drive {
                 return Err(DriveError::Stuck(run.in_flight));
             }
             events += 1;
-            if self.firmware.overlay_room() < OVERLAY_RESERVE {
-                let larger = 2 * self.firmware.overlay_words();
-                self.firmware.move_overlay(Overlay(vec![0; larger]));
-            }
             if !run.is_ready() {
                 continue;
             }
@@ -412,6 +425,7 @@ impl Drive {
             Some(front @ (Front::Command | Front::Write)) => {
                 let command = world.arrived(front);
                 self.firmware.submit(due, command, world);
+                self.wake_firmware();
             }
             Some(Front::Completion) => {
                 observer.completed(due, world.completed());
@@ -424,6 +438,11 @@ impl Drive {
                 world.set_front(Front::Host, Ns::MAX);
                 observer.woken();
             }
+        }
+        if self.firmware.overlay_room() < OVERLAY_RESERVE {
+            let more = (self.firmware.overlay_words() / 8).max(OVERLAY_WORDS);
+            let grow = |overlay: &mut Overlay| overlay.0.resize(overlay.0.len() + more, 0);
+            self.firmware.grow_overlay(due, grow, &mut self.world);
         }
         true
     }

@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 
-use firstread_core::{Buf, CommandId, FlashOp, HostCommand, HostOp, Ns, Ports, Status, Tag};
+use firstread_core::{
+    Buf, CommandId, FlashOp, HostCommand, HostOp, Lpn, Ns, Ports, Ppa, Status, Tag,
+};
 use firstread_firmware::log::Record;
 
 use crate::hardware::Hardware;
@@ -29,6 +31,8 @@ pub(crate) struct LinkTimes {
 pub(crate) struct Slot {
     pub command: HostCommand,
     pub submitted: Ns,
+    /// Writes and trims there had been by then.
+    pub seen: u64,
     pub client: u32,
     pub status: Status,
     pub parts: Parts,
@@ -99,6 +103,7 @@ impl World {
         let slot = Slot {
             command: idle,
             submitted: Ns::ZERO,
+            seen: 0,
             client: 0,
             status: Status::Ok,
             parts: [0; CAUSES],
@@ -180,6 +185,7 @@ impl World {
         self.slots[id.0 as usize] = Slot {
             command,
             submitted,
+            seen: self.payload.written(),
             client,
             status: Status::Ok,
             parts: [0; CAUSES],
@@ -258,26 +264,25 @@ impl Ports for World {
 
     fn data_in(&mut self, id: CommandId, first: u32, slots: u32, buf: Buf) {
         for i in 0..slots {
-            self.payload
-                .data_in(self.now, self.lpn(id, first + i), buf.slot(i));
+            self.payload.data_in(self.lpn(id, first + i), buf.slot(i));
         }
     }
 
     fn data_out(&mut self, id: CommandId, first: u32, slots: u32, buf: Buf, bytes: u32) {
-        let submitted = self.slots[id.0 as usize].submitted;
+        let seen = self.slots[id.0 as usize].seen;
         for i in 0..slots {
             let checked = self
                 .payload
-                .check(self.lpn(id, first + i), submitted, buf.slot(i));
+                .check(self.lpn(id, first + i), seen, buf.slot(i));
             self.check(checked);
         }
         self.out_free_at = self.out_free_at.max(self.now) + self.bytes_ns(bytes);
     }
 
     fn zeros_out(&mut self, id: CommandId, first: u32, slots: u32, bytes: u32) {
-        let submitted = self.slots[id.0 as usize].submitted;
+        let seen = self.slots[id.0 as usize].seen;
         for i in 0..slots {
-            let checked = self.payload.check_zeros(self.lpn(id, first + i), submitted);
+            let checked = self.payload.check_zeros(self.lpn(id, first + i), seen);
             self.check(checked);
         }
         self.out_free_at = self.out_free_at.max(self.now) + self.bytes_ns(bytes);
@@ -287,13 +292,21 @@ impl Ports for World {
         self.payload.copy(from, to);
     }
 
+    fn buffered_lpn(&self, buf: Buf) -> Option<Lpn> {
+        self.payload.buffered_lpn(buf)
+    }
+
+    fn stored_lpn(&self, ppa: Ppa) -> Option<Lpn> {
+        self.payload.stored_lpn(ppa)
+    }
+
     fn complete(&mut self, command: HostCommand, status: Status, last: Option<Tag>) {
         let now = self.now;
         self.port_log.note(now, Passed::Completed(command, status));
         if command.op == HostOp::Trim && status == Status::Ok {
             let first = command.offset_bytes.div_ceil(self.slot_bytes);
             let end = (command.offset_bytes + command.len_bytes as u64) / self.slot_bytes;
-            (first..end).for_each(|lpn| self.payload.trim(now, lpn));
+            self.payload.trim(first, end);
         }
         let slot = &mut self.slots[command.id.0 as usize];
         slot.status = status;

@@ -3,7 +3,9 @@
 use alloc::boxed::Box;
 use core::ops::{Index, IndexMut};
 
-use firstread_core::{BlockId, CommandId, Levels, Ns, PageAddr, Priority};
+use firstread_core::{CellMode, CommandId, Levels, Ns, PageAddr, Priority};
+
+use crate::ftl::StreamId;
 
 /// End of a list of jobs.
 pub(crate) const NO_JOB: u32 = u32::MAX;
@@ -22,12 +24,17 @@ pub(crate) enum Purpose {
         row_slot: u8,
         bytes: u32,
     },
-    /// The old version of a slot that a host write changes in part.
-    Merge { id: CommandId },
+    /// The old version of slot `row_slot` of the row, which a host write changes in part.
+    Merge { id: CommandId, row_slot: u8 },
+    /// Slots of the row, a bit each, that are moved; of those `lost`, the data could not be read.
+    /// A page that moves `alone` was asked for by itself.
+    Move { slots: u64, lost: u64, alone: bool },
     /// A background read of the axis `read_levels`.
     Probe,
-    /// The program of a die's part of a wordline.
-    Program { block: BlockId, wordline: u16 },
+    /// The program of a die's part of ring line `line` of a stream's write buffer.
+    Program { stream: StreamId, line: u8 },
+    /// The erase of a die's part of a superblock.
+    Erase { mode: CellMode },
 }
 
 /// One job.
@@ -43,6 +50,8 @@ pub(crate) struct Job {
     pub(crate) queued: Ns,
     /// Retries so far.
     pub(crate) step: u8,
+    /// Whether it keeps its superblock from being erased.
+    pub(crate) pinned: bool,
     /// Levels of the step; of step 0 chosen when the operation is issued.
     pub(crate) levels: Levels,
 }
@@ -52,9 +61,9 @@ pub(crate) struct Job {
 pub(crate) struct Jobs {
     pool: Box<[Job]>,
     free: u32,
-    free_count: u32,
-    /// Jobs that reads leave to programs and probes, which must never wait for a read to end.
-    reserve: u32,
+    /// Jobs that reads of the host may still take. The others are reserved: programs, erases, moves
+    /// and probes never wait for a read to end.
+    reads_left: u32,
 }
 
 impl Jobs {
@@ -68,13 +77,13 @@ impl Jobs {
             wanted: 0,
             queued: Ns::ZERO,
             step: 0,
+            pinned: false,
             levels: Levels::DEFAULT,
         };
         Jobs {
             pool: (0..count).map(job).collect(),
             free: 0,
-            free_count: count,
-            reserve,
+            reads_left: reads,
         }
     }
 
@@ -85,11 +94,8 @@ impl Jobs {
 
     /// Takes a job for a host read, or none when all are in use.
     pub(crate) fn take_read(&mut self) -> Option<u32> {
-        if self.free_count > self.reserve {
-            self.take()
-        } else {
-            None
-        }
+        self.reads_left = self.reads_left.checked_sub(1)?;
+        self.take()
     }
 
     /// Takes a job for background work or a program.
@@ -99,8 +105,12 @@ impl Jobs {
             return None;
         }
         self.free = self.pool[job as usize].link;
-        self.free_count -= 1;
         Some(job)
+    }
+
+    /// Every job, in use or not.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Job> {
+        self.pool.iter()
     }
 
     pub(crate) fn release(&mut self, job: u32) {
@@ -109,10 +119,12 @@ impl Jobs {
             Purpose::Free,
             "job released twice"
         );
+        if let Purpose::HostRead { .. } | Purpose::Merge { .. } = self.pool[job as usize].purpose {
+            self.reads_left += 1;
+        }
         self.pool[job as usize].purpose = Purpose::Free;
         self.pool[job as usize].link = self.free;
         self.free = job;
-        self.free_count += 1;
     }
 }
 

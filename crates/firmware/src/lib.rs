@@ -34,12 +34,14 @@ use firstread_core::{
     OpClass, PageAddr, PageType, Ports, Ppa, Priority, Tag,
 };
 
-use ftl::{Map, Program, WriteBuffer};
+use ftl::{Gc, GcThresholds, Map, Mover, Place, Program, STREAMS, Space, StreamId, WriteBuffer};
 use host::Commands;
 use job::{Job, Jobs, Purpose};
 use log::Record;
 use observe::{BlockMonitor, BlockUse, Counters};
+use policy::gc_victim::AnyGcVictim;
 use policy::read_levels::{AnyReadLevels, Outcome, Probe, ProbeResult, ReadLevels};
+use policy::wear::AnyWear;
 use schedule::DieQueues;
 
 /// How a drive is set up. Fixed for its life.
@@ -47,7 +49,7 @@ use schedule::DieQueues;
 pub struct Config {
     /// Its geometry.
     pub geometry: Geometry,
-    /// Mode its superblocks start in.
+    /// Mode its superblocks start in, and the one in which they hold most.
     pub mode: CellMode,
     /// Logical pages it offers.
     pub capacity_slots: u64,
@@ -55,7 +57,23 @@ pub struct Config {
     pub max_commands: u32,
     /// Page rows read at the same time at most.
     pub max_reads: u32,
+    /// When garbage collection runs.
+    pub gc: GcThresholds,
 }
+
+/// The schemes of a drive, one an axis.
+#[derive(Debug)]
+pub struct Schemes {
+    /// Which levels a read tries.
+    pub read_levels: AnyReadLevels,
+    /// Which superblock garbage collection cleans next.
+    pub gc_victim: AnyGcVictim,
+    /// Which block wears next.
+    pub wear: AnyWear,
+}
+
+/// Moves under way at most; fewer on drives with fewer dies.
+const MAX_MOVES: u16 = 128;
 
 /// The firmware of one drive. `M` is the memory of the map's overlay.
 #[derive(Debug)]
@@ -66,8 +84,12 @@ pub struct Firmware<M> {
     jobs: Jobs,
     dies: DieQueues,
     commands: Commands,
-    write_buffer: WriteBuffer,
+    write_buffers: [WriteBuffer; STREAMS],
+    space: Space,
+    mover: Mover,
+    gc: Gc,
     levels: AnyReadLevels,
+    wear: AnyWear,
     /// The background read in flight.
     probe: Option<Probe>,
     counters: Counters,
@@ -75,33 +97,40 @@ pub struct Firmware<M> {
 
 impl<M: Arena> Firmware<M> {
     /// A drive with no data. All memory but the overlay's is allocated here.
-    pub fn new(config: Config, levels: AnyReadLevels, overlay: M) -> Firmware<M> {
+    pub fn new(config: Config, schemes: Schemes, overlay: M) -> Firmware<M> {
         let geometry = config.geometry;
-        let programs = geometry.dies() as u32 * ftl::WORDLINES as u32;
-        let jobs = Jobs::new(config.max_reads, programs + 1);
-        let read_buffers = jobs.len() * geometry.slots_per_row();
+        let dies = geometry.dies();
+        let moves = dies.clamp(4, MAX_MOVES) as u32;
+        let programs = STREAMS as u32 * WriteBuffer::programs(&geometry);
+        // One superblock is erased at a time, and one background read is in flight.
+        let jobs = Jobs::new(config.max_reads, programs + moves + dies as u32 + 1);
+        let first = jobs.len() * geometry.slots_per_row();
+        let buffers = WriteBuffer::buffers(&geometry, config.mode);
+        let slots = geometry.slots_per_superblock(config.mode);
         Firmware {
-            map: Map::new(
-                config.capacity_slots,
-                geometry.slots_per_superblock(config.mode),
-                overlay,
-            ),
+            map: Map::new(config.capacity_slots, slots, overlay),
             blocks: BlockMonitor::new(geometry.blocks_per_plane, config.mode),
-            dies: DieQueues::new(geometry.dies()),
+            dies: DieQueues::new(dies),
             commands: Commands::new(config.max_commands),
-            write_buffer: WriteBuffer::new(geometry, config.mode, Buf(read_buffers)),
+            write_buffers: core::array::from_fn(|i| {
+                WriteBuffer::new(geometry, config.mode, Buf(first + i as u32 * buffers))
+            }),
+            space: Space::new(geometry.blocks_per_plane, slots, config.capacity_slots),
+            mover: Mover::new(moves, programs),
+            gc: Gc::new(config.gc, schemes.gc_victim),
             probe: None,
             counters: Counters::default(),
             config,
             jobs,
-            levels,
+            levels: schemes.read_levels,
+            wear: schemes.wear,
         }
     }
 
     /// Slot buffers it refers to; handles are below it.
     pub fn buffer_slots(&self) -> u32 {
         self.jobs.len() * self.config.geometry.slots_per_row()
-            + WriteBuffer::buffers(&self.config.geometry, self.config.mode)
+            + STREAMS as u32 * WriteBuffer::buffers(&self.config.geometry, self.config.mode)
     }
 
     /// Tags it refers to; all are below it.
@@ -125,11 +154,14 @@ impl<M: Arena> Firmware<M> {
             BlockUse::Free,
             "only a free superblock can be filled"
         );
+        let slots = self.config.geometry.slots_per_superblock(row.mode);
+        row.opened = self.space.take(slots);
         row.usage = BlockUse::Full;
         row.pe_cycles = pe_cycles;
         row.programmed_at = now;
         row.valid_slots = pages;
         self.map.fill(block, pages as u64);
+        self.gc.watch(self.space.free);
         self.levels.on_block(now, block, &self.blocks);
         self.start_probe(now, ports);
     }
@@ -147,12 +179,18 @@ impl<M: Arena> Firmware<M> {
 
     /// Handles timers that have expired.
     pub fn poll<P: Ports<Record = Record>>(&mut self, now: Ns, ports: &mut P) {
+        if self.mover.again {
+            self.pump(now, ports);
+        }
         self.start_probe(now, ports);
     }
 
-    /// When [`Firmware::poll`] is next needed; [`Ns::MAX`] if an event will come first.
+    /// When [`Firmware::poll`] is next needed, perhaps at once; [`Ns::MAX`] if an event will come
+    /// first.
     pub fn next_wakeup(&self) -> Ns {
-        if self.probe.is_some() {
+        if self.mover.again {
+            Ns::ZERO
+        } else if self.probe.is_some() {
             Ns::MAX
         } else {
             self.levels.due()
@@ -193,13 +231,14 @@ impl<M: Arena> Firmware<M> {
             FlashEvent::Ones { tag, count, cells } => {
                 self.probe_done(now, tag.0, ProbeResult::Ones { count, cells }, ports);
             }
-            FlashEvent::Programmed { tag, .. } => self.programmed(now, tag.0, ports),
-            FlashEvent::Erased { .. } | FlashEvent::Suspended { .. } => {}
+            FlashEvent::Programmed { tag, ok } => self.programmed(now, tag.0, ok, ports),
+            FlashEvent::Erased { tag, ok } => self.erased(now, tag.0, ok, ports),
+            FlashEvent::Suspended { .. } => {}
         }
     }
 
-    /// Memory the overlay can take before it is full, in logical pages written. When it falls
-    /// below what a burst of commands may write, hand over more with [`Firmware::move_overlay`].
+    /// Changes of the map that fit into the overlay's memory for certain. Writes wait when there is
+    /// none: when it becomes small, hand over more with [`Firmware::grow_overlay`].
     pub fn overlay_room(&self) -> usize {
         self.map.room()
     }
@@ -209,14 +248,27 @@ impl<M: Arena> Firmware<M> {
         self.map.overlay_words()
     }
 
-    /// Moves the map's overlay into `larger`, between events; returns the memory it was in.
-    pub fn move_overlay(&mut self, larger: M) -> M {
-        self.map.move_overlay(larger)
+    /// Lets `grow` add zeroed words at the end of the overlay's memory, between events; what waited
+    /// for them goes on.
+    pub fn grow_overlay<P: Ports<Record = Record>>(
+        &mut self,
+        now: Ns,
+        grow: impl FnOnce(&mut M),
+        ports: &mut P,
+    ) {
+        self.map.grow_overlay(grow);
+        self.resume_writes(now, ports);
+        self.pump(now, ports);
+    }
+
+    /// Whether the drive has reached its end of life: it takes no more writes.
+    pub fn is_read_only(&self) -> bool {
+        self.space.read_only
     }
 
     /// Whether logical page `lpn` holds data.
     pub fn is_mapped(&self, lpn: Lpn) -> bool {
-        self.map.lookup(lpn, 1).ppa.is_some()
+        self.map.at(lpn).is_some()
     }
 
     /// Its counters.
@@ -237,58 +289,45 @@ impl<M: Arena> Firmware<M> {
         let Some(job) = self.dies.start(&self.jobs, die) else {
             return;
         };
-        if let Purpose::Program { block, wordline } = self.jobs[job].purpose {
-            let buf = self.write_buffer.buffer_of(block, wordline);
-            let kind = FlashKind::Program {
-                block,
-                wordline,
-                buf,
-            };
-            ports.issue(FlashOp {
-                tag: Tag(job),
-                die,
-                after: None,
-                class: OpClass::Program,
-                queued: self.jobs[job].queued,
-                kind,
-            });
-        } else {
-            self.issue_read(now, job, ports);
+        match self.jobs[job].purpose {
+            Purpose::Program { stream, line } => self.issue_program(job, stream, line, ports),
+            Purpose::Erase { mode } => self.issue_erase(job, mode, ports),
+            _ => self.issue_read(now, job, ports),
         }
     }
 
-    /// Opens the next free superblock for writes. False when none is left.
-    fn open_superblock(&mut self, now: Ns) -> bool {
-        let Some(block) = self
-            .blocks
-            .iter()
-            .find(|(_, row)| row.usage == BlockUse::Free)
-            .map(|(block, _)| block)
-        else {
-            return false;
-        };
-        let row = self.blocks.row_mut(block);
-        row.usage = BlockUse::Open;
-        row.programmed_at = now;
-        self.write_buffer.open(block);
-        self.levels.on_block(now, block, &self.blocks);
-        true
+    fn issue_program<P: Ports<Record = Record>>(
+        &mut self,
+        job: u32,
+        stream: StreamId,
+        line: u8,
+        ports: &mut P,
+    ) {
+        let Job { at, queued, .. } = self.jobs[job];
+        ports.issue(FlashOp {
+            tag: Tag(job),
+            die: at.die,
+            after: None,
+            class: OpClass::Program,
+            queued,
+            kind: FlashKind::Program {
+                block: at.block,
+                wordline: at.wordline,
+                buf: self.write_buffers[stream as usize].ring_buffer(line as usize),
+            },
+        });
+    }
+
+    /// The buffer that holds `ppa`, if it is not programmed yet.
+    fn buffered(&self, ppa: Ppa) -> Option<Buf> {
+        self.write_buffers.iter().find_map(|b| b.holds(ppa))
     }
 
     /// Logical page `lpn` now lies at `ppa`.
     fn place_slot(&mut self, lpn: Lpn, ppa: Ppa) {
-        let old = self.map.set(lpn, Some(ppa));
+        let old = self.map.set(lpn, Place::At(ppa));
         self.blocks.row_mut(ppa.block()).valid_slots += 1;
         if let Some(old) = old {
-            self.blocks.row_mut(old.block()).valid_slots -= 1;
-        }
-    }
-
-    /// Logical page `lpn` holds nothing any more.
-    fn forget(&mut self, lpn: Lpn) {
-        if self.map.lookup(lpn, 1).ppa.is_some()
-            && let Some(old) = self.map.set(lpn, None)
-        {
             self.blocks.row_mut(old.block()).valid_slots -= 1;
         }
     }
@@ -296,17 +335,19 @@ impl<M: Arena> Firmware<M> {
     fn start_program<P: Ports<Record = Record>>(
         &mut self,
         now: Ns,
+        stream: StreamId,
         program: Program,
         ports: &mut P,
     ) {
         let job = self
             .jobs
             .take()
-            .expect("a job is reserved for every program of the buffer");
+            .expect("a job is reserved for every program of the buffers");
         let Program {
             die,
             block,
             wordline,
+            line,
         } = program;
         let at = PageAddr {
             die,
@@ -314,9 +355,8 @@ impl<M: Arena> Firmware<M> {
             wordline,
             page: PageType(0),
         };
-        let purpose = Purpose::Program { block, wordline };
         self.jobs[job] = Job {
-            purpose,
+            purpose: Purpose::Program { stream, line },
             priority: Priority::Write,
             at,
             wanted: 0,
@@ -324,24 +364,59 @@ impl<M: Arena> Firmware<M> {
             step: 0,
             ..self.jobs[job]
         };
+        self.space.programs += 1;
         self.dies.push(&mut self.jobs, die, Priority::Write, job);
         self.start_die(now, die, ports);
     }
 
-    fn programmed<P: Ports<Record = Record>>(&mut self, now: Ns, job: u32, ports: &mut P) {
+    fn programmed<P: Ports<Record = Record>>(
+        &mut self,
+        now: Ns,
+        job: u32,
+        ok: bool,
+        ports: &mut P,
+    ) {
         let Job { purpose, at, .. } = self.jobs[job];
-        let Purpose::Program { block, wordline } = purpose else {
+        let Purpose::Program { stream, line } = purpose else {
             unreachable!("{purpose:?} programs nothing")
         };
-        let geometry = &self.config.geometry;
-        self.counters.slots_programmed +=
-            (geometry.slots_per_row() * self.config.mode.bits() as u32) as u64;
         self.jobs.release(job);
-        if self.write_buffer.programmed(at.die, block, wordline) {
-            if wordline + 1 == geometry.wordlines_per_block {
-                self.blocks.row_mut(block).usage = BlockUse::Full;
-            }
-            self.resume_writes(now, ports);
+        self.space.programs -= 1;
+        if ok {
+            let bits = self.blocks.row(at.block).mode.bits();
+            let slots = self.config.geometry.slots_per_row() * bits as u32;
+            self.counters.slots_programmed += slots as u64;
+            self.part_done(now, stream, at.block, at.die, line, ports);
+        } else {
+            let program = Program {
+                die: at.die,
+                block: at.block,
+                wordline: at.wordline,
+                line,
+            };
+            self.program_failed(stream, program);
         }
+        self.pump(now, ports);
+    }
+
+    /// The write buffer of `stream` needs the part of `die` in ring line `line` no more.
+    fn part_done<P: Ports<Record = Record>>(
+        &mut self,
+        now: Ns,
+        stream: StreamId,
+        block: BlockId,
+        die: DieId,
+        line: u8,
+        ports: &mut P,
+    ) {
+        let buffer = &mut self.write_buffers[stream as usize];
+        if !buffer.done(die, line) {
+            return;
+        }
+        let row = self.blocks.row_mut(block);
+        if !buffer.fills(block) && !buffer.is_busy_with(block) {
+            row.usage = BlockUse::Full;
+        }
+        self.resume_writes(now, ports);
     }
 }

@@ -31,8 +31,10 @@ impl<M: Arena> Firmware<M> {
             wanted,
             queued: now,
             step: 0,
+            pinned: true,
             ..self.jobs[job]
         };
+        self.blocks.row_mut(at.block).pins += 1;
         self.dies.push(&mut self.jobs, at.die, priority, job);
         self.start_die(now, at.die, ports);
     }
@@ -46,21 +48,24 @@ impl<M: Arena> Firmware<M> {
         ppa: Ppa,
         ports: &mut P,
     ) {
-        let geometry = &self.config.geometry;
-        let place = geometry.place(ppa, self.blocks.row(ppa.block()).mode);
-        let codewords = geometry.codewords_per_slot();
-        let first =
-            (place.plane as u32 * geometry.slots_per_page() + place.slot as u32) * codewords;
-        let wanted = (u64::MAX >> (64 - codewords)) << first;
-        self.start_read(
-            now,
-            job,
-            Purpose::Merge { id },
-            Priority::Host,
-            place.at,
-            wanted,
-            ports,
-        );
+        let codewords = self.config.geometry.codewords_per_slot();
+        let (at, row_slot) = self.row_of(ppa);
+        let wanted = (u64::MAX >> (64 - codewords)) << (row_slot * codewords);
+        let purpose = Purpose::Merge {
+            id,
+            row_slot: row_slot as u8,
+        };
+        self.start_read(now, job, purpose, Priority::Host, at, wanted, ports);
+    }
+
+    /// `job` needs its superblock no more. True when that was the last to keep it from its erase.
+    pub(crate) fn unpin(&mut self, job: u32) -> bool {
+        let job = &mut self.jobs[job];
+        debug_assert!(job.pinned, "a read pins its superblock once");
+        job.pinned = false;
+        let row = self.blocks.row_mut(job.at.block);
+        row.pins -= 1;
+        row.leaving && row.pins == 0
     }
 
     /// Issues the sense of `job`, whose die is free.
@@ -83,7 +88,7 @@ impl<M: Arena> Firmware<M> {
                 self.probe.expect("a probe is in flight").mode,
                 OpClass::Calibration,
             ),
-            Purpose::Merge { .. } => (SenseMode::Hard, OpClass::MoveRead),
+            Purpose::Merge { .. } | Purpose::Move { .. } => (SenseMode::Hard, OpClass::MoveRead),
             _ if step == 0 => (SenseMode::Hard, OpClass::HostRead),
             _ => (SenseMode::Hard, OpClass::HostRetry),
         };
@@ -145,6 +150,11 @@ impl<M: Arena> Firmware<M> {
             return self.start_die(now, at.die, ports);
         }
         self.levels.on_read(&ctx, step, &outcome);
+        if let Purpose::Move { .. } = purpose {
+            self.counters.move_retries += step as u64;
+            return self.move_read(now, job, outcome.failed, ports);
+        }
+        let last = self.unpin(job);
         match purpose {
             Purpose::HostRead {
                 id,
@@ -168,10 +178,21 @@ impl<M: Arena> Firmware<M> {
                 self.host_read_done(id, job, ok, ports);
                 self.release_read(now, job, ports);
             }
-            Purpose::Merge { id } => self.merge_done(now, id, job, ok, ports),
-            Purpose::Free | Purpose::Probe | Purpose::Program { .. } => {
+            Purpose::Merge { id, .. } => self.merge_done(now, id, job, ok, ports),
+            Purpose::Free
+            | Purpose::Probe
+            | Purpose::Move { .. }
+            | Purpose::Program { .. }
+            | Purpose::Erase { .. } => {
                 unreachable!("{purpose:?} decodes nothing")
             }
+        }
+        let wanted = core::mem::take(&mut self.commands.want_job);
+        if wanted {
+            self.resume_writes(now, ports);
+        }
+        if wanted || last {
+            self.pump(now, ports);
         }
     }
 
@@ -234,8 +255,12 @@ impl<M: Arena> Firmware<M> {
             .on_probe(now, &probe, &result, &self.blocks, &mut |record| {
                 ports.log(record)
             });
+        let last = self.unpin(job);
         self.release_read(now, job, ports);
         self.start_probe(now, ports);
+        if last {
+            self.pump(now, ports);
+        }
     }
 
     /// First slot buffer of `job`.
@@ -243,16 +268,12 @@ impl<M: Arena> Firmware<M> {
         Buf(job * self.config.geometry.slots_per_row())
     }
 
-    /// Buffer of the one slot at `ppa` that `job` has read.
-    pub(crate) fn merge_buffer(&self, job: u32, ppa: Option<Ppa>) -> Buf {
-        let ppa = ppa.expect("what was merged was mapped, and its page is locked");
-        let place = self
-            .config
-            .geometry
-            .place(ppa, self.blocks.row(ppa.block()).mode);
-        let row_slot =
-            place.plane as u32 * self.config.geometry.slots_per_page() + place.slot as u32;
-        self.job_buffer(job).slot(row_slot)
+    /// Buffer of the one slot that `job` has read for a merge.
+    pub(crate) fn merge_buffer(&self, job: u32) -> Buf {
+        let Purpose::Merge { row_slot, .. } = self.jobs[job].purpose else {
+            unreachable!("a merge waits for a read of its own")
+        };
+        self.job_buffer(job).slot(row_slot as u32)
     }
 
     fn read_ctx(&self, now: Ns, at: PageAddr) -> ReadCtx {

@@ -2,6 +2,7 @@
 //! host.
 
 pub mod sequence;
+pub mod validation;
 
 use firstread_core::voltage::VoltageTables;
 use firstread_core::{HostOp, Ns};

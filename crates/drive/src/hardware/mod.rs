@@ -210,9 +210,9 @@ impl Hardware {
                 die.phase = DiePhase::Registers(tag);
                 self.wait_for_channel(now, tag, timers);
             }
-            FlashKind::Erase { block, .. } => {
+            FlashKind::Erase { mode, .. } => {
                 die.phase = DiePhase::Array(tag);
-                let erase = self.cells.erase_ns(block);
+                let erase = self.cells.erase_ns(mode);
                 timers.set(
                     self.timer(Resource::Die(op.die.0)),
                     now + Ns(self.times.command_ns + erase),
@@ -280,8 +280,13 @@ impl Hardware {
                     free,
                 ]
             }
-            FlashKind::Erase { .. } => {
+            FlashKind::Erase { block, mode } => {
                 self.free_die(now, tag);
+                // The firmware erases a superblock on every die before it uses it again.
+                if op.die == DieId(0) {
+                    self.cells.erased(block, mode);
+                    payload.erase(block);
+                }
                 [
                     Some(FlashEvent::Erased {
                         tag: op.tag,

@@ -1,23 +1,38 @@
-//! The write buffer: wordlines of the open superblock, filled slot by slot in stripe order and
-//! programmed die by die, all pages of a wordline at once.
+//! The write buffer of a stream: wordlines of its open superblock, filled slot by slot in stripe
+//! order and programmed die by die, all pages of a wordline at once.
 //!
-//! The buffer has power-loss protection: a write is acknowledged once it is in.
+//! The buffer has power-loss protection: data are safe once they are in, so a write is acknowledged
+//! then and a flush has nothing to wait for.
 
 use alloc::boxed::Box;
-use alloc::vec::Vec;
 
 use firstread_core::{BlockId, Buf, CellMode, DieId, Geometry, Ppa};
 
 /// Wordlines (over all dies) the buffer holds: one filling, the others being programmed.
 pub(crate) const WORDLINES: usize = 3;
+/// One more, for data that must be written again because a program failed.
+const SPARE: usize = 1;
+
+/// Who writes. Each stream fills a superblock of its own, so that data of one age share a block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum StreamId {
+    /// The host.
+    Host,
+    /// The data mover.
+    Move,
+}
+
+/// Number of streams.
+pub(crate) const STREAMS: usize = 2;
 
 /// A wordline over all dies of the open superblock.
 #[derive(Debug)]
 struct OpenWordline {
     block: BlockId,
     wordline: u16,
+    mode: CellMode,
     filled: u32,
-    dies_programmed: u16,
+    dies_done: u16,
     die_done: Box<[bool]>,
     in_use: bool,
 }
@@ -26,14 +41,14 @@ struct OpenWordline {
 #[derive(Debug)]
 pub(crate) struct WriteBuffer {
     geometry: Geometry,
-    mode: CellMode,
-    slots_per_wordline: u32,
+    /// Slot buffers of a wordline of the widest mode.
+    stride: u32,
     first: Buf,
-    ring: Vec<OpenWordline>,
+    ring: [OpenWordline; WORDLINES + SPARE],
     /// Ring index of the wordline being filled, if one is open.
     filling: Option<usize>,
-    /// Superblock and wordline to open next.
-    next: Option<(BlockId, u16)>,
+    /// Superblock, its mode, and the wordline to open next.
+    next: Option<(BlockId, CellMode, u16)>,
 }
 
 /// A slot of the buffer.
@@ -51,6 +66,8 @@ pub(crate) struct Program {
     pub(crate) die: DieId,
     pub(crate) block: BlockId,
     pub(crate) wordline: u16,
+    /// Ring index of its wordline.
+    pub(crate) line: u8,
 }
 
 /// Why no slot can be had now.
@@ -63,62 +80,74 @@ pub(crate) enum Refused {
 }
 
 impl WriteBuffer {
-    /// A buffer for superblocks of `mode`, whose slot buffers begin at `first`.
-    pub(crate) fn new(geometry: Geometry, mode: CellMode, first: Buf) -> WriteBuffer {
+    /// A buffer for superblocks of at most `widest`, whose slot buffers begin at `first`.
+    pub(crate) fn new(geometry: Geometry, widest: CellMode, first: Buf) -> WriteBuffer {
         let wordline = |_| OpenWordline {
             block: BlockId(0),
             wordline: 0,
+            mode: widest,
             filled: 0,
-            dies_programmed: 0,
+            dies_done: 0,
             die_done: alloc::vec![false; geometry.dies() as usize].into_boxed_slice(),
             in_use: false,
         };
         WriteBuffer {
             geometry,
-            mode,
-            slots_per_wordline: geometry.slots_per_stripe() * mode.bits() as u32,
+            stride: geometry.slots_per_stripe() * widest.bits() as u32,
             first,
-            ring: (0..WORDLINES).map(wordline).collect(),
+            ring: core::array::from_fn(wordline),
             filling: None,
             next: None,
         }
     }
 
     /// Slot buffers it uses.
-    pub(crate) fn buffers(geometry: &Geometry, mode: CellMode) -> u32 {
-        geometry.slots_per_stripe() * mode.bits() as u32 * WORDLINES as u32
+    pub(crate) fn buffers(geometry: &Geometry, widest: CellMode) -> u32 {
+        geometry.slots_per_stripe() * widest.bits() as u32 * (WORDLINES + SPARE) as u32
     }
 
-    /// Slots to be filled into `block` from now on.
-    pub(crate) fn open(&mut self, block: BlockId) {
-        self.next = Some((block, 0));
+    /// Programs it may have under way.
+    pub(crate) fn programs(geometry: &Geometry) -> u32 {
+        geometry.dies() as u32 * (WORDLINES + SPARE) as u32
     }
 
-    /// Takes the next slot of the open superblock.
-    pub(crate) fn allocate(&mut self) -> Result<Allocated, Refused> {
+    /// Slots to be filled into `block` of `mode` from now on.
+    pub(crate) fn open(&mut self, block: BlockId, mode: CellMode) {
+        self.next = Some((block, mode, 0));
+    }
+
+    /// Takes the next slot of the open superblock. `again` tells that the data are in the buffer
+    /// already and leave a wordline whose program failed.
+    pub(crate) fn allocate(&mut self, again: bool) -> Result<Allocated, Refused> {
         let index = match self.filling {
             Some(index) => index,
-            None => self.open_wordline()?,
+            None => self.open_wordline(again)?,
         };
         let buf = self.ring_buffer(index);
         let line = &mut self.ring[index];
         let in_line = line.filled;
         line.filled += 1;
+        let bits = line.mode.bits();
+        let slots_per_wordline = self.geometry.slots_per_stripe() * bits as u32;
         let ppa = Ppa::new(
             line.block,
-            line.wordline as u32 * self.slots_per_wordline + in_line,
+            line.wordline as u32 * slots_per_wordline + in_line,
         );
-        let place = self.geometry.place(ppa, self.mode);
+        let mut complete = None;
         // In either stripe order, a die's last slot is the last of its last plane's last page.
-        let last_of_die = place.at.page.0 + 1 == self.mode.bits()
-            && place.plane + 1 == self.geometry.planes
-            && place.slot as u32 + 1 == self.geometry.slots_per_page();
-        let complete = last_of_die.then_some(Program {
-            die: place.at.die,
-            block: line.block,
-            wordline: line.wordline,
-        });
-        if line.filled == self.slots_per_wordline {
+        let last_page = in_line >= slots_per_wordline - self.geometry.slots_per_stripe();
+        if last_page {
+            let place = self.geometry.place(ppa, line.mode);
+            let last_of_die = place.plane + 1 == self.geometry.planes
+                && place.slot as u32 + 1 == self.geometry.slots_per_page();
+            complete = last_of_die.then_some(Program {
+                die: place.at.die,
+                block: line.block,
+                wordline: line.wordline,
+                line: index as u8,
+            });
+        }
+        if line.filled == slots_per_wordline {
             self.filling = None;
         }
         Ok(Allocated {
@@ -128,68 +157,120 @@ impl WriteBuffer {
         })
     }
 
-    fn open_wordline(&mut self) -> Result<usize, Refused> {
-        let (block, wordline) = self.next.ok_or(Refused::NeedsBlock)?;
-        let index = self
-            .ring
-            .iter()
-            .position(|l| !l.in_use)
-            .ok_or(Refused::Full)?;
+    fn open_wordline(&mut self, again: bool) -> Result<usize, Refused> {
+        let (block, mode, wordline) = self.next.ok_or(Refused::NeedsBlock)?;
+        let in_use = self.ring.iter().filter(|l| l.in_use).count();
+        if in_use >= WORDLINES + if again { SPARE } else { 0 } {
+            return Err(Refused::Full);
+        }
+        let free = self.ring.iter().position(|l| !l.in_use);
+        let index = free.expect("some wordline is not in use");
         let line = &mut self.ring[index];
         line.block = block;
         line.wordline = wordline;
+        line.mode = mode;
         line.filled = 0;
-        line.dies_programmed = 0;
+        line.dies_done = 0;
         line.die_done.fill(false);
         line.in_use = true;
         self.filling = Some(index);
         let last = wordline + 1 == self.geometry.wordlines_per_block;
-        self.next = (!last).then_some((block, wordline + 1));
+        self.next = (!last).then_some((block, mode, wordline + 1));
         Ok(index)
     }
 
     /// The buffer that holds `ppa`, if it is not programmed yet.
     pub(crate) fn holds(&self, ppa: Ppa) -> Option<Buf> {
-        let (wordline, in_line) = (
-            ppa.slot() / self.slots_per_wordline,
-            ppa.slot() % self.slots_per_wordline,
-        );
-        let found =
-            |l: &OpenWordline| l.in_use && l.block == ppa.block() && l.wordline as u32 == wordline;
-        let index = self.ring.iter().position(found)?;
-        let die = self.geometry.place(ppa, self.mode).at.die;
-        (!self.ring[index].die_done[die.0 as usize]).then(|| self.ring_buffer(index).slot(in_line))
+        self.ring.iter().enumerate().find_map(|(index, l)| {
+            if !l.in_use || l.block != ppa.block() {
+                return None;
+            }
+            let slots = self.geometry.slots_per_stripe() * l.mode.bits() as u32;
+            let (wordline, in_line) = (ppa.slot() / slots, ppa.slot() % slots);
+            if l.wordline as u32 != wordline || in_line >= l.filled {
+                return None;
+            }
+            let die = self.geometry.place(ppa, l.mode).at.die;
+            (!l.die_done[die.0 as usize]).then(|| self.ring_buffer(index).slot(in_line))
+        })
     }
 
-    /// Notes that `die` has programmed its part of a wordline. True when that was the last die, so
-    /// that buffers are free again.
-    pub(crate) fn programmed(&mut self, die: DieId, block: BlockId, wordline: u16) -> bool {
-        let found = |l: &&mut OpenWordline| l.in_use && l.block == block && l.wordline == wordline;
-        let line = self
-            .ring
-            .iter_mut()
-            .find(found)
-            .expect("a program ends in a wordline of the buffer");
+    /// Notes that `die` needs its part of ring line `line` no more. True when that was the last die,
+    /// so that buffers are free again.
+    pub(crate) fn done(&mut self, die: DieId, line: u8) -> bool {
+        let line = &mut self.ring[line as usize];
+        debug_assert!(!line.die_done[die.0 as usize], "a part is done once");
         line.die_done[die.0 as usize] = true;
-        line.dies_programmed += 1;
-        if line.dies_programmed == self.geometry.dies() {
+        line.dies_done += 1;
+        if line.dies_done == self.geometry.dies() {
             line.in_use = false;
         }
         !line.in_use
     }
 
-    /// Buffer of the first slot of a wordline, over all dies.
-    pub(crate) fn buffer_of(&self, block: BlockId, wordline: u16) -> Buf {
-        let found = |l: &OpenWordline| l.in_use && l.block == block && l.wordline == wordline;
-        self.ring_buffer(
-            self.ring
-                .iter()
-                .position(found)
-                .expect("a program's wordline is in the buffer"),
-        )
+    /// Stops filling `block`, whose program failed. If a wordline of it was being filled, the dies
+    /// whose part is incomplete are named to `incomplete`, with their ring line.
+    pub(crate) fn abandon(&mut self, block: BlockId, mut incomplete: impl FnMut(DieId, u8)) {
+        if self.next.is_some_and(|(b, ..)| b == block) {
+            self.next = None;
+        }
+        let Some(index) = self.filling else { return };
+        let line = &self.ring[index];
+        if line.block != block {
+            return;
+        }
+        self.filling = None;
+        for die in 0..self.geometry.dies() {
+            let last = self.part(line, DieId(die)).max();
+            if last.is_some_and(|last| last >= line.filled) {
+                incomplete(DieId(die), index as u8);
+            }
+        }
     }
 
-    fn ring_buffer(&self, index: usize) -> Buf {
-        self.first.slot(index as u32 * self.slots_per_wordline)
+    /// Slots of the superblock, each with its buffer, that `die` holds of ring line `line` and that
+    /// have been filled, from the `skip`-th on.
+    pub(crate) fn filled_of(&self, die: DieId, line: u8, skip: u32) -> Option<(Ppa, Buf)> {
+        let buf = self.ring_buffer(line as usize);
+        let line = &self.ring[line as usize];
+        let slots = self.geometry.slots_per_stripe() * line.mode.bits() as u32;
+        let first = line.wordline as u32 * slots;
+        self.part(line, die)
+            .filter(|&in_line| in_line < line.filled)
+            .nth(skip as usize)
+            .map(|in_line| (Ppa::new(line.block, first + in_line), buf.slot(in_line)))
+    }
+
+    /// The slots of `line`, counted within it, that lie on `die`, in rising order.
+    fn part(&self, line: &OpenWordline, die: DieId) -> impl Iterator<Item = u32> {
+        let g = self.geometry;
+        let (mode, block, wordline) = (line.mode, line.block, line.wordline);
+        let first = wordline as u32 * g.slots_per_stripe() * mode.bits() as u32;
+        let rows = mode.bits() as u32 * g.slots_per_row();
+        (0..rows).map(move |i| {
+            let (page, row_slot) = (i / g.slots_per_row(), i % g.slots_per_row());
+            let place = crate::ftl::row_place(&g, die, block, wordline, page as u8, row_slot);
+            g.slot_at(&place, mode).slot() - first
+        })
+    }
+
+    /// Superblock of ring line `line`.
+    pub(crate) fn block_of(&self, line: u8) -> BlockId {
+        self.ring[line as usize].block
+    }
+
+    /// Whether further slots of `block` are to be filled.
+    pub(crate) fn fills(&self, block: BlockId) -> bool {
+        self.next.is_some_and(|(b, ..)| b == block)
+    }
+
+    /// Whether a wordline of `block` is in the buffer.
+    pub(crate) fn is_busy_with(&self, block: BlockId) -> bool {
+        self.ring.iter().any(|l| l.in_use && l.block == block)
+    }
+
+    /// Buffer of the first slot of ring line `line`, over all dies.
+    pub(crate) fn ring_buffer(&self, line: usize) -> Buf {
+        self.first.slot(line as u32 * self.stride)
     }
 }

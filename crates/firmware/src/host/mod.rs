@@ -11,7 +11,7 @@ use firstread_core::{
 };
 
 use crate::Firmware;
-use crate::ftl::Refused;
+use crate::ftl::{Refused, StreamId};
 use crate::job::Purpose;
 use crate::log::Record;
 use crate::observe::BlockUse;
@@ -54,8 +54,13 @@ pub(crate) struct Commands {
     table: Box<[Option<Command>]>,
     /// Reads that wait for a job.
     stalled_reads: VecDeque<CommandId>,
+    /// Writes that hold a slot they have merged and wait for buffers. They go first: others may wait
+    /// for the slot.
+    stalled_merged: VecDeque<CommandId>,
     /// Writes and trims that wait for buffers or for each other.
     stalled_writes: VecDeque<CommandId>,
+    /// A write waits for the job of a read.
+    pub(crate) want_job: bool,
     /// Logical pages being merged, and by whom: no other write touches them meanwhile.
     merging: Vec<(u64, CommandId)>,
 }
@@ -66,7 +71,9 @@ impl Commands {
         Commands {
             table: alloc::vec![None; capacity].into_boxed_slice(),
             stalled_reads: VecDeque::with_capacity(capacity),
+            stalled_merged: VecDeque::with_capacity(capacity),
             stalled_writes: VecDeque::with_capacity(capacity),
+            want_job: false,
             merging: Vec::with_capacity(capacity),
         }
     }
@@ -74,6 +81,22 @@ impl Commands {
         self.table[id.0 as usize]
             .as_mut()
             .expect("an event names a command in flight")
+    }
+    fn has_stalled_writes(&self) -> bool {
+        !self.stalled_writes.is_empty() || !self.stalled_merged.is_empty()
+    }
+    /// The write or trim to go on with.
+    fn next_stalled(&mut self) -> Option<CommandId> {
+        let merged = self.stalled_merged.pop_front();
+        merged.or_else(|| self.stalled_writes.pop_front())
+    }
+    /// Write or trim `id`, which was under way, waits before all others of its kind.
+    fn stall(&mut self, id: CommandId) {
+        if self.get(id).merged.is_some() {
+            self.stalled_merged.push_front(id);
+        } else {
+            self.stalled_writes.push_front(id);
+        }
     }
 }
 
@@ -116,12 +139,13 @@ impl<M: Arena> Firmware<M> {
             } else {
                 self.commands.stalled_reads.push_back(command.id);
             }
-        } else if self.commands.stalled_writes.is_empty() {
-            if self.advance_write(now, command.id, ports) == Progress::Stalled {
+        } else {
+            if self.commands.has_stalled_writes()
+                || self.advance_write(now, command.id, ports) == Progress::Stalled
+            {
                 self.commands.stalled_writes.push_back(command.id);
             }
-        } else {
-            self.commands.stalled_writes.push_back(command.id);
+            self.pump(now, ports);
         }
     }
 
@@ -156,6 +180,13 @@ impl<M: Arena> Firmware<M> {
             let bytes_of =
                 |from: u32, slots: u32| bytes_between(&command, geometry.slot_bytes, from, slots);
             let Some(ppa) = run.ppa else {
+                if run.lost {
+                    self.counters.uncorrectable += 1;
+                    let command = self.commands.get(id);
+                    command.status = Status::Uncorrectable;
+                    command.done += run.pages;
+                    continue;
+                }
                 ports.zeros_out(
                     id,
                     command.done,
@@ -167,7 +198,7 @@ impl<M: Arena> Firmware<M> {
             };
             let row = *self.blocks.row(ppa.block());
             if row.usage == BlockUse::Open
-                && let Some(buf) = self.write_buffer.holds(ppa)
+                && let Some(buf) = self.buffered(ppa)
             {
                 self.counters.buffer_hits += 1;
                 ports.data_out(id, command.done, 1, buf, bytes_of(command.done, 1));
@@ -252,10 +283,14 @@ impl<M: Arena> Firmware<M> {
 
     /// Goes on with the writes and trims that wait, in order, as far as they get.
     pub(crate) fn resume_writes<P: Ports<Record = Record>>(&mut self, now: Ns, ports: &mut P) {
-        while let Some(id) = self.commands.stalled_writes.pop_front() {
+        while let Some(id) = self.commands.next_stalled() {
             if self.advance_write(now, id, ports) == Progress::Stalled {
-                self.commands.stalled_writes.push_front(id);
-                break;
+                self.commands.stall(id);
+                // It may wait for the slot that another has merged; that one goes on.
+                if self.commands.get(id).merged.is_some() || self.commands.stalled_merged.is_empty()
+                {
+                    break;
+                }
             }
         }
     }
@@ -275,29 +310,40 @@ impl<M: Arena> Firmware<M> {
                 return Progress::Ended;
             }
             let lpn = command.first + command.done as u64;
-            let merging = self.commands.merging.contains(&(lpn, id));
-            let held_by_another = !merging && self.commands.merging.iter().any(|m| m.0 == lpn);
-            if held_by_another || self.map.room() == 0 {
+            if self.map.room() == 0 {
                 return Progress::Stalled;
             }
             let slot_bytes = self.config.geometry.slot_bytes;
             let partial = bytes_between(&command, slot_bytes, command.done, 1) < slot_bytes;
             if command.command.op == HostOp::Trim {
-                // Only whole slots can be forgotten.
-                if !partial {
-                    self.forget(Lpn(lpn));
+                match self.trim_some(&command, partial) {
+                    0 => return Progress::Stalled,
+                    pages => self.commands.get(id).done += pages,
                 }
-                self.commands.get(id).done += 1;
                 continue;
             }
-            let old = self.map.lookup(Lpn(lpn), 1).ppa;
-            let in_buffer = old.and_then(|ppa| self.write_buffer.holds(ppa));
+            let merging = &self.commands.merging;
+            if merging.iter().any(|m| m.0 == lpn && m.1 != id) {
+                return Progress::Stalled;
+            }
+            if self.space.read_only {
+                self.fail_write(now, id, Status::ReadOnly, ports);
+                continue;
+            }
+            let run = self.map.lookup(Lpn(lpn), 1);
+            if partial && run.lost {
+                self.fail_write(now, id, Status::Uncorrectable, ports);
+                continue;
+            }
+            let old = run.ppa.filter(|_| partial);
+            let in_buffer = old.and_then(|ppa| self.buffered(ppa));
             if partial
                 && command.merged.is_none()
                 && in_buffer.is_none()
                 && let Some(ppa) = old
             {
                 let Some(job) = self.jobs.take_read() else {
+                    self.commands.want_job = true;
                     return Progress::Stalled;
                 };
                 self.commands.get(id).pending = 1;
@@ -305,18 +351,23 @@ impl<M: Arena> Firmware<M> {
                 self.start_merge(now, job, id, ppa, ports);
                 return Progress::Waiting;
             }
-            let slot = match self.write_buffer.allocate() {
+            let slot = match self.write_buffers[StreamId::Host as usize].allocate(false) {
                 Ok(slot) => slot,
                 Err(Refused::Full) => return Progress::Stalled,
                 Err(Refused::NeedsBlock) => {
-                    if !self.open_superblock(now) {
-                        self.commands.get(id).status = Status::NoSpace;
+                    self.space.host_waits = !self.open_superblock(now, StreamId::Host);
+                    if self.space.host_waits {
+                        if !self.is_full() {
+                            return Progress::Stalled;
+                        }
+                        self.space.host_waits = false;
+                        self.fail_write(now, id, Status::NoSpace, ports);
                     }
                     continue;
                 }
             };
             if let Some(job) = command.merged {
-                ports.copy(self.merge_buffer(job, old), slot.buf);
+                ports.copy(self.merge_buffer(job), slot.buf);
                 self.commands.get(id).merged = None;
                 self.release_read(now, job, ports);
                 self.commands.merging.retain(|m| *m != (lpn, id));
@@ -329,9 +380,47 @@ impl<M: Arena> Firmware<M> {
             self.commands.get(id).done += 1;
             self.place_slot(Lpn(lpn), slot.ppa);
             self.counters.host_slots_written += 1;
+            self.gc.earn(self.space.free);
             if let Some(program) = slot.complete {
-                self.start_program(now, program, ports);
+                self.start_program(now, StreamId::Host, program, ports);
             }
+        }
+    }
+
+    /// Trims pages of `command` from the next on, within one region of the map; returns how many, or
+    /// zero when one of them is being written.
+    fn trim_some(&mut self, command: &Command, partial: bool) -> u32 {
+        // Only whole slots can be forgotten.
+        if partial {
+            return 1;
+        }
+        let c = &command.command;
+        let slot_bytes = self.config.geometry.slot_bytes as u64;
+        let first = command.first + command.done as u64;
+        let end = (c.offset_bytes + c.len_bytes as u64) / slot_bytes;
+        let merging = &self.commands.merging;
+        if merging.iter().any(|(lpn, _)| (first..end).contains(lpn)) {
+            return 0;
+        }
+        let blocks = &mut self.blocks;
+        self.map.trim(first, end, |block, pages| {
+            blocks.row_mut(block).valid_slots -= pages;
+        })
+    }
+
+    /// Write `id` cannot go on.
+    fn fail_write<P: Ports<Record = Record>>(
+        &mut self,
+        now: Ns,
+        id: CommandId,
+        status: Status,
+        ports: &mut P,
+    ) {
+        let command = self.commands.get(id);
+        command.status = status;
+        if let Some(job) = command.merged.take() {
+            self.commands.merging.retain(|m| m.1 != id);
+            self.release_read(now, job, ports);
         }
     }
 
@@ -355,9 +444,10 @@ impl<M: Arena> Firmware<M> {
             self.release_read(now, job, ports);
         }
         if self.advance_write(now, id, ports) == Progress::Stalled {
-            self.commands.stalled_writes.push_front(id);
+            self.commands.stall(id);
         }
         self.resume_writes(now, ports);
+        self.pump(now, ports);
     }
 }
 

@@ -14,6 +14,10 @@ pub enum BlockUse {
     Open,
     /// Programmed to its end.
     Full,
+    /// Being erased.
+    Erasing,
+    /// Retired: a program or an erase has failed.
+    Bad,
 }
 
 /// One superblock.
@@ -31,6 +35,14 @@ pub struct BlockRow {
     pub valid_slots: u32,
     /// Page rows sensed since the erase.
     pub reads: u64,
+    /// Place in the order in which superblocks were opened.
+    pub opened: u64,
+    /// Reads queued or in flight: it is not erased before they have ended.
+    pub pins: u32,
+    /// Whether its data are on the move: it is erased, or retired, once they are gone.
+    pub leaving: bool,
+    /// Whether a program in it has failed: it is retired, not erased.
+    pub failed: bool,
 }
 
 /// The table of superblocks.
@@ -49,6 +61,10 @@ impl BlockMonitor {
             programmed_at: Ns::ZERO,
             valid_slots: 0,
             reads: 0,
+            opened: 0,
+            pins: 0,
+            leaving: false,
+            failed: false,
         };
         BlockMonitor {
             rows: vec![row; blocks as usize].into_boxed_slice(),
@@ -79,6 +95,7 @@ impl BlockMonitor {
     }
     /// Superblocks that hold data, with their rows.
     pub fn with_data(&self) -> impl Iterator<Item = (BlockId, &BlockRow)> {
-        self.iter().filter(|(_, row)| row.usage != BlockUse::Free)
+        self.iter()
+            .filter(|(_, row)| matches!(row.usage, BlockUse::Open | BlockUse::Full))
     }
 }

@@ -20,6 +20,18 @@ pub struct Counters {
     pub buffer_hits: u64,
     /// Superblocks erased.
     pub erases: u64,
+    /// Slots the data mover wrote.
+    pub slots_moved: u64,
+    /// Slots whose move a host write or trim overtook.
+    pub moves_overtaken: u64,
+    /// Retries of reads of the data mover.
+    pub move_retries: u64,
+    /// Slots that could not be corrected when they were to be moved.
+    pub slots_lost: u64,
+    /// Superblocks retired.
+    pub retired: u64,
+    /// Programs and erases suspended.
+    pub suspends: u64,
 }
 
 impl Counters {
@@ -38,6 +50,12 @@ impl Counters {
             slots_programmed: self.slots_programmed - before.slots_programmed,
             buffer_hits: self.buffer_hits - before.buffer_hits,
             erases: self.erases - before.erases,
+            slots_moved: self.slots_moved - before.slots_moved,
+            moves_overtaken: self.moves_overtaken - before.moves_overtaken,
+            move_retries: self.move_retries - before.move_retries,
+            slots_lost: self.slots_lost - before.slots_lost,
+            retired: self.retired - before.retired,
+            suspends: self.suspends - before.suspends,
         }
     }
 }
@@ -52,6 +70,12 @@ impl Default for Counters {
             slots_programmed: 0,
             buffer_hits: 0,
             erases: 0,
+            slots_moved: 0,
+            moves_overtaken: 0,
+            move_retries: 0,
+            slots_lost: 0,
+            retired: 0,
+            suspends: 0,
         }
     }
 }

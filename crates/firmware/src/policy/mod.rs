@@ -4,9 +4,11 @@
 //! handed. It is one row of its axis's table; help, configuration keys and contract tests come
 //! from that row.
 
+pub mod gc_victim;
 pub mod read_levels;
+pub mod wear;
 
 use firstread_core::params::Axis;
 
 /// Every axis, in the order they are listed to users.
-pub const AXES: &[Axis] = &[read_levels::AXIS];
+pub const AXES: &[Axis] = &[read_levels::AXIS, gc_victim::AXIS, wear::AXIS];

@@ -196,7 +196,6 @@ proptest! {
     }
 
     #[test]
-    #[ignore = "writes in part that overlap wait for each other forever: see writes.rs"]
     fn fuzz_loads_of_any_sectors_are_served(
         jobs in prop::collection::vec(job(512), 1..4), setting in setting(),
     ) {

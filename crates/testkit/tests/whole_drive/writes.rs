@@ -12,8 +12,6 @@ const WORDLINE: u64 = 128;
 /// Two writes change slots in part and so read the old ones first. While the write buffer is full
 /// both reads end; `later` ends last and goes on first, up to a slot that `earlier` still holds.
 #[test]
-#[ignore = "a defect of the firmware: a write stalled at the head of the queue keeps the one it waits for \
-            from going on (host/mod.rs, resume_writes)"]
 fn writes_in_part_that_overlap_do_not_wait_for_each_other_forever() {
     let set: Vec<&str> = SMALL_BLOCKS.iter().chain(IDEAL).copied().collect();
     let mut drive = drive(profile("ct-qlc", &set), &aged(0, 0), 1);

@@ -1,0 +1,102 @@
+//! Audit: every slot has one owner, and counts add up.
+//!
+//! Verifies that no two logical pages lie at one slot, that each superblock counts as many valid
+//! slots as the map points at, that no page lies in a superblock without data, and that free
+//! superblocks, their slots, pins and physical slots are as the table of superblocks says. It does
+//! not verify the data: the drive's payload does, with every read.
+
+use alloc::vec;
+
+use firstread_core::{Arena, BlockId, Lpn, Ppa};
+
+use super::Space;
+use crate::Firmware;
+use crate::job::Purpose;
+use crate::observe::BlockUse;
+
+/// What does not add up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unsound {
+    /// Two logical pages lie at one slot.
+    TwoOwners(Ppa, Lpn),
+    /// A page lies where there are no data, or past the end of a superblock.
+    Nowhere(Lpn, Ppa),
+    /// A superblock counts so many valid slots, but the map points at so many.
+    Valid(BlockId, u32, u32),
+    /// A superblock counts so many reads under way, but there are so many.
+    Pins(BlockId, u32, u32),
+    /// Free superblocks or their slots are counted wrong.
+    Free,
+    /// Slots of superblocks that are not retired are counted wrong.
+    Physical,
+}
+
+/// Logical pages up to which a debug build audits by itself.
+#[cfg(debug_assertions)]
+const SMALL_PAGES: u64 = 1 << 14;
+
+impl<M: Arena> Firmware<M> {
+    /// Checks the whole drive: time and memory in proportion to its pages. For tests.
+    pub fn audit(&self) -> Result<(), Unsound> {
+        let blocks = self.blocks.len() as usize;
+        let mut valid = vec![0u32; blocks];
+        let widest = self.space.largest_slots as usize;
+        let mut owned = vec![0u64; (blocks * widest).div_ceil(64)];
+        let mut lpn = 0;
+        while lpn < self.map.capacity() {
+            let run = self.map.lookup(Lpn(lpn), u32::MAX);
+            for i in 0..run.ppa.map_or(0, |_| run.pages as u64) {
+                let ppa = Ppa(run.ppa.map_or(0, |p| p.0) + i);
+                let block = ppa.block().0 as usize;
+                let holds = self.blocks.iter().nth(block).is_some_and(|(_, row)| {
+                    matches!(row.usage, BlockUse::Open | BlockUse::Full)
+                        && ppa.slot() < self.slots_of(row.mode)
+                });
+                if !holds {
+                    return Err(Unsound::Nowhere(Lpn(lpn + i), ppa));
+                }
+                valid[block] += 1;
+                let bit = block * widest + ppa.slot() as usize;
+                if owned[bit / 64] >> (bit % 64) & 1 != 0 {
+                    return Err(Unsound::TwoOwners(ppa, Lpn(lpn + i)));
+                }
+                owned[bit / 64] |= 1 << (bit % 64);
+            }
+            lpn += run.pages as u64;
+        }
+        let mut pins = vec![0u32; blocks];
+        for job in self.jobs.iter().filter(|job| job.pinned) {
+            debug_assert_ne!(job.purpose, Purpose::Free, "a free job pins nothing");
+            pins[job.at.block.0 as usize] += 1;
+        }
+        let mut physical = 0;
+        for (block, row) in self.blocks.iter() {
+            let b = block.0 as usize;
+            if row.valid_slots != valid[b] {
+                return Err(Unsound::Valid(block, row.valid_slots, valid[b]));
+            }
+            if row.pins != pins[b] {
+                return Err(Unsound::Pins(block, row.pins, pins[b]));
+            }
+            if row.usage != BlockUse::Bad {
+                physical += self.slots_of(row.mode) as u64;
+            }
+        }
+        let (free, free_slots) = Space::counted(&self.blocks, |mode| self.slots_of(mode));
+        if (free, free_slots) != (self.space.free, self.space.free_slots()) {
+            return Err(Unsound::Free);
+        }
+        if physical != self.space.physical_slots {
+            return Err(Unsound::Physical);
+        }
+        Ok(())
+    }
+
+    /// Audits a small drive at every 64th erase.
+    #[cfg(debug_assertions)]
+    pub(crate) fn audit_now_and_then(&self) {
+        if self.map.capacity() <= SMALL_PAGES && self.counters.erases.is_multiple_of(64) {
+            debug_assert_eq!(self.audit(), Ok(()), "audit");
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Garbage collection: when, how fast, and when it is hopeless. Wear leveling goes with it.
+//!
+//! It begins when few superblocks are free and moves in proportion to what the host writes: a
+//! victim with `v` valid of `n` slots gives back `n - v`, so `v / (n - v)` slots are moved for each
+//! that the host writes, and a little more while too few superblocks are free. Writes stall only
+//! when no superblock is left but the one that cleaning needs; then it runs as fast as it can.
+
+use firstread_core::{Arena, BlockId, Ns};
+
+use super::Owner;
+use crate::Firmware;
+use crate::policy::gc_victim::{AnyGcVictim, GcVictim, Victims};
+use crate::policy::wear::{AnyWear, Wear};
+
+/// Free superblocks at which garbage collection changes its pace.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct GcThresholds {
+    /// It begins at this many.
+    pub start: u32,
+    /// It ends at this many, more than `start`.
+    pub stop: u32,
+    /// At this many, fewer than `start`, it moves twice as fast as its gain asks for.
+    pub urgent: u32,
+}
+
+impl Default for GcThresholds {
+    /// Just enough for the host to go on while a victim is cleaned: cleaning late leaves the most
+    /// time for data to be overwritten.
+    fn default() -> GcThresholds {
+        GcThresholds {
+            start: 3,
+            stop: 4,
+            urgent: 2,
+        }
+    }
+}
+
+/// Parts of a slot that credit is counted in.
+const PER_SLOT: i64 = 256;
+
+/// The state of garbage collection.
+#[derive(Debug)]
+pub(crate) struct Gc {
+    thresholds: GcThresholds,
+    victim: AnyGcVictim,
+    /// Whether it has begun and not ended.
+    active: bool,
+    /// Slots it may move, in parts of a slot.
+    credit: i64,
+    /// Credit that a slot of the host's earns.
+    earned: i64,
+    /// Wear has changed since it was last looked at.
+    pub(crate) consider_wear: bool,
+}
+
+impl Gc {
+    pub(crate) fn new(thresholds: GcThresholds, victim: AnyGcVictim) -> Gc {
+        Gc {
+            thresholds,
+            victim,
+            active: false,
+            credit: 0,
+            earned: 0,
+            consider_wear: false,
+        }
+    }
+
+    /// `free` superblocks are free now.
+    pub(crate) fn watch(&mut self, free: u32) {
+        if free <= self.thresholds.start {
+            self.active = true;
+        } else if free >= self.thresholds.stop {
+            self.active = false;
+        }
+    }
+
+    /// The host has written a slot.
+    #[inline]
+    pub(crate) fn earn(&mut self, free: u32) {
+        if self.active {
+            let faster = if free <= self.thresholds.urgent { 8 } else { 5 };
+            // A little in any case, so that the first victim is looked for.
+            self.credit += (self.earned * faster / 4).max(1);
+        }
+    }
+
+    /// `slots` slots are being moved.
+    pub(crate) fn spend(&mut self, slots: u32) {
+        self.credit -= slots as i64 * PER_SLOT;
+    }
+
+    /// Whether the host's writes have paid for another row.
+    #[inline]
+    pub(crate) fn has_credit(&self) -> bool {
+        self.active && self.credit > 0
+    }
+}
+
+impl<M: Arena> Firmware<M> {
+    /// Whether there may be something to move, apart from what the mover has taken on.
+    #[inline]
+    pub(crate) fn has_more_to_move(&self) -> bool {
+        self.gc.has_credit()
+            || self.space.host_waits
+            || self.space.failed > 0
+            || self.gc.consider_wear
+    }
+
+    /// Whether cleaning has all it needs, and a superblock more.
+    pub(crate) fn has_spare(&self) -> bool {
+        self.space.free_slots() >= 2 * self.space.largest_slots
+    }
+
+    /// Whether a row may be moved for `owner` now.
+    pub(crate) fn may_move(&self, owner: Owner) -> bool {
+        owner != Owner::Gc
+            || self.gc.has_credit()
+            || self.space.host_waits
+            || (!self.has_spare() && (self.space.failed > 0 || self.mover.has_asked()))
+    }
+
+    /// The superblock whose garbage, or whose wear, is to be seen to.
+    pub(crate) fn choose_victim(&mut self, now: Ns) -> Option<(Owner, BlockId)> {
+        if self.space.read_only {
+            return None;
+        }
+        // It gives back what it takes, so it needs no more than cleaning; but it can wait.
+        if self.gc.consider_wear && !self.space.host_waits && self.space.has_beyond_reserve(0) {
+            self.gc.consider_wear = false;
+            if let Some(block) = self.wear.cold(&self.blocks) {
+                return Some((Owner::Wear, block));
+            }
+        }
+        if !self.may_move(Owner::Gc) {
+            return None;
+        }
+        let victims = Victims {
+            now,
+            blocks: &self.blocks,
+            geometry: &self.config.geometry,
+        };
+        let block = self.gc.victim.choose(victims)?;
+        let row = self.blocks.row(block);
+        let (valid, slots) = (row.valid_slots as i64, self.slots_of(row.mode) as i64);
+        self.gc.earned = PER_SLOT * valid / (slots - valid);
+        // Credit left over from the last victim is not saved up.
+        self.gc.credit = self.gc.credit.min(PER_SLOT);
+        Some((Owner::Gc, block))
+    }
+
+    /// Whether a write that waits for a superblock waits in vain: there is nothing to clean, and
+    /// nothing under way from which there will be.
+    pub(crate) fn is_full(&self) -> bool {
+        let victims = Victims {
+            now: Ns::ZERO,
+            blocks: &self.blocks,
+            geometry: &self.config.geometry,
+        };
+        self.mover.is_idle()
+            && self.space.erasing.is_none()
+            && self.space.programs == 0
+            && victims.candidates().next().is_none()
+    }
+
+    /// The scheme of axis `gc_victim`.
+    pub fn gc_victim(&self) -> &AnyGcVictim {
+        &self.gc.victim
+    }
+    /// The scheme of axis `wear`.
+    pub fn wear(&self) -> &AnyWear {
+        &self.wear
+    }
+}

@@ -1,0 +1,607 @@
+//! The data mover: the one way in which data move, whoever asks.
+//!
+//! Garbage collection, wear leveling, conversion and retirement empty superblocks, one at a time,
+//! a page row after another; refresh and others ask for single pages. Reads of the mover take the
+//! real read path at their own priority, behind those of the host, and may need retries. What was
+//! read goes to the write buffer of a stream of its own.
+//!
+//! A move holds no lock. When its data have arrived, the map tells for each slot whether it still
+//! is the last version; a host write or trim that came meanwhile has won, and the move is dropped.
+//! A superblock is erased once no slot of it is valid, no move is under way and no read is queued.
+//!
+//! The mover keeps no reverse map: a slot's spare area holds its logical page, which arrives with
+//! the data. Which slots to read is asked of the superblock's table of contents, which a controller
+//! reads with the superblock's last rows (eight bytes a slot, 0.2 % of the rows; not charged).
+
+use alloc::collections::VecDeque;
+
+use firstread_core::{Arena, BlockId, CellMode, DieId, Lpn, Ns, PageAddr, Ports, Ppa, Priority};
+
+use super::{Place, Program, Refused, StreamId, row_place};
+use crate::Firmware;
+use crate::job::{Job, Purpose};
+use crate::log::Record;
+use crate::observe::BlockUse;
+
+/// Superblocks that may be asked for at a time, beyond the one being emptied.
+const ASKED: usize = 8;
+/// Pages that may be asked for at a time.
+const PAGES: usize = 64;
+/// Slots looked up in one go for the next row with valid ones; after that other work comes first.
+const SCAN_SLOTS: u32 = 1024;
+
+/// Who has data moved.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Owner {
+    /// Garbage collection.
+    Gc,
+    /// Wear leveling.
+    Wear,
+    /// A change of cell mode.
+    Convert,
+    /// Retirement of a superblock in which a program failed.
+    Retire,
+    /// Refresh of data that have become hard to read.
+    Refresh,
+    /// Another scheme.
+    Scheme,
+}
+
+/// Why the mover does not take something on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Busy {
+    /// It has as many requests as it can hold: ask later.
+    QueueFull,
+    /// A move of the page is under way already.
+    Moving,
+    /// The page holds no data, or lies in the write buffer.
+    NothingThere,
+    /// The superblock is open, being erased, on the move or retired.
+    NotAtRest,
+    /// The drive would no longer hold its capacity.
+    NoRoom,
+}
+
+/// A superblock to be emptied.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Evacuation {
+    pub(crate) owner: Owner,
+    block: BlockId,
+    /// When it was opened, in the order of opening: tells whether it was erased since.
+    opened: u64,
+    /// What it is erased into.
+    mode: CellMode,
+    /// Next page row to look at, in fill order; `rows` of them.
+    row: u32,
+    rows: u32,
+    /// Slots by which the drive shrinks.
+    shrinks: u32,
+}
+
+/// A part of a wordline whose program failed: its data leave the buffer for another superblock.
+#[derive(Clone, Copy, Debug)]
+struct Rewrite {
+    stream: StreamId,
+    die: DieId,
+    line: u8,
+    /// Slots done.
+    done: u32,
+}
+
+/// What the mover has to do and under way.
+#[derive(Debug)]
+pub(crate) struct Mover {
+    pub(crate) current: Option<Evacuation>,
+    asked: VecDeque<Evacuation>,
+    pages: VecDeque<(Owner, Lpn)>,
+    /// Jobs whose data have arrived and wait for the write buffer.
+    arrived: VecDeque<u32>,
+    rewrites: VecDeque<Rewrite>,
+    /// Moves that hold a job.
+    in_flight: u32,
+    /// Moves that may.
+    window: u32,
+    /// There is more to look at than one go allows: wake soon.
+    pub(crate) again: bool,
+}
+
+impl Mover {
+    pub(crate) fn new(window: u32, programs: u32) -> Mover {
+        Mover {
+            current: None,
+            asked: VecDeque::with_capacity(ASKED),
+            pages: VecDeque::with_capacity(PAGES),
+            arrived: VecDeque::with_capacity(window as usize),
+            rewrites: VecDeque::with_capacity(programs as usize),
+            in_flight: 0,
+            window,
+            again: false,
+        }
+    }
+
+    /// Asks that `block` be emptied and erased into `mode`, by which the drive shrinks.
+    pub(crate) fn ask(
+        &mut self,
+        owner: Owner,
+        block: BlockId,
+        opened: u64,
+        mode: CellMode,
+        shrinks: u32,
+    ) -> Result<(), Busy> {
+        if self.asked.iter().any(|a| a.block == block) {
+            return Err(Busy::Moving);
+        }
+        if self.asked.len() == ASKED {
+            return Err(Busy::QueueFull);
+        }
+        self.asked.push_back(Evacuation {
+            owner,
+            block,
+            opened,
+            mode,
+            row: 0,
+            rows: 0,
+            shrinks,
+        });
+        Ok(())
+    }
+
+    /// Slots by which the drive shrinks once all that was asked for is done.
+    pub(crate) fn promised_slots(&self) -> u64 {
+        let all = self.asked.iter().chain(&self.current);
+        all.map(|e| e.shrinks as u64).sum()
+    }
+
+    /// Whether superblocks wait to be emptied for another reason than their garbage.
+    pub(crate) fn has_asked(&self) -> bool {
+        !self.asked.is_empty()
+    }
+
+    /// Whether nothing is asked for or under way.
+    #[inline]
+    pub(crate) fn is_idle(&self) -> bool {
+        self.current.is_none()
+            && self.in_flight == 0
+            && self.asked.is_empty()
+            && self.pages.is_empty()
+            && self.rewrites.is_empty()
+    }
+
+    /// A part of a wordline must be written again.
+    pub(crate) fn rewrite(&mut self, stream: StreamId, die: DieId, line: u8) {
+        self.rewrites.push_back(Rewrite {
+            stream,
+            die,
+            line,
+            done: 0,
+        });
+    }
+}
+
+impl<M: Arena> Firmware<M> {
+    /// Asks that logical page `lpn` be written anew. Whoever asks first owns the move: a page that
+    /// is on the move already is refused.
+    pub fn ask_move<P: Ports<Record = Record>>(
+        &mut self,
+        now: Ns,
+        owner: Owner,
+        lpn: Lpn,
+        ports: &mut P,
+    ) -> Result<(), Busy> {
+        let Some(ppa) = self.map.at(lpn) else {
+            return Err(Busy::NothingThere);
+        };
+        let row = self.blocks.row(ppa.block());
+        if row.usage != BlockUse::Full {
+            return Err(Busy::NothingThere);
+        }
+        if row.leaving || self.mover.pages.iter().any(|(_, l)| *l == lpn) || self.is_moving(ppa) {
+            return Err(Busy::Moving);
+        }
+        if self.mover.pages.len() == PAGES {
+            return Err(Busy::QueueFull);
+        }
+        self.mover.pages.push_back((owner, lpn));
+        self.pump(now, ports);
+        Ok(())
+    }
+
+    /// Whether a move of the slot at `ppa` is under way.
+    fn is_moving(&self, ppa: Ppa) -> bool {
+        let (at, row_slot) = self.row_of(ppa);
+        self.mover.in_flight > 0 && self.jobs.iter().any(|job| {
+            job.at == at
+                && matches!(job.purpose, Purpose::Move { slots, .. } if slots >> row_slot & 1 != 0)
+        })
+    }
+
+    /// The page row that `ppa` lies in, and its slot of it.
+    pub(crate) fn row_of(&self, ppa: Ppa) -> (PageAddr, u32) {
+        let geometry = &self.config.geometry;
+        let place = geometry.place(ppa, self.blocks.row(ppa.block()).mode);
+        let row_slot = place.plane as u32 * geometry.slots_per_page() + place.slot as u32;
+        (place.at, row_slot)
+    }
+
+    /// The slot `row_slot` of page row `at`.
+    fn ppa_in(&self, at: PageAddr, row_slot: u32) -> Ppa {
+        let g = &self.config.geometry;
+        let place = row_place(g, at.die, at.block, at.wordline, at.page.0, row_slot);
+        g.slot_at(&place, self.blocks.row(at.block).mode)
+    }
+
+    /// Moves on whatever can move on.
+    pub(crate) fn pump<P: Ports<Record = Record>>(&mut self, now: Ns, ports: &mut P) {
+        self.mover.again = false;
+        if !self.mover.is_idle() || self.has_more_to_move() {
+            self.move_on(now, ports);
+            // At the end of the drive's life what waits for space waits in vain.
+            if self.space.read_only && self.space.host_waits {
+                self.space.host_waits = false;
+                self.resume_writes(now, ports);
+            }
+        }
+    }
+
+    fn move_on<P: Ports<Record = Record>>(&mut self, now: Ns, ports: &mut P) {
+        self.write_again(now, ports);
+        if !self.write_arrived(now, ports) {
+            return;
+        }
+        while self.mover.in_flight < self.mover.window
+            && self.space.has_beyond_reserve(1)
+            && let Some((_, lpn)) = self.mover.pages.pop_front()
+        {
+            self.start_page(now, lpn, ports);
+        }
+        loop {
+            let Some(current) = self.mover.current else {
+                match self.next_evacuation(now) {
+                    Some(next) => self.mover.current = Some(next),
+                    None => return,
+                }
+                continue;
+            };
+            let row = self.blocks.row(current.block);
+            if row.valid_slots == 0 {
+                if row.pins > 0 || self.space.erasing.is_some() {
+                    return;
+                }
+                self.mover.current = None;
+                if row.failed {
+                    self.space.failed -= 1;
+                    self.retire(now, current.block);
+                } else {
+                    self.start_erase(now, current.block, current.mode, ports);
+                }
+                continue;
+            }
+            if self.mover.in_flight == self.mover.window || !self.may_move(current.owner) {
+                return;
+            }
+            if !self.start_next_row(now, current, ports) {
+                return;
+            }
+        }
+    }
+
+    /// The superblock to be emptied next: what failed, what was asked for, garbage, wear.
+    fn next_evacuation(&mut self, now: Ns) -> Option<Evacuation> {
+        // What gives back less than it takes waits until cleaning has its reserve.
+        let spare = self.has_spare();
+        let (owner, block, mode, shrinks) = if spare
+            && self.space.failed > 0
+            && let Some(block) = self.failed_at_rest()
+        {
+            (Owner::Retire, block, self.blocks.row(block).mode, 0)
+        } else if spare && let Some(asked) = self.next_asked() {
+            (asked.owner, asked.block, asked.mode, asked.shrinks)
+        } else {
+            let (owner, block) = self.choose_victim(now)?;
+            (owner, block, self.blocks.row(block).mode, 0)
+        };
+        let row = self.blocks.row_mut(block);
+        row.leaving = true;
+        let opened = row.opened;
+        let g = &self.config.geometry;
+        let rows = g.dies() as u32 * row.mode.bits() as u32 * g.wordlines_per_block as u32;
+        Some(Evacuation {
+            owner,
+            block,
+            opened,
+            mode,
+            row: 0,
+            rows,
+            shrinks,
+        })
+    }
+
+    /// The next superblock asked for that is still as it was when it was.
+    fn next_asked(&mut self) -> Option<Evacuation> {
+        while let Some(asked) = self.mover.asked.pop_front() {
+            let row = self.blocks.row(asked.block);
+            if row.usage == BlockUse::Full && row.opened == asked.opened {
+                return Some(asked);
+            }
+        }
+        None
+    }
+
+    fn failed_at_rest(&self) -> Option<BlockId> {
+        let failed = self
+            .blocks
+            .iter()
+            .find(|(_, row)| row.failed && row.usage == BlockUse::Full);
+        failed.map(|(block, _)| block)
+    }
+
+    /// Starts the move of the next row of `current` that holds valid slots. False when there is none
+    /// or it was not found in one go.
+    fn start_next_row<P: Ports<Record = Record>>(
+        &mut self,
+        now: Ns,
+        mut current: Evacuation,
+        ports: &mut P,
+    ) -> bool {
+        let g = self.config.geometry;
+        let mode = self.blocks.row(current.block).mode;
+        let per_row = g.slots_per_row();
+        let mut budget = SCAN_SLOTS.div_ceil(per_row);
+        while current.row < current.rows {
+            if budget == 0 {
+                self.mover.again = true;
+                self.mover.current = Some(current);
+                return false;
+            }
+            budget -= 1;
+            let dies = g.dies() as u32;
+            let (stripe, die) = (current.row / dies, DieId((current.row % dies) as u16));
+            let (wordline, page) = (stripe / mode.bits() as u32, stripe % mode.bits() as u32);
+            current.row += 1;
+            let mut slots = 0u64;
+            for row_slot in 0..per_row {
+                let place = row_place(
+                    &g,
+                    die,
+                    current.block,
+                    wordline as u16,
+                    page as u8,
+                    row_slot,
+                );
+                let ppa = g.slot_at(&place, mode);
+                let holds = ports.stored_lpn(ppa);
+                if holds.is_some_and(|lpn| self.lies_at(lpn, ppa)) {
+                    slots |= 1 << row_slot;
+                }
+            }
+            if slots != 0 {
+                let at = row_place(&g, die, current.block, wordline as u16, page as u8, 0).at;
+                self.mover.current = Some(current);
+                self.start_move(now, at, slots, false, ports);
+                if current.owner == Owner::Gc {
+                    self.gc.spend(slots.count_ones());
+                }
+                return true;
+            }
+        }
+        // Moves under way will have emptied it; if none is, look again from its start.
+        if self.mover.in_flight == 0 {
+            debug_assert!(
+                false,
+                "every valid slot of {:?} was found: {:?}",
+                current.block,
+                self.blocks.row(current.block)
+            );
+            current.row = 0;
+        }
+        self.mover.current = Some(current);
+        false
+    }
+
+    fn start_page<P: Ports<Record = Record>>(&mut self, now: Ns, lpn: Lpn, ports: &mut P) {
+        let Some(ppa) = self.map.at(lpn) else { return };
+        let row = self.blocks.row(ppa.block());
+        // Whatever put it on the move since has won.
+        if row.usage == BlockUse::Full && !row.leaving {
+            let (at, row_slot) = self.row_of(ppa);
+            self.space.reserved += 1;
+            self.start_move(now, at, 1 << row_slot, true, ports);
+        }
+    }
+
+    fn start_move<P: Ports<Record = Record>>(
+        &mut self,
+        now: Ns,
+        at: PageAddr,
+        slots: u64,
+        alone: bool,
+        ports: &mut P,
+    ) {
+        let job = self
+            .jobs
+            .take()
+            .expect("a job is reserved for every move in the window");
+        self.mover.in_flight += 1;
+        let codewords = self.config.geometry.codewords_per_slot();
+        let mut wanted = 0;
+        let mut left = slots;
+        while left != 0 {
+            wanted |= (u64::MAX >> (64 - codewords)) << (left.trailing_zeros() * codewords);
+            left &= left - 1;
+        }
+        let purpose = Purpose::Move {
+            slots,
+            lost: 0,
+            alone,
+        };
+        self.start_read(now, job, purpose, Priority::Move, at, wanted, ports);
+    }
+
+    /// The read of a move has ended; `failed` codewords could not be corrected.
+    pub(crate) fn move_read<P: Ports<Record = Record>>(
+        &mut self,
+        now: Ns,
+        job: u32,
+        failed: u64,
+        ports: &mut P,
+    ) {
+        let purpose = &mut self.jobs[job].purpose;
+        let Purpose::Move { lost, .. } = purpose else {
+            unreachable!("{purpose:?} moves nothing")
+        };
+        let codewords = self.config.geometry.codewords_per_slot();
+        let mut left = failed;
+        while left != 0 {
+            let row_slot = left.trailing_zeros() / codewords;
+            left &= !((u64::MAX >> (64 - codewords)) << (row_slot * codewords));
+            *lost |= 1 << row_slot;
+        }
+        self.mover.arrived.push_back(job);
+        self.pump(now, ports);
+    }
+
+    /// Writes what has arrived. False when the write buffer is full.
+    fn write_arrived<P: Ports<Record = Record>>(&mut self, now: Ns, ports: &mut P) -> bool {
+        while let Some(&job) = self.mover.arrived.front() {
+            let Job { at, purpose, .. } = self.jobs[job];
+            let Purpose::Move {
+                mut slots,
+                lost,
+                alone,
+            } = purpose
+            else {
+                unreachable!("{purpose:?} moves nothing")
+            };
+            while slots != 0 {
+                let row_slot = slots.trailing_zeros();
+                let ppa = self.ppa_in(at, row_slot);
+                let from = self.job_buffer(job).slot(row_slot);
+                let is_lost = lost >> row_slot & 1 != 0;
+                let lpn = match is_lost {
+                    true => ports.stored_lpn(ppa),
+                    false => ports.buffered_lpn(from),
+                };
+                let stays = match lpn.filter(|&lpn| self.lies_at(lpn, ppa)) {
+                    None => {
+                        self.counters.moves_overtaken += 1;
+                        false
+                    }
+                    Some(lpn) if is_lost => !self.lose(lpn, ppa),
+                    Some(lpn) => !self.write_moved(now, lpn, from, false, ports),
+                };
+                if stays {
+                    self.jobs[job].purpose = Purpose::Move { slots, lost, alone };
+                    return false;
+                }
+                slots &= slots - 1;
+            }
+            self.mover.arrived.pop_front();
+            self.mover.in_flight -= 1;
+            self.space.reserved -= alone as u64;
+            self.unpin(job);
+            self.release_read(now, job, ports);
+        }
+        true
+    }
+
+    /// The data of `lpn` at `ppa` are gone: the host is told when it reads them, and never gets
+    /// others. False when the map has no room now.
+    fn lose(&mut self, lpn: Lpn, ppa: Ppa) -> bool {
+        if self.map.room() == 0 {
+            return false;
+        }
+        self.map.set(lpn, Place::Lost);
+        self.blocks.row_mut(ppa.block()).valid_slots -= 1;
+        self.counters.slots_lost += 1;
+        true
+    }
+
+    /// Whether the last version of `lpn` lies at `ppa`. A spare area whose program failed may name
+    /// any page.
+    fn lies_at(&self, lpn: Lpn, ppa: Ppa) -> bool {
+        lpn.0 < self.map.capacity() && self.map.at(lpn) == Some(ppa)
+    }
+
+    /// Writes the data of `lpn` in buffer `from` to a new place. False when there is no room now.
+    fn write_moved<P: Ports<Record = Record>>(
+        &mut self,
+        now: Ns,
+        lpn: Lpn,
+        from: firstread_core::Buf,
+        again: bool,
+        ports: &mut P,
+    ) -> bool {
+        if self.map.room() == 0 {
+            return false;
+        }
+        let stream = StreamId::Move;
+        let slot = loop {
+            match self.write_buffers[stream as usize].allocate(again) {
+                Ok(slot) => break slot,
+                Err(Refused::NeedsBlock) if self.open_superblock(now, stream) => {}
+                Err(Refused::NeedsBlock) => {
+                    // Failed programs have used up the reserve, and nothing gives any back.
+                    let emptied = |e: Evacuation| self.blocks.row(e.block).valid_slots == 0;
+                    if self.space.erasing.is_none() && !self.mover.current.is_some_and(emptied) {
+                        self.space.read_only = true;
+                    }
+                    return false;
+                }
+                Err(Refused::Full) => return false,
+            }
+        };
+        ports.copy(from, slot.buf);
+        self.place_slot(lpn, slot.ppa);
+        self.counters.slots_moved += 1;
+        if let Some(program) = slot.complete {
+            self.start_program(now, stream, program, ports);
+        }
+        true
+    }
+
+    /// A program has failed: its superblock is closed, and what the buffer holds of it and cannot be
+    /// programmed there is written elsewhere.
+    pub(crate) fn program_failed(&mut self, stream: StreamId, program: Program) {
+        self.mover.rewrite(stream, program.die, program.line);
+        let row = self.blocks.row_mut(program.block);
+        if row.failed {
+            return;
+        }
+        row.failed = true;
+        self.space.failed += 1;
+        let mover = &mut self.mover;
+        self.write_buffers[stream as usize].abandon(program.block, |die, line| {
+            if (die, line) != (program.die, program.line) {
+                mover.rewrite(stream, die, line);
+            }
+        });
+    }
+
+    /// Writes what failed programs left in the buffers, as far as there is room.
+    fn write_again<P: Ports<Record = Record>>(&mut self, now: Ns, ports: &mut P) {
+        while let Some(&Rewrite {
+            stream,
+            die,
+            line,
+            done,
+        }) = self.mover.rewrites.front()
+        {
+            let buffer = &self.write_buffers[stream as usize];
+            let Some((ppa, from)) = buffer.filled_of(die, line, done) else {
+                self.mover.rewrites.pop_front();
+                let block = self.write_buffers[stream as usize].block_of(line);
+                self.part_done(now, stream, block, die, line, ports);
+                continue;
+            };
+            if let Some(lpn) = ports.buffered_lpn(from)
+                && self.lies_at(lpn, ppa)
+                && !self.write_moved(now, lpn, from, true, ports)
+            {
+                return;
+            }
+            if let Some(front) = self.mover.rewrites.front_mut() {
+                front.done += 1;
+            }
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! Superblocks: opened for a stream, erased, retired; and when the drive ends its life.
+
+use firstread_core::{
+    Arena, BlockId, CellMode, DieId, FlashKind, FlashOp, Ns, OpClass, PageAddr, PageType, Ports,
+    Priority, Tag,
+};
+
+use super::{Busy, Owner, StreamId};
+use crate::Firmware;
+use crate::job::{Job, Purpose};
+use crate::log::Record;
+use crate::observe::{BlockMonitor, BlockUse};
+use crate::policy::read_levels::ReadLevels;
+use crate::policy::wear::Wear;
+
+/// Superblocks that a drive needs beyond its capacity: one open for the host, one open for the data
+/// mover, and one that is free for the mover, so that cleaning can always finish.
+pub(crate) const RESERVE: u64 = 3;
+
+/// What is known of superblocks as a whole.
+#[derive(Debug)]
+pub(crate) struct Space {
+    /// Superblocks opened since power-on.
+    opened: u64,
+    /// Free superblocks.
+    pub(crate) free: u32,
+    /// Slots of free superblocks.
+    free_slots: u64,
+    /// Slots of all superblocks that are not retired, each in its mode.
+    pub(crate) physical_slots: u64,
+    /// Slots that pages on the move alone will take.
+    pub(crate) reserved: u64,
+    /// Slots that must stay: the capacity and the reserve.
+    pub(crate) needed_slots: u64,
+    /// Slots of a superblock in the mode that holds most.
+    pub(crate) largest_slots: u64,
+    /// The drive takes no more writes.
+    pub(crate) read_only: bool,
+    /// The superblock being erased, with dies that have not ended and whether one has failed.
+    pub(crate) erasing: Option<(BlockId, u16, bool)>,
+    /// Programs under way.
+    pub(crate) programs: u32,
+    /// Superblocks with a failed program that are yet to be emptied.
+    pub(crate) failed: u32,
+    /// A write waits for a superblock.
+    pub(crate) host_waits: bool,
+}
+
+impl Space {
+    /// `blocks` free superblocks of `slots` slots each, for `capacity` logical pages.
+    pub(crate) fn new(blocks: u32, slots: u32, capacity: u64) -> Space {
+        let all = blocks as u64 * slots as u64;
+        Space {
+            opened: 0,
+            free: blocks,
+            free_slots: all,
+            physical_slots: all,
+            reserved: 0,
+            needed_slots: capacity + RESERVE * slots as u64,
+            largest_slots: slots as u64,
+            read_only: false,
+            erasing: None,
+            programs: 0,
+            failed: 0,
+            host_waits: false,
+        }
+    }
+
+    /// A free superblock of `slots` slots has been taken: its place in the order of opening.
+    pub(crate) fn take(&mut self, slots: u32) -> u64 {
+        self.free -= 1;
+        self.free_slots -= slots as u64;
+        self.opened += 1;
+        self.opened
+    }
+
+    /// Whether `slots` more can be taken without touching what cleaning needs.
+    pub(crate) fn has_beyond_reserve(&self, slots: u64) -> bool {
+        self.free_slots >= self.largest_slots + self.reserved + slots
+    }
+
+    fn put_back(&mut self, slots: u32) {
+        self.free += 1;
+        self.free_slots += slots as u64;
+    }
+
+    /// Free superblocks and their slots as `blocks` tells them.
+    pub(crate) fn counted(blocks: &BlockMonitor, slots: impl Fn(CellMode) -> u32) -> (u32, u64) {
+        let free = blocks.iter().filter(|(_, row)| row.usage == BlockUse::Free);
+        free.fold((0, 0), |(n, all), (_, row)| {
+            (n + 1, all + slots(row.mode) as u64)
+        })
+    }
+    pub(crate) fn free_slots(&self) -> u64 {
+        self.free_slots
+    }
+}
+
+impl<M: Arena> Firmware<M> {
+    pub(crate) fn slots_of(&self, mode: CellMode) -> u32 {
+        self.config.geometry.slots_per_superblock(mode)
+    }
+
+    /// Opens a free superblock for `stream`. False when there is none it may have.
+    pub(crate) fn open_superblock(&mut self, now: Ns, stream: StreamId) -> bool {
+        let owner = self.mover.current.map(|e| e.owner);
+        let cold = stream == StreamId::Move && owner == Some(Owner::Wear);
+        let chosen = self.wear.open(&self.blocks, cold);
+        let Some(block) = chosen else { return false };
+        let slots = self.slots_of(self.blocks.row(block).mode);
+        // The host leaves enough for one more cleaning.
+        if stream == StreamId::Host && !self.space.has_beyond_reserve(slots as u64) {
+            return false;
+        }
+        let opened = self.space.take(slots);
+        let row = self.blocks.row_mut(block);
+        row.usage = BlockUse::Open;
+        row.programmed_at = now;
+        row.opened = opened;
+        let mode = row.mode;
+        self.write_buffers[stream as usize].open(block, mode);
+        self.levels.on_block(now, block, &self.blocks);
+        self.gc.watch(self.space.free);
+        true
+    }
+
+    /// Begins to erase `block` into `mode`. It holds nothing, nobody reads it, and no other
+    /// superblock is being erased.
+    pub(crate) fn start_erase<P: Ports<Record = Record>>(
+        &mut self,
+        now: Ns,
+        block: BlockId,
+        mode: CellMode,
+        ports: &mut P,
+    ) {
+        debug_assert!(self.space.erasing.is_none(), "one erase at a time");
+        let slots = (
+            self.slots_of(self.blocks.row(block).mode),
+            self.slots_of(mode),
+        );
+        let row = self.blocks.row_mut(block);
+        debug_assert_eq!((row.valid_slots, row.pins), (0, 0), "{row:?} is in use");
+        row.usage = BlockUse::Erasing;
+        row.leaving = false;
+        row.mode = mode;
+        let space = &mut self.space;
+        space.physical_slots = space.physical_slots - slots.0 as u64 + slots.1 as u64;
+        let dies = self.config.geometry.dies();
+        space.erasing = Some((block, dies, false));
+        for die in (0..dies).map(DieId) {
+            let job = self.jobs.take().expect("a job is reserved for every erase");
+            let at = PageAddr {
+                die,
+                block,
+                wordline: 0,
+                page: PageType(0),
+            };
+            self.jobs[job] = Job {
+                purpose: Purpose::Erase { mode },
+                priority: Priority::Write,
+                at,
+                wanted: 0,
+                queued: now,
+                step: 0,
+                ..self.jobs[job]
+            };
+            self.dies.push(&mut self.jobs, die, Priority::Write, job);
+            self.start_die(now, die, ports);
+        }
+    }
+
+    pub(crate) fn issue_erase<P: Ports<Record = Record>>(
+        &mut self,
+        job: u32,
+        mode: CellMode,
+        ports: &mut P,
+    ) {
+        let Job { at, queued, .. } = self.jobs[job];
+        ports.issue(FlashOp {
+            tag: Tag(job),
+            die: at.die,
+            after: None,
+            class: OpClass::Erase,
+            queued,
+            kind: FlashKind::Erase {
+                block: at.block,
+                mode,
+            },
+        });
+    }
+
+    /// A die has erased its part of a superblock.
+    pub(crate) fn erased<P: Ports<Record = Record>>(
+        &mut self,
+        now: Ns,
+        job: u32,
+        ok: bool,
+        ports: &mut P,
+    ) {
+        self.jobs.release(job);
+        let Some((block, left, failed)) = self.space.erasing else {
+            return;
+        };
+        if left > 1 {
+            self.space.erasing = Some((block, left - 1, failed || !ok));
+            return;
+        }
+        self.space.erasing = None;
+        self.counters.erases += 1;
+        let row = self.blocks.row_mut(block);
+        row.pe_cycles += 1;
+        row.reads = 0;
+        if failed || !ok {
+            self.retire(now, block);
+        } else {
+            let mode = row.mode;
+            row.usage = BlockUse::Free;
+            self.space.put_back(self.slots_of(mode));
+            self.gc.watch(self.space.free);
+            self.gc.consider_wear = true;
+            self.levels.on_block(now, block, &self.blocks);
+        }
+        #[cfg(debug_assertions)]
+        self.audit_now_and_then();
+        self.resume_writes(now, ports);
+        self.pump(now, ports);
+    }
+
+    /// `block`, which holds nothing, is used no more.
+    pub(crate) fn retire(&mut self, now: Ns, block: BlockId) {
+        let slots = self.slots_of(self.blocks.row(block).mode);
+        // To those who watch superblocks it holds no data, as a free one.
+        self.blocks.row_mut(block).usage = BlockUse::Free;
+        self.levels.on_block(now, block, &self.blocks);
+        let row = self.blocks.row_mut(block);
+        row.usage = BlockUse::Bad;
+        row.leaving = false;
+        self.counters.retired += 1;
+        self.space.physical_slots -= slots as u64;
+        if self.space.physical_slots < self.space.needed_slots {
+            self.space.read_only = true;
+        }
+    }
+
+    /// Asks that `block` be erased into `mode`. What it holds is moved away first. Refused when the
+    /// superblock is not at rest, and when the drive would no longer hold its capacity. Forgotten
+    /// when garbage collection erases the superblock first.
+    pub fn ask_mode<P: Ports<Record = Record>>(
+        &mut self,
+        now: Ns,
+        block: BlockId,
+        mode: CellMode,
+        ports: &mut P,
+    ) -> Result<(), Busy> {
+        let row = *self.blocks.row(block);
+        let (before, after) = (self.slots_of(row.mode), self.slots_of(mode));
+        let left = self.space.physical_slots - before as u64 + after as u64;
+        // What is asked for and not done yet counts as done.
+        let promised = self.mover.promised_slots();
+        if after as u64 > self.space.largest_slots
+            || left < self.space.needed_slots + promised
+            || self.space.read_only
+        {
+            return Err(Busy::NoRoom);
+        }
+        match row.usage {
+            BlockUse::Free if self.space.erasing.is_none() => {
+                // It is not free while it is being erased, and the mover must keep its reserve.
+                if !self.space.has_beyond_reserve(before as u64) {
+                    return Err(Busy::NoRoom);
+                }
+                self.space.take(before);
+                self.start_erase(now, block, mode, ports);
+                Ok(())
+            }
+            BlockUse::Full if !row.leaving && !row.failed => {
+                let shrinks = before.saturating_sub(after);
+                self.mover
+                    .ask(Owner::Convert, block, row.opened, mode, shrinks)?;
+                self.pump(now, ports);
+                Ok(())
+            }
+            _ => Err(Busy::NotAtRest),
+        }
+    }
+}

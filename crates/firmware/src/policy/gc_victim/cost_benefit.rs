@@ -1,0 +1,46 @@
+//! `cost-benefit`: the superblock with the most free space for the moving, weighted by age.
+
+use firstread_core::BlockId;
+use firstread_core::params::{Role, Scheme, Values};
+
+use super::{GcVictim, Setup, Victims};
+use crate::observe::BlockRow;
+
+/// Its row.
+pub const SCHEME: Scheme = Scheme {
+    name: "cost-benefit",
+    summary: "the highest age * (1 - u) / 2u, u being the valid share: old data are left to settle less",
+    source: "Kawaguchi et al. (USENIX 1995), after Rosenblum and Ousterhout (SOSP 1991)",
+    role: Role::Scheme,
+    params: &[],
+};
+
+/// The scheme.
+#[derive(Debug)]
+pub struct CostBenefit;
+
+impl CostBenefit {
+    /// It has no parameters.
+    pub fn new(_setup: &Setup, _values: &Values) -> CostBenefit {
+        CostBenefit
+    }
+}
+
+/// `age * (1 - u) / 2u`, in units that are the same for all; an empty superblock is worth most.
+fn worth(victims: &Victims<'_>, row: &BlockRow) -> u128 {
+    let age = victims.now.since(row.programmed_at).0.max(1) as u128;
+    let (slots, valid) = (victims.slots(row), row.valid_slots);
+    match valid {
+        0 => u128::MAX,
+        _ => (age * (slots - valid) as u128 * 1024) / (2 * valid as u128),
+    }
+}
+
+impl GcVictim for CostBenefit {
+    fn choose(&mut self, victims: Victims<'_>) -> Option<BlockId> {
+        let best = victims
+            .candidates()
+            .max_by_key(|(_, row)| (worth(&victims, row), u64::MAX - row.opened));
+        best.map(|(block, _)| block)
+    }
+}

@@ -1,0 +1,56 @@
+//! `d-choices`: the emptiest of a few superblocks drawn at random.
+
+use firstread_core::params::{Param, ParamKind, Role, Scheme, Values};
+use firstread_core::{BlockId, Stream};
+
+use super::random::draw;
+use super::{GcVictim, Setup, Victims};
+
+/// Its row.
+pub const SCHEME: Scheme = Scheme {
+    name: "d-choices",
+    summary: "the emptiest of d superblocks drawn at random",
+    source: "Van Houdt (SIGMETRICS 2013); Li, Lee and Lui (SIGMETRICS 2013)",
+    role: Role::Scheme,
+    params: &[Param {
+        key: "d",
+        doc: "superblocks drawn",
+        kind: ParamKind::Number {
+            unit: "blocks",
+            default: 10,
+            min: 1,
+            max: 1000,
+        },
+    }],
+};
+
+/// The scheme.
+#[derive(Debug)]
+pub struct DChoices {
+    d: u64,
+    stream: Stream,
+    draws: u64,
+}
+
+impl DChoices {
+    /// From its parameters.
+    pub fn new(setup: &Setup, values: &Values) -> DChoices {
+        DChoices {
+            d: values.get("d") as u64,
+            stream: Stream::new(setup.seed).named("gc d-choices"),
+            draws: 0,
+        }
+    }
+}
+
+impl GcVictim for DChoices {
+    fn choose(&mut self, victims: Victims<'_>) -> Option<BlockId> {
+        let drawn = (0..self.d).filter_map(|i| draw(&victims, self.stream.at(self.draws + i)));
+        let best = drawn.min_by_key(|&block| {
+            let row = victims.blocks.row(block);
+            ((row.valid_slots as u64) << 31) / victims.slots(row) as u64
+        });
+        self.draws += self.d;
+        best
+    }
+}

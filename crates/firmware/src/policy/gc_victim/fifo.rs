@@ -1,0 +1,33 @@
+//! `fifo`: the superblock opened longest ago.
+
+use firstread_core::BlockId;
+use firstread_core::params::{Role, Scheme, Values};
+
+use super::{GcVictim, Setup, Victims};
+
+/// Its row.
+pub const SCHEME: Scheme = Scheme {
+    name: "fifo",
+    summary: "the superblock opened longest ago",
+    source: "the null: a circular log; Desnoyers (SYSTOR 2012) gives its write amplification in closed form",
+    role: Role::Null,
+    params: &[],
+};
+
+/// The scheme.
+#[derive(Debug)]
+pub struct Fifo;
+
+impl Fifo {
+    /// It has no parameters.
+    pub fn new(_setup: &Setup, _values: &Values) -> Fifo {
+        Fifo
+    }
+}
+
+impl GcVictim for Fifo {
+    fn choose(&mut self, victims: Victims<'_>) -> Option<BlockId> {
+        let oldest = victims.candidates().min_by_key(|(_, row)| row.opened);
+        oldest.map(|(block, _)| block)
+    }
+}

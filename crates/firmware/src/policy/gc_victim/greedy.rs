@@ -1,0 +1,39 @@
+//! `greedy`: the superblock with the fewest valid slots.
+
+use firstread_core::BlockId;
+use firstread_core::params::{Role, Scheme, Values};
+
+use super::{GcVictim, Setup, Victims};
+
+/// Its row.
+pub const SCHEME: Scheme = Scheme {
+    name: "greedy",
+    summary: "the superblock with the fewest valid slots, the oldest of equals",
+    source: "Rosenblum and Ousterhout (SOSP 1991), section 3.4; optimal under uniform random writes",
+    role: Role::Scheme,
+    params: &[],
+};
+
+/// The scheme.
+#[derive(Debug)]
+pub struct Greedy;
+
+impl Greedy {
+    /// It has no parameters.
+    pub fn new(_setup: &Setup, _values: &Values) -> Greedy {
+        Greedy
+    }
+}
+
+impl GcVictim for Greedy {
+    fn choose(&mut self, victims: Victims<'_>) -> Option<BlockId> {
+        // Superblocks of different modes differ in size: what counts is the share that is valid.
+        let share = |row: &crate::observe::BlockRow| {
+            ((row.valid_slots as u64) << 31) / victims.slots(row) as u64
+        };
+        let emptiest = victims
+            .candidates()
+            .min_by_key(|(_, row)| (share(row), row.opened));
+        emptiest.map(|(block, _)| block)
+    }
+}

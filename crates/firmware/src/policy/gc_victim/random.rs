@@ -1,0 +1,53 @@
+//! `random`: a superblock drawn at random.
+
+use firstread_core::params::{Role, Scheme, Values};
+use firstread_core::{BlockId, Stream};
+
+use super::{GcVictim, Setup, Victims};
+
+/// Its row.
+pub const SCHEME: Scheme = Scheme {
+    name: "random",
+    summary: "a superblock drawn at random",
+    source: "Van Houdt (SIGMETRICS 2013): d-choices with d = 1; under uniform random writes the same as fifo",
+    role: Role::Scheme,
+    params: &[],
+};
+
+/// Draws tried before the first candidate behind the last one is taken.
+const TRIES: u64 = 16;
+
+/// The scheme.
+#[derive(Debug)]
+pub struct Random {
+    stream: Stream,
+    draws: u64,
+}
+
+impl Random {
+    /// It has no parameters.
+    pub fn new(setup: &Setup, _values: &Values) -> Random {
+        Random {
+            stream: Stream::new(setup.seed).named("gc random"),
+            draws: 0,
+        }
+    }
+}
+
+/// A superblock that it gains to clean, drawn at random.
+pub(super) fn draw(victims: &Victims<'_>, stream: Stream) -> Option<BlockId> {
+    let n = victims.blocks.len();
+    let at = |i: u64| BlockId(stream.at(i).below(n as u64) as u32);
+    let gains = |block: &BlockId| victims.has_gain(victims.blocks.row(*block));
+    (0..TRIES).map(at).find(gains).or_else(|| {
+        let from = at(TRIES).0;
+        (0..n).map(|i| BlockId((from + i) % n)).find(gains)
+    })
+}
+
+impl GcVictim for Random {
+    fn choose(&mut self, victims: Victims<'_>) -> Option<BlockId> {
+        self.draws += 1;
+        draw(&victims, self.stream.at(self.draws))
+    }
+}

@@ -1,0 +1,34 @@
+//! `dynamic`: the free superblock with the fewest P/E cycles.
+
+use firstread_core::BlockId;
+use firstread_core::params::{Role, Scheme, Values};
+
+use super::{Wear, free};
+use crate::observe::BlockMonitor;
+
+/// Its row.
+pub const SCHEME: Scheme = Scheme {
+    name: "dynamic",
+    summary: "the free superblock with the fewest P/E cycles",
+    source: "dynamic wear leveling, as surveyed by Gal and Toledo (ACM Computing Surveys 2005)",
+    role: Role::Scheme,
+    params: &[],
+};
+
+/// The scheme.
+#[derive(Debug)]
+pub struct Dynamic;
+
+impl Dynamic {
+    /// It has no parameters.
+    pub fn new(_values: &Values) -> Dynamic {
+        Dynamic
+    }
+}
+
+impl Wear for Dynamic {
+    fn open(&mut self, blocks: &BlockMonitor, _cold: bool) -> Option<BlockId> {
+        let youngest = free(blocks).min_by_key(|(block, row)| (row.pe_cycles, *block));
+        youngest.map(|(block, _)| block)
+    }
+}

@@ -1,0 +1,33 @@
+//! `none`: the free superblock of the lowest number.
+
+use firstread_core::BlockId;
+use firstread_core::params::{Role, Scheme, Values};
+
+use super::{Wear, free};
+use crate::observe::BlockMonitor;
+
+/// Its row.
+pub const SCHEME: Scheme = Scheme {
+    name: "none",
+    summary: "the free superblock of the lowest number: wear is left to chance",
+    source: "the null",
+    role: Role::Null,
+    params: &[],
+};
+
+/// The scheme.
+#[derive(Debug)]
+pub struct Unleveled;
+
+impl Unleveled {
+    /// It has no parameters.
+    pub fn new(_values: &Values) -> Unleveled {
+        Unleveled
+    }
+}
+
+impl Wear for Unleveled {
+    fn open(&mut self, blocks: &BlockMonitor, _cold: bool) -> Option<BlockId> {
+        free(blocks).next().map(|(block, _)| block)
+    }
+}

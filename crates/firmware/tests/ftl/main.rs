@@ -1,0 +1,8 @@
+//! Tests of the flash translation layer, each file named for the question it answers.
+
+mod world;
+
+/// Does every read return the last version written, whatever happens meanwhile?
+mod model;
+/// Which superblocks do the schemes choose, and is wear leveled?
+mod policies;

@@ -1,0 +1,168 @@
+//! A drive against a map of the last versions, in configurations drawn at random: writes whole and
+//! in part, trims, garbage collection, wear leveling, changes of mode, failing programs, erases and
+//! reads, moves asked for page by page.
+
+use firstread_core::{BlockId, CellMode, HostOp, Lpn, Status, Stream};
+use firstread_firmware::ftl::{GcThresholds, Owner};
+use proptest::prelude::*;
+
+use crate::world::{Build, Drive, Faults, geometry};
+
+fn build() -> impl Strategy<Value = Build> {
+    let shape = (1u16..3, 1u16..3, 1u8..3, 6u32..20, 1u16..6);
+    let mode = prop::sample::select(vec![CellMode::Slc, CellMode::Tlc, CellMode::Qlc]);
+    let schemes = (0usize..5, 0usize..3);
+    // Over-provisioning beyond the three superblocks any drive keeps, from none on.
+    let space = (0u32..4, 0u64..101);
+    let faults = prop_oneof![
+        3 => Just(Faults::default()),
+        1 => (0u32..6, 0u32..6, 0u32..300)
+            .prop_map(|(program, erase, sense)| Faults { program, erase, sense }),
+    ];
+    (
+        shape,
+        mode,
+        schemes,
+        space,
+        faults,
+        any::<u64>(),
+        1u32..40,
+        any::<bool>(),
+    )
+        .prop_map(
+            |(shape, mode, (victim, wear), (spare, fill), faults, seed, depth, plane_first)| {
+                let (channels, dies, planes, blocks, wordlines) = shape;
+                let mut g = geometry(channels, dies, planes, blocks, wordlines);
+                if plane_first {
+                    g.stripe = firstread_core::StripeOrder::PlaneFirst;
+                }
+                let per_block = g.slots_per_superblock(mode) as u64;
+                let capacity = (blocks - 3).saturating_sub(spare).max(1) as u64 * per_block;
+                Build {
+                    geometry: g,
+                    mode,
+                    capacity,
+                    fill: capacity * fill / 100,
+                    victim,
+                    wear,
+                    gc: GcThresholds::default(),
+                    faults,
+                    seed,
+                    depth,
+                }
+            },
+        )
+}
+
+fn run(build: &Build, commands: u64) {
+    let mut drive = Drive::new(build);
+    let stream = Stream::new(build.seed).named("host");
+    let size = build.geometry.slot_bytes as u64;
+    let bytes = build.capacity * size;
+    // A part of the drive is hot, so that superblocks differ.
+    let hot = (build.capacity / 4).max(1);
+    for i in 0..commands {
+        let s = stream.at(i);
+        let lpn = match s.at(0).below(3) {
+            0 => s.at(1).below(build.capacity),
+            _ => s.at(1).below(hot),
+        };
+        let sectors = s.at(2).below(8) * 512;
+        let whole = s.at(3).below(2) == 0;
+        let offset = lpn * size + if whole { 0 } else { sectors };
+        let len = match whole {
+            true => (1 + s.at(4).below(8)) * size,
+            false => (1 + s.at(4).below(24)) * 512,
+        };
+        let len = len.min(bytes - offset) as u32;
+        match s.at(5).below(20) {
+            0..11 => drive.submit(HostOp::Write, offset, len),
+            11..18 => drive.submit(HostOp::Read, offset, len),
+            18 => drive.submit(HostOp::Trim, offset, len),
+            _ => {
+                let n = build.geometry.blocks_per_plane as u64;
+                let block = BlockId(s.at(6).below(n) as u32);
+                let modes = [CellMode::Slc, CellMode::Tlc, build.mode];
+                let mode = modes[s.at(7).below(3) as usize];
+                // Refused or not: both are fine.
+                let _ = match s.at(8).below(8) {
+                    0 if mode <= build.mode => {
+                        drive
+                            .firmware
+                            .ask_mode(drive.now, block, mode, &mut drive.world)
+                    }
+                    _ => drive.firmware.ask_move(
+                        drive.now,
+                        Owner::Refresh,
+                        Lpn(lpn),
+                        &mut drive.world,
+                    ),
+                };
+            }
+        }
+        if s.at(9).below(4) == 0 {
+            drive.step();
+        }
+        if i % 500 == 0 {
+            assert_eq!(drive.firmware.audit(), Ok(()), "after {i} commands");
+        }
+    }
+    drive.settle();
+    assert_eq!(drive.firmware.audit(), Ok(()));
+    for lpn in 0..build.capacity {
+        drive.submit(HostOp::Read, lpn * size, size as u32);
+    }
+    drive.finish();
+    let read_only = drive.firmware.is_read_only();
+    for (command, status) in &drive.world.completed {
+        match status {
+            Status::Ok => {}
+            Status::ReadOnly => assert!(read_only, "{command:?}"),
+            Status::Uncorrectable => assert!(drive.world.senses_failed > 0, "{command:?}"),
+            other => panic!("{command:?} ended with {other:?}"),
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, max_shrink_iters: 200, ..ProptestConfig::default() })]
+    #[test]
+    fn model_reads_return_the_last_version_written(build in build()) {
+        run(&build, 4000);
+    }
+}
+
+/// The worst that may be configured, at length: no spare superblock, every fault.
+#[test]
+fn model_tight_drives_live_to_their_end() {
+    for victim in 0..5 {
+        for (spare, faults) in [
+            (0, Faults::default()),
+            (
+                6,
+                Faults {
+                    program: 3,
+                    erase: 2,
+                    sense: 50,
+                },
+            ),
+        ] {
+            let g = geometry(2, 1, 2, 24, 4);
+            let per_block = g.slots_per_superblock(CellMode::Tlc) as u64;
+            let capacity = (21 - spare) * per_block;
+            let build = Build {
+                geometry: g,
+                mode: CellMode::Tlc,
+                capacity,
+                fill: capacity,
+                victim,
+                wear: victim % 3,
+                gc: GcThresholds::default(),
+                faults,
+                seed: 7 + victim as u64,
+                depth: 16,
+            };
+            run(&build, 30_000);
+        }
+    }
+}

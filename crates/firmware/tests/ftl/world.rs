@@ -1,0 +1,537 @@
+//! Flash that misbehaves on demand: events in any order, programs and erases that fail, reads that
+//! need retries or are lost. Checks what no chip would allow: programs out of order or without an
+//! erase, reads of what is not programmed, two operations on one die.
+
+use std::collections::BTreeMap;
+
+use firstread_core::geometry::SlotPlace;
+use firstread_core::voltage::{Line, MAX_FACTORY, VoltageTables};
+use firstread_core::{
+    BlockId, Buf, CellMode, CommandId, DieId, FlashEvent, FlashKind, FlashOp, Geometry,
+    HostCommand, HostOp, Levels, Lpn, Ns, PageAddr, Ports, Ppa, Status, Stream, Tag,
+};
+use firstread_firmware::ftl::GcThresholds;
+use firstread_firmware::log::Record;
+use firstread_firmware::policy::gc_victim::{self, AnyGcVictim};
+use firstread_firmware::policy::read_levels::{AnyReadLevels, Setup};
+use firstread_firmware::policy::wear::{self, AnyWear};
+use firstread_firmware::{Config, Firmware, Schemes};
+
+/// Data of a slot: logical page and version.
+type Data = (u64, u64);
+
+/// How often flash fails, in thousandths.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Faults {
+    pub program: u32,
+    pub erase: u32,
+    /// Of reads, one sense each.
+    pub sense: u32,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Block {
+    mode: Option<CellMode>,
+    /// Wordlines programmed, by die.
+    written: Vec<u16>,
+    slots: BTreeMap<u32, Option<Data>>,
+}
+
+/// A command in flight.
+#[derive(Debug, Clone, Copy)]
+struct Command {
+    command: HostCommand,
+    /// Versions given out when it was submitted.
+    seen: u64,
+}
+
+/// What the host should read of a page.
+#[derive(Debug, Clone, Copy)]
+struct Last {
+    version: u64,
+    /// Since when: every write and trim of the drive counts one up.
+    since: u64,
+    trimmed: bool,
+}
+
+#[derive(Debug)]
+pub struct World {
+    geometry: Geometry,
+    faults: Faults,
+    stream: Stream,
+    draws: u64,
+    busy: Vec<bool>,
+    pending: Vec<(FlashOp, bool)>,
+    blocks: Vec<Block>,
+    buffers: Vec<Option<Data>>,
+    last: BTreeMap<u64, Last>,
+    counter: u64,
+    commands: BTreeMap<u32, Command>,
+    pub completed: Vec<(HostCommand, Status)>,
+    filled: u64,
+    /// Slots that reads could not correct: the drive may say so.
+    pub senses_failed: u64,
+}
+
+impl World {
+    fn draw(&mut self, n: u64) -> u64 {
+        self.draws += 1;
+        self.stream.at(self.draws).below(n)
+    }
+    fn happens(&mut self, permille: u32) -> bool {
+        permille > 0 && self.draw(1000) < permille as u64
+    }
+    fn lpn(&self, id: CommandId, slot: u32) -> u64 {
+        let c = self.commands[&id.0].command;
+        c.offset_bytes / self.geometry.slot_bytes as u64 + slot as u64
+    }
+    fn expect(&self, id: CommandId, lpn: u64, got: Option<Data>) {
+        let seen = self.commands[&id.0].seen;
+        let filled = Last {
+            version: 0,
+            since: 0,
+            trimmed: lpn >= self.filled,
+        };
+        let last = *self.last.get(&lpn).unwrap_or(&filled);
+        let overtaken = last.since > seen;
+        match got {
+            Some((there, version)) => {
+                assert_eq!(there, lpn, "another page's data");
+                assert!(
+                    overtaken || (!last.trimmed && version == last.version),
+                    "page {lpn} read version {version}, last is {last:?}"
+                );
+            }
+            None => assert!(overtaken || last.trimmed, "page {lpn} read zeros: {last:?}"),
+        }
+    }
+    fn slot_places(&self, die: DieId, block: BlockId, wordline: u16, page: u8) -> Vec<SlotPlace> {
+        let g = &self.geometry;
+        let place = |i: u32| SlotPlace {
+            at: PageAddr {
+                die,
+                block,
+                wordline,
+                page: firstread_core::PageType(page),
+            },
+            plane: (i / g.slots_per_page()) as u8,
+            slot: (i % g.slots_per_page()) as u8,
+        };
+        (0..g.slots_per_row()).map(place).collect()
+    }
+
+    /// Ends one operation under way, whichever the stream draws: its events.
+    fn end_one(&mut self) -> Vec<FlashEvent> {
+        if self.pending.is_empty() {
+            return Vec::new();
+        }
+        let n = self.draw(self.pending.len() as u64) as usize;
+        let (op, in_array) = self.pending.swap_remove(n);
+        let free = FlashEvent::ArrayFree {
+            tag: op.tag,
+            die: op.die,
+        };
+        if in_array {
+            self.busy[op.die.0 as usize] = false;
+        }
+        match op.kind {
+            FlashKind::Read { .. } if in_array => {
+                // The array is free; the decode ends later, in any order.
+                self.pending.push((op, false));
+                vec![free]
+            }
+            FlashKind::Read {
+                block,
+                wordline,
+                page,
+                wanted,
+                buf,
+                ..
+            } => vec![self.decode(op.tag, op.die, block, wordline, page.0, wanted, buf)],
+            FlashKind::Program {
+                block,
+                wordline,
+                buf,
+            } => {
+                let ok = self.program(op.die, block, wordline, buf);
+                vec![FlashEvent::Programmed { tag: op.tag, ok }, free]
+            }
+            FlashKind::Erase { block, mode } => {
+                let ok = !self.happens(self.faults.erase);
+                let b = &mut self.blocks[block.0 as usize];
+                if op.die == DieId(0) {
+                    b.slots.clear();
+                }
+                b.mode = Some(mode);
+                b.written[op.die.0 as usize] = 0;
+                vec![FlashEvent::Erased { tag: op.tag, ok }, free]
+            }
+            other => panic!("{other:?} takes no time here"),
+        }
+    }
+
+    #[allow(clippy::too_many_arguments)] // the fields of a read
+    fn decode(
+        &mut self,
+        tag: Tag,
+        die: DieId,
+        block: BlockId,
+        wordline: u16,
+        page: u8,
+        wanted: u64,
+        buf: Buf,
+    ) -> FlashEvent {
+        let g = self.geometry;
+        let per_slot = g.codewords_per_slot();
+        let mut failed = 0;
+        for bit in (0..64).filter(|b| wanted >> b & 1 != 0) {
+            if self.happens(self.faults.sense) {
+                failed |= 1u64 << bit;
+                self.senses_failed += 1;
+            }
+        }
+        let mode = self.blocks[block.0 as usize].mode.unwrap();
+        for (i, place) in self
+            .slot_places(die, block, wordline, page)
+            .iter()
+            .enumerate()
+        {
+            let mask = (u64::MAX >> (64 - per_slot)) << (i as u32 * per_slot);
+            if wanted & mask != 0 && failed & mask == 0 {
+                let slot = g.slot_at(place, mode).slot();
+                let data = self.blocks[block.0 as usize].slots.get(&slot);
+                let data = data.unwrap_or_else(|| panic!("slot {slot} of {block:?} was erased"));
+                self.buffers[(buf.0 + i as u32) as usize] = *data;
+            }
+        }
+        FlashEvent::Decoded {
+            tag,
+            failed,
+            max_errors: 1,
+            sum_errors: 1,
+        }
+    }
+
+    fn program(&mut self, die: DieId, block: BlockId, wordline: u16, buf: Buf) -> bool {
+        let g = self.geometry;
+        let ok = !self.happens(self.faults.program);
+        let mode = self.blocks[block.0 as usize]
+            .mode
+            .expect("an erase comes before a program");
+        let written = &mut self.blocks[block.0 as usize].written[die.0 as usize];
+        assert_eq!(*written, wordline, "wordlines are programmed in order");
+        *written += 1;
+        let first = wordline as u32 * g.slots_per_stripe() * mode.bits() as u32;
+        for page in 0..mode.bits() {
+            for place in self.slot_places(die, block, wordline, page) {
+                let slot = g.slot_at(&place, mode).slot();
+                let data = if ok {
+                    self.buffers[(buf.0 + slot - first) as usize]
+                } else {
+                    Some((u64::MAX >> 1, 0))
+                };
+                let before = self.blocks[block.0 as usize].slots.insert(slot, data);
+                assert_eq!(before, None, "slot {slot} of {block:?} was not erased");
+            }
+        }
+        ok
+    }
+}
+
+impl Ports for World {
+    type Record = Record;
+
+    fn issue(&mut self, op: FlashOp) {
+        let busy = &mut self.busy[op.die.0 as usize];
+        assert!(!*busy, "issued to a busy die: {op:?}");
+        *busy = true;
+        self.pending.push((op, true));
+    }
+    fn data_in(&mut self, id: CommandId, first: u32, slots: u32, buf: Buf) {
+        for i in 0..slots {
+            let lpn = self.lpn(id, first + i);
+            self.counter += 1;
+            let (version, since) = (self.counter, self.counter);
+            let trimmed = false;
+            let last = Last {
+                version,
+                since,
+                trimmed,
+            };
+            self.last.insert(lpn, last);
+            self.buffers[(buf.0 + i) as usize] = Some((lpn, version));
+        }
+    }
+    fn data_out(&mut self, id: CommandId, first: u32, slots: u32, buf: Buf, _bytes: u32) {
+        for i in 0..slots {
+            let got = self.buffers[(buf.0 + i) as usize];
+            self.expect(id, self.lpn(id, first + i), got);
+        }
+    }
+    fn zeros_out(&mut self, id: CommandId, first: u32, slots: u32, _bytes: u32) {
+        (first..first + slots).for_each(|i| self.expect(id, self.lpn(id, i), None));
+    }
+    fn copy(&mut self, from: Buf, to: Buf) {
+        self.buffers[to.0 as usize] = self.buffers[from.0 as usize];
+    }
+    fn buffered_lpn(&self, buf: Buf) -> Option<Lpn> {
+        self.buffers[buf.0 as usize].map(|(lpn, _)| Lpn(lpn))
+    }
+    fn stored_lpn(&self, ppa: Ppa) -> Option<Lpn> {
+        let slots = &self.blocks[ppa.block().0 as usize].slots;
+        let data = slots.get(&ppa.slot()).copied().flatten();
+        data.map(|(lpn, _)| Lpn(lpn))
+    }
+    fn complete(&mut self, command: HostCommand, status: Status, _last: Option<Tag>) {
+        if command.op == HostOp::Trim && status == Status::Ok {
+            let size = self.geometry.slot_bytes as u64;
+            self.counter += 1;
+            let end = (command.offset_bytes + command.len_bytes as u64) / size;
+            for lpn in command.offset_bytes.div_ceil(size)..end {
+                let last = Last {
+                    version: 0,
+                    since: self.counter,
+                    trimmed: true,
+                };
+                self.last.insert(lpn, last);
+            }
+        }
+        self.commands.remove(&command.id.0);
+        self.completed.push((command, status));
+    }
+    fn log(&mut self, _record: Record) {}
+}
+
+/// How a drive of the tests is built.
+#[derive(Clone, Copy, Debug)]
+pub struct Build {
+    pub geometry: Geometry,
+    pub mode: CellMode,
+    pub capacity: u64,
+    /// Logical pages filled before the first command.
+    pub fill: u64,
+    pub victim: usize,
+    pub wear: usize,
+    pub gc: GcThresholds,
+    pub faults: Faults,
+    pub seed: u64,
+    /// Commands in flight at most.
+    pub depth: u32,
+}
+
+pub fn geometry(channels: u16, dies: u16, planes: u8, blocks: u32, wordlines: u16) -> Geometry {
+    Geometry {
+        channels,
+        chips_per_channel: dies,
+        dies_per_chip: 1,
+        planes,
+        blocks_per_plane: blocks,
+        wordlines_per_block: wordlines,
+        page_bytes: 8192,
+        slot_bytes: 4096,
+        codeword_bytes: 2048,
+        stripe: firstread_core::StripeOrder::DieFirst,
+    }
+}
+
+/// A drive and its flash.
+pub struct Drive {
+    pub firmware: Firmware<Vec64>,
+    pub world: World,
+    pub now: Ns,
+    depth: u32,
+}
+
+/// Memory that grows.
+#[derive(Debug)]
+pub struct Vec64(pub Vec<u64>);
+
+impl firstread_core::Arena for Vec64 {
+    fn words(&self) -> &[u64] {
+        &self.0
+    }
+    fn words_mut(&mut self) -> &mut [u64] {
+        &mut self.0
+    }
+}
+
+fn tables(mode: CellMode) -> VoltageTables {
+    let Levels::Offsets(zero) = Levels::DEFAULT else {
+        unreachable!("the default is an offset of zero")
+    };
+    VoltageTables {
+        mode,
+        page_of_valley: [0; 15],
+        factory: [zero; MAX_FACTORY],
+        factory_len: 4,
+        sentinel: [1; 4],
+        projection: [Line::IDENTITY; 15],
+        dac_mv: 5,
+    }
+}
+
+impl Drive {
+    pub fn new(build: &Build) -> Drive {
+        let g = build.geometry;
+        let defaults = |axis: &firstread_core::params::Axis, i: usize| -> Vec<i64> {
+            axis.schemes[i].params.iter().map(|p| p.default()).collect()
+        };
+        let (victim, leveling) = (build.victim, build.wear);
+        let setup = Setup {
+            geometry: g,
+            tables: tables(build.mode),
+            seed: build.seed,
+        };
+        let schemes = Schemes {
+            read_levels: AnyReadLevels::new("factory", &setup, &[]).unwrap(),
+            gc_victim: AnyGcVictim::new(
+                gc_victim::AXIS.schemes[victim].name,
+                &gc_victim::Setup { seed: build.seed },
+                &defaults(&gc_victim::AXIS, victim),
+            )
+            .unwrap(),
+            wear: AnyWear::new(
+                wear::AXIS.schemes[leveling].name,
+                // The spread of `static`: small, so that it acts.
+                &vec![4; wear::AXIS.schemes[leveling].params.len()],
+            )
+            .unwrap(),
+        };
+        let config = Config {
+            geometry: g,
+            mode: build.mode,
+            capacity_slots: build.capacity,
+            max_commands: build.depth,
+            max_reads: 8,
+            gc: build.gc,
+        };
+        let firmware = Firmware::new(config, schemes, Vec64(vec![0; 1 << 14]));
+        let block = Block {
+            mode: Some(build.mode),
+            written: vec![0; g.dies() as usize],
+            slots: BTreeMap::new(),
+        };
+        let world = World {
+            geometry: g,
+            faults: build.faults,
+            stream: Stream::new(build.seed).named("flash"),
+            draws: 0,
+            busy: vec![false; g.dies() as usize],
+            pending: Vec::new(),
+            blocks: vec![block; g.blocks_per_plane as usize],
+            buffers: vec![None; firmware.buffer_slots() as usize],
+            last: BTreeMap::new(),
+            counter: 0,
+            commands: BTreeMap::new(),
+            completed: Vec::new(),
+            filled: build.fill,
+            senses_failed: 0,
+        };
+        let mut drive = Drive {
+            firmware,
+            world,
+            now: Ns::ZERO,
+            depth: build.depth,
+        };
+        let per_block = g.slots_per_superblock(build.mode) as u64;
+        for i in 0..build.fill.div_ceil(per_block) {
+            let pages = per_block.min(build.fill - i * per_block) as u32;
+            let slots = (0..pages).map(|s| (s, Some((i * per_block + s as u64, 0))));
+            let b = &mut drive.world.blocks[i as usize];
+            b.slots = slots.collect();
+            b.written.fill(g.wordlines_per_block);
+            drive
+                .firmware
+                .adopt(Ns::ZERO, BlockId(i as u32), 0, pages, &mut drive.world);
+        }
+        drive.firmware.start(Ns::ZERO, &mut drive.world);
+        drive
+    }
+
+    /// Ends one operation of flash. False when none is under way and the firmware asks for nothing.
+    pub fn step(&mut self) -> bool {
+        self.now += Ns(100);
+        let events = self.world.end_one();
+        for event in &events {
+            self.firmware.complete(self.now, *event, &mut self.world);
+        }
+        let wakes = self.firmware.next_wakeup() <= self.now;
+        if wakes {
+            self.firmware.poll(self.now, &mut self.world);
+        }
+        if self.firmware.overlay_room() < 2 {
+            let grow = |m: &mut Vec64| m.0.resize(m.0.len() + (1 << 14), 0);
+            self.firmware.grow_overlay(self.now, grow, &mut self.world);
+        }
+        !events.is_empty() || wakes
+    }
+
+    /// Submits a command, after as much of flash's work as it takes to have room for it.
+    pub fn submit(&mut self, op: HostOp, offset_bytes: u64, len_bytes: u32) {
+        while self.world.commands.len() as u32 == self.depth {
+            assert!(self.step(), "{}", self.stuck());
+        }
+        let id = (0..).find(|i| !self.world.commands.contains_key(i));
+        let command = HostCommand {
+            id: CommandId(id.unwrap()),
+            op,
+            offset_bytes,
+            len_bytes,
+        };
+        let seen = self.world.counter;
+        self.world
+            .commands
+            .insert(command.id.0, Command { command, seen });
+        self.firmware.submit(self.now, command, &mut self.world);
+        if self.firmware.overlay_room() < 2 {
+            self.step();
+        }
+    }
+
+    /// What a drive looks like that does nothing though commands wait.
+    fn stuck(&self) -> String {
+        let all = format!("{:?}", self.firmware);
+        let from = |key: &str, end: &str| {
+            let rest = &all[all.find(key).unwrap_or(0)..];
+            rest[..rest.find(end).unwrap_or(rest.len())].to_owned()
+        };
+        let rows: Vec<String> = self
+            .firmware
+            .blocks()
+            .iter()
+            .map(|(b, r)| {
+                format!(
+                    "\n  {} {:?} {:?} valid {} pins {} leaving {} failed {} opened {}",
+                    b.0, r.usage, r.mode, r.valid_slots, r.pins, r.leaving, r.failed, r.opened
+                )
+            })
+            .collect();
+        format!(
+            "commands wait and nothing happens:\n{}\n{}\n{}\n{}{}\npending {:?}",
+            from("table:", "stalled_reads").replace("Some(Command", "\n"),
+            from("stalled_reads", "write_buffers"),
+            from("ring:", "space:").replace("OpenWordline", "\n"),
+            from("space:", "levels:"),
+            rows.concat(),
+            self.world.pending
+        )
+    }
+
+    /// Waits until every command has ended.
+    pub fn finish(&mut self) {
+        while !self.world.commands.is_empty() {
+            assert!(self.step(), "{}", self.stuck());
+        }
+    }
+
+    /// Lets flash work until nothing is under way.
+    pub fn settle(&mut self) {
+        self.finish();
+        for _ in 0..10_000_000 {
+            if !self.step() {
+                return;
+            }
+        }
+        panic!("the drive does not come to rest");
+    }
+}

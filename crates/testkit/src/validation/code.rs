@@ -1,0 +1,180 @@
+//! The codes: where they fail, by raw bit error rate.
+
+use firstread_core::Stream;
+use firstread_ecc::measure::gaussian_weights;
+use firstread_ecc::{Code, SoftWeights};
+use firstread_nand::gaussian::Gaussian;
+use firstread_nand::poisson::Poisson;
+
+use super::{Effort, Format, Result, Row};
+
+/// Outer levels of the soft read: the chips' spacing, in standard deviations.
+const SPACING: f64 = 0.43;
+
+fn named(name: &str) -> Result<Code> {
+    Code::named(name).map_err(|e| e.to_string())
+}
+
+/// The error rate at which `fer(rber)` reaches `target`.
+fn knee(target: f64, fer: impl Fn(f64) -> f64) -> f64 {
+    let (mut low, mut high) = (1e-4, 0.04);
+    for _ in 0..30 {
+        let middle = 0.5 * (low + high);
+        if fer(middle) < target {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    high
+}
+
+/// Frame error rate of a three-sense read over two Gaussian states, levels [`SPACING`] apart: the
+/// class counts drawn as Poisson `draws` times, their failure integrated.
+pub fn soft_fer(code: &Code, rber: f64, draws: u32) -> f64 {
+    let mean = gaussian_weights(code.codeword_bits(), rber, &[SPACING]);
+    let g = Gaussian::new();
+    let of = |n: u32| Poisson::new(n as f64);
+    let (strong, weak, right) = (
+        of(mean.errors[0]),
+        of(mean.errors[1]),
+        of(mean.bits[1] - mean.errors[1]),
+    );
+    let root = Stream::new(17).named("soft");
+    let mut sum = 0.0;
+    for i in 0..draws as u64 {
+        let draw = |p: &Poisson, k: u64| p.quantile(&g, g.of_bits(root.at(i).draw(k)));
+        let mut w = SoftWeights {
+            classes: 2,
+            ..SoftWeights::default()
+        };
+        w.errors[0] = draw(&strong, 0);
+        w.errors[1] = draw(&weak, 1);
+        w.bits[1] = w.errors[1] + draw(&right, 2);
+        w.bits[0] = code.codeword_bits() - w.bits[1];
+        sum += code.soft_failure_probability(w.score());
+    }
+    sum / draws as f64
+}
+
+/// The anchors.
+pub fn anchors(effort: Effort) -> Result<Vec<Row>> {
+    let (t72, k1, k4) = (named("threshold")?, named("ldpc-1k")?, named("ldpc-4k")?);
+    let draws = effort.of(4_000);
+    let hard = |c: &Code, target| knee(target, |r| c.frame_error_rate(r));
+    let soft = |c: &Code| knee(0.1, |r| soft_fer(c, r, draws));
+    let rate = Format::Fixed(4, "");
+    let iterations = |rber: f64| {
+        k4.mean_iterations(libm::round(rber * k4.codeword_bits() as f64) as u32)
+            .unwrap_or(f64::NAN)
+    };
+    let from_tables = "committed outcome tables mixed over binomial weights";
+    Ok(vec![
+        Row {
+            what: "72 of 9,216 bits",
+            published: "5.93e-3 for FER 1e-2 (binomial)",
+            statistic: format!("RBER at FER 1e-2, threshold; {from_tables}"),
+            band: (5.87e-3, 5.99e-3),
+            value: hard(&t72, 1e-2),
+            format: Format::Fixed(5, ""),
+            why: "",
+        },
+        Row {
+            what: "1 KiB, hard",
+            published: "0.0068 at FER 1e-2 (prototype); 72 bits per 1 KiB ideal: 0.0067",
+            statistic: format!("RBER at FER 1e-2, ldpc-1k; {from_tables}"),
+            band: (0.0064, 0.0072),
+            value: hard(&k1, 1e-2),
+            format: rate,
+            why: "",
+        },
+        Row {
+            what: "4 KiB, hard",
+            published: "0.0085 (RiF, HPCA'24, second-hand); 0.0085 to 0.009 (prototype)",
+            statistic: format!("RBER at FER 0.1, ldpc-4k; {from_tables}"),
+            band: (0.0080, 0.0090),
+            value: hard(&k4, 0.1),
+            format: rate,
+            why: "",
+        },
+        Row {
+            what: "1 KiB, three senses",
+            published: "FER 0.04 at 0.013, 0.29 at 0.015 (prototype)",
+            statistic: format!(
+                "RBER at FER 0.1, levels {SPACING} σ apart; {draws} draws of class counts"
+            ),
+            band: (0.0128, 0.0148),
+            value: soft(&k1),
+            format: rate,
+            why: SOFTER,
+        },
+        Row {
+            what: "4 KiB, three senses",
+            published: "FER 0 at 0.013, 0.07 at 0.015 (prototype)",
+            statistic: format!(
+                "RBER at FER 0.1, levels {SPACING} σ apart; {draws} draws of class counts"
+            ),
+            band: (0.0142, 0.0160),
+            value: soft(&k4),
+            format: rate,
+            why: "",
+        },
+        Row {
+            what: "iterations far from the knee",
+            published: "3.0 at RBER 0.005 (prototype)",
+            statistic: "mean iterations at the mean weight of RBER 0.005, ldpc-4k".into(),
+            band: (2.0, 4.0),
+            value: iterations(0.005),
+            format: Format::Fixed(1, ""),
+            why: "",
+        },
+        Row {
+            what: "decode time grows towards the knee",
+            published: "1 to 20 µs (RiF, second-hand)",
+            statistic: "30 iterations of a failed decode over the mean at RBER 0.001, ldpc-4k"
+                .into(),
+            band: (10.0, 30.0),
+            value: 30.0 / iterations(0.001),
+            format: Format::Fixed(1, "×"),
+            why: "",
+        },
+    ])
+}
+
+const SOFTER: &str = "a little better than the prototype's decoder, as in the hard reads too; its points stem from 60 \
+    to 200 codewords each";
+
+/// Error rates at frame error rates.
+pub fn table(effort: Effort) -> Result<String> {
+    let targets = [0.5, 1e-1, 1e-2, 1e-4, 1e-6, 1e-8];
+    let mut out = String::from("| code");
+    for t in targets {
+        out += &format!(" | FER {t:e}");
+    }
+    out += " |\n|---";
+    out += &"|---".repeat(targets.len());
+    out += "|\n";
+    for name in Code::NAMES {
+        let c = named(name)?;
+        out += &format!("| {name}, hard");
+        for t in targets {
+            out += &format!(" | {:.2e}", knee(t, |r| c.frame_error_rate(r)));
+        }
+        out += " |\n";
+    }
+    let draws = effort.of(4_000);
+    for name in ["ldpc-1k", "ldpc-4k"] {
+        let c = named(name)?;
+        out += &format!("| {name}, three senses");
+        for t in targets {
+            if t < 1e-2 {
+                // A few thousand draws of the counts do not reach the tail.
+                out += " | –";
+            } else {
+                out += &format!(" | {:.2e}", knee(t, |r| soft_fer(&c, r, draws)));
+            }
+        }
+        out += " |\n";
+    }
+    Ok(out)
+}
