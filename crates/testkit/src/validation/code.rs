@@ -29,7 +29,7 @@ fn knee(target: f64, fer: impl Fn(f64) -> f64) -> f64 {
     high
 }
 
-/// Frame error rate of a three-sense read over two Gaussian states, levels [`SPACING`] apart: the
+/// Frame error rate of a three-sense read over two Gaussian states, levels as far apart as the chips place them: the
 /// class counts drawn as Poisson `draws` times, their failure integrated.
 pub fn soft_fer(code: &Code, rber: f64, draws: u32) -> f64 {
     let mean = gaussian_weights(code.codeword_bits(), rber, &[SPACING]);
