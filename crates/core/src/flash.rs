@@ -113,12 +113,13 @@ pub enum FlashKind {
         /// Mode from now on.
         mode: CellMode,
     },
-    /// Suspend the program or erase `victim`.
+    /// Suspend the program or erase `victim`, under its own tag. `Suspended` follows, or the end of
+    /// the operation if that comes first.
     Suspend {
         /// Its tag.
         victim: Tag,
     },
-    /// Go on with the suspended `victim`.
+    /// Go on with the suspended `victim`, under its own tag.
     Resume {
         /// Its tag.
         victim: Tag,

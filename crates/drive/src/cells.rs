@@ -8,7 +8,7 @@ use firstread_core::{
     SenseMode, SenseTiming, Stream,
 };
 use firstread_ecc::{Code, DecodeTiming, Verdict};
-use firstread_nand::{BlockState, Medium, ReadLevels};
+use firstread_nand::{BlockState, Medium, ReadLevels, Standing};
 
 use crate::group_oracle::{GroupOracle, Members};
 
@@ -38,6 +38,11 @@ pub(crate) struct Cells {
     /// Whether cells never err.
     ideal: bool,
     blocks: Vec<BlockState>,
+    /// What each superblock's cells were like when last looked at; forgotten by whatever else than
+    /// time and reads changes them.
+    standing: Vec<Option<Standing>>,
+    /// Codewords of a page.
+    per_page: u32,
     /// When each superblock that holds data was programmed, by the firmware's clock.
     programmed_at: Vec<Option<Ns>>,
     /// The code's persistent draws.
@@ -82,6 +87,8 @@ impl Cells {
         }
         Cells {
             blocks: vec![fresh; geometry.blocks_per_plane as usize],
+            standing: vec![None; geometry.blocks_per_plane as usize],
+            per_page: geometry.codewords_per_page(),
             programmed_at: vec![None; geometry.blocks_per_plane as usize],
             draws: Stream::new(seed).named("code"),
             oracle: GroupOracle::new(groups, code.clone()),
@@ -102,6 +109,7 @@ impl Cells {
         now: Ns,
         celsius: f64,
     ) -> Result<(), firstread_nand::ProfileError> {
+        self.standing.fill(None);
         self.medium.set_temperature(now + self.unpowered, celsius)
     }
 
@@ -114,6 +122,7 @@ impl Cells {
     pub(crate) fn fill(&mut self, now: Ns, block: BlockId, mode: CellMode, pe_cycles: u32) {
         let version = self.blocks[block.0 as usize].version + 1;
         self.programmed_at[block.0 as usize] = Some(now);
+        self.standing[block.0 as usize] = None;
         self.blocks[block.0 as usize] =
             self.medium
                 .programmed(mode, pe_cycles, version, now + self.unpowered);
@@ -124,6 +133,7 @@ impl Cells {
         let state = &mut self.blocks[block.0 as usize];
         state.mode = mode;
         state.pe_cycles = pe_cycles;
+        self.standing[block.0 as usize] = None;
         self.programmed_at[block.0 as usize] = None;
     }
 
@@ -143,6 +153,7 @@ impl Cells {
             self.fill(now, block, mode, pe_cycles);
             self.blocks[block.0 as usize].written_wordlines = 0;
         }
+        self.standing[block.0 as usize] = None;
         let written = &mut self.blocks[block.0 as usize].written_wordlines;
         *written = (*written).max(wordline + 1);
     }
@@ -229,34 +240,52 @@ impl Cells {
     ) -> Sensed {
         let real = now + self.unpowered;
         let levels = self.resolve(now, levels);
-        let condition = self
-            .medium
-            .condition(&self.blocks[at.block.0 as usize], real);
-        let per_page = self.geometry.codewords_per_page();
+        let block = at.block.0 as usize;
+        let known = &mut self.standing[block];
+        if !known
+            .as_ref()
+            .is_some_and(|k| self.medium.stands(k, &self.blocks[block], real))
+        {
+            *known = Some(self.medium.standing(&self.blocks[block], real));
+        }
+        let condition = &known.as_ref().expect("looked at just now").condition;
         let row = self
             .draws
             .at((at.block.0 as u64) << 16 | at.die.0 as u64)
-            .at((at.wordline as u64) << 2 | at.page.0 as u64)
-            .at(self.blocks[at.block.0 as usize].version as u64);
+            .at((self.blocks[block].version as u64) << 32
+                | (at.wordline as u64) << 2
+                | at.page.0 as u64);
         let mut out = Sensed::default();
-        let mut left = wanted;
+        let mut weights = [0; 64];
+        let (mut left, mut plane, mut start) = (wanted, 0, 0);
         while left != 0 {
-            let plane = left.trailing_zeros() / per_page;
-            let page = self
-                .medium
-                .sense_under(at, plane as u8, condition, &levels, timing, self.senses)
-                .expect("the firmware reads pages that the drive has");
-            while left != 0 && left.trailing_zeros() / per_page == plane {
-                let bit = left.trailing_zeros();
-                left &= left - 1;
-                let weight = page.codeword_weight(bit % per_page);
-                // The draw decides only codes whose failure is not certain at a given weight.
-                let draw = match self.code {
-                    Code::Threshold(_) => 0,
-                    Code::Ldpc(_) => row.at(bit as u64).bits(),
-                };
-                out.add(bit, self.code.judge(weight as u32, draw), self.decode);
+            let next = start + self.per_page;
+            // Planes lie side by side in the mask; the last one may end with it.
+            let mut page_left = left & u64::MAX.checked_shl(next).map_or(u64::MAX, |above| !above);
+            left ^= page_left;
+            if page_left != 0 {
+                let page = self
+                    .medium
+                    .sense_under(at, plane, condition, &levels, timing, self.senses)
+                    .expect("the firmware reads pages that the drive has");
+                while page_left != 0 {
+                    // A run of codewords that are wanted.
+                    let first = page_left.trailing_zeros();
+                    let run = (page_left >> first).trailing_ones();
+                    let weights = &mut weights[..run as usize];
+                    page.codeword_weights(first - start, weights);
+                    for (bit, &mut weight) in (first..).zip(weights) {
+                        page_left &= page_left - 1;
+                        // The draw decides only codes whose failure is not certain at a weight.
+                        let draw = match self.code {
+                            Code::Threshold(_) => 0,
+                            Code::Ldpc(_) => row.draw(bit as u64),
+                        };
+                        out.add(bit, self.code.judge(weight as u32, draw), self.decode);
+                    }
+                }
             }
+            (plane, start) = (plane + 1, next);
         }
         out
     }
@@ -288,7 +317,7 @@ impl Cells {
         let Levels::Offsets(offsets) = *levels else {
             unreachable!("a ones-count is asked for at a level of its own")
         };
-        let per_page = self.geometry.codewords_per_page();
+        let per_page = self.per_page;
         let mut out = Sensed::default();
         for plane in 0..self.geometry.planes {
             if wanted >> (plane as u32 * per_page) & ((1 << per_page) - 1) == 0 {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use firstread_core::params::Role;
 use firstread_core::voltage::VoltageTables;
 use firstread_core::{Arena, BlockId, Lpn, Ns, Status};
 use firstread_ecc::{Code, DecodeTiming};
@@ -9,6 +10,7 @@ use firstread_firmware::ftl::GcThresholds;
 use firstread_firmware::observe::Counters;
 use firstread_firmware::policy::gc_victim::{self, AnyGcVictim};
 use firstread_firmware::policy::read_levels::{AnyReadLevels, ReadLevels, Setup};
+use firstread_firmware::policy::suspend::AnySuspend;
 use firstread_firmware::policy::wear::AnyWear;
 use firstread_firmware::voltage::groups;
 use firstread_firmware::{Config, Firmware, Schemes};
@@ -17,6 +19,7 @@ use firstread_workload::WorkloadError;
 use thiserror::Error;
 
 use crate::cells::Cells;
+use crate::hardware::suspend::SuspendTimes;
 use crate::hardware::{Hardware, Times};
 use crate::payload::{Payload, StaleRead};
 use crate::port_log::{Crossing, Passed};
@@ -145,12 +148,19 @@ impl Drive {
             seed,
         };
         let (chosen, victim, wear) = (choice("read_levels"), choice("gc_victim"), choice("wear"));
+        let suspend = choice("suspend");
         let victims = gc_victim::Setup { seed };
         let schemes = Schemes {
             read_levels: AnyReadLevels::new(chosen.scheme.name, &setup, &chosen.values)
                 .expect(known),
             gc_victim: AnyGcVictim::new(victim.scheme.name, &victims, &victim.values).expect(known),
             wear: AnyWear::new(wear.scheme.name, &wear.values).expect(known),
+            suspend: AnySuspend::new(suspend.scheme.name, &suspend.values).expect(known),
+        };
+        let chip = profile.chip.timing;
+        let suspend_times = match suspend.scheme.role {
+            Role::Oracle => SuspendTimes::FREE,
+            _ => SuspendTimes::of(&chip),
         };
 
         let mut medium =
@@ -184,6 +194,7 @@ impl Drive {
             max_commands: profile.link.max_outstanding,
             max_reads: MAX_READS,
             gc: GcThresholds::default(),
+            max_suspends: chip.max_suspends,
         };
         let firmware = Firmware::new(config, schemes, Overlay(vec![0; OVERLAY_WORDS]));
         let times = Times {
@@ -191,6 +202,7 @@ impl Drive {
             channel_fs_per_byte: 1_000_000_000 / profile.channel.rate_mt_per_s as u64,
             decoder_lanes: profile.ecc.engines_per_channel as u64,
             decode_streams: true,
+            suspend: suspend_times,
         };
         let link = LinkTimes {
             fetch_ns: profile.link.fetch_ns + profile.firmware.command_ns,

@@ -48,7 +48,7 @@ pub(crate) struct Job {
     pub(crate) wanted: u64,
     /// When it was put in the queue of its die.
     pub(crate) queued: Ns,
-    /// Retries so far.
+    /// Retries so far; of a program or an erase, how often it was suspended.
     pub(crate) step: u8,
     /// Whether it keeps its superblock from being erased.
     pub(crate) pinned: bool,

@@ -41,8 +41,9 @@ use log::Record;
 use observe::{BlockMonitor, BlockUse, Counters};
 use policy::gc_victim::AnyGcVictim;
 use policy::read_levels::{AnyReadLevels, Outcome, Probe, ProbeResult, ReadLevels};
+use policy::suspend::{AnySuspend, Running, Suspend};
 use policy::wear::AnyWear;
-use schedule::DieQueues;
+use schedule::{DieQueues, Next};
 
 /// How a drive is set up. Fixed for its life.
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +60,8 @@ pub struct Config {
     pub max_reads: u32,
     /// When garbage collection runs.
     pub gc: GcThresholds,
+    /// Times the chip lets one program or erase be suspended.
+    pub max_suspends: u16,
 }
 
 /// The schemes of a drive, one an axis.
@@ -70,6 +73,8 @@ pub struct Schemes {
     pub gc_victim: AnyGcVictim,
     /// Which block wears next.
     pub wear: AnyWear,
+    /// Whether a die stops a program or an erase for a read of the host.
+    pub suspend: AnySuspend,
 }
 
 /// Moves under way at most; fewer on drives with fewer dies.
@@ -90,6 +95,7 @@ pub struct Firmware<M> {
     gc: Gc,
     levels: AnyReadLevels,
     wear: AnyWear,
+    suspend: AnySuspend,
     /// The background read in flight.
     probe: Option<Probe>,
     counters: Counters,
@@ -124,6 +130,7 @@ impl<M: Arena> Firmware<M> {
             jobs,
             levels: schemes.read_levels,
             wear: schemes.wear,
+            suspend: schemes.suspend,
         }
     }
 
@@ -233,7 +240,14 @@ impl<M: Arena> Firmware<M> {
             }
             FlashEvent::Programmed { tag, ok } => self.programmed(now, tag.0, ok, ports),
             FlashEvent::Erased { tag, ok } => self.erased(now, tag.0, ok, ports),
-            FlashEvent::Suspended { .. } => {}
+            FlashEvent::Suspended { tag, .. } => {
+                let job = &mut self.jobs[tag.0];
+                job.step = job.step.saturating_add(1);
+                let die = job.at.die;
+                self.counters.suspends += 1;
+                self.dies.suspended(die, tag.0);
+                self.start_die(now, die, ports);
+            }
         }
     }
 
@@ -286,14 +300,70 @@ impl<M: Arena> Firmware<M> {
 
     /// Issues the next job of `die`, if it is idle.
     fn start_die<P: Ports<Record = Record>>(&mut self, now: Ns, die: DieId, ports: &mut P) {
-        let Some(job) = self.dies.start(&self.jobs, die) else {
-            return;
+        let job = match self.dies.start(&self.jobs, die) {
+            Some(Next::Start(job)) => job,
+            Some(Next::Resume(job)) => return self.issue_resume(now, job, ports),
+            None => return,
         };
         match self.jobs[job].purpose {
-            Purpose::Program { stream, line } => self.issue_program(job, stream, line, ports),
-            Purpose::Erase { mode } => self.issue_erase(job, mode, ports),
+            Purpose::Program { stream, line } => {
+                self.dies.runs(die, job);
+                self.issue_program(job, stream, line, ports);
+            }
+            Purpose::Erase { mode } => {
+                self.dies.runs(die, job);
+                self.issue_erase(job, mode, ports);
+            }
             _ => self.issue_read(now, job, ports),
         }
+    }
+
+    /// A read of the host waits for `die`: suspends what it runs, if the scheme says so.
+    #[inline]
+    fn suspend_for_host<P: Ports<Record = Record>>(&mut self, now: Ns, die: DieId, ports: &mut P) {
+        let Some(victim) = self.dies.suspendable(die) else {
+            return;
+        };
+        let Job { purpose, step, .. } = self.jobs[victim];
+        let running = match purpose {
+            Purpose::Erase { .. } => Running::Erase,
+            _ => Running::Program,
+        };
+        let most = self.config.max_suspends;
+        if self.suspend.suspends(running, step as u16, most) {
+            self.dies.ends(die);
+            let victim = Tag(victim);
+            self.issue_to(now, victim, die, FlashKind::Suspend { victim }, ports);
+        }
+    }
+
+    fn issue_resume<P: Ports<Record = Record>>(&mut self, now: Ns, job: u32, ports: &mut P) {
+        let victim = Tag(job);
+        let die = self.jobs[job].at.die;
+        self.issue_to(now, victim, die, FlashKind::Resume { victim }, ports);
+    }
+
+    /// Issues a command about the program or erase under `tag`.
+    fn issue_to<P: Ports<Record = Record>>(
+        &mut self,
+        now: Ns,
+        tag: Tag,
+        die: DieId,
+        kind: FlashKind,
+        ports: &mut P,
+    ) {
+        let class = match self.jobs[tag.0].purpose {
+            Purpose::Erase { .. } => OpClass::Erase,
+            _ => OpClass::Program,
+        };
+        ports.issue(FlashOp {
+            tag,
+            die,
+            after: None,
+            class,
+            queued: now,
+            kind,
+        });
     }
 
     fn issue_program<P: Ports<Record = Record>>(
@@ -380,6 +450,7 @@ impl<M: Arena> Firmware<M> {
         let Purpose::Program { stream, line } = purpose else {
             unreachable!("{purpose:?} programs nothing")
         };
+        self.dies.ends(at.die);
         self.jobs.release(job);
         self.space.programs -= 1;
         if ok {

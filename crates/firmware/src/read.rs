@@ -37,6 +37,9 @@ impl<M: Arena> Firmware<M> {
         self.blocks.row_mut(at.block).pins += 1;
         self.dies.push(&mut self.jobs, at.die, priority, job);
         self.start_die(now, at.die, ports);
+        if priority == Priority::Host {
+            self.suspend_for_host(now, at.die, ports);
+        }
     }
 
     /// Queues the read of the slot at `ppa`, which write `id` changes in part.
@@ -147,7 +150,11 @@ impl<M: Arena> Firmware<M> {
             state.queued = now;
             state.levels = levels;
             self.dies.push_front(&mut self.jobs, at.die, priority, job);
-            return self.start_die(now, at.die, ports);
+            self.start_die(now, at.die, ports);
+            if priority == Priority::Host {
+                self.suspend_for_host(now, at.die, ports);
+            }
+            return;
         }
         self.levels.on_read(&ctx, step, &outcome);
         if let Purpose::Move { .. } = purpose {

@@ -39,6 +39,9 @@ fn main() {
     ] {
         let start = Instant::now();
         let (mut failed, mut sum) = (0u64, 0u64);
+        // As a drive does: the condition of a superblock stands for many reads.
+        let standing = medium.standing(&block, now);
+        let mut weights = [0; 16];
         for i in 0..n {
             let at = PageAddr {
                 die: DieId((i % 128) as u16),
@@ -46,19 +49,15 @@ fn main() {
                 wordline: (i * 31 % 1408) as u16,
                 page: PageType((i % 4) as u8),
             };
+            assert!(medium.stands(&standing, &block, now));
+            let plane = (i & 3) as u8;
+            let condition = &standing.condition;
             let s = medium
-                .sense(
-                    at,
-                    (i & 3) as u8,
-                    &block,
-                    now,
-                    &levels,
-                    SenseTiming::DEFAULT,
-                    i,
-                )
+                .sense_under(at, plane, condition, &levels, SenseTiming::DEFAULT, i)
                 .expect("a page that exists");
-            for c in 0..codewords {
-                let w = s.codeword_weight(c);
+            let weights = &mut weights[..codewords];
+            s.codeword_weights(0, weights);
+            for &mut w in weights {
                 failed += (w > 72) as u64;
                 sum += w as u64;
             }

@@ -2,18 +2,27 @@
 
 /// Nodes of the tail table per unit.
 const PER_UNIT: usize = 64;
-/// Beyond this the tail is below 1.2e-19 and taken as zero.
-const FAR: f64 = 9.0;
-const NODES: usize = PER_UNIT * FAR as usize + 2;
+/// Nodes that are filled, to 9; half a node further the tail is below 1.2e-19 and taken as zero.
+const NODES: usize = PER_UNIT * 9 + 1;
+/// The first node of zeros. More follow up to a power of two, so that a mask takes the place of a
+/// test.
+const FAR: f64 = NODES as f64 / PER_UNIT as f64;
+const ROOM: usize = NODES.next_power_of_two();
+
+/// Adding this rounds a number below 2^51 to an integer, which then stands in the low bits: cheaper
+/// than a cast, which saturates.
+pub(crate) const ROUND: f64 = 6_755_399_441_055_744.0;
 
 /// Octaves of tail probability a 64-bit draw resolves, and steps in each.
 const OCTAVES: usize = 44;
 const STEPS: usize = 32;
 
 /// Steps of the 16-bit table.
-const FIELD_STEPS: usize = 4096;
-/// One standard deviation in it.
-const FIELD_UNIT: f32 = 4096.0;
+const FIELD_STEPS: usize = 2048;
+/// Values of 16 bits in one of them.
+const FIELD_VALUES: usize = 65_536 / FIELD_STEPS;
+/// Steps at either end that are resolved to the single value.
+const ENDS: usize = 2;
 
 /// `Q(x)`, the upper Gaussian tail, exact to `libm`'s accuracy.
 pub fn tail_exact(x: f64) -> f64 {
@@ -43,29 +52,29 @@ pub fn tail_inverse(p: f64) -> f64 {
     x
 }
 
-/// Tables of the Gaussian distribution: 24 KiB, so keep it behind a reference.
+/// Tables of the Gaussian distribution: 30 KiB, so keep it behind a reference.
 #[derive(Clone, Debug)]
 pub struct Gaussian {
     /// `(Q, density)` at multiples of `1 / PER_UNIT`.
-    tail: [[f64; 2]; NODES],
+    tail: [[f64; 2]; ROOM],
     /// Quantile at the upper end of each step of each octave of tail probability.
     octave: [f32; OCTAVES * (STEPS + 1)],
-    /// Means of 4,096 equally likely parts of the distribution; the outermost are zero.
-    field: [i16; FIELD_STEPS],
-    /// The first of those parts in sixteen.
-    extreme: [i16; 16],
+    /// Means of 2,048 equally likely parts of the distribution; not a number at the ends.
+    field: [f32; FIELD_STEPS],
+    /// The first of those parts, value by value.
+    extreme: [f32; ENDS * FIELD_VALUES],
 }
 
 impl Gaussian {
     /// Fills the tables.
     pub fn new() -> Gaussian {
         let mut g = Gaussian {
-            tail: [[0.0; 2]; NODES],
+            tail: [[0.0; 2]; ROOM],
             octave: [0.0; OCTAVES * (STEPS + 1)],
-            field: [0; FIELD_STEPS],
-            extreme: [0; 16],
+            field: [f32::NAN; FIELD_STEPS],
+            extreme: [0.0; ENDS * FIELD_VALUES],
         };
-        for (i, node) in g.tail.iter_mut().enumerate() {
+        for (i, node) in g.tail.iter_mut().enumerate().take(NODES) {
             let x = i as f64 / PER_UNIT as f64;
             *node = [tail_exact(x), density(x)];
         }
@@ -82,47 +91,64 @@ impl Gaussian {
                 i if i == n => 0.0,
                 i => density(tail_inverse(i as f64 / n as f64)),
             };
-            let mean = (edge(i) - edge(i + 1)) * n as f64;
-            libm::round(mean * FIELD_UNIT as f64) as i16
+            ((edge(i) - edge(i + 1)) * n as f64) as f32
         };
-        for i in 1..FIELD_STEPS - 1 {
+        for i in ENDS..FIELD_STEPS - ENDS {
             g.field[i] = part(i, FIELD_STEPS);
         }
-        for i in 0..16 {
-            g.extreme[i] = part(i, 65_536);
+        for (i, z) in g.extreme.iter_mut().enumerate() {
+            *z = part(i, 65_536);
         }
         g
     }
 
-    /// `(Q(x), density(x))` for `x >= 0`, by a Taylor step from the nearest node: relative error
+    /// `(Q(x), density(x))` of several `x`, by a Taylor step from the nearest node: relative error
     /// below 1.2e-6 and 2e-4 up to the far end, and falling with the fourth and third power of `x`.
+    /// Each step is taken for all `x`, so that they share vector registers.
     #[inline]
-    fn upper(&self, x: f64) -> (f64, f64) {
-        let i = (x * PER_UNIT as f64 + 0.5) as u32;
-        let Some(&[q, phi]) = self.tail.get(i as usize) else {
-            return (0.0, 0.0);
-        };
-        let a = i as f64 * (1.0 / PER_UNIT as f64);
-        let d = x - a;
-        let ad = a * d;
-        let step = d * (1.0 - 0.5 * ad + (ad * ad - d * d) * (1.0 / 6.0));
+    pub fn tails_and_densities<const N: usize>(&self, x: [f64; N]) -> ([f64; N], [f64; N]) {
+        let up = x.map(|x| if x.abs() < FAR { x.abs() } else { FAR });
+        let node = up.map(|x| x * PER_UNIT as f64 + ROUND);
+        let at = node.map(|n| self.tail[n.to_bits() as usize % ROOM]);
+        let q = at.map(|[q, _]| q);
+        let phi = at.map(|[_, phi]| phi);
+        let each = |f: &dyn Fn(usize) -> f64| core::array::from_fn::<f64, N, _>(f);
+        let a = node.map(|n| (n - ROUND) * (1.0 / PER_UNIT as f64));
+        let d = each(&|k| up[k] - a[k]);
+        let ad = each(&|k| a[k] * d[k]);
+        let dd = d.map(|d| d * d);
+        let step = each(&|k| d[k] * (1.0 - 0.5 * ad[k] + (ad[k] * ad[k] - dd[k]) * (1.0 / 6.0)));
+        let q = each(&|k| q[k] - phi[k] * step[k]);
         // exp(-a d - d^2/2) to second order.
-        let e = ad + 0.5 * d * d;
-        (q - phi * step, phi * (1.0 - e + 0.5 * e * e))
+        let e = each(&|k| ad[k] + 0.5 * dd[k]);
+        let phi = each(&|k| phi[k] * (1.0 - e[k] + 0.5 * e[k] * e[k]));
+        // `1 - q` below zero, without a branch.
+        let below = x.map(|x| if x < 0.0 { 1.0 } else { 0.0 });
+        let q = each(&|k| below[k] + (1.0 - 2.0 * below[k]) * q[k]);
+        (q, phi)
+    }
+
+    /// `1 - 2 Q(x)` for `x >= 0` to 2e-5.
+    #[inline]
+    pub fn within_roughly(&self, x: f64) -> f64 {
+        let x = if x < FAR { x } else { FAR };
+        let node = x * PER_UNIT as f64 + ROUND;
+        let [q, phi] = self.tail[node.to_bits() as usize % ROOM];
+        let d = x - (node - ROUND) * (1.0 / PER_UNIT as f64);
+        1.0 - 2.0 * (q - phi * d)
     }
 
     /// The upper tail `Q(x)`; zero beyond 9.
     #[inline]
     pub fn tail(&self, x: f64) -> f64 {
-        let q = self.upper(x.abs()).0;
-        if x < 0.0 { 1.0 - q } else { q }
+        self.tails_and_densities([x]).0[0]
     }
 
     /// The upper tail and the density.
     #[inline]
     pub fn tail_and_density(&self, x: f64) -> (f64, f64) {
-        let (q, phi) = self.upper(x.abs());
-        (if x < 0.0 { 1.0 - q } else { q }, phi)
+        let ([q], [phi]) = self.tails_and_densities([x]);
+        (q, phi)
     }
 
     /// The Gaussian of 64 uniform bits, with tails out to 7 standard deviations.
@@ -139,25 +165,26 @@ impl Gaussian {
         (if bits >> 63 == 1 { -z } else { z }) as f64
     }
 
-    /// The Gaussian of 16 uniform bits, in 4,096 steps and with tails out to 4.3 standard deviations:
+    /// The Gaussian of 16 uniform bits, in 2,048 steps and with tails out to 4.3 standard deviations:
     /// an ingredient of sums.
     #[inline]
     pub fn of_u16(&self, bits: u16) -> f32 {
-        let i = (bits >> 4) as usize;
-        let z = if i.wrapping_sub(1) < FIELD_STEPS - 2 {
-            self.field[i]
-        } else if i == 0 {
-            self.extreme[(bits & 15) as usize]
-        } else {
-            -self.extreme[15 - (bits & 15) as usize]
-        };
-        z as f32 * (1.0 / FIELD_UNIT)
+        let z = self.inner_u16(bits);
+        if z.is_nan() { self.outer_u16(bits) } else { z }
     }
 
-    /// The `field`-th of four such Gaussians in 64 bits.
+    /// The same but at the ends, four values in 2,048, where it is not a number: a sum of several is
+    /// then checked once, and made anew of [`Gaussian::of_u16`] in that case.
     #[inline]
-    pub fn of_field(&self, bits: u64, field: usize) -> f32 {
-        self.of_u16((bits >> (16 * (field & 3))) as u16)
+    pub fn inner_u16(&self, bits: u16) -> f32 {
+        self.field[bits as usize / FIELD_VALUES]
+    }
+
+    #[cold]
+    fn outer_u16(&self, bits: u16) -> f32 {
+        let low = bits < 0x8000;
+        let z = self.extreme[(if low { bits } else { !bits }) as usize % self.extreme.len()];
+        if low { z } else { -z }
     }
 }
 
@@ -182,6 +209,7 @@ mod tests {
             worst = worst.max((q / tail_exact(x) - 1.0).abs());
             assert!((phi / density(x) - 1.0).abs() < 2e-4, "density at {x}");
             assert!((g.tail(-x) + q - 1.0).abs() < 1e-15);
+            assert!((g.within_roughly(x) + 2.0 * q - 1.0).abs() < 2e-5, "{x}");
         }
         assert!(worst < 1.2e-6, "relative error {worst:e}");
         assert_eq!(g.tail(30.0), 0.0);

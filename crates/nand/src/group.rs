@@ -54,7 +54,8 @@ impl Medium {
                 share: [0.0; 15],
             };
             for v in 0..mode.valleys() {
-                sample.states[v] = [w.state(v), w.state(v + 1)];
+                let around = w.neighbours(v + 1);
+                sample.states[v] = [around.lower(), around.upper()];
             }
             pages.push(sample);
         }

@@ -29,5 +29,5 @@ pub mod timing;
 pub use ageing::history::{History, Stress};
 pub use cell::model::{BlockState, Condition, ModeModel, StateDistribution};
 pub use cell::sense::{PageSense, SoftSense, SoftWeight};
-pub use medium::{Medium, ReadLevels, SenseError, SoftLevels};
+pub use medium::{Medium, ReadLevels, SenseError, SoftLevels, Standing};
 pub use profile::{ChipProfile, ProfileError};

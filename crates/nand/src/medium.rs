@@ -8,22 +8,24 @@
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::vec::Vec;
+use core::borrow::Borrow;
 use core::fmt;
 
 use firstread_core::{
     BlockId, CellMode, DieId, Geometry, LevelOffsets, Ns, PageAddr, PageType, SenseTiming, Stream,
 };
 
-use crate::ageing::history::{History, Stress, acceleration};
+use crate::ageing::disturb;
+use crate::ageing::history::{History, NS_PER_H, Stress, acceleration};
 use crate::ageing::layers::{self, LayerFactors};
 use crate::ageing::open_block;
 use crate::ageing::retention::Retention;
 use crate::ageing::variation::{ChipDrawn, Drawn};
 use crate::cell::model::{
-    self, BlockState, Condition, ModeModel, Moment, StateDistribution, Wordline,
+    self, BlockState, Condition, Extra, ModeModel, Moment, StateDistribution, Wordline,
 };
 use crate::cell::optimum;
-use crate::cell::sense::{LevelsMv, Overlap, PageSense, SoftSense, overlap, overlap_ideal, side};
+use crate::cell::sense::{LevelsMv, Overlap, PageSense, SoftSense, overlap, side};
 use crate::gaussian::Gaussian;
 use crate::persistent::Point;
 use crate::profile::{ChipProfile, MAX_COMPONENTS, ProfileError};
@@ -104,8 +106,20 @@ pub struct Medium {
     /// Draws of each die.
     chips: Vec<ChipDrawn>,
     blocks: Stream,
-    data: Stream,
-    noise: Stream,
+}
+
+/// How far time, and how far reads, may move any state while its condition counts as known, in
+/// deviations of the state. At three deviations, where read levels lie, an error rate changes by
+/// 3.3 per deviation: by 0.16 % for this, where its scatter between codewords is above 10 %.
+const STANDING_DEVIATIONS: f64 = 5e-4;
+
+/// A superblock's condition, and how long it stands for the true one.
+#[derive(Clone, Copy, Debug)]
+pub struct Standing {
+    /// The condition.
+    pub condition: Condition,
+    until: Ns,
+    effective_reads: f64,
 }
 
 const fn index(mode: CellMode) -> usize {
@@ -160,8 +174,6 @@ impl Medium {
             nominal_layer,
             chips,
             blocks: root.named("block"),
-            data: root.named("data"),
-            noise: root.named("noise"),
             chip,
             geometry,
         };
@@ -283,6 +295,54 @@ impl Medium {
         )
     }
 
+    /// [`Medium::condition`], with how long it stands.
+    pub fn standing(&self, block: &BlockState, now: Ns) -> Standing {
+        let model = self.some_model(block.mode);
+        let stress = self.history.stress(now).since(&block.programmed);
+        let (rates, change) = self.history.rates(now);
+        let dwell_h = block.dwell_h as f64;
+        let decades_per_h = self
+            .retention
+            .decades_per_h(&stress, block.pe_cycles, dwell_h);
+        let mut deviations_per_ns = 0.0;
+        for (c, d) in model.deviations_per_decade.iter().enumerate() {
+            deviations_per_ns += d * decades_per_h[c] * rates[c] * (1.0 / NS_PER_H);
+        }
+        let reads = self.effective_reads(block);
+        let deviations_per_read = model.deviations_per_rise
+            * disturb::rise_mv_per_read(&self.chip.disturb, reads, block.pe_cycles);
+        let until = if self.chip.transient.shift_mv == 0.0 {
+            // A cast saturates, and a null law divides to infinity.
+            let hold_ns = (STANDING_DEVIATIONS / deviations_per_ns) as u64;
+            Ns(now.0.saturating_add(hold_ns)).min(change)
+        } else {
+            // It differs with every pause between reads.
+            now
+        };
+        Standing {
+            condition: self.condition(block, now),
+            until,
+            effective_reads: reads + STANDING_DEVIATIONS / deviations_per_read,
+        }
+    }
+
+    /// Whether `known` still stands for the condition of `block` at `now`, if time and reads are all
+    /// that has passed since.
+    #[inline]
+    pub fn stands(&self, known: &Standing, block: &BlockState, now: Ns) -> bool {
+        now < known.until && self.effective_reads(block) < known.effective_reads
+    }
+
+    #[inline]
+    fn effective_reads(&self, block: &BlockState) -> f64 {
+        disturb::effective_reads(
+            &self.chip.disturb,
+            block.reads as f64,
+            block.adjacent_reads as f64,
+            self.geometry.wordlines_per_block as f64,
+        )
+    }
+
     /// The model of `mode`, or another where the chip lacks it.
     fn some_model(&self, mode: CellMode) -> &ModeModel {
         let wanted = self.modes[index(mode)].as_deref();
@@ -302,36 +362,33 @@ impl Medium {
         at: PageAddr,
         plane: u8,
         condition: &'a Condition,
+        extra_variance: f64,
     ) -> Result<(Wordline<'a>, Stream), SenseError> {
         let model = self.model(condition.mode)?;
         let Some(layer) = self.layer_of.get(at.wordline as usize) else {
             return Err(SenseError::Wordline(at.wordline));
         };
-        let layer = self.layers[*layer as usize];
+        let layer = &self.layers[*layer as usize];
         let Some(chip) = self.chips.get(at.die.0 as usize) else {
             return Err(SenseError::Die(at.die));
         };
         let block = self.block_key(at.die, plane, at.block);
         let wordline = block.at(at.wordline as u64);
         let drawn = Drawn::new(&self.chip.variation, &self.gaussian, chip, block, wordline);
-        let (open_shift_mv, open_sigma) = open_block::effect(
+        let (shift_mv, sigma) = open_block::effect(
             &self.chip.open_block,
             at.wordline,
             condition.written,
             self.geometry.wordlines_per_block,
         );
+        let extra = Extra {
+            shift_mv,
+            sigma,
+            variance: extra_variance,
+        };
+        let (v, g) = (&self.chip.variation, &*self.gaussian);
         Ok((
-            Wordline {
-                model,
-                variation: &self.chip.variation,
-                gaussian: &self.gaussian,
-                condition,
-                drawn,
-                layer,
-                open_shift_mv,
-                open_sigma,
-                noise_variance: 0.0,
-            },
+            Wordline::new(model, v, g, condition, drawn, layer, extra),
             wordline,
         ))
     }
@@ -341,17 +398,15 @@ impl Medium {
         &'a self,
         condition: &'a Condition,
     ) -> Result<Wordline<'a>, SenseError> {
-        Ok(Wordline {
-            model: self.model(condition.mode)?,
-            variation: &self.chip.variation,
-            gaussian: &self.gaussian,
+        Ok(Wordline::new(
+            self.model(condition.mode)?,
+            &self.chip.variation,
+            &self.gaussian,
             condition,
-            drawn: Drawn::NOMINAL,
-            layer: self.nominal_layer,
-            open_shift_mv: 0.0,
-            open_sigma: 1.0,
-            noise_variance: 0.0,
-        })
+            Drawn::NOMINAL,
+            &self.nominal_layer,
+            Extra::NONE,
+        ))
     }
 
     /// Positions of `offsets` in `mode` (mV).
@@ -398,21 +453,22 @@ impl Medium {
         &self,
         at: PageAddr,
         plane: u8,
-        condition: Condition,
+        condition: impl Borrow<Condition>,
         levels: &ReadLevels,
         sense_timing: SenseTiming,
         sense_id: u64,
     ) -> Result<PageSense<'_>, SenseError> {
-        let (mut w, key) = self.wordline(at, plane, &condition)?;
-        w.noise_variance = timing::extra_variance(&self.chip.sensing, sense_timing);
+        let condition = condition.borrow();
+        let haste = timing::extra_variance(&self.chip.sensing, sense_timing);
+        let (w, key) = self.wordline(at, plane, condition, haste)?;
         let o = self.overlap_at(&w, at.page, levels, 0.0)?;
         let (g, n) = (&*self.gaussian, self.codeword_bits as f64);
         let noise_mv = self.chip.sensing.noise_mv;
-        let data = self.data_key(key, at.page, condition.version);
+        let data = data_key(key, at.page, condition.version);
         Ok(PageSense {
             gaussian: g,
             data,
-            noise: self.noise_key(data, sense_id),
+            noise: data.at(sense_id),
             codeword_bits: self.codeword_bits,
             left: side(g, o.left, o.left_density, n, noise_mv),
             right: side(g, o.right, o.right_density, n, noise_mv),
@@ -434,8 +490,8 @@ impl Medium {
         sense_id: u64,
     ) -> Result<SoftSense<'_>, SenseError> {
         let condition = self.condition(block, now);
-        let (mut w, key) = self.wordline(at, plane, &condition)?;
-        w.noise_variance = timing::extra_variance(&self.chip.sensing, sense_timing);
+        let haste = timing::extra_variance(&self.chip.sensing, sense_timing);
+        let (w, key) = self.wordline(at, plane, &condition, haste)?;
         let (g, n) = (&*self.gaussian, self.codeword_bits as f64);
         let noise_mv = self.chip.sensing.noise_mv;
         let (mut left, mut right) = ([Point::default(); 5], [Point::default(); 5]);
@@ -447,11 +503,11 @@ impl Medium {
             left[i] = side(g, o.left, o.left_density, n, noise_mv);
             right[i] = side(g, o.right, o.right_density, n, noise_mv);
         }
-        let data = self.data_key(key, at.page, condition.version);
+        let data = data_key(key, at.page, condition.version);
         Ok(SoftSense {
             gaussian: g,
             data,
-            noise: self.noise_key(data, sense_id),
+            noise: data.at(sense_id),
             codeword_bits: self.codeword_bits,
             classes: reach as u8 + 1,
             left,
@@ -470,20 +526,7 @@ impl Medium {
         if w.model.valleys(page).is_empty() {
             return Err(SenseError::Page(w.model.mode, page));
         }
-        Ok(match levels {
-            ReadLevels::Offsets(o) => overlap(w, page, &self.levels_mv(w.model, o), shift_mv),
-            ReadLevels::Ideal => overlap_ideal(w, page, shift_mv),
-        })
-    }
-
-    /// Data of a page: the wordline, its program number and the page type.
-    fn data_key(&self, wordline: Stream, page: PageType, version: u32) -> Stream {
-        mixed(self.data, wordline).at(((version as u64) << 8) | page.0 as u64)
-    }
-
-    /// Noise of one sense of these data.
-    fn noise_key(&self, data: Stream, sense_id: u64) -> Stream {
-        mixed(self.noise, data).at(sense_id)
+        Ok(overlap(w, page, levels, self.chip.dac_step_mv, shift_mv))
     }
 
     /// Cells of one plane's wordline.
@@ -505,7 +548,7 @@ impl Medium {
         sense_id: u64,
     ) -> Result<(u32, u32), SenseError> {
         let condition = self.condition(block, now);
-        let (w, key) = self.wordline(at, plane, &condition)?;
+        let (w, key) = self.wordline(at, plane, &condition, 0.0)?;
         let mode = w.model.mode;
         if valley == 0 || valley as usize > mode.valleys() {
             return Err(SenseError::Valley(mode, valley));
@@ -514,12 +557,13 @@ impl Medium {
         let level = w.model.default_mv[v - 1] + offset as f64 * self.chip.dac_step_mv;
         let (cells, g) = (self.cells(), &*self.gaussian);
         let per_state = cells as f64 / mode.states() as f64;
-        let data = self.data_key(key, PageType(0x80 | valley), block.version);
-        let noise = self.noise_key(data, sense_id);
+        let data = data_key(key, PageType(0x80 | valley), block.version);
+        let noise = data.at(sense_id);
         // States other than the two neighbours: their mean is enough.
+        let states = w.states();
         let mut far = 0.0;
         for s in (0..mode.states()).filter(|&s| s != v - 1 && s != v) {
-            let d = w.state(s);
+            let d = states[s];
             far += g.tail((d.mean_mv - level) / d.sigma_mv);
         }
         // Data is random: how many cells hold one of the lower states, the same at every sense.
@@ -533,7 +577,7 @@ impl Medium {
             let fresh = g.of_bits(noise.draw(keys)) as f32;
             point.count(g, data, keys + 1, fresh) as f64
         };
-        let (lower, upper) = (w.state(v - 1), w.state(v));
+        let (lower, upper) = (states[v - 1], states[v]);
         let above = tail(lower, level - lower.mean_mv, 0);
         let below = tail(upper, upper.mean_mv - level, 1);
         // `far` counts every lower state as conducting; keep only what differs from that.
@@ -551,7 +595,7 @@ impl Medium {
         now: Ns,
     ) -> Result<LevelsMv, SenseError> {
         let condition = self.condition(block, now);
-        let (w, _) = self.wordline(at, plane, &condition)?;
+        let (w, _) = self.wordline(at, plane, &condition, 0.0)?;
         Ok(optimum::levels_mv(&w))
     }
 
@@ -586,7 +630,7 @@ impl Medium {
         levels: &ReadLevels,
     ) -> Result<f64, SenseError> {
         let condition = self.condition(block, now);
-        let (w, _) = self.wordline(at, plane, &condition)?;
+        let (w, _) = self.wordline(at, plane, &condition, 0.0)?;
         Ok(self.overlap_at(&w, at.page, levels, 0.0)?.rber())
     }
 
@@ -599,7 +643,7 @@ impl Medium {
         now: Ns,
     ) -> Result<[StateDistribution; 16], SenseError> {
         let condition = self.condition(block, now);
-        let (w, _) = self.wordline(at, plane, &condition)?;
+        let (w, _) = self.wordline(at, plane, &condition, 0.0)?;
         Ok(w.states())
     }
 
@@ -693,11 +737,13 @@ impl Medium {
         plane: u8,
         condition: &'a Condition,
     ) -> Result<Wordline<'a>, SenseError> {
-        Ok(self.wordline(at, plane, condition)?.0)
+        Ok(self.wordline(at, plane, condition, 0.0)?.0)
     }
 }
 
-/// A stream that depends on both.
-fn mixed(purpose: Stream, key: Stream) -> Stream {
-    purpose.at(key.bits())
+/// Data of a page: the wordline, its program number and the page type. The draws of this stream place
+/// the cells; its children are the noise of each sense.
+#[inline]
+fn data_key(wordline: Stream, page: PageType, version: u32) -> Stream {
+    wordline.at(((version as u64) << 8) | page.0 as u64)
 }

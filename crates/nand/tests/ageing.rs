@@ -5,7 +5,7 @@ use firstread_core::{
     BlockId, CellMode, DieId, Geometry, Ns, PageAddr, PageType, SenseTiming, StripeOrder,
 };
 use firstread_nand::profile::{LevelLaw, RetentionComponent, TransientProfile, VariationProfile};
-use firstread_nand::{BlockState, ChipProfile, Medium, ReadLevels, reference};
+use firstread_nand::{BlockState, ChipProfile, Medium, ReadLevels, StateDistribution, reference};
 
 fn geometry() -> Geometry {
     Geometry {
@@ -280,7 +280,12 @@ fn model_variation_has_its_deviations_and_its_null() {
     assert!((deviation(&rates) / rate - 1.0).abs() < 0.06);
     assert!((deviation(&offsets) / 5.0 - 1.0).abs() < 0.03);
 
+    let varied = Medium::new(chip.clone(), g, 3).unwrap();
     chip.variation = VariationProfile::default();
+    let m = Medium::new(chip.clone(), g, 3).unwrap();
+    let nominal = |m: &Medium| m.nominal_states(&b, Ns::from_h(9)).unwrap();
+    assert_eq!(nominal(&varied), nominal(&m), "the nominal page has none");
+
     chip.layers.sigma_span = 0.0;
     let m = Medium::new(chip, g, 3).unwrap();
     let nominal = m.nominal_states(&b, Ns::from_h(9)).unwrap();
@@ -362,4 +367,74 @@ fn formula_shorter_sensing_adds_noise_and_takes_less_time() {
     );
     assert_eq!(ns(0, SenseMode::Hard, pre(600)), 3 * (37_500 - 9_200));
     assert_eq!(m.transfer_ns(4096), 2560);
+}
+
+/// A condition that is used for longer: no state has moved by more than stated when it ends, and it
+/// does last.
+#[test]
+fn formula_standing_conditions_last_and_end_in_time() {
+    let mut chip = reference::ct_a();
+    chip.variation = VariationProfile::default();
+    chip.retention.components.push(RetentionComponent {
+        onset_h: 0.01,
+        saturation_h: 1.0,
+        activation_energy_ev: 0.2,
+        per_kpe: 0.3,
+    });
+    chip.modes[0].retention_mv_per_decade.push(6.0);
+    let mut m = medium(chip.clone());
+    m.set_temperature(Ns::ZERO, 55.0).unwrap();
+    let moved = |b: &BlockState, c: &BlockState, now: Ns, then: Ns| {
+        let (a, b) = (
+            m.nominal_states(b, now).unwrap(),
+            m.nominal_states(c, then).unwrap(),
+        );
+        let deviations = |(a, b): (&StateDistribution, &StateDistribution)| {
+            (a.mean_mv - b.mean_mv).abs() / a.sigma_mv
+        };
+        a.iter().zip(&b).map(deviations).fold(0.0, f64::max)
+    };
+    for hours in [0, 1, 28, 8_000] {
+        for (pe_cycles, reads) in [(0, 0.0), (2500, 4e4)] {
+            let block = BlockState {
+                reads,
+                ..m.programmed(CellMode::Qlc, pe_cycles, 1, Ns::ZERO)
+            };
+            let now = Ns::from_h(hours);
+            let known = m.standing(&block, now);
+            assert_eq!(known.condition, m.condition(&block, now));
+            let last = |holds: &dyn Fn(u64) -> bool| {
+                let (mut yes, mut no) = (0, 1 << 62);
+                while no - yes > 1 {
+                    let mid = yes + (no - yes) / 2;
+                    if holds(mid) { yes = mid } else { no = mid }
+                }
+                yes
+            };
+            let ns = last(&|ns| m.stands(&known, &block, Ns(now.0 + ns)));
+            let read = |n: u64| BlockState {
+                reads: reads + n as f32 * 0.01,
+                ..block
+            };
+            let reads = last(&|n| m.stands(&known, &read(n), now));
+            let by_time = moved(&block, &block, now, Ns(now.0 + ns));
+            let by_reads = moved(&block, &read(reads), now, now);
+            println!(
+                "{hours} h, {pe_cycles} P/E: {:.3e} s moves {by_time:.2e} deviations, {:.2} reads \
+                 move {by_reads:.2e}",
+                ns as f64 * 1e-9,
+                reads as f64 * 0.01,
+            );
+            assert!(by_time <= 5e-4 && by_reads <= 5e-4);
+            assert!(by_time > 1e-5 && by_reads > 1e-4, "it lasts");
+            assert!(!m.stands(&known, &block, Ns(now.0 + ns + 1)));
+        }
+    }
+    // What differs with every pause between reads never stands, nor does a change of temperature.
+    chip.transient.shift_mv = -20.0;
+    let mut m = medium(chip);
+    let block = m.programmed(CellMode::Qlc, 0, 1, Ns::ZERO);
+    assert!(!m.stands(&m.standing(&block, Ns(5)), &block, Ns(5)));
+    m.set_temperature(Ns(9), 30.0).unwrap();
+    assert!(!m.stands(&m.standing(&block, Ns(5)), &block, Ns(9)));
 }

@@ -62,8 +62,13 @@ proptest! {
         let levels = ReadLevels::Offsets(offsets);
         let sense = |id| m.sense(at, 1, &b, now, &levels, SenseTiming::DEFAULT, id).unwrap();
         let (a, again) = (sense(id), sense(id));
+        let mut together = [0; 13];
+        a.codeword_weights(3, &mut together);
         for cw in 0..16 {
             prop_assert_eq!(a.codeword_weight(cw), again.codeword_weight(cw));
+            if cw >= 3 {
+                prop_assert_eq!(a.codeword_weight(cw), together[cw as usize - 3]);
+            }
             prop_assert!(a.codeword_weight(cw) as u32 <= m.codeword_bits());
         }
         let rber = m.page_rber(at, 1, &b, now, &levels).unwrap();

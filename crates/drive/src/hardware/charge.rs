@@ -96,7 +96,7 @@ pub type Parts = [u64; CAUSES];
 /// What a die did last, most recent first.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DieLog {
-    ops: [(Ns, Ns, OpClass); DieLog::LEN],
+    spans: [(Ns, Ns, Cause); DieLog::LEN],
     next: usize,
 }
 
@@ -106,14 +106,14 @@ impl DieLog {
 
     pub(crate) const fn new() -> DieLog {
         DieLog {
-            ops: [(Ns::ZERO, Ns::ZERO, OpClass::HostRead); DieLog::LEN],
+            spans: [(Ns::ZERO, Ns::ZERO, Cause::DieHostRead); DieLog::LEN],
             next: 0,
         }
     }
 
-    /// The die was busy from `start` to `end`.
-    pub(crate) fn push(&mut self, start: Ns, end: Ns, class: OpClass) {
-        self.ops[self.next] = (start, end, class);
+    /// The die was busy from `start` to `end`: waits for it are charged to `cause`.
+    pub(crate) fn push(&mut self, start: Ns, end: Ns, cause: Cause) {
+        self.spans[self.next] = (start, end, cause);
         self.next = (self.next + 1) % DieLog::LEN;
     }
 
@@ -124,8 +124,8 @@ impl DieLog {
             if until <= from {
                 return;
             }
-            let (start, end, class) = self.ops[(self.next + DieLog::LEN - 1 - back) % DieLog::LEN];
-            let cause = Cause::busy_with(class);
+            let (start, end, cause) =
+                self.spans[(self.next + DieLog::LEN - 1 - back) % DieLog::LEN];
             let oldest = back + 1 == DieLog::LEN;
             let begin = if oldest { from } else { start.max(from) };
             // The gap after an operation is the turnaround to the next: charge it to the next.
@@ -144,9 +144,9 @@ mod tests {
     #[test]
     fn formula_wait_is_charged_exactly() {
         let mut log = DieLog::new();
-        log.push(Ns(0), Ns(100), OpClass::Program);
-        log.push(Ns(100), Ns(150), OpClass::HostRetry);
-        log.push(Ns(160), Ns(200), OpClass::HostRead);
+        log.push(Ns(0), Ns(100), Cause::DieProgram);
+        log.push(Ns(100), Ns(150), Cause::DieRetry);
+        log.push(Ns(160), Ns(200), Cause::DieHostRead);
         let mut parts = [0; CAUSES];
         log.charge_wait(Ns(50), Ns(200), &mut parts);
         assert_eq!(parts[Cause::DieProgram as usize], 50);
@@ -160,7 +160,7 @@ mod tests {
     fn formula_long_waits_still_add_up() {
         let mut log = DieLog::new();
         for i in 0..40u64 {
-            log.push(Ns(i * 10), Ns(i * 10 + 9), OpClass::HostRead);
+            log.push(Ns(i * 10), Ns(i * 10 + 9), Cause::DieHostRead);
         }
         let mut parts = [0; CAUSES];
         log.charge_wait(Ns(3), Ns(400), &mut parts);

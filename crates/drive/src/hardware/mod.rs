@@ -5,6 +5,7 @@
 //! over the channel first.
 
 pub(crate) mod charge;
+pub(crate) mod suspend;
 pub(crate) mod timers;
 
 use std::collections::VecDeque;
@@ -17,6 +18,7 @@ use firstread_core::{
 use crate::cells::{Cells, Sensed};
 use crate::payload::Payload;
 use charge::{CAUSES, Cause, DieLog, Parts};
+use suspend::{SuspendTimes, Work};
 use timers::Timers;
 
 /// Durations of the hardware outside the chip.
@@ -30,6 +32,8 @@ pub(crate) struct Times {
     pub decoder_lanes: u64,
     /// Whether a codeword is decoded while later ones are still being transferred.
     pub decode_streams: bool,
+    /// What suspending a program or an erase costs.
+    pub suspend: SuspendTimes,
 }
 
 /// Operations a decoder has room for from the start; a longer queue makes it grow once.
@@ -51,6 +55,8 @@ enum DiePhase {
     Array(u32),
     /// The array is done or waits for data; the page registers are in use.
     Registers(u32),
+    /// The program or erase on the array was told to stop, and is about to.
+    Stopping(u32),
 }
 
 #[derive(Debug)]
@@ -58,6 +64,12 @@ struct Die {
     phase: DiePhase,
     since: Ns,
     log: DieLog,
+    /// The program or erase on the array.
+    work: Work,
+    /// When it was told to stop.
+    told: Option<Ns>,
+    /// The program or erase that is suspended, and what is left of it.
+    suspended: Option<(u32, Ns)>,
 }
 
 #[derive(Debug)]
@@ -122,6 +134,9 @@ impl Hardware {
             phase: DiePhase::Idle,
             since: Ns::ZERO,
             log: DieLog::new(),
+            work: Work::default(),
+            told: None,
+            suspended: None,
         };
         let channel = || Channel {
             active: None,
@@ -176,6 +191,11 @@ impl Hardware {
     /// The firmware issues `op`.
     pub(crate) fn issue(&mut self, now: Ns, op: FlashOp, timers: &mut Timers) {
         let tag = op.tag.0;
+        match op.kind {
+            FlashKind::Suspend { victim } => return self.suspend(now, op.die, victim.0, timers),
+            FlashKind::Resume { victim } => return self.resume(now, op.die, victim.0, timers),
+            _ => {}
+        }
         let die = &mut self.dies[op.die.0 as usize];
         assert_eq!(
             die.phase,
@@ -211,17 +231,93 @@ impl Hardware {
                 self.wait_for_channel(now, tag, timers);
             }
             FlashKind::Erase { mode, .. } => {
-                die.phase = DiePhase::Array(tag);
-                let erase = self.cells.erase_ns(mode);
-                timers.set(
-                    self.timer(Resource::Die(op.die.0)),
-                    now + Ns(self.times.command_ns + erase),
-                );
+                let erase = self.times.command_ns + self.cells.erase_ns(mode);
+                self.start_work(now, op.die, tag, erase, timers);
             }
             FlashKind::Suspend { .. } | FlashKind::Resume { .. } | FlashKind::Cancel { .. } => {
-                unreachable!("no firmware scheme suspends or cancels yet")
+                unreachable!("no firmware scheme cancels yet")
             }
         }
+    }
+
+    /// A program or erase starts on the array, for `ns`.
+    fn start_work(&mut self, now: Ns, die: DieId, tag: u32, ns: u64, timers: &mut Timers) {
+        let state = &mut self.dies[die.0 as usize];
+        state.phase = DiePhase::Array(tag);
+        state.work = Work {
+            started: now,
+            until: now + Ns(ns),
+            resumed: false,
+        };
+        timers.set(self.timer(Resource::Die(die.0)), now + Ns(ns));
+        if self.dies[die.0 as usize].told.is_some() {
+            self.stop(now, die, tag, timers);
+        }
+    }
+
+    /// The firmware wants `die` to suspend the program or erase `victim`. While its data are on the
+    /// way to the die there is nothing to stop yet.
+    fn suspend(&mut self, now: Ns, die: DieId, victim: u32, timers: &mut Timers) {
+        let state = &mut self.dies[die.0 as usize];
+        assert!(
+            state.suspended.is_none() && state.told.is_none(),
+            "die {} suspends one operation at a time",
+            die.0
+        );
+        state.told = Some(now);
+        match state.phase {
+            DiePhase::Array(tag) if tag == victim => self.stop(now, die, victim, timers),
+            DiePhase::Registers(tag) if tag == victim => {}
+            phase => panic!("die {} does not run operation {victim}: {phase:?}", die.0),
+        }
+    }
+
+    fn stop(&mut self, now: Ns, die: DieId, tag: u32, timers: &mut Timers) {
+        let times = self.times.suspend;
+        let latency_ns = match self.ops[tag as usize].op.kind {
+            FlashKind::Erase { .. } => times.erase_ns,
+            _ => times.program_ns,
+        };
+        let state = &mut self.dies[die.0 as usize];
+        state.told = Some(now);
+        // It may end before it can stop; then it does.
+        if let Some((stops, left)) = state.work.stop(now, latency_ns, &times) {
+            state.phase = DiePhase::Stopping(tag);
+            state.suspended = Some((tag, left));
+            timers.set(self.timer(Resource::Die(die.0)), stops);
+        }
+    }
+
+    /// The program or erase of `die` has stopped.
+    fn stopped(&mut self, now: Ns, die: u16, tag: u32) -> [Option<FlashEvent>; 2] {
+        let class = self.ops[tag as usize].op.class;
+        let state = &mut self.dies[die as usize];
+        let told = state.told.take().unwrap_or(now);
+        state.log.push(state.since, told, Cause::busy_with(class));
+        state.log.push(told, now, Cause::Suspend);
+        state.phase = DiePhase::Idle;
+        let remaining = state.suspended.map_or(Ns::ZERO, |(_, left)| left);
+        let tag = firstread_core::Tag(tag);
+        [Some(FlashEvent::Suspended { tag, remaining }), None]
+    }
+
+    /// The firmware wants `die` to go on with the suspended `victim`.
+    fn resume(&mut self, now: Ns, die: DieId, victim: u32, timers: &mut Timers) {
+        let times = self.times.suspend;
+        let state = &mut self.dies[die.0 as usize];
+        assert_eq!(
+            state.phase,
+            DiePhase::Idle,
+            "operation {victim} resumed on a busy die"
+        );
+        let Some((tag, left)) = state.suspended.take().filter(|(tag, _)| *tag == victim) else {
+            panic!("die {} has not suspended operation {victim}", die.0)
+        };
+        state.since = now;
+        state.phase = DiePhase::Array(tag);
+        let work = Work::resume(now, left, &times);
+        state.work = work;
+        timers.set(self.timer(Resource::Die(die.0)), work.until);
     }
 
     /// The timer of `resource` has expired. Up to two events for the firmware follow.
@@ -249,8 +345,10 @@ impl Hardware {
         payload: &mut Payload,
     ) -> [Option<FlashEvent>; 2] {
         timers.set(self.timer(Resource::Die(die)), Ns::MAX);
-        let DiePhase::Array(tag) = self.dies[die as usize].phase else {
-            unreachable!("a die's timer runs only while its array works")
+        let tag = match self.dies[die as usize].phase {
+            DiePhase::Array(tag) => tag,
+            DiePhase::Stopping(tag) => return self.stopped(now, die, tag),
+            phase => unreachable!("a die's timer runs only while its array works, not {phase:?}"),
         };
         let op = self.ops[tag as usize].op;
         let free = Some(FlashEvent::ArrayFree {
@@ -350,13 +448,11 @@ impl Hardware {
         self.start_transfer(now, channel, timers);
         let op = self.ops[tag as usize].op;
         let FlashKind::Read { mode, .. } = op.kind else {
-            let DieId(die) = op.die;
-            self.dies[die as usize].phase = DiePhase::Array(tag);
             let FlashKind::Program { block, .. } = op.kind else {
                 unreachable!("only reads and programs use the channel")
             };
             let program = self.cells.program_ns(block);
-            timers.set(self.timer(Resource::Die(die)), now + Ns(program));
+            self.start_work(now, op.die, tag, program, timers);
             return [None, None];
         };
         self.charge(now, tag, Cause::Transfer);
@@ -510,8 +606,9 @@ impl Hardware {
     fn free_die(&mut self, now: Ns, tag: u32) {
         let InFlight { op, .. } = self.ops[tag as usize];
         let die = &mut self.dies[op.die.0 as usize];
-        die.log.push(die.since, now, op.class);
+        die.log.push(die.since, now, Cause::busy_with(op.class));
         die.phase = DiePhase::Idle;
+        die.told = None;
     }
 
     /// Charges the time of `tag` since its last mark: to `cause` on a first attempt, else to the

@@ -24,13 +24,13 @@ pub struct GcThresholds {
 }
 
 impl Default for GcThresholds {
-    /// Just enough for the host to go on while a victim is cleaned: cleaning late leaves the most
-    /// time for data to be overwritten.
+    /// Just enough for the host to go on while a victim is cleaned, beyond the two superblocks that
+    /// cleaning keeps for itself: cleaning late leaves the most time for data to be overwritten.
     fn default() -> GcThresholds {
         GcThresholds {
-            start: 3,
-            stop: 4,
-            urgent: 2,
+            start: 4,
+            stop: 5,
+            urgent: 3,
         }
     }
 }

@@ -74,9 +74,12 @@ impl Space {
         self.opened
     }
 
-    /// Whether `slots` more can be taken without touching what cleaning needs.
+    /// Whether `slots` more can be taken without touching what cleaning needs: a superblock, and one
+    /// more in case a program in it fails, as long as the drive has superblocks to spare.
     pub(crate) fn has_beyond_reserve(&self, slots: u64) -> bool {
-        self.free_slots >= self.largest_slots + self.reserved + slots
+        let spare = self.physical_slots >= self.needed_slots + self.largest_slots;
+        let reserve = self.largest_slots * (1 + spare as u64);
+        self.free_slots >= reserve + self.reserved + slots
     }
 
     fn put_back(&mut self, slots: u32) {
@@ -197,6 +200,7 @@ impl<M: Arena> Firmware<M> {
         ok: bool,
         ports: &mut P,
     ) {
+        self.dies.ends(self.jobs[job].at.die);
         self.jobs.release(job);
         let Some((block, left, failed)) = self.space.erasing else {
             return;

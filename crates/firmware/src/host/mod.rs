@@ -330,12 +330,13 @@ impl<M: Arena> Firmware<M> {
                 self.fail_write(now, id, Status::ReadOnly, ports);
                 continue;
             }
-            let run = self.map.lookup(Lpn(lpn), 1);
-            if partial && run.lost {
+            // Only a write in part asks where the old version lies.
+            let run = partial.then(|| self.map.lookup(Lpn(lpn), 1));
+            if run.is_some_and(|run| run.lost) {
                 self.fail_write(now, id, Status::Uncorrectable, ports);
                 continue;
             }
-            let old = run.ppa.filter(|_| partial);
+            let old = run.and_then(|run| run.ppa);
             let in_buffer = old.and_then(|ppa| self.buffered(ppa));
             if partial
                 && command.merged.is_none()

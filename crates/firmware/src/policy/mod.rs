@@ -6,9 +6,15 @@
 
 pub mod gc_victim;
 pub mod read_levels;
+pub mod suspend;
 pub mod wear;
 
 use firstread_core::params::Axis;
 
 /// Every axis, in the order they are listed to users.
-pub const AXES: &[Axis] = &[read_levels::AXIS, gc_victim::AXIS, wear::AXIS];
+pub const AXES: &[Axis] = &[
+    read_levels::AXIS,
+    gc_victim::AXIS,
+    wear::AXIS,
+    suspend::AXIS,
+];

@@ -1,4 +1,7 @@
-//! A queue for each die, by priority, linked through the jobs.
+//! A queue for each die, by priority, linked through the jobs; what it runs and has suspended.
+//!
+//! While a program or an erase is suspended, the die reads for the host alone, and it resumes when
+//! no such read is left.
 
 use alloc::boxed::Box;
 
@@ -12,8 +15,21 @@ const PRIORITIES: usize = 4;
 #[derive(Clone, Copy, Debug)]
 struct DieQueue {
     busy: bool,
+    /// Job on the die, if it is one that can be suspended.
+    running: u32,
+    /// Job that is suspended.
+    suspended: u32,
     head: [u32; PRIORITIES],
     tail: [u32; PRIORITIES],
+}
+
+/// What a die does next.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Next {
+    /// It starts this job.
+    Start(u32),
+    /// It goes on with this one.
+    Resume(u32),
 }
 
 /// Queues of all dies.
@@ -26,6 +42,8 @@ impl DieQueues {
     pub(crate) fn new(dies: u16) -> DieQueues {
         let empty = DieQueue {
             busy: false,
+            running: NO_JOB,
+            suspended: NO_JOB,
             head: [NO_JOB; PRIORITIES],
             tail: [NO_JOB; PRIORITIES],
         };
@@ -56,10 +74,15 @@ impl DieQueues {
     }
 
     /// Takes the next job of `die` if it is idle, and makes it busy.
-    pub(crate) fn start(&mut self, jobs: &Jobs, die: DieId) -> Option<u32> {
+    pub(crate) fn start(&mut self, jobs: &Jobs, die: DieId) -> Option<Next> {
         let queue = &mut self.dies[die.0 as usize];
         if queue.busy {
             return None;
+        }
+        if queue.suspended != NO_JOB && queue.head[Priority::Host as usize] == NO_JOB {
+            queue.busy = true;
+            queue.running = core::mem::replace(&mut queue.suspended, NO_JOB);
+            return Some(Next::Resume(queue.running));
         }
         let p = queue.head.iter().position(|&h| h != NO_JOB)?;
         let job = queue.head[p];
@@ -68,7 +91,31 @@ impl DieQueues {
             queue.tail[p] = NO_JOB;
         }
         queue.busy = true;
-        Some(job)
+        Some(Next::Start(job))
+    }
+
+    /// `job`, which `die` has just started, can be suspended.
+    pub(crate) fn runs(&mut self, die: DieId, job: u32) {
+        self.dies[die.0 as usize].running = job;
+    }
+
+    /// The job that `die` runs, if it can be suspended and none is.
+    #[inline]
+    pub(crate) fn suspendable(&self, die: DieId) -> Option<u32> {
+        let queue = &self.dies[die.0 as usize];
+        (queue.running != NO_JOB && queue.suspended == NO_JOB).then_some(queue.running)
+    }
+
+    /// Nothing that `die` runs can be suspended any more: it has been told to stop, or has ended.
+    pub(crate) fn ends(&mut self, die: DieId) {
+        self.dies[die.0 as usize].running = NO_JOB;
+    }
+
+    /// `job` is suspended on `die`, which is free for reads of the host.
+    pub(crate) fn suspended(&mut self, die: DieId, job: u32) {
+        let queue = &mut self.dies[die.0 as usize];
+        queue.suspended = job;
+        queue.busy = false;
     }
 
     /// `die` is free.

@@ -2,6 +2,8 @@
 
 mod world;
 
+/// Is the write amplification that of theory?
+mod amplification;
 /// Does every read return the last version written, whatever happens meanwhile?
 mod model;
 /// Which superblocks do the schemes choose, and is wear leveled?

@@ -4,6 +4,7 @@
 
 use firstread_core::{BlockId, CellMode, HostOp, Lpn, Status, Stream};
 use firstread_firmware::ftl::{GcThresholds, Owner};
+use firstread_firmware::observe::Counters;
 use proptest::prelude::*;
 
 use crate::world::{Build, Drive, Faults, geometry};
@@ -11,7 +12,7 @@ use crate::world::{Build, Drive, Faults, geometry};
 fn build() -> impl Strategy<Value = Build> {
     let shape = (1u16..3, 1u16..3, 1u8..3, 6u32..20, 1u16..6);
     let mode = prop::sample::select(vec![CellMode::Slc, CellMode::Tlc, CellMode::Qlc]);
-    let schemes = (0usize..5, 0usize..3);
+    let schemes = (0usize..5, 0usize..3, 0usize..5);
     // Over-provisioning beyond the three superblocks any drive keeps, from none on.
     let space = (0u32..4, 0u64..101);
     let faults = prop_oneof![
@@ -30,7 +31,16 @@ fn build() -> impl Strategy<Value = Build> {
         any::<bool>(),
     )
         .prop_map(
-            |(shape, mode, (victim, wear), (spare, fill), faults, seed, depth, plane_first)| {
+            |(
+                shape,
+                mode,
+                (victim, wear, suspend),
+                (spare, fill),
+                faults,
+                seed,
+                depth,
+                plane_first,
+            )| {
                 let (channels, dies, planes, blocks, wordlines) = shape;
                 let mut g = geometry(channels, dies, planes, blocks, wordlines);
                 if plane_first {
@@ -45,6 +55,7 @@ fn build() -> impl Strategy<Value = Build> {
                     fill: capacity * fill / 100,
                     victim,
                     wear,
+                    suspend,
                     gc: GcThresholds::default(),
                     faults,
                     seed,
@@ -54,7 +65,7 @@ fn build() -> impl Strategy<Value = Build> {
         )
 }
 
-fn run(build: &Build, commands: u64) {
+fn run(build: &Build, commands: u64) -> Counters {
     let mut drive = Drive::new(build);
     let stream = Stream::new(build.seed).named("host");
     let size = build.geometry.slot_bytes as u64;
@@ -122,6 +133,7 @@ fn run(build: &Build, commands: u64) {
             other => panic!("{command:?} ended with {other:?}"),
         }
     }
+    drive.firmware.counters().clone()
 }
 
 proptest! {
@@ -157,12 +169,19 @@ fn model_tight_drives_live_to_their_end() {
                 fill: capacity,
                 victim,
                 wear: victim % 3,
+                suspend: victim,
                 gc: GcThresholds::default(),
                 faults,
                 seed: 7 + victim as u64,
                 depth: 16,
             };
-            run(&build, 30_000);
+            let counters = run(&build, 30_000);
+            assert_eq!(counters.suspends > 0, build.suspend > 0, "{build:?}");
+            assert!(
+                counters.erases > 1_000 || counters.retired > 0,
+                "{counters:?}"
+            );
+            assert!(counters.moves_overtaken > 0, "{counters:?}");
         }
     }
 }

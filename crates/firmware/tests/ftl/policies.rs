@@ -58,6 +58,7 @@ fn spread(wear: usize) -> (u32, u32) {
         fill: capacity,
         victim: 1,
         wear,
+        suspend: 0,
         gc: GcThresholds::default(),
         faults: Faults::default(),
         seed: 1,
@@ -71,11 +72,6 @@ fn spread(wear: usize) -> (u32, u32) {
     }
     drive.settle();
     let pe = || drive.firmware.blocks().iter().map(|(_, row)| row.pe_cycles);
-    println!(
-        "{wear} {:?} {:?}",
-        drive.firmware.counters().slots_moved,
-        pe().collect::<Vec<_>>()
-    );
     (pe().min().unwrap(), pe().max().unwrap())
 }
 

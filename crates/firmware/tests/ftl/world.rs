@@ -14,6 +14,7 @@ use firstread_firmware::ftl::GcThresholds;
 use firstread_firmware::log::Record;
 use firstread_firmware::policy::gc_victim::{self, AnyGcVictim};
 use firstread_firmware::policy::read_levels::{AnyReadLevels, Setup};
+use firstread_firmware::policy::suspend::{self, AnySuspend};
 use firstread_firmware::policy::wear::{self, AnyWear};
 use firstread_firmware::{Config, Firmware, Schemes};
 
@@ -62,6 +63,12 @@ pub struct World {
     draws: u64,
     busy: Vec<bool>,
     pending: Vec<(FlashOp, bool)>,
+    /// Programs and erases told to stop; the one of each die that has, and how often.
+    told: Vec<Tag>,
+    suspended: Vec<Option<(FlashOp, u16)>>,
+    /// How often those that run have been suspended.
+    times: Vec<(Tag, u16)>,
+    most_suspends: u16,
     blocks: Vec<Block>,
     buffers: Vec<Option<Data>>,
     last: BTreeMap<u64, Last>,
@@ -127,6 +134,21 @@ impl World {
         }
         let n = self.draw(self.pending.len() as u64) as usize;
         let (op, in_array) = self.pending.swap_remove(n);
+        if let Some(i) = self.told.iter().position(|t| *t == op.tag && in_array) {
+            self.told.swap_remove(i);
+            // It stops, or has ended before it could.
+            if self.draw(4) > 0 {
+                let before = self.times.iter().position(|(t, _)| *t == op.tag);
+                let times = before.map_or(0, |i| self.times.swap_remove(i).1) + 1;
+                self.suspended[op.die.0 as usize] = Some((op, times));
+                self.busy[op.die.0 as usize] = false;
+                let (tag, remaining) = (op.tag, Ns(1));
+                return vec![FlashEvent::Suspended { tag, remaining }];
+            }
+        }
+        if in_array {
+            self.times.retain(|(t, _)| *t != op.tag);
+        }
         let free = FlashEvent::ArrayFree {
             tag: op.tag,
             die: op.die,
@@ -242,6 +264,30 @@ impl Ports for World {
     type Record = Record;
 
     fn issue(&mut self, op: FlashOp) {
+        let die = op.die.0 as usize;
+        match op.kind {
+            FlashKind::Suspend { victim } => {
+                assert_eq!(op.tag, victim, "a suspend goes under its victim's tag");
+                assert!(self.suspended[die].is_none(), "one suspended at a time");
+                let runs = |(p, in_array): &(FlashOp, bool)| p.tag == victim && *in_array;
+                assert!(self.pending.iter().any(runs), "{victim:?} does not run");
+                return self.told.push(victim);
+            }
+            FlashKind::Resume { victim } => {
+                assert!(!self.busy[die], "resumed on a busy die");
+                let (op, times) = self.suspended[die].take().expect("something is suspended");
+                assert_eq!(op.tag, victim);
+                assert!(times <= self.most_suspends, "suspended too often");
+                self.times.push((victim, times));
+                self.busy[die] = true;
+                return self.pending.push((op, true));
+            }
+            _ => {}
+        }
+        if self.suspended[die].is_some() {
+            let reads = matches!(op.kind, FlashKind::Read { .. });
+            assert!(reads, "{op:?} while another is suspended");
+        }
         let busy = &mut self.busy[op.die.0 as usize];
         assert!(!*busy, "issued to a busy die: {op:?}");
         *busy = true;
@@ -312,6 +358,7 @@ pub struct Build {
     pub fill: u64,
     pub victim: usize,
     pub wear: usize,
+    pub suspend: usize,
     pub gc: GcThresholds,
     pub faults: Faults,
     pub seed: u64,
@@ -396,6 +443,7 @@ impl Drive {
                 &vec![4; wear::AXIS.schemes[leveling].params.len()],
             )
             .unwrap(),
+            suspend: AnySuspend::new(suspend::AXIS.schemes[build.suspend].name, &[]).unwrap(),
         };
         let config = Config {
             geometry: g,
@@ -404,6 +452,7 @@ impl Drive {
             max_commands: build.depth,
             max_reads: 8,
             gc: build.gc,
+            max_suspends: 3,
         };
         let firmware = Firmware::new(config, schemes, Vec64(vec![0; 1 << 14]));
         let block = Block {
@@ -418,6 +467,10 @@ impl Drive {
             draws: 0,
             busy: vec![false; g.dies() as usize],
             pending: Vec::new(),
+            told: Vec::new(),
+            suspended: vec![None; g.dies() as usize],
+            times: Vec::new(),
+            most_suspends: if build.suspend == 4 { u16::MAX } else { 3 },
             blocks: vec![block; g.blocks_per_plane as usize],
             buffers: vec![None; firmware.buffer_slots() as usize],
             last: BTreeMap::new(),

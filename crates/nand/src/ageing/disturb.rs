@@ -23,6 +23,11 @@ pub fn erased_rise_mv(d: &DisturbProfile, effective_reads: f64, pe_cycles: u32) 
         * libm::log1p(effective_reads / d.onset_reads)
 }
 
+/// How fast the erased state rises (mV per effective read).
+pub fn rise_mv_per_read(d: &DisturbProfile, effective_reads: f64, pe_cycles: u32) -> f64 {
+    d.shift_mv * (1.0 + d.per_kpe * pe_cycles as f64 * 1e-3) / (d.onset_reads + effective_reads)
+}
+
 /// Share of the erased state's rise that each state of a mode takes.
 pub fn share(d: &DisturbProfile, mode: &ModeProfile) -> [f64; 16] {
     let mut out = [0.0; 16];

@@ -122,6 +122,13 @@ impl History {
         self.segment(at).celsius
     }
 
+    /// Hours at 25 °C that pass in an hour at `at`, by component, and when that changes next.
+    pub fn rates(&self, at: Ns) -> ([f64; MAX_COMPONENTS], Ns) {
+        let next = self.segments.partition_point(|s| s.start <= at);
+        let until = self.segments.get(next).map_or(Ns(u64::MAX), |s| s.start);
+        (self.segment(at).rate, until)
+    }
+
     /// Stress gathered from time zero to `at`.
     #[inline]
     pub fn stress(&self, at: Ns) -> Stress {

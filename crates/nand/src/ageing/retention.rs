@@ -55,6 +55,23 @@ impl Retention {
         }
         decades
     }
+
+    /// How fast the decades of each component grow, per hour at 25 °C; saturation is left out.
+    pub fn decades_per_h(
+        &self,
+        stress_h: &[f64; MAX_COMPONENTS],
+        pe_cycles: u32,
+        dwell_h: f64,
+    ) -> [f64; MAX_COMPONENTS] {
+        let mut slope = [0.0; MAX_COMPONENTS];
+        let kpe = pe_cycles as f64 * 1e-3;
+        for ((out, c), &t) in slope.iter_mut().zip(&self.components).zip(stress_h) {
+            let Some(c) = c else { break };
+            let onset = c.onset_h + self.dwell_coefficient * dwell_h;
+            *out = (1.0 + c.per_kpe * kpe) * core::f64::consts::LOG10_E / (onset + t);
+        }
+        slope
+    }
 }
 
 /// `g(s)` of a mode, 1 at the top state; the erased state is not on it.

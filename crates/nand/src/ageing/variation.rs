@@ -33,13 +33,18 @@ pub struct Drawn {
     pub offset_mv: f64,
     /// Factor on standard deviations.
     pub sigma: f64,
-    /// Bits of the states' rates, by block: four fields a word.
-    state_rate: [u64; 4],
+    /// Bits of the states' rates, by block.
+    state_rate: [[u8; 8]; 4],
     /// The same for offsets, by wordline.
-    state_offset: [u64; 4],
-    /// Whether states differ at all.
-    states: bool,
+    state_offset: [[u8; 8]; 4],
+    /// Deviation of a state's factor on retention.
+    pub state_rate_spread: f64,
+    /// Deviation of a programmed state's offset (mV).
+    pub state_offset_spread_mv: f64,
 }
+
+/// Bits whose score is a number, where their spread is zero.
+const MIDDLE: [[u8; 8]; 4] = [[0x80; 8]; 4];
 
 impl Drawn {
     /// No variation: the nominal wordline.
@@ -47,9 +52,10 @@ impl Drawn {
         rate: 1.0,
         offset_mv: 0.0,
         sigma: 1.0,
-        state_rate: [0; 4],
-        state_offset: [0; 4],
-        states: false,
+        state_rate: MIDDLE,
+        state_offset: MIDDLE,
+        state_rate_spread: 0.0,
+        state_offset_spread_mv: 0.0,
     };
 
     /// The draws of a wordline, given its chip's and the streams of its block and itself.
@@ -63,13 +69,13 @@ impl Drawn {
     ) -> Drawn {
         // Field 0 of each draw goes to the rate, 1 to the offset, 2 to the width.
         let (b, w) = (block.draw(0), wordline.draw(0));
-        let f = |bits: u64, i: usize| g.of_field(bits, i) as f64;
+        let f = |bits: u64, i: usize| g.of_u16((bits >> (16 * i)) as u16) as f64;
         let states = v.state_rate > 0.0 || v.state_offset_mv > 0.0;
-        let bits = |s: Stream| [s.draw(1), s.draw(2), s.draw(3), s.draw(4)];
+        let bits = |s: Stream| [s.draw(1), s.draw(2), s.draw(3), s.draw(4)].map(u64::to_le_bytes);
         let (state_rate, state_offset) = if states {
             (bits(block), bits(wordline))
         } else {
-            ([0; 4], [0; 4])
+            (MIDDLE, MIDDLE)
         };
         Drawn {
             rate: (chip.rate + v.block_rate * f(b, 0) + v.wordline_rate * f(w, 0)).max(0.0),
@@ -79,20 +85,19 @@ impl Drawn {
             sigma: (1.0 + v.block_sigma * f(b, 2) + v.wordline_sigma * f(w, 2)).max(0.1),
             state_rate,
             state_offset,
-            states,
+            state_rate_spread: v.state_rate,
+            state_offset_spread_mv: v.state_offset_mv,
         }
     }
 
-    /// Factor on the retention of `state`, and offset of it if it is programmed (mV).
+    /// Random bits of the retention and of the offset of `state` among the others.
     #[inline]
-    pub fn of_state(&self, v: &VariationProfile, g: &Gaussian, state: usize) -> (f64, f64) {
-        if !self.states {
-            return (self.rate, self.offset_mv);
-        }
-        let word = state >> 2 & 3;
-        (
-            self.rate * (1.0 + v.state_rate * g.of_field(self.state_rate[word], state) as f64),
-            self.offset_mv + v.state_offset_mv * g.of_field(self.state_offset[word], state) as f64,
-        )
+    pub fn of_state(&self, state: usize) -> (u16, u16) {
+        let field = |words: &[[u8; 8]; 4]| {
+            let bytes = words.as_flattened();
+            let at = 2 * (state & 15);
+            u16::from_le_bytes([bytes[at], bytes[at + 1]])
+        };
+        (field(&self.state_rate), field(&self.state_offset))
     }
 }

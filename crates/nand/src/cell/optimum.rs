@@ -41,7 +41,7 @@ pub fn crossing(lower: StateDistribution, upper: StateDistribution, v: &Variatio
     let (i1, i2) = (1.0 / (s1 * s1), 1.0 / (s2 * s2));
     let a = i1 - i2;
     let half_b = d * i2;
-    let c = -d * d * i2 - 2.0 * libm::log(s2 / s1);
+    let c = -d * d * i2 - 2.0 * ln_ratio(s2, s1);
     // a u^2 + 2 half_b u + c = 0; the root between the means, stable for a near zero.
     let disc = half_b * half_b - a * c;
     if disc < 0.0 {
@@ -49,6 +49,18 @@ pub fn crossing(lower: StateDistribution, upper: StateDistribution, v: &Variatio
     }
     let u = -c / (half_b + libm::sqrt(disc));
     m1 + u.clamp(0.0, d)
+}
+
+/// `ln(a / b)` of positive numbers: a series where they are alike, as the widths of neighbours are.
+#[inline]
+fn ln_ratio(a: f64, b: f64) -> f64 {
+    let t = (a - b) / (a + b);
+    let t2 = t * t;
+    if t2 > 0.01 {
+        return libm::log(a / b);
+    }
+    // Twice the inverse hyperbolic tangent; what is left out is below 2e-12 of it.
+    2.0 * t * (1.0 + t2 * (1.0 / 3.0 + t2 * (1.0 / 5.0 + t2 * (1.0 / 7.0 + t2 * (1.0 / 9.0)))))
 }
 
 /// The best level of every valley of a wordline (mV).

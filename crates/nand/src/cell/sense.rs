@@ -2,9 +2,10 @@
 
 use firstread_core::{PageType, Stream};
 
-use crate::cell::model::{StateDistribution, Wordline};
+use crate::cell::model::{Neighbours, Wordline};
 use crate::cell::optimum::crossing;
 use crate::gaussian::Gaussian;
+use crate::medium::ReadLevels;
 use crate::persistent::Point;
 
 /// Level positions of a sense (mV), index `valley - 1`.
@@ -30,67 +31,76 @@ impl Overlap {
     }
 }
 
-/// Tail beyond `distance_mv` and density there, heavy tails included.
-#[inline]
-fn tail(w: &Wordline<'_>, d: StateDistribution, distance_mv: f64) -> (f64, f64) {
-    let g = w.gaussian;
-    let inv = 1.0 / d.sigma_mv;
-    let (q, phi) = g.tail_and_density(distance_mv * inv);
-    let v = w.variation;
-    if v.tail_fraction == 0.0 {
-        return (q, phi * inv);
-    }
-    let wide = inv / v.tail_sigma_ratio;
-    let (q2, phi2) = g.tail_and_density(distance_mv * wide);
-    (
-        (1.0 - v.tail_fraction) * q + v.tail_fraction * q2,
-        (1.0 - v.tail_fraction) * phi * inv + v.tail_fraction * phi2 * wide,
-    )
+/// Errors and densities of both sides, in cells per cell of one state.
+#[derive(Default)]
+struct Sides {
+    wrong: [f64; 2],
+    density: [f64; 2],
 }
 
-/// The overlap of a page's states at the given levels, each moved by `shift_mv`.
-#[inline]
-pub fn overlap(w: &Wordline<'_>, page: PageType, levels: &LevelsMv, shift_mv: f64) -> Overlap {
-    let mut o = Overlap::default();
-    for &v in w.model.valleys(page) {
-        let level = levels[v as usize - 1] + shift_mv;
-        add_valley(w, v as usize, level, &mut o);
+impl Sides {
+    /// Adds the tails of two neighbours beyond the level between them, heavy tails included.
+    #[inline(never)] // Alone it is vectorised, one lane a side; within the loop it is not.
+    fn add(&mut self, w: &Wordline<'_>, around: &Neighbours, level: f64) {
+        let (g, v) = (w.gaussian, w.variation);
+        let each = |f: &dyn Fn(usize) -> f64| [f(0), f(1)];
+        let inverse = each(&|k| 1.0 / libm::sqrt(around.variance[k]));
+        let x = [
+            (level - around.mean_mv[0]) * inverse[0],
+            (around.mean_mv[1] - level) * inverse[1],
+        ];
+        let (mut q, mut phi) = g.tails_and_densities(x);
+        if v.tail_fraction != 0.0 {
+            let wide = 1.0 / v.tail_sigma_ratio;
+            let (q2, phi2) = g.tails_and_densities(x.map(|x| x * wide));
+            let (body, tail) = (1.0 - v.tail_fraction, v.tail_fraction);
+            q = each(&|k| body * q[k] + tail * q2[k]);
+            phi = each(&|k| body * phi[k] + tail * phi2[k] * wide);
+        }
+        self.wrong = each(&|k| self.wrong[k] + q[k]);
+        self.density = each(&|k| self.density[k] + phi[k] * inverse[k]);
     }
-    let share = 1.0 / w.model.mode.states() as f64;
-    o.left *= share;
-    o.right *= share;
-    o.left_density *= share;
-    o.right_density *= share;
-    o
+
+    /// Adds the tail of the erased state beyond a level that is not next to it.
+    #[cold]
+    fn add_erased(&mut self, w: &Wordline<'_>, level: f64) {
+        let mut erased = Sides::default();
+        erased.add(w, &w.neighbours(1), level);
+        self.wrong[0] += erased.wrong[0];
+        self.density[0] += erased.density[0];
+    }
 }
 
-/// The same at the best levels of this very wordline.
-#[inline]
-pub fn overlap_ideal(w: &Wordline<'_>, page: PageType, shift_mv: f64) -> Overlap {
-    let mut levels = [0.0; 15];
+/// The overlap of a page's states at `levels`, offsets being in units of `step_mv`, moved by
+/// `shift_mv`.
+pub(crate) fn overlap(
+    w: &Wordline<'_>,
+    page: PageType,
+    levels: &ReadLevels,
+    step_mv: f64,
+    shift_mv: f64,
+) -> Overlap {
+    let mut sides = Sides::default();
     for &v in w.model.valleys(page) {
         let v = v as usize;
-        levels[v - 1] = crossing(w.state(v - 1), w.state(v), w.variation);
+        let around = w.neighbours(v);
+        let level = shift_mv
+            + match levels {
+                ReadLevels::Offsets(o) => w.model.default_mv[v - 1] + o[v - 1] as f64 * step_mv,
+                ReadLevels::Ideal => crossing(around.lower(), around.upper(), w.variation),
+            };
+        sides.add(w, &around, level);
+        // The erased state is wide and disturb raises it: it may reach past the first valley.
+        if level < w.condition.erased_reach_mv && v > 1 {
+            sides.add_erased(w, level);
+        }
     }
-    overlap(w, page, &levels, shift_mv)
-}
-
-#[inline]
-fn add_valley(w: &Wordline<'_>, v: usize, level: f64, o: &mut Overlap) {
-    let lower = w.state(v - 1);
-    let (q, d) = tail(w, lower, level - lower.mean_mv);
-    o.left += q;
-    o.left_density += d;
-    let upper = w.state(v);
-    let (q, d) = tail(w, upper, upper.mean_mv - level);
-    o.right += q;
-    o.right_density += d;
-    // The erased state is wide and disturb raises it: it may reach past the first valley.
-    if level < w.condition.erased_reach_mv && v > 1 {
-        let erased = w.state(0);
-        let (q, d) = tail(w, erased, level - erased.mean_mv);
-        o.left += q;
-        o.left_density += d;
+    let share = 1.0 / w.model.mode.states() as f64;
+    Overlap {
+        left: sides.wrong[0] * share,
+        right: sides.wrong[1] * share,
+        left_density: sides.density[0] * share,
+        right_density: sides.density[1] * share,
     }
 }
 
@@ -103,7 +113,7 @@ fn fresh_share(gaussian: &Gaussian, tail: f64, density: f64, noise_mv: f64) -> f
     if noise_mv == 0.0 || tail <= 0.0 {
         return 0.0;
     }
-    1.0 - 2.0 * gaussian.tail(density / tail * noise_mv * core::f64::consts::FRAC_1_SQRT_2)
+    gaussian.within_roughly(density / tail * noise_mv * core::f64::consts::FRAC_1_SQRT_2)
 }
 
 /// One side of a page: `share` of `cells` cells err, at a density of `density` of them per mV.
@@ -114,6 +124,12 @@ pub(crate) fn side(g: &Gaussian, share: f64, density: f64, cells: f64, noise_mv:
 
 const LEFT: u64 = 0;
 const RIGHT: u64 = 1;
+
+/// The point process of one side of a codeword.
+#[inline]
+const fn process(codeword: u32, side: u64) -> u64 {
+    (codeword as u64) << 1 | side
+}
 
 /// The outcome of sensing one page of one plane.
 #[derive(Clone, Copy, Debug)]
@@ -131,15 +147,38 @@ impl PageSense<'_> {
     /// Raw bit errors of codeword `codeword` of the page.
     #[inline]
     pub fn codeword_weight(&self, codeword: u32) -> u16 {
-        let key = self.data.at(codeword as u64);
-        let fresh = self.noise.draw(codeword as u64);
-        let n = self
-            .left
-            .count(self.gaussian, key, LEFT, self.gaussian.of_field(fresh, 0))
-            + self
-                .right
-                .count(self.gaussian, key, RIGHT, self.gaussian.of_field(fresh, 1));
-        n.min(self.codeword_bits).min(u16::MAX as u32) as u16
+        let [weight] = self.weights(codeword);
+        weight
+    }
+
+    /// Raw bit errors of as many codewords as `weights` has places, from `first` on: cheaper than
+    /// one by one.
+    #[inline]
+    pub fn codeword_weights(&self, first: u32, weights: &mut [u16]) {
+        let (fours, rest) = weights.as_chunks_mut();
+        let mut codeword = first;
+        for four in fours {
+            *four = self.weights::<4>(codeword);
+            codeword += 4;
+        }
+        for one in rest {
+            *one = self.codeword_weight(codeword);
+            codeword += 1;
+        }
+    }
+
+    fn weights<const N: usize>(&self, first: u32) -> [u16; N] {
+        let g = self.gaussian;
+        let fresh: [u64; N] = core::array::from_fn(|i| self.noise.draw(first as u64 + i as u64));
+        let side = |point: &Point, side: u64| {
+            let fresh = fresh.map(|bits| (bits >> (16 * side)) as u16);
+            point.counts(g, self.data, process(first, side), fresh)
+        };
+        let (left, right) = (side(&self.left, LEFT), side(&self.right, RIGHT));
+        core::array::from_fn(|i| {
+            let n = left[i] + right[i];
+            n.min(self.codeword_bits).min(u16::MAX as u32) as u16
+        })
     }
 
     /// Raw bit error rate that the codewords are drawn with.
@@ -189,7 +228,6 @@ impl SoftSense<'_> {
     /// A cell of the lower state above the outermost level is wrong and looks reliable; between two
     /// levels it is less so. Cells of the right state between levels are unreliable though right.
     pub fn codeword(&self, codeword: u32) -> SoftWeight {
-        let key = self.data.at(codeword as u64);
         let fresh = self.noise.draw(codeword as u64);
         let g = self.gaussian;
         // Each further level is a sense of its own.
@@ -199,7 +237,9 @@ impl SoftSense<'_> {
             } else {
                 self.noise.at(codeword as u64).draw(at as u64)
             };
-            sides[at].count(g, key, side, g.of_field(again, side as usize))
+            let fresh = (again >> (16 * side)) as u16;
+            let [n] = sides[at].counts(g, self.data, process(codeword, side), [fresh]);
+            n
         };
         let last = self.classes as usize - 1;
         let mut out = SoftWeight {

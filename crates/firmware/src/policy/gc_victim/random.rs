@@ -9,7 +9,7 @@ use super::{GcVictim, Setup, Victims};
 pub const SCHEME: Scheme = Scheme {
     name: "random",
     summary: "a superblock drawn at random",
-    source: "Van Houdt (SIGMETRICS 2013): d-choices with d = 1; under uniform random writes the same as fifo",
+    source: "Van Houdt (SIGMETRICS 2013): d-choices with d = 1, whose victims are as full as the mean",
     role: Role::Scheme,
     params: &[],
 };

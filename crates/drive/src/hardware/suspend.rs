@@ -1,0 +1,117 @@
+//! Suspending a program or an erase: when it stops, and what is left of it.
+
+use firstread_core::Ns;
+use firstread_nand::profile::ChipTiming;
+
+/// What suspending costs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SuspendTimes {
+    /// From the command until the array is free, of a program and of an erase (ns).
+    pub program_ns: u64,
+    pub erase_ns: u64,
+    /// Added to what is left when it resumes (ns).
+    pub resume_ns: u64,
+    /// Least time it runs between a resume and the next stop (ns).
+    pub min_progress_ns: u64,
+}
+
+impl SuspendTimes {
+    /// The chip's.
+    pub(crate) const fn of(chip: &ChipTiming) -> SuspendTimes {
+        SuspendTimes {
+            program_ns: chip.program_suspend_ns,
+            erase_ns: chip.erase_suspend_ns,
+            resume_ns: chip.resume_ns,
+            min_progress_ns: chip.min_progress_ns,
+        }
+    }
+    /// Suspends at once and resumes where it was: no chip does.
+    pub(crate) const FREE: SuspendTimes = SuspendTimes {
+        program_ns: 0,
+        erase_ns: 0,
+        resume_ns: 0,
+        min_progress_ns: 0,
+    };
+}
+
+/// A program or erase on the array.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Work {
+    /// Since when it runs, from its start or its last resume.
+    pub started: Ns,
+    /// When it ends.
+    pub until: Ns,
+    /// Whether it has been suspended before.
+    pub resumed: bool,
+}
+
+impl Work {
+    /// It is to stop, `latency_ns` from `now` on: when it does and what is then left of it, or none
+    /// when it ends first. It runs on until it stops.
+    pub(crate) fn stop(&self, now: Ns, latency_ns: u64, times: &SuspendTimes) -> Option<(Ns, Ns)> {
+        let mut stops = now + Ns(latency_ns);
+        if self.resumed {
+            stops = stops.max(self.started + Ns(times.min_progress_ns));
+        }
+        (stops < self.until).then(|| (stops, self.until.since(stops)))
+    }
+
+    /// It resumes at `now` with `left` to do.
+    pub(crate) fn resume(now: Ns, left: Ns, times: &SuspendTimes) -> Work {
+        Work {
+            started: now,
+            until: now + left + Ns(times.resume_ns),
+            resumed: true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::{Library, load_drive};
+    use firstread_core::{BlockId, Stream};
+    use firstread_firmware::policy::AXES;
+    use firstread_nand::Medium;
+    use firstread_nand::die::DieState;
+
+    /// The same as the medium's own model of a die, whatever the moments.
+    #[test]
+    fn model_stops_when_a_die_does() {
+        let profile = load_drive(&Library::new(), "ct-qlc", &[], AXES).unwrap();
+        let mut medium = Medium::new(profile.chip.clone(), profile.geometry, 1).unwrap();
+        medium.set_temperature(Ns::ZERO, 25.0).unwrap();
+        let times = SuspendTimes::of(&profile.chip.timing);
+        for seed in 0..200 {
+            let stream = Stream::new(seed);
+            let mut die = DieState::new(1);
+            let mut now = die
+                .erase(Ns::ZERO, BlockId(0), profile.mode, &medium)
+                .unwrap();
+            let until = die.program(now, BlockId(0), 0, &medium).unwrap();
+            let mut work = Work {
+                started: now,
+                until,
+                resumed: false,
+            };
+            for i in 0..profile.chip.timing.max_suspends as u64 {
+                now += Ns(stream.at(i).below(200_000));
+                if now >= work.until {
+                    break;
+                }
+                let (free, left) = die.suspend(now, &medium).unwrap();
+                let stop = work.stop(now, times.program_ns, &times);
+                assert_eq!(stop.unwrap_or((work.until, Ns::ZERO)), (free, left));
+                if stop.is_none() {
+                    break;
+                }
+                now = free + Ns(stream.at(i).at(1).below(300_000));
+                assert_eq!(
+                    die.resume(now, &medium).unwrap(),
+                    now + left + Ns(times.resume_ns)
+                );
+                work = Work::resume(now, left, &times);
+            }
+        }
+    }
+}

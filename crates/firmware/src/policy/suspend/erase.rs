@@ -1,0 +1,32 @@
+//! `erase`: erases are suspended.
+
+use firstread_core::params::{Role, Scheme, Values};
+
+use super::{Running, Suspend};
+
+/// Its row.
+pub const SCHEME: Scheme = Scheme {
+    name: "erase",
+    summary: "erases are suspended for reads of the host",
+    source: "Wu and He (FAST 2012): erase suspension",
+    role: Role::Scheme,
+    params: &[],
+};
+
+/// The scheme.
+#[derive(Debug)]
+pub struct Erases;
+
+impl Erases {
+    /// It has no parameters.
+    pub fn new(_values: &Values) -> Erases {
+        Erases
+    }
+}
+
+impl Suspend for Erases {
+    #[inline]
+    fn suspends(&self, running: Running, times: u16, most: u16) -> bool {
+        running == Running::Erase && times < most
+    }
+}

@@ -1,0 +1,32 @@
+//! `free`: programs and erases stop at once, as often as asked, and lose nothing.
+
+use firstread_core::params::{Role, Scheme, Values};
+
+use super::{Running, Suspend};
+
+/// Its row.
+pub const SCHEME: Scheme = Scheme {
+    name: "free",
+    summary: "programs and erases stop at once, as often as asked, and lose nothing by it",
+    source: "the oracle: what suspending could come to at most",
+    role: Role::Oracle,
+    params: &[],
+};
+
+/// The scheme.
+#[derive(Debug)]
+pub struct Free;
+
+impl Free {
+    /// It has no parameters.
+    pub fn new(_values: &Values) -> Free {
+        Free
+    }
+}
+
+impl Suspend for Free {
+    #[inline]
+    fn suspends(&self, _running: Running, _times: u16, _most: u16) -> bool {
+        true
+    }
+}

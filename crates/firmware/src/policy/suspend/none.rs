@@ -1,0 +1,32 @@
+//! `none`: a read waits until the die is free.
+
+use firstread_core::params::{Role, Scheme, Values};
+
+use super::{Running, Suspend};
+
+/// Its row.
+pub const SCHEME: Scheme = Scheme {
+    name: "none",
+    summary: "a read waits until the die is free",
+    source: "the null",
+    role: Role::Null,
+    params: &[],
+};
+
+/// The scheme.
+#[derive(Debug)]
+pub struct Uninterrupted;
+
+impl Uninterrupted {
+    /// It has no parameters.
+    pub fn new(_values: &Values) -> Uninterrupted {
+        Uninterrupted
+    }
+}
+
+impl Suspend for Uninterrupted {
+    #[inline]
+    fn suspends(&self, _running: Running, _times: u16, _most: u16) -> bool {
+        false
+    }
+}

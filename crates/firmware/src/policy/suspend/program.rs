@@ -1,0 +1,32 @@
+//! `program`: programs are suspended.
+
+use firstread_core::params::{Role, Scheme, Values};
+
+use super::{Running, Suspend};
+
+/// Its row.
+pub const SCHEME: Scheme = Scheme {
+    name: "program",
+    summary: "programs are suspended for reads of the host",
+    source: "Wu and He (FAST 2012): program suspension",
+    role: Role::Scheme,
+    params: &[],
+};
+
+/// The scheme.
+#[derive(Debug)]
+pub struct Programs;
+
+impl Programs {
+    /// It has no parameters.
+    pub fn new(_values: &Values) -> Programs {
+        Programs
+    }
+}
+
+impl Suspend for Programs {
+    #[inline]
+    fn suspends(&self, running: Running, times: u16, most: u16) -> bool {
+        running == Running::Program && times < most
+    }
+}

@@ -1,0 +1,32 @@
+//! `program-erase`: programs and erases are suspended.
+
+use firstread_core::params::{Role, Scheme, Values};
+
+use super::{Running, Suspend};
+
+/// Its row.
+pub const SCHEME: Scheme = Scheme {
+    name: "program-erase",
+    summary: "programs and erases are suspended for reads of the host",
+    source: "Wu and He (FAST 2012); one of the parts of the IBM controller",
+    role: Role::Scheme,
+    params: &[],
+};
+
+/// The scheme.
+#[derive(Debug)]
+pub struct Both;
+
+impl Both {
+    /// It has no parameters.
+    pub fn new(_values: &Values) -> Both {
+        Both
+    }
+}
+
+impl Suspend for Both {
+    #[inline]
+    fn suspends(&self, _running: Running, times: u16, most: u16) -> bool {
+        times < most
+    }
+}

@@ -1,0 +1,123 @@
+//! Write amplification under uniform random writes against theory.
+//!
+//! FIFO cleaning of `T` physical slots that hold `U` logical pages has `A = α / (α + W(-α e^-α))`,
+//! `α = T / U`, `W` the principal branch of Lambert's function (Desnoyers, SYSTOR 2012). A victim
+//! drawn at random is as full as the mean of those drawn from: `A = 1 / (1 - u)`. `T` and `U` count neither free superblocks nor those being filled, nor what these hold. Superblocks are
+//! small, so that one more or less is no matter.
+
+use firstread_core::{CellMode, HostOp, Stream};
+use firstread_firmware::ftl::GcThresholds;
+use firstread_firmware::observe::BlockUse;
+use firstread_firmware::policy::gc_victim::AXIS;
+
+use crate::world::{Build, Drive, Faults, geometry};
+
+const SUPERBLOCKS: u32 = 500;
+
+/// `A` of FIFO cleaning.
+fn fifo(alpha: f64) -> f64 {
+    // The valid share u of a victim solves u = exp(-α (1 - u)): a fixed point below one.
+    let mut u: f64 = 0.5;
+    for _ in 0..10_000 {
+        u = libm::exp(-alpha * (1.0 - u));
+    }
+    1.0 / (1.0 - u)
+}
+
+/// What a run measured.
+struct Measured {
+    amplification: f64,
+    /// `T / U`.
+    alpha: f64,
+    /// Mean valid share of superblocks that it gains to clean.
+    mean_valid: f64,
+}
+
+/// Random writes cleaned by `victim`. `used` is the share of the slots that the capacity takes.
+fn measure(victim: &str, used: f64) -> Measured {
+    // 64 slots a superblock.
+    let g = geometry(1, 1, 1, SUPERBLOCKS, 32);
+    let per_block = g.slots_per_superblock(CellMode::Slc);
+    let slots = SUPERBLOCKS as u64 * per_block as u64;
+    let capacity = (slots as f64 * used) as u64;
+    let build = Build {
+        geometry: g,
+        mode: CellMode::Slc,
+        capacity,
+        fill: capacity,
+        victim: AXIS.schemes.iter().position(|s| s.name == victim).unwrap(),
+        wear: 0,
+        suspend: 0,
+        gc: GcThresholds::default(),
+        faults: Faults::default(),
+        seed: 11,
+        depth: 4,
+    };
+    let mut drive = Drive::new(&build);
+    let stream = Stream::new(12).named("uniform");
+    let (settle, measured) = (5 * capacity, 4 * capacity);
+    let mut before = drive.firmware.counters().clone();
+    let (mut full, mut valid, mut gain, mut gain_valid) = (0u64, 0u64, 0u64, 0u64);
+    for i in 0..settle + measured {
+        let lpn = stream.at(i).below(capacity);
+        drive.submit(HostOp::Write, lpn * 4096, 4096);
+        if i == settle {
+            before = drive.firmware.counters().clone();
+        }
+        if i >= settle && i % 97 == 0 {
+            for (_, row) in drive.firmware.blocks().iter() {
+                if row.usage == BlockUse::Full {
+                    full += 1;
+                    valid += row.valid_slots as u64;
+                    if row.valid_slots < per_block {
+                        gain += 1;
+                        gain_valid += row.valid_slots as u64;
+                    }
+                }
+            }
+        }
+    }
+    let c = drive.firmware.counters().since(&before);
+    let amplification = (c.host_slots_written + c.slots_moved) as f64 / c.host_slots_written as f64;
+    let per_block = per_block as f64;
+    Measured {
+        amplification,
+        alpha: full as f64 * per_block / valid as f64,
+        mean_valid: gain_valid as f64 / (gain as f64 * per_block),
+    }
+}
+
+#[test]
+fn formula_fifo_cleaning_amplifies_as_theory_says() {
+    for used in [0.93, 0.85, 0.75] {
+        let Measured {
+            amplification: measured,
+            alpha,
+            ..
+        } = measure("fifo", used);
+        let expected = fifo(alpha);
+        println!("alpha {alpha:.4}: {measured:.4}, theory {expected:.4}");
+        assert!(
+            (measured / expected - 1.0).abs() < 0.02,
+            "alpha {alpha:.4}: amplification {measured:.4}, theory {expected:.4}"
+        );
+    }
+}
+
+#[test]
+fn formula_schemes_are_ordered_as_theory_says() {
+    let runs = ["fifo", "greedy", "d-choices", "random"].map(|victim| measure(victim, 0.85));
+    let [fifo, greedy, d_choices, random] = runs.each_ref().map(|run| run.amplification);
+    println!("fifo {fifo:.4} greedy {greedy:.4} d-choices {d_choices:.4} random {random:.4}");
+    assert!(greedy < 0.97 * fifo, "greedy {greedy:.4}, fifo {fifo:.4}");
+    assert!(
+        greedy < d_choices && d_choices < fifo,
+        "d-choices {d_choices:.4} lies between {greedy:.4} and {fifo:.4}"
+    );
+    let expected = 1.0 / (1.0 - runs[3].mean_valid);
+    println!("random: theory {expected:.4}");
+    assert!(
+        (random / expected - 1.0).abs() < 0.02,
+        "random {random:.4}, theory {expected:.4}"
+    );
+}
