@@ -2,10 +2,10 @@
 //!
 //! From the host downwards:
 //!
-//! - [`host`]: commands, split into page rows.
+//! - `host`: commands, split into page rows.
 //! - [`ftl`]: where a logical page lies; superblocks; writes.
-//! - [`read`]: the life of one page read, with its retries.
-//! - [`schedule`]: a queue for each die.
+//! - `read`: the life of one page read, with its retries.
+//! - `schedule`: a queue for each die.
 //! - [`voltage`]: read-voltage tables, groups and calibration.
 //! - [`observe`]: what is known of blocks and reads.
 //! - [`policy`]: the schemes, one folder an axis, one file a scheme.
