@@ -1,6 +1,6 @@
 //! How a drive is built.
 
-use crate::{BlockId, CellMode, DieId, PageAddr, PageType, Ppa};
+use crate::{CellMode, DieId, PageAddr, PageType, Ppa};
 
 /// Physical build of a drive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,28 +37,6 @@ pub enum StripeOrder {
     DieFirst,
 }
 
-/// Where a slot lies.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct SlotPlace {
-    /// Die, block, wordline and page type.
-    pub at: PageAddr,
-    /// Plane of the die.
-    pub plane: u8,
-    /// Slot within the page.
-    pub slot: u8,
-}
-
-/// `n / d` and the rest. Most counts of a geometry are powers of two, where a shift and a mask are
-/// several times faster than a division.
-#[inline]
-const fn div_rem(n: u32, d: u32) -> (u32, u32) {
-    if d.is_power_of_two() {
-        (n >> d.trailing_zeros(), n & (d - 1))
-    } else {
-        (n / d, n % d)
-    }
-}
-
 impl Geometry {
     /// Dies of the drive.
     pub const fn dies(&self) -> u16 {
@@ -66,7 +44,7 @@ impl Geometry {
     }
     /// Channel of a die.
     pub const fn channel(&self, die: DieId) -> u16 {
-        div_rem(die.0 as u32, self.channels as u32).1 as u16
+        die.0 % self.channels
     }
     /// Chip (package) of a die, counted over the drive.
     pub const fn chip(&self, die: DieId) -> u16 {
@@ -75,15 +53,15 @@ impl Geometry {
     }
     /// Slots of a page.
     pub const fn slots_per_page(&self) -> u32 {
-        div_rem(self.page_bytes, self.slot_bytes).0
+        self.page_bytes / self.slot_bytes
     }
     /// Codewords of a page.
     pub const fn codewords_per_page(&self) -> u32 {
-        div_rem(self.page_bytes, self.codeword_bytes).0
+        self.page_bytes / self.codeword_bytes
     }
     /// Codewords of a slot.
     pub const fn codewords_per_slot(&self) -> u32 {
-        div_rem(self.slot_bytes, self.codeword_bytes).0
+        self.slot_bytes / self.codeword_bytes
     }
     /// Slots under one multi-plane sense of a die.
     pub const fn slots_per_row(&self) -> u32 {
@@ -103,50 +81,237 @@ impl Geometry {
             * self.blocks_per_plane as u64
             * self.slot_bytes as u64
     }
+}
 
-    /// Where slot `ppa` lies, in a superblock of `mode`.
-    pub fn place(&self, ppa: Ppa, mode: CellMode) -> SlotPlace {
-        let (slots, planes, dies) = (
-            self.slots_per_page(),
-            self.planes as u32,
-            self.dies() as u32,
-        );
-        let i = ppa.slot();
-        let (page_index, slot) = div_rem(i, slots);
-        let (stripe, in_stripe) = div_rem(page_index, planes * dies);
-        let (die, plane) = match self.stripe {
-            StripeOrder::PlaneFirst => div_rem(in_stripe, planes),
+/// A divisor that is known long before it is used, so that a multiplication does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Divisor {
+    by: u64,
+    /// `(2^64 - 1) / by`, rounded down.
+    reciprocal: u64,
+}
+
+impl Divisor {
+    /// Divides by `by`, which is not zero.
+    pub const fn new(by: u64) -> Divisor {
+        Divisor {
+            by,
+            reciprocal: u64::MAX / by,
+        }
+    }
+    /// What it divides by.
+    #[inline]
+    pub const fn get(self) -> u64 {
+        self.by
+    }
+    /// `n` divided by it, rounded down. `n` is less than 2^64 divided by it once more.
+    #[inline]
+    pub const fn div(self, n: u64) -> u64 {
+        // With n = q by + s and 2^64 - 1 = r by + t: (n + 1) r = 2^64 q + (s + 1) r - (t + 1) q, whose
+        // upper half is q as long as (t + 1) q is at most r, hence for n up to r.
+        debug_assert!(n < self.reciprocal);
+        (((n + 1) as u128 * self.reciprocal as u128) >> 64) as u64
+    }
+    /// `n` divided by it, rounded down, and the rest.
+    #[inline]
+    pub const fn div_rem(self, n: u64) -> (u64, u64) {
+        let quotient = self.div(n);
+        (quotient, n - quotient * self.by)
+    }
+}
+
+/// Where slots lie in superblocks: a geometry with what follows from it worked out.
+///
+/// A *page row* is one wordline and page type of one die, over its planes: what one multi-plane sense
+/// reads. Its slots are counted plane after plane.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Layout {
+    /// The geometry.
+    pub geometry: Geometry,
+    slots_per_page: Divisor,
+    slots_per_row: Divisor,
+    dies: Divisor,
+    planes: Divisor,
+    channels: Divisor,
+    slot_bytes: Divisor,
+    codeword_bytes: Divisor,
+    codewords_per_page: u32,
+    codewords_per_slot: Divisor,
+}
+
+impl Layout {
+    /// The layout of `geometry`, none of whose counts is zero.
+    pub const fn new(geometry: Geometry) -> Layout {
+        Layout {
+            slots_per_page: Divisor::new(geometry.slots_per_page() as u64),
+            slots_per_row: Divisor::new(geometry.slots_per_row() as u64),
+            dies: Divisor::new(geometry.dies() as u64),
+            planes: Divisor::new(geometry.planes as u64),
+            channels: Divisor::new(geometry.channels as u64),
+            slot_bytes: Divisor::new(geometry.slot_bytes as u64),
+            codeword_bytes: Divisor::new(geometry.codeword_bytes as u64),
+            codewords_per_page: geometry.codewords_per_page(),
+            codewords_per_slot: Divisor::new(geometry.codewords_per_slot() as u64),
+            geometry,
+        }
+    }
+    /// Slots under one multi-plane sense of a die.
+    #[inline]
+    pub const fn slots_per_row(&self) -> u32 {
+        self.slots_per_row.get() as u32
+    }
+    /// Slots of a page.
+    #[inline]
+    pub const fn slots_per_page(&self) -> u32 {
+        self.slots_per_page.get() as u32
+    }
+    /// Slots that all dies hold on one page type of one wordline.
+    #[inline]
+    pub const fn slots_per_stripe(&self) -> u32 {
+        self.slots_per_row() * self.dies() as u32
+    }
+    /// Codewords of a page.
+    #[inline]
+    pub const fn codewords_per_page(&self) -> u32 {
+        self.codewords_per_page
+    }
+    /// Codewords of a slot.
+    #[inline]
+    pub const fn codewords_per_slot(&self) -> u32 {
+        self.codewords_per_slot.get() as u32
+    }
+    /// The slot of a page row that its codeword `codeword` belongs to.
+    #[inline]
+    pub const fn slot_of_codeword(&self, codeword: u32) -> u32 {
+        self.codewords_per_slot.div(codeword as u64) as u32
+    }
+    /// Dies of the drive.
+    #[inline]
+    pub const fn dies(&self) -> u16 {
+        self.dies.get() as u16
+    }
+    /// Channel of a die.
+    #[inline]
+    pub const fn channel(&self, die: DieId) -> u16 {
+        self.channels.div_rem(die.0 as u64).1 as u16
+    }
+    /// Bytes in slots: whole ones, and what is left.
+    #[inline]
+    pub const fn slots_in(&self, bytes: u64) -> (u64, u64) {
+        self.slot_bytes.div_rem(bytes)
+    }
+    /// Bytes in codewords, rounded down.
+    #[inline]
+    pub const fn codewords_in(&self, bytes: u64) -> u64 {
+        self.codeword_bytes.div(bytes)
+    }
+
+    /// The page row that slot `ppa` lies in, in a superblock of `mode`, and its slot of that row.
+    #[inline]
+    pub fn row_of(&self, ppa: Ppa, mode: CellMode) -> (PageAddr, u32) {
+        let (stripe, die, row_slot) = match self.geometry.stripe {
+            StripeOrder::PlaneFirst => {
+                let (row, row_slot) = self.slots_per_row.div_rem(ppa.slot() as u64);
+                let (stripe, die) = self.dies.div_rem(row);
+                (stripe, die, row_slot)
+            }
             StripeOrder::DieFirst => {
-                let (plane, die) = div_rem(in_stripe, dies);
-                (die, plane)
+                let (page, slot) = self.slots_per_page.div_rem(ppa.slot() as u64);
+                let (plane_of_stripe, die) = self.dies.div_rem(page);
+                let (stripe, plane) = self.planes.div_rem(plane_of_stripe);
+                (stripe, die, plane * self.slots_per_page.get() + slot)
             }
         };
-        let (wordline, page) = div_rem(stripe, mode.bits() as u32);
-        SlotPlace {
-            at: PageAddr {
-                die: DieId(die as u16),
-                block: ppa.block(),
-                wordline: wordline as u16,
-                page: PageType(page as u8),
-            },
-            plane: plane as u8,
-            slot: slot as u8,
+        let (wordline, page) = match mode {
+            CellMode::Slc => (stripe, 0),
+            CellMode::Mlc => (stripe / 2, stripe % 2),
+            CellMode::Tlc => (stripe / 3, stripe % 3),
+            CellMode::Qlc => (stripe / 4, stripe % 4),
+        };
+        let at = PageAddr {
+            die: DieId(die as u16),
+            block: ppa.block(),
+            wordline: wordline as u16,
+            page: PageType(page as u8),
+        };
+        (at, row_slot as u32)
+    }
+
+    /// Slot `row_slot` of page row `at`, in a superblock of `mode`: the inverse of
+    /// [`Layout::row_of`].
+    #[inline]
+    pub fn slot_at(&self, at: PageAddr, row_slot: u32, mode: CellMode) -> Ppa {
+        let stripe = at.wordline as u64 * mode.bits() as u64 + at.page.0 as u64;
+        let (dies, die, row_slot) = (self.dies.get(), at.die.0 as u64, row_slot as u64);
+        let slot = match self.geometry.stripe {
+            StripeOrder::PlaneFirst => (stripe * dies + die) * self.slots_per_row.get() + row_slot,
+            StripeOrder::DieFirst => {
+                let (plane, slot) = self.slots_per_page.div_rem(row_slot);
+                let page = (stripe * self.planes.get() + plane) * dies + die;
+                page * self.slots_per_page.get() + slot
+            }
+        };
+        Ppa::new(at.block, slot as u32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::BlockId;
+
+    #[test]
+    fn formula_division_is_exact() {
+        for by in [1, 2, 3, 4, 7, 128, 1000, 4096, 11_534_336, u32::MAX as u64] {
+            let divisor = Divisor::new(by);
+            let limit = u64::MAX / by - 1;
+            let near = [0, 1, by - 1, by, by + 1, limit / 2, limit - 1, limit];
+            let many = (0..1000).map(|i| i * (limit / 1000));
+            for n in near.into_iter().chain(many).filter(|n| *n <= limit) {
+                assert_eq!(divisor.div_rem(n), (n / by, n % by), "{n} / {by}");
+            }
         }
     }
 
-    /// The slot at `place`, in a superblock of `mode`: the inverse of [`Geometry::place`].
-    pub fn slot_at(&self, place: &SlotPlace, mode: CellMode) -> Ppa {
-        let (planes, dies) = (self.planes as u32, self.dies() as u32);
-        let (die, plane) = (place.at.die.0 as u32, place.plane as u32);
-        let in_stripe = match self.stripe {
-            StripeOrder::PlaneFirst => die * planes + plane,
-            StripeOrder::DieFirst => plane * dies + die,
-        };
-        let stripe = place.at.wordline as u32 * mode.bits() as u32 + place.at.page.0 as u32;
-        let page_index = stripe * planes * dies + in_stripe;
-        Ppa::new(
-            BlockId(place.at.block.0),
-            page_index * self.slots_per_page() + place.slot as u32,
-        )
+    #[test]
+    fn model_rows_and_slots_are_inverse() {
+        for stripe in [StripeOrder::PlaneFirst, StripeOrder::DieFirst] {
+            let layout = Layout::new(Geometry {
+                channels: 3,
+                chips_per_channel: 1,
+                dies_per_chip: 2,
+                planes: 2,
+                blocks_per_plane: 4,
+                wordlines_per_block: 5,
+                page_bytes: 12_288,
+                slot_bytes: 4096,
+                codeword_bytes: 1024,
+                stripe,
+            });
+            for mode in CellMode::ALL {
+                let slots = layout.geometry.slots_per_superblock(mode);
+                let mut last = None;
+                for slot in 0..slots {
+                    let ppa = Ppa::new(BlockId(2), slot);
+                    let (at, row_slot) = layout.row_of(ppa, mode);
+                    assert_eq!(layout.slot_at(at, row_slot, mode), ppa);
+                    assert!(row_slot < layout.slots_per_row() && at.die.0 < 6);
+                    assert!(at.page.0 < mode.bits() && at.wordline < 5);
+                    let plane = row_slot / layout.slots_per_page();
+                    let place = (at.wordline, at.page.0, at.die.0, plane);
+                    if let Some((row, before)) = last.filter(|_| slot % 3 == 0) {
+                        // The next page is on the next plane or on the next die.
+                        let next = match stripe {
+                            StripeOrder::PlaneFirst if before == 0 => (at.die.0, 1),
+                            StripeOrder::PlaneFirst => ((row + 1) % 6, 0),
+                            StripeOrder::DieFirst if row < 5 => (row + 1, before),
+                            StripeOrder::DieFirst => (0, 1 - before),
+                        };
+                        assert_eq!((place.2, place.3), next, "slot {slot}");
+                    }
+                    last = Some((place.2, place.3));
+                }
+            }
+        }
     }
 }

@@ -33,7 +33,7 @@ pub use cell::{CellMode, PageType};
 pub use flash::{
     Buf, FlashEvent, FlashKind, FlashOp, OpClass, Priority, SenseMode, SenseTiming, Tag,
 };
-pub use geometry::{Geometry, StripeOrder};
+pub use geometry::{Divisor, Geometry, Layout, StripeOrder};
 pub use host::{CommandId, HostCommand, HostOp, Status};
 pub use levels::{IdealScope, LevelOffsets, Levels};
 pub use port::{Arena, Ports};

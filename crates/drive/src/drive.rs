@@ -4,7 +4,7 @@ use std::fmt;
 
 use firstread_core::params::Role;
 use firstread_core::voltage::VoltageTables;
-use firstread_core::{Arena, BlockId, Lpn, Ns, Status};
+use firstread_core::{Arena, BlockId, DieId, FlashEvent, Lpn, Ns, Status};
 use firstread_ecc::{Code, DecodeTiming};
 use firstread_firmware::ftl::GcThresholds;
 use firstread_firmware::observe::Counters;
@@ -20,7 +20,7 @@ use thiserror::Error;
 
 use crate::cells::Cells;
 use crate::hardware::suspend::SuspendTimes;
-use crate::hardware::{Hardware, Times};
+use crate::hardware::{Done, Hardware, Resource, Times};
 use crate::payload::{Payload, StaleRead};
 use crate::port_log::{Crossing, Passed};
 use crate::profile::DriveProfile;
@@ -28,7 +28,7 @@ use crate::profile::drive::Cells as CellModel;
 use crate::run::{Host, Idle, Observer, Run};
 use crate::state::DriveState;
 use crate::stats::Report;
-use crate::world::{Front, LinkTimes, World};
+use crate::world::{Due, Front, LinkTimes, World};
 
 /// Page rows in flight at most: more than any queue depth of interest keeps busy.
 const MAX_READS: u32 = 4096;
@@ -298,7 +298,7 @@ impl Drive {
 
     /// Handles every event until `until`, and stops there.
     fn advance(&mut self, until: Ns) {
-        while self.world.next().0 <= until {
+        while self.world.due() <= until {
             self.step(&mut Idle);
         }
         self.world.now = self.world.now.max(until);
@@ -411,47 +411,57 @@ impl Drive {
 
     /// Handles the next event. False when there is none.
     fn step(&mut self, observer: &mut impl Observer) -> bool {
-        let (due, front) = self.world.next();
-        if due == Ns::MAX {
+        let Some(next) = self.world.next() else {
             return false;
-        }
-        self.world.now = due;
+        };
         let world = &mut self.world;
-        match front {
-            None => {
-                let resource = world.hardware.resource(world.timers.next(due));
-                let [first, second] =
+        let due = world.now;
+        match next {
+            Due::Hardware(Resource::Die(die)) => {
+                let Done { event, free } =
                     world
                         .hardware
-                        .expire(due, resource, &mut world.timers, &mut world.payload);
-                if let Some(event) = first {
-                    world.port_log.note(due, Passed::Event(event));
+                        .die_done(due, die, &mut world.timers, &mut world.payload);
+                if let Some(event) = event {
+                    world.port_log.note(due, || Passed::Event(event));
                     self.firmware.complete(due, event, world);
                 }
-                if let Some(event) = second {
-                    world.port_log.note(due, Passed::Event(event));
+                if let Some(tag) = free {
+                    let die = DieId(die);
+                    let event = FlashEvent::ArrayFree { tag, die };
+                    world.port_log.note(due, || Passed::Event(event));
                     self.firmware.complete(due, event, world);
                 }
+                world.hardware.settle(die, &mut world.timers);
                 self.wake_firmware();
             }
-            Some(front @ (Front::Command | Front::Write)) => {
+            Due::Hardware(Resource::Decoder(channel)) => {
+                let event =
+                    world
+                        .hardware
+                        .decode_done(due, channel, &mut world.timers, &mut world.payload);
+                world.port_log.note(due, || Passed::Event(event));
+                self.firmware.complete(due, event, world);
+                self.wake_firmware();
+            }
+            Due::Front(front @ (Front::Command | Front::Write)) => {
                 let command = world.arrived(front);
                 self.firmware.submit(due, command, world);
                 self.wake_firmware();
             }
-            Some(Front::Completion) => {
+            Due::Front(Front::Completion) => {
                 observer.completed(due, world.completed());
             }
-            Some(Front::Firmware) => {
+            Due::Front(Front::Firmware) => {
                 self.firmware.poll(due, world);
                 self.wake_firmware();
             }
-            Some(Front::Host) => {
+            Due::Front(Front::Host) => {
                 world.set_front(Front::Host, Ns::MAX);
                 observer.woken();
             }
         }
-        if self.firmware.overlay_room() < OVERLAY_RESERVE {
+        if self.firmware.overlay_is_short(OVERLAY_RESERVE) {
             let more = (self.firmware.overlay_words() / 8).max(OVERLAY_WORDS);
             let grow = |overlay: &mut Overlay| overlay.0.resize(overlay.0.len() + more, 0);
             self.firmware.grow_overlay(due, grow, &mut self.world);

@@ -40,9 +40,9 @@ impl PortLog {
     }
     /// `what` passed at `at`.
     #[inline]
-    pub(crate) fn note(&mut self, at: Ns, what: Passed) {
+    pub(crate) fn note(&mut self, at: Ns, what: impl FnOnce() -> Passed) {
         if let Some(log) = &mut self.0 {
-            log.push(Crossing { at, what });
+            log.push(Crossing { at, what: what() });
         }
     }
 }

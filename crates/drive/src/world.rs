@@ -3,13 +3,13 @@
 use std::collections::VecDeque;
 
 use firstread_core::{
-    Buf, CommandId, FlashOp, HostCommand, HostOp, Lpn, Ns, Ports, Ppa, Status, Tag,
+    Buf, CommandId, Divisor, FlashOp, HostCommand, HostOp, Lpn, Ns, Ports, Ppa, Status, Tag,
 };
 use firstread_firmware::log::Record;
 
-use crate::hardware::Hardware;
 use crate::hardware::charge::{CAUSES, Cause, Parts};
-use crate::hardware::timers::Timers;
+use crate::hardware::timers::{FRONTS, Timers};
+use crate::hardware::{Hardware, Resource};
 use crate::payload::{Payload, StaleRead};
 use crate::port_log::{Passed, PortLog};
 
@@ -59,8 +59,22 @@ pub(crate) enum Front {
 /// once.
 const COMMANDS: usize = 256;
 
-/// Number of front timers.
-pub(crate) const FRONTS: usize = 5;
+impl Front {
+    const ALL: [Front; FRONTS] = [
+        Front::Completion,
+        Front::Command,
+        Front::Write,
+        Front::Firmware,
+        Front::Host,
+    ];
+}
+
+/// Whose timer has expired.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Due {
+    Hardware(Resource),
+    Front(Front),
+}
 
 /// Everything around the firmware.
 pub(crate) struct World {
@@ -68,10 +82,9 @@ pub(crate) struct World {
     pub hardware: Hardware,
     pub payload: Payload,
     pub timers: Timers,
-    /// Timers of the front, looked at one by one: they are few and set often.
-    fronts: [Ns; FRONTS],
+    hardware_timers: usize,
     link: LinkTimes,
-    slot_bytes: u64,
+    slot_bytes: Divisor,
     pub slots: Vec<Slot>,
     pub free_slots: Vec<u32>,
     commands: VecDeque<(Ns, CommandId)>,
@@ -114,9 +127,9 @@ impl World {
             hardware,
             payload,
             timers: Timers::new(hardware_timers),
-            fronts: [Ns::MAX; FRONTS],
+            hardware_timers,
             link,
-            slot_bytes: slot_bytes as u64,
+            slot_bytes: Divisor::new(slot_bytes as u64),
             slots: vec![slot; commands as usize],
             // Low numbers first: few slots are touched at low queue depth.
             free_slots: (0..commands).rev().collect(),
@@ -132,29 +145,26 @@ impl World {
         }
     }
 
-    /// When the next event is due, [`Ns::MAX`] for never, and whose it is: of the front, or none where
-    /// it is one of the hardware. Of equal times, what is deeper inside the drive goes first.
+    /// When the next event is due, [`Ns::MAX`] for never.
+    pub(crate) fn due(&self) -> Ns {
+        self.timers.due()
+    }
+
+    /// Goes on to the next event: of which part of the drive it is. None when nothing is due any
+    /// more. Of equal times, what is deeper inside the drive goes first.
     #[inline]
-    pub(crate) fn next(&self) -> (Ns, Option<Front>) {
-        const FRONT: [Front; FRONTS] = [
-            Front::Completion,
-            Front::Command,
-            Front::Write,
-            Front::Firmware,
-            Front::Host,
-        ];
-        let (mut due, mut front) = (self.timers.due(), None);
-        for (of, at) in FRONT.into_iter().zip(self.fronts) {
-            if at < due {
-                (due, front) = (at, Some(of));
-            }
-        }
-        (due, front)
+    pub(crate) fn next(&mut self) -> Option<Due> {
+        let (due, index) = self.timers.expire()?;
+        self.now = due;
+        Some(match index.checked_sub(self.hardware_timers) {
+            None => Due::Hardware(self.hardware.resource(index)),
+            Some(front) => Due::Front(Front::ALL[front]),
+        })
     }
 
     #[inline]
     pub(crate) fn set_front(&mut self, front: Front, due: Ns) {
-        self.fronts[front as usize] = due;
+        self.timers.set_front(front as usize, due);
     }
 
     /// Whether another command fits into the queues.
@@ -221,7 +231,7 @@ impl World {
         let next = queue.front().map_or(Ns::MAX, |&(due, _)| due);
         self.set_front(front, next);
         let command = self.slots[id.0 as usize].command;
-        self.port_log.note(self.now, Passed::Submitted(command));
+        self.port_log.note(self.now, || Passed::Submitted(command));
         command
     }
 
@@ -250,7 +260,8 @@ impl World {
     }
 
     fn lpn(&self, id: CommandId, slot: u32) -> u64 {
-        self.slots[id.0 as usize].command.offset_bytes / self.slot_bytes + slot as u64
+        let offset_bytes = self.slots[id.0 as usize].command.offset_bytes;
+        self.slot_bytes.div(offset_bytes) + slot as u64
     }
 }
 
@@ -258,7 +269,7 @@ impl Ports for World {
     type Record = Record;
 
     fn issue(&mut self, op: FlashOp) {
-        self.port_log.note(self.now, Passed::Issued(op));
+        self.port_log.note(self.now, || Passed::Issued(op));
         self.hardware.issue(self.now, op, &mut self.timers);
     }
 
@@ -302,10 +313,11 @@ impl Ports for World {
 
     fn complete(&mut self, command: HostCommand, status: Status, last: Option<Tag>) {
         let now = self.now;
-        self.port_log.note(now, Passed::Completed(command, status));
+        self.port_log
+            .note(now, || Passed::Completed(command, status));
         if command.op == HostOp::Trim && status == Status::Ok {
-            let first = command.offset_bytes.div_ceil(self.slot_bytes);
-            let end = (command.offset_bytes + command.len_bytes as u64) / self.slot_bytes;
+            let first = command.offset_bytes.div_ceil(self.slot_bytes.get());
+            let end = (command.offset_bytes + command.len_bytes as u64) / self.slot_bytes.get();
             self.payload.trim(first, end);
         }
         let slot = &mut self.slots[command.id.0 as usize];

@@ -30,8 +30,8 @@ mod schedule;
 pub mod voltage;
 
 use firstread_core::{
-    Arena, BlockId, Buf, CellMode, DieId, FlashEvent, FlashKind, FlashOp, Geometry, Lpn, Ns,
-    OpClass, PageAddr, PageType, Ports, Ppa, Priority, Tag,
+    Arena, BlockId, Buf, CellMode, DieId, FlashEvent, FlashKind, FlashOp, Geometry, Layout, Lpn,
+    Ns, OpClass, PageAddr, PageType, Ports, Ppa, Priority, Tag,
 };
 
 use ftl::{Gc, GcThresholds, Map, Mover, Place, Program, STREAMS, Space, StreamId, WriteBuffer};
@@ -84,6 +84,8 @@ const MAX_MOVES: u16 = 128;
 #[derive(Debug)]
 pub struct Firmware<M> {
     config: Config,
+    layout: Layout,
+    capacity_bytes: u64,
     map: Map<M>,
     blocks: BlockMonitor,
     jobs: Jobs,
@@ -94,6 +96,8 @@ pub struct Firmware<M> {
     mover: Mover,
     gc: Gc,
     levels: AnyReadLevels,
+    /// When `levels` is next due.
+    levels_due: Ns,
     wear: AnyWear,
     suspend: AnySuspend,
     /// The background read in flight.
@@ -105,6 +109,7 @@ impl<M: Arena> Firmware<M> {
     /// A drive with no data. All memory but the overlay's is allocated here.
     pub fn new(config: Config, schemes: Schemes, overlay: M) -> Firmware<M> {
         let geometry = config.geometry;
+        let layout = Layout::new(geometry);
         let dies = geometry.dies();
         let moves = dies.clamp(4, MAX_MOVES) as u32;
         let programs = STREAMS as u32 * WriteBuffer::programs(&geometry);
@@ -119,15 +124,18 @@ impl<M: Arena> Firmware<M> {
             dies: DieQueues::new(dies),
             commands: Commands::new(config.max_commands),
             write_buffers: core::array::from_fn(|i| {
-                WriteBuffer::new(geometry, config.mode, Buf(first + i as u32 * buffers))
+                WriteBuffer::new(layout, config.mode, Buf(first + i as u32 * buffers))
             }),
             space: Space::new(geometry.blocks_per_plane, slots, config.capacity_slots),
             mover: Mover::new(moves, programs),
             gc: Gc::new(config.gc, schemes.gc_victim),
             probe: None,
             counters: Counters::default(),
+            capacity_bytes: config.capacity_slots * geometry.slot_bytes as u64,
             config,
+            layout,
             jobs,
+            levels_due: schemes.read_levels.due(),
             levels: schemes.read_levels,
             wear: schemes.wear,
             suspend: schemes.suspend,
@@ -169,7 +177,7 @@ impl<M: Arena> Firmware<M> {
         row.valid_slots = pages;
         self.map.fill(block, pages as u64);
         self.gc.watch(self.space.free);
-        self.levels.on_block(now, block, &self.blocks);
+        self.block_changed(now, block);
         self.start_probe(now, ports);
     }
 
@@ -181,6 +189,7 @@ impl<M: Arena> Firmware<M> {
     /// Power is on and the drive is filled: background work begins.
     pub fn start<P: Ports<Record = Record>>(&mut self, now: Ns, ports: &mut P) {
         self.levels.start(now, &self.blocks);
+        self.levels_due = self.levels.due();
         self.start_probe(now, ports);
     }
 
@@ -194,17 +203,25 @@ impl<M: Arena> Firmware<M> {
 
     /// When [`Firmware::poll`] is next needed, perhaps at once; [`Ns::MAX`] if an event will come
     /// first.
+    #[inline]
     pub fn next_wakeup(&self) -> Ns {
         if self.mover.again {
             Ns::ZERO
         } else if self.probe.is_some() {
             Ns::MAX
         } else {
-            self.levels.due()
+            self.levels_due
         }
     }
 
+    /// `block` begins to hold data, or holds none any more.
+    fn block_changed(&mut self, now: Ns, block: BlockId) {
+        self.levels.on_block(now, block, &self.blocks);
+        self.levels_due = self.levels.due();
+    }
+
     /// An event of flash.
+    #[inline]
     pub fn complete<P: Ports<Record = Record>>(
         &mut self,
         now: Ns,
@@ -240,21 +257,15 @@ impl<M: Arena> Firmware<M> {
             }
             FlashEvent::Programmed { tag, ok } => self.programmed(now, tag.0, ok, ports),
             FlashEvent::Erased { tag, ok } => self.erased(now, tag.0, ok, ports),
-            FlashEvent::Suspended { tag, .. } => {
-                let job = &mut self.jobs[tag.0];
-                job.step = job.step.saturating_add(1);
-                let die = job.at.die;
-                self.counters.suspends += 1;
-                self.dies.suspended(die, tag.0);
-                self.start_die(now, die, ports);
-            }
+            FlashEvent::Suspended { tag, .. } => self.stopped(now, tag.0, ports),
         }
     }
 
-    /// Changes of the map that fit into the overlay's memory for certain. Writes wait when there is
-    /// none: when it becomes small, hand over more with [`Firmware::grow_overlay`].
-    pub fn overlay_room(&self) -> usize {
-        self.map.room()
+    /// Whether fewer than `changes` of the map fit into the overlay's memory for certain. Writes wait
+    /// when none does: hand over more in time with [`Firmware::grow_overlay`].
+    #[inline]
+    pub fn overlay_is_short(&self, changes: usize) -> bool {
+        !self.map.has_room(changes)
     }
 
     /// Words of the memory the overlay is in.
@@ -335,6 +346,16 @@ impl<M: Arena> Firmware<M> {
             let victim = Tag(victim);
             self.issue_to(now, victim, die, FlashKind::Suspend { victim }, ports);
         }
+    }
+
+    /// The program or erase of `job` has stopped, to go on later.
+    fn stopped<P: Ports<Record = Record>>(&mut self, now: Ns, job: u32, ports: &mut P) {
+        let state = &mut self.jobs[job];
+        state.step = state.step.saturating_add(1);
+        let die = state.at.die;
+        self.counters.suspends += 1;
+        self.dies.suspended(die, job);
+        self.start_die(now, die, ports);
     }
 
     fn issue_resume<P: Ports<Record = Record>>(&mut self, now: Ns, job: u32, ports: &mut P) {
@@ -455,7 +476,7 @@ impl<M: Arena> Firmware<M> {
         self.space.programs -= 1;
         if ok {
             let bits = self.blocks.row(at.block).mode.bits();
-            let slots = self.config.geometry.slots_per_row() * bits as u32;
+            let slots = self.layout.slots_per_row() * bits as u32;
             self.counters.slots_programmed += slots as u64;
             self.part_done(now, stream, at.block, at.die, line, ports);
         } else {

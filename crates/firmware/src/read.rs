@@ -51,7 +51,7 @@ impl<M: Arena> Firmware<M> {
         ppa: Ppa,
         ports: &mut P,
     ) {
-        let codewords = self.config.geometry.codewords_per_slot();
+        let codewords = self.layout.codewords_per_slot();
         let (at, row_slot) = self.row_of(ppa);
         let wanted = (u64::MAX >> (64 - codewords)) << (row_slot * codewords);
         let purpose = Purpose::Merge {
@@ -216,20 +216,21 @@ impl<M: Arena> Firmware<M> {
 
     /// Starts the next background read of `read_levels` that is due, unless one is in flight.
     pub(crate) fn start_probe<P: Ports<Record = Record>>(&mut self, now: Ns, ports: &mut P) {
-        if self.probe.is_some() || self.levels.due() > now {
+        if self.probe.is_some() || self.levels_due > now {
             return;
         }
-        let Some(probe) = self
+        let probe = self
             .levels
-            .probe(now, &self.blocks, &mut |record| ports.log(record))
-        else {
+            .probe(now, &self.blocks, &mut |record| ports.log(record));
+        self.levels_due = self.levels.due();
+        let Some(probe) = probe else {
             return;
         };
         let job = self
             .jobs
             .take()
             .expect("a job is reserved for the one probe in flight");
-        let codewords = self.config.geometry.codewords_per_page();
+        let codewords = self.layout.codewords_per_page();
         let wanted = (0..self.config.geometry.planes as u32)
             .filter(|plane| probe.planes >> plane & 1 != 0)
             .fold(0u64, |all, plane| {
@@ -262,6 +263,7 @@ impl<M: Arena> Firmware<M> {
             .on_probe(now, &probe, &result, &self.blocks, &mut |record| {
                 ports.log(record)
             });
+        self.levels_due = self.levels.due();
         let last = self.unpin(job);
         self.release_read(now, job, ports);
         self.start_probe(now, ports);
@@ -272,7 +274,7 @@ impl<M: Arena> Firmware<M> {
 
     /// First slot buffer of `job`.
     pub(crate) fn job_buffer(&self, job: u32) -> Buf {
-        Buf(job * self.config.geometry.slots_per_row())
+        Buf(job * self.layout.slots_per_row())
     }
 
     /// Buffer of the one slot that `job` has read for a merge.

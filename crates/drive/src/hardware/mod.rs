@@ -1,23 +1,24 @@
-//! The hardware: dies, channels, decoders and the host link, each with at most one pending timer.
+//! The hardware: dies, channels and decoders.
 //!
 //! A read senses on its die, waits for the channel, transfers, frees the die, is decoded by the
 //! channel's decoder, and then its outcome is revealed to the firmware. A program takes its data
 //! over the channel first.
 
 pub(crate) mod charge;
+mod decoder;
 pub(crate) mod suspend;
 pub(crate) mod timers;
 
-use std::collections::VecDeque;
-
 use firstread_core::flash::SenseMode;
 use firstread_core::{
-    BlockId, Buf, DieId, FlashEvent, FlashKind, FlashOp, Geometry, Ns, OpClass, Ppa,
+    BlockId, Buf, DieId, FlashEvent, FlashKind, FlashOp, Geometry, Layout, Ns, OpClass, PageAddr,
+    PageType, Tag,
 };
 
 use crate::cells::{Cells, Sensed};
 use crate::payload::Payload;
 use charge::{CAUSES, Cause, DieLog, Parts};
+use decoder::{Decoder, Turn};
 use suspend::{SuspendTimes, Work};
 use timers::Timers;
 
@@ -36,15 +37,20 @@ pub(crate) struct Times {
     pub suspend: SuspendTimes,
 }
 
-/// Operations a decoder has room for from the start; a longer queue makes it grow once.
-const DECODES: usize = 32;
-
 /// What a resource's timer means.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Resource {
     Decoder(u16),
-    Channel(u16),
     Die(u16),
+}
+
+/// What the timer of a die came to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Done {
+    /// What the firmware hears first.
+    pub event: Option<FlashEvent>,
+    /// The operation that has left the die free.
+    pub free: Option<Tag>,
 }
 
 /// What a die does.
@@ -53,7 +59,7 @@ enum DiePhase {
     Idle,
     /// The array works: sensing, programming, erasing.
     Array(u32),
-    /// The array is done or waits for data; the page registers are in use.
+    /// The page registers are in use: data wait for the channel, or cross it.
     Registers(u32),
     /// The program or erase on the array was told to stop, and is about to.
     Stopping(u32),
@@ -72,21 +78,6 @@ struct Die {
     suspended: Option<(u32, Ns)>,
 }
 
-#[derive(Debug)]
-struct Channel {
-    /// Operation on the bus.
-    active: Option<u32>,
-    since: Ns,
-    waiting: VecDeque<u32>,
-}
-
-#[derive(Debug)]
-struct Decoder {
-    /// Operations being decoded, with the time each ends: first in, first out.
-    queue: VecDeque<(u32, Ns)>,
-    free_at: Ns,
-}
-
 /// An operation in flight, by its tag.
 #[derive(Clone, Copy, Debug)]
 struct InFlight {
@@ -97,16 +88,21 @@ struct InFlight {
     /// When the first attempt was queued.
     first_queued: Ns,
     parts: Parts,
+    /// When its transfer starts.
+    transfer_starts: Ns,
+    /// Its turn with the decoder.
+    turn: Turn,
 }
 
 /// The hardware behind the firmware.
 #[derive(Debug)]
 pub(crate) struct Hardware {
-    geometry: Geometry,
+    layout: Layout,
     times: Times,
     pub(crate) cells: Cells,
     dies: Vec<Die>,
-    channels: Vec<Channel>,
+    /// When each channel has moved all the data that wait for it: first come, first served.
+    channels: Vec<Ns>,
     decoders: Vec<Decoder>,
     ops: Vec<InFlight>,
 }
@@ -114,14 +110,12 @@ pub(crate) struct Hardware {
 impl Hardware {
     pub(crate) fn new(geometry: Geometry, times: Times, cells: Cells, tags: u32) -> Hardware {
         let idle = FlashOp {
-            tag: firstread_core::Tag(0),
+            tag: Tag(0),
             die: DieId(0),
             after: None,
             class: OpClass::HostRead,
             queued: Ns::ZERO,
-            kind: FlashKind::Cancel {
-                victim: firstread_core::Tag(0),
-            },
+            kind: FlashKind::Cancel { victim: Tag(0) },
         };
         let in_flight = InFlight {
             op: idle,
@@ -129,6 +123,8 @@ impl Hardware {
             mark: Ns::ZERO,
             first_queued: Ns::ZERO,
             parts: [0; CAUSES],
+            transfer_starts: Ns::ZERO,
+            turn: Turn::default(),
         };
         let die = || Die {
             phase: DiePhase::Idle,
@@ -138,53 +134,37 @@ impl Hardware {
             told: None,
             suspended: None,
         };
-        let channel = || Channel {
-            active: None,
-            since: Ns::ZERO,
-            // Each of its dies has one operation at most.
-            waiting: VecDeque::with_capacity(
-                geometry.chips_per_channel as usize * geometry.dies_per_chip as usize,
-            ),
-        };
-        let decoder = || Decoder {
-            queue: VecDeque::with_capacity(DECODES),
-            free_at: Ns::ZERO,
-        };
         Hardware {
             dies: (0..geometry.dies()).map(|_| die()).collect(),
-            channels: (0..geometry.channels).map(|_| channel()).collect(),
-            decoders: (0..geometry.channels).map(|_| decoder()).collect(),
+            channels: vec![Ns::ZERO; geometry.channels as usize],
+            decoders: vec![Decoder::IDLE; geometry.channels as usize],
             ops: vec![in_flight; tags as usize],
-            geometry,
+            layout: Layout::new(geometry),
             times,
             cells,
         }
     }
 
-    /// Timers it needs.
+    /// Timers it needs: one a decoder, one a die.
     pub(crate) fn resources(geometry: &Geometry) -> usize {
-        2 * geometry.channels as usize + geometry.dies() as usize
+        geometry.channels as usize + geometry.dies() as usize
     }
 
-    /// The resource behind timer `index`. Decoders come first, then channels, then dies: of what
-    /// ends at the same moment, that which is nearest to the host goes first.
+    /// The resource behind timer `index`. Decoders come first: of what ends at the same moment, that
+    /// which is nearest to the host goes first.
+    #[inline]
     pub(crate) fn resource(&self, index: usize) -> Resource {
-        let channels = self.geometry.channels as usize;
-        if index < channels {
-            Resource::Decoder(index as u16)
-        } else if index < 2 * channels {
-            Resource::Channel((index - channels) as u16)
-        } else {
-            Resource::Die((index - 2 * channels) as u16)
+        match index.checked_sub(self.decoders.len()) {
+            None => Resource::Decoder(index as u16),
+            Some(die) => Resource::Die(die as u16),
         }
     }
 
+    #[inline]
     fn timer(&self, resource: Resource) -> usize {
-        let channels = self.geometry.channels as usize;
         match resource {
-            Resource::Decoder(c) => c as usize,
-            Resource::Channel(c) => channels + c as usize,
-            Resource::Die(d) => 2 * channels + d as usize,
+            Resource::Decoder(channel) => channel as usize,
+            Resource::Die(die) => self.decoders.len() + die as usize,
         }
     }
 
@@ -227,8 +207,7 @@ impl Hardware {
                 );
             }
             FlashKind::Program { .. } => {
-                die.phase = DiePhase::Registers(tag);
-                self.wait_for_channel(now, tag, timers);
+                self.start_transfer(now, tag, timers);
             }
             FlashKind::Erase { mode, .. } => {
                 let erase = self.times.command_ns + self.cells.erase_ns(mode);
@@ -289,7 +268,7 @@ impl Hardware {
     }
 
     /// The program or erase of `die` has stopped.
-    fn stopped(&mut self, now: Ns, die: u16, tag: u32) -> [Option<FlashEvent>; 2] {
+    fn stopped(&mut self, now: Ns, die: u16, tag: u32) -> Done {
         let class = self.ops[tag as usize].op.class;
         let state = &mut self.dies[die as usize];
         let told = state.told.take().unwrap_or(now);
@@ -297,8 +276,11 @@ impl Hardware {
         state.log.push(told, now, Cause::Suspend);
         state.phase = DiePhase::Idle;
         let remaining = state.suspended.map_or(Ns::ZERO, |(_, left)| left);
-        let tag = firstread_core::Tag(tag);
-        [Some(FlashEvent::Suspended { tag, remaining }), None]
+        let tag = Tag(tag);
+        Done {
+            event: Some(FlashEvent::Suspended { tag, remaining }),
+            free: None,
+        }
     }
 
     /// The firmware wants `die` to go on with the suspended `victim`.
@@ -320,101 +302,86 @@ impl Hardware {
         timers.set(self.timer(Resource::Die(die.0)), work.until);
     }
 
-    /// The timer of `resource` has expired. Up to two events for the firmware follow.
-    pub(crate) fn expire(
-        &mut self,
-        now: Ns,
-        resource: Resource,
-        timers: &mut Timers,
-        payload: &mut Payload,
-    ) -> [Option<FlashEvent>; 2] {
-        match resource {
-            Resource::Die(die) => self.array_done(now, die, timers, payload),
-            Resource::Channel(channel) => self.transfer_done(now, channel, timers),
-            Resource::Decoder(channel) => {
-                [Some(self.decode_done(now, channel, timers, payload)), None]
-            }
-        }
-    }
-
-    fn array_done(
+    /// The timer of `die` has expired. Once the firmware has heard what it came to, `settle` it.
+    #[inline]
+    pub(crate) fn die_done(
         &mut self,
         now: Ns,
         die: u16,
         timers: &mut Timers,
         payload: &mut Payload,
-    ) -> [Option<FlashEvent>; 2] {
-        timers.set(self.timer(Resource::Die(die)), Ns::MAX);
-        let tag = match self.dies[die as usize].phase {
-            DiePhase::Array(tag) => tag,
-            DiePhase::Stopping(tag) => return self.stopped(now, die, tag),
-            phase => unreachable!("a die's timer runs only while its array works, not {phase:?}"),
-        };
+    ) -> Done {
+        match self.dies[die as usize].phase {
+            DiePhase::Array(tag) => self.array_done(now, die, tag, timers, payload),
+            DiePhase::Registers(tag) => self.transfer_done(now, tag, timers),
+            DiePhase::Stopping(tag) => self.stopped(now, die, tag),
+            DiePhase::Idle => unreachable!("the timer of an idle die is stopped"),
+        }
+    }
+
+    /// Stops the timer of `die` if it has nothing to do.
+    #[inline]
+    pub(crate) fn settle(&self, die: u16, timers: &mut Timers) {
+        if self.dies[die as usize].phase == DiePhase::Idle {
+            timers.set(self.timer(Resource::Die(die)), Ns::MAX);
+        }
+    }
+
+    #[inline]
+    fn array_done(
+        &mut self,
+        now: Ns,
+        die: u16,
+        tag: u32,
+        timers: &mut Timers,
+        payload: &mut Payload,
+    ) -> Done {
+        let op = &self.ops[tag as usize].op;
+        if let FlashKind::Read { .. } = op.kind {
+            self.charge(now, tag, Cause::Sense);
+            self.start_transfer(now, tag, timers);
+            return Done::default();
+        }
+        self.changed(now, die, tag, payload)
+    }
+
+    /// The program or erase under `tag` has ended.
+    fn changed(&mut self, now: Ns, die: u16, tag: u32, payload: &mut Payload) -> Done {
         let op = self.ops[tag as usize].op;
-        let free = Some(FlashEvent::ArrayFree {
-            tag: op.tag,
-            die: op.die,
-        });
-        match op.kind {
-            FlashKind::Read { .. } => {
-                self.charge(now, tag, Cause::Sense);
-                self.dies[die as usize].phase = DiePhase::Registers(tag);
-                self.wait_for_channel(now, tag, timers);
-                [None, None]
-            }
+        self.free_die(now, tag);
+        let (tag, ok) = (op.tag, true);
+        let event = match op.kind {
             FlashKind::Program {
                 block,
                 wordline,
                 buf,
             } => {
-                self.free_die(now, tag);
                 self.cells.program(now, block, wordline);
                 self.program(op.die, block, wordline, buf, payload);
-                [
-                    Some(FlashEvent::Programmed {
-                        tag: op.tag,
-                        ok: true,
-                    }),
-                    free,
-                ]
+                FlashEvent::Programmed { tag, ok }
             }
             FlashKind::Erase { block, mode } => {
-                self.free_die(now, tag);
                 // The firmware erases a superblock on every die before it uses it again.
-                if op.die == DieId(0) {
+                if die == 0 {
                     self.cells.erased(block, mode);
                     payload.erase(block);
                 }
-                [
-                    Some(FlashEvent::Erased {
-                        tag: op.tag,
-                        ok: true,
-                    }),
-                    free,
-                ]
+                FlashEvent::Erased { tag, ok }
             }
             _ => unreachable!("only reads, programs and erases use the array"),
-        }
-    }
-
-    /// Puts the transfer of `tag` in the queue of its channel.
-    fn wait_for_channel(&mut self, now: Ns, tag: u32, timers: &mut Timers) {
-        let channel = self.geometry.channel(self.ops[tag as usize].op.die);
-        self.channels[channel as usize].waiting.push_back(tag);
-        self.start_transfer(now, channel, timers);
-    }
-
-    fn start_transfer(&mut self, now: Ns, channel: u16, timers: &mut Timers) {
-        let bus = &mut self.channels[channel as usize];
-        if bus.active.is_some() {
-            return;
-        }
-        let Some(tag) = bus.waiting.pop_front() else {
-            return timers.set(self.timer(Resource::Channel(channel)), Ns::MAX);
         };
-        bus.active = Some(tag);
-        bus.since = now;
-        let bytes = match self.ops[tag as usize].op.kind {
+        Done {
+            event: Some(event),
+            free: Some(tag),
+        }
+    }
+
+    /// The transfer of `tag` waits for its turn on the channel; the die's timer runs until its end.
+    fn start_transfer(&mut self, now: Ns, tag: u32, timers: &mut Timers) {
+        let state = &mut self.ops[tag as usize];
+        let (op, die) = (&state.op, state.op.die.0);
+        let channel = self.layout.channel(op.die);
+        let bytes = match op.kind {
             FlashKind::Read {
                 mode: SenseMode::OnesCount { .. },
                 ..
@@ -427,25 +394,19 @@ impl Hardware {
                 };
                 wanted.count_ones() as u64 * self.cells.codeword_bytes() * senses
             }
-            _ => self.program_bytes(self.ops[tag as usize].op),
+            FlashKind::Program { block, .. } => self.program_bytes(block),
+            _ => unreachable!("only reads and programs use the channel"),
         };
-        let end = now + Ns((bytes * self.times.channel_fs_per_byte).div_ceil(1_000_000));
-        timers.set(self.timer(Resource::Channel(channel)), end);
+        let free_at = &mut self.channels[channel as usize];
+        let starts = now.max(*free_at);
+        *free_at = starts + Ns((bytes * self.times.channel_fs_per_byte).div_ceil(1_000_000));
+        self.dies[die as usize].phase = DiePhase::Registers(tag);
+        timers.set(self.decoders.len() + die as usize, *free_at);
+        self.ops[tag as usize].transfer_starts = starts;
     }
 
-    fn transfer_done(
-        &mut self,
-        now: Ns,
-        channel: u16,
-        timers: &mut Timers,
-    ) -> [Option<FlashEvent>; 2] {
-        let bus = &mut self.channels[channel as usize];
-        let tag = bus
-            .active
-            .take()
-            .expect("a channel's timer runs only during a transfer");
-        let since = bus.since;
-        self.start_transfer(now, channel, timers);
+    #[inline]
+    fn transfer_done(&mut self, now: Ns, tag: u32, timers: &mut Timers) -> Done {
         let op = self.ops[tag as usize].op;
         let FlashKind::Read { mode, .. } = op.kind else {
             let FlashKind::Program { block, .. } = op.kind else {
@@ -453,58 +414,56 @@ impl Hardware {
             };
             let program = self.cells.program_ns(block);
             self.start_work(now, op.die, tag, program, timers);
-            return [None, None];
+            return Done::default();
         };
         self.charge(now, tag, Cause::Transfer);
         self.free_die(now, tag);
-        let free = FlashEvent::ArrayFree {
-            tag: op.tag,
-            die: op.die,
-        };
         let sensed = self.cells.sense(now, &op);
-        self.ops[tag as usize].sensed = sensed;
+        let free = Some(op.tag);
         if let SenseMode::OnesCount { .. } = mode {
             let ones = FlashEvent::Ones {
                 tag: op.tag,
                 count: sensed.ones,
                 cells: sensed.cells,
             };
-            return [Some(free), Some(ones)];
+            return Done {
+                event: Some(ones),
+                free,
+            };
         }
+        let channel = self.layout.channel(op.die);
+        let state = &mut self.ops[tag as usize];
+        state.sensed = sensed;
+        let since = state.transfer_starts;
         let lanes = self.times.decoder_lanes;
         let work = Ns(sensed.decode_sum_ns.div_ceil(lanes));
         let last = Ns(sensed.decode_last_ns);
         let decoder = &mut self.decoders[channel as usize];
         let end = if self.times.decode_streams {
             // Codewords are decoded as they arrive; the last one cannot start before it is here.
-            (decoder.free_at.max(since) + work).max(now + last)
+            (decoder.free_at().max(since) + work).max(now + last)
         } else {
-            decoder.free_at.max(now) + work.max(last)
+            decoder.free_at().max(now) + work.max(last)
         };
-        decoder.free_at = end;
-        decoder.queue.push_back((tag, end));
-        if decoder.queue.len() == 1 {
+        if decoder.enter(&mut self.ops, tag, end) {
             timers.set(self.timer(Resource::Decoder(channel)), end);
         }
-        [Some(free), None]
+        Done { event: None, free }
     }
 
-    fn decode_done(
+    /// The timer of the decoder of `channel` has expired.
+    #[inline]
+    pub(crate) fn decode_done(
         &mut self,
         now: Ns,
         channel: u16,
         timers: &mut Timers,
         payload: &mut Payload,
     ) -> FlashEvent {
-        let decoder = &mut self.decoders[channel as usize];
-        let (tag, _) = decoder
-            .queue
-            .pop_front()
-            .expect("a decoder's timer runs only while it works");
-        let next = decoder.queue.front().map_or(Ns::MAX, |&(_, end)| end);
+        let (tag, next) = self.decoders[channel as usize].leave(&self.ops);
         timers.set(self.timer(Resource::Decoder(channel)), next);
         self.charge(now, tag, Cause::Decode);
-        let InFlight { op, sensed, .. } = self.ops[tag as usize];
+        let InFlight { op, sensed, .. } = &self.ops[tag as usize];
         let FlashKind::Read {
             block,
             wordline,
@@ -517,15 +476,13 @@ impl Hardware {
             unreachable!("only reads are decoded")
         };
         if buf != Buf::NONE {
-            self.deliver(
-                op.die,
+            let at = PageAddr {
+                die: op.die,
                 block,
                 wordline,
                 page,
-                wanted & !sensed.failed,
-                buf,
-                payload,
-            );
+            };
+            self.deliver(at, wanted & !sensed.failed, buf, payload);
         }
         FlashEvent::Decoded {
             tag: op.tag,
@@ -536,68 +493,38 @@ impl Hardware {
     }
 
     /// Moves the slots of `decoded` codewords into the buffers of a page row.
-    #[allow(clippy::too_many_arguments)] // the fields of a read
-    fn deliver(
-        &self,
-        die: DieId,
-        block: BlockId,
-        wordline: u16,
-        page: firstread_core::PageType,
-        decoded: u64,
-        buf: Buf,
-        payload: &mut Payload,
-    ) {
-        let g = &self.geometry;
-        let per_slot = g.codewords_per_slot();
-        let mode = self.cells.mode(block);
+    fn deliver(&self, at: PageAddr, decoded: u64, buf: Buf, payload: &mut Payload) {
+        let per_slot = self.layout.codewords_per_slot();
+        let mode = self.cells.mode(at.block);
         let mut left = decoded;
         while left != 0 {
-            let row_slot = left.trailing_zeros() / per_slot;
+            let row_slot = self.layout.slot_of_codeword(left.trailing_zeros());
             left &= !((u64::MAX >> (64 - per_slot)) << (row_slot * per_slot));
-            let place = firstread_core::geometry::SlotPlace {
-                at: firstread_core::PageAddr {
-                    die,
-                    block,
-                    wordline,
-                    page,
-                },
-                plane: (row_slot / g.slots_per_page()) as u8,
-                slot: (row_slot % g.slots_per_page()) as u8,
-            };
-            payload.read(g.slot_at(&place, mode), buf.slot(row_slot));
+            payload.read(self.layout.slot_at(at, row_slot, mode), buf.slot(row_slot));
         }
     }
 
     /// Bytes that a program moves over the channel, parity included.
-    fn program_bytes(&self, op: FlashOp) -> u64 {
-        let FlashKind::Program { block, .. } = op.kind else {
-            return 0;
-        };
-        let g = &self.geometry;
-        let codewords =
-            g.codewords_per_page() as u64 * g.planes as u64 * self.cells.mode(block).bits() as u64;
+    fn program_bytes(&self, block: BlockId) -> u64 {
+        let rows = self.layout.slots_per_row() * self.cells.mode(block).bits() as u32;
+        let codewords = rows as u64 * self.layout.codewords_per_slot() as u64;
         codewords * self.cells.codeword_bytes()
     }
 
     /// Moves a die's part of a wordline from its buffers into the cells.
     fn program(&self, die: DieId, block: BlockId, wordline: u16, buf: Buf, payload: &mut Payload) {
-        let g = &self.geometry;
+        let layout = &self.layout;
         let mode = self.cells.mode(block);
-        let first = wordline as u32 * g.slots_per_stripe() * mode.bits() as u32;
-        for page in 0..mode.bits() {
-            for row_slot in 0..g.slots_per_row() {
-                let page = firstread_core::PageType(page);
-                let place = firstread_core::geometry::SlotPlace {
-                    at: firstread_core::PageAddr {
-                        die,
-                        block,
-                        wordline,
-                        page,
-                    },
-                    plane: (row_slot / g.slots_per_page()) as u8,
-                    slot: (row_slot % g.slots_per_page()) as u8,
-                };
-                let ppa: Ppa = g.slot_at(&place, mode);
+        let first = wordline as u32 * layout.slots_per_stripe() * mode.bits() as u32;
+        for page in (0..mode.bits()).map(PageType) {
+            let at = PageAddr {
+                die,
+                block,
+                wordline,
+                page,
+            };
+            for row_slot in 0..layout.slots_per_row() {
+                let ppa = layout.slot_at(at, row_slot, mode);
                 payload.program(ppa, buf.slot(ppa.slot() - first));
             }
         }

@@ -9,7 +9,7 @@
 use alloc::boxed::Box;
 use alloc::vec;
 
-use firstread_core::{Arena, BlockId, Lpn, Ppa};
+use firstread_core::{Arena, BlockId, Divisor, Lpn, Ppa};
 
 /// Logical pages of a region.
 pub const REGION_PAGES: u64 = 1 << REGION_BITS;
@@ -78,7 +78,7 @@ impl Region {
 #[derive(Debug)]
 pub struct Map<M> {
     capacity: u64,
-    slots_per_block: u64,
+    slots_per_block: Divisor,
     /// Superblock of each stretch of the fill.
     fill: Box<[u32]>,
     /// Logical pages below this one were filled.
@@ -122,7 +122,7 @@ impl<M: Arena> Map<M> {
         let regions = capacity.div_ceil(REGION_PAGES) as usize;
         Map {
             capacity,
-            slots_per_block: slots_per_block as u64,
+            slots_per_block: Divisor::new(slots_per_block as u64),
             fill: vec![NONE; stretches].into_boxed_slice(),
             filled: 0,
             touched: vec![0; regions.div_ceil(64)].into_boxed_slice(),
@@ -138,10 +138,11 @@ impl<M: Arena> Map<M> {
     pub fn capacity(&self) -> u64 {
         self.capacity
     }
-    /// Changes of the map, each within a region, that fit for certain before it wants more memory.
-    pub fn room(&self) -> usize {
-        (self.overlay.words().len() / UNIT).saturating_sub(self.used as usize)
-            / MAX_UNITS_PER_CHANGE
+    /// Whether `changes` of the map, each within a region, fit for certain before it wants more memory.
+    #[inline]
+    pub fn has_room(&self, changes: usize) -> bool {
+        let units = self.overlay.words().len() / UNIT;
+        self.used as usize + changes * MAX_UNITS_PER_CHANGE <= units
     }
     /// Words of the memory the overlay is in.
     pub fn overlay_words(&self) -> usize {
@@ -159,9 +160,9 @@ impl<M: Arena> Map<M> {
 
     /// Notes that the next stretch of logical pages was filled into `block`, up to `pages` of them.
     pub fn fill(&mut self, block: BlockId, pages: u64) {
-        let stretch = (self.filled / self.slots_per_block) as usize;
+        let stretch = self.slots_per_block.div(self.filled) as usize;
         self.fill[stretch] = block.0;
-        self.filled += pages.min(self.slots_per_block);
+        self.filled += pages.min(self.slots_per_block.get());
     }
 
     /// Where `lpn` and the pages after it lie, at most `max` of them. `lpn` is on the drive.
@@ -181,18 +182,20 @@ impl<M: Arena> Map<M> {
                 pages: 1,
             };
         }
-        let region_end = (lpn.0 / REGION_PAGES + 1) * REGION_PAGES;
-        let stretch_end = (lpn.0 / self.slots_per_block + 1) * self.slots_per_block;
-        let end = region_end.min(stretch_end);
-        let end = if lpn.0 < self.filled {
-            end.min(self.filled)
-        } else {
-            end
-        };
+        let region_left = REGION_PAGES - lpn.0 % REGION_PAGES;
+        let (stretch, slot) = self.slots_per_block.div_rem(lpn.0);
+        let stretch_left = self.slots_per_block.get() - slot;
+        let mut left = region_left.min(stretch_left).min(max as u64);
+        let mut ppa = None;
+        if lpn.0 < self.filled {
+            left = left.min(self.filled - lpn.0);
+            let block = BlockId(self.fill[stretch as usize]);
+            ppa = Some(Ppa::new(block, slot as u32));
+        }
         Run {
-            ppa: self.filled_at(lpn.0),
+            ppa,
             lost: false,
-            pages: (end - lpn.0).min(max as u64) as u32,
+            pages: left as u32,
         }
     }
 
@@ -252,7 +255,7 @@ impl<M: Arena> Map<M> {
         if lpn >= self.filled {
             return None;
         }
-        let (stretch, slot) = (lpn / self.slots_per_block, lpn % self.slots_per_block);
+        let (stretch, slot) = self.slots_per_block.div_rem(lpn);
         Some(Ppa::new(BlockId(self.fill[stretch as usize]), slot as u32))
     }
 
@@ -546,7 +549,7 @@ mod tests {
                 match step {
                     Step::Write { first, pages, stride } => {
                         for lpn in (0..pages).map(|i| first + i * stride).take_while(|&l| l < 41_000) {
-                            if map.room() == 0 {
+                            if !map.has_room(1) {
                                 map.grow_overlay(|m| m.0.resize(m.0.len() + 2 * UNIT * MAX_UNITS_PER_CHANGE, 0));
                             }
                             next += 1;
@@ -559,7 +562,7 @@ mod tests {
                         let end = (first + pages).min(41_000);
                         let (mut lpn, mut told) = (first, 0u64);
                         while lpn < end {
-                            if map.room() == 0 {
+                            if !map.has_room(1) {
                                 map.grow_overlay(|m| m.0.resize(m.0.len() + 2 * UNIT * MAX_UNITS_PER_CHANGE, 0));
                             }
                             lpn += map.trim(lpn, end, |_, n| told += n as u64) as u64;
@@ -570,7 +573,7 @@ mod tests {
                         (first..end).for_each(|l| { model.insert(l, Place::Trimmed); });
                     }
                     Step::Lose(lpn) => {
-                        if map.room() == 0 {
+                        if !map.has_room(1) {
                             map.grow_overlay(|m| m.0.resize(m.0.len() + 2 * UNIT * MAX_UNITS_PER_CHANGE, 0));
                         }
                         map.set(Lpn(lpn), Place::Lost);
@@ -598,7 +601,7 @@ mod tests {
             let mut map = Map::new(pages, 11_534_336, Memory(Vec::new()));
             let stream = firstread_core::Stream::new(5).named("overwrites");
             for i in 0..writes {
-                if map.room() == 0 {
+                if !map.has_room(1) {
                     map.grow_overlay(|m| {
                         m.0.resize(m.0.len() + 64 * UNIT * MAX_UNITS_PER_CHANGE, 0)
                     });

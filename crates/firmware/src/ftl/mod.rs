@@ -14,9 +14,6 @@ mod mover;
 mod space;
 mod write;
 
-use firstread_core::geometry::SlotPlace;
-use firstread_core::{BlockId, DieId, Geometry, PageAddr, PageType};
-
 pub use audit::Unsound;
 pub(crate) use gc::Gc;
 pub use gc::GcThresholds;
@@ -25,24 +22,3 @@ pub(crate) use mover::Mover;
 pub use mover::{Busy, Owner};
 pub(crate) use space::Space;
 pub(crate) use write::{Program, Refused, STREAMS, StreamId, WriteBuffer};
-
-/// Slot `row_slot` of a page row.
-pub(crate) fn row_place(
-    geometry: &Geometry,
-    die: DieId,
-    block: BlockId,
-    wordline: u16,
-    page: u8,
-    row_slot: u32,
-) -> SlotPlace {
-    SlotPlace {
-        at: PageAddr {
-            die,
-            block,
-            wordline,
-            page: PageType(page),
-        },
-        plane: (row_slot / geometry.slots_per_page()) as u8,
-        slot: (row_slot % geometry.slots_per_page()) as u8,
-    }
-}

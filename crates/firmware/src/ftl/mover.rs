@@ -15,9 +15,11 @@
 
 use alloc::collections::VecDeque;
 
-use firstread_core::{Arena, BlockId, CellMode, DieId, Lpn, Ns, PageAddr, Ports, Ppa, Priority};
+use firstread_core::{
+    Arena, BlockId, CellMode, DieId, Lpn, Ns, PageAddr, PageType, Ports, Ppa, Priority,
+};
 
-use super::{Place, Program, Refused, StreamId, row_place};
+use super::{Place, Program, Refused, StreamId};
 use crate::Firmware;
 use crate::job::{Job, Purpose};
 use crate::log::Record;
@@ -217,17 +219,14 @@ impl<M: Arena> Firmware<M> {
 
     /// The page row that `ppa` lies in, and its slot of it.
     pub(crate) fn row_of(&self, ppa: Ppa) -> (PageAddr, u32) {
-        let geometry = &self.config.geometry;
-        let place = geometry.place(ppa, self.blocks.row(ppa.block()).mode);
-        let row_slot = place.plane as u32 * geometry.slots_per_page() + place.slot as u32;
-        (place.at, row_slot)
+        let mode = self.blocks.row(ppa.block()).mode;
+        self.layout.row_of(ppa, mode)
     }
 
     /// The slot `row_slot` of page row `at`.
     fn ppa_in(&self, at: PageAddr, row_slot: u32) -> Ppa {
-        let g = &self.config.geometry;
-        let place = row_place(g, at.die, at.block, at.wordline, at.page.0, row_slot);
-        g.slot_at(&place, self.blocks.row(at.block).mode)
+        let mode = self.blocks.row(at.block).mode;
+        self.layout.slot_at(at, row_slot, mode)
     }
 
     /// Moves on whatever can move on.
@@ -343,9 +342,9 @@ impl<M: Arena> Firmware<M> {
         mut current: Evacuation,
         ports: &mut P,
     ) -> bool {
-        let g = self.config.geometry;
+        let layout = self.layout;
         let mode = self.blocks.row(current.block).mode;
-        let per_row = g.slots_per_row();
+        let per_row = layout.slots_per_row();
         let mut budget = SCAN_SLOTS.div_ceil(per_row);
         while current.row < current.rows {
             if budget == 0 {
@@ -354,28 +353,25 @@ impl<M: Arena> Firmware<M> {
                 return false;
             }
             budget -= 1;
-            let dies = g.dies() as u32;
+            let dies = layout.dies() as u32;
             let (stripe, die) = (current.row / dies, DieId((current.row % dies) as u16));
             let (wordline, page) = (stripe / mode.bits() as u32, stripe % mode.bits() as u32);
             current.row += 1;
+            let at = PageAddr {
+                die,
+                block: current.block,
+                wordline: wordline as u16,
+                page: PageType(page as u8),
+            };
             let mut slots = 0u64;
             for row_slot in 0..per_row {
-                let place = row_place(
-                    &g,
-                    die,
-                    current.block,
-                    wordline as u16,
-                    page as u8,
-                    row_slot,
-                );
-                let ppa = g.slot_at(&place, mode);
+                let ppa = layout.slot_at(at, row_slot, mode);
                 let holds = ports.stored_lpn(ppa);
                 if holds.is_some_and(|lpn| self.lies_at(lpn, ppa)) {
                     slots |= 1 << row_slot;
                 }
             }
             if slots != 0 {
-                let at = row_place(&g, die, current.block, wordline as u16, page as u8, 0).at;
                 self.mover.current = Some(current);
                 self.start_move(now, at, slots, false, ports);
                 if current.owner == Owner::Gc {
@@ -422,7 +418,7 @@ impl<M: Arena> Firmware<M> {
             .take()
             .expect("a job is reserved for every move in the window");
         self.mover.in_flight += 1;
-        let codewords = self.config.geometry.codewords_per_slot();
+        let codewords = self.layout.codewords_per_slot();
         let mut wanted = 0;
         let mut left = slots;
         while left != 0 {
@@ -449,7 +445,7 @@ impl<M: Arena> Firmware<M> {
         let Purpose::Move { lost, .. } = purpose else {
             unreachable!("{purpose:?} moves nothing")
         };
-        let codewords = self.config.geometry.codewords_per_slot();
+        let codewords = self.layout.codewords_per_slot();
         let mut left = failed;
         while left != 0 {
             let row_slot = left.trailing_zeros() / codewords;
@@ -507,7 +503,7 @@ impl<M: Arena> Firmware<M> {
     /// The data of `lpn` at `ppa` are gone: the host is told when it reads them, and never gets
     /// others. False when the map has no room now.
     fn lose(&mut self, lpn: Lpn, ppa: Ppa) -> bool {
-        if self.map.room() == 0 {
+        if !self.map.has_room(1) {
             return false;
         }
         self.map.set(lpn, Place::Lost);
@@ -531,7 +527,7 @@ impl<M: Arena> Firmware<M> {
         again: bool,
         ports: &mut P,
     ) -> bool {
-        if self.map.room() == 0 {
+        if !self.map.has_room(1) {
             return false;
         }
         let stream = StreamId::Move;

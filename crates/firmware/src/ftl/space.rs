@@ -10,7 +10,6 @@ use crate::Firmware;
 use crate::job::{Job, Purpose};
 use crate::log::Record;
 use crate::observe::{BlockMonitor, BlockUse};
-use crate::policy::read_levels::ReadLevels;
 use crate::policy::wear::Wear;
 
 /// Superblocks that a drive needs beyond its capacity: one open for the host, one open for the data
@@ -122,7 +121,7 @@ impl<M: Arena> Firmware<M> {
         row.opened = opened;
         let mode = row.mode;
         self.write_buffers[stream as usize].open(block, mode);
-        self.levels.on_block(now, block, &self.blocks);
+        self.block_changed(now, block);
         self.gc.watch(self.space.free);
         true
     }
@@ -222,7 +221,7 @@ impl<M: Arena> Firmware<M> {
             self.space.put_back(self.slots_of(mode));
             self.gc.watch(self.space.free);
             self.gc.consider_wear = true;
-            self.levels.on_block(now, block, &self.blocks);
+            self.block_changed(now, block);
         }
         #[cfg(debug_assertions)]
         self.audit_now_and_then();
@@ -235,7 +234,7 @@ impl<M: Arena> Firmware<M> {
         let slots = self.slots_of(self.blocks.row(block).mode);
         // To those who watch superblocks it holds no data, as a free one.
         self.blocks.row_mut(block).usage = BlockUse::Free;
-        self.levels.on_block(now, block, &self.blocks);
+        self.block_changed(now, block);
         let row = self.blocks.row_mut(block);
         row.usage = BlockUse::Bad;
         row.leaving = false;

@@ -6,7 +6,7 @@
 
 use alloc::boxed::Box;
 
-use firstread_core::{BlockId, Buf, CellMode, DieId, Geometry, Ppa};
+use firstread_core::{BlockId, Buf, CellMode, DieId, Geometry, Layout, PageAddr, PageType, Ppa};
 
 /// Wordlines (over all dies) the buffer holds: one filling, the others being programmed.
 pub(crate) const WORDLINES: usize = 3;
@@ -40,7 +40,7 @@ struct OpenWordline {
 /// The buffer.
 #[derive(Debug)]
 pub(crate) struct WriteBuffer {
-    geometry: Geometry,
+    layout: Layout,
     /// Slot buffers of a wordline of the widest mode.
     stride: u32,
     first: Buf,
@@ -81,19 +81,19 @@ pub(crate) enum Refused {
 
 impl WriteBuffer {
     /// A buffer for superblocks of at most `widest`, whose slot buffers begin at `first`.
-    pub(crate) fn new(geometry: Geometry, widest: CellMode, first: Buf) -> WriteBuffer {
+    pub(crate) fn new(layout: Layout, widest: CellMode, first: Buf) -> WriteBuffer {
         let wordline = |_| OpenWordline {
             block: BlockId(0),
             wordline: 0,
             mode: widest,
             filled: 0,
             dies_done: 0,
-            die_done: alloc::vec![false; geometry.dies() as usize].into_boxed_slice(),
+            die_done: alloc::vec![false; layout.dies() as usize].into_boxed_slice(),
             in_use: false,
         };
         WriteBuffer {
-            geometry,
-            stride: geometry.slots_per_stripe() * widest.bits() as u32,
+            layout,
+            stride: layout.slots_per_stripe() * widest.bits() as u32,
             first,
             ring: core::array::from_fn(wordline),
             filling: None,
@@ -128,20 +128,19 @@ impl WriteBuffer {
         let in_line = line.filled;
         line.filled += 1;
         let bits = line.mode.bits();
-        let slots_per_wordline = self.geometry.slots_per_stripe() * bits as u32;
+        let slots_per_wordline = self.layout.slots_per_stripe() * bits as u32;
         let ppa = Ppa::new(
             line.block,
             line.wordline as u32 * slots_per_wordline + in_line,
         );
         let mut complete = None;
         // In either stripe order, a die's last slot is the last of its last plane's last page.
-        let last_page = in_line >= slots_per_wordline - self.geometry.slots_per_stripe();
+        let last_page = in_line >= slots_per_wordline - self.layout.slots_per_stripe();
         if last_page {
-            let place = self.geometry.place(ppa, line.mode);
-            let last_of_die = place.plane + 1 == self.geometry.planes
-                && place.slot as u32 + 1 == self.geometry.slots_per_page();
+            let (at, row_slot) = self.layout.row_of(ppa, line.mode);
+            let last_of_die = row_slot + 1 == self.layout.slots_per_row();
             complete = last_of_die.then_some(Program {
-                die: place.at.die,
+                die: at.die,
                 block: line.block,
                 wordline: line.wordline,
                 line: index as u8,
@@ -174,7 +173,7 @@ impl WriteBuffer {
         line.die_done.fill(false);
         line.in_use = true;
         self.filling = Some(index);
-        let last = wordline + 1 == self.geometry.wordlines_per_block;
+        let last = wordline + 1 == self.layout.geometry.wordlines_per_block;
         self.next = (!last).then_some((block, mode, wordline + 1));
         Ok(index)
     }
@@ -185,12 +184,12 @@ impl WriteBuffer {
             if !l.in_use || l.block != ppa.block() {
                 return None;
             }
-            let slots = self.geometry.slots_per_stripe() * l.mode.bits() as u32;
+            let slots = self.layout.slots_per_stripe() * l.mode.bits() as u32;
             let (wordline, in_line) = (ppa.slot() / slots, ppa.slot() % slots);
             if l.wordline as u32 != wordline || in_line >= l.filled {
                 return None;
             }
-            let die = self.geometry.place(ppa, l.mode).at.die;
+            let die = self.layout.row_of(ppa, l.mode).0.die;
             (!l.die_done[die.0 as usize]).then(|| self.ring_buffer(index).slot(in_line))
         })
     }
@@ -202,7 +201,7 @@ impl WriteBuffer {
         debug_assert!(!line.die_done[die.0 as usize], "a part is done once");
         line.die_done[die.0 as usize] = true;
         line.dies_done += 1;
-        if line.dies_done == self.geometry.dies() {
+        if line.dies_done == self.layout.dies() {
             line.in_use = false;
         }
         !line.in_use
@@ -220,7 +219,7 @@ impl WriteBuffer {
             return;
         }
         self.filling = None;
-        for die in 0..self.geometry.dies() {
+        for die in 0..self.layout.dies() {
             let last = self.part(line, DieId(die)).max();
             if last.is_some_and(|last| last >= line.filled) {
                 incomplete(DieId(die), index as u8);
@@ -233,7 +232,7 @@ impl WriteBuffer {
     pub(crate) fn filled_of(&self, die: DieId, line: u8, skip: u32) -> Option<(Ppa, Buf)> {
         let buf = self.ring_buffer(line as usize);
         let line = &self.ring[line as usize];
-        let slots = self.geometry.slots_per_stripe() * line.mode.bits() as u32;
+        let slots = self.layout.slots_per_stripe() * line.mode.bits() as u32;
         let first = line.wordline as u32 * slots;
         self.part(line, die)
             .filter(|&in_line| in_line < line.filled)
@@ -243,14 +242,20 @@ impl WriteBuffer {
 
     /// The slots of `line`, counted within it, that lie on `die`, in rising order.
     fn part(&self, line: &OpenWordline, die: DieId) -> impl Iterator<Item = u32> {
-        let g = self.geometry;
+        let g = self.layout;
         let (mode, block, wordline) = (line.mode, line.block, line.wordline);
         let first = wordline as u32 * g.slots_per_stripe() * mode.bits() as u32;
         let rows = mode.bits() as u32 * g.slots_per_row();
         (0..rows).map(move |i| {
             let (page, row_slot) = (i / g.slots_per_row(), i % g.slots_per_row());
-            let place = crate::ftl::row_place(&g, die, block, wordline, page as u8, row_slot);
-            g.slot_at(&place, mode).slot() - first
+            let page = PageType(page as u8);
+            let at = PageAddr {
+                die,
+                block,
+                wordline,
+                page,
+            };
+            g.slot_at(at, row_slot, mode).slot() - first
         })
     }
 

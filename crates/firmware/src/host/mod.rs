@@ -4,17 +4,15 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use firstread_core::geometry::SlotPlace;
 use firstread_core::{
-    Arena, CellMode, CommandId, Geometry, HostCommand, HostOp, Lpn, Ns, Ports, Ppa, Priority,
-    Status, Tag,
+    Arena, CommandId, HostCommand, HostOp, Layout, Lpn, Ns, Ports, Ppa, Priority, Status, Tag,
 };
 
 use crate::Firmware;
 use crate::ftl::{Refused, StreamId};
 use crate::job::Purpose;
 use crate::log::Record;
-use crate::observe::BlockUse;
+use crate::observe::{BlockRow, BlockUse};
 
 /// Bytes of a host sector.
 const SECTOR_BYTES: u64 = 512;
@@ -108,7 +106,6 @@ impl<M: Arena> Firmware<M> {
         command: HostCommand,
         ports: &mut P,
     ) {
-        let slot_bytes = self.config.geometry.slot_bytes as u64;
         let end = command
             .offset_bytes
             .saturating_add(command.len_bytes as u64);
@@ -118,11 +115,12 @@ impl<M: Arena> Firmware<M> {
             // The write buffer survives power loss, so what was acknowledged is already safe.
             return ports.complete(command, Status::Ok, None);
         }
-        if !aligned || command.len_bytes == 0 || end > self.map.capacity() * slot_bytes {
+        if !aligned || command.len_bytes == 0 || end > self.capacity_bytes {
             return ports.complete(command, Status::OutOfRange, None);
         }
-        let first = command.offset_bytes / slot_bytes;
-        let slots = (end.div_ceil(slot_bytes) - first) as u32;
+        let first = self.layout.slots_in(command.offset_bytes).0;
+        let last = self.layout.slots_in(end - 1).0;
+        let slots = (last - first + 1) as u32;
         self.commands.table[command.id.0 as usize] = Some(Command {
             command,
             first,
@@ -165,44 +163,37 @@ impl<M: Arena> Firmware<M> {
         id: CommandId,
         ports: &mut P,
     ) -> bool {
-        let geometry = self.config.geometry;
-        let codewords_per_slot = geometry.codewords_per_slot();
-        loop {
-            let command = *self.commands.get(id);
-            if command.done == command.slots {
-                self.finish_if_done(id, ports);
-                return true;
-            }
-            let run = self.map.lookup(
-                Lpn(command.first + command.done as u64),
-                command.slots - command.done,
-            );
-            let bytes_of =
-                |from: u32, slots: u32| bytes_between(&command, geometry.slot_bytes, from, slots);
+        let layout = self.layout;
+        let Command {
+            command,
+            first,
+            slots: all,
+            mut done,
+            ..
+        } = *self.commands.get(id);
+        while done < all {
+            let run = self.map.lookup(Lpn(first + done as u64), all - done);
             let Some(ppa) = run.ppa else {
                 if run.lost {
                     self.counters.uncorrectable += 1;
-                    let command = self.commands.get(id);
-                    command.status = Status::Uncorrectable;
-                    command.done += run.pages;
-                    continue;
+                    self.commands.get(id).status = Status::Uncorrectable;
+                } else {
+                    let bytes = bytes_between(&command, &layout, first + done as u64, run.pages);
+                    ports.zeros_out(id, done, run.pages, bytes);
                 }
-                ports.zeros_out(
-                    id,
-                    command.done,
-                    run.pages,
-                    bytes_of(command.done, run.pages),
-                );
-                self.commands.get(id).done += run.pages;
+                done += run.pages;
+                self.commands.get(id).done = done;
                 continue;
             };
-            let row = *self.blocks.row(ppa.block());
-            if row.usage == BlockUse::Open
+            let BlockRow { usage, mode, .. } = *self.blocks.row(ppa.block());
+            if usage == BlockUse::Open
                 && let Some(buf) = self.buffered(ppa)
             {
                 self.counters.buffer_hits += 1;
-                ports.data_out(id, command.done, 1, buf, bytes_of(command.done, 1));
-                self.commands.get(id).done += 1;
+                let bytes = bytes_between(&command, &layout, first + done as u64, 1);
+                ports.data_out(id, done, 1, buf, bytes);
+                done += 1;
+                self.commands.get(id).done = done;
                 continue;
             }
             let Some(job) = self.jobs.take_read() else {
@@ -210,50 +201,48 @@ impl<M: Arena> Firmware<M> {
                 return false;
             };
             // Gather the slots of this page row, as long as logical and physical order agree.
-            let place = geometry.place(ppa, row.mode);
-            let row_slot = place.plane as u32 * geometry.slots_per_page() + place.slot as u32;
+            let (at, row_slot) = layout.row_of(ppa, mode);
             let mut wanted = 0u64;
             let mut slots = 0u32;
             let (mut run_left, mut next) = (run.pages, ppa);
             loop {
-                let codewords = wanted_codewords(&command, &geometry, command.done + slots);
-                wanted |= codewords << ((row_slot + slots) * codewords_per_slot);
+                let index = done + slots;
+                let codewords = wanted_codewords(&command, &layout, first + index as u64);
+                wanted |= codewords << ((row_slot + slots) * layout.codewords_per_slot());
                 slots += 1;
-                let index = command.done + slots;
-                if index == command.slots || row_slot + slots == geometry.slots_per_row() {
+                let index = done + slots;
+                if index == all || row_slot + slots == layout.slots_per_row() {
                     break;
                 }
                 run_left -= 1;
                 next = Ppa(next.0 + 1);
                 if run_left == 0 {
-                    let more = self
-                        .map
-                        .lookup(Lpn(command.first + index as u64), command.slots - index);
+                    let more = self.map.lookup(Lpn(first + index as u64), all - index);
                     if more.ppa != Some(next) {
                         break;
                     }
                     run_left = more.pages;
                 }
-                let crosses_page = (row_slot + slots).is_multiple_of(geometry.slots_per_page());
-                if crosses_page
-                    && !follows_in_row(&geometry, next, row.mode, &place, row_slot + slots)
-                {
+                let crosses_page = (row_slot + slots).is_multiple_of(layout.slots_per_page());
+                if crosses_page && layout.row_of(next, mode) != (at, row_slot + slots) {
                     break;
                 }
             }
-            let bytes = bytes_of(command.done, slots);
             let purpose = Purpose::HostRead {
                 id,
-                first: command.done,
+                first: done,
                 slots: slots as u8,
                 row_slot: row_slot as u8,
-                bytes,
+                bytes: bytes_between(&command, &layout, first + done as u64, slots),
             };
-            let command = self.commands.get(id);
-            command.done += slots;
-            command.pending += 1;
-            self.start_read(now, job, purpose, Priority::Host, place.at, wanted, ports);
+            done += slots;
+            let state = self.commands.get(id);
+            state.done = done;
+            state.pending += 1;
+            self.start_read(now, job, purpose, Priority::Host, at, wanted, ports);
         }
+        self.finish_if_done(id, ports);
+        true
     }
 
     /// A page row of read `id` has ended.
@@ -274,10 +263,16 @@ impl<M: Arena> Firmware<M> {
     }
 
     fn finish_if_done<P: Ports<Record = Record>>(&mut self, id: CommandId, ports: &mut P) {
-        let command = *self.commands.get(id);
+        let command = self.commands.get(id);
         if command.done == command.slots && command.pending == 0 {
+            let Command {
+                command,
+                status,
+                last,
+                ..
+            } = *command;
             self.commands.table[id.0 as usize] = None;
-            ports.complete(command.command, command.status, command.last);
+            ports.complete(command, status, last);
         }
     }
 
@@ -310,11 +305,11 @@ impl<M: Arena> Firmware<M> {
                 return Progress::Ended;
             }
             let lpn = command.first + command.done as u64;
-            if self.map.room() == 0 {
+            if !self.map.has_room(1) {
                 return Progress::Stalled;
             }
             let slot_bytes = self.config.geometry.slot_bytes;
-            let partial = bytes_between(&command, slot_bytes, command.done, 1) < slot_bytes;
+            let partial = bytes_between(&command.command, &self.layout, lpn, 1) < slot_bytes;
             if command.command.op == HostOp::Trim {
                 match self.trim_some(&command, partial) {
                     0 => return Progress::Stalled,
@@ -452,34 +447,26 @@ impl<M: Arena> Firmware<M> {
     }
 }
 
-/// Whether slot `next` is slot `row_slot` of the page row of `place`.
-fn follows_in_row(
-    geometry: &Geometry,
-    next: Ppa,
-    mode: CellMode,
-    place: &SlotPlace,
-    row_slot: u32,
-) -> bool {
-    let there = geometry.place(next, mode);
-    there.at == place.at
-        && there.plane as u32 * geometry.slots_per_page() + there.slot as u32 == row_slot
+/// Bytes that `command` asks for in `slots` logical pages from `lpn` on.
+#[inline]
+fn bytes_between(command: &HostCommand, layout: &Layout, lpn: u64, slots: u32) -> u32 {
+    let slot_bytes = layout.geometry.slot_bytes as u64;
+    let start = lpn * slot_bytes;
+    let end = start + slots as u64 * slot_bytes;
+    let command_end = command.offset_bytes + command.len_bytes as u64;
+    (end.min(command_end) - start.max(command.offset_bytes)) as u32
 }
 
-/// Bytes that `command` asks for in its slots `from` to `from + slots`.
-fn bytes_between(command: &Command, slot_bytes: u32, from: u32, slots: u32) -> u32 {
-    let c = &command.command;
-    let start = (command.first + from as u64) * slot_bytes as u64;
-    let end = start + slots as u64 * slot_bytes as u64;
-    (end.min(c.offset_bytes + c.len_bytes as u64) - start.max(c.offset_bytes)) as u32
-}
-
-/// The codewords of slot `index` that `command` touches, lowest bit first.
-fn wanted_codewords(command: &Command, geometry: &Geometry, index: u32) -> u64 {
-    let start = (command.first + index as u64) * geometry.slot_bytes as u64;
-    let c = &command.command;
-    let from = c.offset_bytes.saturating_sub(start) / geometry.codeword_bytes as u64;
-    let to = (c.offset_bytes + c.len_bytes as u64 - start)
-        .min(geometry.slot_bytes as u64)
-        .div_ceil(geometry.codeword_bytes as u64);
-    (u64::MAX >> (64 - (to - from))) << from
+/// The codewords of logical page `lpn` that `command` touches, lowest bit first.
+#[inline]
+fn wanted_codewords(command: &HostCommand, layout: &Layout, lpn: u64) -> u64 {
+    let slot_bytes = layout.geometry.slot_bytes as u64;
+    let start = lpn * slot_bytes;
+    let end = command.offset_bytes + command.len_bytes as u64;
+    if command.offset_bytes <= start && end >= start + slot_bytes {
+        return u64::MAX >> (64 - layout.codewords_per_slot());
+    }
+    let from = layout.codewords_in(command.offset_bytes.saturating_sub(start));
+    let last = layout.codewords_in((end - start).min(slot_bytes) - 1);
+    (u64::MAX >> (63 - (last - from))) << from
 }

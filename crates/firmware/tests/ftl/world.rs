@@ -4,11 +4,10 @@
 
 use std::collections::BTreeMap;
 
-use firstread_core::geometry::SlotPlace;
 use firstread_core::voltage::{Line, MAX_FACTORY, VoltageTables};
 use firstread_core::{
     BlockId, Buf, CellMode, CommandId, DieId, FlashEvent, FlashKind, FlashOp, Geometry,
-    HostCommand, HostOp, Levels, Lpn, Ns, PageAddr, Ports, Ppa, Status, Stream, Tag,
+    HostCommand, HostOp, Layout, Levels, Lpn, Ns, PageAddr, Ports, Ppa, Status, Stream, Tag,
 };
 use firstread_firmware::ftl::GcThresholds;
 use firstread_firmware::log::Record;
@@ -112,19 +111,18 @@ impl World {
             None => assert!(overtaken || last.trimmed, "page {lpn} read zeros: {last:?}"),
         }
     }
-    fn slot_places(&self, die: DieId, block: BlockId, wordline: u16, page: u8) -> Vec<SlotPlace> {
-        let g = &self.geometry;
-        let place = |i: u32| SlotPlace {
-            at: PageAddr {
-                die,
-                block,
-                wordline,
-                page: firstread_core::PageType(page),
-            },
-            plane: (i / g.slots_per_page()) as u8,
-            slot: (i % g.slots_per_page()) as u8,
+    /// The slots of a page row.
+    fn row(&self, die: DieId, block: BlockId, wordline: u16, page: u8, mode: CellMode) -> Vec<u32> {
+        let layout = Layout::new(self.geometry);
+        let page = firstread_core::PageType(page);
+        let at = PageAddr {
+            die,
+            block,
+            wordline,
+            page,
         };
-        (0..g.slots_per_row()).map(place).collect()
+        let slot = |row_slot| layout.slot_at(at, row_slot, mode).slot();
+        (0..layout.slots_per_row()).map(slot).collect()
     }
 
     /// Ends one operation under way, whichever the stream draws: its events.
@@ -213,14 +211,13 @@ impl World {
             }
         }
         let mode = self.blocks[block.0 as usize].mode.unwrap();
-        for (i, place) in self
-            .slot_places(die, block, wordline, page)
-            .iter()
+        for (i, slot) in self
+            .row(die, block, wordline, page, mode)
+            .into_iter()
             .enumerate()
         {
             let mask = (u64::MAX >> (64 - per_slot)) << (i as u32 * per_slot);
             if wanted & mask != 0 && failed & mask == 0 {
-                let slot = g.slot_at(place, mode).slot();
                 let data = self.blocks[block.0 as usize].slots.get(&slot);
                 let data = data.unwrap_or_else(|| panic!("slot {slot} of {block:?} was erased"));
                 self.buffers[(buf.0 + i as u32) as usize] = *data;
@@ -245,8 +242,7 @@ impl World {
         *written += 1;
         let first = wordline as u32 * g.slots_per_stripe() * mode.bits() as u32;
         for page in 0..mode.bits() {
-            for place in self.slot_places(die, block, wordline, page) {
-                let slot = g.slot_at(&place, mode).slot();
+            for slot in self.row(die, block, wordline, page, mode) {
                 let data = if ok {
                     self.buffers[(buf.0 + slot - first) as usize]
                 } else {
@@ -512,7 +508,7 @@ impl Drive {
         if wakes {
             self.firmware.poll(self.now, &mut self.world);
         }
-        if self.firmware.overlay_room() < 2 {
+        if self.firmware.overlay_is_short(2) {
             let grow = |m: &mut Vec64| m.0.resize(m.0.len() + (1 << 14), 0);
             self.firmware.grow_overlay(self.now, grow, &mut self.world);
         }
@@ -536,7 +532,7 @@ impl Drive {
             .commands
             .insert(command.id.0, Command { command, seen });
         self.firmware.submit(self.now, command, &mut self.world);
-        if self.firmware.overlay_room() < 2 {
+        if self.firmware.overlay_is_short(2) {
             self.step();
         }
     }

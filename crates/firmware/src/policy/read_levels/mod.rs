@@ -102,7 +102,8 @@ pub trait ReadLevels {
     fn on_block(&mut self, now: Ns, block: BlockId, blocks: &BlockMonitor) {
         let _ = (now, block, blocks);
     }
-    /// When background work is next due; [`Ns::MAX`] for never.
+    /// When background work is next due; [`Ns::MAX`] for never. Only `start`, `on_block`, `probe` and
+    /// `on_probe` may change it.
     fn due(&self) -> Ns {
         Ns::MAX
     }

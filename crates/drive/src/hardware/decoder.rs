@@ -1,0 +1,73 @@
+//! The decoder of a channel: one operation after another, in the order they come.
+//!
+//! When an operation comes, it is known when its turn ends. Only the end of the first one has a
+//! timer. Those that wait are linked through the operations in flight.
+
+use firstread_core::Ns;
+
+use super::InFlight;
+
+/// No operation.
+const NONE: u32 = u32::MAX;
+
+/// An operation's turn.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Turn {
+    /// The operation behind it.
+    next: u32,
+    /// When it ends.
+    ends: Ns,
+}
+
+/// A decoder.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Decoder {
+    first: u32,
+    last: u32,
+    free_at: Ns,
+}
+
+impl Decoder {
+    /// Nothing to do.
+    pub(super) const IDLE: Decoder = Decoder {
+        first: NONE,
+        last: NONE,
+        free_at: Ns::ZERO,
+    };
+
+    /// When it has decoded all that is there.
+    pub(super) fn free_at(&self) -> Ns {
+        self.free_at
+    }
+
+    /// `tag` comes; its turn ends at `ends`. True when it is the only one, whose end needs the timer.
+    #[inline]
+    pub(super) fn enter(&mut self, ops: &mut [InFlight], tag: u32, ends: Ns) -> bool {
+        ops[tag as usize].turn = Turn { next: NONE, ends };
+        self.free_at = ends;
+        let last = core::mem::replace(&mut self.last, tag);
+        if self.first == NONE {
+            self.first = tag;
+            return true;
+        }
+        ops[last as usize].turn.next = tag;
+        false
+    }
+
+    /// The turn of the first operation has ended: which one it was, and when that of the next one
+    /// ends, [`Ns::MAX`] when there is none.
+    #[inline]
+    pub(super) fn leave(&mut self, ops: &[InFlight]) -> (u32, Ns) {
+        let tag = self.first;
+        debug_assert_ne!(
+            tag, NONE,
+            "its timer runs only while there is something to do"
+        );
+        self.first = ops[tag as usize].turn.next;
+        let ends = match self.first {
+            NONE => Ns::MAX,
+            next => ops[next as usize].turn.ends,
+        };
+        (tag, ends)
+    }
+}
