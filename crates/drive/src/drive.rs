@@ -418,22 +418,23 @@ impl Drive {
         let due = world.now;
         match next {
             Due::Hardware(Resource::Die(die)) => {
-                let Done { event, free } =
-                    world
-                        .hardware
-                        .die_done(due, die, &mut world.timers, &mut world.payload);
-                if let Some(event) = event {
+                let done = world
+                    .hardware
+                    .die_done(due, die, &mut world.timers, &mut world.payload);
+                if let Done::Event(event) | Done::EventThenFree(event, _) = done {
                     world.port_log.note(due, || Passed::Event(event));
                     self.firmware.complete(due, event, world);
                 }
-                if let Some(tag) = free {
+                if let Done::Free(tag) | Done::EventThenFree(_, tag) = done {
                     let die = DieId(die);
                     let event = FlashEvent::ArrayFree { tag, die };
                     world.port_log.note(due, || Passed::Event(event));
                     self.firmware.complete(due, event, world);
                 }
-                world.hardware.settle(die, &mut world.timers);
-                self.wake_firmware();
+                if done != Done::GoesOn {
+                    world.hardware.settle(die, &mut world.timers);
+                    self.wake_firmware();
+                }
             }
             Due::Hardware(Resource::Decoder(channel)) => {
                 let event =

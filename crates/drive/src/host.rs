@@ -111,6 +111,12 @@ impl<'a> Client<'a> {
         self.exhausted && self.in_flight == 0
     }
 
+    /// Whether it has as many requests in flight as it may, and more to come.
+    #[inline]
+    pub(crate) fn is_busy(&self) -> bool {
+        self.in_flight >= self.depth && self.runtime.is_none()
+    }
+
     /// One of its requests completed.
     pub(crate) fn completed(&mut self) {
         self.in_flight -= 1;
@@ -140,33 +146,37 @@ impl<'a> Client<'a> {
         if self.in_flight >= self.depth {
             return Ok(Next::Wait);
         }
-        if self.next.is_none() {
-            let request = match &mut self.source {
-                Source::Job(stream) => stream.next(),
-                Source::Trace(records) => records.next().transpose()?.map(from_record),
-            };
-            let Some(request) = request else {
-                self.stop();
-                return Ok(Next::End);
-            };
-            self.next = Some(request);
-            self.paused = request.think_ns > 0;
-        }
-        let request = self.next.expect("fetched above");
+        let request = match self.next.take() {
+            Some(request) => request,
+            None => {
+                let request = match &mut self.source {
+                    Source::Job(stream) => stream.next(),
+                    Source::Trace(records) => records.next().transpose()?.map(from_record),
+                };
+                let Some(request) = request else {
+                    self.stop();
+                    return Ok(Next::End);
+                };
+                self.paused = request.think_ns > 0;
+                request
+            }
+        };
         if self.paused {
             // A pause begins when everything before it has completed.
             if self.in_flight > 0 {
+                self.next = Some(request);
                 return Ok(Next::Wait);
             }
+            self.next = Some(request);
             self.paused = false;
             self.resume_at = now + Ns(request.think_ns);
             return Ok(Next::At(self.resume_at));
         }
         let due = self.started + Ns(request.not_before_ns);
         if due > now {
+            self.next = Some(request);
             return Ok(Next::At(due));
         }
-        self.next = None;
         self.in_flight += 1;
         // A record of a trace that found the queue full has waited since it was due.
         let since = if matches!(self.source, Source::Trace(_)) {

@@ -177,15 +177,15 @@ impl<'a> Run<'a> {
                 self.start_group(next, world.now);
             }
         }
-        let due = if self.sleeping == 0 {
-            Ns::MAX
-        } else {
-            self.wake.iter().copied().min().unwrap_or(Ns::MAX)
-        };
-        world.set_front(Front::Host, due);
+        // Who sleeps is woken by the timer, which then stops.
+        if self.sleeping > 0 {
+            let due = self.wake.iter().copied().min().unwrap_or(Ns::MAX);
+            world.set_front(Front::Host, due);
+        }
         Ok(())
     }
 
+    #[inline]
     fn issue_of(&mut self, i: u32, world: &mut World) -> Result<(), DriveError> {
         let client = &mut self.clients[i as usize];
         loop {
@@ -219,6 +219,9 @@ impl<'a> Run<'a> {
                         i,
                         since,
                     );
+                    if client.is_busy() {
+                        return Ok(());
+                    }
                 }
                 Next::At(due) => {
                     self.sleeping += (self.wake[i as usize] == Ns::MAX) as usize;

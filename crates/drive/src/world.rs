@@ -192,15 +192,11 @@ impl World {
             offset_bytes,
             len_bytes,
         };
-        self.slots[id.0 as usize] = Slot {
-            command,
-            submitted,
-            seen: self.payload.written(),
-            client,
-            status: Status::Ok,
-            parts: [0; CAUSES],
-            charged_to: submitted,
-        };
+        let slot = &mut self.slots[id.0 as usize];
+        slot.command = command;
+        slot.submitted = submitted;
+        slot.seen = self.payload.written();
+        slot.client = client;
         let fetched = self.now + Ns(self.link.fetch_ns);
         if op == HostOp::Write {
             self.in_free_at = self.in_free_at.max(fetched) + self.bytes_ns(len_bytes);
@@ -328,6 +324,7 @@ impl Ports for World {
             slot.parts[Cause::Queue as usize] += queued.since(slot.submitted).0;
             slot.charged_to = charged_to;
         } else {
+            slot.parts = [0; CAUSES];
             slot.parts[Cause::Queue as usize] = now.since(slot.submitted).0;
             slot.charged_to = now;
         }

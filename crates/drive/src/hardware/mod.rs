@@ -45,12 +45,16 @@ pub(crate) enum Resource {
 }
 
 /// What the timer of a die came to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Done {
-    /// What the firmware hears first.
-    pub event: Option<FlashEvent>,
-    /// The operation that has left the die free.
-    pub free: Option<Tag>,
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Done {
+    /// The operation goes on.
+    GoesOn,
+    /// The operation has left the die free.
+    Free(Tag),
+    /// The firmware hears this; then the operation has left the die free.
+    EventThenFree(FlashEvent, Tag),
+    /// The firmware hears this, and knows what it means for the die.
+    Event(FlashEvent),
 }
 
 /// What a die does.
@@ -277,10 +281,7 @@ impl Hardware {
         state.phase = DiePhase::Idle;
         let remaining = state.suspended.map_or(Ns::ZERO, |(_, left)| left);
         let tag = Tag(tag);
-        Done {
-            event: Some(FlashEvent::Suspended { tag, remaining }),
-            free: None,
-        }
+        Done::Event(FlashEvent::Suspended { tag, remaining })
     }
 
     /// The firmware wants `die` to go on with the suspended `victim`.
@@ -340,7 +341,7 @@ impl Hardware {
         if let FlashKind::Read { .. } = op.kind {
             self.charge(now, tag, Cause::Sense);
             self.start_transfer(now, tag, timers);
-            return Done::default();
+            return Done::GoesOn;
         }
         self.changed(now, die, tag, payload)
     }
@@ -370,10 +371,7 @@ impl Hardware {
             }
             _ => unreachable!("only reads, programs and erases use the array"),
         };
-        Done {
-            event: Some(event),
-            free: Some(tag),
-        }
+        Done::EventThenFree(event, tag)
     }
 
     /// The transfer of `tag` waits for its turn on the channel; the die's timer runs until its end.
@@ -407,34 +405,32 @@ impl Hardware {
 
     #[inline]
     fn transfer_done(&mut self, now: Ns, tag: u32, timers: &mut Timers) -> Done {
-        let op = self.ops[tag as usize].op;
-        let FlashKind::Read { mode, .. } = op.kind else {
-            let FlashKind::Program { block, .. } = op.kind else {
-                unreachable!("only reads and programs use the channel")
-            };
-            let program = self.cells.program_ns(block);
-            self.start_work(now, op.die, tag, program, timers);
-            return Done::default();
+        let op = &self.ops[tag as usize].op;
+        let die = op.die;
+        let mode = match op.kind {
+            FlashKind::Read { mode, .. } => mode,
+            FlashKind::Program { block, .. } => {
+                let program = self.cells.program_ns(block);
+                self.start_work(now, die, tag, program, timers);
+                return Done::GoesOn;
+            }
+            _ => unreachable!("only reads and programs use the channel"),
         };
         self.charge(now, tag, Cause::Transfer);
         self.free_die(now, tag);
-        let sensed = self.cells.sense(now, &op);
-        let free = Some(op.tag);
+        let state = &mut self.ops[tag as usize];
+        let sensed = self.cells.sense(now, &state.op);
         if let SenseMode::OnesCount { .. } = mode {
             let ones = FlashEvent::Ones {
-                tag: op.tag,
+                tag: Tag(tag),
                 count: sensed.ones,
                 cells: sensed.cells,
             };
-            return Done {
-                event: Some(ones),
-                free,
-            };
+            return Done::EventThenFree(ones, Tag(tag));
         }
-        let channel = self.layout.channel(op.die);
-        let state = &mut self.ops[tag as usize];
         state.sensed = sensed;
         let since = state.transfer_starts;
+        let channel = self.layout.channel(die);
         let lanes = self.times.decoder_lanes;
         let work = Ns(sensed.decode_sum_ns.div_ceil(lanes));
         let last = Ns(sensed.decode_last_ns);
@@ -448,7 +444,7 @@ impl Hardware {
         if decoder.enter(&mut self.ops, tag, end) {
             timers.set(self.timer(Resource::Decoder(channel)), end);
         }
-        Done { event: None, free }
+        Done::Free(Tag(tag))
     }
 
     /// The timer of the decoder of `channel` has expired.
@@ -531,7 +527,7 @@ impl Hardware {
     }
 
     fn free_die(&mut self, now: Ns, tag: u32) {
-        let InFlight { op, .. } = self.ops[tag as usize];
+        let op = &self.ops[tag as usize].op;
         let die = &mut self.dies[op.die.0 as usize];
         die.log.push(die.since, now, Cause::busy_with(op.class));
         die.phase = DiePhase::Idle;

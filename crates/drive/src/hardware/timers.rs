@@ -29,8 +29,6 @@ pub(crate) struct Timers {
     groups: Vec<[u64; WAYS]>,
     /// First group of the lowest level, whose members are the resources.
     lowest: usize,
-    /// Levels of groups.
-    levels: u32,
     /// Least word of the tree.
     least: u64,
     fronts: [u64; FRONTS],
@@ -41,11 +39,10 @@ pub(crate) struct Timers {
 impl Timers {
     /// All stopped: `resources` and those of the front behind them.
     pub(crate) fn new(resources: usize) -> Timers {
-        let (mut lowest, mut width, mut levels) = (0, 1, 1);
+        let (mut lowest, mut width) = (0, 1);
         while width * WAYS < resources {
             lowest += width;
             width *= WAYS;
-            levels += 1;
         }
         Timers {
             base: Ns::ZERO,
@@ -53,7 +50,6 @@ impl Timers {
             index_bits: (resources + FRONTS).next_power_of_two().ilog2(),
             groups: vec![[STOPPED; WAYS]; lowest + width],
             lowest,
-            levels,
             least: STOPPED,
             fronts: [STOPPED; FRONTS],
             first_front: resources,
@@ -62,22 +58,23 @@ impl Timers {
 
     /// Sets the timer of `resource`; [`Ns::MAX`] stops it. One that is more than years away
     /// (2^64 ns over the resources) expires before its time.
-    #[inline]
     pub(crate) fn set(&mut self, resource: usize, due: Ns) {
         let mut word = self.word(resource, due);
         let mut group = self.lowest + resource / WAYS;
-        let mut member = resource % WAYS;
+        let mut member = resource;
         // All the way up: where it could stop early is a branch no processor foresees.
-        for _ in 1..self.levels {
+        loop {
             let siblings = &mut self.groups[group];
-            siblings[member] = word;
-            word = least(siblings);
-            member = (group - 1) % WAYS;
-            group = (group - 1) / WAYS;
+            siblings[member % WAYS] = word;
+            let [a, b, c, d] = *siblings;
+            word = a.min(b).min(c.min(d));
+            if group == 0 {
+                break;
+            }
+            member = group - 1;
+            group = member / WAYS;
         }
-        let siblings = &mut self.groups[0];
-        siblings[member] = word;
-        self.least = least(siblings);
+        self.least = word;
     }
 
     /// Sets the timer of resource `front` of the front.
@@ -106,7 +103,8 @@ impl Timers {
 
     #[inline]
     fn least_of_all(&self) -> u64 {
-        self.fronts.iter().fold(self.least, |a, &b| a.min(b))
+        let [a, b, c, d, e] = self.fronts;
+        a.min(b).min(c.min(d)).min(e.min(self.least))
     }
 
     #[inline]
@@ -143,11 +141,6 @@ impl Timers {
             .0
             .min((1 << (63 - self.index_bits)) - 1)
     }
-}
-
-#[inline]
-fn least(&[a, b, c, d]: &[u64; WAYS]) -> u64 {
-    a.min(b).min(c.min(d))
 }
 
 #[cfg(test)]

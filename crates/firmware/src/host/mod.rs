@@ -163,7 +163,6 @@ impl<M: Arena> Firmware<M> {
         id: CommandId,
         ports: &mut P,
     ) -> bool {
-        let layout = self.layout;
         let Command {
             command,
             first,
@@ -172,13 +171,14 @@ impl<M: Arena> Firmware<M> {
             ..
         } = *self.commands.get(id);
         while done < all {
+            let layout = &self.layout;
             let run = self.map.lookup(Lpn(first + done as u64), all - done);
             let Some(ppa) = run.ppa else {
                 if run.lost {
                     self.counters.uncorrectable += 1;
                     self.commands.get(id).status = Status::Uncorrectable;
                 } else {
-                    let bytes = bytes_between(&command, &layout, first + done as u64, run.pages);
+                    let bytes = bytes_between(&command, layout, first + done as u64, run.pages);
                     ports.zeros_out(id, done, run.pages, bytes);
                 }
                 done += run.pages;
@@ -190,7 +190,7 @@ impl<M: Arena> Firmware<M> {
                 && let Some(buf) = self.buffered(ppa)
             {
                 self.counters.buffer_hits += 1;
-                let bytes = bytes_between(&command, &layout, first + done as u64, 1);
+                let bytes = bytes_between(&command, layout, first + done as u64, 1);
                 ports.data_out(id, done, 1, buf, bytes);
                 done += 1;
                 self.commands.get(id).done = done;
@@ -207,7 +207,7 @@ impl<M: Arena> Firmware<M> {
             let (mut run_left, mut next) = (run.pages, ppa);
             loop {
                 let index = done + slots;
-                let codewords = wanted_codewords(&command, &layout, first + index as u64);
+                let codewords = wanted_codewords(&command, layout, first + index as u64);
                 wanted |= codewords << ((row_slot + slots) * layout.codewords_per_slot());
                 slots += 1;
                 let index = done + slots;
@@ -233,7 +233,7 @@ impl<M: Arena> Firmware<M> {
                 first: done,
                 slots: slots as u8,
                 row_slot: row_slot as u8,
-                bytes: bytes_between(&command, &layout, first + done as u64, slots),
+                bytes: bytes_between(&command, layout, first + done as u64, slots),
             };
             done += slots;
             let state = self.commands.get(id);

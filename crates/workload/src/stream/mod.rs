@@ -83,6 +83,8 @@ pub struct JobStream {
     writes_per_flush: u32,
     until_flush: u32,
     flush_is_next: bool,
+    /// Direction and length of all requests, where each is of one kind, random, unpaced and alone.
+    plain: Option<(Direction, u32)>,
 }
 
 impl JobStream {
@@ -213,6 +215,7 @@ impl JobStream {
             writes_per_flush: spec.writes_per_flush.unwrap_or(0),
             until_flush: spec.writes_per_flush.unwrap_or(0),
             flush_is_next: false,
+            plain: plain(spec),
         })
     }
 
@@ -342,6 +345,27 @@ impl Iterator for JobStream {
 
     #[inline]
     fn next(&mut self) -> Option<Request> {
+        if let Some((direction, len)) = self.plain
+            && self.bytes_left >= u64::from(len)
+            && self.requests_left > 0
+        {
+            // The rest of this function comes to the same, by way of what other jobs ask for.
+            let d = direction as usize;
+            let draw = self.placements[self.placement_of[d]].draw(self.place, self.random_count);
+            self.random_count += 1;
+            self.count += 1;
+            self.requests_left -= 1;
+            if self.amount_bytes.is_some() {
+                self.bytes_left -= u64::from(len);
+            }
+            return Some(Request {
+                op: operation(direction),
+                offset_bytes: self.region_start + draw * self.align[d],
+                len_bytes: len,
+                not_before_ns: 0,
+                think_ns: 0,
+            });
+        }
         if self.flush_is_next {
             self.flush_is_next = false;
             return Some(Request {
@@ -397,17 +421,43 @@ impl Iterator for JobStream {
         }
         self.count += 1;
         Some(Request {
-            op: match direction {
-                Direction::Read => HostOp::Read,
-                Direction::Write => HostOp::Write,
-                Direction::Trim => HostOp::Trim,
-            },
+            op: operation(direction),
             offset_bytes: self.region_start + at,
             len_bytes: len,
             not_before_ns: self.clock_ns,
             think_ns,
         })
     }
+}
+
+const fn operation(direction: Direction) -> HostOp {
+    match direction {
+        Direction::Read => HostOp::Read,
+        Direction::Write => HostOp::Write,
+        Direction::Trim => HostOp::Trim,
+    }
+}
+
+/// Direction and length of the requests of `spec`, where all are of one kind, at random places,
+/// unpaced and without flushes between them.
+fn plain(spec: &JobSpec) -> Option<(Direction, u32)> {
+    let direction = match spec.operations {
+        Operations::Read => Direction::Read,
+        Operations::Write => Direction::Write,
+        Operations::Trim => Direction::Trim,
+        Operations::TrimWrite | Operations::Mixed => return None,
+    };
+    let d = direction as usize;
+    let Sizes::Fixed(len) = *size_of(spec, d, true) else {
+        return None;
+    };
+    let is_plain = spec.random
+        && spec.random_percent[d] == 100
+        && matches!(spec.modifier, Modifier::None)
+        && spec.rate[d] == Rate::Unlimited
+        && spec.think.is_none_or(|think| think.time_ns == 0)
+        && spec.writes_per_flush.is_none();
+    is_plain.then_some((direction, len))
 }
 
 fn size_index(by_randomness: bool, d: usize, random: bool) -> usize {
