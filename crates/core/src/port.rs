@@ -26,8 +26,12 @@ pub trait Ports {
     /// The logical page that was written to slot `ppa` last: what the table of contents of its
     /// superblock says. None where nothing was written since the erase.
     fn stored_lpn(&self, ppa: Ppa) -> Option<Lpn>;
-    /// Post the completion of `command`. `last` is the flash operation it waited for last, if any:
-    /// the one its latency is charged to.
+    /// Command `id` goes on only later, for lack of something else than flash: charge it now with
+    /// what it has waited for last, operation `tag`, whose tag may be another's when it completes.
+    fn waited(&mut self, id: CommandId, tag: Tag);
+    /// Post the completion of `command`. `last` is the flash operation that has just ended and that
+    /// it waited for, the one its latency is charged to; none where it waited for something else
+    /// last.
     fn complete(&mut self, command: HostCommand, status: Status, last: Option<Tag>);
     /// Keep a record of background work.
     fn log(&mut self, record: Self::Record);

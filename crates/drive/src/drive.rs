@@ -195,6 +195,7 @@ impl Drive {
             max_reads: MAX_READS,
             gc: GcThresholds::default(),
             max_suspends: chip.max_suspends,
+            max_wait: Ns(profile.firmware.max_wait_ns),
         };
         let firmware = Firmware::new(config, schemes, Overlay(vec![0; OVERLAY_WORDS]));
         let times = Times {

@@ -311,6 +311,14 @@ impl Ports for World {
         self.payload.stored_lpn(ppa)
     }
 
+    fn waited(&mut self, id: CommandId, Tag(tag): Tag) {
+        let slot = &mut self.slots[id.0 as usize];
+        let (parts, queued, charged_to) = self.hardware.charged(tag);
+        slot.parts = *parts;
+        slot.parts[Cause::Queue as usize] += queued.since(slot.submitted).0;
+        slot.charged_to = charged_to;
+    }
+
     fn complete(&mut self, command: HostCommand, status: Status, last: Option<Tag>) {
         let now = self.now;
         self.port_log
@@ -320,15 +328,13 @@ impl Ports for World {
             let end = (command.offset_bytes + command.len_bytes as u64) / self.slot_bytes.get();
             self.payload.trim(first, end);
         }
+        if let Some(tag) = last {
+            self.waited(command.id, tag);
+        }
         let slot = &mut self.slots[command.id.0 as usize];
         slot.status = status;
-        if let Some(Tag(tag)) = last {
-            let (parts, queued, charged_to) = self.hardware.charged(tag);
-            slot.parts = *parts;
-            slot.parts[Cause::Queue as usize] += queued.since(slot.submitted).0;
-            slot.charged_to = charged_to;
-        } else {
-            slot.parts[Cause::Queue as usize] = now.since(slot.submitted).0;
+        if last.is_none() {
+            slot.parts[Cause::Queue as usize] += now.since(slot.charged_to).0;
             slot.charged_to = now;
         }
         // Data that other commands wait to send goes first only if it was ready first.

@@ -62,6 +62,8 @@ pub struct Config {
     pub gc: GcThresholds,
     /// Times the chip lets one program or erase be suspended.
     pub max_suspends: u16,
+    /// How long other work waits at most behind reads of the host that came later.
+    pub max_wait: Ns,
 }
 
 /// The schemes of a drive, one an axis.
@@ -121,7 +123,7 @@ impl<M: Arena> Firmware<M> {
         Firmware {
             map: Map::new(config.capacity_slots, slots, overlay),
             blocks: BlockMonitor::new(geometry.blocks_per_plane, config.mode),
-            dies: DieQueues::new(dies),
+            dies: DieQueues::new(dies, config.max_wait),
             commands: Commands::new(config.max_commands),
             write_buffers: core::array::from_fn(|i| {
                 WriteBuffer::new(layout, config.mode, Buf(first + i as u32 * buffers))
@@ -311,22 +313,37 @@ impl<M: Arena> Firmware<M> {
 
     /// Issues the next job of `die`, if it is idle.
     fn start_die<P: Ports<Record = Record>>(&mut self, now: Ns, die: DieId, ports: &mut P) {
-        let job = match self.dies.start(&self.jobs, die) {
+        let job = match self.dies.start(now, &self.jobs, die) {
             Some(Next::Start(job)) => job,
-            Some(Next::Resume(job)) => return self.issue_resume(now, job, ports),
+            Some(Next::Resume(job)) => {
+                let victim = Tag(job);
+                return self.issue_about(now, job, FlashKind::Resume { victim }, ports);
+            }
             None => return,
         };
-        match self.jobs[job].purpose {
+        let Job {
+            purpose,
+            at,
+            queued,
+            ..
+        } = self.jobs[job];
+        let (class, kind) = match purpose {
             Purpose::Program { stream, line } => {
-                self.dies.runs(die, job);
-                self.issue_program(job, stream, line, ports);
+                let kind = FlashKind::Program {
+                    block: at.block,
+                    wordline: at.wordline,
+                    buf: self.write_buffers[stream as usize].ring_buffer(line as usize),
+                };
+                (OpClass::Program, kind)
             }
             Purpose::Erase { mode } => {
-                self.dies.runs(die, job);
-                self.issue_erase(job, mode, ports);
+                let block = at.block;
+                (OpClass::Erase, FlashKind::Erase { block, mode })
             }
-            _ => self.issue_read(now, job, ports),
-        }
+            _ => return self.issue_read(now, job, ports),
+        };
+        self.dies.runs(die, job);
+        self.issue(queued, job, class, kind, ports);
     }
 
     /// A read of the host waits for `die`: suspends what it runs, if the scheme says so.
@@ -343,8 +360,10 @@ impl<M: Arena> Firmware<M> {
         let most = self.config.max_suspends;
         if self.suspend.suspends(running, step as u16, most) {
             self.dies.ends(die);
-            let victim = Tag(victim);
-            self.issue_to(now, victim, die, FlashKind::Suspend { victim }, ports);
+            let kind = FlashKind::Suspend {
+                victim: Tag(victim),
+            };
+            self.issue_about(now, victim, kind, ports);
         }
     }
 
@@ -352,61 +371,47 @@ impl<M: Arena> Firmware<M> {
     fn stopped<P: Ports<Record = Record>>(&mut self, now: Ns, job: u32, ports: &mut P) {
         let state = &mut self.jobs[job];
         state.step = state.step.saturating_add(1);
+        // It waits again from now on.
+        state.queued = now;
         let die = state.at.die;
         self.counters.suspends += 1;
         self.dies.suspended(die, job);
         self.start_die(now, die, ports);
     }
 
-    fn issue_resume<P: Ports<Record = Record>>(&mut self, now: Ns, job: u32, ports: &mut P) {
-        let victim = Tag(job);
-        let die = self.jobs[job].at.die;
-        self.issue_to(now, victim, die, FlashKind::Resume { victim }, ports);
-    }
-
-    /// Issues a command about the program or erase under `tag`.
-    fn issue_to<P: Ports<Record = Record>>(
+    /// Issues an operation of `job`, or a command about it, to its die. `queued` is when it was put
+    /// in the queue.
+    pub(crate) fn issue<P: Ports<Record = Record>>(
         &mut self,
-        now: Ns,
-        tag: Tag,
-        die: DieId,
+        queued: Ns,
+        job: u32,
+        class: OpClass,
         kind: FlashKind,
         ports: &mut P,
     ) {
-        let class = match self.jobs[tag.0].purpose {
-            Purpose::Erase { .. } => OpClass::Erase,
-            _ => OpClass::Program,
-        };
         ports.issue(FlashOp {
-            tag,
-            die,
+            tag: Tag(job),
+            die: self.jobs[job].at.die,
             after: None,
             class,
-            queued: now,
+            queued,
             kind,
         });
     }
 
-    fn issue_program<P: Ports<Record = Record>>(
+    /// Issues a command about the program or erase of `job`.
+    fn issue_about<P: Ports<Record = Record>>(
         &mut self,
+        now: Ns,
         job: u32,
-        stream: StreamId,
-        line: u8,
+        kind: FlashKind,
         ports: &mut P,
     ) {
-        let Job { at, queued, .. } = self.jobs[job];
-        ports.issue(FlashOp {
-            tag: Tag(job),
-            die: at.die,
-            after: None,
-            class: OpClass::Program,
-            queued,
-            kind: FlashKind::Program {
-                block: at.block,
-                wordline: at.wordline,
-                buf: self.write_buffers[stream as usize].ring_buffer(line as usize),
-            },
-        });
+        let class = match self.jobs[job].purpose {
+            Purpose::Erase { .. } => OpClass::Erase,
+            _ => OpClass::Program,
+        };
+        self.issue(now, job, class, kind, ports);
     }
 
     /// The buffer that holds `ppa`, if it is not programmed yet.
@@ -430,10 +435,6 @@ impl<M: Arena> Firmware<M> {
         program: Program,
         ports: &mut P,
     ) {
-        let job = self
-            .jobs
-            .take()
-            .expect("a job is reserved for every program of the buffers");
         let Program {
             die,
             block,
@@ -446,8 +447,24 @@ impl<M: Arena> Firmware<M> {
             wordline,
             page: PageType(0),
         };
+        self.space.programs += 1;
+        self.start_change(now, Purpose::Program { stream, line }, at, ports);
+    }
+
+    /// Queues a program or an erase.
+    pub(crate) fn start_change<P: Ports<Record = Record>>(
+        &mut self,
+        now: Ns,
+        purpose: Purpose,
+        at: PageAddr,
+        ports: &mut P,
+    ) {
+        let job = self
+            .jobs
+            .take()
+            .expect("a job is reserved for every program of the buffers and every erase");
         self.jobs[job] = Job {
-            purpose: Purpose::Program { stream, line },
+            purpose,
             priority: Priority::Write,
             at,
             wanted: 0,
@@ -455,9 +472,8 @@ impl<M: Arena> Firmware<M> {
             step: 0,
             ..self.jobs[job]
         };
-        self.space.programs += 1;
-        self.dies.push(&mut self.jobs, die, Priority::Write, job);
-        self.start_die(now, die, ports);
+        self.dies.push(&mut self.jobs, at.die, Priority::Write, job);
+        self.start_die(now, at.die, ports);
     }
 
     fn programmed<P: Ports<Record = Record>>(

@@ -1,8 +1,8 @@
 //! The life of one page read: levels, sense, and what follows from the outcome.
 
 use firstread_core::{
-    Arena, Buf, CommandId, FlashKind, FlashOp, Ns, OpClass, PageAddr, Ports, Ppa, Priority,
-    SenseMode, SenseTiming, Tag,
+    Arena, Buf, CommandId, FlashKind, Ns, OpClass, PageAddr, Ports, Ppa, Priority, SenseMode,
+    SenseTiming,
 };
 
 use crate::Firmware;
@@ -104,23 +104,17 @@ impl<M: Arena> Firmware<M> {
                 .expect("every scheme has a first attempt");
         }
         self.blocks.row_mut(at.block).reads += 1;
-        ports.issue(FlashOp {
-            tag: Tag(job),
-            die: at.die,
-            after: None,
-            class,
-            queued,
-            kind: FlashKind::Read {
-                block: at.block,
-                wordline: at.wordline,
-                page: at.page,
-                wanted,
-                levels: self.jobs[job].levels,
-                timing: SenseTiming::DEFAULT,
-                mode,
-                buf: self.job_buffer(job),
-            },
-        });
+        let kind = FlashKind::Read {
+            block: at.block,
+            wordline: at.wordline,
+            page: at.page,
+            wanted,
+            levels: self.jobs[job].levels,
+            timing: SenseTiming::DEFAULT,
+            mode,
+            buf: self.job_buffer(job),
+        };
+        self.issue(queued, job, class, kind, ports);
     }
 
     /// The read of `job` has been decoded.

@@ -1,13 +1,10 @@
 //! Superblocks: opened for a stream, erased, retired; and when the drive ends its life.
 
-use firstread_core::{
-    Arena, BlockId, CellMode, DieId, FlashKind, FlashOp, Ns, OpClass, PageAddr, PageType, Ports,
-    Priority, Tag,
-};
+use firstread_core::{Arena, BlockId, CellMode, DieId, Ns, PageAddr, PageType, Ports};
 
 use super::{Busy, Owner, StreamId};
 use crate::Firmware;
-use crate::job::{Job, Purpose};
+use crate::job::Purpose;
 use crate::log::Record;
 use crate::observe::{BlockMonitor, BlockUse};
 use crate::policy::wear::Wear;
@@ -150,45 +147,14 @@ impl<M: Arena> Firmware<M> {
         let dies = self.config.geometry.dies();
         space.erasing = Some((block, dies, false));
         for die in (0..dies).map(DieId) {
-            let job = self.jobs.take().expect("a job is reserved for every erase");
             let at = PageAddr {
                 die,
                 block,
                 wordline: 0,
                 page: PageType(0),
             };
-            self.jobs[job] = Job {
-                purpose: Purpose::Erase { mode },
-                priority: Priority::Write,
-                at,
-                wanted: 0,
-                queued: now,
-                step: 0,
-                ..self.jobs[job]
-            };
-            self.dies.push(&mut self.jobs, die, Priority::Write, job);
-            self.start_die(now, die, ports);
+            self.start_change(now, Purpose::Erase { mode }, at, ports);
         }
-    }
-
-    pub(crate) fn issue_erase<P: Ports<Record = Record>>(
-        &mut self,
-        job: u32,
-        mode: CellMode,
-        ports: &mut P,
-    ) {
-        let Job { at, queued, .. } = self.jobs[job];
-        ports.issue(FlashOp {
-            tag: Tag(job),
-            die: at.die,
-            after: None,
-            class: OpClass::Erase,
-            queued,
-            kind: FlashKind::Erase {
-                block: at.block,
-                mode,
-            },
-        });
     }
 
     /// A die has erased its part of a superblock.

@@ -41,7 +41,6 @@ struct Command {
     /// Jobs under way.
     pending: u32,
     status: Status,
-    last: Option<Tag>,
     /// Job whose buffer holds the old version of the slot at `done`, for a write in part.
     merged: Option<u32>,
 }
@@ -128,7 +127,6 @@ impl<M: Arena> Firmware<M> {
             done: 0,
             pending: 0,
             status: Status::Ok,
-            last: None,
             merged: None,
         });
         if command.op == HostOp::Read {
@@ -241,7 +239,7 @@ impl<M: Arena> Firmware<M> {
             state.pending += 1;
             self.start_read(now, job, purpose, Priority::Host, at, wanted, ports);
         }
-        self.finish_if_done(id, ports);
+        self.finish_if_done(id, None, ports);
         true
     }
 
@@ -255,21 +253,26 @@ impl<M: Arena> Firmware<M> {
     ) {
         let command = self.commands.get(id);
         command.pending -= 1;
-        command.last = Some(Tag(job));
         if !ok {
             command.status = Status::Uncorrectable;
         }
-        self.finish_if_done(id, ports);
+        if command.pending == 0 && command.done < command.slots {
+            // It waits for a job, and what comes next may need none.
+            ports.waited(id, Tag(job));
+        }
+        self.finish_if_done(id, Some(Tag(job)), ports);
     }
 
-    fn finish_if_done<P: Ports<Record = Record>>(&mut self, id: CommandId, ports: &mut P) {
+    fn finish_if_done<P: Ports<Record = Record>>(
+        &mut self,
+        id: CommandId,
+        last: Option<Tag>,
+        ports: &mut P,
+    ) {
         let command = self.commands.get(id);
         if command.done == command.slots && command.pending == 0 {
             let Command {
-                command,
-                status,
-                last,
-                ..
+                command, status, ..
             } = *command;
             self.commands.table[id.0 as usize] = None;
             ports.complete(command, status, last);
@@ -301,7 +304,7 @@ impl<M: Arena> Firmware<M> {
             let command = *self.commands.get(id);
             if command.done == command.slots || command.status != Status::Ok {
                 self.commands.table[id.0 as usize] = None;
-                ports.complete(command.command, command.status, command.last);
+                ports.complete(command.command, command.status, None);
                 return Progress::Ended;
             }
             let lpn = command.first + command.done as u64;
@@ -431,7 +434,7 @@ impl<M: Arena> Firmware<M> {
     ) {
         let command = self.commands.get(id);
         command.pending = 0;
-        command.last = Some(Tag(job));
+        ports.waited(id, Tag(job));
         if ok {
             command.merged = Some(job);
         } else {

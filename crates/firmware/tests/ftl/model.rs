@@ -60,6 +60,7 @@ fn build() -> impl Strategy<Value = Build> {
                     faults,
                     seed,
                     depth,
+                    max_wait_ns: [1_000, 20_000, 1 << 40][seed as usize % 3],
                 }
             },
         )
@@ -174,6 +175,7 @@ fn model_tight_drives_live_to_their_end() {
                 faults,
                 seed: 7 + victim as u64,
                 depth: 16,
+                max_wait_ns: 20_000,
             };
             let counters = run(&build, 30_000);
             assert_eq!(counters.suspends > 0, build.suspend > 0, "{build:?}");

@@ -324,6 +324,7 @@ impl Ports for World {
         let data = slots.get(&ppa.slot()).copied().flatten();
         data.map(|(lpn, _)| Lpn(lpn))
     }
+    fn waited(&mut self, _id: CommandId, _tag: Tag) {}
     fn complete(&mut self, command: HostCommand, status: Status, _last: Option<Tag>) {
         if command.op == HostOp::Trim && status == Status::Ok {
             let size = self.geometry.slot_bytes as u64;
@@ -360,6 +361,8 @@ pub struct Build {
     pub seed: u64,
     /// Commands in flight at most.
     pub depth: u32,
+    /// Longest wait behind reads of the host; a step takes 100 ns.
+    pub max_wait_ns: u64,
 }
 
 pub fn geometry(channels: u16, dies: u16, planes: u8, blocks: u32, wordlines: u16) -> Geometry {
@@ -449,6 +452,7 @@ impl Drive {
             max_reads: 8,
             gc: build.gc,
             max_suspends: 3,
+            max_wait: Ns(build.max_wait_ns),
         };
         let firmware = Firmware::new(config, schemes, Vec64(vec![0; 1 << 14]));
         let block = Block {
