@@ -4,10 +4,10 @@ use std::fmt;
 
 use firstread_core::params::Role;
 use firstread_core::voltage::VoltageTables;
-use firstread_core::{Arena, BlockId, DieId, FlashEvent, Lpn, Ns, Status};
+use firstread_core::{Arena, BlockId, CellMode, DieId, FlashEvent, Lpn, Ns, Status};
 use firstread_ecc::{Code, DecodeTiming};
-use firstread_firmware::ftl::GcThresholds;
-use firstread_firmware::observe::Counters;
+use firstread_firmware::ftl::{Busy, GcThresholds, Unsound};
+use firstread_firmware::observe::{BlockMonitor, BlockUse, Counters};
 use firstread_firmware::policy::gc_victim::{self, AnyGcVictim};
 use firstread_firmware::policy::read_levels::{AnyReadLevels, ReadLevels, Setup};
 use firstread_firmware::policy::suspend::AnySuspend;
@@ -23,6 +23,7 @@ use crate::hardware::suspend::SuspendTimes;
 use crate::hardware::{Done, Hardware, Resource, Times};
 use crate::payload::{Payload, StaleRead};
 use crate::port_log::{Crossing, Passed};
+use crate::power::{CutAt, PowerCut};
 use crate::profile::DriveProfile;
 use crate::profile::drive::Cells as CellModel;
 use crate::run::{Host, Idle, Observer, Run};
@@ -72,6 +73,21 @@ pub enum DriveError {
         /// Bytes the host wrote in this run.
         written: u64,
     },
+    /// The drive has reached its end of life.
+    #[error(
+        "the drive has reached its end of life after {written} bytes written: {retired} of {blocks} \
+         superblocks are retired, and what is left does not hold its capacity. It can still be read; \
+         write less, start with fewer P/E cycles (--pe-cycles), or use a drive with more \
+         over-provisioning"
+    )]
+    ReadOnly {
+        /// Bytes the host wrote in this run.
+        written: u64,
+        /// Superblocks that are retired.
+        retired: u32,
+        /// Superblocks in all.
+        blocks: u32,
+    },
     /// A read returned something else than the last version written: a defect of the firmware.
     #[error("defect: a read returned stale data: {0:?}")]
     Stale(StaleRead),
@@ -82,7 +98,7 @@ pub enum DriveError {
 
 /// Memory of the map's overlay.
 #[derive(Debug)]
-struct Overlay(Vec<u64>);
+pub(crate) struct Overlay(Vec<u64>);
 
 impl Arena for Overlay {
     fn words(&self) -> &[u64] {
@@ -95,10 +111,13 @@ impl Arena for Overlay {
 
 /// A drive.
 pub struct Drive {
-    profile: DriveProfile,
-    firmware: Firmware<Overlay>,
-    world: World,
+    pub(crate) profile: DriveProfile,
+    pub(crate) firmware: Firmware<Overlay>,
+    pub(crate) world: World,
     seed: u64,
+    /// When power is cut in the next run, and when that began.
+    pub(crate) cut: Option<CutAt>,
+    pub(crate) run_start: Ns,
 }
 
 impl fmt::Debug for Drive {
@@ -124,6 +143,8 @@ pub struct RunStats {
     pub events: u64,
     /// Simulated time of the run.
     pub simulated: Ns,
+    /// The power cut in it.
+    pub power_cut: Option<PowerCut>,
 }
 
 impl Drive {
@@ -231,6 +252,8 @@ impl Drive {
             firmware,
             world,
             seed,
+            cut: None,
+            run_start: Ns::ZERO,
         };
         drive.prepare(state)?;
         Ok(drive)
@@ -337,6 +360,25 @@ impl Drive {
     pub fn crossings(&self) -> &[Crossing] {
         self.world.port_log.crossings()
     }
+    /// What the firmware knows of its superblocks.
+    pub fn blocks(&self) -> &BlockMonitor {
+        self.firmware.blocks()
+    }
+    /// Whether it has reached its end of life and takes no more writes.
+    pub fn is_read_only(&self) -> bool {
+        self.firmware.is_read_only()
+    }
+    /// Checks that every slot has one owner and every count adds up.
+    pub fn audit(&self) -> Result<(), Unsound> {
+        self.firmware.audit()
+    }
+    /// Asks that `block` be erased into `mode`, once what it holds has been moved away.
+    pub fn ask_mode(&mut self, block: BlockId, mode: CellMode) -> Result<(), Busy> {
+        let now = self.world.now;
+        let asked = self.firmware.ask_mode(now, block, mode, &mut self.world);
+        self.wake_firmware();
+        asked
+    }
     /// The cells.
     pub fn medium(&self) -> &Medium {
         self.world.hardware.cells.medium()
@@ -355,7 +397,16 @@ impl Drive {
         let mut events = 0u64;
         let mut reported = 0;
         run.issue(&mut self.world)?;
+        self.run_start = start;
+        let mut power_cut = None;
         while !run.done() {
+            if self.cut.is_some() && self.cut_is_due(start, events) {
+                let cut = self.power_cut()?;
+                run.lose_all();
+                run.issue(&mut self.world)?;
+                power_cut = Some(cut);
+                continue;
+            }
             if !self.step(&mut run) {
                 return Err(DriveError::Stuck(run.in_flight));
             }
@@ -376,6 +427,7 @@ impl Drive {
                 progress(reported);
             }
         }
+        self.cut = None;
         self.world.set_front(Front::Host, Ns::MAX);
         progress(run.completed);
         let mut all = Report {
@@ -397,15 +449,24 @@ impl Drive {
             counters: self.firmware.counters().since(&before),
             events,
             simulated: self.world.now.since(start),
+            power_cut,
         })
     }
 
     fn failure(&self, status: Status, before: &Counters) -> DriveError {
         let slots = self.firmware.counters().host_slots_written - before.host_slots_written;
+        let written = slots * self.profile.geometry.slot_bytes as u64;
         match status {
-            Status::NoSpace => DriveError::NoSpace {
-                written: slots * self.profile.geometry.slot_bytes as u64,
-            },
+            Status::NoSpace => DriveError::NoSpace { written },
+            Status::ReadOnly => {
+                let blocks = self.firmware.blocks();
+                let retired = blocks.iter().filter(|(_, row)| row.usage == BlockUse::Bad);
+                DriveError::ReadOnly {
+                    written,
+                    retired: retired.count() as u32,
+                    blocks: blocks.len(),
+                }
+            }
             other => DriveError::State(format!("a request ended with {other:?}")),
         }
     }
@@ -471,7 +532,7 @@ impl Drive {
     }
 
     #[inline]
-    fn wake_firmware(&mut self) {
+    pub(crate) fn wake_firmware(&mut self) {
         let due = self.firmware.next_wakeup();
         let due = if due == Ns::MAX {
             due

@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 
 use firstread_core::{
-    Buf, CommandId, Divisor, FlashOp, HostCommand, HostOp, Lpn, Ns, Ports, Ppa, Status, Tag,
+    BlockId, Buf, CommandId, Divisor, FlashOp, HostCommand, HostOp, Ns, Ports, Ppa, Spare, Status,
+    Tag,
 };
 use firstread_firmware::log::Record;
 
@@ -249,6 +250,23 @@ impl World {
         slot
     }
 
+    /// Power is cut: nothing is under way any more. The commands that were in flight.
+    pub(crate) fn power_cut(&mut self) -> Vec<HostCommand> {
+        self.hardware.power_cut(&mut self.payload);
+        self.timers.stop_all(self.now);
+        self.commands.clear();
+        self.writes.clear();
+        self.completions.clear();
+        let mut free = vec![false; self.slots.len()];
+        self.free_slots
+            .iter()
+            .for_each(|&i| free[i as usize] = true);
+        let in_flight = self.slots.iter().zip(&free).filter(|(_, free)| !**free);
+        let lost = in_flight.map(|(slot, _)| slot.command).collect();
+        self.free_slots = (0..self.slots.len() as u32).rev().collect();
+        lost
+    }
+
     fn bytes_ns(&self, bytes: u32) -> Ns {
         Ns((bytes as u64 * self.link.fs_per_byte).div_ceil(1_000_000))
     }
@@ -303,12 +321,20 @@ impl Ports for World {
         self.payload.copy(from, to);
     }
 
-    fn buffered_lpn(&self, buf: Buf) -> Option<Lpn> {
-        self.payload.buffered_lpn(buf)
+    fn buffered(&self, buf: Buf) -> Option<Spare> {
+        self.payload.buffered_spare(buf)
     }
 
-    fn stored_lpn(&self, ppa: Ppa) -> Option<Lpn> {
-        self.payload.stored_lpn(ppa)
+    fn stored(&self, ppa: Ppa) -> Option<Spare> {
+        self.payload.stored_spare(ppa)
+    }
+
+    fn is_filled(&self, block: BlockId) -> bool {
+        self.payload.is_filled(block)
+    }
+
+    fn sequence(&self) -> u64 {
+        self.payload.written()
     }
 
     fn waited(&mut self, id: CommandId, Tag(tag): Tag) {

@@ -29,12 +29,16 @@ mod read;
 mod schedule;
 pub mod voltage;
 
+use alloc::vec::Vec;
+
 use firstread_core::{
     Arena, BlockId, Buf, CellMode, DieId, FlashEvent, FlashKind, FlashOp, Geometry, Layout, Lpn,
     Ns, OpClass, PageAddr, PageType, Ports, Ppa, Priority, Tag,
 };
 
-use ftl::{Gc, GcThresholds, Map, Mover, Place, Program, STREAMS, Space, StreamId, WriteBuffer};
+use ftl::{
+    Gc, GcThresholds, Map, Mover, Place, Program, Rescue, STREAMS, Space, StreamId, WriteBuffer,
+};
 use host::Commands;
 use job::{Job, Jobs, Purpose};
 use log::Record;
@@ -94,6 +98,7 @@ pub struct Firmware<M> {
     dies: DieQueues,
     commands: Commands,
     write_buffers: [WriteBuffer; STREAMS],
+    rescue: Rescue,
     space: Space,
     mover: Mover,
     gc: Gc,
@@ -105,6 +110,8 @@ pub struct Firmware<M> {
     /// The background read in flight.
     probe: Option<Probe>,
     counters: Counters,
+    /// Programs to be issued again after a power cut.
+    waiting: Vec<Job>,
 }
 
 impl<M: Arena> Firmware<M> {
@@ -129,11 +136,13 @@ impl<M: Arena> Firmware<M> {
                 WriteBuffer::new(layout, config.mode, Buf(first + i as u32 * buffers))
             }),
             space: Space::new(geometry.blocks_per_plane, slots, config.capacity_slots),
-            mover: Mover::new(moves, programs),
+            rescue: Rescue::new(geometry, config.mode, Buf(first + STREAMS as u32 * buffers)),
+            mover: Mover::new(moves),
             gc: Gc::new(config.gc, schemes.gc_victim),
             probe: None,
             counters: Counters::default(),
             capacity_bytes: config.capacity_slots * geometry.slot_bytes as u64,
+            waiting: Vec::new(),
             config,
             layout,
             jobs,
@@ -148,6 +157,7 @@ impl<M: Arena> Firmware<M> {
     pub fn buffer_slots(&self) -> u32 {
         self.jobs.len() * self.config.geometry.slots_per_row()
             + STREAMS as u32 * WriteBuffer::buffers(&self.config.geometry, self.config.mode)
+            + Rescue::buffers(&self.config.geometry, self.config.mode)
     }
 
     /// Tags it refers to; all are below it.
@@ -416,7 +426,8 @@ impl<M: Arena> Firmware<M> {
 
     /// The buffer that holds `ppa`, if it is not programmed yet.
     fn buffered(&self, ppa: Ppa) -> Option<Buf> {
-        self.write_buffers.iter().find_map(|b| b.holds(ppa))
+        let written = self.write_buffers.iter().find_map(|b| b.holds(ppa));
+        written.or_else(|| self.rescue.holds(ppa))
     }
 
     /// Logical page `lpn` now lies at `ppa`.
@@ -494,7 +505,9 @@ impl<M: Arena> Firmware<M> {
             let bits = self.blocks.row(at.block).mode.bits();
             let slots = self.layout.slots_per_row() * bits as u32;
             self.counters.slots_programmed += slots as u64;
-            self.part_done(now, stream, at.block, at.die, line, ports);
+            if self.release_part(stream, at.block, at.die, line) {
+                self.resume_writes(now, ports);
+            }
         } else {
             let program = Program {
                 die: at.die,
@@ -502,29 +515,28 @@ impl<M: Arena> Firmware<M> {
                 wordline: at.wordline,
                 line,
             };
-            self.program_failed(stream, program);
+            self.program_failed(stream, program, ports);
         }
         self.pump(now, ports);
     }
 
-    /// The write buffer of `stream` needs the part of `die` in ring line `line` no more.
-    fn part_done<P: Ports<Record = Record>>(
-        &mut self,
-        now: Ns,
-        stream: StreamId,
-        block: BlockId,
-        die: DieId,
-        line: u8,
-        ports: &mut P,
-    ) {
-        let buffer = &mut self.write_buffers[stream as usize];
-        if !buffer.done(die, line) {
-            return;
+    /// The write buffer of `stream` needs the part of `die` in ring line `line` no more. Whether that
+    /// has made room.
+    fn release_part(&mut self, stream: StreamId, block: BlockId, die: DieId, line: u8) -> bool {
+        let free = self.write_buffers[stream as usize].done(die, line);
+        if free {
+            self.close_if_done(block);
         }
-        let row = self.blocks.row_mut(block);
-        if !buffer.fills(block) && !buffer.is_busy_with(block) {
-            row.usage = BlockUse::Full;
+        free
+    }
+
+    /// Notes that `block` is full, if nothing more will be programmed in it or read from a buffer.
+    fn close_if_done(&mut self, block: BlockId) {
+        let mut buffers = self.write_buffers.iter();
+        if !buffers.any(|b| b.fills(block) || b.is_busy_with(block))
+            && !self.rescue.is_busy_with(block)
+        {
+            self.blocks.row_mut(block).usage = BlockUse::Full;
         }
-        self.resume_writes(now, ports);
     }
 }

@@ -9,7 +9,7 @@ use crate::Firmware;
 use crate::job::{Job, Purpose};
 use crate::log::Record;
 use crate::observe::RETRY_BINS;
-use crate::policy::read_levels::{Outcome, ProbeResult, ReadCtx, ReadLevels};
+use crate::policy::read_levels::{Outcome, Probe, ProbeResult, ReadCtx, ReadLevels};
 
 impl<M: Arena> Firmware<M> {
     /// Queues a read of page row `at` under `job`.
@@ -220,6 +220,17 @@ impl<M: Arena> Firmware<M> {
         let Some(probe) = probe else {
             return;
         };
+        self.counters.background_reads += 1;
+        self.read_probe(now, probe, ports);
+    }
+
+    /// Queues the background read `probe`.
+    pub(crate) fn read_probe<P: Ports<Record = Record>>(
+        &mut self,
+        now: Ns,
+        probe: Probe,
+        ports: &mut P,
+    ) {
         let job = self
             .jobs
             .take()
@@ -231,7 +242,6 @@ impl<M: Arena> Firmware<M> {
                 all | (u64::MAX >> (64 - codewords)) << (plane * codewords)
             });
         self.probe = Some(probe);
-        self.counters.background_reads += 1;
         self.jobs[job].levels = probe.levels;
         self.start_read(
             now,

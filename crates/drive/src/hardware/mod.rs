@@ -6,6 +6,7 @@
 
 pub(crate) mod charge;
 mod decoder;
+mod power;
 pub(crate) mod suspend;
 pub(crate) mod timers;
 

@@ -5,12 +5,16 @@
 //! - `space`: superblocks opened, erased, retired; when the drive ends its life.
 //! - `mover`: the one way in which data move, whoever asks.
 //! - `gc`: garbage collection and its pace; wear leveling.
+//! - `recovery`: what a power cut leaves, and how the map is made anew from it.
+//! - `rescue`: data whose program failed.
 //! - `audit`: every slot has one owner, and counts add up.
 
 mod audit;
 mod gc;
 mod map;
 mod mover;
+mod recovery;
+mod rescue;
 mod space;
 mod write;
 
@@ -20,5 +24,7 @@ pub use gc::GcThresholds;
 pub use map::{Map, Place, REGION_PAGES};
 pub(crate) use mover::Mover;
 pub use mover::{Busy, Owner};
+pub use recovery::Recovery;
+pub(crate) use rescue::Rescue;
 pub(crate) use space::Space;
 pub(crate) use write::{Program, Refused, STREAMS, StreamId, WriteBuffer};

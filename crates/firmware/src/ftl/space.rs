@@ -144,8 +144,20 @@ impl<M: Arena> Firmware<M> {
         row.mode = mode;
         let space = &mut self.space;
         space.physical_slots = space.physical_slots - slots.0 as u64 + slots.1 as u64;
+        self.erase_dies(now, block, false, ports);
+    }
+
+    /// Erases every die's part of `block`, into the mode that its row says.
+    pub(crate) fn erase_dies<P: Ports<Record = Record>>(
+        &mut self,
+        now: Ns,
+        block: BlockId,
+        has_failed: bool,
+        ports: &mut P,
+    ) {
+        let mode = self.blocks.row(block).mode;
         let dies = self.config.geometry.dies();
-        space.erasing = Some((block, dies, false));
+        self.space.erasing = Some((block, dies, has_failed));
         for die in (0..dies).map(DieId) {
             let at = PageAddr {
                 die,

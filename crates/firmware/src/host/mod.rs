@@ -74,6 +74,15 @@ impl Commands {
             merging: Vec::with_capacity(capacity),
         }
     }
+    /// Power was cut: none is in flight.
+    pub(crate) fn clear(&mut self) {
+        self.table.fill(None);
+        self.stalled_reads.clear();
+        self.stalled_merged.clear();
+        self.stalled_writes.clear();
+        self.want_job = false;
+        self.merging.clear();
+    }
     fn get(&mut self, id: CommandId) -> &mut Command {
         self.table[id.0 as usize]
             .as_mut()
@@ -314,7 +323,7 @@ impl<M: Arena> Firmware<M> {
             let slot_bytes = self.config.geometry.slot_bytes;
             let partial = bytes_between(&command.command, &self.layout, lpn, 1) < slot_bytes;
             if command.command.op == HostOp::Trim {
-                match self.trim_some(&command, partial) {
+                match self.trim_some(&command, partial, ports.sequence()) {
                     0 => return Progress::Stalled,
                     pages => self.commands.get(id).done += pages,
                 }
@@ -350,7 +359,10 @@ impl<M: Arena> Firmware<M> {
                 self.start_merge(now, job, id, ppa, ports);
                 return Progress::Waiting;
             }
-            let slot = match self.write_buffers[StreamId::Host as usize].allocate(false) {
+            if !self.rescue.is_empty() {
+                return Progress::Stalled;
+            }
+            let slot = match self.write_buffers[StreamId::Host as usize].allocate() {
                 Ok(slot) => slot,
                 Err(Refused::Full) => return Progress::Stalled,
                 Err(Refused::NeedsBlock) => {
@@ -388,7 +400,7 @@ impl<M: Arena> Firmware<M> {
 
     /// Trims pages of `command` from the next on, within one region of the map; returns how many, or
     /// zero when one of them is being written.
-    fn trim_some(&mut self, command: &Command, partial: bool) -> u32 {
+    fn trim_some(&mut self, command: &Command, partial: bool, sequence: u64) -> u32 {
         // Only whole slots can be forgotten.
         if partial {
             return 1;
@@ -402,7 +414,7 @@ impl<M: Arena> Firmware<M> {
             return 0;
         }
         let blocks = &mut self.blocks;
-        self.map.trim(first, end, |block, pages| {
+        self.map.trim(first, end, sequence, |block, pages| {
             blocks.row_mut(block).valid_slots -= pages;
         })
     }

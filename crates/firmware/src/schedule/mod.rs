@@ -29,6 +29,17 @@ struct DieQueue {
     tail: [u32; PRIORITIES],
 }
 
+impl DieQueue {
+    const EMPTY: DieQueue = DieQueue {
+        busy: false,
+        running: NO_JOB,
+        suspended: NO_JOB,
+        aged: false,
+        head: [NO_JOB; PRIORITIES],
+        tail: [NO_JOB; PRIORITIES],
+    };
+}
+
 /// What a die does next.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Next {
@@ -48,16 +59,8 @@ pub(crate) struct DieQueues {
 
 impl DieQueues {
     pub(crate) fn new(dies: u16, max_wait: Ns) -> DieQueues {
-        let empty = DieQueue {
-            busy: false,
-            running: NO_JOB,
-            suspended: NO_JOB,
-            aged: false,
-            head: [NO_JOB; PRIORITIES],
-            tail: [NO_JOB; PRIORITIES],
-        };
         DieQueues {
-            dies: alloc::vec![empty; dies as usize].into_boxed_slice(),
+            dies: alloc::vec![DieQueue::EMPTY; dies as usize].into_boxed_slice(),
             max_wait,
         }
     }
@@ -142,6 +145,21 @@ impl DieQueues {
         let queue = &mut self.dies[die.0 as usize];
         queue.suspended = job;
         queue.busy = false;
+    }
+
+    /// Power was cut: every queue is empty and every die idle. `waited` is told of each job that was
+    /// in a queue, in its order.
+    pub(crate) fn clear(&mut self, jobs: &Jobs, mut waited: impl FnMut(u32)) {
+        for queue in &mut self.dies {
+            for &head in &queue.head {
+                let mut job = head;
+                while job != NO_JOB {
+                    waited(job);
+                    job = jobs[job].link;
+                }
+            }
+            *queue = DieQueue::EMPTY;
+        }
     }
 
     /// `die` is free.

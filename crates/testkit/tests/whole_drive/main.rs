@@ -7,6 +7,7 @@ mod determinism;
 mod formula;
 mod fuzz;
 mod golden;
+mod model;
 mod scene;
 mod sequence;
 mod smoke;
