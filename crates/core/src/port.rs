@@ -1,6 +1,6 @@
 //! What firmware needs from the world it runs in.
 
-use crate::{BlockId, Buf, CommandId, FlashOp, HostCommand, Lpn, Ppa, Status, Tag};
+use crate::{BlockId, Buf, CommandId, DieId, FlashOp, HostCommand, Lpn, Ppa, Status, Tag};
 
 /// What the spare area of a slot says of its data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,6 +39,9 @@ pub trait Ports {
     /// Whether `block` holds what it was filled with, and not what was
     /// programmed since: its table of contents is one run.
     fn is_filled(&self, block: BlockId) -> bool;
+    /// From now on a spare of `die` stands for its `block`, which has failed: erased, and on every
+    /// plane.
+    fn replace(&mut self, die: DieId, block: BlockId);
     /// The sequence number given out last.
     fn sequence(&self) -> u64;
     /// Command `id` goes on only later, for lack of something else than flash: charge it now with

@@ -19,6 +19,7 @@ use firstread_workload::WorkloadError;
 use thiserror::Error;
 
 use crate::cells::Cells;
+use crate::hardware::failures::Failures;
 use crate::hardware::suspend::SuspendTimes;
 use crate::hardware::{Done, Hardware, Resource, Times};
 use crate::payload::{Payload, StaleRead};
@@ -232,7 +233,10 @@ impl Drive {
             completion_ns: profile.link.completion_ns,
             fs_per_byte: 1_000_000_000_000_000 / profile.link.bytes_per_s,
         };
-        let hardware = Hardware::new(geometry, times, cells, firmware.tags());
+        let endurance = profile.chip.mode(profile.mode);
+        let endurance = endurance.map_or(1, |m| m.endurance_pe_cycles);
+        let failures = Failures::new(profile.chip.failures, endurance, &geometry, seed);
+        let hardware = Hardware::new(geometry, times, cells, failures, firmware.tags());
         let payload = Payload::new(
             geometry.blocks_per_plane,
             firmware.buffer_slots(),
@@ -280,6 +284,22 @@ impl Drive {
         let bins = self.firmware.levels().groups().unwrap_or(&default_groups);
         let plan = state.plan(blocks, block_fill, bins, self.seed);
 
+        let mut bad = vec![0; geometry.dies() as usize];
+        for block in (0..geometry.blocks_per_plane).map(BlockId) {
+            let planned = plan.blocks.get(block.0 as usize);
+            let pe_cycles = planned.map_or(state.pe_cycles.0, |p| p.pe_cycles);
+            let failures = &mut self.world.hardware.failures;
+            failures.make(block, pe_cycles, |die| bad[die.0 as usize] += 1);
+        }
+        if !self.firmware.set_bad_blocks(&bad) {
+            return Err(DriveError::State(format!(
+                "bad blocks cost {} of {} superblocks at this wear, and what is left does not hold \
+                 the capacity: start with fewer P/E cycles (--pe-cycles), set chip.failures.factory_bad \
+                 or chip.failures.grown_bad lower, or use a drive with more over-provisioning",
+                bad.iter().max().unwrap_or(&0),
+                geometry.blocks_per_plane
+            )));
+        }
         for free in blocks..geometry.blocks_per_plane {
             self.firmware
                 .set_pe_cycles(BlockId(free), state.pe_cycles.0);

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use firstread_core::{
-    BlockId, Buf, CommandId, Divisor, FlashOp, HostCommand, HostOp, Ns, Ports, Ppa, Spare, Status,
-    Tag,
+    BlockId, Buf, CommandId, DieId, Divisor, FlashOp, HostCommand, HostOp, Ns, Ports, Ppa, Spare,
+    Status, Tag,
 };
 use firstread_firmware::log::Record;
 
@@ -335,6 +335,10 @@ impl Ports for World {
 
     fn sequence(&self) -> u64 {
         self.payload.written()
+    }
+
+    fn replace(&mut self, die: DieId, block: BlockId) {
+        self.hardware.failures.replace(block, die);
     }
 
     fn waited(&mut self, id: CommandId, Tag(tag): Tag) {

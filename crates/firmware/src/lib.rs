@@ -37,7 +37,8 @@ use firstread_core::{
 };
 
 use ftl::{
-    Gc, GcThresholds, Map, Mover, Place, Program, Rescue, STREAMS, Space, StreamId, WriteBuffer,
+    BadBlocks, Gc, GcThresholds, Map, Mover, Place, Program, Rescue, STREAMS, Space, StreamId,
+    WriteBuffer,
 };
 use host::Commands;
 use job::{Job, Jobs, Purpose};
@@ -99,6 +100,7 @@ pub struct Firmware<M> {
     commands: Commands,
     write_buffers: [WriteBuffer; STREAMS],
     rescue: Rescue,
+    bad: BadBlocks,
     space: Space,
     mover: Mover,
     gc: Gc,
@@ -136,6 +138,7 @@ impl<M: Arena> Firmware<M> {
                 WriteBuffer::new(layout, config.mode, Buf(first + i as u32 * buffers))
             }),
             space: Space::new(geometry.blocks_per_plane, slots, config.capacity_slots),
+            bad: BadBlocks::new(dies, geometry.blocks_per_plane),
             rescue: Rescue::new(geometry, config.mode, Buf(first + STREAMS as u32 * buffers)),
             mover: Mover::new(moves),
             gc: Gc::new(config.gc, schemes.gc_victim),

@@ -2,7 +2,8 @@
 //!
 //! - `map`: logical pages to slots.
 //! - `write`: the write buffer of each stream.
-//! - `space`: superblocks opened, erased, retired; when the drive ends its life.
+//! - `space`: superblocks opened and erased.
+//! - `bad`: blocks that fail, spares, retirement.
 //! - `mover`: the one way in which data move, whoever asks.
 //! - `gc`: garbage collection and its pace; wear leveling.
 //! - `recovery`: what a power cut leaves, and how the map is made anew from it.
@@ -10,6 +11,7 @@
 //! - `audit`: every slot has one owner, and counts add up.
 
 mod audit;
+mod bad;
 mod gc;
 mod map;
 mod mover;
@@ -19,6 +21,7 @@ mod space;
 mod write;
 
 pub use audit::Unsound;
+pub(crate) use bad::BadBlocks;
 pub(crate) use gc::Gc;
 pub use gc::GcThresholds;
 pub use map::{Map, Place, REGION_PAGES};

@@ -253,8 +253,9 @@ impl<M: Arena> Firmware<M> {
                     return;
                 }
                 self.mover.current = None;
-                if row.failed {
-                    self.space.failed -= 1;
+                let failed = row.failed;
+                self.space.failed -= failed as u32;
+                if failed && !self.repair(current.block, ports) {
                     self.retire(now, current.block);
                 } else {
                     self.start_erase(now, current.block, current.mode, ports);
@@ -551,6 +552,7 @@ impl<M: Arena> Firmware<M> {
         program: Program,
         ports: &mut P,
     ) {
+        self.bad.note(program.block, program.die);
         self.rescue_part(stream, program.die, program.line, ports);
         let row = self.blocks.row_mut(program.block);
         if row.failed {

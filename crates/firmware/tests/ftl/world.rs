@@ -82,6 +82,8 @@ pub struct World {
     commands: BTreeMap<u32, Command>,
     pub completed: Vec<(HostCommand, Status)>,
     filled: u64,
+    /// Blocks of dies that the firmware replaced.
+    pub replaced: Vec<(DieId, BlockId)>,
     /// Slots that reads could not correct: the drive may say so.
     pub senses_failed: u64,
 }
@@ -381,6 +383,9 @@ impl Ports for World {
     fn sequence(&self) -> u64 {
         self.counter
     }
+    fn replace(&mut self, die: DieId, block: BlockId) {
+        self.replaced.push((die, block));
+    }
     fn waited(&mut self, _id: CommandId, _tag: Tag) {}
     fn complete(&mut self, command: HostCommand, status: Status, _last: Option<Tag>) {
         if command.op == HostOp::Trim && status == Status::Ok {
@@ -536,6 +541,7 @@ impl Drive {
             commands: BTreeMap::new(),
             completed: Vec::new(),
             filled: build.fill,
+            replaced: Vec::new(),
             senses_failed: 0,
         };
         let mut drive = Drive {

@@ -2,6 +2,7 @@
 
 mod ages;
 mod attribution;
+mod bad_blocks;
 mod calibration;
 mod determinism;
 mod formula;
