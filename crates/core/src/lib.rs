@@ -36,6 +36,6 @@ pub use flash::{
 pub use geometry::{Divisor, Geometry, Layout, StripeOrder};
 pub use host::{CommandId, HostCommand, HostOp, Status};
 pub use levels::{IdealScope, LevelOffsets, Levels};
-pub use port::{Arena, Ports};
+pub use port::{Arena, Ports, Spare};
 pub use random::Stream;
 pub use units::Ns;

@@ -1,6 +1,16 @@
 //! What firmware needs from the world it runs in.
 
-use crate::{Buf, CommandId, FlashOp, HostCommand, Lpn, Ppa, Status, Tag};
+use crate::{BlockId, Buf, CommandId, DieId, FlashOp, HostCommand, Lpn, Ppa, Status, Tag};
+
+/// What the spare area of a slot says of its data.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Spare {
+    /// The logical page.
+    pub lpn: Lpn,
+    /// When the host wrote it: every slot that comes in gets the next number, which copies keep.
+    /// The highest one of a page is its last version.
+    pub sequence: u64,
+}
 
 /// The outputs of the firmware. A simulator implements it on its event loop, a controller on its
 /// queues. No call returns into the firmware.
@@ -20,14 +30,26 @@ pub trait Ports {
     fn zeros_out(&mut self, id: CommandId, first: u32, slots: u32, bytes: u32);
     /// Copy one slot between buffers.
     fn copy(&mut self, from: Buf, to: Buf);
-    /// The logical page that the spare area of the slot in `buf` names, or none for a slot that
-    /// holds no data.
-    fn buffered_lpn(&self, buf: Buf) -> Option<Lpn>;
-    /// The logical page that was written to slot `ppa` last: what the table of contents of its
-    /// superblock says. None where nothing was written since the erase.
-    fn stored_lpn(&self, ppa: Ppa) -> Option<Lpn>;
-    /// Post the completion of `command`. `last` is the flash operation it waited for last, if any:
-    /// the one its latency is charged to.
+    /// The spare area of the slot in `buf`, or none for a slot that holds no data.
+    fn buffered(&self, buf: Buf) -> Option<Spare>;
+    /// The spare area of what was written to slot `ppa` last, which the table of contents of its
+    /// superblock repeats. None where nothing was written since the erase, or power was cut or the
+    /// program failed meanwhile.
+    fn stored(&self, ppa: Ppa) -> Option<Spare>;
+    /// Whether `block` holds what it was filled with, and not what was
+    /// programmed since: its table of contents is one run.
+    fn is_filled(&self, block: BlockId) -> bool;
+    /// From now on a spare of `die` stands for its `block`, which has failed: erased, and on every
+    /// plane.
+    fn replace(&mut self, die: DieId, block: BlockId);
+    /// The sequence number given out last.
+    fn sequence(&self) -> u64;
+    /// Command `id` goes on only later, for lack of something else than flash: charge it now with
+    /// what it has waited for last, operation `tag`, whose tag may be another's when it completes.
+    fn waited(&mut self, id: CommandId, tag: Tag);
+    /// Post the completion of `command`. `last` is the flash operation that has just ended and that
+    /// it waited for, the one its latency is charged to; none where it waited for something else
+    /// last.
     fn complete(&mut self, command: HostCommand, status: Status, last: Option<Tag>);
     /// Keep a record of background work.
     fn log(&mut self, record: Self::Record);

@@ -43,6 +43,11 @@ pub(crate) struct Cells {
     standing: Vec<Option<Standing>>,
     /// Codewords of a page.
     per_page: u32,
+    /// Planes sensed of each superblock since it was programmed. The medium wants the mean of its
+    /// blocks, which is this over their number; added up in that unit it would stop to grow.
+    planes_sensed: Vec<u64>,
+    /// One over the blocks of a superblock.
+    per_block: f64,
     /// When each superblock that holds data was programmed, by the firmware's clock.
     programmed_at: Vec<Option<Ns>>,
     /// The code's persistent draws.
@@ -89,6 +94,8 @@ impl Cells {
             blocks: vec![fresh; geometry.blocks_per_plane as usize],
             standing: vec![None; geometry.blocks_per_plane as usize],
             per_page: geometry.codewords_per_page(),
+            planes_sensed: vec![0; geometry.blocks_per_plane as usize],
+            per_block: 1.0 / (geometry.dies() as f64 * geometry.planes as f64),
             programmed_at: vec![None; geometry.blocks_per_plane as usize],
             draws: Stream::new(seed).named("code"),
             oracle: GroupOracle::new(groups, code.clone()),
@@ -123,6 +130,7 @@ impl Cells {
         let version = self.blocks[block.0 as usize].version + 1;
         self.programmed_at[block.0 as usize] = Some(now);
         self.standing[block.0 as usize] = None;
+        self.planes_sensed[block.0 as usize] = 0;
         self.blocks[block.0 as usize] =
             self.medium
                 .programmed(mode, pe_cycles, version, now + self.unpowered);
@@ -223,11 +231,25 @@ impl Cells {
             _ if self.ideal => self.without_errors(wanted),
             _ => self.hard(now, at, wanted, &levels, timing),
         };
-        let state = &mut self.blocks[block.0 as usize];
-        state.last_read = real;
-        // Senses of any die count for the mean block of the superblock.
-        state.reads += 1.0 / (self.geometry.dies() as f32);
+        self.count(block, self.planes_of(wanted) as u64);
+        self.blocks[block.0 as usize].last_read = real;
         sensed
+    }
+
+    /// So many more planes of `block` have been sensed.
+    #[inline]
+    fn count(&mut self, block: BlockId, planes: u64) {
+        let all = &mut self.planes_sensed[block.0 as usize];
+        *all += planes;
+        self.blocks[block.0 as usize].reads = (*all as f64 * self.per_block) as f32;
+    }
+
+    /// Planes that `wanted` has codewords of.
+    #[inline]
+    fn planes_of(&self, wanted: u64) -> u32 {
+        let page = u64::MAX >> (64 - self.per_page);
+        let on = |plane| wanted >> (plane as u32 * self.per_page) & page != 0;
+        (0..self.geometry.planes).map(|p| on(p) as u32).sum()
     }
 
     fn hard(
@@ -370,5 +392,65 @@ impl Sensed {
         let ns = decode.latency(verdict).0;
         self.decode_sum_ns += ns;
         self.decode_last_ns = self.decode_last_ns.max(ns);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::{Library, load_drive};
+    use firstread_core::{Buf, DieId, OpClass, Tag};
+    use firstread_firmware::policy::AXES;
+
+    /// The count of a block's reads is that of its planes sensed, at any number of them.
+    #[test]
+    fn formula_reads_of_a_block_never_stop_counting() {
+        let profile = load_drive(&Library::new(), "ct-qlc", &[], AXES).unwrap();
+        let geometry = profile.geometry;
+        let mut medium = Medium::new(profile.chip.clone(), geometry, 1).unwrap();
+        medium.set_temperature(Ns::ZERO, 25.0).unwrap();
+        let mut cells = Cells::new(
+            medium,
+            Code::named(&profile.ecc.code).unwrap(),
+            profile.ecc.timing,
+            true,
+            profile.mode,
+            None,
+            1,
+        );
+        cells.fill(Ns::ZERO, BlockId(0), profile.mode, 0);
+        let per_page = geometry.codewords_per_page();
+        let mut sense = |planes: u32, times: u64| {
+            let op = FlashOp {
+                tag: Tag(0),
+                die: DieId(3),
+                after: None,
+                class: OpClass::HostRead,
+                queued: Ns::ZERO,
+                kind: FlashKind::Read {
+                    block: BlockId(0),
+                    wordline: 0,
+                    page: PageType(0),
+                    wanted: u64::MAX >> (64 - planes * per_page),
+                    levels: Levels::DEFAULT,
+                    timing: SenseTiming::DEFAULT,
+                    mode: SenseMode::Hard,
+                    buf: Buf::NONE,
+                },
+            };
+            (0..times).for_each(|_| {
+                cells.sense(Ns::ZERO, &op);
+            });
+            cells.blocks[0].reads
+        };
+        let blocks = geometry.dies() as f32 * geometry.planes as f32;
+        assert_eq!(sense(1, 3), 3.0 / blocks, "one plane is one block");
+        assert_eq!(sense(4, 1), 7.0 / blocks, "four planes are four");
+        let blocks = blocks as u64;
+        cells.count(BlockId(0), 40_000 * blocks - 7);
+        assert_eq!(cells.blocks[0].reads, 40_000.0);
+        // Where a sum of single precision had come to a halt.
+        (0..100 * blocks).for_each(|_| cells.count(BlockId(0), 1));
+        assert_eq!(cells.blocks[0].reads, 40_100.0);
     }
 }

@@ -4,10 +4,10 @@ use std::fmt;
 
 use firstread_core::params::Role;
 use firstread_core::voltage::VoltageTables;
-use firstread_core::{Arena, BlockId, DieId, FlashEvent, Lpn, Ns, Status};
+use firstread_core::{Arena, BlockId, CellMode, DieId, FlashEvent, Lpn, Ns, Status};
 use firstread_ecc::{Code, DecodeTiming};
-use firstread_firmware::ftl::GcThresholds;
-use firstread_firmware::observe::Counters;
+use firstread_firmware::ftl::{Busy, GcThresholds, Unsound};
+use firstread_firmware::observe::{BlockMonitor, BlockUse, Counters};
 use firstread_firmware::policy::gc_victim::{self, AnyGcVictim};
 use firstread_firmware::policy::read_levels::{AnyReadLevels, ReadLevels, Setup};
 use firstread_firmware::policy::suspend::AnySuspend;
@@ -19,10 +19,12 @@ use firstread_workload::WorkloadError;
 use thiserror::Error;
 
 use crate::cells::Cells;
+use crate::hardware::failures::Failures;
 use crate::hardware::suspend::SuspendTimes;
 use crate::hardware::{Done, Hardware, Resource, Times};
 use crate::payload::{Payload, StaleRead};
 use crate::port_log::{Crossing, Passed};
+use crate::power::{CutAt, PowerCut};
 use crate::profile::DriveProfile;
 use crate::profile::drive::Cells as CellModel;
 use crate::run::{Host, Idle, Observer, Run};
@@ -72,6 +74,21 @@ pub enum DriveError {
         /// Bytes the host wrote in this run.
         written: u64,
     },
+    /// The drive has reached its end of life.
+    #[error(
+        "the drive has reached its end of life after {written} bytes written: {retired} of {blocks} \
+         superblocks are retired, and what is left does not hold its capacity. It can still be read; \
+         write less, start with fewer P/E cycles (--pe-cycles), or use a drive with more \
+         over-provisioning"
+    )]
+    ReadOnly {
+        /// Bytes the host wrote in this run.
+        written: u64,
+        /// Superblocks that are retired.
+        retired: u32,
+        /// Superblocks in all.
+        blocks: u32,
+    },
     /// A read returned something else than the last version written: a defect of the firmware.
     #[error("defect: a read returned stale data: {0:?}")]
     Stale(StaleRead),
@@ -82,7 +99,7 @@ pub enum DriveError {
 
 /// Memory of the map's overlay.
 #[derive(Debug)]
-struct Overlay(Vec<u64>);
+pub(crate) struct Overlay(Vec<u64>);
 
 impl Arena for Overlay {
     fn words(&self) -> &[u64] {
@@ -95,10 +112,13 @@ impl Arena for Overlay {
 
 /// A drive.
 pub struct Drive {
-    profile: DriveProfile,
-    firmware: Firmware<Overlay>,
-    world: World,
+    pub(crate) profile: DriveProfile,
+    pub(crate) firmware: Firmware<Overlay>,
+    pub(crate) world: World,
     seed: u64,
+    /// When power is cut in the next run, and when that began.
+    pub(crate) cut: Option<CutAt>,
+    pub(crate) run_start: Ns,
 }
 
 impl fmt::Debug for Drive {
@@ -124,6 +144,8 @@ pub struct RunStats {
     pub events: u64,
     /// Simulated time of the run.
     pub simulated: Ns,
+    /// The power cut in it.
+    pub power_cut: Option<PowerCut>,
 }
 
 impl Drive {
@@ -195,6 +217,7 @@ impl Drive {
             max_reads: MAX_READS,
             gc: GcThresholds::default(),
             max_suspends: chip.max_suspends,
+            max_wait: Ns(profile.firmware.max_wait_ns),
         };
         let firmware = Firmware::new(config, schemes, Overlay(vec![0; OVERLAY_WORDS]));
         let times = Times {
@@ -210,7 +233,10 @@ impl Drive {
             completion_ns: profile.link.completion_ns,
             fs_per_byte: 1_000_000_000_000_000 / profile.link.bytes_per_s,
         };
-        let hardware = Hardware::new(geometry, times, cells, firmware.tags());
+        let endurance = profile.chip.mode(profile.mode);
+        let endurance = endurance.map_or(1, |m| m.endurance_pe_cycles);
+        let failures = Failures::new(profile.chip.failures, endurance, &geometry, seed);
+        let hardware = Hardware::new(geometry, times, cells, failures, firmware.tags());
         let payload = Payload::new(
             geometry.blocks_per_plane,
             firmware.buffer_slots(),
@@ -230,6 +256,8 @@ impl Drive {
             firmware,
             world,
             seed,
+            cut: None,
+            run_start: Ns::ZERO,
         };
         drive.prepare(state)?;
         Ok(drive)
@@ -256,6 +284,22 @@ impl Drive {
         let bins = self.firmware.levels().groups().unwrap_or(&default_groups);
         let plan = state.plan(blocks, block_fill, bins, self.seed);
 
+        let mut bad = vec![0; geometry.dies() as usize];
+        for block in (0..geometry.blocks_per_plane).map(BlockId) {
+            let planned = plan.blocks.get(block.0 as usize);
+            let pe_cycles = planned.map_or(state.pe_cycles.0, |p| p.pe_cycles);
+            let failures = &mut self.world.hardware.failures;
+            failures.make(block, pe_cycles, |die| bad[die.0 as usize] += 1);
+        }
+        if !self.firmware.set_bad_blocks(&bad) {
+            return Err(DriveError::State(format!(
+                "bad blocks cost {} of {} superblocks at this wear, and what is left does not hold \
+                 the capacity: start with fewer P/E cycles (--pe-cycles), set chip.failures.factory_bad \
+                 or chip.failures.grown_bad lower, or use a drive with more over-provisioning",
+                bad.iter().max().unwrap_or(&0),
+                geometry.blocks_per_plane
+            )));
+        }
         for free in blocks..geometry.blocks_per_plane {
             self.firmware
                 .set_pe_cycles(BlockId(free), state.pe_cycles.0);
@@ -336,6 +380,25 @@ impl Drive {
     pub fn crossings(&self) -> &[Crossing] {
         self.world.port_log.crossings()
     }
+    /// What the firmware knows of its superblocks.
+    pub fn blocks(&self) -> &BlockMonitor {
+        self.firmware.blocks()
+    }
+    /// Whether it has reached its end of life and takes no more writes.
+    pub fn is_read_only(&self) -> bool {
+        self.firmware.is_read_only()
+    }
+    /// Checks that every slot has one owner and every count adds up.
+    pub fn audit(&self) -> Result<(), Unsound> {
+        self.firmware.audit()
+    }
+    /// Asks that `block` be erased into `mode`, once what it holds has been moved away.
+    pub fn ask_mode(&mut self, block: BlockId, mode: CellMode) -> Result<(), Busy> {
+        let now = self.world.now;
+        let asked = self.firmware.ask_mode(now, block, mode, &mut self.world);
+        self.wake_firmware();
+        asked
+    }
     /// The cells.
     pub fn medium(&self) -> &Medium {
         self.world.hardware.cells.medium()
@@ -354,7 +417,16 @@ impl Drive {
         let mut events = 0u64;
         let mut reported = 0;
         run.issue(&mut self.world)?;
+        self.run_start = start;
+        let mut power_cut = None;
         while !run.done() {
+            if self.cut.is_some() && self.cut_is_due(start, events) {
+                let cut = self.power_cut()?;
+                run.lose_all();
+                run.issue(&mut self.world)?;
+                power_cut = Some(cut);
+                continue;
+            }
             if !self.step(&mut run) {
                 return Err(DriveError::Stuck(run.in_flight));
             }
@@ -375,6 +447,7 @@ impl Drive {
                 progress(reported);
             }
         }
+        self.cut = None;
         self.world.set_front(Front::Host, Ns::MAX);
         progress(run.completed);
         let mut all = Report {
@@ -396,15 +469,24 @@ impl Drive {
             counters: self.firmware.counters().since(&before),
             events,
             simulated: self.world.now.since(start),
+            power_cut,
         })
     }
 
     fn failure(&self, status: Status, before: &Counters) -> DriveError {
         let slots = self.firmware.counters().host_slots_written - before.host_slots_written;
+        let written = slots * self.profile.geometry.slot_bytes as u64;
         match status {
-            Status::NoSpace => DriveError::NoSpace {
-                written: slots * self.profile.geometry.slot_bytes as u64,
-            },
+            Status::NoSpace => DriveError::NoSpace { written },
+            Status::ReadOnly => {
+                let blocks = self.firmware.blocks();
+                let retired = blocks.iter().filter(|(_, row)| row.usage == BlockUse::Bad);
+                DriveError::ReadOnly {
+                    written,
+                    retired: retired.count() as u32,
+                    blocks: blocks.len(),
+                }
+            }
             other => DriveError::State(format!("a request ended with {other:?}")),
         }
     }
@@ -471,7 +553,7 @@ impl Drive {
     }
 
     #[inline]
-    fn wake_firmware(&mut self) {
+    pub(crate) fn wake_firmware(&mut self) {
         let due = self.firmware.next_wakeup();
         let due = if due == Ns::MAX {
             due

@@ -122,6 +122,11 @@ impl<'a> Client<'a> {
         self.in_flight -= 1;
     }
 
+    /// None of its requests in flight will complete.
+    pub(crate) fn lose_all(&mut self) {
+        self.in_flight = 0;
+    }
+
     /// Nothing more is to be issued.
     pub(crate) fn stop(&mut self) {
         self.exhausted = true;

@@ -7,6 +7,7 @@
 //! - `world`: the firmware's ports on the virtual clock, the host link.
 //! - `host`: jobs and traces as the drive sees them.
 //! - [`port_log`]: what passed the firmware's ports, for tests and tools.
+//! - [`power`]: power cuts, and what coming back takes.
 //! - [`drive`]: the event loop.
 //! - [`stats`]: what came of it.
 //! - [`tables`]: what the firmware is told of its chip's voltages.
@@ -20,6 +21,7 @@ mod hardware;
 mod host;
 mod payload;
 pub mod port_log;
+pub mod power;
 pub mod profile;
 mod run;
 pub mod state;
@@ -30,5 +32,6 @@ mod world;
 pub use drive::{Drive, DriveError, RunStats};
 pub use hardware::charge::{CAUSES, Cause, Parts};
 pub use payload::StaleRead;
+pub use power::{CutAt, PowerCut};
 pub use run::Host;
 pub use state::DriveState;

@@ -5,7 +5,7 @@
 //! Memory grows with what was written: eight bytes a slot programmed, and at most sixteen a page
 //! written to know its last version.
 
-use firstread_core::{BlockId, Buf, Lpn, Ppa};
+use firstread_core::{BlockId, Buf, Lpn, Ppa, Spare};
 
 /// Logical page and version of a slot's data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,6 +30,13 @@ impl Tag {
     }
     pub(crate) const fn version(self) -> u32 {
         (self.0 >> LPN_BITS) as u32
+    }
+    /// The spare area that goes with it.
+    fn spare(self) -> Option<Spare> {
+        (self != Tag::ZERO).then(|| Spare {
+            lpn: Lpn(self.lpn()),
+            sequence: self.version() as u64,
+        })
     }
 }
 
@@ -263,18 +270,26 @@ impl Payload {
         self.buffers[to.0 as usize] = self.buffers[from.0 as usize];
     }
 
-    /// The logical page of the data in `buf`.
+    /// The spare area of the slot in `buf`.
     #[inline]
-    pub(crate) fn buffered_lpn(&self, buf: Buf) -> Option<Lpn> {
-        let tag = self.buffers[buf.0 as usize];
-        (tag != Tag::ZERO).then(|| Lpn(tag.lpn()))
+    pub(crate) fn buffered_spare(&self, buf: Buf) -> Option<Spare> {
+        self.buffers[buf.0 as usize].spare()
     }
 
-    /// The logical page of the data in slot `ppa`.
+    /// The spare area of slot `ppa`.
     #[inline]
-    pub(crate) fn stored_lpn(&self, ppa: Ppa) -> Option<Lpn> {
-        let tag = self.stored(ppa);
-        (tag != Tag::ZERO).then(|| Lpn(tag.lpn()))
+    pub(crate) fn stored_spare(&self, ppa: Ppa) -> Option<Spare> {
+        self.stored(ppa).spare()
+    }
+
+    /// Whether `block` holds what it was filled with.
+    pub(crate) fn is_filled(&self, block: BlockId) -> bool {
+        matches!(self.blocks[block.0 as usize], Contents::Filled(..))
+    }
+
+    /// Whether the versions of slots are their whole sequence numbers: none has wrapped yet.
+    pub(crate) fn has_whole_sequence(&self) -> bool {
+        self.written <= VERSION
     }
 
     #[inline]

@@ -233,6 +233,19 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Power was cut: what was in flight will never complete, and clients go on without it.
+    pub(crate) fn lose_all(&mut self) {
+        self.in_flight = 0;
+        self.ready.clear();
+        self.crowded = false;
+        self.wake.fill(Ns::MAX);
+        self.sleeping = 0;
+        for i in (0..self.clients.len() as u32).filter(|&i| !self.ended[i as usize]) {
+            self.clients[i as usize].lose_all();
+            self.ready.push(i);
+        }
+    }
+
     /// Notes whether client `i` has ended.
     fn note_end(&mut self, i: u32) {
         if self.clients[i as usize].is_done() && !self.ended[i as usize] {

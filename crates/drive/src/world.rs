@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 
 use firstread_core::{
-    Buf, CommandId, Divisor, FlashOp, HostCommand, HostOp, Lpn, Ns, Ports, Ppa, Status, Tag,
+    BlockId, Buf, CommandId, DieId, Divisor, FlashOp, HostCommand, HostOp, Ns, Ports, Ppa, Spare,
+    Status, Tag,
 };
 use firstread_firmware::log::Record;
 
@@ -197,6 +198,8 @@ impl World {
         slot.submitted = submitted;
         slot.seen = self.payload.written();
         slot.client = client;
+        slot.parts = [0; CAUSES];
+        slot.charged_to = submitted;
         let fetched = self.now + Ns(self.link.fetch_ns);
         if op == HostOp::Write {
             self.in_free_at = self.in_free_at.max(fetched) + self.bytes_ns(len_bytes);
@@ -243,6 +246,23 @@ impl World {
         let slot = &mut self.slots[id.0 as usize];
         slot.parts[Cause::Link as usize] += self.now.since(slot.charged_to).0;
         slot
+    }
+
+    /// Power is cut: nothing is under way any more. The commands that were in flight.
+    pub(crate) fn power_cut(&mut self) -> Vec<HostCommand> {
+        self.hardware.power_cut(&mut self.payload);
+        self.timers.stop_all(self.now);
+        self.commands.clear();
+        self.writes.clear();
+        self.completions.clear();
+        let mut free = vec![false; self.slots.len()];
+        self.free_slots
+            .iter()
+            .for_each(|&i| free[i as usize] = true);
+        let in_flight = self.slots.iter().zip(&free).filter(|(_, free)| !**free);
+        let lost = in_flight.map(|(slot, _)| slot.command).collect();
+        self.free_slots = (0..self.slots.len() as u32).rev().collect();
+        lost
     }
 
     fn bytes_ns(&self, bytes: u32) -> Ns {
@@ -299,12 +319,32 @@ impl Ports for World {
         self.payload.copy(from, to);
     }
 
-    fn buffered_lpn(&self, buf: Buf) -> Option<Lpn> {
-        self.payload.buffered_lpn(buf)
+    fn buffered(&self, buf: Buf) -> Option<Spare> {
+        self.payload.buffered_spare(buf)
     }
 
-    fn stored_lpn(&self, ppa: Ppa) -> Option<Lpn> {
-        self.payload.stored_lpn(ppa)
+    fn stored(&self, ppa: Ppa) -> Option<Spare> {
+        self.payload.stored_spare(ppa)
+    }
+
+    fn is_filled(&self, block: BlockId) -> bool {
+        self.payload.is_filled(block)
+    }
+
+    fn sequence(&self) -> u64 {
+        self.payload.written()
+    }
+
+    fn replace(&mut self, die: DieId, block: BlockId) {
+        self.hardware.failures.replace(block, die);
+    }
+
+    fn waited(&mut self, id: CommandId, Tag(tag): Tag) {
+        let slot = &mut self.slots[id.0 as usize];
+        let (parts, queued, charged_to) = self.hardware.charged(tag);
+        slot.parts = *parts;
+        slot.parts[Cause::Queue as usize] += queued.since(slot.submitted).0;
+        slot.charged_to = charged_to;
     }
 
     fn complete(&mut self, command: HostCommand, status: Status, last: Option<Tag>) {
@@ -316,16 +356,13 @@ impl Ports for World {
             let end = (command.offset_bytes + command.len_bytes as u64) / self.slot_bytes.get();
             self.payload.trim(first, end);
         }
+        if let Some(tag) = last {
+            self.waited(command.id, tag);
+        }
         let slot = &mut self.slots[command.id.0 as usize];
         slot.status = status;
-        if let Some(Tag(tag)) = last {
-            let (parts, queued, charged_to) = self.hardware.charged(tag);
-            slot.parts = *parts;
-            slot.parts[Cause::Queue as usize] += queued.since(slot.submitted).0;
-            slot.charged_to = charged_to;
-        } else {
-            slot.parts = [0; CAUSES];
-            slot.parts[Cause::Queue as usize] = now.since(slot.submitted).0;
+        if last.is_none() {
+            slot.parts[Cause::Queue as usize] += now.since(slot.charged_to).0;
             slot.charged_to = now;
         }
         // Data that other commands wait to send goes first only if it was ready first.

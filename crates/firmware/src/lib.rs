@@ -29,12 +29,17 @@ mod read;
 mod schedule;
 pub mod voltage;
 
+use alloc::vec::Vec;
+
 use firstread_core::{
     Arena, BlockId, Buf, CellMode, DieId, FlashEvent, FlashKind, FlashOp, Geometry, Layout, Lpn,
     Ns, OpClass, PageAddr, PageType, Ports, Ppa, Priority, Tag,
 };
 
-use ftl::{Gc, GcThresholds, Map, Mover, Place, Program, STREAMS, Space, StreamId, WriteBuffer};
+use ftl::{
+    BadBlocks, Gc, GcThresholds, Map, Mover, Place, Program, Rescue, STREAMS, Space, StreamId,
+    WriteBuffer,
+};
 use host::Commands;
 use job::{Job, Jobs, Purpose};
 use log::Record;
@@ -62,6 +67,8 @@ pub struct Config {
     pub gc: GcThresholds,
     /// Times the chip lets one program or erase be suspended.
     pub max_suspends: u16,
+    /// How long other work waits at most behind reads of the host that came later.
+    pub max_wait: Ns,
 }
 
 /// The schemes of a drive, one an axis.
@@ -92,6 +99,8 @@ pub struct Firmware<M> {
     dies: DieQueues,
     commands: Commands,
     write_buffers: [WriteBuffer; STREAMS],
+    rescue: Rescue,
+    bad: BadBlocks,
     space: Space,
     mover: Mover,
     gc: Gc,
@@ -103,6 +112,8 @@ pub struct Firmware<M> {
     /// The background read in flight.
     probe: Option<Probe>,
     counters: Counters,
+    /// Programs to be issued again after a power cut.
+    waiting: Vec<Job>,
 }
 
 impl<M: Arena> Firmware<M> {
@@ -121,17 +132,20 @@ impl<M: Arena> Firmware<M> {
         Firmware {
             map: Map::new(config.capacity_slots, slots, overlay),
             blocks: BlockMonitor::new(geometry.blocks_per_plane, config.mode),
-            dies: DieQueues::new(dies),
+            dies: DieQueues::new(dies, config.max_wait),
             commands: Commands::new(config.max_commands),
             write_buffers: core::array::from_fn(|i| {
                 WriteBuffer::new(layout, config.mode, Buf(first + i as u32 * buffers))
             }),
             space: Space::new(geometry.blocks_per_plane, slots, config.capacity_slots),
-            mover: Mover::new(moves, programs),
+            bad: BadBlocks::new(dies, geometry.blocks_per_plane),
+            rescue: Rescue::new(geometry, config.mode, Buf(first + STREAMS as u32 * buffers)),
+            mover: Mover::new(moves),
             gc: Gc::new(config.gc, schemes.gc_victim),
             probe: None,
             counters: Counters::default(),
             capacity_bytes: config.capacity_slots * geometry.slot_bytes as u64,
+            waiting: Vec::new(),
             config,
             layout,
             jobs,
@@ -146,6 +160,7 @@ impl<M: Arena> Firmware<M> {
     pub fn buffer_slots(&self) -> u32 {
         self.jobs.len() * self.config.geometry.slots_per_row()
             + STREAMS as u32 * WriteBuffer::buffers(&self.config.geometry, self.config.mode)
+            + Rescue::buffers(&self.config.geometry, self.config.mode)
     }
 
     /// Tags it refers to; all are below it.
@@ -311,22 +326,37 @@ impl<M: Arena> Firmware<M> {
 
     /// Issues the next job of `die`, if it is idle.
     fn start_die<P: Ports<Record = Record>>(&mut self, now: Ns, die: DieId, ports: &mut P) {
-        let job = match self.dies.start(&self.jobs, die) {
+        let job = match self.dies.start(now, &self.jobs, die) {
             Some(Next::Start(job)) => job,
-            Some(Next::Resume(job)) => return self.issue_resume(now, job, ports),
+            Some(Next::Resume(job)) => {
+                let victim = Tag(job);
+                return self.issue_about(now, job, FlashKind::Resume { victim }, ports);
+            }
             None => return,
         };
-        match self.jobs[job].purpose {
+        let Job {
+            purpose,
+            at,
+            queued,
+            ..
+        } = self.jobs[job];
+        let (class, kind) = match purpose {
             Purpose::Program { stream, line } => {
-                self.dies.runs(die, job);
-                self.issue_program(job, stream, line, ports);
+                let kind = FlashKind::Program {
+                    block: at.block,
+                    wordline: at.wordline,
+                    buf: self.write_buffers[stream as usize].ring_buffer(line as usize),
+                };
+                (OpClass::Program, kind)
             }
             Purpose::Erase { mode } => {
-                self.dies.runs(die, job);
-                self.issue_erase(job, mode, ports);
+                let block = at.block;
+                (OpClass::Erase, FlashKind::Erase { block, mode })
             }
-            _ => self.issue_read(now, job, ports),
-        }
+            _ => return self.issue_read(now, job, ports),
+        };
+        self.dies.runs(die, job);
+        self.issue(queued, job, class, kind, ports);
     }
 
     /// A read of the host waits for `die`: suspends what it runs, if the scheme says so.
@@ -343,8 +373,10 @@ impl<M: Arena> Firmware<M> {
         let most = self.config.max_suspends;
         if self.suspend.suspends(running, step as u16, most) {
             self.dies.ends(die);
-            let victim = Tag(victim);
-            self.issue_to(now, victim, die, FlashKind::Suspend { victim }, ports);
+            let kind = FlashKind::Suspend {
+                victim: Tag(victim),
+            };
+            self.issue_about(now, victim, kind, ports);
         }
     }
 
@@ -352,66 +384,53 @@ impl<M: Arena> Firmware<M> {
     fn stopped<P: Ports<Record = Record>>(&mut self, now: Ns, job: u32, ports: &mut P) {
         let state = &mut self.jobs[job];
         state.step = state.step.saturating_add(1);
+        // It waits again from now on.
+        state.queued = now;
         let die = state.at.die;
         self.counters.suspends += 1;
         self.dies.suspended(die, job);
         self.start_die(now, die, ports);
     }
 
-    fn issue_resume<P: Ports<Record = Record>>(&mut self, now: Ns, job: u32, ports: &mut P) {
-        let victim = Tag(job);
-        let die = self.jobs[job].at.die;
-        self.issue_to(now, victim, die, FlashKind::Resume { victim }, ports);
-    }
-
-    /// Issues a command about the program or erase under `tag`.
-    fn issue_to<P: Ports<Record = Record>>(
+    /// Issues an operation of `job`, or a command about it, to its die. `queued` is when it was put
+    /// in the queue.
+    pub(crate) fn issue<P: Ports<Record = Record>>(
         &mut self,
-        now: Ns,
-        tag: Tag,
-        die: DieId,
+        queued: Ns,
+        job: u32,
+        class: OpClass,
         kind: FlashKind,
         ports: &mut P,
     ) {
-        let class = match self.jobs[tag.0].purpose {
-            Purpose::Erase { .. } => OpClass::Erase,
-            _ => OpClass::Program,
-        };
         ports.issue(FlashOp {
-            tag,
-            die,
+            tag: Tag(job),
+            die: self.jobs[job].at.die,
             after: None,
             class,
-            queued: now,
+            queued,
             kind,
         });
     }
 
-    fn issue_program<P: Ports<Record = Record>>(
+    /// Issues a command about the program or erase of `job`.
+    fn issue_about<P: Ports<Record = Record>>(
         &mut self,
+        now: Ns,
         job: u32,
-        stream: StreamId,
-        line: u8,
+        kind: FlashKind,
         ports: &mut P,
     ) {
-        let Job { at, queued, .. } = self.jobs[job];
-        ports.issue(FlashOp {
-            tag: Tag(job),
-            die: at.die,
-            after: None,
-            class: OpClass::Program,
-            queued,
-            kind: FlashKind::Program {
-                block: at.block,
-                wordline: at.wordline,
-                buf: self.write_buffers[stream as usize].ring_buffer(line as usize),
-            },
-        });
+        let class = match self.jobs[job].purpose {
+            Purpose::Erase { .. } => OpClass::Erase,
+            _ => OpClass::Program,
+        };
+        self.issue(now, job, class, kind, ports);
     }
 
     /// The buffer that holds `ppa`, if it is not programmed yet.
     fn buffered(&self, ppa: Ppa) -> Option<Buf> {
-        self.write_buffers.iter().find_map(|b| b.holds(ppa))
+        let written = self.write_buffers.iter().find_map(|b| b.holds(ppa));
+        written.or_else(|| self.rescue.holds(ppa))
     }
 
     /// Logical page `lpn` now lies at `ppa`.
@@ -430,10 +449,6 @@ impl<M: Arena> Firmware<M> {
         program: Program,
         ports: &mut P,
     ) {
-        let job = self
-            .jobs
-            .take()
-            .expect("a job is reserved for every program of the buffers");
         let Program {
             die,
             block,
@@ -446,8 +461,24 @@ impl<M: Arena> Firmware<M> {
             wordline,
             page: PageType(0),
         };
+        self.space.programs += 1;
+        self.start_change(now, Purpose::Program { stream, line }, at, ports);
+    }
+
+    /// Queues a program or an erase.
+    pub(crate) fn start_change<P: Ports<Record = Record>>(
+        &mut self,
+        now: Ns,
+        purpose: Purpose,
+        at: PageAddr,
+        ports: &mut P,
+    ) {
+        let job = self
+            .jobs
+            .take()
+            .expect("a job is reserved for every program of the buffers and every erase");
         self.jobs[job] = Job {
-            purpose: Purpose::Program { stream, line },
+            purpose,
             priority: Priority::Write,
             at,
             wanted: 0,
@@ -455,9 +486,8 @@ impl<M: Arena> Firmware<M> {
             step: 0,
             ..self.jobs[job]
         };
-        self.space.programs += 1;
-        self.dies.push(&mut self.jobs, die, Priority::Write, job);
-        self.start_die(now, die, ports);
+        self.dies.push(&mut self.jobs, at.die, Priority::Write, job);
+        self.start_die(now, at.die, ports);
     }
 
     fn programmed<P: Ports<Record = Record>>(
@@ -478,7 +508,9 @@ impl<M: Arena> Firmware<M> {
             let bits = self.blocks.row(at.block).mode.bits();
             let slots = self.layout.slots_per_row() * bits as u32;
             self.counters.slots_programmed += slots as u64;
-            self.part_done(now, stream, at.block, at.die, line, ports);
+            if self.release_part(stream, at.block, at.die, line) {
+                self.resume_writes(now, ports);
+            }
         } else {
             let program = Program {
                 die: at.die,
@@ -486,29 +518,28 @@ impl<M: Arena> Firmware<M> {
                 wordline: at.wordline,
                 line,
             };
-            self.program_failed(stream, program);
+            self.program_failed(stream, program, ports);
         }
         self.pump(now, ports);
     }
 
-    /// The write buffer of `stream` needs the part of `die` in ring line `line` no more.
-    fn part_done<P: Ports<Record = Record>>(
-        &mut self,
-        now: Ns,
-        stream: StreamId,
-        block: BlockId,
-        die: DieId,
-        line: u8,
-        ports: &mut P,
-    ) {
-        let buffer = &mut self.write_buffers[stream as usize];
-        if !buffer.done(die, line) {
-            return;
+    /// The write buffer of `stream` needs the part of `die` in ring line `line` no more. Whether that
+    /// has made room.
+    fn release_part(&mut self, stream: StreamId, block: BlockId, die: DieId, line: u8) -> bool {
+        let free = self.write_buffers[stream as usize].done(die, line);
+        if free {
+            self.close_if_done(block);
         }
-        let row = self.blocks.row_mut(block);
-        if !buffer.fills(block) && !buffer.is_busy_with(block) {
-            row.usage = BlockUse::Full;
+        free
+    }
+
+    /// Notes that `block` is full, if nothing more will be programmed in it or read from a buffer.
+    fn close_if_done(&mut self, block: BlockId) {
+        let mut buffers = self.write_buffers.iter();
+        if !buffers.any(|b| b.fills(block) || b.is_busy_with(block))
+            && !self.rescue.is_busy_with(block)
+        {
+            self.blocks.row_mut(block).usage = BlockUse::Full;
         }
-        self.resume_writes(now, ports);
     }
 }

@@ -1,15 +1,15 @@
 //! The life of one page read: levels, sense, and what follows from the outcome.
 
 use firstread_core::{
-    Arena, Buf, CommandId, FlashKind, FlashOp, Ns, OpClass, PageAddr, Ports, Ppa, Priority,
-    SenseMode, SenseTiming, Tag,
+    Arena, Buf, CommandId, FlashKind, Ns, OpClass, PageAddr, Ports, Ppa, Priority, SenseMode,
+    SenseTiming,
 };
 
 use crate::Firmware;
 use crate::job::{Job, Purpose};
 use crate::log::Record;
 use crate::observe::RETRY_BINS;
-use crate::policy::read_levels::{Outcome, ProbeResult, ReadCtx, ReadLevels};
+use crate::policy::read_levels::{Outcome, Probe, ProbeResult, ReadCtx, ReadLevels};
 
 impl<M: Arena> Firmware<M> {
     /// Queues a read of page row `at` under `job`.
@@ -104,23 +104,17 @@ impl<M: Arena> Firmware<M> {
                 .expect("every scheme has a first attempt");
         }
         self.blocks.row_mut(at.block).reads += 1;
-        ports.issue(FlashOp {
-            tag: Tag(job),
-            die: at.die,
-            after: None,
-            class,
-            queued,
-            kind: FlashKind::Read {
-                block: at.block,
-                wordline: at.wordline,
-                page: at.page,
-                wanted,
-                levels: self.jobs[job].levels,
-                timing: SenseTiming::DEFAULT,
-                mode,
-                buf: self.job_buffer(job),
-            },
-        });
+        let kind = FlashKind::Read {
+            block: at.block,
+            wordline: at.wordline,
+            page: at.page,
+            wanted,
+            levels: self.jobs[job].levels,
+            timing: SenseTiming::DEFAULT,
+            mode,
+            buf: self.job_buffer(job),
+        };
+        self.issue(queued, job, class, kind, ports);
     }
 
     /// The read of `job` has been decoded.
@@ -226,6 +220,17 @@ impl<M: Arena> Firmware<M> {
         let Some(probe) = probe else {
             return;
         };
+        self.counters.background_reads += 1;
+        self.read_probe(now, probe, ports);
+    }
+
+    /// Queues the background read `probe`.
+    pub(crate) fn read_probe<P: Ports<Record = Record>>(
+        &mut self,
+        now: Ns,
+        probe: Probe,
+        ports: &mut P,
+    ) {
         let job = self
             .jobs
             .take()
@@ -237,7 +242,6 @@ impl<M: Arena> Firmware<M> {
                 all | (u64::MAX >> (64 - codewords)) << (plane * codewords)
             });
         self.probe = Some(probe);
-        self.counters.background_reads += 1;
         self.jobs[job].levels = probe.levels;
         self.start_read(
             now,

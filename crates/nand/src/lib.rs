@@ -15,6 +15,7 @@ pub mod ageing;
 pub mod cell;
 pub mod characterize;
 pub mod die;
+mod failure;
 pub mod gaussian;
 mod group;
 pub mod medium;

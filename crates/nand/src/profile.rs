@@ -63,6 +63,8 @@ pub struct ChipProfile {
     pub variation: VariationProfile,
     /// Noise of a sense.
     pub sensing: SensingProfile,
+    /// Blocks that are bad or go bad.
+    pub failures: FailureProfile,
     /// Durations that do not depend on the mode.
     pub timing: ChipTiming,
 }
@@ -261,6 +263,19 @@ pub struct TransientProfile {
     pub shift_mv: f64,
     /// Time constant of its return (s).
     pub time_constant_s: f64,
+}
+
+/// Blocks that are bad or go bad. Null: both shares zero.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct FailureProfile {
+    /// Share of blocks that are bad from the factory.
+    pub factory_bad: f64,
+    /// Share of the others that have failed by the rated endurance.
+    pub grown_bad: f64,
+    /// Weibull shape of a block's life: above one, failures grow with wear.
+    pub shape: f64,
+    /// Share of failures that come in the erase and not in a program.
+    pub erase_share: f64,
 }
 
 /// Systematic differences between layers. `x` runs from -1 at the first layer to 1 at the last
@@ -546,6 +561,11 @@ impl ChipProfile {
             1e-6,
             1e9,
         )?;
+        let f = &self.failures;
+        within("failures.factory_bad", f.factory_bad, 0.0, 0.5)?;
+        within("failures.grown_bad", f.grown_bad, 0.0, 0.99)?;
+        within("failures.shape", f.shape, 0.1, 50.0)?;
+        within("failures.erase_share", f.erase_share, 0.0, 1.0)?;
         let l = &self.layers;
         within("layers.retention_span", l.retention_span, -0.9, 0.9)?;
         within("layers.sigma_span", l.sigma_span, -0.9, 10.0)?;

@@ -60,6 +60,12 @@ pub fn ct_a() -> ChipProfile {
             slope_mv_per_c: 0.0,
             sigma_mv_per_c: 0.0,
         },
+        failures: FailureProfile {
+            factory_bad: 0.0,
+            grown_bad: 0.0,
+            shape: 3.0,
+            erase_share: 0.5,
+        },
         transient: TransientProfile {
             shift_mv: 0.0,
             time_constant_s: 60.0,

@@ -23,6 +23,8 @@ pub const FOUR_DIES: &[&str] = &[
     "geometry.blocks_per_plane=24",
     "capacity=24 GiB",
     "ecc.code=threshold",
+    // With so few superblocks, one bad block more or less would show everywhere.
+    "chip.failures.factory_bad=0 %",
 ];
 
 /// Overrides that leave of the drive `ct-qlc` four dies with blocks of 32 wordlines: a superblock is
@@ -35,6 +37,7 @@ pub const SMALL_BLOCKS: &[&str] = &[
     "geometry.blocks_per_plane=24",
     "chip.array.layers=4",
     "capacity=256 MiB",
+    "chip.failures.factory_bad=0 %",
 ];
 
 /// Shipped drive `name` with overrides `PATH=VALUE`.

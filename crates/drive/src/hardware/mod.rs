@@ -6,6 +6,8 @@
 
 pub(crate) mod charge;
 mod decoder;
+pub(crate) mod failures;
+mod power;
 pub(crate) mod suspend;
 pub(crate) mod timers;
 
@@ -19,6 +21,7 @@ use crate::cells::{Cells, Sensed};
 use crate::payload::Payload;
 use charge::{CAUSES, Cause, DieLog, Parts};
 use decoder::{Decoder, Turn};
+use failures::Failures;
 use suspend::{SuspendTimes, Work};
 use timers::Timers;
 
@@ -104,6 +107,7 @@ pub(crate) struct Hardware {
     layout: Layout,
     times: Times,
     pub(crate) cells: Cells,
+    pub(crate) failures: Failures,
     dies: Vec<Die>,
     /// When each channel has moved all the data that wait for it: first come, first served.
     channels: Vec<Ns>,
@@ -112,7 +116,13 @@ pub(crate) struct Hardware {
 }
 
 impl Hardware {
-    pub(crate) fn new(geometry: Geometry, times: Times, cells: Cells, tags: u32) -> Hardware {
+    pub(crate) fn new(
+        geometry: Geometry,
+        times: Times,
+        cells: Cells,
+        failures: Failures,
+        tags: u32,
+    ) -> Hardware {
         let idle = FlashOp {
             tag: Tag(0),
             die: DieId(0),
@@ -146,6 +156,7 @@ impl Hardware {
             layout: Layout::new(geometry),
             times,
             cells,
+            failures,
         }
     }
 
@@ -350,7 +361,7 @@ impl Hardware {
     fn changed(&mut self, now: Ns, die: u16, tag: u32, payload: &mut Payload) -> Done {
         let op = self.ops[tag as usize].op;
         self.free_die(now, tag);
-        let (tag, ok) = (op.tag, true);
+        let tag = op.tag;
         let event = match op.kind {
             FlashKind::Program {
                 block,
@@ -358,7 +369,11 @@ impl Hardware {
                 buf,
             } => {
                 self.cells.program(now, block, wordline);
-                self.program(op.die, block, wordline, buf, payload);
+                let ok = !self.failures.program_fails(block, op.die, wordline);
+                // What did not verify cannot be read.
+                if ok {
+                    self.program(op.die, block, wordline, buf, payload);
+                }
                 FlashEvent::Programmed { tag, ok }
             }
             FlashKind::Erase { block, mode } => {
@@ -367,6 +382,7 @@ impl Hardware {
                     self.cells.erased(block, mode);
                     payload.erase(block);
                 }
+                let ok = !self.failures.erase_fails(block, op.die);
                 FlashEvent::Erased { tag, ok }
             }
             _ => unreachable!("only reads, programs and erases use the array"),

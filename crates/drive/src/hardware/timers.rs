@@ -56,6 +56,14 @@ impl Timers {
         }
     }
 
+    /// Stops every timer, those of the front too, at `now`.
+    pub(crate) fn stop_all(&mut self, now: Ns) {
+        self.groups.fill([STOPPED; WAYS]);
+        self.fronts.fill(STOPPED);
+        self.least = STOPPED;
+        (self.base, self.now) = (now, now);
+    }
+
     /// Sets the timer of `resource`; [`Ns::MAX`] stops it. One that is more than years away
     /// (2^64 ns over the resources) expires before its time.
     pub(crate) fn set(&mut self, resource: usize, due: Ns) {

@@ -7,9 +7,9 @@ use firstread_core::CellMode;
 use firstread_nand::ChipProfile;
 use firstread_nand::profile::{
     ArrayProfile, ChipTiming, CrossTemperatureProfile, DisturbProfile, FactoryDefault,
-    LayerProfile, LayerShape, LevelLaw, ModeProfile, OpenBlockProfile, PhaseSettling,
-    ProgramTiming, RetentionComponent, RetentionProfile, SensePhases, SensingProfile, Technology,
-    TransientProfile, VariationProfile, WearProfile, WordlineOrder,
+    FailureProfile, LayerProfile, LayerShape, LevelLaw, ModeProfile, OpenBlockProfile,
+    PhaseSettling, ProgramTiming, RetentionComponent, RetentionProfile, SensePhases,
+    SensingProfile, Technology, TransientProfile, VariationProfile, WearProfile, WordlineOrder,
 };
 
 use crate::profile::document::Document;
@@ -150,6 +150,12 @@ fn read(keys: &Keys<'_>) -> (ChipProfile, String, Vec<&'static str>) {
         transient: keys.table("transient", |k| TransientProfile {
             shift_mv: k.number("shift", MV, -1e3, 1e3),
             time_constant_s: k.number("time_constant", S, 1e-6, 1e9),
+        }),
+        failures: keys.table("failures", |k| FailureProfile {
+            factory_bad: k.number("factory_bad", X, 0.0, 0.5),
+            grown_bad: k.number("grown_bad", X, 0.0, 0.99),
+            shape: k.number("shape", X, 0.1, 50.0),
+            erase_share: k.number("erase_share", X, 0.0, 1.0),
         }),
         layers: keys.table("layers", |k| LayerProfile {
             shape: k.choice(

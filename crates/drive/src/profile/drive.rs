@@ -109,6 +109,9 @@ pub struct FirmwareProfile {
     /// Least time between the starts of two commands, over all processors: its inverse is the most
     /// commands per second (ns).
     pub command_interval_ns: u64,
+    /// How long programs, moves, erases and background reads wait at most behind reads of the host
+    /// that came later (ns).
+    pub max_wait_ns: u64,
 }
 
 /// The scheme of one axis and its parameters.
@@ -290,6 +293,7 @@ fn read(keys: &Keys<'_>, chip: Option<LoadedChip>, axes: &'static [Axis]) -> Opt
     let firmware = keys.table("firmware", |k| FirmwareProfile {
         command_ns: k.whole("command", NS, 0, 1_000_000_000),
         command_interval_ns: k.whole("command_interval", NS, 0, 1_000_000_000),
+        max_wait_ns: k.whole("max_wait", NS, 1_000, 1_000_000_000_000),
     });
     let schemes = schemes(keys, axes);
     let chip = chip?;

@@ -157,6 +157,7 @@ impl<M: Arena> Firmware<M> {
             geometry: &self.config.geometry,
         };
         self.mover.is_idle()
+            && self.rescue.is_empty()
             && self.space.erasing.is_none()
             && self.space.programs == 0
             && victims.candidates().next().is_none()

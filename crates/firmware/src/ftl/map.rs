@@ -69,6 +69,9 @@ impl Region {
     const fn with_table(self, kind: u32, pointer: u32) -> Region {
         Region(self.0 & !0xf_ffff_ffff | (kind as u64) << 32 | pointer as u64)
     }
+    const fn with_entries(self, entries: u64) -> Region {
+        Region(self.0 & (u64::MAX >> 16) | entries << 48)
+    }
     const fn with_one_more(self) -> Region {
         Region(self.0 + (1 << 48))
     }
@@ -86,6 +89,8 @@ pub struct Map<M> {
     /// One bit a region: whether the overlay knows anything of it.
     touched: Box<[u64]>,
     regions: Box<[Region]>,
+    /// Sequence number at which each region was trimmed as a whole last.
+    trimmed_at: Box<[u64]>,
     overlay: M,
     /// Units of the overlay handed out since the start.
     used: u32,
@@ -127,6 +132,7 @@ impl<M: Arena> Map<M> {
             filled: 0,
             touched: vec![0; regions.div_ceil(64)].into_boxed_slice(),
             regions: vec![Region::UNTOUCHED; regions].into_boxed_slice(),
+            trimmed_at: vec![0; regions].into_boxed_slice(),
             overlay,
             // Unit zero stands for "none".
             used: 1,
@@ -224,9 +230,15 @@ impl<M: Arena> Map<M> {
     }
 
     /// Trims pages from `first` on, up to `end` and to the end of their region; returns how many.
-    /// `forgotten` is told of each superblock that held some of them, and how many. Needs
-    /// [`Map::room`].
-    pub fn trim(&mut self, first: u64, end: u64, mut forgotten: impl FnMut(BlockId, u32)) -> u32 {
+    /// `forgotten` is told of each superblock that held some of them, and how many. `sequence` is
+    /// the number of the last slot that came in before. Needs [`Map::room`].
+    pub fn trim(
+        &mut self,
+        first: u64,
+        end: u64,
+        sequence: u64,
+        mut forgotten: impl FnMut(BlockId, u32),
+    ) -> u32 {
         let region_start = first / REGION_PAGES * REGION_PAGES;
         let region_end = (region_start + REGION_PAGES).min(self.capacity);
         let end = end.min(region_end);
@@ -242,6 +254,7 @@ impl<M: Arena> Map<M> {
         if first == region_start && end == region_end {
             self.release(self.regions[region]);
             self.regions[region] = Region(Region::TRIMMED);
+            self.trimmed_at[region] = sequence;
             self.touched[region / 64] |= 1 << (region % 64);
         } else {
             (first..end).for_each(|lpn| {
@@ -251,12 +264,61 @@ impl<M: Arena> Map<M> {
         (end - first) as u32
     }
 
+    /// Power was cut: forgets where pages lie. What the journal holds stays: trims, losses, and the
+    /// stretches of the fill whose superblock `is_filled` still.
+    pub fn forget_places(&mut self, is_filled: impl Fn(BlockId) -> bool) {
+        for block in &mut self.fill {
+            if *block != NONE && !is_filled(BlockId(*block)) {
+                *block = NONE;
+            }
+        }
+        for r in 0..self.regions.len() {
+            let region = self.regions[r];
+            let words = self.overlay.words_mut();
+            if region.kind() == Region::FLAT {
+                let start = region.pointer() as usize * UNIT;
+                let gone = |place| place == TRIMMED || place == LOST;
+                let flat = &mut words[start..start + REGION_PAGES as usize];
+                flat.iter_mut().filter(|w| !gone(**w)).for_each(|w| *w = 0);
+                continue;
+            }
+            let mut entries = 0;
+            for_each_leaf(words, region, |words, leaf| {
+                let start = leaf as usize * UNIT;
+                let mut kept = 0;
+                for i in 1..=leaf_len(words[start]) {
+                    let entry = words[start + i];
+                    if matches!(entry & PLACE, TRIMMED | LOST) {
+                        kept += 1;
+                        words[start + kept] = entry;
+                    }
+                }
+                words[start] = words[start] & !0xff | kept as u64;
+                entries += kept as u64;
+            });
+            self.regions[r] = region.with_entries(entries);
+        }
+    }
+
+    /// Whether data of `lpn` with this sequence number may be its last version, as far as the
+    /// journal tells: not trimmed and not lost since.
+    pub fn recovers(&self, lpn: Lpn, sequence: u64) -> bool {
+        match self.find(lpn.0) {
+            TRIMMED | LOST => false,
+            0 if self.region(lpn.0).is_trimmed() => {
+                sequence > self.trimmed_at[(lpn.0 / REGION_PAGES) as usize]
+            }
+            _ => true,
+        }
+    }
+
     fn filled_at(&self, lpn: u64) -> Option<Ppa> {
         if lpn >= self.filled {
             return None;
         }
         let (stretch, slot) = self.slots_per_block.div_rem(lpn);
-        Some(Ppa::new(BlockId(self.fill[stretch as usize]), slot as u32))
+        let block = self.fill[stretch as usize];
+        (block != NONE).then(|| Ppa::new(BlockId(block), slot as u32))
     }
 
     #[inline]
@@ -565,7 +627,7 @@ mod tests {
                             if !map.has_room(1) {
                                 map.grow_overlay(|m| m.0.resize(m.0.len() + 2 * UNIT * MAX_UNITS_PER_CHANGE, 0));
                             }
-                            lpn += map.trim(lpn, end, |_, n| told += n as u64) as u64;
+                            lpn += map.trim(lpn, end, 0, |_, n| told += n as u64) as u64;
                         }
                         prop_assert_eq!(lpn, end);
                         let held = (first..end).filter(|&l| at(&model, l).is_some()).count();

@@ -2,23 +2,32 @@
 //!
 //! - `map`: logical pages to slots.
 //! - `write`: the write buffer of each stream.
-//! - `space`: superblocks opened, erased, retired; when the drive ends its life.
+//! - `space`: superblocks opened and erased.
+//! - `bad`: blocks that fail, spares, retirement.
 //! - `mover`: the one way in which data move, whoever asks.
 //! - `gc`: garbage collection and its pace; wear leveling.
+//! - `recovery`: what a power cut leaves, and how the map is made anew from it.
+//! - `rescue`: data whose program failed.
 //! - `audit`: every slot has one owner, and counts add up.
 
 mod audit;
+mod bad;
 mod gc;
 mod map;
 mod mover;
+mod recovery;
+mod rescue;
 mod space;
 mod write;
 
 pub use audit::Unsound;
+pub(crate) use bad::BadBlocks;
 pub(crate) use gc::Gc;
 pub use gc::GcThresholds;
 pub use map::{Map, Place, REGION_PAGES};
 pub(crate) use mover::Mover;
 pub use mover::{Busy, Owner};
+pub use recovery::Recovery;
+pub(crate) use rescue::Rescue;
 pub(crate) use space::Space;
 pub(crate) use write::{Program, Refused, STREAMS, StreamId, WriteBuffer};

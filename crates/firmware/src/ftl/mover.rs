@@ -11,7 +11,7 @@
 //!
 //! The mover keeps no reverse map: a slot's spare area holds its logical page, which arrives with
 //! the data. Which slots to read is asked of the superblock's table of contents, which a controller
-//! reads with the superblock's last rows (eight bytes a slot, 0.2 % of the rows; not charged).
+//! reads with the superblock's last rows (sixteen bytes a slot, 0.4 % of the rows; not charged).
 
 use alloc::collections::VecDeque;
 
@@ -80,16 +80,6 @@ pub(crate) struct Evacuation {
     shrinks: u32,
 }
 
-/// A part of a wordline whose program failed: its data leave the buffer for another superblock.
-#[derive(Clone, Copy, Debug)]
-struct Rewrite {
-    stream: StreamId,
-    die: DieId,
-    line: u8,
-    /// Slots done.
-    done: u32,
-}
-
 /// What the mover has to do and under way.
 #[derive(Debug)]
 pub(crate) struct Mover {
@@ -98,7 +88,6 @@ pub(crate) struct Mover {
     pages: VecDeque<(Owner, Lpn)>,
     /// Jobs whose data have arrived and wait for the write buffer.
     arrived: VecDeque<u32>,
-    rewrites: VecDeque<Rewrite>,
     /// Moves that hold a job.
     in_flight: u32,
     /// Moves that may.
@@ -108,13 +97,12 @@ pub(crate) struct Mover {
 }
 
 impl Mover {
-    pub(crate) fn new(window: u32, programs: u32) -> Mover {
+    pub(crate) fn new(window: u32) -> Mover {
         Mover {
             current: None,
             asked: VecDeque::with_capacity(ASKED),
             pages: VecDeque::with_capacity(PAGES),
             arrived: VecDeque::with_capacity(window as usize),
-            rewrites: VecDeque::with_capacity(programs as usize),
             in_flight: 0,
             window,
             again: false,
@@ -166,17 +154,15 @@ impl Mover {
             && self.in_flight == 0
             && self.asked.is_empty()
             && self.pages.is_empty()
-            && self.rewrites.is_empty()
     }
 
-    /// A part of a wordline must be written again.
-    pub(crate) fn rewrite(&mut self, stream: StreamId, die: DieId, line: u8) {
-        self.rewrites.push_back(Rewrite {
-            stream,
-            die,
-            line,
-            done: 0,
-        });
+    /// Power was cut: forgets everything.
+    pub(crate) fn forget(&mut self) {
+        self.current = None;
+        self.asked.clear();
+        self.pages.clear();
+        self.arrived.clear();
+        self.in_flight = 0;
     }
 }
 
@@ -232,7 +218,7 @@ impl<M: Arena> Firmware<M> {
     /// Moves on whatever can move on.
     pub(crate) fn pump<P: Ports<Record = Record>>(&mut self, now: Ns, ports: &mut P) {
         self.mover.again = false;
-        if !self.mover.is_idle() || self.has_more_to_move() {
+        if !self.mover.is_idle() || !self.rescue.is_empty() || self.has_more_to_move() {
             self.move_on(now, ports);
             // At the end of the drive's life what waits for space waits in vain.
             if self.space.read_only && self.space.host_waits {
@@ -243,8 +229,8 @@ impl<M: Arena> Firmware<M> {
     }
 
     fn move_on<P: Ports<Record = Record>>(&mut self, now: Ns, ports: &mut P) {
-        self.write_again(now, ports);
-        if !self.write_arrived(now, ports) {
+        // What has no other place is written first.
+        if self.write_again(now, ports) && !self.write_arrived(now, ports) {
             return;
         }
         while self.mover.in_flight < self.mover.window
@@ -267,8 +253,9 @@ impl<M: Arena> Firmware<M> {
                     return;
                 }
                 self.mover.current = None;
-                if row.failed {
-                    self.space.failed -= 1;
+                let failed = row.failed;
+                self.space.failed -= failed as u32;
+                if failed && !self.repair(current.block, ports) {
                     self.retire(now, current.block);
                 } else {
                     self.start_erase(now, current.block, current.mode, ports);
@@ -366,8 +353,8 @@ impl<M: Arena> Firmware<M> {
             let mut slots = 0u64;
             for row_slot in 0..per_row {
                 let ppa = layout.slot_at(at, row_slot, mode);
-                let holds = ports.stored_lpn(ppa);
-                if holds.is_some_and(|lpn| self.lies_at(lpn, ppa)) {
+                let holds = ports.stored(ppa);
+                if holds.is_some_and(|slot| self.lies_at(slot.lpn, ppa)) {
                     slots |= 1 << row_slot;
                 }
             }
@@ -473,17 +460,20 @@ impl<M: Arena> Firmware<M> {
                 let ppa = self.ppa_in(at, row_slot);
                 let from = self.job_buffer(job).slot(row_slot);
                 let is_lost = lost >> row_slot & 1 != 0;
-                let lpn = match is_lost {
-                    true => ports.stored_lpn(ppa),
-                    false => ports.buffered_lpn(from),
+                let spare = match is_lost {
+                    true => ports.stored(ppa),
+                    false => ports.buffered(from),
                 };
-                let stays = match lpn.filter(|&lpn| self.lies_at(lpn, ppa)) {
+                let stays = match spare
+                    .map(|slot| slot.lpn)
+                    .filter(|&lpn| self.lies_at(lpn, ppa))
+                {
                     None => {
                         self.counters.moves_overtaken += 1;
                         false
                     }
                     Some(lpn) if is_lost => !self.lose(lpn, ppa),
-                    Some(lpn) => !self.write_moved(now, lpn, from, false, ports),
+                    Some(lpn) => !self.write_moved(now, lpn, from, ports),
                 };
                 if stays {
                     self.jobs[job].purpose = Purpose::Move { slots, lost, alone };
@@ -524,7 +514,6 @@ impl<M: Arena> Firmware<M> {
         now: Ns,
         lpn: Lpn,
         from: firstread_core::Buf,
-        again: bool,
         ports: &mut P,
     ) -> bool {
         if !self.map.has_room(1) {
@@ -532,7 +521,7 @@ impl<M: Arena> Firmware<M> {
         }
         let stream = StreamId::Move;
         let slot = loop {
-            match self.write_buffers[stream as usize].allocate(again) {
+            match self.write_buffers[stream as usize].allocate() {
                 Ok(slot) => break slot,
                 Err(Refused::NeedsBlock) if self.open_superblock(now, stream) => {}
                 Err(Refused::NeedsBlock) => {
@@ -557,47 +546,70 @@ impl<M: Arena> Firmware<M> {
 
     /// A program has failed: its superblock is closed, and what the buffer holds of it and cannot be
     /// programmed there is written elsewhere.
-    pub(crate) fn program_failed(&mut self, stream: StreamId, program: Program) {
-        self.mover.rewrite(stream, program.die, program.line);
+    pub(crate) fn program_failed<P: Ports<Record = Record>>(
+        &mut self,
+        stream: StreamId,
+        program: Program,
+        ports: &mut P,
+    ) {
+        self.bad.note(program.block, program.die);
+        self.rescue_part(stream, program.die, program.line, ports);
         let row = self.blocks.row_mut(program.block);
         if row.failed {
             return;
         }
         row.failed = true;
         self.space.failed += 1;
-        let mover = &mut self.mover;
-        self.write_buffers[stream as usize].abandon(program.block, |die, line| {
-            if (die, line) != (program.die, program.line) {
-                mover.rewrite(stream, die, line);
-            }
-        });
-    }
-
-    /// Writes what failed programs left in the buffers, as far as there is room.
-    fn write_again<P: Ports<Record = Record>>(&mut self, now: Ns, ports: &mut P) {
-        while let Some(&Rewrite {
-            stream,
-            die,
-            line,
-            done,
-        }) = self.mover.rewrites.front()
-        {
-            let buffer = &self.write_buffers[stream as usize];
-            let Some((ppa, from)) = buffer.filled_of(die, line, done) else {
-                self.mover.rewrites.pop_front();
-                let block = self.write_buffers[stream as usize].block_of(line);
-                self.part_done(now, stream, block, die, line, ports);
-                continue;
-            };
-            if let Some(lpn) = ports.buffered_lpn(from)
-                && self.lies_at(lpn, ppa)
-                && !self.write_moved(now, lpn, from, true, ports)
-            {
-                return;
-            }
-            if let Some(front) = self.mover.rewrites.front_mut() {
-                front.done += 1;
+        let Some(line) = self.write_buffers[stream as usize].abandon(program.block) else {
+            return;
+        };
+        for die in (0..self.config.geometry.dies()).map(DieId) {
+            if self.write_buffers[stream as usize].is_incomplete(die, line) {
+                self.rescue_part(stream, die, line, ports);
             }
         }
+    }
+
+    /// Copies what the part of `die` of ring line `line` holds out of the write buffer of `stream`,
+    /// which needs it no more.
+    pub(crate) fn rescue_part<P: Ports<Record = Record>>(
+        &mut self,
+        stream: StreamId,
+        die: DieId,
+        line: u8,
+        ports: &mut P,
+    ) {
+        let buffer = &self.write_buffers[stream as usize];
+        let (block, wordline, mode) = buffer.line(line);
+        let slots = buffer.filled_of(die, line).count() as u32;
+        if slots > 0 {
+            let to = self.rescue.take(die, block, wordline, mode, slots);
+            for (i, from) in (0..).zip(buffer.filled_of(die, line)) {
+                ports.copy(from, to.slot(i));
+            }
+        }
+        self.release_part(stream, block, die, line);
+    }
+
+    /// Writes what was rescued, as far as there is room. Whether that was all.
+    fn write_again<P: Ports<Record = Record>>(&mut self, now: Ns, ports: &mut P) -> bool {
+        let mut any = false;
+        while let Some((ppa, from)) = self.rescue.next() {
+            if let Some(slot) = ports.buffered(from)
+                && self.lies_at(slot.lpn, ppa)
+                && !self.write_moved(now, slot.lpn, from, ports)
+            {
+                return false;
+            }
+            if let Some(block) = self.rescue.advance() {
+                self.close_if_done(block);
+            }
+            any = true;
+        }
+        if any {
+            // Writes have waited for this.
+            self.resume_writes(now, ports);
+        }
+        true
     }
 }

@@ -1,13 +1,10 @@
 //! Superblocks: opened for a stream, erased, retired; and when the drive ends its life.
 
-use firstread_core::{
-    Arena, BlockId, CellMode, DieId, FlashKind, FlashOp, Ns, OpClass, PageAddr, PageType, Ports,
-    Priority, Tag,
-};
+use firstread_core::{Arena, BlockId, CellMode, DieId, Ns, PageAddr, PageType, Ports};
 
 use super::{Busy, Owner, StreamId};
 use crate::Firmware;
-use crate::job::{Job, Purpose};
+use crate::job::Purpose;
 use crate::log::Record;
 use crate::observe::{BlockMonitor, BlockUse};
 use crate::policy::wear::Wear;
@@ -81,6 +78,24 @@ impl Space {
         self.free_slots >= reserve + self.reserved + slots
     }
 
+    /// A free superblock of `slots` slots is bad from the start.
+    pub(crate) fn drop_free(&mut self, slots: u32) {
+        self.free -= 1;
+        self.free_slots -= slots as u64;
+        self.physical_slots -= slots as u64;
+    }
+
+    /// A superblock of `slots` slots is used no more.
+    pub(crate) fn retired(&mut self, slots: u32) {
+        self.physical_slots -= slots as u64;
+        self.read_only |= !self.holds_capacity();
+    }
+
+    /// Whether what is left holds the capacity and the reserve.
+    pub(crate) fn holds_capacity(&self) -> bool {
+        self.physical_slots >= self.needed_slots
+    }
+
     fn put_back(&mut self, slots: u32) {
         self.free += 1;
         self.free_slots += slots as u64;
@@ -147,48 +162,29 @@ impl<M: Arena> Firmware<M> {
         row.mode = mode;
         let space = &mut self.space;
         space.physical_slots = space.physical_slots - slots.0 as u64 + slots.1 as u64;
+        self.erase_dies(now, block, false, ports);
+    }
+
+    /// Erases every die's part of `block`, into the mode that its row says.
+    pub(crate) fn erase_dies<P: Ports<Record = Record>>(
+        &mut self,
+        now: Ns,
+        block: BlockId,
+        has_failed: bool,
+        ports: &mut P,
+    ) {
+        let mode = self.blocks.row(block).mode;
         let dies = self.config.geometry.dies();
-        space.erasing = Some((block, dies, false));
+        self.space.erasing = Some((block, dies, has_failed));
         for die in (0..dies).map(DieId) {
-            let job = self.jobs.take().expect("a job is reserved for every erase");
             let at = PageAddr {
                 die,
                 block,
                 wordline: 0,
                 page: PageType(0),
             };
-            self.jobs[job] = Job {
-                purpose: Purpose::Erase { mode },
-                priority: Priority::Write,
-                at,
-                wanted: 0,
-                queued: now,
-                step: 0,
-                ..self.jobs[job]
-            };
-            self.dies.push(&mut self.jobs, die, Priority::Write, job);
-            self.start_die(now, die, ports);
+            self.start_change(now, Purpose::Erase { mode }, at, ports);
         }
-    }
-
-    pub(crate) fn issue_erase<P: Ports<Record = Record>>(
-        &mut self,
-        job: u32,
-        mode: CellMode,
-        ports: &mut P,
-    ) {
-        let Job { at, queued, .. } = self.jobs[job];
-        ports.issue(FlashOp {
-            tag: Tag(job),
-            die: at.die,
-            after: None,
-            class: OpClass::Erase,
-            queued,
-            kind: FlashKind::Erase {
-                block: at.block,
-                mode,
-            },
-        });
     }
 
     /// A die has erased its part of a superblock.
@@ -199,8 +195,12 @@ impl<M: Arena> Firmware<M> {
         ok: bool,
         ports: &mut P,
     ) {
-        self.dies.ends(self.jobs[job].at.die);
+        let at = self.jobs[job].at;
+        self.dies.ends(at.die);
         self.jobs.release(job);
+        if !ok {
+            self.bad.note(at.block, at.die);
+        }
         let Some((block, left, failed)) = self.space.erasing else {
             return;
         };
@@ -213,9 +213,10 @@ impl<M: Arena> Firmware<M> {
         let row = self.blocks.row_mut(block);
         row.pe_cycles += 1;
         row.reads = 0;
-        if failed || !ok {
+        if (failed || !ok) && !self.repair(block, ports) {
             self.retire(now, block);
         } else {
+            let row = self.blocks.row_mut(block);
             let mode = row.mode;
             row.usage = BlockUse::Free;
             self.space.put_back(self.slots_of(mode));
@@ -227,22 +228,6 @@ impl<M: Arena> Firmware<M> {
         self.audit_now_and_then();
         self.resume_writes(now, ports);
         self.pump(now, ports);
-    }
-
-    /// `block`, which holds nothing, is used no more.
-    pub(crate) fn retire(&mut self, now: Ns, block: BlockId) {
-        let slots = self.slots_of(self.blocks.row(block).mode);
-        // To those who watch superblocks it holds no data, as a free one.
-        self.blocks.row_mut(block).usage = BlockUse::Free;
-        self.block_changed(now, block);
-        let row = self.blocks.row_mut(block);
-        row.usage = BlockUse::Bad;
-        row.leaving = false;
-        self.counters.retired += 1;
-        self.space.physical_slots -= slots as u64;
-        if self.space.physical_slots < self.space.needed_slots {
-            self.space.read_only = true;
-        }
     }
 
     /// Asks that `block` be erased into `mode`. What it holds is moved away first. Refused when the

@@ -10,8 +10,6 @@ use firstread_core::{BlockId, Buf, CellMode, DieId, Geometry, Layout, PageAddr, 
 
 /// Wordlines (over all dies) the buffer holds: one filling, the others being programmed.
 pub(crate) const WORDLINES: usize = 3;
-/// One more, for data that must be written again because a program failed.
-const SPARE: usize = 1;
 
 /// Who writes. Each stream fills a superblock of its own, so that data of one age share a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,7 +42,7 @@ pub(crate) struct WriteBuffer {
     /// Slot buffers of a wordline of the widest mode.
     stride: u32,
     first: Buf,
-    ring: [OpenWordline; WORDLINES + SPARE],
+    ring: [OpenWordline; WORDLINES],
     /// Ring index of the wordline being filled, if one is open.
     filling: Option<usize>,
     /// Superblock, its mode, and the wordline to open next.
@@ -103,12 +101,12 @@ impl WriteBuffer {
 
     /// Slot buffers it uses.
     pub(crate) fn buffers(geometry: &Geometry, widest: CellMode) -> u32 {
-        geometry.slots_per_stripe() * widest.bits() as u32 * (WORDLINES + SPARE) as u32
+        geometry.slots_per_stripe() * widest.bits() as u32 * WORDLINES as u32
     }
 
     /// Programs it may have under way.
     pub(crate) fn programs(geometry: &Geometry) -> u32 {
-        geometry.dies() as u32 * (WORDLINES + SPARE) as u32
+        geometry.dies() as u32 * WORDLINES as u32
     }
 
     /// Slots to be filled into `block` of `mode` from now on.
@@ -116,12 +114,11 @@ impl WriteBuffer {
         self.next = Some((block, mode, 0));
     }
 
-    /// Takes the next slot of the open superblock. `again` tells that the data are in the buffer
-    /// already and leave a wordline whose program failed.
-    pub(crate) fn allocate(&mut self, again: bool) -> Result<Allocated, Refused> {
+    /// Takes the next slot of the open superblock.
+    pub(crate) fn allocate(&mut self) -> Result<Allocated, Refused> {
         let index = match self.filling {
             Some(index) => index,
-            None => self.open_wordline(again)?,
+            None => self.open_wordline()?,
         };
         let buf = self.ring_buffer(index);
         let line = &mut self.ring[index];
@@ -156,14 +153,10 @@ impl WriteBuffer {
         })
     }
 
-    fn open_wordline(&mut self, again: bool) -> Result<usize, Refused> {
+    fn open_wordline(&mut self) -> Result<usize, Refused> {
         let (block, mode, wordline) = self.next.ok_or(Refused::NeedsBlock)?;
-        let in_use = self.ring.iter().filter(|l| l.in_use).count();
-        if in_use >= WORDLINES + if again { SPARE } else { 0 } {
-            return Err(Refused::Full);
-        }
         let free = self.ring.iter().position(|l| !l.in_use);
-        let index = free.expect("some wordline is not in use");
+        let index = free.ok_or(Refused::Full)?;
         let line = &mut self.ring[index];
         line.block = block;
         line.wordline = wordline;
@@ -207,37 +200,62 @@ impl WriteBuffer {
         !line.in_use
     }
 
-    /// Stops filling `block`, whose program failed. If a wordline of it was being filled, the dies
-    /// whose part is incomplete are named to `incomplete`, with their ring line.
-    pub(crate) fn abandon(&mut self, block: BlockId, mut incomplete: impl FnMut(DieId, u8)) {
+    /// Stops filling `block`, whose program failed. The ring line that was being filled, if it was of
+    /// `block`.
+    pub(crate) fn abandon(&mut self, block: BlockId) -> Option<u8> {
         if self.next.is_some_and(|(b, ..)| b == block) {
             self.next = None;
         }
-        let Some(index) = self.filling else { return };
-        let line = &self.ring[index];
-        if line.block != block {
-            return;
-        }
+        let index = self.filling.filter(|&i| self.ring[i].block == block)?;
         self.filling = None;
-        for die in 0..self.layout.dies() {
-            let last = self.part(line, DieId(die)).max();
-            if last.is_some_and(|last| last >= line.filled) {
-                incomplete(DieId(die), index as u8);
-            }
-        }
+        Some(index as u8)
     }
 
-    /// Slots of the superblock, each with its buffer, that `die` holds of ring line `line` and that
-    /// have been filled, from the `skip`-th on.
-    pub(crate) fn filled_of(&self, die: DieId, line: u8, skip: u32) -> Option<(Ppa, Buf)> {
+    /// Whether the part of `die` of ring line `line` is not filled to its end.
+    pub(crate) fn is_incomplete(&self, die: DieId, line: u8) -> bool {
+        let line = &self.ring[line as usize];
+        let last = self.part(line, die).max();
+        last.is_some_and(|last| last >= line.filled)
+    }
+
+    /// Every slot it holds that is not programmed yet, with its buffer.
+    pub(crate) fn held(&self) -> impl Iterator<Item = (Ppa, Buf)> {
+        self.ring
+            .iter()
+            .enumerate()
+            .filter(|(_, l)| l.in_use)
+            .flat_map(move |(index, l)| {
+                let slots = self.layout.slots_per_stripe() * l.mode.bits() as u32;
+                let first = l.wordline as u32 * slots;
+                (0..l.filled).filter_map(move |in_line| {
+                    let ppa = Ppa::new(l.block, first + in_line);
+                    let die = self.layout.row_of(ppa, l.mode).0.die;
+                    let held = !l.die_done[die.0 as usize];
+                    held.then(|| (ppa, self.ring_buffer(index).slot(in_line)))
+                })
+            })
+    }
+
+    /// Wordlines of `block` that were begun, if it is the one that is being filled.
+    pub(crate) fn begun(&self, block: BlockId) -> Option<u16> {
+        let next = self.next.filter(|(b, ..)| *b == block);
+        next.map(|(.., wordline)| wordline)
+    }
+
+    /// The buffers of the slots that have been filled of the part of `die` of ring line `line`, in
+    /// rising order.
+    pub(crate) fn filled_of(&self, die: DieId, line: u8) -> impl Iterator<Item = Buf> {
         let buf = self.ring_buffer(line as usize);
         let line = &self.ring[line as usize];
-        let slots = self.layout.slots_per_stripe() * line.mode.bits() as u32;
-        let first = line.wordline as u32 * slots;
         self.part(line, die)
             .filter(|&in_line| in_line < line.filled)
-            .nth(skip as usize)
-            .map(|in_line| (Ppa::new(line.block, first + in_line), buf.slot(in_line)))
+            .map(move |in_line| buf.slot(in_line))
+    }
+
+    /// Superblock, wordline and mode of ring line `line`.
+    pub(crate) fn line(&self, line: u8) -> (BlockId, u16, CellMode) {
+        let line = &self.ring[line as usize];
+        (line.block, line.wordline, line.mode)
     }
 
     /// The slots of `line`, counted within it, that lie on `die`, in rising order.
@@ -257,11 +275,6 @@ impl WriteBuffer {
             };
             g.slot_at(at, row_slot, mode).slot() - first
         })
-    }
-
-    /// Superblock of ring line `line`.
-    pub(crate) fn block_of(&self, line: u8) -> BlockId {
-        self.ring[line as usize].block
     }
 
     /// Whether further slots of `block` are to be filled.

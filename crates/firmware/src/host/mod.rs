@@ -41,7 +41,6 @@ struct Command {
     /// Jobs under way.
     pending: u32,
     status: Status,
-    last: Option<Tag>,
     /// Job whose buffer holds the old version of the slot at `done`, for a write in part.
     merged: Option<u32>,
 }
@@ -74,6 +73,15 @@ impl Commands {
             want_job: false,
             merging: Vec::with_capacity(capacity),
         }
+    }
+    /// Power was cut: none is in flight.
+    pub(crate) fn clear(&mut self) {
+        self.table.fill(None);
+        self.stalled_reads.clear();
+        self.stalled_merged.clear();
+        self.stalled_writes.clear();
+        self.want_job = false;
+        self.merging.clear();
     }
     fn get(&mut self, id: CommandId) -> &mut Command {
         self.table[id.0 as usize]
@@ -128,7 +136,6 @@ impl<M: Arena> Firmware<M> {
             done: 0,
             pending: 0,
             status: Status::Ok,
-            last: None,
             merged: None,
         });
         if command.op == HostOp::Read {
@@ -241,7 +248,7 @@ impl<M: Arena> Firmware<M> {
             state.pending += 1;
             self.start_read(now, job, purpose, Priority::Host, at, wanted, ports);
         }
-        self.finish_if_done(id, ports);
+        self.finish_if_done(id, None, ports);
         true
     }
 
@@ -255,21 +262,26 @@ impl<M: Arena> Firmware<M> {
     ) {
         let command = self.commands.get(id);
         command.pending -= 1;
-        command.last = Some(Tag(job));
         if !ok {
             command.status = Status::Uncorrectable;
         }
-        self.finish_if_done(id, ports);
+        if command.pending == 0 && command.done < command.slots {
+            // It waits for a job, and what comes next may need none.
+            ports.waited(id, Tag(job));
+        }
+        self.finish_if_done(id, Some(Tag(job)), ports);
     }
 
-    fn finish_if_done<P: Ports<Record = Record>>(&mut self, id: CommandId, ports: &mut P) {
+    fn finish_if_done<P: Ports<Record = Record>>(
+        &mut self,
+        id: CommandId,
+        last: Option<Tag>,
+        ports: &mut P,
+    ) {
         let command = self.commands.get(id);
         if command.done == command.slots && command.pending == 0 {
             let Command {
-                command,
-                status,
-                last,
-                ..
+                command, status, ..
             } = *command;
             self.commands.table[id.0 as usize] = None;
             ports.complete(command, status, last);
@@ -301,7 +313,7 @@ impl<M: Arena> Firmware<M> {
             let command = *self.commands.get(id);
             if command.done == command.slots || command.status != Status::Ok {
                 self.commands.table[id.0 as usize] = None;
-                ports.complete(command.command, command.status, command.last);
+                ports.complete(command.command, command.status, None);
                 return Progress::Ended;
             }
             let lpn = command.first + command.done as u64;
@@ -311,7 +323,7 @@ impl<M: Arena> Firmware<M> {
             let slot_bytes = self.config.geometry.slot_bytes;
             let partial = bytes_between(&command.command, &self.layout, lpn, 1) < slot_bytes;
             if command.command.op == HostOp::Trim {
-                match self.trim_some(&command, partial) {
+                match self.trim_some(&command, partial, ports.sequence()) {
                     0 => return Progress::Stalled,
                     pages => self.commands.get(id).done += pages,
                 }
@@ -347,7 +359,10 @@ impl<M: Arena> Firmware<M> {
                 self.start_merge(now, job, id, ppa, ports);
                 return Progress::Waiting;
             }
-            let slot = match self.write_buffers[StreamId::Host as usize].allocate(false) {
+            if !self.rescue.is_empty() {
+                return Progress::Stalled;
+            }
+            let slot = match self.write_buffers[StreamId::Host as usize].allocate() {
                 Ok(slot) => slot,
                 Err(Refused::Full) => return Progress::Stalled,
                 Err(Refused::NeedsBlock) => {
@@ -385,7 +400,7 @@ impl<M: Arena> Firmware<M> {
 
     /// Trims pages of `command` from the next on, within one region of the map; returns how many, or
     /// zero when one of them is being written.
-    fn trim_some(&mut self, command: &Command, partial: bool) -> u32 {
+    fn trim_some(&mut self, command: &Command, partial: bool, sequence: u64) -> u32 {
         // Only whole slots can be forgotten.
         if partial {
             return 1;
@@ -399,7 +414,7 @@ impl<M: Arena> Firmware<M> {
             return 0;
         }
         let blocks = &mut self.blocks;
-        self.map.trim(first, end, |block, pages| {
+        self.map.trim(first, end, sequence, |block, pages| {
             blocks.row_mut(block).valid_slots -= pages;
         })
     }
@@ -431,7 +446,7 @@ impl<M: Arena> Firmware<M> {
     ) {
         let command = self.commands.get(id);
         command.pending = 0;
-        command.last = Some(Tag(job));
+        ports.waited(id, Tag(job));
         if ok {
             command.merged = Some(job);
         } else {

@@ -30,6 +30,8 @@ pub struct Counters {
     pub slots_lost: u64,
     /// Superblocks retired.
     pub retired: u64,
+    /// Bad blocks of dies replaced by spares, those of the factory too.
+    pub replaced: u64,
     /// Programs and erases suspended.
     pub suspends: u64,
 }
@@ -55,6 +57,7 @@ impl Counters {
             move_retries: self.move_retries - before.move_retries,
             slots_lost: self.slots_lost - before.slots_lost,
             retired: self.retired - before.retired,
+            replaced: self.replaced - before.replaced,
             suspends: self.suspends - before.suspends,
         }
     }
@@ -75,6 +78,7 @@ impl Default for Counters {
             move_retries: 0,
             slots_lost: 0,
             retired: 0,
+            replaced: 0,
             suspends: 0,
         }
     }

@@ -2,10 +2,14 @@
 //!
 //! While a program or an erase is suspended, the die reads for the host alone, and it resumes when
 //! no such read is left.
+//!
+//! Reads of the host go first, but not for ever: what has waited for longer than a bound is next,
+//! the longest wait first, and is not suspended any more. So under reads without end writes still
+//! make progress: a program, a move or an erase a die in each such span.
 
 use alloc::boxed::Box;
 
-use firstread_core::{DieId, Priority};
+use firstread_core::{DieId, Ns, Priority};
 
 use crate::job::{Jobs, NO_JOB};
 
@@ -19,8 +23,21 @@ struct DieQueue {
     running: u32,
     /// Job that is suspended.
     suspended: u32,
+    /// What it runs has waited its bound out.
+    aged: bool,
     head: [u32; PRIORITIES],
     tail: [u32; PRIORITIES],
+}
+
+impl DieQueue {
+    const EMPTY: DieQueue = DieQueue {
+        busy: false,
+        running: NO_JOB,
+        suspended: NO_JOB,
+        aged: false,
+        head: [NO_JOB; PRIORITIES],
+        tail: [NO_JOB; PRIORITIES],
+    };
 }
 
 /// What a die does next.
@@ -36,19 +53,15 @@ pub(crate) enum Next {
 #[derive(Debug)]
 pub(crate) struct DieQueues {
     dies: Box<[DieQueue]>,
+    /// How long a job waits at most behind reads of the host that came later.
+    max_wait: Ns,
 }
 
 impl DieQueues {
-    pub(crate) fn new(dies: u16) -> DieQueues {
-        let empty = DieQueue {
-            busy: false,
-            running: NO_JOB,
-            suspended: NO_JOB,
-            head: [NO_JOB; PRIORITIES],
-            tail: [NO_JOB; PRIORITIES],
-        };
+    pub(crate) fn new(dies: u16, max_wait: Ns) -> DieQueues {
         DieQueues {
-            dies: alloc::vec![empty; dies as usize].into_boxed_slice(),
+            dies: alloc::vec![DieQueue::EMPTY; dies as usize].into_boxed_slice(),
+            max_wait,
         }
     }
 
@@ -74,17 +87,32 @@ impl DieQueues {
     }
 
     /// Takes the next job of `die` if it is idle, and makes it busy.
-    pub(crate) fn start(&mut self, jobs: &Jobs, die: DieId) -> Option<Next> {
+    pub(crate) fn start(&mut self, now: Ns, jobs: &Jobs, die: DieId) -> Option<Next> {
         let queue = &mut self.dies[die.0 as usize];
         if queue.busy {
             return None;
         }
-        if queue.suspended != NO_JOB && queue.head[Priority::Host as usize] == NO_JOB {
-            queue.busy = true;
-            queue.running = core::mem::replace(&mut queue.suspended, NO_JOB);
-            return Some(Next::Resume(queue.running));
+        queue.aged = false;
+        let host_waits = queue.head[Priority::Host as usize] != NO_JOB;
+        if queue.suspended != NO_JOB {
+            queue.aged = host_waits && now.since(jobs[queue.suspended].queued) >= self.max_wait;
+            if queue.aged || !host_waits {
+                queue.busy = true;
+                queue.running = core::mem::replace(&mut queue.suspended, NO_JOB);
+                return Some(Next::Resume(queue.running));
+            }
         }
-        let p = queue.head.iter().position(|&h| h != NO_JOB)?;
+        let mut p = queue.head.iter().position(|&h| h != NO_JOB)?;
+        if p == Priority::Host as usize && queue.suspended == NO_JOB {
+            let waiting = (p + 1..PRIORITIES).filter(|&p| queue.head[p] != NO_JOB);
+            let longest = waiting.min_by_key(|&p| jobs[queue.head[p]].queued);
+            if let Some(longest) = longest
+                && now.since(jobs[queue.head[longest]].queued) >= self.max_wait
+            {
+                p = longest;
+                queue.aged = true;
+            }
+        }
         let job = queue.head[p];
         queue.head[p] = jobs[job].link;
         if queue.head[p] == NO_JOB {
@@ -103,7 +131,8 @@ impl DieQueues {
     #[inline]
     pub(crate) fn suspendable(&self, die: DieId) -> Option<u32> {
         let queue = &self.dies[die.0 as usize];
-        (queue.running != NO_JOB && queue.suspended == NO_JOB).then_some(queue.running)
+        (queue.running != NO_JOB && queue.suspended == NO_JOB && !queue.aged)
+            .then_some(queue.running)
     }
 
     /// Nothing that `die` runs can be suspended any more: it has been told to stop, or has ended.
@@ -116,6 +145,21 @@ impl DieQueues {
         let queue = &mut self.dies[die.0 as usize];
         queue.suspended = job;
         queue.busy = false;
+    }
+
+    /// Power was cut: every queue is empty and every die idle. `waited` is told of each job that was
+    /// in a queue, in its order.
+    pub(crate) fn clear(&mut self, jobs: &Jobs, mut waited: impl FnMut(u32)) {
+        for queue in &mut self.dies {
+            for &head in &queue.head {
+                let mut job = head;
+                while job != NO_JOB {
+                    waited(job);
+                    job = jobs[job].link;
+                }
+            }
+            *queue = DieQueue::EMPTY;
+        }
     }
 
     /// `die` is free.

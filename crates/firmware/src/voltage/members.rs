@@ -113,7 +113,7 @@ impl Members {
         groups: &BlockGroups,
     ) -> Option<u8> {
         let note = self.notes.get_mut(block.0 as usize)?;
-        if row.usage == BlockUse::Free || row.mode != self.mode {
+        if matches!(row.usage, BlockUse::Free | BlockUse::Bad) || row.mode != self.mode {
             *note = Note::EMPTY;
             return None;
         }

@@ -52,6 +52,7 @@ fn measure(victim: &str, used: f64) -> Measured {
         faults: Faults::default(),
         seed: 11,
         depth: 4,
+        max_wait_ns: 1 << 40,
     };
     let mut drive = Drive::new(&build);
     let stream = Stream::new(12).named("uniform");

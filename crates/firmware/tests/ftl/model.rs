@@ -60,18 +60,21 @@ fn build() -> impl Strategy<Value = Build> {
                     faults,
                     seed,
                     depth,
+                    max_wait_ns: [1_000, 20_000, 1 << 40][seed as usize % 3],
                 }
             },
         )
 }
 
-fn run(build: &Build, commands: u64) -> Counters {
+/// `cuts` is how often the power is cut, in 10,000 commands.
+fn run(build: &Build, commands: u64, cuts: u64) -> (Counters, Cuts) {
     let mut drive = Drive::new(build);
     let stream = Stream::new(build.seed).named("host");
     let size = build.geometry.slot_bytes as u64;
     let bytes = build.capacity * size;
     // A part of the drive is hot, so that superblocks differ.
     let hot = (build.capacity / 4).max(1);
+    let mut done = Cuts::default();
     for i in 0..commands {
         let s = stream.at(i);
         let lpn = match s.at(0).below(3) {
@@ -114,6 +117,15 @@ fn run(build: &Build, commands: u64) -> Counters {
         if s.at(9).below(4) == 0 {
             drive.step();
         }
+        if s.at(10).below(10_000) < cuts {
+            let (recovery, lost) = drive.power_cut();
+            assert_eq!(drive.firmware.audit(), Ok(()), "after a cut at {i}");
+            done.cuts += 1;
+            done.torn += recovery.torn_programs as u64;
+            done.waiting += recovery.waiting_programs as u64;
+            done.erasing += recovery.erasing as u64;
+            done.lost += lost as u64;
+        }
         if i % 500 == 0 {
             assert_eq!(drive.firmware.audit(), Ok(()), "after {i} commands");
         }
@@ -133,15 +145,58 @@ fn run(build: &Build, commands: u64) -> Counters {
             other => panic!("{command:?} ended with {other:?}"),
         }
     }
-    drive.firmware.counters().clone()
+    (drive.firmware.counters().clone(), done)
+}
+
+/// What power cuts met.
+#[derive(Clone, Copy, Default, Debug)]
+struct Cuts {
+    cuts: u64,
+    torn: u64,
+    waiting: u64,
+    erasing: u64,
+    lost: u64,
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, max_shrink_iters: 200, ..ProptestConfig::default() })]
     #[test]
     fn model_reads_return_the_last_version_written(build in build()) {
-        run(&build, 4000);
+        run(&build, 4000, 0);
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, max_shrink_iters: 200, ..ProptestConfig::default() })]
+    #[test]
+    fn powerloss_every_acknowledged_write_survives(build in build(), cuts in 1u64..500) {
+        run(&build, 3000, cuts);
+    }
+}
+
+/// Cuts meet everything that they can.
+#[test]
+fn powerloss_meets_programs_erases_and_commands_under_way() {
+    let g = geometry(2, 2, 2, 20, 4);
+    let capacity = 13 * g.slots_per_superblock(CellMode::Tlc) as u64;
+    let build = Build {
+        geometry: g,
+        mode: CellMode::Tlc,
+        capacity,
+        fill: capacity / 2,
+        victim: 1,
+        wear: 2,
+        suspend: 4,
+        gc: GcThresholds::default(),
+        faults: Faults::default(),
+        seed: 3,
+        depth: 24,
+        max_wait_ns: 20_000,
+    };
+    let (_, met) = run(&build, 20_000, 500);
+    println!("{met:?}");
+    let each = [met.cuts, met.torn, met.waiting, met.erasing, met.lost];
+    assert!(each.iter().all(|&n| n > 2), "{met:?}");
 }
 
 /// The worst that may be configured, at length: no spare superblock, every fault.
@@ -174,8 +229,9 @@ fn model_tight_drives_live_to_their_end() {
                 faults,
                 seed: 7 + victim as u64,
                 depth: 16,
+                max_wait_ns: 20_000,
             };
-            let counters = run(&build, 30_000);
+            let (counters, _) = run(&build, 30_000, 0);
             assert_eq!(counters.suspends > 0, build.suspend > 0, "{build:?}");
             assert!(
                 counters.erases > 1_000 || counters.retired > 0,

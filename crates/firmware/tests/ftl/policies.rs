@@ -63,6 +63,7 @@ fn spread(wear: usize) -> (u32, u32) {
         faults: Faults::default(),
         seed: 1,
         depth: 8,
+        max_wait_ns: 1 << 40,
     };
     let mut drive = Drive::new(&build);
     let stream = Stream::new(2);

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use firstread_core::voltage::{Line, MAX_FACTORY, VoltageTables};
 use firstread_core::{
     BlockId, Buf, CellMode, CommandId, DieId, FlashEvent, FlashKind, FlashOp, Geometry,
-    HostCommand, HostOp, Layout, Levels, Lpn, Ns, PageAddr, Ports, Ppa, Status, Stream, Tag,
+    HostCommand, HostOp, Layout, Levels, Lpn, Ns, PageAddr, Ports, Ppa, Spare, Status, Stream, Tag,
 };
-use firstread_firmware::ftl::GcThresholds;
+use firstread_firmware::ftl::{GcThresholds, Recovery};
 use firstread_firmware::log::Record;
 use firstread_firmware::policy::gc_victim::{self, AnyGcVictim};
 use firstread_firmware::policy::read_levels::{AnyReadLevels, Setup};
@@ -19,6 +19,11 @@ use firstread_firmware::{Config, Firmware, Schemes};
 
 /// Data of a slot: logical page and version.
 type Data = (u64, u64);
+
+fn spare((lpn, sequence): Data) -> Spare {
+    let lpn = Lpn(lpn);
+    Spare { lpn, sequence }
+}
 
 /// How often flash fails, in thousandths.
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,6 +39,8 @@ struct Block {
     mode: Option<CellMode>,
     /// Wordlines programmed, by die.
     written: Vec<u16>,
+    /// Whether it holds what the drive was filled with.
+    filled: bool,
     slots: BTreeMap<u32, Option<Data>>,
 }
 
@@ -75,6 +82,8 @@ pub struct World {
     commands: BTreeMap<u32, Command>,
     pub completed: Vec<(HostCommand, Status)>,
     filled: u64,
+    /// Blocks of dies that the firmware replaced.
+    pub replaced: Vec<(DieId, BlockId)>,
     /// Slots that reads could not correct: the drive may say so.
     pub senses_failed: u64,
 }
@@ -181,6 +190,7 @@ impl World {
                 let b = &mut self.blocks[block.0 as usize];
                 if op.die == DieId(0) {
                     b.slots.clear();
+                    b.filled = false;
                 }
                 b.mode = Some(mode);
                 b.written[op.die.0 as usize] = 0;
@@ -188,6 +198,36 @@ impl World {
             }
             other => panic!("{other:?} takes no time here"),
         }
+    }
+
+    /// Cuts the power: what is on the array is torn, everything else under way is gone.
+    fn power_cut(&mut self) {
+        let on_array = self.pending.drain(..).filter(|(_, in_array)| *in_array);
+        let mut torn: Vec<FlashOp> = on_array.map(|(op, _)| op).collect();
+        torn.extend(
+            self.suspended
+                .iter_mut()
+                .filter_map(|s| s.take())
+                .map(|s| s.0),
+        );
+        for op in torn {
+            match op.kind {
+                FlashKind::Program {
+                    block, wordline, ..
+                } => self.fill_wordline(op.die, block, wordline, |_| None),
+                FlashKind::Erase { block, .. } => {
+                    let b = &mut self.blocks[block.0 as usize];
+                    b.slots.clear();
+                    b.filled = false;
+                    // Until the erase is done again, nothing may be programmed.
+                    b.written[op.die.0 as usize] = u16::MAX;
+                }
+                _ => {}
+            }
+        }
+        self.busy.fill(false);
+        self.told.clear();
+        self.times.clear();
     }
 
     #[allow(clippy::too_many_arguments)] // the fields of a read
@@ -232,8 +272,25 @@ impl World {
     }
 
     fn program(&mut self, die: DieId, block: BlockId, wordline: u16, buf: Buf) -> bool {
-        let g = self.geometry;
         let ok = !self.happens(self.faults.program);
+        let garbage = Some((u64::MAX >> 1, 0));
+        let buffers = self.buffers.clone();
+        self.fill_wordline(die, block, wordline, |slot| match ok {
+            true => buffers[(buf.0 + slot) as usize],
+            false => garbage,
+        });
+        ok
+    }
+
+    /// Puts `data`, by slot of the wordline, into a die's part of a wordline.
+    fn fill_wordline(
+        &mut self,
+        die: DieId,
+        block: BlockId,
+        wordline: u16,
+        data: impl Fn(u32) -> Option<Data>,
+    ) {
+        let g = self.geometry;
         let mode = self.blocks[block.0 as usize]
             .mode
             .expect("an erase comes before a program");
@@ -243,16 +300,12 @@ impl World {
         let first = wordline as u32 * g.slots_per_stripe() * mode.bits() as u32;
         for page in 0..mode.bits() {
             for slot in self.row(die, block, wordline, page, mode) {
-                let data = if ok {
-                    self.buffers[(buf.0 + slot - first) as usize]
-                } else {
-                    Some((u64::MAX >> 1, 0))
-                };
-                let before = self.blocks[block.0 as usize].slots.insert(slot, data);
+                let before = self.blocks[block.0 as usize]
+                    .slots
+                    .insert(slot, data(slot - first));
                 assert_eq!(before, None, "slot {slot} of {block:?} was not erased");
             }
         }
-        ok
     }
 }
 
@@ -316,14 +369,24 @@ impl Ports for World {
     fn copy(&mut self, from: Buf, to: Buf) {
         self.buffers[to.0 as usize] = self.buffers[from.0 as usize];
     }
-    fn buffered_lpn(&self, buf: Buf) -> Option<Lpn> {
-        self.buffers[buf.0 as usize].map(|(lpn, _)| Lpn(lpn))
+    fn buffered(&self, buf: Buf) -> Option<Spare> {
+        self.buffers[buf.0 as usize].map(spare)
     }
-    fn stored_lpn(&self, ppa: Ppa) -> Option<Lpn> {
+    fn stored(&self, ppa: Ppa) -> Option<Spare> {
         let slots = &self.blocks[ppa.block().0 as usize].slots;
         let data = slots.get(&ppa.slot()).copied().flatten();
-        data.map(|(lpn, _)| Lpn(lpn))
+        data.map(spare)
     }
+    fn is_filled(&self, block: BlockId) -> bool {
+        self.blocks[block.0 as usize].filled
+    }
+    fn sequence(&self) -> u64 {
+        self.counter
+    }
+    fn replace(&mut self, die: DieId, block: BlockId) {
+        self.replaced.push((die, block));
+    }
+    fn waited(&mut self, _id: CommandId, _tag: Tag) {}
     fn complete(&mut self, command: HostCommand, status: Status, _last: Option<Tag>) {
         if command.op == HostOp::Trim && status == Status::Ok {
             let size = self.geometry.slot_bytes as u64;
@@ -360,6 +423,8 @@ pub struct Build {
     pub seed: u64,
     /// Commands in flight at most.
     pub depth: u32,
+    /// Longest wait behind reads of the host; a step takes 100 ns.
+    pub max_wait_ns: u64,
 }
 
 pub fn geometry(channels: u16, dies: u16, planes: u8, blocks: u32, wordlines: u16) -> Geometry {
@@ -449,11 +514,13 @@ impl Drive {
             max_reads: 8,
             gc: build.gc,
             max_suspends: 3,
+            max_wait: Ns(build.max_wait_ns),
         };
         let firmware = Firmware::new(config, schemes, Vec64(vec![0; 1 << 14]));
         let block = Block {
             mode: Some(build.mode),
             written: vec![0; g.dies() as usize],
+            filled: false,
             slots: BTreeMap::new(),
         };
         let world = World {
@@ -474,6 +541,7 @@ impl Drive {
             commands: BTreeMap::new(),
             completed: Vec::new(),
             filled: build.fill,
+            replaced: Vec::new(),
             senses_failed: 0,
         };
         let mut drive = Drive {
@@ -489,6 +557,7 @@ impl Drive {
             let b = &mut drive.world.blocks[i as usize];
             b.slots = slots.collect();
             b.written.fill(g.wordlines_per_block);
+            b.filled = true;
             drive
                 .firmware
                 .adopt(Ns::ZERO, BlockId(i as u32), 0, pages, &mut drive.world);
@@ -564,6 +633,32 @@ impl Drive {
             rows.concat(),
             self.world.pending
         )
+    }
+
+    /// Cuts the power and comes back. Returns what that took, and how many commands were lost.
+    pub fn power_cut(&mut self) -> (Recovery, usize) {
+        self.world.power_cut();
+        let lost = std::mem::take(&mut self.world.commands);
+        self.now += Ns(1_000);
+        let recovery = self.firmware.recover(&mut self.world);
+        self.firmware.restart(self.now, &mut self.world);
+        // A trim that had not ended may have been done in part.
+        let size = self.world.geometry.slot_bytes as u64;
+        for Command { command, .. } in lost.values().filter(|c| c.command.op == HostOp::Trim) {
+            let end = (command.offset_bytes + command.len_bytes as u64) / size;
+            for lpn in command.offset_bytes.div_ceil(size)..end {
+                if !self.firmware.is_mapped(Lpn(lpn)) {
+                    let (version, since, trimmed) = (0, self.world.counter, true);
+                    let last = Last {
+                        version,
+                        since,
+                        trimmed,
+                    };
+                    self.world.last.insert(lpn, last);
+                }
+            }
+        }
+        (recovery, lost.len())
     }
 
     /// Waits until every command has ended.

@@ -153,3 +153,37 @@ fn time_behind_a_program_is_charged_to_it() {
     let others: u64 = parts.iter().sum::<u64>() - behind;
     assert!(others < 200_000, "{others} ns for all else");
 }
+
+/// A write in part reads the old version of its slot, then waits for room in the write buffer while
+/// others read under the tag that its own read had: it is charged its own read, and the wait.
+#[test]
+fn time_of_a_write_that_waits_for_the_buffer_is_not_charged_to_the_link() {
+    let mut scene = Scene::ideal();
+    let row = crate::scene::ROW;
+    let far = 1 << 30;
+    let stats = scene.stats(&[
+        // All of a wordline but the row that the last die gets a millisecond later: that die is the
+        // last to be programmed.
+        (0, HostOp::Write, far, (WORDLINE - row) as u32),
+        (1_000, HostOp::Write, far + WORDLINE - row, row as u32),
+        (1_100, HostOp::Write, far + WORDLINE, 2 * WORDLINE as u32),
+        // Its old version is on the first die.
+        (2_000, HostOp::Write, 512, 512),
+        (9_000, HostOp::Read, STRIPE, READ_4K),
+    ]);
+    let write = &stats.all.write;
+    let tail = write.tail.slowest(1e-9).unwrap();
+    let total = write.max_ns() as f64;
+    let parts = tail.share.map(|s| (s * total).round() as u64);
+    let link = scene.drive.profile().link.completion_ns;
+    assert!(
+        parts[Cause::Link as usize].abs_diff(link) < write.max_ns() / 500,
+        "{} ns on the link, which takes {link}",
+        parts[Cause::Link as usize]
+    );
+    assert!(parts[Cause::Sense as usize] > 0, "its own read: {parts:?}");
+    assert!(
+        parts[Cause::Queue as usize] > 500_000,
+        "the wait: {parts:?}"
+    );
+}

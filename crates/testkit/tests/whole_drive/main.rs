@@ -2,11 +2,13 @@
 
 mod ages;
 mod attribution;
+mod bad_blocks;
 mod calibration;
 mod determinism;
 mod formula;
 mod fuzz;
 mod golden;
+mod model;
 mod scene;
 mod sequence;
 mod smoke;

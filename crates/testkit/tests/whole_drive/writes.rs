@@ -43,3 +43,40 @@ fn writes_in_part_that_overlap_do_not_wait_for_each_other_forever() {
     let stats = play(&mut drive, &script).unwrap();
     assert_eq!(stats.requests, script.len() as u64);
 }
+
+/// Reads without end on every die, and one write that needs a program on each of them before its
+/// buffer is free. Without a bound on the wait none of the programs would ever start.
+#[test]
+fn formula_writes_make_progress_under_reads_without_end() {
+    // 512 reads in flight over 4 dies leave no die idle; twelve wordlines fill the buffer four times.
+    let job = format!(
+        "[r]\nrw=randread\nbs=4k\niodepth=512\nnorandommap\nnumber_ios=40000\nsize=64m\n\
+         [w]\nrw=write\nbs=64k\noffset=128m\nsize={}\niodepth=1\n",
+        12 * WORDLINE * SLOT
+    );
+    let run = |max_wait: &str| {
+        let wait = format!("firmware.max_wait={max_wait}");
+        let set: Vec<&str> = SMALL_BLOCKS
+            .iter()
+            .chain(IDEAL)
+            .copied()
+            .chain([wait.as_str()])
+            .collect();
+        let mut drive = drive(profile("ct-qlc", &set), &aged(0, 0), 1);
+        let stats = firstread_testkit::try_run(&mut drive, &job, 1, None).unwrap();
+        let write = &stats.all.write;
+        (write.max_ns(), stats.simulated.0)
+    };
+    let (bounded, _) = run("5 ms");
+    let (unbounded, all) = run("1000 s");
+    // A write waits for a line of the buffer: the programs of its dies, each of which waits 5 ms and
+    // is programmed in 8.6 ms, three lines deep.
+    assert!(
+        bounded < 3 * (5_000_000 + 8_600_000 + 1_000_000),
+        "{bounded} ns"
+    );
+    assert!(
+        unbounded > all / 2,
+        "with no bound the reads go first to their end: {unbounded} of {all} ns"
+    );
+}

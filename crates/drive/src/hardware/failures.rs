@@ -1,0 +1,239 @@
+//! Which blocks are bad from the factory, and when the others fail.
+//!
+//! A block's fate is drawn once, from its address: the cycle it fails in, and whether the erase or
+//! the program of which wordline does not verify. The block of a die is that of all its planes, since
+//! planes are operated together: the first of them to fail fails it. A spare that replaces it has a
+//! fate of its own, and has lived through as many cycles as the superblock it comes to.
+
+use std::collections::BTreeMap;
+
+use firstread_core::{BlockId, DieId, Geometry, Stream};
+use firstread_nand::profile::FailureProfile;
+
+/// 2^-53: sixty-four bits to a number between zero and one.
+const UNIT: f64 = 1.0 / (1u64 << 53) as f64;
+
+/// A block of a die, on all its planes.
+type Place = (u32, u16);
+
+/// The failures of a drive's blocks.
+#[derive(Debug)]
+pub(crate) struct Failures {
+    law: FailureProfile,
+    /// Cycles at which the law's share has failed.
+    endurance: f64,
+    stream: Stream,
+    dies: u16,
+    planes: u8,
+    wordlines: u16,
+    /// Cycles each superblock was made with.
+    made_with: Vec<u32>,
+    /// Erases of its dies since then.
+    erases: Vec<u64>,
+    /// Cycle in which the first of its blocks fails.
+    first: Vec<u32>,
+    /// Blocks that were replaced: by their which spare, and at which cycle.
+    replaced: BTreeMap<Place, (u32, u32)>,
+}
+
+impl Failures {
+    pub(crate) fn new(
+        law: FailureProfile,
+        endurance_pe_cycles: u32,
+        geometry: &Geometry,
+        seed: u64,
+    ) -> Failures {
+        let blocks = geometry.blocks_per_plane as usize;
+        Failures {
+            law,
+            endurance: endurance_pe_cycles as f64,
+            stream: Stream::new(seed).named("failures"),
+            dies: geometry.dies(),
+            planes: geometry.planes,
+            wordlines: geometry.wordlines_per_block,
+            made_with: vec![0; blocks],
+            erases: vec![0; blocks],
+            first: vec![u32::MAX; blocks],
+            replaced: BTreeMap::new(),
+        }
+    }
+
+    fn draw(&self, block: u32, die: u16, plane: u8, spare: u32, purpose: u64) -> f64 {
+        let place = self.stream.at((block as u64) << 16 | die as u64);
+        let bits = place.at((spare as u64) << 8 | plane as u64).draw(purpose);
+        (bits >> 11) as f64 * UNIT + UNIT / 2.0
+    }
+
+    /// Superblock `block` has been through `pe_cycles` when the drive is made. Blocks that were bad by
+    /// then have been replaced by spares: `bad` is told of each.
+    pub(crate) fn make(&mut self, block: BlockId, pe_cycles: u32, mut bad: impl FnMut(DieId)) {
+        if self.law.is_null() {
+            return;
+        }
+        self.made_with[block.0 as usize] = pe_cycles;
+        let lived = self.law.survival(pe_cycles as f64, self.endurance);
+        for die in 0..self.dies {
+            let is_bad = (0..self.planes).any(|plane| {
+                self.draw(block.0, die, plane, 0, 0) < self.law.factory_bad
+                    || self.draw(block.0, die, plane, 0, 1) >= lived
+            });
+            if is_bad {
+                self.replaced.insert((block.0, die), (1, pe_cycles));
+                bad(DieId(die));
+            }
+        }
+        self.find_first(block);
+    }
+
+    /// `block` of `die` is replaced by a spare.
+    pub(crate) fn replace(&mut self, block: BlockId, die: DieId) {
+        let cycles = self.cycles(block);
+        let entry = self.replaced.entry((block.0, die.0)).or_default();
+        *entry = (entry.0 + 1, cycles);
+        self.find_first(block);
+    }
+
+    /// Program-erase cycles that `block` has behind it.
+    fn cycles(&self, block: BlockId) -> u32 {
+        let b = block.0 as usize;
+        self.made_with[b] + (self.erases[b] / self.dies as u64) as u32
+    }
+
+    fn find_first(&mut self, block: BlockId) {
+        let first = (0..self.dies).map(|die| self.highest(block, die));
+        // The highest draw is the shortest life: one logarithm for all.
+        let highest = first.fold(0.0, f64::max);
+        self.first[block.0 as usize] = self.cycle(highest);
+    }
+
+    /// Of the blocks of `die`, the survival at which the first fails.
+    fn highest(&self, block: BlockId, die: u16) -> f64 {
+        let replaced = self.replaced.get(&(block.0, die));
+        let &(spare, since) = replaced.unwrap_or(&(0, 0));
+        let lived = match since {
+            0 => 1.0,
+            _ => self.law.survival(since as f64, self.endurance),
+        };
+        let planes = (0..self.planes).map(|p| self.draw(block.0, die, p, spare, 1));
+        lived * planes.fold(0.0, f64::max)
+    }
+
+    /// The cycle in which a block fails whose life is drawn as `survival`.
+    fn cycle(&self, survival: f64) -> u32 {
+        self.law.life(survival, self.endurance) as u32
+    }
+
+    /// Whether the program of `wordline` does not verify.
+    #[inline]
+    pub(crate) fn program_fails(&self, block: BlockId, die: DieId, wordline: u16) -> bool {
+        let cycles = self.cycles(block);
+        cycles >= self.first[block.0 as usize]
+            && self.has_failed(block, die, cycles, Some(wordline))
+    }
+
+    /// Whether the erase that has ended does not verify.
+    pub(crate) fn erase_fails(&mut self, block: BlockId, die: DieId) -> bool {
+        let cycles = self.cycles(block);
+        self.erases[block.0 as usize] += 1;
+        cycles >= self.first[block.0 as usize] && self.has_failed(block, die, cycles, None)
+    }
+
+    #[cold]
+    fn has_failed(&self, block: BlockId, die: DieId, cycles: u32, wordline: Option<u16>) -> bool {
+        let fails_in = self.cycle(self.highest(block, die.0));
+        if cycles != fails_in {
+            return cycles > fails_in;
+        }
+        let spare = self.replaced.get(&(block.0, die.0)).map_or(0, |r| r.0);
+        // Programs come first in a cycle, the erase at its end.
+        let in_erase = self.draw(block.0, die.0, 0, spare, 2) < self.law.erase_share;
+        match wordline {
+            None => true,
+            Some(wordline) => {
+                let at = self.draw(block.0, die.0, 0, spare, 3) * self.wordlines as f64;
+                !in_erase && wordline >= at as u16
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::{Library, load_drive};
+    use firstread_firmware::policy::AXES;
+
+    fn failures(law: FailureProfile, seed: u64) -> (Failures, Geometry) {
+        let profile = load_drive(&Library::new(), "ct-qlc", &[], AXES).unwrap();
+        let geometry = profile.geometry;
+        (Failures::new(law, 3000, &geometry, seed), geometry)
+    }
+
+    const LAW: FailureProfile = FailureProfile {
+        factory_bad: 0.005,
+        grown_bad: 0.015,
+        shape: 3.0,
+        erase_share: 0.5,
+    };
+
+    /// As many blocks are bad from the start as the law says, at any wear.
+    #[test]
+    fn formula_bad_blocks_at_the_start() {
+        for pe_cycles in [0, 1500, 3000, 6000] {
+            let (mut failures, g) = failures(LAW, 7);
+            let mut bad = 0;
+            for block in 0..g.blocks_per_plane {
+                failures.make(BlockId(block), pe_cycles, |_| bad += 1);
+            }
+            let good = 0.995 * LAW.survival(pe_cycles as f64, 3000.0);
+            let expected = 1.0 - good.powi(g.planes as i32);
+            let all = g.blocks_per_plane as f64 * g.dies() as f64;
+            let (share, sigma) = (bad as f64 / all, (expected / all).sqrt());
+            assert!(
+                (share - expected).abs() < 4.0 * sigma,
+                "{share} of {expected} are bad at {pe_cycles}"
+            );
+        }
+    }
+
+    /// As many fail between two wears as the law says, some in programs and some in erases.
+    #[test]
+    fn formula_blocks_fail_as_they_wear() {
+        let law = FailureProfile {
+            factory_bad: 0.0,
+            grown_bad: 0.3,
+            ..LAW
+        };
+        let (mut failures, g) = failures(law, 3);
+        let (mut programs, mut erases) = (0, 0);
+        let blocks = 40;
+        for block in (0..blocks).map(BlockId) {
+            failures.make(block, 1000, |_| {});
+            for _ in 1000..2000 {
+                for die in (0..g.dies()).map(DieId) {
+                    let last = g.wordlines_per_block - 1;
+                    let program = failures.program_fails(block, die, last);
+                    programs += program as u64;
+                    if failures.erase_fails(block, die) {
+                        erases += !program as u64;
+                        failures.replace(block, die);
+                    }
+                }
+            }
+        }
+        let (then, now) = (law.survival(1000.0, 3000.0), law.survival(2000.0, 3000.0));
+        // A block that fails is replaced by one that may fail too: rates, not shares.
+        let rate = -(now / then).ln() * g.planes as f64;
+        let expected = rate * blocks as f64 * g.dies() as f64;
+        let counted = (programs + erases) as f64;
+        assert!(
+            (counted - expected).abs() < 4.0 * expected.sqrt(),
+            "{counted} failed of {expected}"
+        );
+        let share = erases as f64 / counted;
+        assert!(
+            (share - 0.5).abs() < 2.0 / counted.sqrt(),
+            "{share} in erases"
+        );
+    }
+}

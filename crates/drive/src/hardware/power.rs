@@ -1,0 +1,34 @@
+//! What a power cut does to the hardware.
+
+use firstread_core::{DieId, FlashKind, Ns};
+
+use super::{Decoder, DiePhase, Hardware};
+use crate::payload::Payload;
+
+impl Hardware {
+    /// Power is cut. A program on an array leaves nothing that can be read in its wordline, which is
+    /// what the slots hold that were never programmed; an erase has destroyed its block. Everything
+    /// else under way is gone.
+    pub(crate) fn power_cut(&mut self, payload: &mut Payload) {
+        for die in &mut self.dies {
+            let on_array = match die.phase {
+                DiePhase::Array(tag) | DiePhase::Stopping(tag) => Some(tag),
+                DiePhase::Idle | DiePhase::Registers(_) => None,
+            };
+            let suspended = die.suspended.take().map(|(tag, _)| tag);
+            for tag in on_array.into_iter().chain(suspended) {
+                let op = self.ops[tag as usize].op;
+                if let FlashKind::Erase { block, mode } = op.kind {
+                    payload.erase(block);
+                    if op.die == DieId(0) {
+                        self.cells.erased(block, mode);
+                    }
+                }
+            }
+            die.phase = DiePhase::Idle;
+            die.told = None;
+        }
+        self.channels.fill(Ns::ZERO);
+        self.decoders.fill(Decoder::IDLE);
+    }
+}

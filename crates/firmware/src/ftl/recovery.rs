@@ -1,0 +1,197 @@
+//! Recovery: what a power cut leaves, and how the drive comes back from it.
+//!
+//! Flash keeps its contents. Each slot has its logical page and a sequence number in the spare area,
+//! and a full superblock repeats them in its last rows, its table of contents. Capacitors hold the
+//! controller up for one **emergency dump**, into blocks that are kept erased for it: the slots of the
+//! write buffers that no program has finished, with the buffers' descriptors; the table of
+//! superblocks; the tables of read levels, a few KiB; and the tail of the journal. The **journal**
+//! holds what flash cannot tell: trims and losses. Its merged contents are the entries of that kind
+//! in the map's overlay, which is where they stay here.
+//!
+//! Lost are commands, queues, reads and moves under way, what was asked of the mover, and the map.
+//! A program that was on a die has torn its wordline: nothing of it can be read, and its data, still
+//! in the buffer, are written elsewhere as after a program that failed. Programs that waited are
+//! issued again, and the open superblocks filled further. An erase is done again, on every die.
+//!
+//! The map is made anew from the tables of contents: of each page the slot with the highest sequence
+//! number counts, unless the journal says that the page was trimmed or lost since. A copy has the
+//! number of its original, so it does not matter which of the two is found.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use firstread_core::{Arena, BlockId, Lpn, Ns, Ports, Ppa, Spare};
+
+use super::Place;
+use crate::Firmware;
+use crate::job::{Job, Purpose};
+use crate::log::Record;
+use crate::observe::BlockUse;
+
+/// Bytes of a slot in a table of contents: logical page and sequence number.
+const ENTRY_BYTES: u64 = 16;
+/// Bytes of a superblock in the dumped table of superblocks.
+const ROW_BYTES: u64 = 32;
+/// Bytes of the tables of read levels, an upper bound of every scheme's.
+const LEVELS_BYTES: u64 = 16 << 10;
+
+/// What a recovery had to do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Recovery {
+    /// Slots of the write buffers that were dumped.
+    pub dumped_slots: u64,
+    /// Bytes dumped in all.
+    pub dumped_bytes: u64,
+    /// Superblocks whose contents were read.
+    pub superblocks: u32,
+    /// Page rows read: tables of contents, and all rows of superblocks that have none yet.
+    pub rows_read: u64,
+    /// Programs that were on a die.
+    pub torn_programs: u32,
+    /// Programs that waited for theirs and were issued again.
+    pub waiting_programs: u32,
+    /// Whether a superblock was being erased.
+    pub erasing: bool,
+}
+
+impl<M: Arena> Firmware<M> {
+    /// Power was cut and is back: everything under way is gone. Makes the map anew; nothing is issued
+    /// before [`Firmware::restart`].
+    pub fn recover<P: Ports<Record = Record>>(&mut self, ports: &mut P) -> Recovery {
+        let mut recovery = Recovery {
+            erasing: self.space.erasing.is_some(),
+            ..Recovery::default()
+        };
+        self.forget_work(&mut recovery, ports);
+        self.remap(&mut recovery, ports);
+        self.count_valid();
+        #[cfg(debug_assertions)]
+        self.audit_if_small();
+        recovery
+    }
+
+    /// Goes on after [`Firmware::recover`]. Events of before are void; those that follow are of
+    /// operations issued from here on.
+    pub fn restart<P: Ports<Record = Record>>(&mut self, now: Ns, ports: &mut P) {
+        self.gc.watch(self.space.free);
+        if let Some((block, _, has_failed)) = self.space.erasing.take() {
+            // The one that was cut short has worn the cells too.
+            self.blocks.row_mut(block).pe_cycles += 1;
+            self.erase_dies(now, block, has_failed, ports);
+        }
+        for Job { purpose, at, .. } in core::mem::take(&mut self.waiting) {
+            self.space.programs += 1;
+            self.start_change(now, purpose, at, ports);
+        }
+        if let Some(probe) = self.probe.take() {
+            self.read_probe(now, probe, ports);
+        }
+        self.mover.again = true;
+    }
+
+    /// Forgets what was under way, but for the programs that had not begun.
+    fn forget_work<P: Ports<Record = Record>>(&mut self, recovery: &mut Recovery, ports: &mut P) {
+        let mut waits = vec![false; self.jobs.len() as usize];
+        let jobs = &self.jobs;
+        let waiting = &mut self.waiting;
+        self.dies.clear(jobs, |job| {
+            waits[job as usize] = true;
+            if let Purpose::Program { .. } = jobs[job].purpose {
+                waiting.push(jobs[job]);
+            }
+        });
+        self.mover.forget();
+        for job in (0..self.jobs.len()).filter(|&job| !waits[job as usize]) {
+            let Job { purpose, at, .. } = self.jobs[job];
+            if let Purpose::Program { stream, line } = purpose {
+                self.rescue_part(stream, at.die, line, ports);
+                recovery.torn_programs += 1;
+            }
+        }
+        recovery.waiting_programs = self.waiting.len() as u32;
+        self.jobs.clear(self.config.max_reads);
+        self.commands.clear();
+        self.space.programs = 0;
+        self.space.reserved = 0;
+        self.space.host_waits = false;
+        for block in (0..self.blocks.len()).map(BlockId) {
+            let row = self.blocks.row_mut(block);
+            row.pins = 0;
+            row.leaving = false;
+        }
+    }
+
+    /// Makes the map anew from flash, the dump and the journal.
+    fn remap<P: Ports<Record = Record>>(&mut self, recovery: &mut Recovery, ports: &P) {
+        let blocks = &self.blocks;
+        self.map.forget_places(|block| {
+            blocks.row(block).usage == BlockUse::Full && ports.is_filled(block)
+        });
+        let g = self.config.geometry;
+        let row_bytes = g.slots_per_row() as u64 * g.slot_bytes as u64;
+        for block in (0..self.blocks.len()).map(BlockId) {
+            let row = *self.blocks.row(block);
+            if !matches!(row.usage, BlockUse::Open | BlockUse::Full) {
+                continue;
+            }
+            let slots = self.slots_of(row.mode);
+            recovery.superblocks += 1;
+            let filling = self.write_buffers.iter().find_map(|b| b.begun(block));
+            recovery.rows_read += match filling {
+                Some(wordlines) => wordlines as u64 * row.mode.bits() as u64 * g.dies() as u64,
+                None => (slots as u64 * ENTRY_BYTES).div_ceil(row_bytes),
+            };
+            if ports.is_filled(block) {
+                continue;
+            }
+            for ppa in (0..slots).map(|slot| Ppa::new(block, slot)) {
+                if let Some(spare) = ports.stored(ppa) {
+                    self.found(spare, ppa, ports);
+                }
+            }
+        }
+        let buffers = self.write_buffers.iter().flat_map(|b| b.held());
+        let held: Vec<_> = buffers.chain(self.rescue.held()).collect();
+        recovery.dumped_slots = held.len() as u64;
+        for (ppa, buf) in held {
+            if let Some(spare) = ports.buffered(buf) {
+                self.found(spare, ppa, ports);
+            }
+        }
+        recovery.dumped_bytes = recovery.dumped_slots * (g.slot_bytes as u64 + ENTRY_BYTES)
+            + self.blocks.len() as u64 * ROW_BYTES
+            + LEVELS_BYTES;
+        recovery.rows_read += recovery.dumped_bytes.div_ceil(row_bytes);
+    }
+
+    /// The slot at `ppa` holds what `spare` says: maps it, if that is the last version so far.
+    fn found<P: Ports<Record = Record>>(&mut self, spare: Spare, ppa: Ppa, ports: &P) {
+        let Spare { lpn, sequence } = spare;
+        // A spare area whose program failed may name any page.
+        if lpn.0 >= self.map.capacity() || !self.map.recovers(lpn, sequence) {
+            return;
+        }
+        let other = self.map.at(lpn).and_then(|at| match self.buffered(at) {
+            Some(buf) => ports.buffered(buf),
+            None => ports.stored(at),
+        });
+        if other.is_none_or(|other| other.sequence < sequence) {
+            self.map.set(lpn, Place::At(ppa));
+        }
+    }
+
+    /// Counts the valid slots of every superblock anew.
+    fn count_valid(&mut self) {
+        for block in (0..self.blocks.len()).map(BlockId) {
+            self.blocks.row_mut(block).valid_slots = 0;
+        }
+        let mut lpn = 0;
+        while lpn < self.map.capacity() {
+            let run = self.map.lookup(Lpn(lpn), u32::MAX);
+            if let Some(ppa) = run.ppa {
+                self.blocks.row_mut(ppa.block()).valid_slots += run.pages;
+            }
+            lpn += run.pages as u64;
+        }
+    }
+}

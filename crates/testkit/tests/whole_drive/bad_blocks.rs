@@ -1,0 +1,121 @@
+//! Bad blocks through the whole drive: of the factory, grown, and until the end of its life.
+
+use firstread_drive::{Drive, DriveError, DriveState, RunStats};
+use firstread_testkit::{SMALL_BLOCKS, drive, profile, try_run, voltages};
+
+/// A drive whose blocks live for some dozen cycles.
+fn short_lived(more: &[&str]) -> Vec<String> {
+    let set = SMALL_BLOCKS.iter().copied().chain(more.iter().copied());
+    let ideal = ["cells=ideal", "schemes.read_levels=factory"];
+    set.chain(ideal).map(str::to_owned).collect()
+}
+
+fn made(set: &[String], pe_cycles: u32) -> Result<Drive, DriveError> {
+    let set: Vec<&str> = set.iter().map(String::as_str).collect();
+    let profile = profile("ct-qlc", &set);
+    let tables = voltages(&profile);
+    let state = DriveState {
+        pe_cycles: (pe_cycles, pe_cycles),
+        ..DriveState::default()
+    };
+    Drive::new(profile, tables, &state, 1)
+}
+
+fn overwrite(drive: &mut Drive, mib: u64) -> Result<RunStats, DriveError> {
+    let job = format!(
+        "[w]\nrw=randwrite\nbs=64k\niodepth=16\nnorandommap\nio_size={mib}m\n\
+         [r]\nstonewall\nrw=read\nbs=64k\niodepth=8\n"
+    );
+    try_run(drive, &job, 1, None)
+}
+
+/// As many superblocks are lost as the worst die has bad blocks; the others are whole.
+#[test]
+fn formula_factory_bad_blocks_cost_what_the_worst_die_has() {
+    let set = short_lived(&[
+        "chip.failures.factory_bad=2 %",
+        "chip.failures.grown_bad=0 %",
+    ]);
+    let mut drive = made(&set, 0).unwrap();
+    let counters = drive.counters().clone();
+    let dies = drive.profile().geometry.dies() as u64;
+    assert!(counters.retired > 0, "{counters:?}");
+    // Each die has at most as many bad blocks as the worst.
+    assert!((counters.retired..=counters.retired * dies).contains(&counters.replaced));
+    assert_eq!(drive.audit(), Ok(()));
+    let stats = overwrite(&mut drive, 512).unwrap();
+    assert_eq!(stats.counters.retired, 0, "none grows");
+    assert_eq!(stats.all.uncorrectable, 0);
+}
+
+/// A block that fails is replaced while its die has a spare, and nothing is lost by it.
+#[test]
+fn model_grown_bad_blocks_are_replaced() {
+    let set = short_lived(&[
+        "chip.failures.factory_bad=1 %",
+        "chip.failures.grown_bad=10 %",
+        "chip.failures.shape=1 x",
+        "chip.modes.qlc.endurance=300 P/E",
+    ]);
+    let mut drive = made(&set, 0).unwrap();
+    let stats = overwrite(&mut drive, 6_000).unwrap();
+    assert!(stats.counters.replaced > 0, "{:?}", stats.counters);
+    assert_eq!(stats.all.uncorrectable, 0);
+    assert_eq!(drive.audit(), Ok(()));
+    assert!(!drive.is_read_only());
+}
+
+/// At its end the drive takes no more writes, says so, and can still be read.
+#[test]
+fn sequence_the_end_of_life_is_an_error_and_leaves_the_data_readable() {
+    let set = short_lived(&[
+        "chip.failures.grown_bad=90 %",
+        "chip.modes.qlc.endurance=30 P/E",
+    ]);
+    let mut drive = made(&set, 0).unwrap();
+    let error = overwrite(&mut drive, 100_000).unwrap_err();
+    assert!(matches!(error, DriveError::ReadOnly { .. }), "{error}");
+    let text = error.to_string();
+    for what in [
+        "end of life",
+        "superblocks are retired",
+        "--pe-cycles",
+        "can still be read",
+    ] {
+        assert!(text.contains(what), "{text}");
+    }
+    // Requests are in flight that the run has given up.
+    drive.power_cut().unwrap();
+    let read = try_run(&mut drive, "[r]\nrw=read\nbs=64k\niodepth=8\n", 1, None).unwrap();
+    assert_eq!(read.all.uncorrectable, 0);
+    assert_eq!(drive.audit(), Ok(()));
+}
+
+/// A drive that is too worn to hold its capacity cannot be made.
+#[test]
+fn a_drive_without_enough_good_blocks_says_what_to_change() {
+    let set = short_lived(&["chip.failures.grown_bad=50 %"]);
+    let error = made(&set, 3_000).unwrap_err().to_string();
+    assert!(
+        error.contains("--pe-cycles") && error.contains("chip.failures"),
+        "{error}"
+    );
+}
+
+/// The shipped drive: its spare superblocks are enough to the end of the rated endurance.
+#[test]
+fn formula_the_shipped_drive_holds_its_capacity_to_its_endurance() {
+    for pe_cycles in [0, 3_000] {
+        let state = DriveState {
+            pe_cycles: (pe_cycles, pe_cycles),
+            ..DriveState::default()
+        };
+        let drive = drive(
+            profile("ct-qlc", &["schemes.read_levels=factory"]),
+            &state,
+            1,
+        );
+        println!("{pe_cycles}: {:?}", drive.counters().retired);
+        assert!(drive.counters().retired < 60);
+    }
+}
