@@ -7,6 +7,7 @@ mod determinism;
 mod formula;
 mod fuzz;
 mod golden;
+mod jobs;
 mod scene;
 mod sequence;
 mod smoke;
