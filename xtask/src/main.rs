@@ -6,6 +6,7 @@ mod bench;
 mod characterize;
 mod check;
 mod ecc_tables;
+mod fio_examples;
 mod validate;
 
 use std::process::ExitCode;
@@ -42,15 +43,16 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
-    /// How fast the simulator is, against the drive with constant latencies
-    Bench {
-        /// Only the cases whose name contains this
+    /// Run every fio job file of a folder, and write docs/fio-examples.md
+    FioExamples {
+        /// The folder, as of the Debian package `fio-examples`
+        folder: std::path::PathBuf,
+        /// Write nothing; fail where the document is stale
         #[arg(long)]
-        only: Option<String>,
-        /// Repetitions of each case; the best counts
-        #[arg(long, default_value_t = 3)]
-        repeat: u32,
+        check: bool,
     },
+    /// How fast the simulator is and what it holds in memory, case by case
+    Bench(bench::Options),
 }
 
 fn main() -> ExitCode {
@@ -59,7 +61,8 @@ fn main() -> ExitCode {
         Task::Characterize => characterize::run(),
         Task::Validate { check } => validate::run(check),
         Task::EccTables { check } => ecc_tables::run(check),
-        Task::Bench { only, repeat } => bench::run(only.as_deref(), repeat),
+        Task::FioExamples { folder, check } => fio_examples::run(&folder, check),
+        Task::Bench(options) => bench::run(&options),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -17,7 +17,7 @@ use crate::args::{
 use crate::data;
 use crate::files::{self, Page};
 use crate::input::Input;
-use crate::output::format::{Side, change, count, rare, ratio, share, si, table, time};
+use crate::output::format::{Side, bytes, change, count, rare, ratio, share, si, table, time};
 use crate::output::human::{self, Retries};
 use crate::output::{self, ENOUGH_BEYOND, TAIL};
 use crate::progress::Bars;
@@ -234,6 +234,7 @@ fn report(axis: &str, results: &[(&Run<'_>, &Outcome)]) -> String {
     text += &latency_table(axis, results);
     text += "\nlatency by percentile, with its 95 % interval\n";
     text += &percentile_table(axis, results);
+    text += &write_table(axis, results);
     text += "\nwhat is behind it\n";
     text += &mechanism_table(axis, results);
     text += &format!(
@@ -342,6 +343,60 @@ fn percentile_table(axis: &str, results: &[(&Run<'_>, &Outcome)]) -> String {
     text
 }
 
+/// What writes pay: beside reads, or for what they cost the flash.
+fn write_table(axis: &str, results: &[(&Run<'_>, &Outcome)]) -> String {
+    let Some((_, base)) = results.first() else {
+        return String::new();
+    };
+    let writes = |o: &Outcome| o.stats.all.write.count();
+    if results.iter().all(|(_, o)| writes(o) == 0) {
+        return String::new();
+    }
+    let reached = |p: &f64| {
+        let mut all = results.iter().map(|(_, o)| &o.stats.all.write);
+        all.all(|w| w.percentile(*p).beyond >= ENOUGH_BEYOND)
+    };
+    let percent = TAIL_PERCENTILES.into_iter().find(reached).unwrap_or(50.0);
+    let bandwidth =
+        |o: &Outcome| o.stats.all.write.bytes as f64 * 1e9 / o.stats.all.runtime_ns.max(1) as f64;
+    let tail = |o: &Outcome| o.stats.all.write.percentile(percent).ns as f64;
+    let mut rows = vec![words([
+        axis,
+        "P50",
+        &format!("P{percent}"),
+        "change",
+        "mean",
+        "change",
+    ])];
+    rows[0].extend(words(["bandwidth", "change", "amplification", "suspends"]));
+    for (i, (run, outcome)) in results.iter().enumerate() {
+        let latencies = &outcome.stats.all.write;
+        let counters = &outcome.stats.counters;
+        let against = |value: f64, base: f64| match i {
+            0 => String::new(),
+            _ => change(value, base),
+        };
+        let programmed = counters.slots_programmed as f64;
+        let amplification = match counters.host_slots_written {
+            0 => String::new(),
+            written => format!("{:.2}", programmed / written as f64),
+        };
+        rows.push(vec![
+            run.label.clone(),
+            time(latencies.percentile(50.0).ns as f64),
+            time(tail(outcome)),
+            against(tail(outcome), tail(base)),
+            time(latencies.mean_ns()),
+            against(latencies.mean_ns(), base.stats.all.write.mean_ns()),
+            format!("{}/s", bytes(bandwidth(outcome))),
+            against(bandwidth(outcome), bandwidth(base)),
+            amplification,
+            count(counters.suspends),
+        ]);
+    }
+    format!("\nwhat writes pay\n{}", table("  ", &sides(10), &rows))
+}
+
 fn mechanism_table(axis: &str, results: &[(&Run<'_>, &Outcome)]) -> String {
     let mut rows = vec![
         words([
@@ -418,11 +473,23 @@ fn pages(axis: &str, report: &str, results: &[(&Run<'_>, &Outcome)]) -> Vec<Page
 /// What to do next: a command that explains what was just seen.
 fn next_command(args: &CompareArgs, runs: &[Run<'_>]) -> String {
     let workload = args.workload.as_deref().unwrap_or(DEFAULT_WORKLOAD);
-    let second = runs
-        .get(1)
-        .map_or("read_levels=ct-qlc".into(), |run| run.setup.schemes());
-    let scheme = second.replace(' ', " --scheme ");
-    format!("next: firstread run {workload} --scheme {scheme} --calibration-log")
+    let compared = |choice: &str| match args.schemes[..] {
+        [] => choice.starts_with("read_levels="),
+        _ => args.schemes.iter().any(|c| {
+            let axis = choice.strip_prefix(c.axis.name);
+            axis.is_some_and(|rest| rest.starts_with('='))
+        }),
+    };
+    let mut command = format!("next: firstread run {workload}");
+    let all = runs.get(1).or(runs.first()).map(|run| run.setup.schemes());
+    let all = all.unwrap_or_default();
+    for choice in all.split_whitespace().filter(|c| compared(c)) {
+        command += &format!(" --scheme {choice}");
+    }
+    if compared("read_levels=") {
+        command += " --calibration-log";
+    }
+    command
 }
 
 #[cfg(test)]

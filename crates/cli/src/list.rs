@@ -36,15 +36,15 @@ pub struct ListArgs {
 
 /// Runs the command.
 pub fn list(args: &ListArgs) -> Result<()> {
+    if matches!(args.what, What::Traces) {
+        return data(&traces());
+    }
     let rows = match args.what {
         What::Drives => drives()?,
         What::Chips => chips()?,
         What::Axes => axes(),
         What::Schemes => schemes(),
-        What::Traces => FORMATS
-            .iter()
-            .map(|f| vec![f.name.into(), f.summary.into()])
-            .collect(),
+        What::Traces => Vec::new(),
         What::Examples => EXAMPLES
             .iter()
             .map(|e| vec![e.name.into(), e.summary.into()])
@@ -52,6 +52,35 @@ pub fn list(args: &ListArgs) -> Result<()> {
     };
     let columns = rows.first().map_or(0, Vec::len);
     data(&table("", &vec![Side::Left; columns], &rows))
+}
+
+/// Trace formats: how each is recognized, what it holds in which unit, and what it looks like.
+fn traces() -> String {
+    let mut text = String::from(
+        "  Plain, gzip or Zstandard. The format is told from the first records, in this order, or \
+         named with --trace-format.\n",
+    );
+    for format in FORMATS {
+        let columns: Vec<String> = format
+            .columns
+            .iter()
+            .map(|c| format!("{} ({})", c.name, c.unit))
+            .collect();
+        let rows = [
+            (
+                "recognized",
+                format.detected.unwrap_or("never: name it").to_owned(),
+            ),
+            ("columns", columns.join(", ")),
+            ("example", format.example.to_owned()),
+        ];
+        let rows: Vec<Vec<String>> = rows
+            .map(|(key, value)| vec![key.to_owned(), value])
+            .to_vec();
+        text += &format!("\n{}  {}\n", format.name, format.summary);
+        text += &table("  ", &[Side::Left; 2], &rows);
+    }
+    text
 }
 
 fn drives() -> Result<Vec<Vec<String>>> {

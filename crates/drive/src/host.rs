@@ -1,7 +1,11 @@
 //! The host: jobs of a workload or a trace, each with its queue, pace and end.
 
 use firstread_core::{HostOp, Ns};
-use firstread_workload::{JobSpec, JobStream, Request, TraceRecord, WorkloadError};
+use firstread_workload::job::ExitWhat;
+use firstread_workload::{JobSpec, JobStream, Place, Request, TraceRecord, WorkloadError};
+
+use crate::depth_search::{DepthSearch, Verdict};
+use crate::stats::DepthFound;
 
 /// Where requests come from.
 pub(crate) enum Source<'a> {
@@ -31,6 +35,35 @@ pub(crate) struct Client<'a> {
     resume_at: Ns,
     paused: bool,
     exhausted: bool,
+    is_started: bool,
+    /// Nothing is issued until nothing is in flight.
+    drains: bool,
+    /// Requests submitted from this time on count.
+    pub(crate) counts_from: Ns,
+    /// How it depends on other jobs, and they on it.
+    pub(crate) bonds: Bonds,
+    search: Option<Box<Search>>,
+}
+
+/// How a job depends on others.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Bonds {
+    /// Its section of the job file.
+    pub(crate) section: u32,
+    pub(crate) reporting_group: u32,
+    /// The section that must have ended before it starts.
+    pub(crate) wait_for: Option<u32>,
+    /// Whom it takes with it when it ends.
+    pub(crate) exit_all: Option<ExitWhat>,
+}
+
+/// A job's search for its queue depth.
+struct Search {
+    depth: DepthSearch,
+    job: (Place, String),
+    /// Why it cannot go on.
+    failed: Option<Ns>,
+    target_ns: u64,
 }
 
 /// What a client does next.
@@ -62,6 +95,20 @@ impl<'a> Client<'a> {
             report,
             ramp: Ns(spec.ramp_ns),
             runtime: spec.runtime_ns.map(Ns),
+            bonds: Bonds {
+                section: spec.section,
+                reporting_group: spec.reporting_group,
+                wait_for: spec.wait_for,
+                exit_all: spec.exit_all,
+            },
+            search: spec.latency_target.map(|target| {
+                Box::new(Search {
+                    depth: DepthSearch::new(target, spec.iodepth),
+                    job: (spec.place.clone(), spec.name.clone()),
+                    failed: None,
+                    target_ns: target.target_ns,
+                })
+            }),
             ..Client::idle()
         })
     }
@@ -92,18 +139,28 @@ impl<'a> Client<'a> {
             resume_at: Ns::ZERO,
             paused: false,
             exhausted: false,
+            is_started: false,
+            drains: false,
+            counts_from: Ns::ZERO,
+            bonds: Bonds::default(),
+            search: None,
         }
     }
 
     /// Its group starts.
     pub(crate) fn start(&mut self, now: Ns) {
+        self.is_started = true;
         self.started = now + self.start_delay;
         self.resume_at = self.started;
+        self.counts_from = self.started + self.ramp;
+        if let Some(search) = &mut self.search {
+            self.depth = search.depth.depth();
+            search.depth.start(self.started);
+        }
     }
 
-    /// Requests completed from this time on count.
-    pub(crate) fn measured_from(&self) -> Ns {
-        self.started + self.ramp
+    pub(crate) fn is_started(&self) -> bool {
+        self.is_started
     }
 
     /// Whether it has ended and nothing of it is in flight.
@@ -117,9 +174,51 @@ impl<'a> Client<'a> {
         self.in_flight >= self.depth && self.runtime.is_none()
     }
 
-    /// One of its requests completed.
-    pub(crate) fn completed(&mut self) {
+    /// One of its requests, submitted then, completed. Whether what was counted is to be forgotten.
+    #[inline]
+    pub(crate) fn completed(&mut self, now: Ns, submitted: Ns) -> bool {
         self.in_flight -= 1;
+        self.search.is_some() && self.searched(now, submitted)
+    }
+
+    #[cold]
+    fn searched(&mut self, now: Ns, submitted: Ns) -> bool {
+        let Some(search) = &mut self.search else {
+            return false;
+        };
+        let mut found = false;
+        // Until everything in flight is done, latencies are those of the depth before.
+        if self.drains {
+            self.drains = self.in_flight > 0;
+            if !self.drains {
+                search.depth.start(now);
+            }
+            return false;
+        }
+        if !self.exhausted {
+            match search.depth.completed(now, now.since(submitted)) {
+                Verdict::Continue => {}
+                Verdict::Depth { drain } => self.drains = drain && self.in_flight > 0,
+                Verdict::Found => {
+                    self.drains = self.in_flight > 0;
+                    self.counts_from = now;
+                    found = true;
+                }
+                Verdict::Done => self.stop(),
+                Verdict::Impossible(latency) => {
+                    search.failed = Some(latency);
+                }
+            }
+        }
+        if let Some(search) = &self.search {
+            self.depth = search.depth.depth();
+        }
+        found
+    }
+
+    /// The queue depth that its search has come to.
+    pub(crate) fn depth_found(&self) -> Option<DepthFound> {
+        self.search.as_ref().map(|s| s.depth.found())
     }
 
     /// None of its requests in flight will complete.
@@ -141,14 +240,29 @@ impl<'a> Client<'a> {
         if now < self.resume_at {
             return Ok(Next::At(self.resume_at));
         }
+        let measured_from = self.started + self.ramp;
         if self
             .runtime
-            .is_some_and(|t| now.since(self.measured_from()) >= t && now >= self.measured_from())
+            .is_some_and(|t| now.since(measured_from) >= t && now >= measured_from)
         {
             self.stop();
             return Ok(Next::End);
         }
-        if self.in_flight >= self.depth {
+        if let Some(search) = &self.search
+            && let Some(latency) = search.failed
+        {
+            let (place, job) = search.job.clone();
+            return Err(WorkloadError::Job {
+                place,
+                job,
+                why: format!(
+                    "latency_target={} ns cannot be met: even one at a time, a request took {} ns; \
+                     raise the target or lower latency_percentile",
+                    search.target_ns, latency.0
+                ),
+            });
+        }
+        if self.in_flight >= self.depth || self.drains {
             return Ok(Next::Wait);
         }
         let request = match self.next.take() {

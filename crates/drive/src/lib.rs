@@ -5,7 +5,8 @@
 //! - `hardware`: dies, channels, decoders; where the time went.
 //! - `cells`: medium and code joined at the end of a sense.
 //! - `world`: the firmware's ports on the virtual clock, the host link.
-//! - `host`: jobs and traces as the drive sees them.
+//! - `host`: jobs and traces as the drive sees them; `flow` and `depth_search`: fio's `flow` and
+//!   `latency_target`.
 //! - [`port_log`]: what passed the firmware's ports, for tests and tools.
 //! - [`power`]: power cuts, and what coming back takes.
 //! - [`drive`]: the event loop.
@@ -15,7 +16,9 @@
 //! No clock, file, thread or global: it also runs as wasm.
 
 mod cells;
+mod depth_search;
 pub mod drive;
+mod flow;
 mod group_oracle;
 mod hardware;
 mod host;

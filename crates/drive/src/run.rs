@@ -2,8 +2,10 @@
 
 use firstread_core::{HostOp, Ns, Status};
 use firstread_workload::WorkloadError;
+use firstread_workload::job::ExitWhat;
 
 use crate::drive::DriveError;
+use crate::flow::{Flows, Share};
 use crate::host::{Client, Next};
 use crate::stats::Report;
 use crate::world::{Front, Slot, World};
@@ -12,6 +14,7 @@ use crate::world::{Front, Slot, World};
 pub struct Host<'a> {
     clients: Vec<Client<'a>>,
     reports: Vec<Report>,
+    flows: Option<Flows>,
     limit: Option<u64>,
 }
 
@@ -26,6 +29,7 @@ impl<'a> Host<'a> {
         let mut host = Host {
             clients: Vec::new(),
             reports: Vec::new(),
+            flows: Flows::new(workload.jobs.iter().map(|job| job.flow)),
             limit,
         };
         for job in &workload.jobs {
@@ -58,6 +62,7 @@ impl<'a> Host<'a> {
         Host {
             clients: vec![Client::trace(records, depth)],
             reports: vec![report],
+            flows: None,
             limit,
         }
     }
@@ -97,6 +102,7 @@ pub(crate) struct Run<'a> {
     /// When each client wants to be asked again, and how many do.
     wake: Vec<Ns>,
     sleeping: usize,
+    flows: Option<Flows>,
     /// Clients found the queues full.
     crowded: bool,
     capacity_bytes: u64,
@@ -115,6 +121,7 @@ impl<'a> Run<'a> {
             running: 0,
             ended: vec![false; clients.len()],
             sleeping: 0,
+            flows: host.flows,
             crowded: false,
             reports: host.reports,
             left: host.limit.unwrap_or(u64::MAX),
@@ -133,16 +140,31 @@ impl<'a> Run<'a> {
 
     fn start_group(&mut self, group: u32, now: Ns) {
         self.group = group;
-        for (i, client) in self
-            .clients
-            .iter_mut()
-            .enumerate()
-            .filter(|(_, c)| c.group == group)
-        {
-            client.start(now);
-            self.ready.push(i as u32);
-            self.running += 1;
+        for i in 0..self.clients.len() {
+            if self.clients[i].group == group && !self.ended[i] {
+                self.running += 1;
+                if !self.waits(i) {
+                    self.start_client(i, now);
+                }
+            }
         }
+    }
+
+    fn start_client(&mut self, i: usize, now: Ns) {
+        self.clients[i].start(now);
+        self.ready.push(i as u32);
+        if let Some(flows) = &mut self.flows {
+            flows.set_part(i as u32, true, &mut self.ready);
+        }
+    }
+
+    /// Whether client `i` waits for a job that has not ended.
+    fn waits(&self, i: usize) -> bool {
+        let Some(section) = self.clients[i].bonds.wait_for else {
+            return false;
+        };
+        let mut clients = self.clients.iter().zip(&self.ended);
+        clients.any(|(c, ended)| c.bonds.section == section && !ended)
     }
 
     /// Whether every client has ended and nothing is in flight.
@@ -164,9 +186,10 @@ impl<'a> Run<'a> {
                 .extend((0..self.clients.len() as u32).filter(|&i| !self.ended[i as usize]));
         }
         while let Some(i) = self.ready.pop() {
-            if self.clients[i as usize].group == self.group {
+            let client = &self.clients[i as usize];
+            if client.group == self.group && client.is_started() {
                 self.issue_of(i, world)?;
-                self.note_end(i);
+                self.note_end(i, world.now);
             }
             if self.running == 0
                 && let Some(next) = (0..self.clients.len())
@@ -197,6 +220,17 @@ impl<'a> Run<'a> {
                 self.crowded = true;
                 return Ok(());
             }
+            if let Some(flows) = &mut self.flows {
+                match flows.share(i, world.now) {
+                    Share::Open => {}
+                    Share::Wait => return Ok(()),
+                    Share::At(due) => {
+                        self.sleeping += (self.wake[i as usize] == Ns::MAX) as usize;
+                        self.wake[i as usize] = due;
+                        return Ok(());
+                    }
+                }
+            }
             match client.next(world.now)? {
                 Next::Issue(request, since) => {
                     let end = request
@@ -212,6 +246,9 @@ impl<'a> Run<'a> {
                     }
                     self.left -= 1;
                     self.in_flight += 1;
+                    if let Some(flows) = &mut self.flows {
+                        flows.issued(i, &mut self.ready);
+                    }
                     world.submit(
                         request.op,
                         request.offset_bytes,
@@ -247,10 +284,49 @@ impl<'a> Run<'a> {
     }
 
     /// Notes whether client `i` has ended.
-    fn note_end(&mut self, i: u32) {
+    #[inline]
+    fn note_end(&mut self, i: u32, now: Ns) {
         if self.clients[i as usize].is_done() && !self.ended[i as usize] {
-            self.ended[i as usize] = true;
+            self.end(i as usize, now);
+        }
+    }
+
+    /// Client `i` has ended: so may others with it, and those that waited for it start.
+    #[cold]
+    fn end(&mut self, i: usize, now: Ns) {
+        self.ended[i] = true;
+        if self.clients[i].is_started() || self.clients[i].group == self.group {
             self.running -= 1;
+        }
+        if let Some(flows) = &mut self.flows {
+            flows.set_part(i as u32, false, &mut self.ready);
+        }
+        let (group, bonds) = (self.clients[i].group, self.clients[i].bonds);
+        if let Some(depth) = self.clients[i].depth_found() {
+            self.reports[self.clients[i].report].depth = Some(depth);
+        }
+        for other in 0..self.clients.len() {
+            let client = &mut self.clients[other];
+            let goes_too = bonds.exit_all.is_some_and(|what| match what {
+                ExitWhat::ReportingGroup => client.bonds.reporting_group == bonds.reporting_group,
+                ExitWhat::Together => client.group == group,
+                ExitWhat::All => true,
+            });
+            if goes_too && !self.ended[other] {
+                client.stop();
+                if client.is_done() {
+                    self.end(other, now);
+                }
+            }
+        }
+        for other in 0..self.clients.len() {
+            let client = &self.clients[other];
+            let is_next = client.bonds.wait_for == Some(bonds.section)
+                && client.group == self.group
+                && !client.is_started();
+            if is_next && !self.ended[other] && !self.waits(other) {
+                self.start_client(other, now);
+            }
         }
     }
 }
@@ -261,12 +337,16 @@ impl Observer for Run<'_> {
         self.completed += 1;
         self.in_flight -= 1;
         let client = &mut self.clients[slot.client as usize];
-        client.completed();
+        let forget = client.completed(now, slot.submitted);
         if self.ready.last() != Some(&slot.client) {
             self.ready.push(slot.client);
         }
         let report = &mut self.reports[client.report];
-        if slot.submitted >= client.measured_from() {
+        if forget {
+            report.forget();
+            self.first[client.report] = None;
+        }
+        if slot.submitted >= client.counts_from {
             let first = self.first[client.report].get_or_insert(slot.submitted);
             *first = (*first).min(slot.submitted);
             report.runtime_ns = now.since(*first).0;

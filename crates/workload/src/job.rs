@@ -186,7 +186,7 @@ pub struct Think {
 }
 
 /// fio's search for the highest queue depth that keeps latency below a target. A stream does not
-/// act on it: who runs the job does, or says that it does not.
+/// act on it: who runs the job does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LatencyTarget {
     /// Completion latency to stay below, in ns.
@@ -195,8 +195,41 @@ pub struct LatencyTarget {
     pub window_ns: u64,
     /// Share of requests that must stay below, in percent.
     pub percentile: f64,
-    /// Whether the search goes on after the first failure.
+    /// Whether the job goes on once the depth is found, and follows where the drive changes.
     pub run: bool,
+}
+
+/// Whom a job that ends takes with it (`exitall`, `exit_what`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExitWhat {
+    /// Jobs of its reporting group.
+    ReportingGroup,
+    /// Jobs that run together with it; those behind the next `stonewall` go on.
+    Together,
+    /// All jobs.
+    All,
+}
+
+/// A part in a flow: jobs of one flow issue requests in proportion to their weights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flow {
+    /// The flow.
+    pub id: u64,
+    /// Weight, above 0.
+    pub weight: u32,
+    /// Pause of a job that is ahead of its share, in ns; 0 waits for the others.
+    pub sleep_ns: u64,
+}
+
+/// Zones that a job goes through one after the other, from the start of its region (`zonemode`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Strides {
+    /// Bytes moved in a zone before the next one.
+    pub move_bytes: u64,
+    /// Length of a zone, in bytes.
+    pub zone_bytes: u64,
+    /// Bytes between two zones.
+    pub skip_bytes: u64,
 }
 
 /// Which latencies percentiles are reported of.
@@ -286,6 +319,16 @@ pub struct JobSpec {
     pub writes_per_flush: Option<u32>,
     /// Search for a queue depth.
     pub latency_target: Option<LatencyTarget>,
+    /// Jobs since the last `stonewall` or `new_group` are a reporting group.
+    pub reporting_group: u32,
+    /// Section that must have ended before the job starts, with all its clones.
+    pub wait_for: Option<u32>,
+    /// Whom it takes with it when it ends.
+    pub exit_all: Option<ExitWhat>,
+    /// Its part in a flow.
+    pub flow: Option<Flow>,
+    /// Zones it goes through.
+    pub strides: Option<Strides>,
     /// Percentiles to report.
     pub percentiles: Vec<f64>,
     /// Latencies whose percentiles are reported.
@@ -337,6 +380,11 @@ impl JobSpec {
             arrivals: Arrivals::Linear,
             writes_per_flush: None,
             latency_target: None,
+            reporting_group: 0,
+            wait_for: None,
+            exit_all: None,
+            flow: None,
+            strides: None,
             percentiles: DEFAULT_PERCENTILES.to_vec(),
             percentiles_of: PercentilesOf {
                 clat: true,

@@ -67,6 +67,25 @@ pub fn tail_of(report: &Report) -> (&'static str, &Latencies) {
 
 fn job(title: &str, report: &Report) -> String {
     let mut text = String::new();
+    if let Some(found) = report.depth {
+        let of = if title.is_empty() {
+            String::new()
+        } else {
+            format!(" of {title}")
+        };
+        text += &match found.settled {
+            true => format!(
+                "\nqueue depth{of}: {} is the highest that keeps latency_target; what follows is \
+                 of that depth alone\n",
+                found.depth
+            ),
+            false => format!(
+                "\nqueue depth{of}: the search was at {} when the job ended; give it more \
+                 requests or time, or a shorter latency_window\n",
+                found.depth
+            ),
+        };
+    }
     for (name, latencies) in [
         ("read", &report.read),
         ("write", &report.write),

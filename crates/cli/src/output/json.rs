@@ -92,6 +92,14 @@ fn job(report: &Report, spec: Option<&JobSpec>, options: Map<String, Value>) -> 
     let flushes = latency(&report.flush, Some(&report.percentiles));
     job["sync"] = json!({ "total_ios": report.flush.count(), "lat_ns": flushes });
     job["job_runtime"] = runtime_ms.into();
+    if let (Some(found), Some(target)) = (report.depth, spec.and_then(|s| s.latency_target)) {
+        job["latency_depth"] = found.depth.into();
+        job["latency_depth_settled"] = found.settled.into();
+        // As fio, in us.
+        job["latency_target"] = (target.target_ns / 1_000).into();
+        job["latency_percentile"] = target.percentile.into();
+        job["latency_window"] = (target.window_ns / 1_000).into();
+    }
     for (name, value) in distribution(report) {
         job[name] = value;
     }

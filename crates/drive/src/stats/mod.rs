@@ -146,9 +146,34 @@ pub struct Report {
     pub runtime_ns: u64,
     /// Percentiles asked for.
     pub percentiles: Vec<f64>,
+    /// What its search for a queue depth has come to (`latency_target`).
+    pub depth: Option<DepthFound>,
+}
+
+/// What a search for a queue depth has come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DepthFound {
+    /// The highest depth found to keep the target, or the one being tried.
+    pub depth: u32,
+    /// Whether the search has ended, so that the report is of that depth alone.
+    pub settled: bool,
 }
 
 impl Report {
+    /// Requests of all directions that were served, flushes not counted.
+    pub fn all_requests(&self) -> u64 {
+        self.read.count() + self.write.count() + self.trim.count()
+    }
+
+    /// Counts anew.
+    pub(crate) fn forget(&mut self) {
+        *self = Report {
+            name: std::mem::take(&mut self.name),
+            percentiles: std::mem::take(&mut self.percentiles),
+            ..Report::default()
+        };
+    }
+
     pub(crate) fn direction(&mut self, op: HostOp) -> &mut Latencies {
         match op {
             HostOp::Read => &mut self.read,

@@ -8,6 +8,7 @@ mod determinism;
 mod formula;
 mod fuzz;
 mod golden;
+mod jobs;
 mod model;
 mod scene;
 mod sequence;

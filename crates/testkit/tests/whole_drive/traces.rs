@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use firstread_drive::{DriveError, Host, RunStats};
 use firstread_testkit::{aged, drive, profile};
+use firstread_workload::trace::TimeBack;
 use firstread_workload::{TraceOptions, TraceReader};
 
 /// The trace file `name`, or none, said aloud, where it is not there.
@@ -21,13 +22,13 @@ fn trace(name: &str) -> Option<PathBuf> {
     None
 }
 
-/// Runs `limit` records of a trace on the 15.36 TB drive; also how many records were read.
-fn replay(path: &PathBuf, wrap: bool, limit: u64) -> Result<(RunStats, u64), DriveError> {
+/// Runs a trace whole on the 15.36 TB drive; also how many records were read.
+fn replay(path: &PathBuf) -> Result<(RunStats, u64), DriveError> {
     let mut drive = drive(profile("ct-qlc", &[]), &aged(28, 300), 1);
     let options = TraceOptions {
         capacity_bytes: drive.capacity_bytes(),
-        wrap,
-        limit: Some(limit),
+        // A few records of the Tencent window go back by one of its seconds.
+        on_time_back: TimeBack::Clamp,
         ..TraceOptions::default()
     };
     let file = File::open(path).unwrap();
@@ -39,38 +40,58 @@ fn replay(path: &PathBuf, wrap: bool, limit: u64) -> Result<(RunStats, u64), Dri
     Ok((stats, records.get()))
 }
 
-#[test]
-fn real_cloudphysics_trace_runs_to_its_end() {
-    let Some(path) = trace("cloudPhysicsIO.vscsi.zst") else {
-        return;
-    };
-    // A stale read ends the run with an error.
-    let (stats, records) = replay(&path, false, 200_000).unwrap();
-    let all = &stats.all;
-    assert!(records > 100_000, "{records} records");
-    assert_eq!(stats.requests, records, "every request is served");
-    assert_eq!(
-        all.read.count() + all.write.count() + all.uncorrectable,
-        records
-    );
-    assert_eq!(all.uncorrectable, 0);
-    assert!(all.read.count() > 1_000 && all.write.count() > 1_000);
-}
+/// Traces by their name in `stats.json`; those without one are counted by hand.
+const TRACES: [(Option<&str>, &str); 9] = [
+    (Some("DTRS100M"), "DTRS100M.trace.zst"),
+    (Some("cloudPhysicsIO"), "cloudPhysicsIO.vscsi.zst"),
+    (Some("cydonia_test_cp"), "cydonia_test_cp.csv.zst"),
+    (Some("mqsim_tpcc-small"), "mqsim_tpcc-small.trace.zst"),
+    (Some("mqsim_wsrch-small"), "mqsim_wsrch-small.trace.zst"),
+    (Some("ssdsim_example"), "ssdsim_example_c.ascii.zst"),
+    (
+        Some("tencent.cut.per_50k.rw_75_25.379"),
+        "flashnet_tencent.cut.per_50k.rw_75_25.379.trace.zst",
+    ),
+    (None, "ssdsim1020xyr_test_trace.ascii.zst"),
+    (None, "evelii_blkparse_sample.txt.zst"),
+];
 
 #[test]
-fn real_traces_of_other_formats_run() {
-    for name in [
-        "DTRS100M.trace.zst",
-        "mqsim_tpcc-small.trace.zst",
-        "mqsim_wsrch-small.trace.zst",
-        "ssdsim_example_c.ascii.zst",
-    ] {
-        let Some(path) = trace(name) else {
+fn real_traces_run_whole_and_what_is_served_equals_their_statistics() {
+    let Some(stats) = trace("stats.json") else {
+        return;
+    };
+    let reference = std::fs::read(stats).unwrap();
+    let reference: serde_json::Value = serde_json::from_slice(&reference).unwrap();
+    let known = reference["traces"].as_object().unwrap().len();
+    assert_eq!(known, TRACES.iter().filter(|t| t.0.is_some()).count());
+    for (key, file) in TRACES {
+        let path = trace(file).expect("a trace that stats.json speaks of");
+        // A stale read ends the run with an error.
+        let (stats, records) = replay(&path).unwrap_or_else(|e| panic!("{file}: {e}"));
+        let (read, write) = (&stats.all.read, &stats.all.write);
+        assert_eq!(stats.requests, records, "{file}: every record is served");
+        assert_eq!(stats.all.uncorrectable, 0, "{file}");
+        assert_eq!(read.count() + write.count(), records, "{file}");
+        let Some(key) = key else {
+            let expected = match file.starts_with("ssdsim") {
+                true => [(0, 0), (100, 991_232)],
+                false => [(1_695, 198_160_384), (0, 0)],
+            };
+            let got = [read, write].map(|l| (l.count(), l.bytes));
+            assert_eq!(got, expected, "{file}");
             continue;
         };
-        let (stats, records) = replay(&path, true, 5_000).unwrap_or_else(|e| panic!("{name}: {e}"));
-        assert!(records > 100, "{name}: {records} records");
-        assert_eq!(stats.requests, records, "{name}");
-        assert_eq!(stats.all.uncorrectable, 0, "{name}");
+        let of = &reference["traces"][key];
+        assert_eq!(Some(records), of["requests"].as_u64(), "{file}");
+        assert_eq!(Some(read.count()), of["read_requests"].as_u64(), "{file}");
+        for (bytes, name) in [(read.bytes, "read_GB"), (write.bytes, "write_GB")] {
+            // The reference is rounded to five decimals of a GB.
+            let wanted = of[name].as_f64().unwrap();
+            assert!(
+                (bytes as f64 / 1e9 - wanted).abs() < 0.6e-5,
+                "{file}: {bytes} B, {wanted} GB"
+            );
+        }
     }
 }

@@ -3,8 +3,8 @@
 use super::value::{MAX_BYTES, Value, fill_shares};
 use crate::error::{Place, WorkloadError};
 use crate::job::{
-    Arrivals, Distribution, Extent, JobSpec, LatencyTarget, Modifier, Operations, Rate, Sizes,
-    Think, Zone,
+    Arrivals, Distribution, ExitWhat, Extent, Flow, JobSpec, LatencyTarget, Modifier, Operations,
+    Rate, Sizes, Strides, Think, Zone,
 };
 
 /// A job while its options are read.
@@ -23,6 +23,16 @@ pub struct Draft {
     latency: LatencyTarget,
     own_repeat: bool,
     generator: Option<&'static str>,
+    /// Name of the job it waits for.
+    pub(super) wait_for: Option<String>,
+    exit_all: bool,
+    exit_what: ExitWhat,
+    flow: Flow,
+    strided: Option<bool>,
+    strides: Strides,
+    fill_device: bool,
+    sync: bool,
+    files: u32,
 }
 
 type Set = Result<(), String>;
@@ -59,6 +69,23 @@ impl Draft {
             },
             own_repeat: true,
             generator: None,
+            wait_for: None,
+            exit_all: false,
+            exit_what: ExitWhat::ReportingGroup,
+            flow: Flow {
+                id: 0,
+                weight: 0,
+                sleep_ns: 0,
+            },
+            strided: None,
+            strides: Strides {
+                move_bytes: 0,
+                zone_bytes: 0,
+                skip_bytes: 0,
+            },
+            fill_device: false,
+            sync: false,
+            files: 1,
         }
     }
 
@@ -111,7 +138,47 @@ impl Draft {
             );
         }
         if job.time_based && job.runtime_ns.is_none() {
-            return fail(job, "time_based needs runtime".to_owned());
+            job.time_based = false;
+            notices.push("`time_based` without `runtime` has no effect, as in fio".to_owned());
+        }
+        if self.exit_all {
+            job.exit_all = Some(self.exit_what);
+        }
+        if self.flow.weight > 0 {
+            job.flow = Some(self.flow);
+        }
+        if self.fill_device {
+            (job.size, job.file_size) = (None, None);
+        }
+        match self.files {
+            1 => {}
+            n if job.random => notices.push(format!(
+                "`nrfiles={n}`: files lie one after the other in the job's region, and random \
+                 requests go to all of it"
+            )),
+            n => {
+                return fail(
+                    job,
+                    format!(
+                        "nrfiles={n}: a drive is one file, so what is sequential in each of \
+                         several is not; leave it out, or write a job for each with its `offset` \
+                         and `size`"
+                    ),
+                );
+            }
+        }
+        if self.sync {
+            job.writes_per_flush = Some(1);
+        }
+        let strides = &mut self.strides;
+        if self.strided.unwrap_or(strides.move_bytes > 0) {
+            if strides.move_bytes == 0 {
+                return fail(job, "zonemode=strided needs zonesize".to_owned());
+            }
+            if strides.zone_bytes == 0 {
+                strides.zone_bytes = strides.move_bytes;
+            }
+            job.strides = Some(*strides);
         }
         if job.file_size.is_some() && matches!(job.size, Some(Extent::Percent(_))) {
             return fail(job, "size in percent together with filesize".to_owned());
@@ -164,14 +231,25 @@ impl Draft {
     }
 }
 
-/// Hands every clone of every draft to `each` with its clone, group and report numbers.
-pub(super) fn number_groups(drafts: &[Draft], mut each: impl FnMut(&Draft, u32, u32, u32)) {
-    let (mut group, mut next_report) = (0, 0);
+/// What numbers a job gets from its place in the file.
+pub(super) struct Numbers {
+    pub(super) clone: u32,
+    pub(super) group: u32,
+    pub(super) reporting_group: u32,
+    pub(super) report: u32,
+}
+
+/// Hands every clone of every draft to `each` with its numbers.
+pub(super) fn number_groups(drafts: &[Draft], mut each: impl FnMut(&Draft, Numbers)) {
+    let (mut group, mut reporting_group, mut next_report) = (0, 0, 0);
     // The report of a reporting group that is still open.
     let mut open: Option<u32> = None;
     for (i, draft) in drafts.iter().enumerate() {
         if draft.stonewall && i > 0 {
             group += 1;
+        }
+        if (draft.stonewall || draft.new_group) && i > 0 {
+            reporting_group += 1;
         }
         if draft.stonewall || draft.new_group || !draft.group_reporting {
             open = None;
@@ -187,7 +265,15 @@ pub(super) fn number_groups(drafts: &[Draft], mut each: impl FnMut(&Draft, u32, 
             if draft.group_reporting {
                 open = Some(report);
             }
-            each(draft, clone, group, report);
+            each(
+                draft,
+                Numbers {
+                    clone,
+                    group,
+                    reporting_group,
+                    report,
+                },
+            );
         }
     }
 }
@@ -350,11 +436,9 @@ pub(super) fn number_ios(d: &mut Draft, v: &Value<'_>) -> Set {
     };
     Ok(())
 }
-pub(super) fn nrfiles(_: &mut Draft, v: &Value<'_>) -> Set {
-    match v.number()? {
-        1 => Ok(()),
-        _ => Err("a drive is one file: only 1 is possible".to_owned()),
-    }
+pub(super) fn nrfiles(d: &mut Draft, v: &Value<'_>) -> Set {
+    d.files = v.count(1, u64::from(u32::MAX))? as u32;
+    Ok(())
 }
 pub(super) fn kb_base(_: &mut Draft, _: &Value<'_>) -> Set {
     Ok(()) // Read beforehand, since it decides how all other numbers are read.
@@ -448,6 +532,8 @@ pub(super) fn random_distribution(d: &mut Draft, v: &Value<'_>) -> Set {
 /// `access%/size:access%/size`, with sizes in percent or bytes.
 fn zone_list(v: &Value<'_>, absolute: bool) -> Result<Vec<Zone>, String> {
     let mut zones = Vec::new();
+    // Zones without a size, which share what is left of the region.
+    let mut open = Vec::new();
     for part in v.text()?.split(':') {
         let (access, size) = part
             .split_once('/')
@@ -458,7 +544,10 @@ fn zone_list(v: &Value<'_>, absolute: bool) -> Result<Vec<Zone>, String> {
         };
         zones.push(Zone {
             access_percent: of(access.trim()).percent()?,
-            size: if absolute {
+            size: if size.trim().is_empty() && !absolute {
+                open.push(zones.len());
+                0
+            } else if absolute {
                 of(size.trim()).sectors()?
             } else {
                 u64::from(of(size.trim()).percent()?)
@@ -475,6 +564,11 @@ fn zone_list(v: &Value<'_>, absolute: bool) -> Result<Vec<Zone>, String> {
     }
     if !absolute && sizes > 100 {
         return Err(format!("sizes add up to {sizes} percent"));
+    }
+    let left = 100 - sizes.min(100);
+    for (i, &zone) in (0..).zip(&open) {
+        let parts = open.len() as u64;
+        zones[zone].size = left / parts + u64::from(i < left % parts);
     }
     Ok(zones)
 }
@@ -558,6 +652,69 @@ pub(super) fn latency_percentile(d: &mut Draft, v: &Value<'_>) -> Set {
 }
 pub(super) fn latency_run(d: &mut Draft, v: &Value<'_>) -> Set {
     d.latency.run = v.flag()?;
+    Ok(())
+}
+pub(super) fn sync(d: &mut Draft, v: &Value<'_>) -> Set {
+    let on = |text| (text, true);
+    let off = |text| (text, false);
+    d.sync = match v.text {
+        None => true,
+        Some(_) => v.word(&[off("none"), off("0"), on("sync"), on("1"), on("dsync")])?,
+    };
+    Ok(())
+}
+pub(super) fn wait_for(d: &mut Draft, v: &Value<'_>) -> Set {
+    d.wait_for = Some(v.text()?.to_owned());
+    Ok(())
+}
+pub(super) fn exitall(d: &mut Draft, v: &Value<'_>) -> Set {
+    d.exit_all = v.flag()?;
+    Ok(())
+}
+pub(super) fn exit_what(d: &mut Draft, v: &Value<'_>) -> Set {
+    d.exit_what = v.word(&[
+        ("group", ExitWhat::ReportingGroup),
+        ("stonewall", ExitWhat::Together),
+        ("all", ExitWhat::All),
+    ])?;
+    Ok(())
+}
+pub(super) fn flow(d: &mut Draft, v: &Value<'_>) -> Set {
+    d.flow.weight = v.count(0, 1 << 20)? as u32;
+    Ok(())
+}
+pub(super) fn flow_id(d: &mut Draft, v: &Value<'_>) -> Set {
+    d.flow.id = v.number()?;
+    Ok(())
+}
+pub(super) fn flow_sleep(d: &mut Draft, v: &Value<'_>) -> Set {
+    d.flow.sleep_ns = v.time_ns(US)?;
+    Ok(())
+}
+pub(super) fn zonemode(d: &mut Draft, v: &Value<'_>) -> Set {
+    if v.text == Some("zbd") {
+        return Err("the drive has no zones of its own; `strided` works on any drive".to_owned());
+    }
+    d.strided = Some(v.word(&[("none", false), ("strided", true)])?);
+    Ok(())
+}
+pub(super) fn zonesize(d: &mut Draft, v: &Value<'_>) -> Set {
+    d.strides.move_bytes = v.sectors()?;
+    Ok(())
+}
+pub(super) fn zonerange(d: &mut Draft, v: &Value<'_>) -> Set {
+    d.strides.zone_bytes = v.sectors()?;
+    Ok(())
+}
+pub(super) fn zoneskip(d: &mut Draft, v: &Value<'_>) -> Set {
+    d.strides.skip_bytes = match v.number()? {
+        0 => 0,
+        _ => v.sectors()?,
+    };
+    Ok(())
+}
+pub(super) fn fill_device(d: &mut Draft, v: &Value<'_>) -> Set {
+    d.fill_device = v.flag()?;
     Ok(())
 }
 pub(super) fn group_reporting(d: &mut Draft, v: &Value<'_>) -> Set {

@@ -8,6 +8,7 @@
 //! it, and a job without `size` covers it.
 
 mod apply;
+mod engines;
 pub mod options;
 mod table;
 mod value;
@@ -68,9 +69,10 @@ pub fn parse(file: &str, text: &str) -> Result<Workload, WorkloadError> {
         });
     }
     let mut jobs = Vec::new();
-    apply::number_groups(&drafts, |draft, clone, group, report| {
+    apply::number_groups(&drafts, |draft, numbers| {
         let mut job = draft.job.clone();
-        (job.clone, job.group, job.report) = (clone, group, report);
+        (job.clone, job.group) = (numbers.clone, numbers.group);
+        (job.reporting_group, job.report) = (numbers.reporting_group, numbers.report);
         jobs.push(job);
     });
     Ok(Workload {
@@ -133,18 +135,6 @@ impl<'a> Reader<'a> {
                 "`include` is not supported: paste the included lines here",
             ));
         }
-        for keyword in ["${", "$mb_memory", "$pagesize", "$ncpus"] {
-            if line.contains(keyword) {
-                return Err(self.syntax(
-                    number,
-                    &format!(
-                        "`{keyword}{}` depends on the machine fio runs on and is not expanded: \
-                         write the value",
-                        if keyword == "${" { "...}" } else { "" }
-                    ),
-                ));
-            }
-        }
         let row = options::find(name).ok_or_else(|| WorkloadError::UnknownOption {
             place: Place::line(self.file, number),
             option: name.to_owned(),
@@ -155,6 +145,20 @@ impl<'a> Reader<'a> {
                     .flat_map(|row| row.aliases.iter().copied().chain([row.name])),
             ),
         })?;
+        // Where the option means nothing, neither does its value.
+        let used = !matches!(row.effect, Effect::Ignored(_));
+        for keyword in ["${", "$mb_memory", "$pagesize", "$ncpus"] {
+            if used && line.contains(keyword) {
+                return Err(self.syntax(
+                    number,
+                    &format!(
+                        "`{keyword}{}` depends on the machine fio runs on and is not expanded: \
+                         write the value",
+                        if keyword == "${" { "...}" } else { "" }
+                    ),
+                ));
+            }
+        }
         Ok(Line { number, row, text })
     }
 
@@ -190,6 +194,17 @@ impl<'a> Reader<'a> {
         for text in draft.finish()? {
             self.notice(number, text);
         }
+        if let Some(wanted) = &draft.wait_for {
+            let found = drafts.iter().rfind(|d| d.job.name == *wanted);
+            let Some(found) = found else {
+                let why = format!(
+                    "wait_for={wanted}: no job of that name stands before `{}`",
+                    draft.job.name
+                );
+                return Err(self.syntax(number, &why));
+            };
+            draft.job.wait_for = Some(found.job.section);
+        }
         let jobs: u64 = drafts.iter().map(|d| u64::from(d.numjobs)).sum();
         if jobs + u64::from(draft.numjobs) > MAX_JOBS {
             let why = format!("more than {MAX_JOBS} jobs and clones");
@@ -208,6 +223,10 @@ impl<'a> Reader<'a> {
                 Some("1024") => 1024,
                 _ => return Err(self.bad_value(line, "must be 1000 or 1024".to_owned())),
             };
+        }
+        // An engine that makes no load says more than what else cannot be honoured of its job.
+        if let Some(line) = lines.iter().rfind(|l| l.row.name == "ioengine") {
+            engines::check(line.text.unwrap_or("")).map_err(|why| self.bad_value(line, why))?;
         }
         for line in lines {
             let value = Value {

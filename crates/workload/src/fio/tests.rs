@@ -98,10 +98,15 @@ fn every_row_of_the_table_takes_its_example() {
                 "{name} twice"
             );
             let mut text = format!("[j]\n{name}={}\n", row.example);
+            if row.name == "ioengine" {
+                text = "[j]\nioengine=libaio\n".into();
+            }
             // What some options need beside them.
             match row.name {
                 "time_based" => text += "runtime=1\n",
                 "latency_window" | "latency_run" => text += "latency_target=1ms\n",
+                "zonemode" => text += "zonesize=1m\n",
+                "wait_for" => text = format!("[writers]\n{text}"),
                 _ => {}
             }
             match (row.support(), parse("t", &text)) {
@@ -133,10 +138,11 @@ fn every_default_that_can_be_written_changes_nothing() {
         "section name",
         "shortest length",
         "size",
+        "zonesize",
         "the drive behind the offset",
     ];
     for row in OPTIONS.iter().filter(|r| r.support() == Support::Yes) {
-        if !words.contains(&row.default) {
+        if !words.contains(&row.default) && row.name != "zonemode" {
             let given = job(&format!("{}={}", row.name, row.default));
             assert_eq!(given, job(""), "{}", row.name);
         }
@@ -157,6 +163,15 @@ fn every_default_that_can_be_written_changes_nothing() {
             "numjobs",
             "rw_sequencer",
             "description",
+            "exit_what",
+            "exitall",
+            "fill_device",
+            "flow_id",
+            "flow_sleep",
+            "wait_for",
+            "zonemode",
+            "zonerange",
+            "zoneskip",
         ];
         if !no_trace.contains(&row.name) {
             let given = job(&format!("{}={}", row.name, row.example));
@@ -218,7 +233,7 @@ fn errors_name_file_line_and_the_nearest_option() {
         ),
         (
             "[a]\nzonemode=zbd\n",
-            "job.fio:2: option `zonemode` is not supported: the drive has no zones",
+            "job.fio:2: zonemode=zbd: the drive has no zones of its own; `strided` works on any drive",
         ),
         (
             "rw=read\n",
@@ -249,8 +264,21 @@ fn errors_name_file_line_and_the_nearest_option() {
             "job.fio:1: job `a`: rwmixread=70 and rwmixwrite=40 do not add up to 100",
         ),
         (
-            "[a]\ntime_based\n",
-            "job.fio:1: job `a`: time_based needs runtime",
+            "[a]\nioengine=libaoi\n",
+            "job.fio:2: ioengine=libaoi: fio has no such engine; the nearest is `libaio`",
+        ),
+        (
+            // Said before anything else of the job, since it is why.
+            "[a]\ncpuload=100\nnrfiles=7\nioengine=cpuio\n",
+            "job.fio:4: ioengine=cpuio: this engine burns processor time and does no I/O",
+        ),
+        (
+            "[a]\n[b]\nwait_for=c\n[c]\n",
+            "job.fio:2: wait_for=c: no job of that name stands before `b`",
+        ),
+        (
+            "[a]\nzonemode=strided\n",
+            "job.fio:1: job `a`: zonemode=strided needs zonesize",
         ),
         (
             "[a]\nrandom_distribution=zipf:0\n",
@@ -263,7 +291,8 @@ fn errors_name_file_line_and_the_nearest_option() {
         ),
         (
             "[a]\nnrfiles=4\n",
-            "job.fio:2: nrfiles=4: a drive is one file: only 1 is possible",
+            "job.fio:1: job `a`: nrfiles=4: a drive is one file, so what is sequential in each of \
+             several is not; leave it out, or write a job for each with its `offset` and `size`",
         ),
         (
             "[a]\nnumjobs=5000\n",
@@ -281,6 +310,46 @@ fn errors_name_file_line_and_the_nearest_option() {
     for (text, message) in cases {
         assert_eq!(error(text), message);
     }
+}
+
+#[test]
+fn what_others_must_end_or_wait_for_is_read() {
+    let w = parse(
+        "t",
+        "[a]\nflow=3\nflow_id=2\nflow_sleep=5\nexitall\n[b]\nnew_group\nwait_for=a\nexitall\n\
+         exit_what=all\n[c]\nstonewall\nsync=dsync\n[d]\nrw=read\ntime_based\n",
+    )
+    .unwrap();
+    let [a, b, c, d] = &w.jobs[..] else {
+        panic!("{w:?}")
+    };
+    let flow = Flow {
+        id: 2,
+        weight: 3,
+        sleep_ns: 5_000,
+    };
+    assert_eq!(a.flow, Some(flow));
+    assert_eq!(
+        (a.exit_all, b.exit_all),
+        (Some(ExitWhat::ReportingGroup), Some(ExitWhat::All))
+    );
+    assert_eq!((b.wait_for, a.wait_for), (Some(0), None));
+    let groups: Vec<u32> = w.jobs.iter().map(|j| j.reporting_group).collect();
+    assert_eq!(groups, [0, 1, 2, 2]);
+    assert_eq!(c.writes_per_flush, Some(1));
+    assert!(!d.time_based);
+    let notice = "t:14: `time_based` without `runtime` has no effect, as in fio";
+    assert_eq!(w.notices.last().unwrap().to_string(), notice);
+}
+
+#[test]
+fn a_value_that_means_nothing_may_depend_on_the_machine() {
+    let w = parse(
+        "t",
+        "[a]\ndirectory=${HOME}/x\nuri=nbd+unix:///?socket=${S}\n",
+    )
+    .unwrap();
+    assert_eq!(w.notices.len(), 2);
 }
 
 #[test]
@@ -317,6 +386,13 @@ fn kb_base_counts_wherever_it_stands() {
 
 #[test]
 fn distributions_parse() {
+    let zones =
+        |text: &str| match job(&format!("rw=randread random_distribution={text}")).distribution {
+            Distribution::Zoned(zones) => zones[0].iter().map(|z| z.size).collect::<Vec<_>>(),
+            other => panic!("{other:?}"),
+        };
+    assert_eq!(zones("zoned:50/5:30/15:20/"), [5, 15, 80]);
+    assert_eq!(zones("zoned:50/:30/15:20/"), [43, 15, 42]);
     let of = |text: &str| job(&format!("rw=randread random_distribution={text}")).distribution;
     assert_eq!(
         of("zipf"),

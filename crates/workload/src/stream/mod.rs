@@ -16,7 +16,9 @@ pub use permutation::{MAX_NUMBERS, Permutation};
 use firstread_core::{HostOp, Stream};
 
 use crate::error::WorkloadError;
-use crate::job::{Direction, Distribution, Extent, JobSpec, Modifier, Operations, Rate, Sizes};
+use crate::job::{
+    Direction, Distribution, Extent, JobSpec, Modifier, Operations, Rate, Sizes, Strides,
+};
 use pacing::Pace;
 use placement::{Placement, Scatter, zone_blocks};
 
@@ -74,6 +76,9 @@ pub struct JobStream {
     last: [(u64, u32); 3],
     started: [bool; 3],
     run_left: u32,
+    strides: Option<Strides>,
+    /// Start of the zone from the region's start, and bytes moved in it.
+    zone: (u64, u64),
     write_is_next: bool,
     paces: [Pace; 3],
     clock_ns: u64,
@@ -199,6 +204,8 @@ impl JobStream {
             last: [(0, 0); 3],
             started: [false; 3],
             run_left: 0,
+            strides: spec.strides,
+            zone: (0, 0),
             write_is_next: false,
             paces: core::array::from_fn(|d| {
                 Pace::new(
@@ -284,6 +291,37 @@ impl JobStream {
         let index = self.placements[self.placement_of[d]].draw(self.place, self.random_count);
         self.random_count += 1;
         (index * self.align[d], true)
+    }
+
+    /// Place and length of the next request of a job that goes from zone to zone.
+    fn in_zone(&mut self, d: usize, strides: Strides) -> (u64, u32) {
+        if self.zone.1 >= strides.move_bytes {
+            let next = self.zone.0 + strides.zone_bytes + strides.skip_bytes;
+            let fits = next + strides.zone_bytes <= self.region_len;
+            self.zone = (if fits { next } else { 0 }, 0);
+            self.started = [false; 3];
+        }
+        let (start, moved) = self.zone;
+        let end = start + strides.zone_bytes;
+        let at = if self.random {
+            let blocks = (strides.zone_bytes / self.align[d]).max(1);
+            let block = self.place.at(self.random_count).below(blocks);
+            self.random_count += 1;
+            start + block * self.align[d]
+        } else if self.started[d] && self.end_of_last[d] < end {
+            self.end_of_last[d]
+        } else {
+            start
+        };
+        let len = self.len(d, at, self.random);
+        // At the end of a zone a request is as long as fits.
+        let len = u64::from(len).min(end - at) as u32;
+        self.zone.1 = moved + u64::from(len);
+        if self.zone.1 >= strides.move_bytes && self.amount_bytes.is_some() {
+            // What is left out counts as moved, so that a pass is one way through the region.
+            self.bytes_left = self.bytes_left.saturating_sub(strides.skip_bytes);
+        }
+        (at, len)
     }
 
     fn next_in_sequence(&self, d: usize) -> u64 {
@@ -383,6 +421,8 @@ impl Iterator for JobStream {
         let d = direction as usize;
         let (at, len) = if self.write_is_next {
             self.last[Direction::Trim as usize]
+        } else if let Some(strides) = self.strides {
+            self.in_zone(d, strides)
         } else {
             let (at, random) = self.position(d);
             (at, self.len(d, at, random))
@@ -456,7 +496,8 @@ fn plain(spec: &JobSpec) -> Option<(Direction, u32)> {
         && matches!(spec.modifier, Modifier::None)
         && spec.rate[d] == Rate::Unlimited
         && spec.think.is_none_or(|think| think.time_ns == 0)
-        && spec.writes_per_flush.is_none();
+        && spec.writes_per_flush.is_none()
+        && spec.strides.is_none();
     is_plain.then_some((direction, len))
 }
 
@@ -529,6 +570,22 @@ fn check(spec: &JobSpec) -> Result<(), String> {
     }
     if spec.rate.contains(&Rate::BytesPerSecond(0)) || spec.rate.contains(&Rate::Iops(0)) {
         return Err("a rate of 0 never issues anything".to_owned());
+    }
+    if let Some(strides) = spec.strides {
+        let shortest = spec.operations.directions().iter();
+        let longest = shortest.map(|&d| spec.sizes[d as usize].min()).max();
+        if strides.zone_bytes < u64::from(longest.unwrap_or(0)) {
+            return Err("a zone is shorter than a request: raise zonesize or zonerange".to_owned());
+        }
+        if spec.distribution != Distribution::Uniform
+            || spec.modifier != Modifier::None
+            || spec.random_percent != [100; 3]
+        {
+            return Err(
+                "zones (zonesize) go together with plain sequential or uniform random requests"
+                    .to_owned(),
+            );
+        }
     }
     let (range, center) = match spec.distribution {
         Distribution::Zipf { theta, center } => (theta > 0.0 && theta <= 100.0, center),

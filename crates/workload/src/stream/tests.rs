@@ -58,6 +58,36 @@ fn sequence_with_holes_and_backwards() {
 }
 
 #[test]
+fn sequence_goes_from_zone_to_zone() {
+    // Two blocks of a zone, then over what is left out; a pass is one way through the region.
+    assert_eq!(
+        offsets("rw=read size=48k zonesize=8k zoneskip=8k", MIB, 100),
+        [0, 4096, 16384, 20480, 32768, 36864]
+    );
+    // More is moved than the zone holds: over again from its start.
+    assert_eq!(
+        offsets(
+            "rw=read size=32k zonesize=12k zonerange=8k zoneskip=8k offset=64k io_size=1m number_ios=7",
+            MIB,
+            100
+        ),
+        [65536, 69632, 65536, 81920, 86016, 81920, 65536]
+    );
+    let random = offsets(
+        "rw=randread norandommap size=1m zonesize=64k zoneskip=192k io_size=8m",
+        MIB,
+        2000,
+    );
+    for (i, zone) in random.chunks(16).take(48).enumerate() {
+        let start = (i as u64 % 4) * (256 << 10);
+        assert!(
+            zone.iter().all(|o| (start..start + (64 << 10)).contains(o)),
+            "{i}: {zone:?}"
+        );
+    }
+}
+
+#[test]
 fn sequence_of_trim_then_write() {
     for rw in ["trimwrite", "randtrimwrite"] {
         let all: Vec<Request> = stream(&format!("rw={rw} size=64k bsrange=4k-8k"), MIB).collect();

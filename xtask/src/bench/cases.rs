@@ -1,0 +1,197 @@
+//! What is measured: a case is a row.
+
+/// One row of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct Case {
+    /// Its name in the table and for `--only`.
+    pub name: &'static str,
+    /// The case whose requests per second its ratio refers to.
+    pub against: &'static str,
+    /// A shipped drive, and what is changed of its profile.
+    pub drive: &'static str,
+    pub set: &'static [&'static str],
+    /// Share of the capacity that is written before the run, its age (h at 55 °C) and wear.
+    pub fill: f64,
+    pub age_h: u64,
+    pub pe_cycles: u32,
+    /// A fio job file; none where only the time until the drive is ready counts.
+    pub job: Option<&'static str>,
+    pub requests: u64,
+    /// Independent runs at the same time, a thread each.
+    pub runs: u32,
+    /// Takes minutes or gigabytes: only with `--long`.
+    pub long: bool,
+    /// Also run by MQSim, from the same profile and job.
+    pub mqsim: bool,
+}
+
+/// The row that others are compared with unless they say otherwise.
+pub const REFERENCE: &str = "reads, 512 GiB";
+
+const BASE: Case = Case {
+    name: "",
+    against: REFERENCE,
+    drive: "ct-qlc",
+    set: &[],
+    fill: 1.0,
+    age_h: 0,
+    pe_cycles: 0,
+    job: None,
+    requests: 0,
+    runs: 1,
+    long: false,
+    mqsim: false,
+};
+
+/// The constant-latency drives, whose cells never err.
+const CONSTANT: Case = Case {
+    drive: "bench-512g",
+    ..BASE
+};
+
+/// Cells as they are after 28 h at 55 °C.
+const CELLS: Case = Case {
+    age_h: 28,
+    pe_cycles: 300,
+    ..BASE
+};
+
+const READ_4K: Option<&str> =
+    Some("[j]\nrw=randread\nbs=4k\niodepth=128\nnorandommap\nio_size=8t\n");
+const READ_64K: Option<&str> = Some("[j]\nrw=randread\nbs=64k\niodepth=128\nnorandommap\n");
+const WRITE_4K: Option<&str> =
+    Some("[j]\nrw=randwrite\nbs=4k\niodepth=128\nnorandommap\nio_size=8t\n");
+const WRITE_4K_60: Option<&str> =
+    Some("[j]\nrw=randwrite\nbs=4k\niodepth=128\nnorandommap\nsize=60%\nio_size=8t\n");
+const MIXED_70_30: Option<&str> =
+    Some("[j]\nrw=randrw\nrwmixread=70\nbs=4k\niodepth=32\nnorandommap\n");
+
+/// Every case, in the order of the table.
+pub const CASES: &[Case] = &[
+    Case {
+        name: REFERENCE,
+        job: READ_4K,
+        requests: 4_000_000,
+        mqsim: true,
+        ..CONSTANT
+    },
+    Case {
+        name: "reads, two runs on two cores",
+        job: READ_4K,
+        requests: 4_000_000,
+        runs: 2,
+        ..CONSTANT
+    },
+    Case {
+        name: "writes under garbage collection",
+        drive: "bench-4g",
+        set: &["schemes.gc_victim=d-choices"],
+        fill: 0.0,
+        job: WRITE_4K_60,
+        requests: 2_000_000,
+        mqsim: true,
+        ..CONSTANT
+    },
+    Case {
+        name: "overwrites of the full drive",
+        drive: "bench-4g",
+        set: &["schemes.gc_victim=greedy"],
+        job: WRITE_4K,
+        requests: 2_000_000,
+        ..CONSTANT
+    },
+    Case {
+        name: "cells: 300 P/E, ct-qlc",
+        set: &["schemes.read_levels=ct-qlc"],
+        job: READ_4K,
+        requests: 4_000_000,
+        ..CELLS
+    },
+    Case {
+        name: "cells: 300 P/E, ct-qlc, 64 KiB",
+        set: &["schemes.read_levels=ct-qlc"],
+        job: READ_64K,
+        requests: 300_000,
+        ..CELLS
+    },
+    Case {
+        name: "cells: 2500 P/E, frozen",
+        set: &["schemes.read_levels=frozen"],
+        pe_cycles: 2500,
+        job: READ_4K,
+        requests: 1_000_000,
+        ..CELLS
+    },
+    Case {
+        name: "mixed 70/30, suspend=none",
+        set: &["schemes.suspend=none"],
+        job: MIXED_70_30,
+        requests: 2_000_000,
+        ..CELLS
+    },
+    Case {
+        name: "mixed 70/30, suspend=program-erase",
+        against: "mixed 70/30, suspend=none",
+        set: &["schemes.suspend=program-erase"],
+        job: MIXED_70_30,
+        requests: 2_000_000,
+        ..CELLS
+    },
+    Case {
+        name: "ready: 512 GiB",
+        ..CONSTANT
+    },
+    Case {
+        name: "ready: 15.36 TB",
+        ..CELLS
+    },
+    Case {
+        name: "overwrites: 10 M of 15.36 TB",
+        set: &["cells=ideal", "schemes.read_levels=factory"],
+        job: WRITE_4K,
+        requests: 10_000_000,
+        long: true,
+        ..BASE
+    },
+    Case {
+        name: "overwrites: 100 M of 15.36 TB",
+        against: "overwrites: 10 M of 15.36 TB",
+        set: &["cells=ideal", "schemes.read_levels=factory"],
+        job: WRITE_4K,
+        requests: 100_000_000,
+        long: true,
+        ..BASE
+    },
+    Case {
+        name: "flat: reads, 1 M",
+        job: READ_4K,
+        requests: 1_000_000,
+        long: true,
+        ..CONSTANT
+    },
+    Case {
+        name: "flat: reads, 100 M",
+        against: "flat: reads, 1 M",
+        job: READ_4K,
+        requests: 100_000_000,
+        long: true,
+        ..CONSTANT
+    },
+    Case {
+        name: "flat: writes, 1 M",
+        drive: "bench-4g",
+        job: WRITE_4K,
+        requests: 1_000_000,
+        long: true,
+        ..CONSTANT
+    },
+    Case {
+        name: "flat: writes, 100 M",
+        against: "flat: writes, 1 M",
+        drive: "bench-4g",
+        job: WRITE_4K,
+        requests: 100_000_000,
+        long: true,
+        ..CONSTANT
+    },
+];

@@ -1,0 +1,197 @@
+//! One case, measured.
+
+use std::sync::Barrier;
+use std::thread;
+use std::time::Instant;
+
+use firstread_core::Ns;
+use firstread_drive::profile::{DriveProfile, Library, Override, load_drive};
+use firstread_drive::{Drive, DriveState, Host, RunStats};
+use firstread_firmware::policy::AXES;
+use firstread_workload::fio;
+use serde_json::{Value, json};
+
+use super::cases::Case;
+
+/// What came of a case: the best of its repetitions.
+#[derive(Clone, Copy, Debug)]
+pub struct Measured {
+    /// Requests of one run.
+    pub requests: f64,
+    /// The slowest of the runs that went on at once (s).
+    pub run_s: f64,
+    /// From the profile's text to a drive that takes requests (s).
+    pub ready_s: f64,
+    pub events_per_request: f64,
+    /// Page rows sensed, for the host and in the background.
+    pub senses_per_request: f64,
+    /// Slots programmed for each that the host wrote.
+    pub write_amplification: Option<f64>,
+    /// Simulated time (s).
+    pub simulated_s: f64,
+    /// The most this process ever held (MiB).
+    pub peak_mib: f64,
+}
+
+impl Measured {
+    pub fn requests_per_s(&self) -> f64 {
+        self.requests / self.run_s
+    }
+
+    pub fn to_json(self) -> Value {
+        json!({
+            "requests": self.requests,
+            "run_s": self.run_s,
+            "ready_s": self.ready_s,
+            "events_per_request": self.events_per_request,
+            "senses_per_request": self.senses_per_request,
+            "write_amplification": self.write_amplification,
+            "simulated_s": self.simulated_s,
+            "peak_mib": self.peak_mib,
+        })
+    }
+
+    pub fn from_json(text: &[u8]) -> Result<Measured, String> {
+        let value: Value = serde_json::from_slice(text).map_err(|e| e.to_string())?;
+        let number = |key: &str| {
+            let found = value[key].as_f64();
+            found.ok_or_else(|| format!("the measurement has no `{key}`"))
+        };
+        Ok(Measured {
+            requests: number("requests")?,
+            run_s: number("run_s")?,
+            ready_s: number("ready_s")?,
+            events_per_request: number("events_per_request")?,
+            senses_per_request: number("senses_per_request")?,
+            write_amplification: value["write_amplification"].as_f64(),
+            simulated_s: number("simulated_s")?,
+            peak_mib: number("peak_mib")?,
+        })
+    }
+}
+
+/// The best of `repeat` measurements of `case`.
+pub fn best(case: &Case, repeat: u32) -> Result<Measured, String> {
+    let mut best: Option<Measured> = None;
+    for _ in 0..repeat {
+        let m = once(case)?;
+        let b = best.get_or_insert(m);
+        b.run_s = b.run_s.min(m.run_s);
+        b.ready_s = b.ready_s.min(m.ready_s);
+    }
+    let mut best = best.ok_or("no repetition was asked for")?;
+    best.peak_mib = peak_kib() as f64 / 1024.0;
+    Ok(best)
+}
+
+/// Its runs, all at once.
+fn once(case: &Case) -> Result<Measured, String> {
+    let start_together = Barrier::new(case.runs as usize);
+    let results: Vec<Result<Measured, String>> = thread::scope(|scope| {
+        let runs: Vec<_> = (0..case.runs)
+            .map(|i| {
+                let start_together = &start_together;
+                scope.spawn(move || one_run(case, u64::from(i) + 1, start_together))
+            })
+            .collect();
+        let joined = runs.into_iter().map(|run| run.join());
+        joined
+            .map(|result| result.unwrap_or_else(|_| Err("the run panicked".into())))
+            .collect()
+    });
+    let mut all: Option<Measured> = None;
+    for result in results {
+        let m = result?;
+        let a = all.get_or_insert(m);
+        a.run_s = a.run_s.max(m.run_s);
+        a.ready_s = a.ready_s.max(m.ready_s);
+    }
+    all.ok_or_else(|| "a case has at least one run".into())
+}
+
+/// The profile of the drive of `case`.
+pub fn profile(case: &Case) -> Result<DriveProfile, String> {
+    let overrides: Vec<Override> = case
+        .set
+        .iter()
+        .map(|s| Override::parse(s).map_err(|e| e.to_string()))
+        .collect::<Result<_, _>>()?;
+    load_drive(&Library::new(), case.drive, &overrides, AXES).map_err(|e| e.to_string())
+}
+
+fn one_run(case: &Case, seed: u64, start_together: &Barrier) -> Result<Measured, String> {
+    let age = Ns::from_h(case.age_h);
+    let state = DriveState {
+        age: (age, age),
+        pe_cycles: (case.pe_cycles, case.pe_cycles),
+        temperature_c: 55.0,
+        fill: case.fill,
+        ..DriveState::default()
+    };
+    let made = || -> Result<(Drive, f64), String> {
+        let start = Instant::now();
+        let profile = profile(case)?;
+        let tables = firstread_drive::tables::for_drive(&profile).map_err(|e| e.to_string())?;
+        let drive = Drive::new(profile, tables, &state, seed).map_err(|e| e.to_string())?;
+        Ok((drive, start.elapsed().as_secs_f64()))
+    };
+    let made = made();
+    // Also where it failed: the others wait here.
+    start_together.wait();
+    let (mut drive, ready_s) = made?;
+    let mut measured = Measured {
+        requests: 0.0,
+        run_s: f64::MAX,
+        ready_s,
+        events_per_request: 0.0,
+        senses_per_request: 0.0,
+        write_amplification: None,
+        simulated_s: 0.0,
+        peak_mib: 0.0,
+    };
+    let Some(job) = case.job else {
+        return Ok(measured);
+    };
+    let workload = fio::parse(case.name, job).map_err(|e| e.to_string())?;
+    let host = Host::jobs(&workload, drive.capacity_bytes(), seed, Some(case.requests))
+        .map_err(|e| e.to_string())?;
+    let start = Instant::now();
+    let stats = drive.run(host, &mut |_| {}).map_err(|e| e.to_string())?;
+    measured.run_s = start.elapsed().as_secs_f64();
+    if stats.requests != case.requests {
+        let (ran, asked) = (stats.requests, case.requests);
+        return Err(format!("{}: {ran} of {asked} requests ran", case.name));
+    }
+    measured.requests = stats.requests as f64;
+    measured.events_per_request = stats.events as f64 / measured.requests;
+    measured.senses_per_request = senses(&stats) as f64 / measured.requests;
+    measured.simulated_s = stats.simulated.0 as f64 * 1e-9;
+    let written = stats.counters.host_slots_written;
+    if written > 0 {
+        let programmed = stats.counters.slots_programmed;
+        measured.write_amplification = Some(programmed as f64 / written as f64);
+    }
+    Ok(measured)
+}
+
+/// Page rows sensed, for the host and in the background.
+fn senses(stats: &RunStats) -> u64 {
+    let c = &stats.counters;
+    let host = c
+        .retries
+        .iter()
+        .zip(1..)
+        .map(|(rows, senses)| rows * senses);
+    host.sum::<u64>() + c.background_reads
+}
+
+/// Most memory this process ever held (KiB); 0 where the system does not tell.
+fn peak_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status
+        .lines()
+        .find(|l| l.starts_with("VmHWM:"))
+        .unwrap_or_default();
+    let kib = line.split_whitespace().nth(1);
+    kib.and_then(|n| n.parse().ok()).unwrap_or(0)
+}
