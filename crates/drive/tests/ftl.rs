@@ -22,6 +22,7 @@ const QLC: &[&str] = &[
     "geometry.planes=1",
     "geometry.blocks_per_plane=24",
     "capacity=3 GiB",
+    "chip.failures.factory_bad=0 %",
     "cells=ideal",
     "schemes.read_levels=factory",
 ];

@@ -223,7 +223,7 @@ mod tests {
         }
         let (then, now) = (law.survival(1000.0, 3000.0), law.survival(2000.0, 3000.0));
         // A block that fails is replaced by one that may fail too: rates, not shares.
-        let rate = -(now / then).ln() * g.planes as f64;
+        let rate = -libm::log(now / then) * g.planes as f64;
         let expected = rate * blocks as f64 * g.dies() as f64;
         let counted = (programs + erases) as f64;
         assert!(
