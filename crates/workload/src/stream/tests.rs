@@ -124,6 +124,25 @@ fn without_a_map_blocks_repeat() {
     assert!(blocks.len().abs_diff(2589) < 155, "{}", blocks.len());
 }
 
+/// The short way of uniform random jobs against the one all other jobs take.
+#[test]
+fn model_the_short_way_gives_what_the_long_way_does() {
+    for options in [
+        "rw=randread bs=4k loops=2",
+        "rw=randwrite bs=12k size=1000k",
+        "rw=randtrim bs=64k offset=1m number_ios=77",
+        "rw=randread bs=4k norandommap size=100k io_size=333k",
+        "rw=randread bs=4k random_distribution=zipf:1.1 number_ios=3000",
+        "rw=randread bs=512 blockalign=4k norandommap time_based runtime=1 number_ios=5000",
+    ] {
+        let short = stream(options, 17 * MIB);
+        assert!(short.plain.is_some(), "{options} is no plain job");
+        let mut long = stream(options, 17 * MIB);
+        long.plain = None;
+        assert!(short.eq(long), "{options}");
+    }
+}
+
 #[test]
 fn a_drive_of_15_terabytes_needs_no_memory_for_its_map() {
     let capacity = 15_360_000_000_000;
