@@ -1,9 +1,6 @@
 //! `firstread compare`: one workload on drives that differ in their schemes.
 
 use std::path::Path;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread;
 
 use anyhow::Result;
 use clap::Args;
@@ -20,6 +17,7 @@ use crate::input::Input;
 use crate::output::format::{Side, bytes, change, count, rare, ratio, share, si, table, time};
 use crate::output::human::{self, Retries};
 use crate::output::{self, ENOUGH_BEYOND, TAIL};
+use crate::parallel;
 use crate::progress::Bars;
 use crate::run::{once_an_axis, tell};
 use crate::setup::Setup;
@@ -116,7 +114,14 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
         })
     });
     let runs = runs.collect::<Result<Vec<Run<'_>>>>()?;
-    let outcomes = run_all(&runs, args.threads, limit.or(input.requests()))?;
+    let bars = Bars::default();
+    let total = limit.or(input.requests());
+    let outcomes = parallel::each(&runs, args.threads, |run| {
+        let bar = bars.add(&run.label, total);
+        let outcome = simulate(&run.setup, &mut |progress| bar.show(progress));
+        bar.end();
+        outcome
+    })?;
 
     let results: Vec<(&Run<'_>, &Outcome)> = runs.iter().zip(&outcomes).collect();
     if let Some((run, outcome)) = results.first() {
@@ -168,43 +173,6 @@ fn combinations(axes: &[Choices]) -> Vec<Vec<Choice>> {
         };
         all.iter().flat_map(with).collect()
     })
-}
-
-/// Runs all of `runs`, several at a time, each on its own thread from beginning to end. The outcomes
-/// are in the order of `runs`, and so is the error that is returned where several fail.
-fn run_all(runs: &[Run<'_>], threads: Option<u16>, total: Option<u64>) -> Result<Vec<Outcome>> {
-    let cores = || thread::available_parallelism().map_or(1, usize::from);
-    let threads = threads.map_or_else(cores, usize::from).min(runs.len());
-    let bars = Bars::default();
-    let next = AtomicUsize::new(0);
-    let failed = AtomicBool::new(false);
-    let outcomes: Vec<Mutex<Option<Result<Outcome>>>> =
-        runs.iter().map(|_| Mutex::new(None)).collect();
-    thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                while let Some((run, place)) = {
-                    let i = next.fetch_add(1, Ordering::Relaxed);
-                    runs.get(i)
-                        .zip(outcomes.get(i))
-                        .filter(|_| !failed.load(Ordering::Relaxed))
-                } {
-                    let bar = bars.add(&run.label, total);
-                    let outcome = simulate(&run.setup, &mut |progress| bar.show(progress));
-                    bar.end();
-                    failed.fetch_or(outcome.is_err(), Ordering::Relaxed);
-                    if let Ok(mut place) = place.lock() {
-                        *place = Some(outcome);
-                    }
-                }
-            });
-        }
-    });
-    // After a failure some were never run; they come behind it, so the error is met first.
-    outcomes
-        .into_iter()
-        .filter_map(|place| place.into_inner().ok().flatten())
-        .collect()
 }
 
 /// The table.

@@ -1,11 +1,14 @@
-//! The workload: a job file, a trace, or a shipped example, told apart by content.
+//! The workload: a job file, a trace, a shipped example or a stand-in, told apart by name and content.
 
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use firstread_workload::trace::TimeBack;
-use firstread_workload::{Format, TraceOptions, TraceReader, Workload, WorkloadError, fio};
+use firstread_workload::synthetic::STAND_INS;
+use firstread_workload::{
+    Format, StandIn, TraceOptions, TraceReader, Workload, WorkloadError, fio,
+};
 
 use crate::args::{Usage, WorkloadArgs, unknown};
 use crate::files;
@@ -54,6 +57,12 @@ pub enum Input {
         text: String,
     },
     Trace(Trace),
+    /// A synthetic stream with the published statistics of a trace that cannot be shipped.
+    StandIn {
+        row: &'static StandIn,
+        /// How much faster than recorded it is replayed.
+        speed: f64,
+    },
 }
 
 /// A trace, opened anew for each run.
@@ -80,6 +89,9 @@ impl Input {
     /// Finds and opens the workload called `name`.
     pub fn open(name: &str, args: &WorkloadArgs) -> Result<Input> {
         let path = Path::new(name);
+        if let (false, Ok(row)) = (files::is_file(path), StandIn::find(name)) {
+            return Input::stand_in(row, args);
+        }
         let source = if name == files::STDIN {
             Source::Memory(files::read(path)?)
         } else if files::is_file(path) {
@@ -90,8 +102,9 @@ impl Input {
             files::open(path)?;
             Source::File(path.to_owned())
         } else {
-            let names = EXAMPLES.iter().map(|e| e.name);
-            return Err(unknown("file or example", name, names).into());
+            let examples = EXAMPLES.iter().map(|e| e.name);
+            let names = examples.chain(STAND_INS.iter().map(|s| s.name));
+            return Err(unknown("file, example or stand-in", name, names).into());
         };
         let label = match (name, Example::find(name), &source) {
             (files::STDIN, ..) => "standard input".to_owned(),
@@ -112,9 +125,7 @@ impl Input {
                     Usage(format!("{option} is for traces, and {label} is a job file")).into(),
                 );
             }
-            let text = String::from_utf8_lossy(&source.all()?).into_owned();
-            let workload = fio::parse(&label, &text)?;
-            return Ok(Input::Jobs { workload, text });
+            return Input::job_file(&label, String::from_utf8_lossy(&source.all()?).into_owned());
         }
         let format = match &args.trace_format {
             Some(name) => Some(find_format(name)?),
@@ -142,11 +153,38 @@ impl Input {
         Ok(Input::Trace(trace))
     }
 
+    /// The job file called `name` with this text.
+    pub fn job_file(name: &str, text: String) -> Result<Input> {
+        let workload = fio::parse(name, &text)?;
+        Ok(Input::Jobs { workload, text })
+    }
+
+    fn stand_in(row: &'static StandIn, args: &WorkloadArgs) -> Result<Input> {
+        let of_files = [
+            ("--trace-format", args.trace_format.is_some()),
+            ("--trace-wrap", args.trace_wrap),
+            ("--trace-clamp", args.trace_clamp),
+            ("--trace-device", args.trace_device.is_some()),
+        ];
+        match of_files.iter().find(|(_, given)| *given) {
+            Some((option, _)) => Err(Usage(format!(
+                "{option} is for the file of a trace, and {} is made up",
+                row.name
+            ))
+            .into()),
+            None => Ok(Input::StandIn {
+                row,
+                speed: args.speed.unwrap_or(1.0),
+            }),
+        }
+    }
+
     /// Its name.
     pub fn name(&self) -> &str {
         match self {
             Input::Jobs { workload, .. } => &workload.name,
             Input::Trace(trace) => &trace.name,
+            Input::StandIn { row, .. } => row.name,
         }
     }
 
@@ -164,6 +202,7 @@ impl Input {
         match self {
             Input::Jobs { workload, .. } => workload.jobs.iter().map(|job| job.number_ios).sum(),
             Input::Trace(_) => None,
+            Input::StandIn { row, .. } => Some(row.requests()),
         }
     }
 }

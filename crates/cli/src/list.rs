@@ -5,11 +5,13 @@ use clap::{Args, ValueEnum};
 use firstread_core::params::Role;
 use firstread_drive::profile::{Kind, Library, load_chip, load_drive};
 use firstread_firmware::policy::AXES;
+use firstread_workload::StandIn;
+use firstread_workload::synthetic::STAND_INS;
 use firstread_workload::trace::FORMATS;
 
 use crate::data;
 use crate::input::EXAMPLES;
-use crate::output::format::{Side, capacity, table};
+use crate::output::format::{Side, capacity, count, table};
 
 /// What can be listed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -24,7 +26,7 @@ enum What {
     Schemes,
     /// Formats of traces, for `--trace-format`
     Traces,
-    /// Shipped job files
+    /// Shipped job files, and stand-ins for traces that cannot be shipped
     Examples,
 }
 
@@ -48,6 +50,7 @@ pub fn list(args: &ListArgs) -> Result<()> {
         What::Examples => EXAMPLES
             .iter()
             .map(|e| vec![e.name.into(), e.summary.into()])
+            .chain(STAND_INS.iter().map(stand_in))
             .collect(),
     };
     let columns = rows.first().map_or(0, Vec::len);
@@ -81,6 +84,18 @@ fn traces() -> String {
         text += &table("  ", &[Side::Left; 2], &rows);
     }
     text
+}
+
+fn stand_in(row: &StandIn) -> Vec<String> {
+    let gib = |sectors: u64| sectors as f64 / f64::from(1 << 21);
+    let summary = format!(
+        "made up: {} requests, {:.1} GiB read and {:.1} GiB written, a request every {:.0} ms",
+        count(row.requests()),
+        gib(row.read_sectors),
+        gib(row.write_sectors),
+        row.gap_ms_10 as f64 / 10.0
+    );
+    vec![row.name.into(), summary]
 }
 
 fn drives() -> Result<Vec<Vec<String>>> {

@@ -18,6 +18,7 @@ mod input;
 mod job_options;
 mod list;
 mod output;
+mod parallel;
 mod progress;
 mod run;
 mod setup;

@@ -11,7 +11,7 @@ use firstread_core::Ns;
 use firstread_core::voltage::BlockGroups;
 use firstread_drive::{Drive, DriveError, Host, RunStats, tables};
 use firstread_firmware::log::Record;
-use firstread_workload::Notice;
+use firstread_workload::{Notice, TraceRecord};
 
 use crate::input::Input;
 use crate::setup::Setup;
@@ -87,6 +87,20 @@ pub fn simulate(setup: &Setup<'_>, progress: &mut dyn FnMut(Progress)) -> Result
             (
                 run(&mut drive, host, &mut completed, setup)?,
                 reader.notices(),
+            )
+        }
+        Input::StandIn { row, speed } => {
+            let records = row.stream(capacity_bytes, setup.seed)?.map(|record| {
+                Ok(TraceRecord {
+                    time_ns: (record.time_ns as f64 / speed) as u64,
+                    ..record
+                })
+            });
+            let depth = setup.profile.link.max_outstanding;
+            let host = Host::trace(row.name, records, depth, setup.limit);
+            (
+                run(&mut drive, host, &mut completed, setup)?,
+                Vec::new(),
             )
         }
     };

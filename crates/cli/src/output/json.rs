@@ -38,11 +38,11 @@ pub fn text(value: &Value) -> String {
 pub fn result(setup: &Setup<'_>, outcome: &Outcome, with_calibration: bool) -> Value {
     let options = match setup.input {
         Input::Jobs { text, .. } => Some(job_options::read(text)),
-        Input::Trace(_) => None,
+        Input::Trace(_) | Input::StandIn { .. } => None,
     };
     let specs = match setup.input {
         Input::Jobs { workload, .. } => workload.jobs.as_slice(),
-        Input::Trace(_) => &[],
+        Input::Trace(_) | Input::StandIn { .. } => &[],
     };
     let jobs: Vec<Value> = outcome
         .stats
@@ -266,6 +266,9 @@ fn config(setup: &Setup<'_>) -> Value {
     let workload = match setup.input {
         Input::Jobs { workload, text } => json!({ "name": workload.name, "job_file": text }),
         Input::Trace(trace) => json!({ "name": trace.name, "speed": trace.speed() }),
+        Input::StandIn { row, speed } => {
+            json!({ "name": row.name, "speed": speed, "synthetic": row.source })
+        }
     };
     let set = setup
         .profile

@@ -1,0 +1,46 @@
+//! Independent work on several threads, its results in the order of the work.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+
+use anyhow::Result;
+
+/// Does `work` for each of `items`, each from beginning to end on one of `threads` threads (as many
+/// as cores, where none is said). Results are in the order of `items`, and so is the error that is
+/// returned where several fail; after one, no more are begun.
+pub fn each<I: Sync, O: Send>(
+    items: &[I],
+    threads: Option<u16>,
+    work: impl Fn(&I) -> Result<O> + Sync,
+) -> Result<Vec<O>> {
+    let cores = || thread::available_parallelism().map_or(1, usize::from);
+    let threads = threads.map_or_else(cores, usize::from).min(items.len());
+    let next = AtomicUsize::new(0);
+    let failed = AtomicBool::new(false);
+    let results: Vec<Mutex<Option<Result<O>>>> = items.iter().map(|_| Mutex::new(None)).collect();
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some((item, place)) = {
+                    let i = next.fetch_add(1, Ordering::Relaxed);
+                    items
+                        .get(i)
+                        .zip(results.get(i))
+                        .filter(|_| !failed.load(Ordering::Relaxed))
+                } {
+                    let result = work(item);
+                    failed.fetch_or(result.is_err(), Ordering::Relaxed);
+                    if let Ok(mut place) = place.lock() {
+                        *place = Some(result);
+                    }
+                }
+            });
+        }
+    });
+    // After a failure some were never begun; they come behind it, so the error is met first.
+    results
+        .into_iter()
+        .filter_map(|place| place.into_inner().ok().flatten())
+        .collect()
+}
