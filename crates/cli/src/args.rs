@@ -65,7 +65,7 @@ impl DriveArgs {
 }
 
 /// How the workload is read and how much of it is run.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Default, Debug)]
 #[command(next_help_heading = "Workload")]
 pub struct WorkloadArgs {
     /// Format of a trace, where its content does not tell (`firstread list traces`)
@@ -214,7 +214,7 @@ fn parse_override(text: &str) -> Result<Override, String> {
     Override::parse(text).map_err(|p| p.message)
 }
 
-fn parse_age(text: &str) -> Result<Range<Ns>, String> {
+pub fn parse_age(text: &str) -> Result<Range<Ns>, String> {
     let (low, high) = Quantity::parse_range(text, &H).map_err(|p| p.message)?;
     Ok(Range {
         low: span(low)?,

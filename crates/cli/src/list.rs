@@ -24,6 +24,9 @@ enum What {
     Axes,
     /// Schemes by axis, for `--scheme`
     Schemes,
+    /// Shipped studies, for `firstread study`
+    #[cfg(feature = "figures")]
+    Studies,
     /// Formats of traces, for `--trace-format`
     Traces,
     /// Shipped job files, and stand-ins for traces that cannot be shipped
@@ -46,6 +49,8 @@ pub fn list(args: &ListArgs) -> Result<()> {
         What::Chips => chips()?,
         What::Axes => axes(),
         What::Schemes => schemes(),
+        #[cfg(feature = "figures")]
+        What::Studies => crate::study::shipped()?,
         What::Traces => Vec::new(),
         What::Examples => EXAMPLES
             .iter()

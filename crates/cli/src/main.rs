@@ -1,6 +1,6 @@
 //! The `firstread` command: an open software SSD for high-density NAND.
 //!
-//! - `run`, `compare`, `cells`, `list`, `show`: one file a sub-command.
+//! - `run`, `compare`, `study`, `cells`, `list`, `show`: one file or folder a sub-command.
 //! - [`args`]: options that they share.
 //! - [`input`]: the workload. [`setup`]: the drive. [`simulate`]: both run.
 //! - [`output`]: what is printed and kept. `figure`: pictures.
@@ -24,6 +24,8 @@ mod run;
 mod setup;
 mod show;
 mod simulate;
+#[cfg(feature = "figures")]
+mod study;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -37,6 +39,7 @@ const AFTER_HELP: &str = "\
 Start here:
   firstread compare                       four read-level schemes on one aged QLC drive
   firstread run randread-4k-qd1           one workload, one drive
+  firstread study ct-qlc --quick --out d  a paper's evaluation repeated, claim by claim
   firstread cells ct-qlc-176l             what a chip's cells are like as they age
   firstread list schemes                  what can be switched
   firstread show ct-qlc                   every number of a drive or scheme, with its source
@@ -55,6 +58,8 @@ struct Cli {
 enum Command {
     Run(run::RunArgs),
     Compare(compare::CompareArgs),
+    #[cfg(feature = "figures")]
+    Study(study::StudyArgs),
     Cells(cells::CellsArgs),
     List(list::ListArgs),
     Show(show::ShowArgs),
@@ -74,6 +79,8 @@ fn main() -> ExitCode {
     let result = match &cli.command {
         Command::Run(args) => run::run(args),
         Command::Compare(args) => compare::compare(args),
+        #[cfg(feature = "figures")]
+        Command::Study(args) => study::study(args),
         Command::Cells(args) => cells::cells(args),
         Command::List(args) => list::list(args),
         Command::Show(args) => show::show(args),

@@ -27,6 +27,14 @@ impl Bars {
         bar.set_style(style("{prefix:20} {spinner} {msg}"));
         Bar { bar, total }
     }
+
+    /// A bar for all runs together.
+    pub fn whole(&self, runs: u64) -> ProgressBar {
+        let bar = self.0.add(ProgressBar::new(runs));
+        bar.set_prefix("all");
+        bar.set_style(style("{prefix:20} {bar:30} {human_pos}/{human_len} {eta}"));
+        bar
+    }
 }
 
 impl Bar {

@@ -33,8 +33,7 @@ impl<'a> Setup<'a> {
     ) -> Result<Setup<'a>> {
         let chosen = schemes.iter().map(|choice| choice.to_override());
         let overrides: Vec<Override> = chosen.chain(args.sets.iter().cloned()).collect();
-        let library = library(&args.drive, &overrides)?;
-        let profile = load_drive(&library, &args.drive, &overrides, AXES)?;
+        let profile = Setup::profile(&args.drive, &overrides)?;
         Ok(Setup {
             input,
             profile,
@@ -42,6 +41,12 @@ impl<'a> Setup<'a> {
             seed: args.seed,
             limit,
         })
+    }
+
+    /// The profile of `drive` with `overrides`.
+    pub fn profile(drive: &str, overrides: &[Override]) -> Result<DriveProfile> {
+        let library = library(drive, overrides)?;
+        Ok(load_drive(&library, drive, overrides, AXES)?)
     }
 
     /// The state of the drive in a line.

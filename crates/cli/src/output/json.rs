@@ -256,7 +256,7 @@ fn own(setup: &Setup<'_>, outcome: &Outcome, with_calibration: bool) -> Value {
 }
 
 /// The configuration, resolved: enough to repeat the run.
-fn config(setup: &Setup<'_>) -> Value {
+pub fn config(setup: &Setup<'_>) -> Value {
     let state = &setup.state;
     let hours = |span: Ns| span.0 as f64 / 3.6e12;
     let schemes = setup.profile.schemes.iter();

@@ -19,6 +19,8 @@ mod frozen;
 mod optimal;
 mod optimal_group;
 
+pub use ct_qlc::Footprint;
+
 /// What is known of the page row about to be read.
 #[derive(Clone, Copy, Debug)]
 pub struct ReadCtx {

@@ -1,0 +1,217 @@
+//! An experiment as a figure: a row of panels a metric, a panel for each value of the coordinates
+//! that neither lie along the axis nor tell series apart.
+
+use super::measure::{Estimate, Metric, Points};
+use super::plan::Coordinates;
+use super::spec::{Dimension, Experiment};
+use crate::args::{parse_age, parse_unpowered};
+use crate::figure::{
+    Axis, Colour, Dash, Figure, Mark, Marker, PALETTE, Panel, Row, Series, TWO_COLUMNS_PX, Ticks,
+};
+
+/// Height of a row of panels (px).
+const ROW_PX: u32 = 460;
+/// Share of a category's width that its bars fill.
+const FILLED: f64 = 0.8;
+
+/// A value along the horizontal axis: its place and its text.
+struct Place {
+    x: f64,
+    text: String,
+}
+
+/// The figure of `experiment`, from those of its points that have run.
+pub fn draw(experiment: &Experiment, points: &Points, quick: bool) -> Figure {
+    let drawing = &experiment.figure;
+    let panels = panels(experiment, quick);
+    let (places, is_number) = places(experiment.values(drawing.x, quick), drawing.x);
+    let row = |metric: &String| {
+        let metric = Metric::find(metric).ok()?;
+        let panel = |(title, at): &(String, Coordinates)| {
+            let mut panel = Panel {
+                title: title.clone(),
+                weight: 1.0,
+                x: axis(drawing.x, &places, is_number),
+                y: match drawing.log {
+                    true => Axis::log10(metric.label),
+                    false => Axis::linear(metric.label),
+                },
+                series: Vec::new(),
+            };
+            let names = experiment.values(drawing.series, quick);
+            for (i, name) in names.iter().enumerate() {
+                let estimates = experiment.values(drawing.x, quick).iter().zip(&places);
+                let estimates: Vec<(f64, Estimate)> = estimates
+                    .filter_map(|(value, place)| {
+                        let others = [
+                            (drawing.x, value.clone()),
+                            (drawing.series, name.clone()),
+                        ];
+                        let at = at.with(&others.into());
+                        let e = points.estimate(&experiment.id, &at, metric.name)?;
+                        Some((place.x, e))
+                    })
+                    .collect();
+                let colour = PALETTE[i % PALETTE.len()];
+                panel.series.extend(match is_number {
+                    true => line(name, colour, i, &estimates),
+                    false => bars(name, colour, (i, names.len()), &estimates),
+                });
+            }
+            panel
+        };
+        Some(Row {
+            weight: 1.0,
+            panels: panels.iter().map(panel).collect(),
+        })
+    };
+    let rows: Vec<Row> = drawing.y.iter().filter_map(row).collect();
+    Figure {
+        title: experiment.title.clone(),
+        size_px: (TWO_COLUMNS_PX, 130 + ROW_PX * rows.len() as u32),
+        rows,
+    }
+}
+
+/// Titles and coordinates of the panels of a row.
+fn panels(experiment: &Experiment, quick: bool) -> Vec<(String, Coordinates)> {
+    let drawing = &experiment.figure;
+    let mut panels: Vec<(String, Coordinates)> = Vec::new();
+    for at in Coordinates::all(experiment, quick) {
+        let mut title = Vec::new();
+        for d in Dimension::ALL {
+            if d == drawing.x || d == drawing.series {
+                continue;
+            }
+            if experiment.values(d, quick).len() > 1 {
+                title.push(match d {
+                    Dimension::Temperature => format!("{} °C", at.get(d)),
+                    Dimension::PeCycles => format!("{} P/E", at.get(d)),
+                    _ => at.get(d).to_owned(),
+                });
+            }
+        }
+        let title = title.join(", ");
+        if !panels.iter().any(|(t, _)| *t == title) {
+            panels.push((title, at));
+        }
+    }
+    panels
+}
+
+/// Where values lie along the axis, and whether they are numbers.
+fn places(values: &[String], dimension: Dimension) -> (Vec<Place>, bool) {
+    let hours = |ns: firstread_core::Ns| ns.0 as f64 / 3.6e12;
+    let number = |text: &String| match dimension {
+        Dimension::Age => parse_age(text)
+            .ok()
+            .filter(|age| age.low == age.high)
+            .map(|age| hours(age.low)),
+        Dimension::Unpowered => parse_unpowered(text).ok().map(hours),
+        Dimension::Temperature | Dimension::PeCycles => text.parse().ok(),
+        Dimension::Variant | Dimension::Workload => None,
+    };
+    let numbers: Option<Vec<f64>> = values.iter().map(number).collect();
+    let is_number = numbers.is_some();
+    let at = |(i, text): (usize, &String)| Place {
+        x: numbers.as_ref().map_or(i as f64, |n| n[i]),
+        text: text.clone(),
+    };
+    (values.iter().enumerate().map(at).collect(), is_number)
+}
+
+fn axis(dimension: Dimension, places: &[Place], is_number: bool) -> Axis {
+    if is_number {
+        return Axis::linear(dimension.label());
+    }
+    let named = places.iter().map(|p| (p.x, p.text.clone())).collect();
+    Axis {
+        ticks: Ticks::Named(named),
+        ..Axis::linear(dimension.label()).between(-0.5, places.len() as f64 - 0.5)
+    }
+}
+
+fn series(name: &str, colour: Colour, mark: Mark) -> Series {
+    Series {
+        name: name.to_owned(),
+        colour,
+        mark,
+    }
+}
+
+fn low_high(e: &Estimate) -> Option<(f64, f64)> {
+    let half = e.half?;
+    Some((e.mean - half, e.mean + half))
+}
+
+fn line(name: &str, colour: Colour, i: usize, estimates: &[(f64, Estimate)]) -> Vec<Series> {
+    const MARKERS: [Marker; 4] = [
+        Marker::Circle,
+        Marker::Square,
+        Marker::TriangleDown,
+        Marker::Diamond,
+    ];
+    let points: Vec<[f64; 2]> = estimates.iter().map(|(x, e)| [*x, e.mean]).collect();
+    let band: Vec<[f64; 3]> = estimates
+        .iter()
+        .filter_map(|(x, e)| low_high(e).map(|(low, high)| [*x, low, high]))
+        .collect();
+    let mut all = Vec::new();
+    if band.len() == points.len() {
+        let opacity = 0.15;
+        all.push(series("", colour, Mark::Band { points: band, opacity }));
+    }
+    all.push(series(
+        name,
+        colour,
+        Mark::Line {
+            points: points.clone(),
+            width_px: 3.0,
+            dash: Dash::Solid,
+        },
+    ));
+    all.push(series(
+        name,
+        colour,
+        Mark::Markers {
+            points,
+            marker: MARKERS[i % MARKERS.len()],
+            size_px: 11.0,
+        },
+    ));
+    all
+}
+
+fn bars(
+    name: &str,
+    colour: Colour,
+    (i, n): (usize, usize),
+    estimates: &[(f64, Estimate)],
+) -> Vec<Series> {
+    let width = FILLED / n as f64;
+    let shift = (i as f64 + 0.5) * width - 0.5 * FILLED;
+    let points = estimates.iter().map(|(x, e)| [x + shift, e.mean]);
+    let mut all = vec![series(
+        name,
+        colour,
+        Mark::Bars {
+            points: points.collect(),
+            width: 0.94 * width,
+        },
+    )];
+    // Intervals as whiskers.
+    for (x, e) in estimates {
+        if let Some((low, high)) = low_high(e) {
+            all.push(series(
+                "",
+                Colour::INK,
+                Mark::Line {
+                    points: vec![[x + shift, low], [x + shift, high]],
+                    width_px: 2.0,
+                    dash: Dash::Solid,
+                },
+            ));
+        }
+    }
+    all
+}

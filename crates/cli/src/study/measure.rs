@@ -1,0 +1,342 @@
+//! From outcomes to numbers: metrics of a point, means over drives, claims.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use firstread_drive::profile::DriveProfile;
+use firstread_drive::profile::reader::nearest;
+use firstread_drive::tables;
+use firstread_firmware::policy::read_levels::{self, AnyReadLevels, Footprint};
+use serde_json::{Map, Value};
+
+use super::plan::Coordinates;
+use super::spec::{Claim, FromPoints, Kind, Over, Study};
+use crate::output::human::{Retries, tail_of};
+use crate::simulate::Outcome;
+
+/// Fewest requests beyond a percentile for it to be a metric of a point. Its interval over drives
+/// says how far it can be trusted.
+const FEWEST_BEYOND: u64 = 10;
+
+/// A number that a point has.
+#[derive(Debug)]
+pub struct Metric {
+    pub name: &'static str,
+    /// On an axis, unit included.
+    pub label: &'static str,
+    of: fn(&Outcome) -> Option<f64>,
+}
+
+fn percentile(outcome: &Outcome, percent: f64) -> Option<f64> {
+    let p = tail_of(&outcome.stats.all).1.percentile(percent);
+    (p.beyond >= FEWEST_BEYOND).then_some(p.ns as f64 / 1e3)
+}
+
+fn per_second(outcome: &Outcome, n: f64) -> f64 {
+    n * 1e9 / outcome.stats.all.runtime_ns.max(1) as f64
+}
+
+macro_rules! metrics {
+    ($($name:literal, $label:literal, $of:expr;)*) => {
+        /// All metrics. Latencies are those of reads where there are any.
+        pub const METRICS: &[Metric] = &[$(Metric { name: $name, label: $label, of: $of }),*];
+    };
+}
+
+metrics! {
+    "mean_us", "Mean latency (us)", |o| Some(tail_of(&o.stats.all).1.mean_ns() / 1e3);
+    "p50_us", "P50 (us)", |o| percentile(o, 50.0);
+    "p99_us", "P99 (us)", |o| percentile(o, 99.0);
+    "p99.9_us", "P99.9 (us)", |o| percentile(o, 99.9);
+    "p99.99_us", "P99.99 (us)", |o| percentile(o, 99.99);
+    "p99.999_us", "P99.999 (us)", |o| percentile(o, 99.999);
+    "p99.9999_us", "P99.9999 (us)", |o| percentile(o, 99.9999);
+    "iops", "IOPS", |o| Some(per_second(o, o.stats.all.all_requests() as f64));
+    "bandwidth_mib_s", "Bandwidth (MiB/s)", |o| {
+        let all = &o.stats.all;
+        Some(per_second(o, (all.read.bytes + all.write.bytes) as f64) / f64::from(1 << 20))
+    };
+    "response_us", "Mean response, all requests (us)", |o| {
+        let all = &o.stats.all;
+        let sum = all.read.mean_ns() * all.read.count() as f64 + all.write.mean_ns() * all.write.count() as f64;
+        Some(sum / (all.read.count() + all.write.count()).max(1) as f64 / 1e3)
+    };
+    "write_mean_us", "Mean write latency (us)", |o| (o.stats.all.write.count() > 0).then(|| o.stats.all.write.mean_ns() / 1e3);
+    "first_try_percent", "Pages read at the first try (%)", |o| Some(100.0 * Retries::of(&o.stats.counters).first_try);
+    "retries_mean", "Retries a page", |o| Some(Retries::of(&o.stats.counters).mean);
+    "uncorrectable_percent", "Uncorrectable reads (%)", |o| {
+        Some(100.0 * o.stats.all.uncorrectable as f64 / o.stats.all.read.count().max(1) as f64)
+    };
+    "background_reads", "Background reads in the run", |o| Some(o.stats.counters.background_reads as f64);
+    "background_reads_before", "Background reads while ageing", |o| Some(o.background_reads_before as f64);
+    "background_share_percent", "Background reads, of all page reads while ageing at full load (%)", background_share;
+    "write_amplification", "Write amplification", |o| {
+        let c = &o.stats.counters;
+        (c.host_slots_written > 0).then(|| c.slots_programmed as f64 / c.host_slots_written as f64)
+    };
+}
+
+/// Background reads of the time before the run, against the page reads that the run's load would
+/// have made in that time: the share of reads that calibration takes in the long run.
+fn background_share(o: &Outcome) -> Option<f64> {
+    let pages = Retries::of(&o.stats.counters).pages as f64;
+    let a_second = per_second(o, pages);
+    let seconds = o.began.0 as f64 / 1e9;
+    (seconds > 0.0 && a_second > 0.0)
+        .then(|| 100.0 * o.background_reads_before as f64 / (a_second * seconds))
+}
+
+impl Metric {
+    /// The metric called `name`.
+    pub fn find(name: &str) -> Result<&'static Metric, String> {
+        METRICS.iter().find(|m| m.name == name).ok_or_else(|| {
+            let near = nearest(name, METRICS.iter().map(|m| m.name)).unwrap_or_default();
+            format!("there is no metric `{name}`; the nearest is `{near}`")
+        })
+    }
+
+    /// All metrics that `outcome` has.
+    pub fn all(outcome: &Outcome) -> Map<String, Value> {
+        METRICS
+            .iter()
+            .filter_map(|m| Some((m.name.to_owned(), (m.of)(outcome)?.into())))
+            .collect()
+    }
+}
+
+/// A mean over drives, with its 95 % interval.
+///
+/// The unit of repetition is the drive: each has chips, blocks and pages of its own, so the interval
+/// holds what differs between them. A single drive has none.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Estimate {
+    pub mean: f64,
+    pub half: Option<f64>,
+    pub drives: usize,
+}
+
+/// 97.5 % quantiles of Student's t distribution by degrees of freedom, from 1.
+const STUDENT_T: [f64; 15] = [
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
+    2.145, 2.131,
+];
+
+impl Estimate {
+    /// Of one number a drive; none of no number.
+    pub fn of(values: &[f64]) -> Option<Estimate> {
+        let n = values.len();
+        let mean = values.iter().sum::<f64>() / n as f64;
+        let half = n.checked_sub(2).map(|i| {
+            let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
+            // Beyond the table the last value is wider than the truth.
+            let t = STUDENT_T[i.min(STUDENT_T.len() - 1)];
+            t * (squares / (n - 1) as f64 / n as f64).sqrt()
+        });
+        (n > 0).then_some(Estimate {
+            mean,
+            half,
+            drives: n,
+        })
+    }
+}
+
+/// The numbers of all points that have run: by experiment and coordinates, metrics by repetition.
+#[derive(Default, Debug)]
+pub struct Points(BTreeMap<(String, Coordinates), Vec<Map<String, Value>>>);
+
+impl Points {
+    /// Adds a repetition's metrics. Repetitions of a point come in the order of their seeds.
+    pub fn add(&mut self, experiment: &str, at: Coordinates, metrics: Map<String, Value>) {
+        let key = (experiment.to_owned(), at);
+        self.0.entry(key).or_default().push(metrics);
+    }
+
+    /// A metric of a point, a value a repetition; none where one lacks it.
+    pub fn values(&self, experiment: &str, at: &Coordinates, metric: &str) -> Option<Vec<f64>> {
+        let of = self.0.get(&(experiment.to_owned(), at.clone()))?;
+        of.iter().map(|m| m.get(metric)?.as_f64()).collect()
+    }
+
+    /// The same over all drives.
+    pub fn estimate(&self, experiment: &str, at: &Coordinates, metric: &str) -> Option<Estimate> {
+        Estimate::of(&self.values(experiment, at, metric)?)
+    }
+
+    /// Coordinates of an experiment's points, sorted.
+    pub fn of_experiment<'a>(&'a self, id: &'a str) -> impl Iterator<Item = &'a Coordinates> {
+        self.0
+            .keys()
+            .filter(move |(e, _)| e == id)
+            .map(|(_, at)| at)
+    }
+}
+
+/// What became of a claim.
+#[derive(Debug)]
+pub struct Verdict<'a> {
+    pub claim: &'a Claim,
+    pub measured: Option<Estimate>,
+    /// `reproduced`, `missed`, `not-comparable`.
+    pub verdict: &'static str,
+    /// Why, where it is not reproduced.
+    pub note: String,
+}
+
+/// Every claim of `study` against `points`. `absent` are experiments that could not run, and why;
+/// `facts` has the value of each claim that needs no run.
+pub fn judge<'a>(
+    study: &'a Study,
+    points: &Points,
+    absent: &BTreeMap<String, String>,
+    facts: &BTreeMap<String, f64>,
+) -> Vec<Verdict<'a>> {
+    let one = |claim: &'a Claim| {
+        let not = |note: &str| Verdict {
+            claim,
+            measured: None,
+            verdict: "not-comparable",
+            note: note.to_owned(),
+        };
+        let mut estimate = None;
+        if let Some(why) = &claim.not_comparable {
+            return not(why);
+        }
+        if let Some(value) = facts.get(&claim.id) {
+            estimate = Estimate::of(&[*value]);
+        }
+        if let Some(from) = &claim.points {
+            if let Some(why) = absent.get(&from.experiment) {
+                return not(why);
+            }
+            estimate = from_points(points, from);
+        }
+        let Some(measured) = estimate else {
+            return not("too few requests for this percentile in this form of the study");
+        };
+        let [low, high] = claim.band;
+        let reproduced = (low..=high).contains(&measured.mean);
+        let reason = claim.reason.clone().filter(|_| !reproduced);
+        Verdict {
+            claim,
+            measured: Some(measured),
+            verdict: if reproduced { "reproduced" } else { "missed" },
+            note: reason.unwrap_or_default(),
+        }
+    };
+    study.claims.iter().map(one).collect()
+}
+
+/// The claim's number on each drive, then over drives: numbers of one drive share its seed.
+fn from_points(points: &Points, from: &FromPoints) -> Option<Estimate> {
+    let mut drives: Vec<Vec<f64>> = Vec::new();
+    for at in points.of_experiment(&from.experiment) {
+        if !from.of.iter().all(|(d, value)| at.get(*d) == value) {
+            continue;
+        }
+        let values = points.values(&from.experiment, at, &from.metric)?;
+        let partner = if from.against.is_empty() {
+            values.clone()
+        } else {
+            let partner = at.with(&from.against);
+            points.values(&from.experiment, &partner, &from.metric)?
+        };
+        drives.resize(values.len().max(drives.len()), Vec::new());
+        for ((drive, value), partner) in drives.iter_mut().zip(values).zip(partner) {
+            drive.push(match from.kind {
+                Kind::Value => value,
+                Kind::Ratio => value / partner,
+                Kind::Reduction => 100.0 * (1.0 - value / partner),
+                Kind::Increase => 100.0 * (value / partner - 1.0),
+            });
+        }
+    }
+    let one = |values: &Vec<f64>| {
+        let n = values.len();
+        Some(match from.over {
+            Over::One if n == 1 => values[0],
+            Over::One => return None,
+            Over::Mean => values.iter().sum::<f64>() / n as f64,
+            Over::Max => values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            Over::Min => values.iter().copied().fold(f64::INFINITY, f64::min),
+        })
+    };
+    let values: Option<Vec<f64>> = drives.iter().map(one).collect();
+    Estimate::of(&values?).filter(|e| e.mean.is_finite())
+}
+
+/// A property of a variant's calibration that needs no run.
+#[derive(Debug)]
+pub struct Fact {
+    pub name: &'static str,
+    /// Of what the scheme keeps for so many superblocks.
+    of: fn(&Footprint, usize) -> f64,
+}
+
+/// All facts.
+pub const FACTS: &[Fact] = &[
+    Fact {
+        name: "active_table_bytes",
+        of: |f, _| f.tables.active as f64,
+    },
+    Fact {
+        name: "metadata_kb",
+        of: |f, _| {
+            let tables = f.tables.active + f.tables.shadow + f.tables.staging;
+            (tables + f.superblocks + f.working) as f64 / 1e3
+        },
+    },
+    Fact {
+        name: "working_kb",
+        of: |f, _| f.working as f64 / 1e3,
+    },
+    Fact {
+        name: "bytes_a_superblock",
+        of: |f, superblocks| f.superblocks as f64 / superblocks as f64,
+    },
+];
+
+impl Fact {
+    /// The fact called `name`.
+    pub fn find(name: &str) -> Result<&'static Fact, String> {
+        FACTS.iter().find(|m| m.name == name).ok_or_else(|| {
+            let near = nearest(name, FACTS.iter().map(|m| m.name)).unwrap_or_default();
+            format!("there is no fact `{name}`; the nearest is `{near}`")
+        })
+    }
+
+    /// Its value for the drive of `profile`; none where the drive's scheme keeps no tables.
+    pub fn value(&self, profile: &DriveProfile) -> Result<Option<f64>> {
+        let setup = read_levels::Setup {
+            geometry: profile.geometry,
+            tables: tables::for_drive(profile)?,
+            seed: 0,
+        };
+        let Some(choice) = profile.scheme("read_levels") else {
+            return Ok(None);
+        };
+        Ok(
+            match AnyReadLevels::new(choice.scheme.name, &setup, &choice.values) {
+                Some(AnyReadLevels::CtQlc(scheme)) => {
+                    let superblocks = profile.geometry.blocks_per_plane as usize;
+                    Some((self.of)(&scheme.footprint(), superblocks))
+                }
+                _ => None,
+            },
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formula_intervals_are_students() {
+        // Mean 3, standard deviation sqrt(2.5) of five: 2.776 * sqrt(2.5 / 5) = 1.963.
+        let e = Estimate::of(&[1.0, 2.0, 3.0, 4.0, 5.0]).unwrap();
+        assert_eq!((e.mean, e.drives), (3.0, 5));
+        assert!((e.half.unwrap() - 1.963).abs() < 1e-3, "{e:?}");
+        assert_eq!(Estimate::of(&[7.0]).unwrap().half, None);
+        assert_eq!(Estimate::of(&[]), None);
+    }
+}

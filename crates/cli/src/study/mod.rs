@@ -1,0 +1,313 @@
+//! `firstread study`: a paper's evaluation repeated, claim by claim.
+//!
+//! - [`spec`]: a study as it is written. [`plan`]: the simulations it comes to.
+//! - [`store`]: their results on disk, kept from one run to the next.
+//! - [`measure`]: metrics, means over drives, verdicts.
+//! - [`figures`], [`report`]: what is shown.
+
+mod figures;
+mod measure;
+mod plan;
+mod report;
+mod spec;
+mod store;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use anyhow::{Context, Result};
+use clap::Args;
+
+use crate::args::{Usage, unknown};
+use crate::output::format::{Side, table};
+use crate::progress::Bars;
+use crate::setup::{Setup, is_path};
+use crate::simulate::simulate;
+use crate::{data, files, notice, parallel};
+use measure::{Fact, Metric, Points};
+use plan::{Inputs, Point};
+use spec::Study;
+use store::Store;
+
+/// Examples at the end of the help.
+const EXAMPLES: &str = "\
+Examples:
+  firstread study ct-qlc --quick --out ct-qlc
+      every claim of the CT-QLC paper at lower precision, in minutes; open ct-qlc/report.html
+  firstread study ct-qlc --out ct-qlc --traces traces
+      the full form; run the command again after an interruption and it goes on
+  firstread study ct-qlc --only fig12,fig14 --out ct-qlc
+  firstread study mine.toml --out mine
+      a study of your own: drives, states, workloads, schemes and claims
+
+The folder gets report.html (no network needed), README.md (the table of claims), results.json,
+claims.csv, points.csv, figures/ (SVG and PNG) and points/ (each simulation's whole result).
+
+Exit status: 0 when all of it ran, 1 on an error, 2 when the command line is wrong.";
+
+macro_rules! studies {
+    ($($name:literal),*) => {
+        /// Shipped studies: name and text.
+        const STUDIES: &[(&str, &str)] = &[
+            $(($name, include_str!(concat!("../../../../studies/", $name, "/study.toml")))),*
+        ];
+    };
+}
+
+studies!["ct-qlc"];
+
+/// Repeat a paper's evaluation: simulations, figures, and a verdict on every claim
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct StudyArgs {
+    /// A shipped study (`firstread list studies`), the path of a study, or `all`
+    #[arg(value_name = "NAME|FILE|all")]
+    study: String,
+    /// Fewer requests, drives and points: every claim at lower precision
+    #[arg(long)]
+    quick: bool,
+    /// Folder of the results; what it holds of the same study is not run again
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// These experiments alone
+    #[arg(long, value_name = "ID,ID...", value_delimiter = ',')]
+    only: Vec<String>,
+    /// Folder of the traces that the study names
+    #[arg(long, value_name = "DIR")]
+    traces: Option<PathBuf>,
+    /// Simulations at a time; results do not depend on it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
+}
+
+/// A study with its name.
+struct Named {
+    name: String,
+    study: Study,
+}
+
+/// Names and titles of the shipped studies.
+pub fn shipped() -> Result<Vec<Vec<String>>> {
+    let row = |(name, text): &(&str, &str)| {
+        Ok(vec![(*name).to_owned(), Study::parse(name, text)?.title])
+    };
+    STUDIES.iter().map(row).collect()
+}
+
+/// Runs the command.
+pub fn study(args: &StudyArgs) -> Result<()> {
+    let studies = find(&args.study)?;
+    let one = studies.len() == 1;
+    for named in &studies {
+        check_only(args, named)?;
+    }
+    for named in &studies {
+        let folder = match one {
+            true => args.out.clone(),
+            false => args.out.join(&named.name),
+        };
+        run(args, named, &folder)?;
+    }
+    Ok(())
+}
+
+fn find(name: &str) -> Result<Vec<Named>> {
+    let named = |name: &str, text: &str| {
+        Ok(Named {
+            name: name.to_owned(),
+            study: Study::parse(name, text)?,
+        })
+    };
+    if name == "all" {
+        return STUDIES.iter().map(|(name, text)| named(name, text)).collect();
+    }
+    if let Some((_, text)) = STUDIES.iter().find(|(n, _)| *n == name) {
+        return Ok(vec![named(name, text)?]);
+    }
+    if is_path(name) {
+        let path = Path::new(name);
+        let study = Study::parse(name, &files::read_text(path)?)?;
+        let stem = path.file_stem().and_then(|s| s.to_str()).unwrap_or(name);
+        return Ok(vec![Named {
+            name: stem.to_owned(),
+            study,
+        }]);
+    }
+    Err(unknown("study", name, STUDIES.iter().map(|(n, _)| *n)).into())
+}
+
+fn check_only(args: &StudyArgs, named: &Named) -> Result<()> {
+    let ids = || named.study.experiments.iter().map(|e| e.id.as_str());
+    match args.only.iter().find(|id| !ids().any(|known| known == *id)) {
+        Some(id) => Err(unknown("experiment", id, ids()).into()),
+        None => Ok(()),
+    }
+}
+
+fn run(args: &StudyArgs, named: &Named, folder: &Path) -> Result<()> {
+    let Named { name, study } = named;
+    let inputs = Inputs::open(study, args.traces.as_deref())?;
+    for (workload, why) in &inputs.absent {
+        notice(&format!("{name}: left out `{workload}`: {why}"));
+    }
+    let (points, absent) = plan::points(study, &inputs, &args.only, args.quick)?;
+    if points.is_empty() {
+        return Err(Usage("nothing of the study can run".into()).into());
+    }
+    let facts = facts(study)?;
+    let store = Store::open(folder, name)?;
+    let results = simulate_all(args, &store, &points)?;
+
+    let mut measured = Points::default();
+    let mut wall_s = 0.0;
+    for (point, result) in points.iter().zip(&results) {
+        measured.add(&point.experiment.id, point.at.clone(), result.metrics.clone());
+        wall_s += result.wall_s;
+    }
+    let verdicts = measure::judge(study, &measured, &absent, &facts);
+    let done = report::Done {
+        name,
+        study,
+        quick: args.quick,
+        points: &points,
+        measured: &measured,
+        verdicts: &verdicts,
+        wall_s,
+    };
+    files::write(folder, &report::pages(&done)?)?;
+    data(&summary(&done))?;
+    eprintln!(
+        "{} simulations, {wall_s:.0} s of them on one core; {}",
+        points.len(),
+        folder.join("report.html").display()
+    );
+    Ok(())
+}
+
+/// The claims that need no run.
+fn facts(study: &Study) -> Result<BTreeMap<String, f64>> {
+    let mut facts = BTreeMap::new();
+    for claim in &study.claims {
+        let Some(from) = &claim.fact else {
+            continue;
+        };
+        let variant = &study.variants[&from.variant];
+        let overrides = plan::overrides(variant)?;
+        let profile = Setup::profile(&variant.drive, &overrides)
+            .with_context(|| format!("variant `{}`", from.variant))?;
+        let fact = Fact::find(&from.name).map_err(anyhow::Error::msg)?;
+        let Some(value) = fact.value(&profile)? else {
+            anyhow::bail!(
+                "claim `{}`: variant `{}` keeps no tables",
+                claim.id,
+                from.variant
+            );
+        };
+        facts.insert(claim.id.clone(), value);
+    }
+    Ok(facts)
+}
+
+fn simulate_all(
+    args: &StudyArgs,
+    store: &Store,
+    points: &[Point<'_>],
+) -> Result<Vec<store::Kept>> {
+    let bars = Bars::default();
+    let all = bars.whole(points.len() as u64);
+    let kept = AtomicUsize::new(0);
+    let results = parallel::each(points, args.threads, |point| {
+        let inputs = point.inputs();
+        let result = match store.kept(point, &inputs)? {
+            Some(result) => {
+                kept.fetch_add(1, Ordering::Relaxed);
+                result
+            }
+            None => {
+                let bar = bars.add(&point.label(), point.setup.limit);
+                let outcome = simulate(&point.setup, &mut |progress| bar.show(progress));
+                bar.end();
+                let outcome = outcome.with_context(|| point.label())?;
+                store.keep(point, &inputs, Metric::all(&outcome), &outcome)?
+            }
+        };
+        all.inc(1);
+        Ok(result)
+    });
+    all.finish_and_clear();
+    let kept = kept.into_inner();
+    if kept > 0 {
+        notice(&format!("{kept} of {} simulations were there already", points.len()));
+    }
+    results
+}
+
+/// The claims at a glance.
+fn summary(done: &report::Done<'_>) -> String {
+    let mut rows = vec![
+        ["claim", "published", "measured", "band", "verdict"]
+            .map(String::from)
+            .to_vec(),
+    ];
+    for verdict in done.verdicts {
+        let row = report::row(verdict);
+        rows.push(vec![row.id, row.published, row.measured, row.band, row.verdict]);
+    }
+    let sides = [Side::Left, Side::Right, Side::Right, Side::Right, Side::Left];
+    let count = |what| done.verdicts.iter().filter(|v| v.verdict == what).count();
+    format!(
+        "{}\n\n{}\n{} reproduced, {} missed, {} not comparable\n",
+        done.study.title,
+        table("  ", &sides, &rows),
+        count("reproduced"),
+        count("missed"),
+        count("not-comparable"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A study that is whole and small.
+    pub const SMALL: &str = include_str!("small.toml");
+
+    #[test]
+    fn smoke_shipped_studies_are_whole() {
+        for (name, text) in STUDIES {
+            let study = Study::parse(name, text).unwrap();
+            let inputs = Inputs::open(&study, None).unwrap();
+            for quick in [false, true] {
+                let (points, _) = plan::points(&study, &inputs, &[], quick).unwrap();
+                let mut files: Vec<String> = points.iter().map(Point::file).collect();
+                files.sort();
+                files.dedup();
+                assert_eq!(files.len(), points.len(), "{name}: a file a point");
+            }
+            assert_eq!(
+                facts(&study).unwrap().len(),
+                study.claims.iter().filter(|c| c.fact.is_some()).count()
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_refused() {
+        for (from, to, message) in [
+            ("variants = [\"a\", \"b\"]", "variants = [\"a\", \"c\"]", "no variant `c`"),
+            ("metric = \"iops\"", "metric = \"ipos\"", "nearest is `iops`"),
+            ("experiment = \"one\"", "experiment = \"on\"", "nearest is `one`"),
+            ("title =", "titel =", "titel"),
+            ("band = [0, 1]", "band = [2, 1]", "ends before"),
+            ("of = { variant = \"b\" }", "of = { variant = \"b\", age = \"3h\" }", "no age `3h`"),
+            ("kind = \"ratio\"", "kind = \"value\"", "has none"),
+            ("full = 1000,", "full = 0,", "nothing to run"),
+        ] {
+            assert!(SMALL.contains(from), "{from}");
+            let error = Study::parse("t", &SMALL.replacen(from, to, 1)).unwrap_err();
+            let text = format!("{error:#}");
+            assert!(text.contains(message) && text.starts_with("t: "), "{text}");
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! What a study runs: every experiment's coordinates crossed, a drive for each repetition.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use firstread_core::Ns;
+use firstread_drive::profile::Override;
+use serde_json::{Value, json};
+
+use super::spec::{Dimension, Experiment, Load, Study, Variant};
+use crate::args::{Choice, DriveArgs, Range, WorkloadArgs, parse_choice};
+use crate::args::{parse_age, parse_pe_cycles, parse_temperature, parse_unpowered};
+use crate::input::Input;
+use crate::output::json;
+use crate::setup::Setup;
+
+/// Where a point lies: a value a dimension, as written in the study.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Coordinates([String; Dimension::ALL.len()]);
+
+impl Coordinates {
+    /// The value along `dimension`.
+    pub fn get(&self, dimension: Dimension) -> &str {
+        &self.0[dimension as usize]
+    }
+
+    /// The same with other values in some dimensions.
+    pub fn with(&self, others: &BTreeMap<Dimension, String>) -> Coordinates {
+        let mut at = self.clone();
+        for (dimension, value) in others {
+            at.0[*dimension as usize].clone_from(value);
+        }
+        at
+    }
+
+    /// Every combination of the experiment's values, the last dimension running fastest.
+    pub fn all(experiment: &Experiment, quick: bool) -> Vec<Coordinates> {
+        let none = vec![Coordinates(Default::default())];
+        Dimension::ALL.into_iter().fold(none, |all, dimension| {
+            let values = experiment.values(dimension, quick);
+            let with = |at: &Coordinates| {
+                let at = at.clone();
+                values.iter().map(move |value| {
+                    at.with(&BTreeMap::from([(dimension, value.clone())]))
+                })
+            };
+            all.iter().flat_map(with).collect()
+        })
+    }
+}
+
+/// The workloads of a study, opened; those whose file is not there, and why.
+#[derive(Debug)]
+pub struct Inputs {
+    open: BTreeMap<String, Input>,
+    pub absent: BTreeMap<String, String>,
+}
+
+impl Inputs {
+    /// Opens the workloads of `study`, traces below `folder`.
+    pub fn open(study: &Study, folder: Option<&Path>) -> Result<Inputs> {
+        let mut inputs = Inputs {
+            open: BTreeMap::new(),
+            absent: BTreeMap::new(),
+        };
+        for (name, load) in &study.workloads {
+            match open(name, load, folder).with_context(|| format!("workload `{name}`"))? {
+                Ok(input) => inputs.open.insert(name.clone(), input).map(|_| ()),
+                Err(why) => inputs.absent.insert(name.clone(), why).map(|_| ()),
+            };
+        }
+        Ok(inputs)
+    }
+}
+
+/// The workload, or why it is not there.
+fn open(name: &str, load: &Load, folder: Option<&Path>) -> Result<Result<Input, String>> {
+    let options = WorkloadArgs {
+        trace_wrap: load.wrap,
+        speed: load.speed,
+        ..WorkloadArgs::default()
+    };
+    match (&load.job, &load.trace, &load.stand_in) {
+        (Some(text), None, None) => Ok(Ok(Input::job_file(name, text.clone())?)),
+        (None, Some(file), None) => {
+            let path = folder.map(|folder| folder.join(file));
+            match path.filter(|path| crate::files::is_file(path)) {
+                Some(path) => Ok(Ok(Input::open(&path.to_string_lossy(), &options)?)),
+                None => Ok(Err(format!(
+                    "the trace {file} is not there; name its folder with --traces"
+                ))),
+            }
+        }
+        (None, None, Some(row)) => Ok(Ok(Input::open(row, &options)?)),
+        _ => anyhow::bail!("give one of `job`, `trace` and `stand_in`"),
+    }
+}
+
+/// One simulation of a study.
+#[derive(Debug)]
+pub struct Point<'a> {
+    pub experiment: &'a Experiment,
+    pub variant: &'a Variant,
+    pub at: Coordinates,
+    pub setup: Setup<'a>,
+}
+
+impl Point<'_> {
+    /// Its name in progress bars.
+    pub fn label(&self) -> String {
+        let at = &self.at;
+        format!(
+            "{} {} {}",
+            self.experiment.id,
+            at.get(Dimension::Variant),
+            at.get(Dimension::Workload)
+        )
+    }
+
+    /// The file of its result, below the results' folder.
+    pub fn file(&self) -> String {
+        let mut name = self.experiment.id.clone();
+        for value in &self.at.0 {
+            name.push('_');
+            name.push_str(value);
+        }
+        let plain = |c: char| match c {
+            'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '-' | '.' => c,
+            _ => '-',
+        };
+        let name: String = name.chars().map(plain).collect();
+        format!("points/{name}_seed-{}.json", self.setup.seed)
+    }
+
+    /// The command that runs it alone; a job that stands in the study alone is `-`.
+    pub fn command(&self) -> String {
+        let variant = self.variant;
+        let workload = match self.setup.input {
+            Input::Jobs { .. } => "-",
+            input => input.name(),
+        };
+        let mut command = format!("firstread run {workload} --drive {}", variant.drive);
+        for choice in &variant.schemes {
+            command += &format!(" --scheme {choice}");
+        }
+        for set in &variant.set {
+            command += &format!(" --set '{set}'");
+        }
+        for (option, dimension) in [
+            ("age", Dimension::Age),
+            ("temperature", Dimension::Temperature),
+            ("pe-cycles", Dimension::PeCycles),
+            ("unpowered", Dimension::Unpowered),
+        ] {
+            command += &format!(" --{option} {}", self.at.get(dimension));
+        }
+        if let Some(limit) = self.setup.limit {
+            command += &format!(" --limit {limit}");
+        }
+        command + &format!(" --seed {}", self.setup.seed)
+    }
+
+    /// All that its result depends on.
+    pub fn inputs(&self) -> Value {
+        json!({
+            "version": json::VERSION,
+            "commit": json::COMMIT,
+            "seed": self.setup.seed,
+            "config": json::config(&self.setup),
+        })
+    }
+}
+
+/// The points of `study` in the order in which they are written, and the experiments of which none
+/// runs, with the reason.
+pub fn points<'a>(
+    study: &'a Study,
+    inputs: &'a Inputs,
+    only: &[String],
+    quick: bool,
+) -> Result<(Vec<Point<'a>>, BTreeMap<String, String>)> {
+    let mut points = Vec::new();
+    let mut absent = BTreeMap::new();
+    for experiment in &study.experiments {
+        if !only.is_empty() && !only.contains(&experiment.id) {
+            absent.insert(experiment.id.clone(), "not run (--only)".to_owned());
+            continue;
+        }
+        let before = points.len();
+        for at in Coordinates::all(experiment, quick) {
+            let workload = at.get(Dimension::Workload);
+            if let Some(why) = inputs.absent.get(workload) {
+                absent.insert(experiment.id.clone(), why.clone());
+                continue;
+            }
+            for repetition in 0..experiment.repetitions.of(quick) {
+                let variant = &study.variants[at.get(Dimension::Variant)];
+                let args = drive_args(variant, &at, 1 + repetition)
+                    .with_context(|| format!("experiment `{}`", experiment.id))?;
+                let choices = schemes(variant)
+                    .with_context(|| format!("variant `{}`", at.get(Dimension::Variant)))?;
+                let limit = Some(experiment.requests.of(quick));
+                let setup = Setup::new(&inputs.open[workload], &args, &choices, limit)
+                    .with_context(|| format!("variant `{}`", at.get(Dimension::Variant)))?;
+                points.push(Point {
+                    experiment,
+                    variant,
+                    at: at.clone(),
+                    setup,
+                });
+            }
+        }
+        // What is left of it is still worth running.
+        if points.len() > before {
+            absent.remove(&experiment.id);
+        }
+    }
+    Ok((points, absent))
+}
+
+/// All that a variant changes of its drive's profile.
+pub fn overrides(variant: &Variant) -> Result<Vec<Override>> {
+    let schemes = schemes(variant)?;
+    let schemes = schemes.into_iter().map(Choice::to_override);
+    Ok(schemes.chain(sets(variant)?).collect())
+}
+
+fn sets(variant: &Variant) -> Result<Vec<Override>> {
+    let one = |text: &String| {
+        Override::parse(text).map_err(|p| anyhow::anyhow!("`{text}`: {}", p.message))
+    };
+    variant.set.iter().map(one).collect()
+}
+
+/// The schemes of a variant.
+fn schemes(variant: &Variant) -> Result<Vec<Choice>> {
+    let one = |text: &String| parse_choice(text).map_err(anyhow::Error::msg);
+    variant.schemes.iter().map(one).collect()
+}
+
+/// The drive of a variant in the state of a point.
+fn drive_args(variant: &Variant, at: &Coordinates, seed: u64) -> Result<DriveArgs> {
+    let read = |dimension: Dimension| {
+        let text = at.get(dimension);
+        let place = format!("{} `{text}`", dimension.name());
+        (text, move |message: String| anyhow::anyhow!("{place}: {message}"))
+    };
+    let (age, not) = read(Dimension::Age);
+    let age: Range<Ns> = parse_age(age).map_err(not)?;
+    let (temperature, not) = read(Dimension::Temperature);
+    let temperature = parse_temperature(temperature).map_err(not)?;
+    let (pe_cycles, not) = read(Dimension::PeCycles);
+    let pe_cycles = parse_pe_cycles(pe_cycles).map_err(not)?;
+    let (unpowered, not) = read(Dimension::Unpowered);
+    let unpowered = parse_unpowered(unpowered).map_err(not)?;
+    let sets = sets(variant)?;
+    Ok(DriveArgs {
+        drive: variant.drive.clone(),
+        sets,
+        age,
+        temperature,
+        pe_cycles,
+        unpowered,
+        fill: 1.0,
+        seed,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sequence_coordinates_are_crossed_last_dimension_fastest() {
+        let study = Study::parse("t", super::super::tests::SMALL).unwrap();
+        let all = Coordinates::all(&study.experiments[0], false);
+        let names: Vec<String> = all
+            .iter()
+            .map(|at| format!("{} {}", at.get(Dimension::Variant), at.get(Dimension::Age)))
+            .collect();
+        assert_eq!(names, ["a 2h", "a 28h", "b 2h", "b 28h"]);
+        assert_eq!(Coordinates::all(&study.experiments[0], true).len(), 2);
+    }
+}

@@ -1,0 +1,255 @@
+//! What a study leaves behind: a report to open, a table of claims, and the data of both.
+
+use anyhow::Result;
+use minijinja::{AutoEscape, Environment, context};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::figures;
+use super::measure::{Estimate, METRICS, Points, Verdict};
+use super::plan::{Coordinates, Point};
+use super::spec::{Dimension, Experiment, Study};
+use crate::files::Page;
+use crate::output::json;
+
+/// A study that has run.
+pub struct Done<'a> {
+    pub name: &'a str,
+    pub study: &'a Study,
+    pub quick: bool,
+    pub points: &'a [Point<'a>],
+    pub measured: &'a Points,
+    pub verdicts: &'a [Verdict<'a>],
+    /// Time of all simulations, one after another (s).
+    pub wall_s: f64,
+}
+
+/// A claim as a row of a table.
+#[derive(Serialize)]
+pub struct ClaimRow {
+    pub id: String,
+    pub says: String,
+    pub published: String,
+    pub measured: String,
+    pub band: String,
+    pub verdict: String,
+    pub note: String,
+}
+
+/// A claim as it is shown.
+pub fn row(verdict: &Verdict<'_>) -> ClaimRow {
+    let claim = verdict.claim;
+    let with_unit = |text: String| match text.is_empty() || claim.unit.is_empty() {
+        true => text,
+        false => format!("{text} {}", claim.unit),
+    };
+    ClaimRow {
+        id: claim.id.clone(),
+        says: claim.says.clone(),
+        published: with_unit(claim.published.clone()),
+        measured: verdict
+            .measured
+            .map_or(String::new(), |e| with_unit(estimate(&e))),
+        band: match claim.not_comparable {
+            Some(_) => String::new(),
+            None => format!("{} to {}", number(claim.band[0]), number(claim.band[1])),
+        },
+        verdict: verdict.verdict.to_owned(),
+        note: verdict.note.clone(),
+    }
+}
+
+/// Three significant digits, and no more zeros than needed.
+fn number(value: f64) -> String {
+    let magnitude = libm::log10(value.abs().max(1e-12)).floor() as i32;
+    let decimals = (2 - magnitude).clamp(0, 6) as usize;
+    let text = format!("{value:.decimals$}");
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
+fn estimate(e: &Estimate) -> String {
+    match e.half {
+        Some(half) => format!("{} ± {}", number(e.mean), number(half)),
+        None => number(e.mean),
+    }
+}
+
+/// An experiment as the report shows it.
+#[derive(Serialize)]
+struct Section {
+    id: String,
+    title: String,
+    paper: String,
+    command: String,
+    svg: String,
+    head: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+/// All files.
+pub fn pages(done: &Done<'_>) -> Result<Vec<Page>> {
+    let mut pages: Vec<Page> = Vec::new();
+    let mut sections = Vec::new();
+    for experiment in &done.study.experiments {
+        if done.measured.of_experiment(&experiment.id).next().is_none() {
+            continue;
+        }
+        let figure = figures::draw(experiment, done.measured, done.quick);
+        let svg = figure.svg();
+        sections.push(section(done, experiment, &svg));
+        pages.push((format!("figures/{}.svg", experiment.id).into(), svg));
+        pages.push((format!("figures/{}.png", experiment.id).into(), figure.png()));
+    }
+    let claims: Vec<ClaimRow> = done.verdicts.iter().map(row).collect();
+    let mut environment = Environment::new();
+    environment.set_auto_escape_callback(|name| match name.ends_with(".html") {
+        true => AutoEscape::Html,
+        false => AutoEscape::None,
+    });
+    environment.set_trim_blocks(true);
+    environment.set_lstrip_blocks(true);
+    environment.add_template("report.html", include_str!("report.html"))?;
+    environment.add_template("README.md", include_str!("README.md.template"))?;
+    let count = |what| done.verdicts.iter().filter(|v| v.verdict == what).count();
+    let context = context! {
+        name => done.name,
+        title => done.study.title,
+        summary => done.study.summary.trim(),
+        quick => done.quick,
+        knobs => done.study.knobs.iter().map(|k| [&k.what, &k.value, &k.why]).collect::<Vec<_>>(),
+        claims => claims,
+        reproduced => count("reproduced"),
+        missed => count("missed"),
+        not_comparable => count("not-comparable"),
+        sections => sections,
+        simulations => done.points.len(),
+        wall_s => format!("{:.0}", done.wall_s),
+        version => json::VERSION,
+        commit => json::COMMIT,
+    };
+    for name in ["report.html", "README.md"] {
+        let text = environment.get_template(name)?.render(&context)?;
+        pages.push((name.into(), text.into_bytes()));
+    }
+    let results = json::text(&results(done));
+    pages.push(("results.json".into(), results.into_bytes()));
+    pages.push(("claims.csv".into(), claims_csv(&claims)?));
+    pages.push(("points.csv".into(), points_csv(done)?));
+    Ok(pages)
+}
+
+/// The verdicts, as a list.
+fn results(done: &Done<'_>) -> Value {
+    let one = |v: &Verdict<'_>| {
+        let measured = v.measured;
+        json!({
+            "id": v.claim.id,
+            "published": v.claim.published,
+            "measured": measured.map(|e| e.mean),
+            "interval_95": measured.and_then(|e| e.half.map(|h| [e.mean - h, e.mean + h])),
+            "drives": measured.map(|e| e.drives),
+            "unit": v.claim.unit,
+            "band": v.claim.band,
+            "verdict": v.verdict,
+            "note": v.note,
+        })
+    };
+    done.verdicts.iter().map(one).collect()
+}
+
+fn section(done: &Done<'_>, experiment: &Experiment, svg: &[u8]) -> Section {
+    let quick = if done.quick { " --quick" } else { "" };
+    let metrics = &experiment.figure.y;
+    let dimensions: Vec<Dimension> = Dimension::ALL
+        .into_iter()
+        .filter(|&d| experiment.values(d, done.quick).len() > 1)
+        .collect();
+    let mut head: Vec<String> = dimensions.iter().map(|d| d.name().to_owned()).collect();
+    head.extend(metrics.iter().cloned());
+    let row = |at: &Coordinates| {
+        let coordinates = dimensions.iter().map(|&d| at.get(d).to_owned());
+        let values = metrics.iter().map(|metric| {
+            let e = done.measured.estimate(&experiment.id, at, metric);
+            e.map_or(String::new(), |e| estimate(&e))
+        });
+        coordinates.chain(values).collect()
+    };
+    let all = Coordinates::all(experiment, done.quick);
+    Section {
+        id: experiment.id.clone(),
+        title: experiment.title.clone(),
+        paper: experiment.paper.clone(),
+        command: format!(
+            "firstread study {}{quick} --only {} --out {0}",
+            done.name, experiment.id
+        ),
+        svg: for_page(svg),
+        head,
+        rows: all.iter().map(row).collect(),
+    }
+}
+
+/// An SVG of white paper and dark ink, in the colours of the page around it.
+fn for_page(svg: &[u8]) -> String {
+    String::from_utf8_lossy(svg)
+        .replace("#1a1a1a", "var(--ink)")
+        .replace("#6e6e6e", "var(--grey)")
+        .replace("#e4e4e4", "var(--faint)")
+        .replace("#ffffff", "var(--paper)")
+}
+
+fn claims_csv(claims: &[ClaimRow]) -> Result<Vec<u8>> {
+    let mut csv = csv::Writer::from_writer(Vec::new());
+    claims.iter().try_for_each(|row| csv.serialize(row))?;
+    Ok(csv.into_inner()?)
+}
+
+/// Every simulation: where it lies, its metrics, and the command that repeats it.
+fn points_csv(done: &Done<'_>) -> Result<Vec<u8>> {
+    let mut csv = csv::Writer::from_writer(Vec::new());
+    let mut head = vec!["experiment"];
+    head.extend(Dimension::ALL.map(Dimension::name));
+    head.push("seed");
+    head.extend(METRICS.iter().map(|m| m.name));
+    head.push("command");
+    csv.write_record(&head)?;
+    let mut repetition = std::collections::BTreeMap::new();
+    for point in done.points {
+        let id = &point.experiment.id;
+        let nth = repetition.entry((id, &point.at)).or_insert(0usize);
+        let mut row = vec![id.clone()];
+        row.extend(Dimension::ALL.map(|d| point.at.get(d).to_owned()));
+        row.push(point.setup.seed.to_string());
+        row.extend(METRICS.iter().map(|metric| {
+            let values = done.measured.values(id, &point.at, metric.name);
+            let value = values.and_then(|v| v.get(*nth).copied());
+            value.map_or(String::new(), |v| v.to_string())
+        }));
+        row.push(point.command());
+        csv.write_record(&row)?;
+        *nth += 1;
+    }
+    Ok(csv.into_inner()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_numbers_look_like() {
+        for (value, text) in [
+            (0.0, "0"),
+            (94.0, "94"),
+            (1.234_5, "1.23"),
+            (12_345.6, "12346"),
+            (0.000_456_7, "0.000457"),
+            (-12.0, "-12"),
+        ] {
+            assert_eq!(number(value), text);
+        }
+    }
+}

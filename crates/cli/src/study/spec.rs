@@ -1,0 +1,397 @@
+//! A study as it is written: `study.toml`.
+//!
+//! A study says, before any of it has run, which drives meet which workloads in which states, what
+//! is claimed of the outcome and in which band a claim counts as reproduced.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, bail};
+use firstread_drive::profile::reader::nearest;
+use serde::Deserialize;
+
+use super::measure::{Fact, Metric};
+
+/// A study.
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct Study {
+    pub title: String,
+    /// What it is about, in a paragraph.
+    pub summary: String,
+    /// What was open and how it was settled, before results were looked at.
+    #[serde(default)]
+    pub knobs: Vec<Knob>,
+    /// Drives with their schemes, by the name that figures use.
+    pub variants: BTreeMap<String, Variant>,
+    pub workloads: BTreeMap<String, Load>,
+    #[serde(rename = "experiment")]
+    pub experiments: Vec<Experiment>,
+    #[serde(rename = "claim", default)]
+    pub claims: Vec<Claim>,
+}
+
+/// A choice that the paper leaves open.
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct Knob {
+    pub what: String,
+    pub value: String,
+    pub why: String,
+}
+
+/// A drive with its schemes.
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct Variant {
+    pub drive: String,
+    /// `axis=name`.
+    #[serde(default)]
+    pub schemes: Vec<String>,
+    /// `path=value`.
+    #[serde(default)]
+    pub set: Vec<String>,
+}
+
+/// Where requests come from: one of a job file, a trace, a stand-in.
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct Load {
+    /// The text of a fio job file.
+    pub job: Option<String>,
+    /// A file below the folder of traces (`--traces`).
+    pub trace: Option<String>,
+    /// A stand-in by name.
+    pub stand_in: Option<String>,
+    /// How much faster than recorded a trace or stand-in is replayed.
+    pub speed: Option<f64>,
+    /// Requests past the end of the drive wrap around.
+    #[serde(default)]
+    pub wrap: bool,
+}
+
+/// Points that differ in some of their coordinates, and how they are drawn.
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct Experiment {
+    /// Its name, short: `fig12`.
+    pub id: String,
+    pub title: String,
+    /// Where the paper has it, and how this differs.
+    pub paper: String,
+    pub variants: Vec<String>,
+    pub workloads: Vec<String>,
+    /// Powered ages after the fill.
+    pub age: Vec<String>,
+    /// Temperatures (°C).
+    pub temperature: Vec<String>,
+    /// P/E cycles.
+    pub pe_cycles: Vec<String>,
+    /// Times without power after that.
+    #[serde(default = "never")]
+    pub unpowered: Vec<String>,
+    /// Requests a point.
+    pub requests: Scale,
+    /// Drives a point, each with chips of its own.
+    pub repetitions: Scale,
+    /// What `--quick` runs instead, by coordinate.
+    #[serde(default)]
+    pub quick: BTreeMap<Dimension, Vec<String>>,
+    pub figure: Drawing,
+}
+
+fn never() -> Vec<String> {
+    vec!["0".into()]
+}
+
+/// A number for the full study and one for its quick form.
+#[derive(Deserialize, Clone, Copy, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct Scale {
+    pub full: u64,
+    pub quick: u64,
+}
+
+impl Scale {
+    pub fn of(self, quick: bool) -> u64 {
+        if quick { self.quick } else { self.full }
+    }
+}
+
+/// How an experiment is drawn.
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct Drawing {
+    /// The coordinate along the horizontal axis.
+    pub x: Dimension,
+    /// The coordinate that tells series apart.
+    #[serde(default = "by_variant")]
+    pub series: Dimension,
+    /// A row of panels each.
+    pub y: Vec<String>,
+    /// Vertical axes are logarithmic.
+    #[serde(default)]
+    pub log: bool,
+}
+
+fn by_variant() -> Dimension {
+    Dimension::Variant
+}
+
+/// A coordinate of a point.
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[serde(rename_all = "snake_case")]
+pub enum Dimension {
+    Variant,
+    Workload,
+    Age,
+    Temperature,
+    PeCycles,
+    Unpowered,
+}
+
+impl Dimension {
+    /// All of them, in the order of a point's coordinates.
+    pub const ALL: [Dimension; 6] = [
+        Dimension::Variant,
+        Dimension::Workload,
+        Dimension::Age,
+        Dimension::Temperature,
+        Dimension::PeCycles,
+        Dimension::Unpowered,
+    ];
+
+    /// As a column and as a key.
+    pub fn name(self) -> &'static str {
+        match self {
+            Dimension::Variant => "variant",
+            Dimension::Workload => "workload",
+            Dimension::Age => "age",
+            Dimension::Temperature => "temperature",
+            Dimension::PeCycles => "pe_cycles",
+            Dimension::Unpowered => "unpowered",
+        }
+    }
+
+    /// On an axis or in a heading.
+    pub fn label(self) -> &'static str {
+        match self {
+            Dimension::Variant => "",
+            Dimension::Workload => "Workload",
+            Dimension::Age => "Powered age (h)",
+            Dimension::Temperature => "Temperature (°C)",
+            Dimension::PeCycles => "P/E cycles",
+            Dimension::Unpowered => "Without power (h)",
+        }
+    }
+}
+
+impl Experiment {
+    /// The values of a coordinate, in the quick form or the full one.
+    pub fn values(&self, dimension: Dimension, quick: bool) -> &[String] {
+        if let (true, Some(values)) = (quick, self.quick.get(&dimension)) {
+            return values;
+        }
+        match dimension {
+            Dimension::Variant => &self.variants,
+            Dimension::Workload => &self.workloads,
+            Dimension::Age => &self.age,
+            Dimension::Temperature => &self.temperature,
+            Dimension::PeCycles => &self.pe_cycles,
+            Dimension::Unpowered => &self.unpowered,
+        }
+    }
+}
+
+/// A claim of the paper, and when it counts as reproduced.
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// As in the table of published numbers.
+    pub id: String,
+    /// What is claimed, in words.
+    pub says: String,
+    /// The number in the paper; empty for a claim without one.
+    #[serde(default)]
+    pub published: String,
+    pub unit: String,
+    /// Lowest and highest value that reproduces it.
+    pub band: [f64; 2],
+    /// How it is measured: exactly one of these three.
+    pub points: Option<FromPoints>,
+    pub fact: Option<FromFact>,
+    /// Why it cannot be.
+    pub not_comparable: Option<String>,
+    /// What a miss was traced to, with the experiment that shows it.
+    pub reason: Option<String>,
+}
+
+/// A property of a variant that needs no run.
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct FromFact {
+    pub name: String,
+    pub variant: String,
+}
+
+/// A number from the points of an experiment.
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct FromPoints {
+    pub experiment: String,
+    pub metric: String,
+    pub kind: Kind,
+    /// Which points: those with these coordinates.
+    pub of: BTreeMap<Dimension, String>,
+    /// Coordinates in which each point's partner differs from it.
+    #[serde(default)]
+    pub against: BTreeMap<Dimension, String>,
+    /// How the numbers of several points become one.
+    #[serde(default)]
+    pub over: Over,
+}
+
+/// What is made of a point and its partner.
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// The metric itself.
+    Value,
+    /// Point / partner.
+    Ratio,
+    /// How much less than its partner the point has (%).
+    Reduction,
+    /// How much more than its partner the point has (%).
+    Increase,
+}
+
+/// How the numbers of several points become one.
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[serde(rename_all = "snake_case")]
+pub enum Over {
+    /// There is one.
+    #[default]
+    One,
+    Mean,
+    Max,
+    Min,
+}
+
+impl Study {
+    /// Reads `text`, called `name` in messages, and checks that all names in it mean something.
+    pub fn parse(name: &str, text: &str) -> Result<Study> {
+        let study: Study =
+            toml::from_str(text).map_err(|e| anyhow::anyhow!("{name}: {}", e.to_string().trim()))?;
+        study
+            .check()
+            .map_err(|e| anyhow::anyhow!("{name}: {e:#}"))?;
+        Ok(study)
+    }
+
+    fn check(&self) -> Result<()> {
+        let mut ids: Vec<&str> = Vec::new();
+        for e in &self.experiments {
+            once(&mut ids, &e.id, "experiment")?;
+            for (dimension, known) in [
+                (Dimension::Variant, names(&self.variants)),
+                (Dimension::Workload, names(&self.workloads)),
+            ] {
+                for quick in [false, true] {
+                    for name in e.values(dimension, quick) {
+                        let place = format!("experiment `{}`", e.id);
+                        known_name(dimension.name(), name, &known, &place)?;
+                    }
+                }
+            }
+            for dimension in Dimension::ALL {
+                for name in e.values(dimension, true) {
+                    let all = e.values(dimension, false);
+                    if !all.contains(name) {
+                        bail!("experiment `{}`: `{name}` is in the quick form alone", e.id);
+                    }
+                }
+            }
+            for metric in &e.figure.y {
+                Metric::find(metric).map_err(|m| anyhow::anyhow!("experiment `{}`: {m}", e.id))?;
+            }
+            if e.figure.x == e.figure.series {
+                bail!("experiment `{}`: `x` and `series` are the same", e.id);
+            }
+            if [e.repetitions, e.requests]
+                .iter()
+                .any(|s| s.full == 0 || s.quick == 0)
+            {
+                bail!("experiment `{}`: nothing to run", e.id);
+            }
+        }
+        let mut claims: Vec<&str> = Vec::new();
+        for claim in &self.claims {
+            once(&mut claims, &claim.id, "claim")?;
+            if claim.band[0] > claim.band[1] {
+                bail!("claim `{}`: the band ends before it begins", claim.id);
+            }
+            match (&claim.points, &claim.fact, &claim.not_comparable) {
+                (Some(from), None, None) => self.check_points(&claim.id, from)?,
+                (None, Some(from), None) => {
+                    Fact::find(&from.name)
+                        .map_err(|m| anyhow::anyhow!("claim `{}`: {m}", claim.id))?;
+                    let place = format!("claim `{}`", claim.id);
+                    known_name("variant", &from.variant, &names(&self.variants), &place)?;
+                }
+                (None, None, Some(_)) => {}
+                _ => bail!(
+                    "claim `{}`: give one of `points`, `fact` and `not_comparable`",
+                    claim.id
+                ),
+            }
+        }
+        Ok(())
+    }
+
+    fn check_points(&self, claim: &str, from: &FromPoints) -> Result<()> {
+        let Some(experiment) = self.experiments.iter().find(|e| e.id == from.experiment) else {
+            let ids: Vec<&str> = self.experiments.iter().map(|e| e.id.as_str()).collect();
+            let near = nearest(&from.experiment, ids.iter().copied()).unwrap_or_default();
+            bail!(
+                "claim `{claim}`: there is no experiment `{}`; the nearest is `{near}`",
+                from.experiment
+            );
+        };
+        Metric::find(&from.metric).map_err(|m| anyhow::anyhow!("claim `{claim}`: {m}"))?;
+        for (dimension, value) in from.of.iter().chain(&from.against) {
+            // The quick form covers every claim.
+            let values = experiment.values(*dimension, true);
+            if !values.contains(value) {
+                bail!(
+                    "claim `{claim}`: experiment `{}` has no {} `{value}` in its quick form, but {}",
+                    experiment.id,
+                    dimension.name(),
+                    values.join(", ")
+                );
+            }
+        }
+        if (from.kind == Kind::Value) != from.against.is_empty() {
+            bail!("claim `{claim}`: a ratio, reduction or increase has `against`, a value has none");
+        }
+        Ok(())
+    }
+}
+
+fn names<T>(map: &BTreeMap<String, T>) -> Vec<&str> {
+    map.keys().map(String::as_str).collect()
+}
+
+fn known_name(what: &str, name: &str, known: &[&str], place: &str) -> Result<()> {
+    if known.contains(&name) {
+        return Ok(());
+    }
+    let near = nearest(name, known.iter().copied()).unwrap_or_default();
+    bail!("{place}: there is no {what} `{name}`; the nearest is `{near}`")
+}
+
+fn once<'a>(seen: &mut Vec<&'a str>, id: &'a str, what: &str) -> Result<()> {
+    if seen.contains(&id) {
+        bail!("{what} `{id}` is there twice");
+    }
+    seen.push(id);
+    Ok(())
+}
