@@ -10,7 +10,7 @@ use firstread_firmware::policy::read_levels::{self, AnyReadLevels, Footprint};
 use serde_json::{Map, Value};
 
 use super::plan::Coordinates;
-use super::spec::{Claim, FromPoints, Kind, Over, Study};
+use super::spec::{Claim, Dimension, FromPoints, Kind, Over, Study};
 use crate::output::human::{Retries, tail_of};
 use crate::simulate::Outcome;
 
@@ -230,7 +230,8 @@ pub fn judge<'a>(
 fn from_points(points: &Points, from: &FromPoints) -> Option<Estimate> {
     let mut drives: Vec<Vec<f64>> = Vec::new();
     for at in points.of_experiment(&from.experiment) {
-        if !from.of.iter().all(|(d, value)| at.get(*d) == value) {
+        let among = |(d, values): (&Dimension, &String)| values.split('|').any(|v| at.get(*d) == v);
+        if !from.of.iter().all(among) {
             continue;
         }
         let values = points.values(&from.experiment, at, &from.metric)?;
@@ -243,7 +244,7 @@ fn from_points(points: &Points, from: &FromPoints) -> Option<Estimate> {
         drives.resize(values.len().max(drives.len()), Vec::new());
         for ((drive, value), partner) in drives.iter_mut().zip(values).zip(partner) {
             drive.push(match from.kind {
-                Kind::Value => value,
+                Kind::Value | Kind::Deviation => value,
                 Kind::Ratio => value / partner,
                 Kind::Reduction => 100.0 * (1.0 - value / partner),
                 Kind::Increase => 100.0 * (value / partner - 1.0),
@@ -260,8 +261,24 @@ fn from_points(points: &Points, from: &FromPoints) -> Option<Estimate> {
             Over::Min => values.iter().copied().fold(f64::INFINITY, f64::min),
         })
     };
-    let values: Option<Vec<f64>> = drives.iter().map(one).collect();
-    Estimate::of(&values?).filter(|e| e.mean.is_finite())
+    let values = drives.iter().map(one).collect::<Option<Vec<f64>>>()?;
+    let estimate = match from.kind {
+        Kind::Deviation => deviation(&values),
+        _ => Estimate::of(&values),
+    };
+    estimate.filter(|e| e.mean.is_finite())
+}
+
+/// Standard deviation of `values`, of their mean (%).
+fn deviation(values: &[f64]) -> Option<Estimate> {
+    let n = values.len();
+    let mean = values.iter().sum::<f64>() / n as f64;
+    let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
+    (n > 1).then(|| Estimate {
+        mean: 100.0 * (squares / (n - 1) as f64).sqrt() / mean,
+        half: None,
+        drives: n,
+    })
 }
 
 /// A property of a variant's calibration that needs no run.

@@ -192,18 +192,19 @@ fn facts(study: &Study) -> Result<BTreeMap<String, f64>> {
         let Some(from) = &claim.fact else {
             continue;
         };
-        let variant = &study.variants[&from.variant];
-        let overrides = plan::overrides(variant)?;
-        let profile = Setup::profile(&variant.drive, &overrides)
-            .with_context(|| format!("variant `{}`", from.variant))?;
         let fact = Fact::find(&from.name).map_err(anyhow::Error::msg)?;
-        let Some(value) = fact.value(&profile)? else {
-            anyhow::bail!(
-                "claim `{}`: variant `{}` keeps no tables",
-                claim.id,
-                from.variant
-            );
+        let of = |name: &str| {
+            let variant = &study.variants[name];
+            let place = || format!("variant `{name}`");
+            let overrides = plan::overrides(variant).with_context(place)?;
+            let profile = Setup::profile(&variant.drive, &overrides).with_context(place)?;
+            fact.value(&profile)?
+                .with_context(|| format!("claim `{}`: variant `{name}` keeps no tables", claim.id))
         };
+        let mut value = of(&from.variant)?;
+        if let Some(over) = &from.over {
+            value = of(over)? / value;
+        }
         facts.insert(claim.id.clone(), value);
     }
     Ok(facts)
@@ -301,7 +302,7 @@ mod tests {
             ("title =", "titel =", "titel"),
             ("band = [0, 1]", "band = [2, 1]", "ends before"),
             ("of = { variant = \"b\" }", "of = { variant = \"b\", age = \"3h\" }", "no age `3h`"),
-            ("kind = \"ratio\"", "kind = \"value\"", "has none"),
+            ("kind = \"ratio\"", "kind = \"value\"", "others have none"),
             ("full = 1000,", "full = 0,", "nothing to run"),
         ] {
             assert!(SMALL.contains(from), "{from}");

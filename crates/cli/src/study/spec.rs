@@ -231,6 +231,8 @@ pub struct Claim {
 pub struct FromFact {
     pub name: String,
     pub variant: String,
+    /// The number is that of this variant over it.
+    pub over: Option<String>,
 }
 
 /// A number from the points of an experiment.
@@ -240,7 +242,7 @@ pub struct FromPoints {
     pub experiment: String,
     pub metric: String,
     pub kind: Kind,
-    /// Which points: those with these coordinates.
+    /// Which points: those with these coordinates; `a|b` for either.
     pub of: BTreeMap<Dimension, String>,
     /// Coordinates in which each point's partner differs from it.
     #[serde(default)]
@@ -262,6 +264,8 @@ pub enum Kind {
     Reduction,
     /// How much more than its partner the point has (%).
     Increase,
+    /// Standard deviation of the metric over drives (% of its mean).
+    Deviation,
 }
 
 /// How the numbers of several points become one.
@@ -335,7 +339,9 @@ impl Study {
                     Fact::find(&from.name)
                         .map_err(|m| anyhow::anyhow!("claim `{}`: {m}", claim.id))?;
                     let place = format!("claim `{}`", claim.id);
-                    known_name("variant", &from.variant, &names(&self.variants), &place)?;
+                    for variant in [Some(&from.variant), from.over.as_ref()].into_iter().flatten() {
+                        known_name("variant", variant, &names(&self.variants), &place)?;
+                    }
                 }
                 (None, None, Some(_)) => {}
                 _ => bail!(
@@ -357,10 +363,15 @@ impl Study {
             );
         };
         Metric::find(&from.metric).map_err(|m| anyhow::anyhow!("claim `{claim}`: {m}"))?;
-        for (dimension, value) in from.of.iter().chain(&from.against) {
+        let of = from
+            .of
+            .iter()
+            .flat_map(|(d, values)| values.split('|').map(move |value| (d, value)));
+        let against = from.against.iter().map(|(d, value)| (d, value.as_str()));
+        for (dimension, value) in of.chain(against) {
             // The quick form covers every claim.
             let values = experiment.values(*dimension, true);
-            if !values.contains(value) {
+            if !values.iter().any(|v| v == value) {
                 bail!(
                     "claim `{claim}`: experiment `{}` has no {} `{value}` in its quick form, but {}",
                     experiment.id,
@@ -369,8 +380,9 @@ impl Study {
                 );
             }
         }
-        if (from.kind == Kind::Value) != from.against.is_empty() {
-            bail!("claim `{claim}`: a ratio, reduction or increase has `against`, a value has none");
+        let alone = matches!(from.kind, Kind::Value | Kind::Deviation);
+        if alone != from.against.is_empty() {
+            bail!("claim `{claim}`: a ratio, reduction or increase has `against`, others have none");
         }
         Ok(())
     }
