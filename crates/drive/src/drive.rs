@@ -610,7 +610,10 @@ impl Drive {
         }
         if self.firmware.overlay_is_short(OVERLAY_RESERVE) {
             let more = (self.firmware.overlay_words() / 8).max(OVERLAY_WORDS);
-            let grow = |overlay: &mut Overlay| overlay.0.resize(overlay.0.len() + more, 0);
+            let grow = |overlay: &mut Overlay| {
+                overlay.0.reserve_exact(more);
+                overlay.0.resize(overlay.0.len() + more, 0);
+            };
             self.firmware.grow_overlay(due, grow, &mut self.world);
         }
         true

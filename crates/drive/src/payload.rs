@@ -87,6 +87,9 @@ struct Version {
     trimmed: bool,
 }
 
+/// Slots that the list of a superblock grows by at least.
+const LEAST_GROWTH: usize = 1 << 10;
+
 /// Drives of up to this many pages keep the last version of every page, in memory that is taken
 /// when it is first touched.
 const SMALL_PAGES: u64 = 1 << 25;
@@ -336,6 +339,10 @@ impl Payload {
         };
         let slot = ppa.slot() as usize;
         if slots.len() <= slot {
+            if slots.capacity() <= slot {
+                // Not twice as much, as a vector would: it is most of what a long run holds.
+                slots.reserve_exact((slots.len() / 8).max(LEAST_GROWTH) + slot - slots.len());
+            }
             slots.resize(slot + 1, Tag::ZERO);
         }
         slots[slot] = self.buffers[buf.0 as usize];
