@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use firstread_core::Ns;
 use firstread_core::params::{Axis, Scheme};
-use firstread_drive::DriveState;
 use firstread_drive::profile::quantity::{DEGC, H, ONE, PE, PERCENT, PERMILLE, Quantity, S};
 use firstread_drive::profile::reader::nearest;
 use firstread_drive::profile::{Dimension, Override};
+use firstread_drive::{DriveState, Precondition};
 use firstread_firmware::policy::AXES;
 
 /// The drive that is simulated where none is named.
@@ -30,7 +30,7 @@ pub struct DriveArgs {
     /// Set a value of the profile or a parameter of a scheme; may be given often
     #[arg(long = "set", value_name = "PATH=VALUE", value_parser = parse_override)]
     pub sets: Vec<Override>,
-    /// Powered time since the drive was filled; a range spreads superblocks over ages
+    /// Powered time since the drive was last written; a range spreads superblocks over ages
     #[arg(long, value_name = "TIME|FROM..TO", default_value = "28h", value_parser = parse_age)]
     pub age: Range<Ns>,
     /// Temperature of storage and reads, in °C
@@ -46,6 +46,16 @@ pub struct DriveArgs {
     /// Share of the capacity that was written before the workload begins
     #[arg(long, value_name = "PERCENT", default_value = "100%", value_parser = parse_fill)]
     pub fill: f64,
+    /// How that share was overwritten since: none (written once, in address order), random, zipf:THETA
+    ///
+    /// random and zipf put the drive into the steady state of random overwrites of one mapping unit,
+    /// by theory and at once: every superblock holds valid and stale data as its scheme of garbage
+    /// collection leaves them, and writes find it at work. The hot pages of zipf are those of the
+    /// first job of a file with `random_distribution=zipf:THETA` and the same seed. Age then counts
+    /// from the last of the overwrites; superblocks opened before it are older by the time it takes
+    /// to program those opened since.
+    #[arg(long, value_name = "LOAD", default_value = "none", value_parser = Precondition::parse)]
+    pub precondition: Precondition,
     /// Seed of everything that is drawn
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
@@ -60,6 +70,7 @@ impl DriveArgs {
             temperature_c: self.temperature,
             unpowered: self.unpowered,
             fill: self.fill,
+            precondition: self.precondition,
         }
     }
 }

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use firstread_core::Ns;
-use firstread_drive::DriveState;
 use firstread_drive::profile::{DriveProfile, Kind, Library, Override, chip_reference, load_drive};
+use firstread_drive::{DriveState, Precondition};
 use firstread_firmware::policy::AXES;
 
 use crate::args::{Choice, DriveArgs, unknown};
@@ -66,14 +66,23 @@ impl<'a> Setup<'a> {
         } else {
             format!("{low} to {high}")
         };
-        let mut line = format!("{age} at {} °C, {wear} P/E", self.state.temperature_c);
+        let written = match self.state.precondition {
+            _ if self.state.fill == 0.0 => "empty".to_owned(),
+            Precondition::None => "filled in address order".to_owned(),
+            Precondition::Random => "overwritten at random".to_owned(),
+            Precondition::Zipf(theta) => format!("overwritten by Zipf's law, theta {theta}"),
+        };
+        let mut line = format!(
+            "{written}, {age} at {} °C, {wear} P/E",
+            self.state.temperature_c
+        );
         if self.state.unpowered > Ns::ZERO {
             line += &format!(
                 ", then {} without power",
                 crate::output::format::age(self.state.unpowered)
             );
         }
-        if self.state.fill < 1.0 {
+        if self.state.fill > 0.0 && self.state.fill < 1.0 {
             line += &format!(", {} % full", self.state.fill * 100.0);
         }
         line

@@ -104,7 +104,8 @@ fn drive(name: &str, sets: &[Override]) -> Result<String> {
     let drive = load_drive(&library(name, sets)?, name, sets, AXES)?;
     let rate = drive.fill_rate();
     Ok(format!(
-        "drive {}: {}\n  {} for the host, {} % over-provisioned; fills at {}/s\n\n{}",
+        "drive {}: {}\n  {} for the host, {} % over-provisioned; fills at {}/s\n  \
+         a run finds it filled in address order, unless --fill or --precondition say otherwise\n\n{}",
         drive.name,
         drive.summary,
         capacity(drive.capacity_bytes),

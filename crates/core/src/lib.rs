@@ -12,6 +12,7 @@
 //! - [`host`]: commands of the host and their completions.
 //! - [`port`]: what firmware needs from the world it runs in.
 //! - [`params`]: one record per scheme, from which help, keys and tests are made.
+//! - [`permutation`]: keyed permutations, computed both ways.
 //! - [`random`]: counter-based random streams, keyed by purpose.
 //! - [`voltage`]: integer voltage tables that characterization makes for the firmware.
 #![no_std]
@@ -23,6 +24,7 @@ pub mod geometry;
 pub mod host;
 pub mod levels;
 pub mod params;
+pub mod permutation;
 pub mod port;
 pub mod random;
 pub mod units;
@@ -36,6 +38,7 @@ pub use flash::{
 pub use geometry::{Divisor, Geometry, Layout, StripeOrder};
 pub use host::{CommandId, HostCommand, HostOp, Status};
 pub use levels::{IdealScope, LevelOffsets, Levels};
+pub use permutation::Permutation;
 pub use port::{Arena, Ports, Spare};
 pub use random::Stream;
 pub use units::Ns;

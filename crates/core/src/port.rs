@@ -36,8 +36,8 @@ pub trait Ports {
     /// superblock repeats. None where nothing was written since the erase, or power was cut or the
     /// program failed meanwhile.
     fn stored(&self, ppa: Ppa) -> Option<Spare>;
-    /// Whether `block` holds what it was filled with, and not what was
-    /// programmed since: its table of contents is one run.
+    /// Whether `block` holds what it was filled with, or the preconditioned state, and not what was
+    /// programmed since: its table of contents need not be read slot by slot.
     fn is_filled(&self, block: BlockId) -> bool;
     /// From now on a spare of `die` stands for its `block`, which has failed: erased, and on every
     /// plane.

@@ -6,7 +6,7 @@ use firstread_core::params::Role;
 use firstread_core::voltage::VoltageTables;
 use firstread_core::{Arena, BlockId, CellMode, DieId, FlashEvent, Lpn, Ns, Status};
 use firstread_ecc::{Code, DecodeTiming};
-use firstread_firmware::ftl::{Busy, GcThresholds, Unsound};
+use firstread_firmware::ftl::{Busy, RESERVE, Unsound};
 use firstread_firmware::observe::{BlockMonitor, BlockUse, Counters};
 use firstread_firmware::policy::gc_victim::{self, AnyGcVictim};
 use firstread_firmware::policy::read_levels::{AnyReadLevels, ReadLevels, Setup};
@@ -25,6 +25,7 @@ use crate::hardware::{Done, Hardware, Resource, Times};
 use crate::payload::{Payload, StaleRead};
 use crate::port_log::{Crossing, Passed};
 use crate::power::{CutAt, PowerCut};
+use crate::precondition::{self, Precondition, Steady};
 use crate::profile::DriveProfile;
 use crate::profile::drive::Cells as CellModel;
 use crate::run::{Host, Idle, Observer, Run};
@@ -215,7 +216,7 @@ impl Drive {
             capacity_slots: profile.capacity_bytes / geometry.slot_bytes as u64,
             max_commands: profile.link.max_outstanding,
             max_reads: MAX_READS,
-            gc: GcThresholds::default(),
+            gc: profile.gc,
             max_suspends: chip.max_suspends,
             max_wait: Ns(profile.firmware.max_wait_ns),
         };
@@ -269,7 +270,21 @@ impl Drive {
         let per_block = geometry.slots_per_superblock(self.profile.mode);
         let capacity = self.profile.capacity_bytes / geometry.slot_bytes as u64;
         let slots = (capacity as f64 * state.fill) as u64;
-        let blocks = slots.div_ceil(per_block as u64) as u32;
+        let default_groups = groups::groups(0);
+        let bins = self.firmware.levels().groups().unwrap_or(&default_groups);
+        let used = match state.precondition {
+            Precondition::None => slots.div_ceil(per_block as u64) as u32,
+            _ => geometry.blocks_per_plane,
+        };
+        let mut wear = state.deal_wear(used, bins, self.seed);
+        wear.resize(geometry.blocks_per_plane as usize, state.pe_cycles.0);
+        let bad = self.find_bad_blocks(&wear)?;
+
+        let steady = self.steady_state(state, slots, bad)?;
+        let blocks = match &steady {
+            Some(steady) => steady.state.blocks(),
+            None => slots.div_ceil(per_block as u64) as u32,
+        };
         if blocks > geometry.blocks_per_plane {
             return Err(DriveError::Profile(format!(
                 "the capacity takes {blocks} superblocks, but there are {}",
@@ -280,33 +295,21 @@ impl Drive {
         let block_fill = Ns(
             (block_bytes * 1_000_000_000 / self.profile.fill_rate().bytes_per_s() as u128) as u64
         );
-        let default_groups = groups::groups(0);
         let bins = self.firmware.levels().groups().unwrap_or(&default_groups);
-        let plan = state.plan(blocks, block_fill, bins, self.seed);
+        let in_order = || (0..blocks as u64).rev().collect::<Vec<u64>>();
+        let since = steady.as_ref().map_or_else(in_order, |s| s.since.clone());
+        let plan = state.plan(&since, &wear, block_fill, bins);
+        let steady = steady.map(|s| s.state);
+        if let Some(state) = &steady {
+            self.firmware.precondition(state.clone());
+            self.world.payload.precondition(state.clone());
+        }
 
-        let mut bad = vec![0; geometry.dies() as usize];
-        for block in (0..geometry.blocks_per_plane).map(BlockId) {
-            let planned = plan.blocks.get(block.0 as usize);
-            let pe_cycles = planned.map_or(state.pe_cycles.0, |p| p.pe_cycles);
-            let failures = &mut self.world.hardware.failures;
-            failures.make(block, pe_cycles, |die| bad[die.0 as usize] += 1);
-        }
-        if !self.firmware.set_bad_blocks(&bad) {
-            return Err(DriveError::State(format!(
-                "bad blocks cost {} of {} superblocks at this wear, and what is left does not hold \
-                 the capacity: start with fewer P/E cycles (--pe-cycles), set chip.failures.factory_bad \
-                 or chip.failures.grown_bad lower, or use a drive with more over-provisioning",
-                bad.iter().max().unwrap_or(&0),
-                geometry.blocks_per_plane
-            )));
-        }
         for free in blocks..geometry.blocks_per_plane {
-            self.firmware
-                .set_pe_cycles(BlockId(free), state.pe_cycles.0);
-            self.world
-                .hardware
-                .cells
-                .erase(BlockId(free), self.profile.mode, state.pe_cycles.0);
+            let (block, pe_cycles) = (BlockId(free), wear[free as usize]);
+            self.firmware.set_pe_cycles(block, pe_cycles);
+            let cells = &mut self.world.hardware.cells;
+            cells.erase(block, self.profile.mode, pe_cycles);
         }
         let mut started = false;
         for (i, planned) in plan.blocks.iter().enumerate() {
@@ -316,8 +319,14 @@ impl Drive {
                 started = true;
             }
             let (block, first) = (BlockId(i as u32), i as u64 * per_block as u64);
-            let pages = (slots - first).min(per_block as u64) as u32;
-            self.world.payload.fill(block, first, pages);
+            let pages = match &steady {
+                Some(state) => state.valid(block),
+                None => {
+                    let pages = (slots - first).min(per_block as u64) as u32;
+                    self.world.payload.fill(block, first, pages);
+                    pages
+                }
+            };
             self.world
                 .hardware
                 .cells
@@ -338,6 +347,60 @@ impl Drive {
         self.advance(plan.run);
         self.world.hardware.cells.power_off(state.unpowered);
         Ok(())
+    }
+
+    /// Draws which blocks are bad, tells the firmware, and returns how many superblocks they cost.
+    fn find_bad_blocks(&mut self, pe_cycles: &[u32]) -> Result<u32, DriveError> {
+        let geometry = &self.profile.geometry;
+        let mut bad = vec![0; geometry.dies() as usize];
+        for (block, &pe_cycles) in (0..).map(BlockId).zip(pe_cycles) {
+            let failures = &mut self.world.hardware.failures;
+            failures.make(block, pe_cycles, |die| bad[die.0 as usize] += 1);
+        }
+        let worst = bad.iter().copied().max().unwrap_or(0);
+        if !self.firmware.set_bad_blocks(&bad) {
+            return Err(DriveError::State(format!(
+                "bad blocks cost {worst} of {} superblocks at this wear, and what is left does not \
+                 hold the capacity: start with fewer P/E cycles (--pe-cycles), set \
+                 chip.failures.factory_bad or chip.failures.grown_bad lower, or use a drive with more \
+                 over-provisioning",
+                geometry.blocks_per_plane
+            )));
+        }
+        Ok(worst)
+    }
+
+    /// The steady state that `state` asks for with `pages` pages, if it asks for one. The reserve is
+    /// free, as a host leaves it that writes as fast as it can: garbage collection then never gets
+    /// ahead. (On average one and a half superblocks are free then and two half full, which make one
+    /// that is full and one that is free.)
+    fn steady_state(
+        &self,
+        state: &DriveState,
+        pages: u64,
+        bad: u32,
+    ) -> Result<Option<Steady>, DriveError> {
+        if state.precondition == Precondition::None || pages == 0 {
+            return Ok(None);
+        }
+        let geometry = self.profile.geometry;
+        let per_block = geometry.slots_per_superblock(self.profile.mode);
+        let all = (geometry.blocks_per_plane - bad) as u64;
+        let needed = pages.div_ceil(per_block as u64);
+        if needed + RESERVE >= all {
+            return Err(DriveError::State(format!(
+                "--precondition {}: {needed} of {all} superblocks are needed for the data, and \
+                 cleaning needs {} more: fill less (--fill), or use a drive with more over-provisioning",
+                state.precondition,
+                RESERVE + 1,
+            )));
+        }
+        let blocks = (all - RESERVE) as u32;
+        let victim = self.profile.scheme("gc_victim");
+        let victim = victim.expect("every profile has a scheme for every axis");
+        let shape = (blocks, per_block, pages);
+        let steady = precondition::steady(state.precondition, shape, victim, self.seed);
+        steady.map(Some).map_err(DriveError::State)
     }
 
     /// Handles every event until `until`, and stops there.
@@ -380,7 +443,7 @@ impl Drive {
     pub fn crossings(&self) -> &[Crossing] {
         self.world.port_log.crossings()
     }
-    /// What the firmware knows of its superblocks.
+    /// What the firmware knows of its superblocks: what they are used for, what they hold.
     pub fn blocks(&self) -> &BlockMonitor {
         self.firmware.blocks()
     }
@@ -388,7 +451,8 @@ impl Drive {
     pub fn is_read_only(&self) -> bool {
         self.firmware.is_read_only()
     }
-    /// Checks that every slot has one owner and every count adds up.
+    /// Checks that every slot has one owner and every count adds up: time and memory in proportion to
+    /// the pages of the drive. For tests.
     pub fn audit(&self) -> Result<(), Unsound> {
         self.firmware.audit()
     }
@@ -546,7 +610,10 @@ impl Drive {
         }
         if self.firmware.overlay_is_short(OVERLAY_RESERVE) {
             let more = (self.firmware.overlay_words() / 8).max(OVERLAY_WORDS);
-            let grow = |overlay: &mut Overlay| overlay.0.resize(overlay.0.len() + more, 0);
+            let grow = |overlay: &mut Overlay| {
+                overlay.0.reserve_exact(more);
+                overlay.0.resize(overlay.0.len() + more, 0);
+            };
             self.firmware.grow_overlay(due, grow, &mut self.world);
         }
         true

@@ -2,6 +2,7 @@
 //!
 //! - [`profile`]: strict TOML text to a resolved drive.
 //! - [`state`]: filled, worn and aged before the run begins.
+//! - [`precondition`]: the steady state of random overwrites.
 //! - `hardware`: dies, channels, decoders; where the time went.
 //! - `cells`: medium and code joined at the end of a sense.
 //! - `world`: the firmware's ports on the virtual clock, the host link.
@@ -25,6 +26,7 @@ mod host;
 mod payload;
 pub mod port_log;
 pub mod power;
+pub mod precondition;
 pub mod profile;
 mod run;
 pub mod state;
@@ -36,5 +38,6 @@ pub use drive::{Drive, DriveError, RunStats};
 pub use hardware::charge::{CAUSES, Cause, Parts};
 pub use payload::StaleRead;
 pub use power::{CutAt, PowerCut};
+pub use precondition::Precondition;
 pub use run::Host;
 pub use state::DriveState;

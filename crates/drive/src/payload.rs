@@ -6,6 +6,7 @@
 //! written to know its last version.
 
 use firstread_core::{BlockId, Buf, Lpn, Ppa, Spare};
+use firstread_firmware::ftl::{Preconditioned, Slot};
 
 /// Logical page and version of a slot's data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,11 +41,16 @@ impl Tag {
     }
 }
 
+/// Version of what was overwritten before the first write that is counted.
+const STALE: u64 = VERSION;
+
 /// What a superblock holds.
 #[derive(Debug)]
 enum Contents {
     /// Version 0 of so many consecutive logical pages from the first on.
     Filled(u64, u32),
+    /// What the preconditioned state tells: version 0 where it is the last.
+    Preconditioned,
     /// What was programmed since the erase, in slot order.
     Programmed(Vec<Tag>),
 }
@@ -59,6 +65,7 @@ pub(crate) struct Payload {
     written: u64,
     /// Logical pages below this one were filled.
     filled: u64,
+    preconditioned: Option<Preconditioned>,
 }
 
 /// A read returned something else than the last version written.
@@ -79,6 +86,9 @@ struct Version {
     number: u64,
     trimmed: bool,
 }
+
+/// Slots that the list of a superblock grows by at least.
+const LEAST_GROWTH: usize = 1 << 10;
 
 /// Drives of up to this many pages keep the last version of every page, in memory that is taken
 /// when it is first touched.
@@ -210,7 +220,16 @@ impl Payload {
             versions: Versions::new(capacity),
             written: 0,
             filled: 0,
+            preconditioned: None,
         }
+    }
+
+    /// Superblocks hold what `state` tells.
+    pub(crate) fn precondition(&mut self, state: Preconditioned) {
+        let blocks = &mut self.blocks[..state.blocks() as usize];
+        blocks.fill_with(|| Contents::Preconditioned);
+        self.filled = state.pages();
+        self.preconditioned = Some(state);
     }
 
     /// `block` was filled with version 0 of `pages` logical pages from `first` on.
@@ -225,7 +244,9 @@ impl Payload {
         match contents {
             // The next writes need the memory again.
             Contents::Programmed(slots) => slots.clear(),
-            Contents::Filled(..) => *contents = Contents::Programmed(Vec::new()),
+            Contents::Filled(..) | Contents::Preconditioned => {
+                *contents = Contents::Programmed(Vec::new());
+            }
         }
     }
 
@@ -282,9 +303,9 @@ impl Payload {
         self.stored(ppa).spare()
     }
 
-    /// Whether `block` holds what it was filled with.
+    /// Whether `block` holds what it was filled with, or what the preconditioned state tells.
     pub(crate) fn is_filled(&self, block: BlockId) -> bool {
-        matches!(self.blocks[block.0 as usize], Contents::Filled(..))
+        !matches!(self.blocks[block.0 as usize], Contents::Programmed(_))
     }
 
     /// Whether the versions of slots are their whole sequence numbers: none has wrapped yet.
@@ -299,6 +320,11 @@ impl Payload {
                 Tag::new(first + ppa.slot() as u64, 0)
             }
             Contents::Filled(..) => Tag::ZERO,
+            Contents::Preconditioned => match self.preconditioned.as_ref().map(|p| p.slot(ppa)) {
+                Some(Slot::Valid(Lpn(lpn))) => Tag::new(lpn, 0),
+                Some(Slot::Stale(Lpn(lpn))) => Tag::new(lpn, STALE),
+                None => Tag::ZERO,
+            },
             Contents::Programmed(slots) => {
                 slots.get(ppa.slot() as usize).copied().unwrap_or(Tag::ZERO)
             }
@@ -313,6 +339,10 @@ impl Payload {
         };
         let slot = ppa.slot() as usize;
         if slots.len() <= slot {
+            if slots.capacity() <= slot {
+                // Not twice as much, as a vector would: it is most of what a long run holds.
+                slots.reserve_exact((slots.len() / 8).max(LEAST_GROWTH) + slot - slots.len());
+            }
             slots.resize(slot + 1, Tag::ZERO);
         }
         slots[slot] = self.buffers[buf.0 as usize];

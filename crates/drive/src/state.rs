@@ -3,6 +3,8 @@
 use firstread_core::voltage::BlockGroups;
 use firstread_core::{Ns, Stream};
 
+use crate::precondition::Precondition;
+
 /// What the caller asks for.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct DriveState {
@@ -16,6 +18,8 @@ pub struct DriveState {
     pub unpowered: Ns,
     /// Share of the logical capacity that was written, 0 to 1.
     pub fill: f64,
+    /// How that share was overwritten since.
+    pub precondition: Precondition,
 }
 
 impl Default for DriveState {
@@ -27,6 +31,7 @@ impl Default for DriveState {
             temperature_c: 25.0,
             unpowered: Ns::ZERO,
             fill: 1.0,
+            precondition: Precondition::None,
         }
     }
 }
@@ -39,7 +44,7 @@ pub(crate) struct Planned {
     pub pe_cycles: u32,
 }
 
-/// When each superblock is filled, in address order, and when the workload starts.
+/// When each superblock is filled, in the order in which they are, and when the workload starts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Plan {
     pub blocks: Vec<Planned>,
@@ -50,25 +55,29 @@ pub(crate) struct Plan {
 }
 
 impl DriveState {
-    /// The plan for `blocks` superblocks that take `block_fill` each to write.
+    /// The plan for superblocks that take `block_fill` each to write. `since` tells of each how many
+    /// others were filled since, the first filled first; `wear` of each its P/E cycles.
     ///
-    /// One age: a drive filled in address order at its sustained rate; age counts from the end of
-    /// the fill. A range of ages or of P/E cycles: superblocks are dealt evenly to the groups of
-    /// `groups` that the ranges touch, the oldest at the lowest addresses.
+    /// One age: superblocks were filled one after another at the drive's sustained rate; age counts
+    /// from the end of the last. A drive that was filled in address order was filled for its own
+    /// length; on a preconditioned one, superblocks that were filled meanwhile and erased again count
+    /// too. A range of ages or of P/E cycles: superblocks are dealt evenly to the groups of `groups`
+    /// that the ranges touch, the oldest at the lowest addresses.
     pub(crate) fn plan(
         &self,
-        blocks: u32,
+        since: &[u64],
+        wear: &[u32],
         block_fill: Ns,
         groups: &BlockGroups,
-        seed: u64,
     ) -> Plan {
-        let fill = |n: u64| Ns(block_fill.0 * n);
+        let blocks = since.len() as u32;
+        let all = since.first().map_or(0, |n| n + 1);
+        let fill = |n: u64| Ns(block_fill.0.saturating_mul(n));
         let (youngest, oldest) = self.age;
-        let wear = self.deal_wear(blocks, groups, seed);
         if youngest == oldest {
-            let end = fill(blocks as u64);
+            let end = fill(all);
             let planned = |i: u32| Planned {
-                at: fill(i as u64 + 1),
+                at: fill(all - since[i as usize]),
                 pe_cycles: wear[i as usize],
             };
             return Plan {
@@ -115,7 +124,7 @@ impl DriveState {
 
     /// Wear in address order: the P/E bins that the range touches in turn, so that neighbours in
     /// age are spread over wear; even within a bin.
-    fn deal_wear(&self, blocks: u32, groups: &BlockGroups, seed: u64) -> Vec<u32> {
+    pub(crate) fn deal_wear(&self, blocks: u32, groups: &BlockGroups, seed: u64) -> Vec<u32> {
         let (low, high) = self.pe_cycles;
         let (first, last) = (groups.pe_bin(low), groups.pe_bin(high));
         let bins = (last - first) as u32 + 1;
@@ -140,6 +149,10 @@ mod tests {
     use firstread_firmware::voltage::groups;
     use std::collections::BTreeSet;
 
+    fn in_address_order(blocks: u64) -> Vec<u64> {
+        (0..blocks).rev().collect()
+    }
+
     #[test]
     fn formula_one_age_counts_from_the_end_of_the_fill() {
         let state = DriveState {
@@ -147,7 +160,9 @@ mod tests {
             pe_cycles: (300, 300),
             ..DriveState::default()
         };
-        let plan = state.plan(325, Ns::from_s(10), &groups::groups(0), 1);
+        let groups = groups::groups(0);
+        let wear = state.deal_wear(325, &groups, 1);
+        let plan = state.plan(&in_address_order(325), &wear, Ns::from_s(10), &groups);
         assert_eq!(plan.run - plan.blocks[324].at, Ns::from_h(28));
         assert_eq!(
             plan.run - plan.blocks[0].at,
@@ -165,7 +180,8 @@ mod tests {
             ..DriveState::default()
         };
         let groups = groups::groups(0);
-        let plan = state.plan(325, Ns::from_s(10), &groups, 1);
+        let wear = state.deal_wear(325, &groups, 1);
+        let plan = state.plan(&in_address_order(325), &wear, Ns::from_s(10), &groups);
         let reached: BTreeSet<u8> = plan
             .blocks
             .iter()

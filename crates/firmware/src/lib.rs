@@ -37,8 +37,8 @@ use firstread_core::{
 };
 
 use ftl::{
-    BadBlocks, Gc, GcThresholds, Map, Mover, Place, Program, Rescue, STREAMS, Space, StreamId,
-    WriteBuffer,
+    BadBlocks, Gc, GcThresholds, Map, Mover, Place, Preconditioned, Program, Rescue, STREAMS,
+    Space, StreamId, WriteBuffer,
 };
 use host::Commands;
 use job::{Job, Jobs, Purpose};
@@ -168,8 +168,15 @@ impl<M: Arena> Firmware<M> {
         self.jobs.len()
     }
 
+    /// Takes the pages of `state` as written, into superblocks that are to be adopted in order: how
+    /// a simulator brings a drive into the steady state of random overwrites.
+    pub fn precondition(&mut self, state: Preconditioned) {
+        self.map.precondition(state);
+    }
+
     /// Notes that the next stretch of logical pages was written into `block`, a free superblock of
-    /// `pe_cycles`, all at once at time `now`: how a simulator fills a drive.
+    /// `pe_cycles`, all at once at time `now`: how a simulator fills a drive. On a preconditioned
+    /// drive, that `block` holds `pages` valid ones of it.
     pub fn adopt<P: Ports<Record = Record>>(
         &mut self,
         now: Ns,
@@ -190,7 +197,9 @@ impl<M: Arena> Firmware<M> {
         row.pe_cycles = pe_cycles;
         row.programmed_at = now;
         row.valid_slots = pages;
-        self.map.fill(block, pages as u64);
+        if self.map.preconditioned().is_none() {
+            self.map.fill(block, pages as u64);
+        }
         self.gc.watch(self.space.free);
         self.block_changed(now, block);
         self.start_probe(now, ports);

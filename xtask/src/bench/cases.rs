@@ -1,5 +1,7 @@
 //! What is measured: a case is a row.
 
+use firstread_drive::Precondition;
+
 /// One row of the table.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
@@ -10,8 +12,11 @@ pub struct Case {
     /// A shipped drive, and what is changed of its profile.
     pub drive: &'static str,
     pub set: &'static [&'static str],
-    /// Share of the capacity that is written before the run, its age (h at 55 °C) and wear.
+    /// Share of the capacity that is written before the run.
     pub fill: f64,
+    /// How that share was overwritten since.
+    pub precondition: Precondition,
+    /// Age (h at 55 °C) and wear.
     pub age_h: u64,
     pub pe_cycles: u32,
     /// A fio job file; none where only the time until the drive is ready counts.
@@ -34,6 +39,7 @@ const BASE: Case = Case {
     drive: "ct-qlc",
     set: &[],
     fill: 1.0,
+    precondition: Precondition::None,
     age_h: 0,
     pe_cycles: 0,
     job: None,
@@ -101,6 +107,16 @@ pub const CASES: &[Case] = &[
         ..CONSTANT
     },
     Case {
+        name: "overwrites in steady state",
+        against: "overwrites of the full drive",
+        drive: "bench-4g",
+        set: &["schemes.gc_victim=greedy"],
+        precondition: Precondition::Random,
+        job: WRITE_4K,
+        requests: 2_000_000,
+        ..CONSTANT
+    },
+    Case {
         name: "cells: 300 P/E, ct-qlc",
         set: &["schemes.read_levels=ct-qlc"],
         job: READ_4K,
@@ -146,6 +162,21 @@ pub const CASES: &[Case] = &[
         ..CELLS
     },
     Case {
+        name: "ready: 512 GiB, overwritten",
+        precondition: Precondition::Random,
+        ..CONSTANT
+    },
+    Case {
+        name: "ready: 15.36 TB, overwritten",
+        precondition: Precondition::Random,
+        ..CELLS
+    },
+    Case {
+        name: "ready: 15.36 TB, zipf:0.99",
+        precondition: Precondition::Zipf(0.99),
+        ..CELLS
+    },
+    Case {
         name: "overwrites: 10 M of 15.36 TB",
         set: &["cells=ideal", "schemes.read_levels=factory"],
         job: WRITE_4K,
@@ -156,6 +187,26 @@ pub const CASES: &[Case] = &[
     Case {
         name: "overwrites: 100 M of 15.36 TB",
         against: "overwrites: 10 M of 15.36 TB",
+        set: &["cells=ideal", "schemes.read_levels=factory"],
+        job: WRITE_4K,
+        requests: 100_000_000,
+        long: true,
+        ..BASE
+    },
+    Case {
+        name: "steady state: 10 M of 15.36 TB",
+        against: "overwrites: 10 M of 15.36 TB",
+        precondition: Precondition::Random,
+        set: &["cells=ideal", "schemes.read_levels=factory"],
+        job: WRITE_4K,
+        requests: 10_000_000,
+        long: true,
+        ..BASE
+    },
+    Case {
+        name: "steady state: 100 M of 15.36 TB",
+        against: "overwrites: 10 M of 15.36 TB",
+        precondition: Precondition::Random,
         set: &["cells=ideal", "schemes.read_levels=factory"],
         job: WRITE_4K,
         requests: 100_000_000,

@@ -126,6 +126,7 @@ fn one_run(case: &Case, seed: u64, start_together: &Barrier) -> Result<Measured,
         pe_cycles: (case.pe_cycles, case.pe_cycles),
         temperature_c: 55.0,
         fill: case.fill,
+        precondition: case.precondition,
         ..DriveState::default()
     };
     let made = || -> Result<(Drive, f64), String> {

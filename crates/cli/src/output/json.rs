@@ -292,6 +292,7 @@ pub fn config(setup: &Setup<'_>) -> Value {
         "pe_cycles": [state.pe_cycles.0, state.pe_cycles.1],
         "unpowered_h": hours(state.unpowered),
         "fill": state.fill,
+        "precondition": state.precondition.to_string(),
         "set": set.collect::<Vec<_>>(),
         "profile": profile.collect::<Map<String, Value>>(),
     })

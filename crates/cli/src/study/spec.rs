@@ -283,8 +283,8 @@ pub enum Over {
 impl Study {
     /// Reads `text`, called `name` in messages, and checks that all names in it mean something.
     pub fn parse(name: &str, text: &str) -> Result<Study> {
-        let study: Study =
-            toml::from_str(text).map_err(|e| anyhow::anyhow!("{name}: {}", e.to_string().trim()))?;
+        let study: Study = toml::from_str(text)
+            .map_err(|e| anyhow::anyhow!("{name}: {}", e.to_string().trim()))?;
         study
             .check()
             .map_err(|e| anyhow::anyhow!("{name}: {e:#}"))?;
@@ -339,7 +339,10 @@ impl Study {
                     Fact::find(&from.name)
                         .map_err(|m| anyhow::anyhow!("claim `{}`: {m}", claim.id))?;
                     let place = format!("claim `{}`", claim.id);
-                    for variant in [Some(&from.variant), from.over.as_ref()].into_iter().flatten() {
+                    for variant in [Some(&from.variant), from.over.as_ref()]
+                        .into_iter()
+                        .flatten()
+                    {
                         known_name("variant", variant, &names(&self.variants), &place)?;
                     }
                 }
@@ -382,7 +385,9 @@ impl Study {
         }
         let alone = matches!(from.kind, Kind::Value | Kind::Deviation);
         if alone != from.against.is_empty() {
-            bail!("claim `{claim}`: a ratio, reduction or increase has `against`, others have none");
+            bail!(
+                "claim `{claim}`: a ratio, reduction or increase has `against`, others have none"
+            );
         }
         Ok(())
     }

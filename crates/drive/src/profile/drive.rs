@@ -8,6 +8,7 @@
 use firstread_core::params::{Axis, Param, ParamKind, Scheme, Values};
 use firstread_core::{CellMode, Geometry, StripeOrder};
 use firstread_ecc::{Code, DecodeTiming};
+use firstread_firmware::ftl::GcThresholds;
 use firstread_nand::ChipProfile;
 use firstread_nand::profile::ProgramTiming;
 
@@ -44,6 +45,8 @@ pub struct DriveProfile {
     pub link: LinkProfile,
     /// The controller's processors.
     pub firmware: FirmwareProfile,
+    /// When garbage collection runs.
+    pub gc: GcThresholds,
     /// One scheme for each axis, in the order of the axes.
     pub schemes: Vec<SchemeChoice>,
     /// Every value with unit and source, the chip's below `chip.`.
@@ -295,6 +298,14 @@ fn read(keys: &Keys<'_>, chip: Option<LoadedChip>, axes: &'static [Axis]) -> Opt
         command_interval_ns: k.whole("command_interval", NS, 0, 1_000_000_000),
         max_wait_ns: k.whole("max_wait", NS, 1_000, 1_000_000_000_000),
     });
+    let gc = keys.table("gc", |k| {
+        let count = |key, least| k.whole(key, ONE, least, 1 << 20) as u32;
+        GcThresholds {
+            urgent: count("urgent", 0),
+            start: count("start", 1),
+            stop: count("stop", 2),
+        }
+    });
     let schemes = schemes(keys, axes);
     let chip = chip?;
     geometry.wordlines_per_block = chip.chip.wordlines() as u16;
@@ -310,6 +321,7 @@ fn read(keys: &Keys<'_>, chip: Option<LoadedChip>, axes: &'static [Axis]) -> Opt
         ecc: ecc?.0,
         link,
         firmware,
+        gc,
         schemes,
         resolved: chip.resolved,
     })
@@ -438,6 +450,24 @@ fn check(reader: &Reader<'_>, drive: &DriveProfile) {
             drive.mode.name()
         );
         return note("capacity", message);
+    }
+    let GcThresholds {
+        start,
+        stop,
+        urgent,
+    } = drive.gc;
+    if start >= stop || start < urgent {
+        let message = format!(
+            "{start} free superblocks: it is not below `gc.urgent`, {urgent}, and below `gc.stop`, {stop}"
+        );
+        return note("gc.start", message);
+    }
+    if stop >= g.blocks_per_plane {
+        let message = format!(
+            "is not below the {} superblocks there are",
+            g.blocks_per_plane
+        );
+        return note("gc.stop", message);
     }
     if drive.channel.rate_mt_per_s > drive.chip.timing.io_mt_per_s {
         let message = format!(

@@ -12,27 +12,15 @@ use crate::Firmware;
 use crate::policy::gc_victim::{AnyGcVictim, GcVictim, Victims};
 use crate::policy::wear::{AnyWear, Wear};
 
-/// Free superblocks at which garbage collection changes its pace.
+/// Free superblocks at which garbage collection changes its pace. Two are always left to it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct GcThresholds {
     /// It begins at this many.
     pub start: u32,
     /// It ends at this many, more than `start`.
     pub stop: u32,
-    /// At this many, fewer than `start`, it moves twice as fast as its gain asks for.
+    /// At this many, not more than `start`, it moves twice as fast as its gain asks for.
     pub urgent: u32,
-}
-
-impl Default for GcThresholds {
-    /// Just enough for the host to go on while a victim is cleaned, beyond the two superblocks that
-    /// cleaning keeps for itself: cleaning late leaves the most time for data to be overwritten.
-    fn default() -> GcThresholds {
-        GcThresholds {
-            start: 4,
-            stop: 5,
-            urgent: 3,
-        }
-    }
 }
 
 /// Parts of a slot that credit is counted in.

@@ -1,7 +1,8 @@
 //! The map from logical pages to physical slots.
 //!
 //! A drive that was filled in address order needs no table: superblock `i` of the fill holds the
-//! `i`-th stretch of logical pages in order. What was written or trimmed since lies in an overlay,
+//! `i`-th stretch of logical pages in order. Nor does one preconditioned by random overwrites, whose
+//! places are computed (`preconditioned`). What was written or trimmed since lies in an overlay,
 //! a region of 4,096 logical pages at a time. A region the overlay knows nothing of costs one bit.
 //! Few pages of a region lie in leaves of fifteen behind an extendible directory (Fagin et al., ACM
 //! TODS 1979), about twelve bytes each; a region half overwritten is a flat table of 4,096 words.
@@ -10,6 +11,8 @@ use alloc::boxed::Box;
 use alloc::vec;
 
 use firstread_core::{Arena, BlockId, Divisor, Lpn, Ppa};
+
+use super::Preconditioned;
 
 /// Logical pages of a region.
 pub const REGION_PAGES: u64 = 1 << REGION_BITS;
@@ -86,6 +89,10 @@ pub struct Map<M> {
     fill: Box<[u32]>,
     /// Logical pages below this one were filled.
     filled: u64,
+    /// Where they lie, if random overwrites have scattered them.
+    preconditioned: Option<Preconditioned>,
+    /// Superblocks of the preconditioned state that were not erased since, a bit each.
+    untouched_blocks: Box<[u64]>,
     /// One bit a region: whether the overlay knows anything of it.
     touched: Box<[u64]>,
     regions: Box<[Region]>,
@@ -130,6 +137,8 @@ impl<M: Arena> Map<M> {
             slots_per_block: Divisor::new(slots_per_block as u64),
             fill: vec![NONE; stretches].into_boxed_slice(),
             filled: 0,
+            preconditioned: None,
+            untouched_blocks: Box::default(),
             touched: vec![0; regions.div_ceil(64)].into_boxed_slice(),
             regions: vec![Region::UNTOUCHED; regions].into_boxed_slice(),
             trimmed_at: vec![0; regions].into_boxed_slice(),
@@ -164,8 +173,51 @@ impl<M: Arena> Map<M> {
         );
     }
 
+    /// Takes the pages of `state` as written. The map is empty.
+    pub fn precondition(&mut self, state: Preconditioned) {
+        debug_assert_eq!(self.filled, 0, "only an empty drive is preconditioned");
+        self.filled = state.pages();
+        let words = state.blocks().div_ceil(64) as usize;
+        self.untouched_blocks = vec![u64::MAX; words].into_boxed_slice();
+        self.preconditioned = Some(state);
+    }
+
+    /// The preconditioned state, if the drive was brought into one.
+    pub fn preconditioned(&self) -> Option<&Preconditioned> {
+        self.preconditioned.as_ref()
+    }
+
+    /// `block` is to be erased.
+    pub(crate) fn erase(&mut self, block: BlockId) {
+        if let Some(word) = self.untouched_blocks.get_mut(block.0 as usize / 64) {
+            *word &= !(1 << (block.0 % 64));
+        }
+    }
+
+    /// Whether slots of `block` are still as the preconditioned state has them, so that
+    /// [`Map::holds`] tells what they hold without their spare areas.
+    #[inline]
+    pub(crate) fn is_computed(&self, block: BlockId) -> bool {
+        let blocks = self.preconditioned.as_ref().map_or(0, |p| p.blocks());
+        block.0 < blocks && self.untouched_blocks[block.0 as usize / 64] >> (block.0 % 64) & 1 != 0
+    }
+
+    /// Whether `ppa`, of a superblock for which [`Map::is_computed`] holds, has the last version of
+    /// a page.
+    #[inline]
+    pub(crate) fn holds(&self, ppa: Ppa) -> bool {
+        let page = self.preconditioned.as_ref().and_then(|p| p.valid_at(ppa));
+        page.is_some_and(|Lpn(lpn)| {
+            !self.is_touched(lpn) || !self.region(lpn).is_trimmed() && self.find(lpn) == 0
+        })
+    }
+
     /// Notes that the next stretch of logical pages was filled into `block`, up to `pages` of them.
     pub fn fill(&mut self, block: BlockId, pages: u64) {
+        debug_assert!(
+            self.preconditioned.is_none(),
+            "a drive is filled in one way"
+        );
         let stretch = self.slots_per_block.div(self.filled) as usize;
         self.fill[stretch] = block.0;
         self.filled += pages.min(self.slots_per_block.get());
@@ -185,6 +237,15 @@ impl<M: Arena> Map<M> {
             return Run {
                 ppa,
                 lost,
+                pages: 1,
+            };
+        }
+        if let Some(state) = &self.preconditioned
+            && lpn.0 < self.filled
+        {
+            return Run {
+                ppa: Some(state.locate(lpn)),
+                lost: false,
                 pages: 1,
             };
         }
@@ -265,7 +326,8 @@ impl<M: Arena> Map<M> {
     }
 
     /// Power was cut: forgets where pages lie. What the journal holds stays: trims, losses, and the
-    /// stretches of the fill whose superblock `is_filled` still.
+    /// stretches of the fill whose superblock `is_filled` still, as are those of the preconditioned
+    /// state that were not erased.
     pub fn forget_places(&mut self, is_filled: impl Fn(BlockId) -> bool) {
         for block in &mut self.fill {
             if *block != NONE && !is_filled(BlockId(*block)) {
@@ -315,6 +377,11 @@ impl<M: Arena> Map<M> {
     fn filled_at(&self, lpn: u64) -> Option<Ppa> {
         if lpn >= self.filled {
             return None;
+        }
+        if let Some(state) = &self.preconditioned {
+            // What was moved from a superblock before its erase is found anew after a power cut.
+            let ppa = state.locate(Lpn(lpn));
+            return self.is_computed(ppa.block()).then_some(ppa);
         }
         let (stretch, slot) = self.slots_per_block.div_rem(lpn);
         let block = self.fill[stretch as usize];

@@ -1,6 +1,7 @@
 //! Flash translation layer: where a logical page lies, and how data get there.
 //!
 //! - `map`: logical pages to slots.
+//! - `preconditioned`: where the pages of a drive lie that random overwrites have scattered.
 //! - `write`: the write buffer of each stream.
 //! - `space`: superblocks opened and erased.
 //! - `bad`: blocks that fail, spares, retirement.
@@ -15,6 +16,7 @@ mod bad;
 mod gc;
 mod map;
 mod mover;
+mod preconditioned;
 mod recovery;
 mod rescue;
 mod space;
@@ -27,7 +29,9 @@ pub use gc::GcThresholds;
 pub use map::{Map, Place, REGION_PAGES};
 pub(crate) use mover::Mover;
 pub use mover::{Busy, Owner};
+pub use preconditioned::{Preconditioned, Slot, heat_classes};
 pub use recovery::Recovery;
 pub(crate) use rescue::Rescue;
+pub use space::RESERVE;
 pub(crate) use space::Space;
 pub(crate) use write::{Program, Refused, STREAMS, StreamId, WriteBuffer};

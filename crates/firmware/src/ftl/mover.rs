@@ -11,7 +11,8 @@
 //!
 //! The mover keeps no reverse map: a slot's spare area holds its logical page, which arrives with
 //! the data. Which slots to read is asked of the superblock's table of contents, which a controller
-//! reads with the superblock's last rows (sixteen bytes a slot, 0.4 % of the rows; not charged).
+//! reads with the superblock's last rows (sixteen bytes a slot, 0.4 % of the rows; not charged). Where
+//! the map computes what a slot holds (`preconditioned`), nobody is asked.
 
 use alloc::collections::VecDeque;
 
@@ -332,6 +333,7 @@ impl<M: Arena> Firmware<M> {
         let layout = self.layout;
         let mode = self.blocks.row(current.block).mode;
         let per_row = layout.slots_per_row();
+        let computed = self.map.is_computed(current.block);
         let mut budget = SCAN_SLOTS.div_ceil(per_row);
         while current.row < current.rows {
             if budget == 0 {
@@ -353,8 +355,13 @@ impl<M: Arena> Firmware<M> {
             let mut slots = 0u64;
             for row_slot in 0..per_row {
                 let ppa = layout.slot_at(at, row_slot, mode);
-                let holds = ports.stored(ppa);
-                if holds.is_some_and(|slot| self.lies_at(slot.lpn, ppa)) {
+                let holds = if computed {
+                    self.map.holds(ppa)
+                } else {
+                    let spare = ports.stored(ppa);
+                    spare.is_some_and(|spare| self.lies_at(spare.lpn, ppa))
+                };
+                if holds {
                     slots |= 1 << row_slot;
                 }
             }

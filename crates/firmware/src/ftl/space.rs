@@ -11,7 +11,7 @@ use crate::policy::wear::Wear;
 
 /// Superblocks that a drive needs beyond its capacity: one open for the host, one open for the data
 /// mover, and one that is free for the mover, so that cleaning can always finish.
-pub(crate) const RESERVE: u64 = 3;
+pub const RESERVE: u64 = 3;
 
 /// What is known of superblocks as a whole.
 #[derive(Debug)]
@@ -160,6 +160,7 @@ impl<M: Arena> Firmware<M> {
         row.usage = BlockUse::Erasing;
         row.leaving = false;
         row.mode = mode;
+        self.map.erase(block);
         let space = &mut self.space;
         space.physical_slots = space.physical_slots - slots.0 as u64 + slots.1 as u64;
         self.erase_dies(now, block, false, ports);

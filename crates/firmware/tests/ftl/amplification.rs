@@ -6,11 +6,10 @@
 //! small, so that one more or less is no matter.
 
 use firstread_core::{CellMode, HostOp, Stream};
-use firstread_firmware::ftl::GcThresholds;
 use firstread_firmware::observe::BlockUse;
 use firstread_firmware::policy::gc_victim::AXIS;
 
-use crate::world::{Build, Drive, Faults, geometry};
+use crate::world::{Build, Drive, Faults, LATE, geometry};
 
 const SUPERBLOCKS: u32 = 500;
 
@@ -48,7 +47,7 @@ fn measure(victim: &str, used: f64) -> Measured {
         victim: AXIS.schemes.iter().position(|s| s.name == victim).unwrap(),
         wear: 0,
         suspend: 0,
-        gc: GcThresholds::default(),
+        gc: LATE,
         faults: Faults::default(),
         seed: 11,
         depth: 4,

@@ -3,11 +3,11 @@
 //! reads, moves asked for page by page.
 
 use firstread_core::{BlockId, CellMode, HostOp, Lpn, Status, Stream};
-use firstread_firmware::ftl::{GcThresholds, Owner};
+use firstread_firmware::ftl::Owner;
 use firstread_firmware::observe::Counters;
 use proptest::prelude::*;
 
-use crate::world::{Build, Drive, Faults, geometry};
+use crate::world::{Build, Drive, Faults, LATE, geometry};
 
 fn build() -> impl Strategy<Value = Build> {
     let shape = (1u16..3, 1u16..3, 1u8..3, 6u32..20, 1u16..6);
@@ -56,7 +56,7 @@ fn build() -> impl Strategy<Value = Build> {
                     victim,
                     wear,
                     suspend,
-                    gc: GcThresholds::default(),
+                    gc: LATE,
                     faults,
                     seed,
                     depth,
@@ -187,7 +187,7 @@ fn powerloss_meets_programs_erases_and_commands_under_way() {
         victim: 1,
         wear: 2,
         suspend: 4,
-        gc: GcThresholds::default(),
+        gc: LATE,
         faults: Faults::default(),
         seed: 3,
         depth: 24,
@@ -225,7 +225,7 @@ fn model_tight_drives_live_to_their_end() {
                 victim,
                 wear: victim % 3,
                 suspend: victim,
-                gc: GcThresholds::default(),
+                gc: LATE,
                 faults,
                 seed: 7 + victim as u64,
                 depth: 16,

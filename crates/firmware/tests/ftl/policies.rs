@@ -1,11 +1,10 @@
 //! What the schemes choose, and what comes of it.
 
 use firstread_core::{BlockId, CellMode, HostOp, Ns, Stream};
-use firstread_firmware::ftl::GcThresholds;
 use firstread_firmware::observe::{BlockMonitor, BlockUse};
 use firstread_firmware::policy::gc_victim::{AXIS, AnyGcVictim, GcVictim, Setup, Victims};
 
-use crate::world::{Build, Drive, Faults, geometry};
+use crate::world::{Build, Drive, Faults, LATE, geometry};
 
 fn choose(name: &str, blocks: &BlockMonitor) -> Option<BlockId> {
     let scheme = AXIS.schemes.iter().find(|s| s.name == name).unwrap();
@@ -59,7 +58,7 @@ fn spread(wear: usize) -> (u32, u32) {
         victim: 1,
         wear,
         suspend: 0,
-        gc: GcThresholds::default(),
+        gc: LATE,
         faults: Faults::default(),
         seed: 1,
         depth: 8,

@@ -407,6 +407,13 @@ impl Ports for World {
     fn log(&mut self, _record: Record) {}
 }
 
+/// Garbage collection as late as it can begin.
+pub const LATE: GcThresholds = GcThresholds {
+    start: 4,
+    stop: 5,
+    urgent: 3,
+};
+
 /// How a drive of the tests is built.
 #[derive(Clone, Copy, Debug)]
 pub struct Build {

@@ -1,12 +1,12 @@
 //! The whole drive against a map of the last versions, in configurations drawn at random: geometries,
-//! modes, mapping units, schemes, over-provisioning, wear; writes, trims, flushes, changes of mode,
+//! modes, mapping units, schemes, over-provisioning, wear, preconditioning; writes, trims, flushes, changes of mode,
 //! blocks that go bad and power cuts. The payload of the drive keeps the map: a read that returns
 //! anything else ends the run with an error.
 //!
 //! A failure prints its seed; `FIRSTREAD_MODEL_SEED=N` runs that one alone.
 
 use firstread_core::{BlockId, CellMode, HostOp, Stream};
-use firstread_drive::{CutAt, Drive, DriveError, DriveState, Host};
+use firstread_drive::{CutAt, Drive, DriveError, DriveState, Host, Precondition};
 use firstread_testkit::{profile, voltages};
 use firstread_workload::TraceRecord;
 
@@ -111,6 +111,14 @@ fn swarm(seed: u64) -> Swarm {
         state: DriveState {
             fill: one(s.at(15), &[0.0, 0.4, 1.0]),
             pe_cycles: (0, 0),
+            precondition: one(
+                s.at(25),
+                &[
+                    Precondition::None,
+                    Precondition::Random,
+                    Precondition::Zipf(0.9),
+                ],
+            ),
             ..DriveState::default()
         },
         trims: one(s.at(16), &[0, 20, 150]),
@@ -136,6 +144,7 @@ struct Met {
     refused: u64,
     replaced: u64,
     retired: u64,
+    preconditioned: u64,
 }
 
 impl Met {
@@ -163,6 +172,7 @@ fn run(swarm: &Swarm, seed: u64, rounds: u64, requests: u64, met: &mut Met) {
         }
         Err(e) => panic!("seed {seed}: {e}: {swarm:?}"),
     };
+    met.preconditioned += (swarm.state.precondition != Precondition::None) as u64;
     let bad_at_first = drive.counters().clone();
     let slots = drive.capacity_bytes() / unit;
     let stream = Stream::new(seed).named("host");
@@ -288,6 +298,7 @@ fn model_swarm_of_drives_keeps_every_version() {
         met.replaced,
         met.retired,
         met.ended,
+        met.preconditioned,
     ]);
 }
 
@@ -309,6 +320,7 @@ fn powerloss_swarm_of_drives_keeps_what_was_acknowledged() {
         met.torn,
         met.waiting,
         met.erasing,
+        met.preconditioned,
     ]);
 }
 
@@ -332,5 +344,6 @@ fn model_long_swarm_of_drives_keeps_every_version() {
         met.replaced,
         met.retired,
         met.ended,
+        met.preconditioned,
     ]);
 }

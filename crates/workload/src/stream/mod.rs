@@ -6,12 +6,11 @@
 
 mod distribution;
 mod pacing;
-mod permutation;
 mod placement;
 
 pub use distribution::{Normal, Pareto, Zipf};
 pub(crate) use distribution::{exponential, unit};
-pub use permutation::{MAX_NUMBERS, Permutation};
+pub use firstread_core::permutation::{MAX_NUMBERS, Permutation};
 
 use firstread_core::{HostOp, Stream};
 
@@ -105,11 +104,7 @@ impl JobStream {
 
     fn build(spec: &JobSpec, capacity_bytes: u64, seed: u64) -> Result<JobStream, String> {
         check(spec)?;
-        let key = Stream::new(seed)
-            .named("job")
-            .at(u64::from(spec.section))
-            .at(u64::from(spec.clone))
-            .at(spec.rand_seed);
+        let key = job_key(seed, spec);
         let directions = spec.operations.directions();
         let min_len =
             |d: Direction, random: bool| u64::from(size_of(spec, d as usize, random).min());
@@ -601,6 +596,23 @@ fn check(spec: &JobSpec) -> Result<(), String> {
     Ok(())
 }
 
+/// Purpose of the stream that scatters ranks.
+const SCATTER: &str = "scatter";
+
+fn job_key(seed: u64, spec: &JobSpec) -> Stream {
+    Stream::new(seed)
+        .named("job")
+        .at(u64::from(spec.section))
+        .at(u64::from(spec.clone))
+        .at(spec.rand_seed)
+}
+
+/// Which of `n` blocks are hot under `random_distribution=zipf`, in the first job of a file that is
+/// run with `seed` and leaves `randseed` as it is: rank `r` is block `Permutation::new(n, key).at(r)`.
+pub fn hot_page_order(seed: u64) -> Stream {
+    job_key(seed, &JobSpec::new("")).named(SCATTER)
+}
+
 /// The placement of `n` positions, `step` bytes apart, for direction `d`.
 fn placement(
     spec: &JobSpec,
@@ -610,7 +622,7 @@ fn placement(
     key: Stream,
     place: Stream,
 ) -> Result<Placement, String> {
-    let scatter = |peak, center| Scatter::new(n, key.named("scatter"), peak, center);
+    let scatter = |peak, center| Scatter::new(n, key.named(SCATTER), peak, center);
     Ok(match &spec.distribution {
         Distribution::Uniform if spec.random_map => Placement::Map {
             order: Permutation::new(n, place.named("pass").at(0)),

@@ -1,9 +1,8 @@
 //! Where random requests go: an index of a position, drawn or taken from a random map.
 
-use firstread_core::Stream;
+use firstread_core::{Permutation, Stream};
 
 use super::distribution::{Normal, Pareto, Zipf};
-use super::permutation::Permutation;
 use crate::job::Zone;
 
 /// Positions of one direction of a random job.

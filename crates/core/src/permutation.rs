@@ -1,10 +1,10 @@
-//! A keyed permutation of the numbers below `n`, computed one number at a time: a random map of
-//! billions of blocks without the map.
+//! A keyed permutation of the numbers below `n`, computed one number at a time and both ways: a
+//! random map of billions of blocks without the map.
 //!
 //! A generalized Feistel network over `Z_a x Z_b` with `a b` just above `n` (Black and Rogaway,
 //! CT-RSA 2002, method 3), walking the cycle past the few numbers that lie outside.
 
-use firstread_core::Stream;
+use crate::Stream;
 
 /// Rounds, half of them for each side. Four fail the test of gaps below.
 const ROUNDS: usize = 6;
@@ -52,10 +52,36 @@ impl Permutation {
     /// Where `index`, below `n`, goes.
     #[inline]
     pub fn at(&self, index: u64) -> u64 {
+        self.at_tweaked(index, 0)
+    }
+
+    /// The number that goes to `index`: the inverse of [`Permutation::at`].
+    #[inline]
+    pub fn index_of(&self, at: u64) -> u64 {
+        self.index_of_tweaked(at, 0)
+    }
+
+    /// Where `index` goes under another key, this one changed by `tweak`: a family of permutations
+    /// in the memory of one. Tweaks should differ in many bits.
+    #[inline]
+    pub fn at_tweaked(&self, index: u64, tweak: u64) -> u64 {
         debug_assert!(index < self.n);
         let mut x = index;
         loop {
-            x = self.once(x);
+            x = self.once(x, tweak);
+            if x < self.n {
+                return x;
+            }
+        }
+    }
+
+    /// The inverse of [`Permutation::at_tweaked`].
+    #[inline]
+    pub fn index_of_tweaked(&self, at: u64, tweak: u64) -> u64 {
+        debug_assert!(at < self.n);
+        let mut x = at;
+        loop {
+            x = self.back(x, tweak);
             if x < self.n {
                 return x;
             }
@@ -63,22 +89,47 @@ impl Permutation {
     }
 
     #[inline]
-    fn once(&self, x: u64) -> u64 {
-        let mut right = if self.a == 1 {
+    fn split(&self, x: u64) -> (u64, u64) {
+        let right = if self.a == 1 {
             x
         } else {
             high(x, self.reciprocal)
         };
-        let mut left = x - right * self.a;
+        (x - right * self.a, right)
+    }
+
+    #[inline]
+    fn once(&self, x: u64, tweak: u64) -> u64 {
+        let (mut left, mut right) = self.split(x);
         for pair in self.keys.chunks_exact(2) {
-            left += high(mix(right ^ pair[0]), self.a);
+            left += high(mix(right ^ pair[0] ^ tweak), self.a);
             if left >= self.a {
                 left -= self.a;
             }
-            right += high(mix(left ^ pair[1]), self.b);
+            right += high(mix(left ^ pair[1] ^ tweak), self.b);
             if right >= self.b {
                 right -= self.b;
             }
+        }
+        left + right * self.a
+    }
+
+    #[inline]
+    fn back(&self, x: u64, tweak: u64) -> u64 {
+        let (mut left, mut right) = self.split(x);
+        for pair in self.keys.chunks_exact(2).rev() {
+            let r = high(mix(left ^ pair[1] ^ tweak), self.b);
+            right = if right >= r {
+                right - r
+            } else {
+                right + self.b - r
+            };
+            let l = high(mix(right ^ pair[0] ^ tweak), self.a);
+            left = if left >= l {
+                left - l
+            } else {
+                left + self.a - l
+            };
         }
         left + right * self.a
     }
@@ -99,7 +150,9 @@ const fn mix(x: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    extern crate std;
     use super::*;
+    use std::vec;
 
     #[test]
     fn visits_every_number_exactly_once() {
@@ -108,9 +161,12 @@ mod tests {
                 let p = Permutation::new(n, Stream::new(seed));
                 let mut seen = vec![false; n as usize];
                 for i in 0..n {
-                    let x = p.at(i) as usize;
+                    let tweak = (seed % 2) * 0x5851_f42d_4c95_7f2d;
+                    let x = p.at_tweaked(i, tweak) as usize;
                     assert!(!seen[x], "n {n} seed {seed}: {x} twice");
                     seen[x] = true;
+                    let back = p.index_of_tweaked(x as u64, tweak);
+                    assert_eq!(back, i, "n {n} seed {seed}");
                 }
             }
         }
@@ -121,7 +177,9 @@ mod tests {
         for n in [3_750_000_000, 30_000_000_000, MAX_NUMBERS - 1, MAX_NUMBERS] {
             let p = Permutation::new(n, Stream::new(9));
             for i in (0..20_000).chain(n - 20_000..n) {
-                assert!(p.at(i) < n);
+                let x = p.at(i);
+                assert!(x < n);
+                assert_eq!(p.index_of(x), i);
             }
         }
     }

@@ -1,0 +1,148 @@
+//! Every page is overwritten as often as any other: the mean-field limit, in closed form.
+//!
+//! A superblock is full of valid pages when it is opened. With `U` pages, a host write makes each of
+//! the `x` valid slots of a superblock stale with probability `1 / U`, so `x` decays as `e^(-t / U)`
+//! and superblocks are as old as they are empty. Let `F` be the share of superblocks with fewer
+//! valid slots than `x`. In steady state as many superblocks sink below `x` as are cleaned there; of
+//! `d` drawn at random the emptiest lies below `x` with probability `1 - (1 - F)^d`, hence (Van
+//! Houdt, SIGMETRICS 2013, with the number of superblocks and of their slots large)
+//!
+//! ```text
+//! c dF / d ln x = 1 - (1 - F)^d,   x(F) = S exp(-I(F) / c),   I(F) = ∫ from F to 1 of dφ / (1 - (1 - φ)^d)
+//! ```
+//!
+//! `c`, superblocks opened in the time in which a page is overwritten once on average over those
+//! there are, is such that the valid slots add up to `U`. `d = 1` is a random victim, `x = S F^(1/c)`.
+//! FIFO is `d → ∞`, `x = S e^(-(1 - F) / c)`: exponential decay with age, whose oldest superblock
+//! solves the equation of Desnoyers (SYSTOR 2012). Greedy and cost-benefit cleaning choose the same
+//! victims where superblocks hold many slots: then the oldest is also the emptiest (the limit that
+//! Desnoyers, Bux and Iliadis, and Van Houdt give). What is left out is the scatter of the valid
+//! slots of one superblock, of the order of `sqrt(S)`.
+
+use super::{Counts, Shape, Victim, fit, whole};
+
+/// Steps of the integral between two superblocks.
+const STEPS: u32 = 8;
+
+/// `I(F)` at the middle of each of `n` equal parts of 0 to 1, in rising order of `F`.
+fn integrals(n: u32, victim: Victim) -> Vec<f64> {
+    let n = n as f64;
+    let middle = |i: u32| (i as f64 + 0.5) / n;
+    let d = match victim {
+        Victim::Drawn(d) => f64::from(d),
+        _ => return (0..n as u32).map(|i| 1.0 - middle(i)).collect(),
+    };
+    let density = |f: f64| 1.0 / (1.0 - libm::pow(1.0 - f, d));
+    // Simpson's rule from one to the next, from the fullest on.
+    let mut all = Vec::with_capacity(n as usize);
+    let (mut sum, mut upper) = (0.0, 1.0);
+    for i in (0..n as u32).rev() {
+        let lower = middle(i);
+        let h = (upper - lower) / f64::from(STEPS);
+        let at = |k: u32| density(lower + f64::from(k) * h);
+        let inner: f64 = (1..STEPS).map(|k| at(k) * f64::from(2 + 2 * (k % 2))).sum();
+        sum += (at(0) + inner + at(STEPS)) * h / 3.0;
+        all.push(sum);
+        upper = lower;
+    }
+    all.reverse();
+    all
+}
+
+/// The steady state of `shape` under `victim`.
+pub(super) fn counts(shape: &Shape, victim: Victim) -> Counts {
+    let Shape {
+        blocks,
+        slots,
+        pages,
+    } = *shape;
+    let integrals = integrals(blocks, victim);
+    let share = pages as f64 / slots as f64;
+    let held =
+        |inverse_c: f64| -> f64 { integrals.iter().map(|i| libm::exp(-i * inverse_c)).sum() };
+    let (mut low, mut high) = (0.0, 1.0);
+    while held(high) > share {
+        high *= 2.0;
+    }
+    for _ in 0..60 {
+        let middle = (low + high) / 2.0;
+        if held(middle) > share {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    let inverse_c = (low + high) / 2.0;
+    let parts: Vec<f64> = integrals
+        .iter()
+        .map(|i| libm::exp(-i * inverse_c))
+        .collect();
+    let mut valid = whole(&parts, pages);
+    fit(&mut valid, 1, slots);
+    // ln(S / x) overwrites of each page ago, in which c superblocks for each there is were opened.
+    let since = integrals.iter().map(|i| (i * f64::from(blocks)) as u64);
+    Counts {
+        classes: 1,
+        valid,
+        since: since.collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shares(victim: Victim, used: f64) -> Vec<f64> {
+        let shape = Shape {
+            blocks: 1000,
+            slots: 1_000_000,
+            pages: (used * 1e9) as u64,
+        };
+        let counts = counts(&shape, victim);
+        assert_eq!(
+            counts.valid.iter().map(|&n| n as u64).sum::<u64>(),
+            shape.pages
+        );
+        assert!(counts.since.is_sorted_by(|a, b| a >= b));
+        counts.valid.iter().map(|&n| n as f64 / 1e6).collect()
+    }
+
+    /// The oldest superblock of FIFO solves u = exp(-α (1 - u)) (Desnoyers 2012).
+    #[test]
+    fn formula_fifo_cleans_what_theory_says() {
+        for used in [0.7, 0.85, 0.93] {
+            let mut u: f64 = 0.5;
+            for _ in 0..1000 {
+                u = libm::exp(-(1.0 - u) / used);
+            }
+            let valid = shares(Victim::Oldest, used);
+            let oldest = valid[0] * valid[0] / libm::sqrt(valid[0] * valid[1]);
+            assert!(
+                (oldest / u - 1.0).abs() < 2e-3,
+                "{used}: {oldest}, theory {u}"
+            );
+        }
+    }
+
+    /// A random victim is as full as the mean; with many choices it is FIFO's.
+    #[test]
+    fn formula_choices_reach_from_random_to_fifo() {
+        let (one, many, fifo) = (
+            shares(Victim::Drawn(1), 0.8),
+            shares(Victim::Drawn(1000), 0.8),
+            shares(Victim::Oldest, 0.8),
+        );
+        // x = F^(1/c) has the mean 1 / (1 + 1/c).
+        let inverse_c = 1.0 / 0.8 - 1.0;
+        for i in [50, 400, 999] {
+            let f = (i as f64 + 0.5) / 1000.0;
+            let x = libm::pow(f, inverse_c);
+            assert!(
+                (one[i] / x - 1.0).abs() < 5e-3,
+                "{i}: {}, theory {x}",
+                one[i]
+            );
+            assert!((many[i] / fifo[i] - 1.0).abs() < 5e-3, "{i}");
+        }
+    }
+}
