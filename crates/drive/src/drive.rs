@@ -6,9 +6,10 @@ use firstread_core::params::Role;
 use firstread_core::voltage::VoltageTables;
 use firstread_core::{Arena, BlockId, CellMode, DieId, FlashEvent, Lpn, Ns, Status};
 use firstread_ecc::{Code, DecodeTiming};
-use firstread_firmware::ftl::{Busy, GcThresholds, Unsound};
+use firstread_firmware::ftl::{Busy, GcThresholds, MAP_ENTRY_BYTES, Unsound};
 use firstread_firmware::observe::{BlockMonitor, BlockUse, Counters};
 use firstread_firmware::policy::gc_victim::{self, AnyGcVictim};
+use firstread_firmware::policy::read_ahead::{self, AnyReadAhead};
 use firstread_firmware::policy::read_levels::{AnyReadLevels, ReadLevels, Setup};
 use firstread_firmware::policy::suspend::AnySuspend;
 use firstread_firmware::policy::wear::AnyWear;
@@ -170,7 +171,13 @@ impl Drive {
             seed,
         };
         let (chosen, victim, wear) = (choice("read_levels"), choice("gc_victim"), choice("wear"));
-        let suspend = choice("suspend");
+        let (suspend, ahead) = (choice("suspend"), choice("read_ahead"));
+        let capacity_slots = profile.capacity_bytes / geometry.slot_bytes as u64;
+        let ahead_setup = read_ahead::Setup {
+            slot_bytes: geometry.slot_bytes,
+            row_slots: geometry.slots_per_row(),
+            capacity_slots,
+        };
         let victims = gc_victim::Setup { seed };
         let schemes = Schemes {
             read_levels: AnyReadLevels::new(chosen.scheme.name, &setup, &chosen.values)
@@ -178,6 +185,8 @@ impl Drive {
             gc_victim: AnyGcVictim::new(victim.scheme.name, &victims, &victim.values).expect(known),
             wear: AnyWear::new(wear.scheme.name, &wear.values).expect(known),
             suspend: AnySuspend::new(suspend.scheme.name, &suspend.values).expect(known),
+            read_ahead: AnyReadAhead::new(ahead.scheme.name, &ahead_setup, &ahead.values)
+                .expect(known),
         };
         let chip = profile.chip.timing;
         let suspend_times = match suspend.scheme.role {
@@ -212,12 +221,14 @@ impl Drive {
         let config = Config {
             geometry,
             mode: profile.mode,
-            capacity_slots: profile.capacity_bytes / geometry.slot_bytes as u64,
+            capacity_slots,
             max_commands: profile.link.max_outstanding,
             max_reads: MAX_READS,
             gc: GcThresholds::default(),
             max_suspends: chip.max_suspends,
             max_wait: Ns(profile.firmware.max_wait_ns),
+            map_cache_pages: (profile.dram.map_cache_bytes / geometry.slot_bytes as u64) as u32,
+            read_cache_slots: (profile.dram.read_cache_bytes / geometry.slot_bytes as u64) as u32,
         };
         let firmware = Firmware::new(config, schemes, Overlay(vec![0; OVERLAY_WORDS]));
         let times = Times {
@@ -241,6 +252,7 @@ impl Drive {
             geometry.blocks_per_plane,
             firmware.buffer_slots(),
             config.capacity_slots,
+            firmware.map_pages(),
         );
         let timers = Hardware::resources(&geometry);
         let world = World::new(
@@ -334,10 +346,32 @@ impl Drive {
             self.firmware
                 .start(plan.start.max(self.world.now), &mut self.world);
         }
+        self.fill_map(blocks, slots, state.pe_cycles.0);
         self.wake_firmware();
         self.advance(plan.run);
         self.world.hardware.cells.power_off(state.unpowered);
         Ok(())
+    }
+
+    /// Writes the pages of the map that say where the first `slots` logical pages lie into the
+    /// superblocks from `first` on, where the map does not lie in memory.
+    fn fill_map(&mut self, first: u32, slots: u64, pe_cycles: u32) {
+        let geometry = self.profile.geometry;
+        let entries = (geometry.slot_bytes / MAP_ENTRY_BYTES) as u64;
+        let pages = match self.firmware.map_pages() {
+            0 => 0,
+            _ => slots.div_ceil(entries),
+        };
+        let per_block = geometry.slots_per_superblock(self.profile.mode) as u64;
+        let (now, world) = (self.world.now, &mut self.world);
+        for i in 0..pages.div_ceil(per_block) {
+            let block = BlockId(first + i as u32);
+            let here = (pages - i * per_block).min(per_block) as u32;
+            world.payload.fill_map(block, i * per_block, here);
+            let cells = &mut world.hardware.cells;
+            cells.fill(now, block, self.profile.mode, pe_cycles);
+            self.firmware.adopt_map(now, block, pe_cycles, here, world);
+        }
     }
 
     /// Handles every event until `until`, and stops there.

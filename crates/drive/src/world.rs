@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use firstread_core::{
-    BlockId, Buf, CommandId, DieId, Divisor, FlashOp, HostCommand, HostOp, Ns, Ports, Ppa, Spare,
-    Status, Tag,
+    BlockId, Buf, CommandId, DieId, Divisor, FlashOp, HostCommand, HostOp, Lpn, Ns, Ports, Ppa,
+    Spare, Status, Tag,
 };
 use firstread_firmware::log::Record;
 
@@ -37,6 +37,8 @@ pub(crate) struct Slot {
     pub client: u32,
     pub status: Status,
     pub parts: Parts,
+    /// Time it has waited for the map.
+    pub map_ns: u64,
     /// Up to when `parts` accounts for the time.
     pub charged_to: Ns,
 }
@@ -111,6 +113,7 @@ impl World {
         let idle = HostCommand {
             id: CommandId(0),
             op: HostOp::Flush,
+            client: 0,
             offset_bytes: 0,
             len_bytes: 0,
         };
@@ -121,6 +124,7 @@ impl World {
             client: 0,
             status: Status::Ok,
             parts: [0; CAUSES],
+            map_ns: 0,
             charged_to: Ns::ZERO,
         };
         World {
@@ -190,6 +194,7 @@ impl World {
         let command = HostCommand {
             id,
             op,
+            client: client as u16,
             offset_bytes,
             len_bytes,
         };
@@ -199,6 +204,7 @@ impl World {
         slot.seen = self.payload.written();
         slot.client = client;
         slot.parts = [0; CAUSES];
+        slot.map_ns = 0;
         slot.charged_to = submitted;
         let fetched = self.now + Ns(self.link.fetch_ns);
         if op == HostOp::Write {
@@ -248,19 +254,14 @@ impl World {
         slot
     }
 
-    /// Power is cut: nothing is under way any more. The commands that were in flight.
-    pub(crate) fn power_cut(&mut self) -> Vec<HostCommand> {
+    /// Power is cut: nothing is under way any more. How many commands were in flight.
+    pub(crate) fn power_cut(&mut self) -> u32 {
         self.hardware.power_cut(&mut self.payload);
         self.timers.stop_all(self.now);
         self.commands.clear();
         self.writes.clear();
         self.completions.clear();
-        let mut free = vec![false; self.slots.len()];
-        self.free_slots
-            .iter()
-            .for_each(|&i| free[i as usize] = true);
-        let in_flight = self.slots.iter().zip(&free).filter(|(_, free)| !**free);
-        let lost = in_flight.map(|(slot, _)| slot.command).collect();
+        let lost = (self.slots.len() - self.free_slots.len()) as u32;
         self.free_slots = (0..self.slots.len() as u32).rev().collect();
         lost
     }
@@ -315,6 +316,10 @@ impl Ports for World {
         self.out_free_at = self.out_free_at.max(self.now) + self.bytes_ns(bytes);
     }
 
+    fn trimmed(&mut self, first: Lpn, pages: u32) {
+        self.payload.trim(first.0, first.0 + pages as u64);
+    }
+
     fn copy(&mut self, from: Buf, to: Buf) {
         self.payload.copy(from, to);
     }
@@ -347,15 +352,27 @@ impl Ports for World {
         slot.charged_to = charged_to;
     }
 
+    fn join(&mut self, tag: Tag) {
+        self.hardware.join(self.now, tag.0);
+    }
+
+    fn map_in(&mut self, page: Lpn, buf: Buf) {
+        self.payload.data_in(page.0, buf);
+    }
+
+    fn map_out(&mut self, page: Lpn, buf: Buf) {
+        let checked = self.payload.check(page.0, self.payload.written(), buf);
+        self.check(checked);
+    }
+
+    fn map_waited(&mut self, id: CommandId, since: Ns) {
+        self.slots[id.0 as usize].map_ns += self.now.since(since).0;
+    }
+
     fn complete(&mut self, command: HostCommand, status: Status, last: Option<Tag>) {
         let now = self.now;
         self.port_log
             .note(now, || Passed::Completed(command, status));
-        if command.op == HostOp::Trim && status == Status::Ok {
-            let first = command.offset_bytes.div_ceil(self.slot_bytes.get());
-            let end = (command.offset_bytes + command.len_bytes as u64) / self.slot_bytes.get();
-            self.payload.trim(first, end);
-        }
         if let Some(tag) = last {
             self.waited(command.id, tag);
         }
@@ -365,6 +382,10 @@ impl Ports for World {
             slot.parts[Cause::Queue as usize] += now.since(slot.charged_to).0;
             slot.charged_to = now;
         }
+        // Waits for the map lie before the command's last row was queued.
+        let map_ns = slot.map_ns.min(slot.parts[Cause::Queue as usize]);
+        slot.parts[Cause::Queue as usize] -= map_ns;
+        slot.parts[Cause::Map as usize] += map_ns;
         // Data that other commands wait to send goes first only if it was ready first.
         let sent = if command.op == HostOp::Read {
             self.out_free_at.max(now)

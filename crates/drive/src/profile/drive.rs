@@ -8,6 +8,7 @@
 use firstread_core::params::{Axis, Param, ParamKind, Scheme, Values};
 use firstread_core::{CellMode, Geometry, StripeOrder};
 use firstread_ecc::{Code, DecodeTiming};
+use firstread_firmware::ftl::MAP_ENTRY_BYTES;
 use firstread_nand::ChipProfile;
 use firstread_nand::profile::ProgramTiming;
 
@@ -44,6 +45,8 @@ pub struct DriveProfile {
     pub link: LinkProfile,
     /// The controller's processors.
     pub firmware: FirmwareProfile,
+    /// What the controller's memory is used for.
+    pub dram: DramProfile,
     /// One scheme for each axis, in the order of the axes.
     pub schemes: Vec<SchemeChoice>,
     /// Every value with unit and source, the chip's below `chip.`.
@@ -112,6 +115,15 @@ pub struct FirmwareProfile {
     /// How long programs, moves, erases and background reads wait at most behind reads of the host
     /// that came later (ns).
     pub max_wait_ns: u64,
+}
+
+/// What the controller's memory is used for, beyond what every drive needs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct DramProfile {
+    /// Data that the host has read, kept for when it reads them again; 0 for none.
+    pub read_cache_bytes: u64,
+    /// Pages of the map that are in memory at a time; 0 for the whole map.
+    pub map_cache_bytes: u64,
 }
 
 /// The scheme of one axis and its parameters.
@@ -295,6 +307,19 @@ fn read(keys: &Keys<'_>, chip: Option<LoadedChip>, axes: &'static [Axis]) -> Opt
         command_interval_ns: k.whole("command_interval", NS, 0, 1_000_000_000),
         max_wait_ns: k.whole("max_wait", NS, 1_000, 1_000_000_000_000),
     });
+    let dram = keys.optional_table("dram", |k| {
+        let bytes = |key| match k.has(key) {
+            true => k.whole(key, B, 0, 1 << 36),
+            false => {
+                k.declare(key);
+                0
+            }
+        };
+        DramProfile {
+            read_cache_bytes: bytes("read_cache"),
+            map_cache_bytes: bytes("map_cache"),
+        }
+    });
     let schemes = schemes(keys, axes);
     let chip = chip?;
     geometry.wordlines_per_block = chip.chip.wordlines() as u16;
@@ -310,6 +335,7 @@ fn read(keys: &Keys<'_>, chip: Option<LoadedChip>, axes: &'static [Axis]) -> Opt
         ecc: ecc?.0,
         link,
         firmware,
+        dram: dram.unwrap_or_default(),
         schemes,
         resolved: chip.resolved,
     })
@@ -427,15 +453,37 @@ fn check(reader: &Reader<'_>, drive: &DriveProfile) {
             "is not a multiple of `geometry.mapping_unit`".into(),
         );
     }
+    let cached = drive.dram.map_cache_bytes;
+    let (mut streams, mut map_slots) = (2, 0);
+    if cached > 0 {
+        if cached < 64 * u64::from(g.slot_bytes) {
+            let message = format!(
+                "holds fewer than 64 pages of the map, {} B each; 0 is for the whole map",
+                g.slot_bytes
+            );
+            return note("dram.map_cache", message);
+        }
+        // Superblocks of the map are cleaned once they are half garbage.
+        streams += 1;
+        let entries = u64::from(g.slot_bytes / MAP_ENTRY_BYTES);
+        map_slots = 2 * (drive.capacity_bytes / u64::from(g.slot_bytes)).div_ceil(entries);
+        if map_slots > u64::from(u32::MAX) {
+            let message = "the map has too many pages; raise `geometry.mapping_unit`".into();
+            return note("dram.map_cache", message);
+        }
+    }
     // One superblock is open for the host, one for the data mover, and one must be free for the
     // next of them.
     let superblock = u64::from(g.slots_per_superblock(drive.mode)) * u64::from(g.slot_bytes);
-    let usable = g.raw_bytes(drive.mode).saturating_sub(3 * superblock);
+    let kept = (streams + 1) * superblock + map_slots * u64::from(g.slot_bytes);
+    let usable = g.raw_bytes(drive.mode).saturating_sub(kept);
     if drive.capacity_bytes > usable {
         let message = format!(
-            "{} B are more than the blocks hold in {} mode, less three superblocks: {usable} B",
+            "{} B are more than the blocks hold in {} mode, less {} superblocks{}: {usable} B",
             drive.capacity_bytes,
-            drive.mode.name()
+            drive.mode.name(),
+            ["three", "four"][streams as usize - 2],
+            ["", " and twice the map"][streams as usize - 2],
         );
         return note("capacity", message);
     }
@@ -553,6 +601,12 @@ fn unit_of(name: &str) -> &'static Unit {
         .unwrap_or(&UNITS[UNITS.len() - 1])
 }
 
+/// What the keys of `[dram]` mean where they are not given.
+const DRAM_DEFAULTS: [(&str, &str); 2] = [
+    ("dram.read_cache", "default: no read cache"),
+    ("dram.map_cache", "default: the whole map in memory"),
+];
+
 /// Entries for what `listing` does not say of `choices`.
 fn defaults(choices: &[SchemeChoice], listing: &[ResolvedEntry]) -> Vec<ResolvedEntry> {
     let listed = |path: &str| listing.iter().any(|e| e.path == path);
@@ -566,6 +620,11 @@ fn defaults(choices: &[SchemeChoice], listing: &[ResolvedEntry]) -> Vec<Resolved
             literal,
         };
     let mut entries = Vec::new();
+    for (path, source) in DRAM_DEFAULTS {
+        if !listed(path) {
+            entries.push(entry(path.into(), "0", "B", "\"0 B\"".into(), source));
+        }
+    }
     for SchemeChoice {
         axis,
         scheme,

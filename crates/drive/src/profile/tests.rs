@@ -342,6 +342,7 @@ fn variants(entry: &ResolvedEntry) -> Vec<String> {
             n * 0.75,
             1.0,
             0.1,
+            n + 1_048_576.0,
         ]
     };
     let unit = |n: f64| match entry.unit.as_str() {

@@ -1,6 +1,7 @@
 //! Flash translation layer: where a logical page lies, and how data get there.
 //!
 //! - `map`: logical pages to slots.
+//! - `map_cache`: which pages of the map are in memory, and what the others cost.
 //! - `write`: the write buffer of each stream.
 //! - `space`: superblocks opened and erased.
 //! - `bad`: blocks that fail, spares, retirement.
@@ -14,7 +15,9 @@ mod audit;
 mod bad;
 mod gc;
 mod map;
+mod map_cache;
 mod mover;
+mod page_set;
 mod recovery;
 mod rescue;
 mod space;
@@ -25,6 +28,8 @@ pub(crate) use bad::BadBlocks;
 pub(crate) use gc::Gc;
 pub use gc::GcThresholds;
 pub use map::{Map, Place, REGION_PAGES};
+pub use map_cache::ENTRY_BYTES as MAP_ENTRY_BYTES;
+pub(crate) use map_cache::MapCache;
 pub(crate) use mover::Mover;
 pub use mover::{Busy, Owner};
 pub use recovery::Recovery;
