@@ -28,6 +28,7 @@ use crate::port_log::{Crossing, Passed};
 use crate::power::{CutAt, PowerCut};
 use crate::profile::DriveProfile;
 use crate::profile::drive::Cells as CellModel;
+use crate::queues::Queues;
 use crate::run::{Host, Idle, Observer, Run};
 use crate::state::DriveState;
 use crate::stats::Report;
@@ -262,6 +263,7 @@ impl Drive {
             geometry.slot_bytes,
             timers,
             profile.link.max_outstanding,
+            Queues::new(&profile.queues, profile.link.max_outstanding),
         );
         let mut drive = Drive {
             profile,
@@ -562,7 +564,14 @@ impl Drive {
                 self.wake_firmware();
             }
             Due::Front(front @ (Front::Command | Front::Write)) => {
-                let command = world.arrived(front);
+                let command = if world.has_queues() && front == Front::Command {
+                    match world.fetched() {
+                        Some(command) => command,
+                        None => return true,
+                    }
+                } else {
+                    world.arrived(front)
+                };
                 self.firmware.submit(due, command, world);
                 self.wake_firmware();
             }

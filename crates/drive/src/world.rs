@@ -13,6 +13,7 @@ use crate::hardware::timers::{FRONTS, Timers};
 use crate::hardware::{Hardware, Resource};
 use crate::payload::{Payload, StaleRead};
 use crate::port_log::{Passed, PortLog};
+use crate::queues::Queues;
 
 /// The host link and command processing.
 #[derive(Clone, Copy, Debug)]
@@ -96,6 +97,8 @@ pub(crate) struct World {
     commands_free_at: Ns,
     in_free_at: Ns,
     out_free_at: Ns,
+    /// Where commands wait to be fetched, if they may.
+    queues: Option<Box<Queues>>,
     pub log: Vec<Record>,
     pub port_log: PortLog,
     pub stale: Option<StaleRead>,
@@ -109,6 +112,7 @@ impl World {
         slot_bytes: u32,
         hardware_timers: usize,
         commands: u32,
+        queues: Option<Box<Queues>>,
     ) -> World {
         let idle = HostCommand {
             id: CommandId(0),
@@ -144,6 +148,7 @@ impl World {
             commands_free_at: Ns::ZERO,
             in_free_at: Ns::ZERO,
             out_free_at: Ns::ZERO,
+            queues,
             log: Vec::new(),
             port_log: PortLog::default(),
             stale: None,
@@ -207,6 +212,10 @@ impl World {
         slot.map_ns = 0;
         slot.charged_to = submitted;
         let fetched = self.now + Ns(self.link.fetch_ns);
+        if let Some(queues) = &mut self.queues {
+            queues.put(client, id, fetched);
+            return self.fetch();
+        }
         if op == HostOp::Write {
             self.in_free_at = self.in_free_at.max(fetched) + self.bytes_ns(len_bytes);
             let due = self.in_free_at + Ns(self.link.command_ns);
@@ -221,6 +230,43 @@ impl World {
                 self.set_front(Front::Command, self.commands_free_at);
             }
         }
+    }
+
+    /// Whether commands wait in queues until they are fetched.
+    #[inline]
+    pub(crate) fn has_queues(&self) -> bool {
+        self.queues.is_some()
+    }
+
+    /// Begins the next fetch from the queues, if one can begin.
+    #[inline(never)]
+    fn fetch(&mut self) {
+        if let Some(queues) = &mut self.queues
+            && let Some(began) = queues.begin(self.now)
+        {
+            self.set_front(Front::Command, began + Ns(self.link.command_ns));
+        }
+    }
+
+    /// A fetch from the queues has ended: the command, which has reached the firmware unless its data
+    /// are yet to come.
+    #[inline(never)]
+    pub(crate) fn fetched(&mut self) -> Option<HostCommand> {
+        self.set_front(Front::Command, Ns::MAX);
+        let (id, began) = self.queues.as_mut()?.end(self.now);
+        self.fetch();
+        let command = self.slots[id.0 as usize].command;
+        if command.op == HostOp::Write {
+            self.in_free_at = self.in_free_at.max(began) + self.bytes_ns(command.len_bytes);
+            let due = self.in_free_at + Ns(self.link.command_ns);
+            self.writes.push_back((due, id));
+            if self.writes.len() == 1 {
+                self.set_front(Front::Write, due);
+            }
+            return None;
+        }
+        self.port_log.note(self.now, || Passed::Submitted(command));
+        Some(command)
     }
 
     /// The command that has reached the firmware through `front`.
@@ -260,6 +306,9 @@ impl World {
         self.timers.stop_all(self.now);
         self.commands.clear();
         self.writes.clear();
+        if let Some(queues) = &mut self.queues {
+            queues.clear();
+        }
         self.completions.clear();
         let lost = (self.slots.len() - self.free_slots.len()) as u32;
         self.free_slots = (0..self.slots.len() as u32).rev().collect();
@@ -375,6 +424,10 @@ impl Ports for World {
             .note(now, || Passed::Completed(command, status));
         if let Some(tag) = last {
             self.waited(command.id, tag);
+        }
+        if let Some(queues) = &mut self.queues {
+            queues.completed();
+            self.fetch();
         }
         let slot = &mut self.slots[command.id.0 as usize];
         slot.status = status;

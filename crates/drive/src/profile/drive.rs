@@ -17,6 +17,7 @@ use crate::profile::document::Document;
 use crate::profile::quantity::{
     B, B_PER_S, DEGC, MT_PER_S, MV, NS, ONE, PE, PERMILLE, Quantity, UNITS, Unit,
 };
+use crate::profile::queues::{self, QueuesProfile};
 use crate::profile::reader::{Keys, Reader};
 use crate::profile::{Kind, Library, LoadedChip, Override, ProfileError, ResolvedEntry};
 
@@ -47,6 +48,8 @@ pub struct DriveProfile {
     pub firmware: FirmwareProfile,
     /// What the controller's memory is used for.
     pub dram: DramProfile,
+    /// Submission queues, and how they are arbitrated.
+    pub queues: QueuesProfile,
     /// One scheme for each axis, in the order of the axes.
     pub schemes: Vec<SchemeChoice>,
     /// Every value with unit and source, the chip's below `chip.`.
@@ -320,6 +323,7 @@ fn read(keys: &Keys<'_>, chip: Option<LoadedChip>, axes: &'static [Axis]) -> Opt
             map_cache_bytes: bytes("map_cache"),
         }
     });
+    let queues = keys.optional_table("queues", QueuesProfile::read);
     let schemes = schemes(keys, axes);
     let chip = chip?;
     geometry.wordlines_per_block = chip.chip.wordlines() as u16;
@@ -336,6 +340,7 @@ fn read(keys: &Keys<'_>, chip: Option<LoadedChip>, axes: &'static [Axis]) -> Opt
         link,
         firmware,
         dram: dram.unwrap_or_default(),
+        queues: queues.unwrap_or_default(),
         schemes,
         resolved: chip.resolved,
     })
@@ -623,6 +628,15 @@ fn defaults(choices: &[SchemeChoice], listing: &[ResolvedEntry]) -> Vec<Resolved
     for (path, source) in DRAM_DEFAULTS {
         if !listed(path) {
             entries.push(entry(path.into(), "0", "B", "\"0 B\"".into(), source));
+        }
+    }
+    for (path, value, source) in queues::DEFAULTS {
+        if !listed(path) {
+            let literal = match value.parse::<u32>() {
+                Ok(_) => value.into(),
+                Err(_) => format!("\"{value}\""),
+            };
+            entries.push(entry(path.into(), value, "", literal, source));
         }
     }
     for SchemeChoice {

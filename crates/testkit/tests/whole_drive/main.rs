@@ -12,6 +12,7 @@ mod golden;
 mod jobs;
 mod map_cache;
 mod model;
+mod queues;
 mod scene;
 mod sequence;
 mod smoke;

@@ -114,6 +114,7 @@ fn swarm(seed: u64) -> Swarm {
             "schemes.read_ahead={}",
             one(s.at(27), &["none", "none", "sequential"])
         ),
+        format!("queues.fetched={}", one(s.at(28), &[0, 0, 1, 12])),
         format!(
             "firmware.max_wait={} us",
             one(s.at(14), &[100, 5_000, 1_000_000])
