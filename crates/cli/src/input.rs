@@ -4,8 +4,8 @@ use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use firstread_workload::trace::TimeBack;
 use firstread_workload::synthetic::STAND_INS;
+use firstread_workload::trace::TimeBack;
 use firstread_workload::{
     Format, StandIn, TraceOptions, TraceReader, Workload, WorkloadError, fio,
 };

@@ -98,10 +98,7 @@ pub fn simulate(setup: &Setup<'_>, progress: &mut dyn FnMut(Progress)) -> Result
             });
             let depth = setup.profile.link.max_outstanding;
             let host = Host::trace(row.name, records, depth, setup.limit);
-            (
-                run(&mut drive, host, &mut completed, setup)?,
-                Vec::new(),
-            )
+            (run(&mut drive, host, &mut completed, setup)?, Vec::new())
         }
     };
     let run_s = start.elapsed().as_secs_f64();

@@ -43,10 +43,7 @@ pub fn draw(experiment: &Experiment, points: &Points, quick: bool) -> Figure {
                 let estimates = experiment.values(drawing.x, quick).iter().zip(&places);
                 let estimates: Vec<(f64, Estimate)> = estimates
                     .filter_map(|(value, place)| {
-                        let others = [
-                            (drawing.x, value.clone()),
-                            (drawing.series, name.clone()),
-                        ];
+                        let others = [(drawing.x, value.clone()), (drawing.series, name.clone())];
                         let at = at.with(&others.into());
                         let e = points.estimate(&experiment.id, &at, metric.name)?;
                         Some((place.x, e))
@@ -159,7 +156,14 @@ fn line(name: &str, colour: Colour, i: usize, estimates: &[(f64, Estimate)]) -> 
     let mut all = Vec::new();
     if band.len() == points.len() {
         let opacity = 0.15;
-        all.push(series("", colour, Mark::Band { points: band, opacity }));
+        all.push(series(
+            "",
+            colour,
+            Mark::Band {
+                points: band,
+                opacity,
+            },
+        ));
     }
     all.push(series(
         name,

@@ -89,9 +89,8 @@ struct Named {
 
 /// Names and titles of the shipped studies.
 pub fn shipped() -> Result<Vec<Vec<String>>> {
-    let row = |(name, text): &(&str, &str)| {
-        Ok(vec![(*name).to_owned(), Study::parse(name, text)?.title])
-    };
+    let row =
+        |(name, text): &(&str, &str)| Ok(vec![(*name).to_owned(), Study::parse(name, text)?.title]);
     STUDIES.iter().map(row).collect()
 }
 
@@ -120,7 +119,10 @@ fn find(name: &str) -> Result<Vec<Named>> {
         })
     };
     if name == "all" {
-        return STUDIES.iter().map(|(name, text)| named(name, text)).collect();
+        return STUDIES
+            .iter()
+            .map(|(name, text)| named(name, text))
+            .collect();
     }
     if let Some((_, text)) = STUDIES.iter().find(|(n, _)| *n == name) {
         return Ok(vec![named(name, text)?]);
@@ -162,7 +164,11 @@ fn run(args: &StudyArgs, named: &Named, folder: &Path) -> Result<()> {
     let mut measured = Points::default();
     let mut wall_s = 0.0;
     for (point, result) in points.iter().zip(&results) {
-        measured.add(&point.experiment.id, point.at.clone(), result.metrics.clone());
+        measured.add(
+            &point.experiment.id,
+            point.at.clone(),
+            result.metrics.clone(),
+        );
         wall_s += result.wall_s;
     }
     let verdicts = measure::judge(study, &measured, &absent, &facts);
@@ -209,11 +215,7 @@ fn facts(study: &Study) -> Result<BTreeMap<String, f64>> {
     Ok(facts)
 }
 
-fn simulate_all(
-    args: &StudyArgs,
-    store: &Store,
-    points: &[Point<'_>],
-) -> Result<Vec<store::Kept>> {
+fn simulate_all(args: &StudyArgs, store: &Store, points: &[Point<'_>]) -> Result<Vec<store::Kept>> {
     let bars = Bars::default();
     let all = bars.whole(points.len() as u64);
     let kept = AtomicUsize::new(0);
@@ -238,7 +240,10 @@ fn simulate_all(
     all.finish_and_clear();
     let kept = kept.into_inner();
     if kept > 0 {
-        notice(&format!("{kept} of {} simulations were there already", points.len()));
+        notice(&format!(
+            "{kept} of {} simulations were there already",
+            points.len()
+        ));
     }
     results
 }
@@ -252,9 +257,21 @@ fn summary(done: &report::Done<'_>) -> String {
     ];
     for verdict in done.verdicts {
         let row = report::row(verdict);
-        rows.push(vec![row.id, row.published, row.measured, row.band, row.verdict]);
+        rows.push(vec![
+            row.id,
+            row.published,
+            row.measured,
+            row.band,
+            row.verdict,
+        ]);
     }
-    let sides = [Side::Left, Side::Right, Side::Right, Side::Right, Side::Left];
+    let sides = [
+        Side::Left,
+        Side::Right,
+        Side::Right,
+        Side::Right,
+        Side::Left,
+    ];
     let count = |what| done.verdicts.iter().filter(|v| v.verdict == what).count();
     format!(
         "{}\n\n{}\n{} reproduced, {} missed, {} not comparable\n",
@@ -295,12 +312,28 @@ mod tests {
     #[test]
     fn what_is_refused() {
         for (from, to, message) in [
-            ("variants = [\"a\", \"b\"]", "variants = [\"a\", \"c\"]", "no variant `c`"),
-            ("metric = \"iops\"", "metric = \"ipos\"", "nearest is `iops`"),
-            ("experiment = \"one\"", "experiment = \"on\"", "nearest is `one`"),
+            (
+                "variants = [\"a\", \"b\"]",
+                "variants = [\"a\", \"c\"]",
+                "no variant `c`",
+            ),
+            (
+                "metric = \"iops\"",
+                "metric = \"ipos\"",
+                "nearest is `iops`",
+            ),
+            (
+                "experiment = \"one\"",
+                "experiment = \"on\"",
+                "nearest is `one`",
+            ),
             ("title =", "titel =", "titel"),
             ("band = [0, 1]", "band = [2, 1]", "ends before"),
-            ("of = { variant = \"b\" }", "of = { variant = \"b\", age = \"3h\" }", "no age `3h`"),
+            (
+                "of = { variant = \"b\" }",
+                "of = { variant = \"b\", age = \"3h\" }",
+                "no age `3h`",
+            ),
             ("kind = \"ratio\"", "kind = \"value\"", "has none"),
             ("full = 1000,", "full = 0,", "nothing to run"),
         ] {

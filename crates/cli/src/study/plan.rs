@@ -41,9 +41,9 @@ impl Coordinates {
             let values = experiment.values(dimension, quick);
             let with = |at: &Coordinates| {
                 let at = at.clone();
-                values.iter().map(move |value| {
-                    at.with(&BTreeMap::from([(dimension, value.clone())]))
-                })
+                values
+                    .iter()
+                    .map(move |value| at.with(&BTreeMap::from([(dimension, value.clone())])))
             };
             all.iter().flat_map(with).collect()
         })
@@ -244,7 +244,9 @@ fn drive_args(variant: &Variant, at: &Coordinates, seed: u64) -> Result<DriveArg
     let read = |dimension: Dimension| {
         let text = at.get(dimension);
         let place = format!("{} `{text}`", dimension.name());
-        (text, move |message: String| anyhow::anyhow!("{place}: {message}"))
+        (text, move |message: String| {
+            anyhow::anyhow!("{place}: {message}")
+        })
     };
     let (age, not) = read(Dimension::Age);
     let age: Range<Ns> = parse_age(age).map_err(not)?;

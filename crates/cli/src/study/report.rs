@@ -101,7 +101,10 @@ pub fn pages(done: &Done<'_>) -> Result<Vec<Page>> {
         let svg = figure.svg();
         sections.push(section(done, experiment, &svg));
         pages.push((format!("figures/{}.svg", experiment.id).into(), svg));
-        pages.push((format!("figures/{}.png", experiment.id).into(), figure.png()));
+        pages.push((
+            format!("figures/{}.png", experiment.id).into(),
+            figure.png(),
+        ));
     }
     let claims: Vec<ClaimRow> = done.verdicts.iter().map(row).collect();
     let mut environment = Environment::new();

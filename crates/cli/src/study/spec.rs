@@ -279,8 +279,8 @@ pub enum Over {
 impl Study {
     /// Reads `text`, called `name` in messages, and checks that all names in it mean something.
     pub fn parse(name: &str, text: &str) -> Result<Study> {
-        let study: Study =
-            toml::from_str(text).map_err(|e| anyhow::anyhow!("{name}: {}", e.to_string().trim()))?;
+        let study: Study = toml::from_str(text)
+            .map_err(|e| anyhow::anyhow!("{name}: {}", e.to_string().trim()))?;
         study
             .check()
             .map_err(|e| anyhow::anyhow!("{name}: {e:#}"))?;
@@ -370,7 +370,9 @@ impl Study {
             }
         }
         if (from.kind == Kind::Value) != from.against.is_empty() {
-            bail!("claim `{claim}`: a ratio, reduction or increase has `against`, a value has none");
+            bail!(
+                "claim `{claim}`: a ratio, reduction or increase has `against`, a value has none"
+            );
         }
         Ok(())
     }

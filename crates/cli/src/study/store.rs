@@ -57,10 +57,9 @@ impl Store {
             return Ok(None);
         }
         let value = read(&path)?;
-        let (Some(metrics), Some(wall_s)) = (
-            value["metrics"].as_object(),
-            value["wall_seconds"].as_f64(),
-        ) else {
+        let (Some(metrics), Some(wall_s)) =
+            (value["metrics"].as_object(), value["wall_seconds"].as_f64())
+        else {
             bail!(
                 "{}: not a result of a study; delete it and it is made anew",
                 path.display()
@@ -94,10 +93,6 @@ impl Store {
 }
 
 fn read(path: &Path) -> Result<Value> {
-    serde_json::from_str(&files::read_text(path)?).with_context(|| {
-        format!(
-            "{}: damaged; delete it and it is made anew",
-            path.display()
-        )
-    })
+    serde_json::from_str(&files::read_text(path)?)
+        .with_context(|| format!("{}: damaged; delete it and it is made anew", path.display()))
 }
