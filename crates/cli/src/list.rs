@@ -91,7 +91,8 @@ fn traces() -> String {
     text
 }
 
-fn stand_in(row: &StandIn) -> Vec<String> {
+/// Name and summary of a stand-in.
+pub fn stand_in(row: &StandIn) -> Vec<String> {
     let gib = |sectors: u64| sectors as f64 / f64::from(1 << 21);
     let summary = format!(
         "made up: {} requests, {:.1} GiB read and {:.1} GiB written, a request every {:.0} ms",

@@ -8,16 +8,18 @@ use firstread_drive::profile::reader::nearest;
 use firstread_drive::profile::{Kind, Library, Override, ResolvedEntry, load_chip, load_drive};
 use firstread_firmware::policy::AXES;
 use firstread_workload::Format;
+use firstread_workload::StandIn;
+use firstread_workload::synthetic::STAND_INS;
 use firstread_workload::trace::FORMATS;
 
 use crate::args::Usage;
 use crate::input::{EXAMPLES, Example};
-use crate::list::role;
+use crate::list::{self, role};
 use crate::output::format::{Side, bytes, capacity, table, wrap};
 use crate::setup::{is_path, library};
 use crate::{data, files};
 
-/// Show a drive, chip, scheme, axis, trace format or example: values, units and sources
+/// Show a drive, chip, scheme, axis, trace format, example or stand-in: values, units and sources
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -32,6 +34,10 @@ pub struct ShowArgs {
     #[arg(long = "set", value_name = "PATH=VALUE", value_parser = |text: &str| Override::parse(text).map_err(|p| p.message))]
     sets: Vec<Override>,
 }
+
+/// What a stand-in is not.
+const STAND_IN_NOTE: &str = "A stand-in has the mix, lengths, footprints, update ratio and mean rate of \
+    the trace it is named after, and nothing of its order, bursts or phases.";
 
 /// Runs the command.
 pub fn show(args: &ShowArgs) -> Result<()> {
@@ -70,6 +76,20 @@ pub fn show(args: &ShowArgs) -> Result<()> {
     if let Some(example) = Example::find(name) {
         parts.push(example.text.to_owned());
     }
+    if let Ok(row) = StandIn::find(name) {
+        parts.push(format!(
+            "{}\n{}{}",
+            list::stand_in(row).join(": "),
+            wrap(row.source, "  ", "  "),
+            wrap(STAND_IN_NOTE, "  ", "  ")
+        ));
+    }
+    #[cfg(feature = "figures")]
+    if let Some(title) = crate::study::title(name)? {
+        parts.push(format!(
+            "study {name}: {title}\n  firstread study {name} --quick --out DIR\n"
+        ));
+    }
     if parts.is_empty() {
         let names = names();
         let near = nearest(name, names.iter().map(String::as_str)).unwrap_or_default();
@@ -97,6 +117,7 @@ fn names() -> Vec<String> {
     }
     FORMATS.iter().for_each(|f| add(f.name));
     EXAMPLES.iter().for_each(|e| add(e.name));
+    STAND_INS.iter().for_each(|s| add(s.name));
     names
 }
 

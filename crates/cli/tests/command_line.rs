@@ -69,6 +69,7 @@ fn golden_help() {
         &["--help"][..],
         &["run", "--help"],
         &["compare", "--help"],
+        &["study", "--help"],
         &["show", "--help"],
     ] {
         let ran = folder.run(sub).ok();
@@ -145,7 +146,9 @@ fn golden_errors() {
 #[test]
 fn golden_lists() {
     let folder = Folder::new("lists");
-    for what in ["drives", "chips", "axes", "schemes", "traces", "examples"] {
+    for what in [
+        "drives", "chips", "axes", "schemes", "traces", "examples", "studies",
+    ] {
         let ran = folder.run(&["list", what]).ok();
         // Every name that is listed can be shown; what is indented explains it.
         let named = |line: &&str| !line.is_empty() && !line.starts_with(' ');
@@ -586,9 +589,80 @@ fn smoke_every_drive_runs_every_example() {
     let folder = Folder::new("drives");
     for drive in listed(&folder, "drives") {
         for example in listed(&folder, "examples") {
-            folder
-                .run(&["run", &example, "--drive", &drive, "--limit", "500"])
-                .ok();
+            let ran = folder.run(&["run", &example, "--drive", &drive, "--limit", "500"]);
+            // A stand-in has a footprint of its own, and the smallest drive may not hold it.
+            let too_small = example.starts_with("synthetic-") && ran.err.contains("needs a drive");
+            if !too_small {
+                ran.ok();
+            }
         }
     }
+}
+
+const STUDY: &str = include_str!("../src/study/small.toml");
+
+/// A study that is interrupted goes on where it was, says what is wrong with what it finds, and gives
+/// the same results either way.
+#[test]
+fn sequence_a_study_runs_resumes_and_refuses() {
+    let folder = Folder::new("study").with("small.toml", STUDY);
+    let study = |out: &str| folder.run(&["study", "small.toml", "--quick", "--out", out]);
+    let first = study("a").ok();
+    assert!(first.out.contains("t.same"), "{}", first.out);
+    let file = |name: &str| fs::read(folder.0.join(name)).unwrap();
+    for name in [
+        "a/report.html",
+        "a/README.md",
+        "a/points.csv",
+        "a/claims.csv",
+        "a/figures/one.svg",
+        "a/figures/one.png",
+    ] {
+        assert!(!file(name).is_empty(), "{name}");
+    }
+    let results: Value = serde_json::from_slice(&file("a/results.json")).unwrap();
+    assert_eq!(results[0]["verdict"], "reproduced", "{results}");
+
+    let mut points: Vec<_> = fs::read_dir(folder.0.join("a/points"))
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .collect();
+    points.sort();
+    assert_eq!(points.len(), 2);
+    fs::remove_file(&points[0]).unwrap();
+    let again = study("a").ok();
+    assert!(
+        again.err.contains("1 of 2 simulations were there already"),
+        "{}",
+        again.err
+    );
+    assert_eq!(again.out, first.out);
+    study("b").ok();
+    assert_eq!(file("a/results.json"), file("b/results.json"));
+
+    fs::write(&points[0], "{").unwrap();
+    let damaged = study("a");
+    let name = points[0].file_name().unwrap().to_str().unwrap();
+    assert_eq!(damaged.code, 1);
+    assert!(
+        damaged.err.contains(name) && damaged.err.contains("damaged"),
+        "{}",
+        damaged.err
+    );
+    assert!(points[1].exists(), "earlier points are kept");
+
+    let other = folder.run(&[
+        "study", "ct-qlc", "--quick", "--only", "fig12", "--out", "a",
+    ]);
+    assert_eq!(other.code, 1);
+    assert!(other.err.contains("choose another folder"), "{}", other.err);
+    for args in [
+        ["study", "ct-qcl", "--out", "c"].as_slice(),
+        &["study", "small.toml", "--only", "tow", "--out", "c"],
+    ] {
+        let refused = folder.run(args);
+        assert_eq!(refused.code, 2, "{}", refused.err);
+        assert!(refused.err.contains("nearest"), "{}", refused.err);
+    }
+    assert!(!folder.0.join("c").exists(), "nothing is written");
 }

@@ -30,6 +30,8 @@ impl Buf {
 pub enum Priority {
     /// A host waits for it.
     Host,
+    /// The host may soon wait for it.
+    ReadAhead,
     /// Data the firmware moves.
     Move,
     /// Programs of host data that is already acknowledged.
@@ -49,6 +51,12 @@ pub enum OpClass {
     Calibration,
     /// Reads of the data mover: garbage collection, wear, refresh, conversion.
     MoveRead,
+    /// Reads ahead of a sequential stream, as long as no command waits for them.
+    ReadAhead,
+    /// Reads of pages of the map.
+    MapRead,
+    /// Programs of pages of the map.
+    MapProgram,
     /// Programs, of host or moved data.
     Program,
     /// Erases.

@@ -24,6 +24,8 @@ pub struct HostCommand {
     pub id: CommandId,
     /// What to do.
     pub op: HostOp,
+    /// Who asks: sequential streams are looked for among the commands of one asker.
+    pub client: u16,
     /// First byte, a multiple of 512.
     pub offset_bytes: u64,
     /// Length in bytes, a multiple of 512, not zero except for a flush.

@@ -1,6 +1,6 @@
 //! What firmware needs from the world it runs in.
 
-use crate::{BlockId, Buf, CommandId, DieId, FlashOp, HostCommand, Lpn, Ppa, Status, Tag};
+use crate::{BlockId, Buf, CommandId, DieId, FlashOp, HostCommand, Lpn, Ns, Ppa, Status, Tag};
 
 /// What the spare area of a slot says of its data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,6 +28,8 @@ pub trait Ports {
     fn data_out(&mut self, id: CommandId, first: u32, slots: u32, buf: Buf, bytes: u32);
     /// Slots `first` and on of command `id` were never written or are trimmed: the host gets zeros.
     fn zeros_out(&mut self, id: CommandId, first: u32, slots: u32, bytes: u32);
+    /// Logical pages `first` to `first + pages` hold nothing from now on: a trim has come so far.
+    fn trimmed(&mut self, first: Lpn, pages: u32);
     /// Copy one slot between buffers.
     fn copy(&mut self, from: Buf, to: Buf);
     /// The spare area of the slot in `buf`, or none for a slot that holds no data.
@@ -47,6 +49,23 @@ pub trait Ports {
     /// Command `id` goes on only later, for lack of something else than flash: charge it now with
     /// what it has waited for last, operation `tag`, whose tag may be another's when it completes.
     fn waited(&mut self, id: CommandId, tag: Tag);
+    /// A command of the host waits from now on for the read under `tag`, which was not issued for
+    /// it. Nothing acts on it: from here on the read's time is the command's.
+    fn join(&mut self, tag: Tag) {
+        let _ = tag;
+    }
+    /// Write page `page` of the map, which is a logical page past the host's, into `buf`.
+    fn map_in(&mut self, page: Lpn, buf: Buf) {
+        let _ = (page, buf);
+    }
+    /// Take page `page` of the map out of `buf`.
+    fn map_out(&mut self, page: Lpn, buf: Buf) {
+        let _ = (page, buf);
+    }
+    /// Command `id` has waited since `since` for a page of the map. Nothing acts on it.
+    fn map_waited(&mut self, id: CommandId, since: Ns) {
+        let _ = (id, since);
+    }
     /// Post the completion of `command`. `last` is the flash operation that has just ended and that
     /// it waited for, the one its latency is charged to; none where it waited for something else
     /// last.

@@ -6,9 +6,10 @@ use firstread_core::params::Role;
 use firstread_core::voltage::VoltageTables;
 use firstread_core::{Arena, BlockId, CellMode, DieId, FlashEvent, Lpn, Ns, Status};
 use firstread_ecc::{Code, DecodeTiming};
-use firstread_firmware::ftl::{Busy, RESERVE, Unsound};
+use firstread_firmware::ftl::{Busy, MAP_ENTRY_BYTES, RESERVE, Unsound};
 use firstread_firmware::observe::{BlockMonitor, BlockUse, Counters};
 use firstread_firmware::policy::gc_victim::{self, AnyGcVictim};
+use firstread_firmware::policy::read_ahead::{self, AnyReadAhead};
 use firstread_firmware::policy::read_levels::{AnyReadLevels, ReadLevels, Setup};
 use firstread_firmware::policy::suspend::AnySuspend;
 use firstread_firmware::policy::wear::AnyWear;
@@ -28,6 +29,7 @@ use crate::power::{CutAt, PowerCut};
 use crate::precondition::{self, Precondition, Steady};
 use crate::profile::DriveProfile;
 use crate::profile::drive::Cells as CellModel;
+use crate::queues::Queues;
 use crate::run::{Host, Idle, Observer, Run};
 use crate::state::DriveState;
 use crate::stats::Report;
@@ -171,7 +173,13 @@ impl Drive {
             seed,
         };
         let (chosen, victim, wear) = (choice("read_levels"), choice("gc_victim"), choice("wear"));
-        let suspend = choice("suspend");
+        let (suspend, ahead) = (choice("suspend"), choice("read_ahead"));
+        let capacity_slots = profile.capacity_bytes / geometry.slot_bytes as u64;
+        let ahead_setup = read_ahead::Setup {
+            slot_bytes: geometry.slot_bytes,
+            row_slots: geometry.slots_per_row(),
+            capacity_slots,
+        };
         let victims = gc_victim::Setup { seed };
         let schemes = Schemes {
             read_levels: AnyReadLevels::new(chosen.scheme.name, &setup, &chosen.values)
@@ -179,6 +187,8 @@ impl Drive {
             gc_victim: AnyGcVictim::new(victim.scheme.name, &victims, &victim.values).expect(known),
             wear: AnyWear::new(wear.scheme.name, &wear.values).expect(known),
             suspend: AnySuspend::new(suspend.scheme.name, &suspend.values).expect(known),
+            read_ahead: AnyReadAhead::new(ahead.scheme.name, &ahead_setup, &ahead.values)
+                .expect(known),
         };
         let chip = profile.chip.timing;
         let suspend_times = match suspend.scheme.role {
@@ -213,12 +223,14 @@ impl Drive {
         let config = Config {
             geometry,
             mode: profile.mode,
-            capacity_slots: profile.capacity_bytes / geometry.slot_bytes as u64,
+            capacity_slots,
             max_commands: profile.link.max_outstanding,
             max_reads: MAX_READS,
             gc: profile.gc,
             max_suspends: chip.max_suspends,
             max_wait: Ns(profile.firmware.max_wait_ns),
+            map_cache_pages: (profile.dram.map_cache_bytes / geometry.slot_bytes as u64) as u32,
+            read_cache_slots: (profile.dram.read_cache_bytes / geometry.slot_bytes as u64) as u32,
         };
         let firmware = Firmware::new(config, schemes, Overlay(vec![0; OVERLAY_WORDS]));
         let times = Times {
@@ -242,6 +254,7 @@ impl Drive {
             geometry.blocks_per_plane,
             firmware.buffer_slots(),
             config.capacity_slots,
+            firmware.map_pages(),
         );
         let timers = Hardware::resources(&geometry);
         let world = World::new(
@@ -251,6 +264,7 @@ impl Drive {
             geometry.slot_bytes,
             timers,
             profile.link.max_outstanding,
+            Queues::new(&profile.queues, profile.link.max_outstanding),
         );
         let mut drive = Drive {
             profile,
@@ -343,6 +357,7 @@ impl Drive {
             self.firmware
                 .start(plan.start.max(self.world.now), &mut self.world);
         }
+        self.fill_map(blocks, slots, state.pe_cycles.0);
         self.wake_firmware();
         self.advance(plan.run);
         self.world.hardware.cells.power_off(state.unpowered);
@@ -386,21 +401,57 @@ impl Drive {
         let geometry = self.profile.geometry;
         let per_block = geometry.slots_per_superblock(self.profile.mode);
         let all = (geometry.blocks_per_plane - bad) as u64;
-        let needed = pages.div_ceil(per_block as u64);
+        let needed = pages.div_ceil(per_block as u64) + self.map_superblocks(pages);
         if needed + RESERVE >= all {
             return Err(DriveError::State(format!(
-                "--precondition {}: {needed} of {all} superblocks are needed for the data, and \
+                "--precondition {}: {needed} of {all} superblocks are needed for the data and their map, and \
                  cleaning needs {} more: fill less (--fill), or use a drive with more over-provisioning",
                 state.precondition,
                 RESERVE + 1,
             )));
         }
-        let blocks = (all - RESERVE) as u32;
+        let blocks = (all - RESERVE - self.map_superblocks(pages)) as u32;
         let victim = self.profile.scheme("gc_victim");
         let victim = victim.expect("every profile has a scheme for every axis");
         let shape = (blocks, per_block, pages);
         let steady = precondition::steady(state.precondition, shape, victim, self.seed);
         steady.map(Some).map_err(DriveError::State)
+    }
+
+    /// Pages of the map that say where the first `slots` logical pages lie; none where the map lies
+    /// in memory.
+    fn map_pages_of(&self, slots: u64) -> u64 {
+        let entries = (self.profile.geometry.slot_bytes / MAP_ENTRY_BYTES) as u64;
+        match self.firmware.map_pages() {
+            0 => 0,
+            _ => slots.div_ceil(entries),
+        }
+    }
+
+    /// Superblocks of these pages.
+    fn map_superblocks(&self, slots: u64) -> u64 {
+        let per_block = self
+            .profile
+            .geometry
+            .slots_per_superblock(self.profile.mode);
+        self.map_pages_of(slots).div_ceil(per_block as u64)
+    }
+
+    /// Writes the pages of the map that say where the first `slots` logical pages lie into the
+    /// superblocks from `first` on, where the map does not lie in memory.
+    fn fill_map(&mut self, first: u32, slots: u64, pe_cycles: u32) {
+        let pages = self.map_pages_of(slots);
+        let geometry = self.profile.geometry;
+        let per_block = geometry.slots_per_superblock(self.profile.mode) as u64;
+        let (now, world) = (self.world.now, &mut self.world);
+        for i in 0..pages.div_ceil(per_block) {
+            let block = BlockId(first + i as u32);
+            let here = (pages - i * per_block).min(per_block) as u32;
+            world.payload.fill_map(block, i * per_block, here);
+            let cells = &mut world.hardware.cells;
+            cells.fill(now, block, self.profile.mode, pe_cycles);
+            self.firmware.adopt_map(now, block, pe_cycles, here, world);
+        }
     }
 
     /// Handles every event until `until`, and stops there.
@@ -592,7 +643,14 @@ impl Drive {
                 self.wake_firmware();
             }
             Due::Front(front @ (Front::Command | Front::Write)) => {
-                let command = world.arrived(front);
+                let command = if world.has_queues() && front == Front::Command {
+                    match world.fetched() {
+                        Some(command) => command,
+                        None => return true,
+                    }
+                } else {
+                    world.arrived(front)
+                };
                 self.firmware.submit(due, command, world);
                 self.wake_firmware();
             }

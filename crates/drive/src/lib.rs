@@ -8,6 +8,7 @@
 //! - `world`: the firmware's ports on the virtual clock, the host link.
 //! - `host`: jobs and traces as the drive sees them; `flow` and `depth_search`: fio's `flow` and
 //!   `latency_target`.
+//! - [`queues`]: submission queues, and which is fetched from next.
 //! - [`port_log`]: what passed the firmware's ports, for tests and tools.
 //! - [`power`]: power cuts, and what coming back takes.
 //! - [`drive`]: the event loop.
@@ -28,6 +29,7 @@ pub mod port_log;
 pub mod power;
 pub mod precondition;
 pub mod profile;
+pub mod queues;
 mod run;
 pub mod state;
 pub mod stats;

@@ -66,6 +66,8 @@ pub(crate) struct Payload {
     /// Logical pages below this one were filled.
     filled: u64,
     preconditioned: Option<Preconditioned>,
+    /// Logical pages of the host; those past it are the map's.
+    capacity: u64,
 }
 
 /// A read returned something else than the last version written.
@@ -211,16 +213,17 @@ impl Versions {
 }
 
 impl Payload {
-    /// For a drive of `capacity` logical pages.
-    pub(crate) fn new(blocks: u32, buffers: u32, capacity: u64) -> Payload {
+    /// For a drive of `capacity` logical pages, and `map_pages` more for its map.
+    pub(crate) fn new(blocks: u32, buffers: u32, capacity: u64, map_pages: u32) -> Payload {
         let erased = |_| Contents::Programmed(Vec::new());
         Payload {
             blocks: (0..blocks).map(erased).collect(),
             buffers: vec![Tag::ZERO; buffers as usize],
-            versions: Versions::new(capacity),
+            versions: Versions::new(capacity + map_pages as u64),
             written: 0,
             filled: 0,
             preconditioned: None,
+            capacity,
         }
     }
 
@@ -236,6 +239,11 @@ impl Payload {
     pub(crate) fn fill(&mut self, block: BlockId, first: u64, pages: u32) {
         self.blocks[block.0 as usize] = Contents::Filled(first, pages);
         self.filled = first + pages as u64;
+    }
+
+    /// `block` was filled with version 0 of `pages` pages of the map from `first` on.
+    pub(crate) fn fill_map(&mut self, block: BlockId, first: u64, pages: u32) {
+        self.blocks[block.0 as usize] = Contents::Filled(self.capacity + first, pages);
     }
 
     /// `block` was erased.
@@ -375,7 +383,7 @@ impl Payload {
         };
         let last = written.unwrap_or(Version {
             number: 0,
-            trimmed: lpn >= self.filled,
+            trimmed: (self.filled..self.capacity).contains(&lpn),
         });
         let expected = (!last.trimmed).then_some((last.number & VERSION) as u32);
         let returned = (tag != Tag::ZERO).then(|| (tag.lpn(), tag.version()));
@@ -404,7 +412,7 @@ mod tests {
     #[test]
     fn model_old_versions_are_caught() {
         for capacity in [1000, SMALL_PAGES + 1] {
-            let mut payload = Payload::new(2, 4, capacity);
+            let mut payload = Payload::new(2, 4, capacity, 0);
             payload.fill(BlockId(0), 0, 8);
             payload.read(Ppa::new(BlockId(0), 3), Buf(0));
             assert_eq!(payload.check(3, 0, Buf(0)), Ok(()));
@@ -427,7 +435,7 @@ mod tests {
 
     #[test]
     fn model_whole_regions_are_trimmed_and_written_again() {
-        let mut payload = Payload::new(2, 4, SMALL_PAGES + 1);
+        let mut payload = Payload::new(2, 4, SMALL_PAGES + 1, 0);
         payload.data_in(5000, Buf(0));
         payload.trim(4000, 3 * REGION_PAGES);
         let seen = payload.written();
@@ -443,7 +451,7 @@ mod tests {
 
     #[test]
     fn model_table_grows() {
-        let mut payload = Payload::new(1, 1, SMALL_PAGES + 1);
+        let mut payload = Payload::new(1, 1, SMALL_PAGES + 1, 0);
         let pages = || (0..20_000u64).map(|i| i * 1_677);
         for lpn in pages() {
             payload.data_in(lpn, Buf(0));

@@ -6,7 +6,7 @@
 //! recovery reads rows on all dies side by side, each sensed and transferred, the channels shared.
 //! The work of the controller's processors is not charged.
 
-use firstread_core::{CellMode, HostOp, Lpn, Ns, PageType, SenseMode, SenseTiming};
+use firstread_core::{CellMode, Ns, PageType, SenseMode, SenseTiming};
 use firstread_firmware::ftl::Recovery;
 
 use crate::drive::{Drive, DriveError};
@@ -64,19 +64,9 @@ impl Drive {
             Some(CutAt::Time(after)) => self.world.now.max(self.run_start + after),
             _ => self.world.now,
         };
-        let lost = self.world.power_cut();
+        let lost_requests = self.world.power_cut();
         let work = self.firmware.recover(&mut self.world);
         let (dump, recovery) = (self.dump_time(&work), self.recovery_time(&work));
-        // A trim that had not ended may have been done in part.
-        let slot_bytes = self.profile.geometry.slot_bytes as u64;
-        for command in lost.iter().filter(|c| c.op == HostOp::Trim) {
-            let end = (command.offset_bytes + command.len_bytes as u64) / slot_bytes;
-            for lpn in command.offset_bytes.div_ceil(slot_bytes)..end {
-                if !self.firmware.is_mapped(Lpn(lpn)) {
-                    self.world.payload.trim(lpn, lpn + 1);
-                }
-            }
-        }
         self.world.now = at + dump + recovery;
         self.firmware.restart(self.world.now, &mut self.world);
         self.wake_firmware();
@@ -84,7 +74,7 @@ impl Drive {
             at,
             dump,
             recovery,
-            lost_requests: lost.len() as u32,
+            lost_requests,
             work,
         })
     }

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use firstread_core::{
-    BlockId, Buf, CommandId, DieId, Divisor, FlashOp, HostCommand, HostOp, Ns, Ports, Ppa, Spare,
-    Status, Tag,
+    BlockId, Buf, CommandId, DieId, Divisor, FlashOp, HostCommand, HostOp, Lpn, Ns, Ports, Ppa,
+    Spare, Status, Tag,
 };
 use firstread_firmware::log::Record;
 
@@ -13,6 +13,7 @@ use crate::hardware::timers::{FRONTS, Timers};
 use crate::hardware::{Hardware, Resource};
 use crate::payload::{Payload, StaleRead};
 use crate::port_log::{Passed, PortLog};
+use crate::queues::Queues;
 
 /// The host link and command processing.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +38,8 @@ pub(crate) struct Slot {
     pub client: u32,
     pub status: Status,
     pub parts: Parts,
+    /// Time it has waited for the map.
+    pub map_ns: u64,
     /// Up to when `parts` accounts for the time.
     pub charged_to: Ns,
 }
@@ -94,6 +97,8 @@ pub(crate) struct World {
     commands_free_at: Ns,
     in_free_at: Ns,
     out_free_at: Ns,
+    /// Where commands wait to be fetched, if they may.
+    queues: Option<Box<Queues>>,
     pub log: Vec<Record>,
     pub port_log: PortLog,
     pub stale: Option<StaleRead>,
@@ -107,10 +112,12 @@ impl World {
         slot_bytes: u32,
         hardware_timers: usize,
         commands: u32,
+        queues: Option<Box<Queues>>,
     ) -> World {
         let idle = HostCommand {
             id: CommandId(0),
             op: HostOp::Flush,
+            client: 0,
             offset_bytes: 0,
             len_bytes: 0,
         };
@@ -121,6 +128,7 @@ impl World {
             client: 0,
             status: Status::Ok,
             parts: [0; CAUSES],
+            map_ns: 0,
             charged_to: Ns::ZERO,
         };
         World {
@@ -140,6 +148,7 @@ impl World {
             commands_free_at: Ns::ZERO,
             in_free_at: Ns::ZERO,
             out_free_at: Ns::ZERO,
+            queues,
             log: Vec::new(),
             port_log: PortLog::default(),
             stale: None,
@@ -190,6 +199,7 @@ impl World {
         let command = HostCommand {
             id,
             op,
+            client: client as u16,
             offset_bytes,
             len_bytes,
         };
@@ -199,8 +209,13 @@ impl World {
         slot.seen = self.payload.written();
         slot.client = client;
         slot.parts = [0; CAUSES];
+        slot.map_ns = 0;
         slot.charged_to = submitted;
         let fetched = self.now + Ns(self.link.fetch_ns);
+        if let Some(queues) = &mut self.queues {
+            queues.put(client, id, fetched);
+            return self.fetch();
+        }
         if op == HostOp::Write {
             self.in_free_at = self.in_free_at.max(fetched) + self.bytes_ns(len_bytes);
             let due = self.in_free_at + Ns(self.link.command_ns);
@@ -215,6 +230,43 @@ impl World {
                 self.set_front(Front::Command, self.commands_free_at);
             }
         }
+    }
+
+    /// Whether commands wait in queues until they are fetched.
+    #[inline]
+    pub(crate) fn has_queues(&self) -> bool {
+        self.queues.is_some()
+    }
+
+    /// Begins the next fetch from the queues, if one can begin.
+    #[inline(never)]
+    fn fetch(&mut self) {
+        if let Some(queues) = &mut self.queues
+            && let Some(began) = queues.begin(self.now)
+        {
+            self.set_front(Front::Command, began + Ns(self.link.command_ns));
+        }
+    }
+
+    /// A fetch from the queues has ended: the command, which has reached the firmware unless its data
+    /// are yet to come.
+    #[inline(never)]
+    pub(crate) fn fetched(&mut self) -> Option<HostCommand> {
+        self.set_front(Front::Command, Ns::MAX);
+        let (id, began) = self.queues.as_mut()?.end(self.now);
+        self.fetch();
+        let command = self.slots[id.0 as usize].command;
+        if command.op == HostOp::Write {
+            self.in_free_at = self.in_free_at.max(began) + self.bytes_ns(command.len_bytes);
+            let due = self.in_free_at + Ns(self.link.command_ns);
+            self.writes.push_back((due, id));
+            if self.writes.len() == 1 {
+                self.set_front(Front::Write, due);
+            }
+            return None;
+        }
+        self.port_log.note(self.now, || Passed::Submitted(command));
+        Some(command)
     }
 
     /// The command that has reached the firmware through `front`.
@@ -248,19 +300,17 @@ impl World {
         slot
     }
 
-    /// Power is cut: nothing is under way any more. The commands that were in flight.
-    pub(crate) fn power_cut(&mut self) -> Vec<HostCommand> {
+    /// Power is cut: nothing is under way any more. How many commands were in flight.
+    pub(crate) fn power_cut(&mut self) -> u32 {
         self.hardware.power_cut(&mut self.payload);
         self.timers.stop_all(self.now);
         self.commands.clear();
         self.writes.clear();
+        if let Some(queues) = &mut self.queues {
+            queues.clear();
+        }
         self.completions.clear();
-        let mut free = vec![false; self.slots.len()];
-        self.free_slots
-            .iter()
-            .for_each(|&i| free[i as usize] = true);
-        let in_flight = self.slots.iter().zip(&free).filter(|(_, free)| !**free);
-        let lost = in_flight.map(|(slot, _)| slot.command).collect();
+        let lost = (self.slots.len() - self.free_slots.len()) as u32;
         self.free_slots = (0..self.slots.len() as u32).rev().collect();
         lost
     }
@@ -315,6 +365,10 @@ impl Ports for World {
         self.out_free_at = self.out_free_at.max(self.now) + self.bytes_ns(bytes);
     }
 
+    fn trimmed(&mut self, first: Lpn, pages: u32) {
+        self.payload.trim(first.0, first.0 + pages as u64);
+    }
+
     fn copy(&mut self, from: Buf, to: Buf) {
         self.payload.copy(from, to);
     }
@@ -347,17 +401,33 @@ impl Ports for World {
         slot.charged_to = charged_to;
     }
 
+    fn join(&mut self, tag: Tag) {
+        self.hardware.join(self.now, tag.0);
+    }
+
+    fn map_in(&mut self, page: Lpn, buf: Buf) {
+        self.payload.data_in(page.0, buf);
+    }
+
+    fn map_out(&mut self, page: Lpn, buf: Buf) {
+        let checked = self.payload.check(page.0, self.payload.written(), buf);
+        self.check(checked);
+    }
+
+    fn map_waited(&mut self, id: CommandId, since: Ns) {
+        self.slots[id.0 as usize].map_ns += self.now.since(since).0;
+    }
+
     fn complete(&mut self, command: HostCommand, status: Status, last: Option<Tag>) {
         let now = self.now;
         self.port_log
             .note(now, || Passed::Completed(command, status));
-        if command.op == HostOp::Trim && status == Status::Ok {
-            let first = command.offset_bytes.div_ceil(self.slot_bytes.get());
-            let end = (command.offset_bytes + command.len_bytes as u64) / self.slot_bytes.get();
-            self.payload.trim(first, end);
-        }
         if let Some(tag) = last {
             self.waited(command.id, tag);
+        }
+        if let Some(queues) = &mut self.queues {
+            queues.completed();
+            self.fetch();
         }
         let slot = &mut self.slots[command.id.0 as usize];
         slot.status = status;
@@ -365,6 +435,10 @@ impl Ports for World {
             slot.parts[Cause::Queue as usize] += now.since(slot.charged_to).0;
             slot.charged_to = now;
         }
+        // Waits for the map lie before the command's last row was queued.
+        let map_ns = slot.map_ns.min(slot.parts[Cause::Queue as usize]);
+        slot.parts[Cause::Queue as usize] -= map_ns;
+        slot.parts[Cause::Map as usize] += map_ns;
         // Data that other commands wait to send goes first only if it was ready first.
         let sent = if command.op == HostOp::Read {
             self.out_free_at.max(now)

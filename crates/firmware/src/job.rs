@@ -31,6 +31,16 @@ pub(crate) enum Purpose {
     Move { slots: u64, lost: u64, alone: bool },
     /// A background read of the axis `read_levels`.
     Probe,
+    /// A page row that is read ahead of the host.
+    ReadAhead,
+    /// A page of the map, which commands wait for, linked from the first to the last; `merges` if it is
+    /// read to write changes back.
+    MapRead {
+        page: u32,
+        first_waiter: u32,
+        last_waiter: u32,
+        merges: bool,
+    },
     /// The program of a die's part of ring line `line` of a stream's write buffer.
     Program { stream: StreamId, line: u8 },
     /// The erase of a die's part of a superblock.
@@ -54,6 +64,13 @@ pub(crate) struct Job {
     pub(crate) pinned: bool,
     /// Levels of the step; of step 0 chosen when the operation is issued.
     pub(crate) levels: Levels,
+}
+
+impl Job {
+    /// The slot of the row that it reads, of `codewords` each: it reads one.
+    pub(crate) fn asked_slot(&self, codewords: u32) -> u32 {
+        self.wanted.trailing_zeros() / codewords
+    }
 }
 
 /// The pool of jobs, fixed in size.

@@ -19,6 +19,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod cache;
 pub mod ftl;
 mod host;
 mod job;
@@ -37,14 +38,15 @@ use firstread_core::{
 };
 
 use ftl::{
-    BadBlocks, Gc, GcThresholds, Map, Mover, Place, Preconditioned, Program, Rescue, STREAMS,
-    Space, StreamId, WriteBuffer,
+    BadBlocks, Gc, GcThresholds, Map, MapCache, Mover, Place, Preconditioned, Program, Rescue,
+    STREAMS, Space, StreamId, WriteBuffer,
 };
-use host::Commands;
+use host::{Ahead, Commands, ReadCache};
 use job::{Job, Jobs, Purpose};
 use log::Record;
 use observe::{BlockMonitor, BlockUse, Counters};
 use policy::gc_victim::AnyGcVictim;
+use policy::read_ahead::{AnyReadAhead, ReadAhead};
 use policy::read_levels::{AnyReadLevels, Outcome, Probe, ProbeResult, ReadLevels};
 use policy::suspend::{AnySuspend, Running, Suspend};
 use policy::wear::AnyWear;
@@ -69,6 +71,10 @@ pub struct Config {
     pub max_suspends: u16,
     /// How long other work waits at most behind reads of the host that came later.
     pub max_wait: Ns,
+    /// Slots that the host has read and that are kept in memory; zero for no read cache.
+    pub read_cache_slots: u32,
+    /// Pages of the map that are in memory at a time, a slot each; zero for all of it.
+    pub map_cache_pages: u32,
 }
 
 /// The schemes of a drive, one an axis.
@@ -82,6 +88,8 @@ pub struct Schemes {
     pub wear: AnyWear,
     /// Whether a die stops a program or an erase for a read of the host.
     pub suspend: AnySuspend,
+    /// What is read before the host asks for it.
+    pub read_ahead: AnyReadAhead,
 }
 
 /// Moves under way at most; fewer on drives with fewer dies.
@@ -94,10 +102,13 @@ pub struct Firmware<M> {
     layout: Layout,
     capacity_bytes: u64,
     map: Map<M>,
+    map_cache: MapCache,
     blocks: BlockMonitor,
     jobs: Jobs,
     dies: DieQueues,
     commands: Commands,
+    read_cache: ReadCache,
+    ahead: Ahead,
     write_buffers: [WriteBuffer; STREAMS],
     rescue: Rescue,
     bad: BadBlocks,
@@ -123,25 +134,51 @@ impl<M: Arena> Firmware<M> {
         let layout = Layout::new(geometry);
         let dies = geometry.dies();
         let moves = dies.clamp(4, MAX_MOVES) as u32;
-        let programs = STREAMS as u32 * WriteBuffer::programs(&geometry);
+        let slots = geometry.slots_per_superblock(config.mode);
+        let map_cache = MapCache::new(
+            config.map_cache_pages,
+            config.capacity_slots,
+            geometry.slot_bytes,
+            slots,
+            config.max_commands,
+        );
+        let streams = streams(&map_cache);
+        let programs = streams as u32 * WriteBuffer::programs(&geometry);
         // One superblock is erased at a time, and one background read is in flight.
-        let jobs = Jobs::new(config.max_reads, programs + moves + dies as u32 + 1);
+        let ahead = &schemes.read_ahead;
+        let reserve = programs + moves + dies as u32 + 1 + ahead.rows() + map_cache.jobs();
+        let jobs = Jobs::new(config.max_reads, reserve);
         let first = jobs.len() * geometry.slots_per_row();
         let buffers = WriteBuffer::buffers(&geometry, config.mode);
-        let slots = geometry.slots_per_superblock(config.mode);
+        let rescue = Buf(first + streams as u32 * buffers);
+        let cache = rescue.slot(Rescue::buffers(&geometry, config.mode, streams));
+        let ahead_slots = ahead.buffer_slots();
         Firmware {
             map: Map::new(config.capacity_slots, slots, overlay),
             blocks: BlockMonitor::new(geometry.blocks_per_plane, config.mode),
             dies: DieQueues::new(dies, config.max_wait),
             commands: Commands::new(config.max_commands),
+            read_cache: ReadCache::new(
+                config.read_cache_slots,
+                ahead_slots,
+                config.capacity_slots,
+                cache,
+            ),
+            ahead: Ahead::new(schemes.read_ahead, &jobs),
             write_buffers: core::array::from_fn(|i| {
                 WriteBuffer::new(layout, config.mode, Buf(first + i as u32 * buffers))
             }),
-            space: Space::new(geometry.blocks_per_plane, slots, config.capacity_slots),
+            space: Space::new(
+                geometry.blocks_per_plane,
+                slots,
+                config.capacity_slots + map_cache.len() as u64,
+                streams,
+            ),
             bad: BadBlocks::new(dies, geometry.blocks_per_plane),
-            rescue: Rescue::new(geometry, config.mode, Buf(first + STREAMS as u32 * buffers)),
+            rescue: Rescue::new(geometry, config.mode, streams, rescue),
             mover: Mover::new(moves),
             gc: Gc::new(config.gc, schemes.gc_victim),
+            map_cache,
             probe: None,
             counters: Counters::default(),
             capacity_bytes: config.capacity_slots * geometry.slot_bytes as u64,
@@ -158,9 +195,11 @@ impl<M: Arena> Firmware<M> {
 
     /// Slot buffers it refers to; handles are below it.
     pub fn buffer_slots(&self) -> u32 {
+        let streams = streams(&self.map_cache);
         self.jobs.len() * self.config.geometry.slots_per_row()
-            + STREAMS as u32 * WriteBuffer::buffers(&self.config.geometry, self.config.mode)
-            + Rescue::buffers(&self.config.geometry, self.config.mode)
+            + streams as u32 * WriteBuffer::buffers(&self.config.geometry, self.config.mode)
+            + Rescue::buffers(&self.config.geometry, self.config.mode, streams)
+            + self.read_cache.len()
     }
 
     /// Tags it refers to; all are below it.
@@ -185,6 +224,15 @@ impl<M: Arena> Firmware<M> {
         pages: u32,
         ports: &mut P,
     ) {
+        self.adopt_block(now, block, pe_cycles, pages);
+        if self.map.preconditioned().is_none() {
+            self.map.fill(block, pages as u64);
+        }
+        self.start_probe(now, ports);
+    }
+
+    /// `block`, a free superblock, was filled with `pages` pages.
+    fn adopt_block(&mut self, now: Ns, block: BlockId, pe_cycles: u32, pages: u32) {
         let row = self.blocks.row_mut(block);
         debug_assert_eq!(
             row.usage,
@@ -197,12 +245,8 @@ impl<M: Arena> Firmware<M> {
         row.pe_cycles = pe_cycles;
         row.programmed_at = now;
         row.valid_slots = pages;
-        if self.map.preconditioned().is_none() {
-            self.map.fill(block, pages as u64);
-        }
         self.gc.watch(self.space.free);
         self.block_changed(now, block);
-        self.start_probe(now, ports);
     }
 
     /// Sets the wear of a free superblock.
@@ -356,7 +400,7 @@ impl<M: Arena> Firmware<M> {
                     wordline: at.wordline,
                     buf: self.write_buffers[stream as usize].ring_buffer(line as usize),
                 };
-                (OpClass::Program, kind)
+                (program_class(stream), kind)
             }
             Purpose::Erase { mode } => {
                 let block = at.block;
@@ -429,22 +473,27 @@ impl<M: Arena> Firmware<M> {
         kind: FlashKind,
         ports: &mut P,
     ) {
-        let class = match self.jobs[job].purpose {
-            Purpose::Erase { .. } => OpClass::Erase,
-            _ => OpClass::Program,
-        };
+        let class = change_class(self.jobs[job].purpose);
         self.issue(now, job, class, kind, ports);
     }
 
     /// The buffer that holds `ppa`, if it is not programmed yet.
     fn buffered(&self, ppa: Ppa) -> Option<Buf> {
-        let written = self.write_buffers.iter().find_map(|b| b.holds(ppa));
+        let used = &self.write_buffers[..streams(&self.map_cache)];
+        let written = used.iter().find_map(|b| b.holds(ppa));
         written.or_else(|| self.rescue.holds(ppa))
     }
 
     /// Logical page `lpn` now lies at `ppa`.
     fn place_slot(&mut self, lpn: Lpn, ppa: Ppa) {
-        let old = self.map.set(lpn, Place::At(ppa));
+        let old = if self.map_cache.is_map(lpn) {
+            self.map_cache.set(lpn, Some(ppa))
+        } else {
+            if self.map_cache.is_on() {
+                self.map_cache.change(lpn);
+            }
+            self.map.set(lpn, Place::At(ppa))
+        };
         self.blocks.row_mut(ppa.block()).valid_slots += 1;
         if let Some(old) = old {
             self.blocks.row_mut(old.block()).valid_slots -= 1;
@@ -550,5 +599,25 @@ impl<M: Arena> Firmware<M> {
         {
             self.blocks.row_mut(block).usage = BlockUse::Full;
         }
+    }
+}
+
+/// Streams in use.
+fn streams(map: &MapCache) -> usize {
+    STREAMS - !map.is_on() as usize
+}
+
+/// What a program or an erase is to the drive.
+const fn change_class(purpose: Purpose) -> OpClass {
+    match purpose {
+        Purpose::Program { stream, .. } => program_class(stream),
+        _ => OpClass::Erase,
+    }
+}
+
+const fn program_class(stream: StreamId) -> OpClass {
+    match stream {
+        StreamId::Map => OpClass::MapProgram,
+        StreamId::Host | StreamId::Move => OpClass::Program,
     }
 }

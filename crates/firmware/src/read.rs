@@ -80,6 +80,7 @@ impl<M: Arena> Firmware<M> {
     ) {
         let Job {
             purpose,
+            priority,
             at,
             wanted,
             step,
@@ -91,6 +92,10 @@ impl<M: Arena> Firmware<M> {
                 self.probe.expect("a probe is in flight").mode,
                 OpClass::Calibration,
             ),
+            Purpose::ReadAhead if priority != Priority::Host => {
+                (SenseMode::Hard, OpClass::ReadAhead)
+            }
+            Purpose::MapRead { .. } => (SenseMode::Hard, OpClass::MapRead),
             Purpose::Merge { .. } | Purpose::Move { .. } => (SenseMode::Hard, OpClass::MoveRead),
             _ if step == 0 => (SenseMode::Hard, OpClass::HostRead),
             _ => (SenseMode::Hard, OpClass::HostRetry),
@@ -176,10 +181,15 @@ impl<M: Arena> Firmware<M> {
                 } else {
                     self.counters.uncorrectable += 1;
                 }
+                if ok && self.read_cache.keeps() {
+                    self.keep_read(id, first, slots as u32, row_slot as u32, job, ports);
+                }
                 self.host_read_done(id, job, ok, ports);
                 self.release_read(now, job, ports);
             }
             Purpose::Merge { id, .. } => self.merge_done(now, id, job, ok, ports),
+            Purpose::MapRead { .. } => self.map_read(now, job, ok, ports),
+            Purpose::ReadAhead => self.ahead_read(now, job, outcome.failed, ports),
             Purpose::Free
             | Purpose::Probe
             | Purpose::Move { .. }

@@ -6,6 +6,7 @@ use firstread_firmware::observe::Counters;
 use firstread_workload::job::DEFAULT_PERCENTILES;
 
 use super::format::{Side, bar, bytes, capacity, count, rare, ratio, share, si, table, time};
+use super::front;
 use super::{ENOUGH_BEYOND, TAIL};
 use crate::setup::Setup;
 use crate::simulate::Outcome;
@@ -36,7 +37,7 @@ pub fn report(setup: &Setup<'_>, outcome: &Outcome) -> String {
     text += &retries(&outcome.stats.counters);
     let (direction, latencies) = tail_of(&outcome.stats.all);
     text += &tail(direction, latencies);
-    text += &footer(outcome);
+    text += &footer(setup, outcome);
     text
 }
 
@@ -283,10 +284,13 @@ fn tail(direction: &str, latencies: &Latencies) -> String {
 pub const fn in_words(cause: Cause) -> &'static str {
     match cause {
         Cause::Queue => "queue of the drive",
+        Cause::Map => "waiting for the map",
         Cause::DieHostRead => "die busy with other reads",
         Cause::DieRetry => "die busy with retries",
         Cause::DieCalibration => "die busy with calibration",
         Cause::DieMove => "die busy with moves",
+        Cause::DieReadAhead => "die busy reading ahead",
+        Cause::DieMap => "die busy with the map",
         Cause::DieProgram => "die busy programming",
         Cause::DieErase => "die busy erasing",
         Cause::Sense => "sense",
@@ -298,7 +302,7 @@ pub const fn in_words(cause: Cause) -> &'static str {
     }
 }
 
-fn footer(outcome: &Outcome) -> String {
+fn footer(setup: &Setup<'_>, outcome: &Outcome) -> String {
     let counters = &outcome.stats.counters;
     let mut text = format!(
         "\nbackground reads {} before the run, {} in it\n",
@@ -309,6 +313,7 @@ fn footer(outcome: &Outcome) -> String {
         let amplification = counters.slots_programmed as f64 / counters.host_slots_written as f64;
         text += &format!("write amplification {amplification:.2}\n");
     }
+    text += &front::lines(&setup.profile, counters);
     let uncorrectable = outcome.stats.all.uncorrectable;
     if uncorrectable > 0 {
         text += &format!(

@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::TAIL;
 use super::calibration;
+use super::front;
 use super::human::{Retries, tail_of};
 use crate::files;
 use crate::input::Input;
@@ -245,6 +246,9 @@ fn own(setup: &Setup<'_>, outcome: &Outcome, with_calibration: bool) -> Value {
         "tail_fraction": TAIL,
         "tail_requests": tail.map_or(0, |tail| tail.requests),
     });
+    for (key, of_front) in front::json(&setup.profile, counters) {
+        value[key] = of_front;
+    }
     if with_calibration {
         value["calibration"] = calibration::json(outcome);
     }

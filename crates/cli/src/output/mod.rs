@@ -2,6 +2,7 @@
 
 pub mod calibration;
 pub mod format;
+pub mod front;
 pub mod human;
 pub mod json;
 

@@ -94,6 +94,13 @@ pub fn shipped() -> Result<Vec<Vec<String>>> {
     STUDIES.iter().map(row).collect()
 }
 
+/// Title of the shipped study called `name`.
+pub fn title(name: &str) -> Result<Option<String>> {
+    let shipped = STUDIES.iter().find(|(n, _)| *n == name);
+    let title = |(name, text): &(&str, &str)| Ok(Study::parse(name, text)?.title);
+    shipped.map(title).transpose()
+}
+
 /// Runs the command.
 pub fn study(args: &StudyArgs) -> Result<()> {
     let studies = find(&args.study)?;

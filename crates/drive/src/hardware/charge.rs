@@ -11,6 +11,8 @@ use firstread_core::{Ns, OpClass};
 pub enum Cause {
     /// Fetching the command, and waiting for a free slot in the firmware.
     Queue,
+    /// Waiting for a page of the map.
+    Map,
     /// The die was busy with other host reads.
     DieHostRead,
     /// The die was busy with retries, of this or other reads.
@@ -19,6 +21,10 @@ pub enum Cause {
     DieCalibration,
     /// The die was busy with reads of moved data.
     DieMove,
+    /// The die was busy reading ahead.
+    DieReadAhead,
+    /// The die was busy with pages of the map.
+    DieMap,
     /// The die was busy programming.
     DieProgram,
     /// The die was busy erasing.
@@ -38,16 +44,19 @@ pub enum Cause {
 }
 
 /// Number of causes.
-pub const CAUSES: usize = 13;
+pub const CAUSES: usize = 16;
 
 impl Cause {
     /// All causes, in the order of a request's life.
     pub const ALL: [Cause; CAUSES] = [
         Cause::Queue,
+        Cause::Map,
         Cause::DieHostRead,
         Cause::DieRetry,
         Cause::DieCalibration,
         Cause::DieMove,
+        Cause::DieReadAhead,
+        Cause::DieMap,
         Cause::DieProgram,
         Cause::DieErase,
         Cause::Sense,
@@ -62,10 +71,13 @@ impl Cause {
     pub const fn name(self) -> &'static str {
         match self {
             Cause::Queue => "queue",
+            Cause::Map => "map",
             Cause::DieHostRead => "die_busy_host_read",
             Cause::DieRetry => "die_busy_retry",
             Cause::DieCalibration => "die_busy_calibration",
             Cause::DieMove => "die_busy_move",
+            Cause::DieReadAhead => "die_busy_read_ahead",
+            Cause::DieMap => "die_busy_map",
             Cause::DieProgram => "die_busy_program",
             Cause::DieErase => "die_busy_erase",
             Cause::Sense => "sense",
@@ -84,6 +96,8 @@ impl Cause {
             OpClass::HostRetry => Cause::DieRetry,
             OpClass::Calibration => Cause::DieCalibration,
             OpClass::MoveRead => Cause::DieMove,
+            OpClass::ReadAhead => Cause::DieReadAhead,
+            OpClass::MapRead | OpClass::MapProgram => Cause::DieMap,
             OpClass::Program => Cause::DieProgram,
             OpClass::Erase => Cause::DieErase,
         }

@@ -563,6 +563,17 @@ impl Hardware {
         state.mark = now;
     }
 
+    /// From now on a command of the host waits for the read under `tag`, and pays for it.
+    pub(crate) fn join(&mut self, now: Ns, tag: u32) {
+        let state = &mut self.ops[tag as usize];
+        if state.op.class == OpClass::ReadAhead {
+            state.op.class = OpClass::HostRead;
+        }
+        state.parts = [0; CAUSES];
+        state.first_queued = now;
+        state.mark = now;
+    }
+
     /// What the row read under `tag` was charged, when its first attempt was queued, and since when
     /// nothing has been charged.
     pub(crate) fn charged(&self, tag: u32) -> (&Parts, Ns, Ns) {

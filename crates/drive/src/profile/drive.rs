@@ -8,7 +8,7 @@
 use firstread_core::params::{Axis, Param, ParamKind, Scheme, Values};
 use firstread_core::{CellMode, Geometry, StripeOrder};
 use firstread_ecc::{Code, DecodeTiming};
-use firstread_firmware::ftl::GcThresholds;
+use firstread_firmware::ftl::{GcThresholds, MAP_ENTRY_BYTES};
 use firstread_nand::ChipProfile;
 use firstread_nand::profile::ProgramTiming;
 
@@ -17,6 +17,7 @@ use crate::profile::document::Document;
 use crate::profile::quantity::{
     B, B_PER_S, DEGC, MT_PER_S, MV, NS, ONE, PE, PERMILLE, Quantity, UNITS, Unit,
 };
+use crate::profile::queues::{self, QueuesProfile};
 use crate::profile::reader::{Keys, Reader};
 use crate::profile::{Kind, Library, LoadedChip, Override, ProfileError, ResolvedEntry};
 
@@ -47,6 +48,10 @@ pub struct DriveProfile {
     pub firmware: FirmwareProfile,
     /// When garbage collection runs.
     pub gc: GcThresholds,
+    /// What the controller's memory is used for.
+    pub dram: DramProfile,
+    /// Submission queues, and how they are arbitrated.
+    pub queues: QueuesProfile,
     /// One scheme for each axis, in the order of the axes.
     pub schemes: Vec<SchemeChoice>,
     /// Every value with unit and source, the chip's below `chip.`.
@@ -115,6 +120,15 @@ pub struct FirmwareProfile {
     /// How long programs, moves, erases and background reads wait at most behind reads of the host
     /// that came later (ns).
     pub max_wait_ns: u64,
+}
+
+/// What the controller's memory is used for, beyond what every drive needs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct DramProfile {
+    /// Data that the host has read, kept for when it reads them again; 0 for none.
+    pub read_cache_bytes: u64,
+    /// Pages of the map that are in memory at a time; 0 for the whole map.
+    pub map_cache_bytes: u64,
 }
 
 /// The scheme of one axis and its parameters.
@@ -306,6 +320,20 @@ fn read(keys: &Keys<'_>, chip: Option<LoadedChip>, axes: &'static [Axis]) -> Opt
             stop: count("stop", 2),
         }
     });
+    let dram = keys.optional_table("dram", |k| {
+        let bytes = |key| match k.has(key) {
+            true => k.whole(key, B, 0, 1 << 36),
+            false => {
+                k.declare(key);
+                0
+            }
+        };
+        DramProfile {
+            read_cache_bytes: bytes("read_cache"),
+            map_cache_bytes: bytes("map_cache"),
+        }
+    });
+    let queues = keys.optional_table("queues", QueuesProfile::read);
     let schemes = schemes(keys, axes);
     let chip = chip?;
     geometry.wordlines_per_block = chip.chip.wordlines() as u16;
@@ -322,6 +350,8 @@ fn read(keys: &Keys<'_>, chip: Option<LoadedChip>, axes: &'static [Axis]) -> Opt
         link,
         firmware,
         gc,
+        dram: dram.unwrap_or_default(),
+        queues: queues.unwrap_or_default(),
         schemes,
         resolved: chip.resolved,
     })
@@ -439,15 +469,37 @@ fn check(reader: &Reader<'_>, drive: &DriveProfile) {
             "is not a multiple of `geometry.mapping_unit`".into(),
         );
     }
+    let cached = drive.dram.map_cache_bytes;
+    let (mut streams, mut map_slots) = (2, 0);
+    if cached > 0 {
+        if cached < 64 * u64::from(g.slot_bytes) {
+            let message = format!(
+                "holds fewer than 64 pages of the map, {} B each; 0 is for the whole map",
+                g.slot_bytes
+            );
+            return note("dram.map_cache", message);
+        }
+        // Superblocks of the map are cleaned once they are half garbage.
+        streams += 1;
+        let entries = u64::from(g.slot_bytes / MAP_ENTRY_BYTES);
+        map_slots = 2 * (drive.capacity_bytes / u64::from(g.slot_bytes)).div_ceil(entries);
+        if map_slots > u64::from(u32::MAX) {
+            let message = "the map has too many pages; raise `geometry.mapping_unit`".into();
+            return note("dram.map_cache", message);
+        }
+    }
     // One superblock is open for the host, one for the data mover, and one must be free for the
     // next of them.
     let superblock = u64::from(g.slots_per_superblock(drive.mode)) * u64::from(g.slot_bytes);
-    let usable = g.raw_bytes(drive.mode).saturating_sub(3 * superblock);
+    let kept = (streams + 1) * superblock + map_slots * u64::from(g.slot_bytes);
+    let usable = g.raw_bytes(drive.mode).saturating_sub(kept);
     if drive.capacity_bytes > usable {
         let message = format!(
-            "{} B are more than the blocks hold in {} mode, less three superblocks: {usable} B",
+            "{} B are more than the blocks hold in {} mode, less {} superblocks{}: {usable} B",
             drive.capacity_bytes,
-            drive.mode.name()
+            drive.mode.name(),
+            ["three", "four"][streams as usize - 2],
+            ["", " and twice the map"][streams as usize - 2],
         );
         return note("capacity", message);
     }
@@ -583,6 +635,12 @@ fn unit_of(name: &str) -> &'static Unit {
         .unwrap_or(&UNITS[UNITS.len() - 1])
 }
 
+/// What the keys of `[dram]` mean where they are not given.
+const DRAM_DEFAULTS: [(&str, &str); 2] = [
+    ("dram.read_cache", "default: no read cache"),
+    ("dram.map_cache", "default: the whole map in memory"),
+];
+
 /// Entries for what `listing` does not say of `choices`.
 fn defaults(choices: &[SchemeChoice], listing: &[ResolvedEntry]) -> Vec<ResolvedEntry> {
     let listed = |path: &str| listing.iter().any(|e| e.path == path);
@@ -596,6 +654,20 @@ fn defaults(choices: &[SchemeChoice], listing: &[ResolvedEntry]) -> Vec<Resolved
             literal,
         };
     let mut entries = Vec::new();
+    for (path, source) in DRAM_DEFAULTS {
+        if !listed(path) {
+            entries.push(entry(path.into(), "0", "B", "\"0 B\"".into(), source));
+        }
+    }
+    for (path, value, source) in queues::DEFAULTS {
+        if !listed(path) {
+            let literal = match value.parse::<u32>() {
+                Ok(_) => value.into(),
+                Err(_) => format!("\"{value}\""),
+            };
+            entries.push(entry(path.into(), value, "", literal, source));
+        }
+    }
     for SchemeChoice {
         axis,
         scheme,

@@ -12,12 +12,14 @@
 //! - [`listing`]: what was read, as a flat list.
 //! - [`chip`]: a chip's text to [`firstread_nand::ChipProfile`].
 //! - [`drive`]: a drive's text to [`DriveProfile`], chip and schemes included.
+//! - [`queues`]: its submission queues.
 
 pub mod chip;
 pub mod document;
 pub mod drive;
 pub mod listing;
 pub mod quantity;
+pub mod queues;
 pub mod reader;
 
 use std::fmt;
@@ -27,6 +29,7 @@ pub use document::Override;
 pub use drive::{DriveProfile, SchemeChoice, chip_reference, load_drive};
 pub use listing::{ResolvedEntry, to_toml};
 pub use quantity::{Dimension, Quantity, Unit};
+pub use queues::{Arbitration, QueuesProfile};
 
 /// One thing that is wrong, and where.
 #[derive(Clone, PartialEq, Eq, Debug)]

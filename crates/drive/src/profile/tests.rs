@@ -342,6 +342,7 @@ fn variants(entry: &ResolvedEntry) -> Vec<String> {
             n * 0.75,
             1.0,
             0.1,
+            n + 1_048_576.0,
         ]
     };
     let unit = |n: f64| match entry.unit.as_str() {
@@ -534,6 +535,20 @@ fn what_is_wrong_is_said() {
         (
             "capacity=1001B",
             "capacity: is not a multiple of `geometry.mapping_unit`",
+        ),
+        (
+            "queues.classes=high, urgnt",
+            "queues.classes: there is no `urgnt`; the nearest is `urgent` of urgent, high, medium, low",
+        ),
+        (
+            "queues.classes=high, low",
+            "queues.classes: names 2 classes, but there are 1 queues",
+        ),
+        ("queues.burst=3", "queues.burst: is 3; expected 1, 2, 4, 8"),
+        ("queues.low_weight=0", "`0` is outside 1 to 256"),
+        (
+            "queues.arbitration=weighted",
+            "there is no `weighted`; the nearest is `weighted-round-robin`",
         ),
         ("mode=plc", "there is no `plc`; the nearest is `"),
         (

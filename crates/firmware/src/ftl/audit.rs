@@ -10,6 +10,7 @@ use alloc::vec;
 use firstread_core::{Arena, BlockId, Lpn, Ppa};
 
 use super::Space;
+use super::map::Run;
 use crate::Firmware;
 use crate::job::Purpose;
 use crate::observe::BlockUse;
@@ -43,14 +44,23 @@ impl<M: Arena> Firmware<M> {
         let widest = self.space.largest_slots as usize;
         let mut owned = vec![0u64; (blocks * widest).div_ceil(64)];
         let mut lpn = 0;
-        while lpn < self.map.capacity() {
-            let run = self.map.lookup(Lpn(lpn), u32::MAX);
+        let end = self.map.capacity() + self.map_pages() as u64;
+        while lpn < end {
+            let run = match self.map_cache.is_map(Lpn(lpn)) {
+                true => Run {
+                    ppa: self.map_cache.at(Lpn(lpn)),
+                    lost: false,
+                    pages: 1,
+                },
+                false => self.map.lookup(Lpn(lpn), u32::MAX),
+            };
             for i in 0..run.ppa.map_or(0, |_| run.pages as u64) {
                 let ppa = Ppa(run.ppa.map_or(0, |p| p.0) + i);
                 let block = ppa.block().0 as usize;
                 let holds = self.blocks.iter().nth(block).is_some_and(|(_, row)| {
                     matches!(row.usage, BlockUse::Open | BlockUse::Full)
                         && ppa.slot() < self.slots_of(row.mode)
+                        && row.holds_map == self.map_cache.is_map(Lpn(lpn))
                 });
                 if !holds {
                     return Err(Unsound::Nowhere(Lpn(lpn + i), ppa));

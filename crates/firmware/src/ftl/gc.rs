@@ -90,6 +90,7 @@ impl<M: Arena> Firmware<M> {
     pub(crate) fn has_more_to_move(&self) -> bool {
         self.gc.has_credit()
             || self.space.host_waits
+            || self.map_cache.waits_for_space
             || self.space.failed > 0
             || self.gc.consider_wear
     }
@@ -104,6 +105,7 @@ impl<M: Arena> Firmware<M> {
         owner != Owner::Gc
             || self.gc.has_credit()
             || self.space.host_waits
+            || self.map_cache.waits_for_space
             || (!self.has_spare() && (self.space.failed > 0 || self.mover.has_asked()))
     }
 
@@ -127,7 +129,10 @@ impl<M: Arena> Firmware<M> {
             blocks: &self.blocks,
             geometry: &self.config.geometry,
         };
-        let block = self.gc.victim.choose(victims)?;
+        let block = match self.map_victim() {
+            Some(block) => block,
+            None => self.gc.victim.choose(victims)?,
+        };
         let row = self.blocks.row(block);
         let (valid, slots) = (row.valid_slots as i64, self.slots_of(row.mode) as i64);
         self.gc.earned = PER_SLOT * valid / (slots - valid);

@@ -2,6 +2,7 @@
 //!
 //! - `map`: logical pages to slots.
 //! - `preconditioned`: where the pages of a drive lie that random overwrites have scattered.
+//! - `map_cache`: which pages of the map are in memory, and what the others cost.
 //! - `write`: the write buffer of each stream.
 //! - `space`: superblocks opened and erased.
 //! - `bad`: blocks that fail, spares, retirement.
@@ -15,7 +16,9 @@ mod audit;
 mod bad;
 mod gc;
 mod map;
+mod map_cache;
 mod mover;
+mod page_set;
 mod preconditioned;
 mod recovery;
 mod rescue;
@@ -27,6 +30,8 @@ pub(crate) use bad::BadBlocks;
 pub(crate) use gc::Gc;
 pub use gc::GcThresholds;
 pub use map::{Map, Place, REGION_PAGES};
+pub use map_cache::ENTRY_BYTES as MAP_ENTRY_BYTES;
+pub(crate) use map_cache::MapCache;
 pub(crate) use mover::Mover;
 pub use mover::{Busy, Owner};
 pub use preconditioned::{Preconditioned, Slot, heat_classes};

@@ -211,7 +211,7 @@ impl<M: Arena> Firmware<M> {
     }
 
     /// The slot `row_slot` of page row `at`.
-    fn ppa_in(&self, at: PageAddr, row_slot: u32) -> Ppa {
+    pub(crate) fn ppa_in(&self, at: PageAddr, row_slot: u32) -> Ppa {
         let mode = self.blocks.row(at.block).mode;
         self.layout.slot_at(at, row_slot, mode)
     }
@@ -264,6 +264,9 @@ impl<M: Arena> Firmware<M> {
                 continue;
             }
             if self.mover.in_flight == self.mover.window || !self.may_move(current.owner) {
+                return;
+            }
+            if self.map_is_crowded(now, ports) && !self.map_cache.waits_for_space {
                 return;
             }
             if !self.start_next_row(now, current, ports) {
@@ -500,10 +503,17 @@ impl<M: Arena> Firmware<M> {
     /// The data of `lpn` at `ppa` are gone: the host is told when it reads them, and never gets
     /// others. False when the map has no room now.
     fn lose(&mut self, lpn: Lpn, ppa: Ppa) -> bool {
+        if self.map_cache.is_map(lpn) {
+            self.lose_map(lpn, ppa);
+            return true;
+        }
         if !self.map.has_room(1) {
             return false;
         }
         self.map.set(lpn, Place::Lost);
+        if self.map_cache.is_on() {
+            self.map_cache.change(lpn);
+        }
         self.blocks.row_mut(ppa.block()).valid_slots -= 1;
         self.counters.slots_lost += 1;
         true
@@ -512,7 +522,10 @@ impl<M: Arena> Firmware<M> {
     /// Whether the last version of `lpn` lies at `ppa`. A spare area whose program failed may name
     /// any page.
     fn lies_at(&self, lpn: Lpn, ppa: Ppa) -> bool {
-        lpn.0 < self.map.capacity() && self.map.at(lpn) == Some(ppa)
+        match self.map_cache.is_map(lpn) {
+            true => self.map_cache.at(lpn) == Some(ppa),
+            false => self.map.at(lpn) == Some(ppa),
+        }
     }
 
     /// Writes the data of `lpn` in buffer `from` to a new place. False when there is no room now.
@@ -526,7 +539,10 @@ impl<M: Arena> Firmware<M> {
         if !self.map.has_room(1) {
             return false;
         }
-        let stream = StreamId::Move;
+        let stream = match self.map_cache.is_map(lpn) {
+            true => StreamId::Map,
+            false => StreamId::Move,
+        };
         let slot = loop {
             match self.write_buffers[stream as usize].allocate() {
                 Ok(slot) => break slot,

@@ -15,7 +15,12 @@
 //!
 //! The map is made anew from the tables of contents: of each page the slot with the highest sequence
 //! number counts, unless the journal says that the page was trimmed or lost since. A copy has the
-//! number of its original, so it does not matter which of the two is found.
+//! number of its original, so it does not matter which of the two is found. Where memory does not
+//! hold the whole map, the map lies on flash itself, but for the changes in the dump: then its
+//! directory alone is made anew, from the tables of contents of its superblocks.
+//!
+//! What was kept to read it sooner is lost: the read cache, what is read ahead, and pages of the map
+//! that were not changed.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -40,6 +45,9 @@ const LEVELS_BYTES: u64 = 16 << 10;
 pub struct Recovery {
     /// Slots of the write buffers that were dumped.
     pub dumped_slots: u64,
+    /// Pages of the map that were dumped, the changes of a page that was not in memory counted as
+    /// one.
+    pub dumped_map_pages: u32,
     /// Bytes dumped in all.
     pub dumped_bytes: u64,
     /// Superblocks whose contents were read.
@@ -109,6 +117,10 @@ impl<M: Arena> Firmware<M> {
             }
         }
         recovery.waiting_programs = self.waiting.len() as u32;
+        let codewords = self.config.geometry.codewords_per_slot();
+        let lost = self.ahead.forget(&self.jobs) / codewords;
+        self.counters.front.ahead_wasted += lost as u64;
+        self.read_cache.clear(&mut self.counters.front);
         self.jobs.clear(self.config.max_reads);
         self.commands.clear();
         self.space.programs = 0;
@@ -124,14 +136,21 @@ impl<M: Arena> Firmware<M> {
     /// Makes the map anew from flash, the dump and the journal.
     fn remap<P: Ports<Record = Record>>(&mut self, recovery: &mut Recovery, ports: &P) {
         let blocks = &self.blocks;
-        self.map.forget_places(|block| {
-            blocks.row(block).usage == BlockUse::Full && ports.is_filled(block)
-        });
+        let is_filled = |block| blocks.row(block).usage == BlockUse::Full && ports.is_filled(block);
+        let map_on_flash = self.map_cache.is_on();
+        if map_on_flash {
+            recovery.dumped_map_pages = self.map_cache.forget(is_filled);
+        } else {
+            self.map.forget_places(is_filled);
+        }
         let g = self.config.geometry;
         let row_bytes = g.slots_per_row() as u64 * g.slot_bytes as u64;
         for block in (0..self.blocks.len()).map(BlockId) {
             let row = *self.blocks.row(block);
             if !matches!(row.usage, BlockUse::Open | BlockUse::Full) {
+                continue;
+            }
+            if map_on_flash && !row.holds_map && row.usage == BlockUse::Full {
                 continue;
             }
             let slots = self.slots_of(row.mode);
@@ -158,7 +177,8 @@ impl<M: Arena> Firmware<M> {
                 self.found(spare, ppa, ports);
             }
         }
-        recovery.dumped_bytes = recovery.dumped_slots * (g.slot_bytes as u64 + ENTRY_BYTES)
+        let dumped = recovery.dumped_slots + recovery.dumped_map_pages as u64;
+        recovery.dumped_bytes = dumped * (g.slot_bytes as u64 + ENTRY_BYTES)
             + self.blocks.len() as u64 * ROW_BYTES
             + LEVELS_BYTES;
         recovery.rows_read += recovery.dumped_bytes.div_ceil(row_bytes);
@@ -168,15 +188,21 @@ impl<M: Arena> Firmware<M> {
     fn found<P: Ports<Record = Record>>(&mut self, spare: Spare, ppa: Ppa, ports: &P) {
         let Spare { lpn, sequence } = spare;
         // A spare area whose program failed may name any page.
-        if lpn.0 >= self.map.capacity() || !self.map.recovers(lpn, sequence) {
-            return;
-        }
-        let other = self.map.at(lpn).and_then(|at| match self.buffered(at) {
+        let (at, recovers) = match (self.map_cache.is_on(), self.map_cache.is_map(lpn)) {
+            (true, true) => (self.map_cache.at(lpn), self.map_cache.recovers(lpn)),
+            (false, false) => (self.map.at(lpn), self.map.recovers(lpn, sequence)),
+            _ => return,
+        };
+        let other = at.and_then(|at| match self.buffered(at) {
             Some(buf) => ports.buffered(buf),
             None => ports.stored(at),
         });
-        if other.is_none_or(|other| other.sequence < sequence) {
-            self.map.set(lpn, Place::At(ppa));
+        if recovers && other.is_none_or(|other| other.sequence < sequence) {
+            if self.map_cache.is_on() {
+                self.map_cache.set(lpn, Some(ppa));
+            } else {
+                self.map.set(lpn, Place::At(ppa));
+            }
         }
     }
 
@@ -184,6 +210,11 @@ impl<M: Arena> Firmware<M> {
     fn count_valid(&mut self) {
         for block in (0..self.blocks.len()).map(BlockId) {
             self.blocks.row_mut(block).valid_slots = 0;
+        }
+        for page in 0..self.map_cache.len() as u64 {
+            if let Some(ppa) = self.map_cache.at(Lpn(self.map.capacity() + page)) {
+                self.blocks.row_mut(ppa.block()).valid_slots += 1;
+            }
         }
         let mut lpn = 0;
         while lpn < self.map.capacity() {

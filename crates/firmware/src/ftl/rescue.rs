@@ -12,7 +12,6 @@ use alloc::vec::Vec;
 use firstread_core::{BlockId, Buf, CellMode, DieId, Geometry, Layout, PageAddr, PageType, Ppa};
 
 use super::write::WORDLINES;
-use crate::ftl::STREAMS;
 
 /// A die's part of a wordline.
 #[derive(Clone, Copy, Debug)]
@@ -39,19 +38,19 @@ pub(crate) struct Rescue {
 
 impl Rescue {
     /// Parts it has room for.
-    fn parts(geometry: &Geometry) -> u32 {
-        (STREAMS * WORDLINES) as u32 * geometry.dies() as u32
+    fn parts(geometry: &Geometry, streams: usize) -> u32 {
+        (streams * WORDLINES) as u32 * geometry.dies() as u32
     }
 
     /// Slot buffers it uses.
-    pub(crate) fn buffers(geometry: &Geometry, widest: CellMode) -> u32 {
-        Rescue::parts(geometry) * geometry.slots_per_row() * widest.bits() as u32
+    pub(crate) fn buffers(geometry: &Geometry, widest: CellMode, streams: usize) -> u32 {
+        Rescue::parts(geometry, streams) * geometry.slots_per_row() * widest.bits() as u32
     }
 
-    /// Its slot buffers begin at `first`.
-    pub(crate) fn new(geometry: Geometry, widest: CellMode, first: Buf) -> Rescue {
+    /// For the write buffers of `streams`. Its slot buffers begin at `first`.
+    pub(crate) fn new(geometry: Geometry, widest: CellMode, streams: usize, first: Buf) -> Rescue {
         let stride = geometry.slots_per_row() * widest.bits() as u32;
-        let parts = Rescue::parts(&geometry);
+        let parts = Rescue::parts(&geometry, streams);
         Rescue {
             layout: Layout::new(geometry),
             parts: VecDeque::with_capacity(parts as usize),

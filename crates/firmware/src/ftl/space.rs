@@ -43,8 +43,9 @@ pub(crate) struct Space {
 }
 
 impl Space {
-    /// `blocks` free superblocks of `slots` slots each, for `capacity` logical pages.
-    pub(crate) fn new(blocks: u32, slots: u32, capacity: u64) -> Space {
+    /// `blocks` free superblocks of `slots` slots each, for `capacity` logical pages. Of `streams`
+    /// streams, two are counted in the reserve.
+    pub(crate) fn new(blocks: u32, slots: u32, capacity: u64, streams: usize) -> Space {
         let all = blocks as u64 * slots as u64;
         Space {
             opened: 0,
@@ -52,7 +53,7 @@ impl Space {
             free_slots: all,
             physical_slots: all,
             reserved: 0,
-            needed_slots: capacity + RESERVE * slots as u64,
+            needed_slots: capacity + (RESERVE + streams as u64 - 2) * slots as u64,
             largest_slots: slots as u64,
             read_only: false,
             erasing: None,
@@ -134,6 +135,7 @@ impl<M: Arena> Firmware<M> {
         row.usage = BlockUse::Open;
         row.programmed_at = now;
         row.opened = opened;
+        row.holds_map = stream == StreamId::Map;
         let mode = row.mode;
         self.write_buffers[stream as usize].open(block, mode);
         self.block_changed(now, block);

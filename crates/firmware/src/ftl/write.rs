@@ -18,10 +18,12 @@ pub(crate) enum StreamId {
     Host,
     /// The data mover.
     Move,
+    /// Pages of the map, where not all of it is in memory.
+    Map,
 }
 
 /// Number of streams.
-pub(crate) const STREAMS: usize = 2;
+pub(crate) const STREAMS: usize = 3;
 
 /// A wordline over all dies of the open superblock.
 #[derive(Debug)]
@@ -151,6 +153,18 @@ impl WriteBuffer {
             buf: buf.slot(in_line),
             complete,
         })
+    }
+
+    /// Why [`WriteBuffer::allocate`] would be refused now, if it would.
+    pub(crate) fn refuses(&self) -> Option<Refused> {
+        if self.filling.is_some() {
+            return None;
+        }
+        let full = self.ring.iter().all(|l| l.in_use);
+        match self.next {
+            None => Some(Refused::NeedsBlock),
+            Some(_) => full.then_some(Refused::Full),
+        }
     }
 
     fn open_wordline(&mut self) -> Result<usize, Refused> {

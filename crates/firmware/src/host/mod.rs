@@ -1,5 +1,8 @@
 //! Commands of the host: split into page rows, held back when jobs or buffers run out.
 
+mod read_ahead;
+mod read_cache;
+
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -13,6 +16,10 @@ use crate::ftl::{Refused, StreamId};
 use crate::job::Purpose;
 use crate::log::Record;
 use crate::observe::{BlockRow, BlockUse};
+
+pub(crate) use read_ahead::Ahead;
+use read_cache::Found;
+pub(crate) use read_cache::ReadCache;
 
 /// Bytes of a host sector.
 const SECTOR_BYTES: u64 = 512;
@@ -138,11 +145,17 @@ impl<M: Arena> Firmware<M> {
             status: Status::Ok,
             merged: None,
         });
+        if self.map_cache.is_on() {
+            self.forget_map_wait(command.id);
+        }
         if command.op == HostOp::Read {
             if self.commands.stalled_reads.is_empty() {
                 self.advance_read(now, command.id, ports);
             } else {
                 self.commands.stalled_reads.push_back(command.id);
+            }
+            if self.ahead.is_on() {
+                self.read_ahead(now, &command, ports);
             }
         } else {
             if self.commands.has_stalled_writes()
@@ -178,8 +191,27 @@ impl<M: Arena> Firmware<M> {
             ..
         } = *self.commands.get(id);
         while done < all {
+            if self.read_cache.is_on() {
+                match self.read_cached(now, id, ports) {
+                    Found::Not => {}
+                    Found::Served => {
+                        done = self.commands.get(id).done;
+                        continue;
+                    }
+                    Found::NoJob => {
+                        self.commands.stalled_reads.push_front(id);
+                        return false;
+                    }
+                }
+            }
+            let lpn = first + done as u64;
+            if !self.map_ready(now, id, lpn, ports) {
+                return true;
+            }
+            // Slots before this one have places that are known now.
+            let known = (self.map_cache.reach(lpn) - first).min(all as u64) as u32;
             let layout = &self.layout;
-            let run = self.map.lookup(Lpn(first + done as u64), all - done);
+            let run = self.map.lookup(Lpn(lpn), known - done);
             let Some(ppa) = run.ppa else {
                 if run.lost {
                     self.counters.uncorrectable += 1;
@@ -218,13 +250,16 @@ impl<M: Arena> Firmware<M> {
                 wanted |= codewords << ((row_slot + slots) * layout.codewords_per_slot());
                 slots += 1;
                 let index = done + slots;
-                if index == all || row_slot + slots == layout.slots_per_row() {
+                if index == known || row_slot + slots == layout.slots_per_row() {
+                    break;
+                }
+                if self.read_cache.is_on() && self.read_cache.has(first + index as u64) {
                     break;
                 }
                 run_left -= 1;
                 next = Ppa(next.0 + 1);
                 if run_left == 0 {
-                    let more = self.map.lookup(Lpn(first + index as u64), all - index);
+                    let more = self.map.lookup(Lpn(first + index as u64), known - index);
                     if more.ppa != Some(next) {
                         break;
                     }
@@ -234,6 +269,9 @@ impl<M: Arena> Firmware<M> {
                 if crosses_page && layout.row_of(next, mode) != (at, row_slot + slots) {
                     break;
                 }
+            }
+            if self.read_cache.is_on() {
+                self.counters.front.cache_misses += slots as u64;
             }
             let purpose = Purpose::HostRead {
                 id,
@@ -290,6 +328,9 @@ impl<M: Arena> Firmware<M> {
 
     /// Goes on with the writes and trims that wait, in order, as far as they get.
     pub(crate) fn resume_writes<P: Ports<Record = Record>>(&mut self, now: Ns, ports: &mut P) {
+        if self.map_cache.is_on() {
+            self.merge_map(now, ports);
+        }
         while let Some(id) = self.commands.next_stalled() {
             if self.advance_write(now, id, ports) == Progress::Stalled {
                 self.commands.stall(id);
@@ -320,12 +361,36 @@ impl<M: Arena> Firmware<M> {
             if !self.map.has_room(1) {
                 return Progress::Stalled;
             }
+            if !self.space.read_only && self.map_is_crowded(now, ports) {
+                if !self.map_cache.waits_for_space || !self.is_full() {
+                    return Progress::Stalled;
+                }
+                self.fail_write(now, id, Status::NoSpace, ports);
+                continue;
+            }
+            if self.map_cache.is_on() {
+                let c = &command.command;
+                let slot_bytes = self.config.geometry.slot_bytes as u64;
+                let end = (c.offset_bytes + c.len_bytes as u64) / slot_bytes;
+                let empties = c.op == HostOp::Trim && self.empties_region(lpn, end);
+                if !empties && !self.map_ready(now, id, lpn, ports) {
+                    return Progress::Waiting;
+                }
+            }
             let slot_bytes = self.config.geometry.slot_bytes;
             let partial = bytes_between(&command.command, &self.layout, lpn, 1) < slot_bytes;
             if command.command.op == HostOp::Trim {
-                match self.trim_some(&command, partial, ports.sequence()) {
+                // Only whole slots can be forgotten.
+                if partial {
+                    self.commands.get(id).done += 1;
+                    continue;
+                }
+                match self.trim_some(&command, ports.sequence()) {
                     0 => return Progress::Stalled,
-                    pages => self.commands.get(id).done += pages,
+                    pages => {
+                        ports.trimmed(Lpn(lpn), pages);
+                        self.commands.get(id).done += pages;
+                    }
                 }
                 continue;
             }
@@ -344,7 +409,7 @@ impl<M: Arena> Firmware<M> {
                 continue;
             }
             let old = run.and_then(|run| run.ppa);
-            let in_buffer = old.and_then(|ppa| self.buffered(ppa));
+            let in_buffer = old.and_then(|ppa| self.buffered(ppa).or_else(|| self.cached(lpn)));
             if partial
                 && command.merged.is_none()
                 && in_buffer.is_none()
@@ -390,6 +455,9 @@ impl<M: Arena> Firmware<M> {
             ports.data_in(id, command.done, 1, slot.buf);
             self.commands.get(id).done += 1;
             self.place_slot(Lpn(lpn), slot.ppa);
+            if self.read_cache.is_on() {
+                self.read_cache.forget(lpn, &mut self.counters.front);
+            }
             self.counters.host_slots_written += 1;
             self.gc.earn(self.space.free);
             if let Some(program) = slot.complete {
@@ -398,25 +466,47 @@ impl<M: Arena> Firmware<M> {
         }
     }
 
+    /// Command `id`, which has waited for the map, goes on.
+    pub(crate) fn go_on<P: Ports<Record = Record>>(
+        &mut self,
+        now: Ns,
+        id: CommandId,
+        ports: &mut P,
+    ) {
+        if self.commands.get(id).command.op == HostOp::Read {
+            self.advance_read(now, id, ports);
+        } else if self.advance_write(now, id, ports) == Progress::Stalled {
+            self.commands.stall(id);
+        }
+    }
+
     /// Trims pages of `command` from the next on, within one region of the map; returns how many, or
     /// zero when one of them is being written.
-    fn trim_some(&mut self, command: &Command, partial: bool, sequence: u64) -> u32 {
-        // Only whole slots can be forgotten.
-        if partial {
-            return 1;
-        }
+    fn trim_some(&mut self, command: &Command, sequence: u64) -> u32 {
         let c = &command.command;
         let slot_bytes = self.config.geometry.slot_bytes as u64;
         let first = command.first + command.done as u64;
-        let end = (c.offset_bytes + c.len_bytes as u64) / slot_bytes;
+        let mut end = (c.offset_bytes + c.len_bytes as u64) / slot_bytes;
+        if self.map_cache.is_on() && !self.empties_region(first, end) {
+            end = end.min(self.map_cache.reach(first));
+        }
         let merging = &self.commands.merging;
         if merging.iter().any(|(lpn, _)| (first..end).contains(lpn)) {
             return 0;
         }
         let blocks = &mut self.blocks;
-        self.map.trim(first, end, sequence, |block, pages| {
+        let pages = self.map.trim(first, end, sequence, |block, pages| {
             blocks.row_mut(block).valid_slots -= pages;
-        })
+        });
+        if self.map_cache.is_on() {
+            self.clear_map(first, first + pages as u64);
+        }
+        if self.read_cache.is_on() {
+            let end = first + pages as u64;
+            self.read_cache
+                .forget_all(first, end, &mut self.counters.front);
+        }
+        pages
     }
 
     /// Write `id` cannot go on.

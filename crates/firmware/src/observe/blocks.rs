@@ -43,6 +43,8 @@ pub struct BlockRow {
     pub leaving: bool,
     /// Whether a program in it has failed: it is retired, not erased.
     pub failed: bool,
+    /// Whether it holds pages of the map, and no data.
+    pub holds_map: bool,
 }
 
 /// The table of superblocks.
@@ -65,6 +67,7 @@ impl BlockMonitor {
             pins: 0,
             leaving: false,
             failed: false,
+            holds_map: false,
         };
         BlockMonitor {
             rows: vec![row; blocks as usize].into_boxed_slice(),

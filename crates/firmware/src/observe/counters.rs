@@ -1,5 +1,7 @@
 //! Counters a drive keeps of itself.
 
+use super::FrontCounters;
+
 /// Bins of the retry histogram; the last holds that many retries or more.
 pub const RETRY_BINS: usize = 65;
 
@@ -34,6 +36,8 @@ pub struct Counters {
     pub replaced: u64,
     /// Programs and erases suspended.
     pub suspends: u64,
+    /// Read cache, read-ahead and map cache.
+    pub front: FrontCounters,
 }
 
 impl Counters {
@@ -59,6 +63,7 @@ impl Counters {
             retired: self.retired - before.retired,
             replaced: self.replaced - before.replaced,
             suspends: self.suspends - before.suspends,
+            front: self.front.since(&before.front),
         }
     }
 }
@@ -80,6 +85,7 @@ impl Default for Counters {
             retired: 0,
             replaced: 0,
             suspends: 0,
+            front: FrontCounters::default(),
         }
     }
 }

@@ -2,6 +2,8 @@
 
 mod blocks;
 mod counters;
+mod front;
 
 pub use blocks::{BlockMonitor, BlockRow, BlockUse};
 pub use counters::{Counters, RETRY_BINS};
+pub use front::FrontCounters;

@@ -5,6 +5,7 @@
 //! from that row.
 
 pub mod gc_victim;
+pub mod read_ahead;
 pub mod read_levels;
 pub mod suspend;
 pub mod wear;
@@ -17,4 +18,5 @@ pub const AXES: &[Axis] = &[
     gc_victim::AXIS,
     wear::AXIS,
     suspend::AXIS,
+    read_ahead::AXIS,
 ];

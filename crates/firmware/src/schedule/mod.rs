@@ -13,7 +13,7 @@ use firstread_core::{DieId, Ns, Priority};
 
 use crate::job::{Jobs, NO_JOB};
 
-const PRIORITIES: usize = 4;
+const PRIORITIES: usize = 5;
 
 /// Queues of one die.
 #[derive(Clone, Copy, Debug)]
@@ -84,6 +84,35 @@ impl DieQueues {
         if queue.tail[p] == NO_JOB {
             queue.tail[p] = job;
         }
+    }
+
+    /// Moves `job` from the queue of `from` to the end of that of `to`. False when it waits no more.
+    pub(crate) fn promote(
+        &mut self,
+        jobs: &mut Jobs,
+        die: DieId,
+        from: Priority,
+        to: Priority,
+        job: u32,
+    ) -> bool {
+        let (queue, p) = (&mut self.dies[die.0 as usize], from as usize);
+        let (mut before, mut at) = (NO_JOB, queue.head[p]);
+        while at != job {
+            if at == NO_JOB {
+                return false;
+            }
+            (before, at) = (at, jobs[at].link);
+        }
+        let after = jobs[job].link;
+        match before {
+            NO_JOB => queue.head[p] = after,
+            before => jobs[before].link = after,
+        }
+        if queue.tail[p] == job {
+            queue.tail[p] = before;
+        }
+        self.push(jobs, die, to, job);
+        true
     }
 
     /// Takes the next job of `die` if it is idle, and makes it busy.

@@ -46,8 +46,14 @@ fn build() -> impl Strategy<Value = Build> {
                 if plane_first {
                     g.stripe = firstread_core::StripeOrder::PlaneFirst;
                 }
+                // A third of the drives have a map that is not in memory as a whole, of many pages.
+                let cached = seed / 7 % 3 == 0 && blocks > 7;
+                if cached {
+                    (g.slot_bytes, g.codeword_bytes) = (1024, 1024);
+                }
+                let kept = if cached { 6 } else { 3 };
                 let per_block = g.slots_per_superblock(mode) as u64;
-                let capacity = (blocks - 3).saturating_sub(spare).max(1) as u64 * per_block;
+                let capacity = (blocks - kept).saturating_sub(spare).max(1) as u64 * per_block;
                 Build {
                     geometry: g,
                     mode,
@@ -58,6 +64,9 @@ fn build() -> impl Strategy<Value = Build> {
                     suspend,
                     gc: LATE,
                     faults,
+                    read_cache: (seed % 4) as u32 * 10,
+                    read_ahead: seed % 3 == 0,
+                    map_cache: if cached { 8 + (seed % 5) as u32 * 8 } else { 0 },
                     seed,
                     depth,
                     max_wait_ns: [1_000, 20_000, 1 << 40][seed as usize % 3],
@@ -75,13 +84,15 @@ fn run(build: &Build, commands: u64, cuts: u64) -> (Counters, Cuts) {
     // A part of the drive is hot, so that superblocks differ.
     let hot = (build.capacity / 4).max(1);
     let mut done = Cuts::default();
+    // Where a sequential read goes on, among the others.
+    let mut cursor = 0;
     for i in 0..commands {
         let s = stream.at(i);
         let lpn = match s.at(0).below(3) {
             0 => s.at(1).below(build.capacity),
             _ => s.at(1).below(hot),
         };
-        let sectors = s.at(2).below(8) * 512;
+        let sectors = s.at(2).below(size / 512) * 512;
         let whole = s.at(3).below(2) == 0;
         let offset = lpn * size + if whole { 0 } else { sectors };
         let len = match whole {
@@ -91,7 +102,12 @@ fn run(build: &Build, commands: u64, cuts: u64) -> (Counters, Cuts) {
         let len = len.min(bytes - offset) as u32;
         match s.at(5).below(20) {
             0..11 => drive.submit(HostOp::Write, offset, len),
-            11..18 => drive.submit(HostOp::Read, offset, len),
+            11..14 => drive.submit(HostOp::Read, offset, len),
+            14..18 => {
+                let len = size.min(bytes - cursor);
+                drive.submit(HostOp::Read, cursor, len as u32);
+                cursor = (cursor + len) % bytes;
+            }
             18 => drive.submit(HostOp::Trim, offset, len),
             _ => {
                 let n = build.geometry.blocks_per_plane as u64;
@@ -125,6 +141,7 @@ fn run(build: &Build, commands: u64, cuts: u64) -> (Counters, Cuts) {
             done.waiting += recovery.waiting_programs as u64;
             done.erasing += recovery.erasing as u64;
             done.lost += lost as u64;
+            done.map_pages += recovery.dumped_map_pages as u64;
         }
         if i % 500 == 0 {
             assert_eq!(drive.firmware.audit(), Ok(()), "after {i} commands");
@@ -156,6 +173,7 @@ struct Cuts {
     waiting: u64,
     erasing: u64,
     lost: u64,
+    map_pages: u64,
 }
 
 proptest! {
@@ -189,11 +207,14 @@ fn powerloss_meets_programs_erases_and_commands_under_way() {
         suspend: 4,
         gc: LATE,
         faults: Faults::default(),
+        read_cache: 40,
+        read_ahead: true,
+        map_cache: 0,
         seed: 3,
         depth: 24,
         max_wait_ns: 20_000,
     };
-    let (_, met) = run(&build, 20_000, 500);
+    let (_, met) = run(&build, 20_000, 100);
     println!("{met:?}");
     let each = [met.cuts, met.torn, met.waiting, met.erasing, met.lost];
     assert!(each.iter().all(|&n| n > 2), "{met:?}");
@@ -227,6 +248,9 @@ fn model_tight_drives_live_to_their_end() {
                 suspend: victim,
                 gc: LATE,
                 faults,
+                read_cache: victim as u32 * 20,
+                read_ahead: victim % 2 == 0,
+                map_cache: 0,
                 seed: 7 + victim as u64,
                 depth: 16,
                 max_wait_ns: 20_000,
@@ -238,6 +262,63 @@ fn model_tight_drives_live_to_their_end() {
                 "{counters:?}"
             );
             assert!(counters.moves_overtaken > 0, "{counters:?}");
+        }
+    }
+}
+
+/// A map far larger than its cache, on a drive that is always being cleaned.
+fn with_map_cache(victim: usize, faults: Faults) -> Build {
+    let mut g = geometry(2, 1, 2, 28, 4);
+    (g.slot_bytes, g.codeword_bytes) = (512, 512);
+    let capacity = 20 * g.slots_per_superblock(CellMode::Tlc) as u64;
+    Build {
+        geometry: g,
+        mode: CellMode::Tlc,
+        capacity,
+        fill: capacity,
+        victim,
+        wear: victim % 3,
+        suspend: victim,
+        gc: LATE,
+        faults,
+        read_cache: 0,
+        read_ahead: victim == 1,
+        map_cache: 8 << victim,
+        seed: 20 + victim as u64,
+        depth: 16,
+        max_wait_ns: 20_000,
+    }
+}
+
+/// The map comes back from its own superblocks and the dump; every page of it is read again.
+#[test]
+fn powerloss_a_map_on_flash_comes_back() {
+    for victim in 0..5 {
+        let (counters, met) = run(&with_map_cache(victim, Faults::default()), 20_000, 100);
+        let f = counters.front;
+        assert!(f.map_writes > 200 && f.map_reads > 1_000, "{f:?}");
+        let each = [met.cuts, met.torn, met.waiting, met.lost, met.map_pages];
+        assert!(each.iter().all(|&n| n > 20), "{met:?}");
+    }
+}
+
+#[test]
+fn model_a_map_cache_changes_no_data() {
+    for victim in 0..5 {
+        for faults in [
+            Faults::default(),
+            Faults {
+                program: 2,
+                erase: 1,
+                sense: 400,
+            },
+        ] {
+            let build = with_map_cache(victim, faults);
+            let (counters, _) = run(&build, 30_000, 0);
+            let f = counters.front;
+            assert_eq!(f.map_lost > 0, faults.sense > 0, "{f:?}");
+            assert!(f.map_misses > 1_000 && f.map_hits > 1_000, "{f:?}");
+            assert!(f.map_writes > 500 && counters.erases > 20, "{counters:?}");
         }
     }
 }

@@ -9,9 +9,10 @@ use firstread_core::{
     BlockId, Buf, CellMode, CommandId, DieId, FlashEvent, FlashKind, FlashOp, Geometry,
     HostCommand, HostOp, Layout, Levels, Lpn, Ns, PageAddr, Ports, Ppa, Spare, Status, Stream, Tag,
 };
-use firstread_firmware::ftl::{GcThresholds, Recovery};
+use firstread_firmware::ftl::{GcThresholds, MAP_ENTRY_BYTES, Recovery};
 use firstread_firmware::log::Record;
 use firstread_firmware::policy::gc_victim::{self, AnyGcVictim};
+use firstread_firmware::policy::read_ahead::{self, AnyReadAhead};
 use firstread_firmware::policy::read_levels::{AnyReadLevels, Setup};
 use firstread_firmware::policy::suspend::{self, AnySuspend};
 use firstread_firmware::policy::wear::{self, AnyWear};
@@ -84,6 +85,7 @@ pub struct World {
     filled: u64,
     /// Blocks of dies that the firmware replaced.
     pub replaced: Vec<(DieId, BlockId)>,
+    capacity: u64,
     /// Slots that reads could not correct: the drive may say so.
     pub senses_failed: u64,
 }
@@ -366,6 +368,17 @@ impl Ports for World {
     fn zeros_out(&mut self, id: CommandId, first: u32, slots: u32, _bytes: u32) {
         (first..first + slots).for_each(|i| self.expect(id, self.lpn(id, i), None));
     }
+    fn trimmed(&mut self, first: Lpn, pages: u32) {
+        self.counter += 1;
+        let last = Last {
+            version: 0,
+            since: self.counter,
+            trimmed: true,
+        };
+        for lpn in first.0..first.0 + pages as u64 {
+            self.last.insert(lpn, last);
+        }
+    }
     fn copy(&mut self, from: Buf, to: Buf) {
         self.buffers[to.0 as usize] = self.buffers[from.0 as usize];
     }
@@ -387,20 +400,23 @@ impl Ports for World {
         self.replaced.push((die, block));
     }
     fn waited(&mut self, _id: CommandId, _tag: Tag) {}
+    fn map_in(&mut self, page: Lpn, buf: Buf) {
+        self.counter += 1;
+        let last = Last {
+            version: self.counter,
+            since: self.counter,
+            trimmed: false,
+        };
+        assert!(page.0 >= self.capacity, "a page of the map");
+        self.last.insert(page.0, last);
+        self.buffers[buf.0 as usize] = Some((page.0, last.version));
+    }
+    fn map_out(&mut self, page: Lpn, buf: Buf) {
+        let version = self.last.get(&page.0).map_or(0, |last| last.version);
+        let got = self.buffers[buf.0 as usize];
+        assert_eq!(got, Some((page.0, version)), "the map's last version");
+    }
     fn complete(&mut self, command: HostCommand, status: Status, _last: Option<Tag>) {
-        if command.op == HostOp::Trim && status == Status::Ok {
-            let size = self.geometry.slot_bytes as u64;
-            self.counter += 1;
-            let end = (command.offset_bytes + command.len_bytes as u64) / size;
-            for lpn in command.offset_bytes.div_ceil(size)..end {
-                let last = Last {
-                    version: 0,
-                    since: self.counter,
-                    trimmed: true,
-                };
-                self.last.insert(lpn, last);
-            }
-        }
         self.commands.remove(&command.id.0);
         self.completed.push((command, status));
     }
@@ -427,6 +443,12 @@ pub struct Build {
     pub suspend: usize,
     pub gc: GcThresholds,
     pub faults: Faults,
+    /// Slots of the read cache.
+    pub read_cache: u32,
+    /// Whether streams are read ahead of.
+    pub read_ahead: bool,
+    /// Pages of the map in memory; 0 for all.
+    pub map_cache: u32,
     pub seed: u64,
     /// Commands in flight at most.
     pub depth: u32,
@@ -512,6 +534,23 @@ impl Drive {
             )
             .unwrap(),
             suspend: AnySuspend::new(suspend::AXIS.schemes[build.suspend].name, &[]).unwrap(),
+            read_ahead: {
+                let setup = read_ahead::Setup {
+                    slot_bytes: g.slot_bytes,
+                    row_slots: g.slots_per_row(),
+                    capacity_slots: build.capacity,
+                };
+                let scheme = &read_ahead::AXIS.schemes[build.read_ahead as usize];
+                // Small, so that jobs, buffers and streams run out.
+                let small = |p: &firstread_core::params::Param| match p.key {
+                    "streams" => 3,
+                    "rows" => 3,
+                    "buffer" => 64 << 10,
+                    _ => p.default(),
+                };
+                let values: Vec<i64> = scheme.params.iter().map(small).collect();
+                AnyReadAhead::new(scheme.name, &setup, &values).unwrap()
+            },
         };
         let config = Config {
             geometry: g,
@@ -522,6 +561,8 @@ impl Drive {
             gc: build.gc,
             max_suspends: 3,
             max_wait: Ns(build.max_wait_ns),
+            read_cache_slots: build.read_cache,
+            map_cache_pages: build.map_cache,
         };
         let firmware = Firmware::new(config, schemes, Vec64(vec![0; 1 << 14]));
         let block = Block {
@@ -549,6 +590,7 @@ impl Drive {
             completed: Vec::new(),
             filled: build.fill,
             replaced: Vec::new(),
+            capacity: build.capacity,
             senses_failed: 0,
         };
         let mut drive = Drive {
@@ -568,6 +610,26 @@ impl Drive {
             drive
                 .firmware
                 .adopt(Ns::ZERO, BlockId(i as u32), 0, pages, &mut drive.world);
+        }
+        let entries = (g.slot_bytes / MAP_ENTRY_BYTES) as u64;
+        let map_pages = match build.map_cache {
+            0 => 0,
+            _ => build.fill.div_ceil(entries),
+        };
+        let first = build.fill.div_ceil(per_block);
+        for i in 0..map_pages.div_ceil(per_block) {
+            let pages = per_block.min(map_pages - i * per_block) as u32;
+            let from = build.capacity + i * per_block;
+            let b = &mut drive.world.blocks[(first + i) as usize];
+            b.slots = (0..pages)
+                .map(|s| (s, Some((from + s as u64, 0))))
+                .collect();
+            b.written.fill(g.wordlines_per_block);
+            b.filled = true;
+            let block = BlockId((first + i) as u32);
+            drive
+                .firmware
+                .adopt_map(Ns::ZERO, block, 0, pages, &mut drive.world);
         }
         drive.firmware.start(Ns::ZERO, &mut drive.world);
         drive
@@ -600,6 +662,7 @@ impl Drive {
         let command = HostCommand {
             id: CommandId(id.unwrap()),
             op,
+            client: 0,
             offset_bytes,
             len_bytes,
         };
@@ -636,7 +699,9 @@ impl Drive {
             from("table:", "stalled_reads").replace("Some(Command", "\n"),
             from("stalled_reads", "write_buffers"),
             from("ring:", "space:").replace("OpenWordline", "\n"),
-            from("space:", "levels:"),
+            from("Space {", "levels:")
+                + &from("changed: PageSet", "next_waiter")
+                + &from("stalled: [", "blocks:"),
             rows.concat(),
             self.world.pending
         )
@@ -649,22 +714,6 @@ impl Drive {
         self.now += Ns(1_000);
         let recovery = self.firmware.recover(&mut self.world);
         self.firmware.restart(self.now, &mut self.world);
-        // A trim that had not ended may have been done in part.
-        let size = self.world.geometry.slot_bytes as u64;
-        for Command { command, .. } in lost.values().filter(|c| c.command.op == HostOp::Trim) {
-            let end = (command.offset_bytes + command.len_bytes as u64) / size;
-            for lpn in command.offset_bytes.div_ceil(size)..end {
-                if !self.firmware.is_mapped(Lpn(lpn)) {
-                    let (version, since, trimmed) = (0, self.world.counter, true);
-                    let last = Last {
-                        version,
-                        since,
-                        trimmed,
-                    };
-                    self.world.last.insert(lpn, last);
-                }
-            }
-        }
         (recovery, lost.len())
     }
 

@@ -44,15 +44,19 @@ fn swarm(seed: u64) -> Swarm {
     let superblock = channels * chips * dies * planes * page * 8 * mode.bits() as u64;
     // Spare superblocks beyond the three that any drive has, from almost none.
     let spare = 1 + s.at(6).below(blocks / 3);
-    let capacity = (blocks - 3 - spare) * superblock;
     let on = |i: u64, share: u64| s.at(i).below(100) < share;
+    let unit = one(s.at(7), &[4, 16]);
+    // A map that is not in memory as a whole takes two superblocks, and a stream of its own one more.
+    let map_cached = on(25, 30);
+    let kept = if map_cached { 6 } else { 3 };
+    let capacity = (blocks - kept - spare) * superblock;
     let set = [
         format!("geometry.channels={channels}"),
         format!("geometry.chips_per_channel={chips}"),
         format!("geometry.dies_per_chip={dies}"),
         format!("geometry.planes={planes}"),
         format!("geometry.blocks_per_plane={blocks}"),
-        format!("geometry.mapping_unit={} KiB", one(s.at(7), &[4, 16])),
+        format!("geometry.mapping_unit={unit} KiB"),
         format!(
             "geometry.stripe={}",
             one(s.at(8), &["plane-first", "die-first"])
@@ -102,6 +106,16 @@ fn swarm(seed: u64) -> Swarm {
             one(s.at(24), &[10, 40, 160])
         ),
         format!(
+            "dram.map_cache={} KiB",
+            if map_cached { 64 * unit } else { 0 }
+        ),
+        format!("dram.read_cache={} KiB", one(s.at(26), &[0, 0, 64, 2048])),
+        format!(
+            "schemes.read_ahead={}",
+            one(s.at(27), &["none", "none", "sequential"])
+        ),
+        format!("queues.fetched={}", one(s.at(28), &[0, 0, 1, 12])),
+        format!(
             "firmware.max_wait={} us",
             one(s.at(14), &[100, 5_000, 1_000_000])
         ),
@@ -138,6 +152,10 @@ struct Met {
     torn: u64,
     waiting: u64,
     erasing: u64,
+    map_pages: u64,
+    map_reads: u64,
+    cache_hits: u64,
+    ahead: u64,
     moved: u64,
     suspends: u64,
     ended: u64,
@@ -194,8 +212,10 @@ fn run(swarm: &Swarm, seed: u64, rounds: u64, requests: u64, met: &mut Met) {
         let records = (0..requests).map(|i| {
             let s = s.at(16 + i);
             let kind = s.at(0).below(1000);
-            let lpn = match s.at(1).below(4) {
+            let lpn = match s.at(1).below(5) {
                 0 => s.at(2).below(slots),
+                // Some follow each other.
+                1 => i / 4 * 2 % slots,
                 _ => s.at(2).below(slots.div_ceil(5)),
             };
             let op = match kind {
@@ -236,12 +256,17 @@ fn run(swarm: &Swarm, seed: u64, rounds: u64, requests: u64, met: &mut Met) {
         met.requests += stats.requests;
         met.moved += stats.counters.slots_moved;
         met.suspends += stats.counters.suspends;
+        let front = stats.counters.front;
+        met.map_reads += front.map_reads;
+        met.cache_hits += front.cache_hits;
+        met.ahead += front.ahead_slots;
         if let Some(cut) = stats.power_cut {
             met.cuts += 1;
             met.lost += cut.lost_requests as u64;
             met.torn += cut.work.torn_programs as u64;
             met.waiting += cut.work.waiting_programs as u64;
             met.erasing += cut.work.erasing as u64;
+            met.map_pages += cut.work.dumped_map_pages as u64;
         }
         if let Err(unsound) = drive.audit() {
             panic!("seed {seed}, round {round}: {unsound:?}\n{swarm:?}");
@@ -299,6 +324,9 @@ fn model_swarm_of_drives_keeps_every_version() {
         met.retired,
         met.ended,
         met.preconditioned,
+        met.map_reads,
+        met.cache_hits,
+        met.ahead,
     ]);
 }
 
@@ -321,6 +349,7 @@ fn powerloss_swarm_of_drives_keeps_what_was_acknowledged() {
         met.waiting,
         met.erasing,
         met.preconditioned,
+        met.map_pages,
     ]);
 }
 

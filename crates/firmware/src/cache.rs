@@ -1,0 +1,395 @@
+//! What is kept in memory of things found by number, replaced by segmented LRU (Karedla, Love and
+//! Wherry, IEEE Computer 27(3), 1994, for the caches of disks).
+//!
+//! What is new enters the *probation* list; what is asked for again moves to the *protected* list,
+//! whose oldest go back when it is full. The oldest on probation goes first, so that what is used
+//! once, as a scan does, takes no place of what is used often. Entries are linked by index; every
+//! step is O(1). An entry may be reserved for what is still on its way; then it is found, but not
+//! replaced.
+
+use alloc::boxed::Box;
+
+/// No entry, and no job.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// Most entries of the protected list, in fifths of all. Assumed, because most of the cache should
+/// hold what is known to be asked for again.
+const PROTECTED_FIFTHS: u64 = 4;
+
+/// Where an entry stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Standing {
+    Free,
+    /// Reserved for what the job brings.
+    Coming,
+    Probation,
+    Protected,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    key: u64,
+    /// Next entry of its hash bucket.
+    chain: u32,
+    prev: u32,
+    next: u32,
+    /// Job that brings it, while it is coming.
+    job: u32,
+    standing: Standing,
+    mark: bool,
+}
+
+/// Newest and oldest entry of a list, and how many.
+#[derive(Clone, Copy, Debug)]
+struct List {
+    newest: u32,
+    oldest: u32,
+    len: u32,
+}
+
+impl List {
+    const EMPTY: List = List {
+        newest: NONE,
+        oldest: NONE,
+        len: 0,
+    };
+}
+
+/// What had to go for something new.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Replaced {
+    pub(crate) key: u64,
+    /// Its mark.
+    pub(crate) mark: bool,
+}
+
+/// The entries.
+#[derive(Debug)]
+pub(crate) struct Cache {
+    entries: Box<[Entry]>,
+    buckets: Box<[u32]>,
+    /// Entries not in use, linked through `next`.
+    free: u32,
+    probation: List,
+    protected: List,
+    protected_most: u32,
+}
+
+impl Cache {
+    /// Room for `entries`.
+    pub(crate) fn new(entries: u32) -> Cache {
+        let entry = |i: u32| Entry {
+            key: 0,
+            chain: NONE,
+            prev: NONE,
+            next: if i + 1 == entries { NONE } else { i + 1 },
+            job: NONE,
+            standing: Standing::Free,
+            mark: false,
+        };
+        let buckets = if entries == 0 {
+            0
+        } else {
+            entries.next_power_of_two() as usize
+        };
+        Cache {
+            entries: (0..entries).map(entry).collect(),
+            buckets: alloc::vec![NONE; buckets].into_boxed_slice(),
+            free: if entries == 0 { NONE } else { 0 },
+            probation: List::EMPTY,
+            protected: List::EMPTY,
+            protected_most: (entries as u64 * PROTECTED_FIFTHS / 5) as u32,
+        }
+    }
+
+    /// Entries it has room for.
+    pub(crate) fn len(&self) -> u32 {
+        self.entries.len() as u32
+    }
+
+    #[inline]
+    fn bucket(&self, key: u64) -> usize {
+        // Multiplicative hashing (Knuth, TAOCP 6.4).
+        (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & (self.buckets.len() - 1)
+    }
+
+    /// The entry of `key`, here or coming. There is room for some.
+    #[inline]
+    pub(crate) fn find(&self, key: u64) -> Option<u32> {
+        let mut e = self.buckets[self.bucket(key)];
+        while e != NONE {
+            let entry = &self.entries[e as usize];
+            if entry.key == key {
+                return Some(e);
+            }
+            e = entry.chain;
+        }
+        None
+    }
+
+    /// The job that brings entry `e`, if it is still coming.
+    #[inline]
+    pub(crate) fn coming(&self, e: u32) -> Option<u32> {
+        let entry = &self.entries[e as usize];
+        (entry.standing == Standing::Coming).then_some(entry.job)
+    }
+
+    pub(crate) fn key(&self, e: u32) -> u64 {
+        self.entries[e as usize].key
+    }
+    pub(crate) fn mark(&self, e: u32) -> bool {
+        self.entries[e as usize].mark
+    }
+    pub(crate) fn set_mark(&mut self, e: u32, mark: bool) {
+        self.entries[e as usize].mark = mark;
+    }
+
+    /// Entry `e`, which is here, is asked for again.
+    pub(crate) fn touch(&mut self, e: u32) {
+        if self.entries[e as usize].standing == Standing::Protected && self.protected.newest == e {
+            return;
+        }
+        self.unlink(e);
+        self.link(e, Standing::Protected);
+        if self.protected.len > self.protected_most {
+            let oldest = self.protected.oldest;
+            self.unlink(oldest);
+            self.link(oldest, Standing::Probation);
+        }
+    }
+
+    /// Entry `e`, which is here, is as one that has just come.
+    pub(crate) fn renew(&mut self, e: u32) {
+        self.unlink(e);
+        self.link(e, Standing::Probation);
+    }
+
+    /// Entry `e`, which is here, is the next to go.
+    pub(crate) fn retire(&mut self, e: u32) {
+        self.unlink(e);
+        let entry = &mut self.entries[e as usize];
+        entry.standing = Standing::Probation;
+        entry.next = NONE;
+        entry.prev = self.probation.oldest;
+        match self.probation.oldest {
+            NONE => self.probation.newest = e,
+            oldest => self.entries[oldest as usize].next = e,
+        }
+        self.probation.oldest = e;
+        self.probation.len += 1;
+    }
+
+    /// What goes next; none while an entry is free, or when everything is coming.
+    pub(crate) fn next_to_go(&self) -> Option<u32> {
+        if self.free != NONE {
+            return None;
+        }
+        let e = match self.probation.oldest {
+            NONE => self.protected.oldest,
+            e => e,
+        };
+        (e != NONE).then_some(e)
+    }
+
+    /// Reserves an entry for `key`, which has none, to be brought by `job`; and what had to go for
+    /// it. None when everything is coming.
+    pub(crate) fn reserve(&mut self, key: u64, job: u32) -> Option<(u32, Option<Replaced>)> {
+        let replaced = match self.next_to_go() {
+            Some(oldest) => {
+                let Entry { key, mark, .. } = self.entries[oldest as usize];
+                self.remove(oldest);
+                Some(Replaced { key, mark })
+            }
+            None if self.free == NONE => return None,
+            None => None,
+        };
+        let e = self.free;
+        let bucket = self.bucket(key);
+        let entry = &mut self.entries[e as usize];
+        self.free = entry.next;
+        *entry = Entry {
+            key,
+            chain: self.buckets[bucket],
+            prev: NONE,
+            next: NONE,
+            job,
+            standing: Standing::Coming,
+            mark: false,
+        };
+        self.buckets[bucket] = e;
+        Some((e, replaced))
+    }
+
+    /// Entry `e`, which was coming, is here.
+    pub(crate) fn arrive(&mut self, e: u32) {
+        debug_assert_eq!(self.entries[e as usize].standing, Standing::Coming);
+        self.link(e, Standing::Probation);
+    }
+
+    /// Drops what is coming, and of what is here all but what `stays`; told key and mark of each,
+    /// and whether it is here.
+    pub(crate) fn keep(&mut self, mut stays: impl FnMut(u64, bool, bool) -> bool) {
+        for e in 0..self.len() {
+            let entry = &self.entries[e as usize];
+            let here = match entry.standing {
+                Standing::Free => continue,
+                Standing::Coming => false,
+                Standing::Probation | Standing::Protected => true,
+            };
+            if !(stays(entry.key, entry.mark, here) && here) {
+                self.remove(e);
+            }
+        }
+    }
+
+    /// Frees entry `e`.
+    pub(crate) fn remove(&mut self, e: u32) {
+        if self.entries[e as usize].standing != Standing::Coming {
+            self.unlink(e);
+        }
+        let Entry { key, chain, .. } = self.entries[e as usize];
+        let bucket = self.bucket(key);
+        if self.buckets[bucket] == e {
+            self.buckets[bucket] = chain;
+        } else {
+            let mut before = self.buckets[bucket];
+            while self.entries[before as usize].chain != e {
+                before = self.entries[before as usize].chain;
+            }
+            self.entries[before as usize].chain = chain;
+        }
+        let free = self.free;
+        let entry = &mut self.entries[e as usize];
+        entry.standing = Standing::Free;
+        entry.next = free;
+        self.free = e;
+    }
+
+    fn list(&mut self, standing: Standing) -> &mut List {
+        match standing {
+            Standing::Protected => &mut self.protected,
+            _ => &mut self.probation,
+        }
+    }
+
+    /// Takes `e` out of its list.
+    fn unlink(&mut self, e: u32) {
+        let Entry {
+            prev,
+            next,
+            standing,
+            ..
+        } = self.entries[e as usize];
+        debug_assert!(matches!(
+            standing,
+            Standing::Probation | Standing::Protected
+        ));
+        match prev {
+            NONE => self.list(standing).newest = next,
+            prev => self.entries[prev as usize].next = next,
+        }
+        match next {
+            NONE => self.list(standing).oldest = prev,
+            next => self.entries[next as usize].prev = prev,
+        }
+        self.list(standing).len -= 1;
+    }
+
+    /// Makes `e` the newest of a list.
+    fn link(&mut self, e: u32, standing: Standing) {
+        let list = self.list(standing);
+        let newest = core::mem::replace(&mut list.newest, e);
+        list.len += 1;
+        if newest == NONE {
+            list.oldest = e;
+        } else {
+            self.entries[newest as usize].prev = e;
+        }
+        let entry = &mut self.entries[e as usize];
+        entry.standing = standing;
+        entry.prev = NONE;
+        entry.next = newest;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use firstread_core::Stream;
+    use std::collections::BTreeMap;
+    use std::vec::Vec;
+
+    fn put(cache: &mut Cache, key: u64) -> Option<u64> {
+        let (e, replaced) = cache.reserve(key, 7).unwrap();
+        assert_eq!(cache.coming(e), Some(7));
+        cache.arrive(e);
+        replaced.map(|r| r.key)
+    }
+
+    #[test]
+    fn sequence_of_replacement() {
+        let mut cache = Cache::new(5);
+        for key in 0..5 {
+            assert_eq!(put(&mut cache, key), None);
+        }
+        // 0 and 1 are asked for again; a scan then replaces the others and leaves them.
+        for key in [0, 1] {
+            let e = cache.find(key).unwrap();
+            cache.touch(e);
+        }
+        let gone: Vec<Option<u64>> = (10..15).map(|key| put(&mut cache, key)).collect();
+        assert_eq!(gone, [Some(2), Some(3), Some(4), Some(10), Some(11)]);
+        assert!(cache.find(0).is_some() && cache.find(1).is_some());
+        let e = cache.find(14).unwrap();
+        cache.retire(e);
+        assert_eq!(put(&mut cache, 20), Some(14));
+    }
+
+    #[test]
+    fn model_cache_holds_what_was_put_and_not_replaced() {
+        for seed in 0..20u64 {
+            let stream = Stream::new(seed).named("cache");
+            let size = 1 + stream.at(0).below(40) as u32;
+            let mut cache = Cache::new(size);
+            // Key, and whether it is still coming.
+            let mut model: BTreeMap<u64, bool> = BTreeMap::new();
+            for i in 1..5_000u64 {
+                let s = stream.at(i);
+                let key = s.at(0).below(100);
+                let found = cache.find(key);
+                assert_eq!(
+                    found.is_some(),
+                    model.contains_key(&key),
+                    "seed {seed} at {i}"
+                );
+                match (found, s.at(1).below(6)) {
+                    (Some(e), 0) => {
+                        cache.remove(e);
+                        model.remove(&key);
+                    }
+                    (Some(e), n) if model[&key] => {
+                        if n > 2 {
+                            cache.arrive(e);
+                            model.insert(key, false);
+                        }
+                    }
+                    (Some(e), 1..4) => cache.touch(e),
+                    (Some(e), 4) => cache.renew(e),
+                    (Some(e), _) => cache.retire(e),
+                    (None, _) => match cache.reserve(key, 1) {
+                        Some((_, replaced)) => {
+                            if let Some(r) = replaced {
+                                assert_eq!(model.remove(&r.key), Some(false), "seed {seed}");
+                            }
+                            model.insert(key, true);
+                        }
+                        None => assert!(
+                            model.len() == size as usize && model.values().all(|&c| c),
+                            "seed {seed} at {i}"
+                        ),
+                    },
+                }
+            }
+        }
+    }
+}

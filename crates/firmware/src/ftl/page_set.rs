@@ -1,0 +1,98 @@
+//! A set of pages, a bit each, with a bit for every 64 of them: the next one is found at once.
+
+use alloc::boxed::Box;
+
+/// The set.
+#[derive(Debug)]
+pub(crate) struct PageSet {
+    words: Box<[u64]>,
+    /// Which words are not empty.
+    summary: Box<[u64]>,
+    len: u32,
+    /// Word of the summary to look at next.
+    cursor: usize,
+}
+
+impl PageSet {
+    /// An empty set of pages below `pages`.
+    pub(crate) fn new(pages: u32) -> PageSet {
+        let words = pages.div_ceil(64) as usize;
+        PageSet {
+            words: alloc::vec![0; words].into_boxed_slice(),
+            summary: alloc::vec![0; words.div_ceil(64)].into_boxed_slice(),
+            len: 0,
+            cursor: 0,
+        }
+    }
+
+    /// Pages in the set.
+    #[inline]
+    pub(crate) fn len(&self) -> u32 {
+        self.len
+    }
+
+    /// Puts `page` in.
+    pub(crate) fn insert(&mut self, page: u32) {
+        let (word, bit) = (page as usize / 64, 1 << (page % 64));
+        self.len += (self.words[word] & bit == 0) as u32;
+        self.words[word] |= bit;
+        self.summary[word / 64] |= 1 << (word % 64);
+    }
+
+    /// Takes `page` out; whether it was in.
+    pub(crate) fn remove(&mut self, page: u32) -> bool {
+        let (word, bit) = (page as usize / 64, 1 << (page % 64));
+        let was = self.words[word] & bit != 0;
+        self.len -= was as u32;
+        self.words[word] &= !bit;
+        if self.words[word] == 0 {
+            self.summary[word / 64] &= !(1 << (word % 64));
+        }
+        was
+    }
+
+    /// A page of the set, which stays in it. They take turns, in rising order.
+    pub(crate) fn next(&mut self) -> Option<u32> {
+        for _ in 0..=self.summary.len() {
+            let summary = self.summary.get(self.cursor)?;
+            if *summary != 0 {
+                let word = self.cursor * 64 + summary.trailing_zeros() as usize;
+                return Some(word as u32 * 64 + self.words[word].trailing_zeros());
+            }
+            self.cursor = (self.cursor + 1) % self.summary.len();
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use firstread_core::Stream;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn model_a_page_set_is_a_set() {
+        let stream = Stream::new(1).named("pages");
+        let mut set = PageSet::new(20_000);
+        let mut model = BTreeSet::new();
+        for i in 0..50_000u64 {
+            let page = stream.at(i).at(0).below(20_000) as u32;
+            match stream.at(i).at(1).below(5) {
+                0 | 1 => {
+                    set.insert(page);
+                    model.insert(page);
+                }
+                2 | 3 => assert_eq!(set.remove(page), model.remove(&page)),
+                _ => match set.next() {
+                    None => assert!(model.is_empty()),
+                    Some(page) => {
+                        assert!(model.remove(&page), "page {page}");
+                        assert!(set.remove(page));
+                    }
+                },
+            }
+            assert_eq!(set.len() as usize, model.len());
+        }
+    }
+}

@@ -1,0 +1,341 @@
+//! Read-ahead: pages that the scheme names are read into the read cache, a page row at a time, by
+//! the same path as any read, behind those that the host waits for.
+//!
+//! A command that wants a slot still on its way joins the read: its row is not sensed twice. From
+//! then on the read is the host's, in its priority, and its time the command's.
+
+use alloc::boxed::Box;
+
+use firstread_core::{Arena, CommandId, HostCommand, Lpn, Ns, Ports, Priority, Tag};
+
+use super::bytes_between;
+use super::read_cache::Found;
+use crate::Firmware;
+use crate::job::{Job, Jobs, NO_JOB, Purpose};
+use crate::log::Record;
+use crate::observe::{BlockUse, RETRY_BINS};
+use crate::policy::read_ahead::{AnyReadAhead, HostRead, ReadAhead};
+
+/// A page row that is read ahead.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    /// Logical page at `row_slot` of the row; `slots` of them follow each other.
+    first: u64,
+    row_slot: u8,
+    slots: u8,
+    /// Codewords of those that are to be read.
+    wanted: u64,
+    /// Jobs of commands that have joined it, linked.
+    joined: u32,
+    last_joined: u32,
+}
+
+/// What is being read ahead.
+#[derive(Debug)]
+pub(crate) struct Ahead {
+    scheme: AnyReadAhead,
+    /// By job; none where nothing is read ahead.
+    rows: Box<[Row]>,
+    /// Rows that may still be started.
+    left: u32,
+}
+
+impl Ahead {
+    /// For a drive of `jobs`.
+    pub(crate) fn new(scheme: AnyReadAhead, jobs: &Jobs) -> Ahead {
+        let row = Row {
+            first: 0,
+            row_slot: 0,
+            slots: 0,
+            wanted: 0,
+            joined: NO_JOB,
+            last_joined: NO_JOB,
+        };
+        let left = scheme.rows();
+        let rows = if left == 0 { 0 } else { jobs.len() as usize };
+        Ahead {
+            scheme,
+            rows: alloc::vec![row; rows].into_boxed_slice(),
+            left,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn is_on(&self) -> bool {
+        !self.rows.is_empty()
+    }
+
+    /// Power was cut: nothing is under way. How many codewords were.
+    pub(crate) fn forget(&mut self, jobs: &Jobs) -> u32 {
+        self.scheme.forget();
+        self.left = self.scheme.rows();
+        let rows = self.rows.iter().zip(jobs.iter());
+        let under_way = rows.filter(|(_, job)| job.purpose == Purpose::ReadAhead);
+        under_way.map(|(row, _)| row.wanted.count_ones()).sum()
+    }
+}
+
+impl<M: Arena> Firmware<M> {
+    /// The host reads `command`: starts to read what the scheme wants ahead of it.
+    pub(crate) fn read_ahead<P: Ports<Record = Record>>(
+        &mut self,
+        now: Ns,
+        command: &HostCommand,
+        ports: &mut P,
+    ) {
+        let read = HostRead {
+            client: command.client,
+            offset_bytes: command.offset_bytes,
+            len_bytes: command.len_bytes,
+        };
+        if let Some(ahead) = self.ahead.scheme.on_read(read) {
+            let end = self.start_ahead(now, ahead.first, ahead.end, ports);
+            self.ahead.scheme.started(ahead.stream, end);
+        }
+    }
+
+    /// Starts reads of pages `first` to `end`, as far as jobs and memory go; returns how far.
+    fn start_ahead<P: Ports<Record = Record>>(
+        &mut self,
+        now: Ns,
+        first: u64,
+        end: u64,
+        ports: &mut P,
+    ) -> u64 {
+        let mut lpn = first;
+        while lpn < end {
+            if self.read_cache.has(lpn) {
+                lpn += 1;
+                continue;
+            }
+            if !self.map_ahead(now, lpn, ports) {
+                return lpn;
+            }
+            let end = end.min(self.map_cache.reach(lpn));
+            let run = self.map.lookup(Lpn(lpn), (end - lpn) as u32);
+            let Some(ppa) = run.ppa else {
+                // There is nothing to read.
+                lpn += run.pages as u64;
+                continue;
+            };
+            if self.blocks.row(ppa.block()).usage == BlockUse::Open && self.buffered(ppa).is_some()
+            {
+                lpn += 1;
+                continue;
+            }
+            match self.start_ahead_row(now, lpn, end, ports) {
+                0 => return lpn,
+                slots => lpn += slots as u64,
+            }
+        }
+        lpn
+    }
+
+    /// Starts to read the row of page `first`, which lies on flash, and those after it up to `end`
+    /// that lie in the row: how many. Zero when there is no job or memory.
+    fn start_ahead_row<P: Ports<Record = Record>>(
+        &mut self,
+        now: Ns,
+        first: u64,
+        end: u64,
+        ports: &mut P,
+    ) -> u32 {
+        if self.ahead.left == 0 {
+            return 0;
+        }
+        let Some(job) = self.jobs.take() else {
+            return 0;
+        };
+        let layout = self.layout;
+        let codewords = layout.codewords_per_slot();
+        let Some(ppa) = self.map.at(Lpn(first)) else {
+            unreachable!("the page lies on flash")
+        };
+        let mode = self.blocks.row(ppa.block()).mode;
+        let (at, row_slot) = layout.row_of(ppa, mode);
+        let (mut slots, mut wanted) = (0u32, 0u64);
+        while first + (slots as u64) < end && row_slot + slots < layout.slots_per_row() {
+            let lpn = first + slots as u64;
+            if slots > 0 {
+                let Some(next) = self.map.at(Lpn(lpn)) else {
+                    break;
+                };
+                if layout.row_of(next, mode) != (at, row_slot + slots) {
+                    break;
+                }
+            }
+            if !self.read_cache.has(lpn) {
+                if !self.read_cache.reserve(lpn, job, &mut self.counters.front) {
+                    break;
+                }
+                wanted |= (u64::MAX >> (64 - codewords)) << ((row_slot + slots) * codewords);
+            }
+            slots += 1;
+        }
+        self.jobs[job].purpose = Purpose::ReadAhead;
+        if wanted == 0 {
+            self.jobs.release(job);
+            return slots;
+        }
+        self.ahead.left -= 1;
+        self.ahead.rows[job as usize] = Row {
+            first,
+            row_slot: row_slot as u8,
+            slots: slots as u8,
+            wanted,
+            joined: NO_JOB,
+            last_joined: NO_JOB,
+        };
+        self.counters.front.ahead_rows += 1;
+        self.counters.front.ahead_slots += (wanted.count_ones() / codewords) as u64;
+        let priority = Priority::ReadAhead;
+        self.start_read(now, job, Purpose::ReadAhead, priority, at, wanted, ports);
+        slots
+    }
+
+    /// The next slots of read `id` are on their way under `job`: the command waits for them.
+    pub(crate) fn join_ahead<P: Ports<Record = Record>>(
+        &mut self,
+        now: Ns,
+        id: CommandId,
+        job: u32,
+        ports: &mut P,
+    ) -> Found {
+        let Some(waiter) = self.jobs.take_read() else {
+            return Found::NoJob;
+        };
+        let command = *self.commands.get(id);
+        let lpn = command.first + command.done as u64;
+        let row = self.ahead.rows[job as usize];
+        let index = (lpn - row.first) as u32;
+        let most = (row.slots as u32 - index).min(command.slots - command.done);
+        let coming = |i: &u32| self.read_cache.coming(lpn + *i as u64) == Some(job);
+        let slots = (0..most).take_while(coming).count() as u32;
+        self.jobs[waiter] = Job {
+            purpose: Purpose::HostRead {
+                id,
+                first: command.done,
+                slots: slots as u8,
+                row_slot: row.row_slot + index as u8,
+                bytes: bytes_between(&command.command, &self.layout, lpn, slots),
+            },
+            link: NO_JOB,
+            pinned: false,
+            ..self.jobs[waiter]
+        };
+        match row.last_joined {
+            NO_JOB => self.ahead.rows[job as usize].joined = waiter,
+            last => self.jobs[last].link = waiter,
+        }
+        self.ahead.rows[job as usize].last_joined = waiter;
+        let command = self.commands.get(id);
+        command.done += slots;
+        command.pending += 1;
+        self.make_host_read(now, job, ports);
+        Found::Served
+    }
+
+    /// A command waits for the read of `job`, which was not started for it: it is one of the host's
+    /// from now on.
+    pub(crate) fn make_host_read<P: Ports<Record = Record>>(
+        &mut self,
+        now: Ns,
+        job: u32,
+        ports: &mut P,
+    ) {
+        let Job { at, priority, .. } = self.jobs[job];
+        ports.join(Tag(job));
+        self.jobs[job].priority = Priority::Host;
+        // If it is not issued yet, it has waited for the host since now.
+        self.jobs[job].queued = now;
+        let waits = priority != Priority::Host
+            && self
+                .dies
+                .promote(&mut self.jobs, at.die, priority, Priority::Host, job);
+        if waits {
+            self.start_die(now, at.die, ports);
+            self.suspend_for_host(now, at.die, ports);
+        }
+    }
+
+    /// The row of `job` has been read ahead; codewords `failed` could not be corrected.
+    pub(crate) fn ahead_read<P: Ports<Record = Record>>(
+        &mut self,
+        now: Ns,
+        job: u32,
+        failed: u64,
+        ports: &mut P,
+    ) {
+        let Job {
+            at, step, priority, ..
+        } = self.jobs[job];
+        let Row {
+            first,
+            row_slot,
+            slots,
+            wanted,
+            mut joined,
+            ..
+        } = self.ahead.rows[job as usize];
+        let codewords = self.config.geometry.codewords_per_slot();
+        let mask =
+            |from: u32, slots: u32| (u64::MAX >> (64 - slots * codewords)) << (from * codewords);
+        if priority == Priority::Host {
+            if failed == 0 {
+                self.counters.retries[(step as usize).min(RETRY_BINS - 1)] += 1;
+            }
+        } else {
+            self.counters.front.ahead_retries += step as u64;
+        }
+        // Slots that commands wait for, by slot of the row.
+        let mut used = 0u64;
+        while joined != NO_JOB {
+            let Job { purpose, link, .. } = self.jobs[joined];
+            let Purpose::HostRead {
+                id,
+                first,
+                slots,
+                row_slot,
+                bytes,
+            } = purpose
+            else {
+                unreachable!("{purpose:?} waits for no read-ahead")
+            };
+            let (from, slots) = (row_slot as u32, slots as u32);
+            let ok = failed & mask(from, slots) == 0;
+            if ok {
+                let buf = self.job_buffer(job).slot(from);
+                ports.data_out(id, first, slots, buf, bytes);
+            } else {
+                self.counters.uncorrectable += 1;
+            }
+            used |= mask(from, slots);
+            self.jobs.release(joined);
+            self.host_read_done(id, job, ok, ports);
+            joined = link;
+        }
+        for i in 0..slots as u32 {
+            let (lpn, row_slot) = (first + i as u64, row_slot as u32 + i);
+            if wanted & mask(row_slot, 1) == 0 {
+                continue;
+            }
+            let was_used = used & mask(row_slot, 1) != 0;
+            self.counters.front.ahead_used += was_used as u64;
+            self.counters.front.ahead_joined += was_used as u64;
+            // A write or trim that came meanwhile has dropped the entry, or another has taken it.
+            let mut kept = false;
+            if self.read_cache.coming(lpn) == Some(job) {
+                let last = self.map.at(Lpn(lpn)) == Some(self.ppa_in(at, row_slot));
+                if failed & mask(row_slot, 1) != 0 || !last {
+                    self.read_cache.forget(lpn, &mut self.counters.front);
+                } else if let Some(buf) = self.read_cache.arrive(lpn, job, !was_used) {
+                    ports.copy(self.job_buffer(job).slot(row_slot), buf);
+                    kept = true;
+                }
+            }
+            self.counters.front.ahead_wasted += (!kept && !was_used) as u64;
+        }
+        self.ahead.left += 1;
+        self.release_read(now, job, ports);
+    }
+}

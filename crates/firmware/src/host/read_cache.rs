@@ -1,0 +1,233 @@
+//! The read cache: slots that the host has read, or will soon, kept in memory.
+//!
+//! Slots read in whole are kept and replaced by segmented LRU ([`crate::cache`]). A write or trim
+//! drops the slot; a move of the data changes nothing, since the cache goes by logical page. What
+//! comes from flash is kept only if the map still says that it is the last version, so that a write
+//! or trim that came meanwhile wins. Without memory for it the cache costs one branch.
+//!
+//! Part of the memory may be for read-ahead alone: then what the host read from flash is not kept, and
+//! what was read ahead is the first to go once it was used.
+
+use alloc::boxed::Box;
+
+use firstread_core::{Arena, Buf, CommandId, Lpn, Ns, Ports};
+
+use super::bytes_between;
+use crate::Firmware;
+use crate::cache::Cache;
+use crate::ftl::REGION_PAGES;
+use crate::log::Record;
+use crate::observe::FrontCounters;
+
+/// The cache.
+#[derive(Debug)]
+pub(crate) struct ReadCache {
+    cache: Cache,
+    /// Buffer of the first entry.
+    first: Buf,
+    /// Whether it keeps what the host reads, or only what was read ahead.
+    keeps: bool,
+    /// Entries in each region of logical pages, so that a trim passes over those without any.
+    in_region: Box<[u16]>,
+}
+
+/// What became of a slot that was looked for in the cache.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Found {
+    /// It is not there.
+    Not,
+    /// It is answered, or will be when the read that brings it ends.
+    Served,
+    /// It is on its way, and no job is left to wait for it with.
+    NoJob,
+}
+
+impl ReadCache {
+    /// For `kept` slots that the host reads and `ahead` more that are read ahead, on a drive of
+    /// `capacity` logical pages. Its buffers begin at `first`.
+    pub(crate) fn new(kept: u32, ahead: u32, capacity: u64, first: Buf) -> ReadCache {
+        let entries = kept + ahead;
+        let regions = match entries {
+            0 => 0,
+            _ => capacity.div_ceil(REGION_PAGES) as usize,
+        };
+        ReadCache {
+            cache: Cache::new(entries),
+            first,
+            keeps: kept > 0,
+            in_region: alloc::vec![0; regions].into_boxed_slice(),
+        }
+    }
+
+    /// Power was cut: it holds nothing any more.
+    pub(crate) fn clear(&mut self, counters: &mut FrontCounters) {
+        self.cache.keep(|_, unused, here| {
+            counters.ahead_wasted += (here && unused) as u64;
+            false
+        });
+        self.in_region.fill(0);
+    }
+
+    /// Slots it has room for.
+    pub(crate) fn len(&self) -> u32 {
+        self.cache.len()
+    }
+    #[inline]
+    pub(crate) fn is_on(&self) -> bool {
+        !self.in_region.is_empty()
+    }
+    /// Whether what the host reads is kept.
+    #[inline]
+    pub(crate) fn keeps(&self) -> bool {
+        self.keeps
+    }
+    /// Whether page `lpn` is here or on its way.
+    #[inline]
+    pub(crate) fn has(&self, lpn: u64) -> bool {
+        self.cache.find(lpn).is_some()
+    }
+    /// The job that brings page `lpn`, if it is on its way.
+    pub(crate) fn coming(&self, lpn: u64) -> Option<u32> {
+        self.cache.find(lpn).and_then(|e| self.cache.coming(e))
+    }
+    /// The buffer of page `lpn`, if it is here.
+    pub(crate) fn here(&self, lpn: u64) -> Option<Buf> {
+        let e = self.cache.find(lpn)?;
+        self.cache.coming(e).is_none().then(|| self.buffer(e))
+    }
+    fn buffer(&self, e: u32) -> Buf {
+        self.first.slot(e)
+    }
+
+    /// Reserves an entry for page `lpn`, which `job` will bring. False when all are on their way.
+    pub(crate) fn reserve(&mut self, lpn: u64, job: u32, counters: &mut FrontCounters) -> bool {
+        let Some((_, replaced)) = self.cache.reserve(lpn, job) else {
+            return false;
+        };
+        if let Some(replaced) = replaced {
+            self.in_region[(replaced.key / REGION_PAGES) as usize] -= 1;
+            counters.ahead_wasted += replaced.mark as u64;
+        }
+        self.in_region[(lpn / REGION_PAGES) as usize] += 1;
+        true
+    }
+
+    /// Page `lpn`, which `job` was to bring, is here: its buffer. None when it was dropped since.
+    /// `unused`: it was read ahead, and nobody has asked for it yet.
+    pub(crate) fn arrive(&mut self, lpn: u64, job: u32, unused: bool) -> Option<Buf> {
+        let e = self.cache.find(lpn)?;
+        if self.cache.coming(e) != Some(job) {
+            return None;
+        }
+        self.cache.arrive(e);
+        self.cache.set_mark(e, unused);
+        if !unused && !self.keeps {
+            self.cache.retire(e);
+        }
+        Some(self.buffer(e))
+    }
+
+    /// Drops page `lpn`: it was written or trimmed, or did not come.
+    #[inline]
+    pub(crate) fn forget(&mut self, lpn: u64, counters: &mut FrontCounters) {
+        let region = (lpn / REGION_PAGES) as usize;
+        if self.in_region[region] == 0 {
+            return;
+        }
+        if let Some(e) = self.cache.find(lpn) {
+            // What is on its way is counted when it comes.
+            let here = self.cache.coming(e).is_none();
+            counters.ahead_wasted += (here && self.cache.mark(e)) as u64;
+            self.cache.remove(e);
+            self.in_region[region] -= 1;
+        }
+    }
+
+    /// Drops pages `first` to `end`, all of one region.
+    pub(crate) fn forget_all(&mut self, first: u64, end: u64, counters: &mut FrontCounters) {
+        for lpn in first..end {
+            if self.in_region[(lpn / REGION_PAGES) as usize] == 0 {
+                return;
+            }
+            self.forget(lpn, counters);
+        }
+    }
+
+    /// The host reads entry `e`, which is here.
+    fn used(&mut self, e: u32, counters: &mut FrontCounters) {
+        counters.cache_hits += 1;
+        let first = self.cache.mark(e);
+        if first {
+            counters.ahead_used += 1;
+            self.cache.set_mark(e, false);
+        }
+        match (self.keeps, first) {
+            (false, _) => self.cache.retire(e),
+            // That is what it was read for: it is as if it had just come from flash.
+            (true, true) => self.cache.renew(e),
+            (true, false) => self.cache.touch(e),
+        }
+    }
+}
+
+impl<M: Arena> Firmware<M> {
+    /// The buffer of page `lpn`, if it is in the read cache.
+    pub(crate) fn cached(&self, lpn: u64) -> Option<Buf> {
+        match self.read_cache.is_on() {
+            true => self.read_cache.here(lpn),
+            false => None,
+        }
+    }
+
+    /// Serves the next slot of read `id` from the read cache, or with what is on its way there.
+    pub(crate) fn read_cached<P: Ports<Record = Record>>(
+        &mut self,
+        now: Ns,
+        id: CommandId,
+        ports: &mut P,
+    ) -> Found {
+        let command = *self.commands.get(id);
+        let lpn = command.first + command.done as u64;
+        let Some(e) = self.read_cache.cache.find(lpn) else {
+            return Found::Not;
+        };
+        if let Some(job) = self.read_cache.cache.coming(e) {
+            return self.join_ahead(now, id, job, ports);
+        }
+        let bytes = bytes_between(&command.command, &self.layout, lpn, 1);
+        ports.data_out(id, command.done, 1, self.read_cache.buffer(e), bytes);
+        self.read_cache.used(e, &mut self.counters.front);
+        self.commands.get(id).done += 1;
+        Found::Served
+    }
+
+    /// Slots `first` to `first + slots` of read `id` have come under `job`, from `row_slot` of its
+    /// row on: keeps those that were read in whole.
+    pub(crate) fn keep_read<P: Ports<Record = Record>>(
+        &mut self,
+        id: CommandId,
+        first: u32,
+        slots: u32,
+        row_slot: u32,
+        job: u32,
+        ports: &mut P,
+    ) {
+        let command = *self.commands.get(id);
+        let slot_bytes = self.config.geometry.slot_bytes;
+        let at = self.jobs[job].at;
+        for i in 0..slots {
+            let lpn = command.first + (first + i) as u64;
+            let whole = bytes_between(&command.command, &self.layout, lpn, 1) == slot_bytes;
+            let ppa = self.ppa_in(at, row_slot + i);
+            if !whole || self.read_cache.has(lpn) || self.map.at(Lpn(lpn)) != Some(ppa) {
+                continue;
+            }
+            let counters = &mut self.counters.front;
+            if self.read_cache.reserve(lpn, job, counters)
+                && let Some(buf) = self.read_cache.arrive(lpn, job, false)
+            {
+                ports.copy(self.job_buffer(job).slot(row_slot + i), buf);
+            }
+        }
+    }
+}

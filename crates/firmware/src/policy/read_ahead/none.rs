@@ -1,0 +1,40 @@
+//! `none`: nothing is read before the host asks for it.
+
+use firstread_core::params::{Role, Scheme, Values};
+
+use super::{Ahead, HostRead, ReadAhead, Setup};
+
+/// Its row.
+pub const SCHEME: Scheme = Scheme {
+    name: "none",
+    summary: "nothing is read before the host asks for it",
+    source: "the null; CT-QLC's ablation without read-ahead (Fig 8)",
+    role: Role::Null,
+    params: &[],
+};
+
+/// The scheme.
+#[derive(Debug)]
+pub struct Nothing;
+
+impl Nothing {
+    /// It has no parameters.
+    pub fn new(_setup: &Setup, _values: &Values) -> Nothing {
+        Nothing
+    }
+}
+
+impl ReadAhead for Nothing {
+    #[inline]
+    fn on_read(&mut self, _read: HostRead) -> Option<Ahead> {
+        None
+    }
+    fn started(&mut self, _stream: u16, _end: u64) {}
+    fn forget(&mut self) {}
+    fn buffer_slots(&self) -> u32 {
+        0
+    }
+    fn rows(&self) -> u32 {
+        0
+    }
+}
