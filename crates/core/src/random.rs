@@ -36,6 +36,17 @@ impl Stream {
             .0
             .wrapping_add(index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15)))
     }
+    /// The `index`-th 64 uniform bits of another sequence of this stream, in half the instructions: Wang
+    /// Yi's wyrand (final version 4) started at the key. One wide multiplication; for draws by the
+    /// dozen, not for keys.
+    #[inline]
+    pub const fn quick(self, index: u64) -> u64 {
+        let x = self
+            .0
+            .wrapping_add(index.wrapping_add(1).wrapping_mul(0x2d35_8dcc_aa6c_78a5));
+        let wide = (x as u128) * ((x ^ 0x8bb8_4b93_962e_acc9) as u128);
+        (wide >> 64) as u64 ^ wide as u64
+    }
     /// A uniform index below `n`, without modulo bias worth the name (`n / 2^64`).
     pub const fn below(self, n: u64) -> u64 {
         ((self.bits() as u128 * n as u128) >> 64) as u64
@@ -69,6 +80,42 @@ mod tests {
             ones.abs_diff(expected) < 5 * 512,
             "{ones} differing bits, expected {expected}"
         );
+    }
+
+    /// Fields of 16 bits, as sixteen Gaussians or four are made of them: even, and neither those of
+    /// one word nor those of neighbouring words or streams agree more often than chance has it.
+    #[test]
+    fn quick_fields_are_even_and_agree_by_chance() {
+        let n = 400_000u64;
+        let mut hits = [[0u32; 256]; 4];
+        let mut agree = [0u32; 9];
+        let s = Stream::new(5);
+        let field = |word: u64, i: u64| (word >> (16 * i + 8)) & 0xff;
+        for i in 0..n {
+            let (a, next) = (s.quick(i), s.quick(i + 1));
+            let other = s.at(i).quick(0);
+            for k in 0..4 {
+                hits[k as usize][field(a, k) as usize] += 1;
+            }
+            let pairs = [
+                (field(a, 0), field(a, 1)),
+                (field(a, 1), field(a, 2)),
+                (field(a, 2), field(a, 3)),
+                (field(a, 0), field(a, 3)),
+                (field(a, 0), field(next, 0)),
+                (field(a, 3), field(next, 3)),
+                (field(a, 3), field(next, 0)),
+                (field(other, 0), field(s.at(i + 1).quick(0), 0)),
+                (field(other, 3), field(s.at(i).quick(1), 3)),
+            ];
+            for (count, (x, y)) in agree.iter_mut().zip(pairs) {
+                *count += (x == y) as u32;
+            }
+        }
+        // 1,562.5 expected everywhere; 5.5 deviations.
+        for count in hits.iter().flatten().chain(&agree) {
+            assert!(count.abs_diff(1562) < 218, "{count}");
+        }
     }
 
     #[test]

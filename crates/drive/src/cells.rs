@@ -4,8 +4,8 @@ use std::fmt;
 
 use firstread_core::voltage::BlockGroups;
 use firstread_core::{
-    BlockId, CellMode, FlashKind, FlashOp, Geometry, IdealScope, Levels, Ns, PageAddr, PageType,
-    SenseMode, SenseTiming, Stream,
+    BlockId, CellMode, FlashKind, FlashOp, IdealScope, Levels, Ns, PageAddr, PageType, SenseMode,
+    SenseTiming,
 };
 use firstread_ecc::{Code, DecodeTiming, Verdict};
 use firstread_nand::{BlockState, Medium, ReadLevels, Standing};
@@ -31,7 +31,6 @@ pub(crate) struct Sensed {
 
 /// The cells of a drive with their code.
 pub(crate) struct Cells {
-    geometry: Geometry,
     medium: Medium,
     code: Code,
     decode: DecodeTiming,
@@ -43,6 +42,10 @@ pub(crate) struct Cells {
     standing: Vec<Option<Standing>>,
     /// Codewords of a page.
     per_page: u32,
+    /// As many ones.
+    page_mask: u64,
+    /// The plane of each codeword that an operation can want.
+    plane_of: [u8; 64],
     /// Planes sensed of each superblock since it was programmed. The medium wants the mean of its
     /// blocks, which is this over their number; added up in that unit it would stop to grow.
     planes_sensed: Vec<u64>,
@@ -50,8 +53,6 @@ pub(crate) struct Cells {
     per_block: f64,
     /// When each superblock that holds data was programmed, by the firmware's clock.
     programmed_at: Vec<Option<Ns>>,
-    /// The code's persistent draws.
-    draws: Stream,
     /// Senses so far: names the noise of each.
     senses: u64,
     /// How far the cells' clock is ahead of the firmware's, which stands still without power.
@@ -77,9 +78,9 @@ impl Cells {
         ideal: bool,
         mode: CellMode,
         groups: Option<BlockGroups>,
-        seed: u64,
     ) -> Cells {
         let geometry = *medium.geometry();
+        let per_page = geometry.codewords_per_page();
         let fresh = medium.programmed(mode, 0, 0, Ns::ZERO);
         let mut read_ns = [[0; 4]; 4];
         for (m, row) in CellMode::ALL.into_iter().zip(&mut read_ns) {
@@ -93,13 +94,13 @@ impl Cells {
         Cells {
             blocks: vec![fresh; geometry.blocks_per_plane as usize],
             standing: vec![None; geometry.blocks_per_plane as usize],
-            per_page: geometry.codewords_per_page(),
+            per_page,
+            page_mask: u64::MAX >> (64 - per_page),
+            plane_of: core::array::from_fn(|codeword| (codeword as u32 / per_page) as u8),
             planes_sensed: vec![0; geometry.blocks_per_plane as usize],
             per_block: 1.0 / (geometry.dies() as f64 * geometry.planes as f64),
             programmed_at: vec![None; geometry.blocks_per_plane as usize],
-            draws: Stream::new(seed).named("code"),
             oracle: GroupOracle::new(groups, code.clone()),
-            geometry,
             medium,
             code,
             decode,
@@ -204,6 +205,7 @@ impl Cells {
     }
 
     /// Senses and decodes a read that was sensed just now.
+    #[inline(never)]
     pub(crate) fn sense(&mut self, now: Ns, op: &FlashOp) -> Sensed {
         let FlashKind::Read {
             block,
@@ -226,12 +228,12 @@ impl Cells {
         };
         let real = now + self.unpowered;
         self.senses += 1;
-        let sensed = match mode {
+        let (sensed, planes) = match mode {
             SenseMode::OnesCount { valley } => self.count_ones(real, at, wanted, valley, &levels),
             _ if self.ideal => self.without_errors(wanted),
             _ => self.hard(now, at, wanted, &levels, timing),
         };
-        self.count(block, self.planes_of(wanted) as u64);
+        self.count(block, planes);
         self.blocks[block.0 as usize].last_read = real;
         sensed
     }
@@ -241,17 +243,24 @@ impl Cells {
     fn count(&mut self, block: BlockId, planes: u64) {
         let all = &mut self.planes_sensed[block.0 as usize];
         *all += planes;
-        self.blocks[block.0 as usize].reads = (*all as f64 * self.per_block) as f32;
+        self.blocks[block.0 as usize].reads = (*all as i64 as f64 * self.per_block) as f32;
     }
 
-    /// Planes that `wanted` has codewords of.
+    /// The first plane that `wanted` has codewords of, its first codeword, and which of its codewords
+    /// are wanted.
     #[inline]
-    fn planes_of(&self, wanted: u64) -> u32 {
-        let page = u64::MAX >> (64 - self.per_page);
-        let on = |plane| wanted >> (plane as u32 * self.per_page) & page != 0;
-        (0..self.geometry.planes).map(|p| on(p) as u32).sum()
+    fn first_plane(&self, wanted: u64) -> (u8, u32, u64) {
+        let plane = self.plane_of[wanted.trailing_zeros() as usize % 64];
+        let start = plane as u32 * self.per_page;
+        (plane, start, wanted >> start & self.page_mask)
     }
 
+    #[cold]
+    fn look_at(&mut self, block: usize, real: Ns) {
+        self.standing[block] = Some(self.medium.standing(&self.blocks[block], real));
+    }
+
+    #[inline]
     fn hard(
         &mut self,
         now: Ns,
@@ -259,60 +268,55 @@ impl Cells {
         wanted: u64,
         levels: &Levels,
         timing: SenseTiming,
-    ) -> Sensed {
+    ) -> (Sensed, u64) {
         let real = now + self.unpowered;
         let levels = self.resolve(now, levels);
         let block = at.block.0 as usize;
-        let known = &mut self.standing[block];
-        if !known
-            .as_ref()
-            .is_some_and(|k| self.medium.stands(k, &self.blocks[block], real))
-        {
-            *known = Some(self.medium.standing(&self.blocks[block], real));
+        let stands = |k: &Standing| self.medium.stands(k, &self.blocks[block], real);
+        if !self.standing[block].as_ref().is_some_and(stands) {
+            self.look_at(block, real);
         }
-        let condition = &known.as_ref().expect("looked at just now").condition;
-        let row = self
-            .draws
-            .at((at.block.0 as u64) << 16 | at.die.0 as u64)
-            .at((self.blocks[block].version as u64) << 32
-                | (at.wordline as u64) << 2
-                | at.page.0 as u64);
-        let mut out = Sensed::default();
-        let mut weights = [0; 64];
-        let (mut left, mut plane, mut start) = (wanted, 0, 0);
+        let known = self.standing[block].as_ref();
+        let condition = &known.expect("looked at just now").condition;
+        let mut tally = Tally::default();
+        let (mut left, mut planes) = (wanted, 0);
         while left != 0 {
-            let next = start + self.per_page;
-            // Planes lie side by side in the mask; the last one may end with it.
-            let mut page_left = left & u64::MAX.checked_shl(next).map_or(u64::MAX, |above| !above);
-            left ^= page_left;
-            if page_left != 0 {
-                let page = self
-                    .medium
-                    .sense_under(at, plane, condition, &levels, timing, self.senses)
-                    .expect("the firmware reads pages that the drive has");
-                while page_left != 0 {
-                    // A run of codewords that are wanted.
-                    let first = page_left.trailing_zeros();
-                    let run = (page_left >> first).trailing_ones();
-                    let weights = &mut weights[..run as usize];
-                    page.codeword_weights(first - start, weights);
-                    for (bit, &mut weight) in (first..).zip(weights) {
-                        page_left &= page_left - 1;
-                        // The draw decides only codes whose failure is not certain at a weight.
-                        let draw = match self.code {
-                            Code::Threshold(_) => 0,
-                            Code::Ldpc(_) => row.draw(bit as u64),
-                        };
-                        out.add(bit, self.code.judge(weight as u32, draw), self.decode);
+            let (plane, start, mut page_left) = self.first_plane(left);
+            left ^= page_left << start;
+            planes += 1;
+            let page = self
+                .medium
+                .sense_under(at, plane, condition, &levels, timing, self.senses)
+                .expect("the firmware reads pages that the drive has");
+            while page_left != 0 {
+                let codeword = page_left.trailing_zeros() & !3;
+                let four = page_left >> codeword & 0xf;
+                page_left ^= four << codeword;
+                tally.codewords += COUNT[four as usize];
+                let weights = page.four_weights(codeword);
+                let mut judge = |k: u32| {
+                    if four >> k & 1 == 0 {
+                        return;
                     }
-                }
+                    // The draw decides only codes whose failure is not certain at a weight.
+                    let draw = match self.code {
+                        Code::Threshold(_) => 0,
+                        Code::Ldpc(_) => page.draw(codeword + k),
+                    };
+                    let verdict = self.code.judge(weights[k as usize], draw);
+                    tally.add(start + codeword + k, verdict);
+                };
+                // Written out, so that the weights stay in registers.
+                judge(0);
+                judge(1);
+                judge(2);
+                judge(3);
             }
-            (plane, start) = (plane + 1, next);
         }
-        out
+        (tally.sensed(self.decode), planes)
     }
 
-    fn without_errors(&self, wanted: u64) -> Sensed {
+    fn without_errors(&self, wanted: u64) -> (Sensed, u64) {
         let one = self
             .decode
             .latency(Verdict {
@@ -321,11 +325,18 @@ impl Cells {
                 iterations: 0,
             })
             .0;
-        Sensed {
+        let (mut left, mut planes) = (wanted, 0);
+        while left != 0 {
+            let (_, start, page) = self.first_plane(left);
+            left ^= page << start;
+            planes += 1;
+        }
+        let sensed = Sensed {
             decode_sum_ns: one * wanted.count_ones() as u64,
             decode_last_ns: one,
             ..Sensed::default()
-        }
+        };
+        (sensed, planes)
     }
 
     fn count_ones(
@@ -335,16 +346,16 @@ impl Cells {
         wanted: u64,
         valley: u8,
         levels: &Levels,
-    ) -> Sensed {
+    ) -> (Sensed, u64) {
         let Levels::Offsets(offsets) = *levels else {
             unreachable!("a ones-count is asked for at a level of its own")
         };
-        let per_page = self.per_page;
         let mut out = Sensed::default();
-        for plane in 0..self.geometry.planes {
-            if wanted >> (plane as u32 * per_page) & ((1 << per_page) - 1) == 0 {
-                continue;
-            }
+        let (mut left, mut planes) = (wanted, 0);
+        while left != 0 {
+            let (plane, start, page) = self.first_plane(left);
+            left ^= page << start;
+            planes += 1;
             let state = &self.blocks[at.block.0 as usize];
             let (ones, cells) = self
                 .medium
@@ -361,7 +372,7 @@ impl Cells {
             out.ones += ones;
             out.cells += cells;
         }
-        out
+        (out, planes)
     }
 
     fn resolve(&mut self, now: Ns, levels: &Levels) -> ReadLevels {
@@ -381,17 +392,43 @@ impl Cells {
     }
 }
 
-impl Sensed {
-    fn add(&mut self, bit: u32, verdict: Verdict, decode: DecodeTiming) {
+/// Ones in a number of four bits: a plain processor has no instruction for it.
+const COUNT: [u32; 16] = [0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4];
+
+/// Verdicts of one operation.
+#[derive(Default)]
+struct Tally {
+    codewords: u32,
+    failed: u64,
+    max_errors: u32,
+    sum_errors: u32,
+    max_iterations: u32,
+    sum_iterations: u32,
+}
+
+impl Tally {
+    #[inline]
+    fn add(&mut self, bit: u32, verdict: Verdict) {
         if verdict.ok {
             self.max_errors = self.max_errors.max(verdict.corrected);
-            self.sum_errors += verdict.corrected as u32;
+            self.sum_errors += verdict.corrected;
         } else {
             self.failed |= 1 << bit;
         }
-        let ns = decode.latency(verdict).0;
-        self.decode_sum_ns += ns;
-        self.decode_last_ns = self.decode_last_ns.max(ns);
+        self.max_iterations = self.max_iterations.max(verdict.iterations);
+        self.sum_iterations += verdict.iterations;
+    }
+
+    /// What they come to: decoding times are linear in the iterations.
+    fn sensed(self, decode: DecodeTiming) -> Sensed {
+        Sensed {
+            failed: self.failed,
+            max_errors: self.max_errors.min(u16::MAX as u32) as u16,
+            sum_errors: self.sum_errors,
+            decode_sum_ns: decode.latency_of(self.codewords, self.sum_iterations).0,
+            decode_last_ns: decode.latency_of(1, self.max_iterations).0,
+            ..Sensed::default()
+        }
     }
 }
 
@@ -416,7 +453,6 @@ mod tests {
             true,
             profile.mode,
             None,
-            1,
         );
         cells.fill(Ns::ZERO, BlockId(0), profile.mode, 0);
         let per_page = geometry.codewords_per_page();

@@ -214,7 +214,6 @@ impl Drive {
             ideal,
             profile.mode,
             schemes.read_levels.groups().copied(),
-            seed,
         );
         cells
             .set_temperature(Ns::ZERO, state.temperature_c)

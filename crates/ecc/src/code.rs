@@ -46,9 +46,9 @@ pub struct Verdict {
     /// checksum within the codeword.
     pub ok: bool,
     /// Bits corrected; 0 where the decoder failed.
-    pub corrected: u16,
+    pub corrected: u32,
     /// Iterations run. 0 where the syndrome was zero at once, and always for a threshold code.
-    pub iterations: u8,
+    pub iterations: u32,
 }
 
 /// Decoder times, from the drive's profile.
@@ -63,7 +63,13 @@ pub struct DecodeTiming {
 impl DecodeTiming {
     /// How long the decode that ended in `verdict` took.
     pub const fn latency(self, verdict: Verdict) -> Ns {
-        Ns(self.setup_ns as u64 + self.iteration_ns as u64 * verdict.iterations as u64)
+        self.latency_of(1, verdict.iterations)
+    }
+
+    /// How long `decodes` one after another take, of `iterations` in all.
+    #[inline]
+    pub const fn latency_of(self, decodes: u32, iterations: u32) -> Ns {
+        Ns(self.setup_ns as u64 * decodes as u64 + self.iteration_ns as u64 * iterations as u64)
     }
 }
 
@@ -145,7 +151,7 @@ impl Code {
     /// What the decoder makes of a hard-read codeword with `weight` bit errors. `draw` is 64
     /// uniform bits that belong to the codeword and stay the same from read to read, so that the
     /// same errors have the same end, and more errors never a better one.
-    #[inline]
+    #[inline(always)] // Its verdict then stays in registers.
     pub fn judge(&self, weight: u32, draw: u64) -> Verdict {
         match self {
             Code::Threshold(c) => c.judge(weight),
@@ -204,11 +210,12 @@ impl Code {
 }
 
 impl Threshold {
+    #[inline(always)] // So that verdicts stay in registers, whatever the code.
     fn judge(&self, weight: u32) -> Verdict {
         let ok = weight <= self.correctable;
         Verdict {
             ok,
-            corrected: if ok { weight as u16 } else { 0 },
+            corrected: if ok { weight } else { 0 },
             iterations: 0,
         }
     }
@@ -263,7 +270,7 @@ mod tests {
                         v.ok <= last.ok && v.iterations >= last.iterations,
                         "{name}, seed {seed}, weight {weight}: {last:?} then {v:?}"
                     );
-                    assert_eq!(u32::from(v.corrected), if v.ok { weight } else { 0 });
+                    assert_eq!(v.corrected, if v.ok { weight } else { 0 });
                     last = v;
                 }
                 assert!(!last.ok, "{name}: 500 errors, seed {seed}");
@@ -279,7 +286,7 @@ mod tests {
             for i in 0..n {
                 let v = c.judge(weight, Stream::new(3).at(i).bits());
                 failed += u32::from(!v.ok);
-                iterations += if v.ok { u32::from(v.iterations) } else { 0 };
+                iterations += if v.ok { v.iterations } else { 0 };
             }
             let (low, high) = wilson(failed, n as u32, 4.0);
             let p = c.failure_probability(weight);

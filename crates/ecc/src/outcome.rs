@@ -162,12 +162,43 @@ fn parse_point(row: &str) -> Result<Point, &'static str> {
 /// Outcomes by score, one row each.
 #[derive(Clone, Debug)]
 pub struct Outcomes {
-    /// `P(fail)` in units of 2^-64.
-    fail: Vec<u64>,
-    /// `P(more than k iterations)` at index `k`, in units of 2^-32 and moved down by 2^31, so that
-    /// signed comparison does. The last two are never exceeded.
-    survival: Vec<[i32; 32]>,
+    rows: Vec<Row>,
     measured_from: u32,
+}
+
+/// Draws that share the start of a search, by their highest bits.
+const STARTS: usize = 16;
+
+/// Outcomes at one score.
+#[derive(Clone, Debug)]
+struct Row {
+    /// `P(fail)` in units of 2^-64.
+    fail: u64,
+    /// Fewest iterations of the draws with each value of the highest bits.
+    start: [u8; STARTS],
+    /// `P(more than k iterations)` at index `k`, in units of 2^-32; never rising. The last two are
+    /// never exceeded.
+    survival: [u32; 32],
+}
+
+impl Row {
+    const NONE: Row = Row {
+        fail: 0,
+        start: [0; STARTS],
+        survival: [0; 32],
+    };
+
+    /// Iterations of a codeword that does not fail: as many as `survival` holds numbers above its
+    /// draw.
+    #[inline]
+    fn iterations(&self, draw: u64) -> u32 {
+        let mut k = u32::from(self.start[(draw >> 60) as usize % STARTS]);
+        let draw = (draw >> 32) as u32;
+        while draw < self.survival[k as usize % 32] {
+            k += 1;
+        }
+        k
+    }
 }
 
 impl Outcomes {
@@ -179,8 +210,7 @@ impl Outcomes {
     /// From measured points by rising score. Beyond the last one everything fails.
     fn from_points(points: &[Point]) -> Outcomes {
         let top = points.last().map_or(0, |p| p.score) as usize;
-        let mut fail = alloc::vec![0u64; top + 1];
-        let mut survival = alloc::vec![[i32::MIN; 32]; top + 1];
+        let mut rows = alloc::vec![Row::NONE; top + 1];
         let mut measured_from = 0;
         // From the last iteration down, so that S(k) is never below S(k + 1).
         let mut above = alloc::vec![0.0; top + 1];
@@ -191,61 +221,58 @@ impl Outcomes {
                 let p = curve.at(score as f64).max(*above).max(before);
                 (*above, before) = (p, p);
                 if k == K {
-                    fail[score] = (p * TWO_64) as u64;
+                    rows[score].fail = (p * TWO_64) as u64;
                 } else {
-                    survival[score][k] = signed((p * TWO_32) as u32);
+                    rows[score].survival[k] = (p * TWO_32) as u32;
                 }
             }
             if k == K {
                 measured_from = curve.knots.first().map_or(0, |knot| knot.0 as u32);
             }
         }
+        for row in &mut rows {
+            for (bits, start) in (0..).zip(&mut row.start) {
+                let last = (bits << 28) | 0x0fff_ffff;
+                *start = row.survival.iter().filter(|&&s| last < s).count() as u8;
+            }
+        }
         Outcomes {
-            fail,
-            survival,
+            rows,
             measured_from,
         }
     }
 
     /// The verdict on a codeword of this `score`, of which `errors` bits are wrong. A codeword fails
     /// when its draw lies below `P(fail)`, and takes more iterations the nearer it comes to that.
-    #[inline]
+    #[inline(always)] // Its verdict then stays in registers.
     pub fn judge(&self, score: u32, errors: u32, draw: u64) -> Verdict {
-        let row = score as usize;
-        if row >= self.fail.len() || draw < self.fail[row] {
-            return Verdict {
+        match self.rows.get(score as usize) {
+            Some(row) if draw >= row.fail => Verdict {
+                ok: true,
+                corrected: errors,
+                iterations: row.iterations(draw),
+            },
+            _ => Verdict {
                 ok: false,
                 corrected: 0,
-                iterations: MAX_ITERATIONS,
-            };
-        }
-        let draw = signed((draw >> 32) as u32);
-        let iterations: i32 = self.survival[row]
-            .iter()
-            .map(|&s| i32::from(draw < s))
-            .sum();
-        Verdict {
-            ok: true,
-            corrected: errors.min(u32::from(u16::MAX)) as u16,
-            iterations: iterations as u8,
+                iterations: u32::from(MAX_ITERATIONS),
+            },
         }
     }
 
     /// `P(fail)` at `score`.
     pub fn failure_probability(&self, score: u32) -> f64 {
-        match self.fail.get(score as usize) {
-            Some(&p) => p as f64 / TWO_64,
+        match self.rows.get(score as usize) {
+            Some(row) => row.fail as f64 / TWO_64,
             None => 1.0,
         }
     }
 
     /// Mean iterations of the codewords of `score` that do not fail; none where all do.
     pub fn mean_iterations(&self, score: u32) -> Option<f64> {
-        let row = self.survival.get(score as usize)?;
+        let row = self.rows.get(score as usize)?;
         let fail = self.failure_probability(score);
-        let more = row[..K]
-            .iter()
-            .map(|&s| f64::from(signed(s as u32) as u32) / TWO_32);
+        let more = row.survival[..K].iter().map(|&s| f64::from(s) / TWO_32);
         let sum: f64 = more.map(|s| (s - fail).max(0.0)).sum();
         (fail < 1.0).then(|| sum / (1.0 - fail))
     }
@@ -258,11 +285,6 @@ impl Outcomes {
 
 const TWO_32: f64 = 4_294_967_296.0;
 const TWO_64: f64 = 18_446_744_073_709_551_616.0;
-
-/// Moves an unsigned number into the signed range, keeping the order; its own inverse.
-const fn signed(x: u32) -> i32 {
-    (x ^ (1 << 31)) as i32
-}
 
 /// `P(more than k iterations)` by score, for one `k`.
 struct Curve {
@@ -376,9 +398,9 @@ mod tests {
             }
             let damaged = String::from_utf8_lossy(&bytes);
             if let Ok(outcomes) = Outcomes::parse(&damaged) {
-                for w in 1..outcomes.fail.len() {
+                for w in 1..outcomes.rows.len() {
                     assert!(
-                        outcomes.fail[w - 1] <= outcomes.fail[w],
+                        outcomes.rows[w - 1].fail <= outcomes.rows[w].fail,
                         "seed {seed}, weight {w}"
                     );
                 }
@@ -390,14 +412,17 @@ mod tests {
     fn formula_rows_only_rise_with_the_weight() {
         for (file, text) in TABLES {
             let o = Outcomes::parse(text).unwrap_or_else(|e| panic!("{file}: {e}"));
-            for w in 1..o.fail.len() {
-                assert!(o.fail[w - 1] <= o.fail[w], "{file}: failures at {w}");
+            for w in 1..o.rows.len() {
+                assert!(
+                    o.rows[w - 1].fail <= o.rows[w].fail,
+                    "{file}: failures at {w}"
+                );
                 for k in 0..K {
                     assert!(
-                        o.survival[w - 1][k] <= o.survival[w][k],
+                        o.rows[w - 1].survival[k] <= o.rows[w].survival[k],
                         "{file}: {k} iterations at {w}"
                     );
-                    assert!(k == 0 || o.survival[w][k] <= o.survival[w][k - 1]);
+                    assert!(k == 0 || o.rows[w].survival[k] <= o.rows[w].survival[k - 1]);
                 }
             }
         }

@@ -1,5 +1,7 @@
 //! Fast Gaussian tails and hashed Gaussians, from tables that `libm` fills once.
 
+use crate::single;
+
 /// Nodes of the tail table per unit.
 const PER_UNIT: usize = 64;
 /// Nodes that are filled, to 9; half a node further the tail is below 1.2e-19 and taken as zero.
@@ -11,7 +13,12 @@ const ROOM: usize = NODES.next_power_of_two();
 
 /// Adding this rounds a number below 2^51 to an integer, which then stands in the low bits: cheaper
 /// than a cast, which saturates.
-pub(crate) const ROUND: f64 = 6_755_399_441_055_744.0;
+const ROUND: f64 = 6_755_399_441_055_744.0;
+
+/// Nodes of the tail table in single precision, of which the last, at 7.98, and all beyond are zero:
+/// the tail there is 7e-16.
+const NEAR_NODES: usize = 512;
+const NEAR_FAR: f32 = (NEAR_NODES - 1) as f32 / PER_UNIT as f32;
 
 /// Octaves of tail probability a 64-bit draw resolves, and steps in each.
 const OCTAVES: usize = 44;
@@ -47,16 +54,23 @@ pub fn tail_inverse(p: f64) -> f64 {
             / (1.0 + t * (1.432_788 + t * (0.189_269 + t * 0.001_308)));
     for _ in 0..4 {
         let q = tail_exact(x);
-        x += libm::log(q / p) * q / density(x);
+        let step = libm::log(q / p) * q / density(x);
+        x += step;
+        // Quadratic: the next step would be below what a float tells.
+        if step.abs() < 1e-9 {
+            break;
+        }
     }
     x
 }
 
-/// Tables of the Gaussian distribution: 30 KiB, so keep it behind a reference.
+/// Tables of the Gaussian distribution: 34 KiB, so keep it behind a reference.
 #[derive(Clone, Debug)]
 pub struct Gaussian {
     /// `(Q, density)` at multiples of `1 / PER_UNIT`.
     tail: [[f64; 2]; ROOM],
+    /// The same in single precision, up to 8.
+    near: [[f32; 2]; NEAR_NODES],
     /// Quantile at the upper end of each step of each octave of tail probability.
     octave: [f32; OCTAVES * (STEPS + 1)],
     /// Means of 2,048 equally likely parts of the distribution; not a number at the ends.
@@ -70,6 +84,7 @@ impl Gaussian {
     pub fn new() -> Gaussian {
         let mut g = Gaussian {
             tail: [[0.0; 2]; ROOM],
+            near: [[0.0; 2]; NEAR_NODES],
             octave: [0.0; OCTAVES * (STEPS + 1)],
             field: [f32::NAN; FIELD_STEPS],
             extreme: [0.0; ENDS * FIELD_VALUES],
@@ -78,6 +93,9 @@ impl Gaussian {
             let x = i as f64 / PER_UNIT as f64;
             *node = [tail_exact(x), density(x)];
         }
+        for (to, from) in g.near[..NEAR_NODES - 1].iter_mut().zip(&g.tail) {
+            *to = from.map(|x| x as f32);
+        }
         for (i, z) in g.octave.iter_mut().enumerate() {
             // Octave `k` covers tail probabilities from `2^-(k+2)` up to `2^-(k+1)`.
             let (k, step) = (i / (STEPS + 1), i % (STEPS + 1));
@@ -85,19 +103,21 @@ impl Gaussian {
             *z = tail_inverse(top * (0.5 + 0.5 * step as f64 / STEPS as f64)) as f32;
         }
         // The mean of a part is the drop of the density over it.
-        let part = |i: usize, n: usize| {
-            let edge = |i: usize| match i {
-                0 => 0.0,
-                i if i == n => 0.0,
-                i => density(tail_inverse(i as f64 / n as f64)),
-            };
-            ((edge(i) - edge(i + 1)) * n as f64) as f32
+        let edge = |i: usize, n: usize| match i {
+            0 => 0.0,
+            i if i == n => 0.0,
+            i => density(tail_inverse(i as f64 / n as f64)),
         };
-        for i in ENDS..FIELD_STEPS - ENDS {
-            g.field[i] = part(i, FIELD_STEPS);
+        let part = |low: f64, high: f64, n: usize| ((low - high) * n as f64) as f32;
+        let mut low = edge(ENDS, FIELD_STEPS);
+        for i in ENDS..FIELD_STEPS / 2 {
+            let high = edge(i + 1, FIELD_STEPS);
+            let z = part(low, high, FIELD_STEPS);
+            (g.field[i], g.field[FIELD_STEPS - 1 - i]) = (z, -z);
+            low = high;
         }
         for (i, z) in g.extreme.iter_mut().enumerate() {
-            *z = part(i, 65_536);
+            *z = part(edge(i, 65_536), edge(i + 1, 65_536), 65_536);
         }
         g
     }
@@ -128,13 +148,42 @@ impl Gaussian {
         (q, phi)
     }
 
+    /// [`Gaussian::tails_and_densities`] in single precision: relative errors below 5e-6 and 2e-4 up
+    /// to 7, and zero from 7.98 on. What is not a number stays so.
+    #[inline(always)] // In vector registers with what comes before and after.
+    pub fn near_tails_and_densities<const N: usize>(&self, x: [f32; N]) -> ([f32; N], [f32; N]) {
+        let up = x.map(|x| {
+            if x.abs() > NEAR_FAR {
+                NEAR_FAR
+            } else {
+                x.abs()
+            }
+        });
+        let node = up.map(|x| x * PER_UNIT as f32 + single::ROUND);
+        let at = node.map(|n| self.near[n.to_bits() as usize % NEAR_NODES]);
+        let q = at.map(|[q, _]| q);
+        let phi = at.map(|[_, phi]| phi);
+        let each = |f: &dyn Fn(usize) -> f32| core::array::from_fn::<f32, N, _>(f);
+        let a = node.map(|n| (n - single::ROUND) * (1.0 / PER_UNIT as f32));
+        let d = each(&|k| up[k] - a[k]);
+        let ad = each(&|k| a[k] * d[k]);
+        let dd = d.map(|d| d * d);
+        let step = each(&|k| d[k] * (1.0 - 0.5 * ad[k] + (ad[k] * ad[k] - dd[k]) * (1.0 / 6.0)));
+        let q = each(&|k| q[k] - phi[k] * step[k]);
+        let e = each(&|k| ad[k] + 0.5 * dd[k]);
+        let phi = each(&|k| phi[k] * (1.0 - e[k] + 0.5 * e[k] * e[k]));
+        let below = x.map(|x| if x < 0.0 { 1.0 } else { 0.0 });
+        let q = each(&|k| below[k] + (1.0 - 2.0 * below[k]) * q[k]);
+        (q, phi)
+    }
+
     /// `1 - 2 Q(x)` for `x >= 0` to 2e-5.
     #[inline]
-    pub fn within_roughly(&self, x: f64) -> f64 {
-        let x = if x < FAR { x } else { FAR };
-        let node = x * PER_UNIT as f64 + ROUND;
-        let [q, phi] = self.tail[node.to_bits() as usize % ROOM];
-        let d = x - (node - ROUND) * (1.0 / PER_UNIT as f64);
+    pub fn within_roughly(&self, x: f32) -> f32 {
+        let x = if x < NEAR_FAR { x } else { NEAR_FAR };
+        let node = x * PER_UNIT as f32 + single::ROUND;
+        let [q, phi] = self.near[node.to_bits() as usize % NEAR_NODES];
+        let d = x - (node - single::ROUND) * (1.0 / PER_UNIT as f32);
         1.0 - 2.0 * (q - phi * d)
     }
 
@@ -209,8 +258,20 @@ mod tests {
             worst = worst.max((q / tail_exact(x) - 1.0).abs());
             assert!((phi / density(x) - 1.0).abs() < 2e-4, "density at {x}");
             assert!((g.tail(-x) + q - 1.0).abs() < 1e-15);
-            assert!((g.within_roughly(x) + 2.0 * q - 1.0).abs() < 2e-5, "{x}");
+            let within = g.within_roughly(x as f32) as f64;
+            assert!((within + 2.0 * q - 1.0).abs() < 2e-5, "{x}");
+            let ([near, below], [near_phi, _]) = g.near_tails_and_densities([x as f32, -x as f32]);
+            if x < 7.0 {
+                // Of the very number that it was asked for.
+                let exact = tail_exact(x as f32 as f64);
+                assert!((near as f64 / exact - 1.0).abs() < 5e-6, "{x}: {near:e}");
+                let exact = density(x as f32 as f64);
+                assert!((near_phi as f64 / exact - 1.0).abs() < 2e-4, "{x}");
+            }
+            assert!((near as f64 - q).abs() < 1e-6 && (near + below - 1.0).abs() < 2e-7);
         }
+        let ([q, far], _) = g.near_tails_and_densities([f32::NAN, 1e30]);
+        assert!(q.is_nan() && far == 0.0);
         assert!(worst < 1.2e-6, "relative error {worst:e}");
         assert_eq!(g.tail(30.0), 0.0);
         assert_eq!(g.tail(-30.0), 1.0);

@@ -25,6 +25,7 @@ pub mod phenomenological;
 pub mod poisson;
 pub mod profile;
 pub mod reference;
+mod single;
 pub mod timing;
 
 pub use ageing::history::{History, Stress};

@@ -20,14 +20,15 @@ use crate::ageing::history::{History, NS_PER_H, Stress, acceleration};
 use crate::ageing::layers::{self, LayerFactors};
 use crate::ageing::open_block;
 use crate::ageing::retention::Retention;
-use crate::ageing::variation::{ChipDrawn, Drawn};
+use crate::ageing::variation::{ChipDrawn, Drawn, Spread};
 use crate::cell::model::{
     self, BlockState, Condition, Extra, ModeModel, Moment, StateDistribution, Wordline,
 };
 use crate::cell::optimum;
-use crate::cell::sense::{LevelsMv, Overlap, PageSense, SoftSense, overlap, side};
+use crate::cell::sense::{Draws, LevelsMv, Overlap, PageSense, SoftSense, overlap};
 use crate::gaussian::Gaussian;
-use crate::persistent::Point;
+use crate::persistent::{Point, Process};
+use crate::poisson::Quantiles;
 use crate::profile::{ChipProfile, MAX_COMPONENTS, ProfileError};
 use crate::timing;
 
@@ -95,11 +96,15 @@ pub struct Medium {
     geometry: Geometry,
     codeword_bits: u32,
     pub(crate) gaussian: Box<Gaussian>,
+    quantiles: Box<Quantiles>,
+    spread: Spread,
     modes: [Option<Box<ModeModel>>; 4],
     retention: Retention,
     history: History,
     /// Layer of each wordline.
     layer_of: Vec<u16>,
+    /// Reads spread evenly that one next to a wordline is worth.
+    adjacent_worth: f32,
     /// Factors of each layer.
     layers: Vec<LayerFactors>,
     nominal_layer: LayerFactors,
@@ -119,7 +124,7 @@ pub struct Standing {
     /// The condition.
     pub condition: Condition,
     until: Ns,
-    effective_reads: f64,
+    even_reads: f32,
 }
 
 const fn index(mode: CellMode) -> usize {
@@ -166,10 +171,15 @@ impl Medium {
         let mut medium = Medium {
             codeword_bits: geometry.codeword_bytes * 9,
             gaussian,
+            quantiles: Box::default(),
+            spread: Spread::new(&chip.variation),
             modes: [None, None, None, None],
             retention: Retention::new(&chip),
             history,
             layer_of,
+            adjacent_worth: (chip.disturb.adjacent_weight
+                / disturb::even_weight(&chip.disturb, geometry.wordlines_per_block as f64))
+                as f32,
             layers,
             nominal_layer,
             chips,
@@ -191,7 +201,7 @@ impl Medium {
             let levels =
                 self.nominal_levels_mv(mode, f.pe_cycles, &[(f.retention_h, f.temperature_c)]);
             if let (Ok(levels), Some(m)) = (levels, &mut self.modes[index(mode)]) {
-                m.default_mv = levels;
+                m.set_default(levels);
             }
         }
     }
@@ -308,7 +318,9 @@ impl Medium {
         for (c, d) in model.deviations_per_decade.iter().enumerate() {
             deviations_per_ns += d * decades_per_h[c] * rates[c] * (1.0 / NS_PER_H);
         }
-        let reads = self.effective_reads(block);
+        let wordlines = self.geometry.wordlines_per_block as f64;
+        let (all, adjacent) = (block.reads as f64, block.adjacent_reads as f64);
+        let reads = disturb::effective_reads(&self.chip.disturb, all, adjacent, wordlines);
         let deviations_per_read = model.deviations_per_rise
             * disturb::rise_mv_per_read(&self.chip.disturb, reads, block.pe_cycles);
         let until = if self.chip.transient.shift_mv == 0.0 {
@@ -322,7 +334,9 @@ impl Medium {
         Standing {
             condition: self.condition(block, now),
             until,
-            effective_reads: reads + STANDING_DEVIATIONS / deviations_per_read,
+            even_reads: ((reads + STANDING_DEVIATIONS / deviations_per_read)
+                / disturb::even_weight(&self.chip.disturb, wordlines))
+                as f32,
         }
     }
 
@@ -330,17 +344,9 @@ impl Medium {
     /// that has passed since.
     #[inline]
     pub fn stands(&self, known: &Standing, block: &BlockState, now: Ns) -> bool {
-        now < known.until && self.effective_reads(block) < known.effective_reads
-    }
-
-    #[inline]
-    fn effective_reads(&self, block: &BlockState) -> f64 {
-        disturb::effective_reads(
-            &self.chip.disturb,
-            block.reads as f64,
-            block.adjacent_reads as f64,
-            self.geometry.wordlines_per_block as f64,
-        )
+        // In reads spread evenly.
+        let reads = block.reads + block.adjacent_reads * self.adjacent_worth;
+        now < known.until && reads < known.even_reads
     }
 
     /// The model of `mode`, or another where the chip lacks it.
@@ -362,7 +368,7 @@ impl Medium {
         at: PageAddr,
         plane: u8,
         condition: &'a Condition,
-        extra_variance: f64,
+        extra_variance: f32,
     ) -> Result<(Wordline<'a>, Stream), SenseError> {
         let model = self.model(condition.mode)?;
         let Some(layer) = self.layer_of.get(at.wordline as usize) else {
@@ -374,7 +380,7 @@ impl Medium {
         };
         let block = self.block_key(at.die, plane, at.block);
         let wordline = block.at(at.wordline as u64);
-        let drawn = Drawn::new(&self.chip.variation, &self.gaussian, chip, block, wordline);
+        let drawn = Drawn::new(&self.spread, &self.gaussian, chip, block, wordline);
         let (shift_mv, sigma) = open_block::effect(
             &self.chip.open_block,
             at.wordline,
@@ -462,16 +468,16 @@ impl Medium {
         let haste = timing::extra_variance(&self.chip.sensing, sense_timing);
         let (w, key) = self.wordline(at, plane, condition, haste)?;
         let o = self.overlap_at(&w, at.page, levels, 0.0)?;
-        let (g, n) = (&*self.gaussian, self.codeword_bits as f64);
-        let noise_mv = self.chip.sensing.noise_mv;
+        let (draws, n) = (self.draws(), self.codeword_bits as f32);
         let data = data_key(key, at.page, condition.version);
+        let [left, right] = draws.sides(o.wrong(), o.densities(), n);
         Ok(PageSense {
-            gaussian: g,
+            gaussian: draws.gaussian,
             data,
             noise: data.at(sense_id),
-            codeword_bits: self.codeword_bits,
-            left: side(g, o.left, o.left_density, n, noise_mv),
-            right: side(g, o.right, o.right_density, n, noise_mv),
+            most: n.min(u16::MAX as f32),
+            left,
+            right,
             rber: o.rber(),
         })
     }
@@ -492,20 +498,18 @@ impl Medium {
         let condition = self.condition(block, now);
         let haste = timing::extra_variance(&self.chip.sensing, sense_timing);
         let (w, key) = self.wordline(at, plane, &condition, haste)?;
-        let (g, n) = (&*self.gaussian, self.codeword_bits as f64);
-        let noise_mv = self.chip.sensing.noise_mv;
+        let (draws, n) = (self.draws(), self.codeword_bits as f32);
         let (mut left, mut right) = ([Point::default(); 5], [Point::default(); 5]);
         let reach = soft.senses() as i32 / 2;
         for step in -reach..=reach {
             let i = (step + 2) as usize;
-            let shift = step as f64 * w.model.soft_spacing_mv;
+            let shift = step as f32 * w.model.soft_spacing_mv as f32;
             let o = self.overlap_at(&w, at.page, levels, shift)?;
-            left[i] = side(g, o.left, o.left_density, n, noise_mv);
-            right[i] = side(g, o.right, o.right_density, n, noise_mv);
+            [left[i], right[i]] = draws.sides(o.wrong(), o.densities(), n);
         }
         let data = data_key(key, at.page, condition.version);
         Ok(SoftSense {
-            gaussian: g,
+            gaussian: draws.gaussian,
             data,
             noise: data.at(sense_id),
             codeword_bits: self.codeword_bits,
@@ -516,17 +520,27 @@ impl Medium {
     }
 
     #[inline]
+    fn draws(&self) -> Draws<'_> {
+        Draws {
+            gaussian: &self.gaussian,
+            quantiles: &self.quantiles,
+            noise_mv: self.chip.sensing.noise_mv as f32,
+        }
+    }
+
+    #[inline]
     fn overlap_at(
         &self,
         w: &Wordline<'_>,
         page: PageType,
         levels: &ReadLevels,
-        shift_mv: f64,
+        shift_mv: f32,
     ) -> Result<Overlap, SenseError> {
         if w.model.valleys(page).is_empty() {
             return Err(SenseError::Page(w.model.mode, page));
         }
-        Ok(overlap(w, page, levels, self.chip.dac_step_mv, shift_mv))
+        let step_mv = self.chip.dac_step_mv as f32;
+        Ok(overlap(w, page, levels, step_mv, shift_mv))
     }
 
     /// Cells of one plane's wordline.
@@ -570,16 +584,24 @@ impl Medium {
         let share = v as f64 / mode.states() as f64;
         let held = cells as f64 * share
             + libm::sqrt(cells as f64 * share * (1.0 - share)) * g.of_bits(data.draw(0));
-        let noise_mv = self.chip.sensing.noise_mv;
-        let tail = |d: StateDistribution, z: f64, keys: u64| {
-            let (q, phi) = g.tail_and_density(z / d.sigma_mv);
-            let point = side(g, q, phi / d.sigma_mv, per_state, noise_mv);
-            let fresh = g.of_bits(noise.draw(keys)) as f32;
-            point.count(g, data, keys + 1, fresh) as f64
-        };
+        let draws = self.draws();
         let (lower, upper) = (states[v - 1], states[v]);
-        let above = tail(lower, level - lower.mean_mv, 0);
-        let below = tail(upper, upper.mean_mv - level, 1);
+        let around = [
+            (lower, level - lower.mean_mv),
+            (upper, upper.mean_mv - level),
+        ];
+        let tails = around.map(|(d, z)| {
+            let (q, phi) = g.tail_and_density(z / d.sigma_mv);
+            (q as f32, (phi / d.sigma_mv) as f32)
+        });
+        let points = draws.sides(tails.map(|t| t.0), tails.map(|t| t.1), per_state as f32);
+        let tail = |side: usize| {
+            // The first draw is that of the cells held.
+            let (group, lane) = (side as u64 + 1, 0);
+            let fresh = noise.draw(side as u64);
+            points[side].count(g, data, Process { group, lane }, fresh) as f64
+        };
+        let (above, below) = (tail(0), tail(1));
         // `far` counts every lower state as conducting; keep only what differs from that.
         let far = (far - (v as f64 - 1.0)) * per_state;
         let count = libm::round(held - above + below + far).clamp(0.0, cells as f64);

@@ -9,7 +9,8 @@
 use firstread_core::Stream;
 
 use crate::gaussian::Gaussian;
-use crate::poisson::Poisson;
+use crate::poisson::{Poisson, Quantiles};
+use crate::single::{self, inverse_root, rough_ln};
 
 /// Where the grids start: means below `exp(-2)` share one score.
 const LN_START: f32 = -2.0;
@@ -26,169 +27,150 @@ const COARSE_NODES: usize = 4;
 /// mean square 0.027).
 const FINE_SHARE: f32 = 0.397;
 
-/// Words of random bits that one process draws, rounded up to a power of two.
-const WORDS: u64 = 8;
+/// Processes that share words of random bits, a field of 16 bits each.
+pub const LANES: usize = 4;
+
+/// Words that one group of processes draws, one a node, rounded up to a power of two.
+const WORDS: u64 = 32;
 
 /// A mean, prepared for many codewords: its distribution, its place on the grids, and how much of it
 /// is drawn anew by each sense.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Point {
     poisson: Poisson,
-    fine: u8,
+    /// Of the two coarse nodes, the two fine ones and of what is drawn anew.
+    weights: [f32; 5],
     coarse: u8,
-    fine_weight: [f32; 2],
-    coarse_weight: [f32; 2],
-    fresh_weight: f32,
-}
-
-/// Positions told apart between two nodes.
-const PLACES: usize = 128;
-
-/// Weights of the two nodes around a position, of unit square sum: `(1 - f, f)` normalised, by `f` in
-/// steps of 1/128.
-const WEIGHTS: [[f32; 2]; PLACES] = {
-    let mut w = [[0.0; 2]; PLACES];
-    let mut i = 0;
-    while i < PLACES {
-        let f = i as f64 / PLACES as f64;
-        let square = f * f + (1.0 - f) * (1.0 - f);
-        // Newton's iteration; constants have no square root.
-        let (mut root, mut n) = (1.0, 0);
-        while n < 8 {
-            root = 0.5 * (root + square / root);
-            n += 1;
-        }
-        w[i] = [((1.0 - f) / root) as f32, (f / root) as f32];
-        i += 1;
-    }
-    w
-};
-
-/// Interval and weights of `x` on a grid, scaled to the square sum `share`.
-#[inline]
-fn place(x: f32, spacing: f32, nodes: usize, share: f32) -> (u8, [f32; 2]) {
-    /// Rounds as [`crate::gaussian::ROUND`] does.
-    const ROUND: f32 = 12_582_912.0;
-    let last = (PLACES * (nodes - 1) - 1) as f32;
-    let at = x * (PLACES as f32 / spacing);
-    let at = if at > 0.0 { at } else { 0.0 };
-    let at = if at < last { at } else { last };
-    let place = (at + ROUND).to_bits() as u16 as usize;
-    let [a, b] = WEIGHTS[place % PLACES];
-    let scale = libm::sqrtf(share);
-    ((place / PLACES) as u8, [a * scale, b * scale])
-}
-
-/// Natural logarithm of a positive `x` to 1e-3: the grid needs no more.
-#[inline]
-fn rough_ln(x: f64) -> f32 {
-    let bits = x.to_bits();
-    let exponent = (bits >> 52) as i32 - 1023;
-    let m = f64::from_bits((bits & 0x000f_ffff_ffff_ffff) | 0x3ff0_0000_0000_0000) as f32;
-    // Cubic through log2 of the mantissa at 1 and 2, least squares between.
-    let p = (m - 1.0) * (1.420_86 + (m - 1.0) * (-0.577_25 + (m - 1.0) * 0.156_39));
-    (exponent as f32 + p) * core::f32::consts::LN_2
+    fine: u8,
 }
 
 impl Point {
     /// The point of mean count `mean`, of which a share `fresh` of the variance (0 to 1) differs
     /// between two senses at the same level.
+    pub fn new(quantiles: &Quantiles, mean: f32, fresh: f32) -> Point {
+        let [point, _] = Point::pair(quantiles, [mean; 2], [fresh; 2]);
+        point
+    }
+
+    /// [`Point::new`] of two at once: their places on two grids fill a vector register.
     ///
     /// The fresh part takes the place of fine structure first: the cells that noise swaps are those
     /// next to the level, and a level that moves past them does not lose them twice.
-    #[inline]
-    pub fn new(mean: f64, fresh: f64) -> Point {
-        let x = rough_ln(mean.max(1e-6)) - LN_START;
-        let fresh = (fresh as f32).clamp(0.0, 1.0);
-        let fine_share = (FINE_SHARE - fresh).max(0.0);
-        let (fine, fine_weight) = place(x, FINE, FINE_NODES, fine_share);
-        let coarse_share = 1.0 - fresh - fine_share;
-        let (coarse, coarse_weight) = place(x, COARSE, COARSE_NODES, coarse_share);
-        Point {
-            poisson: Poisson::new(mean),
-            fine,
-            coarse,
-            fine_weight,
-            coarse_weight,
-            fresh_weight: libm::sqrtf(fresh),
-        }
+    #[inline(always)]
+    pub(crate) fn pair(quantiles: &Quantiles, mean: [f32; 2], fresh: [f32; 2]) -> [Point; 2] {
+        // Where the last interval of each grid ends, and a little before it.
+        const LAST: [f32; 2] = [COARSE_NODES as f32 - 1.001, FINE_NODES as f32 - 1.001];
+        let x = mean.map(|m| rough_ln(if m > 1e-6 { m } else { 1e-6 }) - LN_START);
+        let fresh = fresh.map(|f| if f < 1.0 { f } else { 1.0 });
+        let fine = fresh.map(|f| if f < FINE_SHARE { FINE_SHARE - f } else { 0.0 });
+        let coarse = [1.0 - fresh[0] - fine[0], 1.0 - fresh[1] - fine[1]];
+        // Coarse ones, then fine ones.
+        let share = [coarse[0], coarse[1], fine[0], fine[1]];
+        let each = |f: &dyn Fn(usize) -> f32| core::array::from_fn::<f32, 4, _>(f);
+        let at = each(&|k| x[k % 2] * [1.0 / COARSE, 1.0 / FINE][k / 2]);
+        let at = each(&|k| if at[k] > 0.0 { at[k] } else { 0.0 });
+        let at = each(&|k| {
+            if at[k] < LAST[k / 2] {
+                at[k]
+            } else {
+                LAST[k / 2]
+            }
+        });
+        // Weights of the two nodes around: `(1 - f, f)`, scaled to the square sum `share`.
+        let node = each(&|k| (at[k] - 0.5) + single::ROUND);
+        let f = each(&|k| at[k] - (node[k] - single::ROUND));
+        let g = each(&|k| 1.0 - f[k]);
+        let square = each(&|k| f[k] * f[k] + g[k] * g[k]);
+        let scale = each(&|k| share[k] * inverse_root(share[k] * square[k]));
+        let (a, b) = (each(&|k| g[k] * scale[k]), each(&|k| f[k] * scale[k]));
+        let drawn_anew = fresh.map(|f| f * inverse_root(f));
+        core::array::from_fn(|k| Point {
+            poisson: Poisson::new(quantiles, mean[k]),
+            weights: [a[k], b[k], a[2 + k], b[2 + k], drawn_anew[k]],
+            coarse: node[k].to_bits() as u8,
+            fine: node[2 + k].to_bits() as u8,
+        })
     }
 
-    /// Its mean count.
-    pub const fn mean(&self) -> f64 {
-        self.poisson.mean()
-    }
-
-    /// The persistent part of the score of process `process` of `key` here; the fresh part makes its
-    /// variance one.
-    #[inline]
-    pub fn score(&self, gaussian: &Gaussian, key: Stream, process: u64) -> f32 {
-        self.sum(self.fields(key, process), |bits| gaussian.of_u16(bits))
-    }
-
-    #[inline]
-    fn sum(&self, fields: [u16; 4], draw: impl Fn(u16) -> f32) -> f32 {
-        let [c0, c1, f0, f1] = fields.map(draw);
-        self.coarse_weight[0] * c0
-            + self.coarse_weight[1] * c1
-            + (self.fine_weight[0] * f0 + self.fine_weight[1] * f1)
-    }
-
-    /// Random bits of the nodes around here, two coarse and two fine.
-    #[inline(always)] // In the loop over codewords its constants stay in registers.
-    fn fields(&self, key: Stream, process: u64) -> [u16; 4] {
-        let base = process * WORDS;
-        let coarse = key.draw(base) >> (16 * (self.coarse & 3));
-        let word = base + 1 + (self.fine as u64 >> 2);
-        let fine = key.draw(word) >> (16 * (self.fine & 3));
-        // The second node is the next field, of the next word after the fourth.
-        let next = if self.fine & 3 == 3 {
-            key.draw(word + 1)
-        } else {
-            fine >> 16
-        };
-        [
-            coarse as u16,
-            (coarse >> 16) as u16,
-            fine as u16,
-            next as u16,
-        ]
-    }
-
-    /// A whole score with a draw at an end of its distribution.
-    #[cold]
-    fn score_exactly(&self, gaussian: &Gaussian, key: Stream, process: u64, fresh: u16) -> f32 {
-        self.score(gaussian, key, process) + self.fresh_weight * gaussian.of_u16(fresh)
-    }
-
-    /// The count of process `process` of `key` in a sense whose own Gaussian is `fresh`.
-    pub fn count(&self, gaussian: &Gaussian, key: Stream, process: u64, fresh: f32) -> u32 {
-        let z = self.score(gaussian, key, process) + self.fresh_weight * fresh;
-        self.poisson.quantile(gaussian, z as f64)
-    }
-
-    /// [`Point::count`] of processes two apart from `first` on, one for the Gaussian of each of
-    /// `fresh`.
-    pub fn counts<const N: usize>(
+    /// Scores of the processes of `group` of `key` in a sense whose own random bits are `fresh`, a
+    /// field of 16 bits each. Those with a draw at an end of its distribution are not numbers: see
+    /// [`Point::exactly`].
+    #[inline(always)] // In vector registers with what comes before and after.
+    pub(crate) fn scores(
         &self,
         gaussian: &Gaussian,
         key: Stream,
-        first: u64,
-        fresh: [u16; N],
-    ) -> [u32; N] {
-        let scores = core::array::from_fn(|i| {
-            let process = first + 2 * i as u64;
-            let fields = self.fields(key, process);
-            let z = self.sum(fields, |bits| gaussian.inner_u16(bits))
-                + self.fresh_weight * gaussian.inner_u16(fresh[i]);
-            if z.is_nan() {
-                self.score_exactly(gaussian, key, process, fresh[i])
-            } else {
-                z
-            }
-        });
-        self.poisson.quantiles(gaussian, scores)
+        group: u64,
+        fresh: u64,
+    ) -> [f32; LANES] {
+        let words = self.words(key, group, fresh);
+        let mut z = [0.0; LANES];
+        for (word, weight) in words.into_iter().zip(self.weights) {
+            let draws: [f32; LANES] =
+                core::array::from_fn(|k| gaussian.inner_u16((word >> (16 * k)) as u16));
+            z = core::array::from_fn(|k| z[k] + weight * draws[k]);
+        }
+        z
     }
+
+    /// Makes those of `scores` anew that are not numbers.
+    #[cold]
+    pub(crate) fn exactly(
+        self, // Were it a reference, all points would lie in memory for its sake.
+        gaussian: &Gaussian,
+        key: Stream,
+        group: u64,
+        fresh: u64,
+        mut scores: [f32; LANES],
+    ) -> [f32; LANES] {
+        let words = self.words(key, group, fresh);
+        for (lane, z) in scores.iter_mut().enumerate().filter(|(_, z)| z.is_nan()) {
+            *z = self.score(gaussian, words, lane);
+        }
+        scores
+    }
+
+    /// Random bits of the nodes around here, two coarse and two fine, and of the sense.
+    #[inline(always)]
+    fn words(&self, key: Stream, group: u64, fresh: u64) -> [u64; 5] {
+        let coarse = group * WORDS + self.coarse as u64;
+        let fine = group * WORDS + COARSE_NODES as u64 + self.fine as u64;
+        let draw = |word| key.quick(word);
+        let (c0, c1, f0, f1) = (coarse, coarse + 1, fine, fine + 1);
+        [draw(c0), draw(c1), draw(f0), draw(f1), fresh]
+    }
+
+    #[inline]
+    fn score(&self, gaussian: &Gaussian, words: [u64; 5], lane: usize) -> f32 {
+        let mut z = 0.0;
+        for (word, weight) in words.into_iter().zip(self.weights) {
+            z += weight * gaussian.of_u16((word >> (16 * lane)) as u16);
+        }
+        z
+    }
+
+    /// The counts at `scores`, as whole numbers.
+    #[inline(always)]
+    pub(crate) fn counts(&self, scores: [f32; LANES]) -> [f32; LANES] {
+        self.poisson.quantiles(scores)
+    }
+
+    /// The count of process `process` of `key` in a sense whose own random bits for its group are
+    /// `fresh`.
+    pub fn count(&self, gaussian: &Gaussian, key: Stream, process: Process, fresh: u64) -> u32 {
+        let words = self.words(key, process.group, fresh);
+        self.poisson
+            .quantile(self.score(gaussian, words, process.lane))
+    }
+}
+
+/// One of the processes of a key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Process {
+    /// Its group.
+    pub group: u64,
+    /// Which of the group, below [`LANES`].
+    pub lane: usize,
 }
 
 #[cfg(test)]
@@ -198,17 +180,20 @@ mod tests {
 
     #[test]
     fn formula_counts_together_are_those_one_by_one() {
-        let g = Gaussian::new();
+        let (g, q) = (Gaussian::new(), Quantiles::new());
         // The ends of a Gaussian are drawn once in 512: many thousand times here.
         for (m, mean) in [0.02, 0.9, 4.0, 9.0, 31.0, 800.0].into_iter().enumerate() {
-            let p = Point::new(mean, 0.1 * m as f64);
+            let p = Point::new(&q, mean, 0.1 * m as f32);
             let key = Stream::new(m as u64).named("counts");
-            for i in 0..20_000 {
-                let fresh = [0, 1, 2, 3].map(|k| key.draw(4 * i + k) as u16);
-                let together = p.counts(&g, key, 8 * i, fresh);
-                for (k, n) in (0..).zip(together) {
-                    let one = p.count(&g, key, 8 * i + 2 * k, g.of_u16(fresh[k as usize]));
-                    assert_eq!(n, one, "mean {mean}, process {}", 8 * i + 2 * k);
+            for group in 0..20_000 {
+                let fresh = key.at(group).bits();
+                let mut scores = p.scores(&g, key, group, fresh);
+                if scores.iter().any(|z| z.is_nan()) {
+                    scores = p.exactly(&g, key, group, fresh, scores);
+                }
+                for (lane, n) in p.counts(scores).into_iter().enumerate() {
+                    let one = p.count(&g, key, Process { group, lane }, fresh);
+                    assert_eq!(n, one as f32, "mean {mean}, group {group}, lane {lane}");
                 }
             }
         }
@@ -216,18 +201,18 @@ mod tests {
 
     #[test]
     fn model_scores_are_gaussian_and_correlated_as_a_poisson_process() {
-        let g = Gaussian::new();
+        let (g, q) = (Gaussian::new(), Quantiles::new());
         let n = 60_000u64;
-        let means: Vec<f64> = (0..29).map(|i| libm::exp(0.2 * i as f64)).collect();
-        let points: Vec<Point> = means.iter().map(|&m| Point::new(m, 0.0)).collect();
+        let mean = |i| libm::exp(0.2 * i as f64) as f32;
+        let points: Vec<Point> = (0..29).map(|i| Point::new(&q, mean(i), 0.0)).collect();
         let mut moments = std::vec![[0.0f64; 2]; points.len()];
         let mut cross = std::vec![std::vec![0.0f64; points.len()]; points.len()];
         let root = Stream::new(3);
         let mut z = std::vec![0.0; points.len()];
         for i in 0..n {
-            let key = root.at(i);
+            let (group, lane) = (i / 4, i as usize % 4);
             for (a, p) in points.iter().enumerate() {
-                z[a] = p.score(&g, key, 0) as f64;
+                z[a] = p.score(&g, p.words(root, group, 0), lane) as f64;
                 moments[a][0] += z[a];
                 moments[a][1] += z[a] * z[a];
             }

@@ -1,122 +1,212 @@
 //! Poisson quantiles and tails.
 
-use crate::gaussian::{Gaussian, ROUND};
+use crate::gaussian::{Gaussian, tail_inverse};
+use crate::single::{self, rounded};
 
-/// Below this mean the distribution is summed; above it the normal expansion holds to 0.034 in score
-/// between -2.5 and 4.5 (at the mean itself, and better by its square above).
-const SUM_BELOW: f64 = 5.0;
+/// Powers of the score in a quantile.
+const POWERS: usize = 5;
 
-/// Reciprocals of the counts that a sum can reach.
-const RECIPROCAL: [f64; 96] = {
-    let mut r = [0.0; 96];
-    let mut n = 1;
-    while n < 96 {
-        r[n] = 1.0 / n as f64;
-        n += 1;
+/// Steps of the table of means in each octave, as bits of a mantissa.
+const STEP_BITS: u32 = 3;
+/// The octaves of the table: from `2^-24`, below which the count is taken as zero, to 16, above which
+/// the normal expansion serves.
+const FIRST_OCTAVE: u32 = 127 - 24;
+const LAST_OCTAVE: u32 = 127 + 4;
+const NODES: usize = ((LAST_OCTAVE - FIRST_OCTAVE) << STEP_BITS) as usize + 1;
+/// Bits of a mean between two nodes.
+const BETWEEN_BITS: u32 = 23 - STEP_BITS;
+
+/// Largest count that is told: two of them still round as [`single::ROUND`] does.
+const MOST: f32 = 2_000_000.0;
+
+/// Quantiles of small means, fitted once.
+///
+/// `N >= n` when the Gaussian score is above `z_n`, where `P(N >= n) = Q(z_n)`. At each node the
+/// polynomial of fourth degree in the score is nearest to `n` at all `z_n` up to 6; between nodes,
+/// which lie an eighth of an octave apart, the polynomials are interpolated linearly in the mean.
+/// The count is the integer below. Its thresholds are right to 0.01 in score up to 5.
+#[derive(Clone, Debug)]
+pub struct Quantiles {
+    /// Coefficients less the half that makes rounding a rounding down, then the lowest score that
+    /// they hold for: the count is zero there and below.
+    nodes: [[f32; 8]; NODES],
+}
+
+impl Quantiles {
+    /// Fits them.
+    pub fn new() -> Quantiles {
+        let mut nodes = [[0.0; 8]; NODES];
+        for (i, node) in nodes.iter_mut().enumerate() {
+            let bits = (FIRST_OCTAVE << 23) + ((i as u32) << BETWEEN_BITS);
+            let (c, least) = fit(f32::from_bits(bits) as f64);
+            for (to, from) in node.iter_mut().zip(c) {
+                *to = from as f32;
+            }
+            node[0] -= 0.5;
+            node[POWERS] = least as f32;
+        }
+        Quantiles { nodes }
     }
-    r
-};
+}
 
-/// Largest count that is told: two of them still fit their type.
-const MOST: f64 = 2e9;
+impl Default for Quantiles {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Scores above which `N >= 1`, `N >= 2`, ... of a mean that is not large.
+fn thresholds(mean: f64) -> impl Iterator<Item = f64> {
+    let (mut p, mut below, mut n) = (libm::exp(-mean), 0.0, 0.0);
+    core::iter::from_fn(move || {
+        below += p;
+        n += 1.0;
+        p *= mean / n;
+        if below < 0.5 {
+            return Some(-tail_inverse(below));
+        }
+        // A sum from here on, which unlike `1 - below` is exact.
+        let (mut sum, mut term, mut k) = (0.0, p, n);
+        while term > sum * 1e-17 {
+            sum += term;
+            k += 1.0;
+            term *= mean / k;
+        }
+        Some(tail_inverse(sum))
+    })
+}
+
+/// The polynomial of a mean, and the lowest score it is good for.
+fn fit(mean: f64) -> ([f64; POWERS], f64) {
+    /// Scores are taken in units of this, so that the equations are well conditioned.
+    const UNIT: f64 = 4.0;
+    /// Where the fit ends, and where it matters less.
+    const REACH: [f64; 2] = [6.0, 5.0];
+    let mut a = [[0.0; POWERS + 1]; POWERS];
+    let mut all = thresholds(mean);
+    let mut z = all.next().unwrap_or(0.0);
+    let least = z - 0.3;
+    let mut gap_before = None;
+    for n in 1..100 {
+        let next = all.next().unwrap_or(z);
+        let gap = next - z;
+        // An error of the count weighs as the error of the score that it makes.
+        let slope = gap_before.map_or(gap, |before: f64| 0.5 * (before + gap));
+        let weight = slope * slope * if z < REACH[1] { 1.0 } else { 0.1 };
+        let mut powers = [1.0; 2 * POWERS];
+        for k in 1..2 * POWERS {
+            powers[k] = powers[k - 1] * z / UNIT;
+        }
+        for (i, row) in a.iter_mut().enumerate() {
+            for (j, cell) in row.iter_mut().take(POWERS).enumerate() {
+                *cell += weight * powers[i + j];
+            }
+            row[POWERS] += weight * powers[i] * n as f64;
+        }
+        if z > REACH[0] && n > POWERS {
+            break;
+        }
+        (z, gap_before) = (next, Some(gap));
+    }
+    let mut c = solve(a);
+    let mut unit = 1.0;
+    for c in &mut c {
+        *c *= unit;
+        unit /= UNIT;
+    }
+    (c, least)
+}
+
+/// Solves linear equations, right side last, by elimination: they are those of a fit, positive
+/// definite.
+fn solve(mut a: [[f64; POWERS + 1]; POWERS]) -> [f64; POWERS] {
+    for i in 0..POWERS {
+        let pivot = a[i];
+        for row in &mut a[i + 1..] {
+            let factor = row[i] / pivot[i];
+            for (cell, p) in row.iter_mut().zip(pivot).skip(i) {
+                *cell -= factor * p;
+            }
+        }
+    }
+    let mut x = [0.0; POWERS];
+    for i in (0..POWERS).rev() {
+        let known: f64 = (i + 1..POWERS).map(|j| a[i][j] * x[j]).sum();
+        x[i] = (a[i][POWERS] - known) / a[i][i];
+    }
+    x
+}
 
 /// A Poisson distribution, prepared for many quantiles.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Poisson {
-    mean: f64,
-    /// `exp(-mean)` and zeros when sums are used, else the quantile as powers of the score, less the
-    /// half that makes rounding a rounding down.
-    powers: [f64; 5],
+    /// The quantile as powers of the score, less a half.
+    powers: [f32; POWERS],
+    /// The lowest score they are good for.
+    least: f32,
 }
 
 impl Poisson {
-    /// The distribution of the given mean (not negative).
-    #[inline]
-    pub fn new(mean: f64) -> Poisson {
-        if mean < SUM_BELOW {
-            Poisson {
-                mean,
-                powers: [exp_minus(mean), 0.0, 0.0, 0.0, 0.0],
-            }
-        } else {
-            let sqrt = libm::sqrt(mean);
-            let r = 1.0 / sqrt;
-            let r2 = r * r;
-            Poisson {
-                mean,
-                powers: [
-                    mean + (1.0 / 3.0 - 0.5) - r2 * (8.0 / 405.0),
-                    sqrt - r * (1.0 / 36.0),
-                    1.0 / 6.0 + r2 * (7.0 / 810.0),
-                    r * (-1.0 / 72.0),
-                    r2 * (1.0 / 270.0),
-                ],
-            }
+    /// The distribution of the given mean (not negative). Below `2^-24` it is zero always.
+    #[inline(always)]
+    pub fn new(quantiles: &Quantiles, mean: f32) -> Poisson {
+        let bits = mean.to_bits().wrapping_sub(FIRST_OCTAVE << 23);
+        let at = (bits >> BETWEEN_BITS) as usize;
+        let Some([low, high]) = quantiles.nodes.get(at..at.wrapping_add(2)) else {
+            return Poisson::far(mean);
+        };
+        const SCALE: f32 = 1.0 / (1u32 << BETWEEN_BITS) as f32;
+        let f = (bits & ((1 << BETWEEN_BITS) - 1)) as i32 as f32 * SCALE;
+        let node: [f32; 8] = core::array::from_fn(|k| low[k] + f * (high[k] - low[k]));
+        let [c0, c1, c2, c3, c4, least, ..] = node;
+        Poisson {
+            powers: [c0, c1, c2, c3, c4],
+            least,
         }
     }
 
-    /// Its mean.
-    pub const fn mean(&self) -> f64 {
-        self.mean
+    /// Means outside the table. Large ones by the Cornish–Fisher form of Giles ("Algorithm 955:
+    /// approximation of the inverse Poisson cumulative distribution function", ACM TOMS 42, 2016).
+    #[inline(never)]
+    fn far(mean: f32) -> Poisson {
+        if mean.is_nan() || mean < 1.0 {
+            return Poisson::default();
+        }
+        let mean = mean.min(MOST);
+        let sqrt = libm::sqrtf(mean);
+        let r = 1.0 / sqrt;
+        let r2 = r * r;
+        Poisson {
+            powers: [
+                mean + (1.0 / 3.0 - 0.5) - r2 * (8.0 / 405.0),
+                sqrt - r * (1.0 / 36.0),
+                1.0 / 6.0 + r2 * (7.0 / 810.0),
+                r * (-1.0 / 72.0),
+                r2 * (1.0 / 270.0),
+            ],
+            least: -8.0,
+        }
+    }
+
+    /// The count at the quantile of each Gaussian score of `z`, as whole numbers up to 2,000,000.
+    #[inline(always)] // In vector registers with what comes before and after.
+    pub(crate) fn quantiles<const N: usize>(&self, z: [f32; N]) -> [f32; N] {
+        let c = &self.powers;
+        z.map(|z| {
+            let z = if z > self.least { z } else { self.least };
+            let x = c[0] + z * (c[1] + z * (c[2] + z * (c[3] + z * c[4])));
+            let x = if x > 0.0 { x } else { 0.0 };
+            let x = if x < MOST { x } else { MOST };
+            (x + single::ROUND) - single::ROUND
+        })
     }
 
     /// The count at the quantile of Gaussian score `z`.
-    ///
-    /// Above a mean of 5 the Cornish–Fisher form of Giles ("Algorithm 955: approximation of the
-    /// inverse Poisson cumulative distribution function", ACM TOMS 42, 2016).
     #[inline]
-    pub fn quantile(&self, gaussian: &Gaussian, z: f64) -> u32 {
-        if self.mean < SUM_BELOW {
-            self.sum(gaussian, z)
-        } else {
-            self.expand(z)
-        }
+    pub fn quantile(&self, z: f32) -> u32 {
+        let [n] = self.quantiles([z]);
+        rounded(n)
     }
-
-    /// [`Poisson::quantile`] of several scores.
-    #[inline]
-    pub fn quantiles<const N: usize>(&self, gaussian: &Gaussian, scores: [f32; N]) -> [u32; N] {
-        if self.mean < SUM_BELOW {
-            scores.map(|z| self.sum(gaussian, z as f64))
-        } else {
-            scores.map(|z| self.expand(z as f64))
-        }
-    }
-
-    #[inline]
-    fn sum(&self, gaussian: &Gaussian, z: f64) -> u32 {
-        let u = gaussian.tail(-z);
-        let mut p = self.powers[0];
-        let (mut sum, mut n) = (p, 0);
-        while sum < u && n + 1 < RECIPROCAL.len() {
-            n += 1;
-            p *= self.mean * RECIPROCAL[n];
-            sum += p;
-        }
-        n as u32
-    }
-
-    #[inline]
-    fn expand(&self, z: f64) -> u32 {
-        let c = &self.powers;
-        let x = c[0] + z * (c[1] + z * (c[2] + z * (c[3] + z * c[4])));
-        let x = if x > 0.0 { x } else { 0.0 };
-        let x = if x < MOST { x } else { MOST };
-        (x + ROUND).to_bits() as u32
-    }
-}
-
-/// `exp(-x)` for `x` from 0 to [`SUM_BELOW`], to 1e-11: a power of two and a series of what is left.
-#[inline]
-fn exp_minus(x: f64) -> f64 {
-    let power = x * -core::f64::consts::LOG2_E + ROUND;
-    let r = -x - (power - ROUND) * core::f64::consts::LN_2;
-    let mut sum = 1.0;
-    for n in (1..=9).rev() {
-        sum = 1.0 + sum * r * RECIPROCAL[n];
-    }
-    let exponent = 1023i64 + (power.to_bits() as i32) as i64;
-    sum * f64::from_bits((exponent as u64) << 52)
 }
 
 /// `P(N > limit)` for `N` Poisson of the given mean: the chi-square relation with Wilson and
@@ -133,61 +223,78 @@ pub fn exceeds(gaussian: &Gaussian, mean: f64, limit: u32) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gaussian::tail_exact;
 
-    #[test]
-    fn formula_exponential_of_the_sums() {
-        for i in 0..5_000 {
-            let x = i as f64 * 1e-3 + 1e-7;
-            let off = exp_minus(x) / libm::exp(-x) - 1.0;
-            assert!(off.abs() < 2e-11, "{x}: {off:e}");
+    /// How far in score the step from `n - 1` to `n` is from where it belongs.
+    fn off(p: &Poisson, z: f64, n: u32) -> f64 {
+        let (mut low, mut high) = (z - 0.5, z + 0.5);
+        for _ in 0..30 {
+            let mid = 0.5 * (low + high);
+            if p.quantile(mid as f32) >= n {
+                high = mid;
+            } else {
+                low = mid;
+            }
         }
-    }
-
-    /// Cumulative distribution by summation in logarithms.
-    fn cdf(mean: f64, n: u32) -> f64 {
-        let (mut log_p, mut sum) = (-mean, libm::exp(-mean));
-        for i in 1..=n {
-            log_p += libm::log(mean / i as f64);
-            sum += libm::exp(log_p);
-        }
-        sum.min(1.0)
+        (low - z).abs()
     }
 
     #[test]
-    fn formula_quantile_inverts_the_distribution() {
-        let g = Gaussian::new();
-        for mean in [
-            0.01, 0.1, 0.7, 3.0, 9.0, 11.9, 12.1, 15.0, 30.0, 70.0, 300.0, 1500.0, 5000.0,
-        ] {
-            let p = Poisson::new(mean);
-            for i in -60..=60 {
-                let z = i as f64 * 0.1 + 0.013;
-                let n = p.quantile(&g, z);
-                // `n` is right when `z` lies between the scores of `n - 1` and `n`, within the
-                // stated error.
-                let u_low = tail_exact(-(z - 0.034));
-                let u_high = tail_exact(-(z + 0.034));
-                if (5.0..700.0).contains(&mean) && !(-2.5..=4.5).contains(&z) {
-                    // The far tails (6e-3 below, 3e-6 above) may be one count off.
-                    assert!(cdf(mean, n + 1) >= u_low && (n < 2 || cdf(mean, n - 2) <= u_high));
-                } else if mean < 700.0 {
-                    assert!(
-                        cdf(mean, n) >= u_low - 1e-12,
-                        "mean {mean} z {z}: {n} too small"
-                    );
-                    if n > 0 {
-                        assert!(
-                            cdf(mean, n - 1) <= u_high + 1e-12,
-                            "mean {mean} z {z}: {n} too large"
-                        );
-                    }
-                } else {
-                    let w = mean + z * libm::sqrt(mean) + (z * z + 2.0) / 6.0;
-                    assert!((n as f64 - w).abs() < 2.0, "mean {mean} z {z}: {n}");
+    fn formula_quantile_steps_where_the_distribution_does() {
+        let q = Quantiles::new();
+        let mut worst = [0.0f64; 3];
+        // On nodes, between them, and in the expansion.
+        for i in 0..1_500 {
+            let mean = libm::exp2(-23.9 + i as f64 * 0.0193) as f32;
+            let p = Poisson::new(&q, mean);
+            let region = if mean < 4.0 {
+                0
+            } else {
+                1 + (mean >= 16.0) as usize
+            };
+            for (n, z) in (1..).zip(thresholds(mean as f64)) {
+                // The expansion leaves the distribution in its tails: 3e-6 above, 1e-3 below.
+                let [low, high] = if region < 2 { [-5.0, 5.0] } else { [-3.0, 4.5] };
+                if z > high {
+                    break;
+                }
+                if z > low {
+                    worst[region] = worst[region].max(off(&p, z, n));
                 }
             }
         }
+        std::println!(
+            "below 4: {:.4}, below 16: {:.4}, above: {:.4}",
+            worst[0],
+            worst[1],
+            worst[2]
+        );
+        assert!(worst[0] < 0.005 && worst[1] < 0.01 && worst[2] < 0.02);
+    }
+
+    #[test]
+    fn formula_quantile_has_the_mean_and_never_falls() {
+        let q = Quantiles::new();
+        for mean in [
+            0.0, 1e-9, 1e-5, 0.01, 0.7, 3.3, 15.9, 16.1, 70.0, 1500.0, 150_000.0,
+        ] {
+            let p = Poisson::new(&q, mean);
+            let (mut sum, mut last, n) = (0.0, 0, 200_000);
+            for i in 0..n {
+                let z = -tail_inverse((i as f64 + 0.5) / n as f64);
+                let count = p.quantile(z as f32);
+                assert!(count >= last, "mean {mean} at {z}");
+                (sum, last) = (sum + count as f64, count);
+            }
+            let off = sum / n as f64 - mean as f64;
+            assert!(
+                off.abs() < 1e-3 * mean as f64 + 1e-5,
+                "mean {mean}: {off:e}"
+            );
+        }
+        for mean in [f32::NAN, -1.0] {
+            assert_eq!(Poisson::new(&q, mean).quantile(5.0), 0);
+        }
+        assert_eq!(Poisson::new(&q, 1e30).quantile(5.0), MOST as u32);
     }
 
     #[test]

@@ -12,10 +12,16 @@ use crate::profile::{PhaseSettling, ProgramTiming, SensingProfile};
 /// slack and evaluation has none (AR², ASPLOS'21) is an unverified recollection; the amplitudes are
 /// the profile's.
 #[inline]
-pub fn extra_variance(s: &SensingProfile, t: SenseTiming) -> f64 {
+pub fn extra_variance(s: &SensingProfile, t: SenseTiming) -> f32 {
     if t == SenseTiming::DEFAULT {
-        return 0.0;
+        0.0
+    } else {
+        of_haste(s, t)
     }
+}
+
+#[cold]
+fn of_haste(s: &SensingProfile, t: SenseTiming) -> f32 {
     let phase = |p: &PhaseSettling, permille: u16| {
         let x = permille as f64 * 1e-3;
         if x >= 1.0 {
@@ -28,7 +34,7 @@ pub fn extra_variance(s: &SensingProfile, t: SenseTiming) -> f64 {
         phase(&s.eval, t.eval_permille),
         phase(&s.disch, t.disch_permille),
     );
-    a * a + b * b + c * c
+    (a * a + b * b + c * c) as f32
 }
 
 impl Medium {

@@ -9,7 +9,13 @@ use crate::profile::{DisturbProfile, ModeProfile};
 /// spread evenly over `wordlines`; `adjacent` more went to its neighbours.
 #[inline]
 pub fn effective_reads(d: &DisturbProfile, reads: f64, adjacent: f64, wordlines: f64) -> f64 {
-    reads * (1.0 + (d.adjacent_weight - 1.0) * 2.0 / wordlines) + adjacent * d.adjacent_weight
+    reads * even_weight(d, wordlines) + adjacent * d.adjacent_weight
+}
+
+/// What a read that is one of many spread evenly over `wordlines` counts for.
+#[inline]
+pub fn even_weight(d: &DisturbProfile, wordlines: f64) -> f64 {
+    1.0 + (d.adjacent_weight - 1.0) * 2.0 / wordlines
 }
 
 /// Rise of the erased state (mV).

@@ -10,11 +10,11 @@ use crate::profile::{ChipProfile, LayerShape, WordlineOrder};
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct LayerFactors {
     /// On retention.
-    pub retention: f64,
+    pub retention: f32,
     /// On standard deviations.
-    pub sigma: f64,
+    pub sigma: f32,
     /// Added to programmed states (mV).
-    pub offset_mv: f64,
+    pub offset_mv: f32,
 }
 
 /// The layer of `wordline`.
@@ -41,9 +41,9 @@ pub fn of_layer(chip: &ChipProfile, layer: u16) -> LayerFactors {
     let edge = layer < l.edge_layers || layer + l.edge_layers >= n;
     let factor = |f: f64| if edge && l.edge_layers > 0 { f } else { 1.0 };
     LayerFactors {
-        retention: (1.0 + l.retention_span * x) * factor(l.edge_retention_factor),
-        sigma: (1.0 + l.sigma_span * 0.5 * (x + 1.0)) * factor(l.edge_sigma_factor),
-        offset_mv: l.offset_span_mv * x,
+        retention: ((1.0 + l.retention_span * x) * factor(l.edge_retention_factor)) as f32,
+        sigma: ((1.0 + l.sigma_span * 0.5 * (x + 1.0)) * factor(l.edge_sigma_factor)) as f32,
+        offset_mv: (l.offset_span_mv * x) as f32,
     }
 }
 
@@ -51,7 +51,10 @@ pub fn of_layer(chip: &ChipProfile, layer: u16) -> LayerFactors {
 pub fn table(chip: &ChipProfile) -> (Vec<LayerFactors>, LayerFactors) {
     let table: Vec<LayerFactors> = (0..chip.array.layers).map(|l| of_layer(chip, l)).collect();
     let n = table.len() as f64;
-    let mean = |f: fn(&LayerFactors) -> f64| table.iter().map(f).sum::<f64>() / n;
+    let mean = |f: fn(&LayerFactors) -> f32| {
+        let sum: f64 = table.iter().map(|l| f(l) as f64).sum();
+        (sum / n) as f32
+    };
     let nominal = LayerFactors {
         retention: mean(|l| l.retention),
         sigma: mean(|l| l.sigma),

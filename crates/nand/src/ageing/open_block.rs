@@ -7,17 +7,23 @@ use crate::profile::OpenBlockProfile;
 /// Shift of the programmed states (mV) and factor on standard deviations of `wordline` in a block of
 /// which `written` of `wordlines` wordlines are programmed.
 #[inline]
-pub fn effect(o: &OpenBlockProfile, wordline: u16, written: u16, wordlines: u16) -> (f64, f64) {
+pub fn effect(o: &OpenBlockProfile, wordline: u16, written: u16, wordlines: u16) -> (f32, f32) {
     if written >= wordlines {
-        return (0.0, 1.0);
+        (0.0, 1.0)
+    } else {
+        open(o, wordline, written)
     }
+}
+
+#[cold]
+fn open(o: &OpenBlockProfile, wordline: u16, written: u16) -> (f32, f32) {
     let frontier = wordline as u32 + o.frontier_wordlines as u32 >= written as u32;
     if frontier && o.frontier_wordlines > 0 {
         (
-            o.open_shift_mv + o.frontier_shift_mv,
-            o.frontier_sigma_factor,
+            (o.open_shift_mv + o.frontier_shift_mv) as f32,
+            o.frontier_sigma_factor as f32,
         )
     } else {
-        (o.open_shift_mv, 1.0)
+        (o.open_shift_mv as f32, 1.0)
     }
 }

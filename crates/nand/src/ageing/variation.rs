@@ -7,19 +7,51 @@ use firstread_core::Stream;
 use crate::gaussian::Gaussian;
 use crate::profile::VariationProfile;
 
+/// Deviations of the profile, as evaluated.
+#[derive(Clone, Copy, Debug)]
+pub struct Spread {
+    block_rate: f32,
+    block_offset_mv: f32,
+    block_sigma: f32,
+    wordline_rate: f32,
+    wordline_offset_mv: f32,
+    wordline_sigma: f32,
+    state_rate: f32,
+    state_offset_mv: f32,
+    /// Whether states differ at all.
+    states: bool,
+}
+
+impl Spread {
+    /// Those of `v`.
+    pub fn new(v: &VariationProfile) -> Spread {
+        Spread {
+            block_rate: v.block_rate as f32,
+            block_offset_mv: v.block_offset_mv as f32,
+            block_sigma: v.block_sigma as f32,
+            wordline_rate: v.wordline_rate as f32,
+            wordline_offset_mv: v.wordline_offset_mv as f32,
+            wordline_sigma: v.wordline_sigma as f32,
+            state_rate: v.state_rate as f32,
+            state_offset_mv: v.state_offset_mv as f32,
+            states: v.state_rate > 0.0 || v.state_offset_mv > 0.0,
+        }
+    }
+}
+
 /// What a chip takes from variation.
 #[derive(Clone, Copy, Debug)]
 pub struct ChipDrawn {
-    rate: f64,
-    offset_mv: f64,
+    rate: f32,
+    offset_mv: f32,
 }
 
 impl ChipDrawn {
     /// The draws of the chip whose stream is `chip`.
     pub fn new(v: &VariationProfile, g: &Gaussian, chip: Stream) -> ChipDrawn {
         ChipDrawn {
-            rate: 1.0 + v.chip_rate * g.of_bits(chip.draw(0)),
-            offset_mv: v.chip_offset_mv * g.of_bits(chip.draw(1)),
+            rate: (1.0 + v.chip_rate * g.of_bits(chip.draw(0))) as f32,
+            offset_mv: (v.chip_offset_mv * g.of_bits(chip.draw(1))) as f32,
         }
     }
 }
@@ -28,19 +60,19 @@ impl ChipDrawn {
 #[derive(Clone, Copy, Debug)]
 pub struct Drawn {
     /// Factor on retention.
-    pub rate: f64,
+    pub rate: f32,
     /// Offset of the programmed states (mV).
-    pub offset_mv: f64,
+    pub offset_mv: f32,
     /// Factor on standard deviations.
-    pub sigma: f64,
+    pub sigma: f32,
     /// Bits of the states' rates, by block.
     state_rate: [[u8; 8]; 4],
     /// The same for offsets, by wordline.
     state_offset: [[u8; 8]; 4],
     /// Deviation of a state's factor on retention.
-    pub state_rate_spread: f64,
+    pub state_rate_spread: f32,
     /// Deviation of a programmed state's offset (mV).
-    pub state_offset_spread_mv: f64,
+    pub state_offset_spread_mv: f32,
 }
 
 /// Bits whose score is a number, where their spread is zero.
@@ -61,18 +93,18 @@ impl Drawn {
     /// The draws of a wordline, given its chip's and the streams of its block and itself.
     #[inline]
     pub fn new(
-        v: &VariationProfile,
+        v: &Spread,
         g: &Gaussian,
         chip: &ChipDrawn,
         block: Stream,
         wordline: Stream,
     ) -> Drawn {
         // Field 0 of each draw goes to the rate, 1 to the offset, 2 to the width.
-        let (b, w) = (block.draw(0), wordline.draw(0));
-        let f = |bits: u64, i: usize| g.of_u16((bits >> (16 * i)) as u16) as f64;
-        let states = v.state_rate > 0.0 || v.state_offset_mv > 0.0;
-        let bits = |s: Stream| [s.draw(1), s.draw(2), s.draw(3), s.draw(4)].map(u64::to_le_bytes);
-        let (state_rate, state_offset) = if states {
+        let (b, w) = (block.quick(0), wordline.quick(0));
+        let f = |bits: u64, i: usize| g.of_u16((bits >> (16 * i)) as u16);
+        let bits =
+            |s: Stream| [s.quick(1), s.quick(2), s.quick(3), s.quick(4)].map(u64::to_le_bytes);
+        let (state_rate, state_offset) = if v.states {
             (bits(block), bits(wordline))
         } else {
             (MIDDLE, MIDDLE)

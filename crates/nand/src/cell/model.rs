@@ -9,6 +9,7 @@ use crate::ageing::variation::Drawn;
 use crate::ageing::{cross_temperature, disturb, retention, transient, wear};
 use crate::gaussian::Gaussian;
 use crate::profile::{ChipProfile, MAX_COMPONENTS, ModeProfile, SensePhases, VariationProfile};
+use crate::single::inverse_root;
 
 /// Valleys of one page type.
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,6 +35,35 @@ impl PageValleys {
     }
 }
 
+/// Valleys evaluated side by side.
+pub(crate) const ABREAST: usize = 4;
+
+/// Up to four valleys of a page type, rising, and the laws of the states around them. Single
+/// precision does: distances to the level are below 4 V, where it resolves 0.25 µV.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Four {
+    /// Index `valley - 1` of each. Places that are not taken err never.
+    pub valleys: [u8; ABREAST],
+    /// The lowest valley that is not next to the erased state: its place and default level (mV).
+    pub above_erased: (u8, f32),
+    /// Lower states, then upper ones.
+    pub sides: [SideLaw; 2],
+}
+
+/// How the states on one side of four valleys lie and move.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SideLaw {
+    state: [u8; ABREAST],
+    /// How far the default level is on the right side of the mean (mV).
+    gap_mv: [f32; ABREAST],
+    sigma_mv: [f32; ABREAST],
+    per_decade: [[f32; ABREAST]; MAX_COMPONENTS],
+    disturb_share: [f32; ABREAST],
+    cross_mv_per_c: [f32; ABREAST],
+    /// 1 of programmed states.
+    programmed: [f32; ABREAST],
+}
+
 /// One cell mode, compiled.
 #[derive(Clone, Debug)]
 pub struct ModeModel {
@@ -47,6 +77,13 @@ pub struct ModeModel {
     /// Most deviations that a state moves while the erased state rises by 1 mV.
     pub(crate) deviations_per_rise: f64,
     broadening: f64,
+    /// One over the number of states.
+    pub(crate) share: f32,
+    /// Retention components in use.
+    components: usize,
+    states: [StateLaw; 16],
+    /// Valleys of each page type, by fours.
+    pub(crate) fours: [Vec<Four>; 4],
     /// Valleys of each page type.
     pub pages: [PageValleys; 4],
     /// Page type of each valley (index `valley - 1`).
@@ -121,7 +158,7 @@ impl ModeModel {
             sentinel[p] = m.sentinels[p];
         }
         let top = m.mode.states() - 1;
-        ModeModel {
+        let mut model = ModeModel {
             mode: m.mode,
             pairs: core::array::from_fn(|k| {
                 let pair = |f: &dyn Fn(&StateLaw) -> f64| [f(&states[k]), f(&states[(k + 1) & 15])];
@@ -137,6 +174,10 @@ impl ModeModel {
             deviations_per_decade,
             deviations_per_rise,
             broadening: chip.retention.broadening,
+            share: 1.0 / m.mode.states() as f32,
+            components: chip.retention.components.len(),
+            states,
+            fours: Default::default(),
             pages,
             page_of_valley,
             sentinel,
@@ -144,6 +185,54 @@ impl ModeModel {
             setup_ns: m.setup_ns,
             phases: m.sense,
             soft_spacing_mv: chip.sensing.soft_spacing * m.sigma_mv[top],
+        };
+        model.set_default([0.0; 15]);
+        model
+    }
+
+    /// Sets the factory default level of each valley (mV).
+    pub(crate) fn set_default(&mut self, levels_mv: [f64; 15]) {
+        self.default_mv = levels_mv;
+        for page in 0..self.pages.len() {
+            let fours = self.pages[page].as_slice().chunks(ABREAST);
+            self.fours[page] = fours.map(|valleys| self.four(valleys)).collect();
+        }
+    }
+
+    fn four(&self, valleys: &[u8]) -> Four {
+        let side = |upper: usize| {
+            let mut law = SideLaw {
+                state: [0; ABREAST],
+                // So far off that no cell is beyond, whatever the width.
+                gap_mv: [1e15; ABREAST],
+                sigma_mv: [1.0; ABREAST],
+                per_decade: [[0.0; ABREAST]; MAX_COMPONENTS],
+                disturb_share: [0.0; ABREAST],
+                cross_mv_per_c: [0.0; ABREAST],
+                programmed: [0.0; ABREAST],
+            };
+            for (k, &v) in valleys.iter().enumerate() {
+                let state = v as usize - 1 + upper;
+                let s = &self.states[state];
+                let above_mv = self.default_mv[v as usize - 1] - s.mean_mv;
+                law.state[k] = state as u8;
+                law.gap_mv[k] = (if upper == 1 { -above_mv } else { above_mv }) as f32;
+                law.sigma_mv[k] = s.sigma_mv as f32;
+                for (to, from) in law.per_decade.iter_mut().zip(s.per_decade) {
+                    to[k] = from as f32;
+                }
+                law.disturb_share[k] = s.disturb_share as f32;
+                law.cross_mv_per_c[k] = s.cross_mv_per_c as f32;
+                law.programmed[k] = (state > 0) as u8 as f32;
+            }
+            law
+        };
+        let above_erased = valleys.iter().position(|&v| v > 1);
+        let default_mv = |k: usize| self.default_mv[valleys[k] as usize - 1] as f32;
+        Four {
+            valleys: core::array::from_fn(|k| valleys.get(k).map_or(0, |v| v - 1)),
+            above_erased: above_erased.map_or((0, f32::INFINITY), |k| (k as u8, default_mv(k))),
+            sides: [side(0), side(1)],
         }
     }
 
@@ -179,9 +268,21 @@ pub struct Condition {
     /// Variance that all states gain (mV squared).
     added_variance: f64,
     /// The erased state is of no account above this (mV).
-    pub(crate) erased_reach_mv: f64,
+    pub(crate) erased_reach_mv: f32,
     pub(crate) written: u16,
     pub(crate) version: u32,
+    near: Near,
+}
+
+/// A condition in single precision.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+struct Near {
+    decades: [f32; MAX_COMPONENTS],
+    shift_mv: [f32; 2],
+    rise_mv: f32,
+    delta_c: f32,
+    sigma: f32,
+    added_variance: f32,
 }
 
 /// State of one superblock that the drive keeps and the medium reads. Plain data: programming sets
@@ -258,28 +359,26 @@ pub struct Wordline<'a> {
     pub(crate) condition: &'a Condition,
     drawn: Drawn,
     /// Factor on retention, before states differ.
-    rate: f64,
+    rate: f32,
     /// Deviation of the states' factors.
-    rate_spread: f64,
-    /// Shift of the erased state and of the programmed ones, before these differ (mV).
-    shift_mv: [f64; 2],
-    /// Deviation of the shift within either (mV).
-    state_offset_mv: [f64; 2],
-    /// Factor on standard deviations.
-    sigma: f64,
+    rate_spread: f32,
+    /// Shift of the programmed states, before these differ (mV).
+    shift_mv: f32,
+    /// Factor on standard deviations, before wear.
+    sigma: f32,
     /// Variance added to all states (mV squared).
-    variance: f64,
+    variance: f32,
 }
 
 /// What open blocks and hasty senses add to a wordline.
 #[derive(Clone, Copy)]
 pub(crate) struct Extra {
     /// Shift of the programmed states (mV).
-    pub shift_mv: f64,
+    pub shift_mv: f32,
     /// Factor on standard deviations.
-    pub sigma: f64,
+    pub sigma: f32,
     /// Variance (mV squared).
-    pub variance: f64,
+    pub variance: f32,
 }
 
 impl Extra {
@@ -302,21 +401,63 @@ impl<'a> Wordline<'a> {
         layer: &LayerFactors,
         extra: Extra,
     ) -> Wordline<'a> {
-        let [erased, programmed] = condition.shift_mv;
-        let shift = layer.offset_mv + extra.shift_mv + drawn.offset_mv;
+        let rate = layer.retention * drawn.rate;
         Wordline {
             model,
             variation,
             gaussian,
             condition,
-            rate: layer.retention * drawn.rate,
-            rate_spread: layer.retention * drawn.rate * drawn.state_rate_spread,
-            shift_mv: [erased, programmed + shift],
-            state_offset_mv: [0.0, drawn.state_offset_spread_mv],
-            sigma: layer.sigma * drawn.sigma * extra.sigma * condition.sigma,
-            variance: condition.added_variance + extra.variance,
+            rate,
+            rate_spread: rate * drawn.state_rate_spread,
+            shift_mv: layer.offset_mv + extra.shift_mv + drawn.offset_mv,
+            sigma: layer.sigma * drawn.sigma * extra.sigma,
+            variance: extra.variance,
             drawn,
         }
+    }
+
+    /// How many deviations the level of each of four valleys is on the right side of the lower states
+    /// (`upper` of the upper ones), and one over the deviation (per mV). `levels` are from the
+    /// default (mV); `score` makes a Gaussian of random bits.
+    #[inline(always)] // In vector registers with what comes before and after.
+    pub(crate) fn right_side(
+        &self,
+        law: &SideLaw,
+        upper: bool,
+        levels: [f32; ABREAST],
+        score: impl Fn(u16) -> f32,
+    ) -> ([f32; ABREAST], [f32; ABREAST]) {
+        let each = |f: &dyn Fn(usize) -> f32| core::array::from_fn::<f32, ABREAST, _>(f);
+        let c = &self.condition.near;
+        let drawn = law.state.map(|s| self.drawn.of_state(s as usize));
+        let (rate, offset) = (drawn.map(|d| score(d.0)), drawn.map(|d| score(d.1)));
+        let mut nominal = each(&|k| law.per_decade[0][k] * c.decades[0]);
+        for i in 1..self.model.components.min(MAX_COMPONENTS) {
+            nominal = each(&|k| nominal[k] + law.per_decade[i][k] * c.decades[i]);
+        }
+        let drift = each(&|k| nominal[k] * (self.rate + self.rate_spread * rate[k]));
+        let shift = c.shift_mv[1] + self.shift_mv - c.shift_mv[0];
+        let spread = self.drawn.state_offset_spread_mv;
+        let moved = each(&|k| {
+            let programmed = law.programmed[k] * (shift + spread * offset[k]);
+            (c.rise_mv * law.disturb_share[k] + c.delta_c * law.cross_mv_per_c[k])
+                + (c.shift_mv[0] + programmed)
+                + drift[k]
+        });
+        let width = c.sigma * self.sigma;
+        let added = c.added_variance + self.variance;
+        let broadening = self.model.broadening as f32;
+        let fresh = each(&|k| law.sigma_mv[k] * width);
+        let broad = each(&|k| broadening * drift[k]);
+        let variance = each(&|k| fresh[k] * fresh[k] + (broad[k] * broad[k] + added));
+        let inverse = each(&|k| inverse_root(variance[k]));
+        let above = each(&|k| levels[k] - moved[k]);
+        let x = if upper {
+            each(&|k| (law.gap_mv[k] - above[k]) * inverse[k])
+        } else {
+            each(&|k| (law.gap_mv[k] + above[k]) * inverse[k])
+        };
+        (x, inverse)
     }
 
     /// Distributions of the states below and above `valley` (1-based).
@@ -332,23 +473,28 @@ impl<'a> Wordline<'a> {
         let rate = [drawn[0] as f64, drawn[1] as f64];
         let offset = [drawn[2] as f64, drawn[3] as f64];
         let programmed = (lower != 0) as usize;
-        let (a, b) = (self.shift_mv, self.state_offset_mv);
+        let [erased, all] = c.shift_mv;
+        let a = [erased, all + self.shift_mv as f64];
+        let b = [0.0, self.drawn.state_offset_spread_mv as f64];
         let shift = [a[programmed], a[1]];
         let spread = [b[programmed], b[1]];
+        let (of_all, by_state) = (self.rate as f64, self.rate_spread as f64);
+        let width = c.sigma * self.sigma as f64;
+        let added = c.added_variance + self.variance as f64;
         let nominal = each(&|k| {
             law.per_decade[0][k] * c.decades[0]
                 + law.per_decade[1][k] * c.decades[1]
                 + law.per_decade[2][k] * c.decades[2]
         });
-        let drift = each(&|k| nominal[k] * (self.rate + self.rate_spread * rate[k]));
+        let drift = each(&|k| nominal[k] * (of_all + by_state * rate[k]));
         let moved = each(&|k| {
             law.mean_mv[k]
                 + (c.rise_mv * law.disturb_share[k] + c.delta_c * law.cross_mv_per_c[k])
                 + (shift[k] + spread[k] * offset[k])
         });
-        let fresh = each(&|k| law.sigma_mv[k] * self.sigma);
+        let fresh = each(&|k| law.sigma_mv[k] * width);
         let broad = each(&|k| self.model.broadening * drift[k]);
-        let variance = each(&|k| fresh[k] * fresh[k] + (broad[k] * broad[k] + self.variance));
+        let variance = each(&|k| fresh[k] * fresh[k] + (broad[k] * broad[k] + added));
         Neighbours {
             mean_mv: each(&|k| moved[k] + drift[k]),
             variance,
@@ -411,12 +557,21 @@ pub(crate) fn condition(
         erased_reach_mv: 0.0,
         written: block.written_wordlines,
         version: block.version,
+        near: Near::default(),
     };
     // Five deviations, and a fifth more for layers and variation.
     let e = &m.erased;
     let mean_mv = e.mean_mv + erased_mv + rise * e.disturb_share + delta_c * e.cross_mv_per_c;
     let drift_mv: f64 = e.per_decade.iter().zip(decades).map(|(a, d)| a * d).sum();
-    c.erased_reach_mv = mean_mv + 1.2 * drift_mv.abs() + 6.0 * c.sigma * e.sigma_mv;
+    c.erased_reach_mv = (mean_mv + 1.2 * drift_mv.abs() + 6.0 * c.sigma * e.sigma_mv) as f32;
+    c.near = Near {
+        decades: c.decades.map(|d| d as f32),
+        shift_mv: c.shift_mv.map(|s| s as f32),
+        rise_mv: c.rise_mv as f32,
+        delta_c: c.delta_c as f32,
+        sigma: c.sigma as f32,
+        added_variance: c.added_variance as f32,
+    };
     c
 }
 

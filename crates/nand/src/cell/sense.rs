@@ -2,11 +2,13 @@
 
 use firstread_core::{PageType, Stream};
 
-use crate::cell::model::{Neighbours, Wordline};
+use crate::cell::model::{ABREAST, Four, Wordline};
 use crate::cell::optimum::crossing;
 use crate::gaussian::Gaussian;
 use crate::medium::ReadLevels;
-use crate::persistent::Point;
+use crate::persistent::{LANES, Point, Process};
+use crate::poisson::Quantiles;
+use crate::single::{number, rounded};
 
 /// Level positions of a sense (mV), index `valley - 1`.
 pub type LevelsMv = [f64; 15];
@@ -15,120 +17,200 @@ pub type LevelsMv = [f64; 15];
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Overlap {
     /// Cells of a lower state that lie above the level next to them.
-    pub left: f64,
+    pub left: f32,
     /// Cells of an upper state that lie below the level next to them.
-    pub right: f64,
+    pub right: f32,
     /// Density of the left tails at their levels (per mV).
-    pub left_density: f64,
+    pub left_density: f32,
     /// Density of the right tails at their levels (per mV).
-    pub right_density: f64,
+    pub right_density: f32,
 }
 
 impl Overlap {
     /// Raw bit error rate.
     pub fn rber(&self) -> f64 {
-        self.left + self.right
-    }
-}
-
-/// Errors and densities of both sides, in cells per cell of one state.
-#[derive(Default)]
-struct Sides {
-    wrong: [f64; 2],
-    density: [f64; 2],
-}
-
-impl Sides {
-    /// Adds the tails of two neighbours beyond the level between them, heavy tails included.
-    #[inline(never)] // Alone it is vectorised, one lane a side; within the loop it is not.
-    fn add(&mut self, w: &Wordline<'_>, around: &Neighbours, level: f64) {
-        let (g, v) = (w.gaussian, w.variation);
-        let each = |f: &dyn Fn(usize) -> f64| [f(0), f(1)];
-        let inverse = each(&|k| 1.0 / libm::sqrt(around.variance[k]));
-        let x = [
-            (level - around.mean_mv[0]) * inverse[0],
-            (around.mean_mv[1] - level) * inverse[1],
-        ];
-        let (mut q, mut phi) = g.tails_and_densities(x);
-        if v.tail_fraction != 0.0 {
-            let wide = 1.0 / v.tail_sigma_ratio;
-            let (q2, phi2) = g.tails_and_densities(x.map(|x| x * wide));
-            let (body, tail) = (1.0 - v.tail_fraction, v.tail_fraction);
-            q = each(&|k| body * q[k] + tail * q2[k]);
-            phi = each(&|k| body * phi[k] + tail * phi2[k] * wide);
-        }
-        self.wrong = each(&|k| self.wrong[k] + q[k]);
-        self.density = each(&|k| self.density[k] + phi[k] * inverse[k]);
+        self.left as f64 + self.right as f64
     }
 
-    /// Adds the tail of the erased state beyond a level that is not next to it.
-    #[cold]
-    fn add_erased(&mut self, w: &Wordline<'_>, level: f64) {
-        let mut erased = Sides::default();
-        erased.add(w, &w.neighbours(1), level);
-        self.wrong[0] += erased.wrong[0];
-        self.density[0] += erased.density[0];
+    /// Shares of both sides.
+    pub(crate) const fn wrong(&self) -> [f32; 2] {
+        [self.left, self.right]
+    }
+
+    /// Densities of both sides.
+    pub(crate) const fn densities(&self) -> [f32; 2] {
+        [self.left_density, self.right_density]
     }
 }
 
 /// The overlap of a page's states at `levels`, offsets being in units of `step_mv`, moved by
 /// `shift_mv`.
+#[inline]
 pub(crate) fn overlap(
     w: &Wordline<'_>,
     page: PageType,
     levels: &ReadLevels,
-    step_mv: f64,
-    shift_mv: f64,
+    step_mv: f32,
+    shift_mv: f32,
 ) -> Overlap {
-    let mut sides = Sides::default();
-    for &v in w.model.valleys(page) {
-        let v = v as usize;
-        let around = w.neighbours(v);
-        let level = shift_mv
-            + match levels {
-                ReadLevels::Offsets(o) => w.model.default_mv[v - 1] + o[v - 1] as f64 * step_mv,
-                ReadLevels::Ideal => crossing(around.lower(), around.upper(), w.variation),
-            };
-        sides.add(w, &around, level);
+    let g = w.gaussian;
+    let o = overlap_by(w, page, levels, step_mv, shift_mv, |bits| g.inner_u16(bits));
+    if (o.left + o.right).is_nan() {
+        return overlap_exactly(w, page, levels, step_mv, shift_mv);
+    }
+    o
+}
+
+/// The same with a draw at an end of its distribution.
+#[cold]
+fn overlap_exactly(
+    w: &Wordline<'_>,
+    page: PageType,
+    levels: &ReadLevels,
+    step_mv: f32,
+    shift_mv: f32,
+) -> Overlap {
+    let g = w.gaussian;
+    overlap_by(w, page, levels, step_mv, shift_mv, |bits| g.of_u16(bits))
+}
+
+#[inline(always)]
+fn overlap_by(
+    w: &Wordline<'_>,
+    page: PageType,
+    levels: &ReadLevels,
+    step_mv: f32,
+    shift_mv: f32,
+    score: impl Fn(u16) -> f32,
+) -> Overlap {
+    // Errors and densities of both sides, in cells per cell of one state; a column a valley.
+    let (mut wrong, mut density) = ([[0.0; ABREAST]; 2], [[0.0; ABREAST]; 2]);
+    let mut erased = (0.0, 0.0);
+    for four in &w.model.fours[page.0 as usize & 3] {
+        // From the default (mV).
+        let levels: [f32; ABREAST] = match levels {
+            ReadLevels::Offsets(o) => {
+                let units = four
+                    .valleys
+                    .map(|v| o.get(v as usize).map_or(0, |&n| n as i32));
+                units.map(|n| shift_mv + number(n) * step_mv)
+            }
+            ReadLevels::Ideal => ideal(w, four, shift_mv),
+        };
+        // A loop on purpose: written out, its four columns no longer become one vector.
+        for (upper, law) in four.sides.iter().enumerate() {
+            let (x, inverse) = w.right_side(law, upper == 1, levels, &score);
+            let (q, phi) = tails(w, x);
+            for k in 0..ABREAST {
+                wrong[upper][k] += q[k];
+                density[upper][k] += phi[k] * inverse[k];
+            }
+        }
         // The erased state is wide and disturb raises it: it may reach past the first valley.
-        if level < w.condition.erased_reach_mv && v > 1 {
-            sides.add_erased(w, level);
+        let (place, default_mv) = four.above_erased;
+        if default_mv + levels[place as usize % ABREAST] < w.condition.erased_reach_mv {
+            let (q, phi) = erased_beyond(w, four, levels);
+            erased = (erased.0 + q, erased.1 + phi);
         }
     }
-    let share = 1.0 / w.model.mode.states() as f64;
+    let share = w.model.share;
+    let sum = |x: [f32; ABREAST]| (x[0] + x[2]) + (x[1] + x[3]);
     Overlap {
-        left: sides.wrong[0] * share,
-        right: sides.wrong[1] * share,
-        left_density: sides.density[0] * share,
-        right_density: sides.density[1] * share,
+        left: (sum(wrong[0]) + erased.0) * share,
+        right: sum(wrong[1]) * share,
+        left_density: (sum(density[0]) + erased.1) * share,
+        right_density: sum(density[1]) * share,
     }
+}
+
+/// Upper tails and densities of states, heavy tails included.
+#[inline(always)]
+fn tails<const N: usize>(w: &Wordline<'_>, x: [f32; N]) -> ([f32; N], [f32; N]) {
+    if w.variation.tail_fraction == 0.0 {
+        w.gaussian.near_tails_and_densities(x)
+    } else {
+        heavy_tails(w, x)
+    }
+}
+
+/// [`tails`] where some cells are of a wider distribution.
+#[inline(never)] // What it needs is not made ready where it is not called.
+fn heavy_tails<const N: usize>(w: &Wordline<'_>, x: [f32; N]) -> ([f32; N], [f32; N]) {
+    let (mut q, mut phi) = w.gaussian.near_tails_and_densities(x);
+    let tail = w.variation.tail_fraction as f32;
+    let (body, wide) = (1.0 - tail, 1.0 / w.variation.tail_sigma_ratio as f32);
+    let (q2, phi2) = w.gaussian.near_tails_and_densities(x.map(|x| x * wide));
+    for k in 0..N {
+        q[k] = body * q[k] + tail * q2[k];
+        phi[k] = body * phi[k] + tail * phi2[k] * wide;
+    }
+    (q, phi)
+}
+
+/// The best levels of four valleys, from the default (mV).
+#[inline(never)]
+fn ideal(w: &Wordline<'_>, four: &Four, shift_mv: f32) -> [f32; ABREAST] {
+    four.valleys.map(|v| {
+        let around = w.neighbours(v as usize + 1);
+        let best = crossing(around.lower(), around.upper(), w.variation);
+        shift_mv + (best - w.model.default_mv[v as usize]) as f32
+    })
+}
+
+/// Tail and density of the erased state beyond those of four levels that are not next to it.
+#[cold]
+fn erased_beyond(w: &Wordline<'_>, four: &Four, levels: [f32; ABREAST]) -> (f32, f32) {
+    let erased = w.neighbours(1).lower();
+    let (mean_mv, inverse) = (erased.mean_mv as f32, 1.0 / erased.sigma_mv as f32);
+    let mut sum = (0.0, 0.0);
+    for (v, level) in four.valleys.into_iter().zip(levels) {
+        let level = w.model.default_mv[v as usize] as f32 + level;
+        if v > 0 && level < w.condition.erased_reach_mv {
+            let ([q], [phi]) = tails(w, [(level - mean_mv) * inverse]);
+            sum = (sum.0 + q, sum.1 + phi * inverse);
+        }
+    }
+    sum
 }
 
 /// Share of one side's counts that differs between two senses at the same level.
 ///
 /// Near the level the density of a state is `e^(h x)`; a cell then errs in both of two senses with
 /// noise `s` each with probability `2 Q(h s / sqrt 2)` of that of erring in one.
-#[inline]
-fn fresh_share(gaussian: &Gaussian, tail: f64, density: f64, noise_mv: f64) -> f64 {
-    if noise_mv == 0.0 || tail <= 0.0 {
-        return 0.0;
-    }
-    gaussian.within_roughly(density / tail * noise_mv * core::f64::consts::FRAC_1_SQRT_2)
+#[inline(always)]
+fn fresh_share(gaussian: &Gaussian, tail: f32, density: f32, noise_mv: f32) -> f32 {
+    // Neither zero nor so small that the quotient is not a number.
+    let tail = if tail > 1e-30 { tail } else { 1e-30 };
+    gaussian.within_roughly(density / tail * (noise_mv * core::f32::consts::FRAC_1_SQRT_2))
 }
 
-/// One side of a page: `share` of `cells` cells err, at a density of `density` of them per mV.
-#[inline]
-pub(crate) fn side(g: &Gaussian, share: f64, density: f64, cells: f64, noise_mv: f64) -> Point {
-    Point::new(share * cells, fresh_share(g, share, density, noise_mv))
+/// What draws of counts are made with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Draws<'a> {
+    pub gaussian: &'a Gaussian,
+    pub quantiles: &'a Quantiles,
+    /// Noise of a sense (mV).
+    pub noise_mv: f32,
+}
+
+impl Draws<'_> {
+    /// Both sides of a page: `share` of `cells` cells err, at a density of `density` of them per mV.
+    #[inline(always)] // Once in a sense; its result stays in registers.
+    pub(crate) fn sides(&self, share: [f32; 2], density: [f32; 2], cells: f32) -> [Point; 2] {
+        let fresh = core::array::from_fn(|k| {
+            fresh_share(self.gaussian, share[k], density[k], self.noise_mv)
+        });
+        Point::pair(self.quantiles, share.map(|s| s * cells), fresh)
+    }
 }
 
 const LEFT: u64 = 0;
 const RIGHT: u64 = 1;
 
-/// The point process of one side of a codeword.
+/// The group of point processes to which one side of four codewords belongs.
 #[inline]
-const fn process(codeword: u32, side: u64) -> u64 {
-    (codeword as u64) << 1 | side
+const fn group(codeword: u32, side: u64) -> u64 {
+    (codeword as u64 / LANES as u64) << 1 | side
 }
 
 /// The outcome of sensing one page of one plane.
@@ -137,7 +219,8 @@ pub struct PageSense<'a> {
     pub(crate) gaussian: &'a Gaussian,
     pub(crate) data: Stream,
     pub(crate) noise: Stream,
-    pub(crate) codeword_bits: u32,
+    /// Most errors of a codeword.
+    pub(crate) most: f32,
     pub(crate) left: Point,
     pub(crate) right: Point,
     pub(crate) rber: f64,
@@ -147,38 +230,48 @@ impl PageSense<'_> {
     /// Raw bit errors of codeword `codeword` of the page.
     #[inline]
     pub fn codeword_weight(&self, codeword: u32) -> u16 {
-        let [weight] = self.weights(codeword);
-        weight
+        self.four_weights(codeword)[codeword as usize % LANES] as u16
     }
 
-    /// Raw bit errors of as many codewords as `weights` has places, from `first` on: cheaper than
-    /// one by one.
-    #[inline]
-    pub fn codeword_weights(&self, first: u32, weights: &mut [u16]) {
-        let (fours, rest) = weights.as_chunks_mut();
-        let mut codeword = first;
-        for four in fours {
-            *four = self.weights::<4>(codeword);
-            codeword += 4;
-        }
-        for one in rest {
-            *one = self.codeword_weight(codeword);
-            codeword += 1;
-        }
-    }
-
-    fn weights<const N: usize>(&self, first: u32) -> [u16; N] {
+    /// Raw bit errors of the four codewords among which `codeword` is, the first one being a multiple
+    /// of four: they cost little more than one.
+    #[inline(always)] // With its points in registers.
+    pub fn four_weights(&self, codeword: u32) -> [u32; LANES] {
         let g = self.gaussian;
-        let fresh: [u64; N] = core::array::from_fn(|i| self.noise.draw(first as u64 + i as u64));
-        let side = |point: &Point, side: u64| {
-            let fresh = fresh.map(|bits| (bits >> (16 * side)) as u16);
-            point.counts(g, self.data, process(first, side), fresh)
-        };
-        let (left, right) = (side(&self.left, LEFT), side(&self.right, RIGHT));
-        core::array::from_fn(|i| {
-            let n = left[i] + right[i];
-            n.min(self.codeword_bits).min(u16::MAX as u32) as u16
-        })
+        let (l, r) = (group(codeword, LEFT), group(codeword, RIGHT));
+        let fresh = [self.noise.quick(l), self.noise.quick(r)];
+        let mut left = self.left.scores(g, self.data, l, fresh[0]);
+        let mut right = self.right.scores(g, self.data, r, fresh[1]);
+        let both: [f32; LANES] = core::array::from_fn(|k| left[k] + right[k]);
+        if ((both[0] + both[2]) + (both[1] + both[3])).is_nan() {
+            left = self.left.exactly(g, self.data, l, fresh[0], left);
+            right = self.right.exactly(g, self.data, r, fresh[1], right);
+        }
+        let (left, right) = (self.left.counts(left), self.right.counts(right));
+        let sum: [f32; LANES] = core::array::from_fn(|k| left[k] + right[k]);
+        sum.map(|n| rounded(if n < self.most { n } else { self.most }))
+    }
+
+    /// Raw bit errors of as many codewords as `weights` has places, from `first` on.
+    pub fn codeword_weights(&self, first: u32, weights: &mut [u16]) {
+        let (mut codeword, mut left) = (first, weights);
+        while !left.is_empty() {
+            let at = codeword as usize % LANES;
+            let (now, later) = left.split_at_mut(left.len().min(LANES - at));
+            for (to, from) in now.iter_mut().zip(&self.four_weights(codeword)[at..]) {
+                *to = *from as u16;
+            }
+            codeword += now.len() as u32;
+            left = later;
+        }
+    }
+
+    /// 64 uniform bits that belong to the data of `codeword`, the same at every sense: for the fate of
+    /// errors that their number does not decide.
+    #[inline]
+    pub const fn draw(&self, codeword: u32) -> u64 {
+        // Beyond the draws of all groups.
+        self.data.quick((1 << 63) + codeword as u64)
     }
 
     /// Raw bit error rate that the codewords are drawn with.
@@ -228,18 +321,18 @@ impl SoftSense<'_> {
     /// A cell of the lower state above the outermost level is wrong and looks reliable; between two
     /// levels it is less so. Cells of the right state between levels are unreliable though right.
     pub fn codeword(&self, codeword: u32) -> SoftWeight {
-        let fresh = self.noise.draw(codeword as u64);
         let g = self.gaussian;
+        let lane = codeword as usize % LANES;
         // Each further level is a sense of its own.
         let count = |sides: &[Point; 5], side: u64, at: usize| {
-            let again = if at == 2 {
-                fresh
+            let group = group(codeword, side);
+            let noise = if at == 2 {
+                self.noise
             } else {
-                self.noise.at(codeword as u64).draw(at as u64)
+                self.noise.at(at as u64)
             };
-            let fresh = (again >> (16 * side)) as u16;
-            let [n] = sides[at].counts(g, self.data, process(codeword, side), [fresh]);
-            n
+            let process = Process { group, lane };
+            sides[at].count(g, self.data, process, noise.quick(group))
         };
         let last = self.classes as usize - 1;
         let mut out = SoftWeight {

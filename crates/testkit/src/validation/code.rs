@@ -4,7 +4,7 @@ use firstread_core::Stream;
 use firstread_ecc::measure::gaussian_weights;
 use firstread_ecc::{Code, SoftWeights};
 use firstread_nand::gaussian::Gaussian;
-use firstread_nand::poisson::Poisson;
+use firstread_nand::poisson::{Poisson, Quantiles};
 
 use super::{Effort, Format, Result, Row};
 
@@ -33,8 +33,8 @@ fn knee(target: f64, fer: impl Fn(f64) -> f64) -> f64 {
 /// class counts drawn as Poisson `draws` times, their failure integrated.
 pub fn soft_fer(code: &Code, rber: f64, draws: u32) -> f64 {
     let mean = gaussian_weights(code.codeword_bits(), rber, &[SPACING]);
-    let g = Gaussian::new();
-    let of = |n: u32| Poisson::new(n as f64);
+    let (g, quantiles) = (Gaussian::new(), Quantiles::new());
+    let of = |n: u32| Poisson::new(&quantiles, n as f32);
     let (strong, weak, right) = (
         of(mean.errors[0]),
         of(mean.errors[1]),
@@ -43,7 +43,7 @@ pub fn soft_fer(code: &Code, rber: f64, draws: u32) -> f64 {
     let root = Stream::new(17).named("soft");
     let mut sum = 0.0;
     for i in 0..draws as u64 {
-        let draw = |p: &Poisson, k: u64| p.quantile(&g, g.of_bits(root.at(i).draw(k)));
+        let draw = |p: &Poisson, k: u64| p.quantile(g.of_bits(root.at(i).draw(k)) as f32);
         let mut w = SoftWeights {
             classes: 2,
             ..SoftWeights::default()
