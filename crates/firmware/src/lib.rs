@@ -177,7 +177,7 @@ impl<M: Arena> Firmware<M> {
             bad: BadBlocks::new(dies, geometry.blocks_per_plane),
             rescue: Rescue::new(geometry, config.mode, streams, rescue),
             mover: Mover::new(moves),
-            gc: Gc::new(config.gc, schemes.gc_victim),
+            gc: Gc::new(config.gc, schemes.gc_victim, buffers),
             map_cache,
             probe: None,
             counters: Counters::default(),

@@ -2,12 +2,14 @@
 //!
 //! It begins when few superblocks are free and moves in proportion to what the host writes: a
 //! victim with `v` valid of `n` slots gives back `n - v`, so `v / (n - v)` slots are moved for each
-//! that the host writes, and a little more while too few superblocks are free. Writes stall only
-//! when no superblock is left but the one that cleaning needs; then it runs as fast as it can.
+//! that the host writes, and a little more while too few superblocks are free. Dies that are busy with
+//! the host's programs may keep it from that: then writes wait a little, again and again, once the host
+//! fills its last superblock. They stall for long only when no superblock is left but the one that cleaning
+//! needs; then it runs as fast as it can.
 
 use firstread_core::{Arena, BlockId, Ns};
 
-use super::Owner;
+use super::{Owner, RESERVE};
 use crate::Firmware;
 use crate::policy::gc_victim::{AnyGcVictim, GcVictim, Victims};
 use crate::policy::wear::{AnyWear, Wear};
@@ -37,18 +39,28 @@ pub(crate) struct Gc {
     credit: i64,
     /// Credit that a slot of the host's earns.
     earned: i64,
+    /// Slots it has to move to gain as fast as the host writes, in parts of a slot.
+    debt: i64,
+    /// Debt from which on writes wait for moves: the mover's write buffer full.
+    most_debt: i64,
+    /// A write waits for moves.
+    pub(crate) holds_host: bool,
     /// Wear has changed since it was last looked at.
     pub(crate) consider_wear: bool,
 }
 
 impl Gc {
-    pub(crate) fn new(thresholds: GcThresholds, victim: AnyGcVictim) -> Gc {
+    /// Writes wait once it owes `buffered` slots.
+    pub(crate) fn new(thresholds: GcThresholds, victim: AnyGcVictim, buffered: u32) -> Gc {
         Gc {
             thresholds,
             victim,
             active: false,
             credit: 0,
             earned: 0,
+            debt: 0,
+            most_debt: i64::from(buffered) * PER_SLOT,
+            holds_host: false,
             consider_wear: false,
         }
     }
@@ -69,12 +81,24 @@ impl Gc {
             let faster = if free <= self.thresholds.urgent { 8 } else { 5 };
             // A little in any case, so that the first victim is looked for.
             self.credit += (self.earned * faster / 4).max(1);
+            // What it fell behind earlier does not count: only now does it run short.
+            self.debt = match u64::from(free) < RESERVE {
+                true => self.debt + self.earned,
+                false => 0,
+            };
         }
     }
 
     /// `slots` slots are being moved.
     pub(crate) fn spend(&mut self, slots: u32) {
         self.credit -= slots as i64 * PER_SLOT;
+        self.debt -= slots as i64 * PER_SLOT;
+    }
+
+    /// Whether, with `free` superblocks left, it has fallen so far behind that writes are to wait.
+    #[inline]
+    fn is_behind(&self, free: u32) -> bool {
+        self.debt >= self.most_debt && self.active && u64::from(free) < RESERVE
     }
 
     /// Whether the host's writes have paid for another row.
@@ -93,6 +117,12 @@ impl<M: Arena> Firmware<M> {
             || self.map_cache.waits_for_space
             || self.space.failed > 0
             || self.gc.consider_wear
+    }
+
+    /// Whether a write is to wait until some moves that are under way have ended.
+    #[inline]
+    pub(crate) fn is_paced(&self) -> bool {
+        self.gc.is_behind(self.space.free) && self.mover.is_moving()
     }
 
     /// Whether cleaning has all it needs, and a superblock more.
@@ -138,6 +168,8 @@ impl<M: Arena> Firmware<M> {
         self.gc.earned = PER_SLOT * valid / (slots - valid);
         // Credit left over from the last victim is not saved up.
         self.gc.credit = self.gc.credit.min(PER_SLOT);
+        // Nor is what it moved ahead of need.
+        self.gc.debt = self.gc.debt.max(0);
         Some((Owner::Gc, block))
     }
 

@@ -157,6 +157,12 @@ impl Mover {
             && self.pages.is_empty()
     }
 
+    /// Whether a move is under way.
+    #[inline]
+    pub(crate) fn is_moving(&self) -> bool {
+        self.in_flight > 0
+    }
+
     /// Power was cut: forgets everything.
     pub(crate) fn forget(&mut self) {
         self.current = None;
@@ -226,6 +232,11 @@ impl<M: Arena> Firmware<M> {
                 self.space.host_waits = false;
                 self.resume_writes(now, ports);
             }
+        }
+        if self.gc.holds_host && !self.is_paced() {
+            self.gc.holds_host = false;
+            self.resume_writes(now, ports);
+            self.mover.again |= self.has_more_to_move();
         }
     }
 

@@ -126,6 +126,7 @@ impl<M: Arena> Firmware<M> {
         self.space.programs = 0;
         self.space.reserved = 0;
         self.space.host_waits = false;
+        self.gc.holds_host = false;
         for block in (0..self.blocks.len()).map(BlockId) {
             let row = self.blocks.row_mut(block);
             row.pins = 0;

@@ -427,6 +427,10 @@ impl<M: Arena> Firmware<M> {
             if !self.rescue.is_empty() {
                 return Progress::Stalled;
             }
+            if self.is_paced() {
+                self.gc.holds_host = true;
+                return Progress::Stalled;
+            }
             let slot = match self.write_buffers[StreamId::Host as usize].allocate() {
                 Ok(slot) => slot,
                 Err(Refused::Full) => return Progress::Stalled,
