@@ -136,9 +136,10 @@ fn series(name: &str, colour: Colour, mark: Mark) -> Series {
     }
 }
 
+/// The interval of `e`. No metric is negative, so an interval of few drives ends at zero.
 fn low_high(e: &Estimate) -> Option<(f64, f64)> {
     let half = e.half?;
-    Some((e.mean - half, e.mean + half))
+    Some(((e.mean - half).max(0.0), e.mean + half))
 }
 
 fn line(name: &str, colour: Colour, i: usize, estimates: &[(f64, Estimate)]) -> Vec<Series> {
