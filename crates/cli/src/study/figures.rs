@@ -49,17 +49,23 @@ pub fn draw(experiment: &Experiment, points: &Points, quick: bool) -> Figure {
                         Some((place.x, e))
                     })
                     .collect();
+                if estimates.is_empty() {
+                    continue;
+                }
                 let colour = PALETTE[i % PALETTE.len()];
                 panel.series.extend(match is_number {
                     true => line(name, colour, i, &estimates),
-                    false => bars(name, colour, (i, names.len()), &estimates),
+                    false => categories(name, colour, (i, names.len()), drawing.log, &estimates),
                 });
             }
             panel
         };
-        Some(Row {
+        let panels: Vec<Panel> = panels.iter().map(panel).collect();
+        // A percentile that no sample reaches has no row.
+        let has_any = panels.iter().any(|p| !p.series.is_empty());
+        has_any.then_some(Row {
             weight: 1.0,
-            panels: panels.iter().map(panel).collect(),
+            panels,
         })
     };
     let rows: Vec<Row> = drawing.y.iter().filter_map(row).collect();
@@ -142,13 +148,14 @@ fn low_high(e: &Estimate) -> Option<(f64, f64)> {
     Some(((e.mean - half).max(0.0), e.mean + half))
 }
 
+const MARKERS: [Marker; 4] = [
+    Marker::Circle,
+    Marker::Square,
+    Marker::TriangleDown,
+    Marker::Diamond,
+];
+
 fn line(name: &str, colour: Colour, i: usize, estimates: &[(f64, Estimate)]) -> Vec<Series> {
-    const MARKERS: [Marker; 4] = [
-        Marker::Circle,
-        Marker::Square,
-        Marker::TriangleDown,
-        Marker::Diamond,
-    ];
     let points: Vec<[f64; 2]> = estimates.iter().map(|(x, e)| [*x, e.mean]).collect();
     let band: Vec<[f64; 3]> = estimates
         .iter()
@@ -187,23 +194,29 @@ fn line(name: &str, colour: Colour, i: usize, estimates: &[(f64, Estimate)]) -> 
     all
 }
 
-fn bars(
+/// Bars; on a logarithmic axis, which has no zero for them to stand on, markers.
+fn categories(
     name: &str,
     colour: Colour,
     (i, n): (usize, usize),
+    log: bool,
     estimates: &[(f64, Estimate)],
 ) -> Vec<Series> {
     let width = FILLED / n as f64;
     let shift = (i as f64 + 0.5) * width - 0.5 * FILLED;
-    let points = estimates.iter().map(|(x, e)| [x + shift, e.mean]);
-    let mut all = vec![series(
-        name,
-        colour,
-        Mark::Bars {
-            points: points.collect(),
+    let points = estimates.iter().map(|(x, e)| [x + shift, e.mean]).collect();
+    let mark = match log {
+        true => Mark::Markers {
+            points,
+            marker: MARKERS[i % MARKERS.len()],
+            size_px: 14.0,
+        },
+        false => Mark::Bars {
+            points,
             width: 0.94 * width,
         },
-    )];
+    };
+    let mut all = vec![series(name, colour, mark)];
     // Intervals as whiskers.
     for (x, e) in estimates {
         if let Some((low, high)) = low_high(e) {
