@@ -30,6 +30,49 @@ pub struct VoltageTables {
     pub dac_mv: u8,
 }
 
+impl VoltageTables {
+    /// Sets the levels of the valleys of `page` to what `offset` of its sentinel projects to.
+    pub fn project(&self, page: u8, offset: i8, levels: &mut LevelOffsets) {
+        let sentinel = self.sentinel[page as usize] as usize;
+        for (k, level) in levels.iter_mut().enumerate().take(self.mode.valleys()) {
+            if self.page_of_valley[k] == page {
+                *level = match sentinel == k + 1 {
+                    true => offset,
+                    false => self.projection[k].at(offset),
+                };
+            }
+        }
+    }
+    /// The factory entry with the least sum of absolute differences from `levels`; the first of
+    /// equals.
+    pub fn nearest(&self, levels: &LevelOffsets) -> u8 {
+        let distance = |i: &u8| -> u32 {
+            let entry = &self.factory[*i as usize];
+            let pairs = entry.iter().zip(levels).take(self.mode.valleys());
+            pairs.map(|(a, b)| a.abs_diff(*b) as u32).sum()
+        };
+        (0..self.factory_len).min_by_key(distance).unwrap_or(0)
+    }
+    /// These tables with every index in range, so that no table that was loaded can make an index
+    /// stray: at least one factory entry, page types that the mode has, sentinels on their own page.
+    pub fn sound(&self) -> VoltageTables {
+        let mut t = self.clone();
+        let (pages, valleys) = (t.mode.bits(), t.mode.valleys());
+        t.factory_len = t.factory_len.clamp(1, MAX_FACTORY as u8);
+        for page in &mut t.page_of_valley {
+            *page = (*page).min(pages - 1);
+        }
+        for page in 0..pages {
+            let on_page = |k: &u8| t.page_of_valley[*k as usize - 1] == page;
+            let given = t.sentinel[page as usize];
+            if !((1..=valleys as u8).contains(&given) && on_page(&given)) {
+                t.sentinel[page as usize] = (1..=valleys as u8).find(on_page).unwrap_or(1);
+            }
+        }
+        t
+    }
+}
+
 /// A line in 16.16 fixed point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Line {

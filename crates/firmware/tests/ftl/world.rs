@@ -517,6 +517,7 @@ impl Drive {
         let setup = Setup {
             geometry: g,
             tables: tables(build.mode),
+            layer_of: (0..g.wordlines_per_block).collect(),
             seed: build.seed,
         };
         let schemes = Schemes {

@@ -7,7 +7,14 @@ use firstread_testkit::{FOUR_DIES, aged, profile, try_run, voltages};
 
 /// A page at a time, four dies of them in flight.
 const JOB: &str = "[j]\nrw=randread\nbs=16k\niodepth=4\nnorandommap\nnumber_ios=3000\n";
-const SCHEMES: &[&str] = &["factory", "frozen", "ct-qlc", "optimal-group", "optimal"];
+const SCHEMES: &[&str] = &[
+    "factory",
+    "frozen",
+    "ct-qlc",
+    "similar-page",
+    "optimal-group",
+    "optimal",
+];
 /// Hours at 55 °C.
 const AGES_H: &[u64] = &[0, 2, 10, 28, 168];
 

@@ -2,9 +2,12 @@
 //!
 //! Call order. For each page row read for the host or the data mover, `attempt` is called with
 //! step 0, then with step 1, 2, ... and the outcome of the step before until the read succeeds or
-//! `attempt` gives up; then `on_read` once. Background: whenever `due() <= now` and none of the
+//! `attempt` gives up; then `on_read` once. All of them are handed the same `note`, a byte that is 0
+//! at step 0: what the scheme wants to remember of this read. Background: whenever `due() <= now` and none of the
 //! axis's probes is in flight, `probe` may return one; its result comes back through `on_probe`
 //! before the next. Nothing here allocates after `new`.
+
+use alloc::boxed::Box;
 
 use firstread_core::params::{Axis, Values};
 use firstread_core::voltage::{BlockGroups, VoltageTables};
@@ -18,6 +21,7 @@ mod factory;
 mod frozen;
 mod optimal;
 mod optimal_group;
+mod similar_page;
 
 pub use ct_qlc::Footprint;
 
@@ -83,6 +87,8 @@ pub struct Setup {
     pub geometry: Geometry,
     /// Voltage tables of the chip.
     pub tables: VoltageTables,
+    /// Layer of each wordline of a block.
+    pub layer_of: Box<[u16]>,
     /// Seed of the firmware's own sampling.
     pub seed: u64,
 }
@@ -90,11 +96,17 @@ pub struct Setup {
 /// The axis.
 pub trait ReadLevels {
     /// Levels of attempt `step` (0 is the first), or none when the scheme has nothing left to try.
-    fn attempt(&mut self, ctx: &ReadCtx, step: u8, last: Option<&Outcome>) -> Option<Levels>;
+    fn attempt(
+        &mut self,
+        ctx: &ReadCtx,
+        step: u8,
+        last: Option<&Outcome>,
+        note: &mut u8,
+    ) -> Option<Levels>;
 
     /// A read ended after `step` retries.
-    fn on_read(&mut self, ctx: &ReadCtx, step: u8, outcome: &Outcome) {
-        let _ = (ctx, step, outcome);
+    fn on_read(&mut self, ctx: &ReadCtx, step: u8, outcome: &Outcome, note: u8) {
+        let _ = (ctx, step, outcome, note);
     }
     /// Power is on and the block table is true. Background work may begin.
     fn start(&mut self, now: Ns, blocks: &BlockMonitor) {
@@ -164,11 +176,11 @@ macro_rules! schemes {
         }
 
         impl ReadLevels for AnyReadLevels {
-            fn attempt(&mut self, ctx: &ReadCtx, step: u8, last: Option<&Outcome>) -> Option<Levels> {
-                match self { $(Self::$scheme(s) => s.attempt(ctx, step, last)),+ }
+            fn attempt(&mut self, ctx: &ReadCtx, step: u8, last: Option<&Outcome>, note: &mut u8) -> Option<Levels> {
+                match self { $(Self::$scheme(s) => s.attempt(ctx, step, last, note)),+ }
             }
-            fn on_read(&mut self, ctx: &ReadCtx, step: u8, outcome: &Outcome) {
-                match self { $(Self::$scheme(s) => s.on_read(ctx, step, outcome)),+ }
+            fn on_read(&mut self, ctx: &ReadCtx, step: u8, outcome: &Outcome, note: u8) {
+                match self { $(Self::$scheme(s) => s.on_read(ctx, step, outcome, note)),+ }
             }
             fn start(&mut self, now: Ns, blocks: &BlockMonitor) {
                 match self { $(Self::$scheme(s) => s.start(now, blocks)),+ }
@@ -197,6 +209,7 @@ schemes! {
     factory::Factory,
     frozen::Frozen,
     ct_qlc::CtQlc,
+    similar_page::SimilarPage,
     optimal_group::OptimalGroup,
     optimal::Optimal,
 }

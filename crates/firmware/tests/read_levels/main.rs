@@ -1,4 +1,5 @@
-//! Tests of `ct-qlc` and `frozen`, each file named for the question it answers.
+//! Tests of the schemes of axis `read_levels`: those of `ct-qlc` and `frozen` in files named for the
+//! question they answer, those of each other scheme in one of its own.
 
 mod chip;
 mod drive;
@@ -9,6 +10,7 @@ mod fuzz;
 mod groups;
 /// What happens, in order, over 28 hours?
 mod sequence;
+mod similar_page;
 /// Do reads see whole tables, and how large are these?
 mod tables;
 /// Does a search of one valley find it?

@@ -57,8 +57,9 @@ fn check_attempts(scheme: &mut AnyReadLevels, ctx: &ReadCtx) -> Result<(), TestC
     let tables = chip::tables();
     let len = tables.factory_len as usize;
     let mut tried: Vec<LevelOffsets> = Vec::new();
+    let mut note = 0;
     for step in 0..=u8::MAX {
-        match scheme.attempt(ctx, step, None) {
+        match scheme.attempt(ctx, step, None, &mut note) {
             Some(Levels::Offsets(levels)) => tried.push(levels),
             Some(ideal) => prop_assert!(false, "{ideal:?} is no level of a drive"),
             None => break,
@@ -75,7 +76,7 @@ fn check_attempts(scheme: &mut AnyReadLevels, ctx: &ReadCtx) -> Result<(), TestC
     factory.sort_unstable();
     prop_assert_eq!(walked, factory);
     for step in tried.len()..=u8::MAX as usize {
-        prop_assert_eq!(scheme.attempt(ctx, step as u8, None), None);
+        prop_assert_eq!(scheme.attempt(ctx, step as u8, None, &mut note), None);
     }
     Ok(())
 }
@@ -203,5 +204,13 @@ proptest! {
         actions in prop::collection::vec(action(), 1..60),
     ) {
         drive("frozen", &values, &actions)?;
+    }
+
+    #[test]
+    fn similar_page_holds_up(
+        values in parameters("similar-page"),
+        actions in prop::collection::vec(action(), 1..60),
+    ) {
+        drive("similar-page", &values, &actions)?;
     }
 }

@@ -73,6 +73,7 @@ pub fn setup() -> Setup {
     Setup {
         geometry: geometry(),
         tables: tables(),
+        layer_of: (0..1408).map(|w| w / 8).collect(),
         seed: 1,
     }
 }
