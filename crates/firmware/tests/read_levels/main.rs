@@ -1,6 +1,9 @@
 //! Tests of the schemes of axis `read_levels`: those of `ct-qlc` and `frozen` in files named for the
 //! question they answer, those of each other scheme in one of its own.
 
+mod block_calibration;
+/// What may the background spend?
+mod budget;
 mod chip;
 mod drive;
 

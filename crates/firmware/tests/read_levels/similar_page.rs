@@ -1,9 +1,8 @@
-//! `similar-page`: what it remembers, when it forgets, and what the background may spend.
+//! `similar-page`: what it remembers, and when it forgets.
 
 use std::collections::BTreeMap;
 
-use firstread_core::{BlockId, DieId, Levels, Ns, PageAddr, PageType, Stream};
-use firstread_firmware::log::What;
+use firstread_core::{BlockId, DieId, Levels, PageAddr, PageType, Stream};
 use firstread_firmware::observe::BlockUse;
 use firstread_firmware::policy::read_levels::{Outcome, ReadLevels};
 
@@ -166,32 +165,6 @@ fn model_a_walk_is_not_disturbed_by_other_reads() {
         factory.sort_unstable();
         assert_eq!(tried, factory, "shift {shift}");
     }
-}
-
-/// The background spends its budget evenly and no more, and the log tells of all of it.
-#[test]
-fn formula_background_reads_are_the_budget() {
-    let set = [("background_reads", 2_000)];
-    let blocks = monitor(&[(300, 0.0); 6]);
-    let mut drive = Drive::start("similar-page", &set, AT_55C, blocks, Ns::ZERO);
-    drive.run_to(h(25.001));
-    let n = drive.probes.len();
-    assert!((9_990..=10_001).contains(&n), "{n} reads in 25 h");
-    let gap = h(5.0).0 / 2_000;
-    for pair in drive.probes.windows(2) {
-        let passed = pair[1].0.since(pair[0].0).0;
-        assert!(passed >= gap - 1_000_000, "{passed} ns between two");
-    }
-    let logged: u32 = drive
-        .log
-        .iter()
-        .map(|r| match r.what {
-            What::Passed { reads, .. } => reads,
-            ref other => panic!("{other:?}"),
-        })
-        .sum();
-    assert!(n as u32 - logged <= 2_000, "{logged} of {n} logged");
-    assert_eq!(drive.log.len(), 5);
 }
 
 /// Reads that retry from the default teach: with a few layers read over and over, nearly every read

@@ -12,6 +12,7 @@ const SCHEMES: &[&str] = &[
     "frozen",
     "ct-qlc",
     "similar-page",
+    "block-calibration",
     "optimal-group",
     "optimal",
 ];
@@ -21,7 +22,7 @@ const AGES_H: &[u64] = &[0, 2, 10, 28, 168];
 #[test]
 fn golden_schemes_by_age_and_wear() {
     let mut out = String::from(
-        "scheme         age_h    pe  first_try_%  retries_mean   p99_us  p99.99_us  uncorrectable  background\n",
+        "scheme            age_h    pe  first_try_%  retries_mean   p99_us  p99.99_us  uncorrectable  background\n",
     );
     let set = |scheme: &str| -> Vec<String> {
         // The drive's own code, which `FOUR_DIES` replaces.
@@ -45,7 +46,7 @@ fn golden_schemes_by_age_and_wear() {
                 let of_rows = |n: u64| n as f64 / rows as f64;
                 writeln!(
                     out,
-                    "{scheme:<14} {age_h:>5} {pe:>5} {:>12.2} {:>13.3} {:>8} {:>10} {:>14} {:>11}",
+                    "{scheme:<17} {age_h:>5} {pe:>5} {:>12.2} {:>13.3} {:>8} {:>10} {:>14} {:>11}",
                     100.0 * of_rows(c.retries[0]),
                     of_rows(steps),
                     stats.all.read.percentile(99.0).ns / 1000,

@@ -16,6 +16,7 @@ use firstread_core::{BlockId, CellMode, Geometry, Levels, Ns, PageAddr, SenseMod
 use crate::log::Record;
 use crate::observe::BlockMonitor;
 
+mod block_calibration;
 mod ct_qlc;
 mod factory;
 mod frozen;
@@ -210,6 +211,7 @@ schemes! {
     frozen::Frozen,
     ct_qlc::CtQlc,
     similar_page::SimilarPage,
+    block_calibration::BlockCalibration,
     optimal_group::OptimalGroup,
     optimal::Optimal,
 }
