@@ -1,12 +1,14 @@
 //! Integer voltage tables that characterization makes for the firmware, and the block groups that
 //! share them.
 
-use crate::{CellMode, LevelOffsets, Ns};
+use crate::{CellMode, LevelOffsets, Ns, SpareErrors};
 
 /// Most page types a wordline has.
 pub const MAX_PAGES: usize = 4;
 /// Most valleys a cell has.
 pub const MAX_VALLEYS: usize = 15;
+/// Points of the curve from errors of spare cells to a correction.
+pub const SPARE_NODES: usize = 33;
 /// Most entries of a factory retry table.
 pub const MAX_FACTORY: usize = 64;
 
@@ -26,6 +28,10 @@ pub struct VoltageTables {
     pub sentinel: [u8; MAX_PAGES],
     /// `offset_k = intercept + slope * offset_sentinel`, per valley, in 1/65536 units.
     pub projection: [Line; MAX_VALLEYS],
+    /// By page type, how far the sentinel's level is from its best: units to add, for a difference of
+    /// `i / 16 - 1` between the share of the lower state's cells that are read as of the upper and of
+    /// the upper's that are read as of the lower.
+    pub spare: [[i8; SPARE_NODES]; MAX_PAGES],
     /// Millivolts of a DAC unit, for display.
     pub dac_mv: u8,
 }
@@ -42,6 +48,23 @@ impl VoltageTables {
                 };
             }
         }
+    }
+    /// Units to add to the sentinel's level of `page`, by what its spare cells show; zero if that is
+    /// nothing. Straight between the points of the curve.
+    pub fn correction(&self, page: u8, errors: SpareErrors) -> i8 {
+        let cells = errors.cells as i32;
+        if cells == 0 {
+            return 0;
+        }
+        let difference = (errors.above as i32 - errors.below as i32).clamp(-cells, cells);
+        const STEPS: i32 = SPARE_NODES as i32 - 1;
+        let at = (difference + cells) * STEPS;
+        let (node, rest) = (at / (2 * cells), at % (2 * cells));
+        let curve = &self.spare[page as usize];
+        let low = curve[node as usize] as i32;
+        let high = curve[(node + 1).min(STEPS) as usize] as i32;
+        let between = (high - low) * rest;
+        (low + (between + between.signum() * cells) / (2 * cells)) as i8
     }
     /// The factory entry with the least sum of absolute differences from `levels`; the first of
     /// equals.

@@ -217,6 +217,7 @@ impl Drive {
             profile.mode,
             schemes.read_levels.groups().copied(),
         );
+        cells.set_spare(schemes.read_levels.spare_ppm());
         cells
             .set_temperature(Ns::ZERO, state.temperature_c)
             .map_err(|e| DriveError::State(e.to_string()))?;

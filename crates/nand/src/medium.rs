@@ -361,7 +361,7 @@ impl Medium {
 
     /// The wordline at `at` under `condition`, and the stream of its block.
     #[inline]
-    fn wordline<'a>(
+    pub(crate) fn wordline<'a>(
         &'a self,
         at: PageAddr,
         plane: u8,

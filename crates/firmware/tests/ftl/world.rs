@@ -270,6 +270,7 @@ impl World {
             failed,
             max_errors: 1,
             sum_errors: 1,
+            spare: Default::default(),
         }
     }
 
@@ -503,6 +504,7 @@ fn tables(mode: CellMode) -> VoltageTables {
         factory_len: 4,
         sentinel: [1; 4],
         projection: [Line::IDENTITY; 15],
+        spare: [[0; 33]; 4],
         dac_mv: 5,
     }
 }

@@ -6,7 +6,8 @@
 
 use firstread_core::voltage::{Line, MAX_FACTORY, VoltageTables};
 use firstread_core::{
-    CellMode, Geometry, LevelOffsets, Levels, Ns, PageAddr, SenseMode, Stream, StripeOrder,
+    CellMode, Geometry, LevelOffsets, Levels, Ns, PageAddr, SenseMode, SpareErrors, Stream,
+    StripeOrder,
 };
 use firstread_firmware::observe::{BlockMonitor, BlockUse};
 use firstread_firmware::policy::read_levels::{Outcome, Probe, ProbeResult, Setup};
@@ -65,8 +66,25 @@ pub fn tables() -> VoltageTables {
         factory_len: LEN as u8,
         sentinel: SENTINEL,
         projection,
+        spare: [core::array::from_fn(correction); 4],
         dac_mv: DAC_MV as u8,
     }
+}
+
+/// Units to the middle between two fresh states, where the shares beyond differ by `i / 16 - 1`.
+fn correction(i: usize) -> i8 {
+    let wanted = (i as f64 / 16.0 - 1.0).clamp(-0.98, 0.98);
+    let difference = |mv: f64| below((-125.0 - mv) / 42.0) - below((mv - 125.0) / 42.0);
+    let (mut lo, mut hi) = (-500.0, 500.0);
+    for _ in 0..50 {
+        let mid = 0.5 * (lo + hi);
+        if difference(mid) > wanted {
+            lo = mid;
+        } else {
+            hi = mid;
+        }
+    }
+    libm::round(-lo / DAC_MV) as i8
 }
 
 pub fn setup() -> Setup {
@@ -144,6 +162,31 @@ impl Chip {
         wrong.sum::<f64>() * CODEWORD_CELLS / 16.0
     }
 
+    /// What 59 spare cells of each state around the page type's sentinel show.
+    fn spare(
+        &self,
+        at: &PageAddr,
+        plane: u8,
+        levels: &LevelOffsets,
+        hours: f64,
+        pe: u32,
+    ) -> SpareErrors {
+        let k = SENTINEL[at.page.0 as usize] as usize - 1;
+        let v = self.level_mv(k, levels[k]);
+        let rate = self.rate(at);
+        let key = page_stream(at, plane).named("spare");
+        let beyond = |s: usize, sign: f64| {
+            let (mean, sigma) = self.state(s, hours, pe, rate);
+            let cell = |i: u64| mean + sigma * normal(key.at(s as u64).at(i));
+            (0..59).filter(|&i| (cell(i) - v) * sign > 0.0).count() as u16
+        };
+        SpareErrors {
+            above: beyond(k, 1.0),
+            below: beyond(k + 1, -1.0),
+            cells: 59,
+        }
+    }
+
     /// Reads a plane's page.
     pub fn read(
         &self,
@@ -160,6 +203,7 @@ impl Chip {
             failed: 0,
             max_errors: 0,
             sum_errors: 0,
+            spare: SpareErrors::default(),
         };
         for codeword in 0..CODEWORDS {
             let errors = mean + libm::sqrt(mean) * normal(page.at(codeword as u64));
@@ -170,6 +214,9 @@ impl Chip {
                 outcome.sum_errors += errors;
                 outcome.max_errors = outcome.max_errors.max(errors as u16);
             }
+        }
+        if outcome.failed != 0 {
+            outcome.spare = self.spare(at, plane, levels, hours, pe);
         }
         outcome
     }

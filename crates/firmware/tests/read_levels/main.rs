@@ -11,6 +11,7 @@ mod drive;
 mod fuzz;
 /// Which group is a superblock in, and where does the group take its entries from?
 mod groups;
+mod sentinel_cells;
 /// What happens, in order, over 28 hours?
 mod sequence;
 mod similar_page;

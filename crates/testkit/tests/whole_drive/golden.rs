@@ -13,6 +13,7 @@ const SCHEMES: &[&str] = &[
     "ct-qlc",
     "similar-page",
     "block-calibration",
+    "sentinel-cells",
     "optimal-group",
     "optimal",
 ];

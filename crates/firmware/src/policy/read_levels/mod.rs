@@ -11,7 +11,7 @@ use alloc::boxed::Box;
 
 use firstread_core::params::{Axis, Values};
 use firstread_core::voltage::{BlockGroups, VoltageTables};
-use firstread_core::{BlockId, CellMode, Geometry, Levels, Ns, PageAddr, SenseMode};
+use firstread_core::{BlockId, CellMode, Geometry, Levels, Ns, PageAddr, SenseMode, SpareErrors};
 
 use crate::log::Record;
 use crate::observe::BlockMonitor;
@@ -22,6 +22,7 @@ mod factory;
 mod frozen;
 mod optimal;
 mod optimal_group;
+mod sentinel_cells;
 mod similar_page;
 
 pub use ct_qlc::Footprint;
@@ -52,6 +53,8 @@ pub struct Outcome {
     pub max_errors: u16,
     /// Bits corrected in all codewords.
     pub sum_errors: u32,
+    /// What the spare cells of the planes with failed codewords show.
+    pub spare: SpareErrors,
 }
 
 /// A background read.
@@ -143,6 +146,11 @@ pub trait ReadLevels {
     ) {
         let _ = (now, probe, result, blocks, log);
     }
+    /// Share of the cells of a wordline that it programs with states it knows, in millionths. They
+    /// are spread over the states next to the sentinel valleys. Fixed.
+    fn spare_ppm(&self) -> u32 {
+        0
+    }
     /// The block groups it keeps levels for, if any: what `Ideal(Group)` refers to.
     fn groups(&self) -> Option<&BlockGroups> {
         None
@@ -198,6 +206,9 @@ macro_rules! schemes {
             fn on_probe(&mut self, now: Ns, probe: &Probe, result: &ProbeResult, blocks: &BlockMonitor, log: &mut impl FnMut(Record)) {
                 match self { $(Self::$scheme(s) => s.on_probe(now, probe, result, blocks, log)),+ }
             }
+            fn spare_ppm(&self) -> u32 {
+                match self { $(Self::$scheme(s) => s.spare_ppm()),+ }
+            }
             fn groups(&self) -> Option<&BlockGroups> {
                 match self { $(Self::$scheme(s) => s.groups()),+ }
             }
@@ -212,6 +223,7 @@ schemes! {
     ct_qlc::CtQlc,
     similar_page::SimilarPage,
     block_calibration::BlockCalibration,
+    sentinel_cells::SentinelCells,
     optimal_group::OptimalGroup,
     optimal::Optimal,
 }
