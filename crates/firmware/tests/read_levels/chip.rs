@@ -4,7 +4,9 @@
 //! states 250 mV apart, sigma 42 mV, the highest state losing 28 mV a decade after 0.5 h at 25 °C.
 //! Codewords fail beyond 306 errors in 4 KiB and its parity, the waterfall of an LDPC code of rate 0.9.
 
-use firstread_core::voltage::{Line, MAX_FACTORY, VoltageTables};
+use std::sync::LazyLock;
+
+use firstread_core::voltage::{Line, MAX_FACTORY, SPARE_NODES, VoltageTables};
 use firstread_core::{
     CellMode, Geometry, LevelOffsets, Levels, Ns, PageAddr, SenseMode, SpareErrors, Stream,
     StripeOrder,
@@ -66,10 +68,13 @@ pub fn tables() -> VoltageTables {
         factory_len: LEN as u8,
         sentinel: SENTINEL,
         projection,
-        spare: [core::array::from_fn(correction); 4],
+        spare: [*CURVE; 4],
         dac_mv: DAC_MV as u8,
     }
 }
+
+/// The curve of every page type, whose sentinels are all between states alike.
+static CURVE: LazyLock<[i8; SPARE_NODES]> = LazyLock::new(|| core::array::from_fn(correction));
 
 /// Units to the middle between two fresh states, where the shares beyond differ by `i / 16 - 1`.
 fn correction(i: usize) -> i8 {
