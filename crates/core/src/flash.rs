@@ -175,6 +175,18 @@ impl SenseTiming {
     };
 }
 
+/// What the spare cells of a read page show: cells that the firmware has programmed to states it knows,
+/// those on either side of the page type's sentinel valley.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SpareErrors {
+    /// Cells of the lower state that were read as of the upper.
+    pub above: u16,
+    /// Cells of the upper state that were read as of the lower.
+    pub below: u16,
+    /// Cells of either state; zero if there are none or they were not looked at.
+    pub cells: u16,
+}
+
 /// What comes back from flash. Each carries the tag of its operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FlashEvent {
@@ -202,6 +214,8 @@ pub enum FlashEvent {
         max_errors: u16,
         /// Bits corrected over all codewords that did not fail.
         sum_errors: u32,
+        /// Of the planes with a codeword that failed, where wordlines have spare cells.
+        spare: SpareErrors,
     },
     /// A ones-count has arrived.
     Ones {

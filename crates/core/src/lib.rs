@@ -33,7 +33,8 @@ pub mod voltage;
 pub use address::{BlockId, DieId, Lpn, PageAddr, Ppa};
 pub use cell::{CellMode, PageType};
 pub use flash::{
-    Buf, FlashEvent, FlashKind, FlashOp, OpClass, Priority, SenseMode, SenseTiming, Tag,
+    Buf, FlashEvent, FlashKind, FlashOp, OpClass, Priority, SenseMode, SenseTiming, SpareErrors,
+    Tag,
 };
 pub use geometry::{Divisor, Geometry, Layout, StripeOrder};
 pub use host::{CommandId, HostCommand, HostOp, Status};

@@ -1,12 +1,14 @@
 //! Integer voltage tables that characterization makes for the firmware, and the block groups that
 //! share them.
 
-use crate::{CellMode, LevelOffsets, Ns};
+use crate::{CellMode, LevelOffsets, Ns, SpareErrors};
 
 /// Most page types a wordline has.
 pub const MAX_PAGES: usize = 4;
 /// Most valleys a cell has.
 pub const MAX_VALLEYS: usize = 15;
+/// Points of the curve from errors of spare cells to a correction.
+pub const SPARE_NODES: usize = 33;
 /// Most entries of a factory retry table.
 pub const MAX_FACTORY: usize = 64;
 
@@ -26,8 +28,72 @@ pub struct VoltageTables {
     pub sentinel: [u8; MAX_PAGES],
     /// `offset_k = intercept + slope * offset_sentinel`, per valley, in 1/65536 units.
     pub projection: [Line; MAX_VALLEYS],
+    /// By page type, how far the sentinel's level is from its best: units to add, for a difference of
+    /// `i / 16 - 1` between the share of the lower state's cells that are read as of the upper and of
+    /// the upper's that are read as of the lower.
+    pub spare: [[i8; SPARE_NODES]; MAX_PAGES],
     /// Millivolts of a DAC unit, for display.
     pub dac_mv: u8,
+}
+
+impl VoltageTables {
+    /// Sets the levels of the valleys of `page` to what `offset` of its sentinel projects to.
+    pub fn project(&self, page: u8, offset: i8, levels: &mut LevelOffsets) {
+        let sentinel = self.sentinel[page as usize] as usize;
+        for (k, level) in levels.iter_mut().enumerate().take(self.mode.valleys()) {
+            if self.page_of_valley[k] == page {
+                *level = match sentinel == k + 1 {
+                    true => offset,
+                    false => self.projection[k].at(offset),
+                };
+            }
+        }
+    }
+    /// Units to add to the sentinel's level of `page`, by what its spare cells show; zero if that is
+    /// nothing. Straight between the points of the curve.
+    pub fn correction(&self, page: u8, errors: SpareErrors) -> i8 {
+        let cells = errors.cells as i32;
+        if cells == 0 {
+            return 0;
+        }
+        let difference = (errors.above as i32 - errors.below as i32).clamp(-cells, cells);
+        const STEPS: i32 = SPARE_NODES as i32 - 1;
+        let at = (difference + cells) * STEPS;
+        let (node, rest) = (at / (2 * cells), at % (2 * cells));
+        let curve = &self.spare[page as usize];
+        let low = curve[node as usize] as i32;
+        let high = curve[(node + 1).min(STEPS) as usize] as i32;
+        let between = (high - low) * rest;
+        (low + (between + between.signum() * cells) / (2 * cells)) as i8
+    }
+    /// The factory entry with the least sum of absolute differences from `levels`; the first of
+    /// equals.
+    pub fn nearest(&self, levels: &LevelOffsets) -> u8 {
+        let distance = |i: &u8| -> u32 {
+            let entry = &self.factory[*i as usize];
+            let pairs = entry.iter().zip(levels).take(self.mode.valleys());
+            pairs.map(|(a, b)| a.abs_diff(*b) as u32).sum()
+        };
+        (0..self.factory_len).min_by_key(distance).unwrap_or(0)
+    }
+    /// These tables with every index in range, so that no table that was loaded can make an index
+    /// stray: at least one factory entry, page types that the mode has, sentinels on their own page.
+    pub fn sound(&self) -> VoltageTables {
+        let mut t = self.clone();
+        let (pages, valleys) = (t.mode.bits(), t.mode.valleys());
+        t.factory_len = t.factory_len.clamp(1, MAX_FACTORY as u8);
+        for page in &mut t.page_of_valley {
+            *page = (*page).min(pages - 1);
+        }
+        for page in 0..pages {
+            let on_page = |k: &u8| t.page_of_valley[*k as usize - 1] == page;
+            let given = t.sentinel[page as usize];
+            if !((1..=valleys as u8).contains(&given) && on_page(&given)) {
+                t.sentinel[page as usize] = (1..=valleys as u8).find(on_page).unwrap_or(1);
+            }
+        }
+        t
+    }
 }
 
 /// A line in 16.16 fixed point.

@@ -5,10 +5,10 @@ use std::fmt;
 use firstread_core::voltage::BlockGroups;
 use firstread_core::{
     BlockId, CellMode, FlashKind, FlashOp, IdealScope, Levels, Ns, PageAddr, PageType, SenseMode,
-    SenseTiming,
+    SenseTiming, SpareErrors,
 };
 use firstread_ecc::{Code, DecodeTiming, Verdict};
-use firstread_nand::{BlockState, Medium, ReadLevels, Standing};
+use firstread_nand::{BlockState, Condition, Medium, ReadLevels, Standing};
 
 use crate::group_oracle::{GroupOracle, Members};
 
@@ -23,6 +23,8 @@ pub(crate) struct Sensed {
     pub decode_sum_ns: u64,
     /// Decoding time of the slowest codeword.
     pub decode_last_ns: u64,
+    /// Of the planes with codewords that fail.
+    pub spare: SpareErrors,
     /// Cells that conduct, of a ones-count.
     pub ones: u32,
     /// Cells sensed, of a ones-count.
@@ -34,6 +36,10 @@ pub(crate) struct Cells {
     medium: Medium,
     code: Code,
     decode: DecodeTiming,
+    /// Spare cells of each of their states on a wordline, by mode.
+    spare_cells: [u16; 4],
+    /// Bytes that they add to a transfer of a page.
+    spare_bytes: u64,
     /// Whether cells never err.
     ideal: bool,
     blocks: Vec<BlockState>,
@@ -104,11 +110,22 @@ impl Cells {
             medium,
             code,
             decode,
+            spare_cells: [0; 4],
+            spare_bytes: 0,
             ideal,
             senses: 0,
             unpowered: Ns::ZERO,
             read_ns,
         }
+    }
+
+    /// `ppm` millionths of the cells of every wordline are programmed with states that the firmware
+    /// knows.
+    pub(crate) fn set_spare(&mut self, ppm: u32) {
+        for (mode, cells) in CellMode::ALL.into_iter().zip(&mut self.spare_cells) {
+            *cells = self.medium.spare_cells(mode, ppm).unwrap_or(0);
+        }
+        self.spare_bytes = (self.medium.cells() as u64 * ppm as u64 / 1_000_000).div_ceil(8);
     }
 
     /// The drive is at `celsius` from `now` on.
@@ -172,6 +189,17 @@ impl Cells {
     }
     pub(crate) fn mode(&self, block: BlockId) -> CellMode {
         self.blocks[block.0 as usize].mode
+    }
+    /// Bytes that spare cells add to a transfer of the codewords `wanted`: those of each plane come
+    /// with its page.
+    #[inline]
+    pub(crate) fn spare_bytes(&self, wanted: u64) -> u64 {
+        if self.spare_bytes == 0 {
+            return 0;
+        }
+        let planes =
+            (0..64 / self.per_page).filter(|p| wanted >> (p * self.per_page) & self.page_mask != 0);
+        planes.count() as u64 * self.spare_bytes
     }
     /// Bytes of a codeword in flash, parity included.
     pub(crate) fn codeword_bytes(&self) -> u64 {
@@ -313,7 +341,43 @@ impl Cells {
                 judge(3);
             }
         }
-        (tally.sensed(self.decode), planes)
+        let mut sensed = tally.sensed(self.decode);
+        let cells = self.spare_cells[self.blocks[block].mode.bits() as usize - 1];
+        if cells != 0 && sensed.failed != 0 {
+            sensed.spare = self.spare(at, sensed.failed, condition, &levels, timing, cells);
+        }
+        (sensed, planes)
+    }
+
+    /// What the spare cells show of the planes with codewords in `failed`.
+    #[cold]
+    fn spare(
+        &self,
+        at: PageAddr,
+        failed: u64,
+        condition: &Condition,
+        levels: &ReadLevels,
+        timing: SenseTiming,
+        cells: u16,
+    ) -> SpareErrors {
+        let mut sum = SpareErrors::default();
+        // An oracle has no use for them.
+        let ReadLevels::Offsets(offsets) = levels else {
+            return sum;
+        };
+        let mut left = failed;
+        while left != 0 {
+            let (plane, start, page) = self.first_plane(left);
+            left ^= page << start;
+            let one = self
+                .medium
+                .spare_errors(at, plane, condition, offsets, timing, self.senses, cells)
+                .expect("the firmware reads pages that the drive has");
+            sum.above += one.above;
+            sum.below += one.below;
+            sum.cells += one.cells;
+        }
+        sum
     }
 
     fn without_errors(&self, wanted: u64) -> (Sensed, u64) {

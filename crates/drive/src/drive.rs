@@ -16,6 +16,7 @@ use firstread_firmware::policy::wear::AnyWear;
 use firstread_firmware::voltage::groups;
 use firstread_firmware::{Config, Firmware, Schemes};
 use firstread_nand::Medium;
+use firstread_nand::ageing::layers;
 use firstread_workload::WorkloadError;
 use thiserror::Error;
 
@@ -170,6 +171,7 @@ impl Drive {
         let setup = Setup {
             geometry,
             tables,
+            layer_of: layers::of_wordlines(&profile.chip, geometry.wordlines_per_block),
             seed,
         };
         let (chosen, victim, wear) = (choice("read_levels"), choice("gc_victim"), choice("wear"));
@@ -215,6 +217,7 @@ impl Drive {
             profile.mode,
             schemes.read_levels.groups().copied(),
         );
+        cells.set_spare(schemes.read_levels.spare_ppm());
         cells
             .set_temperature(Ns::ZERO, state.temperature_c)
             .map_err(|e| DriveError::State(e.to_string()))?;

@@ -7,7 +7,9 @@
 use std::fmt::Write;
 
 use firstread_core::CellMode;
-use firstread_core::voltage::{Line, MAX_FACTORY, MAX_PAGES, MAX_VALLEYS, VoltageTables};
+use firstread_core::voltage::{
+    Line, MAX_FACTORY, MAX_PAGES, MAX_VALLEYS, SPARE_NODES, VoltageTables,
+};
 use firstread_nand::characterize::{FactoryRule, FitConditions, voltage_tables};
 use firstread_nand::{ChipProfile, Medium, SenseError};
 use thiserror::Error;
@@ -111,6 +113,16 @@ pub fn render(chip: &str, rule: &FactoryRule, tables: &VoltageTables) -> String 
             k + 1
         ));
     }
+    line("]".into());
+    line("# Units to add to the sentinel's level, by the errors of spare cells on its two sides: the share".into());
+    line(
+        "# of the lower state's that lie above less that of the upper's that lie below, -1 to 1."
+            .into(),
+    );
+    line("spare = [".into());
+    for curve in &tables.spare[..tables.mode.bits() as usize] {
+        line(format!("  {curve:?},"));
+    }
     line("]\nfactory = [".into());
     for entry in &tables.factory[..tables.factory_len as usize] {
         let mut text = String::new();
@@ -146,6 +158,7 @@ fn parse(text: &str, mode: CellMode) -> Result<VoltageTables, TableError> {
         factory_len: 0,
         sentinel: [0; MAX_PAGES],
         projection: [Line::IDENTITY; MAX_VALLEYS],
+        spare: [[0; SPARE_NODES]; MAX_PAGES],
         dac_mv: table
             .get("dac_mv")
             .and_then(|v| v.as_integer())
@@ -192,6 +205,16 @@ fn parse(text: &str, mode: CellMode) -> Result<VoltageTables, TableError> {
             intercept: pair[0] as i32,
             slope: pair[1] as i32,
         };
+    }
+    let spare = array(table.get("spare"));
+    if spare.len() != mode.bits() as usize {
+        return Err(bad("spare has not one curve a page type"));
+    }
+    for (to, from) in tables.spare.iter_mut().zip(&spare) {
+        let curve = copy(numbers(Some(from)), SPARE_NODES, "spare")?;
+        to.iter_mut()
+            .zip(curve)
+            .for_each(|(to, from)| *to = from as i8);
     }
     let factory = array(table.get("factory"));
     if factory.is_empty() || factory.len() > MAX_FACTORY {

@@ -60,6 +60,8 @@ pub(crate) struct Job {
     pub(crate) queued: Ns,
     /// Retries so far; of a program or an erase, how often it was suspended.
     pub(crate) step: u8,
+    /// What the scheme of `read_levels` remembers of the read.
+    pub(crate) note: u8,
     /// Whether it keeps its superblock from being erased.
     pub(crate) pinned: bool,
     /// Levels of the step; of step 0 chosen when the operation is issued.
@@ -94,6 +96,7 @@ impl Jobs {
             wanted: 0,
             queued: Ns::ZERO,
             step: 0,
+            note: 0,
             pinned: false,
             levels: Levels::DEFAULT,
         };

@@ -306,6 +306,7 @@ impl<M: Arena> Firmware<M> {
                 failed,
                 max_errors,
                 sum_errors,
+                spare,
             } => {
                 let wanted = self.jobs[tag.0].wanted;
                 self.decoded(
@@ -316,6 +317,7 @@ impl<M: Arena> Firmware<M> {
                         failed,
                         max_errors,
                         sum_errors,
+                        spare,
                     },
                     ports,
                 );

@@ -103,9 +103,11 @@ impl<M: Arena> Firmware<M> {
         if step == 0 && purpose != Purpose::Probe {
             // The freshest levels are those of the moment the sense starts.
             let ctx = self.read_ctx(now, at);
-            self.jobs[job].levels = self
+            let state = &mut self.jobs[job];
+            state.note = 0;
+            state.levels = self
                 .levels
-                .attempt(&ctx, 0, None)
+                .attempt(&ctx, 0, None, &mut state.note)
                 .expect("every scheme has a first attempt");
         }
         self.blocks.row_mut(at.block).reads += 1;
@@ -142,8 +144,12 @@ impl<M: Arena> Firmware<M> {
         }
         let ctx = self.read_ctx(now, at);
         let ok = outcome.failed == 0;
-        if !ok && let Some(levels) = self.levels.attempt(&ctx, step + 1, Some(&outcome)) {
-            let state = &mut self.jobs[job];
+        let state = &mut self.jobs[job];
+        if !ok
+            && let Some(levels) =
+                self.levels
+                    .attempt(&ctx, step + 1, Some(&outcome), &mut state.note)
+        {
             state.wanted = outcome.failed;
             state.step = step + 1;
             state.queued = now;
@@ -155,7 +161,7 @@ impl<M: Arena> Firmware<M> {
             }
             return;
         }
-        self.levels.on_read(&ctx, step, &outcome);
+        self.levels.on_read(&ctx, step, &outcome, state.note);
         if let Purpose::Move { .. } = purpose {
             self.counters.move_retries += step as u64;
             return self.move_read(now, job, outcome.failed, ports);

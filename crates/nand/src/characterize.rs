@@ -3,9 +3,12 @@
 
 use alloc::vec::Vec;
 
-use firstread_core::voltage::{Line, MAX_FACTORY, MAX_PAGES, MAX_VALLEYS, VoltageTables};
+use firstread_core::voltage::{
+    Line, MAX_FACTORY, MAX_PAGES, MAX_VALLEYS, SPARE_NODES, VoltageTables,
+};
 use firstread_core::{CellMode, LevelOffsets};
 
+use crate::cell::optimum;
 use crate::medium::{Medium, SenseError};
 
 /// The rule a factory table is made by.
@@ -130,6 +133,57 @@ pub fn sentinel_fit(
     Ok(fits)
 }
 
+/// How far the sentinel's level of each page type is from its best, by the difference of the errors of
+/// spare cells on its two sides: see [`VoltageTables::spare`]. Of the nominal page, the mean over all
+/// combinations of `conditions`, whose widths differ.
+pub fn spare_curve(
+    medium: &Medium,
+    mode: CellMode,
+    conditions: &FitConditions,
+) -> Result<[[i8; SPARE_NODES]; MAX_PAGES], SenseError> {
+    /// A difference of one is never reached, and of nearly one says little.
+    const MOST: f64 = 0.98;
+    let sentinels = medium.model(mode)?.sentinel;
+    let mut sum = [[0.0; SPARE_NODES]; MAX_PAGES];
+    let mut n = 0.0;
+    for &pe in &conditions.pe_cycles {
+        for &celsius in &conditions.temperature_c {
+            for &hours in &conditions.retention_h {
+                let condition = medium.aged_condition(mode, pe, &[(hours, celsius)]);
+                let w = medium.nominal(&condition)?;
+                let best = optimum::levels_mv(&w);
+                n += 1.0;
+                for (row, &valley) in sum.iter_mut().zip(&sentinels[..mode.bits() as usize]) {
+                    let around = w.neighbours(valley as usize);
+                    let (lower, upper) = (around.lower(), around.upper());
+                    let difference = |level: f64| {
+                        let above = (level - lower.mean_mv) / lower.sigma_mv;
+                        let below = (upper.mean_mv - level) / upper.sigma_mv;
+                        medium.gaussian.tail(above) - medium.gaussian.tail(below)
+                    };
+                    for (i, corrections) in row.iter_mut().enumerate() {
+                        let half = (SPARE_NODES / 2) as f64;
+                        let wanted = (i as f64 / half - 1.0).clamp(-MOST, MOST);
+                        // The difference falls as the level rises.
+                        let (mut lo, mut hi) = (lower.mean_mv - 1e3, upper.mean_mv + 1e3);
+                        for _ in 0..50 {
+                            let mid = 0.5 * (lo + hi);
+                            if difference(mid) > wanted {
+                                lo = mid;
+                            } else {
+                                hi = mid;
+                            }
+                        }
+                        *corrections += best[valley as usize - 1] - lo;
+                    }
+                }
+            }
+        }
+    }
+    let units = 1.0 / (n * medium.chip().dac_step_mv);
+    Ok(sum.map(|row| row.map(|mv| libm::round(mv * units).clamp(-128.0, 127.0) as i8)))
+}
+
 /// The nominal optimum whose top valley lies `target` units from the default, found by bisection
 /// over retention time at 25 °C, and beyond the path's reach by proportion. `target` is negative on
 /// the way down; the way up is the first step mirrored, as there is no younger page than a fresh one.
@@ -216,6 +270,7 @@ pub fn voltage_tables(
         factory_len,
         sentinel,
         projection,
+        spare: spare_curve(medium, mode, conditions)?,
         dac_mv: libm::round(medium.chip().dac_step_mv).clamp(0.0, 255.0) as u8,
     })
 }

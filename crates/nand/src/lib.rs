@@ -26,6 +26,7 @@ pub mod poisson;
 pub mod profile;
 pub mod reference;
 mod single;
+pub mod spare;
 pub mod timing;
 
 pub use ageing::history::{History, Stress};

@@ -102,7 +102,7 @@ pub struct Medium {
     retention: Retention,
     history: History,
     /// Layer of each wordline.
-    layer_of: Vec<u16>,
+    layer_of: Box<[u16]>,
     /// Reads spread evenly that one next to a wordline is worth.
     adjacent_worth: f32,
     /// Factors of each layer.
@@ -159,9 +159,7 @@ impl Medium {
         }
         let root = Stream::new(seed).named("medium");
         let (layers, nominal_layer) = layers::table(&chip);
-        let layer_of = (0..want as u32)
-            .map(|w| layers::layer_of(&chip, (w * have / want as u32) as u16))
-            .collect();
+        let layer_of = layers::of_wordlines(&chip, want);
         let gaussian = Box::<Gaussian>::default();
         let chip_stream = root.named("chip");
         let chips = (0..geometry.dies() as u64)
@@ -363,7 +361,7 @@ impl Medium {
 
     /// The wordline at `at` under `condition`, and the stream of its block.
     #[inline]
-    fn wordline<'a>(
+    pub(crate) fn wordline<'a>(
         &'a self,
         at: PageAddr,
         plane: u8,

@@ -126,7 +126,13 @@ fn joined<T: ToString>(items: &[T]) -> String {
 pub fn summary(outcome: &Outcome) -> String {
     let (rows, passes) = rows(&outcome.log);
     if rows.is_empty() {
-        return "calibration: the scheme does nothing in the background\n".into();
+        return match passes.n {
+            0 => "calibration: the scheme does nothing in the background\n".into(),
+            n => format!(
+                "calibration: {} background reads logged, in {n} intervals; the scheme has no groups\n",
+                count(passes.reads)
+            ),
+        };
     }
     const HEAD: [&str; 12] = [
         "group",

@@ -7,6 +7,7 @@ use firstread_drive::profile::DriveProfile;
 use firstread_drive::profile::reader::nearest;
 use firstread_drive::tables;
 use firstread_firmware::policy::read_levels::{self, AnyReadLevels, Footprint};
+use firstread_nand::ageing::layers;
 use serde_json::{Map, Value};
 
 use super::plan::Coordinates;
@@ -326,6 +327,7 @@ impl Fact {
         let setup = read_levels::Setup {
             geometry: profile.geometry,
             tables: tables::for_drive(profile)?,
+            layer_of: layers::of_wordlines(&profile.chip, profile.geometry.wordlines_per_block),
             seed: 0,
         };
         let Some(choice) = profile.scheme("read_levels") else {

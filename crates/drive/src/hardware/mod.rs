@@ -406,7 +406,9 @@ impl Hardware {
                     SenseMode::Soft5 => 3,
                     _ => 1,
                 };
-                wanted.count_ones() as u64 * self.cells.codeword_bytes() * senses
+                (wanted.count_ones() as u64 * self.cells.codeword_bytes()
+                    + self.cells.spare_bytes(wanted))
+                    * senses
             }
             FlashKind::Program { block, .. } => self.program_bytes(block),
             _ => unreachable!("only reads and programs use the channel"),
@@ -501,6 +503,7 @@ impl Hardware {
             failed: sensed.failed,
             max_errors: sensed.max_errors,
             sum_errors: sensed.sum_errors,
+            spare: sensed.spare,
         }
     }
 

@@ -37,7 +37,7 @@ use crate::observe::BlockUse;
 const ENTRY_BYTES: u64 = 16;
 /// Bytes of a superblock in the dumped table of superblocks.
 const ROW_BYTES: u64 = 32;
-/// Bytes of the tables of read levels, an upper bound of every scheme's.
+/// Bytes of the tables of read levels, an upper bound of what any scheme keeps over a loss of power.
 const LEVELS_BYTES: u64 = 16 << 10;
 
 /// What a recovery had to do.

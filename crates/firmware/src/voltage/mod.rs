@@ -8,13 +8,17 @@
 //! - [`calibration`]: trials of entries, what follows from them, the search of all valleys.
 //! - [`valley`]: the search of one valley (the paper's Algorithm 1).
 //! - [`keeper`]: the parts above put together, with population at start-up.
+//! - [`offset_search`]: the offset with the fewest errors, by reading the same pages at three.
+//! - [`pace`]: background reads spread evenly, for schemes that never pass over everything.
 //! - [`options`]: parameters, and what is built from them.
 
 pub mod calibration;
 pub mod groups;
 pub mod keeper;
 pub mod members;
+pub mod offset_search;
 pub mod options;
+pub mod pace;
 pub mod sampling;
 pub mod selector;
 pub mod tables;

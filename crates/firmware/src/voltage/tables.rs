@@ -15,7 +15,7 @@
 use alloc::boxed::Box;
 use alloc::vec;
 
-use firstread_core::voltage::{MAX_FACTORY, VoltageTables};
+use firstread_core::voltage::VoltageTables;
 use firstread_core::{CellMode, LevelOffsets};
 
 use super::groups::GroupSet;
@@ -90,7 +90,7 @@ pub struct TableBytes {
 impl TableManager {
     /// Tables for `groups` groups, none of them populated.
     pub fn new(factory: &VoltageTables, form: Form, groups: usize) -> TableManager {
-        let factory = Box::new(sound(factory));
+        let factory = Box::new(factory.sound());
         let width = match form {
             Form::Sentinel => factory.mode.bits(),
             Form::Full => factory.mode.valleys() as u8,
@@ -232,7 +232,7 @@ impl TableManager {
 
         let (at, len) = (self.at(group, 0), ENTRIES * self.width as usize);
         let levels = core::array::from_fn(|slot| self.staged(group, slot));
-        let nearest = self.nearest_to(&levels[0]);
+        let nearest = self.factory.nearest(&levels[0]);
         let shadow = &mut self.copies[1 - self.active as usize];
         shadow.packed[at..at + len].copy_from_slice(&self.staging[at..at + len]);
         shadow.levels[group as usize] = levels;
@@ -288,48 +288,14 @@ impl TableManager {
     /// Equation (1) of the paper: every valley from the sentinel of its page type.
     fn unpack(&self, packed: &[i8]) -> LevelOffsets {
         let mut levels = [0; 15];
-        for (k, level) in levels.iter_mut().enumerate().take(self.mode().valleys()) {
-            *level = match self.form {
-                Form::Full => packed[k],
-                Form::Sentinel => {
-                    let page = self.factory.page_of_valley[k] as usize;
-                    let is_sentinel = self.factory.sentinel[page] as usize == k + 1;
-                    let offset = packed[page];
-                    match is_sentinel {
-                        true => offset,
-                        false => self.factory.projection[k].at(offset),
-                    }
+        match self.form {
+            Form::Full => levels[..packed.len()].copy_from_slice(packed),
+            Form::Sentinel => {
+                for (page, &offset) in (0u8..).zip(packed) {
+                    self.factory.project(page, offset, &mut levels);
                 }
-            };
+            }
         }
         levels
     }
-    /// The factory entry with the least sum of absolute differences; the first of equals.
-    fn nearest_to(&self, levels: &LevelOffsets) -> u8 {
-        let distance = |i: &u8| -> u32 {
-            let entry = &self.factory.factory[*i as usize];
-            let pairs = entry.iter().zip(levels).take(self.mode().valleys());
-            pairs.map(|(a, b)| a.abs_diff(*b) as u32).sum()
-        };
-        (0..self.factory_len()).min_by_key(distance).unwrap_or(0)
-    }
-}
-
-/// `tables` with every index in range, so that no table that was loaded can make an index stray: at
-/// least one factory entry, page types that the mode has, sentinels on their own page.
-fn sound(tables: &VoltageTables) -> VoltageTables {
-    let mut t = tables.clone();
-    let (pages, valleys) = (t.mode.bits(), t.mode.valleys());
-    t.factory_len = t.factory_len.clamp(1, MAX_FACTORY as u8);
-    for page in &mut t.page_of_valley {
-        *page = (*page).min(pages - 1);
-    }
-    for page in 0..pages {
-        let on_page = |k: &u8| t.page_of_valley[*k as usize - 1] == page;
-        let given = t.sentinel[page as usize];
-        if !((1..=valleys as u8).contains(&given) && on_page(&given)) {
-            t.sentinel[page as usize] = (1..=valleys as u8).find(on_page).unwrap_or(1);
-        }
-    }
-    t
 }

@@ -270,6 +270,7 @@ impl World {
             failed,
             max_errors: 1,
             sum_errors: 1,
+            spare: Default::default(),
         }
     }
 
@@ -503,6 +504,7 @@ fn tables(mode: CellMode) -> VoltageTables {
         factory_len: 4,
         sentinel: [1; 4],
         projection: [Line::IDENTITY; 15],
+        spare: [[0; 33]; 4],
         dac_mv: 5,
     }
 }
@@ -517,6 +519,7 @@ impl Drive {
         let setup = Setup {
             geometry: g,
             tables: tables(build.mode),
+            layer_of: (0..g.wordlines_per_block).collect(),
             seed: build.seed,
         };
         let schemes = Schemes {

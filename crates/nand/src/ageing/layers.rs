@@ -2,6 +2,7 @@
 //! width. A smooth profile over the stack and factors for the edge wordlines. Null: zero spans and
 //! no edge layers.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::profile::{ChipProfile, LayerShape, WordlineOrder};
@@ -23,6 +24,13 @@ pub fn layer_of(chip: &ChipProfile, wordline: u16) -> u16 {
         WordlineOrder::LayerByLayer => wordline / chip.array.strings_per_layer,
         WordlineOrder::StringByString => wordline % chip.array.layers,
     }
+}
+
+/// The layer of each of `wordlines` wordlines, an even choice among those of a block.
+pub fn of_wordlines(chip: &ChipProfile, wordlines: u16) -> Box<[u16]> {
+    let (have, want) = (chip.wordlines(), wordlines as u32);
+    let of = |w| layer_of(chip, (w * have / want) as u16);
+    (0..want).map(of).collect()
 }
 
 /// The factors of `layer`.

@@ -7,14 +7,23 @@ use firstread_testkit::{FOUR_DIES, aged, profile, try_run, voltages};
 
 /// A page at a time, four dies of them in flight.
 const JOB: &str = "[j]\nrw=randread\nbs=16k\niodepth=4\nnorandommap\nnumber_ios=3000\n";
-const SCHEMES: &[&str] = &["factory", "frozen", "ct-qlc", "optimal-group", "optimal"];
+const SCHEMES: &[&str] = &[
+    "factory",
+    "frozen",
+    "ct-qlc",
+    "similar-page",
+    "block-calibration",
+    "sentinel-cells",
+    "optimal-group",
+    "optimal",
+];
 /// Hours at 55 °C.
 const AGES_H: &[u64] = &[0, 2, 10, 28, 168];
 
 #[test]
 fn golden_schemes_by_age_and_wear() {
     let mut out = String::from(
-        "scheme         age_h    pe  first_try_%  retries_mean   p99_us  p99.99_us  uncorrectable  background\n",
+        "scheme            age_h    pe  first_try_%  retries_mean   p99_us  p99.99_us  uncorrectable  background\n",
     );
     let set = |scheme: &str| -> Vec<String> {
         // The drive's own code, which `FOUR_DIES` replaces.
@@ -38,7 +47,7 @@ fn golden_schemes_by_age_and_wear() {
                 let of_rows = |n: u64| n as f64 / rows as f64;
                 writeln!(
                     out,
-                    "{scheme:<14} {age_h:>5} {pe:>5} {:>12.2} {:>13.3} {:>8} {:>10} {:>14} {:>11}",
+                    "{scheme:<17} {age_h:>5} {pe:>5} {:>12.2} {:>13.3} {:>8} {:>10} {:>14} {:>11}",
                     100.0 * of_rows(c.retries[0]),
                     of_rows(steps),
                     stats.all.read.percentile(99.0).ns / 1000,

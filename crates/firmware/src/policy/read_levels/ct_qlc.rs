@@ -293,7 +293,13 @@ impl CtQlc {
 
 impl ReadLevels for CtQlc {
     #[inline]
-    fn attempt(&mut self, ctx: &ReadCtx, step: u8, _last: Option<&Outcome>) -> Option<Levels> {
+    fn attempt(
+        &mut self,
+        ctx: &ReadCtx,
+        step: u8,
+        _last: Option<&Outcome>,
+        _note: &mut u8,
+    ) -> Option<Levels> {
         self.keeper.levels(ctx, step)
     }
 

@@ -33,7 +33,13 @@ impl Factory {
 }
 
 impl ReadLevels for Factory {
-    fn attempt(&mut self, _ctx: &ReadCtx, step: u8, _last: Option<&Outcome>) -> Option<Levels> {
+    fn attempt(
+        &mut self,
+        _ctx: &ReadCtx,
+        step: u8,
+        _last: Option<&Outcome>,
+        _note: &mut u8,
+    ) -> Option<Levels> {
         (step < self.tables.factory_len)
             .then(|| Levels::Offsets(self.tables.factory[step as usize]))
     }

@@ -45,7 +45,13 @@ impl Frozen {
 
 impl ReadLevels for Frozen {
     #[inline]
-    fn attempt(&mut self, ctx: &ReadCtx, step: u8, _last: Option<&Outcome>) -> Option<Levels> {
+    fn attempt(
+        &mut self,
+        ctx: &ReadCtx,
+        step: u8,
+        _last: Option<&Outcome>,
+        _note: &mut u8,
+    ) -> Option<Levels> {
         self.keeper.levels(ctx, step)
     }
     fn start(&mut self, now: Ns, blocks: &BlockMonitor) {

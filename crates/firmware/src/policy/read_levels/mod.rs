@@ -2,22 +2,28 @@
 //!
 //! Call order. For each page row read for the host or the data mover, `attempt` is called with
 //! step 0, then with step 1, 2, ... and the outcome of the step before until the read succeeds or
-//! `attempt` gives up; then `on_read` once. Background: whenever `due() <= now` and none of the
+//! `attempt` gives up; then `on_read` once. All of them are handed the same `note`, a byte that is 0
+//! at step 0: what the scheme wants to remember of this read. Background: whenever `due() <= now` and none of the
 //! axis's probes is in flight, `probe` may return one; its result comes back through `on_probe`
 //! before the next. Nothing here allocates after `new`.
 
+use alloc::boxed::Box;
+
 use firstread_core::params::{Axis, Values};
 use firstread_core::voltage::{BlockGroups, VoltageTables};
-use firstread_core::{BlockId, CellMode, Geometry, Levels, Ns, PageAddr, SenseMode};
+use firstread_core::{BlockId, CellMode, Geometry, Levels, Ns, PageAddr, SenseMode, SpareErrors};
 
 use crate::log::Record;
 use crate::observe::BlockMonitor;
 
+mod block_calibration;
 mod ct_qlc;
 mod factory;
 mod frozen;
 mod optimal;
 mod optimal_group;
+mod sentinel_cells;
+mod similar_page;
 
 pub use ct_qlc::Footprint;
 
@@ -47,6 +53,8 @@ pub struct Outcome {
     pub max_errors: u16,
     /// Bits corrected in all codewords.
     pub sum_errors: u32,
+    /// What the spare cells of the planes with failed codewords show.
+    pub spare: SpareErrors,
 }
 
 /// A background read.
@@ -83,6 +91,8 @@ pub struct Setup {
     pub geometry: Geometry,
     /// Voltage tables of the chip.
     pub tables: VoltageTables,
+    /// Layer of each wordline of a block.
+    pub layer_of: Box<[u16]>,
     /// Seed of the firmware's own sampling.
     pub seed: u64,
 }
@@ -90,11 +100,17 @@ pub struct Setup {
 /// The axis.
 pub trait ReadLevels {
     /// Levels of attempt `step` (0 is the first), or none when the scheme has nothing left to try.
-    fn attempt(&mut self, ctx: &ReadCtx, step: u8, last: Option<&Outcome>) -> Option<Levels>;
+    fn attempt(
+        &mut self,
+        ctx: &ReadCtx,
+        step: u8,
+        last: Option<&Outcome>,
+        note: &mut u8,
+    ) -> Option<Levels>;
 
     /// A read ended after `step` retries.
-    fn on_read(&mut self, ctx: &ReadCtx, step: u8, outcome: &Outcome) {
-        let _ = (ctx, step, outcome);
+    fn on_read(&mut self, ctx: &ReadCtx, step: u8, outcome: &Outcome, note: u8) {
+        let _ = (ctx, step, outcome, note);
     }
     /// Power is on and the block table is true. Background work may begin.
     fn start(&mut self, now: Ns, blocks: &BlockMonitor) {
@@ -130,6 +146,11 @@ pub trait ReadLevels {
     ) {
         let _ = (now, probe, result, blocks, log);
     }
+    /// Share of the cells of a wordline that it programs with states it knows, in millionths. They
+    /// are spread over the states next to the sentinel valleys. Fixed.
+    fn spare_ppm(&self) -> u32 {
+        0
+    }
     /// The block groups it keeps levels for, if any: what `Ideal(Group)` refers to.
     fn groups(&self) -> Option<&BlockGroups> {
         None
@@ -164,11 +185,11 @@ macro_rules! schemes {
         }
 
         impl ReadLevels for AnyReadLevels {
-            fn attempt(&mut self, ctx: &ReadCtx, step: u8, last: Option<&Outcome>) -> Option<Levels> {
-                match self { $(Self::$scheme(s) => s.attempt(ctx, step, last)),+ }
+            fn attempt(&mut self, ctx: &ReadCtx, step: u8, last: Option<&Outcome>, note: &mut u8) -> Option<Levels> {
+                match self { $(Self::$scheme(s) => s.attempt(ctx, step, last, note)),+ }
             }
-            fn on_read(&mut self, ctx: &ReadCtx, step: u8, outcome: &Outcome) {
-                match self { $(Self::$scheme(s) => s.on_read(ctx, step, outcome)),+ }
+            fn on_read(&mut self, ctx: &ReadCtx, step: u8, outcome: &Outcome, note: u8) {
+                match self { $(Self::$scheme(s) => s.on_read(ctx, step, outcome, note)),+ }
             }
             fn start(&mut self, now: Ns, blocks: &BlockMonitor) {
                 match self { $(Self::$scheme(s) => s.start(now, blocks)),+ }
@@ -185,6 +206,9 @@ macro_rules! schemes {
             fn on_probe(&mut self, now: Ns, probe: &Probe, result: &ProbeResult, blocks: &BlockMonitor, log: &mut impl FnMut(Record)) {
                 match self { $(Self::$scheme(s) => s.on_probe(now, probe, result, blocks, log)),+ }
             }
+            fn spare_ppm(&self) -> u32 {
+                match self { $(Self::$scheme(s) => s.spare_ppm()),+ }
+            }
             fn groups(&self) -> Option<&BlockGroups> {
                 match self { $(Self::$scheme(s) => s.groups()),+ }
             }
@@ -197,6 +221,9 @@ schemes! {
     factory::Factory,
     frozen::Frozen,
     ct_qlc::CtQlc,
+    similar_page::SimilarPage,
+    block_calibration::BlockCalibration,
+    sentinel_cells::SentinelCells,
     optimal_group::OptimalGroup,
     optimal::Optimal,
 }

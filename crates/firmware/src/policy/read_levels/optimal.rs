@@ -29,7 +29,13 @@ impl Optimal {
 }
 
 impl ReadLevels for Optimal {
-    fn attempt(&mut self, _ctx: &ReadCtx, step: u8, _last: Option<&Outcome>) -> Option<Levels> {
+    fn attempt(
+        &mut self,
+        _ctx: &ReadCtx,
+        step: u8,
+        _last: Option<&Outcome>,
+        _note: &mut u8,
+    ) -> Option<Levels> {
         (step < ATTEMPTS).then_some(Levels::Ideal(IdealScope::Page))
     }
 }

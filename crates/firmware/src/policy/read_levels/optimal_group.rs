@@ -37,7 +37,13 @@ impl OptimalGroup {
 
 impl ReadLevels for OptimalGroup {
     /// After the group's vector, the factory table.
-    fn attempt(&mut self, ctx: &ReadCtx, step: u8, _last: Option<&Outcome>) -> Option<Levels> {
+    fn attempt(
+        &mut self,
+        ctx: &ReadCtx,
+        step: u8,
+        _last: Option<&Outcome>,
+        _note: &mut u8,
+    ) -> Option<Levels> {
         match step {
             0 => Some(Levels::Ideal(IdealScope::Group(
                 self.groups.group(ctx.pe_cycles, ctx.age),

@@ -236,7 +236,9 @@ fn other_cell_modes_walk_the_factory_table() {
             ..PageAddr::default()
         };
         let ctx = drive.ctx(at);
-        let tried = (0..=u8::MAX).map_while(|step| drive.scheme.attempt(&ctx, step, None));
+        let mut note = 0;
+        let tried =
+            (0..=u8::MAX).map_while(|step| drive.scheme.attempt(&ctx, step, None, &mut note));
         let tried: Vec<_> = tried.collect();
         (tried.len(), tried[0])
     };

@@ -4,9 +4,12 @@
 //! states 250 mV apart, sigma 42 mV, the highest state losing 28 mV a decade after 0.5 h at 25 °C.
 //! Codewords fail beyond 306 errors in 4 KiB and its parity, the waterfall of an LDPC code of rate 0.9.
 
-use firstread_core::voltage::{Line, MAX_FACTORY, VoltageTables};
+use std::sync::LazyLock;
+
+use firstread_core::voltage::{Line, MAX_FACTORY, SPARE_NODES, VoltageTables};
 use firstread_core::{
-    CellMode, Geometry, LevelOffsets, Levels, Ns, PageAddr, SenseMode, Stream, StripeOrder,
+    CellMode, Geometry, LevelOffsets, Levels, Ns, PageAddr, SenseMode, SpareErrors, Stream,
+    StripeOrder,
 };
 use firstread_firmware::observe::{BlockMonitor, BlockUse};
 use firstread_firmware::policy::read_levels::{Outcome, Probe, ProbeResult, Setup};
@@ -65,14 +68,35 @@ pub fn tables() -> VoltageTables {
         factory_len: LEN as u8,
         sentinel: SENTINEL,
         projection,
+        spare: [*CURVE; 4],
         dac_mv: DAC_MV as u8,
     }
+}
+
+/// The curve of every page type, whose sentinels are all between states alike.
+static CURVE: LazyLock<[i8; SPARE_NODES]> = LazyLock::new(|| core::array::from_fn(correction));
+
+/// Units to the middle between two fresh states, where the shares beyond differ by `i / 16 - 1`.
+fn correction(i: usize) -> i8 {
+    let wanted = (i as f64 / 16.0 - 1.0).clamp(-0.98, 0.98);
+    let difference = |mv: f64| below((-125.0 - mv) / 42.0) - below((mv - 125.0) / 42.0);
+    let (mut lo, mut hi) = (-500.0, 500.0);
+    for _ in 0..50 {
+        let mid = 0.5 * (lo + hi);
+        if difference(mid) > wanted {
+            lo = mid;
+        } else {
+            hi = mid;
+        }
+    }
+    libm::round(-lo / DAC_MV) as i8
 }
 
 pub fn setup() -> Setup {
     Setup {
         geometry: geometry(),
         tables: tables(),
+        layer_of: (0..1408).map(|w| w / 8).collect(),
         seed: 1,
     }
 }
@@ -143,6 +167,31 @@ impl Chip {
         wrong.sum::<f64>() * CODEWORD_CELLS / 16.0
     }
 
+    /// What 59 spare cells of each state around the page type's sentinel show.
+    fn spare(
+        &self,
+        at: &PageAddr,
+        plane: u8,
+        levels: &LevelOffsets,
+        hours: f64,
+        pe: u32,
+    ) -> SpareErrors {
+        let k = SENTINEL[at.page.0 as usize] as usize - 1;
+        let v = self.level_mv(k, levels[k]);
+        let rate = self.rate(at);
+        let key = page_stream(at, plane).named("spare");
+        let beyond = |s: usize, sign: f64| {
+            let (mean, sigma) = self.state(s, hours, pe, rate);
+            let cell = |i: u64| mean + sigma * normal(key.at(s as u64).at(i));
+            (0..59).filter(|&i| (cell(i) - v) * sign > 0.0).count() as u16
+        };
+        SpareErrors {
+            above: beyond(k, 1.0),
+            below: beyond(k + 1, -1.0),
+            cells: 59,
+        }
+    }
+
     /// Reads a plane's page.
     pub fn read(
         &self,
@@ -159,6 +208,7 @@ impl Chip {
             failed: 0,
             max_errors: 0,
             sum_errors: 0,
+            spare: SpareErrors::default(),
         };
         for codeword in 0..CODEWORDS {
             let errors = mean + libm::sqrt(mean) * normal(page.at(codeword as u64));
@@ -169,6 +219,9 @@ impl Chip {
                 outcome.sum_errors += errors;
                 outcome.max_errors = outcome.max_errors.max(errors as u16);
             }
+        }
+        if outcome.failed != 0 {
+            outcome.spare = self.spare(at, plane, levels, hours, pe);
         }
         outcome
     }

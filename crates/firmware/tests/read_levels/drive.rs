@@ -1,9 +1,13 @@
 //! A drive of the tests: a scheme, a chip, a table of superblocks and a clock.
 
-use firstread_core::{BlockId, CellMode, DieId, Levels, Ns, PageAddr, PageType, Stream};
+use firstread_core::{
+    BlockId, CellMode, DieId, LevelOffsets, Levels, Ns, PageAddr, PageType, Stream,
+};
 use firstread_firmware::log::{Record, What};
 use firstread_firmware::observe::BlockMonitor;
-use firstread_firmware::policy::read_levels::{AXIS, AnyReadLevels, Probe, ReadCtx, ReadLevels};
+use firstread_firmware::policy::read_levels::{
+    AXIS, AnyReadLevels, Outcome, Probe, ReadCtx, ReadLevels,
+};
 
 use crate::chip::{self, Chip};
 
@@ -110,6 +114,30 @@ impl Drive {
         }
     }
 
+    /// Reads a page of one plane for the host: the levels of its attempts.
+    pub fn read(&mut self, at: PageAddr, plane: u8) -> Vec<LevelOffsets> {
+        let ctx = self.ctx(at);
+        let (hours, pe) = self.age(at.block);
+        let (mut tried, mut note) = (Vec::new(), 0);
+        let mut last: Option<Outcome> = None;
+        for step in 0..=u8::MAX {
+            let levels = self.scheme.attempt(&ctx, step, last.as_ref(), &mut note);
+            let Some(Levels::Offsets(levels)) = levels else {
+                break;
+            };
+            tried.push(levels);
+            let outcome = self.chip.read(&at, plane, &levels, hours, pe);
+            last = Some(outcome);
+            if outcome.failed == 0 {
+                break;
+            }
+        }
+        let outcome = last.expect("every scheme has a first attempt");
+        self.scheme
+            .on_read(&ctx, tried.len() as u8 - 1, &outcome, note);
+        tried
+    }
+
     /// Reads `n` random pages of the first `blocks` superblocks: share whose first attempt fails,
     /// and mean retries.
     pub fn reads(&mut self, blocks: u32, n: u64) -> (f64, f64) {
@@ -124,18 +152,9 @@ impl Drive {
                 wordline: s.at(2).below(geometry.wordlines_per_block as u64) as u16,
                 page: PageType(s.at(3).below(4) as u8),
             };
-            let plane = s.at(4).below(4) as u8;
-            let ctx = self.ctx(at);
-            let (hours, pe) = self.age(at.block);
-            let mut step = 0;
-            while let Some(Levels::Offsets(levels)) = self.scheme.attempt(&ctx, step, None) {
-                if self.chip.read(&at, plane, &levels, hours, pe).failed == 0 {
-                    break;
-                }
-                step += 1;
-            }
+            let step = self.read(at, s.at(4).below(4) as u8).len() as u64 - 1;
             failed += (step > 0) as u64;
-            retries += step as u64;
+            retries += step;
         }
         (failed as f64 / n as f64, retries as f64 / n as f64)
     }

@@ -1,5 +1,9 @@
-//! Tests of `ct-qlc` and `frozen`, each file named for the question it answers.
+//! Tests of the schemes of axis `read_levels`: those of `ct-qlc` and `frozen` in files named for the
+//! question they answer, those of each other scheme in one of its own.
 
+mod block_calibration;
+/// What may the background spend?
+mod budget;
 mod chip;
 mod drive;
 
@@ -7,8 +11,10 @@ mod drive;
 mod fuzz;
 /// Which group is a superblock in, and where does the group take its entries from?
 mod groups;
+mod sentinel_cells;
 /// What happens, in order, over 28 hours?
 mod sequence;
+mod similar_page;
 /// Do reads see whole tables, and how large are these?
 mod tables;
 /// Does a search of one valley find it?

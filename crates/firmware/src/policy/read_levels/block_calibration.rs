@@ -1,0 +1,487 @@
+//! `block-calibration`: every block has levels of its own, which the background keeps true.
+//!
+//! After R. Pletka et al., "Achieving Latency and Reliability Targets with QLC in Enterprise
+//! Controllers": levels are determined block by block, continuously, at a rate that follows P/E cycles,
+//! reads, retention time and page type.
+//!
+//! ```text
+//! a turn comes     which block and page type has drifted furthest since it was calibrated?
+//! find             a page of it is read; if it fails, the retry table is walked to where it does not
+//! refine           some pages are read there, below and above; on to the side with fewer errors until
+//!                  the middle has the fewest, then to the vertex of the parabola through the three
+//! keep             the offset of the page type's sentinel; its line gives those of its other valleys
+//! a block is new   it begins with the default
+//! ```
+//!
+//! One read a turn, `background_reads` an interval. What the slides leave open, and what was decided:
+//! `docs/firmware/comparators.md`.
+
+use alloc::boxed::Box;
+use alloc::vec;
+
+use firstread_core::params::{Param, ParamKind, Role, Scheme, Values};
+use firstread_core::voltage::{MAX_PAGES, VoltageTables};
+use firstread_core::{
+    BlockId, CellMode, DieId, Geometry, LevelOffsets, Levels, Ns, PageAddr, PageType, SenseMode,
+    Stream,
+};
+
+use super::{Outcome, Probe, ProbeResult, ReadCtx, ReadLevels, Setup};
+use crate::log::Record;
+use crate::observe::{BlockMonitor, BlockRow, BlockUse};
+use crate::voltage::offset_search::{Errors, OffsetSearch};
+use crate::voltage::pace::{INTERVAL_PARAM, Pace, READS_PARAM};
+use crate::voltage::selector::outward;
+
+const fn number(
+    key: &'static str,
+    doc: &'static str,
+    unit: &'static str,
+    (default, min, max): (i64, i64, i64),
+) -> Param {
+    Param {
+        key,
+        doc,
+        kind: ParamKind::Number {
+            unit,
+            default,
+            min,
+            max,
+        },
+    }
+}
+
+/// Its row.
+pub const SCHEME: Scheme = Scheme {
+    name: "block-calibration",
+    summary: "levels of its own for every block, calibrated continuously where drift is fastest",
+    source: "Achieving Latency and Reliability Targets with QLC in Enterprise Controllers (IBM), Flash Memory Summit",
+    role: Role::Scheme,
+    params: &[
+        Param {
+            key: "unit",
+            doc: "what has levels of its own: a superblock, or its blocks of each die",
+            kind: ParamKind::Choice(&["superblock", "die"]),
+        },
+        number(
+            "pages",
+            "pages that one calibration of a page type reads at each offset, over the layers of the block",
+            "pages",
+            (2, 1, 16),
+        ),
+        number(
+            "step",
+            "distance of the offsets that are compared",
+            "dac",
+            (4, 1, 24),
+        ),
+        number(
+            "max_moves",
+            "moves to a neighbouring offset after which a calibration ends",
+            "moves",
+            (6, 0, 32),
+        ),
+        number(
+            "onset",
+            "rate: drift goes with the logarithm of 1 + retention time / onset",
+            "ns",
+            (30 * MINUTE, MINUTE, 8760 * 60 * MINUTE),
+        ),
+        number(
+            "pe_weight",
+            "rate: so much more drift with every 1,000 P/E cycles",
+            "permille",
+            (100, 0, 10_000),
+        ),
+        number(
+            "read_onset",
+            "rate: as much drift again with the logarithm of 1 + page rows read / read_onset",
+            "reads",
+            (1_000_000, 1, 1_000_000_000),
+        ),
+        Param {
+            key: "page_types",
+            doc: "rate: a page type counts by its number of valleys",
+            kind: ParamKind::Flag(true),
+        },
+        INTERVAL_PARAM,
+        READS_PARAM,
+    ],
+};
+
+const MINUTE: i64 = 60_000_000_000;
+
+/// Levels of a unit, with the entry of the retry table nearest to them.
+#[derive(Clone, Copy, Debug)]
+struct Kept {
+    levels: LevelOffsets,
+    nearest: u8,
+}
+
+/// How fast drift is taken to be.
+#[derive(Clone, Copy, Debug)]
+struct Rate {
+    onset: u64,
+    pe_permille: u64,
+    read_onset: u64,
+}
+
+impl Rate {
+    /// Drift of a superblock's cells since they were programmed, in 1/65536 of a doubling of time.
+    fn drift(&self, now: Ns, row: &BlockRow) -> u32 {
+        let age = now.since(row.programmed_at).0;
+        let wear = 1000 + self.pe_permille * row.pe_cycles as u64 / 1000;
+        let time = log2_of_one_and(age, self.onset) as u64 * wear / 1000;
+        (time + log2_of_one_and(row.reads, self.read_onset) as u64).min(u32::MAX as u64) as u32
+    }
+}
+
+/// `65536 log2(1 + n / of)`, straight between powers of two.
+fn log2_of_one_and(n: u64, of: u64) -> u32 {
+    let ratio = ((n as u128) << 16) / of as u128;
+    let x = (1 << 16) + ratio.min(1 << 46) as u64;
+    let power = x.ilog2();
+    let between = (x << 16 >> power) as u32 & 0xffff;
+    ((power - 16) << 16) + between
+}
+
+/// What is being calibrated.
+#[derive(Clone, Copy, Debug)]
+struct Visit {
+    block: BlockId,
+    programmed_at: Ns,
+    page: u8,
+    /// Draws of the pages.
+    stream: Stream,
+    /// The die whose unit it is; none for a superblock's.
+    die: Option<DieId>,
+    phase: Phase,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    /// Step of the walk over the retry table, and where it began; before it the levels in use.
+    Find { step: Option<u8>, from: u8 },
+    /// Offsets are compared.
+    Refine(OffsetSearch),
+}
+
+/// The scheme.
+#[derive(Debug)]
+pub struct BlockCalibration {
+    tables: Box<VoltageTables>,
+    geometry: Geometry,
+    /// Units of a superblock: one, or one a die.
+    units: usize,
+    kept: Box<[Kept]>,
+    /// Drift of each superblock's page types when they were calibrated last.
+    calibrated_at: Box<[[u32; MAX_PAGES]]>,
+    /// Which of a superblock's dies is next, by page type.
+    turns: Box<[[u16; MAX_PAGES]]>,
+    /// What each page type counts.
+    weights: [u32; MAX_PAGES],
+    rate: Rate,
+    pages: u8,
+    step: u8,
+    max_moves: u8,
+
+    pace: Pace,
+    stream: Stream,
+    drawn: u64,
+    visit: Option<Visit>,
+}
+
+impl BlockCalibration {
+    /// From the chip's tables and the scheme's parameters.
+    pub fn new(setup: &Setup, values: &Values) -> BlockCalibration {
+        let (geometry, tables) = (setup.geometry, Box::new(setup.tables.sound()));
+        let blocks = geometry.blocks_per_plane as usize;
+        let units = match values.get("unit") {
+            0 => 1,
+            _ => geometry.dies() as usize,
+        };
+        let valleys = &tables.page_of_valley[..tables.mode.valleys()];
+        let weights = core::array::from_fn(|page| match values.flag("page_types") {
+            true => valleys.iter().filter(|&&p| p as usize == page).count() as u32,
+            false => 1,
+        });
+        BlockCalibration {
+            kept: vec![DEFAULT; blocks * units].into_boxed_slice(),
+            calibrated_at: vec![[0; MAX_PAGES]; blocks].into_boxed_slice(),
+            turns: vec![[0; MAX_PAGES]; blocks].into_boxed_slice(),
+            units,
+            weights,
+            rate: Rate {
+                onset: values.get("onset") as u64,
+                pe_permille: values.get("pe_weight") as u64,
+                read_onset: values.get("read_onset") as u64,
+            },
+            pages: values.get("pages") as u8,
+            step: values.get("step") as u8,
+            max_moves: values.get("max_moves") as u8,
+            pace: Pace::new(values),
+            stream: Stream::new(setup.seed).named("block calibration"),
+            drawn: 0,
+            visit: None,
+            geometry,
+            tables,
+        }
+    }
+
+    /// Bytes of what it keeps.
+    pub fn bytes(&self) -> usize {
+        size_of_val(&*self.kept) + size_of_val(&*self.calibrated_at) + size_of_val(&*self.turns)
+    }
+
+    /// Levels of a page's unit.
+    #[inline]
+    fn kept(&self, mode: CellMode, at: PageAddr) -> Kept {
+        let unit = self.unit(at.block, at.die);
+        match self.kept.get(unit) {
+            Some(kept) if mode == self.tables.mode => *kept,
+            _ => DEFAULT,
+        }
+    }
+    #[inline]
+    fn unit(&self, block: BlockId, die: DieId) -> usize {
+        let of_die = if self.units > 1 { die.0 as usize } else { 0 };
+        block.0 as usize * self.units + of_die
+    }
+
+    /// The full superblock and page type that have drifted furthest since they were calibrated.
+    fn most_urgent(&self, now: Ns, blocks: &BlockMonitor) -> Option<(BlockId, u8)> {
+        let mut most = None;
+        let mut urgency = 0;
+        for (block, row) in blocks.iter() {
+            if row.usage != BlockUse::Full || row.mode != self.tables.mode {
+                continue;
+            }
+            let drift = self.rate.drift(now, row);
+            let then = &self.calibrated_at[block.0 as usize];
+            for page in 0..self.tables.mode.bits() {
+                let since = drift.saturating_sub(then[page as usize]);
+                let this = since as u64 * self.weights[page as usize] as u64;
+                if this > urgency {
+                    (most, urgency) = (Some((block, page)), this);
+                }
+            }
+        }
+        most
+    }
+
+    /// Begins to calibrate what is most urgent.
+    fn begin(&mut self, now: Ns, blocks: &BlockMonitor) -> Option<Visit> {
+        let (block, page) = self.most_urgent(now, blocks)?;
+        let turn = &mut self.turns[block.0 as usize][page as usize];
+        let die = (self.units > 1).then_some(DieId(*turn));
+        *turn = (*turn + 1) % self.units as u16;
+        let stream = self.stream.at(self.drawn);
+        self.drawn += 1;
+        Some(Visit {
+            block,
+            programmed_at: blocks.row(block).programmed_at,
+            page,
+            stream,
+            die,
+            phase: Phase::Find {
+                step: None,
+                from: 0,
+            },
+        })
+    }
+
+    /// Page `i` of a visit, with its plane: the pages lie in equal steps over the layers, from a
+    /// first one drawn.
+    fn page(&self, visit: &Visit, i: u8) -> (PageAddr, u8) {
+        let (g, s) = (&self.geometry, visit.stream);
+        let wordlines = g.wordlines_per_block as u64;
+        let apart = wordlines * i as u64 / self.pages as u64;
+        let drawn = s.at(1 + i as u64);
+        let any_die = DieId(drawn.at(0).below(g.dies() as u64) as u16);
+        let at = PageAddr {
+            die: visit.die.unwrap_or(any_die),
+            block: visit.block,
+            wordline: ((s.at(0).below(wordlines) + apart) % wordlines) as u16,
+            page: PageType(visit.page),
+        };
+        (at, drawn.at(1).below(g.planes as u64) as u8)
+    }
+
+    /// The levels that the next read of `visit` tries, with its page.
+    fn next(&self, visit: &mut Visit) -> Option<(PageAddr, u8, LevelOffsets)> {
+        let (first, plane) = self.page(visit, 0);
+        let kept = self.kept(self.tables.mode, first);
+        match &mut visit.phase {
+            Phase::Find { step: None, from } => {
+                *from = kept.nearest;
+                Some((first, plane, kept.levels))
+            }
+            Phase::Find {
+                step: Some(step),
+                from,
+            } => {
+                let entry = outward(*from, self.tables.factory_len, *step)?;
+                Some((first, plane, self.tables.factory[entry as usize]))
+            }
+            Phase::Refine(search) => {
+                let (offset, i) = search.next()?;
+                let (at, plane) = self.page(visit, i);
+                let mut levels = kept.levels;
+                self.tables.project(visit.page, offset, &mut levels);
+                Some((at, plane, levels))
+            }
+        }
+    }
+
+    /// A page has been read for `visit`; gives it back unless it has ended.
+    fn read(
+        &mut self,
+        now: Ns,
+        row: &BlockRow,
+        mut visit: Visit,
+        tried: &LevelOffsets,
+        outcome: &Outcome,
+    ) -> Option<Visit> {
+        match &mut visit.phase {
+            Phase::Find { step, .. } if outcome.failed != 0 => {
+                *step = Some(step.map_or(0, |step| step + 1));
+            }
+            Phase::Find { .. } => {
+                let sentinel = self.tables.sentinel[visit.page as usize];
+                let center = tried[sentinel as usize - 1];
+                visit.phase = Phase::Refine(OffsetSearch::new(
+                    center,
+                    self.step,
+                    self.pages,
+                    self.max_moves,
+                ));
+            }
+            Phase::Refine(search) => search.record(Errors {
+                failed: outcome.failed.count_ones(),
+                bits: outcome.sum_errors,
+            }),
+        }
+        let found = match visit.phase {
+            Phase::Refine(search) => search.found(),
+            Phase::Find { step, .. } => {
+                let given_up = step.is_some_and(|step| step >= self.tables.factory_len);
+                if given_up {
+                    // Nothing reads this page; others of its kind come later.
+                    self.note(now, row, &visit);
+                    return None;
+                }
+                None
+            }
+        };
+        let Some(offset) = found else {
+            return Some(visit);
+        };
+        let unit = self.unit(visit.block, visit.die.unwrap_or_default());
+        let kept = &mut self.kept[unit];
+        self.tables.project(visit.page, offset, &mut kept.levels);
+        kept.nearest = self.tables.nearest(&kept.levels);
+        self.note(now, row, &visit);
+        None
+    }
+
+    /// The page type of `visit` has been calibrated, as well as it could be.
+    fn note(&mut self, now: Ns, row: &BlockRow, visit: &Visit) {
+        self.calibrated_at[visit.block.0 as usize][visit.page as usize] = self.rate.drift(now, row);
+    }
+
+    fn forget(&mut self, block: BlockId) {
+        let from = block.0 as usize * self.units;
+        if let Some(kept) = self.kept.get_mut(from..from + self.units) {
+            kept.fill(DEFAULT);
+            self.calibrated_at[block.0 as usize] = [0; MAX_PAGES];
+        }
+    }
+}
+
+/// The manufacturer's default, which is entry 0 of its table.
+const DEFAULT: Kept = Kept {
+    levels: [0; 15],
+    nearest: 0,
+};
+
+/// Whether the superblock of `visit` still holds the data it held.
+fn alive(visit: &Visit, blocks: &BlockMonitor) -> bool {
+    let row = blocks.row(visit.block);
+    row.usage == BlockUse::Full && row.programmed_at == visit.programmed_at
+}
+
+impl ReadLevels for BlockCalibration {
+    /// `note` is the entry at which the walk over the table begins: levels may change meanwhile.
+    #[inline]
+    fn attempt(
+        &mut self,
+        ctx: &ReadCtx,
+        step: u8,
+        _last: Option<&Outcome>,
+        note: &mut u8,
+    ) -> Option<Levels> {
+        let Some(k) = step.checked_sub(1) else {
+            let kept = self.kept(ctx.mode, ctx.at);
+            *note = kept.nearest;
+            return Some(Levels::Offsets(kept.levels));
+        };
+        let entry = outward(*note, self.tables.factory_len, k)?;
+        Some(Levels::Offsets(self.tables.factory[entry as usize]))
+    }
+
+    fn start(&mut self, now: Ns, _blocks: &BlockMonitor) {
+        self.kept.fill(DEFAULT);
+        self.calibrated_at.fill([0; MAX_PAGES]);
+        self.turns.fill([0; MAX_PAGES]);
+        self.visit = None;
+        self.pace.start(now);
+    }
+
+    fn on_block(&mut self, _now: Ns, block: BlockId, _blocks: &BlockMonitor) {
+        self.forget(block);
+    }
+
+    fn due(&self) -> Ns {
+        self.pace.due()
+    }
+
+    fn probe(
+        &mut self,
+        now: Ns,
+        blocks: &BlockMonitor,
+        log: &mut impl FnMut(Record),
+    ) -> Option<Probe> {
+        if !self.pace.turn(now, log) {
+            return None;
+        }
+        let mut visit = match self.visit.take().filter(|v| alive(v, blocks)) {
+            Some(visit) => visit,
+            None => self.begin(now, blocks)?,
+        };
+        let (at, plane, levels) = self.next(&mut visit)?;
+        self.visit = Some(visit);
+        self.pace.spend();
+        Some(Probe {
+            at,
+            planes: 1 << plane,
+            levels: Levels::Offsets(levels),
+            mode: SenseMode::Hard,
+        })
+    }
+
+    fn on_probe(
+        &mut self,
+        now: Ns,
+        probe: &Probe,
+        result: &ProbeResult,
+        blocks: &BlockMonitor,
+        _log: &mut impl FnMut(Record),
+    ) {
+        let visit = self.visit.take().filter(|v| alive(v, blocks));
+        if let (Some(visit), ProbeResult::Decoded(outcome), Levels::Offsets(tried)) =
+            (visit, result, &probe.levels)
+        {
+            self.visit = self.read(now, blocks.row(visit.block), visit, tried, outcome);
+        }
+    }
+}

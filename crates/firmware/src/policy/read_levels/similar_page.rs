@@ -1,0 +1,372 @@
+//! `similar-page`: a page is read first with what last worked for a page like it.
+//!
+//! After Y. Shim et al., "Exploiting Process Similarity of 3D Flash Memory for High Performance SSDs":
+//! pages of one horizontal layer of a block are made alike and age alike. A table keeps, for each such
+//! layer, the entry of the retry table that a read of one of its pages last ended with.
+//!
+//! ```text
+//! a read     its key's entry, if there is one that is not stale; else the default, or what last
+//!            worked in the superblock. After it the retry table outward from there
+//! it ends    the entry it ended with is the key's from now on
+//! an erase   the superblock's keys have none
+//! meanwhile  pages drawn at random are read the same way, `background_reads` an interval
+//! ```
+//!
+//! The table has a place for every key, so that a key misses only before its first read. What its
+//! paper leaves open, and what was decided: `docs/firmware/comparators.md`.
+
+use alloc::boxed::Box;
+use alloc::vec;
+
+use firstread_core::params::{Param, ParamKind, Role, Scheme, Values};
+use firstread_core::voltage::VoltageTables;
+use firstread_core::{BlockId, DieId, Geometry, Levels, Ns, PageAddr, PageType, SenseMode, Stream};
+
+use super::{Outcome, Probe, ProbeResult, ReadCtx, ReadLevels, Setup};
+use crate::log::Record;
+use crate::observe::{BlockMonitor, BlockRow, BlockUse};
+use crate::voltage::pace::{INTERVAL_PARAM, Pace, READS_PARAM};
+use crate::voltage::selector::outward;
+
+/// Its row.
+pub const SCHEME: Scheme = Scheme {
+    name: "similar-page",
+    summary: "first what last worked for a page of the same layer of the same block",
+    source: "Exploiting Process Similarity of 3D Flash Memory for High Performance SSDs (PSO), MICRO 2019",
+    role: Role::Scheme,
+    params: &[
+        Param {
+            key: "key",
+            doc: "pages that share an entry: those of a layer of a block, of a layer of a die, or of a block",
+            kind: ParamKind::Choice(&["block-layer", "die-layer", "block"]),
+        },
+        Param {
+            key: "miss",
+            doc: "a read whose key has no entry starts with the default, or with what last worked in its superblock",
+            kind: ParamKind::Choice(&["default", "superblock"]),
+        },
+        Param {
+            key: "stale_after",
+            doc: "an entry counts as none so long after a read last ended with it; 0 for never",
+            kind: ParamKind::Number {
+                unit: "ns",
+                default: 0,
+                min: 0,
+                max: MAX_HOURS as i64 * HOUR as i64,
+            },
+        },
+        Param {
+            key: "quantum",
+            doc: "entries of the retry table that one stored step stands for",
+            kind: ParamKind::Number {
+                unit: "entries",
+                default: 1,
+                min: 1,
+                max: 16,
+            },
+        },
+        INTERVAL_PARAM,
+        READS_PARAM,
+    ],
+};
+
+/// Nanoseconds of an hour.
+const HOUR: u64 = 3_600_000_000_000;
+/// Ages that a stored entry tells apart (h); greater ones count as this.
+const MAX_HOURS: u64 = 1022;
+
+/// What last worked, two bytes: six bits of the retry table's entry, ten of the data's age in hours
+/// and one more. Zero for none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Stored(u16);
+
+impl Stored {
+    const NONE: Stored = Stored(0);
+
+    fn new(entry: u8, hours: u64) -> Stored {
+        Stored((hours.min(MAX_HOURS) as u16 + 1) << 6 | entry as u16)
+    }
+    fn entry(self) -> u8 {
+        (self.0 & 63) as u8
+    }
+    fn hours(self) -> u64 {
+        (self.0 >> 6) as u64 - 1
+    }
+}
+
+/// Which pages share an entry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Key {
+    BlockLayer,
+    DieLayer,
+    Block,
+}
+
+/// A background read and its retries.
+#[derive(Clone, Copy, Debug)]
+struct Patrol {
+    at: PageAddr,
+    plane: u8,
+    programmed_at: Ns,
+    step: u8,
+    note: u8,
+}
+
+/// The scheme.
+#[derive(Debug)]
+pub struct SimilarPage {
+    tables: Box<VoltageTables>,
+    layer_of: Box<[u16]>,
+    geometry: Geometry,
+    key: Key,
+    layers: usize,
+    /// What last worked, by key.
+    kept: Box<[Stored]>,
+    /// And by superblock, where a miss looks there.
+    wider: Box<[Stored]>,
+    /// In hours; none for never.
+    stale_after: Option<u64>,
+    quantum: u8,
+
+    pace: Pace,
+    stream: Stream,
+    drawn: u64,
+    patrol: Option<Patrol>,
+}
+
+impl SimilarPage {
+    /// From the chip's tables and the scheme's parameters.
+    pub fn new(setup: &Setup, values: &Values) -> SimilarPage {
+        let geometry = setup.geometry;
+        let (blocks, dies) = (geometry.blocks_per_plane as usize, geometry.dies() as usize);
+        let layers = 1 + setup.layer_of.iter().copied().max().unwrap_or(0) as usize;
+        let (key, keys) = match values.get("key") {
+            0 => (Key::BlockLayer, blocks * dies * layers),
+            1 => (Key::DieLayer, dies * layers),
+            _ => (Key::Block, blocks * dies),
+        };
+        let wider = if values.get("miss") == 0 { 0 } else { blocks };
+        let stale_after = values.get("stale_after") as u64;
+        SimilarPage {
+            tables: Box::new(setup.tables.sound()),
+            layer_of: setup.layer_of.clone(),
+            geometry,
+            key,
+            layers,
+            kept: vec![Stored::NONE; keys].into_boxed_slice(),
+            wider: vec![Stored::NONE; wider].into_boxed_slice(),
+            stale_after: (stale_after > 0).then_some(stale_after / HOUR),
+            quantum: values.get("quantum") as u8,
+            pace: Pace::new(values),
+            stream: Stream::new(setup.seed).named("similar-page patrol"),
+            drawn: 0,
+            patrol: None,
+        }
+    }
+
+    /// Bytes of what it keeps.
+    pub fn bytes(&self) -> usize {
+        size_of_val(&*self.kept) + size_of_val(&*self.wider)
+    }
+
+    /// Place of the page's key; none in a mode that the retry table is not for.
+    #[inline]
+    fn place(&self, ctx: &ReadCtx) -> Option<usize> {
+        if ctx.mode != self.tables.mode {
+            return None;
+        }
+        let (block, die) = (ctx.at.block.0 as usize, ctx.at.die.0 as usize);
+        let layer = *self.layer_of.get(ctx.at.wordline as usize)? as usize;
+        let dies = self.geometry.dies() as usize;
+        Some(match self.key {
+            Key::BlockLayer => (block * dies + die) * self.layers + layer,
+            Key::DieLayer => die * self.layers + layer,
+            Key::Block => block * dies + die,
+        })
+    }
+
+    /// The entry in `place` of `table` that a read of data `age` old may start with.
+    #[inline]
+    fn fresh(&self, table: &[Stored], place: usize, age: Ns) -> Option<u8> {
+        let stored = *table.get(place)?;
+        if stored == Stored::NONE {
+            return None;
+        }
+        let stale = self
+            .stale_after
+            .is_some_and(|after| (age.0 / HOUR).saturating_sub(stored.hours()) >= after);
+        (!stale && stored.entry() < self.tables.factory_len).then_some(stored.entry())
+    }
+
+    /// The entry that a read starts with.
+    #[inline]
+    fn first(&self, ctx: &ReadCtx) -> u8 {
+        let Some(place) = self.place(ctx) else {
+            return 0;
+        };
+        self.fresh(&self.kept, place, ctx.age)
+            .or_else(|| self.fresh(&self.wider, ctx.at.block.0 as usize, ctx.age))
+            .unwrap_or(0)
+    }
+
+    /// A superblock begins to hold data or has lost them.
+    fn forget(&mut self, block: BlockId) {
+        let dies = self.geometry.dies() as usize;
+        let each = match self.key {
+            Key::BlockLayer => dies * self.layers,
+            Key::Block => dies,
+            // A die's layers are those of all its blocks.
+            Key::DieLayer => 0,
+        };
+        let from = block.0 as usize * each;
+        if let Some(keys) = self.kept.get_mut(from..from + each) {
+            keys.fill(Stored::NONE);
+        }
+        if let Some(one) = self.wider.get_mut(block.0 as usize) {
+            *one = Stored::NONE;
+        }
+    }
+
+    /// Draws a page among those of full superblocks.
+    fn draw(&mut self, blocks: &BlockMonitor) -> Option<Patrol> {
+        let mode = self.tables.mode;
+        let fits =
+            |&(_, row): &(BlockId, &BlockRow)| row.usage == BlockUse::Full && row.mode == mode;
+        let stream = self.stream.at(self.drawn);
+        self.drawn += 1;
+        let full = blocks.iter().filter(fits).count() as u64;
+        let (block, row) = blocks
+            .iter()
+            .filter(fits)
+            .nth(stream.at(0).below(full) as usize)?;
+        let geometry = &self.geometry;
+        Some(Patrol {
+            at: PageAddr {
+                die: DieId(stream.at(1).below(geometry.dies() as u64) as u16),
+                block,
+                wordline: stream.at(2).below(geometry.wordlines_per_block as u64) as u16,
+                page: PageType(stream.at(3).below(mode.bits() as u64) as u8),
+            },
+            plane: stream.at(4).below(geometry.planes as u64) as u8,
+            programmed_at: row.programmed_at,
+            step: 0,
+            note: 0,
+        })
+    }
+}
+
+impl Patrol {
+    /// Whether its superblock still holds the data it held when it was drawn.
+    fn alive(&self, blocks: &BlockMonitor) -> bool {
+        let row = blocks.row(self.at.block);
+        row.usage == BlockUse::Full && row.programmed_at == self.programmed_at
+    }
+}
+
+fn ctx_of(now: Ns, at: PageAddr, blocks: &BlockMonitor) -> ReadCtx {
+    let row = blocks.row(at.block);
+    ReadCtx {
+        now,
+        at,
+        mode: row.mode,
+        pe_cycles: row.pe_cycles,
+        age: now.since(row.programmed_at),
+    }
+}
+
+impl ReadLevels for SimilarPage {
+    /// `note` is the entry the read started with: other reads may change the key's meanwhile.
+    #[inline]
+    fn attempt(
+        &mut self,
+        ctx: &ReadCtx,
+        step: u8,
+        _last: Option<&Outcome>,
+        note: &mut u8,
+    ) -> Option<Levels> {
+        if step == 0 {
+            *note = self.first(ctx);
+        }
+        let entry = outward(*note, self.tables.factory_len, step)?;
+        Some(Levels::Offsets(self.tables.factory[entry as usize]))
+    }
+
+    #[inline]
+    fn on_read(&mut self, ctx: &ReadCtx, step: u8, outcome: &Outcome, note: u8) {
+        let (0, Some(place)) = (outcome.failed, self.place(ctx)) else {
+            return;
+        };
+        let Some(entry) = outward(note, self.tables.factory_len, step) else {
+            return;
+        };
+        let stored = Stored::new(entry - entry % self.quantum, ctx.age.0 / HOUR);
+        if let Some(kept) = self.kept.get_mut(place) {
+            *kept = stored;
+        }
+        if let Some(kept) = self.wider.get_mut(ctx.at.block.0 as usize) {
+            *kept = stored;
+        }
+    }
+
+    fn start(&mut self, now: Ns, _blocks: &BlockMonitor) {
+        self.kept.fill(Stored::NONE);
+        self.wider.fill(Stored::NONE);
+        self.patrol = None;
+        self.pace.start(now);
+    }
+
+    fn on_block(&mut self, _now: Ns, block: BlockId, _blocks: &BlockMonitor) {
+        self.forget(block);
+    }
+
+    fn due(&self) -> Ns {
+        self.pace.due()
+    }
+
+    fn probe(
+        &mut self,
+        now: Ns,
+        blocks: &BlockMonitor,
+        log: &mut impl FnMut(Record),
+    ) -> Option<Probe> {
+        if !self.pace.turn(now, log) {
+            return None;
+        }
+        let mut patrol = match self.patrol.filter(|p| p.alive(blocks)) {
+            Some(patrol) => patrol,
+            None => self.draw(blocks)?,
+        };
+        let ctx = ctx_of(now, patrol.at, blocks);
+        let levels = self.attempt(&ctx, patrol.step, None, &mut patrol.note);
+        self.patrol = levels.is_some().then_some(patrol);
+        self.pace.spend();
+        Some(Probe {
+            at: patrol.at,
+            planes: 1 << patrol.plane,
+            levels: levels?,
+            mode: SenseMode::Hard,
+        })
+    }
+
+    fn on_probe(
+        &mut self,
+        now: Ns,
+        probe: &Probe,
+        result: &ProbeResult,
+        blocks: &BlockMonitor,
+        _log: &mut impl FnMut(Record),
+    ) {
+        let alive = self.patrol.take().filter(|p| p.alive(blocks));
+        let (Some(mut patrol), ProbeResult::Decoded(outcome)) = (alive, result) else {
+            return;
+        };
+        if outcome.failed == 0 {
+            let ctx = ctx_of(now, probe.at, blocks);
+            return self.on_read(&ctx, patrol.step, outcome, patrol.note);
+        }
+        patrol.step += 1;
+        if patrol.step < self.tables.factory_len {
+            self.patrol = Some(patrol);
+        }
+    }
+}

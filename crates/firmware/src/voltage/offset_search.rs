@@ -1,0 +1,140 @@
+//! Search of the offset with the fewest errors, by reading the same pages at three offsets: a state
+//! machine that is fed outcomes. [`OffsetSearch::next`] says what to read, [`OffsetSearch::record`]
+//! takes what came of it, [`OffsetSearch::found`] has the offset once it is known.
+//!
+//! Cells do not re-roll their dice, so the same page at two offsets tells which is better from few
+//! errors. What three offsets of a window have shown stays known when the window moves.
+
+/// Errors of reads at one offset.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct Errors {
+    /// Codewords that failed.
+    pub failed: u32,
+    /// Bits corrected in the others.
+    pub bits: u32,
+}
+
+/// A search under way.
+#[derive(Clone, Copy, Debug)]
+pub struct OffsetSearch {
+    center: i8,
+    step: u8,
+    pages: u8,
+    moves_left: u8,
+    /// Low, center and high offset of the window, as far as known.
+    known: [Option<Errors>; 3],
+    /// Of the offset under way: the next page, and the errors of those before it.
+    page: u8,
+    sum: Errors,
+    found: Option<i8>,
+}
+
+/// Low, center, high; the center first, since it alone serves when the others are out of range.
+const ORDER: [usize; 3] = [1, 0, 2];
+
+impl OffsetSearch {
+    /// From `center`, comparing offsets `step` apart on `pages` pages each.
+    pub fn new(center: i8, step: u8, pages: u8, max_moves: u8) -> OffsetSearch {
+        OffsetSearch {
+            center,
+            step: step.clamp(1, 63),
+            pages: pages.max(1),
+            moves_left: max_moves,
+            known: [None; 3],
+            page: 0,
+            sum: Errors::default(),
+            found: None,
+        }
+        .within_range()
+    }
+
+    /// Pulls the window into the range of an offset.
+    fn within_range(mut self) -> OffsetSearch {
+        let step = self.step as i8;
+        self.center = self.center.clamp(i8::MIN + step, i8::MAX - step);
+        self
+    }
+
+    fn wanted(&self) -> Option<usize> {
+        ORDER.into_iter().find(|&i| self.known[i].is_none())
+    }
+
+    /// The offset and the page of the next read; none once the offset is found.
+    pub fn next(&self) -> Option<(i8, u8)> {
+        if self.found.is_some() {
+            return None;
+        }
+        let i = self.wanted()? as i8 - 1;
+        Some((self.center + i * self.step as i8, self.page))
+    }
+
+    /// Takes the outcome of [`OffsetSearch::next`].
+    pub fn record(&mut self, errors: Errors) {
+        let Some(i) = self.wanted().filter(|_| self.found.is_none()) else {
+            return;
+        };
+        self.sum.failed = self.sum.failed.saturating_add(errors.failed);
+        self.sum.bits = self.sum.bits.saturating_add(errors.bits);
+        self.page += 1;
+        if self.page < self.pages {
+            return;
+        }
+        self.known[i] = Some(self.sum);
+        (self.page, self.sum) = (0, Errors::default());
+        if let [Some(low), Some(center), Some(high)] = self.known {
+            self.judge(low, center, high);
+        }
+    }
+
+    fn judge(&mut self, low: Errors, center: Errors, high: Errors) {
+        let step = self.step as i8;
+        let toward = if center <= low && center <= high {
+            0
+        } else if low < high {
+            -1
+        } else {
+            1
+        };
+        let moved = self.center.saturating_add(toward * step);
+        let in_range = moved.checked_add(step).is_some() && moved.checked_sub(step).is_some();
+        if toward == 0 || self.moves_left == 0 || !in_range {
+            // Without a minimum inside, the better end.
+            self.found = Some(match toward {
+                0 => self.vertex(low, center, high),
+                _ => moved,
+            });
+            return;
+        }
+        self.moves_left -= 1;
+        self.center = moved;
+        self.known = match toward {
+            -1 => [None, Some(low), Some(center)],
+            _ => [Some(center), Some(high), None],
+        };
+    }
+
+    /// Lowest point of the parabola through three points whose middle one is lowest; the middle one
+    /// where a failed codeword hides how many errors there were.
+    fn vertex(&self, low: Errors, center: Errors, high: Errors) -> i8 {
+        if low.failed + center.failed + high.failed > 0 {
+            return self.center;
+        }
+        let (left, right) = (
+            (low.bits - center.bits) as i64,
+            (high.bits - center.bits) as i64,
+        );
+        let curvature = left + right;
+        if curvature == 0 {
+            return self.center;
+        }
+        // Between minus and plus half a step.
+        let twice = (left - right) * self.step as i64;
+        let shift = (twice + twice.signum() * curvature) / (2 * curvature);
+        self.center + shift as i8
+    }
+
+    /// The offset, once it is known.
+    pub fn found(&self) -> Option<i8> {
+        self.found
+    }
+}

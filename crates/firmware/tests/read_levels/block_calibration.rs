@@ -1,0 +1,302 @@
+//! `block-calibration`: what a calibration finds, what it costs, and whose turn it is.
+
+use std::collections::BTreeMap;
+
+use firstread_core::{BlockId, DieId, Levels, Ns, PageAddr, PageType};
+use firstread_firmware::observe::BlockUse;
+use firstread_firmware::policy::read_levels::ReadLevels;
+use firstread_firmware::voltage::offset_search::{Errors, OffsetSearch};
+
+use crate::chip::{self, h, monitor};
+use crate::drive::Drive;
+
+const AT_55C: f64 = 50.1;
+
+fn page(block: u32, die: u16, wordline: u16, page: u8) -> PageAddr {
+    PageAddr {
+        die: DieId(die),
+        block: BlockId(block),
+        wordline,
+        page: PageType(page),
+    }
+}
+
+/// From anywhere, the search ends next to the offset with the fewest errors; it reads each page at
+/// each offset once: three offsets, and one more a move.
+#[test]
+fn formula_search_ends_at_the_minimum() {
+    for best in -70i32..=70 {
+        for (step, pages) in [(4u8, 2u8), (3, 1), (6, 3)] {
+            for start in [-90i8, -20, 0, 5, 60] {
+                let errors = |offset: i8| {
+                    let off = (offset as i32 - best).unsigned_abs();
+                    Errors {
+                        failed: 0,
+                        bits: 20 + off * off,
+                    }
+                };
+                let mut search = OffsetSearch::new(start, step, pages, 60);
+                let mut tried = BTreeMap::new();
+                while let Some((offset, page)) = search.next() {
+                    *tried.entry((offset, page)).or_insert(0) += 1;
+                    search.record(errors(offset));
+                }
+                let found = search.found().unwrap() as i32;
+                assert!(
+                    (found - best).abs() <= 1,
+                    "best {best} from {start} by {step}: {found}"
+                );
+                assert!(
+                    tried.values().all(|&n| n == 1),
+                    "no page twice at an offset"
+                );
+                let moves = (start as i32 - best).unsigned_abs() / step as u32 + 1;
+                assert!(tried.len() as u32 <= (3 + moves) * pages as u32);
+            }
+        }
+    }
+}
+
+/// Codewords that fail outweigh bits; moves are limited; the range of an offset holds.
+#[test]
+fn formula_search_prefers_codewords_and_stays_in_range() {
+    let run = |start: i8, moves: u8, errors: &dyn Fn(i8) -> Errors| {
+        let mut search = OffsetSearch::new(start, 4, 1, moves);
+        while let Some((offset, _)) = search.next() {
+            search.record(errors(offset));
+        }
+        search.found().unwrap()
+    };
+    // Few bits are corrected where most codewords fail.
+    let edge = |offset: i8| Errors {
+        failed: (offset as i32 + 11).max(0) as u32 / 4,
+        bits: if offset > -8 { 1 } else { 100 },
+    };
+    assert!(run(0, 9, &edge) <= -8);
+    let downhill = |offset: i8| Errors {
+        failed: 0,
+        bits: (offset as i32 + 200) as u32,
+    };
+    assert_eq!(run(0, 3, &downhill), -16, "three moves, and the better end");
+    assert!(run(-100, 60, &downhill) <= -120);
+    let uphill = |offset: i8| Errors {
+        failed: 0,
+        bits: (200 - offset as i32) as u32,
+    };
+    assert!(run(100, 60, &uphill) >= 119);
+    let flat = |_: i8| Errors::default();
+    assert_eq!(run(7, 9, &flat), 7);
+}
+
+/// One calibration, read by read: the levels in use fail, the table is walked to an entry that does
+/// not, then offsets of the sentinel are compared, one page type moved and no other.
+#[test]
+fn sequence_find_refine_keep() {
+    let blocks = monitor(&[(300, 0.0)]);
+    let mut drive = Drive::start("block-calibration", &[], AT_55C, blocks, h(28.0));
+    let factory = chip::tables().factory;
+    let kind = drive
+        .scheme
+        .attempt(&drive.ctx(page(0, 0, 0, 0)), 0, None, &mut 0);
+    assert_eq!(kind, Some(Levels::DEFAULT));
+    // A calibration ends when the next page type's begins.
+    drive.run_to(h(28.6));
+    let probes: Vec<_> = drive.probes.iter().map(|(_, p)| *p).collect();
+    let of = |l: &Levels| match l {
+        Levels::Offsets(offsets) => *offsets,
+        Levels::Ideal(_) => panic!("a scheme is no oracle"),
+    };
+    let first = probes[0];
+    let ends = probes
+        .iter()
+        .position(|p| p.at.page != first.at.page)
+        .unwrap();
+    let visit = &probes[..ends];
+    // The default fails, and the walk from it begins with it once more.
+    let walked = visit
+        .iter()
+        .position(|p| of(&p.levels) == factory[1])
+        .unwrap();
+    assert_eq!(walked, 2);
+    let found = visit
+        .iter()
+        .rposition(|p| factory.contains(&of(&p.levels)) && p.at == first.at)
+        .unwrap();
+    assert!(
+        visit[..=found].iter().all(|p| p.at == first.at),
+        "one page is searched for"
+    );
+    let sentinel = chip::SENTINEL[first.at.page.0 as usize] as usize - 1;
+    let compared: Vec<i8> = visit[found + 1..]
+        .iter()
+        .map(|p| of(&p.levels)[sentinel])
+        .collect();
+    let offsets: Vec<i8> = {
+        let mut all = compared.clone();
+        all.dedup();
+        all
+    };
+    assert!(offsets.len() >= 3, "{compared:?}");
+    let mut sorted = offsets.clone();
+    sorted.sort_unstable();
+    assert!(sorted.windows(2).all(|w| w[1] - w[0] == 4), "{offsets:?}");
+    for probe in &visit[found + 1..] {
+        for (k, &owner) in chip::PAGE_OF_VALLEY.iter().enumerate() {
+            assert!(
+                owner == first.at.page.0 || of(&probe.levels)[k] == 0,
+                "valley {} of another page type moved",
+                k + 1
+            );
+        }
+    }
+    // Two pages an offset, half a block apart.
+    let lines: Vec<u16> = visit[found + 1..found + 3]
+        .iter()
+        .map(|p| p.at.wordline)
+        .collect();
+    assert_eq!(lines[0].abs_diff(lines[1]), 704);
+}
+
+/// With the budget, the offsets follow the cells: next to the best of the block's pages, and reads
+/// that failed mostly do not.
+#[test]
+fn model_offsets_follow_the_cells() {
+    let rows: Vec<_> = (0..6).map(|i| (300 * (i + 1), 0.0)).collect();
+    let mut drive = Drive::start("block-calibration", &[], AT_55C, monitor(&rows), h(0.1));
+    drive.run_to(h(28.0));
+    let (mut worst, mut least_of_default) = (0.0f64, f64::INFINITY);
+    for (block, &(pe, _)) in (0..).zip(&rows) {
+        for page_type in 0..4u8 {
+            let at = page(block, 0, 700, page_type);
+            let Some(Levels::Offsets(levels)) =
+                drive.scheme.attempt(&drive.ctx(at), 0, None, &mut 0)
+            else {
+                panic!()
+            };
+            let sum = |levels: &[i8; 15]| -> f64 {
+                (0..1408)
+                    .step_by(8)
+                    .map(|w| {
+                        drive
+                            .chip
+                            .errors(&page(block, 0, w, page_type), levels, 28.0, pe)
+                    })
+                    .sum()
+            };
+            let here = sum(&levels);
+            let best = (-24..=24i8)
+                .map(|d| {
+                    let mut moved = levels;
+                    let sentinel = chip::SENTINEL[page_type as usize] as usize - 1;
+                    let offset = levels[sentinel].saturating_add(d);
+                    chip::tables().project(page_type, offset, &mut moved);
+                    sum(&moved)
+                })
+                .fold(f64::INFINITY, f64::min);
+            worst = worst.max(here / best);
+            least_of_default = least_of_default.min(sum(&[0; 15]) / best);
+        }
+    }
+    println!(
+        "errors over those of the best offset: at most {worst:.2}, default {least_of_default:.1}"
+    );
+    assert!(worst < 2.0 && least_of_default > 3.0 * worst);
+    let (failed, retries) = drive.reads(6, 3_000);
+    println!("first reads that fail, retries: {failed:.4}, {retries:.4}");
+    let mut factory = Drive::start("factory", &[], AT_55C, monitor(&rows), h(28.0));
+    assert!(failed < 0.1 * factory.reads(6, 3_000).0);
+}
+
+/// How often a superblock and a page type are calibrated follows P/E cycles, reads, retention time
+/// and the valleys of the page type.
+#[test]
+fn model_rate_follows_wear_reads_time_and_page_type() {
+    let visits = |set: &[(&str, i64)], rows: &[(u32, f64)], reads: u64, from: f64, to: f64| {
+        let blocks = monitor(rows);
+        let mut drive = Drive::start("block-calibration", set, AT_55C, blocks, h(from));
+        drive.blocks.row_mut(BlockId(1)).reads = reads;
+        let mut last = None;
+        let mut counts = BTreeMap::new();
+        for i in 0..((to - from) * 400.0) as u64 {
+            drive.run_to(h(from + i as f64 / 400.0));
+            let Some((_, probe)) = drive.probes.last() else {
+                continue;
+            };
+            let this = (probe.at.block.0, probe.at.page.0);
+            if last.replace(this) != Some(this) {
+                *counts.entry(this).or_insert(0u32) += 1;
+            }
+        }
+        counts
+    };
+    let of_block = |c: &BTreeMap<(u32, u8), u32>, block| -> u32 {
+        c.iter().filter(|(k, _)| k.0 == block).map(|(_, n)| n).sum()
+    };
+    // Twice the wear, with all the rate from wear.
+    let worn = visits(
+        &[("pe_weight", 10_000)],
+        &[(0, 0.0), (100, 0.0)],
+        0,
+        1.0,
+        60.0,
+    );
+    let [fresh, old] = [0, 1].map(|b| of_block(&worn, b));
+    println!("worn twice as fast: {fresh} visits, {old}");
+    assert!(old as f64 > 1.5 * fresh as f64 && (old as f64) < 2.6 * fresh as f64);
+    // Data of half an hour drift faster than data of a month.
+    let young = visits(&[], &[(300, 719.5), (300, 0.0)], 0, 720.0, 730.0);
+    assert!(of_block(&young, 0) > 3 * of_block(&young, 1), "{young:?}");
+    // Pages with four valleys come oftener than those with three.
+    let types = visits(&[], &[(300, 0.0), (300, 0.0)], 0, 1.0, 100.0);
+    let of_type = |page: u8| types[&(0, page)] + types[&(1, page)];
+    let [lsb, csb] = [0, 1].map(of_type);
+    println!("LSB {lsb} visits, CSB {csb}");
+    assert!(csb as f64 > 1.15 * lsb as f64 && (csb as f64) < 1.55 * lsb as f64);
+    // Ten million rows read since it was calibrated.
+    let mut drive = Drive::start(
+        "block-calibration",
+        &[],
+        AT_55C,
+        monitor(&[(300, 0.0), (300, 0.0)]),
+        h(100.0),
+    );
+    drive.run_to(h(102.0));
+    drive.blocks.row_mut(BlockId(1)).reads = 10_000_000;
+    let before = drive.probes.len();
+    drive.run_to(h(102.1));
+    // After the calibration under way, its four page types, of seven reads or more each.
+    let next = &drive.probes[before + 10..before + 26];
+    assert!(next.iter().all(|(_, p)| p.at.block == BlockId(1)));
+}
+
+/// Levels are a block's own, or a die's of a block, and go with its data.
+#[test]
+fn sequence_levels_belong_to_their_unit_and_go_with_the_data() {
+    for unit in [0, 1] {
+        let set = [("unit", unit), ("background_reads", 20_000)];
+        let blocks = monitor(&[(300, 0.0), (300, 20.0)]);
+        let mut drive = Drive::start("block-calibration", &set, AT_55C, blocks, h(28.0));
+        drive.run_to(h(33.0));
+        let first = |drive: &mut Drive, block, die| {
+            let ctx = drive.ctx(page(block, die, 9, 3));
+            drive.scheme.attempt(&ctx, 0, None, &mut 0)
+        };
+        let of_dies: Vec<_> = (0..8).map(|die| first(&mut drive, 0, die)).collect();
+        assert!(of_dies.iter().all(|l| *l != Some(Levels::DEFAULT)));
+        assert_eq!(of_dies.iter().any(|l| *l != of_dies[0]), unit == 1);
+        assert_ne!(first(&mut drive, 1, 0), of_dies[0]);
+
+        drive.blocks.row_mut(BlockId(0)).usage = BlockUse::Free;
+        drive.scheme.on_block(drive.now, BlockId(0), &drive.blocks);
+        assert_eq!(first(&mut drive, 0, 3), Some(Levels::DEFAULT));
+        assert_ne!(first(&mut drive, 1, 3), Some(Levels::DEFAULT));
+        // Erased in the middle of a calibration, it is left alone.
+        let from = drive.now;
+        drive.run_to(from.saturating_add(Ns::from_h(1)));
+        let seen = drive
+            .probes
+            .iter()
+            .filter(|(at, p)| *at > from && p.at.block == BlockId(0));
+        assert_eq!(seen.count(), 0);
+    }
+}
