@@ -315,15 +315,7 @@ fn sequence_compare_without_arguments_is_the_example() {
     ] {
         assert!(ran.out.contains(part), "{part}: {}", ran.out);
     }
-    for scheme in [
-        "frozen",
-        "ct-qlc",
-        "similar-page",
-        "block-calibration",
-        "sentinel-cells",
-        "optimal-group",
-        "optimal",
-    ] {
+    for scheme in ["frozen", "ct-qlc", "optimal-group", "optimal"] {
         assert!(
             ran.out.lines().any(|l| l.trim_start().starts_with(scheme)),
             "{scheme}: {}",
