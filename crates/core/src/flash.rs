@@ -70,7 +70,9 @@ pub struct FlashOp {
     pub tag: Tag,
     /// The die it runs on.
     pub die: DieId,
-    /// Start only when this operation, on the same die, has left the array.
+    /// Of a read: sense it when this read, on the same die, has been sensed, while its data leave
+    /// through the cache register (READ CACHE). What is sensed stays in the page register until
+    /// [`FlashKind::Output`] or [`FlashKind::Cancel`].
     pub after: Option<Tag>,
     /// What its time is charged to.
     pub class: OpClass,
@@ -132,7 +134,16 @@ pub enum FlashKind {
         /// Its tag.
         victim: Tag,
     },
-    /// Drop the read `victim`, wherever it is; no further event of it follows.
+    /// Transfer and decode the codewords `wanted` of `read`, which was issued after another read and
+    /// has been sensed, or is being sensed, on suspicion.
+    Output {
+        /// Its tag.
+        read: Tag,
+        /// Codewords, some of those it was issued for.
+        wanted: u64,
+    },
+    /// Drop `victim`, a read issued after another one whose output was never asked for. The die is
+    /// free as soon as the array is; no other event of the read follows.
     Cancel {
         /// Its tag.
         victim: Tag,

@@ -14,6 +14,7 @@
 //! - [`params`]: one record per scheme, from which help, keys and tests are made.
 //! - [`permutation`]: keyed permutations, computed both ways.
 //! - [`random`]: counter-based random streams, keyed by purpose.
+//! - [`sensing`]: how short a sense may be, an integer table from characterization.
 //! - [`voltage`]: integer voltage tables that characterization makes for the firmware.
 #![no_std]
 
@@ -27,6 +28,7 @@ pub mod params;
 pub mod permutation;
 pub mod port;
 pub mod random;
+pub mod sensing;
 pub mod units;
 pub mod voltage;
 

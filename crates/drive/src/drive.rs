@@ -3,6 +3,7 @@
 use std::fmt;
 
 use firstread_core::params::Role;
+use firstread_core::sensing::SensingTable;
 use firstread_core::voltage::VoltageTables;
 use firstread_core::{Arena, BlockId, CellMode, DieId, FlashEvent, Lpn, Ns, Status};
 use firstread_ecc::{Code, DecodeTiming};
@@ -11,6 +12,7 @@ use firstread_firmware::observe::{BlockMonitor, BlockUse, Counters};
 use firstread_firmware::policy::gc_victim::{self, AnyGcVictim};
 use firstread_firmware::policy::read_ahead::{self, AnyReadAhead};
 use firstread_firmware::policy::read_levels::{AnyReadLevels, ReadLevels, Setup};
+use firstread_firmware::policy::retry::{self, AnyRetry};
 use firstread_firmware::policy::suspend::AnySuspend;
 use firstread_firmware::policy::wear::AnyWear;
 use firstread_firmware::voltage::groups;
@@ -34,6 +36,7 @@ use crate::queues::Queues;
 use crate::run::{Host, Idle, Observer, Run};
 use crate::state::DriveState;
 use crate::stats::Report;
+use crate::tables;
 use crate::world::{Due, Front, LinkTimes, World};
 
 /// Page rows in flight at most: more than any queue depth of interest keeps busy.
@@ -176,6 +179,16 @@ impl Drive {
         };
         let (chosen, victim, wear) = (choice("read_levels"), choice("gc_victim"), choice("wear"));
         let (suspend, ahead) = (choice("suspend"), choice("read_ahead"));
+        let retry = choice("retry");
+        let code = Code::named(&profile.ecc.code).map_err(|e| bad_profile(&e))?;
+        let retry_setup = retry::Setup {
+            sensing: if retry::makes_haste(retry.scheme.name) {
+                tables::sensing(&profile, &code).map_err(|e| bad_profile(&e))?
+            } else {
+                SensingTable::NOTHING
+            },
+            temperature_c: libm::ceil(state.temperature_c) as i16,
+        };
         let capacity_slots = profile.capacity_bytes / geometry.slot_bytes as u64;
         let ahead_setup = read_ahead::Setup {
             slot_bytes: geometry.slot_bytes,
@@ -188,6 +201,7 @@ impl Drive {
                 .expect(known),
             gc_victim: AnyGcVictim::new(victim.scheme.name, &victims, &victim.values).expect(known),
             wear: AnyWear::new(wear.scheme.name, &wear.values).expect(known),
+            retry: AnyRetry::new(retry.scheme.name, &retry_setup, &retry.values).expect(known),
             suspend: AnySuspend::new(suspend.scheme.name, &suspend.values).expect(known),
             read_ahead: AnyReadAhead::new(ahead.scheme.name, &ahead_setup, &ahead.values)
                 .expect(known),
@@ -200,7 +214,6 @@ impl Drive {
 
         let mut medium =
             Medium::new(profile.chip.clone(), geometry, seed).map_err(|e| bad_profile(&e))?;
-        let code = Code::named(&profile.ecc.code).map_err(|e| bad_profile(&e))?;
         medium.set_codeword_bits(code.codeword_bits());
         let ideal = profile.cells == CellModel::Ideal;
         // A decoder has so many lanes: an iteration over a longer codeword takes longer.
@@ -241,6 +254,9 @@ impl Drive {
             decoder_lanes: profile.ecc.engines_per_channel as u64,
             decode_streams: true,
             suspend: suspend_times,
+            cache_busy_ns: chip.cache_busy_ns,
+            reset_ns: chip.reset_ns,
+            set_feature_ns: chip.set_feature_ns,
         };
         let link = LinkTimes {
             fetch_ns: profile.link.fetch_ns + profile.firmware.command_ns,
@@ -251,7 +267,14 @@ impl Drive {
         let endurance = profile.chip.mode(profile.mode);
         let endurance = endurance.map_or(1, |m| m.endurance_pe_cycles);
         let failures = Failures::new(profile.chip.failures, endurance, &geometry, seed);
-        let hardware = Hardware::new(geometry, times, cells, failures, firmware.tags());
+        let hardware = Hardware::new(
+            geometry,
+            times,
+            cells,
+            failures,
+            firmware.tags(),
+            firmware.jobs(),
+        );
         let payload = Payload::new(
             geometry.blocks_per_plane,
             firmware.buffer_slots(),

@@ -7,10 +7,13 @@
 use std::fmt::Write;
 
 use firstread_core::CellMode;
+use firstread_core::sensing::{AGES_H, SafeSense, SensingTable, TEMPERATURES_C, WEARS_PE};
 use firstread_core::voltage::{
     Line, MAX_FACTORY, MAX_PAGES, MAX_VALLEYS, SPARE_NODES, VoltageTables,
 };
+use firstread_ecc::Code;
 use firstread_nand::characterize::{FactoryRule, FitConditions, voltage_tables};
+use firstread_nand::sensing::{SensingRule, sensing_table};
 use firstread_nand::{ChipProfile, Medium, SenseError};
 use thiserror::Error;
 
@@ -49,6 +52,138 @@ pub fn for_drive(profile: &DriveProfile) -> Result<VoltageTables, TableError> {
         Some((_, text)) => parse(text, profile.mode),
         None => characterize(&profile.chip, profile.mode, &FactoryRule::DEFAULT),
     }
+}
+
+/// Shipped tables of safe senses: chip and text.
+const SHIPPED_SENSING: &[(&str, &str)] = &[
+    (
+        "ct-tlc-48l",
+        include_str!("../../../profiles/tables/ct-tlc-48l-sensing.toml"),
+    ),
+    (
+        "ct-qlc-176l",
+        include_str!("../../../profiles/tables/ct-qlc-176l-sensing.toml"),
+    ),
+];
+
+/// Share of codewords that may fail at the weight that counts as the code's capability.
+const RARELY: f64 = 1e-3;
+
+/// Bits that `code` corrects in a codeword nearly always.
+pub fn capability_bits(code: &Code) -> u16 {
+    let fails = |&weight: &u32| code.failure_probability(weight) > RARELY;
+    let first = (0..=u16::MAX as u32).find(fails);
+    first.map_or(u16::MAX, |weight| weight.saturating_sub(1) as u16)
+}
+
+/// How short the chip of `profile` may sense with `code`: as shipped, or characterized now where the
+/// chip or its code is another.
+pub fn sensing(profile: &DriveProfile, code: &Code) -> Result<SensingTable, TableError> {
+    let as_shipped = !profile
+        .resolved
+        .iter()
+        .any(|e| e.overridden && e.path.starts_with("chip."));
+    let shipped = SHIPPED_SENSING
+        .iter()
+        .find(|(chip, _)| *chip == profile.chip.name && as_shipped);
+    if let Some((_, text)) = shipped {
+        let (mode, table) = parse_sensing(text)?;
+        if mode == profile.mode.name()
+            && table.capability_bits == capability_bits(code)
+            && table.codeword_bits == code.codeword_bits()
+        {
+            return Ok(table);
+        }
+    }
+    characterize_sensing(&profile.chip, profile.mode, code)
+}
+
+/// Characterizes how short `chip` may sense in `mode` with `code`: a population of chips.
+pub fn characterize_sensing(
+    chip: &ChipProfile,
+    mode: CellMode,
+    code: &Code,
+) -> Result<SensingTable, TableError> {
+    let (capability, bits) = (capability_bits(code), code.codeword_bits());
+    sensing_table(chip, mode, capability, bits, &SensingRule::DEFAULT)
+        .map_err(|e| TableError::Chip(e.key.clone(), e.reason.clone()))
+}
+
+/// A table of safe senses as text, for `profiles/tables`.
+pub fn render_sensing(chip: &str, mode: CellMode, table: &SensingTable) -> String {
+    let rule = SensingRule::DEFAULT;
+    let mut out = format!(
+        "# Shortest safe precharge of {chip}: thousandths of the default, and bits the worst codeword then\n\
+         # errs in beyond a sense at the default time. [1000, 0] where nothing shorter is safe.\n\
+         # Made by `cargo xtask characterize` from the chip's profile; do not edit.\n\
+         # {} chips, {} wordlines of each; the worst page keeps {} bits of the capability.\n\
+         mode = \"{}\"\n\
+         capability_bits = {}\n\
+         codeword_bits = {}\n\
+         # Rows: P/E cycles up to {WEARS_PE:?}; columns: hours up to {AGES_H:?}.\n",
+        rule.chips,
+        rule.wordlines,
+        rule.margin_bits,
+        mode.name(),
+        table.capability_bits,
+        table.codeword_bits,
+    );
+    for (celsius, rows) in TEMPERATURES_C.iter().zip(&table.safe) {
+        writeln!(out, "celsius_{celsius} = [").expect("writing to a string succeeds");
+        for row in rows {
+            let cells = row.map(|s| format!("[{}, {}]", s.pre_permille, s.extra_bits));
+            writeln!(out, "  [{}],", cells.join(", ")).expect("writing to a string succeeds");
+        }
+        out.push_str("]\n");
+    }
+    out
+}
+
+/// Mode and table of a text.
+fn parse_sensing(text: &str) -> Result<(String, SensingTable), TableError> {
+    let bad = |what: &str| {
+        TableError::Parse(format!(
+            "table of safe senses: {what}; make it anew with cargo xtask characterize"
+        ))
+    };
+    let table: toml::Table = text
+        .parse()
+        .map_err(|e: toml::de::Error| bad(&e.to_string()))?;
+    let whole = |key: &str| {
+        let number = table.get(key).and_then(|v| v.as_integer());
+        number.ok_or_else(|| bad(&format!("no {key}")))
+    };
+    let mut out = SensingTable {
+        capability_bits: whole("capability_bits")? as u16,
+        codeword_bits: whole("codeword_bits")? as u32,
+        ..SensingTable::NOTHING
+    };
+    for (celsius, rows) in TEMPERATURES_C.iter().zip(&mut out.safe) {
+        let key = format!("celsius_{celsius}");
+        let from = table.get(&key).and_then(|v| v.as_array());
+        let from = from.filter(|a| a.len() == rows.len());
+        let from = from.ok_or_else(|| bad(&format!("{key} has not a row for each wear")))?;
+        for (row, from) in rows.iter_mut().zip(from) {
+            let cells = from.as_array().filter(|a| a.len() == row.len());
+            let cells =
+                cells.ok_or_else(|| bad(&format!("{key} has not a column for each age")))?;
+            for (safe, cell) in row.iter_mut().zip(cells) {
+                let pair = cell.as_array().map(|a| {
+                    let numbers = a.iter().filter_map(|n| n.as_integer());
+                    numbers.collect::<Vec<i64>>()
+                });
+                let Some([pre, extra]) = pair.as_deref() else {
+                    return Err(bad(&format!("{key} has a cell that is not two numbers")));
+                };
+                *safe = SafeSense {
+                    pre_permille: *pre as u16,
+                    extra_bits: *extra as u16,
+                };
+            }
+        }
+    }
+    let mode = table.get("mode").and_then(|m| m.as_str());
+    Ok((mode.unwrap_or_default().to_owned(), out))
 }
 
 /// Characterizes `chip` in `mode`: its nominal page, without variation.
@@ -234,6 +369,24 @@ fn parse(text: &str, mode: CellMode) -> Result<VoltageTables, TableError> {
 mod tests {
     use super::*;
     use crate::profile::{CHIPS, Library, load_chip};
+
+    #[test]
+    fn golden_shipped_safe_senses_are_those_of_the_chips() {
+        for ((chip, text), (mode, code)) in SHIPPED_SENSING
+            .iter()
+            .zip([(CellMode::Tlc, "threshold"), (CellMode::Qlc, "ldpc-1k")])
+        {
+            let profile = load_chip(&Library::new(), chip, &[]).unwrap().chip;
+            let code = Code::named(code).unwrap();
+            let made = characterize_sensing(&profile, mode, &code).unwrap();
+            assert_eq!(
+                render_sensing(chip, mode, &made),
+                *text,
+                "run cargo xtask characterize"
+            );
+            assert_eq!(parse_sensing(text).unwrap(), (mode.name().to_owned(), made));
+        }
+    }
 
     #[test]
     fn golden_shipped_tables_are_those_of_the_chips() {

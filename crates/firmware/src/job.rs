@@ -1,4 +1,5 @@
-//! Jobs: what the firmware has in flight on flash. A job's index is the tag of its operations.
+//! Jobs: what the firmware has in flight on flash. A job's index is the tag of its operations; that of
+//! every second step of a pipelined read lies as far behind it as there are jobs.
 
 use alloc::boxed::Box;
 use core::ops::{Index, IndexMut};
@@ -6,6 +7,8 @@ use core::ops::{Index, IndexMut};
 use firstread_core::{CellMode, CommandId, Levels, Ns, PageAddr, Priority};
 
 use crate::ftl::StreamId;
+use crate::policy::retry::Haste;
+use crate::retry::Step;
 
 /// End of a list of jobs.
 pub(crate) const NO_JOB: u32 = u32::MAX;
@@ -64,6 +67,17 @@ pub(crate) struct Job {
     pub(crate) note: u8,
     /// Whether it keeps its superblock from being erased.
     pub(crate) pinned: bool,
+    /// The step after this one, if it is sensed ahead.
+    pub(crate) ahead: Option<Step>,
+    /// Whether the step is under the job's second tag.
+    pub(crate) high_tag: bool,
+    /// Which entry of the levels the step tries, how long it senses, and whether the read has given up
+    /// haste.
+    pub(crate) entry: u8,
+    pub(crate) haste: Haste,
+    pub(crate) slow: bool,
+    /// Whether any step of it was in haste.
+    pub(crate) hurried: bool,
     /// Levels of the step; of step 0 chosen when the operation is issued.
     pub(crate) levels: Levels,
 }
@@ -98,6 +112,12 @@ impl Jobs {
             step: 0,
             note: 0,
             pinned: false,
+            ahead: None,
+            high_tag: false,
+            entry: 0,
+            haste: Haste::NONE,
+            slow: false,
+            hurried: false,
             levels: Levels::DEFAULT,
         };
         Jobs {

@@ -4,7 +4,7 @@
 //!
 //! - `host`: commands, split into page rows.
 //! - [`ftl`]: where a logical page lies; superblocks; writes.
-//! - `read`: the life of one page read, with its retries.
+//! - `read`: the life of one page read. `retry`: its steps.
 //! - `schedule`: a queue for each die.
 //! - [`voltage`]: read-voltage tables, groups and calibration.
 //! - [`observe`]: what is known of blocks and reads.
@@ -27,6 +27,7 @@ pub mod log;
 pub mod observe;
 pub mod policy;
 mod read;
+mod retry;
 mod schedule;
 pub mod voltage;
 
@@ -48,6 +49,7 @@ use observe::{BlockMonitor, BlockUse, Counters};
 use policy::gc_victim::AnyGcVictim;
 use policy::read_ahead::{AnyReadAhead, ReadAhead};
 use policy::read_levels::{AnyReadLevels, Outcome, Probe, ProbeResult, ReadLevels};
+use policy::retry::{AnyRetry, Retry};
 use policy::suspend::{AnySuspend, Running, Suspend};
 use policy::wear::AnyWear;
 use schedule::{DieQueues, Next};
@@ -82,6 +84,8 @@ pub struct Config {
 pub struct Schemes {
     /// Which levels a read tries.
     pub read_levels: AnyReadLevels,
+    /// How the steps of a read execute.
+    pub retry: AnyRetry,
     /// Which superblock garbage collection cleans next.
     pub gc_victim: AnyGcVictim,
     /// Which block wears next.
@@ -118,6 +122,7 @@ pub struct Firmware<M> {
     levels: AnyReadLevels,
     /// When `levels` is next due.
     levels_due: Ns,
+    retry: AnyRetry,
     wear: AnyWear,
     suspend: AnySuspend,
     /// The background read in flight.
@@ -188,6 +193,7 @@ impl<M: Arena> Firmware<M> {
             jobs,
             levels_due: schemes.read_levels.due(),
             levels: schemes.read_levels,
+            retry: schemes.retry,
             wear: schemes.wear,
             suspend: schemes.suspend,
         }
@@ -204,6 +210,12 @@ impl<M: Arena> Firmware<M> {
 
     /// Tags it refers to; all are below it.
     pub fn tags(&self) -> u32 {
+        self.jobs.len() * (1 + self.retry.pipelines() as u32)
+    }
+
+    /// Reads, programs and erases it has in flight at most: further tags are those of steps that are
+    /// sensed ahead, a second one for each.
+    pub fn jobs(&self) -> u32 {
         self.jobs.len()
     }
 
@@ -308,10 +320,11 @@ impl<M: Arena> Firmware<M> {
                 sum_errors,
                 spare,
             } => {
-                let wanted = self.jobs[tag.0].wanted;
+                let job = self.job_of(tag);
+                let wanted = self.jobs[job].wanted;
                 self.decoded(
                     now,
-                    tag.0,
+                    job,
                     Outcome {
                         wanted,
                         failed,

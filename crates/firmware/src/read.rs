@@ -1,8 +1,7 @@
 //! The life of one page read: levels, sense, and what follows from the outcome.
 
 use firstread_core::{
-    Arena, Buf, CommandId, FlashKind, Ns, OpClass, PageAddr, Ports, Ppa, Priority, SenseMode,
-    SenseTiming,
+    Arena, Buf, CommandId, FlashKind, Ns, PageAddr, Ports, Ppa, Priority, SenseMode,
 };
 
 use crate::Firmware;
@@ -10,6 +9,7 @@ use crate::job::{Job, Purpose};
 use crate::log::Record;
 use crate::observe::RETRY_BINS;
 use crate::policy::read_levels::{Outcome, Probe, ProbeResult, ReadCtx, ReadLevels};
+use crate::policy::retry::{Haste, Retry};
 
 impl<M: Arena> Firmware<M> {
     /// Queues a read of page row `at` under `job`.
@@ -32,6 +32,12 @@ impl<M: Arena> Firmware<M> {
             queued: now,
             step: 0,
             pinned: true,
+            ahead: None,
+            high_tag: false,
+            entry: 0,
+            haste: Haste::NONE,
+            slow: false,
+            hurried: false,
             ..self.jobs[job]
         };
         self.blocks.row_mut(at.block).pins += 1;
@@ -80,26 +86,17 @@ impl<M: Arena> Firmware<M> {
     ) {
         let Job {
             purpose,
-            priority,
             at,
             wanted,
             step,
             queued,
             ..
         } = self.jobs[job];
-        let (mode, class) = match purpose {
-            Purpose::Probe => (
-                self.probe.expect("a probe is in flight").mode,
-                OpClass::Calibration,
-            ),
-            Purpose::ReadAhead if priority != Priority::Host => {
-                (SenseMode::Hard, OpClass::ReadAhead)
-            }
-            Purpose::MapRead { .. } => (SenseMode::Hard, OpClass::MapRead),
-            Purpose::Merge { .. } | Purpose::Move { .. } => (SenseMode::Hard, OpClass::MoveRead),
-            _ if step == 0 => (SenseMode::Hard, OpClass::HostRead),
-            _ => (SenseMode::Hard, OpClass::HostRetry),
+        let mode = match purpose {
+            Purpose::Probe => self.probe.expect("a probe is in flight").mode,
+            _ => SenseMode::Hard,
         };
+        let class = self.read_class(job, step);
         if step == 0 && purpose != Purpose::Probe {
             // The freshest levels are those of the moment the sense starts.
             let ctx = self.read_ctx(now, at);
@@ -117,11 +114,14 @@ impl<M: Arena> Firmware<M> {
             page: at.page,
             wanted,
             levels: self.jobs[job].levels,
-            timing: SenseTiming::DEFAULT,
+            timing: self.jobs[job].haste.timing,
             mode,
             buf: self.job_buffer(job),
         };
         self.issue(queued, job, class, kind, ports);
+        if self.retry.looks_ahead(step) {
+            self.look_ahead(now, job, ports);
+        }
     }
 
     /// The read of `job` has been decoded.
@@ -137,23 +137,23 @@ impl<M: Arena> Firmware<M> {
             at,
             step,
             priority,
+            ahead,
             ..
         } = self.jobs[job];
         if purpose == Purpose::Probe {
             return self.probe_done(now, job, ProbeResult::Decoded(outcome), ports);
         }
+        if ahead.is_some() && self.ahead_decoded(now, job, outcome.failed, ports) {
+            return;
+        }
         let ctx = self.read_ctx(now, at);
         let ok = outcome.failed == 0;
-        let state = &mut self.jobs[job];
-        if !ok
-            && let Some(levels) =
-                self.levels
-                    .attempt(&ctx, step + 1, Some(&outcome), &mut state.note)
-        {
+        if !ok && let Some(next) = self.next_step(&ctx, job, Some(&outcome)) {
+            let state = &mut self.jobs[job];
             state.wanted = outcome.failed;
-            state.step = step + 1;
             state.queued = now;
-            state.levels = levels;
+            state.high_tag = false;
+            state.begin(next);
             self.dies.push_front(&mut self.jobs, at.die, priority, job);
             self.start_die(now, at.die, ports);
             if priority == Priority::Host {
@@ -161,7 +161,14 @@ impl<M: Arena> Firmware<M> {
             }
             return;
         }
-        self.levels.on_read(&ctx, step, &outcome, state.note);
+        let Job {
+            entry, haste, note, ..
+        } = self.jobs[job];
+        // What an oracle's own step found is nothing the scheme tried.
+        if entry != 0 || step == 0 {
+            self.levels.on_read(&ctx, entry, &outcome, note);
+        }
+        self.retry.on_read(&ctx, entry, haste.timing, &outcome);
         if let Purpose::Move { .. } = purpose {
             self.counters.move_retries += step as u64;
             return self.move_read(now, job, outcome.failed, ports);
@@ -305,7 +312,7 @@ impl<M: Arena> Firmware<M> {
         self.job_buffer(job).slot(row_slot as u32)
     }
 
-    fn read_ctx(&self, now: Ns, at: PageAddr) -> ReadCtx {
+    pub(crate) fn read_ctx(&self, now: Ns, at: PageAddr) -> ReadCtx {
         let row = self.blocks.row(at.block);
         ReadCtx {
             now,

@@ -46,6 +46,13 @@ pub enum Illegal {
     NothingToSuspend,
     /// It has been suspended as often as it may be.
     TooManySuspends,
+    /// No page is in the page register that could move to the cache register.
+    NothingRead,
+    /// Data leave the cache register until `until`.
+    RegisterBusy {
+        /// When it is empty.
+        until: Ns,
+    },
 }
 
 impl fmt::Display for Illegal {
@@ -64,6 +71,10 @@ impl fmt::Display for Illegal {
             Illegal::NotSuspended => f.write_str("nothing is suspended"),
             Illegal::NothingToSuspend => f.write_str("no program or erase is running"),
             Illegal::TooManySuspends => f.write_str("suspended as often as it may be"),
+            Illegal::NothingRead => f.write_str("no page has been read that could move on"),
+            Illegal::RegisterBusy { until } => {
+                write!(f, "data leave the cache register until {until:?}")
+            }
         }
     }
 }
@@ -127,6 +138,10 @@ pub struct DieState {
     blocks: Vec<Block>,
     running: Option<Running>,
     suspended: Option<Suspended>,
+    /// Whether the page register holds what was read last.
+    page_read: bool,
+    /// When the cache register is empty.
+    cache_out: Ns,
 }
 
 impl DieState {
@@ -140,6 +155,8 @@ impl DieState {
             blocks: vec![fresh; blocks as usize],
             running: None,
             suspended: None,
+            page_read: false,
+            cache_out: Ns::ZERO,
         }
     }
 
@@ -200,6 +217,7 @@ impl DieState {
     }
 
     fn start(&mut self, now: Ns, work: Work, ns: u64, suspends: u16) -> Ns {
+        self.page_read = work == Work::Read;
         let until = now.saturating_add(Ns(ns));
         self.running = Some(Running {
             work,
@@ -213,6 +231,12 @@ impl DieState {
     /// Starts a read; returns when the array is free again.
     pub fn read(&mut self, now: Ns, c: &ReadCommand, medium: &Medium) -> Result<Ns, Illegal> {
         self.idle(now)?;
+        let ns = self.sense_ns(c, medium)?;
+        Ok(self.start(now, Work::Read, ns, 0))
+    }
+
+    /// How long `c` senses, if it may.
+    fn sense_ns(&self, c: &ReadCommand, medium: &Medium) -> Result<u64, Illegal> {
         self.not_suspended(c.block, c.wordline)?;
         let b = self.block(c.block)?;
         let mode = b.mode.ok_or(Illegal::NotErased(c.block))?;
@@ -222,8 +246,46 @@ impl DieState {
         if c.wordline >= b.written {
             return Err(Illegal::NotProgrammed { written: b.written });
         }
-        let ns = medium.read_ns(mode, c.page, c.mode, c.timing)?;
-        Ok(self.start(now, Work::Read, ns, 0))
+        Ok(medium.read_ns(mode, c.page, c.mode, c.timing)?)
+    }
+
+    /// Starts a cache read (READ CACHE RANDOM): the page that was read last moves to the cache
+    /// register, and `c`, of the same block or another, is sensed. Returns when the former can leave
+    /// ([`DieState::data_out`]), and when the array is free again.
+    pub fn cache_read(
+        &mut self,
+        now: Ns,
+        c: &ReadCommand,
+        medium: &Medium,
+    ) -> Result<(Ns, Ns), Illegal> {
+        let moved = self.moves(now, medium)?;
+        let ns = self.sense_ns(c, medium)?;
+        Ok((moved, self.start(moved, Work::Read, ns, 0)))
+    }
+
+    /// Ends a row of cache reads (READ CACHE END): the page that was read last moves to the cache
+    /// register. Returns when it can leave and the array is free.
+    pub fn cache_end(&mut self, now: Ns, medium: &Medium) -> Result<Ns, Illegal> {
+        let moved = self.moves(now, medium)?;
+        Ok(self.start(now, Work::Other, moved.since(now).0, 0))
+    }
+
+    /// Data leave the cache register until `until`: only then can another page move to it.
+    pub fn data_out(&mut self, until: Ns) {
+        self.cache_out = until;
+    }
+
+    /// When the page that was read last is in the cache register, if it may move there.
+    fn moves(&self, now: Ns, medium: &Medium) -> Result<Ns, Illegal> {
+        self.idle(now)?;
+        if !self.page_read {
+            return Err(Illegal::NothingRead);
+        }
+        if now < self.cache_out {
+            let until = self.cache_out;
+            return Err(Illegal::RegisterBusy { until });
+        }
+        Ok(now.saturating_add(Ns(medium.chip().timing.cache_busy_ns)))
     }
 
     /// Starts programming all pages of a wordline; returns when it ends.
@@ -330,16 +392,20 @@ impl DieState {
                     .saturating_add(Ns(medium.chip().timing.reset_ns))
                     .min(r.until);
                 self.running = Some(Running { until, ..r });
+                self.page_read = false;
                 until
             }
             _ => self.free_at(),
         }
     }
 
-    /// Sets a feature, as a change of read levels does; returns when the array is free.
+    /// Sets a feature, as a change of read levels or sensing times does; returns when the array is
+    /// free. What is in the page register stays there.
     pub fn set_feature(&mut self, now: Ns, medium: &Medium) -> Result<Ns, Illegal> {
         self.idle(now)?;
-        let ns = medium.chip().timing.set_feature_ns;
-        Ok(self.start(now, Work::Other, ns, 0))
+        let (ns, page_read) = (medium.chip().timing.set_feature_ns, self.page_read);
+        let free = self.start(now, Work::Other, ns, 0);
+        self.page_read = page_read;
+        Ok(free)
     }
 }

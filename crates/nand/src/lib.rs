@@ -25,6 +25,7 @@ pub mod phenomenological;
 pub mod poisson;
 pub mod profile;
 pub mod reference;
+pub mod sensing;
 mod single;
 pub mod spare;
 pub mod timing;

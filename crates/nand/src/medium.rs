@@ -649,8 +649,22 @@ impl Medium {
         now: Ns,
         levels: &ReadLevels,
     ) -> Result<f64, SenseError> {
+        self.page_rber_of(at, plane, block, now, levels, SenseTiming::DEFAULT)
+    }
+
+    /// The same of a sense with other phases.
+    pub fn page_rber_of(
+        &self,
+        at: PageAddr,
+        plane: u8,
+        block: &BlockState,
+        now: Ns,
+        levels: &ReadLevels,
+        sense_timing: SenseTiming,
+    ) -> Result<f64, SenseError> {
         let condition = self.condition(block, now);
-        let (w, _) = self.wordline(at, plane, &condition, 0.0)?;
+        let haste = timing::extra_variance(&self.chip.sensing, sense_timing);
+        let (w, _) = self.wordline(at, plane, &condition, haste)?;
         Ok(self.overlap_at(&w, at.page, levels, 0.0)?.rber())
     }
 

@@ -390,6 +390,9 @@ pub struct ChipTiming {
     pub set_feature_ns: u64,
     /// `tRST` during a read: ending a sense that is no longer wanted (ns).
     pub reset_ns: u64,
+    /// `tRCBSY`: moving a page from the page register to the cache register, before the next sense of
+    /// a cache read begins and its data can be read out (ns).
+    pub cache_busy_ns: u64,
     /// From a suspend command until the array is free, of a program (ns).
     pub program_suspend_ns: u64,
     /// From a suspend command until the array is free, of an erase (ns).
@@ -731,6 +734,7 @@ impl ChipTiming {
     fn validate(&self) -> Result<(), ProfileError> {
         duration("timing.set_feature_ns", self.set_feature_ns, 0)?;
         duration("timing.reset_ns", self.reset_ns, 0)?;
+        duration("timing.cache_busy_ns", self.cache_busy_ns, 0)?;
         duration("timing.program_suspend_ns", self.program_suspend_ns, 0)?;
         duration("timing.erase_suspend_ns", self.erase_suspend_ns, 0)?;
         duration("timing.resume_ns", self.resume_ns, 0)?;

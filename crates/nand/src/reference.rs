@@ -114,6 +114,7 @@ pub fn ct_a() -> ChipProfile {
         timing: ChipTiming {
             set_feature_ns: 1_000,
             reset_ns: 5_000,
+            cache_busy_ns: 3_000,
             program_suspend_ns: 50_000,
             erase_suspend_ns: 100_000,
             resume_ns: 20_000,

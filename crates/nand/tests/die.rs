@@ -157,3 +157,45 @@ fn sequence_reset_ends_a_read() {
     );
     assert_eq!(end, Ns(150_000));
 }
+
+#[test]
+fn sequence_cache_reads() {
+    let m = medium();
+    let busy = Ns(m.chip().timing.cache_busy_ns);
+    let mut d = DieState::new(8);
+    d.preset(B, CellMode::Qlc, 16).unwrap();
+    assert_eq!(
+        d.cache_read(Ns::ZERO, &read(2), &m),
+        Err(Illegal::NothingRead)
+    );
+    let sensed = d.read(Ns::ZERO, &read(2), &m).unwrap();
+    assert_eq!(sensed, Ns(150_000));
+    assert_eq!(
+        d.cache_read(Ns(1), &read(2), &m),
+        Err(Illegal::Busy { until: sensed })
+    );
+    // The same page again: its first copy leaves while the second one is sensed.
+    let (moved, sensed) = d.cache_read(sensed, &read(2), &m).unwrap();
+    assert_eq!((moved, sensed), (Ns(150_000) + busy, Ns(300_000) + busy));
+    // It leaves late, for the channel is busy: the next one has to wait for the register.
+    let out = sensed + Ns(7);
+    d.data_out(out);
+    let late = Illegal::RegisterBusy { until: out };
+    assert_eq!(d.cache_read(sensed, &read(2), &m), Err(late));
+    assert_eq!(d.cache_end(sensed, &m), Err(late));
+    let (_, sensed) = d.cache_read(out, &read(3), &m).unwrap();
+    let end = d.cache_end(sensed, &m).unwrap();
+    assert_eq!(end, sensed + busy);
+    assert_eq!(d.cache_end(end, &m), Err(Illegal::NothingRead));
+    // A sense that was ended leaves nothing to move.
+    d.read(end, &read(2), &m).unwrap();
+    let free = d.reset_read(end + Ns(10), &m);
+    assert_eq!(free, end + Ns(10 + m.chip().timing.reset_ns));
+    assert_eq!(d.cache_end(free, &m), Err(Illegal::NothingRead));
+    // New levels for the next sense leave the page of the last one where it is; a program does not.
+    let sensed = d.read(free, &read(2), &m).unwrap();
+    let set = d.set_feature(sensed, &m).unwrap();
+    let (_, sensed) = d.cache_read(set, &read(2), &m).unwrap();
+    let free = d.erase(sensed, BlockId(1), CellMode::Qlc, &m).unwrap();
+    assert_eq!(d.cache_end(free, &m), Err(Illegal::NothingRead));
+}

@@ -20,9 +20,12 @@ pub fn render(crossings: &[Crossing], factory: &[LevelOffsets], codewords_per_pa
                 format!("complete  {} {status:?}", name(&command))
             }
             Passed::Issued(op) => {
-                let waited = crossing.at.since(op.queued).0;
+                let since = match op.after {
+                    Some(tag) => format!("after {}", tag.0),
+                    None => format!("waited {}", crossing.at.since(op.queued).0),
+                };
                 format!(
-                    "issue     {:?} tag {} die {} waited {waited} {}",
+                    "issue     {:?} tag {} die {} {since} {}",
                     op.class,
                     op.tag.0,
                     op.die.0,
@@ -90,6 +93,9 @@ fn kind(op: &FlashOp, factory: &[LevelOffsets], codewords_per_page: u32) -> Stri
         FlashKind::Erase { block, mode } => format!("erase b{} into {}", block.0, mode.name()),
         FlashKind::Suspend { victim } => format!("suspend {}", victim.0),
         FlashKind::Resume { victim } => format!("resume {}", victim.0),
+        FlashKind::Output { read, wanted } => {
+            format!("output {} cw {}", read.0, mask(wanted, codewords_per_page))
+        }
         FlashKind::Cancel { victim } => format!("cancel {}", victim.0),
     }
 }

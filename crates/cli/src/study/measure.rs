@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use firstread_drive::profile::DriveProfile;
 use firstread_drive::profile::reader::nearest;
-use firstread_drive::tables;
+use firstread_drive::{Cause, tables};
 use firstread_firmware::policy::read_levels::{self, AnyReadLevels, Footprint};
 use firstread_nand::ageing::layers;
 use serde_json::{Map, Value};
@@ -65,6 +65,8 @@ metrics! {
     "write_mean_us", "Mean write latency (us)", |o| (o.stats.all.write.count() > 0).then(|| o.stats.all.write.mean_ns() / 1e3);
     "first_try_percent", "Pages read at the first try (%)", |o| Some(100.0 * Retries::of(&o.stats.counters).first_try);
     "retries_mean", "Retries a page", |o| Some(Retries::of(&o.stats.counters).mean);
+    "retry_step_us", "Time of a retry step, as charged to host reads (us)", retry_step;
+    "cancelled_senses", "Senses ahead that were not needed", |o| Some(o.stats.counters.cancelled_senses as f64);
     "uncorrectable_percent", "Uncorrectable reads (%)", |o| {
         Some(100.0 * o.stats.all.uncorrectable as f64 / o.stats.all.read.count().max(1) as f64)
     };
@@ -75,6 +77,16 @@ metrics! {
         let c = &o.stats.counters;
         (c.host_slots_written > 0).then(|| c.slots_programmed as f64 / c.host_slots_written as f64)
     };
+}
+
+/// What host reads are charged for retries, over the retries of their pages: exact where a read is
+/// one page row, since a request of several is charged its last one. None without retries.
+fn retry_step(o: &Outcome) -> Option<f64> {
+    let reads = &o.stats.all.read;
+    let retries = o.stats.counters.retries.iter().zip(0u64..);
+    let steps = retries.map(|(n, step)| n * step).sum::<u64>();
+    let share = reads.tail.slowest(1.0)?.share[Cause::Retry as usize];
+    (steps > 0).then(|| share * reads.mean_ns() * reads.count() as f64 / steps as f64 / 1e3)
 }
 
 /// Background reads of the time before the run, against the page reads that the run's load would

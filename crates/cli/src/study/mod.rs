@@ -55,7 +55,7 @@ macro_rules! studies {
     };
 }
 
-studies!["ct-qlc"];
+studies!["ct-qlc", "pr2-ar2"];
 
 /// Repeat a paper's evaluation: simulations, figures, and a verdict on every claim
 #[derive(Args, Debug)]

@@ -4,6 +4,7 @@
 //! channel's decoder, and then its outcome is revealed to the firmware. A program takes its data
 //! over the channel first.
 
+mod ahead;
 pub(crate) mod charge;
 mod decoder;
 pub(crate) mod failures;
@@ -14,11 +15,12 @@ pub(crate) mod timers;
 use firstread_core::flash::SenseMode;
 use firstread_core::{
     BlockId, Buf, DieId, FlashEvent, FlashKind, FlashOp, Geometry, Layout, Ns, OpClass, PageAddr,
-    PageType, Tag,
+    PageType, SenseTiming, Tag,
 };
 
 use crate::cells::{Cells, Sensed};
 use crate::payload::Payload;
+use ahead::{Ahead, CachePhase};
 use charge::{CAUSES, Cause, DieLog, Parts};
 use decoder::{Decoder, Turn};
 use failures::Failures;
@@ -38,6 +40,12 @@ pub(crate) struct Times {
     pub decode_streams: bool,
     /// What suspending a program or an erase costs.
     pub suspend: SuspendTimes,
+    /// Moving a page to the cache register.
+    pub cache_busy_ns: u64,
+    /// Ending a sense that is not wanted any more.
+    pub reset_ns: u64,
+    /// Setting the sensing time.
+    pub set_feature_ns: u64,
 }
 
 /// What a resource's timer means.
@@ -70,6 +78,8 @@ enum DiePhase {
     Registers(u32),
     /// The program or erase on the array was told to stop, and is about to.
     Stopping(u32),
+    /// Reads follow one another through the cache register.
+    Cache(CachePhase),
 }
 
 #[derive(Debug)]
@@ -83,6 +93,9 @@ struct Die {
     told: Option<Ns>,
     /// The program or erase that is suspended, and what is left of it.
     suspended: Option<(u32, Ns)>,
+    ahead: Ahead,
+    /// The sensing time its features are set to.
+    timing: SenseTiming,
 }
 
 /// An operation in flight, by its tag.
@@ -99,6 +112,8 @@ struct InFlight {
     transfer_starts: Ns,
     /// Its turn with the decoder.
     turn: Turn,
+    /// It was sensed on suspicion, and its output has not been asked for yet.
+    held: bool,
 }
 
 /// The hardware behind the firmware.
@@ -113,6 +128,8 @@ pub(crate) struct Hardware {
     channels: Vec<Ns>,
     decoders: Vec<Decoder>,
     ops: Vec<InFlight>,
+    /// Reads whose time is charged: those under higher tags are further steps of them.
+    accounts: u32,
 }
 
 impl Hardware {
@@ -122,6 +139,7 @@ impl Hardware {
         cells: Cells,
         failures: Failures,
         tags: u32,
+        accounts: u32,
     ) -> Hardware {
         let idle = FlashOp {
             tag: Tag(0),
@@ -139,6 +157,7 @@ impl Hardware {
             parts: [0; CAUSES],
             transfer_starts: Ns::ZERO,
             turn: Turn::default(),
+            held: false,
         };
         let die = || Die {
             phase: DiePhase::Idle,
@@ -147,8 +166,11 @@ impl Hardware {
             work: Work::default(),
             told: None,
             suspended: None,
+            ahead: Ahead::NOTHING,
+            timing: SenseTiming::DEFAULT,
         };
         Hardware {
+            accounts,
             dies: (0..geometry.dies()).map(|_| die()).collect(),
             channels: vec![Ns::ZERO; geometry.channels as usize],
             decoders: vec![Decoder::IDLE; geometry.channels as usize],
@@ -189,6 +211,11 @@ impl Hardware {
         match op.kind {
             FlashKind::Suspend { victim } => return self.suspend(now, op.die, victim.0, timers),
             FlashKind::Resume { victim } => return self.resume(now, op.die, victim.0, timers),
+            FlashKind::Output { read, wanted } => {
+                return self.output(now, op.die, read.0, wanted, timers);
+            }
+            FlashKind::Cancel { victim } => return self.cancel(now, op.die, victim.0, timers),
+            _ if op.after.is_some() => return self.issue_after(op),
             _ => {}
         }
         let die = &mut self.dies[op.die.0 as usize];
@@ -215,7 +242,11 @@ impl Hardware {
                 ..
             } => {
                 die.phase = DiePhase::Array(tag);
-                let sense = self.cells.read_ns(block, page, mode, timing);
+                let mut sense = self.cells.read_ns(block, page, mode, timing);
+                if die.timing != timing {
+                    die.timing = timing;
+                    sense += self.times.set_feature_ns;
+                }
                 timers.set(
                     self.timer(Resource::Die(op.die.0)),
                     now + Ns(self.times.command_ns + sense),
@@ -228,8 +259,11 @@ impl Hardware {
                 let erase = self.times.command_ns + self.cells.erase_ns(mode);
                 self.start_work(now, op.die, tag, erase, timers);
             }
-            FlashKind::Suspend { .. } | FlashKind::Resume { .. } | FlashKind::Cancel { .. } => {
-                unreachable!("no firmware scheme cancels yet")
+            FlashKind::Suspend { .. }
+            | FlashKind::Resume { .. }
+            | FlashKind::Output { .. }
+            | FlashKind::Cancel { .. } => {
+                unreachable!("they are about an operation, and are done with above")
             }
         }
     }
@@ -327,6 +361,7 @@ impl Hardware {
             DiePhase::Array(tag) => self.array_done(now, die, tag, timers, payload),
             DiePhase::Registers(tag) => self.transfer_done(now, tag, timers),
             DiePhase::Stopping(tag) => self.stopped(now, die, tag),
+            DiePhase::Cache(phase) => self.cache_done(now, DieId(die), phase, timers),
             DiePhase::Idle => unreachable!("the timer of an idle die is stopped"),
         }
     }
@@ -350,8 +385,13 @@ impl Hardware {
     ) -> Done {
         let op = &self.ops[tag as usize].op;
         if let FlashKind::Read { .. } = op.kind {
+            let die = op.die;
             self.charge(now, tag, Cause::Sense);
-            self.start_transfer(now, tag, timers);
+            if self.dies[die.0 as usize].ahead.next == ahead::NONE {
+                self.start_transfer(now, tag, timers);
+            } else {
+                self.turn(now, die, tag, timers);
+            }
             return Done::GoesOn;
         }
         self.changed(now, die, tag, payload)
@@ -392,8 +432,17 @@ impl Hardware {
 
     /// The transfer of `tag` waits for its turn on the channel; the die's timer runs until its end.
     fn start_transfer(&mut self, now: Ns, tag: u32, timers: &mut Timers) {
+        let ends = self.book_channel(now, tag);
+        let die = self.ops[tag as usize].op.die.0;
+        self.dies[die as usize].phase = DiePhase::Registers(tag);
+        timers.set(self.decoders.len() + die as usize, ends);
+    }
+
+    /// The data of `tag` cross the channel when it is their turn: when they have.
+    #[inline(always)] // Once for a plain read, once for a cache read.
+    fn book_channel(&mut self, now: Ns, tag: u32) -> Ns {
         let state = &mut self.ops[tag as usize];
-        let (op, die) = (&state.op, state.op.die.0);
+        let op = &state.op;
         let channel = self.layout.channel(op.die);
         let bytes = match op.kind {
             FlashKind::Read {
@@ -416,9 +465,8 @@ impl Hardware {
         let free_at = &mut self.channels[channel as usize];
         let starts = now.max(*free_at);
         *free_at = starts + Ns((bytes * self.times.channel_fs_per_byte).div_ceil(1_000_000));
-        self.dies[die as usize].phase = DiePhase::Registers(tag);
-        timers.set(self.decoders.len() + die as usize, *free_at);
         self.ops[tag as usize].transfer_starts = starts;
+        *free_at
     }
 
     #[inline]
@@ -446,7 +494,21 @@ impl Hardware {
             };
             return Done::EventThenFree(ones, Tag(tag));
         }
+        self.start_decode(now, tag, sensed, timers);
+        Done::Free(Tag(tag))
+    }
+
+    /// The data of `tag` are with the decoder.
+    fn decode(&mut self, now: Ns, tag: u32, timers: &mut Timers) {
+        let sensed = self.cells.sense(now, &self.ops[tag as usize].op);
+        self.start_decode(now, tag, sensed, timers);
+    }
+
+    #[inline(always)] // Once for a plain read, once for a cache read.
+    fn start_decode(&mut self, now: Ns, tag: u32, sensed: Sensed, timers: &mut Timers) {
+        let state = &mut self.ops[tag as usize];
         state.sensed = sensed;
+        let die = state.op.die;
         let since = state.transfer_starts;
         let channel = self.layout.channel(die);
         let lanes = self.times.decoder_lanes;
@@ -462,7 +524,6 @@ impl Hardware {
         if decoder.enter(&mut self.ops, tag, end) {
             timers.set(self.timer(Resource::Decoder(channel)), end);
         }
-        Done::Free(Tag(tag))
     }
 
     /// The timer of the decoder of `channel` has expired.
@@ -556,18 +617,34 @@ impl Hardware {
     /// Charges the time of `tag` since its last mark: to `cause` on a first attempt, else to the
     /// retry.
     fn charge(&mut self, now: Ns, tag: u32, cause: Cause) {
-        let state = &mut self.ops[tag as usize];
+        let mut state = &mut self.ops[tag as usize];
         let cause = if state.op.class == OpClass::HostRetry {
             Cause::Retry
         } else {
             cause
         };
+        if let Some(account) = tag.checked_sub(self.accounts) {
+            state = &mut self.ops[account as usize];
+        }
         state.parts[cause as usize] += now.since(state.mark).0;
         state.mark = now;
     }
 
+    /// Where the time of the operation under `tag` is charged.
+    #[inline]
+    fn account(&self, tag: u32) -> usize {
+        let further = tag.checked_sub(self.accounts);
+        further.unwrap_or(tag) as usize
+    }
+
     /// From now on a command of the host waits for the read under `tag`, and pays for it.
     pub(crate) fn join(&mut self, now: Ns, tag: u32) {
+        // A further step of the read may be under way.
+        if let Some(step) = self.ops.get_mut((tag + self.accounts) as usize)
+            && step.op.class == OpClass::ReadAhead
+        {
+            step.op.class = OpClass::HostRetry;
+        }
         let state = &mut self.ops[tag as usize];
         if state.op.class == OpClass::ReadAhead {
             state.op.class = OpClass::HostRead;

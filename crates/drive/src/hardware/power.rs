@@ -1,7 +1,8 @@
 //! What a power cut does to the hardware.
 
-use firstread_core::{DieId, FlashKind, Ns};
+use firstread_core::{DieId, FlashKind, Ns, SenseTiming};
 
+use super::ahead::Ahead;
 use super::{Decoder, DiePhase, Hardware};
 use crate::payload::Payload;
 
@@ -13,7 +14,7 @@ impl Hardware {
         for die in &mut self.dies {
             let on_array = match die.phase {
                 DiePhase::Array(tag) | DiePhase::Stopping(tag) => Some(tag),
-                DiePhase::Idle | DiePhase::Registers(_) => None,
+                DiePhase::Idle | DiePhase::Registers(_) | DiePhase::Cache(_) => None,
             };
             let suspended = die.suspended.take().map(|(tag, _)| tag);
             for tag in on_array.into_iter().chain(suspended) {
@@ -27,6 +28,8 @@ impl Hardware {
             }
             die.phase = DiePhase::Idle;
             die.told = None;
+            die.ahead = Ahead::NOTHING;
+            die.timing = SenseTiming::DEFAULT;
         }
         self.channels.fill(Ns::ZERO);
         self.decoders.fill(Decoder::IDLE);

@@ -262,6 +262,7 @@ fn timing(keys: &Keys<'_>) -> ChipTiming {
     ChipTiming {
         set_feature_ns: time("set_feature"),
         reset_ns: time("reset"),
+        cache_busy_ns: time("cache_busy"),
         program_suspend_ns: time("program_suspend"),
         erase_suspend_ns: time("erase_suspend"),
         resume_ns: time("resume"),

@@ -36,6 +36,8 @@ pub struct Counters {
     pub replaced: u64,
     /// Programs and erases suspended.
     pub suspends: u64,
+    /// Senses of retries that had begun ahead and were not needed.
+    pub cancelled_senses: u64,
     /// Read cache, read-ahead and map cache.
     pub front: FrontCounters,
 }
@@ -63,6 +65,7 @@ impl Counters {
             retired: self.retired - before.retired,
             replaced: self.replaced - before.replaced,
             suspends: self.suspends - before.suspends,
+            cancelled_senses: self.cancelled_senses - before.cancelled_senses,
             front: self.front.since(&before.front),
         }
     }
@@ -85,6 +88,7 @@ impl Default for Counters {
             retired: 0,
             replaced: 0,
             suspends: 0,
+            cancelled_senses: 0,
             front: FrontCounters::default(),
         }
     }

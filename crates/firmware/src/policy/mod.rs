@@ -7,6 +7,7 @@
 pub mod gc_victim;
 pub mod read_ahead;
 pub mod read_levels;
+pub mod retry;
 pub mod suspend;
 pub mod wear;
 
@@ -15,6 +16,7 @@ use firstread_core::params::Axis;
 /// Every axis, in the order they are listed to users.
 pub const AXES: &[Axis] = &[
     read_levels::AXIS,
+    retry::AXIS,
     gc_victim::AXIS,
     wear::AXIS,
     suspend::AXIS,

@@ -191,6 +191,11 @@ impl DieQueues {
         }
     }
 
+    /// Whether a read of the host waits for `die`.
+    pub(crate) fn host_waits(&self, die: DieId) -> bool {
+        self.dies[die.0 as usize].head[Priority::Host as usize] != NO_JOB
+    }
+
     /// `die` is free.
     pub(crate) fn free(&mut self, die: DieId) {
         self.dies[die.0 as usize].busy = false;

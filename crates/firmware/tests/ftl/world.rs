@@ -14,6 +14,7 @@ use firstread_firmware::log::Record;
 use firstread_firmware::policy::gc_victim::{self, AnyGcVictim};
 use firstread_firmware::policy::read_ahead::{self, AnyReadAhead};
 use firstread_firmware::policy::read_levels::{AnyReadLevels, Setup};
+use firstread_firmware::policy::retry::{self, AnyRetry};
 use firstread_firmware::policy::suspend::{self, AnySuspend};
 use firstread_firmware::policy::wear::{self, AnyWear};
 use firstread_firmware::{Config, Firmware, Schemes};
@@ -536,6 +537,7 @@ impl Drive {
                 &vec![4; wear::AXIS.schemes[leveling].params.len()],
             )
             .unwrap(),
+            retry: AnyRetry::new("sequential", &retry::Setup::NOTHING, &[]).unwrap(),
             suspend: AnySuspend::new(suspend::AXIS.schemes[build.suspend].name, &[]).unwrap(),
             read_ahead: {
                 let setup = read_ahead::Setup {

@@ -5,7 +5,7 @@
 //!
 //! A failure prints its seed; `FIRSTREAD_MODEL_SEED=N` runs that one alone.
 
-use firstread_core::{BlockId, CellMode, HostOp, Stream};
+use firstread_core::{BlockId, CellMode, HostOp, Ns, Stream};
 use firstread_drive::{CutAt, Drive, DriveError, DriveState, Host, Precondition};
 use firstread_testkit::{profile, voltages};
 use firstread_workload::TraceRecord;
@@ -50,7 +50,16 @@ fn swarm(seed: u64) -> Swarm {
     let map_cached = on(25, 30);
     let kept = if map_cached { 6 } else { 3 };
     let capacity = (blocks - kept - spare) * superblock;
-    let set = [
+    let retry = match s.at(29).below(6) {
+        0 => "sequential",
+        1 => "single-step",
+        2 => "adaptive",
+        3 => "pipelined-adaptive",
+        _ => "pipelined",
+    };
+    // What the drive was filled with fails at the first attempt.
+    let age = if on(30, 80) { Ns::from_h(48) } else { Ns::ZERO };
+    let mut set = vec![
         format!("geometry.channels={channels}"),
         format!("geometry.chips_per_channel={chips}"),
         format!("geometry.dies_per_chip={dies}"),
@@ -64,7 +73,7 @@ fn swarm(seed: u64) -> Swarm {
         "chip.array.layers=1".into(),
         format!("mode={}", mode.name()),
         format!("capacity={capacity} B"),
-        format!("cells={}", if on(9, 30) { "modelled" } else { "ideal" }),
+        format!("cells={}", if on(9, 60) { "modelled" } else { "ideal" }),
         format!(
             "schemes.read_levels={}",
             one(s.at(10), &["factory", "ct-qlc", "optimal"])
@@ -114,15 +123,21 @@ fn swarm(seed: u64) -> Swarm {
             "schemes.read_ahead={}",
             one(s.at(27), &["none", "none", "sequential"])
         ),
+        format!("schemes.retry={retry}"),
         format!("queues.fetched={}", one(s.at(28), &[0, 0, 1, 12])),
         format!(
             "firmware.max_wait={} us",
             one(s.at(14), &[100, 5_000, 1_000_000])
         ),
     ];
+    if retry.starts_with("pipelined") && on(31, 50) {
+        set.push("retry.from=first-read".into());
+    }
     Swarm {
-        set: set.into_iter().collect(),
+        set,
         state: DriveState {
+            age: (age, age),
+            temperature_c: 55.0,
             fill: one(s.at(15), &[0.0, 0.4, 1.0]),
             pe_cycles: (0, 0),
             precondition: one(
@@ -163,6 +178,8 @@ struct Met {
     replaced: u64,
     retired: u64,
     preconditioned: u64,
+    retried: u64,
+    cancelled: u64,
 }
 
 impl Met {
@@ -256,6 +273,8 @@ fn run(swarm: &Swarm, seed: u64, rounds: u64, requests: u64, met: &mut Met) {
         met.requests += stats.requests;
         met.moved += stats.counters.slots_moved;
         met.suspends += stats.counters.suspends;
+        met.retried += stats.counters.retries[1..].iter().sum::<u64>();
+        met.cancelled += stats.counters.cancelled_senses;
         let front = stats.counters.front;
         met.map_reads += front.map_reads;
         met.cache_hits += front.cache_hits;
@@ -318,6 +337,8 @@ fn model_swarm_of_drives_keeps_every_version() {
         run(&swarm(seed), seed, 8, 400, &mut met);
     }
     met.check(&[
+        met.retried,
+        met.cancelled,
         met.moved,
         met.suspends,
         met.replaced,
@@ -344,6 +365,7 @@ fn powerloss_swarm_of_drives_keeps_what_was_acknowledged() {
     }
     met.check(&[
         met.cuts / 1_000,
+        met.cancelled,
         met.lost,
         met.torn,
         met.waiting,

@@ -24,8 +24,13 @@ pub struct Scene {
 
 impl Scene {
     pub fn new(set: &[&str], state: &DriveState) -> Scene {
+        Scene::on("ct-qlc", set, state)
+    }
+
+    /// The same of the drive `name`.
+    pub fn on(name: &str, set: &[&str], state: &DriveState) -> Scene {
         let set: Vec<&str> = FOUR_DIES.iter().chain(set).copied().collect();
-        let profile = profile("ct-qlc", &set);
+        let profile = profile(name, &set);
         let tables = tables::for_drive(&profile).unwrap();
         let factory = tables.factory[..tables.factory_len as usize].to_vec();
         let drive = drive(profile, state, 1);

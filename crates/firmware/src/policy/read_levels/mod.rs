@@ -3,7 +3,9 @@
 //! Call order. For each page row read for the host or the data mover, `attempt` is called with
 //! step 0, then with step 1, 2, ... and the outcome of the step before until the read succeeds or
 //! `attempt` gives up; then `on_read` once. All of them are handed the same `note`, a byte that is 0
-//! at step 0: what the scheme wants to remember of this read. Background: whenever `due() <= now` and none of the
+//! at step 0: what the scheme wants to remember of this read. A step may be sensed ahead: it is asked
+//! for without that outcome, unless `needs_outcome`, and perhaps once more than the read needs. A read
+//! may try its steps twice, from step 1 on. Background: whenever `due() <= now` and none of the
 //! axis's probes is in flight, `probe` may return one; its result comes back through `on_probe`
 //! before the next. Nothing here allocates after `new`.
 
@@ -108,6 +110,12 @@ pub trait ReadLevels {
         note: &mut u8,
     ) -> Option<Levels>;
 
+    /// Whether attempt `step` depends on the outcome of the one before.
+    fn needs_outcome(&self, step: u8) -> bool {
+        let _ = step;
+        false
+    }
+
     /// A read ended after `step` retries.
     fn on_read(&mut self, ctx: &ReadCtx, step: u8, outcome: &Outcome, note: u8) {
         let _ = (ctx, step, outcome, note);
@@ -187,6 +195,9 @@ macro_rules! schemes {
         impl ReadLevels for AnyReadLevels {
             fn attempt(&mut self, ctx: &ReadCtx, step: u8, last: Option<&Outcome>, note: &mut u8) -> Option<Levels> {
                 match self { $(Self::$scheme(s) => s.attempt(ctx, step, last, note)),+ }
+            }
+            fn needs_outcome(&self, step: u8) -> bool {
+                match self { $(Self::$scheme(s) => s.needs_outcome(step)),+ }
             }
             fn on_read(&mut self, ctx: &ReadCtx, step: u8, outcome: &Outcome, note: u8) {
                 match self { $(Self::$scheme(s) => s.on_read(ctx, step, outcome, note)),+ }

@@ -173,6 +173,10 @@ impl ReadLevels for SentinelCells {
         Some(Levels::Offsets(self.tables.factory[entry as usize]))
     }
 
+    fn needs_outcome(&self, step: u8) -> bool {
+        (1..=self.inferences).contains(&step)
+    }
+
     #[inline]
     fn on_read(&mut self, ctx: &ReadCtx, step: u8, outcome: &Outcome, note: u8) {
         if self.kept.is_empty() || step == 0 || outcome.failed != 0 || ctx.mode != self.tables.mode

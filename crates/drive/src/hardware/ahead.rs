@@ -1,0 +1,220 @@
+//! Cache reads: a die senses a page while the data of the one before leave through its cache register.
+//!
+//! A read that was issued `after` another one is sensed as soon as that one's page has moved from the
+//! page register to the cache register. Its own page then stays in the page register until the
+//! firmware asks for its output or cancels it, and moves on when the cache register is empty. Until
+//! then its time is not charged: the read before it is what a command waits for.
+
+use firstread_core::{DieId, FlashKind, FlashOp, Ns, OpClass, Tag};
+
+use super::charge::{Cause, Parts};
+use super::{CAUSES, DiePhase, Done, Hardware, Resource};
+use crate::hardware::timers::Timers;
+
+/// No operation.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// The registers of a die under cache reads.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ahead {
+    /// The read to be sensed after the one that is on the array or in the page register.
+    pub next: u32,
+    /// The read whose data leave through the cache register, and when they have.
+    pub out: Option<(u32, Ns)>,
+    /// When the array or the registers are done with what they do; [`Ns::MAX`] when they wait.
+    due: Ns,
+}
+
+impl Ahead {
+    /// No cache read.
+    pub(super) const NOTHING: Ahead = Ahead {
+        next: NONE,
+        out: None,
+        due: Ns::MAX,
+    };
+}
+
+/// What the registers and the array of a die do under cache reads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum CachePhase {
+    /// The page of this read moves from the page register to the cache register.
+    Turning(u32),
+    /// This read is sensed.
+    Sensing(u32),
+    /// This read is in the page register.
+    Sensed(u32),
+    /// The sense under this tag, of this class, is not wanted any more and is being ended. The tag may
+    /// be in use again.
+    Ending(u32, OpClass),
+}
+
+impl Hardware {
+    /// `op` is to be sensed after another read of its die.
+    pub(super) fn issue_after(&mut self, op: FlashOp) {
+        let die = &mut self.dies[op.die.0 as usize];
+        let before = match die.phase {
+            DiePhase::Array(tag)
+            | DiePhase::Cache(CachePhase::Sensing(tag) | CachePhase::Sensed(tag)) => Some(Tag(tag)),
+            _ => None,
+        };
+        assert!(
+            before == op.after && die.ahead.next == NONE,
+            "a cache read comes after a read of its die that is not transferred yet: {op:?}"
+        );
+        die.ahead.next = op.tag.0;
+        let state = &mut self.ops[op.tag.0 as usize];
+        state.op = op;
+        state.held = true;
+    }
+
+    /// The read under `tag` has been sensed, and another one is to be sensed after it: its page moves
+    /// to the cache register.
+    pub(super) fn turn(&mut self, now: Ns, die: DieId, tag: u32, timers: &mut Timers) {
+        let mut busy = Ns(self.times.command_ns + self.times.cache_busy_ns);
+        let state = &mut self.dies[die.0 as usize];
+        if let Some(next) = self.ops.get(state.ahead.next as usize)
+            && let FlashKind::Read { timing, .. } = next.op.kind
+            && timing != state.timing
+        {
+            state.timing = timing;
+            busy += Ns(self.times.set_feature_ns);
+        }
+        state.phase = DiePhase::Cache(CachePhase::Turning(tag));
+        state.ahead.due = now + busy;
+        self.arm(die, timers);
+    }
+
+    /// The firmware wants codewords `wanted` of `read`.
+    pub(super) fn output(
+        &mut self,
+        now: Ns,
+        die: DieId,
+        read: u32,
+        wanted: u64,
+        timers: &mut Timers,
+    ) {
+        let account = self.account(read);
+        let state = &mut self.ops[read as usize];
+        assert!(state.held, "the output of {read} is asked for once");
+        state.held = false;
+        let (op, unwanted) = (&mut state.op, wanted);
+        if let FlashKind::Read { wanted, block, .. } = &mut op.kind {
+            // All planes were sensed, whatever of them is wanted now.
+            self.cells.sensed_in_vain(*block, *wanted, unwanted);
+            *wanted = unwanted;
+        }
+        let class = op.class;
+        let charged = &mut self.ops[account];
+        if class != OpClass::HostRetry {
+            charged.parts = Parts::from([0; CAUSES]);
+            charged.first_queued = now;
+        }
+        charged.mark = now;
+        if self.dies[die.0 as usize].phase == DiePhase::Cache(CachePhase::Sensed(read)) {
+            self.turn(now, die, read, timers);
+        }
+    }
+
+    /// The firmware does not want `read`, which was to be sensed after another one.
+    pub(super) fn cancel(&mut self, now: Ns, die: DieId, read: u32, timers: &mut Timers) {
+        self.ops[read as usize].held = false;
+        let FlashOp { class, kind, .. } = self.ops[read as usize].op;
+        let state = &mut self.dies[die.0 as usize];
+        let until = match state.phase {
+            DiePhase::Cache(CachePhase::Sensing(tag)) if tag == read => {
+                state.ahead.due.min(now + Ns(self.times.reset_ns))
+            }
+            DiePhase::Cache(CachePhase::Sensed(tag)) if tag == read => now,
+            _ => {
+                assert_eq!(state.ahead.next, read, "only a read ahead is cancelled");
+                state.ahead.next = NONE;
+                return;
+            }
+        };
+        state.phase = DiePhase::Cache(CachePhase::Ending(read, class));
+        state.ahead.due = until;
+        if let FlashKind::Read { wanted, block, .. } = kind {
+            self.cells.sensed_in_vain(block, wanted, 0);
+        }
+        self.arm(die, timers);
+    }
+
+    /// The timer of `die` has expired in `phase`.
+    #[inline(never)]
+    pub(super) fn cache_done(
+        &mut self,
+        now: Ns,
+        die: DieId,
+        phase: CachePhase,
+        timers: &mut Timers,
+    ) -> Done {
+        if let Some((tag, ends)) = self.dies[die.0 as usize].ahead.out
+            && ends <= now
+        {
+            self.dies[die.0 as usize].ahead.out = None;
+            self.charge(now, tag, Cause::Transfer);
+            self.decode(now, tag, timers);
+            self.arm(die, timers);
+            return Done::GoesOn;
+        }
+        match phase {
+            CachePhase::Turning(tag) => self.turned(now, die, tag, timers),
+            CachePhase::Sensing(tag) => {
+                let state = &mut self.dies[die.0 as usize];
+                state.phase = DiePhase::Cache(CachePhase::Sensed(tag));
+                state.ahead.due = Ns::MAX;
+                if self.ops[tag as usize].held {
+                    self.arm(die, timers);
+                } else {
+                    self.charge(now, tag, Cause::Sense);
+                    self.turn(now, die, tag, timers);
+                }
+            }
+            CachePhase::Sensed(tag) => unreachable!("read {tag} waits for the firmware"),
+            CachePhase::Ending(tag, class) => {
+                let state = &mut self.dies[die.0 as usize];
+                state.log.push(state.since, now, Cause::busy_with(class));
+                state.phase = DiePhase::Idle;
+                state.ahead = Ahead::NOTHING;
+                return Done::Free(Tag(tag));
+            }
+        }
+        Done::GoesOn
+    }
+
+    /// The page of `tag` is in the cache register: it leaves, and the next read is sensed.
+    fn turned(&mut self, now: Ns, die: DieId, tag: u32, timers: &mut Timers) {
+        let next = core::mem::replace(&mut self.dies[die.0 as usize].ahead.next, NONE);
+        if next == NONE {
+            self.dies[die.0 as usize].ahead = Ahead::NOTHING;
+            return self.start_transfer(now, tag, timers);
+        }
+        let FlashKind::Read {
+            page,
+            block,
+            timing,
+            mode,
+            ..
+        } = self.ops[next as usize].op.kind
+        else {
+            unreachable!("only a read comes after a read")
+        };
+        let sense = self.cells.read_ns(block, page, mode, timing);
+        let leaves = self.book_channel(now, tag);
+        let class = self.ops[tag as usize].op.class;
+        let state = &mut self.dies[die.0 as usize];
+        state.log.push(state.since, now, Cause::busy_with(class));
+        state.since = now;
+        state.phase = DiePhase::Cache(CachePhase::Sensing(next));
+        state.ahead.out = Some((tag, leaves));
+        state.ahead.due = now + Ns(sense);
+        self.arm(die, timers);
+    }
+
+    /// Sets the timer of `die` to what is next of its array and its cache register.
+    fn arm(&self, die: DieId, timers: &mut Timers) {
+        let ahead = &self.dies[die.0 as usize].ahead;
+        let out = ahead.out.map_or(Ns::MAX, |(_, ends)| ends);
+        timers.set(self.timer(Resource::Die(die.0)), ahead.due.min(out));
+    }
+}

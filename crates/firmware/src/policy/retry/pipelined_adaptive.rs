@@ -1,0 +1,51 @@
+//! `pipelined-adaptive`: steps sensed ahead, for a shorter time where that is safe (PR² and AR²).
+
+use firstread_core::SenseTiming;
+use firstread_core::params::{Role, Scheme, Values};
+
+use super::haste::{Haste, Reckoner};
+use super::pipelined::{PARAMS, Pipelined};
+use super::{Retry, Setup};
+use crate::policy::read_levels::{Outcome, ReadCtx};
+
+/// Its row.
+pub const SCHEME: Scheme = Scheme {
+    name: "pipelined-adaptive",
+    summary: "steps sensed ahead, for a shorter time where that is safe",
+    source: "PR2 and AR2 (Park et al., ASPLOS 2021)",
+    role: Role::Scheme,
+    params: PARAMS,
+};
+
+/// The scheme.
+#[derive(Debug)]
+pub struct PipelinedAdaptive {
+    pipelined: Pipelined,
+    reckoner: Reckoner,
+}
+
+impl PipelinedAdaptive {
+    /// From the chip's table and its parameters.
+    pub fn new(setup: &Setup, values: &Values) -> PipelinedAdaptive {
+        PipelinedAdaptive {
+            pipelined: Pipelined::new(setup, values),
+            reckoner: Reckoner::new(setup),
+        }
+    }
+}
+
+impl Retry for PipelinedAdaptive {
+    #[inline]
+    fn looks_ahead(&self, step: u8) -> bool {
+        self.pipelined.looks_ahead(step)
+    }
+    fn pipelines(&self) -> bool {
+        true
+    }
+    fn haste(&self, ctx: &ReadCtx, entry: u8) -> Haste {
+        self.reckoner.haste(ctx, entry)
+    }
+    fn on_read(&mut self, ctx: &ReadCtx, entry: u8, timing: SenseTiming, outcome: &Outcome) {
+        self.reckoner.on_read(ctx, entry, timing, outcome);
+    }
+}

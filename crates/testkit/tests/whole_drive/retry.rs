@@ -1,0 +1,500 @@
+//! The steps of a read under axis `retry`: which commands pass, when, and what they cost.
+//!
+//! On the drive and the timings that PR2 and AR2 were published for.
+
+use firstread_core::{FlashEvent, FlashKind, FlashOp, HostOp, Ns, PageType, SenseTiming};
+use firstread_drive::port_log::{Crossing, Passed};
+use firstread_nand::die::{DieState, ReadCommand};
+use firstread_testkit::aged;
+use insta::assert_snapshot;
+
+use crate::scene::{STRIPE, Scene, decoded, reads, wanted};
+
+/// One page: what the published timings are of.
+const PAGE: u32 = 16 << 10;
+const SEQUENTIAL: &[&str] = &[];
+const PIPELINED: &[&str] = &["schemes.retry=pipelined"];
+const FROM_FIRST: &[&str] = &["schemes.retry=pipelined", "retry.from=first-read"];
+const SINGLE: &[&str] = &["schemes.retry=single-step"];
+
+/// The TLC drive with four dies, on the manufacturer's levels, a year old at 30 °C or so.
+fn scene(retry: &[&str], age_h: u64) -> Scene {
+    let set = ["capacity=2 GiB", "schemes.read_levels=factory"];
+    let set: Vec<&str> = set.iter().chain(retry).copied().collect();
+    Scene::on("tlc-48l", &set, &aged(age_h, 1000))
+}
+
+/// An age (h at 55 °C) at which reads take as many retries, among others.
+const fn age_h(retries: usize) -> u64 {
+    match retries {
+        0 => 1,
+        1 => 12,
+        _ => 48,
+    }
+}
+
+/// What passes when a page of `page` is read that takes `retries` retries.
+fn read(scene: &mut Scene, page: u8, retries: usize) -> Vec<Crossing> {
+    (0..2_000u64)
+        .map(|wordline| {
+            let at = (3 * wordline + page as u64) * STRIPE;
+            // Later than what the read before it left: the end of a sense that was not needed.
+            let crossings = scene.play(&[(100, HostOp::Read, at, PAGE)]);
+            let new = |c: &Crossing| matches!(c.what, Passed::Submitted(_));
+            let first = crossings.iter().position(new).unwrap();
+            crossings[first..].to_vec()
+        })
+        .find(|c| decoded(c).len() == retries + 1)
+        .expect("some page of thousands takes as many")
+}
+
+/// The same as text. Which page it is says something of the cells and nothing of the sequence.
+fn text(scene: &mut Scene, retries: usize) -> String {
+    let crossings = read(scene, 0, retries);
+    let FlashKind::Read {
+        block, wordline, ..
+    } = reads(&crossings)[0].1.kind
+    else {
+        unreachable!("a read reads")
+    };
+    let text = scene.text(&crossings);
+    let text = text.replace(&format!("b{} w{wordline} ", block.0), "");
+    let lines = text.lines().map(|l| match l.find("#0 Read") {
+        Some(at) => format!(
+            "{}{}\n",
+            &l[..at + 7],
+            if l.ends_with("Ok") { " Ok" } else { "" }
+        ),
+        None => format!("{l}\n"),
+    });
+    lines.collect()
+}
+
+#[test]
+fn sequence_pipelined_without_retries() {
+    let mut scene = scene(PIPELINED, age_h(0));
+    assert_snapshot!(text(&mut scene, 0), @r"
+         0  host      #0 Read
+         0  issue     HostRead tag 0 die 0 waited 0 LSB cw ffff factory 0
+     96632  event     die 0 free of tag 0
+    116632  event     decoded tag 0
+    116632  complete  #0 Read Ok
+    ");
+}
+
+#[test]
+fn sequence_sequential_with_one_retry() {
+    let mut scene = scene(SEQUENTIAL, age_h(1));
+    assert_snapshot!(text(&mut scene, 1), @r"
+         0  host      #0 Read
+         0  issue     HostRead tag 0 die 0 waited 0 LSB cw ffff factory 0
+     96632  event     die 0 free of tag 0
+    116632  event     failed tag 0: cw 0200
+    116632  issue     HostRetry tag 0 die 0 waited 0 LSB cw 0200 factory 1
+    195984  event     die 0 free of tag 0
+    215984  event     decoded tag 0
+    215984  complete  #0 Read Ok
+    ");
+}
+
+#[test]
+fn sequence_pipelined_with_one_retry() {
+    let mut scene = scene(PIPELINED, age_h(1));
+    assert_snapshot!(text(&mut scene, 1), @r"
+         0  host      #0 Read
+         0  issue     HostRead tag 0 die 0 waited 0 LSB cw ffff factory 0
+     96632  event     die 0 free of tag 0
+    116632  event     failed tag 0: cw 0200
+    116632  issue     HostRetry tag 0 die 0 waited 0 LSB cw 0200 factory 1
+    116632  issue     HostRetry tag 4129 die 0 after 0 LSB cw 0200 factory 2
+    219184  event     decoded tag 0
+    219184  issue     HostRetry tag 4129 die 0 waited 0 cancel 4129
+    219184  complete  #0 Read Ok
+    ");
+}
+
+#[test]
+fn sequence_sequential_with_five_retries() {
+    let mut scene = scene(SEQUENTIAL, age_h(5));
+    assert_snapshot!(text(&mut scene, 5), @r"
+         0  host      #0 Read
+         0  issue     HostRead tag 0 die 0 waited 0 LSB cw ffff factory 0
+     96632  event     die 0 free of tag 0
+    116632  event     failed tag 0: cw ffff
+    116632  issue     HostRetry tag 0 die 0 waited 0 LSB cw ffff factory 1
+    213264  event     die 0 free of tag 0
+    233264  event     failed tag 0: cw ffff
+    233264  issue     HostRetry tag 0 die 0 waited 0 LSB cw ffff factory 2
+    329896  event     die 0 free of tag 0
+    349896  event     failed tag 0: cw ffff
+    349896  issue     HostRetry tag 0 die 0 waited 0 LSB cw ffff factory 3
+    446528  event     die 0 free of tag 0
+    466528  event     failed tag 0: cw c409
+    466528  issue     HostRetry tag 0 die 0 waited 0 LSB cw c409 factory 4
+    550488  event     die 0 free of tag 0
+    570488  event     failed tag 0: cw 8000
+    570488  issue     HostRetry tag 0 die 0 waited 0 LSB cw 8000 factory 5
+    649840  event     die 0 free of tag 0
+    669840  event     decoded tag 0
+    669840  complete  #0 Read Ok
+    ");
+}
+
+#[test]
+fn sequence_pipelined_with_five_retries() {
+    let mut scene = scene(PIPELINED, age_h(5));
+    assert_snapshot!(text(&mut scene, 5), @r"
+         0  host      #0 Read
+         0  issue     HostRead tag 0 die 0 waited 0 LSB cw ffff factory 0
+     96632  event     die 0 free of tag 0
+    116632  event     failed tag 0: cw ffff
+    116632  issue     HostRetry tag 0 die 0 waited 0 LSB cw ffff factory 1
+    116632  issue     HostRetry tag 4129 die 0 after 0 LSB cw ffff factory 2
+    236464  event     failed tag 0: cw ffff
+    236464  issue     HostRetry tag 0 die 0 after 4129 LSB cw ffff factory 3
+    236464  issue     HostRetry tag 4129 die 0 waited 0 output 4129 cw ffff
+    317664  event     failed tag 4129: cw ffff
+    317664  issue     HostRetry tag 4129 die 0 after 0 LSB cw ffff factory 4
+    317664  issue     HostRetry tag 0 die 0 waited 0 output 0 cw ffff
+    398864  event     failed tag 0: cw c409
+    398864  issue     HostRetry tag 0 die 0 after 4129 LSB cw c409 factory 5
+    398864  issue     HostRetry tag 4129 die 0 waited 0 output 4129 cw c409
+    467392  event     failed tag 4129: cw 8000
+    467392  issue     HostRetry tag 4129 die 0 after 0 LSB cw 8000 factory 6
+    467392  issue     HostRetry tag 0 die 0 waited 0 output 0 cw 8000
+    543984  event     decoded tag 0
+    543984  issue     HostRetry tag 4129 die 0 waited 0 cancel 4129
+    543984  complete  #0 Read Ok
+    ");
+}
+
+#[test]
+fn sequence_pipelined_from_the_first_read_on() {
+    let mut scene = scene(FROM_FIRST, age_h(1));
+    assert_snapshot!(text(&mut scene, 0), @r"
+         0  host      #0 Read
+         0  issue     HostRead tag 0 die 0 waited 0 LSB cw ffff factory 0
+         0  issue     HostRetry tag 4129 die 0 after 0 LSB cw ffff factory 1
+    119832  event     decoded tag 0
+    119832  issue     HostRetry tag 4129 die 0 waited 0 cancel 4129
+    119832  complete  #0 Read Ok
+    ");
+    assert_snapshot!(text(&mut scene, 1), @r"
+         0  host      #0 Read
+         0  issue     HostRead tag 0 die 0 waited 0 LSB cw ffff factory 0
+         0  issue     HostRetry tag 4129 die 0 after 0 LSB cw ffff factory 1
+    119832  event     failed tag 0: cw 0080
+    119832  issue     HostRetry tag 0 die 0 after 4129 LSB cw 0080 factory 2
+    119832  issue     HostRetry tag 4129 die 0 waited 0 output 4129 cw 0080
+    183752  event     decoded tag 4129
+    183752  issue     HostRetry tag 0 die 0 waited 0 cancel 0
+    183752  complete  #0 Read Ok
+    ");
+}
+
+#[test]
+fn sequence_single_step() {
+    let mut scene = scene(SINGLE, age_h(5));
+    assert_snapshot!(text(&mut scene, 1), @r"
+         0  host      #0 Read
+         0  issue     HostRead tag 0 die 0 waited 0 LSB cw ffff factory 0
+     96632  event     die 0 free of tag 0
+    116632  event     failed tag 0: cw 0200
+    116632  issue     HostRetry tag 0 die 0 waited 0 LSB cw 0200 levels of Page
+    195984  event     die 0 free of tag 0
+    215984  event     decoded tag 0
+    215984  complete  #0 Read Ok
+    ");
+}
+
+/// Times of the drive's parts (ns).
+struct Times {
+    command: u64,
+    cache_busy: u64,
+    sense: [u64; 3],
+    transfer: u64,
+    decode: u64,
+}
+
+fn times(scene: &Scene) -> Times {
+    let p = scene.drive.profile();
+    Times {
+        command: p.channel.command_ns,
+        cache_busy: p.chip.timing.cache_busy_ns,
+        sense: [0, 1, 2].map(|page| scene.sense_ns(PageType(page))),
+        transfer: p.channel.transfer_ns(16 * 1152),
+        decode: p.ecc.timing.setup_ns as u64,
+    }
+}
+
+/// Times between decodes of which every codeword failed, and failed again: whole retry steps (ns).
+fn whole_steps(scene: &mut Scene, page: u8) -> Vec<u64> {
+    let mut steps = Vec::new();
+    for retries in 4..7 {
+        let ends = decoded(&read(scene, page, retries));
+        // The first retry begins when the first read has been decoded, whatever the scheme.
+        let pairs = ends[1..].windows(2);
+        let whole = pairs.filter(|p| p[0].1 == 0xffff && p[1].1 == 0xffff);
+        steps.extend(whole.map(|p| p[1].0.since(p[0].0).0));
+    }
+    assert!(!steps.is_empty(), "some page fails whole, twice");
+    steps
+}
+
+/// A step takes as long as its sense, or as the transfer and decoding of the one before: PR2 says
+/// 28.5 % less than both, of unpublished timings.
+#[test]
+fn formula_pipelined_step_takes_the_longer_part() {
+    // Its own decoder, and one that is slower than a sense.
+    for decoder in ["ecc.setup=20 us", "ecc.setup=300 us"] {
+        let mut sum = (0, 0);
+        for page in 0..3 {
+            let mut plain = scene(&[decoder], age_h(5));
+            let mut piped = scene(&[PIPELINED[0], decoder], age_h(5));
+            let t = times(&plain);
+            let (sense, out) = (t.sense[page as usize], t.transfer + t.decode);
+            let one = t.command + sense + out;
+            let other = t.command + t.cache_busy + sense.max(out);
+            for step in whole_steps(&mut plain, page) {
+                assert_eq!(step, one, "sequential, page {page}, {decoder}");
+            }
+            for step in whole_steps(&mut piped, page) {
+                assert_eq!(step, other, "pipelined, page {page}, {decoder}");
+            }
+            sum = (sum.0 + one, sum.1 + other);
+        }
+        let cut = 100.0 * (1.0 - sum.1 as f64 / sum.0 as f64);
+        println!("{decoder}: a retry step is {cut:.1} % shorter over the page types");
+    }
+}
+
+/// The hardware does what a die allows, when it allows it.
+#[test]
+fn model_cache_reads_are_those_of_a_die() {
+    let mut scene = scene(PIPELINED, age_h(5));
+    let crossings = read(&mut scene, 1, 5);
+    let (t, drive) = (times(&scene), &scene.drive);
+    let (medium, profile) = (drive.medium(), drive.profile());
+    let mut die = DieState::new(profile.geometry.blocks_per_plane);
+    let (mut sensed, mut moved) = (Ns::ZERO, Ns::ZERO);
+    let mut ahead = None;
+    let mut checked = 0;
+    for crossing in &crossings {
+        let at = crossing.at;
+        match crossing.what {
+            Passed::Issued(FlashOp {
+                after,
+                kind:
+                    FlashKind::Read {
+                        block,
+                        wordline,
+                        page,
+                        mode,
+                        timing,
+                        ..
+                    },
+                ..
+            }) => {
+                let command = ReadCommand {
+                    block,
+                    wordline,
+                    page,
+                    mode,
+                    timing,
+                };
+                die.preset(block, profile.mode, wordline + 1).unwrap();
+                if after.is_some() {
+                    ahead = Some(command);
+                } else {
+                    moved = Ns::MAX;
+                    sensed = die.read(at + Ns(t.command), &command, medium).unwrap();
+                }
+                // The first of a row of cache reads goes on as soon as it is sensed.
+                if after.is_some() && moved == Ns::MAX {
+                    let at = sensed + Ns(t.command);
+                    (moved, sensed) = die.cache_read(at, &command, medium).unwrap();
+                }
+            }
+            Passed::Issued(FlashOp {
+                kind: FlashKind::Output { .. },
+                ..
+            }) => {
+                let at = sensed.max(at) + Ns(t.command);
+                (moved, sensed) = die.cache_read(at, &ahead.unwrap(), medium).unwrap();
+            }
+            Passed::Issued(FlashOp {
+                kind: FlashKind::Cancel { .. },
+                ..
+            }) => {
+                let free = die.reset_read(at, medium);
+                assert_eq!(free, sensed.min(at + Ns(profile.chip.timing.reset_ns)));
+            }
+            Passed::Event(FlashEvent::Decoded { .. }) => {
+                let op = reads(&crossings)[checked].1;
+                // The first read is alone: no page has moved.
+                if checked > 0 {
+                    let codewords = wanted_of(&crossings, checked, wanted(&op));
+                    let out = moved + Ns(profile.channel.transfer_ns(codewords * 1152));
+                    die.data_out(out);
+                    assert_eq!(at, out + Ns(t.decode), "step {checked}");
+                }
+                checked += 1;
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(checked, 6);
+}
+
+/// Codewords that step `step` transfers: those the step before failed.
+fn wanted_of(crossings: &[Crossing], step: usize, issued: u64) -> u64 {
+    let failed = decoded(crossings)[step - 1].1;
+    assert_eq!(failed & !issued, 0, "only what was sensed is transferred");
+    failed.count_ones() as u64
+}
+
+/// Where no read fails, pipelining from the first failure on is as if it were not there.
+#[test]
+fn model_pipelined_without_failures_is_sequential() {
+    let job = "[j]\nrw=randrw\nrwmixread=80\nbs=16k\niodepth=16\nnorandommap\nnumber_ios=3000\n";
+    let run = |retry: &[&str]| {
+        let mut scene = scene(retry, 0);
+        let stats = firstread_testkit::try_run(&mut scene.drive, job, 1, None).unwrap();
+        assert_eq!(stats.counters.retries[1..].iter().sum::<u64>(), 0);
+        firstread_testkit::digest_of(&stats)
+    };
+    assert_eq!(run(PIPELINED), run(SEQUENTIAL));
+}
+
+/// The same reads fail under every way to execute retries, but for the noise of a sense; and each
+/// nanosecond of them is charged (a debug assertion for each request).
+#[test]
+fn model_pipelined_takes_as_many_retries() {
+    let job = "[j]\nrw=randread\nbs=16k\niodepth=1\nnorandommap\nnumber_ios=4000\n";
+    let run = |retry: &[&str]| {
+        let mut scene = scene(retry, age_h(5));
+        let stats = firstread_testkit::try_run(&mut scene.drive, job, 1, None).unwrap();
+        let steps = stats.counters.retries.iter().zip(0u64..);
+        let steps = steps.map(|(n, k)| n * k).sum::<u64>() as f64 / 4000.0;
+        assert_eq!(stats.counters.uncorrectable, 0);
+        (steps, stats)
+    };
+    let (plain, piped) = (run(SEQUENTIAL), run(PIPELINED));
+    let first = run(FROM_FIRST);
+    let single = run(SINGLE);
+    assert!(plain.0 > 2.0, "{} retries", plain.0);
+    for (name, other) in [
+        ("from the first failure", &piped),
+        ("from the first read", &first),
+    ] {
+        assert!(
+            (other.0 / plain.0 - 1.0).abs() < 0.01,
+            "{name}: {} retries, sequential {}",
+            other.0,
+            plain.0
+        );
+        assert!(
+            other.1.all.read.mean_ns() < plain.1.all.read.mean_ns(),
+            "{name}"
+        );
+        // All but the reads that used up the table end a sense that nobody needs.
+        let reads = other.1.counters.retries.iter().sum::<u64>();
+        let failed = reads - other.1.counters.retries[0];
+        let ended = if name.ends_with("read") {
+            reads
+        } else {
+            failed
+        };
+        assert_eq!(other.1.counters.cancelled_senses, ended, "{name}");
+    }
+    assert!(single.0 <= 1.0, "{} retries", single.0);
+    println!(
+        "retries {:.2}; mean us: sequential {:.0}, pipelined {:.0}, from the first read {:.0}, single step {:.0}",
+        plain.0,
+        plain.1.all.read.mean_ns() / 1e3,
+        piped.1.all.read.mean_ns() / 1e3,
+        first.1.all.read.mean_ns() / 1e3,
+        single.1.all.read.mean_ns() / 1e3,
+    );
+}
+
+/// Haste costs no retries on average, and saves time where the table allows it: with and without
+/// pipelining, where the walk is long and where it is short.
+#[test]
+fn model_adaptive_adds_no_retries() {
+    let job = "[j]\nrw=randread\nbs=16k\niodepth=1\nnorandommap\nnumber_ios=8000\n";
+    for (levels, hours, pe) in [
+        ("factory", 48, 1000),
+        ("frozen", 48, 1000),
+        ("factory", 24, 0),
+    ] {
+        let run = |retry: &str| {
+            let levels = format!("schemes.read_levels={levels}");
+            let retry = format!("schemes.retry={retry}");
+            let set = ["capacity=2 GiB", &levels, &retry];
+            let mut scene = Scene::on("tlc-48l", &set, &aged(hours, pe));
+            let stats = firstread_testkit::try_run(&mut scene.drive, job, 1, None).unwrap();
+            assert_eq!(stats.counters.uncorrectable, 0, "{retry}");
+            let steps = stats.counters.retries.iter().zip(0u64..);
+            let steps = steps.map(|(n, k)| n * k).sum::<u64>() as f64 / 8000.0;
+            (steps, stats.all.read.mean_ns() / 1e3)
+        };
+        let (plain, hasty) = (run("sequential"), run("adaptive"));
+        let (piped, both) = (run("pipelined"), run("pipelined-adaptive"));
+        println!(
+            "{levels}, {hours} h, {pe} P/E: retries {:.3} {:.3} {:.3} {:.3}; mean us {:.1} {:.1} {:.1} {:.1}",
+            plain.0, hasty.0, piped.0, both.0, plain.1, hasty.1, piped.1, both.1
+        );
+        assert!(plain.0 > 0.02, "reads are retried");
+        for (one, other) in [(plain, hasty), (piped, both)] {
+            assert!(
+                other.0 <= one.0 * 1.005,
+                "retries {} became {}",
+                one.0,
+                other.0
+            );
+            assert!(other.1 < one.1, "mean {} us became {}", one.1, other.1);
+        }
+    }
+}
+
+/// A short step takes what its precharge says, and a SET FEATURE wherever the sensing time of the die
+/// changes.
+#[test]
+fn formula_short_steps_take_less() {
+    let mut scene = scene(&["schemes.retry=adaptive"], age_h(5));
+    // Until it knows how many retries reads take.
+    let job = "[j]\nrw=randread\nbs=16k\niodepth=4\nnorandommap\nnumber_ios=6000\n";
+    firstread_testkit::try_run(&mut scene.drive, job, 1, None).unwrap();
+    let t = times(&scene);
+    let (mut short, mut steps) = (0, 0);
+    let mut set = SenseTiming::DEFAULT;
+    for wordline in 0..200u64 {
+        // CSB pages of the first superblocks.
+        let at = (3 * 5 * wordline + 1) * STRIPE;
+        let crossings = scene.play(&[(0, HostOp::Read, at, PAGE)]);
+        for ((issued, op), (ends, _)) in reads(&crossings).iter().zip(decoded(&crossings)) {
+            let FlashKind::Read { timing, .. } = op.kind else {
+                unreachable!("a read reads")
+            };
+            let p = scene.drive.profile();
+            let sense = p.chip.mode(p.mode).unwrap().sense;
+            let pre = sense.pre_ns * timing.pre_permille as u64 / 1000;
+            let sensed = 3 * (pre + sense.eval_ns + sense.disch_ns);
+            let changes = (timing != set) as u64 * p.chip.timing.set_feature_ns;
+            let transfer = p.channel.transfer_ns(wanted(op).count_ones() as u64 * 1152);
+            let expected = t.command + changes + sensed + transfer + t.decode;
+            // What the die was set to before the first read is not known.
+            if steps > 0 {
+                assert_eq!(ends.since(*issued).0, expected, "{timing:?} after {set:?}");
+            }
+            set = timing;
+            short += (timing.pre_permille < 1000) as u32;
+            steps += 1;
+        }
+    }
+    assert!(
+        short > 100 && steps > 2 * short,
+        "{short} of {steps} steps are short"
+    );
+}
