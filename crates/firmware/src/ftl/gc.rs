@@ -119,10 +119,11 @@ impl<M: Arena> Firmware<M> {
             || self.gc.consider_wear
     }
 
-    /// Whether a write is to wait until some moves that are under way have ended.
+    /// Whether a write is to wait until some moves that are under way have ended. Not with a map
+    /// cache: moves may then wait for pages of the map, which are written as writes go on.
     #[inline]
     pub(crate) fn is_paced(&self) -> bool {
-        self.gc.is_behind(self.space.free) && self.mover.is_moving()
+        self.gc.is_behind(self.space.free) && self.mover.is_moving() && !self.map_cache.is_on()
     }
 
     /// Whether cleaning has all it needs, and a superblock more.

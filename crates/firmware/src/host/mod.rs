@@ -427,7 +427,8 @@ impl<M: Arena> Firmware<M> {
             if !self.rescue.is_empty() {
                 return Progress::Stalled;
             }
-            if self.is_paced() {
+            // A write in part that has read what it keeps pins it where moves may be about to empty.
+            if command.merged.is_none() && self.is_paced() {
                 self.gc.holds_host = true;
                 return Progress::Stalled;
             }
