@@ -272,7 +272,7 @@ impl<M: Arena> Map<M> {
         self.lookup(lpn, 1).ppa
     }
 
-    /// Sets where `lpn` lies and returns where it lay. Needs [`Map::room`].
+    /// Sets where `lpn` lies and returns where it lay. Needs [`Map::has_room`].
     pub fn set(&mut self, lpn: Lpn, place: Place) -> Option<Ppa> {
         let value = match place {
             Place::At(ppa) => ppa.0 + 1,
@@ -292,7 +292,7 @@ impl<M: Arena> Map<M> {
 
     /// Trims pages from `first` on, up to `end` and to the end of their region; returns how many.
     /// `forgotten` is told of each superblock that held some of them, and how many. `sequence` is
-    /// the number of the last slot that came in before. Needs [`Map::room`].
+    /// the number of the last slot that came in before. Needs [`Map::has_room`].
     pub fn trim(
         &mut self,
         first: u64,
