@@ -123,7 +123,7 @@ impl<M: Arena> Firmware<M> {
     /// cache: moves may then wait for pages of the map, which are written as writes go on.
     #[inline]
     pub(crate) fn is_paced(&self) -> bool {
-        self.gc.is_behind(self.space.free) && self.mover.is_moving() && !self.map_cache.is_on()
+        self.gc.is_behind(self.space.free) && self.mover.is_reading() && !self.map_cache.is_on()
     }
 
     /// Whether cleaning has all it needs, and a superblock more.

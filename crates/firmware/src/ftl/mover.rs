@@ -157,10 +157,11 @@ impl Mover {
             && self.pages.is_empty()
     }
 
-    /// Whether a move is under way.
+    /// Whether a move is being read. One that has arrived may itself wait for the host's writes, so
+    /// nothing may wait for it.
     #[inline]
-    pub(crate) fn is_moving(&self) -> bool {
-        self.in_flight > 0
+    pub(crate) fn is_reading(&self) -> bool {
+        self.in_flight as usize > self.arrived.len()
     }
 
     /// Power was cut: forgets everything.
