@@ -654,7 +654,6 @@ impl Drive {
                     self.firmware.complete(due, event, world);
                 }
                 if done != Done::GoesOn {
-                    world.hardware.settle(die, &mut world.timers);
                     self.wake_firmware();
                 }
             }
@@ -687,7 +686,6 @@ impl Drive {
                 self.wake_firmware();
             }
             Due::Front(Front::Host) => {
-                world.set_front(Front::Host, Ns::MAX);
                 observer.woken();
             }
         }

@@ -348,7 +348,7 @@ impl Hardware {
         timers.set(self.timer(Resource::Die(die.0)), work.until);
     }
 
-    /// The timer of `die` has expired. Once the firmware has heard what it came to, `settle` it.
+    /// The timer of `die` has expired.
     #[inline]
     pub(crate) fn die_done(
         &mut self,
@@ -363,14 +363,6 @@ impl Hardware {
             DiePhase::Stopping(tag) => self.stopped(now, die, tag),
             DiePhase::Cache(phase) => self.cache_done(now, DieId(die), phase, timers),
             DiePhase::Idle => unreachable!("the timer of an idle die is stopped"),
-        }
-    }
-
-    /// Stops the timer of `die` if it has nothing to do.
-    #[inline]
-    pub(crate) fn settle(&self, die: u16, timers: &mut Timers) {
-        if self.dies[die as usize].phase == DiePhase::Idle {
-            timers.set(self.timer(Resource::Die(die)), Ns::MAX);
         }
     }
 
