@@ -337,23 +337,18 @@ impl Cells {
                 page_left ^= four << codeword;
                 tally.codewords += COUNT[four as usize];
                 let weights = page.four_weights(codeword);
-                let mut judge = |k: u32| {
+                for (k, weight) in (0..).zip(weights) {
                     if four >> k & 1 == 0 {
-                        return;
+                        continue;
                     }
                     // The draw decides only codes whose failure is not certain at a weight.
                     let draw = match self.code {
                         Code::Threshold(_) => 0,
                         Code::Ldpc(_) => page.draw(codeword + k),
                     };
-                    let verdict = self.code.judge(weights[k as usize], draw);
+                    let verdict = self.code.judge(weight, draw);
                     tally.add(start + codeword + k, verdict);
-                };
-                // Written out, so that the weights stay in registers.
-                judge(0);
-                judge(1);
-                judge(2);
-                judge(3);
+                }
             }
         }
         let mut sensed = tally.sensed(self.decode);

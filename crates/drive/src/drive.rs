@@ -643,19 +643,23 @@ impl Drive {
                 let done = world
                     .hardware
                     .die_done(due, die, &mut world.timers, &mut world.payload);
-                if let Done::Event(event) | Done::EventThenFree(event, _) = done {
+                let (event, free) = match done {
+                    Done::GoesOn => return true,
+                    Done::Free(tag) => (None, Some(tag)),
+                    Done::Event(event) => (Some(event), None),
+                    Done::EventThenFree(event, tag) => (Some(event), Some(tag)),
+                };
+                if let Some(event) = event {
                     world.port_log.note(due, || Passed::Event(event));
                     self.firmware.complete(due, event, world);
                 }
-                if let Done::Free(tag) | Done::EventThenFree(_, tag) = done {
+                if let Some(tag) = free {
                     let die = DieId(die);
                     let event = FlashEvent::ArrayFree { tag, die };
                     world.port_log.note(due, || Passed::Event(event));
                     self.firmware.complete(due, event, world);
                 }
-                if done != Done::GoesOn {
-                    self.wake_firmware();
-                }
+                self.wake_firmware();
             }
             Due::Hardware(Resource::Decoder(channel)) => {
                 let event =
@@ -680,6 +684,7 @@ impl Drive {
             }
             Due::Front(Front::Completion) => {
                 observer.completed(due, world.completed());
+                return true;
             }
             Due::Front(Front::Firmware) => {
                 self.firmware.poll(due, world);

@@ -162,7 +162,7 @@ impl World {
 
     /// Goes on to the next event: of which part of the drive it is. None when nothing is due any
     /// more. Of equal times, what is deeper inside the drive goes first.
-    #[inline]
+    #[inline(always)] // Its one caller looks at once whose it is.
     pub(crate) fn next(&mut self) -> Option<Due> {
         let (due, index) = self.timers.expire()?;
         self.now = due;
@@ -347,10 +347,9 @@ impl Ports for World {
 
     fn data_out(&mut self, id: CommandId, first: u32, slots: u32, buf: Buf, bytes: u32) {
         let seen = self.slots[id.0 as usize].seen;
+        let lpn = self.lpn(id, first);
         for i in 0..slots {
-            let checked = self
-                .payload
-                .check(self.lpn(id, first + i), seen, buf.slot(i));
+            let checked = self.payload.check(lpn + i as u64, seen, buf.slot(i));
             self.check(checked);
         }
         self.out_free_at = self.out_free_at.max(self.now) + self.bytes_ns(bytes);

@@ -528,7 +528,9 @@ impl Hardware {
         payload: &mut Payload,
     ) -> FlashEvent {
         let (tag, next) = self.decoders[channel as usize].leave(&self.ops);
-        timers.set(self.timer(Resource::Decoder(channel)), next);
+        if next != Ns::MAX {
+            timers.set(self.timer(Resource::Decoder(channel)), next);
+        }
         self.charge(now, tag, Cause::Decode);
         let InFlight { op, sensed, .. } = &self.ops[tag as usize];
         let FlashKind::Read {

@@ -11,9 +11,9 @@ use firstread_core::Ns;
 
 /// Resources of the front.
 pub(crate) const FRONTS: usize = 5;
-/// A span of the wheel is so many bits of time: 128 ns.
-const SPAN_BITS: u32 = 7;
-/// Spans of the wheel: half a millisecond.
+/// A span of the wheel is so many bits of time: 256 ns.
+const SPAN_BITS: u32 = 8;
+/// Spans of the wheel: a millisecond.
 const SPANS: usize = 64 * 64;
 /// The end of a list.
 const END: u16 = u16::MAX;

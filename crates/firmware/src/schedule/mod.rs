@@ -14,6 +14,8 @@ use firstread_core::{DieId, Ns, Priority};
 use crate::job::{Jobs, NO_JOB};
 
 const PRIORITIES: usize = 5;
+/// The bit of reads of the host.
+const HOST: u8 = 1 << Priority::Host as usize;
 
 /// Queues of one die.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +27,9 @@ struct DieQueue {
     suspended: u32,
     /// What it runs has waited its bound out.
     aged: bool,
+    /// A bit for each priority of which jobs wait.
+    waiting: u8,
+    /// First and last job of each priority that waits.
     head: [u32; PRIORITIES],
     tail: [u32; PRIORITIES],
 }
@@ -35,6 +40,7 @@ impl DieQueue {
         running: NO_JOB,
         suspended: NO_JOB,
         aged: false,
+        waiting: 0,
         head: [NO_JOB; PRIORITIES],
         tail: [NO_JOB; PRIORITIES],
     };
@@ -69,9 +75,11 @@ impl DieQueues {
     pub(crate) fn push(&mut self, jobs: &mut Jobs, die: DieId, priority: Priority, job: u32) {
         let (queue, p) = (&mut self.dies[die.0 as usize], priority as usize);
         jobs[job].link = NO_JOB;
-        match queue.tail[p] {
-            NO_JOB => queue.head[p] = job,
-            tail => jobs[tail].link = job,
+        if queue.waiting >> p & 1 == 0 {
+            queue.waiting |= 1 << p;
+            queue.head[p] = job;
+        } else {
+            jobs[queue.tail[p]].link = job;
         }
         queue.tail[p] = job;
     }
@@ -79,11 +87,11 @@ impl DieQueues {
     /// Puts `job` before all others of `priority`: a retry goes on where it left off.
     pub(crate) fn push_front(&mut self, jobs: &mut Jobs, die: DieId, priority: Priority, job: u32) {
         let (queue, p) = (&mut self.dies[die.0 as usize], priority as usize);
+        if queue.waiting >> p & 1 == 0 {
+            return self.push(jobs, die, priority, job);
+        }
         jobs[job].link = queue.head[p];
         queue.head[p] = job;
-        if queue.tail[p] == NO_JOB {
-            queue.tail[p] = job;
-        }
     }
 
     /// Moves `job` from the queue of `from` to the end of that of `to`. False when it waits no more.
@@ -96,6 +104,9 @@ impl DieQueues {
         job: u32,
     ) -> bool {
         let (queue, p) = (&mut self.dies[die.0 as usize], from as usize);
+        if queue.waiting >> p & 1 == 0 {
+            return false;
+        }
         let (mut before, mut at) = (NO_JOB, queue.head[p]);
         while at != job {
             if at == NO_JOB {
@@ -104,9 +115,10 @@ impl DieQueues {
             (before, at) = (at, jobs[at].link);
         }
         let after = jobs[job].link;
-        match before {
-            NO_JOB => queue.head[p] = after,
-            before => jobs[before].link = after,
+        match (before, after) {
+            (NO_JOB, NO_JOB) => queue.waiting ^= 1 << p,
+            (NO_JOB, after) => queue.head[p] = after,
+            (before, after) => jobs[before].link = after,
         }
         if queue.tail[p] == job {
             queue.tail[p] = before;
@@ -116,14 +128,15 @@ impl DieQueues {
     }
 
     /// Takes the next job of `die` if it is idle, and makes it busy.
+    #[inline]
     pub(crate) fn start(&mut self, now: Ns, jobs: &Jobs, die: DieId) -> Option<Next> {
         let queue = &mut self.dies[die.0 as usize];
         if queue.busy {
             return None;
         }
         queue.aged = false;
-        let host_waits = queue.head[Priority::Host as usize] != NO_JOB;
         if queue.suspended != NO_JOB {
+            let host_waits = queue.waiting & HOST != 0;
             queue.aged = host_waits && now.since(jobs[queue.suspended].queued) >= self.max_wait;
             if queue.aged || !host_waits {
                 queue.busy = true;
@@ -131,10 +144,13 @@ impl DieQueues {
                 return Some(Next::Resume(queue.running));
             }
         }
-        let mut p = queue.head.iter().position(|&h| h != NO_JOB)?;
-        if p == Priority::Host as usize && queue.suspended == NO_JOB {
-            let waiting = (p + 1..PRIORITIES).filter(|&p| queue.head[p] != NO_JOB);
-            let longest = waiting.min_by_key(|&p| jobs[queue.head[p]].queued);
+        if queue.waiting == 0 {
+            return None;
+        }
+        let mut p = queue.waiting.trailing_zeros() as usize % PRIORITIES;
+        if queue.waiting & HOST != 0 && queue.waiting != HOST && queue.suspended == NO_JOB {
+            let lower = (0..PRIORITIES).filter(|p| (queue.waiting & !HOST) >> p & 1 != 0);
+            let longest = lower.min_by_key(|&p| jobs[queue.head[p]].queued);
             if let Some(longest) = longest
                 && now.since(jobs[queue.head[longest]].queued) >= self.max_wait
             {
@@ -143,9 +159,10 @@ impl DieQueues {
             }
         }
         let job = queue.head[p];
-        queue.head[p] = jobs[job].link;
-        if queue.head[p] == NO_JOB {
-            queue.tail[p] = NO_JOB;
+        let next = jobs[job].link;
+        queue.head[p] = next;
+        if next == NO_JOB {
+            queue.waiting &= !(1 << p);
         }
         queue.busy = true;
         Some(Next::Start(job))
@@ -180,8 +197,8 @@ impl DieQueues {
     /// in a queue, in its order.
     pub(crate) fn clear(&mut self, jobs: &Jobs, mut waited: impl FnMut(u32)) {
         for queue in &mut self.dies {
-            for &head in &queue.head {
-                let mut job = head;
+            for p in (0..PRIORITIES).filter(|p| queue.waiting >> p & 1 != 0) {
+                let mut job = queue.head[p];
                 while job != NO_JOB {
                     waited(job);
                     job = jobs[job].link;
@@ -193,7 +210,7 @@ impl DieQueues {
 
     /// Whether a read of the host waits for `die`.
     pub(crate) fn host_waits(&self, die: DieId) -> bool {
-        self.dies[die.0 as usize].head[Priority::Host as usize] != NO_JOB
+        self.dies[die.0 as usize].waiting & HOST != 0
     }
 
     /// `die` is free.
