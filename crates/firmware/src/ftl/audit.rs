@@ -60,7 +60,7 @@ impl<M: Arena> Firmware<M> {
                 let holds = self.blocks.iter().nth(block).is_some_and(|(_, row)| {
                     matches!(row.usage, BlockUse::Open | BlockUse::Full)
                         && ppa.slot() < self.slots_of(row.mode)
-                        && row.holds_map == self.map_cache.is_map(Lpn(lpn))
+                        && (row.holds_map || !self.map_cache.is_map(Lpn(lpn)))
                 });
                 if !holds {
                     return Err(Unsound::Nowhere(Lpn(lpn + i), ppa));

@@ -119,16 +119,10 @@ impl<M: Arena> Firmware<M> {
             || self.gc.consider_wear
     }
 
-    /// Whether a write is to wait until some moves that are under way have ended. Not with a map
-    /// cache: moves may then wait for pages of the map, which are written as writes go on.
+    /// Whether a write is to wait until some moves that are under way have ended.
     #[inline]
     pub(crate) fn is_paced(&self) -> bool {
-        self.gc.is_behind(self.space.free) && self.mover.is_reading() && !self.map_cache.is_on()
-    }
-
-    /// Whether cleaning has all it needs, and a superblock more.
-    pub(crate) fn has_spare(&self) -> bool {
-        self.space.free_slots() >= 2 * self.space.largest_slots
+        self.gc.is_behind(self.space.free) && self.mover.is_reading()
     }
 
     /// Whether a row may be moved for `owner` now.
@@ -137,7 +131,8 @@ impl<M: Arena> Firmware<M> {
             || self.gc.has_credit()
             || self.space.host_waits
             || self.map_cache.waits_for_space
-            || (!self.has_spare() && (self.space.failed > 0 || self.mover.has_asked()))
+            || (self.space.free == 0 && !self.rescue.is_empty())
+            || self.others_wait()
     }
 
     /// The superblock whose garbage, or whose wear, is to be seen to.
@@ -146,7 +141,7 @@ impl<M: Arena> Firmware<M> {
             return None;
         }
         // It gives back what it takes, so it needs no more than cleaning; but it can wait.
-        if self.gc.consider_wear && !self.space.host_waits && self.space.has_beyond_reserve(0) {
+        if self.gc.consider_wear && !self.space.host_waits && self.has_beyond_reserve(0) {
             self.gc.consider_wear = false;
             if let Some(block) = self.wear.cold(&self.blocks) {
                 return Some((Owner::Wear, block));
@@ -160,10 +155,11 @@ impl<M: Arena> Firmware<M> {
             blocks: &self.blocks,
             geometry: &self.config.geometry,
         };
-        let block = match self.map_victim() {
+        let chosen = match self.map_victim() {
             Some(block) => block,
             None => self.gc.victim.choose(victims)?,
         };
+        let block = self.victim_that_fits(chosen)?;
         let row = self.blocks.row(block);
         let (valid, slots) = (row.valid_slots as i64, self.slots_of(row.mode) as i64);
         self.gc.earned = PER_SLOT * valid / (slots - valid);
@@ -177,16 +173,11 @@ impl<M: Arena> Firmware<M> {
     /// Whether a write that waits for a superblock waits in vain: there is nothing to clean, and
     /// nothing under way from which there will be.
     pub(crate) fn is_full(&self) -> bool {
-        let victims = Victims {
-            now: Ns::ZERO,
-            blocks: &self.blocks,
-            geometry: &self.config.geometry,
-        };
         self.mover.is_idle()
             && self.rescue.is_empty()
             && self.space.erasing.is_none()
             && self.space.programs == 0
-            && victims.candidates().next().is_none()
+            && !self.has_garbage()
     }
 
     /// The scheme of axis `gc_victim`.

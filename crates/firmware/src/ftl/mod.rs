@@ -10,6 +10,7 @@
 //! - `gc`: garbage collection and its pace; wear leveling.
 //! - `recovery`: what a power cut leaves, and how the map is made anew from it.
 //! - `rescue`: data whose program failed.
+//! - `reserve`: that cleaning can always finish.
 //! - `audit`: every slot has one owner, and counts add up.
 
 mod audit;
@@ -22,6 +23,7 @@ mod page_set;
 mod preconditioned;
 mod recovery;
 mod rescue;
+mod reserve;
 mod space;
 mod write;
 

@@ -69,11 +69,11 @@ pub enum Busy {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Evacuation {
     pub(crate) owner: Owner,
-    block: BlockId,
+    pub(crate) block: BlockId,
     /// When it was opened, in the order of opening: tells whether it was erased since.
     opened: u64,
     /// What it is erased into.
-    mode: CellMode,
+    pub(crate) mode: CellMode,
     /// Next page row to look at, in fill order; `rows` of them.
     row: u32,
     rows: u32,
@@ -95,6 +95,10 @@ pub(crate) struct Mover {
     window: u32,
     /// There is more to look at than one go allows: wake soon.
     pub(crate) again: bool,
+    /// No superblock could be had for what is to be written.
+    lacks_room: bool,
+    /// Writes and trims that wait may have waited for what has just changed.
+    pub(crate) lets_writes_go: bool,
 }
 
 impl Mover {
@@ -107,6 +111,8 @@ impl Mover {
             in_flight: 0,
             window,
             again: false,
+            lacks_room: false,
+            lets_writes_go: false,
         }
     }
 
@@ -164,9 +170,27 @@ impl Mover {
         self.in_flight as usize > self.arrived.len()
     }
 
-    /// Power was cut: forgets everything.
+    /// Whether no move is under way, nor a superblock being emptied.
+    pub(crate) fn is_resting(&self) -> bool {
+        self.current.is_none() && self.in_flight == 0
+    }
+
+    /// The oldest move that has arrived.
+    pub(crate) fn next_arrived(&self) -> Option<u32> {
+        self.arrived.front().copied()
+    }
+
+    /// The oldest move that has arrived has ended.
+    pub(crate) fn ended(&mut self) {
+        self.arrived.pop_front();
+        self.in_flight -= 1;
+    }
+
+    /// Power was cut: forgets everything but the superblock being emptied, which may hold anything.
     pub(crate) fn forget(&mut self) {
-        self.current = None;
+        if let Some(current) = &mut self.current {
+            current.row = 0;
+        }
         self.asked.clear();
         self.pages.clear();
         self.arrived.clear();
@@ -228,11 +252,12 @@ impl<M: Arena> Firmware<M> {
         self.mover.again = false;
         if !self.mover.is_idle() || !self.rescue.is_empty() || self.has_more_to_move() {
             self.move_on(now, ports);
-            // At the end of the drive's life what waits for space waits in vain.
-            if self.space.read_only && self.space.host_waits {
-                self.space.host_waits = false;
-                self.resume_writes(now, ports);
-            }
+        }
+        let lets_go = core::mem::take(&mut self.mover.lets_writes_go);
+        // At the end of the drive's life what waits for space waits in vain.
+        if (lets_go || self.space.read_only) && self.commands.has_stalled_writes() {
+            self.space.host_waits &= !self.space.read_only;
+            self.resume_writes(now, ports);
         }
         if self.gc.holds_host && !self.is_paced() {
             self.gc.holds_host = false;
@@ -242,12 +267,21 @@ impl<M: Arena> Firmware<M> {
     }
 
     fn move_on<P: Ports<Record = Record>>(&mut self, now: Ns, ports: &mut P) {
+        self.mover.lacks_room = false;
         // What has no other place is written first.
-        if self.write_again(now, ports) && !self.write_arrived(now, ports) {
+        let is_held = self.write_again(now, ports) && !self.write_arrived(now, ports);
+        let emptied = |e: Evacuation| self.blocks.row(e.block).valid_slots == 0;
+        if self.mover.lacks_room && !self.mover.current.is_some_and(emptied) {
+            if self.space.erasing.is_some() {
+                return;
+            }
+            self.give_up_emptying(now, ports);
+        } else if is_held {
             return;
         }
         while self.mover.in_flight < self.mover.window
-            && self.space.has_beyond_reserve(1)
+            && !self.mover.pages.is_empty()
+            && self.has_beyond_reserve(1)
             && let Some((_, lpn)) = self.mover.pages.pop_front()
         {
             self.start_page(now, lpn, ports);
@@ -256,7 +290,7 @@ impl<M: Arena> Firmware<M> {
             let Some(current) = self.mover.current else {
                 match self.next_evacuation(now) {
                     Some(next) => self.mover.current = Some(next),
-                    None => return,
+                    None => return self.nothing_to_empty(),
                 }
                 continue;
             };
@@ -278,8 +312,18 @@ impl<M: Arena> Firmware<M> {
             if self.mover.in_flight == self.mover.window || !self.may_move(current.owner) {
                 return;
             }
-            if self.map_is_crowded(now, ports) && !self.map_cache.waits_for_space {
-                return;
+            if self.map_cache.is_crowded() {
+                if self.map_is_crowded(now, ports) {
+                    if !self.map_cache.waits_for_space {
+                        return;
+                    }
+                } else {
+                    self.mover.lets_writes_go = true;
+                }
+            }
+            if !self.can_finish(current) {
+                self.give_up_emptying(now, ports);
+                continue;
             }
             if !self.start_next_row(now, current, ports) {
                 return;
@@ -503,11 +547,7 @@ impl<M: Arena> Firmware<M> {
                 }
                 slots &= slots - 1;
             }
-            self.mover.arrived.pop_front();
-            self.mover.in_flight -= 1;
-            self.space.reserved -= alone as u64;
-            self.unpin(job);
-            self.release_read(now, job, ports);
+            self.end_move(now, job, ports);
         }
         true
     }
@@ -551,25 +591,36 @@ impl<M: Arena> Firmware<M> {
         if !self.map.has_room(1) {
             return false;
         }
-        let stream = match self.map_cache.is_map(lpn) {
-            true => StreamId::Map,
-            false => StreamId::Move,
+        let is_map = self.map_cache.is_map(lpn);
+        let mut stream = if is_map {
+            StreamId::Map
+        } else {
+            StreamId::Move
         };
+        let mut shares = !self.map_cache.is_on();
         let slot = loop {
             match self.write_buffers[stream as usize].allocate() {
                 Ok(slot) => break slot,
                 Err(Refused::NeedsBlock) if self.open_superblock(now, stream) => {}
-                Err(Refused::NeedsBlock) => {
-                    // Failed programs have used up the reserve, and nothing gives any back.
-                    let emptied = |e: Evacuation| self.blocks.row(e.block).valid_slots == 0;
-                    if self.space.erasing.is_none() && !self.mover.current.is_some_and(emptied) {
-                        self.space.read_only = true;
-                    }
+                Err(Refused::NeedsBlock) if shares => {
+                    self.mover.lacks_room = true;
                     return false;
+                }
+                // Where no superblock is free, there may be room in that of the other stream.
+                Err(Refused::NeedsBlock) => {
+                    shares = true;
+                    stream = if is_map {
+                        StreamId::Move
+                    } else {
+                        StreamId::Map
+                    };
                 }
                 Err(Refused::Full) => return false,
             }
         };
+        if is_map {
+            self.blocks.row_mut(slot.ppa.block()).holds_map = true;
+        }
         ports.copy(from, slot.buf);
         self.place_slot(lpn, slot.ppa);
         self.counters.slots_moved += 1;
@@ -595,6 +646,7 @@ impl<M: Arena> Firmware<M> {
         }
         row.failed = true;
         self.space.failed += 1;
+        self.space.is_short = true;
         let Some(line) = self.write_buffers[stream as usize].abandon(program.block) else {
             return;
         };

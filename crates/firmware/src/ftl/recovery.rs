@@ -8,14 +8,16 @@
 //! holds what flash cannot tell: trims and losses. Its merged contents are the entries of that kind
 //! in the map's overlay, which is where they stay here.
 //!
-//! Lost are commands, queues, reads and moves under way, what was asked of the mover, and the map.
+//! Lost are commands, queues, reads and moves under way, what else was asked of the mover, and the map.
 //! A program that was on a die has torn its wordline: nothing of it can be read, and its data, still
 //! in the buffer, are written elsewhere as after a program that failed. Programs that waited are
 //! issued again, and the open superblocks filled further. An erase is done again, on every die.
 //!
 //! The map is made anew from the tables of contents: of each page the slot with the highest sequence
 //! number counts, unless the journal says that the page was trimmed or lost since. A copy has the
-//! number of its original, so it does not matter which of the two is found. Where memory does not
+//! number of its original, and either will do; but what has left the superblock that is being emptied
+//! must not be found there, or cuts would undo what cleaning does. So the dump names that superblock,
+//! and it is emptied further. Where memory does not
 //! hold the whole map, the map lies on flash itself, but for the changes in the dump: then its
 //! directory alone is made anew, from the tables of contents of its superblocks.
 //!
@@ -82,6 +84,7 @@ impl<M: Arena> Firmware<M> {
     /// operations issued from here on.
     pub fn restart<P: Ports<Record = Record>>(&mut self, now: Ns, ports: &mut P) {
         self.gc.watch(self.space.free);
+        self.space.is_short = true;
         if let Some((block, _, has_failed)) = self.space.erasing.take() {
             // The one that was cut short has worn the cells too.
             self.blocks.row_mut(block).pe_cycles += 1;
@@ -130,7 +133,6 @@ impl<M: Arena> Firmware<M> {
         for block in (0..self.blocks.len()).map(BlockId) {
             let row = self.blocks.row_mut(block);
             row.pins = 0;
-            row.leaving = false;
         }
     }
 
@@ -198,7 +200,12 @@ impl<M: Arena> Firmware<M> {
             Some(buf) => ports.buffered(buf),
             None => ports.stored(at),
         });
-        if recovers && other.is_none_or(|other| other.sequence < sequence) {
+        let is_leaving = |ppa: Ppa| self.blocks.row(ppa.block()).leaving;
+        let is_later = |other: Spare| match other.sequence == sequence {
+            true => at.is_some_and(is_leaving) && !is_leaving(ppa),
+            false => other.sequence < sequence,
+        };
+        if recovers && other.is_none_or(is_later) {
             if self.map_cache.is_on() {
                 self.map_cache.set(lpn, Some(ppa));
             } else {

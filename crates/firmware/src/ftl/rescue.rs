@@ -100,6 +100,12 @@ impl Rescue {
         self.layout.slot_at(at, i % rows, part.mode)
     }
 
+    /// Slots that wait to be written again.
+    pub(crate) fn slots(&self) -> u64 {
+        let left = self.parts.iter().map(|p| p.slots - p.done);
+        left.map(u64::from).sum()
+    }
+
     /// The slot to be written again next: where it was to be, and its buffer.
     pub(crate) fn next(&self) -> Option<(Ppa, Buf)> {
         let part = self.parts.front()?;

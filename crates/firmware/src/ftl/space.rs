@@ -40,6 +40,8 @@ pub(crate) struct Space {
     pub(crate) failed: u32,
     /// A write waits for a superblock.
     pub(crate) host_waits: bool,
+    /// Something may have taken of the reserve: writes wait until it is whole.
+    pub(crate) is_short: bool,
 }
 
 impl Space {
@@ -60,6 +62,7 @@ impl Space {
             programs: 0,
             failed: 0,
             host_waits: false,
+            is_short: false,
         }
     }
 
@@ -69,14 +72,6 @@ impl Space {
         self.free_slots -= slots as u64;
         self.opened += 1;
         self.opened
-    }
-
-    /// Whether `slots` more can be taken without touching what cleaning needs: a superblock, and one
-    /// more in case a program in it fails, as long as the drive has superblocks to spare.
-    pub(crate) fn has_beyond_reserve(&self, slots: u64) -> bool {
-        let spare = self.physical_slots >= self.needed_slots + self.largest_slots;
-        let reserve = self.largest_slots * (1 + spare as u64);
-        self.free_slots >= reserve + self.reserved + slots
     }
 
     /// A free superblock of `slots` slots is bad from the start.
@@ -127,7 +122,7 @@ impl<M: Arena> Firmware<M> {
         let Some(block) = chosen else { return false };
         let slots = self.slots_of(self.blocks.row(block).mode);
         // The host leaves enough for one more cleaning.
-        if stream == StreamId::Host && !self.space.has_beyond_reserve(slots as u64) {
+        if stream == StreamId::Host && !self.can_open(slots) {
             return false;
         }
         let opened = self.space.take(slots);
@@ -257,7 +252,7 @@ impl<M: Arena> Firmware<M> {
         match row.usage {
             BlockUse::Free if self.space.erasing.is_none() => {
                 // It is not free while it is being erased, and the mover must keep its reserve.
-                if !self.space.has_beyond_reserve(before as u64) {
+                if !self.has_beyond_reserve(before as u64) {
                     return Err(Busy::NoRoom);
                 }
                 self.space.take(before);

@@ -22,6 +22,13 @@ pub(crate) enum StreamId {
     Map,
 }
 
+impl StreamId {
+    /// Of the first `streams`, those that the data mover writes to.
+    pub(crate) fn of_mover(streams: usize) -> core::slice::Iter<'static, StreamId> {
+        [StreamId::Move, StreamId::Map][..streams - 1].iter()
+    }
+}
+
 /// Number of streams.
 pub(crate) const STREAMS: usize = 3;
 
@@ -153,6 +160,20 @@ impl WriteBuffer {
             buf: buf.slot(in_line),
             complete,
         })
+    }
+
+    /// Slots that are left of the open superblock.
+    pub(crate) fn slots_left(&self) -> u32 {
+        let per_wordline = |mode: CellMode| self.layout.slots_per_stripe() * u32::from(mode.bits());
+        let filling = self.filling.map_or(0, |index| {
+            let line = &self.ring[index];
+            per_wordline(line.mode) - line.filled
+        });
+        let next = self.next.map_or(0, |(_, mode, wordline)| {
+            let left = self.layout.geometry.wordlines_per_block - wordline;
+            per_wordline(mode) * u32::from(left)
+        });
+        filling + next
     }
 
     /// Why [`WriteBuffer::allocate`] would be refused now, if it would.

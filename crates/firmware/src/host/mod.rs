@@ -95,7 +95,7 @@ impl Commands {
             .as_mut()
             .expect("an event names a command in flight")
     }
-    fn has_stalled_writes(&self) -> bool {
+    pub(crate) fn has_stalled_writes(&self) -> bool {
         !self.stalled_writes.is_empty() || !self.stalled_merged.is_empty()
     }
     /// The write or trim to go on with.
@@ -425,6 +425,9 @@ impl<M: Arena> Firmware<M> {
                 return Progress::Waiting;
             }
             if !self.rescue.is_empty() {
+                return Progress::Stalled;
+            }
+            if self.space.is_short && self.waits_for_reserve() {
                 return Progress::Stalled;
             }
             // A write in part that has read what it keeps pins it where moves may be about to empty.

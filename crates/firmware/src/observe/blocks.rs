@@ -43,7 +43,7 @@ pub struct BlockRow {
     pub leaving: bool,
     /// Whether a program in it has failed: it is retired, not erased.
     pub failed: bool,
-    /// Whether it holds pages of the map, and no data.
+    /// Whether it holds pages of the map.
     pub holds_map: bool,
 }
 

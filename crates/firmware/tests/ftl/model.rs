@@ -154,6 +154,11 @@ fn run(build: &Build, commands: u64, cuts: u64) -> (Counters, Cuts) {
     }
     drive.finish();
     let read_only = drive.firmware.is_read_only();
+    let Faults { program, erase, .. } = build.faults;
+    assert!(
+        program + erase + cuts as u32 > 0 || !read_only,
+        "flash that never fails has no end of life"
+    );
     for (command, status) in &drive.world.completed {
         match status {
             Status::Ok => {}
@@ -218,6 +223,51 @@ fn powerloss_meets_programs_erases_and_commands_under_way() {
     println!("{met:?}");
     let each = [met.cuts, met.torn, met.waiting, met.erasing, met.lost];
     assert!(each.iter().all(|&n| n > 2), "{met:?}");
+}
+
+/// A drive without a spare superblock comes back from every cut as able to write as it was: what a cut
+/// tears is written again from a reserve of its own.
+#[test]
+fn powerloss_does_not_end_the_life_of_a_tight_drive() {
+    for (seed, map_cache) in [(1, 0), (2, 16)] {
+        let mut g = geometry(2, 1, 2, 16, 24);
+        (g.slot_bytes, g.codeword_bytes) = (1024, 1024);
+        let per_block = g.slots_per_superblock(CellMode::Tlc) as u64;
+        let kept = if map_cache == 0 { 3 } else { 5 };
+        let capacity = (16 - kept) * per_block;
+        let build = Build {
+            geometry: g,
+            mode: CellMode::Tlc,
+            capacity,
+            fill: capacity,
+            victim: 0,
+            wear: 0,
+            suspend: 0,
+            gc: LATE,
+            faults: Faults::default(),
+            read_cache: 0,
+            read_ahead: false,
+            map_cache,
+            seed,
+            depth: 16,
+            max_wait_ns: 20_000,
+        };
+        let mut drive = Drive::new(&build);
+        let stream = Stream::new(seed).named("host");
+        let mut torn = 0;
+        for i in 0..40_000 {
+            let lpn = stream.at(i).at(0).below(capacity);
+            drive.submit(HostOp::Write, lpn * 1024, 1024);
+            // Ten times while the host fills a superblock: often while one is being emptied.
+            if i % 211 == 210 {
+                torn += drive.power_cut().0.torn_programs;
+            }
+            assert!(!drive.firmware.is_read_only(), "after {i} writes");
+        }
+        drive.settle();
+        assert_eq!(drive.firmware.audit(), Ok(()));
+        assert!(torn > 20, "{torn} programs were torn");
+    }
 }
 
 /// The worst that may be configured, at length: no spare superblock, every fault.

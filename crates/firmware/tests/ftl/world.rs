@@ -717,7 +717,17 @@ impl Drive {
         self.world.power_cut();
         let lost = std::mem::take(&mut self.world.commands);
         self.now += Ns(1_000);
+        let leaving = |f: &Firmware<Vec64>| {
+            let mut rows = f.blocks().iter();
+            let found = rows.find(|(_, row)| row.leaving);
+            found.map(|(block, row)| (block, row.valid_slots))
+        };
+        let before = leaving(&self.firmware);
         let recovery = self.firmware.recover(&mut self.world);
+        assert!(
+            leaving(&self.firmware) <= before,
+            "what has left a superblock is back in it"
+        );
         self.firmware.restart(self.now, &mut self.world);
         (recovery, lost.len())
     }

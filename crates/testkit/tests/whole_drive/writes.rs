@@ -80,3 +80,29 @@ fn formula_writes_make_progress_under_reads_without_end() {
         "with no bound the reads go first to their end: {unbounded} of {all} ns"
     );
 }
+
+/// Random writes over a full drive, whose dies are so busy with them that cleaning falls behind. Left
+/// to itself it would do all the work of a superblock of the host's when that is full, and one write
+/// would wait for all of it. They wait for some moves instead, again and again, and so a part of it.
+#[test]
+fn formula_no_write_waits_until_a_superblock_is_clean() {
+    const BYTES: u64 = 1200 << 20;
+    // 16 MiB of a plane of 4 layers.
+    const SUPERBLOCK_BYTES: u64 = 16 << 20;
+    for map_cache in ["dram.map_cache=0 B", "dram.map_cache=512KiB"] {
+        let mut set = SMALL_BLOCKS.to_vec();
+        set.extend(IDEAL);
+        set.extend(["capacity=300 MiB", map_cache]);
+        let mut drive = drive(profile("ct-qlc", &set), &aged(0, 0), 1);
+        let job = format!("[w]\nrw=randwrite\nbs=4k\niodepth=256\nnorandommap\nio_size={BYTES}\n");
+        let stats = firstread_testkit::try_run(&mut drive, &job, 1, None).unwrap();
+        assert!(stats.counters.erases > 300, "{:?}", stats.counters);
+        let most = stats.all.write.max_ns();
+        let superblock = stats.simulated.0 / (BYTES / SUPERBLOCK_BYTES);
+        println!("{map_cache}: {most} ns, {superblock} ns to write a superblock");
+        assert!(
+            most < superblock / 2,
+            "{map_cache}: {most} ns, {superblock} ns"
+        );
+    }
+}

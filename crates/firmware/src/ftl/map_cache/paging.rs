@@ -298,20 +298,11 @@ impl<M: Arena> Firmware<M> {
 
     /// Writes page `page` of the map, which is in memory. False when there is no room now.
     fn write_map<P: Ports<Record = Record>>(&mut self, now: Ns, page: u32, ports: &mut P) -> bool {
-        if !self.rescue.is_empty() {
+        if !self.has_room_for_map(now) {
             return false;
         }
-        let slot = loop {
-            match self.write_buffers[StreamId::Map as usize].allocate() {
-                Ok(slot) => break slot,
-                Err(Refused::Full) => return false,
-                Err(Refused::NeedsBlock) => {
-                    self.map_cache.waits_for_space = !self.open_for_map(now);
-                    if self.map_cache.waits_for_space {
-                        return false;
-                    }
-                }
-            }
+        let Ok(slot) = self.write_buffers[StreamId::Map as usize].allocate() else {
+            return false;
         };
         let lpn = self.map_cache.lpn(page);
         ports.map_in(lpn, slot.buf);
@@ -323,16 +314,23 @@ impl<M: Arena> Firmware<M> {
         true
     }
 
-    /// Opens a superblock for what the cache writes, if cleaning can spare one.
-    fn open_for_map(&mut self, now: Ns) -> bool {
+    /// Whether cleaning can spare what the cache writes next. Opens a superblock for it, if it takes
+    /// one.
+    fn has_space_for_map(&mut self, now: Ns) -> bool {
         let slots = self.space.largest_slots;
-        self.space.has_beyond_reserve(slots) && self.open_superblock(now, StreamId::Map)
+        let needs_block = matches!(
+            self.write_buffers[StreamId::Map as usize].refuses(),
+            Some(Refused::NeedsBlock)
+        );
+        self.can_spare(1)
+            && (!needs_block
+                || self.has_beyond_reserve(slots) && self.open_superblock(now, StreamId::Map))
     }
 
     /// Writes changes back while there are too many of them in memory.
     pub(crate) fn merge_map<P: Ports<Record = Record>>(&mut self, now: Ns, ports: &mut P) {
         if self.map_cache.waits_for_space {
-            self.map_cache.waits_for_space = !self.open_for_map(now);
+            self.map_cache.waits_for_space = !self.has_space_for_map(now);
         }
         while self.map_cache.changed.len() > self.map_cache.changed_most / 2
             && self.map_cache.merges_left > 0
@@ -366,14 +364,11 @@ impl<M: Arena> Firmware<M> {
         if !self.rescue.is_empty() {
             return false;
         }
-        match self.write_buffers[StreamId::Map as usize].refuses() {
-            None => true,
-            Some(Refused::Full) => false,
-            Some(Refused::NeedsBlock) => {
-                self.map_cache.waits_for_space = !self.open_for_map(now);
-                !self.map_cache.waits_for_space
-            }
+        if let Some(Refused::Full) = self.write_buffers[StreamId::Map as usize].refuses() {
+            return false;
         }
+        self.map_cache.waits_for_space = !self.has_space_for_map(now);
+        !self.map_cache.waits_for_space
     }
 
     /// Whether the mover, or a write, should make no more changes until some are written back, which

@@ -1,0 +1,178 @@
+//! The reserve: that cleaning can always finish.
+//!
+//! Moved data go to free superblocks and to what is left of the superblocks that the mover fills: its
+//! **room**. Emptying a superblock of `n` slots of which `v` are valid takes `v` of it and gives back
+//! `n`, so the room never shrinks as long as it takes a superblock's worth to begin with and nobody else
+//! takes from it. Who does:
+//!
+//! - The host opens a superblock, and the map cache fills one, only if a superblock's worth is left
+//!   when what is being emptied has been, and as much more as one power cut can tear: the part of a
+//!   wordline that each die programs, which is written again.
+//! - Pages that move alone and superblocks that shrink or are retired take more than they give back.
+//!   What they take is promised to them before they begin, so that nobody else gets it.
+//! - A power cut and a program that fails take what they tear. Writes of the host wait until cleaning
+//!   has made up for it.
+//! - More power cuts before that, or more failures than there are spare superblocks, may take the
+//!   room that a superblock being emptied needs. Then it stays as it is, and the emptiest that fits
+//!   is cleaned first. If none fits, the drive has reached its end: it takes no more writes.
+//!
+//! Data and pages of the map have streams of their own, but share the room: without a free superblock
+//! the one goes to the superblock of the other.
+
+use firstread_core::{Arena, BlockId, Ns, Ports};
+
+use super::mover::Evacuation;
+use super::{Owner, StreamId};
+use crate::job::Purpose;
+use crate::log::Record;
+use crate::policy::gc_victim::Victims;
+use crate::{Firmware, streams};
+
+impl<M: Arena> Firmware<M> {
+    /// Slots that data to be moved from now on can be written to, once the superblock that is being
+    /// erased is free.
+    fn room_for_moves(&self) -> i64 {
+        let space = &self.space;
+        let erasing = space
+            .erasing
+            .map_or(0, |(block, ..)| self.slots_of(self.blocks.row(block).mode));
+        let streams = StreamId::of_mover(streams(&self.map_cache));
+        let open: u32 = streams
+            .map(|s| self.write_buffers[*s as usize].slots_left())
+            .sum();
+        (space.free_slots() + u64::from(erasing) + u64::from(open)) as i64
+            - (space.reserved + self.rescue.slots()) as i64
+    }
+
+    /// Slots by which the room grows when the superblock being emptied has been.
+    fn gain(&self) -> i64 {
+        let Some(current) = &self.mover.current else {
+            return 0;
+        };
+        let row = self.blocks.row(current.block);
+        // A superblock that failed may not be repaired.
+        let gives = if row.failed {
+            0
+        } else {
+            self.slots_of(current.mode)
+        };
+        i64::from(gives) - i64::from(row.valid_slots)
+    }
+
+    /// Whether the host or the map cache may take `slots` without keeping cleaning from its end, even
+    /// if power is cut; or there is nothing to clean.
+    pub(crate) fn can_spare(&self, slots: u32) -> bool {
+        let g = &self.config.geometry;
+        let torn = g.slots_per_stripe() * u32::from(self.config.mode.bits());
+        let kept = self.space.largest_slots as i64 + i64::from(torn);
+        self.room_for_moves() + self.gain() >= kept + i64::from(slots) || !self.has_garbage()
+    }
+
+    /// Whether `valid` slots can be moved.
+    fn fits(&self, valid: u32) -> bool {
+        i64::from(valid) <= self.room_for_moves().max(0)
+    }
+
+    /// Whether the superblock being emptied can be emptied to its end.
+    pub(crate) fn can_finish(&self, current: Evacuation) -> bool {
+        self.fits(self.blocks.row(current.block).valid_slots)
+    }
+
+    /// The superblock to be cleaned: `chosen`, or the emptiest if that does not fit.
+    pub(crate) fn victim_that_fits(&self, chosen: BlockId) -> Option<BlockId> {
+        let fits = |block: &BlockId| self.fits(self.blocks.row(*block).valid_slots);
+        let emptiest = || {
+            let all = self.victims(Ns::ZERO).candidates();
+            all.min_by_key(|(_, row)| row.valid_slots)
+        };
+        let other = || emptiest().map(|(block, _)| block).filter(fits);
+        Some(chosen).filter(fits).or_else(other)
+    }
+
+    /// What garbage collection may choose from.
+    pub(crate) fn victims(&self, now: Ns) -> Victims<'_> {
+        Victims {
+            now,
+            blocks: &self.blocks,
+            geometry: &self.config.geometry,
+        }
+    }
+
+    /// The superblock being emptied stays as it is, and so do data on their way from there.
+    pub(crate) fn give_up_emptying<P: Ports<Record = Record>>(&mut self, now: Ns, ports: &mut P) {
+        if let Some(current) = self.mover.current.take() {
+            self.blocks.row_mut(current.block).leaving = false;
+        }
+        while let Some(job) = self.mover.next_arrived() {
+            self.end_move(now, job, ports);
+        }
+    }
+
+    /// The data of `job`, read to be moved, need no place any more.
+    pub(crate) fn end_move<P: Ports<Record = Record>>(&mut self, now: Ns, job: u32, ports: &mut P) {
+        let alone = matches!(self.jobs[job].purpose, Purpose::Move { alone: true, .. });
+        self.space.reserved -= u64::from(alone);
+        self.mover.ended();
+        self.unpin(job);
+        self.release_read(now, job, ports);
+    }
+
+    /// Whether there is a superblock that it gains to clean.
+    pub(crate) fn has_garbage(&self) -> bool {
+        self.victims(Ns::ZERO).candidates().next().is_some()
+    }
+
+    /// Nothing can be emptied now. If nothing is under way either, what waits for space may have it,
+    /// or waits in vain: when there is garbage that cannot be cleaned, the drive has reached its end.
+    pub(crate) fn nothing_to_empty(&mut self) {
+        let is_held = !self.rescue.is_empty() && self.map.has_room(1);
+        let waits = is_held || self.space.host_waits || self.map_cache.waits_for_space;
+        let space = &self.space;
+        if waits && self.mover.is_resting() && space.erasing.is_none() && space.programs == 0 {
+            self.space.read_only |= is_held || self.has_garbage();
+            self.mover.lets_writes_go = true;
+        }
+    }
+
+    /// Whether `slots` more can be taken without touching what cleaning needs: a superblock, and one
+    /// more in case a program in it fails, as long as the drive has superblocks to spare.
+    pub(crate) fn has_beyond_reserve(&self, slots: u64) -> bool {
+        let space = &self.space;
+        let spare = space.physical_slots >= space.needed_slots + space.largest_slots;
+        let reserve = space.largest_slots * (1 + spare as u64);
+        space.free_slots() >= reserve + space.reserved + self.owed_slots() + slots
+    }
+
+    /// Whether the host may open a free superblock of `slots` slots.
+    pub(crate) fn can_open(&self, slots: u32) -> bool {
+        self.has_beyond_reserve(u64::from(slots)) && self.can_spare(slots)
+    }
+
+    /// Whether a write must wait, because a power cut or a program that failed has taken of the reserve.
+    pub(crate) fn waits_for_reserve(&mut self) -> bool {
+        self.space.is_short = !self.can_spare(0);
+        self.space.host_waits |= self.space.is_short;
+        self.space.is_short
+    }
+
+    /// Whether nobody but garbage collection may move data, because cleaning has no superblock to
+    /// spare, and others wait for that.
+    pub(crate) fn others_wait(&self) -> bool {
+        !self.has_spare() && (self.space.failed > 0 || self.mover.has_asked())
+    }
+
+    /// Whether cleaning has all it needs, and a superblock more.
+    pub(crate) fn has_spare(&self) -> bool {
+        self.space.free_slots() >= 2 * self.space.largest_slots + self.space.reserved
+    }
+
+    /// Slots of free superblocks that what is being emptied takes beyond what it gives back.
+    pub(crate) fn owed_slots(&self) -> u64 {
+        let owes = self.mover.current.is_some_and(|e| e.owner != Owner::Gc);
+        if owes {
+            (-self.gain()).max(0) as u64
+        } else {
+            0
+        }
+    }
+}
