@@ -47,6 +47,8 @@ pub enum OpClass {
     HostRead,
     /// Further attempts of a host read.
     HostRetry,
+    /// Soft senses of a host read whose attempts have all failed.
+    Recovery,
     /// Reads of calibration and verification.
     Calibration,
     /// Reads of the data mover: garbage collection, wear, refresh, conversion.
@@ -61,6 +63,13 @@ pub enum OpClass {
     Program,
     /// Erases.
     Erase,
+}
+
+impl OpClass {
+    /// Whether it goes on with a read that the host has been waiting for.
+    pub const fn goes_on(self) -> bool {
+        matches!(self, OpClass::HostRetry | OpClass::Recovery)
+    }
 }
 
 /// One flash operation.
@@ -155,9 +164,10 @@ pub enum FlashKind {
 pub enum SenseMode {
     /// One sense a level, hard decisions.
     Hard,
-    /// Three senses a level, for a soft decoder.
+    /// Three senses a level, for a soft decoder: at the level and a step to either side. The chip
+    /// combines them to two bits a cell, so two pages are transferred.
     Soft3,
-    /// Five senses a level, for a soft decoder.
+    /// Five senses a level, and three pages.
     Soft5,
     /// One sense at the level of one valley alone (1-based); the event counts the cells that conduct.
     OnesCount {
@@ -225,6 +235,9 @@ pub enum FlashEvent {
         max_errors: u16,
         /// Bits corrected over all codewords that did not fail.
         sum_errors: u32,
+        /// Parity checks that the hard decisions leave unsatisfied, a codeword that failed: the fewer,
+        /// the nearer the levels. Zero where none failed, or the decoder does not tell.
+        unsatisfied: u16,
         /// Of the planes with a codeword that failed, where wordlines have spare cells.
         spare: SpareErrors,
     },

@@ -7,8 +7,8 @@ use firstread_core::{
     BlockId, CellMode, FlashKind, FlashOp, IdealScope, Levels, Ns, PageAddr, PageType, SenseMode,
     SenseTiming, SpareErrors,
 };
-use firstread_ecc::{Code, DecodeTiming, Verdict};
-use firstread_nand::{BlockState, Condition, Medium, ReadLevels, Standing};
+use firstread_ecc::{Code, DecodeTiming, SoftWeights, Verdict};
+use firstread_nand::{BlockState, Condition, Medium, ReadLevels, SoftLevels, SoftWeight, Standing};
 
 use crate::group_oracle::{GroupOracle, Members};
 
@@ -19,6 +19,8 @@ pub(crate) struct Sensed {
     pub failed: u64,
     pub max_errors: u16,
     pub sum_errors: u32,
+    /// Checks unsatisfied, a codeword that fails.
+    pub unsatisfied: u16,
     /// Decoding times of all codewords, added up.
     pub decode_sum_ns: u64,
     /// Decoding time of the slowest codeword.
@@ -259,7 +261,9 @@ impl Cells {
         let (sensed, planes) = match mode {
             SenseMode::OnesCount { valley } => self.count_ones(real, at, wanted, valley, &levels),
             _ if self.ideal => self.without_errors(wanted),
-            _ => self.hard(now, at, wanted, &levels, timing),
+            SenseMode::Soft3 => self.soft(now, at, wanted, &levels, timing, SoftLevels::Three),
+            SenseMode::Soft5 => self.soft(now, at, wanted, &levels, timing, SoftLevels::Five),
+            SenseMode::Hard => self.hard(now, at, wanted, &levels, timing),
         };
         self.count(block, planes);
         self.blocks[block.0 as usize].last_read = real;
@@ -347,16 +351,62 @@ impl Cells {
                         Code::Ldpc(_) => page.draw(codeword + k),
                     };
                     let verdict = self.code.judge(weight, draw);
-                    tally.add(start + codeword + k, verdict);
+                    tally.add(start + codeword + k, weight, verdict);
                 }
             }
         }
-        let mut sensed = tally.sensed(self.decode);
+        let mut sensed = tally.sensed(self.decode, &self.code);
         let cells = self.spare_cells[self.blocks[block].mode.bits() as usize - 1];
         if cells != 0 && sensed.failed != 0 {
             sensed.spare = self.spare(at, sensed.failed, condition, &levels, timing, cells);
         }
         (sensed, planes)
+    }
+
+    /// A soft sense and its decode. Each of its senses disturbs the block as a sense does.
+    #[cold]
+    fn soft(
+        &mut self,
+        now: Ns,
+        at: PageAddr,
+        wanted: u64,
+        levels: &Levels,
+        timing: SenseTiming,
+        soft: SoftLevels,
+    ) -> (Sensed, u64) {
+        let real = now + self.unpowered;
+        let levels = self.resolve(now, levels);
+        let mut tally = Tally::default();
+        let (mut left, mut planes) = (wanted, 0);
+        while left != 0 {
+            let (plane, start, mut page_left) = self.first_plane(left);
+            left ^= page_left << start;
+            planes += 1;
+            let block = &self.blocks[at.block.0 as usize];
+            let page = self
+                .medium
+                .sense_soft(at, plane, block, real, &levels, soft, timing, self.senses)
+                .expect("the firmware reads pages that the drive has");
+            while page_left != 0 {
+                let codeword = page_left.trailing_zeros();
+                page_left &= page_left - 1;
+                let SoftWeight {
+                    classes,
+                    errors,
+                    bits,
+                } = page.codeword(codeword);
+                let weights = SoftWeights {
+                    classes,
+                    errors,
+                    bits,
+                };
+                let verdict = self.code.judge_soft(&weights, page.draw(codeword));
+                tally.codewords += 1;
+                tally.add(start + codeword, weights.hard_errors(), verdict);
+            }
+        }
+        let senses = soft.senses() as u64;
+        (tally.sensed(self.decode, &self.code), planes * senses)
     }
 
     /// What the spare cells show of the planes with codewords in `failed`.
@@ -476,27 +526,35 @@ struct Tally {
     failed: u64,
     max_errors: u32,
     sum_errors: u32,
+    /// Errors of the codewords that fail.
+    failed_errors: u32,
     max_iterations: u32,
     sum_iterations: u32,
 }
 
 impl Tally {
     #[inline]
-    fn add(&mut self, bit: u32, verdict: Verdict) {
+    fn add(&mut self, bit: u32, errors: u32, verdict: Verdict) {
         if verdict.ok {
             self.max_errors = self.max_errors.max(verdict.corrected);
             self.sum_errors += verdict.corrected;
         } else {
             self.failed |= 1 << bit;
+            self.failed_errors = self.failed_errors.saturating_add(errors);
         }
         self.max_iterations = self.max_iterations.max(verdict.iterations);
         self.sum_iterations += verdict.iterations;
     }
 
     /// What they come to: decoding times are linear in the iterations.
-    fn sensed(self, decode: DecodeTiming) -> Sensed {
+    fn sensed(self, decode: DecodeTiming, code: &Code) -> Sensed {
+        let unsatisfied = match self.failed {
+            0 => 0,
+            failed => code.unsatisfied_checks(self.failed_errors / failed.count_ones()),
+        };
         Sensed {
             failed: self.failed,
+            unsatisfied: unsatisfied.min(u16::MAX as u32) as u16,
             max_errors: self.max_errors.min(u16::MAX as u32) as u16,
             sum_errors: self.sum_errors,
             decode_sum_ns: decode.latency_of(self.codewords, self.sum_iterations).0,

@@ -12,6 +12,7 @@ use firstread_firmware::observe::{BlockMonitor, BlockUse, Counters};
 use firstread_firmware::policy::gc_victim::{self, AnyGcVictim};
 use firstread_firmware::policy::read_ahead::{self, AnyReadAhead};
 use firstread_firmware::policy::read_levels::{AnyReadLevels, ReadLevels, Setup};
+use firstread_firmware::policy::recovery::AnyRecovery;
 use firstread_firmware::policy::retry::{self, AnyRetry};
 use firstread_firmware::policy::suspend::AnySuspend;
 use firstread_firmware::policy::wear::AnyWear;
@@ -179,7 +180,7 @@ impl Drive {
         };
         let (chosen, victim, wear) = (choice("read_levels"), choice("gc_victim"), choice("wear"));
         let (suspend, ahead) = (choice("suspend"), choice("read_ahead"));
-        let retry = choice("retry");
+        let (retry, recovery) = (choice("retry"), choice("recovery"));
         let code = Code::named(&profile.ecc.code).map_err(|e| bad_profile(&e))?;
         let retry_setup = retry::Setup {
             sensing: if retry::makes_haste(retry.scheme.name) {
@@ -202,6 +203,7 @@ impl Drive {
             gc_victim: AnyGcVictim::new(victim.scheme.name, &victims, &victim.values).expect(known),
             wear: AnyWear::new(wear.scheme.name, &wear.values).expect(known),
             retry: AnyRetry::new(retry.scheme.name, &retry_setup, &retry.values).expect(known),
+            recovery: AnyRecovery::new(recovery.scheme.name, &recovery.values).expect(known),
             suspend: AnySuspend::new(suspend.scheme.name, &suspend.values).expect(known),
             read_ahead: AnyReadAhead::new(ahead.scheme.name, &ahead_setup, &ahead.values)
                 .expect(known),

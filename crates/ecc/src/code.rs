@@ -4,6 +4,7 @@ use core::fmt;
 
 use firstread_core::Ns;
 
+use crate::ldpc;
 use crate::outcome::{self, Outcomes, TableError};
 use crate::soft::SoftWeights;
 
@@ -185,6 +186,23 @@ impl Code {
         }
     }
 
+    /// Parity checks that a codeword with `weight` bit errors at random places leaves unsatisfied: an
+    /// LDPC decoder counts them before its first iteration. Zero for a code whose decoder does not tell.
+    pub fn unsatisfied_checks(&self, weight: u32) -> u32 {
+        match self {
+            Code::Threshold(_) => 0,
+            Code::Ldpc(c) => {
+                // An odd number of the bits of a check is wrong.
+                let p =
+                    f64::from(weight.min(self.codeword_bits())) / f64::from(self.codeword_bits());
+                let odd = |bits: u32| 0.5 * (1.0 - libm::pow(1.0 - 2.0 * p, f64::from(bits)));
+                let checks: f64 = ldpc::CHECK_BITS.into_iter().map(odd).sum();
+                let of_each = c.parity_bits / ldpc::CHECK_BITS.len() as u32;
+                libm::round(checks * f64::from(of_each)) as u32
+            }
+        }
+    }
+
     /// Mean iterations of hard decodes that do not fail, given `weight` errors; none where all fail.
     pub fn mean_iterations(&self, weight: u32) -> Option<f64> {
         match self {
@@ -297,6 +315,40 @@ mod tests {
             let mean = f64::from(iterations) / f64::from(n as u32 - failed);
             let expected = c.mean_iterations(weight).unwrap_or(0.0);
             assert!((mean / expected - 1.0).abs() < 0.02, "{mean}, {expected}");
+        }
+    }
+
+    #[test]
+    fn model_unsatisfied_checks_are_those_of_drawn_errors() {
+        for name in ["ldpc-1k", "ldpc-4k"] {
+            let (c, ldpc) = (
+                code(name),
+                Ldpc::named(name).unwrap_or_else(|| panic!("{name}")),
+            );
+            let bits = c.codeword_bits();
+            for weight in [10, 72, 150, 400] {
+                let (mut sum, trials) = (0, 40);
+                for trial in 0..trials {
+                    let mut word = alloc::vec![0; ldpc.codeword_words()];
+                    let draws = Stream::new(trial).named("checks").at(u64::from(weight));
+                    let mut left = weight;
+                    for i in 0.. {
+                        let at = draws.at(i).below(u64::from(bits)) as usize;
+                        let (at, bit) = (at / 64, 1 << (at % 64));
+                        left -= u32::from(word[at] & bit == 0);
+                        word[at] |= bit;
+                        if left == 0 {
+                            break;
+                        }
+                    }
+                    sum += ldpc.unsatisfied_checks(&word);
+                }
+                let (mean, told) = (f64::from(sum) / trials as f64, c.unsatisfied_checks(weight));
+                assert!(
+                    (mean / f64::from(told) - 1.0).abs() < 0.03,
+                    "{name}, {weight} errors: {mean} unsatisfied, told {told}"
+                );
+            }
         }
     }
 

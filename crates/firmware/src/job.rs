@@ -4,11 +4,12 @@
 use alloc::boxed::Box;
 use core::ops::{Index, IndexMut};
 
-use firstread_core::{CellMode, CommandId, Levels, Ns, PageAddr, Priority};
+use firstread_core::{CellMode, CommandId, Levels, Ns, PageAddr, Priority, SenseMode};
 
 use crate::ftl::StreamId;
 use crate::policy::retry::Haste;
 use crate::retry::Step;
+use crate::soft::Nearest;
 
 /// End of a list of jobs.
 pub(crate) const NO_JOB: u32 = u32::MAX;
@@ -78,6 +79,10 @@ pub(crate) struct Job {
     pub(crate) slow: bool,
     /// Whether any step of it was in haste.
     pub(crate) hurried: bool,
+    /// What the step senses.
+    pub(crate) sense: SenseMode,
+    /// The nearest levels so far, of a read that has failed and may be sensed softly.
+    pub(crate) nearest: Nearest,
     /// Levels of the step; of step 0 chosen when the operation is issued.
     pub(crate) levels: Levels,
 }
@@ -118,6 +123,8 @@ impl Jobs {
             haste: Haste::NONE,
             slow: false,
             hurried: false,
+            sense: SenseMode::Hard,
+            nearest: Nearest::NONE,
             levels: Levels::DEFAULT,
         };
         Jobs {

@@ -4,7 +4,8 @@
 //!
 //! - `host`: commands, split into page rows.
 //! - [`ftl`]: where a logical page lies; superblocks; writes.
-//! - `read`: the life of one page read. `retry`: its steps.
+//! - `read`: the life of one page read. `retry`: its steps. `soft`: what is left after
+//!   them.
 //! - `schedule`: a queue for each die.
 //! - [`voltage`]: read-voltage tables, groups and calibration.
 //! - [`observe`]: what is known of blocks and reads.
@@ -29,6 +30,7 @@ pub mod policy;
 mod read;
 mod retry;
 mod schedule;
+mod soft;
 pub mod voltage;
 
 use alloc::vec::Vec;
@@ -49,6 +51,7 @@ use observe::{BlockMonitor, BlockUse, Counters};
 use policy::gc_victim::AnyGcVictim;
 use policy::read_ahead::{AnyReadAhead, ReadAhead};
 use policy::read_levels::{AnyReadLevels, Outcome, Probe, ProbeResult, ReadLevels};
+use policy::recovery::AnyRecovery;
 use policy::retry::{AnyRetry, Retry};
 use policy::suspend::{AnySuspend, Running, Suspend};
 use policy::wear::AnyWear;
@@ -86,6 +89,8 @@ pub struct Schemes {
     pub read_levels: AnyReadLevels,
     /// How the steps of a read execute.
     pub retry: AnyRetry,
+    /// What is tried when they have all failed.
+    pub recovery: AnyRecovery,
     /// Which superblock garbage collection cleans next.
     pub gc_victim: AnyGcVictim,
     /// Which block wears next.
@@ -123,6 +128,7 @@ pub struct Firmware<M> {
     /// When `levels` is next due.
     levels_due: Ns,
     retry: AnyRetry,
+    recovery: AnyRecovery,
     wear: AnyWear,
     suspend: AnySuspend,
     /// The background read in flight.
@@ -194,6 +200,7 @@ impl<M: Arena> Firmware<M> {
             levels_due: schemes.read_levels.due(),
             levels: schemes.read_levels,
             retry: schemes.retry,
+            recovery: schemes.recovery,
             wear: schemes.wear,
             suspend: schemes.suspend,
         }
@@ -318,6 +325,7 @@ impl<M: Arena> Firmware<M> {
                 failed,
                 max_errors,
                 sum_errors,
+                unsatisfied,
                 spare,
             } => {
                 let job = self.job_of(tag);
@@ -330,6 +338,7 @@ impl<M: Arena> Firmware<M> {
                         failed,
                         max_errors,
                         sum_errors,
+                        unsatisfied,
                         spare,
                     },
                     ports,

@@ -38,6 +38,7 @@ impl<M: Arena> Firmware<M> {
             haste: Haste::NONE,
             slow: false,
             hurried: false,
+            sense: SenseMode::Hard,
             ..self.jobs[job]
         };
         self.blocks.row_mut(at.block).pins += 1;
@@ -94,7 +95,7 @@ impl<M: Arena> Firmware<M> {
         } = self.jobs[job];
         let mode = match purpose {
             Purpose::Probe => self.probe.expect("a probe is in flight").mode,
-            _ => SenseMode::Hard,
+            _ => self.jobs[job].sense,
         };
         let class = self.read_class(job, step);
         if step == 0 && purpose != Purpose::Probe {
@@ -143,12 +144,12 @@ impl<M: Arena> Firmware<M> {
         if purpose == Purpose::Probe {
             return self.probe_done(now, job, ProbeResult::Decoded(outcome), ports);
         }
-        if ahead.is_some() && self.ahead_decoded(now, job, outcome.failed, ports) {
+        if ahead.is_some() && self.ahead_decoded(now, job, &outcome, ports) {
             return;
         }
         let ctx = self.read_ctx(now, at);
         let ok = outcome.failed == 0;
-        if !ok && let Some(next) = self.next_step(&ctx, job, Some(&outcome)) {
+        if !ok && let Some(next) = self.step_after(&ctx, job, &outcome) {
             let state = &mut self.jobs[job];
             state.wanted = outcome.failed;
             state.queued = now;
@@ -162,8 +163,16 @@ impl<M: Arena> Firmware<M> {
             return;
         }
         let Job {
-            entry, haste, note, ..
+            entry,
+            haste,
+            note,
+            sense,
+            ..
         } = self.jobs[job];
+        let outcome = match sense {
+            SenseMode::Hard => outcome,
+            _ => self.soft_decoded(&outcome),
+        };
         // What an oracle's own step found is nothing the scheme tried.
         if entry != 0 || step == 0 {
             self.levels.on_read(&ctx, entry, &outcome, note);

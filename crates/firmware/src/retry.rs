@@ -31,11 +31,12 @@ pub(crate) struct Step {
     pub haste: Haste,
     /// The read makes haste no more.
     pub slow: bool,
+    pub sense: SenseMode,
 }
 
 impl Step {
     /// Step `step` with entry `entry`, at the default time.
-    const fn of(step: u8, entry: u8, note: u8) -> Step {
+    pub(crate) const fn of(step: u8, entry: u8, note: u8) -> Step {
         Step {
             step,
             entry,
@@ -43,6 +44,7 @@ impl Step {
             levels: Levels::DEFAULT,
             haste: Haste::NONE,
             slow: false,
+            sense: SenseMode::Hard,
         }
     }
 }
@@ -56,6 +58,7 @@ impl Job {
         self.levels = next.levels;
         self.haste = next.haste;
         self.slow = next.slow;
+        self.sense = next.sense;
         self.hurried |= next.haste != Haste::NONE;
     }
 }
@@ -76,9 +79,13 @@ impl<M: Arena> Firmware<M> {
             slow,
             levels,
             hurried,
+            sense,
             mut note,
             ..
         } = self.jobs[job];
+        if sense != SenseMode::Hard {
+            return None;
+        }
         let step = step.checked_add(1)?;
         let own = self.retry.own_steps();
         if step <= own {
@@ -184,13 +191,13 @@ impl<M: Arena> Firmware<M> {
         });
     }
 
-    /// A step of `job` failed codewords `failed`, or none; the step after it was sensed ahead. Whether
+    /// A step of `job` has come to `outcome`; the step after it was sensed ahead. Whether
     /// the read goes on with that one.
     pub(crate) fn ahead_decoded<P: Ports<Record = Record>>(
         &mut self,
         now: Ns,
         job: u32,
-        failed: u64,
+        outcome: &Outcome,
         ports: &mut P,
     ) -> bool {
         let next = self.step_tag(job, true);
@@ -207,14 +214,17 @@ impl<M: Arena> Firmware<M> {
             queued: now,
             kind,
         };
-        if failed == 0 {
+        if outcome.failed == 0 {
             self.counters.cancelled_senses += 1;
             let class = self.read_class(job, step);
             ports.issue(about(class, FlashKind::Cancel { victim: next }));
             return false;
         }
+        self.remember(job, outcome);
+        let state = &mut self.jobs[job];
         state.begin(ahead);
         state.high_tag = !state.high_tag;
+        let failed = outcome.failed;
         state.wanted = failed;
         state.queued = now;
         // First: the command that moves a page out of the page register says what is sensed next.
@@ -240,6 +250,7 @@ impl<M: Arena> Firmware<M> {
             Purpose::MapRead { .. } => OpClass::MapRead,
             Purpose::Merge { .. } | Purpose::Move { .. } => OpClass::MoveRead,
             _ if step == 0 => OpClass::HostRead,
+            _ if self.jobs[job].sense != SenseMode::Hard => OpClass::Recovery,
             _ => OpClass::HostRetry,
         }
     }

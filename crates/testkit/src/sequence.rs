@@ -80,8 +80,13 @@ fn kind(op: &FlashOp, factory: &[LevelOffsets], codewords_per_page: u32) -> Stri
                     None => format!("levels {o:?}"),
                 },
             };
+            let soft = match mode {
+                SenseMode::Soft3 => "three senses around ",
+                SenseMode::Soft5 => "five senses around ",
+                _ => "",
+            };
             format!(
-                "b{} w{wordline} {} cw {} {levels}",
+                "b{} w{wordline} {} cw {} {soft}{levels}",
                 block.0,
                 page.name(CellMode::Qlc),
                 mask(wanted, codewords_per_page)

@@ -297,6 +297,7 @@ pub const fn in_words(cause: Cause) -> &'static str {
         Cause::Transfer => "transfer",
         Cause::Decode => "decode",
         Cause::Retry => "its own retries",
+        Cause::Recovery => "its own soft senses",
         Cause::Suspend => "suspend",
         Cause::Link => "host link",
     }
@@ -314,6 +315,13 @@ fn footer(setup: &Setup<'_>, outcome: &Outcome) -> String {
         text += &format!("write amplification {amplification:.2}\n");
     }
     text += &front::lines(&setup.profile, counters);
+    if counters.soft_reads > 0 {
+        text += &format!(
+            "soft senses {}, which saved {} pages\n",
+            count(counters.soft_reads),
+            count(counters.soft_saved),
+        );
+    }
     let uncorrectable = outcome.stats.all.uncorrectable;
     if uncorrectable > 0 {
         text += &format!(

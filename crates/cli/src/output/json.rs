@@ -240,6 +240,8 @@ fn own(setup: &Setup<'_>, outcome: &Outcome, with_calibration: bool) -> Value {
         "background_reads_in_run": counters.background_reads,
         "write_amplification": (written > 0).then(|| counters.slots_programmed as f64 / written as f64),
         "capacity_bytes": outcome.capacity_bytes,
+        "soft_reads": counters.soft_reads,
+        "soft_saved": counters.soft_saved,
         "uncorrectable": outcome.stats.all.uncorrectable,
         "tail": shares,
         "tail_of": tail_of,

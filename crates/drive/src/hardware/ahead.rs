@@ -105,7 +105,7 @@ impl Hardware {
         }
         let class = op.class;
         let charged = &mut self.ops[account];
-        if class != OpClass::HostRetry {
+        if !class.goes_on() {
             charged.parts = Parts::from([0; CAUSES]);
             charged.first_queued = now;
         }

@@ -15,7 +15,7 @@ pub enum Cause {
     Map,
     /// The die was busy with other host reads.
     DieHostRead,
-    /// The die was busy with retries, of this or other reads.
+    /// The die was busy with retries or soft senses, of this or other reads.
     DieRetry,
     /// The die was busy with background reads of calibration.
     DieCalibration,
@@ -37,6 +37,8 @@ pub enum Cause {
     Decode,
     /// Sensing, transferring and decoding again.
     Retry,
+    /// What came after the last retry: soft senses, their transfer and decoding.
+    Recovery,
     /// Suspending what the die was doing.
     Suspend,
     /// The host link and the completion.
@@ -44,7 +46,7 @@ pub enum Cause {
 }
 
 /// Number of causes.
-pub const CAUSES: usize = 16;
+pub const CAUSES: usize = 17;
 
 impl Cause {
     /// All causes, in the order of a request's life.
@@ -63,6 +65,7 @@ impl Cause {
         Cause::Transfer,
         Cause::Decode,
         Cause::Retry,
+        Cause::Recovery,
         Cause::Suspend,
         Cause::Link,
     ];
@@ -84,6 +87,7 @@ impl Cause {
             Cause::Transfer => "transfer",
             Cause::Decode => "decode",
             Cause::Retry => "retry",
+            Cause::Recovery => "recovery",
             Cause::Suspend => "suspend",
             Cause::Link => "link",
         }
@@ -93,7 +97,7 @@ impl Cause {
     pub(crate) const fn busy_with(class: OpClass) -> Cause {
         match class {
             OpClass::HostRead => Cause::DieHostRead,
-            OpClass::HostRetry => Cause::DieRetry,
+            OpClass::HostRetry | OpClass::Recovery => Cause::DieRetry,
             OpClass::Calibration => Cause::DieCalibration,
             OpClass::MoveRead => Cause::DieMove,
             OpClass::ReadAhead => Cause::DieReadAhead,

@@ -227,7 +227,7 @@ impl Hardware {
         die.since = now;
         let state = &mut self.ops[tag as usize];
         state.op = op;
-        if op.class != OpClass::HostRetry {
+        if !op.class.goes_on() {
             state.parts = [0; CAUSES];
             state.first_queued = op.queued;
         }
@@ -558,6 +558,7 @@ impl Hardware {
             failed: sensed.failed,
             max_errors: sensed.max_errors,
             sum_errors: sensed.sum_errors,
+            unsatisfied: sensed.unsatisfied,
             spare: sensed.spare,
         }
     }
@@ -612,10 +613,10 @@ impl Hardware {
     /// retry.
     fn charge(&mut self, now: Ns, tag: u32, cause: Cause) {
         let mut state = &mut self.ops[tag as usize];
-        let cause = if state.op.class == OpClass::HostRetry {
-            Cause::Retry
-        } else {
-            cause
+        let cause = match state.op.class {
+            OpClass::HostRetry => Cause::Retry,
+            OpClass::Recovery => Cause::Recovery,
+            _ => cause,
         };
         if let Some(account) = tag.checked_sub(self.accounts) {
             state = &mut self.ops[account as usize];

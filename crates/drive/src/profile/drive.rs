@@ -9,6 +9,7 @@ use firstread_core::params::{Axis, Param, ParamKind, Scheme, Values};
 use firstread_core::{CellMode, Geometry, StripeOrder};
 use firstread_ecc::{Code, DecodeTiming};
 use firstread_firmware::ftl::{GcThresholds, MAP_ENTRY_BYTES};
+use firstread_firmware::policy::recovery;
 use firstread_nand::ChipProfile;
 use firstread_nand::profile::ProgramTiming;
 
@@ -431,6 +432,22 @@ fn check(reader: &Reader<'_>, drive: &DriveProfile) {
     if codewords > 64 {
         let message = format!("one sense of all planes has {codewords} codewords, at most 64");
         return note("geometry.page", message);
+    }
+    if let Some(recovery) = drive.scheme("recovery")
+        && recovery::needs_soft_decoder(recovery.scheme.name)
+        && let Ok(code) = Code::named(&drive.ecc.code)
+        && !code.is_soft()
+    {
+        let soft = Code::NAMES.into_iter();
+        let soft = soft.filter(|n| Code::named(n).is_ok_and(|c| c.is_soft()));
+        let message = format!(
+            "`{}` needs a code with a soft decoder ({}); `ecc.code` is `{}`, which gains nothing from \
+             soft senses",
+            recovery.scheme.name,
+            soft.collect::<Vec<_>>().join(", "),
+            code.name(),
+        );
+        return note("schemes.recovery", message);
     }
     let modes: Vec<&str> = drive.chip.modes.iter().map(|m| m.mode.name()).collect();
     if drive.chip.mode(drive.mode).is_none() {

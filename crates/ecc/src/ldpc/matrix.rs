@@ -12,6 +12,8 @@ pub const ROWS: usize = 4;
 pub const COLUMNS: usize = 36;
 /// Block columns that carry data; the others carry parity.
 pub const DATA_COLUMNS: usize = 32;
+/// Bits of the checks of each block row: those of every column but a zero one.
+pub const CHECK_BITS: [u32; ROWS] = [36, 35, 35, 35];
 
 /// A circulant of the matrix: check `r` of its block row holds bit `(r + shift) mod Z` of its block
 /// column.
@@ -134,16 +136,25 @@ impl Ldpc {
     /// # Panics
     /// If `word` is not [`Ldpc::codeword_words`] long.
     pub fn is_codeword(&self, word: &[u64]) -> bool {
+        self.unsatisfied_checks(word) == 0
+    }
+
+    /// Checks that `word` does not satisfy.
+    ///
+    /// # Panics
+    /// If `word` is not [`Ldpc::codeword_words`] long.
+    pub fn unsatisfied_checks(&self, word: &[u64]) -> u32 {
         assert_eq!(word.len(), self.codeword_words(), "words of a codeword");
         let n = self.block_words();
-        self.rows.iter().all(|row| {
+        let of_rows = self.rows.iter().map(|row| {
             let mut syndrome = [0u64; 16];
             for e in row {
                 let block = &word[e.column as usize * n..][..n];
                 xor_rotated(&mut syndrome[..n], block, u32::from(e.shift));
             }
-            syndrome.iter().all(|&w| w == 0)
-        })
+            syndrome.iter().map(|w| w.count_ones()).sum::<u32>()
+        });
+        of_rows.sum()
     }
 
     /// A number that changes with any shift: tables name the code they were measured with by it.

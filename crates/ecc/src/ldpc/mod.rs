@@ -11,4 +11,4 @@ mod matrix;
 
 pub use decoder::{Decode, Decoder, Reliability};
 pub use encoder::Encoder;
-pub use matrix::{COLUMNS, DATA_COLUMNS, Edge, Ldpc, ROWS};
+pub use matrix::{CHECK_BITS, COLUMNS, DATA_COLUMNS, Edge, Ldpc, ROWS};

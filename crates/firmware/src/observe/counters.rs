@@ -38,6 +38,10 @@ pub struct Counters {
     pub suspends: u64,
     /// Senses of retries that had begun ahead and were not needed.
     pub cancelled_senses: u64,
+    /// Soft senses of reads whose steps had all failed.
+    pub soft_reads: u64,
+    /// Reads that a soft sense has saved.
+    pub soft_saved: u64,
     /// Read cache, read-ahead and map cache.
     pub front: FrontCounters,
 }
@@ -66,6 +70,8 @@ impl Counters {
             replaced: self.replaced - before.replaced,
             suspends: self.suspends - before.suspends,
             cancelled_senses: self.cancelled_senses - before.cancelled_senses,
+            soft_reads: self.soft_reads - before.soft_reads,
+            soft_saved: self.soft_saved - before.soft_saved,
             front: self.front.since(&before.front),
         }
     }
@@ -89,6 +95,8 @@ impl Default for Counters {
             replaced: 0,
             suspends: 0,
             cancelled_senses: 0,
+            soft_reads: 0,
+            soft_saved: 0,
             front: FrontCounters::default(),
         }
     }

@@ -7,6 +7,7 @@
 pub mod gc_victim;
 pub mod read_ahead;
 pub mod read_levels;
+pub mod recovery;
 pub mod retry;
 pub mod suspend;
 pub mod wear;
@@ -17,6 +18,7 @@ use firstread_core::params::Axis;
 pub const AXES: &[Axis] = &[
     read_levels::AXIS,
     retry::AXIS,
+    recovery::AXIS,
     gc_victim::AXIS,
     wear::AXIS,
     suspend::AXIS,

@@ -14,6 +14,7 @@ use firstread_firmware::log::Record;
 use firstread_firmware::policy::gc_victim::{self, AnyGcVictim};
 use firstread_firmware::policy::read_ahead::{self, AnyReadAhead};
 use firstread_firmware::policy::read_levels::{AnyReadLevels, Setup};
+use firstread_firmware::policy::recovery::AnyRecovery;
 use firstread_firmware::policy::retry::{self, AnyRetry};
 use firstread_firmware::policy::suspend::{self, AnySuspend};
 use firstread_firmware::policy::wear::{self, AnyWear};
@@ -271,6 +272,7 @@ impl World {
             failed,
             max_errors: 1,
             sum_errors: 1,
+            unsatisfied: 0,
             spare: Default::default(),
         }
     }
@@ -538,6 +540,7 @@ impl Drive {
             )
             .unwrap(),
             retry: AnyRetry::new("sequential", &retry::Setup::NOTHING, &[]).unwrap(),
+            recovery: AnyRecovery::new("none", &[]).unwrap(),
             suspend: AnySuspend::new(suspend::AXIS.schemes[build.suspend].name, &[]).unwrap(),
             read_ahead: {
                 let setup = read_ahead::Setup {

@@ -208,6 +208,7 @@ impl Chip {
             failed: 0,
             max_errors: 0,
             sum_errors: 0,
+            unsatisfied: 0,
             spare: SpareErrors::default(),
         };
         for codeword in 0..CODEWORDS {

@@ -137,6 +137,7 @@ fn drive(name: &str, values: &[i64], actions: &[Action]) -> Result<(), TestCaseE
                             failed: failed & noise.bits() & 0xf,
                             max_errors: u16::MAX,
                             sum_errors: u32::MAX,
+                            unsatisfied: 0,
                             spare: Default::default(),
                         }),
                     };
@@ -174,6 +175,7 @@ fn drive(name: &str, values: &[i64], actions: &[Action]) -> Result<(), TestCaseE
                     failed: 0xf,
                     max_errors: 0,
                     sum_errors: 0,
+                    unsatisfied: 0,
                     spare: Default::default(),
                 }),
             };

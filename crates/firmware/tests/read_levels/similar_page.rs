@@ -157,6 +157,7 @@ fn model_a_walk_is_not_disturbed_by_other_reads() {
                 failed: 0,
                 max_errors: 0,
                 sum_errors: 0,
+                unsatisfied: 0,
                 spare: Default::default(),
             };
             drive.scheme.on_read(&ctx, (step + shift) % len, &read, 0);

@@ -228,6 +228,7 @@ fn ranking_prefers_fewer_errors_at_every_level() {
             failed,
             max_errors: 0,
             sum_errors,
+            unsatisfied: 0,
             spare: Default::default(),
         })
     };

@@ -270,14 +270,19 @@ impl PageSense<'_> {
     /// errors that their number does not decide.
     #[inline]
     pub const fn draw(&self, codeword: u32) -> u64 {
-        // Beyond the draws of all groups.
-        self.data.quick((1 << 63) + codeword as u64)
+        own_draw(self.data, codeword)
     }
 
     /// Raw bit error rate that the codewords are drawn with.
     pub const fn rber(&self) -> f64 {
         self.rber
     }
+}
+
+/// The draw of codeword `codeword` of the page `data`, beyond those of all groups.
+#[inline]
+const fn own_draw(data: Stream, codeword: u32) -> u64 {
+    data.quick((1 << 63) + codeword as u64)
 }
 
 /// Most reliability classes a soft sense tells apart.
@@ -316,6 +321,12 @@ pub struct SoftSense<'a> {
 }
 
 impl SoftSense<'_> {
+    /// A uniform draw that belongs to codeword `codeword`: that of a hard sense of it.
+    #[inline]
+    pub const fn draw(&self, codeword: u32) -> u64 {
+        own_draw(self.data, codeword)
+    }
+
     /// Errors and bits by reliability of codeword `codeword`.
     ///
     /// A cell of the lower state above the outermost level is wrong and looks reliable; between two

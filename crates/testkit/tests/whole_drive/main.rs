@@ -14,6 +14,7 @@ mod jobs;
 mod map_cache;
 mod model;
 mod queues;
+mod recovery;
 mod retry;
 mod scene;
 mod sequence;

@@ -3,6 +3,7 @@
 use firstread_drive::profile::DRIVES;
 use firstread_drive::{Drive, RunStats};
 use firstread_firmware::policy::AXES;
+use firstread_firmware::policy::recovery::needs_soft_decoder;
 use firstread_testkit::{aged, profile, try_run, voltages};
 
 /// Reads, writes and flushes; then trims.
@@ -47,7 +48,12 @@ fn smoke_every_drive_runs_every_scheme() {
             for scheme in axis.schemes {
                 let what = format!("{name}, {} = {}", axis.name, scheme.name);
                 let set = format!("schemes.{}={}", axis.name, scheme.name);
-                let profile = profile(name, &[&set]);
+                // Soft senses are for codes with a soft decoder.
+                let soft = axis.name == "recovery" && needs_soft_decoder(scheme.name);
+                let profile = match soft {
+                    true => profile(name, &[&set, "ecc.code=ldpc-1k"]),
+                    false => profile(name, &[&set]),
+                };
                 let mut drive = Drive::new(profile, tables.clone(), &aged(3, 500), 1)
                     .unwrap_or_else(|e| panic!("{what}: {e}"));
                 assert!(drive.capacity_bytes() > 0, "{what}");

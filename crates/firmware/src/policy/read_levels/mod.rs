@@ -55,6 +55,9 @@ pub struct Outcome {
     pub max_errors: u16,
     /// Bits corrected in all codewords.
     pub sum_errors: u32,
+    /// Parity checks that the hard decisions leave unsatisfied, a codeword that failed: the fewer, the
+    /// nearer the levels. Zero where the decoder does not tell.
+    pub unsatisfied: u16,
     /// What the spare cells of the planes with failed codewords show.
     pub spare: SpareErrors,
 }

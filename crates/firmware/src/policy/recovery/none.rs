@@ -1,0 +1,27 @@
+//! `none`: a read that its levels do not save is uncorrectable.
+
+use firstread_core::params::{Role, Scheme, Values};
+
+use super::Recovery;
+
+/// Its row.
+pub const SCHEME: Scheme = Scheme {
+    name: "none",
+    summary: "a read that its levels do not save is uncorrectable",
+    source: "the null",
+    role: Role::Null,
+    params: &[],
+};
+
+/// The scheme.
+#[derive(Debug)]
+pub struct Nothing;
+
+impl Nothing {
+    /// It has no parameters.
+    pub fn new(_values: &Values) -> Nothing {
+        Nothing
+    }
+}
+
+impl Recovery for Nothing {}

@@ -1,0 +1,58 @@
+//! `soft`: the page is sensed at several levels around the nearest ones, for a soft decoder.
+//!
+//! A cell between two of the levels is less sure than one beyond them; a decoder that knows this
+//! corrects about half as many errors again. The price is that every level is sensed three or five
+//! times, and two or three pages are transferred.
+
+use firstread_core::SenseMode;
+use firstread_core::params::{Param, ParamKind, Role, Scheme, Values};
+
+use super::Recovery;
+
+/// Its row.
+pub const SCHEME: Scheme = Scheme {
+    name: "soft",
+    summary: "soft senses around the nearest levels, and soft decoding",
+    source: "usual in LDPC controllers (Dong et al., TCAS-I 2011; Zhao et al., FAST 2013)",
+    role: Role::Scheme,
+    params: PARAMS,
+};
+
+/// Its parameters.
+pub const PARAMS: &[Param] = &[Param {
+    key: "senses",
+    doc: "senses of each level: three, five where three were not enough, or five at once",
+    kind: ParamKind::Choice(&["three-then-five", "three", "five"]),
+}];
+
+/// The scheme.
+#[derive(Debug)]
+pub struct Soft {
+    three: bool,
+    five: bool,
+}
+
+impl Soft {
+    /// From its parameters.
+    pub fn new(values: &Values) -> Soft {
+        let (three, five) = match values.get("senses") {
+            0 => (true, true),
+            1 => (true, false),
+            _ => (false, true),
+        };
+        Soft { three, five }
+    }
+}
+
+impl Recovery for Soft {
+    fn is_soft(&self) -> bool {
+        true
+    }
+    fn soft_after(&self, failed: SenseMode) -> Option<SenseMode> {
+        match failed {
+            SenseMode::Hard if self.three => Some(SenseMode::Soft3),
+            SenseMode::Hard | SenseMode::Soft3 if self.five => Some(SenseMode::Soft5),
+            _ => None,
+        }
+    }
+}
