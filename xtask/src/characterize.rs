@@ -5,7 +5,6 @@ use firstread_core::CellMode;
 use firstread_drive::profile::{Library, load_chip};
 use firstread_drive::tables;
 use firstread_ecc::Code;
-use firstread_nand::characterize::FactoryRule;
 
 /// Chips with tables of their own; the others are characterized when a drive is made.
 const CHIPS: &[(&str, CellMode)] = &[("ct-qlc-176l", CellMode::Qlc)];
@@ -22,13 +21,12 @@ pub fn run() -> Result<(), String> {
         let profile = load_chip(&Library::new(), chip, &[])
             .map_err(|e| e.to_string())?
             .chip;
-        let rule = FactoryRule::DEFAULT;
-        let made = tables::characterize(&profile, *mode, &rule).map_err(|e| e.to_string())?;
+        let made = tables::characterize(&profile, *mode).map_err(|e| e.to_string())?;
         let path = format!(
             "{}/../profiles/tables/{chip}.toml",
             env!("CARGO_MANIFEST_DIR")
         );
-        std::fs::write(&path, tables::render(chip, &rule, &made))
+        std::fs::write(&path, tables::render(chip, &profile.factory_table, &made))
             .map_err(|e| format!("{path}: {e}"))?;
         println!(
             "wrote profiles/tables/{chip}.toml: {} factory entries",

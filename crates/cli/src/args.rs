@@ -33,10 +33,10 @@ pub struct DriveArgs {
     /// Powered time since the drive was last written; a range spreads superblocks over ages
     #[arg(long, value_name = "TIME|FROM..TO", default_value = "28h", value_parser = parse_age)]
     pub age: Range<Ns>,
-    /// Temperature of storage and reads, in °C
-    #[arg(long, value_name = "DEGC", default_value = "55", value_parser = parse_temperature)]
+    /// Temperature of storage and reads, in °C; `25,55@24h` for 25 and, from 24 h of age on, 55
+    #[arg(long, value_name = "DEGC[,DEGC@TIME]", default_value = "55", value_parser = parse_temperature)]
     #[arg(allow_negative_numbers = true)]
-    pub temperature: f64,
+    pub temperature: Temperature,
     /// Program-erase cycles; a range spreads superblocks over wear
     #[arg(long, value_name = "N|FROM..TO", default_value = "300", value_parser = parse_pe_cycles)]
     pub pe_cycles: Range<u32>,
@@ -67,7 +67,8 @@ impl DriveArgs {
         DriveState {
             age: (self.age.low, self.age.high),
             pe_cycles: (self.pe_cycles.low, self.pe_cycles.high),
-            temperature_c: self.temperature,
+            temperature_c: self.temperature.first,
+            temperature_step: self.temperature.step,
             unpowered: self.unpowered,
             fill: self.fill,
             precondition: self.precondition,
@@ -245,9 +246,36 @@ fn span(quantity: Quantity) -> Result<Ns, String> {
     Ok(Ns((quantity.to(S) * 1e9).round() as u64))
 }
 
-pub fn parse_temperature(text: &str) -> Result<f64, String> {
-    let quantity = Quantity::parse_with_default(text, &DEGC).map_err(|p| p.message)?;
+pub fn parse_celsius(text: &str) -> Result<f64, String> {
+    let quantity = Quantity::parse_with_default(text.trim(), &DEGC).map_err(|p| p.message)?;
     Ok(quantity.to(DEGC))
+}
+
+/// A temperature, or two and when the second begins.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Temperature {
+    /// From the fill on (°C).
+    pub first: f64,
+    /// Another (°C) from so long after the end of the fill on.
+    pub step: Option<(Ns, f64)>,
+}
+
+pub fn parse_temperature(text: &str) -> Result<Temperature, String> {
+    let Some((first, step)) = text.split_once(',') else {
+        return Ok(Temperature {
+            first: parse_celsius(text)?,
+            step: None,
+        });
+    };
+    let Some((then, at)) = step.split_once('@') else {
+        return Err(format!(
+            "`{text}` does not say when the second begins; write it as `25,55@24h`"
+        ));
+    };
+    Ok(Temperature {
+        first: parse_celsius(first)?,
+        step: Some((parse_unpowered(at.trim())?, parse_celsius(then)?)),
+    })
 }
 
 pub fn parse_pe_cycles(text: &str) -> Result<Range<u32>, String> {
@@ -312,6 +340,23 @@ mod tests {
         assert_eq!(parse_unpowered("0").unwrap(), Ns::ZERO);
         for text in ["", "28", "-1h", "200 y", "28 mV", "5h..1h"] {
             assert_eq!(parse_age(text).is_ok(), text == "28", "{text}");
+        }
+    }
+
+    #[test]
+    fn what_do_temperatures_mean() {
+        let step = |hours, celsius| Some((Ns::from_h(hours), celsius));
+        for (text, first, then) in [
+            ("55", 55.0, None),
+            ("-10 degC", -10.0, None),
+            ("25,55@24h", 25.0, step(24, 55.0)),
+            ("25, -5 @ 1d", 25.0, step(24, -5.0)),
+        ] {
+            let meant = Temperature { first, step: then };
+            assert_eq!(parse_temperature(text), Ok(meant), "{text}");
+        }
+        for text in ["", "hot", "25,", "25,55", "25,55@", "25@24h", "25,55@hot"] {
+            assert!(parse_temperature(text).is_err(), "{text}");
         }
     }
 

@@ -18,7 +18,7 @@ use firstread_drive::profile::quantity::{ONE, Quantity, READS};
 use firstread_drive::profile::{Dimension, Kind, Library, LoadedChip, Override, load_chip};
 use firstread_ecc::Code;
 
-use crate::args::{Form, Usage, parse_temperature, parse_unpowered, unknown};
+use crate::args::{Form, Usage, parse_celsius, parse_unpowered, unknown};
 use crate::data;
 use crate::files::{self, Page};
 use crate::output::json;
@@ -68,7 +68,7 @@ pub struct CellsArgs {
     #[arg(value_parser = parse_unpowered, help_heading = "Condition")]
     age: Vec<Ns>,
     /// Temperature of programming, storage and reads, in °C
-    #[arg(long, value_name = "DEGC", default_value = "55", value_parser = parse_temperature)]
+    #[arg(long, value_name = "DEGC", default_value = "55", value_parser = parse_celsius)]
     #[arg(allow_negative_numbers = true, help_heading = "Condition")]
     temperature: f64,
     /// Program-erase cycles

@@ -72,10 +72,15 @@ impl<'a> Setup<'a> {
             Precondition::Random => "overwritten at random".to_owned(),
             Precondition::Zipf(theta) => format!("overwritten by Zipf's law, theta {theta}"),
         };
-        let mut line = format!(
-            "{written}, {age} at {} °C, {wear} P/E",
-            self.state.temperature_c
-        );
+        let celsius = match self.state.temperature_step {
+            None => format!("{} °C", self.state.temperature_c),
+            Some((at, then)) => format!(
+                "{} °C and, from {} on, {then} °C",
+                self.state.temperature_c,
+                crate::output::format::age(at)
+            ),
+        };
+        let mut line = format!("{written}, {age} at {celsius}, {wear} P/E");
         if self.state.unpowered > Ns::ZERO {
             line += &format!(
                 ", then {} without power",

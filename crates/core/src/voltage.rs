@@ -28,6 +28,8 @@ pub struct VoltageTables {
     pub sentinel: [u8; MAX_PAGES],
     /// `offset_k = intercept + slope * offset_sentinel`, per valley, in 1/65536 units.
     pub projection: [Line; MAX_VALLEYS],
+    /// The same by a parabola.
+    pub curved: [Parabola; MAX_VALLEYS],
     /// By page type, how far the sentinel's level is from its best: units to add, for a difference of
     /// `i / 16 - 1` between the share of the lower state's cells that are read as of the upper and of
     /// the upper's that are read as of the lower.
@@ -39,12 +41,25 @@ pub struct VoltageTables {
 impl VoltageTables {
     /// Sets the levels of the valleys of `page` to what `offset` of its sentinel projects to.
     pub fn project(&self, page: u8, offset: i8, levels: &mut LevelOffsets) {
+        self.project_by(page, offset, levels, |k| self.projection[k].at(offset));
+    }
+    /// The same by the parabolas.
+    pub fn project_curved(&self, page: u8, offset: i8, levels: &mut LevelOffsets) {
+        self.project_by(page, offset, levels, |k| self.curved[k].at(offset));
+    }
+    fn project_by(
+        &self,
+        page: u8,
+        offset: i8,
+        levels: &mut LevelOffsets,
+        other: impl Fn(usize) -> i8,
+    ) {
         let sentinel = self.sentinel[page as usize] as usize;
         for (k, level) in levels.iter_mut().enumerate().take(self.mode.valleys()) {
             if self.page_of_valley[k] == page {
                 *level = match sentinel == k + 1 {
                     true => offset,
-                    false => self.projection[k].at(offset),
+                    false => other(k),
                 };
             }
         }
@@ -114,14 +129,41 @@ impl Line {
 
     /// Its value at `x`, rounded to the nearest unit.
     pub const fn at(self, x: i8) -> i8 {
-        let y = (self.intercept as i64 + self.slope as i64 * x as i64 + (1 << 15)) >> 16;
-        if y > 127 {
-            127
-        } else if y < -128 {
-            -128
-        } else {
-            y as i8
-        }
+        in_range((self.intercept as i64 + self.slope as i64 * x as i64 + (1 << 15)) >> 16)
+    }
+}
+
+/// A parabola in 16.16 fixed point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Parabola {
+    /// Its part of first degree.
+    pub line: Line,
+    /// Per unit squared.
+    pub square: i32,
+}
+
+impl Parabola {
+    /// The identity.
+    pub const IDENTITY: Parabola = Parabola {
+        line: Line::IDENTITY,
+        square: 0,
+    };
+
+    /// Its value at `x`, rounded to the nearest unit.
+    pub const fn at(self, x: i8) -> i8 {
+        let (line, x) = (self.line, x as i64);
+        let y = line.intercept as i64 + line.slope as i64 * x + self.square as i64 * x * x;
+        in_range((y + (1 << 15)) >> 16)
+    }
+}
+
+const fn in_range(y: i64) -> i8 {
+    if y > 127 {
+        127
+    } else if y < -128 {
+        -128
+    } else {
+        y as i8
     }
 }
 

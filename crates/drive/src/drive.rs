@@ -188,7 +188,7 @@ impl Drive {
             } else {
                 SensingTable::NOTHING
             },
-            temperature_c: libm::ceil(state.temperature_c) as i16,
+            temperature_c: libm::ceil(state.hottest_c()) as i16,
         };
         let capacity_slots = profile.capacity_bytes / geometry.slot_bytes as u64;
         let ahead_setup = read_ahead::Setup {
@@ -340,6 +340,13 @@ impl Drive {
         let in_order = || (0..blocks as u64).rev().collect::<Vec<u64>>();
         let since = steady.as_ref().map_or_else(in_order, |s| s.since.clone());
         let plan = state.plan(&since, &wear, block_fill, bins);
+        if let Some((at, celsius)) = state.temperature_step {
+            let fill_ended = plan.run.since(state.age.1);
+            let cells = &mut self.world.hardware.cells;
+            cells
+                .set_temperature(fill_ended + at, celsius)
+                .map_err(|e| DriveError::State(e.to_string()))?;
+        }
         let steady = steady.map(|s| s.state);
         if let Some(state) = &steady {
             self.firmware.precondition(state.clone());

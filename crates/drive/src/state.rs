@@ -14,6 +14,8 @@ pub struct DriveState {
     pub pe_cycles: (u32, u32),
     /// Temperature of storage and reads (°C).
     pub temperature_c: f64,
+    /// Another temperature (°C) from so long after the end of the fill on.
+    pub temperature_step: Option<(Ns, f64)>,
     /// Time without power after that.
     pub unpowered: Ns,
     /// Share of the logical capacity that was written, 0 to 1.
@@ -29,6 +31,7 @@ impl Default for DriveState {
             age: (Ns::ZERO, Ns::ZERO),
             pe_cycles: (0, 0),
             temperature_c: 25.0,
+            temperature_step: None,
             unpowered: Ns::ZERO,
             fill: 1.0,
             precondition: Precondition::None,
@@ -55,6 +58,12 @@ pub(crate) struct Plan {
 }
 
 impl DriveState {
+    /// The highest temperature (°C).
+    pub(crate) fn hottest_c(&self) -> f64 {
+        let later = self.temperature_step.map(|(_, celsius)| celsius);
+        later.map_or(self.temperature_c, |later| self.temperature_c.max(later))
+    }
+
     /// The plan for superblocks that take `block_fill` each to write. `since` tells of each how many
     /// others were filled since, the first filled first; `wear` of each its P/E cycles.
     ///

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use firstread_core::CellMode;
 use firstread_core::sensing::{AGES_H, SafeSense, SensingTable, TEMPERATURES_C, WEARS_PE};
 use firstread_core::voltage::{
-    Line, MAX_FACTORY, MAX_PAGES, MAX_VALLEYS, SPARE_NODES, VoltageTables,
+    Line, MAX_FACTORY, MAX_PAGES, MAX_VALLEYS, Parabola, SPARE_NODES, VoltageTables,
 };
 use firstread_ecc::Code;
 use firstread_nand::characterize::{FactoryRule, FitConditions, voltage_tables};
@@ -50,7 +50,7 @@ pub fn for_drive(profile: &DriveProfile) -> Result<VoltageTables, TableError> {
         .find(|(chip, _)| *chip == profile.chip.name && as_shipped);
     match shipped {
         Some((_, text)) => parse(text, profile.mode),
-        None => characterize(&profile.chip, profile.mode, &FactoryRule::DEFAULT),
+        None => characterize(&profile.chip, profile.mode),
     }
 }
 
@@ -187,11 +187,7 @@ fn parse_sensing(text: &str) -> Result<(String, SensingTable), TableError> {
 }
 
 /// Characterizes `chip` in `mode`: its nominal page, without variation.
-pub fn characterize(
-    chip: &ChipProfile,
-    mode: CellMode,
-    rule: &FactoryRule,
-) -> Result<VoltageTables, TableError> {
+pub fn characterize(chip: &ChipProfile, mode: CellMode) -> Result<VoltageTables, TableError> {
     let geometry = firstread_core::Geometry {
         channels: 1,
         chips_per_channel: 1,
@@ -209,7 +205,7 @@ pub fn characterize(
     Ok(voltage_tables(
         &medium,
         mode,
-        rule,
+        &chip.factory_table,
         &FitConditions::default(),
     )?)
 }
@@ -245,6 +241,18 @@ pub fn render(chip: &str, rule: &FactoryRule, tables: &VoltageTables) -> String 
             "  [{}, {}], # valley {}",
             l.intercept,
             l.slope,
+            k + 1
+        ));
+    }
+    line("]".into());
+    line("# The same by a parabola: intercept, slope, square.".into());
+    line("curved = [".into());
+    for (k, c) in tables.curved[..valleys].iter().enumerate() {
+        line(format!(
+            "  [{}, {}, {}], # valley {}",
+            c.line.intercept,
+            c.line.slope,
+            c.square,
             k + 1
         ));
     }
@@ -293,6 +301,7 @@ fn parse(text: &str, mode: CellMode) -> Result<VoltageTables, TableError> {
         factory_len: 0,
         sentinel: [0; MAX_PAGES],
         projection: [Line::IDENTITY; MAX_VALLEYS],
+        curved: [Parabola::IDENTITY; MAX_VALLEYS],
         spare: [[0; SPARE_NODES]; MAX_PAGES],
         dac_mv: table
             .get("dac_mv")
@@ -339,6 +348,20 @@ fn parse(text: &str, mode: CellMode) -> Result<VoltageTables, TableError> {
         *to = Line {
             intercept: pair[0] as i32,
             slope: pair[1] as i32,
+        };
+    }
+    let curved = array(table.get("curved"));
+    if curved.len() != valleys {
+        return Err(bad("curved has not one parabola a valley"));
+    }
+    for (to, from) in tables.curved.iter_mut().zip(&curved) {
+        let three = copy(numbers(Some(from)), 3, "curved")?;
+        *to = Parabola {
+            line: Line {
+                intercept: three[0] as i32,
+                slope: three[1] as i32,
+            },
+            square: three[2] as i32,
         };
     }
     let spare = array(table.get("spare"));
@@ -393,9 +416,9 @@ mod tests {
         for (chip, text) in SHIPPED {
             assert!(CHIPS.iter().any(|(name, _)| name == chip));
             let profile = load_chip(&Library::new(), chip, &[]).unwrap().chip;
-            let made = characterize(&profile, CellMode::Qlc, &FactoryRule::DEFAULT).unwrap();
+            let made = characterize(&profile, CellMode::Qlc).unwrap();
             assert_eq!(
-                render(chip, &FactoryRule::DEFAULT, &made),
+                render(chip, &profile.factory_table, &made),
                 *text,
                 "run cargo xtask characterize"
             );

@@ -59,6 +59,13 @@ pub enum What {
         /// Background reads it took.
         reads: u32,
     },
+    /// Entries moved to where corrected bits are fewest.
+    Centered {
+        /// The group.
+        group: u8,
+        /// How far, by page type (DAC units).
+        by: [i8; 4],
+    },
     /// A search found entries that did worse than those in use, which stay.
     Discarded {
         /// The group.

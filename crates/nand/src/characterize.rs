@@ -4,9 +4,9 @@
 use alloc::vec::Vec;
 
 use firstread_core::voltage::{
-    Line, MAX_FACTORY, MAX_PAGES, MAX_VALLEYS, SPARE_NODES, VoltageTables,
+    Line, MAX_FACTORY, MAX_PAGES, MAX_VALLEYS, Parabola, SPARE_NODES, VoltageTables,
 };
-use firstread_core::{CellMode, LevelOffsets};
+use firstread_core::{BlockId, CellMode, DieId, LevelOffsets, Ns, PageAddr, PageType};
 
 use crate::cell::optimum;
 use crate::medium::{Medium, SenseError};
@@ -104,17 +104,39 @@ fn line(points: &[(f64, f64)]) -> ValleyFit {
     }
 }
 
+/// Least squares of `y` on `x` by a parabola: intercept, slope, square. A line where the points do
+/// not tell more.
+fn parabola(points: &[(f64, f64)]) -> [f64; 3] {
+    let straight = line(points);
+    let fallback = [straight.intercept, straight.slope, 0.0];
+    let n = points.len() as f64;
+    // About the mean, so that the sums stay small; then the normal equations by Cramer's rule.
+    let mean = points.iter().map(|p| p.0).sum::<f64>() / n;
+    let sum = |f: &dyn Fn(f64, f64) -> f64| points.iter().map(|p| f(p.0 - mean, p.1)).sum::<f64>();
+    let (x2, x3) = (sum(&|x, _| x * x), sum(&|x, _| x * x * x));
+    let x4 = sum(&|x, _| x * x * x * x);
+    let (y, xy, xxy) = (sum(&|_, y| y), sum(&|x, y| x * y), sum(&|x, y| x * x * y));
+    let determinant = n * (x2 * x4 - x3 * x3) - x2 * x2 * x2;
+    if determinant <= 1e-9 * n * x2 * x4 {
+        return fallback;
+    }
+    let a = (y * (x2 * x4 - x3 * x3) + xy * x3 * x2 - xxy * x2 * x2) / determinant;
+    let b = (n * (xy * x4 - xxy * x3) + x2 * (y * x3 - x2 * xy)) / determinant;
+    let c = (n * (x2 * xxy - x3 * xy) - x2 * x2 * y) / determinant;
+    [a - b * mean + c * mean * mean, b - 2.0 * c * mean, c]
+}
+
 fn fixed_point(x: f64) -> i32 {
     libm::round(x * 65_536.0).clamp(i32::MIN as f64, i32::MAX as f64) as i32
 }
 
-/// Fits every valley's nominal optimum to that of its page's sentinel, unrounded, over all
-/// combinations of `conditions`. Index `valley - 1`.
-pub fn sentinel_fit(
+/// By valley, the nominal optimum of its page's sentinel and its own under every combination of
+/// `conditions`, unrounded.
+fn sentinel_points(
     medium: &Medium,
     mode: CellMode,
     conditions: &FitConditions,
-) -> Result<[ValleyFit; MAX_VALLEYS], SenseError> {
+) -> Result<Vec<Vec<(f64, f64)>>, SenseError> {
     let model = medium.model(mode)?;
     let mut points = Vec::new();
     for &pe in &conditions.pe_cycles {
@@ -124,13 +146,91 @@ pub fn sentinel_fit(
             }
         }
     }
-    let mut fits = [ValleyFit::default(); MAX_VALLEYS];
-    for (k, fit) in fits.iter_mut().enumerate().take(mode.valleys()) {
+    let of_valley = |k: usize| {
         let sentinel = model.sentinel[model.page_of_valley[k] as usize] as usize - 1;
-        let pairs: Vec<(f64, f64)> = points.iter().map(|p| (p[sentinel], p[k])).collect();
-        *fit = line(&pairs);
+        points.iter().map(|p| (p[sentinel], p[k])).collect()
+    };
+    Ok((0..mode.valleys()).map(of_valley).collect())
+}
+
+/// Fits every valley's nominal optimum to that of its page's sentinel, unrounded, over all
+/// combinations of `conditions`. Index `valley - 1`.
+pub fn sentinel_fit(
+    medium: &Medium,
+    mode: CellMode,
+    conditions: &FitConditions,
+) -> Result<[ValleyFit; MAX_VALLEYS], SenseError> {
+    let mut fits = [ValleyFit::default(); MAX_VALLEYS];
+    for (fit, points) in fits
+        .iter_mut()
+        .zip(sentinel_points(medium, mode, conditions)?)
+    {
+        *fit = line(&points);
     }
     Ok(fits)
+}
+
+/// A valley against the sentinel of its page type, measured on blocks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Correlation {
+    /// The valley (1-based), and its page type.
+    pub valley: u8,
+    /// Page type.
+    pub page: u8,
+    /// The least-squares line.
+    pub fit: ValleyFit,
+    /// Best levels of the sentinel and of the valley, a point a block and time (DAC units).
+    pub points: Vec<(f64, f64)>,
+}
+
+/// How the valleys of `blocks` go with the sentinels as time passes: every valley that is no sentinel.
+/// A level is the mean of the best levels of `wordlines` wordlines of a block, `pe_cycles` old and
+/// programmed at time zero, at the temperature of `medium`.
+pub fn sentinel_correlations(
+    medium: &Medium,
+    mode: CellMode,
+    pe_cycles: u32,
+    times: &[Ns],
+    blocks: &[(DieId, BlockId)],
+    wordlines: u16,
+) -> Result<Vec<Correlation>, SenseError> {
+    let model = medium.model(mode)?;
+    let of_valley = |k: usize| {
+        let page = model.page_of_valley[k];
+        let sentinel = model.sentinel[page as usize] as usize - 1;
+        (sentinel != k).then_some((sentinel, k, page))
+    };
+    let pairs: Vec<(usize, usize, u8)> = (0..mode.valleys()).filter_map(of_valley).collect();
+    let mut points: Vec<Vec<(f64, f64)>> = pairs.iter().map(|_| Vec::new()).collect();
+    let state = medium.programmed(mode, pe_cycles, 1, Ns::ZERO);
+    let stride = (medium.geometry().wordlines_per_block / wordlines.max(1)).max(1);
+    for &(die, block) in blocks {
+        for &time in times {
+            let mut level = [0.0; MAX_VALLEYS];
+            for w in 0..wordlines {
+                let at = PageAddr {
+                    die,
+                    block,
+                    wordline: w * stride,
+                    page: PageType(0),
+                };
+                let best = medium.ideal_offsets(at, 0, &state, time)?;
+                for (sum, x) in level.iter_mut().zip(best) {
+                    *sum += x / wordlines as f64;
+                }
+            }
+            for (to, &(s, k, _)) in points.iter_mut().zip(&pairs) {
+                to.push((level[s], level[k]));
+            }
+        }
+    }
+    let one = |(&(_, k, page), points): (&(usize, usize, u8), Vec<(f64, f64)>)| Correlation {
+        valley: k as u8 + 1,
+        page,
+        fit: line(&points),
+        points,
+    };
+    Ok(pairs.iter().zip(points).map(one).collect())
 }
 
 /// How far the sentinel's level of each page type is from its best, by the difference of the errors of
@@ -224,7 +324,8 @@ pub fn factory_table(
     let mut len = 1;
     let (mut down, mut up) = (0, 0);
     while len < MAX_FACTORY && (down < rule.down || up < rule.up) {
-        let turn_up = up < rule.up && (down >= rule.down || down >= (up + 1) * rule.interleave);
+        let turn_up = up < rule.up
+            && (down >= rule.down || down as u32 >= (up as u32 + 1) * rule.interleave as u32);
         let target = if turn_up {
             up += 1;
             up as f64 * step
@@ -251,14 +352,21 @@ pub fn voltage_tables(
     let model = medium.model(mode)?;
     let (factory, factory_len) = factory_table(medium, mode, rule)?;
     let mut projection = [Line::IDENTITY; MAX_VALLEYS];
-    for (line, fit) in projection
-        .iter_mut()
-        .zip(sentinel_fit(medium, mode, conditions)?)
-        .take(mode.valleys())
+    let mut curved = [Parabola::IDENTITY; MAX_VALLEYS];
+    let in_fixed_point = |intercept, slope| Line {
+        intercept: fixed_point(intercept),
+        slope: fixed_point(slope),
+    };
+    for (k, points) in sentinel_points(medium, mode, conditions)?
+        .iter()
+        .enumerate()
     {
-        *line = Line {
-            intercept: fixed_point(fit.intercept),
-            slope: fixed_point(fit.slope),
+        let fit = line(points);
+        projection[k] = in_fixed_point(fit.intercept, fit.slope);
+        let [intercept, slope, square] = parabola(points);
+        curved[k] = Parabola {
+            line: in_fixed_point(intercept, slope),
+            square: fixed_point(square),
         };
     }
     let mut sentinel = [0; MAX_PAGES];
@@ -270,6 +378,7 @@ pub fn voltage_tables(
         factory_len,
         sentinel,
         projection,
+        curved,
         spare: spare_curve(medium, mode, conditions)?,
         dac_mv: libm::round(medium.chip().dac_step_mv).clamp(0.0, 255.0) as u8,
     })

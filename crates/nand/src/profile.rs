@@ -11,6 +11,8 @@ use core::fmt;
 
 use firstread_core::CellMode;
 
+use crate::characterize::FactoryRule;
+
 /// How a cell keeps its charge. The laws are the same code; the numbers differ.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Technology {
@@ -45,6 +47,8 @@ pub struct ChipProfile {
     pub modes: Vec<ModeProfile>,
     /// At which condition the factory default read levels are the optimum.
     pub factory_default: FactoryDefault,
+    /// By which rule its factory retry table is made.
+    pub factory_table: FactoryRule,
     /// Loss of charge over time.
     pub retention: RetentionProfile,
     /// What program/erase cycles do.
@@ -478,6 +482,12 @@ impl ChipProfile {
         let f = &self.factory_default;
         within("factory_default.retention_h", f.retention_h, 0.0, 1e6)?;
         temperature("factory_default.temperature_c", f.temperature_c)?;
+        within(
+            "factory_table.step_mv",
+            self.factory_table.step_mv,
+            0.1,
+            1e3,
+        )?;
         self.validate_laws()?;
         self.validate_variation()?;
         self.timing.validate()

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 
 use firstread_core::CellMode;
 
+use crate::characterize::FactoryRule;
 use crate::profile::*;
 
 /// Charge-trap QLC, prototype set CT-A: 16 states 250 mV apart, 42 mV wide, 28 mV a decade at the
@@ -29,6 +30,7 @@ pub fn ct_a() -> ChipProfile {
             temperature_c: 25.0,
             pe_cycles: 0,
         },
+        factory_table: FactoryRule::DEFAULT,
         retention: RetentionProfile {
             components: vec![RetentionComponent {
                 onset_h: 0.5,

@@ -14,7 +14,7 @@ use firstread_core::{
 };
 
 use crate::cell::model::BlockState;
-use crate::characterize::{FactoryRule, factory_table};
+use crate::characterize::factory_table;
 use crate::medium::{Medium, ReadLevels};
 use crate::profile::{ChipProfile, ProfileError};
 
@@ -77,7 +77,7 @@ pub fn sensing_table(
     for (t, celsius) in TEMPERATURES_C.into_iter().enumerate() {
         let mut medium = Medium::new(chip.clone(), geometry, 1)?;
         medium.set_temperature(Ns::ZERO, celsius as f64)?;
-        let made = factory_table(&medium, mode, &FactoryRule::DEFAULT);
+        let made = factory_table(&medium, mode, &chip.factory_table);
         let Ok((entries, len)) = made else {
             return Ok(table);
         };

@@ -12,7 +12,6 @@ use firstread_ecc::Code;
 use firstread_ecc::measure::wilson;
 use firstread_nand::cell::model::Condition;
 use firstread_nand::cell::optimum::crossing;
-use firstread_nand::characterize::FactoryRule;
 use firstread_nand::gaussian::{density, tail_exact};
 use firstread_nand::profile::VariationProfile;
 use firstread_nand::{BlockState, ChipProfile, Medium, ReadLevels, StateDistribution};
@@ -183,7 +182,7 @@ impl Characterization {
     /// Measures `loaded` under `conditions`.
     pub fn new(loaded: &LoadedChip, conditions: Conditions) -> Result<Characterization> {
         let chip = &loaded.chip;
-        let tables = tables::characterize(chip, conditions.mode, &FactoryRule::DEFAULT)?;
+        let tables = tables::characterize(chip, conditions.mode)?;
         let mut medium = medium(chip, &conditions)?;
         medium
             .set_temperature(Ns::ZERO, conditions.temperature_c)

@@ -64,7 +64,7 @@ fn rows(log: &[Record]) -> (BTreeMap<u8, Row>, Passes) {
                 row.iterations += u32::from(iterations);
             }
             What::Discarded { .. } => row.discarded += 1,
-            What::Passed { .. } => {}
+            What::Centered { .. } | What::Passed { .. } => {}
         }
     }
     (rows, passes)
@@ -78,6 +78,7 @@ const fn group_of(what: &What) -> Option<u8> {
         | What::Verified { group, .. }
         | What::Sorted { group, .. }
         | What::Tracked { group, .. }
+        | What::Centered { group, .. }
         | What::Discarded { group, .. } => Some(*group),
         What::Passed { .. } => None,
     }
@@ -90,7 +91,10 @@ const fn reads_of(what: &What) -> u32 {
         | What::Verified { reads, .. }
         | What::Tracked { reads, .. }
         | What::Discarded { reads, .. } => *reads,
-        What::Inherited { .. } | What::Sorted { .. } | What::Passed { .. } => 0,
+        What::Inherited { .. }
+        | What::Sorted { .. }
+        | What::Centered { .. }
+        | What::Passed { .. } => 0,
     }
 }
 
@@ -259,6 +263,10 @@ pub fn csv(outcome: &Outcome) -> String {
                 *moves = iterations.to_string();
                 *levels = joined(l);
                 "tracked"
+            }
+            What::Centered { by, .. } => {
+                *levels = joined(by);
+                "centered"
             }
             What::Discarded { fail_permille, .. } => {
                 *fail = joined(fail_permille);

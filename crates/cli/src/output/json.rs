@@ -288,7 +288,7 @@ pub fn config(setup: &Setup<'_>) -> Value {
         .resolved
         .iter()
         .map(|e| (e.path.clone(), e.literal.trim_matches('"').into()));
-    json!({
+    let mut config = json!({
         "workload": workload,
         "limit": setup.limit,
         "drive": setup.profile.name,
@@ -301,5 +301,9 @@ pub fn config(setup: &Setup<'_>) -> Value {
         "precondition": state.precondition.to_string(),
         "set": set.collect::<Vec<_>>(),
         "profile": profile.collect::<Map<String, Value>>(),
-    })
+    });
+    if let Some((at, celsius)) = state.temperature_step {
+        config["temperature_step"] = json!({ "age_h": hours(at), "temperature_c": celsius });
+    }
+    config
 }

@@ -23,6 +23,9 @@ struct Place {
 /// The figure of `experiment`, from those of its points that have run.
 pub fn draw(experiment: &Experiment, points: &Points, quick: bool) -> Figure {
     let drawing = &experiment.figure;
+    if drawing.across {
+        return across(experiment, points, quick);
+    }
     let panels = panels(experiment, quick);
     let (places, is_number) = places(experiment.values(drawing.x, quick), drawing.x);
     let row = |metric: &String| {
@@ -72,6 +75,100 @@ pub fn draw(experiment: &Experiment, points: &Points, quick: bool) -> Figure {
     Figure {
         title: experiment.title.clone(),
         size_px: (TWO_COLUMNS_PX, 130 + ROW_PX * rows.len() as u32),
+        rows,
+    }
+}
+
+/// A row for each value of `x` from the top, a panel for each metric, and a line through the first
+/// value, which the others are compared with.
+fn across(experiment: &Experiment, points: &Points, quick: bool) -> Figure {
+    let drawing = &experiment.figure;
+    let values = experiment.values(drawing.x, quick);
+    let names = experiment.values(drawing.series, quick);
+    let n = values.len();
+    let mut rows = Vec::new();
+    for (title, at) in panels(experiment, quick) {
+        let panel = |(column, metric): (usize, &String)| {
+            let metric = Metric::find(metric).ok()?;
+            let ticks = values.iter().enumerate();
+            let ticks = ticks.map(|(i, text)| ((n - 1 - i) as f64, text.clone()));
+            let mut panel = Panel {
+                title: if column == 0 {
+                    title.clone()
+                } else {
+                    String::new()
+                },
+                weight: 1.0,
+                x: match drawing.log {
+                    true => Axis::log10(metric.label),
+                    false => Axis::linear(metric.label),
+                },
+                y: Axis {
+                    ticks: Ticks::Named(if column == 0 {
+                        ticks.collect()
+                    } else {
+                        Vec::new()
+                    }),
+                    ..Axis::linear("").between(-0.7, n as f64 - 0.3)
+                },
+                series: Vec::new(),
+            };
+            for (s, name) in names.iter().enumerate() {
+                let of_value = |(i, value): (usize, &String)| {
+                    let others = [(drawing.x, value.clone()), (drawing.series, name.clone())];
+                    let at = at.with(&others.into());
+                    let e = points.estimate(&experiment.id, &at, metric.name)?;
+                    let apart = 0.5 * ((s as f64 + 0.5) / names.len() as f64 - 0.5);
+                    Some(((n - 1 - i) as f64 - apart, e))
+                };
+                let all: Vec<(f64, Estimate)> =
+                    values.iter().enumerate().filter_map(of_value).collect();
+                let Some((_, first)) = all.first() else {
+                    continue;
+                };
+                let colour = PALETTE[s % PALETTE.len()];
+                let compared = Mark::Verticals {
+                    at: vec![first.mean],
+                    from: 0.0,
+                    to: 1.0,
+                    width_px: 1.5,
+                    dash: Dash::Dashed,
+                };
+                panel.series.push(series("", colour, compared));
+                for (y, e) in &all {
+                    if let Some((low, high)) = low_high(e) {
+                        let whisker = Mark::Line {
+                            points: vec![[low, *y], [high, *y]],
+                            width_px: 2.0,
+                            dash: Dash::Solid,
+                        };
+                        panel.series.push(series("", colour, whisker));
+                    }
+                }
+                let shown = if names.len() > 1 { name.as_str() } else { "" };
+                let markers = Mark::Markers {
+                    points: all.iter().map(|(y, e)| [e.mean, *y]).collect(),
+                    marker: MARKERS[s % MARKERS.len()],
+                    size_px: 11.0,
+                };
+                panel.series.push(series(shown, colour, markers));
+            }
+            (!panel.series.is_empty()).then_some(panel)
+        };
+        let panels: Vec<Panel> = drawing.y.iter().enumerate().filter_map(panel).collect();
+        if !panels.is_empty() {
+            rows.push(Row {
+                weight: 1.0,
+                panels,
+            });
+        }
+    }
+    Figure {
+        title: experiment.title.clone(),
+        size_px: (
+            TWO_COLUMNS_PX,
+            130 + (110 + 34 * n as u32) * rows.len() as u32,
+        ),
         rows,
     }
 }

@@ -195,14 +195,19 @@ pub struct Verdict<'a> {
     pub note: String,
 }
 
-/// Every claim of `study` against `points`. `absent` are experiments that could not run, and why;
-/// `facts` has the value of each claim that needs no run.
-pub fn judge<'a>(
-    study: &'a Study,
-    points: &Points,
-    absent: &BTreeMap<String, String>,
-    facts: &BTreeMap<String, f64>,
-) -> Vec<Verdict<'a>> {
+/// What is known beside the points.
+#[derive(Debug)]
+pub struct Known<'a> {
+    /// Experiments that could not run, and why.
+    pub absent: &'a BTreeMap<String, String>,
+    /// The value of each claim that needs no run.
+    pub facts: &'a BTreeMap<String, f64>,
+    /// The least R² of each correlation that was measured.
+    pub least_r_squared: &'a BTreeMap<String, Option<Estimate>>,
+}
+
+/// Every claim of `study` against `points`.
+pub fn judge<'a>(study: &'a Study, points: &Points, known: &Known<'_>) -> Vec<Verdict<'a>> {
     let one = |claim: &'a Claim| {
         let not = |note: &str| Verdict {
             claim,
@@ -214,11 +219,17 @@ pub fn judge<'a>(
         if let Some(why) = &claim.not_comparable {
             return not(why);
         }
-        if let Some(value) = facts.get(&claim.id) {
+        if let Some(value) = known.facts.get(&claim.id) {
             estimate = Estimate::of(&[*value]);
         }
+        if let Some(id) = &claim.least_r_squared {
+            let Some(least) = known.least_r_squared.get(id) else {
+                return not("not run (--only)");
+            };
+            estimate = *least;
+        }
         if let Some(from) = &claim.points {
-            if let Some(why) = absent.get(&from.experiment) {
+            if let Some(why) = known.absent.get(&from.experiment) {
                 return not(why);
             }
             estimate = from_points(points, from);

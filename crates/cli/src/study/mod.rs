@@ -2,9 +2,11 @@
 //!
 //! - [`spec`]: a study as it is written. [`plan`]: the simulations it comes to.
 //! - [`store`]: their results on disk, kept from one run to the next.
+//! - [`correlation`]: what the cells alone tell.
 //! - [`measure`]: metrics, means over drives, verdicts.
 //! - [`figures`], [`report`]: what is shown.
 
+mod correlation;
 mod figures;
 mod measure;
 mod plan;
@@ -165,25 +167,41 @@ fn run(args: &StudyArgs, named: &Named, folder: &Path) -> Result<()> {
         return Err(Usage("nothing of the study can run".into()).into());
     }
     let facts = facts(study)?;
+    let correlations = match args.only.is_empty() {
+        true => correlation::measure(study)?,
+        false => Vec::new(),
+    };
     let store = Store::open(folder, name)?;
-    let results = simulate_all(args, &store, &points)?;
+    let runs = plan::runs(&points);
+    let results = simulate_all(args, &store, &points, &runs)?;
 
+    let wall_s: f64 = results.iter().map(|result| result.wall_s).sum();
+    let mut result_of = vec![0; points.len()];
+    for (i, run) in runs.iter().enumerate() {
+        run.iter().for_each(|&point| result_of[point] = i);
+    }
     let mut measured = Points::default();
-    let mut wall_s = 0.0;
-    for (point, result) in points.iter().zip(&results) {
+    for (point, result) in points.iter().zip(result_of) {
         measured.add(
             &point.experiment.id,
             point.at.clone(),
-            result.metrics.clone(),
+            results[result].metrics.clone(),
         );
-        wall_s += result.wall_s;
     }
-    let verdicts = measure::judge(study, &measured, &absent, &facts);
+    let least = correlations.iter().map(|c| (c.spec.id.clone(), c.least()));
+    let known = measure::Known {
+        absent: &absent,
+        facts: &facts,
+        least_r_squared: &least.collect(),
+    };
+    let verdicts = measure::judge(study, &measured, &known);
     let done = report::Done {
         name,
         study,
         quick: args.quick,
         points: &points,
+        simulations: runs.len(),
+        correlations: &correlations,
         measured: &measured,
         verdicts: &verdicts,
         wall_s,
@@ -192,7 +210,7 @@ fn run(args: &StudyArgs, named: &Named, folder: &Path) -> Result<()> {
     data(&summary(&done))?;
     eprintln!(
         "{} simulations, {wall_s:.0} s of them on one core; {}",
-        points.len(),
+        runs.len(),
         folder.join("report.html").display()
     );
     Ok(())
@@ -223,15 +241,28 @@ fn facts(study: &Study) -> Result<BTreeMap<String, f64>> {
     Ok(facts)
 }
 
-fn simulate_all(args: &StudyArgs, store: &Store, points: &[Point<'_>]) -> Result<Vec<store::Kept>> {
+/// The results of `runs`, each a simulation that all of its points share.
+fn simulate_all(
+    args: &StudyArgs,
+    store: &Store,
+    points: &[Point<'_>],
+    runs: &[Vec<usize>],
+) -> Result<Vec<store::Kept>> {
     let bars = Bars::default();
-    let all = bars.whole(points.len() as u64);
-    let kept = AtomicUsize::new(0);
-    let results = parallel::each(points, args.threads, |point| {
+    let all = bars.whole(runs.len() as u64);
+    let there = AtomicUsize::new(0);
+    let results = parallel::each(runs, args.threads, |run| {
+        let point = &points[run[0]];
         let inputs = point.inputs();
-        let result = match store.kept(point, &inputs)? {
+        let mut kept = None;
+        for &shared in run {
+            if kept.is_none() {
+                kept = store.kept(&points[shared], &inputs)?;
+            }
+        }
+        let result = match kept {
             Some(result) => {
-                kept.fetch_add(1, Ordering::Relaxed);
+                there.fetch_add(1, Ordering::Relaxed);
                 result
             }
             None => {
@@ -246,11 +277,11 @@ fn simulate_all(args: &StudyArgs, store: &Store, points: &[Point<'_>]) -> Result
         Ok(result)
     });
     all.finish_and_clear();
-    let kept = kept.into_inner();
-    if kept > 0 {
+    let there = there.into_inner();
+    if there > 0 {
         notice(&format!(
-            "{kept} of {} simulations were there already",
-            points.len()
+            "{there} of {} simulations were there already",
+            runs.len()
         ));
     }
     results
@@ -309,6 +340,10 @@ mod tests {
                 files.sort();
                 files.dedup();
                 assert_eq!(files.len(), points.len(), "{name}: a file a point");
+                let runs = plan::runs(&points);
+                let mut all: Vec<usize> = runs.concat();
+                all.sort_unstable();
+                assert!(all.into_iter().eq(0..points.len()), "{name}: a run a point");
             }
             assert_eq!(
                 facts(&study).unwrap().len(),

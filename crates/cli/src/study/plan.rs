@@ -220,6 +220,23 @@ pub fn points<'a>(
     Ok((points, absent))
 }
 
+/// Points that depend on the same share a simulation: the indices of each one's points. In the order
+/// of their first.
+pub fn runs(points: &[Point<'_>]) -> Vec<Vec<usize>> {
+    let mut runs: Vec<Vec<usize>> = Vec::new();
+    let mut by_inputs: BTreeMap<String, usize> = BTreeMap::new();
+    for (i, point) in points.iter().enumerate() {
+        let run = *by_inputs
+            .entry(point.inputs().to_string())
+            .or_insert(runs.len());
+        match runs.get_mut(run) {
+            Some(run) => run.push(i),
+            None => runs.push(vec![i]),
+        }
+    }
+    runs
+}
+
 /// All that a variant changes of its drive's profile.
 pub fn overrides(variant: &Variant) -> Result<Vec<Override>> {
     let schemes = schemes(variant)?;

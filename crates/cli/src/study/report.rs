@@ -5,6 +5,7 @@ use minijinja::{AutoEscape, Environment, context};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::correlation::Measured;
 use super::figures;
 use super::measure::{Estimate, METRICS, Points, Verdict};
 use super::plan::{Coordinates, Point};
@@ -18,6 +19,9 @@ pub struct Done<'a> {
     pub study: &'a Study,
     pub quick: bool,
     pub points: &'a [Point<'a>],
+    /// Those of them that were run: points that depend on the same share one.
+    pub simulations: usize,
+    pub correlations: &'a [Measured<'a>],
     pub measured: &'a Points,
     pub verdicts: &'a [Verdict<'a>],
     /// Time of all simulations, one after another (s).
@@ -93,6 +97,13 @@ struct Section {
 pub fn pages(done: &Done<'_>) -> Result<Vec<Page>> {
     let mut pages: Vec<Page> = Vec::new();
     let mut sections = Vec::new();
+    for correlation in done.correlations {
+        let figure = correlation.draw();
+        let (id, svg) = (&correlation.spec.id, figure.svg());
+        sections.push(correlation_section(done, correlation, &svg));
+        pages.push((format!("figures/{id}.svg").into(), svg));
+        pages.push((format!("figures/{id}.png").into(), figure.png()));
+    }
     for experiment in &done.study.experiments {
         if done.measured.of_experiment(&experiment.id).next().is_none() {
             continue;
@@ -128,7 +139,7 @@ pub fn pages(done: &Done<'_>) -> Result<Vec<Page>> {
         missed => count("missed"),
         not_comparable => count("not-comparable"),
         sections => sections,
-        simulations => done.points.len(),
+        simulations => done.simulations,
         wall_s => format!("{:.0}", done.wall_s),
         version => json::VERSION,
         commit => json::COMMIT,
@@ -192,6 +203,29 @@ fn section(done: &Done<'_>, experiment: &Experiment, svg: &[u8]) -> Section {
         svg: for_page(svg),
         head,
         rows: all.iter().map(row).collect(),
+    }
+}
+
+fn correlation_section(done: &Done<'_>, correlation: &Measured<'_>, svg: &[u8]) -> Section {
+    let spec = correlation.spec;
+    let row = |(valley, sentinel, slope, r): (u8, u8, Estimate, Estimate)| {
+        vec![
+            valley.to_string(),
+            sentinel.to_string(),
+            estimate(&slope),
+            estimate(&r),
+        ]
+    };
+    Section {
+        id: spec.id.clone(),
+        title: spec.title.clone(),
+        paper: spec.paper.clone(),
+        command: format!("firstread study {} --out {0}", done.name),
+        svg: for_page(svg),
+        head: ["valley", "sentinel", "slope", "R²"]
+            .map(String::from)
+            .to_vec(),
+        rows: correlation.pairs().into_iter().map(row).collect(),
     }
 }
 

@@ -26,8 +26,32 @@ pub struct Study {
     pub workloads: BTreeMap<String, Load>,
     #[serde(rename = "experiment")]
     pub experiments: Vec<Experiment>,
+    #[serde(rename = "correlation", default)]
+    pub correlations: Vec<Correlation>,
     #[serde(rename = "claim", default)]
     pub claims: Vec<Claim>,
+}
+
+/// How the best levels of valleys go with those of the sentinels: from the cells, without a run.
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct Correlation {
+    pub id: String,
+    pub title: String,
+    /// Where the paper has it, and how this differs.
+    pub paper: String,
+    /// Whose chips.
+    pub variant: String,
+    /// Their temperature (°C).
+    pub temperature: String,
+    pub pe_cycles: String,
+    /// Times since programming.
+    pub age: Vec<String>,
+    /// Blocks of a drive, each on a die of its own, and wordlines of each whose levels are averaged.
+    pub blocks: u16,
+    pub wordlines: u16,
+    /// Drives, each with chips of its own.
+    pub drives: u64,
 }
 
 /// A choice that the paper leaves open.
@@ -131,6 +155,9 @@ pub struct Drawing {
     /// Vertical axes are logarithmic.
     #[serde(default)]
     pub log: bool,
+    /// A row each value of `x`, the first the one to compare with; a panel side by side each of `y`.
+    #[serde(default)]
+    pub across: bool,
 }
 
 fn by_variant() -> Dimension {
@@ -216,9 +243,11 @@ pub struct Claim {
     pub unit: String,
     /// Lowest and highest value that reproduces it.
     pub band: [f64; 2],
-    /// How it is measured: exactly one of these three.
+    /// How it is measured: exactly one of these four.
     pub points: Option<FromPoints>,
     pub fact: Option<FromFact>,
+    /// The least R² of this correlation's pairs.
+    pub least_r_squared: Option<String>,
     /// Why it cannot be.
     pub not_comparable: Option<String>,
     /// What a miss was traced to, with the experiment that shows it.
@@ -327,15 +356,33 @@ impl Study {
                 bail!("experiment `{}`: nothing to run", e.id);
             }
         }
+        for correlation in &self.correlations {
+            once(&mut ids, &correlation.id, "experiment")?;
+            let place = format!("correlation `{}`", correlation.id);
+            known_name(
+                "variant",
+                &correlation.variant,
+                &names(&self.variants),
+                &place,
+            )?;
+            if correlation.blocks == 0 || correlation.wordlines == 0 || correlation.drives == 0 {
+                bail!("{place}: nothing to measure");
+            }
+        }
         let mut claims: Vec<&str> = Vec::new();
         for claim in &self.claims {
             once(&mut claims, &claim.id, "claim")?;
             if claim.band[0] > claim.band[1] {
                 bail!("claim `{}`: the band ends before it begins", claim.id);
             }
-            match (&claim.points, &claim.fact, &claim.not_comparable) {
-                (Some(from), None, None) => self.check_points(&claim.id, from)?,
-                (None, Some(from), None) => {
+            let least = &claim.least_r_squared;
+            match (&claim.points, &claim.fact, least, &claim.not_comparable) {
+                (Some(from), None, None, None) => self.check_points(&claim.id, from)?,
+                (None, None, Some(id), None) => {
+                    let ids: Vec<&str> = self.correlations.iter().map(|c| c.id.as_str()).collect();
+                    known_name("correlation", id, &ids, &format!("claim `{}`", claim.id))?;
+                }
+                (None, Some(from), None, None) => {
                     Fact::find(&from.name)
                         .map_err(|m| anyhow::anyhow!("claim `{}`: {m}", claim.id))?;
                     let place = format!("claim `{}`", claim.id);
@@ -346,9 +393,9 @@ impl Study {
                         known_name("variant", variant, &names(&self.variants), &place)?;
                     }
                 }
-                (None, None, Some(_)) => {}
+                (None, None, None, Some(_)) => {}
                 _ => bail!(
-                    "claim `{}`: give one of `points`, `fact` and `not_comparable`",
+                    "claim `{}`: give one of `points`, `fact`, `least_r_squared` and `not_comparable`",
                     claim.id
                 ),
             }

@@ -4,7 +4,9 @@
 //! is `modes.qlc.mean = { value = ["-2500 mV", ...], source = ... }`.
 
 use firstread_core::CellMode;
+use firstread_core::voltage::MAX_FACTORY;
 use firstread_nand::ChipProfile;
+use firstread_nand::characterize::FactoryRule;
 use firstread_nand::profile::{
     ArrayProfile, ChipTiming, CrossTemperatureProfile, DisturbProfile, FactoryDefault,
     FailureProfile, LayerProfile, LayerShape, LevelLaw, ModeProfile, OpenBlockProfile,
@@ -122,6 +124,12 @@ fn read(keys: &Keys<'_>) -> (ChipProfile, String, Vec<&'static str>) {
         temperature_c: k.number("temperature", DEGC, -55.0, 150.0),
         pe_cycles: k.whole("pe_cycles", PE, 0, 1_000_000) as u32,
     });
+    let factory_table = keys.table("factory_table", |k| FactoryRule {
+        step_mv: k.number("step", MV, 0.1, 1e3),
+        down: k.whole("down", ONE, 0, MAX_FACTORY as u64) as u8,
+        up: k.whole("up", ONE, 0, MAX_FACTORY as u64) as u8,
+        interleave: k.whole("interleave", ONE, 1, MAX_FACTORY as u64) as u8,
+    });
     let (retention, components) = keys.table("retention", retention);
     let chip = ChipProfile {
         name,
@@ -129,6 +137,7 @@ fn read(keys: &Keys<'_>) -> (ChipProfile, String, Vec<&'static str>) {
         array,
         dac_step_mv,
         factory_default,
+        factory_table,
         retention,
         wear: keys.table("wear", |k| WearProfile {
             sigma_per_kpe: share_per_kpe(k, "sigma_per_kpe"),

@@ -2,7 +2,7 @@
 //! the search of all valleys of a group.
 
 use firstread_core::voltage::MAX_FACTORY;
-use firstread_core::{LevelOffsets, Levels, PageType, SenseMode};
+use firstread_core::{LevelOffsets, Levels, PageAddr, PageType, SenseMode};
 
 use super::sampling::{Sample, Sampler};
 use super::tables::{ENTRIES, TableManager};
@@ -95,14 +95,14 @@ impl Trial {
     pub fn probe(
         &self,
         sampler: &Sampler,
-        levels_of: impl Fn(u8) -> LevelOffsets,
+        levels_of: impl Fn(u8, PageAddr) -> LevelOffsets,
     ) -> Option<Probe> {
         let (candidate, page) = self.position()?;
         let (at, plane) = sampler.page(&self.sample, page);
         Some(Probe {
             at,
             planes: 1 << plane,
-            levels: Levels::Offsets(levels_of(candidate)),
+            levels: Levels::Offsets(levels_of(candidate, at)),
             mode: SenseMode::Hard,
         })
     }

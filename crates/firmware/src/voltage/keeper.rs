@@ -7,7 +7,7 @@
 
 use alloc::boxed::Box;
 
-use firstread_core::{BlockId, Geometry, Levels, Ns};
+use firstread_core::{BlockId, Geometry, Levels, Ns, PageAddr};
 
 use super::calibration::Trial;
 use super::groups::GroupSet;
@@ -41,6 +41,8 @@ pub struct Keeper {
     pub trial: Box<Trial>,
     /// Passes of calibration begun; the sampler's rotation goes by it.
     pub pass: u32,
+    /// Zone of each wordline; empty with one zone.
+    zone_of: Box<[u8]>,
     started: bool,
     /// Groups entered and not looked at yet.
     entered: GroupSet,
@@ -53,8 +55,14 @@ pub struct Keeper {
 
 impl Keeper {
     /// Nothing populated, nothing known of any superblock.
-    pub fn new(selector: Selector, sampler: Sampler, geometry: &Geometry) -> Keeper {
+    pub fn new(
+        selector: Selector,
+        sampler: Sampler,
+        geometry: &Geometry,
+        zone_of: Box<[u8]>,
+    ) -> Keeper {
         Keeper {
+            zone_of,
             members: Members::new(geometry.blocks_per_plane, selector.tables.mode()),
             selector,
             sampler,
@@ -100,7 +108,18 @@ impl Keeper {
     /// divides nor searches.
     #[inline]
     pub fn levels(&self, ctx: &ReadCtx, step: u8) -> Option<Levels> {
-        self.selector.levels(self.members.group(ctx.at.block), step)
+        let group = self.members.group(ctx.at.block);
+        match self.zone_of.is_empty() {
+            true => self.selector.levels(group, step),
+            false => self.selector.levels_in(group, self.zone(ctx.at), step),
+        }
+    }
+
+    /// Zone of a page.
+    #[inline]
+    pub fn zone(&self, at: PageAddr) -> u8 {
+        let zone = self.zone_of.get(at.wordline as usize);
+        zone.copied().unwrap_or(0)
     }
 
     /// When there is something to do.
@@ -174,7 +193,7 @@ impl Keeper {
             };
             if self.trial.sample().alive(blocks) {
                 let tables = &self.selector.tables;
-                let probe = self.trial.probe(&self.sampler, |i| tables.candidate(i));
+                let probe = self.trial.probe(&self.sampler, |i, _| tables.candidate(i));
                 if probe.is_some() {
                     return probe;
                 }

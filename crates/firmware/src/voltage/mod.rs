@@ -6,13 +6,17 @@
 //! - [`selector`]: what a foreground read tries, and where a new group takes its entries from.
 //! - [`sampling`]: which pages the background reads.
 //! - [`calibration`]: trials of entries, what follows from them, the search of all valleys.
+//! - [`census`]: errors of entries by page type, and where they would be fewest.
+//! - [`cadence`]: when the next pass of calibration begins.
 //! - [`valley`]: the search of one valley (the paper's Algorithm 1).
 //! - [`keeper`]: the parts above put together, with population at start-up.
 //! - [`offset_search`]: the offset with the fewest errors, by reading the same pages at three.
 //! - [`pace`]: background reads spread evenly, for schemes that never pass over everything.
 //! - [`options`]: parameters, and what is built from them.
 
+pub mod cadence;
 pub mod calibration;
+pub mod census;
 pub mod groups;
 pub mod keeper;
 pub mod members;

@@ -1,9 +1,14 @@
 //! Parameters of the schemes that keep levels by group, and what they make of them. Why each default
 //! is what it is: `docs/firmware/ct-qlc.md`.
 
+use alloc::boxed::Box;
+
+use firstread_core::Ns;
 use firstread_core::params::{Param, ParamKind, Values};
 
+use super::cadence::{Cadence, Pacing};
 use super::calibration::Refinement;
+use super::census::MAX_ZONES;
 use super::groups::{self, GROUPING_PARAM, RETENTION_BINS_PARAM};
 use super::keeper::Keeper;
 use super::sampling::{MAX_BLOCKS, Sampler};
@@ -80,6 +85,12 @@ const STEP_PARAM: Param = Param {
         max: 65_535,
     },
 };
+/// How the others are projected.
+const PROJECTION_PARAM: Param = choice(
+    "projection",
+    "the other valleys from a sentinel by a line, as published, or by a parabola",
+    &["linear", "quadratic"],
+);
 /// Form of an entry.
 const SENTINEL_PARAM: Param = Param {
     key: "sentinel",
@@ -100,6 +111,7 @@ pub const FROZEN: &[Param] = &[
     PAGES_PARAM,
     STEP_PARAM,
     SENTINEL_PARAM,
+    PROJECTION_PARAM,
     FALLBACK_PARAM,
     GROUPING_PARAM,
     RETENTION_BINS_PARAM,
@@ -112,6 +124,29 @@ pub const CT_QLC: &[Param] = &[
         "time from one verification of all groups to the next",
         "ns",
         (5 * HOUR, HOUR / 60, 8760 * HOUR),
+    ),
+    choice(
+        "pacing",
+        "passes at every interval, as published, or sooner and later as levels move, as many in the \
+         long run",
+        &["fixed", "drift"],
+    ),
+    choice(
+        "verify",
+        "what verification goes by: pages that fail, as published, or bits corrected by page type too",
+        &["fail-ratio", "corrected-bits"],
+    ),
+    number(
+        "zones",
+        "parts of a block, by layer, that may have levels of their own; with verify=corrected-bits",
+        "zones",
+        (1, 1, MAX_ZONES as i64),
+    ),
+    number(
+        "zone_bound",
+        "zones share levels while their best differ by less",
+        "dac",
+        (2, 0, 100),
     ),
     BLOCKS_PARAM,
     PAGES_PARAM,
@@ -186,17 +221,23 @@ pub const CT_QLC: &[Param] = &[
         (3, 0, 24),
     ),
     SENTINEL_PARAM,
+    PROJECTION_PARAM,
     FALLBACK_PARAM,
     GROUPING_PARAM,
     RETENTION_BINS_PARAM,
 ];
 
-/// What both share, from the parameters both have. `rotate`: every pass samples other pages.
-pub fn keeper(setup: &Setup, values: &Values, rotate: bool) -> Keeper {
+/// What both share, from the parameters both have. `rotate`: every pass samples other pages. `zones`:
+/// parts of a block that may have levels of their own.
+pub fn keeper(setup: &Setup, values: &Values, rotate: bool, zones: u8) -> Keeper {
     let groups = groups::chosen(values);
-    let form = match values.flag(SENTINEL_PARAM.key) {
-        true => Form::Sentinel,
-        false => Form::Full,
+    let form = match (
+        values.flag(SENTINEL_PARAM.key),
+        values.get(PROJECTION_PARAM.key),
+    ) {
+        (true, 0) => Form::Sentinel,
+        (true, _) => Form::Curved,
+        (false, _) => Form::Full,
     };
     let fallback = match values.get(FALLBACK_PARAM.key) {
         0 => Fallback::Outward,
@@ -216,10 +257,29 @@ pub fn keeper(setup: &Setup, values: &Values, rotate: bool) -> Keeper {
     );
     let selector = Selector {
         groups,
-        tables: TableManager::new(&setup.tables, form, groups.len()),
+        tables: TableManager::new(&setup.tables, form, groups.len()).with_zones(zones),
         fallback,
     };
-    Keeper::new(selector, sampler, &setup.geometry)
+    Keeper::new(selector, sampler, &setup.geometry, zones_of(setup, zones))
+}
+
+/// Zone of each wordline: as many layers in each. Empty for one zone.
+fn zones_of(setup: &Setup, zones: u8) -> Box<[u8]> {
+    if zones <= 1 {
+        return Box::default();
+    }
+    let layers = 1 + setup.layer_of.iter().copied().max().unwrap_or(0) as u32;
+    let zone = |&layer: &u16| (layer as u32 * zones as u32 / layers) as u8;
+    setup.layer_of.iter().map(zone).collect()
+}
+
+/// When passes begin.
+pub fn cadence(values: &Values) -> Cadence {
+    let pacing = match values.get("pacing") {
+        0 => Pacing::Fixed,
+        _ => Pacing::Drift,
+    };
+    Cadence::new(Ns(values.get("interval").max(1) as u64), pacing)
 }
 
 /// What verification leads to.

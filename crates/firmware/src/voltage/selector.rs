@@ -50,13 +50,21 @@ impl Selector {
     /// the middle of a read change what its remaining steps try.
     #[inline]
     pub fn levels(&self, group: Option<u8>, step: u8) -> Option<Levels> {
+        self.levels_in(group, 0, step)
+    }
+
+    /// The same in `zone` of the group.
+    #[inline]
+    pub fn levels_in(&self, group: Option<u8>, zone: u8, step: u8) -> Option<Levels> {
         let tables = &self.tables;
         let group = group.and_then(|group| self.serving(group));
         let len = tables.factory_len();
         let i = match (group, step.checked_sub(ENTRIES as u8)) {
             (None, _) => (step < len).then_some(step),
             (Some(group), None) => {
-                return Some(Levels::Offsets(tables.entries(group)[step as usize]));
+                return Some(Levels::Offsets(
+                    tables.entries_in(group, zone)[step as usize],
+                ));
             }
             (Some(group), Some(k)) => match self.fallback {
                 Fallback::Outward => outward(tables.nearest(group), len, k),

@@ -15,9 +15,10 @@
 use alloc::boxed::Box;
 use alloc::vec;
 
-use firstread_core::voltage::VoltageTables;
+use firstread_core::voltage::{MAX_PAGES, VoltageTables};
 use firstread_core::{CellMode, LevelOffsets};
 
+use super::census::MAX_ZONES;
 use super::groups::GroupSet;
 
 /// Entries of a group, in the order reads try them.
@@ -31,6 +32,8 @@ pub type Entries = [LevelOffsets; ENTRIES];
 pub enum Form {
     /// The sentinel offset of each page type; linear models give the other valleys.
     Sentinel,
+    /// The same with parabolas.
+    Curved,
     /// The offset of each valley.
     Full,
 }
@@ -40,20 +43,30 @@ pub enum Form {
 struct Copy {
     /// `groups × ENTRIES × width` offsets.
     packed: Box<[i8]>,
-    /// Derived: every entry unpacked.
+    /// How far each zone of layers lies from its group, `groups × zones × page types`; nothing with
+    /// one zone.
+    shifts: Box<[i8]>,
+    /// Derived: every entry unpacked, `groups × zones`.
     levels: Box<[Entries]>,
     /// Derived: the factory entry nearest to each group's first entry.
     nearest: Box<[u8]>,
 }
 
 impl Copy {
-    fn new(groups: usize, width: usize) -> Copy {
+    fn new(groups: usize, zones: usize, width: usize) -> Copy {
         Copy {
             packed: vec![0; groups * ENTRIES * width].into_boxed_slice(),
-            levels: vec![[[0; 15]; ENTRIES]; groups].into_boxed_slice(),
+            shifts: shifts(groups, zones),
+            levels: vec![[[0; 15]; ENTRIES]; groups * zones].into_boxed_slice(),
             nearest: vec![0; groups].into_boxed_slice(),
         }
     }
+}
+
+/// Shifts of nothing.
+fn shifts(groups: usize, zones: usize) -> Box<[i8]> {
+    let zones = if zones > 1 { zones } else { 0 };
+    vec![0; groups * zones * MAX_PAGES].into_boxed_slice()
 }
 
 /// The tables and the only hand that writes them.
@@ -62,10 +75,12 @@ pub struct TableManager {
     factory: Box<VoltageTables>,
     form: Form,
     width: u8,
+    zones: u8,
     /// Which copy reads use; the other is the shadow.
     active: u8,
     copies: [Copy; 2],
     staging: Box<[i8]>,
+    staging_shifts: Box<[i8]>,
     /// Groups whose staged entries are in the making.
     staged: GroupSet,
     /// The group whose entries the shadow holds ready.
@@ -92,24 +107,38 @@ impl TableManager {
     pub fn new(factory: &VoltageTables, form: Form, groups: usize) -> TableManager {
         let factory = Box::new(factory.sound());
         let width = match form {
-            Form::Sentinel => factory.mode.bits(),
+            Form::Sentinel | Form::Curved => factory.mode.bits(),
             Form::Full => factory.mode.valleys() as u8,
         };
         TableManager {
             factory,
             form,
             width,
+            zones: 1,
             active: 0,
-            copies: [(); 2].map(|()| Copy::new(groups, width as usize)),
+            copies: [(); 2].map(|()| Copy::new(groups, 1, width as usize)),
             staging: vec![0; groups * ENTRIES * width as usize].into_boxed_slice(),
+            staging_shifts: shifts(groups, 1),
             staged: GroupSet::EMPTY,
             shadowed: None,
             populated: GroupSet::EMPTY,
         }
     }
 
+    /// The same, with room for `zones` zones of layers in each group. For tables that hold nothing.
+    pub fn with_zones(mut self, zones: u8) -> TableManager {
+        let groups = self.copies[0].nearest.len();
+        self.zones = zones.max(1);
+        let zones = self.zones as usize;
+        self.copies = [(); 2].map(|()| Copy::new(groups, zones, self.width as usize));
+        self.staging_shifts = shifts(groups, zones);
+        self
+    }
+
     /// Forgets every active and staged entry, as a loss of power does.
     pub fn reset(&mut self) {
+        self.copies.iter_mut().for_each(|c| c.shifts.fill(0));
+        self.staging_shifts.fill(0);
         self.staged = GroupSet::EMPTY;
         self.shadowed = None;
         self.populated = GroupSet::EMPTY;
@@ -139,7 +168,7 @@ impl TableManager {
         let mut packed = [0; 15];
         let packed = &mut packed[..self.width as usize];
         self.pack(self.factory(i).unwrap_or(&[0; 15]), packed);
-        self.unpack(packed)
+        self.unpack(packed, |_| 0)
     }
     /// Page type that valley `k` (1-based) belongs to.
     pub fn page_of_valley(&self, k: u8) -> u8 {
@@ -149,7 +178,7 @@ impl TableManager {
     pub fn searched(&self) -> impl Iterator<Item = u8> {
         let (sentinel, form) = (self.factory.sentinel, self.form);
         (0..self.width).map(move |i| match form {
-            Form::Sentinel => sentinel[i as usize],
+            Form::Sentinel | Form::Curved => sentinel[i as usize],
             Form::Full => i + 1,
         })
     }
@@ -160,9 +189,37 @@ impl TableManager {
     pub fn populated(&self, group: u8) -> bool {
         self.populated.contains(group)
     }
-    /// Active entries of `group`.
+    /// Active entries of `group`, in its first zone.
     pub fn entries(&self, group: u8) -> &Entries {
-        &self.copies[self.active as usize].levels[group as usize]
+        self.entries_in(group, 0)
+    }
+    /// Active entries of `group` in `zone`.
+    pub fn entries_in(&self, group: u8, zone: u8) -> &Entries {
+        let at = group as usize * self.zones as usize + zone as usize;
+        &self.copies[self.active as usize].levels[at]
+    }
+    /// Zones of a group.
+    pub fn zones(&self) -> u8 {
+        self.zones
+    }
+    /// Active entry `slot` of `group` as it is without its zones' shifts.
+    pub fn common(&self, group: u8, slot: usize) -> LevelOffsets {
+        let (at, width) = (self.at(group, slot), self.width as usize);
+        let packed = &self.copies[self.active as usize].packed[at..at + width];
+        self.unpack(packed, |_| 0)
+    }
+    /// The same of `page`'s sentinel alone, for each entry.
+    pub fn sentinels(&self, group: u8, page: u8) -> [i8; ENTRIES] {
+        let valley = self.factory.sentinel[page as usize];
+        let i = self.searched().position(|v| v == valley).unwrap_or(0);
+        let packed = &self.copies[self.active as usize].packed;
+        core::array::from_fn(|slot| packed[self.at(group, slot) + i])
+    }
+    /// How far `zone` of `group` is shifted on pages of type `page`.
+    pub fn shift(&self, group: u8, zone: u8, page: u8) -> i8 {
+        let shifts = &self.copies[self.active as usize].shifts;
+        let at = self.shift_at(group, zone, page);
+        shifts.get(at).copied().unwrap_or(0)
     }
     /// The factory entry nearest to the first active entry of `group`.
     pub fn nearest(&self, group: u8) -> u8 {
@@ -197,15 +254,52 @@ impl TableManager {
     }
     /// Puts the staged entries of `group` into another order, entry `i` from position `order[i]`.
     pub fn reorder_staged(&mut self, group: u8, order: [u8; ENTRIES]) {
-        let old: Entries = core::array::from_fn(|slot| self.staged(group, slot));
-        for (slot, from) in order.into_iter().enumerate() {
-            self.stage(group, slot, &old[from as usize]);
+        let width = self.width as usize;
+        let at = order.map(|from| self.at(group, from as usize));
+        for offset in 0..width {
+            let old = at.map(|at| self.staging[at + offset]);
+            for (slot, offsets) in old.into_iter().enumerate() {
+                let to = self.at(group, slot) + offset;
+                self.staging[to] = offsets;
+            }
         }
     }
-    /// Staged entry `slot` of `group`, unpacked.
-    pub fn staged(&self, group: u8, slot: usize) -> LevelOffsets {
+    /// Stages the first active entry of `group`, moved by `by` units on each page type, and as low and
+    /// high backup the same `apart` units below and above.
+    pub fn stage_around(&mut self, group: u8, by: [i8; MAX_PAGES], apart: u8) {
+        self.stage_order(group, [0; ENTRIES]);
+        let first = self.at(group, 0);
+        for i in 0..self.width as usize {
+            let valley = self.searched().nth(i).unwrap_or(1);
+            let page = self.page_of_valley(valley) as usize;
+            let center = self.staging[first + i].saturating_add(by[page]);
+            for (slot, offset) in [
+                center,
+                center.saturating_sub_unsigned(apart),
+                center.saturating_add_unsigned(apart),
+            ]
+            .into_iter()
+            .enumerate()
+            {
+                let at = self.at(group, slot) + i;
+                self.staging[at] = offset;
+            }
+        }
+    }
+    /// Stages the shift of `zone` of `group` on pages of type `page`.
+    pub fn stage_shift(&mut self, group: u8, zone: u8, page: u8, shift: i8) {
+        let at = self.shift_at(group, zone, page);
+        if let Some(staged) = self.staging_shifts.get_mut(at) {
+            *staged = shift;
+        }
+    }
+    /// Staged entry `slot` of `group` in `zone`, unpacked.
+    pub fn staged(&self, group: u8, slot: usize, zone: u8) -> LevelOffsets {
         let at = self.at(group, slot);
-        self.unpack(&self.staging[at..at + self.width as usize])
+        self.unpack(&self.staging[at..at + self.width as usize], |page| {
+            let at = self.shift_at(group, zone, page);
+            self.staging_shifts.get(at).copied().unwrap_or(0)
+        })
     }
     /// Whether entries of `group` are in the making.
     pub fn is_staged(&self, group: u8) -> bool {
@@ -227,15 +321,25 @@ impl TableManager {
             _ => (&second[0], &mut first[0]),
         };
         shadow.packed.copy_from_slice(&active.packed);
+        shadow.shifts.copy_from_slice(&active.shifts);
         shadow.levels.copy_from_slice(&active.levels);
         shadow.nearest.copy_from_slice(&active.nearest);
 
         let (at, len) = (self.at(group, 0), ENTRIES * self.width as usize);
-        let levels = core::array::from_fn(|slot| self.staged(group, slot));
-        let nearest = self.factory.nearest(&levels[0]);
+        let levels: [Entries; MAX_ZONES] = core::array::from_fn(|zone| {
+            let zone = (zone as u8).min(self.zones - 1);
+            core::array::from_fn(|slot| self.staged(group, slot, zone))
+        });
+        let nearest = self.factory.nearest(&levels[0][0]);
+        let (zones, first) = (self.zones as usize, self.shift_at(group, 0, 0));
         let shadow = &mut self.copies[1 - self.active as usize];
         shadow.packed[at..at + len].copy_from_slice(&self.staging[at..at + len]);
-        shadow.levels[group as usize] = levels;
+        if zones > 1 {
+            let shifts = first..first + zones * MAX_PAGES;
+            shadow.shifts[shifts.clone()].copy_from_slice(&self.staging_shifts[shifts]);
+        }
+        let from = group as usize * zones;
+        shadow.levels[from..from + zones].copy_from_slice(&levels[..zones]);
         shadow.nearest[group as usize] = nearest;
         self.shadowed = Some(group);
     }
@@ -251,25 +355,40 @@ impl TableManager {
     pub fn is_shadowed(&self, group: u8) -> bool {
         self.shadowed == Some(group)
     }
-    /// Both halves.
-    pub fn synchronize(&mut self, group: u8) {
+    /// Both halves. Returns how far the first entry has moved, in units of the sentinel that moved
+    /// furthest.
+    pub fn synchronize(&mut self, group: u8) -> u8 {
+        let first = |tables: &TableManager, copy: u8| {
+            let (at, width) = (tables.at(group, 0), tables.width as usize);
+            let packed = &tables.copies[copy as usize].packed[at..at + width];
+            let mut offsets = [0; 15];
+            offsets[..width].copy_from_slice(packed);
+            offsets
+        };
         self.write_shadow(group);
+        let (old, new) = (first(self, self.active), first(self, 1 - self.active));
         self.switch();
+        let moved = old.iter().zip(new).map(|(old, new)| old.abs_diff(new));
+        moved.max().unwrap_or(0)
     }
 
     /// Bytes of the tables.
     pub fn bytes(&self) -> TableBytes {
         let derived = |c: &Copy| size_of_val(&*c.levels) + size_of_val(&*c.nearest);
+        let kept = |c: &Copy| size_of_val(&*c.packed) + size_of_val(&*c.shifts);
         TableBytes {
-            active: size_of_val(&*self.copies[self.active as usize].packed),
-            shadow: size_of_val(&*self.copies[1 - self.active as usize].packed),
-            staging: size_of_val(&*self.staging),
+            active: kept(&self.copies[self.active as usize]),
+            shadow: kept(&self.copies[1 - self.active as usize]),
+            staging: size_of_val(&*self.staging) + size_of_val(&*self.staging_shifts),
             derived: self.copies.iter().map(derived).sum(),
         }
     }
 
     // --- packing
 
+    fn shift_at(&self, group: u8, zone: u8, page: u8) -> usize {
+        (group as usize * self.zones as usize + zone as usize) * MAX_PAGES + page as usize
+    }
     fn at(&self, group: u8, slot: usize) -> usize {
         (group as usize * ENTRIES + slot) * self.width as usize
     }
@@ -278,6 +397,12 @@ impl TableManager {
         let width = self.width as usize;
         let packed = &self.copies[self.active as usize].packed[source..source + width];
         self.staging[target..target + width].copy_from_slice(packed);
+        let of = |group| self.shift_at(group, 0, 0);
+        let (source, target, len) = (of(from), of(group), self.zones as usize * MAX_PAGES);
+        if self.zones > 1 {
+            let shifts = &self.copies[self.active as usize].shifts[source..source + len];
+            self.staging_shifts[target..target + len].copy_from_slice(shifts);
+        }
         self.staged.insert(group);
     }
     fn pack(&self, levels: &LevelOffsets, packed: &mut [i8]) {
@@ -285,15 +410,19 @@ impl TableManager {
             *offset = levels[valley as usize - 1];
         }
     }
-    /// Equation (1) of the paper: every valley from the sentinel of its page type.
-    fn unpack(&self, packed: &[i8]) -> LevelOffsets {
+    /// Equation (1) of the paper: every valley from the sentinel of its page type, which is shifted.
+    fn unpack(&self, packed: &[i8], shift: impl Fn(u8) -> i8) -> LevelOffsets {
         let mut levels = [0; 15];
-        match self.form {
-            Form::Full => levels[..packed.len()].copy_from_slice(packed),
-            Form::Sentinel => {
-                for (page, &offset) in (0u8..).zip(packed) {
-                    self.factory.project(page, offset, &mut levels);
-                }
+        for (i, &offset) in packed.iter().enumerate() {
+            let page = match self.form {
+                Form::Full => self.factory.page_of_valley[i],
+                Form::Sentinel | Form::Curved => i as u8,
+            };
+            let offset = offset.saturating_add(shift(page));
+            match self.form {
+                Form::Full => levels[i] = offset,
+                Form::Sentinel => self.factory.project(page, offset, &mut levels),
+                Form::Curved => self.factory.project_curved(page, offset, &mut levels),
             }
         }
         levels

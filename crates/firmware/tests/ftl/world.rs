@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use firstread_core::voltage::{Line, MAX_FACTORY, VoltageTables};
+use firstread_core::voltage::{Line, MAX_FACTORY, Parabola, VoltageTables};
 use firstread_core::{
     BlockId, Buf, CellMode, CommandId, DieId, FlashEvent, FlashKind, FlashOp, Geometry,
     HostCommand, HostOp, Layout, Levels, Lpn, Ns, PageAddr, Ports, Ppa, Spare, Status, Stream, Tag,
@@ -507,6 +507,7 @@ fn tables(mode: CellMode) -> VoltageTables {
         factory_len: 4,
         sentinel: [1; 4],
         projection: [Line::IDENTITY; 15],
+        curved: [Parabola::IDENTITY; 15],
         spare: [[0; 33]; 4],
         dac_mv: 5,
     }

@@ -6,7 +6,7 @@
 
 use std::sync::LazyLock;
 
-use firstread_core::voltage::{Line, MAX_FACTORY, SPARE_NODES, VoltageTables};
+use firstread_core::voltage::{Line, MAX_FACTORY, Parabola, SPARE_NODES, VoltageTables};
 use firstread_core::{
     CellMode, Geometry, LevelOffsets, Levels, Ns, PageAddr, SenseMode, SpareErrors, Stream,
     StripeOrder,
@@ -68,6 +68,7 @@ pub fn tables() -> VoltageTables {
         factory_len: LEN as u8,
         sentinel: SENTINEL,
         projection,
+        curved: projection.map(|line| Parabola { line, square: 0 }),
         spare: [*CURVE; 4],
         dac_mv: DAC_MV as u8,
     }

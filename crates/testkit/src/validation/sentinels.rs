@@ -1,6 +1,7 @@
 //! Linear projection from sentinel valleys: where it holds with `R²` above 0.8 and where it breaks.
 
-use firstread_core::{BlockId, CellMode, DieId, Ns, PageAddr, PageType, Stream};
+use firstread_core::{BlockId, CellMode, DieId, Ns, Stream};
+use firstread_nand::characterize::sentinel_correlations;
 use firstread_nand::gaussian::Gaussian;
 use firstread_nand::profile::LevelLaw;
 use firstread_nand::{ChipProfile, Medium};
@@ -91,37 +92,19 @@ pub fn worst_of_blocks(c: &ChipProfile, celsius: f64, repeats: u32) -> Result<f6
     medium
         .set_temperature(Ns::ZERO, celsius)
         .map_err(|e| e.to_string())?;
-    let pairs = pairs(&medium)?;
-    let block = medium.programmed(CellMode::Qlc, 300, 1, Ns::ZERO);
-    let stride = medium.geometry().wordlines_per_block / WORDLINES;
-    let mut sums = vec![0.0; pairs.len()];
+    let times = times().map(hours);
+    let mut sums: Vec<f64> = Vec::new();
     for repeat in 0..repeats {
-        let mut points = vec![Vec::new(); pairs.len()];
-        for b in 0..BLOCKS {
+        let block = |b| {
             let id = repeat * BLOCKS + b;
-            for h in times() {
-                let mut level = [0.0; 15];
-                for w in 0..WORDLINES {
-                    let at = PageAddr {
-                        die: DieId((id % 128) as u16),
-                        block: BlockId(id % 410),
-                        wordline: w * stride,
-                        page: PageType(0),
-                    };
-                    let best = medium
-                        .ideal_offsets(at, 0, &block, hours(h))
-                        .map_err(|e| e.to_string())?;
-                    for (sum, x) in level.iter_mut().zip(best) {
-                        *sum += x / WORDLINES as f64;
-                    }
-                }
-                for (to, &(s, k)) in points.iter_mut().zip(&pairs) {
-                    to.push((level[s], level[k]));
-                }
-            }
-        }
-        for (sum, points) in sums.iter_mut().zip(&points) {
-            *sum += r_squared(points);
+            (DieId((id % 128) as u16), BlockId(id % 410))
+        };
+        let blocks: Vec<_> = (0..BLOCKS).map(block).collect();
+        let all = sentinel_correlations(&medium, CellMode::Qlc, 300, &times, &blocks, WORDLINES);
+        let all = all.map_err(|e| e.to_string())?;
+        sums.resize(all.len(), 0.0);
+        for (sum, correlation) in sums.iter_mut().zip(&all) {
+            *sum += correlation.fit.r_squared;
         }
     }
     Ok(sums.into_iter().fold(f64::INFINITY, f64::min) / repeats as f64)

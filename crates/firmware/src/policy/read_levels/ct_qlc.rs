@@ -10,6 +10,8 @@
 //! a group is   inherit the entries of the previous retention bin,
 //! entered      then verify it at once
 //! ```
+//!
+//! Beyond the paper, each an option: `projection`, `verify`, `zones`, `pacing`.
 
 use alloc::boxed::Box;
 
@@ -20,10 +22,12 @@ use firstread_core::{BlockId, Levels, Ns};
 use super::{Outcome, Probe, ProbeResult, ReadCtx, ReadLevels, Setup};
 use crate::log::{Record, What};
 use crate::observe::BlockMonitor;
+use crate::voltage::cadence::Cadence;
 use crate::voltage::calibration::{Refinement, Tally, Tracking, Trial, ascending};
+use crate::voltage::census::{Census, Centered};
 use crate::voltage::groups::GroupSet;
 use crate::voltage::keeper::Keeper;
-use crate::voltage::options::{CT_QLC, keeper, refinement, rules};
+use crate::voltage::options::{CT_QLC, cadence, keeper, refinement, rules};
 use crate::voltage::selector::Selector;
 use crate::voltage::tables::{ENTRIES, TableBytes};
 
@@ -53,11 +57,16 @@ enum Phase {
 pub struct CtQlc {
     keeper: Keeper,
     refinement: Refinement,
-    interval: Ns,
+    cadence: Cadence,
     window: u8,
+    backup: u8,
     validate: bool,
+    /// What verification counts, where it goes by corrected bits.
+    census: Option<Box<Census>>,
+    /// Verifications of the group under way that were repeated as better levels may lie beyond.
+    repeated: u8,
+    zone_bound: u8,
 
-    next_pass: Ns,
     /// Groups left in the pass.
     routine: GroupSet,
     /// Groups that have inherited and wait to be verified.
@@ -78,8 +87,13 @@ struct Pass {
     began: Ns,
     groups: u8,
     reads: u32,
+    /// How far the levels of a group moved at most.
+    moved: u8,
     open: bool,
 }
+
+/// Most verifications in a row of a group whose levels move.
+const REPEATS: u8 = 4;
 
 /// Bytes of what the scheme keeps, all of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -95,13 +109,22 @@ pub struct Footprint {
 impl CtQlc {
     /// From the chip's tables and the scheme's parameters.
     pub fn new(setup: &Setup, values: &Values) -> CtQlc {
+        let by_bits = values.get("verify") != 0;
+        let zones = if by_bits {
+            values.get("zones") as u8
+        } else {
+            1
+        };
         CtQlc {
-            keeper: keeper(setup, values, values.get("page_start") == 0),
+            keeper: keeper(setup, values, values.get("page_start") == 0, zones),
             refinement: refinement(values),
-            interval: Ns(values.get("interval").max(1) as u64),
+            cadence: cadence(values),
             window: values.get("window") as u8,
+            backup: values.get("backup_window") as u8,
             validate: values.flag("validate"),
-            next_pass: Ns::MAX,
+            census: by_bits.then(Box::default),
+            repeated: 0,
+            zone_bound: values.get("zone_bound") as u8,
             routine: GroupSet::EMPTY,
             heirs: GroupSet::EMPTY,
             waiting: GroupSet::EMPTY,
@@ -125,19 +148,19 @@ impl CtQlc {
         Footprint {
             tables: self.keeper.selector.tables.bytes(),
             superblocks: self.keeper.members.bytes(),
-            working: size_of::<CtQlc>() + size_of::<Trial>() + size_of::<Tracking>(),
+            working: size_of::<CtQlc>()
+                + size_of::<Trial>()
+                + size_of::<Tracking>()
+                + self.census.as_ref().map_or(0, |_| size_of::<Census>()),
         }
     }
 
-    /// Every `interval`, all groups that have superblocks are due. A pass that comes due while one
-    /// is under way joins it; passes that were slept through are not made up for.
+    /// In a pass all groups that have superblocks are due. One that comes due while another is under
+    /// way joins it.
     fn pass(&mut self, now: Ns) {
-        if now < self.next_pass {
+        if !self.cadence.turn(now) {
             return;
         }
-        let missed = now.since(self.next_pass).0 / self.interval.0;
-        let ahead = self.interval.0.saturating_mul(missed + 1);
-        self.next_pass = self.next_pass.saturating_add(Ns(ahead));
         self.keeper.pass = self.keeper.pass.wrapping_add(1);
         self.routine.extend(self.keeper.members.occupied());
         if !self.passed.open {
@@ -162,11 +185,31 @@ impl CtQlc {
     /// Phase 1 begins.
     fn verify(&mut self, group: u8, heir: bool, blocks: &BlockMonitor) {
         if self.keeper.begin_trial(group, ENTRIES as u8, blocks) {
+            self.count_anew();
+            self.repeated = 0;
             self.phase = Phase::Verify(group);
             self.passed.groups = self.passed.groups.saturating_add(1);
         } else if heir {
             self.waiting.insert(group);
         }
+    }
+
+    fn count_anew(&mut self) {
+        if let Some(census) = &mut self.census {
+            **census = Census::default();
+        }
+    }
+
+    /// Moves the entries of `group` to where corrected bits are fewest, if verification goes by them.
+    fn center(&mut self, now: Ns, group: u8, log: &mut impl FnMut(Record)) -> Option<Centered> {
+        let census = self.census.as_ref()?;
+        let tables = &mut self.keeper.selector.tables;
+        let centered = census.center(tables, group, self.backup.max(1), self.zone_bound);
+        self.passed.moved = self.passed.moved.max(centered.moved);
+        let by = centered.by;
+        let what = What::Centered { group, by };
+        log(Record { at: now, what });
+        Some(centered)
     }
 
     /// Phase 1 ends: phase 2 decides, and phase 3 sorts or begins to track.
@@ -183,13 +226,28 @@ impl CtQlc {
             },
         });
 
+        let mut decision = self.refinement.decide(&tallies);
+        let mut base = None;
+        if let Some(from) = decision.track_from {
+            base = Some(self.keeper.selector.tables.common(group, from as usize));
+        }
+        if let Some(centered) = self.center(now, group, log) {
+            let failing = decision.track_from.is_some();
+            let again = centered.beyond || (failing && centered.moved > 0);
+            if again && self.repeated < REPEATS {
+                self.repeated += 1;
+                self.count_anew();
+                self.keeper.trial.again(ENTRIES as u8);
+                return;
+            }
+            decision.order = None;
+        }
         let tables = &mut self.keeper.selector.tables;
-        let base = |from: u8| tables.entries(group)[from as usize];
-        let decision = self.refinement.decide(&tallies);
-        let track_from = decision.track_from.map(|from| (base(from), from));
+        let track_from = base.zip(decision.track_from);
         if let Some(order) = decision.order {
             tables.stage_order(group, order);
-            tables.synchronize(group);
+            let moved = tables.synchronize(group);
+            self.passed.moved = self.passed.moved.max(moved);
             log(Record {
                 at: now,
                 what: What::Sorted { group, order },
@@ -248,7 +306,8 @@ impl CtQlc {
     /// The staged entries become active.
     fn adopt(&mut self, now: Ns, group: u8, reads: u32, log: &mut impl FnMut(Record)) {
         let tables = &mut self.keeper.selector.tables;
-        tables.synchronize(group);
+        let moved = tables.synchronize(group);
+        self.passed.moved = self.passed.moved.max(moved);
         log(Record {
             at: now,
             what: What::Tracked {
@@ -275,9 +334,11 @@ impl CtQlc {
                 began,
                 groups,
                 reads,
+                moved,
                 ..
             } = self.passed;
             self.passed.open = false;
+            self.cadence.moved(moved);
             log(Record {
                 at: now,
                 what: What::Passed {
@@ -305,7 +366,7 @@ impl ReadLevels for CtQlc {
 
     fn start(&mut self, now: Ns, blocks: &BlockMonitor) {
         self.keeper.start(now, blocks);
-        self.next_pass = now.saturating_add(self.interval);
+        self.cadence.start(now);
         (self.routine, self.heirs, self.waiting) = Default::default();
         self.phase = Phase::Idle;
         self.passed = Pass::default();
@@ -320,7 +381,7 @@ impl ReadLevels for CtQlc {
         let busy = self.phase != Phase::Idle || !self.routine.is_empty() || !self.heirs.is_empty();
         match self.keeper.started() && (busy || self.passed.open) {
             true => Ns::ZERO,
-            false => self.keeper.due().min(self.next_pass),
+            false => self.keeper.due().min(self.cadence.due()),
         }
     }
 
@@ -350,18 +411,19 @@ impl ReadLevels for CtQlc {
                 }
                 Phase::Verify(group) | Phase::Track(group) | Phase::Validate(group) => group,
             };
-            let Keeper {
-                selector,
-                sampler,
-                trial,
-                ..
-            } = &mut self.keeper;
-            let tables = &selector.tables;
+            let keeper = &self.keeper;
+            let zone = |at| keeper.zone(at);
+            let (tables, sampler, trial) =
+                (&keeper.selector.tables, &keeper.sampler, &keeper.trial);
             let probe = match self.phase {
                 _ if !trial.sample().alive(blocks) => None,
                 Phase::Track(_) => self.tracking.probe(tables, sampler, trial.sample()),
-                Phase::Validate(_) => trial.probe(sampler, |i| tables.staged(group, i as usize)),
-                _ => trial.probe(sampler, |i| tables.entries(group)[i as usize]),
+                Phase::Validate(_) => {
+                    trial.probe(sampler, |i, at| tables.staged(group, i as usize, zone(at)))
+                }
+                _ => trial.probe(sampler, |i, at| {
+                    tables.entries_in(group, zone(at))[i as usize]
+                }),
             };
             if probe.is_some() {
                 return probe;
@@ -390,6 +452,7 @@ impl ReadLevels for CtQlc {
         }
         self.keeper.members.probed(probe.at.block);
         self.passed.reads = self.passed.reads.saturating_add(1);
+        let zone = self.keeper.zone(probe.at);
         let Keeper {
             selector,
             sampler,
@@ -401,6 +464,9 @@ impl ReadLevels for CtQlc {
             // What came back may be of an erased page; the next probe begins anew.
             _ if !trial.sample().alive(blocks) => {}
             (Phase::Verify(group), _) => {
+                if let (Some(census), Some((entry, _))) = (&mut self.census, trial.position()) {
+                    census.add(entry, zone, probe.at.page, result);
+                }
                 if trial.record(result) {
                     self.on_verified(now, group, log);
                 }

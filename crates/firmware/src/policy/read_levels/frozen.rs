@@ -34,7 +34,7 @@ impl Frozen {
     /// From the chip's tables and the scheme's parameters.
     pub fn new(setup: &Setup, values: &Values) -> Frozen {
         Frozen {
-            keeper: keeper(setup, values, false),
+            keeper: keeper(setup, values, false, 1),
         }
     }
     /// Its groups and tables.

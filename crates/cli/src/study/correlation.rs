@@ -1,0 +1,213 @@
+//! How the best levels of valleys go with those of the sentinels, from the cells: a figure and a
+//! number that need no run.
+
+use anyhow::{Context, Result, anyhow};
+use firstread_core::{BlockId, DieId, Ns};
+use firstread_nand::Medium;
+use firstread_nand::characterize::{Correlation, sentinel_correlations};
+
+use super::measure::Estimate;
+use super::plan;
+use super::spec::{self, Study};
+use crate::args::{parse_age, parse_celsius, parse_pe_cycles};
+use crate::figure::{
+    Axis, Dash, Figure, Mark, Marker, PALETTE, Panel, Row, Series, TWO_COLUMNS_PX, Ticks,
+};
+use crate::setup::Setup;
+
+/// What the paper asks of every pair.
+const PUBLISHED: f64 = 0.8;
+const PAGES: [&str; 4] = ["LSB", "CSB", "MSB", "TSB"];
+const HEIGHT_PX: u32 = 1050;
+
+/// The measured pairs of a correlation.
+#[derive(Debug)]
+pub struct Measured<'a> {
+    pub spec: &'a spec::Correlation,
+    /// Of each drive, every valley that is no sentinel.
+    drives: Vec<Vec<Correlation>>,
+    /// Sentinels by page type.
+    sentinels: Vec<u8>,
+    dac_mv: f64,
+}
+
+/// Measures the correlations of `study`.
+pub fn measure(study: &Study) -> Result<Vec<Measured<'_>>> {
+    let one = |spec| one(study, spec).with_context(|| format!("correlation `{}`", spec.id));
+    study.correlations.iter().map(one).collect()
+}
+
+fn one<'a>(study: &Study, spec: &'a spec::Correlation) -> Result<Measured<'a>> {
+    let variant = &study.variants[&spec.variant];
+    let profile = Setup::profile(&variant.drive, &plan::overrides(variant)?)?;
+    let celsius = parse_celsius(&spec.temperature).map_err(anyhow::Error::msg)?;
+    let wear = parse_pe_cycles(&spec.pe_cycles).map_err(anyhow::Error::msg)?;
+    let times = spec.age.iter().map(|age| Ok(parse_age(age)?.high));
+    let times: Vec<Ns> = times
+        .collect::<Result<_, String>>()
+        .map_err(anyhow::Error::msg)?;
+    let geometry = profile.geometry;
+    let place = |i: u16| {
+        let block = i as u32 % geometry.blocks_per_plane;
+        (DieId(i % geometry.dies()), BlockId(block))
+    };
+    let blocks: Vec<_> = (0..spec.blocks).map(place).collect();
+    let failed = |e: firstread_nand::ProfileError| anyhow!("{}: {}", e.key, e.reason);
+    let drive = |seed| {
+        let mut medium = Medium::new(profile.chip.clone(), geometry, seed).map_err(failed)?;
+        medium.set_temperature(Ns::ZERO, celsius).map_err(failed)?;
+        let mode = profile.mode;
+        let all = sentinel_correlations(&medium, mode, wear.low, &times, &blocks, spec.wordlines)?;
+        Ok(all)
+    };
+    let mode = profile.chip.mode(profile.mode);
+    Ok(Measured {
+        spec,
+        drives: (1..=spec.drives).map(drive).collect::<Result<_>>()?,
+        sentinels: mode.map_or(Vec::new(), |m| m.sentinels.clone()),
+        dac_mv: profile.chip.dac_step_mv,
+    })
+}
+
+impl Measured<'_> {
+    /// The least R² of all pairs, over drives.
+    pub fn least(&self) -> Option<Estimate> {
+        let least = |pairs: &Vec<Correlation>| {
+            let all = pairs.iter().map(|c| c.fit.r_squared);
+            all.fold(f64::INFINITY, f64::min)
+        };
+        Estimate::of(&self.drives.iter().map(least).collect::<Vec<_>>())
+    }
+
+    /// Valley, its sentinel, slope and R² over drives.
+    pub fn pairs(&self) -> Vec<(u8, u8, Estimate, Estimate)> {
+        let of = |i: usize, value: fn(&Correlation) -> f64| {
+            let values = self.drives.iter().filter_map(|d| d.get(i).map(value));
+            Estimate::of(&values.collect::<Vec<_>>())
+        };
+        let first = self.drives.first();
+        let pair = |(i, c): (usize, &Correlation)| {
+            let sentinel = *self.sentinels.get(c.page as usize)?;
+            let (slope, r) = (of(i, |c| c.fit.slope)?, of(i, |c| c.fit.r_squared)?);
+            Some((c.valley, sentinel, slope, r))
+        };
+        let all = first.into_iter().flatten().enumerate();
+        all.filter_map(pair).collect()
+    }
+
+    /// Levels of the first drive by page type, and R² of every pair.
+    pub fn draw(&self) -> Figure {
+        let mv = |units: f64| units * self.dac_mv;
+        let scatter = |(page, sentinel): (usize, &u8)| {
+            let of_page = self.drives[0].iter().filter(|c| c.page as usize == page);
+            let series = of_page.enumerate().map(|(i, c)| Series {
+                name: format!("valley {}", c.valley),
+                colour: PALETTE[i % PALETTE.len()],
+                mark: Mark::Markers {
+                    points: c.points.iter().map(|&(x, y)| [mv(x), mv(y)]).collect(),
+                    marker: [Marker::Circle, Marker::Square, Marker::TriangleDown][i % 3],
+                    size_px: 8.0,
+                },
+            });
+            // Each panel has its own valleys, so they are named in it and not above all of them.
+            let mut all = Vec::new();
+            for s in series {
+                let last = match &s.mark {
+                    Mark::Markers { points, .. } => {
+                        points.iter().copied().min_by(|a, b| a[0].total_cmp(&b[0]))
+                    }
+                    _ => None,
+                };
+                let (name, colour) = (s.name.clone(), s.colour);
+                all.push(Series {
+                    name: String::new(),
+                    ..s
+                });
+                if let Some(at) = last {
+                    all.push(Series {
+                        name: String::new(),
+                        colour,
+                        mark: Mark::Text {
+                            at,
+                            text: name,
+                            anchor: crate::figure::Anchor::Start,
+                        },
+                    });
+                }
+            }
+            Panel {
+                title: format!("{}, sentinel {sentinel}", PAGES[page % PAGES.len()]),
+                weight: 1.0,
+                x: Axis::linear("Best sentinel level (mV)"),
+                y: Axis::linear(if page == 0 {
+                    "Best level of others (mV)"
+                } else {
+                    ""
+                }),
+                series: all,
+            }
+        };
+        let pairs = self.pairs();
+        let named = pairs.iter().enumerate();
+        let ticks =
+            named.map(|(i, (valley, sentinel, ..))| (i as f64, format!("{valley} by {sentinel}")));
+        let series = |colour, mark| Series {
+            name: String::new(),
+            colour,
+            mark,
+        };
+        let bars = pairs.iter().enumerate().map(|(i, p)| [i as f64, p.3.mean]);
+        let mut r_squared = vec![
+            series(
+                PALETTE[0],
+                Mark::Bars {
+                    points: bars.collect(),
+                    width: 0.6,
+                },
+            ),
+            series(
+                PALETTE[4],
+                Mark::Horizontals {
+                    at: vec![PUBLISHED],
+                    width_px: 2.0,
+                    dash: Dash::Dashed,
+                },
+            ),
+        ];
+        for (i, (.., r)) in pairs.iter().enumerate() {
+            if let Some(half) = r.half {
+                let x = i as f64;
+                r_squared.push(series(
+                    crate::figure::Colour::INK,
+                    Mark::Line {
+                        points: vec![[x, r.mean - half], [x, (r.mean + half).min(1.0)]],
+                        width_px: 2.0,
+                        dash: Dash::Solid,
+                    },
+                ));
+            }
+        }
+        let bars = Panel {
+            title: "R^{2} of valley by sentinel; dashed: as published, the least".into(),
+            weight: 1.0,
+            x: Axis {
+                ticks: Ticks::Named(ticks.collect()),
+                ..Axis::linear("").between(-0.5, pairs.len() as f64 - 0.5)
+            },
+            y: Axis::linear("R^{2}").between(0.0, 1.0),
+            series: r_squared,
+        };
+        let row = |panels| Row {
+            weight: 1.0,
+            panels,
+        };
+        Figure {
+            title: self.spec.title.clone(),
+            size_px: (TWO_COLUMNS_PX, HEIGHT_PX),
+            rows: vec![
+                row(self.sentinels.iter().enumerate().map(scatter).collect()),
+                row(vec![bars]),
+            ],
+        }
+    }
+}
