@@ -140,8 +140,10 @@ fn smoke_every_shipped_chip_loads() {
 
 #[test]
 fn smoke_every_shipped_drive_loads() {
+    use firstread_firmware::policy::AXES;
     for (name, _) in DRIVES {
-        let drive = drive(name, &[]).unwrap_or_else(|e| panic!("{name}:\n{e}"));
+        let drive = load_drive(&Library::new(), name, &[], AXES);
+        let drive = drive.unwrap_or_else(|e| panic!("{name}:\n{e}"));
         assert_eq!(&drive.name, name);
         assert!(drive.fill_rate().bytes_per_s() > 0);
         assert_eq!(drive.schemes.len(), AXES.len());
@@ -254,8 +256,10 @@ fn sequence_what_is_printed_reads_back() {
             second.unwrap_or_else(|e| panic!("{name}:\n{e}\n{text}"))
         );
     }
+    use firstread_firmware::policy::AXES;
     for (name, _) in DRIVES {
-        let first = drive(name, &["chip.retention.late.onset=2h", "ecc.setup=1us"]).unwrap();
+        let changes = set(&["chip.retention.late.onset=2h", "ecc.setup=1us"]);
+        let first = load_drive(&Library::new(), name, &changes, AXES).unwrap();
         let replay: Vec<Override> = first
             .resolved
             .iter()
