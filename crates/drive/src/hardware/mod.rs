@@ -563,8 +563,38 @@ impl Hardware {
         }
     }
 
-    /// Moves the slots of `decoded` codewords into the buffers of a page row.
+    /// Codewords `made` of the read under `tag` have been made anew from the rest of their stripe. In
+    /// simulation a payload names its page, which the sum of the others would come to.
+    pub(crate) fn rebuilt(&mut self, now: Ns, tag: u32, made: u64, payload: &mut Payload) {
+        let state = &mut self.ops[tag as usize];
+        state.parts[Cause::Recovery as usize] += now.since(state.mark).0;
+        state.mark = now;
+        let die = state.op.die;
+        let FlashKind::Read {
+            block,
+            wordline,
+            page,
+            buf,
+            ..
+        } = state.op.kind
+        else {
+            unreachable!("only a read is made anew")
+        };
+        let at = PageAddr {
+            die,
+            block,
+            wordline,
+            page,
+        };
+        self.deliver(at, made, buf, payload);
+    }
+
+    /// Moves the slots of `decoded` codewords into the buffers of a page row. Parity has none: it goes
+    /// into the sum.
     fn deliver(&self, at: PageAddr, decoded: u64, buf: Buf, payload: &mut Payload) {
+        if self.layout.parity_die(at.wordline) == Some(at.die) {
+            return;
+        }
         let per_slot = self.layout.codewords_per_slot();
         let mode = self.cells.mode(at.block);
         let mut left = decoded;
@@ -585,6 +615,10 @@ impl Hardware {
     /// Moves a die's part of a wordline from its buffers into the cells.
     fn program(&self, die: DieId, block: BlockId, wordline: u16, buf: Buf, payload: &mut Payload) {
         let layout = &self.layout;
+        // What is programmed there is the sum of the wordline's other parts.
+        if layout.parity_die(wordline) == Some(die) {
+            return;
+        }
         let mode = self.cells.mode(block);
         let first = wordline as u32 * layout.slots_per_stripe() * mode.bits() as u32;
         for page in (0..mode.bits()).map(PageType) {
