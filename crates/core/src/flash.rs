@@ -47,7 +47,8 @@ pub enum OpClass {
     HostRead,
     /// Further attempts of a host read.
     HostRetry,
-    /// Soft senses of a host read whose attempts have all failed.
+    /// What follows when the attempts of a host read have all failed: soft senses, and reads of the rest
+    /// of its stripe.
     Recovery,
     /// Reads of calibration and verification.
     Calibration,

@@ -1,6 +1,6 @@
 //! How a drive is built.
 
-use crate::{CellMode, DieId, PageAddr, PageType, Ppa};
+use crate::{BlockId, CellMode, DieId, PageAddr, PageType, Ppa};
 
 /// Physical build of a drive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,6 +25,9 @@ pub struct Geometry {
     pub codeword_bytes: u32,
     /// Order in which consecutive slots are laid out.
     pub stripe: StripeOrder,
+    /// Whether one die of each wordline of a superblock, in turn, holds the parity of the others. Slots
+    /// are counted without it.
+    pub stripe_parity: bool,
 }
 
 /// Where the next page of a superblock lies once a page is full. The slots of a page always come
@@ -41,6 +44,10 @@ impl Geometry {
     /// Dies of the drive.
     pub const fn dies(&self) -> u16 {
         self.channels * self.chips_per_channel * self.dies_per_chip
+    }
+    /// Dies of a wordline of a superblock that hold data.
+    pub const fn data_dies(&self) -> u16 {
+        self.dies() - self.stripe_parity as u16
     }
     /// Channel of a die.
     pub const fn channel(&self, die: DieId) -> u16 {
@@ -69,7 +76,7 @@ impl Geometry {
     }
     /// Slots that all dies hold on one page type of one wordline.
     pub const fn slots_per_stripe(&self) -> u32 {
-        self.slots_per_row() * self.dies() as u32
+        self.slots_per_row() * self.data_dies() as u32
     }
     /// Slots of a superblock whose blocks run in `mode`.
     pub const fn slots_per_superblock(&self, mode: CellMode) -> u32 {
@@ -131,6 +138,7 @@ pub struct Layout {
     slots_per_page: Divisor,
     slots_per_row: Divisor,
     dies: Divisor,
+    data_dies: Divisor,
     planes: Divisor,
     channels: Divisor,
     slot_bytes: Divisor,
@@ -146,6 +154,7 @@ impl Layout {
             slots_per_page: Divisor::new(geometry.slots_per_page() as u64),
             slots_per_row: Divisor::new(geometry.slots_per_row() as u64),
             dies: Divisor::new(geometry.dies() as u64),
+            data_dies: Divisor::new(geometry.data_dies() as u64),
             planes: Divisor::new(geometry.planes as u64),
             channels: Divisor::new(geometry.channels as u64),
             slot_bytes: Divisor::new(geometry.slot_bytes as u64),
@@ -168,7 +177,7 @@ impl Layout {
     /// Slots that all dies hold on one page type of one wordline.
     #[inline]
     pub const fn slots_per_stripe(&self) -> u32 {
-        self.slots_per_row() * self.dies() as u32
+        self.slots_per_row() * self.data_dies.get() as u32
     }
     /// Codewords of a page.
     #[inline]
@@ -212,12 +221,12 @@ impl Layout {
         let (stripe, die, row_slot) = match self.geometry.stripe {
             StripeOrder::PlaneFirst => {
                 let (row, row_slot) = self.slots_per_row.div_rem(ppa.slot() as u64);
-                let (stripe, die) = self.dies.div_rem(row);
+                let (stripe, die) = self.data_dies.div_rem(row);
                 (stripe, die, row_slot)
             }
             StripeOrder::DieFirst => {
                 let (page, slot) = self.slots_per_page.div_rem(ppa.slot() as u64);
-                let (plane_of_stripe, die) = self.dies.div_rem(page);
+                let (plane_of_stripe, die) = self.data_dies.div_rem(page);
                 let (stripe, plane) = self.planes.div_rem(plane_of_stripe);
                 (stripe, die, plane * self.slots_per_page.get() + slot)
             }
@@ -229,7 +238,7 @@ impl Layout {
             CellMode::Qlc => (stripe / 4, stripe % 4),
         };
         let at = PageAddr {
-            die: DieId(die as u16),
+            die: self.data_die(die as u16, wordline as u16),
             block: ppa.block(),
             wordline: wordline as u16,
             page: PageType(page as u8),
@@ -237,12 +246,53 @@ impl Layout {
         (at, row_slot as u32)
     }
 
-    /// Slot `row_slot` of page row `at`, in a superblock of `mode`: the inverse of
+    /// The die that holds the parity of `wordline` of a superblock, if there is parity. It takes turns,
+    /// so that reads of data are spread over all dies.
+    #[inline]
+    pub const fn parity_die(&self, wordline: u16) -> Option<DieId> {
+        match self.geometry.stripe_parity {
+            true => Some(DieId(self.dies.div_rem(wordline as u64).1 as u16)),
+            false => None,
+        }
+    }
+
+    /// The `n`-th die of `wordline` that holds data.
+    #[inline]
+    const fn data_die(&self, n: u16, wordline: u16) -> DieId {
+        match self.parity_die(wordline) {
+            Some(parity) => DieId(n + (n >= parity.0) as u16),
+            None => DieId(n),
+        }
+    }
+
+    /// The `n`-th page row of superblock `block` of `mode` that holds data, in the order in which it is
+    /// filled.
+    pub fn data_row(&self, n: u32, block: BlockId, mode: CellMode) -> PageAddr {
+        let (stripe, die) = self.data_dies.div_rem(n as u64);
+        let (stripe, bits) = (stripe as u32, mode.bits() as u32);
+        let wordline = (stripe / bits) as u16;
+        PageAddr {
+            die: self.data_die(die as u16, wordline),
+            block,
+            wordline,
+            page: PageType((stripe % bits) as u8),
+        }
+    }
+
+    /// Slot `row_slot` of page row `at`, which holds data, in a superblock of `mode`: the inverse of
     /// [`Layout::row_of`].
     #[inline]
     pub fn slot_at(&self, at: PageAddr, row_slot: u32, mode: CellMode) -> Ppa {
         let stripe = at.wordline as u64 * mode.bits() as u64 + at.page.0 as u64;
-        let (dies, die, row_slot) = (self.dies.get(), at.die.0 as u64, row_slot as u64);
+        let before = match self.parity_die(at.wordline) {
+            Some(parity) => {
+                debug_assert!(parity.0 != at.die.0, "parity has no slots: {at:?}");
+                (at.die.0 > parity.0) as u64
+            }
+            None => 0,
+        };
+        let (die, row_slot) = (at.die.0 as u64 - before, row_slot as u64);
+        let dies = self.data_dies.get();
         let slot = match self.geometry.stripe {
             StripeOrder::PlaneFirst => (stripe * dies + die) * self.slots_per_row.get() + row_slot,
             StripeOrder::DieFirst => {
@@ -258,7 +308,6 @@ impl Layout {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::BlockId;
 
     #[test]
     fn formula_division_is_exact() {
@@ -287,6 +336,7 @@ mod tests {
                 slot_bytes: 4096,
                 codeword_bytes: 1024,
                 stripe,
+                stripe_parity: false,
             });
             for mode in CellMode::ALL {
                 let slots = layout.geometry.slots_per_superblock(mode);
@@ -310,6 +360,50 @@ mod tests {
                         assert_eq!((place.2, place.3), next, "slot {slot}");
                     }
                     last = Some((place.2, place.3));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn model_parity_takes_one_die_of_each_wordline_in_turn() {
+        for stripe in [StripeOrder::PlaneFirst, StripeOrder::DieFirst] {
+            let layout = Layout::new(Geometry {
+                channels: 3,
+                chips_per_channel: 1,
+                dies_per_chip: 2,
+                planes: 2,
+                blocks_per_plane: 4,
+                wordlines_per_block: 13,
+                page_bytes: 12_288,
+                slot_bytes: 4096,
+                codeword_bytes: 1024,
+                stripe,
+                stripe_parity: true,
+            });
+            for mode in CellMode::ALL {
+                let slots = layout.geometry.slots_per_superblock(mode);
+                let rows = 13 * mode.bits() as u32;
+                assert_eq!(slots, rows * 5 * layout.slots_per_row(), "five of six dies");
+                let mut counts = [0; 6];
+                for slot in 0..slots {
+                    let ppa = Ppa::new(BlockId(2), slot);
+                    let (at, row_slot) = layout.row_of(ppa, mode);
+                    assert_eq!(layout.slot_at(at, row_slot, mode), ppa);
+                    assert_eq!(layout.parity_die(at.wordline), Some(DieId(at.wordline % 6)));
+                    assert_ne!(at.die.0, at.wordline % 6, "the die of its parity");
+                    counts[at.die.0 as usize] += 1;
+                }
+                let (least, most) = (counts.iter().min().unwrap(), counts.iter().max().unwrap());
+                let wordline = layout.slots_per_row() * mode.bits() as u32;
+                assert!(most - least <= wordline, "{counts:?}");
+                for n in 0..rows * 5 {
+                    let at = layout.data_row(n, BlockId(2), mode);
+                    assert_eq!(
+                        n / 5,
+                        at.wordline as u32 * mode.bits() as u32 + at.page.0 as u32
+                    );
+                    layout.slot_at(at, 0, mode);
                 }
             }
         }

@@ -54,6 +54,10 @@ pub trait Ports {
     fn join(&mut self, tag: Tag) {
         let _ = tag;
     }
+    /// Codewords `made` of the read under `tag`, which it could not correct, have been made anew: what
+    /// the other dies of its stripe hold has been read and added up. Its buffers hold them now. From the
+    /// end of the read on, all time was for that.
+    fn rebuilt(&mut self, tag: Tag, made: u64);
     /// Write page `page` of the map, which is a logical page past the host's, into `buf`.
     fn map_in(&mut self, page: Lpn, buf: Buf) {
         let _ = (page, buf);

@@ -278,19 +278,21 @@ impl Cells {
         self.blocks[block.0 as usize].reads = (*all as i64 as f64 * self.per_block) as f32;
     }
 
+    /// Planes that `codewords` lie on.
+    pub(crate) fn planes(&self, mut codewords: u64) -> u64 {
+        let mut planes = 0;
+        while codewords != 0 {
+            let (_, start, _) = self.first_plane(codewords);
+            codewords &= !(self.page_mask << start);
+            planes += 1;
+        }
+        planes
+    }
+
     /// The planes that `wanted` has codewords of were sensed, of which only those of `output` are of
     /// use.
     pub(crate) fn sensed_in_vain(&mut self, block: BlockId, wanted: u64, output: u64) {
-        let planes = |mut codewords: u64| {
-            let mut planes = 0;
-            while codewords != 0 {
-                let (_, start, _) = self.first_plane(codewords);
-                codewords &= !(self.page_mask << start);
-                planes += 1;
-            }
-            planes
-        };
-        self.count(block, planes(wanted) - planes(output));
+        self.count(block, self.planes(wanted) - self.planes(output));
     }
 
     /// The first plane that `wanted` has codewords of, its first codeword, and which of its codewords

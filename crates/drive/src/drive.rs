@@ -259,6 +259,8 @@ impl Drive {
             cache_busy_ns: chip.cache_busy_ns,
             reset_ns: chip.reset_ns,
             set_feature_ns: chip.set_feature_ns,
+            set_levels_ns: chip.set_levels_ns,
+            shared_levels: !chip.plane_levels,
         };
         let link = LinkTimes {
             fetch_ns: profile.link.fetch_ns + profile.firmware.command_ns,

@@ -1,7 +1,7 @@
 //! What passed the firmware's ports, in order: a debug view of a drive for tests and tools. Nothing
 //! is kept until it is asked for.
 
-use firstread_core::{FlashEvent, FlashOp, HostCommand, Ns, Status};
+use firstread_core::{FlashEvent, FlashOp, HostCommand, Ns, Status, Tag};
 
 /// One crossing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,6 +21,8 @@ pub enum Passed {
     Issued(FlashOp),
     /// An event of flash reached the firmware.
     Event(FlashEvent),
+    /// These codewords of the read under the tag have been made anew.
+    Rebuilt(Tag, u64),
     /// The firmware posted a completion.
     Completed(HostCommand, Status),
 }

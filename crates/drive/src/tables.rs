@@ -199,6 +199,7 @@ pub fn characterize(chip: &ChipProfile, mode: CellMode) -> Result<VoltageTables,
         slot_bytes: 4 << 10,
         codeword_bytes: 1 << 10,
         stripe: firstread_core::StripeOrder::PlaneFirst,
+        stripe_parity: false,
     };
     let medium = Medium::new(chip.clone(), geometry, 0)
         .map_err(|e| TableError::Chip(e.key.clone(), e.reason.clone()))?;

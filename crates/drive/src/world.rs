@@ -404,6 +404,12 @@ impl Ports for World {
         self.hardware.join(self.now, tag.0);
     }
 
+    fn rebuilt(&mut self, tag: Tag, made: u64) {
+        let now = self.now;
+        self.port_log.note(now, || Passed::Rebuilt(tag, made));
+        self.hardware.rebuilt(now, tag.0, made, &mut self.payload);
+    }
+
     fn map_in(&mut self, page: Lpn, buf: Buf) {
         self.payload.data_in(page.0, buf);
     }

@@ -45,6 +45,8 @@ pub(crate) enum Purpose {
         last_waiter: u32,
         merges: bool,
     },
+    /// A row that is read because another one of its stripe is made anew.
+    Rebuild,
     /// The program of a die's part of ring line `line` of a stream's write buffer.
     Program { stream: StreamId, line: u8 },
     /// The erase of a die's part of a superblock.

@@ -5,7 +5,7 @@
 //! - `host`: commands, split into page rows.
 //! - [`ftl`]: where a logical page lies; superblocks; writes.
 //! - `read`: the life of one page read. `retry`: its steps. `soft`: what is left after
-//!   them.
+//!   them. `rebuild`: parity across the stripe.
 //! - `schedule`: a queue for each die.
 //! - [`voltage`]: read-voltage tables, groups and calibration.
 //! - [`observe`]: what is known of blocks and reads.
@@ -28,6 +28,7 @@ pub mod log;
 pub mod observe;
 pub mod policy;
 mod read;
+mod rebuild;
 mod retry;
 mod schedule;
 mod soft;
@@ -41,8 +42,8 @@ use firstread_core::{
 };
 
 use ftl::{
-    BadBlocks, Gc, GcThresholds, Map, MapCache, Mover, Place, Preconditioned, Program, Rescue,
-    STREAMS, Space, StreamId, WriteBuffer,
+    Allocated, BadBlocks, Gc, GcThresholds, Map, MapCache, Mover, Place, Preconditioned, Program,
+    Rescue, STREAMS, Space, StreamId, WriteBuffer,
 };
 use host::{Ahead, Commands, ReadCache};
 use job::{Job, Jobs, Purpose};
@@ -51,10 +52,11 @@ use observe::{BlockMonitor, BlockUse, Counters};
 use policy::gc_victim::AnyGcVictim;
 use policy::read_ahead::{AnyReadAhead, ReadAhead};
 use policy::read_levels::{AnyReadLevels, Outcome, Probe, ProbeResult, ReadLevels};
-use policy::recovery::AnyRecovery;
+use policy::recovery::{AnyRecovery, Recovery};
 use policy::retry::{AnyRetry, Retry};
 use policy::suspend::{AnySuspend, Running, Suspend};
 use policy::wear::AnyWear;
+use rebuild::Rebuilds;
 use schedule::{DieQueues, Next};
 
 /// How a drive is set up. Fixed for its life.
@@ -133,6 +135,7 @@ pub struct Firmware<M> {
     suspend: AnySuspend,
     /// The background read in flight.
     probe: Option<Probe>,
+    rebuilds: Rebuilds,
     counters: Counters,
     /// Programs to be issued again after a power cut.
     waiting: Vec<Job>,
@@ -157,7 +160,11 @@ impl<M: Arena> Firmware<M> {
         let programs = streams as u32 * WriteBuffer::programs(&geometry);
         // One superblock is erased at a time, and one background read is in flight.
         let ahead = &schemes.read_ahead;
-        let reserve = programs + moves + dies as u32 + 1 + ahead.rows() + map_cache.jobs();
+        let rows = match schemes.recovery.has_parity() {
+            true => dies as u32 - 1,
+            false => 0,
+        };
+        let reserve = rows + programs + moves + dies as u32 + 1 + ahead.rows() + map_cache.jobs();
         let jobs = Jobs::new(config.max_reads, reserve);
         let first = jobs.len() * geometry.slots_per_row();
         let buffers = WriteBuffer::buffers(&geometry, config.mode);
@@ -191,6 +198,7 @@ impl<M: Arena> Firmware<M> {
             gc: Gc::new(config.gc, schemes.gc_victim, buffers),
             map_cache,
             probe: None,
+            rebuilds: Rebuilds::default(),
             counters: Counters::default(),
             capacity_bytes: config.capacity_slots * geometry.slot_bytes as u64,
             waiting: Vec::new(),
@@ -521,6 +529,23 @@ impl<M: Arena> Firmware<M> {
         self.blocks.row_mut(ppa.block()).valid_slots += 1;
         if let Some(old) = old {
             self.blocks.row_mut(old.block()).valid_slots -= 1;
+        }
+    }
+
+    /// Starts the programs that filling `slot` has made ready.
+    #[inline]
+    fn start_programs<P: Ports<Record = Record>>(
+        &mut self,
+        now: Ns,
+        stream: StreamId,
+        slot: &Allocated,
+        ports: &mut P,
+    ) {
+        if let Some(program) = slot.complete {
+            self.start_program(now, stream, program, ports);
+        }
+        if let Some(program) = slot.parity {
+            self.start_program(now, stream, program, ports);
         }
     }
 

@@ -169,6 +169,7 @@ impl<M: Arena> Firmware<M> {
             sense,
             ..
         } = self.jobs[job];
+        let failed = outcome.failed;
         let outcome = match sense {
             SenseMode::Hard => outcome,
             _ => self.soft_decoded(&outcome),
@@ -178,9 +179,26 @@ impl<M: Arena> Firmware<M> {
             self.levels.on_read(&ctx, entry, &outcome, note);
         }
         self.retry.on_read(&ctx, entry, haste.timing, &outcome);
+        if !ok && self.rebuild(now, job, failed, ports) {
+            return;
+        }
+        self.read_ended(now, job, failed, ports);
+    }
+
+    /// The read of `job` has ended, for good or with codewords `failed` lost.
+    #[inline]
+    pub(crate) fn read_ended<P: Ports<Record = Record>>(
+        &mut self,
+        now: Ns,
+        job: u32,
+        failed: u64,
+        ports: &mut P,
+    ) {
+        let Job { purpose, step, .. } = self.jobs[job];
+        let ok = failed == 0;
         if let Purpose::Move { .. } = purpose {
             self.counters.move_retries += step as u64;
-            return self.move_read(now, job, outcome.failed, ports);
+            return self.move_read(now, job, failed, ports);
         }
         let last = self.unpin(job);
         match purpose {
@@ -211,7 +229,8 @@ impl<M: Arena> Firmware<M> {
             }
             Purpose::Merge { id, .. } => self.merge_done(now, id, job, ok, ports),
             Purpose::MapRead { .. } => self.map_read(now, job, ok, ports),
-            Purpose::ReadAhead => self.ahead_read(now, job, outcome.failed, ports),
+            Purpose::ReadAhead => self.ahead_read(now, job, failed, ports),
+            Purpose::Rebuild => self.rebuild_row_read(now, job, failed, ports),
             Purpose::Free
             | Purpose::Probe
             | Purpose::Move { .. }

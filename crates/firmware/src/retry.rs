@@ -249,6 +249,7 @@ impl<M: Arena> Firmware<M> {
             Purpose::ReadAhead if priority != Priority::Host => OpClass::ReadAhead,
             Purpose::MapRead { .. } => OpClass::MapRead,
             Purpose::Merge { .. } | Purpose::Move { .. } => OpClass::MoveRead,
+            Purpose::Rebuild => OpClass::Recovery,
             _ if step == 0 => OpClass::HostRead,
             _ if self.jobs[job].sense != SenseMode::Hard => OpClass::Recovery,
             _ => OpClass::HostRetry,

@@ -22,6 +22,7 @@ fn main() {
         slot_bytes: 4096,
         codeword_bytes: 1024,
         stripe: StripeOrder::PlaneFirst,
+        stripe_parity: false,
     };
     let mut chip = reference::ct_a();
     // Every kind of variation at work.

@@ -22,6 +22,7 @@ fn main() {
         slot_bytes: 4_096,
         codeword_bytes: 1_024,
         stripe: StripeOrder::PlaneFirst,
+        stripe_parity: false,
     };
     println!("P/E    levels            4 codewords      64 codewords   mean errors");
     for pe in [300, 2500] {

@@ -390,8 +390,14 @@ pub struct PhaseSettling {
 /// Durations that do not depend on the mode.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ChipTiming {
-    /// `tSET`: changing a feature such as the read-level offsets (ns).
+    /// `tSET`: changing a feature, such as the sensing time (ns).
     pub set_feature_ns: u64,
+    /// Changing the read levels of a die, where they are a feature too; zero where they come with each
+    /// read command (ns).
+    pub set_levels_ns: u64,
+    /// Whether each plane has level registers of its own. Where planes share them, those that need
+    /// different levels are sensed one after another.
+    pub plane_levels: bool,
     /// `tRST` during a read: ending a sense that is no longer wanted (ns).
     pub reset_ns: u64,
     /// `tRCBSY`: moving a page from the page register to the cache register, before the next sense of
@@ -743,6 +749,7 @@ impl ModeProfile {
 impl ChipTiming {
     fn validate(&self) -> Result<(), ProfileError> {
         duration("timing.set_feature_ns", self.set_feature_ns, 0)?;
+        duration("timing.set_levels_ns", self.set_levels_ns, 0)?;
         duration("timing.reset_ns", self.reset_ns, 0)?;
         duration("timing.cache_busy_ns", self.cache_busy_ns, 0)?;
         duration("timing.program_suspend_ns", self.program_suspend_ns, 0)?;

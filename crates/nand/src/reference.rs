@@ -115,6 +115,8 @@ pub fn ct_a() -> ChipProfile {
         // tSET and tRST as in PR2/AR2 (unverified); suspend costs assumed; 1.6 Gb/s of the V7 family.
         timing: ChipTiming {
             set_feature_ns: 1_000,
+            set_levels_ns: 0,
+            plane_levels: true,
             reset_ns: 5_000,
             cache_busy_ns: 3_000,
             program_suspend_ns: 50_000,

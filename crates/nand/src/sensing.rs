@@ -68,6 +68,7 @@ pub fn sensing_table(
         slot_bytes: 4 << 10,
         codeword_bytes: 1 << 10,
         stripe: StripeOrder::PlaneFirst,
+        stripe_parity: false,
     };
     let mut table = SensingTable {
         capability_bits,

@@ -19,6 +19,7 @@ fn geometry() -> Geometry {
         slot_bytes: 4_096,
         codeword_bytes: 1_024,
         stripe: StripeOrder::PlaneFirst,
+        stripe_parity: false,
     }
 }
 

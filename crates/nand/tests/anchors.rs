@@ -22,6 +22,7 @@ fn geometry(wordlines: u16) -> Geometry {
         slot_bytes: 4_096,
         codeword_bytes: 1_024,
         stripe: StripeOrder::PlaneFirst,
+        stripe_parity: false,
     }
 }
 

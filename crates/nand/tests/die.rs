@@ -21,6 +21,7 @@ fn medium() -> Medium {
         slot_bytes: 4_096,
         codeword_bytes: 1_024,
         stripe: StripeOrder::PlaneFirst,
+        stripe_parity: false,
     };
     Medium::new(reference::ct_a(), geometry, 1).unwrap()
 }

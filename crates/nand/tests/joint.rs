@@ -24,6 +24,7 @@ fn medium() -> Medium {
         slot_bytes: 4_096,
         codeword_bytes: 1_024,
         stripe: StripeOrder::PlaneFirst,
+        stripe_parity: false,
     };
     let mut m = Medium::new(reference::ct_a(), geometry, 5).unwrap();
     m.set_temperature(Ns::ZERO, 55.0).unwrap();

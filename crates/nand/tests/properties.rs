@@ -20,6 +20,7 @@ fn medium(celsius: f64) -> Medium {
         slot_bytes: 4_096,
         codeword_bytes: 1_024,
         stripe: StripeOrder::PlaneFirst,
+        stripe_parity: false,
     };
     let mut m = Medium::new(reference::ct_a(), geometry, 1).unwrap();
     m.set_temperature(Ns::ZERO, celsius).unwrap();

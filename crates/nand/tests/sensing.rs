@@ -28,6 +28,7 @@ fn formula_safe_senses_are_safe_on_other_chips() {
         slot_bytes: 4 << 10,
         codeword_bytes: 1 << 10,
         stripe: StripeOrder::PlaneFirst,
+        stripe_parity: false,
     };
     let (mut shortened, mut pages, mut failed) = (0, 0, 0);
     for (t, celsius) in TEMPERATURES_C.into_iter().enumerate() {

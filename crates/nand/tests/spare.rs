@@ -22,6 +22,7 @@ fn medium() -> Medium {
         slot_bytes: 4 << 10,
         codeword_bytes: 4 << 10,
         stripe: firstread_core::StripeOrder::PlaneFirst,
+        stripe_parity: false,
     };
     Medium::new(chip, geometry, 5).unwrap()
 }

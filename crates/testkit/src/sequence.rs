@@ -32,6 +32,11 @@ pub fn render(crossings: &[Crossing], factory: &[LevelOffsets], codewords_per_pa
                     kind(&op, factory, codewords_per_page)
                 )
             }
+            Passed::Rebuilt(tag, made) => format!(
+                "rebuilt   tag {} cw {}",
+                tag.0,
+                mask(made, codewords_per_page)
+            ),
             Passed::Event(event) => format!("event     {}", of_event(event, codewords_per_page)),
         };
         let at = crossing.at.since(start).0;

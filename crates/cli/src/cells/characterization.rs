@@ -251,6 +251,7 @@ fn medium(chip: &ChipProfile, conditions: &Conditions) -> Result<Medium> {
         slot_bytes: 4 << 10,
         codeword_bytes: conditions.code.data_bytes(),
         stripe: StripeOrder::PlaneFirst,
+        stripe_parity: false,
     };
     let mut medium = Medium::new(chip.clone(), geometry, conditions.seed)
         .map_err(|e| anyhow!("{}: {}: {}", chip.name, e.key, e.reason))?;

@@ -297,7 +297,7 @@ pub const fn in_words(cause: Cause) -> &'static str {
         Cause::Transfer => "transfer",
         Cause::Decode => "decode",
         Cause::Retry => "its own retries",
-        Cause::Recovery => "its own soft senses",
+        Cause::Recovery => "soft senses and rebuilding",
         Cause::Suspend => "suspend",
         Cause::Link => "host link",
     }
@@ -320,6 +320,13 @@ fn footer(setup: &Setup<'_>, outcome: &Outcome) -> String {
             "soft senses {}, which saved {} pages\n",
             count(counters.soft_reads),
             count(counters.soft_saved),
+        );
+    }
+    if counters.rebuild_reads > 0 {
+        text += &format!(
+            "stripes {} pages rebuilt, from {} page reads of other dies\n",
+            count(counters.rebuilt),
+            count(counters.rebuild_reads),
         );
     }
     let uncorrectable = outcome.stats.all.uncorrectable;

@@ -242,6 +242,8 @@ fn own(setup: &Setup<'_>, outcome: &Outcome, with_calibration: bool) -> Value {
         "capacity_bytes": outcome.capacity_bytes,
         "soft_reads": counters.soft_reads,
         "soft_saved": counters.soft_saved,
+        "rebuild_reads": counters.rebuild_reads,
+        "rebuilt": counters.rebuilt,
         "uncorrectable": outcome.stats.all.uncorrectable,
         "tail": shares,
         "tail_of": tail_of,

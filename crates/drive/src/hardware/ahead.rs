@@ -73,11 +73,23 @@ impl Hardware {
         let mut busy = Ns(self.times.command_ns + self.times.cache_busy_ns);
         let state = &mut self.dies[die.0 as usize];
         if let Some(next) = self.ops.get(state.ahead.next as usize)
-            && let FlashKind::Read { timing, .. } = next.op.kind
-            && timing != state.timing
+            && let FlashKind::Read {
+                block,
+                page,
+                timing,
+                mode,
+                ..
+            } = next.op.kind
         {
-            state.timing = timing;
-            busy += Ns(self.times.set_feature_ns);
+            if timing != state.timing {
+                state.timing = timing;
+                busy += Ns(self.times.set_feature_ns);
+            }
+            if self.times.sets_levels() {
+                let sense = self.cells.read_ns(block, page, mode, timing);
+                let set = &mut state.levels;
+                busy += Ns(self.times.levels(&self.cells, set, &next.op, sense));
+            }
         }
         state.phase = DiePhase::Cache(CachePhase::Turning(tag));
         state.ahead.due = now + busy;

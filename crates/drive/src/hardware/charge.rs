@@ -15,7 +15,7 @@ pub enum Cause {
     Map,
     /// The die was busy with other host reads.
     DieHostRead,
-    /// The die was busy with retries or soft senses, of this or other reads.
+    /// The die was busy with retries, soft senses or rebuilds, of this or other reads.
     DieRetry,
     /// The die was busy with background reads of calibration.
     DieCalibration,
@@ -37,7 +37,7 @@ pub enum Cause {
     Decode,
     /// Sensing, transferring and decoding again.
     Retry,
-    /// What came after the last retry: soft senses, their transfer and decoding.
+    /// What came after the last retry: soft senses, and reads of the rest of the stripe.
     Recovery,
     /// Suspending what the die was doing.
     Suspend,

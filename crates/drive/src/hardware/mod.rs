@@ -14,8 +14,8 @@ pub(crate) mod timers;
 
 use firstread_core::flash::SenseMode;
 use firstread_core::{
-    BlockId, Buf, DieId, FlashEvent, FlashKind, FlashOp, Geometry, Layout, Ns, OpClass, PageAddr,
-    PageType, SenseTiming, Tag,
+    BlockId, Buf, DieId, FlashEvent, FlashKind, FlashOp, Geometry, IdealScope, Layout, Levels, Ns,
+    OpClass, PageAddr, PageType, SenseTiming, Tag,
 };
 
 use crate::cells::{Cells, Sensed};
@@ -46,6 +46,37 @@ pub(crate) struct Times {
     pub reset_ns: u64,
     /// Setting the sensing time.
     pub set_feature_ns: u64,
+    /// Setting the read levels; zero where they come with the command.
+    pub set_levels_ns: u64,
+    /// Whether the planes of a die share their level registers.
+    pub shared_levels: bool,
+}
+
+impl Times {
+    /// Whether levels ever take time of their own.
+    #[inline]
+    fn sets_levels(&self) -> bool {
+        self.set_levels_ns != 0 || self.shared_levels
+    }
+
+    /// What the levels of the read `op` add to its `sense`, on a die whose registers are `set`: a SET
+    /// FEATURE where they change; and where planes share them and each needs its own, one plane after
+    /// another. An oracle's are set when it takes over from others.
+    #[inline(never)]
+    fn levels(&self, cells: &Cells, set: &mut Levels, op: &FlashOp, sense: u64) -> u64 {
+        let FlashKind::Read { levels, wanted, .. } = op.kind else {
+            return 0;
+        };
+        let mut ns = 0;
+        if *set != levels {
+            *set = levels;
+            ns = self.set_levels_ns;
+        }
+        if self.shared_levels && levels == Levels::Ideal(IdealScope::Page) {
+            ns += (cells.planes(wanted) - 1) * (self.set_levels_ns + sense);
+        }
+        ns
+    }
 }
 
 /// What a resource's timer means.
@@ -96,6 +127,8 @@ struct Die {
     ahead: Ahead,
     /// The sensing time its features are set to.
     timing: SenseTiming,
+    /// The read levels they are set to.
+    levels: Levels,
 }
 
 /// An operation in flight, by its tag.
@@ -168,6 +201,7 @@ impl Hardware {
             suspended: None,
             ahead: Ahead::NOTHING,
             timing: SenseTiming::DEFAULT,
+            levels: Levels::DEFAULT,
         };
         Hardware {
             accounts,
@@ -246,6 +280,9 @@ impl Hardware {
                 if die.timing != timing {
                     die.timing = timing;
                     sense += self.times.set_feature_ns;
+                }
+                if self.times.sets_levels() {
+                    sense += self.times.levels(&self.cells, &mut die.levels, &op, sense);
                 }
                 timers.set(
                     self.timer(Resource::Die(op.die.0)),
@@ -563,8 +600,38 @@ impl Hardware {
         }
     }
 
-    /// Moves the slots of `decoded` codewords into the buffers of a page row.
+    /// Codewords `made` of the read under `tag` have been made anew from the rest of their stripe. In
+    /// simulation a payload names its page, which the sum of the others would come to.
+    pub(crate) fn rebuilt(&mut self, now: Ns, tag: u32, made: u64, payload: &mut Payload) {
+        let state = &mut self.ops[tag as usize];
+        state.parts[Cause::Recovery as usize] += now.since(state.mark).0;
+        state.mark = now;
+        let die = state.op.die;
+        let FlashKind::Read {
+            block,
+            wordline,
+            page,
+            buf,
+            ..
+        } = state.op.kind
+        else {
+            unreachable!("only a read is made anew")
+        };
+        let at = PageAddr {
+            die,
+            block,
+            wordline,
+            page,
+        };
+        self.deliver(at, made, buf, payload);
+    }
+
+    /// Moves the slots of `decoded` codewords into the buffers of a page row. Parity has none: it goes
+    /// into the sum.
     fn deliver(&self, at: PageAddr, decoded: u64, buf: Buf, payload: &mut Payload) {
+        if self.layout.parity_die(at.wordline) == Some(at.die) {
+            return;
+        }
         let per_slot = self.layout.codewords_per_slot();
         let mode = self.cells.mode(at.block);
         let mut left = decoded;
@@ -585,6 +652,10 @@ impl Hardware {
     /// Moves a die's part of a wordline from its buffers into the cells.
     fn program(&self, die: DieId, block: BlockId, wordline: u16, buf: Buf, payload: &mut Payload) {
         let layout = &self.layout;
+        // What is programmed there is the sum of the wordline's other parts.
+        if layout.parity_die(wordline) == Some(die) {
+            return;
+        }
         let mode = self.cells.mode(block);
         let first = wordline as u32 * layout.slots_per_stripe() * mode.bits() as u32;
         for page in (0..mode.bits()).map(PageType) {

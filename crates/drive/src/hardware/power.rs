@@ -1,6 +1,6 @@
 //! What a power cut does to the hardware.
 
-use firstread_core::{DieId, FlashKind, Ns, SenseTiming};
+use firstread_core::{DieId, FlashKind, Levels, Ns, SenseTiming};
 
 use super::ahead::Ahead;
 use super::{Decoder, DiePhase, Hardware};
@@ -30,6 +30,7 @@ impl Hardware {
             die.told = None;
             die.ahead = Ahead::NOTHING;
             die.timing = SenseTiming::DEFAULT;
+            die.levels = Levels::DEFAULT;
         }
         self.channels.fill(Ns::ZERO);
         self.decoders.fill(Decoder::IDLE);

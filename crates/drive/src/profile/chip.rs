@@ -270,6 +270,8 @@ fn timing(keys: &Keys<'_>) -> ChipTiming {
     let time = |key| keys.whole(key, NS, 0, LONGEST_NS);
     ChipTiming {
         set_feature_ns: time("set_feature"),
+        set_levels_ns: time("set_levels"),
+        plane_levels: keys.flag("plane_levels"),
         reset_ns: time("reset"),
         cache_busy_ns: time("cache_busy"),
         program_suspend_ns: time("program_suspend"),

@@ -186,10 +186,14 @@ impl DriveProfile {
             let row = u64::from(g.page_bytes) * u64::from(g.planes) * u64::from(self.mode.bits());
             per_second(row, ns)
         });
+        // What is programmed includes the parity of stripes.
+        let of_data = |rate: u64| {
+            (u128::from(rate) * u128::from(g.data_dies()) / u128::from(g.dies())) as u64
+        };
         FillRate {
             link: self.link.bytes_per_s,
-            channels: channel.saturating_mul(u64::from(g.channels)),
-            program: program.saturating_mul(u64::from(g.dies())),
+            channels: of_data(channel.saturating_mul(u64::from(g.channels))),
+            program: of_data(program.saturating_mul(u64::from(g.dies()))),
         }
     }
 
@@ -338,6 +342,8 @@ fn read(keys: &Keys<'_>, chip: Option<LoadedChip>, axes: &'static [Axis]) -> Opt
     let schemes = schemes(keys, axes);
     let chip = chip?;
     geometry.wordlines_per_block = chip.chip.wordlines() as u16;
+    let recovery = schemes.iter().find(|c| c.axis.name == "recovery");
+    geometry.stripe_parity = recovery.is_some_and(|c| recovery::needs_parity(c.scheme.name));
     Some(DriveProfile {
         name,
         summary,
@@ -378,6 +384,7 @@ fn geometry(keys: &Keys<'_>) -> Geometry {
                 ("die-first", StripeOrder::DieFirst),
             ],
         ),
+        stripe_parity: false,
     }
 }
 
@@ -432,6 +439,9 @@ fn check(reader: &Reader<'_>, drive: &DriveProfile) {
     if codewords > 64 {
         let message = format!("one sense of all planes has {codewords} codewords, at most 64");
         return note("geometry.page", message);
+    }
+    if g.stripe_parity && dies < 2 {
+        return note("schemes.recovery", "parity needs two dies at least".into());
     }
     if let Some(recovery) = drive.scheme("recovery")
         && recovery::needs_soft_decoder(recovery.scheme.name)

@@ -41,4 +41,4 @@ pub use recovery::Recovery;
 pub(crate) use rescue::Rescue;
 pub use space::RESERVE;
 pub(crate) use space::Space;
-pub(crate) use write::{Program, Refused, STREAMS, StreamId, WriteBuffer};
+pub(crate) use write::{Allocated, Program, Refused, STREAMS, StreamId, WriteBuffer};

@@ -16,9 +16,7 @@
 
 use alloc::collections::VecDeque;
 
-use firstread_core::{
-    Arena, BlockId, CellMode, DieId, Lpn, Ns, PageAddr, PageType, Ports, Ppa, Priority,
-};
+use firstread_core::{Arena, BlockId, CellMode, DieId, Lpn, Ns, PageAddr, Ports, Ppa, Priority};
 
 use super::{Place, Program, Refused, StreamId};
 use crate::Firmware;
@@ -350,7 +348,7 @@ impl<M: Arena> Firmware<M> {
         row.leaving = true;
         let opened = row.opened;
         let g = &self.config.geometry;
-        let rows = g.dies() as u32 * row.mode.bits() as u32 * g.wordlines_per_block as u32;
+        let rows = g.data_dies() as u32 * row.mode.bits() as u32 * g.wordlines_per_block as u32;
         Some(Evacuation {
             owner,
             block,
@@ -401,16 +399,8 @@ impl<M: Arena> Firmware<M> {
                 return false;
             }
             budget -= 1;
-            let dies = layout.dies() as u32;
-            let (stripe, die) = (current.row / dies, DieId((current.row % dies) as u16));
-            let (wordline, page) = (stripe / mode.bits() as u32, stripe % mode.bits() as u32);
+            let at = layout.data_row(current.row, current.block, mode);
             current.row += 1;
-            let at = PageAddr {
-                die,
-                block: current.block,
-                wordline: wordline as u16,
-                page: PageType(page as u8),
-            };
             let mut slots = 0u64;
             for row_slot in 0..per_row {
                 let ppa = layout.slot_at(at, row_slot, mode);
@@ -624,9 +614,7 @@ impl<M: Arena> Firmware<M> {
         ports.copy(from, slot.buf);
         self.place_slot(lpn, slot.ppa);
         self.counters.slots_moved += 1;
-        if let Some(program) = slot.complete {
-            self.start_program(now, stream, program, ports);
-        }
+        self.start_programs(now, stream, &slot, ports);
         true
     }
 
@@ -668,6 +656,7 @@ impl<M: Arena> Firmware<M> {
     ) {
         let buffer = &self.write_buffers[stream as usize];
         let (block, wordline, mode) = buffer.line(line);
+        self.blocks.row_mut(block).stripe_broken = true;
         let slots = buffer.filled_of(die, line).count() as u32;
         if slots > 0 {
             let to = self.rescue.take(die, block, wordline, mode, slots);

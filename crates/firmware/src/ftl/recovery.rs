@@ -34,6 +34,7 @@ use crate::Firmware;
 use crate::job::{Job, Purpose};
 use crate::log::Record;
 use crate::observe::BlockUse;
+use crate::rebuild::Rebuilds;
 
 /// Bytes of a slot in a table of contents: logical page and sequence number.
 const ENTRY_BYTES: u64 = 16;
@@ -112,6 +113,7 @@ impl<M: Arena> Firmware<M> {
             }
         });
         self.mover.forget();
+        self.rebuilds = Rebuilds::default();
         for job in (0..self.jobs.len()).filter(|&job| !waits[job as usize]) {
             let Job { purpose, at, .. } = self.jobs[job];
             if let Purpose::Program { stream, line } = purpose {
@@ -181,7 +183,11 @@ impl<M: Arena> Firmware<M> {
             }
         }
         let dumped = recovery.dumped_slots + recovery.dumped_map_pages as u64;
+        // The sums that are to become parity, as far as they have got.
+        let lines: usize = self.write_buffers.iter().map(|b| b.lines()).sum();
+        let rows = (lines as u64 * self.config.mode.bits() as u64) * g.stripe_parity as u64;
         recovery.dumped_bytes = dumped * (g.slot_bytes as u64 + ENTRY_BYTES)
+            + rows * row_bytes
             + self.blocks.len() as u64 * ROW_BYTES
             + LEVELS_BYTES;
         recovery.rows_read += recovery.dumped_bytes.div_ceil(row_bytes);

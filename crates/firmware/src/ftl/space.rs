@@ -211,6 +211,7 @@ impl<M: Arena> Firmware<M> {
         let row = self.blocks.row_mut(block);
         row.pe_cycles += 1;
         row.reads = 0;
+        row.stripe_broken = false;
         if (failed || !ok) && !self.repair(block, ports) {
             self.retire(now, block);
         } else {

@@ -65,6 +65,8 @@ pub(crate) struct Allocated {
     pub(crate) buf: Buf,
     /// The die whose wordline is now complete and must be programmed.
     pub(crate) complete: Option<Program>,
+    /// The die that holds the parity of the wordline, once the others are complete.
+    pub(crate) parity: Option<Program>,
 }
 
 /// A program to issue.
@@ -152,13 +154,23 @@ impl WriteBuffer {
                 line: index as u8,
             });
         }
+        let mut parity = None;
         if line.filled == slots_per_wordline {
             self.filling = None;
+            let (block, wordline) = (line.block, line.wordline);
+            let die = self.layout.parity_die(wordline);
+            parity = die.map(|die| Program {
+                die,
+                block,
+                wordline,
+                line: index as u8,
+            });
         }
         Ok(Allocated {
             ppa,
             buf: buf.slot(in_line),
             complete,
+            parity,
         })
     }
 
@@ -246,11 +258,25 @@ impl WriteBuffer {
         Some(index as u8)
     }
 
-    /// Whether the part of `die` of ring line `line` is not filled to its end.
+    /// Whether the part of `die` of ring line `line` is not filled to its end; parity is complete when
+    /// all else is.
     pub(crate) fn is_incomplete(&self, die: DieId, line: u8) -> bool {
         let line = &self.ring[line as usize];
-        let last = self.part(line, die).max();
-        last.is_some_and(|last| last >= line.filled)
+        match self.part(line, die).max() {
+            Some(last) => last >= line.filled,
+            None => line.filled < self.layout.slots_per_stripe() * line.mode.bits() as u32,
+        }
+    }
+
+    /// Whether it holds `wordline` of `block`: some die of it is not programmed yet.
+    pub(crate) fn holds_line(&self, block: BlockId, wordline: u16) -> bool {
+        let here = |l: &OpenWordline| l.in_use && (l.block, l.wordline) == (block, wordline);
+        self.ring.iter().any(here)
+    }
+
+    /// Wordlines it holds.
+    pub(crate) fn lines(&self) -> usize {
+        self.ring.iter().filter(|l| l.in_use).count()
     }
 
     /// Every slot it holds that is not programmed yet, with its buffer.
@@ -293,12 +319,16 @@ impl WriteBuffer {
         (line.block, line.wordline, line.mode)
     }
 
-    /// The slots of `line`, counted within it, that lie on `die`, in rising order.
+    /// The slots of `line`, counted within it, that lie on `die`, in rising order; none where it holds
+    /// parity.
     fn part(&self, line: &OpenWordline, die: DieId) -> impl Iterator<Item = u32> {
         let g = self.layout;
         let (mode, block, wordline) = (line.mode, line.block, line.wordline);
         let first = wordline as u32 * g.slots_per_stripe() * mode.bits() as u32;
-        let rows = mode.bits() as u32 * g.slots_per_row();
+        let rows = match g.parity_die(wordline) == Some(die) {
+            true => 0,
+            false => mode.bits() as u32 * g.slots_per_row(),
+        };
         (0..rows).map(move |i| {
             let (page, row_slot) = (i / g.slots_per_row(), i % g.slots_per_row());
             let page = PageType(page as u8);

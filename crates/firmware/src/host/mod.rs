@@ -468,9 +468,7 @@ impl<M: Arena> Firmware<M> {
             }
             self.counters.host_slots_written += 1;
             self.gc.earn(self.space.free);
-            if let Some(program) = slot.complete {
-                self.start_program(now, StreamId::Host, program, ports);
-            }
+            self.start_programs(now, StreamId::Host, &slot, ports);
         }
     }
 

@@ -43,6 +43,9 @@ pub struct BlockRow {
     pub leaving: bool,
     /// Whether a program in it has failed: it is retired, not erased.
     pub failed: bool,
+    /// Whether a part of one of its wordlines, data or parity, was not programmed since the erase: its
+    /// stripes are not relied upon.
+    pub stripe_broken: bool,
     /// Whether it holds pages of the map.
     pub holds_map: bool,
 }
@@ -67,6 +70,7 @@ impl BlockMonitor {
             pins: 0,
             leaving: false,
             failed: false,
+            stripe_broken: false,
             holds_map: false,
         };
         BlockMonitor {

@@ -42,6 +42,10 @@ pub struct Counters {
     pub soft_reads: u64,
     /// Reads that a soft sense has saved.
     pub soft_saved: u64,
+    /// Page rows read because another one of their stripe could not be corrected.
+    pub rebuild_reads: u64,
+    /// Reads made anew from the rest of their stripe.
+    pub rebuilt: u64,
     /// Read cache, read-ahead and map cache.
     pub front: FrontCounters,
 }
@@ -72,6 +76,8 @@ impl Counters {
             cancelled_senses: self.cancelled_senses - before.cancelled_senses,
             soft_reads: self.soft_reads - before.soft_reads,
             soft_saved: self.soft_saved - before.soft_saved,
+            rebuild_reads: self.rebuild_reads - before.rebuild_reads,
+            rebuilt: self.rebuilt - before.rebuilt,
             front: self.front.since(&before.front),
         }
     }
@@ -97,6 +103,8 @@ impl Default for Counters {
             cancelled_senses: 0,
             soft_reads: 0,
             soft_saved: 0,
+            rebuild_reads: 0,
+            rebuilt: 0,
             front: FrontCounters::default(),
         }
     }

@@ -2,12 +2,13 @@
 //! need retries or are lost. Checks what no chip would allow: programs out of order or without an
 //! erase, reads of what is not programmed, two operations on one die.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use firstread_core::voltage::{Line, MAX_FACTORY, Parabola, VoltageTables};
 use firstread_core::{
     BlockId, Buf, CellMode, CommandId, DieId, FlashEvent, FlashKind, FlashOp, Geometry,
-    HostCommand, HostOp, Layout, Levels, Lpn, Ns, PageAddr, Ports, Ppa, Spare, Status, Stream, Tag,
+    HostCommand, HostOp, Layout, Levels, Lpn, Ns, OpClass, PageAddr, Ports, Ppa, Spare, Status,
+    Stream, Tag,
 };
 use firstread_firmware::ftl::{GcThresholds, MAP_ENTRY_BYTES, Recovery};
 use firstread_firmware::log::Record;
@@ -45,6 +46,8 @@ struct Block {
     /// Whether it holds what the drive was filled with.
     filled: bool,
     slots: BTreeMap<u32, Option<Data>>,
+    /// Parts of wordlines whose program failed or was cut short.
+    torn: BTreeSet<(DieId, u16)>,
 }
 
 /// A command in flight.
@@ -90,6 +93,10 @@ pub struct World {
     capacity: u64,
     /// Slots that reads could not correct: the drive may say so.
     pub senses_failed: u64,
+    /// Last read under each tag.
+    reads: BTreeMap<u32, FlashOp>,
+    /// Reads made anew from their stripe.
+    pub rebuilt: u64,
 }
 
 impl World {
@@ -124,7 +131,7 @@ impl World {
             None => assert!(overtaken || last.trimmed, "page {lpn} read zeros: {last:?}"),
         }
     }
-    /// The slots of a page row.
+    /// The slots of a page row; none of one that holds parity.
     fn row(&self, die: DieId, block: BlockId, wordline: u16, page: u8, mode: CellMode) -> Vec<u32> {
         let layout = Layout::new(self.geometry);
         let page = firstread_core::PageType(page);
@@ -134,6 +141,9 @@ impl World {
             wordline,
             page,
         };
+        if layout.parity_die(wordline) == Some(die) {
+            return Vec::new();
+        }
         let slot = |row_slot| layout.slot_at(at, row_slot, mode).slot();
         (0..layout.slots_per_row()).map(slot).collect()
     }
@@ -194,6 +204,7 @@ impl World {
                 let b = &mut self.blocks[block.0 as usize];
                 if op.die == DieId(0) {
                     b.slots.clear();
+                    b.torn.clear();
                     b.filled = false;
                 }
                 b.mode = Some(mode);
@@ -218,7 +229,12 @@ impl World {
             match op.kind {
                 FlashKind::Program {
                     block, wordline, ..
-                } => self.fill_wordline(op.die, block, wordline, |_| None),
+                } => {
+                    self.blocks[block.0 as usize]
+                        .torn
+                        .insert((op.die, wordline));
+                    self.fill_wordline(op.die, block, wordline, |_| None);
+                }
                 FlashKind::Erase { block, .. } => {
                     let b = &mut self.blocks[block.0 as usize];
                     b.slots.clear();
@@ -245,8 +261,6 @@ impl World {
         wanted: u64,
         buf: Buf,
     ) -> FlashEvent {
-        let g = self.geometry;
-        let per_slot = g.codewords_per_slot();
         let mut failed = 0;
         for bit in (0..64).filter(|b| wanted >> b & 1 != 0) {
             if self.happens(self.faults.sense) {
@@ -254,18 +268,9 @@ impl World {
                 self.senses_failed += 1;
             }
         }
-        let mode = self.blocks[block.0 as usize].mode.unwrap();
-        for (i, slot) in self
-            .row(die, block, wordline, page, mode)
-            .into_iter()
-            .enumerate()
-        {
-            let mask = (u64::MAX >> (64 - per_slot)) << (i as u32 * per_slot);
-            if wanted & mask != 0 && failed & mask == 0 {
-                let data = self.blocks[block.0 as usize].slots.get(&slot);
-                let data = data.unwrap_or_else(|| panic!("slot {slot} of {block:?} was erased"));
-                self.buffers[(buf.0 + i as u32) as usize] = *data;
-            }
+        // Of a row that is added up, only the sum matters.
+        if self.reads[&tag.0].class != OpClass::Recovery {
+            self.deliver(die, block, wordline, page, wanted & !failed, buf);
         }
         FlashEvent::Decoded {
             tag,
@@ -277,8 +282,34 @@ impl World {
         }
     }
 
+    /// Moves the slots of codewords `decoded` into the buffers of a page row.
+    fn deliver(
+        &mut self,
+        die: DieId,
+        block: BlockId,
+        wordline: u16,
+        page: u8,
+        decoded: u64,
+        buf: Buf,
+    ) {
+        let per_slot = self.geometry.codewords_per_slot();
+        let mode = self.blocks[block.0 as usize].mode.unwrap();
+        let row = self.row(die, block, wordline, page, mode);
+        for (i, slot) in row.into_iter().enumerate() {
+            let mask = (u64::MAX >> (64 - per_slot)) << (i as u32 * per_slot);
+            if decoded & mask != 0 {
+                let data = self.blocks[block.0 as usize].slots.get(&slot);
+                let data = data.unwrap_or_else(|| panic!("slot {slot} of {block:?} was erased"));
+                self.buffers[(buf.0 + i as u32) as usize] = *data;
+            }
+        }
+    }
+
     fn program(&mut self, die: DieId, block: BlockId, wordline: u16, buf: Buf) -> bool {
         let ok = !self.happens(self.faults.program);
+        if !ok {
+            self.blocks[block.0 as usize].torn.insert((die, wordline));
+        }
         let garbage = Some((u64::MAX >> 1, 0));
         let buffers = self.buffers.clone();
         self.fill_wordline(die, block, wordline, |slot| match ok {
@@ -343,6 +374,9 @@ impl Ports for World {
             let reads = matches!(op.kind, FlashKind::Read { .. });
             assert!(reads, "{op:?} while another is suspended");
         }
+        if let FlashKind::Read { .. } = op.kind {
+            self.reads.insert(op.tag.0, op);
+        }
         let busy = &mut self.busy[op.die.0 as usize];
         assert!(!*busy, "issued to a busy die: {op:?}");
         *busy = true;
@@ -404,6 +438,28 @@ impl Ports for World {
         self.replaced.push((die, block));
     }
     fn waited(&mut self, _id: CommandId, _tag: Tag) {}
+    fn rebuilt(&mut self, tag: Tag, made: u64) {
+        let read = self.reads.get(&tag.0).copied();
+        let Some(FlashKind::Read {
+            block,
+            wordline,
+            page,
+            buf,
+            ..
+        }) = read.map(|op| op.kind)
+        else {
+            panic!("{tag:?} has read nothing that could be rebuilt")
+        };
+        let die = read.unwrap().die;
+        let b = &self.blocks[block.0 as usize];
+        for other in 0..self.geometry.dies() {
+            assert!(b.written[other as usize] > wordline, "a stripe in part");
+            let torn = b.torn.contains(&(DieId(other), wordline));
+            assert!(!torn, "the stripe of {die:?} {wordline} lacks a part");
+        }
+        self.rebuilt += (made != 0) as u64;
+        self.deliver(die, block, wordline, page.0, made, buf);
+    }
     fn map_in(&mut self, page: Lpn, buf: Buf) {
         self.counter += 1;
         let last = Last {
@@ -472,6 +528,7 @@ pub fn geometry(channels: u16, dies: u16, planes: u8, blocks: u32, wordlines: u1
         slot_bytes: 4096,
         codeword_bytes: 2048,
         stripe: firstread_core::StripeOrder::DieFirst,
+        stripe_parity: false,
     }
 }
 
@@ -541,7 +598,8 @@ impl Drive {
             )
             .unwrap(),
             retry: AnyRetry::new("sequential", &retry::Setup::NOTHING, &[]).unwrap(),
-            recovery: AnyRecovery::new("none", &[]).unwrap(),
+            recovery: AnyRecovery::new(if g.stripe_parity { "parity" } else { "none" }, &[])
+                .unwrap(),
             suspend: AnySuspend::new(suspend::AXIS.schemes[build.suspend].name, &[]).unwrap(),
             read_ahead: {
                 let setup = read_ahead::Setup {
@@ -579,6 +637,7 @@ impl Drive {
             written: vec![0; g.dies() as usize],
             filled: false,
             slots: BTreeMap::new(),
+            torn: BTreeSet::new(),
         };
         let world = World {
             geometry: g,
@@ -601,6 +660,8 @@ impl Drive {
             replaced: Vec::new(),
             capacity: build.capacity,
             senses_failed: 0,
+            reads: BTreeMap::new(),
+            rebuilt: 0,
         };
         let mut drive = Drive {
             firmware,

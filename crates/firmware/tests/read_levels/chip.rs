@@ -39,6 +39,7 @@ pub fn geometry() -> Geometry {
         slot_bytes: 4096,
         codeword_bytes: 4096,
         stripe: StripeOrder::PlaneFirst,
+        stripe_parity: false,
     }
 }
 

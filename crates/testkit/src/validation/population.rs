@@ -41,6 +41,7 @@ pub fn geometry(chip: &ChipProfile) -> Geometry {
         slot_bytes: 4_096,
         codeword_bytes: 1_024,
         stripe: StripeOrder::PlaneFirst,
+        stripe_parity: false,
     }
 }
 

@@ -5,10 +5,10 @@ use firstread_drive::port_log::{Crossing, Passed};
 use firstread_drive::profile::{Library, Override, load_drive};
 use firstread_drive::{Cause, RunStats};
 use firstread_firmware::policy::AXES;
-use firstread_testkit::{aged, digest_of, try_run};
+use firstread_testkit::{FOUR_DIES, aged, digest_of, try_run};
 use insta::assert_snapshot;
 
-use crate::scene::{Scene, WORDLINE, decoded, reads};
+use crate::scene::{ROW, Scene, WORDLINE, decoded, reads};
 
 const SOFT: &str = "schemes.recovery=soft";
 const THREE: &[&str] = &[SOFT, "recovery.senses=three"];
@@ -21,7 +21,12 @@ fn worn(recovery: &[&str]) -> Scene {
 
 fn on_levels(levels: &str, recovery: &[&str], age_h: u64, pe_cycles: u32) -> Scene {
     let levels = format!("schemes.read_levels={levels}");
-    let set = ["ecc.code=ldpc-1k", "chip.failures.grown_bad=0 %", &levels];
+    let set = [
+        "ecc.code=ldpc-1k",
+        "chip.failures.grown_bad=0 %",
+        "capacity=16 GiB",
+        &levels,
+    ];
     let set: Vec<&str> = set.iter().chain(recovery).copied().collect();
     Scene::new(&set, &aged(age_h, pe_cycles))
 }
@@ -196,4 +201,145 @@ fn formula_a_threshold_code_has_nothing_soft() {
         .collect();
     let error = load_drive(&Library::new(), "ct-qlc", &set, AXES).unwrap_err();
     assert_snapshot!(error.to_string(), @"--set schemes.recovery=soft: schemes.recovery: `soft` needs a code with a soft decoder (ldpc-1k, ldpc-4k); `ecc.code` is `threshold`, which gains nothing from soft senses");
+}
+
+const PARITY: &str = "schemes.recovery=parity";
+
+/// What passes from the last sense of a page alone to its completion, once the rest of its stripe had to
+/// be read, all of it at the first try.
+fn rebuilt(scene: &mut Scene) -> Vec<Crossing> {
+    let data_dies = 3;
+    let (mut crossings, first) = (0..4_000)
+        .map(|w| scene.play(&[(0, HostOp::Read, w * 4 * data_dies * ROW, 1 << 10)]))
+        .find_map(|c| {
+            let rows = reads(&c).len().checked_sub(8 + data_dies as usize)?;
+            let made = |c: &Crossing| matches!(c.what, Passed::Rebuilt(_, made) if made != 0);
+            (rows == 0 && c.iter().any(made)).then(|| {
+                let last = reads(&c)[7].0;
+                (c, last)
+            })
+        })
+        .expect("some page of thousands is rebuilt like that");
+    crossings.retain(|c| c.at > first);
+    crossings
+}
+
+/// The rows are read at once, each on its die; the sum is there when the last of them is.
+#[test]
+fn sequence_a_page_is_rebuilt() {
+    let mut scene = on_levels("optimal", &[PARITY], 1_000, 3_200);
+    let crossings = rebuilt(&mut scene);
+    let op = reads(&crossings)[0].1;
+    let FlashKind::Read {
+        block, wordline, ..
+    } = op.kind
+    else {
+        unreachable!("a row is read")
+    };
+    let text = scene.text(&crossings);
+    let text = text.replace(&format!("b{} w{wordline} ", block.0), "");
+    let lines = text.lines().map(|l| match l.find("#0 Read") {
+        Some(at) => format!("{} Ok\n", &l[..at + 7]),
+        None => format!("{l}\n"),
+    });
+    assert_snapshot!(lines.collect::<String>(), @r"
+         0  event     die 1 free of tag 0
+      5110  event     failed tag 0: cw 0001
+      5110  issue     Recovery tag 1 die 0 waited 0 LSB cw 0001 levels of Page
+      5110  issue     Recovery tag 2 die 2 waited 0 LSB cw 0001 levels of Page
+      5110  issue     Recovery tag 3 die 3 waited 0 LSB cw 0001 levels of Page
+    118530  event     die 0 free of tag 1
+    118530  event     die 3 free of tag 3
+    119250  event     die 2 free of tag 2
+    119298  event     decoded tag 3
+    119966  event     decoded tag 1
+    120158  event     decoded tag 2
+    120158  rebuilt   tag 0 cw 0001
+    120158  complete  #0 Read Ok
+    ");
+}
+
+/// Parity saves what levels lose, soft senses and parity more than either; every page read has the data
+/// last written (the run checks it), and time of rebuilding is charged to recovery.
+#[test]
+fn model_parity_saves_pages_that_are_lost_alone() {
+    let run = |recovery: &str| {
+        let recovery = format!("schemes.recovery={recovery}");
+        let mut scene = on_levels("optimal", &[&recovery], 1_000, 2_600);
+        let stats = random(&mut scene, 4);
+        let c = stats.counters.clone();
+        println!(
+            "{recovery}: {} uncorrectable, {} saved softly, {} rebuilt from {} rows; max {} us",
+            c.uncorrectable,
+            c.soft_saved,
+            c.rebuilt,
+            c.rebuild_reads,
+            stats.all.read.max_ns() / 1000,
+        );
+        let share = stats.all.read.tail.slowest(0.01).unwrap().share;
+        assert_eq!(c.rebuild_reads % 3, 0, "whole stripes");
+        assert_eq!(
+            c.rebuilt > 0,
+            share[Cause::Recovery as usize] > 0.1 && c.rebuilt > 0
+        );
+        c
+    };
+    let (none, parity, both) = (run("none"), run("parity"), run("soft-parity"));
+    assert!(none.uncorrectable > 50);
+    assert!(parity.uncorrectable < none.uncorrectable / 2);
+    assert!(both.uncorrectable <= parity.uncorrectable && both.soft_saved > 0);
+}
+
+/// Of four dies one is not for data: capacity, writes and garbage collection know it.
+#[test]
+fn formula_parity_takes_its_share_of_space_and_writes() {
+    let job = "[j]\nrw=randwrite\nbs=16k\nsize=2g\nio_size=6g\niodepth=8\nnorandommap\n";
+    let run = |recovery: &str| {
+        let recovery = format!("schemes.recovery={recovery}");
+        let set = [
+            "cells=ideal",
+            "schemes.read_levels=factory",
+            "capacity=16 GiB",
+            &recovery,
+        ];
+        let mut scene = Scene::new(&set, &aged(0, 0));
+        let p = scene.drive.profile();
+        let raw = p.geometry.raw_bytes(p.mode);
+        let rate = p.fill_rate().program;
+        let stats = try_run(&mut scene.drive, job, 1, None).unwrap();
+        let c = &stats.counters;
+        let cleaned = c.slots_moved;
+        (
+            raw,
+            rate,
+            c.slots_programmed as f64 / (c.host_slots_written + cleaned) as f64,
+        )
+    };
+    let (none, parity) = (run("none"), run("parity"));
+    assert_eq!(4 * parity.0, 3 * none.0, "raw bytes for data");
+    assert!(parity.1.abs_diff(none.1 * 3 / 4) <= 1, "sustained writes");
+    // What is still in the buffers is not programmed.
+    assert!((none.2 - 1.0).abs() < 0.05, "{}", none.2);
+    assert!((parity.2 / none.2 - 4.0 / 3.0).abs() < 0.02, "{}", parity.2);
+    let set: Vec<Override> = FOUR_DIES
+        .iter()
+        .chain(&[PARITY, "capacity=48 GiB"])
+        .map(|s| Override::parse(s).unwrap())
+        .collect();
+    let error = load_drive(&Library::new(), "ct-qlc", &set, AXES).unwrap_err();
+    assert!(
+        error.to_string().contains("more than the blocks hold"),
+        "{error}"
+    );
+}
+
+/// Without a failure, parity moves data to other places and does nothing else.
+#[test]
+fn model_parity_is_read_only_when_a_page_is_lost() {
+    let mut scene = on_levels("factory", &[PARITY], 28, 300);
+    let stats = random(&mut scene, 8);
+    assert_eq!(
+        (stats.counters.rebuild_reads, stats.counters.uncorrectable),
+        (0, 0)
+    );
 }

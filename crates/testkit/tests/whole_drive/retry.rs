@@ -2,10 +2,11 @@
 //!
 //! On the drive and the timings that PR2 and AR2 were published for.
 
-use firstread_core::{FlashEvent, FlashKind, FlashOp, HostOp, Ns, PageType, SenseTiming};
+use firstread_core::{FlashEvent, FlashKind, FlashOp, HostOp, Levels, Ns, PageType, SenseTiming};
+use firstread_drive::RunStats;
 use firstread_drive::port_log::{Crossing, Passed};
 use firstread_nand::die::{DieState, ReadCommand};
-use firstread_testkit::aged;
+use firstread_testkit::{aged, digest_of, try_run};
 use insta::assert_snapshot;
 
 use crate::scene::{STRIPE, Scene, decoded, reads, wanted};
@@ -91,9 +92,9 @@ fn sequence_sequential_with_one_retry() {
      96632  event     die 0 free of tag 0
     116632  event     failed tag 0: cw 0200
     116632  issue     HostRetry tag 0 die 0 waited 0 LSB cw 0200 factory 1
-    195984  event     die 0 free of tag 0
-    215984  event     decoded tag 0
-    215984  complete  #0 Read Ok
+    196984  event     die 0 free of tag 0
+    216984  event     decoded tag 0
+    216984  complete  #0 Read Ok
     ");
 }
 
@@ -107,9 +108,9 @@ fn sequence_pipelined_with_one_retry() {
     116632  event     failed tag 0: cw 0200
     116632  issue     HostRetry tag 0 die 0 waited 0 LSB cw 0200 factory 1
     116632  issue     HostRetry tag 4129 die 0 after 0 LSB cw 0200 factory 2
-    219184  event     decoded tag 0
-    219184  issue     HostRetry tag 4129 die 0 waited 0 cancel 4129
-    219184  complete  #0 Read Ok
+    221184  event     decoded tag 0
+    221184  issue     HostRetry tag 4129 die 0 waited 0 cancel 4129
+    221184  complete  #0 Read Ok
     ");
 }
 
@@ -119,24 +120,24 @@ fn sequence_sequential_with_five_retries() {
     assert_snapshot!(text(&mut scene, 5), @r"
          0  host      #0 Read
          0  issue     HostRead tag 0 die 0 waited 0 LSB cw ffff factory 0
-     96632  event     die 0 free of tag 0
-    116632  event     failed tag 0: cw ffff
-    116632  issue     HostRetry tag 0 die 0 waited 0 LSB cw ffff factory 1
-    213264  event     die 0 free of tag 0
-    233264  event     failed tag 0: cw ffff
-    233264  issue     HostRetry tag 0 die 0 waited 0 LSB cw ffff factory 2
-    329896  event     die 0 free of tag 0
-    349896  event     failed tag 0: cw ffff
-    349896  issue     HostRetry tag 0 die 0 waited 0 LSB cw ffff factory 3
-    446528  event     die 0 free of tag 0
-    466528  event     failed tag 0: cw c409
-    466528  issue     HostRetry tag 0 die 0 waited 0 LSB cw c409 factory 4
-    550488  event     die 0 free of tag 0
-    570488  event     failed tag 0: cw 8000
-    570488  issue     HostRetry tag 0 die 0 waited 0 LSB cw 8000 factory 5
-    649840  event     die 0 free of tag 0
-    669840  event     decoded tag 0
-    669840  complete  #0 Read Ok
+     97632  event     die 0 free of tag 0
+    117632  event     failed tag 0: cw ffff
+    117632  issue     HostRetry tag 0 die 0 waited 0 LSB cw ffff factory 1
+    215264  event     die 0 free of tag 0
+    235264  event     failed tag 0: cw ffff
+    235264  issue     HostRetry tag 0 die 0 waited 0 LSB cw ffff factory 2
+    332896  event     die 0 free of tag 0
+    352896  event     failed tag 0: cw ffff
+    352896  issue     HostRetry tag 0 die 0 waited 0 LSB cw ffff factory 3
+    450528  event     die 0 free of tag 0
+    470528  event     failed tag 0: cw c409
+    470528  issue     HostRetry tag 0 die 0 waited 0 LSB cw c409 factory 4
+    555488  event     die 0 free of tag 0
+    575488  event     failed tag 0: cw 8000
+    575488  issue     HostRetry tag 0 die 0 waited 0 LSB cw 8000 factory 5
+    655840  event     die 0 free of tag 0
+    675840  event     decoded tag 0
+    675840  complete  #0 Read Ok
     ");
 }
 
@@ -146,25 +147,25 @@ fn sequence_pipelined_with_five_retries() {
     assert_snapshot!(text(&mut scene, 5), @r"
          0  host      #0 Read
          0  issue     HostRead tag 0 die 0 waited 0 LSB cw ffff factory 0
-     96632  event     die 0 free of tag 0
-    116632  event     failed tag 0: cw ffff
-    116632  issue     HostRetry tag 0 die 0 waited 0 LSB cw ffff factory 1
-    116632  issue     HostRetry tag 4129 die 0 after 0 LSB cw ffff factory 2
-    236464  event     failed tag 0: cw ffff
-    236464  issue     HostRetry tag 0 die 0 after 4129 LSB cw ffff factory 3
-    236464  issue     HostRetry tag 4129 die 0 waited 0 output 4129 cw ffff
-    317664  event     failed tag 4129: cw ffff
-    317664  issue     HostRetry tag 4129 die 0 after 0 LSB cw ffff factory 4
-    317664  issue     HostRetry tag 0 die 0 waited 0 output 0 cw ffff
-    398864  event     failed tag 0: cw c409
-    398864  issue     HostRetry tag 0 die 0 after 4129 LSB cw c409 factory 5
-    398864  issue     HostRetry tag 4129 die 0 waited 0 output 4129 cw c409
-    467392  event     failed tag 4129: cw 8000
-    467392  issue     HostRetry tag 4129 die 0 after 0 LSB cw 8000 factory 6
-    467392  issue     HostRetry tag 0 die 0 waited 0 output 0 cw 8000
-    543984  event     decoded tag 0
-    543984  issue     HostRetry tag 4129 die 0 waited 0 cancel 4129
-    543984  complete  #0 Read Ok
+     97632  event     die 0 free of tag 0
+    117632  event     failed tag 0: cw ffff
+    117632  issue     HostRetry tag 0 die 0 waited 0 LSB cw ffff factory 1
+    117632  issue     HostRetry tag 4129 die 0 after 0 LSB cw ffff factory 2
+    239464  event     failed tag 0: cw ffff
+    239464  issue     HostRetry tag 0 die 0 after 4129 LSB cw ffff factory 3
+    239464  issue     HostRetry tag 4129 die 0 waited 0 output 4129 cw ffff
+    321664  event     failed tag 4129: cw ffff
+    321664  issue     HostRetry tag 4129 die 0 after 0 LSB cw ffff factory 4
+    321664  issue     HostRetry tag 0 die 0 waited 0 output 0 cw ffff
+    403864  event     failed tag 0: cw c409
+    403864  issue     HostRetry tag 0 die 0 after 4129 LSB cw c409 factory 5
+    403864  issue     HostRetry tag 4129 die 0 waited 0 output 4129 cw c409
+    473392  event     failed tag 4129: cw 8000
+    473392  issue     HostRetry tag 4129 die 0 after 0 LSB cw 8000 factory 6
+    473392  issue     HostRetry tag 0 die 0 waited 0 output 0 cw 8000
+    550984  event     decoded tag 0
+    550984  issue     HostRetry tag 4129 die 0 waited 0 cancel 4129
+    550984  complete  #0 Read Ok
     ");
 }
 
@@ -175,20 +176,20 @@ fn sequence_pipelined_from_the_first_read_on() {
          0  host      #0 Read
          0  issue     HostRead tag 0 die 0 waited 0 LSB cw ffff factory 0
          0  issue     HostRetry tag 4129 die 0 after 0 LSB cw ffff factory 1
-    119832  event     decoded tag 0
-    119832  issue     HostRetry tag 4129 die 0 waited 0 cancel 4129
-    119832  complete  #0 Read Ok
+    120832  event     decoded tag 0
+    120832  issue     HostRetry tag 4129 die 0 waited 0 cancel 4129
+    120832  complete  #0 Read Ok
     ");
     assert_snapshot!(text(&mut scene, 1), @r"
          0  host      #0 Read
          0  issue     HostRead tag 0 die 0 waited 0 LSB cw ffff factory 0
          0  issue     HostRetry tag 4129 die 0 after 0 LSB cw ffff factory 1
-    119832  event     failed tag 0: cw 0080
-    119832  issue     HostRetry tag 0 die 0 after 4129 LSB cw 0080 factory 2
-    119832  issue     HostRetry tag 4129 die 0 waited 0 output 4129 cw 0080
-    183752  event     decoded tag 4129
-    183752  issue     HostRetry tag 0 die 0 waited 0 cancel 0
-    183752  complete  #0 Read Ok
+    121832  event     failed tag 0: cw 0080
+    121832  issue     HostRetry tag 0 die 0 after 4129 LSB cw 0080 factory 2
+    121832  issue     HostRetry tag 4129 die 0 waited 0 output 4129 cw 0080
+    186752  event     decoded tag 4129
+    186752  issue     HostRetry tag 0 die 0 waited 0 cancel 0
+    186752  complete  #0 Read Ok
     ");
 }
 
@@ -201,9 +202,9 @@ fn sequence_single_step() {
      96632  event     die 0 free of tag 0
     116632  event     failed tag 0: cw 0200
     116632  issue     HostRetry tag 0 die 0 waited 0 LSB cw 0200 levels of Page
-    195984  event     die 0 free of tag 0
-    215984  event     decoded tag 0
-    215984  complete  #0 Read Ok
+    196984  event     die 0 free of tag 0
+    216984  event     decoded tag 0
+    216984  complete  #0 Read Ok
     ");
 }
 
@@ -211,6 +212,8 @@ fn sequence_single_step() {
 struct Times {
     command: u64,
     cache_busy: u64,
+    /// Setting other levels than those of the step before.
+    levels: u64,
     sense: [u64; 3],
     transfer: u64,
     decode: u64,
@@ -221,10 +224,25 @@ fn times(scene: &Scene) -> Times {
     Times {
         command: p.channel.command_ns,
         cache_busy: p.chip.timing.cache_busy_ns,
+        levels: p.chip.timing.set_levels_ns,
         sense: [0, 1, 2].map(|page| scene.sense_ns(PageType(page))),
         transfer: p.channel.transfer_ns(16 * 1152),
         decode: p.ecc.timing.setup_ns as u64,
     }
+}
+
+/// Retries of a page read.
+fn retries_mean(stats: &RunStats) -> f64 {
+    let retries = &stats.counters.retries;
+    let steps: u64 = retries.iter().zip(0u64..).map(|(n, k)| n * k).sum();
+    steps as f64 / retries.iter().sum::<u64>() as f64
+}
+
+/// Reads of a page each, at random.
+fn random_pages(scene: &mut Scene, depth: u32, reads: u32) -> RunStats {
+    let job =
+        format!("[j]\nrw=randread\nbs=16k\niodepth={depth}\nnorandommap\nnumber_ios={reads}\n");
+    try_run(&mut scene.drive, &job, 1, None).unwrap()
 }
 
 /// Times between decodes of which every codeword failed, and failed again: whole retry steps (ns).
@@ -253,8 +271,9 @@ fn formula_pipelined_step_takes_the_longer_part() {
             let mut piped = scene(&[PIPELINED[0], decoder], age_h(5));
             let t = times(&plain);
             let (sense, out) = (t.sense[page as usize], t.transfer + t.decode);
-            let one = t.command + sense + out;
-            let other = t.command + t.cache_busy + sense.max(out);
+            let one = t.command + t.levels + sense + out;
+            // The levels are set before the page moves, as the same command begins the sense.
+            let other = t.command + t.levels + t.cache_busy + sense.max(out);
             for step in whole_steps(&mut plain, page) {
                 assert_eq!(step, one, "sequential, page {page}, {decoder}");
             }
@@ -279,6 +298,12 @@ fn model_cache_reads_are_those_of_a_die() {
     let (mut sensed, mut moved) = (Ns::ZERO, Ns::ZERO);
     let mut ahead = None;
     let mut checked = 0;
+    let mut set = Levels::DEFAULT;
+    let mut setting = |levels| {
+        let changes = set != levels;
+        set = levels;
+        Ns(changes as u64 * t.levels)
+    };
     for crossing in &crossings {
         let at = crossing.at;
         match crossing.what {
@@ -291,6 +316,7 @@ fn model_cache_reads_are_those_of_a_die() {
                         page,
                         mode,
                         timing,
+                        levels,
                         ..
                     },
                 ..
@@ -303,15 +329,17 @@ fn model_cache_reads_are_those_of_a_die() {
                     timing,
                 };
                 die.preset(block, profile.mode, wordline + 1).unwrap();
+                let changes = setting(levels);
                 if after.is_some() {
-                    ahead = Some(command);
+                    ahead = Some((command, changes));
                 } else {
                     moved = Ns::MAX;
-                    sensed = die.read(at + Ns(t.command), &command, medium).unwrap();
+                    let at = at + changes + Ns(t.command);
+                    sensed = die.read(at, &command, medium).unwrap();
                 }
                 // The first of a row of cache reads goes on as soon as it is sensed.
                 if after.is_some() && moved == Ns::MAX {
-                    let at = sensed + Ns(t.command);
+                    let at = sensed + changes + Ns(t.command);
                     (moved, sensed) = die.cache_read(at, &command, medium).unwrap();
                 }
             }
@@ -319,8 +347,9 @@ fn model_cache_reads_are_those_of_a_die() {
                 kind: FlashKind::Output { .. },
                 ..
             }) => {
-                let at = sensed.max(at) + Ns(t.command);
-                (moved, sensed) = die.cache_read(at, &ahead.unwrap(), medium).unwrap();
+                let (command, changes) = ahead.unwrap();
+                let at = sensed.max(at) + changes + Ns(t.command);
+                (moved, sensed) = die.cache_read(at, &command, medium).unwrap();
             }
             Passed::Issued(FlashOp {
                 kind: FlashKind::Cancel { .. },
@@ -359,9 +388,9 @@ fn model_pipelined_without_failures_is_sequential() {
     let job = "[j]\nrw=randrw\nrwmixread=80\nbs=16k\niodepth=16\nnorandommap\nnumber_ios=3000\n";
     let run = |retry: &[&str]| {
         let mut scene = scene(retry, 0);
-        let stats = firstread_testkit::try_run(&mut scene.drive, job, 1, None).unwrap();
+        let stats = try_run(&mut scene.drive, job, 1, None).unwrap();
         assert_eq!(stats.counters.retries[1..].iter().sum::<u64>(), 0);
-        firstread_testkit::digest_of(&stats)
+        digest_of(&stats)
     };
     assert_eq!(run(PIPELINED), run(SEQUENTIAL));
 }
@@ -370,14 +399,11 @@ fn model_pipelined_without_failures_is_sequential() {
 /// nanosecond of them is charged (a debug assertion for each request).
 #[test]
 fn model_pipelined_takes_as_many_retries() {
-    let job = "[j]\nrw=randread\nbs=16k\niodepth=1\nnorandommap\nnumber_ios=4000\n";
     let run = |retry: &[&str]| {
         let mut scene = scene(retry, age_h(5));
-        let stats = firstread_testkit::try_run(&mut scene.drive, job, 1, None).unwrap();
-        let steps = stats.counters.retries.iter().zip(0u64..);
-        let steps = steps.map(|(n, k)| n * k).sum::<u64>() as f64 / 4000.0;
+        let stats = random_pages(&mut scene, 1, 4000);
         assert_eq!(stats.counters.uncorrectable, 0);
-        (steps, stats)
+        (retries_mean(&stats), stats)
     };
     let (plain, piped) = (run(SEQUENTIAL), run(PIPELINED));
     let first = run(FROM_FIRST);
@@ -422,7 +448,6 @@ fn model_pipelined_takes_as_many_retries() {
 /// pipelining, where the walk is long and where it is short.
 #[test]
 fn model_adaptive_adds_no_retries() {
-    let job = "[j]\nrw=randread\nbs=16k\niodepth=1\nnorandommap\nnumber_ios=8000\n";
     for (levels, hours, pe) in [
         ("factory", 48, 1000),
         ("frozen", 48, 1000),
@@ -433,11 +458,9 @@ fn model_adaptive_adds_no_retries() {
             let retry = format!("schemes.retry={retry}");
             let set = ["capacity=2 GiB", &levels, &retry];
             let mut scene = Scene::on("tlc-48l", &set, &aged(hours, pe));
-            let stats = firstread_testkit::try_run(&mut scene.drive, job, 1, None).unwrap();
+            let stats = random_pages(&mut scene, 1, 8000);
             assert_eq!(stats.counters.uncorrectable, 0, "{retry}");
-            let steps = stats.counters.retries.iter().zip(0u64..);
-            let steps = steps.map(|(n, k)| n * k).sum::<u64>() as f64 / 8000.0;
-            (steps, stats.all.read.mean_ns() / 1e3)
+            (retries_mean(&stats), stats.all.read.mean_ns() / 1e3)
         };
         let (plain, hasty) = (run("sequential"), run("adaptive"));
         let (piped, both) = (run("pipelined"), run("pipelined-adaptive"));
@@ -458,37 +481,62 @@ fn model_adaptive_adds_no_retries() {
     }
 }
 
-/// A short step takes what its precharge says, and a SET FEATURE wherever the sensing time of the die
-/// changes.
+/// Planes that share their level registers are set and sensed one after another where each needs levels of
+/// its own, which is where an oracle gives them; all others share theirs.
+#[test]
+fn formula_planes_with_one_register_are_sensed_in_turn() {
+    let row = |levels: &str, plane_levels: bool| {
+        let levels = format!("schemes.read_levels={levels}");
+        let planes = format!("chip.timing.plane_levels={plane_levels}");
+        let set = [
+            &levels,
+            &planes,
+            "capacity=2 GiB",
+            "chip.timing.set_levels=2us",
+        ];
+        let mut scene = Scene::on("tlc-48l", &set, &aged(1, 0));
+        let ends = scene.play(&[(0, HostOp::Read, 0, 4 * PAGE)]);
+        let first = decoded(&ends)[0].0.since(reads(&ends)[0].0).0;
+        (first, times(&scene))
+    };
+    for levels in ["factory", "frozen"] {
+        assert_eq!(row(levels, true).0, row(levels, false).0, "{levels}");
+    }
+    let ((own, t), (shared, _)) = (row("optimal", true), row("optimal", false));
+    assert_eq!(shared - own, 3 * (t.levels + t.sense[0]));
+}
+
+/// A short step takes what its precharge says, and a SET FEATURE wherever the sensing time of the die, or
+/// its levels, change.
 #[test]
 fn formula_short_steps_take_less() {
     let mut scene = scene(&["schemes.retry=adaptive"], age_h(5));
     // Until it knows how many retries reads take.
-    let job = "[j]\nrw=randread\nbs=16k\niodepth=4\nnorandommap\nnumber_ios=6000\n";
-    firstread_testkit::try_run(&mut scene.drive, job, 1, None).unwrap();
+    random_pages(&mut scene, 4, 6000);
     let t = times(&scene);
     let (mut short, mut steps) = (0, 0);
-    let mut set = SenseTiming::DEFAULT;
+    let mut set = (SenseTiming::DEFAULT, Levels::DEFAULT);
     for wordline in 0..200u64 {
         // CSB pages of the first superblocks.
         let at = (3 * 5 * wordline + 1) * STRIPE;
         let crossings = scene.play(&[(0, HostOp::Read, at, PAGE)]);
         for ((issued, op), (ends, _)) in reads(&crossings).iter().zip(decoded(&crossings)) {
-            let FlashKind::Read { timing, .. } = op.kind else {
+            let FlashKind::Read { timing, levels, .. } = op.kind else {
                 unreachable!("a read reads")
             };
             let p = scene.drive.profile();
             let sense = p.chip.mode(p.mode).unwrap().sense;
             let pre = sense.pre_ns * timing.pre_permille as u64 / 1000;
             let sensed = 3 * (pre + sense.eval_ns + sense.disch_ns);
-            let changes = (timing != set) as u64 * p.chip.timing.set_feature_ns;
+            let changes = (timing != set.0) as u64 * p.chip.timing.set_feature_ns
+                + (levels != set.1) as u64 * t.levels;
             let transfer = p.channel.transfer_ns(wanted(op).count_ones() as u64 * 1152);
             let expected = t.command + changes + sensed + transfer + t.decode;
             // What the die was set to before the first read is not known.
             if steps > 0 {
                 assert_eq!(ends.since(*issued).0, expected, "{timing:?} after {set:?}");
             }
-            set = timing;
+            set = (timing, levels);
             short += (timing.pre_permille < 1000) as u32;
             steps += 1;
         }

@@ -3,7 +3,7 @@
 use firstread_drive::profile::DRIVES;
 use firstread_drive::{Drive, RunStats};
 use firstread_firmware::policy::AXES;
-use firstread_firmware::policy::recovery::needs_soft_decoder;
+use firstread_firmware::policy::recovery::{needs_parity, needs_soft_decoder};
 use firstread_testkit::{aged, profile, try_run, voltages};
 
 /// Reads, writes and flushes; then trims.
@@ -43,17 +43,24 @@ fn adds_up(drive: &Drive, stats: &RunStats, what: &str) {
 #[test]
 fn smoke_every_drive_runs_every_scheme() {
     for (name, _) in DRIVES {
-        let tables = voltages(&profile(name, &[]));
+        let shipped = profile(name, &[]);
+        let capacity_mib = shipped.capacity_bytes >> 20;
+        let tables = voltages(&shipped);
         for axis in AXES {
             for scheme in axis.schemes {
                 let what = format!("{name}, {} = {}", axis.name, scheme.name);
                 let set = format!("schemes.{}={}", axis.name, scheme.name);
-                // Soft senses are for codes with a soft decoder.
-                let soft = axis.name == "recovery" && needs_soft_decoder(scheme.name);
-                let profile = match soft {
-                    true => profile(name, &[&set, "ecc.code=ldpc-1k"]),
-                    false => profile(name, &[&set]),
-                };
+                let mut set = vec![set];
+                // Soft senses are for codes with a soft decoder; parity takes space that not every
+                // drive can spare.
+                if axis.name == "recovery" && needs_soft_decoder(scheme.name) {
+                    set.push("ecc.code=ldpc-1k".into());
+                }
+                if axis.name == "recovery" && needs_parity(scheme.name) {
+                    set.push(format!("capacity={} MiB", capacity_mib / 2));
+                }
+                let set: Vec<&str> = set.iter().map(String::as_str).collect();
+                let profile = profile(name, &set);
                 let mut drive = Drive::new(profile, tables.clone(), &aged(3, 500), 1)
                     .unwrap_or_else(|e| panic!("{what}: {e}"));
                 assert!(drive.capacity_bytes() > 0, "{what}");

@@ -308,9 +308,7 @@ impl<M: Arena> Firmware<M> {
         ports.map_in(lpn, slot.buf);
         self.place_slot(lpn, slot.ppa);
         self.counters.front.map_writes += 1;
-        if let Some(program) = slot.complete {
-            self.start_program(now, StreamId::Map, program, ports);
-        }
+        self.start_programs(now, StreamId::Map, &slot, ports);
         true
     }
 

@@ -7,11 +7,18 @@ use firstread_core::SenseMode;
 use firstread_core::params::{Axis, Values};
 
 mod none;
+mod parity;
 mod soft;
+mod soft_parity;
 
 /// Whether scheme `name` needs a code with a soft decoder.
 pub fn needs_soft_decoder(name: &str) -> bool {
-    name == soft::SCHEME.name
+    name == soft::SCHEME.name || name == soft_parity::SCHEME.name
+}
+
+/// Whether scheme `name` needs parity across the dies of a superblock.
+pub fn needs_parity(name: &str) -> bool {
+    name == parity::SCHEME.name || name == soft_parity::SCHEME.name
 }
 
 /// The axis.
@@ -24,6 +31,10 @@ pub trait Recovery {
     fn soft_after(&self, failed: SenseMode) -> Option<SenseMode> {
         let _ = failed;
         None
+    }
+    /// Whether superblocks have parity, from which what is still lost is made anew. Fixed.
+    fn has_parity(&self) -> bool {
+        false
     }
 }
 
@@ -61,6 +72,9 @@ macro_rules! schemes {
             fn soft_after(&self, failed: SenseMode) -> Option<SenseMode> {
                 match self { $(Self::$scheme(s) => s.soft_after(failed)),+ }
             }
+            fn has_parity(&self) -> bool {
+                match self { $(Self::$scheme(s) => s.has_parity()),+ }
+            }
         }
     };
 }
@@ -69,4 +83,6 @@ macro_rules! schemes {
 schemes! {
     none::Nothing,
     soft::Soft,
+    parity::Parity,
+    soft_parity::SoftParity,
 }

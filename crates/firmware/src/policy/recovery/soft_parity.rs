@@ -1,0 +1,39 @@
+//! `soft-parity`: soft senses first, then the other dies of the stripe.
+
+use firstread_core::SenseMode;
+use firstread_core::params::{Role, Scheme, Values};
+
+use super::Recovery;
+use super::soft::{PARAMS, Soft};
+
+/// Its row.
+pub const SCHEME: Scheme = Scheme {
+    name: "soft-parity",
+    summary: "soft senses, then parity across the dies of a superblock",
+    source: "the usual order: hard, retries, soft, RAID (RiF, HPCA 2024, second-hand)",
+    role: Role::Scheme,
+    params: PARAMS,
+};
+
+/// The scheme.
+#[derive(Debug)]
+pub struct SoftParity(Soft);
+
+impl SoftParity {
+    /// From the parameters of `soft`.
+    pub fn new(values: &Values) -> SoftParity {
+        SoftParity(Soft::new(values))
+    }
+}
+
+impl Recovery for SoftParity {
+    fn is_soft(&self) -> bool {
+        true
+    }
+    fn soft_after(&self, failed: SenseMode) -> Option<SenseMode> {
+        self.0.soft_after(failed)
+    }
+    fn has_parity(&self) -> bool {
+        true
+    }
+}

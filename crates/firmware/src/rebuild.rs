@@ -1,0 +1,133 @@
+//! Parity across the stripe: what a read could not correct is made anew from the other dies.
+//!
+//! A stripe is a page row of every die at one wordline and page type of a superblock; one of the rows is
+//! the sum of the others. Each codeword that failed is the sum of those at its place in all other rows,
+//! which are read on their dies, by reads that may need retries and soft senses of their own. It is lost
+//! when one of these fails too. There is one adder: rebuilds follow one another, and each has a job for
+//! every row it needs, so that none waits for another's.
+
+use firstread_core::{Arena, DieId, Ns, PageAddr, Ports, Tag};
+
+use crate::Firmware;
+use crate::job::{NO_JOB, Purpose};
+use crate::log::Record;
+use crate::policy::recovery::Recovery;
+
+/// The rebuild under way, and what waits for its turn.
+#[derive(Debug)]
+pub(crate) struct Rebuilds {
+    /// The read whose codewords are made anew.
+    job: u32,
+    /// Rows whose reads have not ended.
+    rows_left: u16,
+    /// Codewords that another row has failed too.
+    lost: u64,
+    /// Reads that wait, linked from the first to the last.
+    first: u32,
+    last: u32,
+}
+
+impl Default for Rebuilds {
+    fn default() -> Rebuilds {
+        Rebuilds {
+            job: NO_JOB,
+            rows_left: 0,
+            lost: 0,
+            first: NO_JOB,
+            last: NO_JOB,
+        }
+    }
+}
+
+impl<M: Arena> Firmware<M> {
+    /// The read of `job` could not correct codewords `failed`: has them made anew, if they have parity.
+    /// False when nothing can be done.
+    #[cold]
+    pub(crate) fn rebuild<P: Ports<Record = Record>>(
+        &mut self,
+        now: Ns,
+        job: u32,
+        failed: u64,
+        ports: &mut P,
+    ) -> bool {
+        let at = self.jobs[job].at;
+        let mut buffers = self.write_buffers.iter();
+        if !self.recovery.has_parity()
+            || self.jobs[job].purpose == Purpose::Rebuild
+            || self.blocks.row(at.block).stripe_broken
+            || buffers.any(|b| b.holds_line(at.block, at.wordline))
+        {
+            return false;
+        }
+        self.jobs[job].wanted = failed;
+        self.jobs[job].link = NO_JOB;
+        let queue = &mut self.rebuilds;
+        match queue.last {
+            NO_JOB => queue.first = job,
+            last => self.jobs[last].link = job,
+        }
+        queue.last = job;
+        if queue.job == NO_JOB {
+            self.start_rebuild(now, ports);
+        }
+        true
+    }
+
+    /// Starts the reads of the rebuild that has waited longest, if any waits.
+    fn start_rebuild<P: Ports<Record = Record>>(&mut self, now: Ns, ports: &mut P) {
+        let job = self.rebuilds.first;
+        if job == NO_JOB {
+            return;
+        }
+        let dies = self.config.geometry.dies();
+        let next = self.jobs[job].link;
+        self.rebuilds = Rebuilds {
+            job,
+            rows_left: dies - 1,
+            lost: 0,
+            first: next,
+            last: match next {
+                NO_JOB => NO_JOB,
+                _ => self.rebuilds.last,
+            },
+        };
+        let (at, wanted, priority) = {
+            let job = &self.jobs[job];
+            (job.at, job.wanted, job.priority)
+        };
+        for die in (0..dies).map(DieId).filter(|die| *die != at.die) {
+            let row = self
+                .jobs
+                .take()
+                .expect("a job is reserved for every row of one rebuild");
+            let at = PageAddr { die, ..at };
+            self.counters.rebuild_reads += 1;
+            self.start_read(now, row, Purpose::Rebuild, priority, at, wanted, ports);
+        }
+    }
+
+    /// A row of the stripe has been read, but for codewords `failed`.
+    pub(crate) fn rebuild_row_read<P: Ports<Record = Record>>(
+        &mut self,
+        now: Ns,
+        row: u32,
+        failed: u64,
+        ports: &mut P,
+    ) {
+        self.jobs.release(row);
+        let current = &mut self.rebuilds;
+        current.lost |= failed;
+        current.rows_left -= 1;
+        if current.rows_left > 0 {
+            return;
+        }
+        let (job, lost) = (current.job, current.lost);
+        current.job = NO_JOB;
+        let wanted = self.jobs[job].wanted;
+        self.counters.rebuilt += (lost == 0) as u64;
+        ports.rebuilt(Tag(job), wanted & !lost);
+        // Before the read ends: its job may be taken for another one.
+        self.start_rebuild(now, ports);
+        self.read_ended(now, job, lost, ports);
+    }
+}
