@@ -224,13 +224,15 @@ pub fn sentinel_correlations(
             }
         }
     }
-    let one = |(&(_, k, page), points): (&(usize, usize, u8), Vec<(f64, f64)>)| Correlation {
-        valley: k as u8 + 1,
-        page,
-        fit: line(&points),
-        points,
-    };
-    Ok(pairs.iter().zip(points).map(one).collect())
+    let all = pairs.iter().zip(points);
+    Ok(all
+        .map(|(&(_, k, page), points)| Correlation {
+            valley: k as u8 + 1,
+            page,
+            fit: line(&points),
+            points,
+        })
+        .collect())
 }
 
 /// How far the sentinel's level of each page type is from its best, by the difference of the errors of

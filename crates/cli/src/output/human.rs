@@ -312,7 +312,23 @@ fn footer(setup: &Setup<'_>, outcome: &Outcome) -> String {
     );
     if counters.host_slots_written > 0 {
         let amplification = counters.slots_programmed as f64 / counters.host_slots_written as f64;
-        text += &format!("write amplification {amplification:.2}\n");
+        text += &format!(
+            "write amplification {amplification:.2}: {} pages moved, {} superblocks erased\n",
+            count(counters.slots_moved),
+            count(counters.erases),
+        );
+    }
+    if counters.suspends > 0 {
+        text += &format!(
+            "programs and erases suspended {}\n",
+            count(counters.suspends)
+        );
+    }
+    if counters.cancelled_senses > 0 {
+        text += &format!(
+            "senses ahead that were not needed {}\n",
+            count(counters.cancelled_senses)
+        );
     }
     text += &front::lines(&setup.profile, counters);
     if counters.soft_reads > 0 {

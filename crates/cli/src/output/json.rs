@@ -6,6 +6,7 @@
 use firstread_core::Ns;
 use firstread_drive::Cause;
 use firstread_drive::stats::{Latencies, Report};
+use firstread_firmware::observe::Counters;
 use firstread_workload::JobSpec;
 use firstread_workload::job::DEFAULT_PERCENTILES;
 use serde_json::{Map, Value, json};
@@ -240,6 +241,8 @@ fn own(setup: &Setup<'_>, outcome: &Outcome, with_calibration: bool) -> Value {
         "background_reads_in_run": counters.background_reads,
         "write_amplification": (written > 0).then(|| counters.slots_programmed as f64 / written as f64),
         "capacity_bytes": outcome.capacity_bytes,
+        "ftl": ftl(counters),
+        "cancelled_senses": counters.cancelled_senses,
         "soft_reads": counters.soft_reads,
         "soft_saved": counters.soft_saved,
         "rebuild_reads": counters.rebuild_reads,
@@ -261,6 +264,23 @@ fn own(setup: &Setup<'_>, outcome: &Outcome, with_calibration: bool) -> Value {
     value["prepare_wall_seconds"] = outcome.wall.prepare_s.into();
     value["peak_rss_bytes"] = files::peak_rss_bytes().into();
     value
+}
+
+/// What the translation layer did in the run. A slot is the unit of the mapping.
+fn ftl(counters: &Counters) -> Value {
+    json!({
+        "slots_written": counters.host_slots_written,
+        "slots_programmed": counters.slots_programmed,
+        "slots_moved": counters.slots_moved,
+        "moves_overtaken": counters.moves_overtaken,
+        "move_retries": counters.move_retries,
+        "slots_lost": counters.slots_lost,
+        "buffer_hits": counters.buffer_hits,
+        "superblocks_erased": counters.erases,
+        "superblocks_retired": counters.retired,
+        "blocks_replaced": counters.replaced,
+        "suspends": counters.suspends,
+    })
 }
 
 /// The configuration, resolved: enough to repeat the run.
