@@ -32,6 +32,35 @@ pub enum ParamKind {
 }
 
 impl Param {
+    /// A number: its default, and the least and the greatest allowed.
+    pub const fn number(
+        key: &'static str,
+        doc: &'static str,
+        unit: &'static str,
+        (default, min, max): (i64, i64, i64),
+    ) -> Param {
+        let kind = ParamKind::Number {
+            unit,
+            default,
+            min,
+            max,
+        };
+        Param { key, doc, kind }
+    }
+    /// A flag.
+    pub const fn flag(key: &'static str, doc: &'static str, default: bool) -> Param {
+        let kind = ParamKind::Flag(default);
+        Param { key, doc, kind }
+    }
+    /// One of `words`, the first by default.
+    pub const fn choice(
+        key: &'static str,
+        doc: &'static str,
+        words: &'static [&'static str],
+    ) -> Param {
+        let kind = ParamKind::Choice(words);
+        Param { key, doc, kind }
+    }
     /// The default, as stored.
     pub const fn default(&self) -> i64 {
         match self.kind {

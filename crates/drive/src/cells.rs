@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use firstread_core::voltage::BlockGroups;
+use firstread_core::voltage::{BlockGroups, VoltageTables};
 use firstread_core::{
     BlockId, CellMode, FlashKind, FlashOp, IdealScope, Levels, Ns, PageAddr, PageType, SenseMode,
     SenseTiming, SpareErrors,
@@ -85,7 +85,7 @@ impl Cells {
         decode: DecodeTiming,
         ideal: bool,
         mode: CellMode,
-        groups: Option<BlockGroups>,
+        groups: Option<(BlockGroups, VoltageTables)>,
     ) -> Cells {
         let geometry = *medium.geometry();
         let per_page = geometry.codewords_per_page();
@@ -505,14 +505,21 @@ impl Cells {
         match *levels {
             Levels::Offsets(offsets) => ReadLevels::Offsets(offsets),
             Levels::Ideal(IdealScope::Page) => ReadLevels::Ideal,
-            Levels::Ideal(IdealScope::Group(group)) => {
+            Levels::Ideal(scope) => {
                 let real = now + self.unpowered;
                 let members = Members {
                     medium: &self.medium,
                     blocks: &self.blocks,
                     programmed_at: &self.programmed_at,
                 };
-                ReadLevels::Offsets(self.oracle.levels(group, now, real, &members))
+                let oracle = &mut self.oracle;
+                ReadLevels::Offsets(match scope {
+                    IdealScope::GroupTable(group, k) => {
+                        oracle.table_entry((group, k), now, real, &members)
+                    }
+                    IdealScope::Group(group) => oracle.levels(group, now, real, &members),
+                    IdealScope::Page => [0; 15],
+                })
             }
         }
     }

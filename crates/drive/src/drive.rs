@@ -230,7 +230,10 @@ impl Drive {
             decode,
             ideal,
             profile.mode,
-            schemes.read_levels.groups().copied(),
+            schemes
+                .read_levels
+                .groups()
+                .map(|g| (*g, setup.tables.clone())),
         );
         cells.set_spare(schemes.read_levels.spare_ppm());
         cells

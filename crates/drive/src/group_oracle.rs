@@ -1,9 +1,10 @@
 //! The best levels that the pages of a block group can share: what the oracle `optimal-group` asks
 //! of the medium.
 
-use firstread_core::voltage::BlockGroups;
+use firstread_core::voltage::{BlockGroups, VoltageTables};
 use firstread_core::{BlockId, CellMode, LevelOffsets, Ns};
 use firstread_ecc::Code;
+use firstread_firmware::voltage::selector::outward;
 use firstread_nand::{BlockState, Medium};
 
 /// A vector is searched anew once its group is older by this share of its youngest member's age.
@@ -22,18 +23,30 @@ pub(crate) struct Members<'a> {
     pub programmed_at: &'a [Option<Ns>],
 }
 
+/// Levels of a group.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    levels: LevelOffsets,
+    /// The entry of the retry table nearest to them.
+    nearest: u8,
+    /// How long they are good.
+    until: Ns,
+}
+
 /// Best levels by group, searched when they are asked for.
 #[derive(Debug)]
 pub(crate) struct GroupOracle {
     groups: Option<BlockGroups>,
+    /// Whose retry table is walked after a group's levels.
+    tables: Option<VoltageTables>,
     /// Most errors in a codeword that the code corrects about half the time.
     limit: u16,
-    /// Levels, and until when they are good.
-    found: Vec<Option<(LevelOffsets, Ns)>>,
+    found: Vec<Option<Found>>,
 }
 
 impl GroupOracle {
-    pub(crate) fn new(groups: Option<BlockGroups>, code: Code) -> GroupOracle {
+    pub(crate) fn new(groups: Option<(BlockGroups, VoltageTables)>, code: Code) -> GroupOracle {
+        let (groups, tables) = groups.unzip();
         let limit = (1..code.codeword_bits())
             .find(|&w| code.failure_probability(w) >= 0.5)
             .unwrap_or(1) as u16
@@ -41,6 +54,7 @@ impl GroupOracle {
         GroupOracle {
             found: vec![None; groups.map_or(0, |g| g.len())],
             groups,
+            tables,
             limit,
         }
     }
@@ -54,15 +68,34 @@ impl GroupOracle {
         real: Ns,
         members: &Members,
     ) -> LevelOffsets {
-        if let Some((levels, until)) = self.found[group as usize]
-            && now < until
-        {
-            return levels;
-        }
-        self.search(group, now, real, members)
+        self.found(group, now, real, members).levels
     }
 
-    fn search(&mut self, group: u8, now: Ns, real: Ns, members: &Members) -> LevelOffsets {
+    /// Entry `k` of the retry table on the way outward from the one nearest to them.
+    pub(crate) fn table_entry(
+        &mut self,
+        (group, k): (u8, u8),
+        now: Ns,
+        real: Ns,
+        members: &Members,
+    ) -> LevelOffsets {
+        let nearest = self.found(group, now, real, members).nearest;
+        let entry = |t: &VoltageTables| {
+            let i = outward(nearest, t.factory_len, k).unwrap_or(nearest);
+            t.factory[i as usize]
+        };
+        self.tables.as_ref().map_or([0; 15], entry)
+    }
+
+    #[inline]
+    fn found(&mut self, group: u8, now: Ns, real: Ns, members: &Members) -> Found {
+        match self.found[group as usize] {
+            Some(found) if now < found.until => found,
+            _ => self.search(group, now, real, members),
+        }
+    }
+
+    fn search(&mut self, group: u8, now: Ns, real: Ns, members: &Members) -> Found {
         let groups = self
             .groups
             .expect("a scheme that asks for a group has groups");
@@ -89,7 +122,12 @@ impl GroupOracle {
             .group_optimum(&blocks, real, mode, self.limit, SAMPLES)
             .unwrap_or_default();
         let until = now + REFRESH_MIN.max(Ns(youngest / REFRESH_SHARE));
-        self.found[group as usize] = Some((levels, until));
-        levels
+        let found = Found {
+            levels,
+            nearest: self.tables.as_ref().map_or(0, |t| t.nearest(&levels)),
+            until,
+        };
+        self.found[group as usize] = Some(found);
+        found
     }
 }

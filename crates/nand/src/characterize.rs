@@ -385,3 +385,21 @@ pub fn voltage_tables(
         dac_mv: libm::round(medium.chip().dac_step_mv).clamp(0.0, 255.0) as u8,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formula_parabola_is_the_one_its_points_lie_on() {
+        let of = |x: f64| 3.0 - 0.5 * x + 0.02 * x * x;
+        let points: Vec<(f64, f64)> = (-60..20).map(|x| (x as f64, of(x as f64))).collect();
+        let [intercept, slope, square] = parabola(&points);
+        let off = (intercept - 3.0).abs() + (slope + 0.5).abs() + (square - 0.02).abs();
+        assert!(off < 1e-9, "{intercept} {slope} {square}");
+        // Two places tell a line and no more.
+        let two = [(1.0, 2.0), (1.0, 2.0), (3.0, 6.0)];
+        let [intercept, slope, square] = parabola(&two);
+        assert!(intercept.abs() < 1e-9 && (slope - 2.0).abs() < 1e-9 && square == 0.0);
+    }
+}

@@ -11,7 +11,8 @@ use super::plan;
 use super::spec::{self, Study};
 use crate::args::{parse_age, parse_celsius, parse_pe_cycles};
 use crate::figure::{
-    Axis, Dash, Figure, Mark, Marker, PALETTE, Panel, Row, Series, TWO_COLUMNS_PX, Ticks,
+    Anchor, Axis, Colour, Dash, Figure, Mark, Marker, PALETTE, Panel, Row, Series, TWO_COLUMNS_PX,
+    Ticks,
 };
 use crate::setup::Setup;
 
@@ -100,40 +101,31 @@ impl Measured<'_> {
         let mv = |units: f64| units * self.dac_mv;
         let scatter = |(page, sentinel): (usize, &u8)| {
             let of_page = self.drives[0].iter().filter(|c| c.page as usize == page);
-            let series = of_page.enumerate().map(|(i, c)| Series {
-                name: format!("valley {}", c.valley),
-                colour: PALETTE[i % PALETTE.len()],
-                mark: Mark::Markers {
+            let of_page: Vec<&Correlation> = of_page.collect();
+            let all = of_page.iter().flat_map(|c| &c.points);
+            let (left, low, high) = all.fold((0.0f64, 0.0f64, 0.0f64), |(left, low, high), p| {
+                (left.min(mv(p.0)), low.min(mv(p.1)), high.max(mv(p.1)))
+            });
+            let mut all = Vec::new();
+            for (i, c) in of_page.iter().enumerate() {
+                let mut add = |mark| {
+                    all.push(Series {
+                        name: String::new(),
+                        colour: PALETTE[i % PALETTE.len()],
+                        mark,
+                    });
+                };
+                add(Mark::Markers {
                     points: c.points.iter().map(|&(x, y)| [mv(x), mv(y)]).collect(),
                     marker: [Marker::Circle, Marker::Square, Marker::TriangleDown][i % 3],
                     size_px: 8.0,
-                },
-            });
-            // Each panel has its own valleys, so they are named in it and not above all of them.
-            let mut all = Vec::new();
-            for s in series {
-                let last = match &s.mark {
-                    Mark::Markers { points, .. } => {
-                        points.iter().copied().min_by(|a, b| a[0].total_cmp(&b[0]))
-                    }
-                    _ => None,
-                };
-                let (name, colour) = (s.name.clone(), s.colour);
-                all.push(Series {
-                    name: String::new(),
-                    ..s
                 });
-                if let Some(at) = last {
-                    all.push(Series {
-                        name: String::new(),
-                        colour,
-                        mark: Mark::Text {
-                            at,
-                            text: name,
-                            anchor: crate::figure::Anchor::Start,
-                        },
-                    });
-                }
+                // Each panel has its own valleys: they are named in its empty corner.
+                add(Mark::Text {
+                    at: [left, high - 0.09 * (i as f64 + 0.5) * (high - low)],
+                    text: format!("valley {}", c.valley),
+                    anchor: Anchor::Start,
+                });
             }
             Panel {
                 title: format!("{}, sentinel {sentinel}", PAGES[page % PAGES.len()]),
@@ -178,7 +170,7 @@ impl Measured<'_> {
             if let Some(half) = r.half {
                 let x = i as f64;
                 r_squared.push(series(
-                    crate::figure::Colour::INK,
+                    Colour::INK,
                     Mark::Line {
                         points: vec![[x, r.mean - half], [x, (r.mean + half).min(1.0)]],
                         width_px: 2.0,

@@ -88,8 +88,16 @@ fn across(experiment: &Experiment, points: &Points, quick: bool) -> Figure {
     let n = values.len();
     let mut rows = Vec::new();
     for (title, at) in panels(experiment, quick) {
-        let panel = |(column, metric): (usize, &String)| {
-            let metric = Metric::find(metric).ok()?;
+        let has_any = |metric: &Metric| {
+            let all = points.of_experiment(&experiment.id);
+            let mut of_metric =
+                all.filter_map(|at| points.estimate(&experiment.id, at, metric.name));
+            of_metric.next().is_some()
+        };
+        // A percentile that no sample reaches has no panel.
+        let metrics = drawing.y.iter().filter_map(|m| Metric::find(m).ok());
+        let metrics: Vec<&Metric> = metrics.filter(|m| has_any(m)).collect();
+        let panel = |(column, metric): (usize, &&Metric)| {
             let ticks = values.iter().enumerate();
             let ticks = ticks.map(|(i, text)| ((n - 1 - i) as f64, text.clone()));
             let mut panel = Panel {
@@ -145,17 +153,21 @@ fn across(experiment: &Experiment, points: &Points, quick: bool) -> Figure {
                         panel.series.push(series("", colour, whisker));
                     }
                 }
-                let shown = if names.len() > 1 { name.as_str() } else { "" };
+                let shown = match (names.len(), drawing.series) {
+                    (1, _) => String::new(),
+                    (_, Dimension::PeCycles) => format!("{name} P/E"),
+                    _ => name.clone(),
+                };
                 let markers = Mark::Markers {
                     points: all.iter().map(|(y, e)| [e.mean, *y]).collect(),
                     marker: MARKERS[s % MARKERS.len()],
                     size_px: 11.0,
                 };
-                panel.series.push(series(shown, colour, markers));
+                panel.series.push(series(&shown, colour, markers));
             }
-            (!panel.series.is_empty()).then_some(panel)
+            panel
         };
-        let panels: Vec<Panel> = drawing.y.iter().enumerate().filter_map(panel).collect();
+        let panels: Vec<Panel> = metrics.iter().enumerate().map(panel).collect();
         if !panels.is_empty() {
             rows.push(Row {
                 weight: 1.0,
@@ -209,7 +221,7 @@ fn places(values: &[String], dimension: Dimension) -> (Vec<Place>, bool) {
             .map(|age| hours(age.low)),
         Dimension::Unpowered => parse_unpowered(text).ok().map(hours),
         Dimension::Temperature | Dimension::PeCycles => text.parse().ok(),
-        Dimension::Variant | Dimension::Workload => None,
+        Dimension::Variant | Dimension::Workload | Dimension::Precondition => None,
     };
     let numbers: Option<Vec<f64>> = values.iter().map(number).collect();
     let is_number = numbers.is_some();

@@ -153,6 +153,7 @@ impl Point<'_> {
             ("temperature", Dimension::Temperature),
             ("pe-cycles", Dimension::PeCycles),
             ("unpowered", Dimension::Unpowered),
+            ("precondition", Dimension::Precondition),
         ] {
             command += &format!(" --{option} {}", self.at.get(dimension));
         }
@@ -274,6 +275,8 @@ fn drive_args(variant: &Variant, at: &Coordinates, seed: u64) -> Result<DriveArg
     let pe_cycles = parse_pe_cycles(pe_cycles).map_err(not)?;
     let (unpowered, not) = read(Dimension::Unpowered);
     let unpowered = parse_unpowered(unpowered).map_err(not)?;
+    let (precondition, not) = read(Dimension::Precondition);
+    let precondition = Precondition::parse(precondition).map_err(not)?;
     let sets = sets(variant)?;
     Ok(DriveArgs {
         drive: variant.drive.clone(),
@@ -283,7 +286,7 @@ fn drive_args(variant: &Variant, at: &Coordinates, seed: u64) -> Result<DriveArg
         pe_cycles,
         unpowered,
         fill: 1.0,
-        precondition: Precondition::None,
+        precondition,
         seed,
     })
 }

@@ -195,7 +195,9 @@ fn section(done: &Done<'_>, experiment: &Experiment, svg: &[u8]) -> Section {
     Section {
         id: experiment.id.clone(),
         title: experiment.title.clone(),
-        paper: experiment.paper.clone(),
+        paper: format!("{} {}", experiment.paper, experiment.found)
+            .trim()
+            .to_owned(),
         command: format!(
             "firstread study {}{quick} --only {} --out {0}",
             done.name, experiment.id

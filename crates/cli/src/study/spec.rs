@@ -102,6 +102,9 @@ pub struct Experiment {
     pub title: String,
     /// Where the paper has it, and how this differs.
     pub paper: String,
+    /// What came of it, in words, once it has run.
+    #[serde(default)]
+    pub found: String,
     pub variants: Vec<String>,
     pub workloads: Vec<String>,
     /// Powered ages after the fill.
@@ -113,6 +116,9 @@ pub struct Experiment {
     /// Times without power after that.
     #[serde(default = "never")]
     pub unpowered: Vec<String>,
+    /// How they were overwritten after the fill.
+    #[serde(default = "not_overwritten")]
+    pub precondition: Vec<String>,
     /// Requests a point.
     pub requests: Scale,
     /// Drives a point, each with chips of its own.
@@ -125,6 +131,10 @@ pub struct Experiment {
 
 fn never() -> Vec<String> {
     vec!["0".into()]
+}
+
+fn not_overwritten() -> Vec<String> {
+    vec!["none".into()]
 }
 
 /// A number for the full study and one for its quick form.
@@ -174,17 +184,19 @@ pub enum Dimension {
     Temperature,
     PeCycles,
     Unpowered,
+    Precondition,
 }
 
 impl Dimension {
     /// All of them, in the order of a point's coordinates.
-    pub const ALL: [Dimension; 6] = [
+    pub const ALL: [Dimension; 7] = [
         Dimension::Variant,
         Dimension::Workload,
         Dimension::Age,
         Dimension::Temperature,
         Dimension::PeCycles,
         Dimension::Unpowered,
+        Dimension::Precondition,
     ];
 
     /// As a column and as a key.
@@ -196,6 +208,7 @@ impl Dimension {
             Dimension::Temperature => "temperature",
             Dimension::PeCycles => "pe_cycles",
             Dimension::Unpowered => "unpowered",
+            Dimension::Precondition => "precondition",
         }
     }
 
@@ -208,6 +221,7 @@ impl Dimension {
             Dimension::Temperature => "Temperature (°C)",
             Dimension::PeCycles => "P/E cycles",
             Dimension::Unpowered => "Without power (h)",
+            Dimension::Precondition => "Overwritten since",
         }
     }
 }
@@ -225,6 +239,7 @@ impl Experiment {
             Dimension::Temperature => &self.temperature,
             Dimension::PeCycles => &self.pe_cycles,
             Dimension::Unpowered => &self.unpowered,
+            Dimension::Precondition => &self.precondition,
         }
     }
 }

@@ -89,6 +89,12 @@ impl BlockMonitor {
     pub fn row(&self, block: BlockId) -> &BlockRow {
         &self.rows[block.0 as usize]
     }
+    /// Whether `block` is full, of the data that it held when they had been programmed at
+    /// `programmed_at`.
+    pub fn still_holds(&self, block: BlockId, programmed_at: Ns) -> bool {
+        let row = self.row(block);
+        row.usage == BlockUse::Full && row.programmed_at == programmed_at
+    }
     /// The row of `block`, to change.
     pub fn row_mut(&mut self, block: BlockId) -> &mut BlockRow {
         &mut self.rows[block.0 as usize]

@@ -90,8 +90,9 @@ impl Cadence {
         true
     }
 
-    /// A pass has ended in which the levels in use moved by up to `units`.
-    pub fn moved(&mut self, units: u8) {
+    /// A pass has ended in which the levels in use moved by up to `units`. The next begins later than
+    /// now.
+    pub fn moved(&mut self, now: Ns, units: u8) {
         if self.pacing == Pacing::Fixed {
             return;
         }
@@ -102,6 +103,7 @@ impl Cadence {
         };
         self.span = self.span.min(self.interval.saturating_mul(LONGEST));
         self.plan();
+        self.next = self.next.max(now.saturating_add(Ns(1)));
     }
 
     fn plan(&mut self) {

@@ -4,7 +4,7 @@
 use alloc::boxed::Box;
 
 use firstread_core::Ns;
-use firstread_core::params::{Param, ParamKind, Values};
+use firstread_core::params::{Param, Values};
 
 use super::cadence::{Cadence, Pacing};
 use super::calibration::Refinement;
@@ -20,90 +20,46 @@ use crate::policy::read_levels::Setup;
 /// Nanoseconds of an hour.
 const HOUR: i64 = 3_600_000_000_000;
 
-const fn number(
-    key: &'static str,
-    doc: &'static str,
-    unit: &'static str,
-    (default, min, max): (i64, i64, i64),
-) -> Param {
-    Param {
-        key,
-        doc,
-        kind: ParamKind::Number {
-            unit,
-            default,
-            min,
-            max,
-        },
-    }
-}
-const fn flag(key: &'static str, doc: &'static str, default: bool) -> Param {
-    Param {
-        key,
-        doc,
-        kind: ParamKind::Flag(default),
-    }
-}
-const fn choice(key: &'static str, doc: &'static str, words: &'static [&'static str]) -> Param {
-    Param {
-        key,
-        doc,
-        kind: ParamKind::Choice(words),
-    }
-}
-
 /// Blocks of a sample.
-const BLOCKS_PARAM: Param = Param {
-    key: "blocks_per_group",
-    doc: "blocks sampled in a group, each of one plane of one die",
-    kind: ParamKind::Number {
-        unit: "blocks",
-        default: 2,
-        min: 1,
-        max: MAX_BLOCKS as i64,
-    },
-};
+const BLOCKS_PARAM: Param = Param::number(
+    "blocks_per_group",
+    "blocks sampled in a group, each of one plane of one die",
+    "blocks",
+    (2, 1, MAX_BLOCKS as i64),
+);
 /// Pages of a sampled block.
-const PAGES_PARAM: Param = Param {
-    key: "pages_per_block",
-    doc: "pages sampled in a block",
-    kind: ParamKind::Number {
-        unit: "pages",
-        default: 64,
-        min: 4,
-        max: 4096,
-    },
-};
+const PAGES_PARAM: Param = Param::number(
+    "pages_per_block",
+    "pages sampled in a block",
+    "pages",
+    (64, 4, 4096),
+);
 /// Step between sampled pages.
-const STEP_PARAM: Param = Param {
-    key: "page_step",
-    doc: "pages from one sampled page to the next",
-    kind: ParamKind::Number {
-        unit: "pages",
-        default: 63,
-        min: 1,
-        max: 65_535,
-    },
-};
+const STEP_PARAM: Param = Param::number(
+    "page_step",
+    "pages from one sampled page to the next",
+    "pages",
+    (63, 1, 65_535),
+);
 /// How the others are projected.
-const PROJECTION_PARAM: Param = choice(
+const PROJECTION_PARAM: Param = Param::choice(
     "projection",
     "the other valleys from a sentinel by a line, as published, or by a parabola",
     &["linear", "quadratic"],
 );
 /// Form of an entry.
-const SENTINEL_PARAM: Param = Param {
-    key: "sentinel",
-    doc: "keep and search one valley a page type and project the others; without it every valley",
-    kind: ParamKind::Flag(true),
-};
+const SENTINEL_PARAM: Param = Param::flag(
+    "sentinel",
+    "keep and search one valley a page type and project the others; without it every valley",
+    true,
+);
 /// Start of the walk over the factory table.
-const FALLBACK_PARAM: Param = Param {
-    key: "fallback",
-    doc: "walk over the factory table: from the entry nearest the group's outward, or onward and round; \
-          or from the first",
-    kind: ParamKind::Choice(&["outward", "onward", "first"]),
-};
+const FALLBACK_PARAM: Param = Param::choice(
+    "fallback",
+    "walk over the factory table: from the entry nearest the group's outward, or onward and round; \
+     or from the first",
+    &["outward", "onward", "first"],
+);
 
 /// Parameters of `frozen`.
 pub const FROZEN: &[Param] = &[
@@ -119,102 +75,102 @@ pub const FROZEN: &[Param] = &[
 
 /// Parameters of `ct-qlc`.
 pub const CT_QLC: &[Param] = &[
-    number(
+    Param::number(
         "interval",
         "time from one verification of all groups to the next",
         "ns",
         (5 * HOUR, HOUR / 60, 8760 * HOUR),
     ),
-    choice(
+    Param::choice(
         "pacing",
         "passes at every interval, as published, or sooner and later as levels move, as many in the \
          long run",
         &["fixed", "drift"],
     ),
-    choice(
+    Param::choice(
         "verify",
         "what verification goes by: pages that fail, as published, or bits corrected by page type too",
         &["fail-ratio", "corrected-bits"],
     ),
-    number(
+    Param::number(
         "zones",
         "parts of a block, by layer, that may have levels of their own; with verify=corrected-bits",
         "zones",
         (1, 1, MAX_ZONES as i64),
     ),
-    number(
+    Param::number(
         "zone_bound",
         "zones share levels while their best differ by less",
         "dac",
-        (2, 0, 100),
+        (1, 0, 100),
     ),
     BLOCKS_PARAM,
     PAGES_PARAM,
     STEP_PARAM,
-    choice(
+    Param::choice(
         "page_start",
         "first sampled page: where the pass before stopped, or page 0",
         &["rotate", "zero"],
     ),
-    number(
+    Param::number(
         "threshold",
         "fail ratio above which an entry fails verification",
         "permille",
         (10, 0, 1000),
     ),
-    flag(
+    Param::flag(
         "strict",
         "only the published outcomes: sort when all entries pass, track when all fail",
         false,
     ),
-    flag("reorder", "sort entries by fail ratio", true),
-    flag("track", "search valleys when entries fail", true),
-    flag(
+    Param::flag("reorder", "sort entries by fail ratio", true),
+    Param::flag("track", "search valleys when entries fail", true),
+    Param::flag(
         "validate",
         "try tracked entries on the sample before they replace the old ones",
         true,
     ),
-    choice(
+    Param::choice(
         "direction",
         "way the search moves: toward fewer cells, or toward more as the listing has it",
         &["corrected", "as-printed"],
     ),
-    number(
+    Param::number(
         "window",
         "half of the first window; up to twice that as the fail ratio rises",
         "dac",
         (8, 1, 24),
     ),
-    number(
+    Param::number(
         "max_iterations",
         "iterations after which the search of a valley stops",
         "iterations",
         (16, 1, 100),
     ),
-    choice(
+    Param::choice(
         "epsilon",
         "asymmetry that counts as none: scaled to the cells in the window, or a fixed number",
         &["scaled", "fixed"],
     ),
-    number(
+    Param::number(
         "epsilon_permille",
         "scaled: share of the cells in the window",
         "permille",
         (50, 0, 1000),
     ),
-    number(
+    Param::number(
         "epsilon_sigma",
         "scaled: at least so many standard deviations of the counts",
         "sigma",
         (2, 0, 100),
     ),
-    number(
+    Param::number(
         "epsilon_cells",
         "fixed: cells, over all pooled pages",
         "cells",
         (150, 0, 1_000_000_000),
     ),
-    number(
+    Param::number(
         "backup_window",
         "distance of the two backups from the level found; 0 for the last window, as published",
         "dac",

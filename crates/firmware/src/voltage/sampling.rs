@@ -35,10 +35,10 @@ impl Sample {
     }
     /// Whether every block still holds the data it was drawn for.
     pub fn alive(&self, blocks: &BlockMonitor) -> bool {
-        self.blocks[..self.len as usize].iter().all(|s| {
-            let row = blocks.row(s.block);
-            row.usage == BlockUse::Full && row.programmed_at == s.programmed_at
-        })
+        let sampled = &self.blocks[..self.len as usize];
+        sampled
+            .iter()
+            .all(|s| blocks.still_holds(s.block, s.programmed_at))
     }
 }
 

@@ -1,6 +1,8 @@
 //! Tests of the schemes of axis `read_levels`: those of `ct-qlc` and `frozen` in files named for the
 //! question they answer, those of each other scheme in one of its own.
 
+/// What do the options do that are not the paper's?
+mod beyond;
 mod block_calibration;
 /// What may the background spend?
 mod budget;

@@ -19,7 +19,7 @@
 use alloc::boxed::Box;
 use alloc::vec;
 
-use firstread_core::params::{Param, ParamKind, Role, Scheme, Values};
+use firstread_core::params::{Param, Role, Scheme, Values};
 use firstread_core::voltage::{MAX_PAGES, VoltageTables};
 use firstread_core::{
     BlockId, CellMode, DieId, Geometry, LevelOffsets, Levels, Ns, PageAddr, PageType, SenseMode,
@@ -33,24 +33,6 @@ use crate::voltage::offset_search::{Errors, OffsetSearch};
 use crate::voltage::pace::{INTERVAL_PARAM, Pace, READS_PARAM};
 use crate::voltage::selector::outward;
 
-const fn number(
-    key: &'static str,
-    doc: &'static str,
-    unit: &'static str,
-    (default, min, max): (i64, i64, i64),
-) -> Param {
-    Param {
-        key,
-        doc,
-        kind: ParamKind::Number {
-            unit,
-            default,
-            min,
-            max,
-        },
-    }
-}
-
 /// Its row.
 pub const SCHEME: Scheme = Scheme {
     name: "block-calibration",
@@ -58,52 +40,52 @@ pub const SCHEME: Scheme = Scheme {
     source: "Achieving Latency and Reliability Targets with QLC in Enterprise Controllers (IBM), Flash Memory Summit",
     role: Role::Scheme,
     params: &[
-        Param {
-            key: "unit",
-            doc: "what has levels of its own: a superblock, or its blocks of each die",
-            kind: ParamKind::Choice(&["superblock", "die"]),
-        },
-        number(
+        Param::choice(
+            "unit",
+            "what has levels of its own: a superblock, or its blocks of each die",
+            &["superblock", "die"],
+        ),
+        Param::number(
             "pages",
             "pages that one calibration of a page type reads at each offset, over the layers of the block",
             "pages",
             (2, 1, 16),
         ),
-        number(
+        Param::number(
             "step",
             "distance of the offsets that are compared",
             "dac",
             (4, 1, 24),
         ),
-        number(
+        Param::number(
             "max_moves",
             "moves to a neighbouring offset after which a calibration ends",
             "moves",
             (6, 0, 32),
         ),
-        number(
+        Param::number(
             "onset",
             "rate: drift goes with the logarithm of 1 + retention time / onset",
             "ns",
             (30 * MINUTE, MINUTE, 8760 * 60 * MINUTE),
         ),
-        number(
+        Param::number(
             "pe_weight",
             "rate: so much more drift with every 1,000 P/E cycles",
             "permille",
             (100, 0, 10_000),
         ),
-        number(
+        Param::number(
             "read_onset",
             "rate: as much drift again with the logarithm of 1 + page rows read / read_onset",
             "reads",
             (1_000_000, 1, 1_000_000_000),
         ),
-        Param {
-            key: "page_types",
-            doc: "rate: a page type counts by its number of valleys",
-            kind: ParamKind::Flag(true),
-        },
+        Param::flag(
+            "page_types",
+            "rate: a page type counts by its number of valleys",
+            true,
+        ),
         INTERVAL_PARAM,
         READS_PARAM,
     ],
@@ -156,6 +138,12 @@ struct Visit {
     /// The die whose unit it is; none for a superblock's.
     die: Option<DieId>,
     phase: Phase,
+}
+
+impl Visit {
+    fn alive(&self, blocks: &BlockMonitor) -> bool {
+        blocks.still_holds(self.block, self.programmed_at)
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -404,12 +392,6 @@ const DEFAULT: Kept = Kept {
     nearest: 0,
 };
 
-/// Whether the superblock of `visit` still holds the data it held.
-fn alive(visit: &Visit, blocks: &BlockMonitor) -> bool {
-    let row = blocks.row(visit.block);
-    row.usage == BlockUse::Full && row.programmed_at == visit.programmed_at
-}
-
 impl ReadLevels for BlockCalibration {
     /// `note` is the entry at which the walk over the table begins: levels may change meanwhile.
     #[inline]
@@ -454,7 +436,7 @@ impl ReadLevels for BlockCalibration {
         if !self.pace.turn(now, log) {
             return None;
         }
-        let mut visit = match self.visit.take().filter(|v| alive(v, blocks)) {
+        let mut visit = match self.visit.take().filter(|v| v.alive(blocks)) {
             Some(visit) => visit,
             None => self.begin(now, blocks)?,
         };
@@ -477,7 +459,7 @@ impl ReadLevels for BlockCalibration {
         blocks: &BlockMonitor,
         _log: &mut impl FnMut(Record),
     ) {
-        let visit = self.visit.take().filter(|v| alive(v, blocks));
+        let visit = self.visit.take().filter(|v| v.alive(blocks));
         if let (Some(visit), ProbeResult::Decoded(outcome), Levels::Offsets(tried)) =
             (visit, result, &probe.levels)
         {

@@ -338,7 +338,7 @@ impl CtQlc {
                 ..
             } = self.passed;
             self.passed.open = false;
-            self.cadence.moved(moved);
+            self.cadence.moved(now, moved);
             log(Record {
                 at: now,
                 what: What::Passed {

@@ -1,9 +1,7 @@
 //! `optimal-group`: the best vector that all pages of a block group can share.
 
-use alloc::boxed::Box;
-
 use firstread_core::params::{Role, Scheme, Values};
-use firstread_core::voltage::{BlockGroups, VoltageTables};
+use firstread_core::voltage::BlockGroups;
 use firstread_core::{IdealScope, Levels};
 
 use super::{Outcome, ReadCtx, ReadLevels, Setup};
@@ -22,7 +20,7 @@ pub const SCHEME: Scheme = Scheme {
 #[derive(Debug)]
 pub struct OptimalGroup {
     groups: BlockGroups,
-    tables: Box<VoltageTables>,
+    table_len: u8,
 }
 
 impl OptimalGroup {
@@ -30,13 +28,13 @@ impl OptimalGroup {
     pub fn new(setup: &Setup, values: &Values) -> OptimalGroup {
         OptimalGroup {
             groups: groups::groups(values.get(groups::RETENTION_BINS_PARAM.key)),
-            tables: Box::new(setup.tables.clone()),
+            table_len: setup.tables.factory_len,
         }
     }
 }
 
 impl ReadLevels for OptimalGroup {
-    /// After the group's vector, the factory table.
+    /// After the group's vector, the factory table outward from the entry nearest to it.
     fn attempt(
         &mut self,
         ctx: &ReadCtx,
@@ -44,15 +42,12 @@ impl ReadLevels for OptimalGroup {
         _last: Option<&Outcome>,
         _note: &mut u8,
     ) -> Option<Levels> {
-        match step {
-            0 => Some(Levels::Ideal(IdealScope::Group(
-                self.groups.group(ctx.pe_cycles, ctx.age),
-            ))),
-            _ if step <= self.tables.factory_len => {
-                Some(Levels::Offsets(self.tables.factory[step as usize - 1]))
-            }
-            _ => None,
-        }
+        let group = self.groups.group(ctx.pe_cycles, ctx.age);
+        let scope = match step.checked_sub(1) {
+            None => IdealScope::Group(group),
+            Some(k) => IdealScope::GroupTable(group, k),
+        };
+        (step <= self.table_len).then_some(Levels::Ideal(scope))
     }
     fn groups(&self) -> Option<&BlockGroups> {
         Some(&self.groups)

@@ -18,7 +18,7 @@
 use alloc::boxed::Box;
 use alloc::vec;
 
-use firstread_core::params::{Param, ParamKind, Role, Scheme, Values};
+use firstread_core::params::{Param, Role, Scheme, Values};
 use firstread_core::voltage::VoltageTables;
 use firstread_core::{BlockId, DieId, Geometry, Levels, Ns, PageAddr, PageType, SenseMode, Stream};
 
@@ -35,36 +35,28 @@ pub const SCHEME: Scheme = Scheme {
     source: "Exploiting Process Similarity of 3D Flash Memory for High Performance SSDs (PSO), MICRO 2019",
     role: Role::Scheme,
     params: &[
-        Param {
-            key: "key",
-            doc: "pages that share an entry: those of a layer of a block, of a layer of a die, or of a block",
-            kind: ParamKind::Choice(&["block-layer", "die-layer", "block"]),
-        },
-        Param {
-            key: "miss",
-            doc: "a read whose key has no entry starts with the default, or with what last worked in its superblock",
-            kind: ParamKind::Choice(&["default", "superblock"]),
-        },
-        Param {
-            key: "stale_after",
-            doc: "an entry counts as none so long after a read last ended with it; 0 for never",
-            kind: ParamKind::Number {
-                unit: "ns",
-                default: 0,
-                min: 0,
-                max: MAX_HOURS as i64 * HOUR as i64,
-            },
-        },
-        Param {
-            key: "quantum",
-            doc: "entries of the retry table that one stored step stands for",
-            kind: ParamKind::Number {
-                unit: "entries",
-                default: 1,
-                min: 1,
-                max: 16,
-            },
-        },
+        Param::choice(
+            "key",
+            "pages that share an entry: those of a layer of a block, of a layer of a die, or of a block",
+            &["block-layer", "die-layer", "block"],
+        ),
+        Param::choice(
+            "miss",
+            "a read whose key has no entry starts with the default, or with what last worked in its superblock",
+            &["default", "superblock"],
+        ),
+        Param::number(
+            "stale_after",
+            "an entry counts as none so long after a read last ended with it; 0 for never",
+            "ns",
+            (0, 0, MAX_HOURS as i64 * HOUR as i64),
+        ),
+        Param::number(
+            "quantum",
+            "entries of the retry table that one stored step stands for",
+            "entries",
+            (1, 1, 16),
+        ),
         INTERVAL_PARAM,
         READS_PARAM,
     ],
@@ -256,10 +248,8 @@ impl SimilarPage {
 }
 
 impl Patrol {
-    /// Whether its superblock still holds the data it held when it was drawn.
     fn alive(&self, blocks: &BlockMonitor) -> bool {
-        let row = blocks.row(self.at.block);
-        row.usage == BlockUse::Full && row.programmed_at == self.programmed_at
+        blocks.still_holds(self.at.block, self.programmed_at)
     }
 }
 

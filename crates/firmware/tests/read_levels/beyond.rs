@@ -1,0 +1,193 @@
+//! What is not the paper's: corrected bits, zones, paced passes.
+
+use firstread_core::{LevelOffsets, Levels, Ns, PageType};
+use firstread_firmware::log::What;
+use firstread_firmware::policy::read_levels::{Outcome, ProbeResult};
+use firstread_firmware::voltage::cadence::{Cadence, Pacing};
+use firstread_firmware::voltage::census::{Census, Lowest, lowest};
+use firstread_firmware::voltage::tables::{Form, TableManager};
+use proptest::prelude::*;
+
+use crate::chip::{self, h, monitor};
+use crate::drive::Drive;
+
+/// The vertex of a parabola from any three of its points, in any order.
+#[test]
+fn formula_lowest_is_the_vertex() {
+    for vertex in -40i32..40 {
+        for (left, right) in [(3, 3), (2, 5), (7, 1)] {
+            for center in vertex - 6..=vertex + 6 {
+                let at = [center, center - left, center + right];
+                let errors = at.map(|x| 500 + 3 * ((x - vertex) * (x - vertex)) as u32);
+                let found = lowest(at.map(|x| x as i8), errors);
+                let middle_is_lowest = errors[0] <= errors[1] && errors[0] <= errors[2];
+                assert_eq!(found.inside, middle_is_lowest, "{at:?} {errors:?}");
+                if found.inside {
+                    assert_eq!(found.at as i32, vertex, "{at:?} {errors:?}");
+                } else {
+                    let best = at.into_iter().min_by_key(|x| (x - vertex).abs());
+                    assert_eq!(Some(found.at as i32), best);
+                }
+            }
+        }
+    }
+    // Two at one place tell no curvature.
+    let flat = lowest([4, 4, 9], [10, 10, 30]);
+    assert_eq!(
+        flat,
+        Lowest {
+            at: 4,
+            inside: false
+        }
+    );
+    assert_eq!(
+        lowest([0, -3, 3], [7; 3]),
+        Lowest {
+            at: 0,
+            inside: true
+        }
+    );
+}
+
+/// A codeword that failed has more errors than any that was corrected.
+#[test]
+fn failed_codewords_outweigh_corrected_bits() {
+    let mut census = Census::default();
+    let outcome = |failed, sum_errors| {
+        ProbeResult::Decoded(Outcome {
+            wanted: 0xf,
+            failed,
+            max_errors: 90,
+            sum_errors,
+            spare: Default::default(),
+        })
+    };
+    for (entry, result) in [outcome(0, 280), outcome(0xf, 0), outcome(0, 290)]
+        .iter()
+        .enumerate()
+    {
+        census.add(entry as u8, 1, PageType(2), result);
+    }
+    let found = census.lowest(2, [0, -3, 3]);
+    assert!(found.inside && found.at > 0, "{found:?}");
+    assert_eq!(census.lowest_in(1, 2, [0, -3, 3]), found);
+    let nothing = census.lowest_in(0, 2, [0, -3, 3]);
+    assert_eq!(
+        nothing,
+        Lowest {
+            at: 0,
+            inside: true
+        }
+    );
+}
+
+/// Whatever levels do, passes come no oftener than one an interval and four ahead.
+#[test]
+fn formula_paced_passes_keep_the_budget() {
+    let hours = |n: u64| Ns::from_h(n);
+    proptest!(|(moves in prop::collection::vec(0u8..6, 1..200))| {
+        let mut cadence = Cadence::new(hours(5), Pacing::Drift);
+        cadence.start(hours(1));
+        let mut last = hours(1);
+        for (passes, moved) in (1u64..).zip(moves) {
+            let now = cadence.due();
+            prop_assert!(!cadence.turn(Ns(now.0 - 1)) && cadence.turn(now));
+            cadence.moved(now, moved);
+            let lived = now - hours(1);
+            prop_assert!(passes <= lived.0 / hours(5).0 + 4 + 1, "{passes} in {lived:?}");
+            prop_assert!(now > last && now - last <= hours(20));
+            last = now;
+        }
+    });
+    let mut fixed = Cadence::new(hours(5), Pacing::Fixed);
+    fixed.start(hours(1));
+    for pass in 1..20 {
+        assert_eq!(fixed.due(), hours(1 + 5 * pass));
+        assert!(fixed.turn(fixed.due()));
+        fixed.moved(fixed.due(), 100);
+    }
+    // What was slept through is not made up for.
+    assert!(fixed.turn(hours(500)) && fixed.due() == hours(501));
+}
+
+/// Levels of a zone are those of its group, shifted; nothing shows before the switch.
+#[test]
+fn zones_are_shifted_and_switched_whole() {
+    let mut tables = TableManager::new(&chip::tables(), Form::Sentinel, 44).with_zones(4);
+    for (slot, i) in [4, 3, 5].into_iter().enumerate() {
+        let levels = tables.candidate(i);
+        tables.stage(7, slot, &levels);
+    }
+    tables.synchronize(7);
+    let common: Vec<LevelOffsets> = (0..3).map(|slot| tables.common(7, slot)).collect();
+    assert!((0..4).all(|zone| tables.entries_in(7, zone)[..] == common[..]));
+
+    tables.stage_around(7, [0, 1, -2, 0], 3);
+    tables.stage_shift(7, 2, 1, -4);
+    assert!((0..4).all(|zone| tables.entries_in(7, zone)[..] == common[..]));
+    assert_eq!(
+        tables.synchronize(7),
+        2,
+        "the furthest that a page type moved"
+    );
+    let sentinel = |page: u8, zone| {
+        let valley = chip::SENTINEL[page as usize] as usize - 1;
+        tables.entries_in(7, zone).map(|levels| levels[valley])
+    };
+    let was = common[0][chip::SENTINEL[1] as usize - 1];
+    assert_eq!(sentinel(1, 0), [was + 1, was - 2, was + 4]);
+    assert_eq!(sentinel(1, 2), [was - 3, was - 6, was]);
+    assert_eq!(sentinel(0, 2), sentinel(0, 0), "of that page type alone");
+    assert_eq!(tables.shift(7, 2, 1), -4);
+
+    // A heir takes the shifts along; sorting leaves them.
+    tables.stage_from(7, 8);
+    tables.reorder_staged(8, [2, 0, 1]);
+    tables.synchronize(8);
+    let (old, new) = (tables.entries_in(7, 2), tables.entries_in(8, 2));
+    assert_eq!(*new, [old[2], old[0], old[1]]);
+    tables.reset();
+    assert_eq!(tables.shift(8, 2, 1), 0);
+}
+
+/// On cells whose levels drift evenly, bits keep levels so near that fewer first attempts fail than
+/// with the share of failing pages, with half of the reads.
+#[test]
+fn model_corrected_bits_keep_levels_nearer() {
+    let rows: Vec<_> = (0..10).map(|_| (2500, 0.0)).collect();
+    let outcome = |set: &[(&str, i64)]| {
+        let mut drive = Drive::start("ct-qlc", set, 40.0, monitor(&rows), h(1.0));
+        drive.run_to(h(47.0));
+        (drive.reads(10, 4_000).0, drive.probes.len(), drive)
+    };
+    let (by_pages, reads, _) = outcome(&[]);
+    let half = [
+        ("verify", 1),
+        ("blocks_per_group", 8),
+        ("pages_per_block", 8),
+    ];
+    let (by_bits, fewer, drive) = outcome(&half);
+    assert!(drive.count(|w| matches!(w, What::Centered { .. })) > 5);
+    assert!(
+        by_bits <= by_pages,
+        "{by_bits} of first attempts fail, {by_pages} by pages"
+    );
+    assert!(10 * fewer < 7 * reads, "{fewer} reads, {reads} by pages");
+}
+
+/// A parabola without curvature is the line.
+#[test]
+fn formula_curved_form_projects_by_the_parabola() {
+    let mut setup = chip::tables();
+    let line = TableManager::new(&setup, Form::Sentinel, 1).candidate(9);
+    assert_eq!(
+        TableManager::new(&setup, Form::Curved, 1).candidate(9),
+        line
+    );
+    setup.curved[0].square = 1 << 12;
+    let curved = TableManager::new(&setup, Form::Curved, 1).candidate(9);
+    let sentinel = line[chip::SENTINEL[chip::PAGE_OF_VALLEY[0] as usize] as usize - 1] as i32;
+    assert!((curved[0] as i32 - line[0] as i32 - sentinel * sentinel / 16).abs() <= 1);
+    assert_eq!(curved[1..], line[1..]);
+    assert_ne!(Levels::Offsets(curved), Levels::Offsets(line));
+}
