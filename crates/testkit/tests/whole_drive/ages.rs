@@ -131,25 +131,25 @@ fn formula_a_step_of_temperature_ages_from_its_time_on() {
     let set: Vec<&str> = FOUR_DIES
         .iter()
         .copied()
-        .chain(["schemes.read_levels=frozen"])
+        .chain(["schemes.read_levels=factory"])
         .collect();
     let job = "[j]\nrw=randread\nbs=16k\niodepth=4\nnorandommap\n";
-    let age = Ns::from_h(48);
+    let age = Ns::from_h(28);
     let retries = |celsius: f64, step: Option<(Ns, f64)>| {
         let state = DriveState {
             age: (age, age),
             temperature_c: celsius,
             temperature_step: step,
-            ..aged(0, 1500)
+            ..aged(0, 300)
         };
         let stats = run(profile("ct-qlc", &set), &state, job, 3_000);
         let steps = stats.counters.retries.iter().zip(0u64..);
         steps.map(|(n, step)| n * step).sum::<u64>()
     };
     let (cool, hot) = (retries(25.0, None), retries(55.0, None));
-    let late = retries(25.0, Some((Ns::from_h(40), 55.0)));
+    let late = retries(25.0, Some((Ns::from_h(20), 55.0)));
     assert!(cool < late && late < hot, "{cool} < {late} < {hot}");
-    let never = retries(25.0, Some((Ns::from_h(49), 55.0)));
+    let never = retries(25.0, Some((Ns::from_h(29), 55.0)));
     assert_eq!(never, cool, "a step that is still to come");
     let always = retries(25.0, Some((Ns::ZERO, 55.0)));
     assert!(always > late, "{always} > {late}");
