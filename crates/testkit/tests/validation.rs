@@ -1,10 +1,11 @@
 //! The medium against what is published: a tenth of the samples of `cargo xtask validate`.
 #![allow(missing_docs)]
 
-use firstread_core::{CellMode, SenseTiming};
+use firstread_core::{CellMode, Ns, SenseTiming};
 use firstread_drive::profile::{Library, load_chip};
 use firstread_ecc::Code;
-use firstread_nand::ReadLevels;
+use firstread_nand::characterize::{FactoryRule, factory_table};
+use firstread_nand::{Medium, ReadLevels};
 use firstread_testkit::validation::knobs::KNOBS;
 use firstread_testkit::validation::population::{Aged, Curve, chip};
 use firstread_testkit::validation::{Effort, GROUPS, LISTINGS, disturb, retention, table};
@@ -136,4 +137,104 @@ fn model_integrated_failures_are_those_of_drawn_reads() {
         (drawn - expected).abs() < 4.0 * error,
         "{drawn} against {expected}, pages of seed 9"
     );
+}
+
+/// Why AR2 finds nothing safe on worn TLC a year old, where its authors found a quarter of tR: what the
+/// characterization asks beyond the mean page at its own best levels, one thing after another.
+#[test]
+fn model_where_the_margin_of_worn_tlc_goes() {
+    const CAPABILITY: f64 = 72.0;
+    const BITS: f64 = 9216.0;
+    let chip = chip("ct-tlc-48l").unwrap();
+    let geometry = firstread_core::Geometry {
+        channels: 1,
+        chips_per_channel: 32,
+        dies_per_chip: 1,
+        planes: 1,
+        blocks_per_plane: 1,
+        wordlines_per_block: chip.wordlines() as u16,
+        page_bytes: 16 << 10,
+        slot_bytes: 4 << 10,
+        codeword_bytes: 1 << 10,
+        stripe: firstread_core::StripeOrder::PlaneFirst,
+        stripe_parity: false,
+    };
+    let mut medium = Medium::new(chip.clone(), geometry, 1).unwrap();
+    medium.set_temperature(Ns::ZERO, 30.0).unwrap();
+    let (entries, len) = factory_table(&medium, CellMode::Tlc, &FactoryRule::DEFAULT).unwrap();
+    let table: Vec<ReadLevels> = entries[..len as usize]
+        .iter()
+        .map(|e| ReadLevels::Offsets(*e))
+        .collect();
+    let now = Ns::from_h(8_928);
+    let pages = (0..32u16).flat_map(|die| {
+        let last = chip.wordlines() - 1;
+        (0..9u32).map(move |i| firstread_core::PageAddr {
+            die: firstread_core::DieId(die),
+            block: firstread_core::BlockId(0),
+            wordline: (last * (i / 3) / 2) as u16,
+            page: firstread_core::PageType((i % 3) as u8),
+        })
+    });
+    let pages: Vec<_> = pages.collect();
+    let sense = chip.mode(CellMode::Tlc).unwrap().sense;
+    let mut cuts = Vec::new();
+    for pe_cycles in [0, 500, 1000, 1500] {
+        let block = medium.programmed(CellMode::Tlc, pe_cycles, 0, Ns::ZERO);
+        // Errors of each page at the levels of its best last step, at this precharge.
+        let errors = |levels: &[ReadLevels], pre_permille| -> Vec<f64> {
+            let timing = SenseTiming {
+                pre_permille,
+                ..SenseTiming::DEFAULT
+            };
+            let of = |at, levels: &ReadLevels, timing| {
+                BITS * medium
+                    .page_rber_of(at, 0, &block, now, levels, timing)
+                    .unwrap()
+            };
+            let each = pages.iter().map(|at| {
+                let rated = |l: &&ReadLevels| of(*at, l, SenseTiming::DEFAULT);
+                let best = levels.iter().min_by(|a, b| rated(a).total_cmp(&rated(b)));
+                of(*at, best.unwrap(), timing)
+            });
+            each.collect()
+        };
+        let mean = |e: &[f64]| e.iter().sum::<f64>() / e.len() as f64;
+        let worst = |e: &[f64]| e.iter().copied().fold(0.0, f64::max);
+        let rare = |e: f64| e + 3.09 * e.sqrt();
+        type Figure<'a> = &'a dyn Fn(&[f64]) -> f64;
+        let asked: [(&str, &[ReadLevels], Figure<'_>, f64); 5] = [
+            (
+                "mean page, its own best levels",
+                &[ReadLevels::Ideal],
+                &mean,
+                0.0,
+            ),
+            ("mean page, best entry of the table", &table, &mean, 0.0),
+            ("worst page of 32 chips", &table, &worst, 0.0),
+            (
+                "one codeword in a thousand of it",
+                &table,
+                &|e| rare(worst(e)),
+                0.0,
+            ),
+            ("and 14 bits to spare", &table, &|e| rare(worst(e)), 14.0),
+        ];
+        for (what, levels, figure, margin) in asked {
+            let at_default = figure(&errors(levels, 1000));
+            let steps = (15..=50).rev().map(|step| 20 * step);
+            let safe = steps.take_while(|&pre| figure(&errors(levels, pre)) <= CAPABILITY - margin);
+            let pre = safe.last().unwrap_or(1000) as f64;
+            let whole = (sense.pre_ns + sense.eval_ns + sense.disch_ns) as f64;
+            let cut = 100.0 * (1.0 - pre / 1000.0) * sense.pre_ns as f64 / whole;
+            println!("{pe_cycles:>5} P/E, {what}: {at_default:.1} errors, tR {cut:.1} % shorter");
+            cuts.push(cut);
+        }
+    }
+    // The whole of what is asked at no wear, and each part of it at 1,500 P/E.
+    assert!(cuts[4] > 20.0, "unworn cells have the published margin");
+    let worn = &cuts[15..];
+    assert!(worn[0] > 20.0, "and so have worn ones on the average");
+    assert!(worn.windows(2).all(|w| w[0] >= w[1]), "{worn:?}");
+    assert_eq!(worn[4], 0.0);
 }

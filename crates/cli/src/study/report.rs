@@ -132,6 +132,7 @@ pub fn pages(done: &Done<'_>) -> Result<Vec<Page>> {
         name => done.name,
         title => done.study.title,
         summary => done.study.summary.trim(),
+        beforehand => done.study.beforehand.trim(),
         quick => done.quick,
         knobs => done.study.knobs.iter().map(|k| [&k.what, &k.value, &k.why]).collect::<Vec<_>>(),
         claims => claims,

@@ -18,7 +18,9 @@ pub struct Study {
     pub title: String,
     /// What it is about, in a paragraph.
     pub summary: String,
-    /// What was open and how it was settled, before results were looked at.
+    /// What of it was written before results were looked at, and what after.
+    pub beforehand: String,
+    /// What was open and how it was settled.
     #[serde(default)]
     pub knobs: Vec<Knob>,
     /// Drives with their schemes, by the name that figures use.
