@@ -209,15 +209,33 @@ pub struct SpareErrors {
     pub cells: u16,
 }
 
+/// Every plane of a die, of which there are eight at most, a bit each.
+pub const ALL_PLANES: u8 = u8::MAX;
+
+/// The planes that a read of codewords `wanted` senses, where a page has `per_page`.
+pub const fn planes_of(wanted: u64, per_page: u32) -> u8 {
+    let (mut left, mut planes) = (wanted, 0);
+    while left != 0 {
+        let plane = left.trailing_zeros() / per_page;
+        planes |= 1 << plane;
+        left &= !((u64::MAX >> (64 - per_page)) << (plane * per_page));
+    }
+    planes
+}
+
 /// What comes back from flash. Each carries the tag of its operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FlashEvent {
-    /// The array and registers of the die are free: the next operation may be issued.
+    /// The array and registers of the die, or of some of its planes, are free: the next operation may
+    /// be issued.
     ArrayFree {
         /// Operation that left.
         tag: Tag,
         /// The die.
         die: DieId,
+        /// The planes, a bit each: [`ALL_PLANES`] but after a read on a chip whose planes read
+        /// independently.
+        planes: u8,
     },
     /// The program or erase has stopped; the array is free for reads.
     Suspended {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use firstread_core::flash::ALL_PLANES;
 use firstread_core::params::Role;
 use firstread_core::sensing::SensingTable;
 use firstread_core::voltage::VoltageTables;
@@ -248,6 +249,7 @@ impl Drive {
             max_reads: MAX_READS,
             gc: profile.gc,
             max_suspends: chip.max_suspends,
+            independent_planes: chip.independent_plane_reads,
             max_wait: Ns(profile.firmware.max_wait_ns),
             map_cache_pages: (profile.dram.map_cache_bytes / geometry.slot_bytes as u64) as u32,
             read_cache_slots: (profile.dram.read_cache_bytes / geometry.slot_bytes as u64) as u32,
@@ -264,6 +266,7 @@ impl Drive {
             set_feature_ns: chip.set_feature_ns,
             set_levels_ns: chip.set_levels_ns,
             shared_levels: !chip.plane_levels,
+            independent_planes: chip.independent_plane_reads,
         };
         let link = LinkTimes {
             fetch_ns: profile.link.fetch_ns + profile.firmware.command_ns,
@@ -288,7 +291,7 @@ impl Drive {
             config.capacity_slots,
             firmware.map_pages(),
         );
-        let timers = Hardware::resources(&geometry);
+        let timers = hardware.resources();
         let world = World::new(
             hardware,
             payload,
@@ -645,6 +648,18 @@ impl Drive {
         }
     }
 
+    /// A read has left planes of a die.
+    #[cold]
+    fn planes_done(&mut self, now: Ns, event: Option<FlashEvent>, free: FlashEvent) -> bool {
+        let world = &mut self.world;
+        for event in event.into_iter().chain([free]) {
+            world.port_log.note(now, || Passed::Event(event));
+            self.firmware.complete(now, event, world);
+        }
+        self.wake_firmware();
+        true
+    }
+
     /// Handles the next event. False when there is none.
     fn step(&mut self, observer: &mut impl Observer) -> bool {
         let Some(next) = self.world.next() else {
@@ -662,14 +677,15 @@ impl Drive {
                     Done::Free(tag) => (None, Some(tag)),
                     Done::Event(event) => (Some(event), None),
                     Done::EventThenFree(event, tag) => (Some(event), Some(tag)),
+                    Done::Planes(event, free) => return self.planes_done(due, event, free),
                 };
                 if let Some(event) = event {
                     world.port_log.note(due, || Passed::Event(event));
                     self.firmware.complete(due, event, world);
                 }
                 if let Some(tag) = free {
-                    let die = DieId(die);
-                    let event = FlashEvent::ArrayFree { tag, die };
+                    let (die, planes) = (DieId(die), ALL_PLANES);
+                    let event = FlashEvent::ArrayFree { tag, die, planes };
                     world.port_log.note(due, || Passed::Event(event));
                     self.firmware.complete(due, event, world);
                 }

@@ -76,6 +76,8 @@ pub struct Config {
     pub gc: GcThresholds,
     /// Times the chip lets one program or erase be suspended.
     pub max_suspends: u16,
+    /// Whether planes of a die read independently.
+    pub independent_planes: bool,
     /// How long other work waits at most behind reads of the host that came later.
     pub max_wait: Ns,
     /// Slots that the host has read and that are kept in memory; zero for no read cache.
@@ -174,7 +176,7 @@ impl<M: Arena> Firmware<M> {
         Firmware {
             map: Map::new(config.capacity_slots, slots, overlay),
             blocks: BlockMonitor::new(geometry.blocks_per_plane, config.mode),
-            dies: DieQueues::new(dies, config.max_wait),
+            dies: DieQueues::new(&geometry, config.independent_planes, config.max_wait),
             commands: Commands::new(config.max_commands),
             read_cache: ReadCache::new(
                 config.read_cache_slots,
@@ -324,8 +326,8 @@ impl<M: Arena> Firmware<M> {
         ports: &mut P,
     ) {
         match event {
-            FlashEvent::ArrayFree { die, .. } => {
-                self.dies.free(die);
+            FlashEvent::ArrayFree { die, planes, .. } => {
+                self.dies.free(die, planes);
                 self.start_die(now, die, ports);
             }
             FlashEvent::Decoded {
@@ -409,9 +411,10 @@ impl<M: Arena> Firmware<M> {
         &self.levels
     }
 
-    /// Issues the next job of `die`, if it is idle.
+    /// Issues the next job of `die`, if it is idle; where planes read independently, as many as find
+    /// theirs idle.
     fn start_die<P: Ports<Record = Record>>(&mut self, now: Ns, die: DieId, ports: &mut P) {
-        let job = match self.dies.start(now, &self.jobs, die) {
+        let job = match self.dies.start(now, &mut self.jobs, die) {
             Some(Next::Start(job)) => job,
             Some(Next::Resume(job)) => {
                 let victim = Tag(job);
@@ -438,10 +441,27 @@ impl<M: Arena> Firmware<M> {
                 let block = at.block;
                 (OpClass::Erase, FlashKind::Erase { block, mode })
             }
-            _ => return self.issue_read(now, job, ports),
+            _ => {
+                self.issue_read(now, job, ports);
+                if self.config.independent_planes {
+                    self.start_other_planes(now, die, ports);
+                }
+                return;
+            }
         };
         self.dies.runs(die, job);
         self.issue(queued, job, class, kind, ports);
+    }
+
+    /// A read has started on some planes of `die`; others may be idle.
+    #[cold]
+    fn start_other_planes<P: Ports<Record = Record>>(
+        &mut self,
+        now: Ns,
+        die: DieId,
+        ports: &mut P,
+    ) {
+        self.start_die(now, die, ports);
     }
 
     /// A read of the host waits for `die`: suspends what it runs, if the scheme says so.

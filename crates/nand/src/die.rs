@@ -46,6 +46,13 @@ pub enum Illegal {
     NothingToSuspend,
     /// It has been suspended as often as it may be.
     TooManySuspends,
+    /// The chip reads all planes together.
+    PlanesTogether,
+    /// No plane is named, or one that the die has not.
+    NoPlane {
+        /// Planes, a bit each.
+        planes: u8,
+    },
     /// No page is in the page register that could move to the cache register.
     NothingRead,
     /// Data leave the cache register until `until`.
@@ -71,6 +78,8 @@ impl fmt::Display for Illegal {
             Illegal::NotSuspended => f.write_str("nothing is suspended"),
             Illegal::NothingToSuspend => f.write_str("no program or erase is running"),
             Illegal::TooManySuspends => f.write_str("suspended as often as it may be"),
+            Illegal::PlanesTogether => f.write_str("planes of this chip do not read by themselves"),
+            Illegal::NoPlane { planes } => write!(f, "there are no planes {planes:#b}"),
             Illegal::NothingRead => f.write_str("no page has been read that could move on"),
             Illegal::RegisterBusy { until } => {
                 write!(f, "data leave the cache register until {until:?}")
@@ -138,6 +147,8 @@ pub struct DieState {
     blocks: Vec<Block>,
     running: Option<Running>,
     suspended: Option<Suspended>,
+    /// When each plane that reads by itself has read.
+    planes_read: [Ns; u8::BITS as usize],
     /// Whether the page register holds what was read last.
     page_read: bool,
     /// When the cache register is empty.
@@ -155,6 +166,7 @@ impl DieState {
             blocks: vec![fresh; blocks as usize],
             running: None,
             suspended: None,
+            planes_read: [Ns::ZERO; u8::BITS as usize],
             page_read: false,
             cache_out: Ns::ZERO,
         }
@@ -170,9 +182,10 @@ impl DieState {
         Ok(())
     }
 
-    /// When the array is free.
+    /// When the array is free, on every plane.
     pub fn free_at(&self) -> Ns {
-        self.running.map_or(Ns::ZERO, |r| r.until)
+        let running = self.running.map_or(Ns::ZERO, |r| r.until);
+        self.planes_read.into_iter().fold(running, Ns::max)
     }
 
     /// Whether a program or erase is suspended.
@@ -198,10 +211,11 @@ impl DieState {
     }
 
     fn idle(&self, now: Ns) -> Result<(), Illegal> {
-        match self.running {
-            Some(r) if now < r.until => Err(Illegal::Busy { until: r.until }),
-            _ => Ok(()),
+        let until = self.free_at();
+        if now < until {
+            return Err(Illegal::Busy { until });
         }
+        Ok(())
     }
 
     /// What a suspended operation works on cannot be read; wordlines below a suspended program can.
@@ -233,6 +247,36 @@ impl DieState {
         self.idle(now)?;
         let ns = self.sense_ns(c, medium)?;
         Ok(self.start(now, Work::Read, ns, 0))
+    }
+
+    /// Starts a read on `planes`, a bit each, while others may be reading; returns when they have.
+    /// Every other command waits for all planes.
+    pub fn read_planes(
+        &mut self,
+        now: Ns,
+        c: &ReadCommand,
+        planes: u8,
+        medium: &Medium,
+    ) -> Result<Ns, Illegal> {
+        if !medium.chip().timing.independent_plane_reads {
+            return Err(Illegal::PlanesTogether);
+        }
+        let count = u32::from(medium.geometry().planes);
+        if planes == 0 || u32::from(planes) >> count != 0 {
+            return Err(Illegal::NoPlane { planes });
+        }
+        let named = |plane: &usize| planes >> plane & 1 != 0;
+        let all = 0..count as usize;
+        let running = self.running.map_or(Ns::ZERO, |r| r.until);
+        let read = all.clone().filter(named).map(|p| self.planes_read[p]);
+        let until = read.fold(running, Ns::max);
+        if now < until {
+            return Err(Illegal::Busy { until });
+        }
+        let until = now.saturating_add(Ns(self.sense_ns(c, medium)?));
+        all.filter(named).for_each(|p| self.planes_read[p] = until);
+        self.page_read = false;
+        Ok(until)
     }
 
     /// How long `c` senses, if it may.

@@ -415,6 +415,10 @@ pub struct ChipTiming {
     pub min_progress_ns: u64,
     /// Transfers per second of the channel, eight bits each (MT/s).
     pub io_mt_per_s: u32,
+    /// Whether planes of a die may sense different pages at the same time, each beginning and ending
+    /// by itself (independent-plane or independent-wordline read). Programs and erases take the whole
+    /// die all the same.
+    pub independent_plane_reads: bool,
 }
 
 /// Why a profile is not usable.

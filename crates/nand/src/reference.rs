@@ -123,6 +123,7 @@ pub fn ct_a() -> ChipProfile {
             erase_suspend_ns: 100_000,
             resume_ns: 20_000,
             max_suspends: 100,
+            independent_plane_reads: false,
             min_progress_ns: 200_000,
             io_mt_per_s: 1600,
         },

@@ -200,3 +200,51 @@ fn sequence_cache_reads() {
     let free = d.erase(sensed, BlockId(1), CellMode::Qlc, &m).unwrap();
     assert_eq!(d.cache_end(free, &m), Err(Illegal::NothingRead));
 }
+
+#[test]
+fn sequence_planes_that_read_by_themselves() {
+    let together = medium();
+    let mut d = DieState::new(8);
+    d.preset(B, CellMode::Qlc, 16).unwrap();
+    assert_eq!(
+        d.read_planes(Ns::ZERO, &read(2), 1, &together),
+        Err(Illegal::PlanesTogether)
+    );
+    let mut chip = reference::ct_a();
+    chip.timing.independent_plane_reads = true;
+    let m = Medium::new(chip, *together.geometry(), 1).unwrap();
+    for planes in [0, 4, 7] {
+        let no = Err(Illegal::NoPlane { planes });
+        assert_eq!(d.read_planes(Ns::ZERO, &read(2), planes, &m), no);
+    }
+    // Two pages of different wordlines, one a plane, each free when it has been sensed.
+    let first = d.read_planes(Ns::ZERO, &read(2), 0b01, &m).unwrap();
+    let second = d.read_planes(Ns(40_000), &read(5), 0b10, &m).unwrap();
+    assert_eq!((first, second), (Ns(150_000), Ns(190_000)));
+    // The same plane, both of them, or the die as a whole: all wait.
+    let busy = |until| Err(Illegal::Busy { until });
+    assert_eq!(d.read_planes(Ns(50_000), &read(3), 0b01, &m), busy(first));
+    assert_eq!(d.read_planes(Ns(50_000), &read(3), 0b11, &m), busy(second));
+    assert_eq!(d.read(Ns(160_000), &read(3), &m), busy(second));
+    assert_eq!(d.program(Ns(160_000), B, 15, &m), busy(second));
+    assert_eq!(d.erase(Ns(160_000), B, CellMode::Qlc, &m), busy(second));
+    assert_eq!(d.set_feature(Ns(160_000), &m), busy(second));
+    // A plane that has read goes on alone.
+    let third = d.read_planes(first, &read(3), 0b01, &m).unwrap();
+    assert_eq!(third, Ns(300_000));
+    assert_eq!(d.free_at(), third);
+    // No plane reads while the die programs; while that is suspended each does, and it resumes when
+    // all have.
+    let other = BlockId(1);
+    let erased = d.erase(third, other, CellMode::Qlc, &m).unwrap();
+    let end = d.program(erased, other, 0, &m).unwrap();
+    assert_eq!(d.read_planes(erased + Ns(1), &read(3), 1, &m), busy(end));
+    let (stops, left) = d.suspend(erased + Ns(1_000), &m).unwrap();
+    let a = d.read_planes(stops, &read(3), 0b01, &m).unwrap();
+    let b = d.read_planes(stops + Ns(10), &read(4), 0b10, &m).unwrap();
+    assert_eq!(d.resume(a, &m), busy(b));
+    assert_eq!(
+        d.resume(b, &m),
+        Ok(b + left + Ns(m.chip().timing.resume_ns))
+    );
+}

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use firstread_core::flash::ALL_PLANES;
 use firstread_core::{
     CellMode, FlashEvent, FlashKind, FlashOp, HostCommand, LevelOffsets, Levels, Ns, SenseMode,
 };
@@ -112,7 +113,10 @@ fn kind(op: &FlashOp, factory: &[LevelOffsets], codewords_per_page: u32) -> Stri
 
 fn of_event(event: FlashEvent, codewords_per_page: u32) -> String {
     match event {
-        FlashEvent::ArrayFree { tag, die } => format!("die {} free of tag {}", die.0, tag.0),
+        FlashEvent::ArrayFree { tag, die, planes } => match planes {
+            ALL_PLANES => format!("die {} free of tag {}", die.0, tag.0),
+            _ => format!("die {} planes {planes:04b} free of tag {}", die.0, tag.0),
+        },
         FlashEvent::Decoded { tag, failed: 0, .. } => format!("decoded tag {}", tag.0),
         FlashEvent::Decoded { tag, failed, .. } => {
             format!(

@@ -129,6 +129,11 @@ impl DieLog {
         }
     }
 
+    /// When it ended what it did last.
+    pub(crate) fn last_end(&self) -> Ns {
+        self.spans[(self.next + DieLog::LEN - 1) % DieLog::LEN].1
+    }
+
     /// The die was busy from `start` to `end`: waits for it are charged to `cause`.
     pub(crate) fn push(&mut self, start: Ns, end: Ns, cause: Cause) {
         self.spans[self.next] = (start, end, cause);

@@ -8,6 +8,7 @@ mod ahead;
 pub(crate) mod charge;
 mod decoder;
 pub(crate) mod failures;
+mod planes;
 mod power;
 pub(crate) mod suspend;
 pub(crate) mod timers;
@@ -24,6 +25,7 @@ use ahead::{Ahead, CachePhase};
 use charge::{CAUSES, Cause, DieLog, Parts};
 use decoder::{Decoder, Turn};
 use failures::Failures;
+use planes::Lanes;
 use suspend::{SuspendTimes, Work};
 use timers::Timers;
 
@@ -50,6 +52,8 @@ pub(crate) struct Times {
     pub set_levels_ns: u64,
     /// Whether the planes of a die share their level registers.
     pub shared_levels: bool,
+    /// Whether planes of a die read independently.
+    pub independent_planes: bool,
 }
 
 impl Times {
@@ -95,6 +99,8 @@ pub(crate) enum Done {
     Free(Tag),
     /// The firmware hears this; then the operation has left the die free.
     EventThenFree(FlashEvent, Tag),
+    /// The firmware hears this, if anything; then the operation has left planes of a die free.
+    Planes(Option<FlashEvent>, FlashEvent),
     /// The firmware hears this, and knows what it means for the die.
     Event(FlashEvent),
 }
@@ -135,6 +141,8 @@ struct Die {
 #[derive(Clone, Copy, Debug)]
 struct InFlight {
     op: FlashOp,
+    /// The die or the lane it runs on.
+    lane: u16,
     sensed: Sensed,
     /// Since when the time has not been charged yet.
     mark: Ns,
@@ -156,7 +164,9 @@ pub(crate) struct Hardware {
     times: Times,
     pub(crate) cells: Cells,
     pub(crate) failures: Failures,
+    /// Dies, and behind them their lanes.
     dies: Vec<Die>,
+    lanes: Lanes,
     /// When each channel has moved all the data that wait for it: first come, first served.
     channels: Vec<Ns>,
     decoders: Vec<Decoder>,
@@ -184,6 +194,7 @@ impl Hardware {
         };
         let in_flight = InFlight {
             op: idle,
+            lane: 0,
             sensed: Sensed::default(),
             mark: Ns::ZERO,
             first_queued: Ns::ZERO,
@@ -203,9 +214,16 @@ impl Hardware {
             timing: SenseTiming::DEFAULT,
             levels: Levels::DEFAULT,
         };
+        let lanes = Lanes::new(
+            times.independent_planes,
+            geometry.dies(),
+            geometry.planes,
+            geometry.codewords_per_page(),
+        );
         Hardware {
             accounts,
-            dies: (0..geometry.dies()).map(|_| die()).collect(),
+            dies: (0..lanes.count()).map(|_| die()).collect(),
+            lanes,
             channels: vec![Ns::ZERO; geometry.channels as usize],
             decoders: vec![Decoder::IDLE; geometry.channels as usize],
             ops: vec![in_flight; tags as usize],
@@ -216,9 +234,9 @@ impl Hardware {
         }
     }
 
-    /// Timers it needs: one a decoder, one a die.
-    pub(crate) fn resources(geometry: &Geometry) -> usize {
-        geometry.channels as usize + geometry.dies() as usize
+    /// Timers it needs: one a decoder, one a die, one a lane.
+    pub(crate) fn resources(&self) -> usize {
+        self.decoders.len() + self.dies.len()
     }
 
     /// The resource behind timer `index`. Decoders come first: of what ends at the same moment, that
@@ -252,7 +270,11 @@ impl Hardware {
             _ if op.after.is_some() => return self.issue_after(op),
             _ => {}
         }
-        let die = &mut self.dies[op.die.0 as usize];
+        let mut lane = op.die.0;
+        if self.lanes.are_used() {
+            lane = self.take_lanes(&op);
+        }
+        let die = &mut self.dies[lane as usize];
         assert_eq!(
             die.phase,
             DiePhase::Idle,
@@ -261,6 +283,7 @@ impl Hardware {
         die.since = now;
         let state = &mut self.ops[tag as usize];
         state.op = op;
+        state.lane = lane;
         if !op.class.goes_on() {
             state.parts = [0; CAUSES];
             state.first_queued = op.queued;
@@ -285,7 +308,7 @@ impl Hardware {
                     sense += self.times.levels(&self.cells, &mut die.levels, &op, sense);
                 }
                 timers.set(
-                    self.timer(Resource::Die(op.die.0)),
+                    self.timer(Resource::Die(lane)),
                     now + Ns(self.times.command_ns + sense),
                 );
             }
@@ -355,13 +378,17 @@ impl Hardware {
 
     /// The program or erase of `die` has stopped.
     fn stopped(&mut self, now: Ns, die: u16, tag: u32) -> Done {
-        let class = self.ops[tag as usize].op.class;
+        let op = self.ops[tag as usize].op;
         let state = &mut self.dies[die as usize];
-        let told = state.told.take().unwrap_or(now);
-        state.log.push(state.since, told, Cause::busy_with(class));
+        let (since, told) = (state.since, state.told.take().unwrap_or(now));
+        state.log.push(since, told, Cause::busy_with(op.class));
         state.log.push(told, now, Cause::Suspend);
         state.phase = DiePhase::Idle;
         let remaining = state.suspended.map_or(Ns::ZERO, |(_, left)| left);
+        if self.lanes.are_used() {
+            self.leave_lanes(&op, since, told, Cause::busy_with(op.class));
+            self.leave_lanes(&op, told, now, Cause::Suspend);
+        }
         let tag = Tag(tag);
         Done::Event(FlashEvent::Suspended { tag, remaining })
     }
@@ -369,6 +396,10 @@ impl Hardware {
     /// The firmware wants `die` to go on with the suspended `victim`.
     fn resume(&mut self, now: Ns, die: DieId, victim: u32, timers: &mut Timers) {
         let times = self.times.suspend;
+        assert!(
+            self.lanes_are_idle(die),
+            "operation {victim} resumed while a plane reads"
+        );
         let state = &mut self.dies[die.0 as usize];
         assert_eq!(
             state.phase,
@@ -414,12 +445,11 @@ impl Hardware {
     ) -> Done {
         let op = &self.ops[tag as usize].op;
         if let FlashKind::Read { .. } = op.kind {
-            let die = op.die;
             self.charge(now, tag, Cause::Sense);
-            if self.dies[die.0 as usize].ahead.next == ahead::NONE {
+            if self.dies[die as usize].ahead.next == ahead::NONE {
                 self.start_transfer(now, tag, timers);
             } else {
-                self.turn(now, die, tag, timers);
+                self.turn(now, DieId(die), tag, timers);
             }
             return Done::GoesOn;
         }
@@ -462,9 +492,9 @@ impl Hardware {
     /// The transfer of `tag` waits for its turn on the channel; the die's timer runs until its end.
     fn start_transfer(&mut self, now: Ns, tag: u32, timers: &mut Timers) {
         let ends = self.book_channel(now, tag);
-        let die = self.ops[tag as usize].op.die.0;
-        self.dies[die as usize].phase = DiePhase::Registers(tag);
-        timers.set(self.decoders.len() + die as usize, ends);
+        let lane = self.ops[tag as usize].lane as usize;
+        self.dies[lane].phase = DiePhase::Registers(tag);
+        timers.set(self.decoders.len() + lane, ends);
     }
 
     /// The data of `tag` cross the channel when it is their turn: when they have.
@@ -521,10 +551,10 @@ impl Hardware {
                 count: sensed.ones,
                 cells: sensed.cells,
             };
-            return Done::EventThenFree(ones, Tag(tag));
+            return self.free_after(tag, Some(ones));
         }
         self.start_decode(now, tag, sensed, timers);
-        Done::Free(Tag(tag))
+        self.free_after(tag, None)
     }
 
     /// The data of `tag` are with the decoder.
@@ -673,11 +703,26 @@ impl Hardware {
     }
 
     fn free_die(&mut self, now: Ns, tag: u32) {
+        if self.lanes.are_used() {
+            self.free_lanes(now, tag);
+        }
         let op = &self.ops[tag as usize].op;
         let die = &mut self.dies[op.die.0 as usize];
         die.log.push(die.since, now, Cause::busy_with(op.class));
         die.phase = DiePhase::Idle;
         die.told = None;
+    }
+
+    /// The read under `tag` has left its die free, or planes of it; the firmware hears `event` first.
+    #[inline]
+    fn free_after(&self, tag: u32, event: Option<FlashEvent>) -> Done {
+        if self.lanes.are_used() {
+            return Done::Planes(event, self.planes_free(tag));
+        }
+        match event {
+            Some(event) => Done::EventThenFree(event, Tag(tag)),
+            None => Done::Free(Tag(tag)),
+        }
     }
 
     /// Charges the time of `tag` since its last mark: to `cause` on a first attempt, else to the

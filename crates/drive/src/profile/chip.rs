@@ -280,6 +280,7 @@ fn timing(keys: &Keys<'_>) -> ChipTiming {
         max_suspends: keys.whole("max_suspends", ONE, 0, 65_535) as u16,
         min_progress_ns: time("min_progress"),
         io_mt_per_s: keys.whole("io", MT_PER_S, 1, 100_000) as u32,
+        independent_plane_reads: keys.flag("independent_plane_reads"),
     }
 }
 

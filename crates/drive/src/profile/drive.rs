@@ -459,6 +459,33 @@ fn check(reader: &Reader<'_>, drive: &DriveProfile) {
         );
         return note("schemes.recovery", message);
     }
+    if drive.chip.timing.independent_plane_reads {
+        let lanes = dies * (1 + u64::from(g.planes)) + u64::from(g.channels);
+        if lanes > u64::from(u16::MAX - 2) {
+            let message = format!(
+                "is true: {dies} dies with {} planes that read by themselves are too many",
+                g.planes
+            );
+            return note("chip.timing.independent_plane_reads", message);
+        }
+        if !drive.chip.timing.plane_levels {
+            let message = "is true, but planes that read by themselves need level registers of \
+                           their own: set `chip.timing.plane_levels` too"
+                .into();
+            return note("chip.timing.independent_plane_reads", message);
+        }
+        let retry = drive
+            .scheme("retry")
+            .map_or("sequential", |c| c.scheme.name);
+        if !["sequential", "single-step"].contains(&retry) {
+            let message = format!(
+                "is {retry}, which reads through the cache register or sets the sensing time of a \
+                 whole die: with `chip.timing.independent_plane_reads` choose sequential or \
+                 single-step"
+            );
+            return note("schemes.retry", message);
+        }
+    }
     let modes: Vec<&str> = drive.chip.modes.iter().map(|m| m.mode.name()).collect();
     if drive.chip.mode(drive.mode).is_none() {
         return note(

@@ -7,9 +7,12 @@
 //! the longest wait first, and is not suspended any more. So under reads without end writes still
 //! make progress: a program, a move or an erase a die in each such span.
 
+mod planes;
+
 use alloc::boxed::Box;
 
-use firstread_core::{DieId, Ns, Priority};
+use firstread_core::flash::ALL_PLANES;
+use firstread_core::{DieId, Geometry, Ns, Priority};
 
 use crate::job::{Jobs, NO_JOB};
 
@@ -20,7 +23,8 @@ const HOST: u8 = 1 << Priority::Host as usize;
 /// Queues of one die.
 #[derive(Clone, Copy, Debug)]
 struct DieQueue {
-    busy: bool,
+    /// Planes that are in use.
+    busy: u8,
     /// Job on the die, if it is one that can be suspended.
     running: u32,
     /// Job that is suspended.
@@ -36,7 +40,7 @@ struct DieQueue {
 
 impl DieQueue {
     const EMPTY: DieQueue = DieQueue {
-        busy: false,
+        busy: 0,
         running: NO_JOB,
         suspended: NO_JOB,
         aged: false,
@@ -61,13 +65,20 @@ pub(crate) struct DieQueues {
     dies: Box<[DieQueue]>,
     /// How long a job waits at most behind reads of the host that came later.
     max_wait: Ns,
+    /// Planes of a die that read independently, a bit each, and codewords of a page.
+    planes: u8,
+    per_page: u32,
 }
 
 impl DieQueues {
-    pub(crate) fn new(dies: u16, max_wait: Ns) -> DieQueues {
+    /// For the dies of `geometry`, whose planes read independently or not.
+    pub(crate) fn new(geometry: &Geometry, independent: bool, max_wait: Ns) -> DieQueues {
+        let planes = if independent { geometry.planes } else { 8 };
         DieQueues {
-            dies: alloc::vec![DieQueue::EMPTY; dies as usize].into_boxed_slice(),
+            dies: alloc::vec![DieQueue::EMPTY; geometry.dies() as usize].into_boxed_slice(),
             max_wait,
+            planes: ALL_PLANES >> (8 - planes),
+            per_page: geometry.codewords_per_page(),
         }
     }
 
@@ -127,11 +138,15 @@ impl DieQueues {
         true
     }
 
-    /// Takes the next job of `die` if it is idle, and makes it busy.
+    /// Takes the next job of `die` if it is idle, or the planes that the job wants are, and makes it or
+    /// them busy.
     #[inline]
-    pub(crate) fn start(&mut self, now: Ns, jobs: &Jobs, die: DieId) -> Option<Next> {
+    pub(crate) fn start(&mut self, now: Ns, jobs: &mut Jobs, die: DieId) -> Option<Next> {
+        if self.planes != ALL_PLANES {
+            return self.start_on_planes(now, jobs, die);
+        }
         let queue = &mut self.dies[die.0 as usize];
-        if queue.busy {
+        if queue.busy != 0 {
             return None;
         }
         queue.aged = false;
@@ -139,7 +154,7 @@ impl DieQueues {
             let host_waits = queue.waiting & HOST != 0;
             queue.aged = host_waits && now.since(jobs[queue.suspended].queued) >= self.max_wait;
             if queue.aged || !host_waits {
-                queue.busy = true;
+                queue.busy = ALL_PLANES;
                 queue.running = core::mem::replace(&mut queue.suspended, NO_JOB);
                 return Some(Next::Resume(queue.running));
             }
@@ -164,7 +179,7 @@ impl DieQueues {
         if next == NO_JOB {
             queue.waiting &= !(1 << p);
         }
-        queue.busy = true;
+        queue.busy = ALL_PLANES;
         Some(Next::Start(job))
     }
 
@@ -190,7 +205,7 @@ impl DieQueues {
     pub(crate) fn suspended(&mut self, die: DieId, job: u32) {
         let queue = &mut self.dies[die.0 as usize];
         queue.suspended = job;
-        queue.busy = false;
+        queue.busy = 0;
     }
 
     /// Power was cut: every queue is empty and every die idle. `waited` is told of each job that was
@@ -213,8 +228,8 @@ impl DieQueues {
         self.dies[die.0 as usize].waiting & HOST != 0
     }
 
-    /// `die` is free.
-    pub(crate) fn free(&mut self, die: DieId) {
-        self.dies[die.0 as usize].busy = false;
+    /// `planes` of `die` are free.
+    pub(crate) fn free(&mut self, die: DieId, planes: u8) {
+        self.dies[die.0 as usize].busy &= !planes;
     }
 }

@@ -52,6 +52,7 @@ fn measure(victim: &str, used: f64) -> Measured {
         read_cache: 0,
         read_ahead: false,
         map_cache: 0,
+        planes_apart: false,
         seed: 11,
         depth: 4,
         max_wait_ns: 1 << 40,

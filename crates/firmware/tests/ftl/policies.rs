@@ -63,6 +63,7 @@ fn spread(wear: usize) -> (u32, u32) {
         read_cache: 0,
         read_ahead: false,
         map_cache: 0,
+        planes_apart: false,
         seed: 1,
         depth: 8,
         max_wait_ns: 1 << 40,

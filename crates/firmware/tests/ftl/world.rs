@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use firstread_core::flash::{ALL_PLANES, planes_of};
 use firstread_core::voltage::{Line, MAX_FACTORY, Parabola, VoltageTables};
 use firstread_core::{
     BlockId, Buf, CellMode, CommandId, DieId, FlashEvent, FlashKind, FlashOp, Geometry,
@@ -73,7 +74,10 @@ pub struct World {
     faults: Faults,
     stream: Stream,
     draws: u64,
-    busy: Vec<bool>,
+    /// Planes of each die that are in use.
+    busy: Vec<u8>,
+    /// Whether planes of a die read by themselves.
+    planes_apart: bool,
     pending: Vec<(FlashOp, bool)>,
     /// Programs and erases told to stop; the one of each die that has, and how often.
     told: Vec<Tag>,
@@ -103,6 +107,15 @@ impl World {
     fn draw(&mut self, n: u64) -> u64 {
         self.draws += 1;
         self.stream.at(self.draws).below(n)
+    }
+    /// The planes that `op` takes.
+    fn planes_of(&self, op: &FlashOp) -> u8 {
+        match op.kind {
+            FlashKind::Read { wanted, .. } if self.planes_apart => {
+                planes_of(wanted, self.geometry.codewords_per_page())
+            }
+            _ => ALL_PLANES,
+        }
     }
     fn happens(&mut self, permille: u32) -> bool {
         permille > 0 && self.draw(1000) < permille as u64
@@ -162,7 +175,7 @@ impl World {
                 let before = self.times.iter().position(|(t, _)| *t == op.tag);
                 let times = before.map_or(0, |i| self.times.swap_remove(i).1) + 1;
                 self.suspended[op.die.0 as usize] = Some((op, times));
-                self.busy[op.die.0 as usize] = false;
+                self.busy[op.die.0 as usize] = 0;
                 let (tag, remaining) = (op.tag, Ns(1));
                 return vec![FlashEvent::Suspended { tag, remaining }];
             }
@@ -170,12 +183,14 @@ impl World {
         if in_array {
             self.times.retain(|(t, _)| *t != op.tag);
         }
+        let planes = self.planes_of(&op);
         let free = FlashEvent::ArrayFree {
             tag: op.tag,
             die: op.die,
+            planes,
         };
         if in_array {
-            self.busy[op.die.0 as usize] = false;
+            self.busy[op.die.0 as usize] &= !planes;
         }
         match op.kind {
             FlashKind::Read { .. } if in_array => {
@@ -245,7 +260,7 @@ impl World {
                 _ => {}
             }
         }
-        self.busy.fill(false);
+        self.busy.fill(0);
         self.told.clear();
         self.times.clear();
     }
@@ -360,12 +375,12 @@ impl Ports for World {
                 return self.told.push(victim);
             }
             FlashKind::Resume { victim } => {
-                assert!(!self.busy[die], "resumed on a busy die");
+                assert_eq!(self.busy[die], 0, "resumed on a busy die");
                 let (op, times) = self.suspended[die].take().expect("something is suspended");
                 assert_eq!(op.tag, victim);
                 assert!(times <= self.most_suspends, "suspended too often");
                 self.times.push((victim, times));
-                self.busy[die] = true;
+                self.busy[die] = ALL_PLANES;
                 return self.pending.push((op, true));
             }
             _ => {}
@@ -377,9 +392,10 @@ impl Ports for World {
         if let FlashKind::Read { .. } = op.kind {
             self.reads.insert(op.tag.0, op);
         }
+        let planes = self.planes_of(&op);
         let busy = &mut self.busy[op.die.0 as usize];
-        assert!(!*busy, "issued to a busy die: {op:?}");
-        *busy = true;
+        assert_eq!(*busy & planes, 0, "issued to busy planes: {op:?}");
+        *busy |= planes;
         self.pending.push((op, true));
     }
     fn data_in(&mut self, id: CommandId, first: u32, slots: u32, buf: Buf) {
@@ -509,6 +525,8 @@ pub struct Build {
     pub read_ahead: bool,
     /// Pages of the map in memory; 0 for all.
     pub map_cache: u32,
+    /// Whether planes of a die read by themselves.
+    pub planes_apart: bool,
     pub seed: u64,
     /// Commands in flight at most.
     pub depth: u32,
@@ -627,6 +645,7 @@ impl Drive {
             max_reads: 8,
             gc: build.gc,
             max_suspends: 3,
+            independent_planes: build.planes_apart,
             max_wait: Ns(build.max_wait_ns),
             read_cache_slots: build.read_cache,
             map_cache_pages: build.map_cache,
@@ -644,7 +663,8 @@ impl Drive {
             faults: build.faults,
             stream: Stream::new(build.seed).named("flash"),
             draws: 0,
-            busy: vec![false; g.dies() as usize],
+            busy: vec![0; g.dies() as usize],
+            planes_apart: build.planes_apart,
             pending: Vec::new(),
             told: Vec::new(),
             suspended: vec![None; g.dies() as usize],

@@ -13,6 +13,7 @@ mod golden;
 mod jobs;
 mod map_cache;
 mod model;
+mod planes;
 mod queues;
 mod recovery;
 mod retry;

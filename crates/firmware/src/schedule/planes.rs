@@ -1,0 +1,84 @@
+//! Dies whose planes read independently: what starts next on the planes that are idle.
+//!
+//! A read takes the planes that it senses, a program or an erase takes all. Jobs go in the order in
+//! which they would go on a die as a whole, but one whose planes are in use lets pass those behind it
+//! that want others: a plane keeps its order, and nobody starves.
+
+use firstread_core::flash::planes_of;
+use firstread_core::{DieId, Ns};
+
+use super::{DieQueues, HOST, Next, PRIORITIES};
+use crate::job::{Jobs, NO_JOB};
+
+/// Jobs of a queue that are looked at for one whose planes are idle.
+const LOOKED_AT: u32 = 16;
+
+impl DieQueues {
+    /// Takes the next job of `die` whose planes are idle, and makes them busy.
+    #[cold]
+    pub(super) fn start_on_planes(&mut self, now: Ns, jobs: &mut Jobs, die: DieId) -> Option<Next> {
+        let all = self.planes;
+        let queue = &mut self.dies[die.0 as usize];
+        if queue.busy & all == all {
+            return None;
+        }
+        let host_waits = queue.waiting & HOST != 0;
+        let mut priorities = PRIORITIES;
+        if queue.suspended != NO_JOB {
+            let aged = host_waits && now.since(jobs[queue.suspended].queued) >= self.max_wait;
+            if aged || !host_waits {
+                // It goes on when the reads that are under way have ended.
+                if queue.busy != 0 {
+                    return None;
+                }
+                queue.aged = aged;
+                queue.busy = all;
+                queue.running = core::mem::replace(&mut queue.suspended, NO_JOB);
+                return Some(Next::Resume(queue.running));
+            }
+            priorities = 1;
+        }
+        let mut blocked = queue.busy;
+        let mut first = None;
+        if host_waits && priorities > 1 {
+            let waiting = (1..PRIORITIES).filter(|&p| queue.waiting >> p & 1 != 0);
+            let longest = waiting.min_by_key(|&p| jobs[queue.head[p]].queued);
+            first = longest.filter(|&p| now.since(jobs[queue.head[p]].queued) >= self.max_wait);
+        }
+        for p in first.into_iter().chain(0..priorities) {
+            if queue.waiting >> p & 1 == 0 {
+                continue;
+            }
+            let (mut before, mut job) = (NO_JOB, queue.head[p]);
+            for _ in 0..LOOKED_AT {
+                if job == NO_JOB || blocked == all {
+                    break;
+                }
+                let planes = match jobs[job].wanted {
+                    0 => all,
+                    wanted => planes_of(wanted, self.per_page),
+                };
+                if planes & blocked == 0 {
+                    let after = jobs[job].link;
+                    match (before, after) {
+                        (NO_JOB, NO_JOB) => queue.waiting ^= 1 << p,
+                        (NO_JOB, after) => queue.head[p] = after,
+                        (before, after) => jobs[before].link = after,
+                    }
+                    if queue.tail[p] == job {
+                        queue.tail[p] = before;
+                    }
+                    queue.busy |= planes;
+                    queue.aged = first == Some(p);
+                    return Some(Next::Start(job));
+                }
+                blocked |= planes;
+                if first == Some(p) {
+                    break;
+                }
+                (before, job) = (job, jobs[job].link);
+            }
+        }
+        None
+    }
+}
