@@ -216,7 +216,7 @@ impl Layout {
     }
 
     /// The page row that slot `ppa` lies in, in a superblock of `mode`, and its slot of that row.
-    #[inline]
+    #[inline(always)] // Once for each request.
     pub fn row_of(&self, ppa: Ppa, mode: CellMode) -> (PageAddr, u32) {
         let (stripe, die, row_slot) = match self.geometry.stripe {
             StripeOrder::PlaneFirst => {

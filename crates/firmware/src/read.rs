@@ -169,24 +169,27 @@ impl<M: Arena> Firmware<M> {
             sense,
             ..
         } = self.jobs[job];
-        let failed = outcome.failed;
-        let outcome = match sense {
-            SenseMode::Hard => outcome,
-            _ => self.soft_decoded(&outcome),
+        let soft;
+        let told = match sense {
+            SenseMode::Hard => &outcome,
+            _ => {
+                soft = self.soft_decoded(&outcome);
+                &soft
+            }
         };
         // What an oracle's own step found is nothing the scheme tried.
         if entry != 0 || step == 0 {
-            self.levels.on_read(&ctx, entry, &outcome, note);
+            self.levels.on_read(&ctx, entry, told, note);
         }
-        self.retry.on_read(&ctx, entry, haste.timing, &outcome);
-        if !ok && self.rebuild(now, job, failed, ports) {
+        self.retry.on_read(&ctx, entry, haste.timing, told);
+        if !ok && self.rebuild(now, job, outcome.failed, ports) {
             return;
         }
-        self.read_ended(now, job, failed, ports);
+        self.read_ended(now, job, outcome.failed, ports);
     }
 
     /// The read of `job` has ended, for good or with codewords `failed` lost.
-    #[inline]
+    #[inline(always)] // Of one read, and of one in millions that is made anew.
     pub(crate) fn read_ended<P: Ports<Record = Record>>(
         &mut self,
         now: Ns,
