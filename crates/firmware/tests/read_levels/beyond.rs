@@ -59,6 +59,7 @@ fn failed_codewords_outweigh_corrected_bits() {
             failed,
             max_errors: 90,
             sum_errors,
+            unsatisfied: 0,
             spare: Default::default(),
         })
     };
