@@ -322,22 +322,26 @@ mod tests {
         }
     }
 
+    fn six_dies(stripe: StripeOrder, wordlines_per_block: u16, stripe_parity: bool) -> Layout {
+        Layout::new(Geometry {
+            channels: 3,
+            chips_per_channel: 1,
+            dies_per_chip: 2,
+            planes: 2,
+            blocks_per_plane: 4,
+            wordlines_per_block,
+            page_bytes: 12_288,
+            slot_bytes: 4096,
+            codeword_bytes: 1024,
+            stripe,
+            stripe_parity,
+        })
+    }
+
     #[test]
     fn model_rows_and_slots_are_inverse() {
         for stripe in [StripeOrder::PlaneFirst, StripeOrder::DieFirst] {
-            let layout = Layout::new(Geometry {
-                channels: 3,
-                chips_per_channel: 1,
-                dies_per_chip: 2,
-                planes: 2,
-                blocks_per_plane: 4,
-                wordlines_per_block: 5,
-                page_bytes: 12_288,
-                slot_bytes: 4096,
-                codeword_bytes: 1024,
-                stripe,
-                stripe_parity: false,
-            });
+            let layout = six_dies(stripe, 5, false);
             for mode in CellMode::ALL {
                 let slots = layout.geometry.slots_per_superblock(mode);
                 let mut last = None;
@@ -368,19 +372,7 @@ mod tests {
     #[test]
     fn model_parity_takes_one_die_of_each_wordline_in_turn() {
         for stripe in [StripeOrder::PlaneFirst, StripeOrder::DieFirst] {
-            let layout = Layout::new(Geometry {
-                channels: 3,
-                chips_per_channel: 1,
-                dies_per_chip: 2,
-                planes: 2,
-                blocks_per_plane: 4,
-                wordlines_per_block: 13,
-                page_bytes: 12_288,
-                slot_bytes: 4096,
-                codeword_bytes: 1024,
-                stripe,
-                stripe_parity: true,
-            });
+            let layout = six_dies(stripe, 13, true);
             for mode in CellMode::ALL {
                 let slots = layout.geometry.slots_per_superblock(mode);
                 let rows = 13 * mode.bits() as u32;

@@ -50,6 +50,21 @@ impl DieQueue {
     };
 }
 
+impl DieQueue {
+    /// Takes `job` of priority `p` out, which waits behind `before`, or is the first.
+    fn take(&mut self, jobs: &mut Jobs, p: usize, before: u32, job: u32) {
+        let after = jobs[job].link;
+        match (before, after) {
+            (NO_JOB, NO_JOB) => self.waiting ^= 1 << p,
+            (NO_JOB, after) => self.head[p] = after,
+            (before, after) => jobs[before].link = after,
+        }
+        if self.tail[p] == job {
+            self.tail[p] = before;
+        }
+    }
+}
+
 /// What a die does next.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Next {
@@ -125,15 +140,7 @@ impl DieQueues {
             }
             (before, at) = (at, jobs[at].link);
         }
-        let after = jobs[job].link;
-        match (before, after) {
-            (NO_JOB, NO_JOB) => queue.waiting ^= 1 << p,
-            (NO_JOB, after) => queue.head[p] = after,
-            (before, after) => jobs[before].link = after,
-        }
-        if queue.tail[p] == job {
-            queue.tail[p] = before;
-        }
+        queue.take(jobs, p, before, job);
         self.push(jobs, die, to, job);
         true
     }

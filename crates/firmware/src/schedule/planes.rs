@@ -59,15 +59,7 @@ impl DieQueues {
                     wanted => planes_of(wanted, self.per_page),
                 };
                 if planes & blocked == 0 {
-                    let after = jobs[job].link;
-                    match (before, after) {
-                        (NO_JOB, NO_JOB) => queue.waiting ^= 1 << p,
-                        (NO_JOB, after) => queue.head[p] = after,
-                        (before, after) => jobs[before].link = after,
-                    }
-                    if queue.tail[p] == job {
-                        queue.tail[p] = before;
-                    }
+                    queue.take(jobs, p, before, job);
                     queue.busy |= planes;
                     queue.aged = first == Some(p);
                     return Some(Next::Start(job));
