@@ -4,8 +4,9 @@
 //! no such read is left.
 //!
 //! Reads of the host go first, but not for ever: what has waited for longer than a bound is next,
-//! the longest wait first, and is not suspended any more. So under reads without end writes still
-//! make progress: a program, a move or an erase a die in each such span.
+//! the longest wait first, and is not suspended any more. Then reads of the host have the die for as
+//! long as that bound again. So under reads without end writes still make progress, a program, a move
+//! or an erase a die in each such span, and under writes without end reads do.
 
 mod planes;
 
@@ -31,6 +32,8 @@ struct DieQueue {
     suspended: u32,
     /// What it runs has waited its bound out.
     aged: bool,
+    /// When the last one of these ended.
+    let_through: Ns,
     /// A bit for each priority of which jobs wait.
     waiting: u8,
     /// First and last job of each priority that waits.
@@ -44,6 +47,7 @@ impl DieQueue {
         running: NO_JOB,
         suspended: NO_JOB,
         aged: false,
+        let_through: Ns::ZERO,
         waiting: 0,
         head: [NO_JOB; PRIORITIES],
         tail: [NO_JOB; PRIORITIES],
@@ -51,6 +55,11 @@ impl DieQueue {
 }
 
 impl DieQueue {
+    /// How long `job` has waited behind reads of the host that might have let it through.
+    fn waited(&self, now: Ns, jobs: &Jobs, job: u32) -> Ns {
+        now.since(jobs[job].queued.max(self.let_through))
+    }
+
     /// Takes `job` of priority `p` out, which waits behind `before`, or is the first.
     fn take(&mut self, jobs: &mut Jobs, p: usize, before: u32, job: u32) {
         let after = jobs[job].link;
@@ -156,10 +165,13 @@ impl DieQueues {
         if queue.busy != 0 {
             return None;
         }
-        queue.aged = false;
+        if queue.aged {
+            queue.aged = false;
+            queue.let_through = now;
+        }
         if queue.suspended != NO_JOB {
             let host_waits = queue.waiting & HOST != 0;
-            queue.aged = host_waits && now.since(jobs[queue.suspended].queued) >= self.max_wait;
+            queue.aged = host_waits && queue.waited(now, jobs, queue.suspended) >= self.max_wait;
             if queue.aged || !host_waits {
                 queue.busy = ALL_PLANES;
                 queue.running = core::mem::replace(&mut queue.suspended, NO_JOB);
@@ -174,7 +186,7 @@ impl DieQueues {
             let lower = (0..PRIORITIES).filter(|p| (queue.waiting & !HOST) >> p & 1 != 0);
             let longest = lower.min_by_key(|&p| jobs[queue.head[p]].queued);
             if let Some(longest) = longest
-                && now.since(jobs[queue.head[longest]].queued) >= self.max_wait
+                && queue.waited(now, jobs, queue.head[longest]) >= self.max_wait
             {
                 p = longest;
                 queue.aged = true;

@@ -22,10 +22,14 @@ impl DieQueues {
         if queue.busy & all == all {
             return None;
         }
+        if queue.aged && queue.busy == 0 {
+            queue.aged = false;
+            queue.let_through = now;
+        }
         let host_waits = queue.waiting & HOST != 0;
         let mut priorities = PRIORITIES;
         if queue.suspended != NO_JOB {
-            let aged = host_waits && now.since(jobs[queue.suspended].queued) >= self.max_wait;
+            let aged = host_waits && queue.waited(now, jobs, queue.suspended) >= self.max_wait;
             if aged || !host_waits {
                 // It goes on when the reads that are under way have ended.
                 if queue.busy != 0 {
@@ -43,7 +47,7 @@ impl DieQueues {
         if host_waits && priorities > 1 {
             let waiting = (1..PRIORITIES).filter(|&p| queue.waiting >> p & 1 != 0);
             let longest = waiting.min_by_key(|&p| jobs[queue.head[p]].queued);
-            first = longest.filter(|&p| now.since(jobs[queue.head[p]].queued) >= self.max_wait);
+            first = longest.filter(|&p| queue.waited(now, jobs, queue.head[p]) >= self.max_wait);
         }
         for p in first.into_iter().chain(0..priorities) {
             if queue.waiting >> p & 1 == 0 {
@@ -61,7 +65,7 @@ impl DieQueues {
                 if planes & blocked == 0 {
                     queue.take(jobs, p, before, job);
                     queue.busy |= planes;
-                    queue.aged = first == Some(p);
+                    queue.aged |= first == Some(p);
                     return Some(Next::Start(job));
                 }
                 blocked |= planes;

@@ -81,6 +81,29 @@ fn formula_writes_make_progress_under_reads_without_end() {
     );
 }
 
+/// The other way round: writes without end, whose programs always wait for each other for longer than
+/// their bound, and reads.
+#[test]
+fn formula_reads_make_progress_under_writes_without_end() {
+    let mut set = SMALL_BLOCKS.to_vec();
+    set.extend(IDEAL);
+    set.push("firmware.max_wait=5 ms");
+    for apart in [false, true] {
+        if apart {
+            set.push("chip.timing.independent_plane_reads=true");
+        }
+        let mut drive = drive(profile("ct-qlc", &set), &aged(0, 0), 1);
+        let job = "[w]\nrw=write\nbs=64k\niodepth=64\nsize=96m\n\
+                   [r]\nrw=randread\nbs=4k\noffset=128m\nsize=64m\nnorandommap\nnumber_ios=1000\niodepth=4\n";
+        let stats = firstread_testkit::try_run(&mut drive, job, 1, None).unwrap();
+        // A read waits for the program that is under way, and one that goes before it; besides, for a
+        // channel that moves data of programs, and for the reads before it.
+        let most = stats.all.read.max_ns();
+        println!("{most} ns");
+        assert!(most < 2 * 8_600_000 + 2_500_000, "{most} ns");
+    }
+}
+
 /// Random writes over a full drive, whose dies are so busy with them that cleaning falls behind. Left
 /// to itself it would do all the work of a superblock of the host's when that is full, and one write
 /// would wait for all of it. They wait for some moves instead, again and again, and so a part of it.
