@@ -31,6 +31,7 @@ pub mod precondition;
 pub mod profile;
 pub mod queues;
 mod run;
+mod slots;
 pub mod state;
 pub mod stats;
 pub mod tables;

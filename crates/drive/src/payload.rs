@@ -2,11 +2,13 @@
 //! checked to return the last version written.
 //!
 //! The version of a page is the number of the write or trim that made it, counted over the drive.
-//! Memory grows with what was written: eight bytes a slot programmed, and at most sixteen a page
-//! written to know its last version.
+//! Memory grows with what was written: eight bytes a slot programmed, or four on a large drive (`slots`),
+//! and at most sixteen a page written to know its last version.
 
 use firstread_core::{BlockId, Buf, Lpn, Ppa, Spare};
 use firstread_firmware::ftl::{Preconditioned, Slot};
+
+use crate::slots::Slots;
 
 /// Logical page and version of a slot's data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,12 +55,25 @@ enum Contents {
     Preconditioned,
     /// What was programmed since the erase, in slot order.
     Programmed(Vec<Tag>),
+    /// The same, on a large drive.
+    Compact(Slots),
+}
+
+impl Contents {
+    fn erased(is_compact: bool) -> Contents {
+        match is_compact {
+            true => Contents::Compact(Slots::default()),
+            false => Contents::Programmed(Vec::new()),
+        }
+    }
 }
 
 /// Data of all superblocks and buffers.
 #[derive(Debug)]
 pub(crate) struct Payload {
     blocks: Vec<Contents>,
+    /// Whether memory counts for more than time.
+    is_compact: bool,
     buffers: Vec<Tag>,
     versions: Versions,
     /// Writes and trims so far.
@@ -215,11 +230,13 @@ impl Versions {
 impl Payload {
     /// For a drive of `capacity` logical pages, and `map_pages` more for its map.
     pub(crate) fn new(blocks: u32, buffers: u32, capacity: u64, map_pages: u32) -> Payload {
-        let erased = |_| Contents::Programmed(Vec::new());
+        let pages = capacity + map_pages as u64;
+        let is_compact = (SMALL_PAGES..Slots::MOST_PAGES).contains(&pages);
         Payload {
-            blocks: (0..blocks).map(erased).collect(),
+            blocks: (0..blocks).map(|_| Contents::erased(is_compact)).collect(),
+            is_compact,
             buffers: vec![Tag::ZERO; buffers as usize],
-            versions: Versions::new(capacity + map_pages as u64),
+            versions: Versions::new(pages),
             written: 0,
             filled: 0,
             preconditioned: None,
@@ -252,8 +269,9 @@ impl Payload {
         match contents {
             // The next writes need the memory again.
             Contents::Programmed(slots) => slots.clear(),
+            Contents::Compact(slots) => slots.clear(),
             Contents::Filled(..) | Contents::Preconditioned => {
-                *contents = Contents::Programmed(Vec::new());
+                *contents = Contents::erased(self.is_compact);
             }
         }
     }
@@ -313,7 +331,8 @@ impl Payload {
 
     /// Whether `block` holds what it was filled with, or what the preconditioned state tells.
     pub(crate) fn is_filled(&self, block: BlockId) -> bool {
-        !matches!(self.blocks[block.0 as usize], Contents::Programmed(_))
+        let contents = &self.blocks[block.0 as usize];
+        matches!(contents, Contents::Filled(..) | Contents::Preconditioned)
     }
 
     /// Whether the versions of slots are their whole sequence numbers: none has wrapped yet.
@@ -336,16 +355,28 @@ impl Payload {
             Contents::Programmed(slots) => {
                 slots.get(ppa.slot() as usize).copied().unwrap_or(Tag::ZERO)
             }
+            Contents::Compact(slots) => match slots.get(ppa.slot() as usize) {
+                Some((lpn, version)) => Tag::new(lpn, u64::from(version)),
+                None => Tag::ZERO,
+            },
         }
     }
 
     /// Slot `ppa` is programmed from `buf`. Slots of a die come in rising order, dies in any.
     pub(crate) fn program(&mut self, ppa: Ppa, buf: Buf) {
         let contents = &mut self.blocks[ppa.block().0 as usize];
-        let Contents::Programmed(slots) = contents else {
-            unreachable!("a filled superblock is erased before it is programmed")
-        };
         let slot = ppa.slot() as usize;
+        let slots = match contents {
+            Contents::Programmed(slots) => slots,
+            Contents::Compact(slots) => {
+                let tag = self.buffers[buf.0 as usize];
+                let data = (tag != Tag::ZERO).then(|| (tag.lpn(), tag.version()));
+                return slots.set(slot, data);
+            }
+            Contents::Filled(..) | Contents::Preconditioned => {
+                unreachable!("a filled superblock is erased before it is programmed")
+            }
+        };
         if slots.len() <= slot {
             if slots.capacity() <= slot {
                 // Not twice as much, as a vector would: it is most of what a long run holds.

@@ -1,6 +1,6 @@
 //! Flash translation layer: where a logical page lies, and how data get there.
 //!
-//! - `map`: logical pages to slots.
+//! - `map`: logical pages to slots. `leaf`: a few of them.
 //! - `preconditioned`: where the pages of a drive lie that random overwrites have scattered.
 //! - `map_cache`: which pages of the map are in memory, and what the others cost.
 //! - `write`: the write buffer of each stream.
@@ -16,6 +16,7 @@
 mod audit;
 mod bad;
 mod gc;
+mod leaf;
 mod map;
 mod map_cache;
 mod mover;
