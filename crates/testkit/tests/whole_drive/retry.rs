@@ -5,6 +5,8 @@
 use firstread_core::{FlashEvent, FlashKind, FlashOp, HostOp, Levels, Ns, PageType, SenseTiming};
 use firstread_drive::RunStats;
 use firstread_drive::port_log::{Crossing, Passed};
+use firstread_drive::profile::{Library, Override, load_drive};
+use firstread_firmware::policy::AXES;
 use firstread_nand::die::{DieState, ReadCommand};
 use firstread_testkit::{aged, digest_of, try_run};
 use insta::assert_snapshot;
@@ -502,6 +504,10 @@ fn formula_planes_with_one_register_are_sensed_in_turn() {
     for levels in ["factory", "frozen"] {
         assert_eq!(row(levels, true).0, row(levels, false).0, "{levels}");
     }
+    let both = ["plane_levels=false", "independent_plane_reads=true"];
+    let both = both.map(|s| Override::parse(&format!("chip.timing.{s}")).unwrap());
+    let error = load_drive(&Library::new(), "tlc-48l", &both, AXES).unwrap_err();
+    assert!(error.to_string().contains("timing.plane_levels"), "{error}");
     let ((own, t), (shared, _)) = (row("optimal", true), row("optimal", false));
     assert_eq!(shared - own, 3 * (t.levels + t.sense[0]));
 }
