@@ -3,12 +3,12 @@
 //! On the drive and the timings that PR2 and AR2 were published for.
 
 use firstread_core::{FlashEvent, FlashKind, FlashOp, HostOp, Levels, Ns, PageType, SenseTiming};
-use firstread_drive::RunStats;
 use firstread_drive::port_log::{Crossing, Passed};
 use firstread_drive::profile::{Library, Override, load_drive};
+use firstread_drive::{DriveState, RunStats};
 use firstread_firmware::policy::AXES;
 use firstread_nand::die::{DieState, ReadCommand};
-use firstread_testkit::{aged, digest_of, try_run};
+use firstread_testkit::{aged, digest_of, drive, profile, try_run};
 use insta::assert_snapshot;
 
 use crate::scene::{STRIPE, Scene, decoded, reads, wanted};
@@ -395,6 +395,24 @@ fn model_pipelined_without_failures_is_sequential() {
         digest_of(&stats)
     };
     assert_eq!(run(PIPELINED), run(SEQUENTIAL));
+}
+
+/// A read that comes to the end of the table has nothing more to be sensed ahead: its last page leaves
+/// through the registers of its own die, as any read's does.
+#[test]
+fn model_the_end_of_the_table_is_output_on_its_die() {
+    let year = Ns::from_h(8760);
+    let state = DriveState {
+        age: (year, year),
+        temperature_c: 30.0,
+        ..aged(0, 1500)
+    };
+    let mut drive = drive(profile("tlc-48l", FROM_FIRST), &state, 2);
+    let job = "[j]\nrw=randread\nbs=16k\niodepth=1\nnorandommap\nnumber_ios=20000\n";
+    let stats = try_run(&mut drive, job, 2, None).unwrap();
+    let failed_first = 20_000 - stats.counters.retries[0];
+    // One that has nothing left to be sensed ahead cancels nothing.
+    assert!(stats.counters.cancelled_senses < failed_first);
 }
 
 /// The same reads fail under every way to execute retries, but for the noise of a sense; and each
