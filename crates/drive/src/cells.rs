@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use firstread_core::flash::planes_of;
 use firstread_core::voltage::{BlockGroups, VoltageTables};
 use firstread_core::{
     BlockId, CellMode, FlashKind, FlashOp, IdealScope, Levels, Ns, PageAddr, PageType, SenseMode,
@@ -279,14 +280,8 @@ impl Cells {
     }
 
     /// Planes that `codewords` lie on.
-    pub(crate) fn planes(&self, mut codewords: u64) -> u64 {
-        let mut planes = 0;
-        while codewords != 0 {
-            let (_, start, _) = self.first_plane(codewords);
-            codewords &= !(self.page_mask << start);
-            planes += 1;
-        }
-        planes
+    pub(crate) fn planes(&self, codewords: u64) -> u64 {
+        planes_of(codewords, self.per_page).count_ones() as u64
     }
 
     /// The planes that `wanted` has codewords of were sensed, of which only those of `output` are of

@@ -754,6 +754,12 @@ impl ChipTiming {
     fn validate(&self) -> Result<(), ProfileError> {
         duration("timing.set_feature_ns", self.set_feature_ns, 0)?;
         duration("timing.set_levels_ns", self.set_levels_ns, 0)?;
+        if self.independent_plane_reads && !self.plane_levels {
+            return Err(bad(
+                "timing.plane_levels",
+                "planes that read independently have level registers of their own",
+            ));
+        }
         duration("timing.reset_ns", self.reset_ns, 0)?;
         duration("timing.cache_busy_ns", self.cache_busy_ns, 0)?;
         duration("timing.program_suspend_ns", self.program_suspend_ns, 0)?;

@@ -64,6 +64,8 @@ impl Hardware {
         die.ahead.next = op.tag.0;
         let state = &mut self.ops[op.tag.0 as usize];
         state.op = op;
+        // Cache reads are of the die as a whole.
+        state.lane = op.die.0;
         state.held = true;
     }
 

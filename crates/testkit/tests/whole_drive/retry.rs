@@ -3,10 +3,12 @@
 //! On the drive and the timings that PR2 and AR2 were published for.
 
 use firstread_core::{FlashEvent, FlashKind, FlashOp, HostOp, Levels, Ns, PageType, SenseTiming};
-use firstread_drive::RunStats;
 use firstread_drive::port_log::{Crossing, Passed};
+use firstread_drive::profile::{Library, Override, load_drive};
+use firstread_drive::{DriveState, RunStats};
+use firstread_firmware::policy::AXES;
 use firstread_nand::die::{DieState, ReadCommand};
-use firstread_testkit::{aged, digest_of, try_run};
+use firstread_testkit::{aged, digest_of, drive, profile, try_run};
 use insta::assert_snapshot;
 
 use crate::scene::{STRIPE, Scene, decoded, reads, wanted};
@@ -395,6 +397,24 @@ fn model_pipelined_without_failures_is_sequential() {
     assert_eq!(run(PIPELINED), run(SEQUENTIAL));
 }
 
+/// A read that comes to the end of the table has nothing more to be sensed ahead: its last page leaves
+/// through the registers of its own die, as any read's does.
+#[test]
+fn model_the_end_of_the_table_is_output_on_its_die() {
+    let year = Ns::from_h(8760);
+    let state = DriveState {
+        age: (year, year),
+        temperature_c: 30.0,
+        ..aged(0, 1500)
+    };
+    let mut drive = drive(profile("tlc-48l", FROM_FIRST), &state, 2);
+    let job = "[j]\nrw=randread\nbs=16k\niodepth=1\nnorandommap\nnumber_ios=20000\n";
+    let stats = try_run(&mut drive, job, 2, None).unwrap();
+    let failed_first = 20_000 - stats.counters.retries[0];
+    // One that has nothing left to be sensed ahead cancels nothing.
+    assert!(stats.counters.cancelled_senses < failed_first);
+}
+
 /// The same reads fail under every way to execute retries, but for the noise of a sense; and each
 /// nanosecond of them is charged (a debug assertion for each request).
 #[test]
@@ -502,6 +522,10 @@ fn formula_planes_with_one_register_are_sensed_in_turn() {
     for levels in ["factory", "frozen"] {
         assert_eq!(row(levels, true).0, row(levels, false).0, "{levels}");
     }
+    let both = ["plane_levels=false", "independent_plane_reads=true"];
+    let both = both.map(|s| Override::parse(&format!("chip.timing.{s}")).unwrap());
+    let error = load_drive(&Library::new(), "tlc-48l", &both, AXES).unwrap_err();
+    assert!(error.to_string().contains("timing.plane_levels"), "{error}");
     let ((own, t), (shared, _)) = (row("optimal", true), row("optimal", false));
     assert_eq!(shared - own, 3 * (t.levels + t.sense[0]));
 }
