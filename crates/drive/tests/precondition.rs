@@ -178,7 +178,7 @@ fn compare(victim: &str, precondition: Precondition, scatter: f64, amplifies: f6
     let at_first = (a.amplification_at_first, b.amplification_at_first);
     let in_all = (a.amplification, b.amplification);
     for (when, (a, b), within) in [
-        ("at first", at_first, (2.0 * amplifies).max(0.1)),
+        ("at first", at_first, 2.0 * amplifies),
         ("in all", in_all, amplifies),
     ] {
         println!("  amplifies {when}: written {a:.3}, made {b:.3}");
