@@ -79,8 +79,8 @@ pub fn draw(experiment: &Experiment, points: &Points, quick: bool) -> Figure {
     }
 }
 
-/// A row for each value of `x` from the top, a panel for each metric, and a line through the first
-/// value, which the others are compared with.
+/// A row for each value of `x` from the top, a panel for each metric. Through the first of several
+/// variants goes a line: the others are compared with it.
 fn across(experiment: &Experiment, points: &Points, quick: bool) -> Figure {
     let drawing = &experiment.figure;
     let values = experiment.values(drawing.x, quick);
@@ -135,14 +135,16 @@ fn across(experiment: &Experiment, points: &Points, quick: bool) -> Figure {
                     continue;
                 };
                 let colour = PALETTE[s % PALETTE.len()];
-                let compared = Mark::Verticals {
-                    at: vec![first.mean],
-                    from: 0.0,
-                    to: 1.0,
-                    width_px: 1.5,
-                    dash: Dash::Dashed,
-                };
-                panel.series.push(series("", colour, compared));
+                if drawing.x == Dimension::Variant {
+                    let compared = Mark::Verticals {
+                        at: vec![first.mean],
+                        from: 0.0,
+                        to: 1.0,
+                        width_px: 1.5,
+                        dash: Dash::Dashed,
+                    };
+                    panel.series.push(series("", colour, compared));
+                }
                 for (y, e) in &all {
                     if let Some((low, high)) = low_high(e) {
                         let whisker = Mark::Line {

@@ -65,7 +65,7 @@ metrics! {
     "write_mean_us", "Mean write latency (us)", |o| (o.stats.all.write.count() > 0).then(|| o.stats.all.write.mean_ns() / 1e3);
     "first_try_percent", "Pages read at the first try (%)", |o| Some(100.0 * Retries::of(&o.stats.counters).first_try);
     "retries_mean", "Retries a page", |o| Some(Retries::of(&o.stats.counters).mean);
-    "retry_step_us", "Time of a retry step, as charged to host reads (us)", retry_step;
+    "retry_step_us", "Retry step (us)", retry_step;
     "cancelled_senses", "Senses ahead that were not needed", |o| Some(o.stats.counters.cancelled_senses as f64);
     "uncorrectable_percent", "Uncorrectable reads (%)", |o| {
         Some(100.0 * o.stats.all.uncorrectable as f64 / o.stats.all.read.count().max(1) as f64)
