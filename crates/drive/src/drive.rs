@@ -259,7 +259,7 @@ impl Drive {
             command_ns: profile.channel.command_ns,
             channel_fs_per_byte: 1_000_000_000 / profile.channel.rate_mt_per_s as u64,
             decoder_lanes: profile.ecc.engines_per_channel as u64,
-            decode_streams: true,
+            decode_streams: profile.ecc.streams,
             suspend: suspend_times,
             cache_busy_ns: chip.cache_busy_ns,
             reset_ns: chip.reset_ns,

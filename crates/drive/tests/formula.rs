@@ -66,6 +66,36 @@ fn formula_unloaded_read_is_the_sum_of_its_steps() {
     }
 }
 
+/// Codewords decoded as they come off the channel, or once all of them have.
+#[test]
+fn formula_decoding_overlaps_the_transfer_where_codewords_stream() {
+    for (streams, setup_us) in [(true, 1), (false, 1), (true, 4), (false, 4)] {
+        let set = [
+            format!("ecc.streams={streams}"),
+            format!("ecc.setup={setup_us}us"),
+        ];
+        let set = IDEAL.iter().copied().chain(set.iter().map(String::as_str));
+        let p = profile("ct-qlc", &set.collect::<Vec<_>>());
+        let bytes = u64::from(p.geometry.page_bytes);
+        let codewords = bytes / u64::from(p.geometry.codeword_bytes);
+        let one = u64::from(p.ecc.timing.setup_ns);
+        let all = one * codewords / u64::from(p.ecc.engines_per_channel);
+        let transfer = p.channel.transfer_ns(stored(&p, bytes));
+        let both = match streams {
+            true => all.max(transfer + one),
+            false => transfer + all.max(one),
+        };
+        let expected = unloaded_ns(&p, 0, bytes) - transfer - one + both;
+        let job = format!("[j]\nrw=read\nbs={bytes}\nsize={bytes}\n");
+        let stats = run(p, &DriveState::default(), &job, 1);
+        let measured = stats.all.read.mean_ns() as u64;
+        assert!(
+            measured.abs_diff(expected) <= 2,
+            "streams {streams}, {setup_us} us: {measured} ns, expected {expected} ns"
+        );
+    }
+}
+
 /// What bounds sequential reads (bytes/s): the link, the channels, the dies.
 fn read_bounds(p: &DriveProfile) -> [f64; 3] {
     let g = &p.geometry;

@@ -93,6 +93,8 @@ pub struct EccProfile {
     pub codeword_bits: u32,
     /// Decoders that work side by side on the codewords of a channel.
     pub engines_per_channel: u16,
+    /// Whether a codeword is decoded while later ones of its read are still on the channel.
+    pub streams: bool,
     /// How long one decode takes.
     pub timing: DecodeTiming,
 }
@@ -392,6 +394,7 @@ fn geometry(keys: &Keys<'_>) -> Geometry {
 fn ecc(keys: &Keys<'_>) -> Option<(EccProfile, u32)> {
     let code = keys.try_choice("code", Code::NAMES.into_iter());
     let engines_per_channel = keys.whole("engines_per_channel", ONE, 1, 1_000) as u16;
+    let streams = keys.flag("streams");
     let timing = DecodeTiming {
         setup_ns: keys.whole("setup", NS, 0, 1_000_000_000) as u32,
         iteration_ns: keys.whole("iteration", NS, 0, 1_000_000_000) as u32,
@@ -403,6 +406,7 @@ fn ecc(keys: &Keys<'_>) -> Option<(EccProfile, u32)> {
                 code: name.to_string(),
                 codeword_bits: code.codeword_bits(),
                 engines_per_channel,
+                streams,
                 timing,
             },
             code.data_bytes(),
