@@ -497,26 +497,22 @@ impl Cells {
     }
 
     fn resolve(&mut self, now: Ns, levels: &Levels) -> ReadLevels {
-        match *levels {
-            Levels::Offsets(offsets) => ReadLevels::Offsets(offsets),
-            Levels::Ideal(IdealScope::Page) => ReadLevels::Ideal,
-            Levels::Ideal(scope) => {
-                let real = now + self.unpowered;
-                let members = Members {
-                    medium: &self.medium,
-                    blocks: &self.blocks,
-                    programmed_at: &self.programmed_at,
-                };
-                let oracle = &mut self.oracle;
-                ReadLevels::Offsets(match scope {
-                    IdealScope::GroupTable(group, k) => {
-                        oracle.table_entry((group, k), now, real, &members)
-                    }
-                    IdealScope::Group(group) => oracle.levels(group, now, real, &members),
-                    IdealScope::Page => [0; 15],
-                })
-            }
-        }
+        let scope = match *levels {
+            Levels::Offsets(offsets) => return ReadLevels::Offsets(offsets),
+            Levels::Ideal(scope) => scope,
+        };
+        let real = now + self.unpowered;
+        let members = Members {
+            medium: &self.medium,
+            blocks: &self.blocks,
+            programmed_at: &self.programmed_at,
+        };
+        let oracle = &mut self.oracle;
+        ReadLevels::Offsets(match scope {
+            IdealScope::Page => return ReadLevels::Ideal,
+            IdealScope::Group(group) => oracle.levels(group, now, real, &members),
+            IdealScope::GroupTable(group, k) => oracle.table_entry((group, k), now, real, &members),
+        })
     }
 }
 

@@ -188,19 +188,7 @@ fn parse_sensing(text: &str) -> Result<(String, SensingTable), TableError> {
 
 /// Characterizes `chip` in `mode`: its nominal page, without variation.
 pub fn characterize(chip: &ChipProfile, mode: CellMode) -> Result<VoltageTables, TableError> {
-    let geometry = firstread_core::Geometry {
-        channels: 1,
-        chips_per_channel: 1,
-        dies_per_chip: 1,
-        planes: 1,
-        blocks_per_plane: 1,
-        wordlines_per_block: chip.wordlines() as u16,
-        page_bytes: 16 << 10,
-        slot_bytes: 4 << 10,
-        codeword_bytes: 1 << 10,
-        stripe: firstread_core::StripeOrder::PlaneFirst,
-        stripe_parity: false,
-    };
+    let geometry = firstread_nand::characterize::geometry(chip, 1);
     let medium = Medium::new(chip.clone(), geometry, 0)
         .map_err(|e| TableError::Chip(e.key.clone(), e.reason.clone()))?;
     Ok(voltage_tables(

@@ -193,7 +193,7 @@ fn compare(victim: &str, precondition: Precondition, scatter: f64, amplifies: f6
     let in_all = (a.amplification, b.amplification);
     for (when, (a, b), within) in [
         ("at first", at_first, drawn(0.125).max(2.0 * amplifies)),
-        ("in all", in_all, drawn(1.0).max(amplifies)),
+        ("in all", in_all, amplifies),
     ] {
         println!("  amplifies {when}: written {a:.3}, made {b:.3}, within {within:.3}");
         assert!(
@@ -243,7 +243,9 @@ fn model_zipf_is_what_cost_benefit_leaves() {
 #[ignore = "half a minute: cargo test -p firstread-drive --test precondition -- --ignored"]
 fn model_other_skews_and_schemes() {
     for victim in ["fifo", "greedy", "cost-benefit", "d-choices", "random"] {
-        compare(victim, Precondition::Random, 0.04, 0.03);
+        // What a random victim holds spreads over a fifth of its slots.
+        let amplifies = if victim == "random" { 0.06 } else { 0.03 };
+        compare(victim, Precondition::Random, 0.04, amplifies);
         compare(victim, Precondition::Zipf(0.6), 0.06, 0.06);
         compare(victim, Precondition::Zipf(1.2), 0.15, 0.10);
     }

@@ -52,7 +52,7 @@ use observe::{BlockMonitor, BlockUse, Counters};
 use policy::gc_victim::AnyGcVictim;
 use policy::read_ahead::{AnyReadAhead, ReadAhead};
 use policy::read_levels::{AnyReadLevels, Outcome, Probe, ProbeResult, ReadLevels};
-use policy::recovery::{AnyRecovery, Recovery};
+use policy::recovery::AnyRecovery;
 use policy::retry::{AnyRetry, Retry};
 use policy::suspend::{AnySuspend, Running, Suspend};
 use policy::wear::AnyWear;
@@ -162,7 +162,7 @@ impl<M: Arena> Firmware<M> {
         let programs = streams as u32 * WriteBuffer::programs(&geometry);
         // One superblock is erased at a time, and one background read is in flight.
         let ahead = &schemes.read_ahead;
-        let rows = match schemes.recovery.has_parity() {
+        let rows = match geometry.stripe_parity {
             true => dies as u32 - 1,
             false => 0,
         };

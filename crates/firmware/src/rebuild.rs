@@ -11,7 +11,6 @@ use firstread_core::{Arena, DieId, Ns, PageAddr, Ports, Tag};
 use crate::Firmware;
 use crate::job::{NO_JOB, Purpose};
 use crate::log::Record;
-use crate::policy::recovery::Recovery;
 
 /// The rebuild under way, and what waits for its turn.
 #[derive(Debug)]
@@ -52,7 +51,7 @@ impl<M: Arena> Firmware<M> {
     ) -> bool {
         let at = self.jobs[job].at;
         let mut buffers = self.write_buffers.iter();
-        if !self.recovery.has_parity()
+        if !self.config.geometry.stripe_parity
             || self.jobs[job].purpose == Purpose::Rebuild
             || self.blocks.row(at.block).stripe_broken
             || buffers.any(|b| b.holds_line(at.block, at.wordline))

@@ -4,7 +4,7 @@
 //! The levels of the step with the fewest codewords failed, and of these with the fewest checks, are
 //! the centre of the soft senses: what controllers know without looking into cells.
 
-use firstread_core::{Arena, Levels};
+use firstread_core::{Arena, Levels, SenseMode};
 
 use crate::Firmware;
 use crate::policy::read_levels::{Outcome, ReadCtx};
@@ -32,7 +32,7 @@ impl Nearest {
 impl<M: Arena> Firmware<M> {
     /// A step of the read of `job` has failed: keeps its levels, if they are the nearest so far.
     pub(crate) fn remember(&mut self, job: u32, outcome: &Outcome) {
-        if !self.recovery.is_soft() {
+        if self.recovery.soft_after(SenseMode::Hard).is_none() {
             return;
         }
         let job = &mut self.jobs[job];

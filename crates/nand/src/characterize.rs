@@ -6,10 +6,13 @@ use alloc::vec::Vec;
 use firstread_core::voltage::{
     Line, MAX_FACTORY, MAX_PAGES, MAX_VALLEYS, Parabola, SPARE_NODES, VoltageTables,
 };
-use firstread_core::{BlockId, CellMode, DieId, LevelOffsets, Ns, PageAddr, PageType};
+use firstread_core::{
+    BlockId, CellMode, DieId, Geometry, LevelOffsets, Ns, PageAddr, PageType, StripeOrder,
+};
 
 use crate::cell::optimum;
 use crate::medium::{Medium, SenseError};
+use crate::profile::ChipProfile;
 
 /// The rule a factory table is made by.
 ///
@@ -41,6 +44,23 @@ impl FactoryRule {
         up: 3,
         interleave: 8,
     };
+}
+
+/// What is characterized: so many `chips` of one block each, with pages of 16 KiB in codewords of 1 KiB.
+pub fn geometry(chip: &ChipProfile, chips: u16) -> Geometry {
+    Geometry {
+        channels: 1,
+        chips_per_channel: chips,
+        dies_per_chip: 1,
+        planes: 1,
+        blocks_per_plane: 1,
+        wordlines_per_block: chip.wordlines() as u16,
+        page_bytes: 16 << 10,
+        slot_bytes: 4 << 10,
+        codeword_bytes: 1 << 10,
+        stripe: StripeOrder::PlaneFirst,
+        stripe_parity: false,
+    }
 }
 
 /// A projection fitted for one valley.

@@ -8,13 +8,10 @@
 use alloc::vec::Vec;
 
 use firstread_core::sensing::{AGES_H, SafeSense, SensingTable, TEMPERATURES_C, WEARS_PE};
-use firstread_core::{
-    BlockId, CellMode, DieId, Geometry, LevelOffsets, Ns, PageAddr, PageType, SenseTiming,
-    StripeOrder,
-};
+use firstread_core::{BlockId, CellMode, DieId, LevelOffsets, Ns, PageAddr, PageType, SenseTiming};
 
 use crate::cell::model::BlockState;
-use crate::characterize::factory_table;
+use crate::characterize::{factory_table, geometry};
 use crate::medium::{Medium, ReadLevels};
 use crate::profile::{ChipProfile, ProfileError};
 
@@ -57,19 +54,7 @@ pub fn sensing_table(
     codeword_bits: u32,
     rule: &SensingRule,
 ) -> Result<SensingTable, ProfileError> {
-    let geometry = Geometry {
-        channels: 1,
-        chips_per_channel: rule.chips,
-        dies_per_chip: 1,
-        planes: 1,
-        blocks_per_plane: 1,
-        wordlines_per_block: chip.wordlines() as u16,
-        page_bytes: 16 << 10,
-        slot_bytes: 4 << 10,
-        codeword_bytes: 1 << 10,
-        stripe: StripeOrder::PlaneFirst,
-        stripe_parity: false,
-    };
+    let geometry = geometry(chip, rule.chips);
     let mut table = SensingTable {
         capability_bits,
         codeword_bits,

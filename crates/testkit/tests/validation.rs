@@ -146,19 +146,7 @@ fn model_where_the_margin_of_worn_tlc_goes() {
     const CAPABILITY: f64 = 72.0;
     const BITS: f64 = 9216.0;
     let chip = chip("ct-tlc-48l").unwrap();
-    let geometry = firstread_core::Geometry {
-        channels: 1,
-        chips_per_channel: 32,
-        dies_per_chip: 1,
-        planes: 1,
-        blocks_per_plane: 1,
-        wordlines_per_block: chip.wordlines() as u16,
-        page_bytes: 16 << 10,
-        slot_bytes: 4 << 10,
-        codeword_bytes: 1 << 10,
-        stripe: firstread_core::StripeOrder::PlaneFirst,
-        stripe_parity: false,
-    };
+    let geometry = firstread_nand::characterize::geometry(&chip, 32);
     let mut medium = Medium::new(chip.clone(), geometry, 1).unwrap();
     medium.set_temperature(Ns::ZERO, 30.0).unwrap();
     let (entries, len) = factory_table(&medium, CellMode::Tlc, &FactoryRule::DEFAULT).unwrap();

@@ -340,7 +340,7 @@ fn footer(setup: &Setup<'_>, outcome: &Outcome) -> String {
     }
     if counters.rebuild_reads > 0 {
         text += &format!(
-            "stripes {} pages rebuilt, from {} page reads of other dies\n",
+            "pages rebuilt from their stripes {}, by {} page reads of other dies\n",
             count(counters.rebuilt),
             count(counters.rebuild_reads),
         );

@@ -2,7 +2,7 @@
 //! number that need no run.
 
 use anyhow::{Context, Result, anyhow};
-use firstread_core::{BlockId, DieId, Ns};
+use firstread_core::{BlockId, CellMode, DieId, Ns, PageType};
 use firstread_nand::Medium;
 use firstread_nand::characterize::{Correlation, sentinel_correlations};
 
@@ -16,9 +16,6 @@ use crate::figure::{
 };
 use crate::setup::Setup;
 
-/// What the paper asks of every pair.
-const PUBLISHED: f64 = 0.8;
-const PAGES: [&str; 4] = ["LSB", "CSB", "MSB", "TSB"];
 const HEIGHT_PX: u32 = 1050;
 
 /// The measured pairs of a correlation.
@@ -27,8 +24,11 @@ pub struct Measured<'a> {
     pub spec: &'a spec::Correlation,
     /// Of each drive, every valley that is no sentinel.
     drives: Vec<Vec<Correlation>>,
+    mode: CellMode,
     /// Sentinels by page type.
     sentinels: Vec<u8>,
+    /// The least R² in the paper, of the claim about it.
+    published: Option<f64>,
     dac_mv: f64,
 }
 
@@ -62,8 +62,12 @@ fn one<'a>(study: &Study, spec: &'a spec::Correlation) -> Result<Measured<'a>> {
         Ok(all)
     };
     let mode = profile.chip.mode(profile.mode);
+    let mut claims = study.claims.iter();
+    let claim = claims.find(|c| c.least_r_squared.as_ref() == Some(&spec.id));
     Ok(Measured {
         spec,
+        mode: profile.mode,
+        published: claim.and_then(|c| c.published.parse().ok()),
         drives: (1..=spec.drives).map(drive).collect::<Result<_>>()?,
         sentinels: mode.map_or(Vec::new(), |m| m.sentinels.clone()),
         dac_mv: profile.chip.dac_step_mv,
@@ -128,7 +132,10 @@ impl Measured<'_> {
                 });
             }
             Panel {
-                title: format!("{}, sentinel {sentinel}", PAGES[page % PAGES.len()]),
+                title: format!(
+                    "{}, sentinel {sentinel}",
+                    PageType(page as u8).name(self.mode)
+                ),
                 weight: 1.0,
                 x: Axis::linear("Best sentinel level (mV)"),
                 y: Axis::linear(if page == 0 {
@@ -160,7 +167,7 @@ impl Measured<'_> {
             series(
                 PALETTE[4],
                 Mark::Horizontals {
-                    at: vec![PUBLISHED],
+                    at: self.published.into_iter().collect(),
                     width_px: 2.0,
                     dash: Dash::Dashed,
                 },

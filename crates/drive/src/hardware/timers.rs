@@ -3,8 +3,8 @@
 //! Of timers due at the same time that of the lower resource goes first, which makes the order of
 //! events a function of the configuration alone. Timers that are due soon lie in a wheel: a ring of
 //! short spans of time, each with a sorted list that is seldom longer than one, and a bit for each
-//! span that is not empty. Those further away (programs and erases, a few in a thousand events) are
-//! only searched when the first of them has gone. The few resources of the front, set at nearly every
+//! span that is not empty. Those further away (erases, and programs of more than a millisecond: one
+//! for many pages) are only searched when the first of them has gone. The few resources of the front, set at nearly every
 //! event, are looked at one by one.
 
 use firstread_core::Ns;
@@ -13,7 +13,7 @@ use firstread_core::Ns;
 pub(crate) const FRONTS: usize = 5;
 /// A span of the wheel is so many bits of time: 256 ns.
 const SPAN_BITS: u32 = 8;
-/// Spans of the wheel: a millisecond.
+/// Spans of the wheel: a millisecond, so that it reaches beyond the programs of `constant-256p` (750 us).
 const SPANS: usize = 64 * 64;
 /// The end of a list.
 const END: u16 = u16::MAX;

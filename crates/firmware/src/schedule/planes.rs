@@ -10,7 +10,8 @@ use firstread_core::{DieId, Ns};
 use super::{DieQueues, HOST, Next, PRIORITIES};
 use crate::job::{Jobs, NO_JOB};
 
-/// Jobs of a queue that are looked at for one whose planes are idle.
+/// Jobs of a queue that are looked at for one whose planes are idle: assumed, four for each of four
+/// planes.
 const LOOKED_AT: u32 = 16;
 
 impl DieQueues {

@@ -3,7 +3,8 @@
 
 use firstread_core::Ns;
 
-/// Units of a level that have moved far, and hardly, from one pass to the next.
+/// Units of a level (DAC) that have moved far, and hardly, from one pass to the next. These and the
+/// bounds below are assumed; no source paces calibration by drift.
 const FAR: u8 = 3;
 const HARDLY: u8 = 1;
 /// Passes that may be made ahead of time.

@@ -92,7 +92,7 @@ struct Pass {
     open: bool,
 }
 
-/// Most verifications in a row of a group whose levels move.
+/// Most verifications in a row of a group whose levels move: assumed, so that one pass ends.
 const REPEATS: u8 = 4;
 
 /// Bytes of what the scheme keeps, all of it.

@@ -16,25 +16,18 @@ pub fn needs_soft_decoder(name: &str) -> bool {
     name == soft::SCHEME.name || name == soft_parity::SCHEME.name
 }
 
-/// Whether scheme `name` needs parity across the dies of a superblock.
+/// Whether scheme `name` needs parity across the dies of a superblock: the geometry of its drive has it,
+/// and what is lost after all steps is made anew from there.
 pub fn needs_parity(name: &str) -> bool {
     name == parity::SCHEME.name || name == soft_parity::SCHEME.name
 }
 
 /// The axis.
 pub trait Recovery {
-    /// Whether a read is ever sensed softly.
-    fn is_soft(&self) -> bool {
-        false
-    }
     /// What is sensed after a step that sensed `failed` has failed.
     fn soft_after(&self, failed: SenseMode) -> Option<SenseMode> {
         let _ = failed;
         None
-    }
-    /// Whether superblocks have parity, from which what is still lost is made anew. Fixed.
-    fn has_parity(&self) -> bool {
-        false
     }
 }
 
@@ -66,14 +59,8 @@ macro_rules! schemes {
         }
 
         impl Recovery for AnyRecovery {
-            fn is_soft(&self) -> bool {
-                match self { $(Self::$scheme(s) => s.is_soft()),+ }
-            }
             fn soft_after(&self, failed: SenseMode) -> Option<SenseMode> {
                 match self { $(Self::$scheme(s) => s.soft_after(failed)),+ }
-            }
-            fn has_parity(&self) -> bool {
-                match self { $(Self::$scheme(s) => s.has_parity()),+ }
             }
         }
     };

@@ -27,8 +27,4 @@ impl Parity {
     }
 }
 
-impl Recovery for Parity {
-    fn has_parity(&self) -> bool {
-        true
-    }
-}
+impl Recovery for Parity {}

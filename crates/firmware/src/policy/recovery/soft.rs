@@ -45,9 +45,6 @@ impl Soft {
 }
 
 impl Recovery for Soft {
-    fn is_soft(&self) -> bool {
-        true
-    }
     fn soft_after(&self, failed: SenseMode) -> Option<SenseMode> {
         match failed {
             SenseMode::Hard if self.three => Some(SenseMode::Soft3),

@@ -27,13 +27,7 @@ impl SoftParity {
 }
 
 impl Recovery for SoftParity {
-    fn is_soft(&self) -> bool {
-        true
-    }
     fn soft_after(&self, failed: SenseMode) -> Option<SenseMode> {
         self.0.soft_after(failed)
-    }
-    fn has_parity(&self) -> bool {
-        true
     }
 }
