@@ -190,6 +190,11 @@ impl Cells {
     pub(crate) fn medium(&self) -> &Medium {
         &self.medium
     }
+    /// Whether they never err.
+    #[inline]
+    pub(crate) fn are_ideal(&self) -> bool {
+        self.ideal
+    }
     pub(crate) fn mode(&self, block: BlockId) -> CellMode {
         self.blocks[block.0 as usize].mode
     }
@@ -235,7 +240,7 @@ impl Cells {
             .expect("a block's mode is one of the chip's")
     }
 
-    /// Senses and decodes a read that was sensed just now.
+    /// Senses and decodes a read whose sense begins now.
     #[inline(never)]
     pub(crate) fn sense(&mut self, now: Ns, op: &FlashOp) -> Sensed {
         let FlashKind::Read {

@@ -35,7 +35,7 @@ use crate::precondition::{self, Precondition, Steady};
 use crate::profile::DriveProfile;
 use crate::profile::drive::Cells as CellModel;
 use crate::queues::Queues;
-use crate::run::{Host, Idle, Observer, Run};
+use crate::run::{Host, Run};
 use crate::state::DriveState;
 use crate::stats::Report;
 use crate::tables;
@@ -109,6 +109,15 @@ pub enum DriveError {
 /// Memory of the map's overlay.
 #[derive(Debug)]
 pub(crate) struct Overlay(Vec<u64>);
+
+/// Whose event it was.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Step {
+    /// The drive's, which has been handled.
+    Drive,
+    /// The host's, which goes on now.
+    Host,
+}
 
 impl Arena for Overlay {
     fn words(&self) -> &[u64] {
@@ -350,7 +359,7 @@ impl Drive {
         let plan = state.plan(&since, &wear, block_fill, bins);
         if let Some((at, celsius)) = state.temperature_step {
             let fill_ended = plan.run.since(state.age.1);
-            let cells = &mut self.world.hardware.cells;
+            let cells = self.world.hardware.cells_mut();
             cells
                 .set_temperature(fill_ended + at, celsius)
                 .map_err(|e| DriveError::State(e.to_string()))?;
@@ -364,7 +373,7 @@ impl Drive {
         for free in blocks..geometry.blocks_per_plane {
             let (block, pe_cycles) = (BlockId(free), wear[free as usize]);
             self.firmware.set_pe_cycles(block, pe_cycles);
-            let cells = &mut self.world.hardware.cells;
+            let cells = self.world.hardware.cells_mut();
             cells.erase(block, self.profile.mode, pe_cycles);
         }
         let mut started = false;
@@ -383,10 +392,12 @@ impl Drive {
                     pages
                 }
             };
-            self.world
-                .hardware
-                .cells
-                .fill(planned.at, block, self.profile.mode, planned.pe_cycles);
+            self.world.hardware.cells_mut().fill(
+                planned.at,
+                block,
+                self.profile.mode,
+                planned.pe_cycles,
+            );
             self.firmware
                 .adopt(planned.at, block, planned.pe_cycles, pages, &mut self.world);
             if !started && planned.at >= plan.start {
@@ -402,7 +413,7 @@ impl Drive {
         self.fill_map(blocks, slots, state.pe_cycles.0);
         self.wake_firmware();
         self.advance(plan.run);
-        self.world.hardware.cells.power_off(state.unpowered);
+        self.world.hardware.cells_mut().power_off(state.unpowered);
         Ok(())
     }
 
@@ -490,7 +501,7 @@ impl Drive {
             let block = BlockId(first + i as u32);
             let here = (pages - i * per_block).min(per_block) as u32;
             world.payload.fill_map(block, i * per_block, here);
-            let cells = &mut world.hardware.cells;
+            let cells = world.hardware.cells_mut();
             cells.fill(now, block, self.profile.mode, pe_cycles);
             self.firmware.adopt_map(now, block, pe_cycles, here, world);
         }
@@ -499,7 +510,7 @@ impl Drive {
     /// Handles every event until `until`, and stops there.
     fn advance(&mut self, until: Ns) {
         while self.world.due() <= until {
-            self.step(&mut Idle);
+            self.step();
         }
         self.world.now = self.world.now.max(until);
     }
@@ -558,7 +569,7 @@ impl Drive {
     }
     /// The cells.
     pub fn medium(&self) -> &Medium {
-        self.world.hardware.cells.medium()
+        self.world.hardware.cells().medium()
     }
 
     /// Runs `host` to its end. `progress` is told now and then how many requests have completed.
@@ -570,43 +581,45 @@ impl Drive {
         let start = self.world.now;
         let before = self.firmware.counters().clone();
         let mut run = Run::new(host, self.profile.capacity_bytes);
-        run.start(&self.world);
+        run.start(start);
         let mut events = 0u64;
         let mut reported = 0;
-        run.issue(&mut self.world)?;
+        run.go_on(start, &mut self.world)?;
         self.run_start = start;
         let mut power_cut = None;
         while !run.done() {
             if self.cut.is_some() && self.cut_is_due(start, events) {
+                run.go_on(self.cut_at(), &mut self.world)?;
                 let cut = self.power_cut()?;
-                run.lose_all();
-                run.issue(&mut self.world)?;
+                let now = self.world.now;
+                run.lose_all(now);
+                run.go_on(now, &mut self.world)?;
                 power_cut = Some(cut);
                 continue;
             }
-            if !self.step(&mut run) {
+            let Some(step) = self.step() else {
                 return Err(DriveError::Stuck(run.in_flight));
-            }
+            };
             events += 1;
-            if !run.is_ready() {
+            if step == Step::Drive {
                 continue;
             }
-            // Only what reaches the host makes it issue more, or ends the run.
+            run.go_on(self.world.now, &mut self.world)?;
             if let Some(stale) = self.world.stale {
                 return Err(DriveError::Stale(stale));
             }
             if let Some(status) = run.failed {
                 return Err(self.failure(status, &before));
             }
-            run.issue(&mut self.world)?;
             if run.completed >= reported + (1 << 16) {
                 reported = run.completed;
                 progress(reported);
             }
         }
         self.cut = None;
-        self.world.set_front(Front::Host, Ns::MAX);
+        self.world.set_host(Ns::MAX);
         progress(run.completed);
+        let run_ended = run.now();
         let mut all = Report {
             name: "all".into(),
             ..Report::default()
@@ -625,7 +638,7 @@ impl Drive {
             requests: run.completed,
             counters: self.firmware.counters().since(&before),
             events,
-            simulated: self.world.now.since(start),
+            simulated: run_ended.since(start),
             power_cut,
         })
     }
@@ -650,21 +663,19 @@ impl Drive {
 
     /// A read has left planes of a die.
     #[cold]
-    fn planes_done(&mut self, now: Ns, event: Option<FlashEvent>, free: FlashEvent) -> bool {
+    fn planes_done(&mut self, now: Ns, event: Option<FlashEvent>, free: FlashEvent) {
         let world = &mut self.world;
         for event in event.into_iter().chain([free]) {
             world.port_log.note(now, || Passed::Event(event));
             self.firmware.complete(now, event, world);
         }
         self.wake_firmware();
-        true
     }
 
-    /// Handles the next event. False when there is none.
-    fn step(&mut self, observer: &mut impl Observer) -> bool {
-        let Some(next) = self.world.next() else {
-            return false;
-        };
+    /// Handles the next event, if there is one.
+    #[inline(always)] // Into the loop of a run.
+    fn step(&mut self) -> Option<Step> {
+        let next = self.world.next()?;
         let world = &mut self.world;
         let due = world.now;
         match next {
@@ -673,11 +684,14 @@ impl Drive {
                     .hardware
                     .die_done(due, die, &mut world.timers, &mut world.payload);
                 let (event, free) = match done {
-                    Done::GoesOn => return true,
+                    Done::GoesOn => return Some(Step::Drive),
                     Done::Free(tag) => (None, Some(tag)),
                     Done::Event(event) => (Some(event), None),
                     Done::EventThenFree(event, tag) => (Some(event), Some(tag)),
-                    Done::Planes(event, free) => return self.planes_done(due, event, free),
+                    Done::Planes(event, free) => {
+                        self.planes_done(due, event, free);
+                        return Some(Step::Drive);
+                    }
                 };
                 if let Some(event) = event {
                     world.port_log.note(due, || Passed::Event(event));
@@ -704,7 +718,7 @@ impl Drive {
                 let command = if world.has_queues() && front == Front::Command {
                     match world.fetched() {
                         Some(command) => command,
-                        None => return true,
+                        None => return Some(Step::Drive),
                     }
                 } else {
                     world.arrived(front)
@@ -712,16 +726,10 @@ impl Drive {
                 self.firmware.submit(due, command, world);
                 self.wake_firmware();
             }
-            Due::Front(Front::Completion) => {
-                observer.completed(due, world.completed());
-                return true;
-            }
+            Due::Front(Front::Host) => return Some(Step::Host),
             Due::Front(Front::Firmware) => {
                 self.firmware.poll(due, world);
                 self.wake_firmware();
-            }
-            Due::Front(Front::Host) => {
-                observer.woken();
             }
         }
         if self.firmware.overlay_is_short(OVERLAY_RESERVE) {
@@ -732,7 +740,7 @@ impl Drive {
             };
             self.firmware.grow_overlay(due, grow, &mut self.world);
         }
-        true
+        Some(Step::Drive)
     }
 
     #[inline]

@@ -51,6 +51,14 @@ impl Drive {
         }
     }
 
+    /// When the power is cut.
+    pub(crate) fn cut_at(&self) -> Ns {
+        match self.cut {
+            Some(CutAt::Time(after)) => self.world.now.max(self.run_start + after),
+            _ => self.world.now,
+        }
+    }
+
     /// Cuts the power now, and brings the drive back: everything under way is lost.
     pub fn power_cut(&mut self) -> Result<PowerCut, DriveError> {
         if !self.world.payload.has_whole_sequence() {
@@ -60,10 +68,8 @@ impl Drive {
                     .into(),
             ));
         }
-        let at = match self.cut.take() {
-            Some(CutAt::Time(after)) => self.world.now.max(self.run_start + after),
-            _ => self.world.now,
-        };
+        let at = self.cut_at();
+        self.cut = None;
         let lost_requests = self.world.power_cut();
         let work = self.firmware.recover(&mut self.world);
         let (dump, recovery) = (self.dump_time(&work), self.recovery_time(&work));

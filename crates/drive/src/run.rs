@@ -8,7 +8,7 @@ use crate::drive::DriveError;
 use crate::flow::{Flows, Share};
 use crate::host::{Client, Next};
 use crate::stats::Report;
-use crate::world::{Front, Slot, World};
+use crate::world::{Slot, World};
 
 /// A run's sources of requests.
 pub struct Host<'a> {
@@ -68,24 +68,10 @@ impl<'a> Host<'a> {
     }
 }
 
-/// Who is told what reaches the host.
-pub(crate) trait Observer {
-    fn completed(&mut self, now: Ns, slot: &Slot);
-    fn woken(&mut self);
-}
-
-/// No host: the drive ages.
-pub(crate) struct Idle;
-
-impl Observer for Idle {
-    fn completed(&mut self, _now: Ns, _slot: &Slot) {
-        unreachable!("nothing was submitted")
-    }
-    fn woken(&mut self) {}
-}
-
 /// A run under way.
 pub(crate) struct Run<'a> {
+    /// The host's clock, which may be behind the drive's.
+    now: Ns,
     clients: Vec<Client<'a>>,
     pub(crate) reports: Vec<Report>,
     /// Requests still to be issued.
@@ -102,6 +88,8 @@ pub(crate) struct Run<'a> {
     /// When each client wants to be asked again, and how many do.
     wake: Vec<Ns>,
     sleeping: usize,
+    /// The first of these times.
+    wake_due: Ns,
     flows: Option<Flows>,
     /// Clients found the queues full.
     crowded: bool,
@@ -114,6 +102,7 @@ impl<'a> Run<'a> {
     pub(crate) fn new(host: Host<'a>, capacity_bytes: u64) -> Run<'a> {
         let clients = host.clients;
         Run {
+            now: Ns::ZERO,
             group: clients.iter().map(|c| c.group).min().unwrap_or(0),
             first: vec![None; host.reports.len()],
             wake: vec![Ns::MAX; clients.len()],
@@ -121,6 +110,7 @@ impl<'a> Run<'a> {
             running: 0,
             ended: vec![false; clients.len()],
             sleeping: 0,
+            wake_due: Ns::MAX,
             flows: host.flows,
             crowded: false,
             reports: host.reports,
@@ -133,9 +123,35 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Starts the clients of the first group.
-    pub(crate) fn start(&mut self, world: &World) {
-        self.start_group(self.group, world.now);
+    /// Starts the clients of the first group at `now`.
+    pub(crate) fn start(&mut self, now: Ns) {
+        self.now = now;
+        self.start_group(self.group, now);
+    }
+
+    /// When the host did something last.
+    pub(crate) fn now(&self) -> Ns {
+        self.now
+    }
+
+    /// The host goes on to `until`: issues what is ready, hears of completions, issues more. It stops
+    /// early at what ends the run.
+    pub(crate) fn go_on(&mut self, until: Ns, world: &mut World) -> Result<(), DriveError> {
+        loop {
+            self.issue(world)?;
+            let completion = world.completion_due();
+            let next = completion.min(self.wake_due);
+            if next > until || self.failed.is_some() || world.stale.is_some() {
+                world.set_host(next);
+                return Ok(());
+            }
+            self.now = next;
+            if completion <= self.wake_due {
+                self.completed(world.completed());
+            } else {
+                self.woken();
+            }
+        }
     }
 
     fn start_group(&mut self, group: u32, now: Ns) {
@@ -172,14 +188,8 @@ impl<'a> Run<'a> {
         self.running == 0
     }
 
-    /// Whether a client may have something to issue, or to end.
-    #[inline]
-    pub(crate) fn is_ready(&self) -> bool {
-        !self.ready.is_empty()
-    }
-
     /// Issues what is ready.
-    pub(crate) fn issue(&mut self, world: &mut World) -> Result<(), DriveError> {
+    fn issue(&mut self, world: &mut World) -> Result<(), DriveError> {
         if self.crowded && world.has_slot() {
             self.crowded = false;
             self.ready
@@ -189,7 +199,7 @@ impl<'a> Run<'a> {
             let client = &self.clients[i as usize];
             if client.group == self.group && client.is_started() {
                 self.issue_of(i, world)?;
-                self.note_end(i, world.now);
+                self.note_end(i, self.now);
             }
             if self.running == 0
                 && let Some(next) = (0..self.clients.len())
@@ -197,13 +207,11 @@ impl<'a> Run<'a> {
                     .map(|c| self.clients[c].group)
                     .min()
             {
-                self.start_group(next, world.now);
+                self.start_group(next, self.now);
             }
         }
-        // Who sleeps is woken by the timer, which then stops.
         if self.sleeping > 0 {
-            let due = self.wake.iter().copied().min().unwrap_or(Ns::MAX);
-            world.set_front(Front::Host, due);
+            self.wake_due = self.wake.iter().copied().min().unwrap_or(Ns::MAX);
         }
         Ok(())
     }
@@ -221,7 +229,7 @@ impl<'a> Run<'a> {
                 return Ok(());
             }
             if let Some(flows) = &mut self.flows {
-                match flows.share(i, world.now) {
+                match flows.share(i, self.now) {
                     Share::Open => {}
                     Share::Wait => return Ok(()),
                     Share::At(due) => {
@@ -231,7 +239,7 @@ impl<'a> Run<'a> {
                     }
                 }
             }
-            match client.next(world.now)? {
+            match client.next(self.now)? {
                 Next::Issue(request, since) => {
                     let end = request
                         .offset_bytes
@@ -250,6 +258,7 @@ impl<'a> Run<'a> {
                         flows.issued(i, &mut self.ready);
                     }
                     world.submit(
+                        self.now,
                         request.op,
                         request.offset_bytes,
                         request.len_bytes,
@@ -270,13 +279,16 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Power was cut: what was in flight will never complete, and clients go on without it.
-    pub(crate) fn lose_all(&mut self) {
+    /// Power was cut, and is back at `now`: what was in flight will never complete, and clients go on
+    /// without it.
+    pub(crate) fn lose_all(&mut self, now: Ns) {
+        self.now = now;
         self.in_flight = 0;
         self.ready.clear();
         self.crowded = false;
         self.wake.fill(Ns::MAX);
         self.sleeping = 0;
+        self.wake_due = Ns::MAX;
         for i in (0..self.clients.len() as u32).filter(|&i| !self.ended[i as usize]) {
             self.clients[i as usize].lose_all();
             self.ready.push(i);
@@ -329,11 +341,11 @@ impl<'a> Run<'a> {
             }
         }
     }
-}
 
-impl Observer for Run<'_> {
+    /// A request has completed now.
     #[inline]
-    fn completed(&mut self, now: Ns, slot: &Slot) {
+    fn completed(&mut self, slot: &Slot) {
+        let now = self.now;
         self.completed += 1;
         self.in_flight -= 1;
         let client = &mut self.clients[slot.client as usize];
@@ -372,6 +384,7 @@ impl Observer for Run<'_> {
         }
     }
 
+    /// It is time for whom it was to be asked again.
     fn woken(&mut self) {
         for (i, wake) in self
             .wake
@@ -383,6 +396,7 @@ impl Observer for Run<'_> {
             self.ready.push(i as u32);
         }
         self.sleeping = 0;
+        self.wake_due = Ns::MAX;
     }
 }
 

@@ -47,16 +47,14 @@ pub(crate) struct Slot {
 /// Timers behind those of the hardware.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Front {
-    /// A completion reaches the host.
-    Completion,
+    /// The host goes on: completions reach it, and it issues requests.
+    Host,
     /// A command without data reaches the firmware.
     Command,
     /// A write with its data reaches the firmware.
     Write,
     /// The firmware asked to be woken.
     Firmware,
-    /// The host issues requests, or the drive's state changes as the caller planned.
-    Host,
 }
 
 /// Commands that the queues of the link have room for from the start; a deeper queue makes them grow
@@ -64,13 +62,7 @@ pub(crate) enum Front {
 const COMMANDS: usize = 256;
 
 impl Front {
-    const ALL: [Front; FRONTS] = [
-        Front::Completion,
-        Front::Command,
-        Front::Write,
-        Front::Firmware,
-        Front::Host,
-    ];
+    const ALL: [Front; FRONTS] = [Front::Host, Front::Command, Front::Write, Front::Firmware];
 }
 
 /// Whose timer has expired.
@@ -88,6 +80,10 @@ pub(crate) struct World {
     pub timers: Timers,
     hardware_timers: usize,
     link: LinkTimes,
+    /// The host may lag so far behind the drive: nothing it does reaches the firmware sooner.
+    host_lag: Ns,
+    /// When the host has something to do.
+    host_due: Ns,
     slot_bytes: Divisor,
     pub slots: Vec<Slot>,
     pub free_slots: Vec<u32>,
@@ -137,6 +133,12 @@ impl World {
             payload,
             timers: Timers::new(hardware_timers),
             hardware_timers,
+            // A queue is looked into when its command can be fetched, not when it is with the firmware.
+            host_lag: match queues {
+                Some(_) => Ns::ZERO,
+                None => Ns(link.fetch_ns + link.command_ns),
+            },
+            host_due: Ns::MAX,
             link,
             slot_bytes: Divisor::new(slot_bytes as u64),
             slots: vec![slot; commands as usize],
@@ -182,9 +184,24 @@ impl World {
         !self.free_slots.is_empty()
     }
 
-    /// The host submits a command; its latency counts from `submitted`.
+    /// When the first completion that has not reached the host does; [`Ns::MAX`] for never.
+    #[inline]
+    pub(crate) fn completion_due(&self) -> Ns {
+        self.completions.front().map_or(Ns::MAX, |&(due, _)| due)
+    }
+
+    /// The host has something to do at `due`, and does it before any of it can reach the firmware: so
+    /// it does several things at a time.
+    #[inline]
+    pub(crate) fn set_host(&mut self, due: Ns) {
+        self.host_due = due;
+        self.set_front(Front::Host, Ns(due.0.saturating_add(self.host_lag.0)));
+    }
+
+    /// The host submits a command at `now`; its latency counts from `submitted`.
     pub(crate) fn submit(
         &mut self,
+        now: Ns,
         op: HostOp,
         offset_bytes: u64,
         len_bytes: u32,
@@ -211,7 +228,7 @@ impl World {
         slot.parts = [0; CAUSES];
         slot.map_ns = 0;
         slot.charged_to = submitted;
-        let fetched = self.now + Ns(self.link.fetch_ns);
+        let fetched = now + Ns(self.link.fetch_ns);
         if let Some(queues) = &mut self.queues {
             queues.put(client, id, fetched);
             return self.fetch();
@@ -286,17 +303,15 @@ impl World {
         command
     }
 
-    /// The completion that has reached the host: its slot, with all of the latency charged.
+    /// The first completion reaches the host: its slot, with all of the latency charged.
     pub(crate) fn completed(&mut self) -> &Slot {
-        let (_, id) = self
+        let (due, id) = self
             .completions
             .pop_front()
-            .expect("the completion timer runs only while one is due");
-        let next = self.completions.front().map_or(Ns::MAX, |&(due, _)| due);
-        self.set_front(Front::Completion, next);
+            .expect("the host asked when it is due");
         self.free_slots.push(id.0);
         let slot = &mut self.slots[id.0 as usize];
-        slot.parts[Cause::Link as usize] += self.now.since(slot.charged_to).0;
+        slot.parts[Cause::Link as usize] += due.since(slot.charged_to).0;
         slot
     }
 
@@ -310,6 +325,7 @@ impl World {
             queues.clear();
         }
         self.completions.clear();
+        self.host_due = Ns::MAX;
         let lost = (self.slots.len() - self.free_slots.len()) as u32;
         self.free_slots = (0..self.slots.len() as u32).rev().collect();
         lost
@@ -456,8 +472,8 @@ impl Ports for World {
         let last_due = self.completions.back().map_or(Ns::ZERO, |&(due, _)| due);
         let due = (sent + Ns(self.link.completion_ns)).max(last_due);
         self.completions.push_back((due, command.id));
-        if self.completions.len() == 1 {
-            self.set_front(Front::Completion, due);
+        if due < self.host_due {
+            self.set_host(due);
         }
     }
 

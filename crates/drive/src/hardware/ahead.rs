@@ -111,13 +111,19 @@ impl Hardware {
         let state = &mut self.ops[read as usize];
         assert!(state.held, "the output of {read} is asked for once");
         state.held = false;
-        let (op, unwanted) = (&mut state.op, wanted);
-        if let FlashKind::Read { wanted, block, .. } = &mut op.kind {
+        let class = state.op.class;
+        if let FlashKind::Read {
+            wanted: sensed,
+            block,
+            ..
+        } = &mut state.op.kind
+            && *sensed != wanted
+        {
             // All planes were sensed, whatever of them is wanted now.
-            self.cells.sensed_in_vain(*block, *wanted, unwanted);
-            *wanted = unwanted;
+            let (block, sensed) = (*block, core::mem::replace(sensed, wanted));
+            self.cells_mut().sensed_in_vain(block, sensed, wanted);
         }
-        let class = op.class;
+        self.sense_begins(now, read);
         let charged = &mut self.ops[account];
         if !class.goes_on() {
             charged.parts = Parts::from([0; CAUSES]);
@@ -148,7 +154,7 @@ impl Hardware {
         state.phase = DiePhase::Cache(CachePhase::Ending(read, class));
         state.ahead.due = until;
         if let FlashKind::Read { wanted, block, .. } = kind {
-            self.cells.sensed_in_vain(block, wanted, 0);
+            self.cells_mut().sensed_in_vain(block, wanted, 0);
         }
         self.arm(die, timers);
     }

@@ -10,6 +10,7 @@ mod decoder;
 pub(crate) mod failures;
 mod planes;
 mod power;
+mod sensing;
 pub(crate) mod suspend;
 pub(crate) mod timers;
 
@@ -155,6 +156,8 @@ struct InFlight {
     turn: Turn,
     /// It was sensed on suspicion, and its output has not been asked for yet.
     held: bool,
+    /// `sensed` is known.
+    is_sensed: bool,
 }
 
 /// The hardware behind the firmware.
@@ -162,7 +165,7 @@ struct InFlight {
 pub(crate) struct Hardware {
     layout: Layout,
     times: Times,
-    pub(crate) cells: Cells,
+    cells: Cells,
     pub(crate) failures: Failures,
     /// Dies, and behind them their lanes.
     dies: Vec<Die>,
@@ -171,6 +174,8 @@ pub(crate) struct Hardware {
     channels: Vec<Ns>,
     decoders: Vec<Decoder>,
     ops: Vec<InFlight>,
+    /// Senses that have begun and whose outcome is not known yet: when, and which.
+    unsensed: Vec<(Ns, u32)>,
     /// Reads whose time is charged: those under higher tags are further steps of them.
     accounts: u32,
 }
@@ -202,6 +207,7 @@ impl Hardware {
             transfer_starts: Ns::ZERO,
             turn: Turn::default(),
             held: false,
+            is_sensed: false,
         };
         let die = || Die {
             phase: DiePhase::Idle,
@@ -227,6 +233,7 @@ impl Hardware {
             channels: vec![Ns::ZERO; geometry.channels as usize],
             decoders: vec![Decoder::IDLE; geometry.channels as usize],
             ops: vec![in_flight; tags as usize],
+            unsensed: Vec::with_capacity(tags as usize),
             layout: Layout::new(geometry),
             times,
             cells,
@@ -311,6 +318,7 @@ impl Hardware {
                     self.timer(Resource::Die(lane)),
                     now + Ns(self.times.command_ns + sense),
                 );
+                self.sense_begins(now, tag);
             }
             FlashKind::Program { .. } => {
                 self.start_transfer(now, tag, timers);
@@ -467,7 +475,7 @@ impl Hardware {
                 wordline,
                 buf,
             } => {
-                self.cells.program(now, block, wordline);
+                self.cells_mut().program(now, block, wordline);
                 let ok = !self.failures.program_fails(block, op.die, wordline);
                 // What did not verify cannot be read.
                 if ok {
@@ -478,7 +486,7 @@ impl Hardware {
             FlashKind::Erase { block, mode } => {
                 // The firmware erases a superblock on every die before it uses it again.
                 if die == 0 {
-                    self.cells.erased(block, mode);
+                    self.cells_mut().erased(block, mode);
                     payload.erase(block);
                 }
                 let ok = !self.failures.erase_fails(block, op.die);
@@ -543,8 +551,7 @@ impl Hardware {
         };
         self.charge(now, tag, Cause::Transfer);
         self.free_die(now, tag);
-        let state = &mut self.ops[tag as usize];
-        let sensed = self.cells.sense(now, &state.op);
+        let sensed = self.sensed(tag);
         if let SenseMode::OnesCount { .. } = mode {
             let ones = FlashEvent::Ones {
                 tag: Tag(tag),
@@ -559,7 +566,7 @@ impl Hardware {
 
     /// The data of `tag` are with the decoder.
     fn decode(&mut self, now: Ns, tag: u32, timers: &mut Timers) {
-        let sensed = self.cells.sense(now, &self.ops[tag as usize].op);
+        let sensed = self.sensed(tag);
         self.start_decode(now, tag, sensed, timers);
     }
 

@@ -11,6 +11,7 @@ impl Hardware {
     /// what the slots hold that were never programmed; an erase has destroyed its block. Everything
     /// else under way is gone.
     pub(crate) fn power_cut(&mut self, payload: &mut Payload) {
+        self.sense_all();
         for die in &mut self.dies {
             let on_array = match die.phase {
                 DiePhase::Array(tag) | DiePhase::Stopping(tag) => Some(tag),

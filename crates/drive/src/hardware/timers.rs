@@ -10,7 +10,7 @@
 use firstread_core::Ns;
 
 /// Resources of the front.
-pub(crate) const FRONTS: usize = 5;
+pub(crate) const FRONTS: usize = 4;
 /// A span of the wheel is so many bits of time: 256 ns.
 const SPAN_BITS: u32 = 8;
 /// Spans of the wheel: a millisecond, so that it reaches beyond the programs of `constant-256p` (750 us).
@@ -255,8 +255,8 @@ impl Timers {
 
     #[inline]
     fn first_front(&self) -> u64 {
-        let [a, b, c, d, e] = self.fronts;
-        a.min(b).min(c.min(d)).min(e)
+        let [a, b, c, d] = self.fronts;
+        a.min(b).min(c.min(d))
     }
 }
 

@@ -250,12 +250,12 @@ fn sequence_a_page_is_rebuilt() {
       5110  issue     Recovery tag 3 die 3 waited 0 LSB cw 0001 levels of Page
     118530  event     die 0 free of tag 1
     118530  event     die 3 free of tag 3
+    119131  event     decoded tag 3
     119250  event     die 2 free of tag 2
-    119298  event     decoded tag 3
     119966  event     decoded tag 1
-    120158  event     decoded tag 2
-    120158  rebuilt   tag 0 cw 0001
-    120158  complete  #0 Read Ok
+    120352  event     decoded tag 2
+    120352  rebuilt   tag 0 cw 0001
+    120352  complete  #0 Read Ok
     ");
 }
 

@@ -113,6 +113,7 @@ fn sequence_pipelined_with_one_retry() {
     221184  event     decoded tag 0
     221184  issue     HostRetry tag 4129 die 0 waited 0 cancel 4129
     221184  complete  #0 Read Ok
+    226184  event     die 0 free of tag 4129
     ");
 }
 
@@ -168,6 +169,7 @@ fn sequence_pipelined_with_five_retries() {
     550984  event     decoded tag 0
     550984  issue     HostRetry tag 4129 die 0 waited 0 cancel 4129
     550984  complete  #0 Read Ok
+    555984  event     die 0 free of tag 4129
     ");
 }
 
@@ -181,6 +183,7 @@ fn sequence_pipelined_from_the_first_read_on() {
     120832  event     decoded tag 0
     120832  issue     HostRetry tag 4129 die 0 waited 0 cancel 4129
     120832  complete  #0 Read Ok
+    125832  event     die 0 free of tag 4129
     ");
     assert_snapshot!(text(&mut scene, 1), @r"
          0  host      #0 Read
@@ -192,6 +195,7 @@ fn sequence_pipelined_from_the_first_read_on() {
     186752  event     decoded tag 4129
     186752  issue     HostRetry tag 0 die 0 waited 0 cancel 0
     186752  complete  #0 Read Ok
+    191752  event     die 0 free of tag 0
     ");
 }
 
