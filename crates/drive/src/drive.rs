@@ -673,7 +673,6 @@ impl Drive {
     }
 
     /// Handles the next event, if there is one.
-    #[inline(always)] // Into the loop of a run.
     fn step(&mut self) -> Option<Step> {
         let next = self.world.next()?;
         let world = &mut self.world;

@@ -551,7 +551,7 @@ impl Hardware {
         };
         self.charge(now, tag, Cause::Transfer);
         self.free_die(now, tag);
-        let sensed = self.sensed(tag);
+        let sensed = self.sensed(now, tag);
         if let SenseMode::OnesCount { .. } = mode {
             let ones = FlashEvent::Ones {
                 tag: Tag(tag),
@@ -566,7 +566,7 @@ impl Hardware {
 
     /// The data of `tag` are with the decoder.
     fn decode(&mut self, now: Ns, tag: u32, timers: &mut Timers) {
-        let sensed = self.sensed(tag);
+        let sensed = self.sensed(now, tag);
         self.start_decode(now, tag, sensed, timers);
     }
 

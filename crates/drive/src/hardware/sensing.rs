@@ -15,19 +15,19 @@ impl Hardware {
     /// The sense of the read under `tag` begins, or what was sensed ahead turns out to be wanted.
     #[inline]
     pub(super) fn sense_begins(&mut self, now: Ns, tag: u32) {
-        let state = &mut self.ops[tag as usize];
         // Cells that never err need no arithmetic.
-        state.is_sensed = self.cells.are_ideal();
-        if state.is_sensed {
-            state.sensed = self.cells.sense(now, &state.op);
-        } else {
+        if !self.cells.are_ideal() {
+            self.ops[tag as usize].is_sensed = false;
             self.unsensed.push((now, tag));
         }
     }
 
-    /// What the sense under `tag` has come to.
+    /// What the sense under `tag`, whose data have left the die now, has come to.
     #[inline]
-    pub(super) fn sensed(&mut self, tag: u32) -> Sensed {
+    pub(super) fn sensed(&mut self, now: Ns, tag: u32) -> Sensed {
+        if self.cells.are_ideal() {
+            return self.cells.sense(now, &self.ops[tag as usize].op);
+        }
         if !self.ops[tag as usize].is_sensed {
             self.sense_all();
         }
