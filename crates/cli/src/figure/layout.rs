@@ -1,8 +1,11 @@
 //! A figure to a list of shapes: where panels, axes, texts and data lie on the page.
 
 use super::axis::{Placed, Tick};
+use super::clip::{Rect, clip_area, clip_line, inside};
 use super::font::Font;
-use super::{Anchor, Axis, Colour, Dash, Drawing, Figure, Mark, Marker, Panel, Series, Shape};
+use super::{
+    Anchor, Axis, Colour, Dash, Drawing, Figure, Mark, Marker, Panel, Scale, Series, Shape,
+};
 
 /// Heights of texts (px): 9, 8, 7.5 and 7 points.
 const TITLE_PX: f64 = 28.0;
@@ -22,20 +25,14 @@ const PAD_PX: f64 = 7.0;
 /// About so far apart are texts of an axis.
 const X_SPACING_PX: f64 = 88.0;
 const Y_SPACING_PX: f64 = 52.0;
+/// Between texts of an axis; twice as much between those of two.
+const CLEAR_PX: f64 = 10.0;
 /// Length of a line in the legend, and the room after an entry.
 const SAMPLE_PX: f64 = 44.0;
 const ENTRY_GAP_PX: f64 = 34.0;
 const LEGEND_LINE_PX: f64 = 34.0;
 /// Width of axes and ticks.
 const AXIS_PX: f64 = 1.6;
-
-#[derive(Clone, Copy, Debug)]
-struct Rect {
-    left: f64,
-    top: f64,
-    right: f64,
-    bottom: f64,
-}
 
 /// The shapes of `figure`.
 pub fn draw(figure: &Figure) -> Drawing {
@@ -95,17 +92,18 @@ impl Page {
             .enumerate()
             .map(|(i, p)| if i == 0 { first_left } else { self.left_of(p) })
             .collect();
-        // Half of the last text of an axis stands out to the right.
-        let overhang = TICK_PX;
-        let between = BETWEEN_PX * panels.len().saturating_sub(1) as f64;
-        let taken = lefts.iter().sum::<f64>() + between + overhang;
         let weights: f64 = panels.iter().map(|p| p.weight).sum();
-        let room = within.right - within.left - taken;
+        let taken = within.left - within.right + lefts.iter().sum::<f64>();
+        let room = |rights: &[f64]| -(taken + rights.iter().sum::<f64>());
+        // Texts stand out to the right of an axis by little less where it is a little shorter.
+        let usual = vec![BETWEEN_PX; panels.len()];
+        let rights = self.rights(panels, &lefts, room(&usual) / weights);
+        let room = room(&rights);
         let titled = panels.iter().any(|p| !p.title.is_empty());
         let labelled = panels.iter().any(|p| !p.x.label.is_empty());
         let below = TICK_LENGTH_PX + PAD_PX + TICK_PX + if labelled { LABEL_PX + 9.0 } else { 0.0 };
         let mut left = within.left;
-        for (panel, margin) in panels.iter().zip(lefts) {
+        for ((panel, margin), after) in panels.iter().zip(lefts).zip(rights) {
             left += margin;
             let right = left + room * panel.weight / weights;
             self.panel(
@@ -117,8 +115,31 @@ impl Page {
                     bottom: snapped(within.bottom - below),
                 },
             );
-            left = right + BETWEEN_PX;
+            left = right + after;
         }
+    }
+
+    /// Room that each of `panels`, `unit` wide for a weight of one, needs on the right of its axis, so
+    /// that its last text is clear of the first of the next.
+    fn rights(&self, panels: &[Panel], lefts: &[f64], unit: f64) -> Vec<f64> {
+        let out: Vec<(f64, f64)> = panels
+            .iter()
+            .map(|p| {
+                let width = unit * p.weight;
+                let x = place(&p.x, p, 0, 0.0, width);
+                let ticks = x.ticks(&p.x.ticks, X_SPACING_PX);
+                let ends = ticks.iter().filter(|t| !t.text.is_empty()).map(|t| {
+                    let half = 0.5 * self.font.width(&t.text, TICK_PX);
+                    (half - x.px(t.at), x.px(t.at) + half - width)
+                });
+                ends.fold((0.0, 0.0), |a: (f64, f64), b| (a.0.max(b.0), a.1.max(b.1)))
+            })
+            .collect();
+        let need = |(i, (_, right)): (usize, &(f64, f64))| match out.get(i + 1) {
+            Some((left, _)) => (right + left + 2.0 * CLEAR_PX - lefts[i + 1]).max(BETWEEN_PX),
+            None => right.max(TICK_PX),
+        };
+        out.iter().enumerate().map(need).collect()
     }
 
     /// Room that `panel` needs on the left of its axis, for texts and label.
@@ -141,7 +162,10 @@ impl Page {
     fn panel(&mut self, panel: &Panel, rect: Rect) {
         let x = place(&panel.x, panel, 0, rect.left, rect.right);
         let y = place(&panel.y, panel, 1, rect.bottom, rect.top);
-        let x_ticks = x.ticks(&panel.x.ticks, X_SPACING_PX);
+        let mut x_ticks = x.ticks(&panel.x.ticks, X_SPACING_PX);
+        if panel.x.scale == Scale::Log10 {
+            self.thin(&x, &mut x_ticks);
+        }
         let y_ticks = y.ticks(&panel.y.ticks, Y_SPACING_PX);
         for tick in y_ticks.iter().filter(|t| !t.text.is_empty()) {
             let at = snapped(y.px(tick.at));
@@ -186,6 +210,20 @@ impl Page {
                 upwards: true,
                 colour: Colour::INK,
             });
+        }
+    }
+
+    /// Takes the texts of `ticks` that have no room, as values that are even steps apart crowd at the
+    /// end of a logarithmic axis. The last stays.
+    fn thin(&self, x: &Placed, ticks: &mut [Tick]) {
+        let mut room = f64::INFINITY;
+        for tick in ticks.iter_mut().rev().filter(|t| !t.text.is_empty()) {
+            let half = 0.5 * self.font.width(&tick.text, TICK_PX);
+            if x.px(tick.at) + half > room {
+                tick.text.clear();
+            } else {
+                room = x.px(tick.at) - half - CLEAR_PX;
+            }
         }
     }
 
@@ -491,124 +529,81 @@ fn values(mark: &Mark, dimension: usize) -> Vec<f64> {
     }
 }
 
-fn inside([x, y]: [f64; 2], r: Rect) -> bool {
-    x >= r.left && x <= r.right && y >= r.top && y <= r.bottom
-}
-
-/// The parts of a line that lie in `rect` (Liang and Barsky, 1984). A point that is no number breaks
-/// the line.
-fn clip_line(points: &[[f64; 2]], rect: Rect) -> Vec<Vec<[f64; 2]>> {
-    let mut parts: Vec<Vec<[f64; 2]>> = Vec::new();
-    let mut open = false;
-    for pair in points.windows(2) {
-        let (a, b) = (pair[0], pair[1]);
-        let d = [b[0] - a[0], b[1] - a[1]];
-        let (mut from, mut to) = (0.0_f64, 1.0_f64);
-        let mut seen = a.iter().chain(&b).all(|v| v.is_finite());
-        for (distance, step) in [
-            (a[0] - rect.left, -d[0]),
-            (rect.right - a[0], d[0]),
-            (a[1] - rect.top, -d[1]),
-            (rect.bottom - a[1], d[1]),
-        ] {
-            if step == 0.0 {
-                seen &= distance >= 0.0;
-            } else if step < 0.0 {
-                from = from.max(distance / step);
-            } else {
-                to = to.min(distance / step);
-            }
-        }
-        if !seen || from > to {
-            open = false;
-            continue;
-        }
-        let at = |t: f64| [a[0] + t * d[0], a[1] + t * d[1]];
-        match parts.last_mut() {
-            Some(part) if open && from == 0.0 => part.push(at(to)),
-            _ => parts.push(vec![at(from), at(to)]),
-        }
-        open = to == 1.0;
-    }
-    parts
-}
-
-/// The part of an area that lies in `rect` (Sutherland and Hodgman, 1974).
-fn clip_area(points: &[[f64; 2]], rect: Rect) -> Vec<[f64; 2]> {
-    let sides = [
-        (0, rect.left, 1.0),
-        (0, rect.right, -1.0),
-        (1, rect.top, 1.0),
-        (1, rect.bottom, -1.0),
-    ];
-    let mut points: Vec<[f64; 2]> = points
-        .iter()
-        .copied()
-        .filter(|p| p.iter().all(|v| v.is_finite()))
-        .collect();
-    for (d, bound, sign) in sides {
-        let depth = |p: [f64; 2]| (p[d] - bound) * sign;
-        let mut kept = Vec::with_capacity(points.len() + 4);
-        for (i, &b) in points.iter().enumerate() {
-            let a = points[(i + points.len() - 1) % points.len()];
-            let (da, db) = (depth(a), depth(b));
-            if (da < 0.0) != (db < 0.0) {
-                let t = da / (da - db);
-                kept.push([a[0] + t * (b[0] - a[0]), a[1] + t * (b[1] - a[1])]);
-            }
-            if db >= 0.0 {
-                kept.push(b);
-            }
-        }
-        points = kept;
-    }
-    points
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::{Row, Ticks};
     use super::*;
 
-    const RECT: Rect = Rect {
-        left: 0.0,
-        top: 0.0,
-        right: 10.0,
-        bottom: 10.0,
-    };
-
-    #[test]
-    fn sequence_a_line_that_leaves_comes_back_as_another() {
-        let line = [
-            [-5.0, 5.0],
-            [5.0, 5.0],
-            [5.0, 25.0],
-            [8.0, 25.0],
-            [8.0, 5.0],
-        ];
-        assert_eq!(
-            clip_line(&line, RECT),
-            [
-                vec![[0.0, 5.0], [5.0, 5.0], [5.0, 10.0]],
-                vec![[8.0, 10.0], [8.0, 5.0]]
-            ]
-        );
-        assert!(clip_line(&[[20.0, 20.0], [30.0, 5.0]], RECT).is_empty());
-        let broken = [[1.0, 1.0], [2.0, f64::NAN], [3.0, 1.0], [4.0, 1.0]];
-        assert_eq!(clip_line(&broken, RECT), [vec![[3.0, 1.0], [4.0, 1.0]]]);
+    /// Texts below the axes of `drawing`: left and right end, by the row they stand in.
+    fn texts_below(drawing: &Drawing) -> std::collections::BTreeMap<i64, Vec<(f64, f64)>> {
+        let font = Font::new();
+        let mut rows = std::collections::BTreeMap::<i64, Vec<(f64, f64)>>::new();
+        for shape in &drawing.shapes {
+            if let Shape::Text {
+                at,
+                text,
+                size_px,
+                anchor: Anchor::Middle,
+                upwards: false,
+                ..
+            } = shape
+            {
+                let half = 0.5 * font.width(text, *size_px);
+                let row = rows.entry(at[1] as i64).or_default();
+                row.push((at[0] - half, at[0] + half));
+            }
+        }
+        rows
     }
 
     #[test]
-    fn formula_a_clipped_area_is_what_both_cover() {
-        let triangle = [[5.0, -5.0], [15.0, 5.0], [5.0, 5.0]];
-        let clipped = clip_area(&triangle, RECT);
-        let twice: f64 = (0..clipped.len())
-            .map(|i| {
-                let (a, b) = (clipped[i], clipped[(i + 1) % clipped.len()]);
-                a[0] * b[1] - b[0] * a[1]
+    fn model_no_text_of_an_axis_touches_another() {
+        let panel = |x: Axis| Panel {
+            title: String::new(),
+            weight: 1.0,
+            x,
+            y: Axis {
+                ticks: Ticks::Named(Vec::new()),
+                ..Axis::linear("")
+            },
+            series: Vec::new(),
+        };
+        let linear = |high| panel(Axis::linear("").between(0.0, high));
+        let ages = [1.0, 24.0, 72.0, 168.0, 744.0, 2232.0, 4464.0, 8928.0];
+        let named = ages.map(|h| (h, format!("{h} h")));
+        let log = || {
+            panel(Axis {
+                ticks: Ticks::Named(named.to_vec()),
+                ..Axis::log10("").between(0.8, 10_000.0)
             })
-            .sum();
-        // The right angle's square of 5 by 5 and nothing else lies within.
-        assert_eq!(twice.abs() / 2.0, 25.0);
-        assert!(clip_area(&[[-3.0, 0.0], [-1.0, 0.0], [-2.0, 9.0]], RECT).is_empty());
+        };
+        for panels in [
+            vec![linear(100_000.0), linear(250_000.0), linear(1e6)],
+            vec![log(), log(), log()],
+            vec![log(), linear(1e6)],
+        ] {
+            let n = panels.len();
+            let drawing = draw(&Figure {
+                title: String::new(),
+                size_px: (1600, 400),
+                rows: vec![Row {
+                    weight: 1.0,
+                    panels,
+                }],
+            });
+            let rows = texts_below(&drawing);
+            assert!(
+                rows.values().map(Vec::len).sum::<usize>() > 3 * n,
+                "{rows:?}"
+            );
+            for row in rows.values() {
+                let clear = row.windows(2).all(|w| w[0].1 + 5.0 < w[1].0);
+                assert!(clear, "{row:?}");
+                assert!(
+                    row.iter().all(|(l, r)| *l >= 0.0 && *r <= 1600.0),
+                    "{row:?}"
+                );
+            }
+        }
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! - This module: what a figure is made of. It knows nothing of what is drawn.
 //! - [`axis`]: ticks, and data to pixels.
-//! - [`layout`]: a figure to a list of shapes, which both outputs draw.
+//! - [`layout`]: a figure to a list of shapes, which both outputs draw; [`clip`]: what of data a
+//!   panel shows.
 //! - [`font`]: the embedded font, as outlines: no figure depends on what a host has installed.
 //! - [`svg`], [`png`]: the outputs.
 //!
@@ -13,6 +14,7 @@
 //! The same figure gives the same bytes on every host.
 
 mod axis;
+mod clip;
 mod font;
 mod layout;
 mod png;
