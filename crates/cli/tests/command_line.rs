@@ -601,6 +601,29 @@ fn smoke_every_drive_runs_every_example() {
 
 const STUDY: &str = include_str!("../src/study/small.toml");
 
+/// What is measured from cells alone needs no run, and is in figures, data and report as all else.
+#[test]
+fn smoke_a_study_of_cells_needs_no_run() {
+    let text = include_str!("../src/study/cells.toml");
+    let folder = Folder::new("cells-study").with("cells.toml", text);
+    let only = ["--only", "margins", "--quick", "--out", "a"];
+    let ran = folder.run(&[&["study", "cells.toml"], &only[..]].concat());
+    assert!(ran.ok().err.contains("0 simulations"));
+    let file = |name: &str| fs::read_to_string(folder.0.join(name)).unwrap();
+    assert!(file("a/figures/margins.svg").contains("aria-label=\"Correctable (bits)\""));
+    assert!(file("a/report.html").contains("<h2 id=\"margins\">"));
+    assert!(fs::metadata(folder.0.join("a/figures/margins.png")).is_ok());
+    // A row each age, of one population.
+    let rows: Vec<String> = file("a/cells.csv").lines().map(String::from).collect();
+    assert_eq!(rows.len(), 3, "{rows:?}");
+    assert!(
+        rows[0]
+            .starts_with("experiment,variant,age,temperature,pe_cycles,seed,worst_codeword_bits")
+    );
+    assert!(!rows[0].contains("least_r_squared"), "{rows:?}");
+    assert!(rows[1].starts_with("margins,tlc,1d,30,500,1,"), "{rows:?}");
+}
+
 /// A study that is interrupted goes on where it was, says what is wrong with what it finds, and gives
 /// the same results either way.
 #[test]

@@ -13,7 +13,7 @@ use firstread_core::voltage::{
 };
 use firstread_ecc::Code;
 use firstread_nand::characterize::{FactoryRule, FitConditions, voltage_tables};
-use firstread_nand::sensing::{SensingRule, sensing_table};
+use firstread_nand::sensing::{CodeStrength, SensingRule, sensing_table};
 use firstread_nand::{ChipProfile, Medium, SenseError};
 use thiserror::Error;
 
@@ -69,11 +69,14 @@ const SHIPPED_SENSING: &[(&str, &str)] = &[
 /// Share of codewords that may fail at the weight that counts as the code's capability.
 const RARELY: f64 = 1e-3;
 
-/// Bits that `code` corrects in a codeword nearly always.
-pub fn capability_bits(code: &Code) -> u16 {
+/// What `code` corrects in a codeword nearly always.
+pub fn strength(code: &Code) -> CodeStrength {
     let fails = |&weight: &u32| code.failure_probability(weight) > RARELY;
     let first = (0..=u16::MAX as u32).find(fails);
-    first.map_or(u16::MAX, |weight| weight.saturating_sub(1) as u16)
+    CodeStrength {
+        capability_bits: first.map_or(u16::MAX, |weight| weight.saturating_sub(1) as u16),
+        codeword_bits: code.codeword_bits(),
+    }
 }
 
 /// How short the chip of `profile` may sense with `code`: as shipped, or characterized now where the
@@ -88,9 +91,10 @@ pub fn sensing(profile: &DriveProfile, code: &Code) -> Result<SensingTable, Tabl
         .find(|(chip, _)| *chip == profile.chip.name && as_shipped);
     if let Some((_, text)) = shipped {
         let (mode, table) = parse_sensing(text)?;
+        let strength = strength(code);
         if mode == profile.mode.name()
-            && table.capability_bits == capability_bits(code)
-            && table.codeword_bits == code.codeword_bits()
+            && (table.capability_bits, table.codeword_bits)
+                == (strength.capability_bits, strength.codeword_bits)
         {
             return Ok(table);
         }
@@ -104,8 +108,7 @@ pub fn characterize_sensing(
     mode: CellMode,
     code: &Code,
 ) -> Result<SensingTable, TableError> {
-    let (capability, bits) = (capability_bits(code), code.codeword_bits());
-    sensing_table(chip, mode, capability, bits, &SensingRule::DEFAULT)
+    sensing_table(chip, mode, strength(code), &SensingRule::DEFAULT)
         .map_err(|e| TableError::Chip(e.key.clone(), e.reason.clone()))
 }
 

@@ -8,11 +8,11 @@
 use alloc::vec::Vec;
 
 use firstread_core::sensing::{AGES_H, SafeSense, SensingTable, TEMPERATURES_C, WEARS_PE};
-use firstread_core::{BlockId, CellMode, DieId, LevelOffsets, Ns, PageAddr, PageType, SenseTiming};
+use firstread_core::{BlockId, CellMode, DieId, Ns, PageAddr, PageType, SenseMode, SenseTiming};
 
 use crate::cell::model::BlockState;
 use crate::characterize::{factory_table, geometry};
-use crate::medium::{Medium, ReadLevels};
+use crate::medium::{Medium, ReadLevels, SenseError};
 use crate::profile::{ChipProfile, ProfileError};
 
 /// The rule a table is made by.
@@ -46,152 +46,233 @@ impl SensingRule {
 /// A codeword among a thousand has more errors than the mean by so many standard deviations.
 const RARE: f64 = 3.09;
 
-/// The table of `chip` in `mode`, for a code that corrects `capability_bits` of `codeword_bits`.
-pub fn sensing_table(
-    chip: &ChipProfile,
+/// The population that shipped tables are made from.
+const SHIPPED_SEED: u64 = 1;
+
+/// What a code corrects.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CodeStrength {
+    /// Bits it corrects in a codeword nearly always.
+    pub capability_bits: u16,
+    /// Bits of a codeword.
+    pub codeword_bits: u32,
+}
+
+/// Errors of a codeword in the last step of a read, over a population (bits).
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct LastStep {
+    /// Mean of all pages, each at the entry of the factory table that is best for it.
+    pub best_mean_bits: f64,
+    /// What one codeword in a thousand of the worst page exceeds there.
+    pub best_worst_bits: f64,
+    /// Mean of all pages, each at the first entry of the table whose codewords nearly all pass: where
+    /// a read that walks it ends. A page that no entry reads counts at its best.
+    pub first_mean_bits: f64,
+}
+
+/// A population of chips at one temperature, to be read in any condition.
+#[derive(Debug)]
+pub struct Bench {
+    medium: Medium,
     mode: CellMode,
-    capability_bits: u16,
-    codeword_bits: u32,
-    rule: &SensingRule,
-) -> Result<SensingTable, ProfileError> {
-    let geometry = geometry(chip, rule.chips);
-    let mut table = SensingTable {
-        capability_bits,
-        codeword_bits,
-        ..SensingTable::NOTHING
-    };
-    for (t, celsius) in TEMPERATURES_C.into_iter().enumerate() {
-        let mut medium = Medium::new(chip.clone(), geometry, 1)?;
-        medium.set_temperature(Ns::ZERO, celsius as f64)?;
-        let made = factory_table(&medium, mode, &chip.factory_table);
-        let Ok((entries, len)) = made else {
-            return Ok(table);
-        };
-        let entries = &entries[..len as usize];
-        for (w, pe_cycles) in WEARS_PE.into_iter().enumerate() {
-            for (a, hours) in AGES_H.into_iter().enumerate() {
-                let condition = (pe_cycles, hours);
-                let population =
-                    Population::new(&medium, entries, mode, condition, codeword_bits, rule);
-                let worst = |pre_permille| {
-                    let population = population.as_ref()?;
-                    population.worst_errors(pre_permille)
-                };
-                table.safe[t][w][a] = shortest(worst, capability_bits, rule);
-            }
-        }
-    }
-    Ok(table)
+    /// Entries of the factory table, in its order.
+    entries: Vec<ReadLevels>,
+    code: CodeStrength,
+    rule: SensingRule,
 }
 
-/// The shortest precharge at which `worst` leaves the margin.
-fn shortest(
-    worst: impl Fn(u16) -> Option<f64>,
-    capability_bits: u16,
-    rule: &SensingRule,
-) -> SafeSense {
-    let allowed = capability_bits as f64 - rule.margin_bits as f64;
-    let mut safe = SafeSense::DEFAULT;
-    let Some(at_default) = worst(1000) else {
-        return safe;
-    };
-    let mut pre = 1000;
-    while pre >= rule.least_permille + rule.step_permille {
-        pre -= rule.step_permille;
-        match worst(pre) {
-            Some(errors) if errors <= allowed => {
-                safe = SafeSense {
-                    pre_permille: pre,
-                    extra_bits: libm::ceil(errors - at_default) as u16,
-                };
-            }
-            _ => break,
-        }
-    }
-    safe
-}
-
-/// A page of the population with the levels of its best last step.
-struct Sample {
-    at: PageAddr,
-    levels: ReadLevels,
-}
-
-/// The population in one condition: data of `hours` in a block of `pe_cycles`.
-struct Population<'a> {
-    medium: &'a Medium,
-    block: BlockState,
-    now: Ns,
-    codeword_bits: u32,
-    pages: Vec<Sample>,
-}
-
-impl Population<'_> {
-    /// None where the chip has no such mode.
-    fn new<'a>(
-        medium: &'a Medium,
-        table: &[LevelOffsets],
+impl Bench {
+    /// Chips drawn with `seed`, at `celsius`. None where `chip` has no such mode.
+    pub fn new(
+        chip: &ChipProfile,
         mode: CellMode,
-        (pe_cycles, hours): (u32, u32),
-        codeword_bits: u32,
+        celsius: f64,
+        code: CodeStrength,
         rule: &SensingRule,
-    ) -> Option<Population<'a>> {
-        let geometry = medium.geometry();
-        let block = medium.programmed(mode, pe_cycles, 0, Ns::ZERO);
-        let now = Ns::from_h(hours as u64);
-        let (last, parts) = (
-            geometry.wordlines_per_block as u32 - 1,
-            (rule.wordlines as u32 - 1).max(1),
-        );
+        seed: u64,
+    ) -> Result<Option<Bench>, ProfileError> {
+        let mut medium = Medium::new(chip.clone(), geometry(chip, rule.chips), seed)?;
+        medium.set_temperature(Ns::ZERO, celsius)?;
+        let Ok((entries, len)) = factory_table(&medium, mode, &chip.factory_table) else {
+            return Ok(None);
+        };
+        let entries = entries[..len as usize].iter();
+        Ok(Some(Bench {
+            entries: entries.map(|e| ReadLevels::Offsets(*e)).collect(),
+            medium,
+            mode,
+            code,
+            rule: *rule,
+        }))
+    }
+
+    /// The population with data of `age` in blocks of `pe_cycles`.
+    pub fn aged(&self, pe_cycles: u32, age: Ns) -> Result<Population<'_>, SenseError> {
+        let block = self.medium.programmed(self.mode, pe_cycles, 0, Ns::ZERO);
+        let geometry = self.medium.geometry();
+        let last = geometry.wordlines_per_block as u32 - 1;
+        let parts = (self.rule.wordlines as u32).saturating_sub(1).max(1);
         let mut pages = Vec::new();
         for die in (0..geometry.dies()).map(DieId) {
-            for part in 0..rule.wordlines as u32 {
-                for page in (0..mode.bits()).map(PageType) {
+            for part in 0..self.rule.wordlines as u32 {
+                for page in (0..self.mode.bits()).map(PageType) {
                     let at = PageAddr {
                         die,
                         block: BlockId(0),
                         wordline: (last * part / parts) as u16,
                         page,
                     };
-                    let rated = table.iter().map(|entry| {
-                        let levels = ReadLevels::Offsets(*entry);
-                        let rber = medium.page_rber(at, 0, &block, now, &levels);
-                        rber.map(|rber| (rber, levels))
-                    });
-                    let mut best: Option<(f64, ReadLevels)> = None;
-                    for entry in rated {
-                        let entry = entry.ok()?;
-                        if best.as_ref().is_none_or(|b| entry.0 < b.0) {
-                            best = Some(entry);
-                        }
-                    }
-                    let (_, levels) = best?;
-                    pages.push(Sample { at, levels });
+                    pages.push(self.page(at, &block, age)?);
                 }
             }
         }
-        Some(Population {
-            medium,
+        Ok(Population {
+            bench: self,
             block,
-            now,
-            codeword_bits,
+            age,
             pages,
         })
     }
 
-    /// Errors that one codeword in a thousand exceeds on the worst page.
-    fn worst_errors(&self, pre_permille: u16) -> Option<f64> {
+    /// What the page at `at` comes to at the entries of the table.
+    fn page(&self, at: PageAddr, block: &BlockState, age: Ns) -> Result<Sample, SenseError> {
+        let mut best = (f64::INFINITY, 0);
+        let mut first = None;
+        for (i, levels) in self.entries.iter().enumerate() {
+            let bits = self.bits(self.medium.page_rber(at, 0, block, age, levels)?);
+            if bits < best.0 {
+                best = (bits, i);
+            }
+            if rarely(bits) <= self.code.capability_bits as f64 {
+                first = first.or(Some(bits));
+            }
+        }
+        Ok(Sample {
+            at,
+            entry: best.1,
+            best_bits: best.0,
+            first_bits: first.unwrap_or(best.0),
+        })
+    }
+
+    /// Errors of a codeword at an RBER.
+    fn bits(&self, rber: f64) -> f64 {
+        rber * self.code.codeword_bits as f64
+    }
+
+    /// What `safe` takes off `tR` (%): the mean of all page types, by the chip's own phases.
+    pub fn cut_percent(&self, safe: SafeSense) -> Result<f64, SenseError> {
+        let (mut default, mut short) = (0, 0);
+        for page in (0..self.mode.bits()).map(PageType) {
+            let read = |timing| (self.medium).read_ns(self.mode, page, SenseMode::Hard, timing);
+            default += read(SenseTiming::DEFAULT)?;
+            short += read(safe.timing())?;
+        }
+        Ok(100.0 * (1.0 - short as f64 / default as f64))
+    }
+}
+
+/// Errors that one codeword in a thousand exceeds where the mean is `bits`.
+fn rarely(bits: f64) -> f64 {
+    bits + RARE * libm::sqrt(bits)
+}
+
+/// The table of `chip` in `mode`, for a code of `code`.
+pub fn sensing_table(
+    chip: &ChipProfile,
+    mode: CellMode,
+    code: CodeStrength,
+    rule: &SensingRule,
+) -> Result<SensingTable, ProfileError> {
+    let mut table = SensingTable {
+        capability_bits: code.capability_bits,
+        codeword_bits: code.codeword_bits,
+        ..SensingTable::NOTHING
+    };
+    for (t, celsius) in TEMPERATURES_C.into_iter().enumerate() {
+        let Some(bench) = Bench::new(chip, mode, celsius as f64, code, rule, SHIPPED_SEED)? else {
+            return Ok(table);
+        };
+        for (w, pe_cycles) in WEARS_PE.into_iter().enumerate() {
+            for (a, hours) in AGES_H.into_iter().enumerate() {
+                let aged = bench.aged(pe_cycles, Ns::from_h(hours as u64));
+                let safe = aged.and_then(|population| population.safe());
+                table.safe[t][w][a] = safe.unwrap_or(SafeSense::DEFAULT);
+            }
+        }
+    }
+    Ok(table)
+}
+
+/// A page of the population.
+#[derive(Debug)]
+struct Sample {
+    at: PageAddr,
+    /// The entry of its best last step, and errors of a codeword there.
+    entry: usize,
+    best_bits: f64,
+    /// The same at the first entry that reads it.
+    first_bits: f64,
+}
+
+/// The chips of a bench in one condition.
+#[derive(Debug)]
+pub struct Population<'a> {
+    bench: &'a Bench,
+    block: BlockState,
+    age: Ns,
+    pages: Vec<Sample>,
+}
+
+impl Population<'_> {
+    /// What the last step of reads has to correct.
+    pub fn last_step(&self) -> LastStep {
+        let mean = |bits: fn(&Sample) -> f64| {
+            self.pages.iter().map(bits).sum::<f64>() / self.pages.len() as f64
+        };
+        let worst = self.pages.iter().map(|p| p.best_bits).fold(0.0, f64::max);
+        LastStep {
+            best_mean_bits: mean(|p| p.best_bits),
+            best_worst_bits: rarely(worst),
+            first_mean_bits: mean(|p| p.first_bits),
+        }
+    }
+
+    /// The shortest precharge that leaves the margin of the rule.
+    pub fn safe(&self) -> Result<SafeSense, SenseError> {
+        let rule = &self.bench.rule;
+        let allowed = self.bench.code.capability_bits as f64 - rule.margin_bits as f64;
+        let mut safe = SafeSense::DEFAULT;
+        let at_default = self.last_step().best_worst_bits;
+        let mut pre = 1000;
+        while pre >= rule.least_permille + rule.step_permille {
+            pre -= rule.step_permille;
+            let errors = self.worst_errors(pre)?;
+            if errors > allowed {
+                break;
+            }
+            safe = SafeSense {
+                pre_permille: pre,
+                extra_bits: libm::ceil(errors - at_default) as u16,
+            };
+        }
+        Ok(safe)
+    }
+
+    /// Errors that one codeword in a thousand exceeds on the worst page at this precharge.
+    fn worst_errors(&self, pre_permille: u16) -> Result<f64, SenseError> {
         let timing = SenseTiming {
             pre_permille,
             ..SenseTiming::DEFAULT
         };
+        let bench = self.bench;
         let mut worst = 0.0f64;
-        for Sample { at, levels } in &self.pages {
-            let rber = self
-                .medium
-                .page_rber_of(*at, 0, &self.block, self.now, levels, timing);
-            worst = worst.max(rber.ok()? * self.codeword_bits as f64);
+        for Sample { at, entry, .. } in &self.pages {
+            let levels = &bench.entries[*entry];
+            let rber =
+                (bench.medium).page_rber_of(*at, 0, &self.block, self.age, levels, timing)?;
+            worst = worst.max(bench.bits(rber));
         }
-        Some(worst + RARE * libm::sqrt(worst))
+        Ok(rarely(worst))
     }
 }

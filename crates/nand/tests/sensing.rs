@@ -1,4 +1,4 @@
-//! Formula: what a table of safe senses promises holds on chips it was not made from.
+//! What a table of safe senses promises, and the margin that it comes from.
 #![allow(missing_docs)]
 
 use firstread_core::sensing::{AGES_H, SafeSense, TEMPERATURES_C, WEARS_PE};
@@ -6,17 +6,21 @@ use firstread_core::{
     BlockId, CellMode, DieId, Geometry, Ns, PageAddr, PageType, SenseTiming, StripeOrder,
 };
 use firstread_nand::characterize::{FactoryRule, factory_table};
-use firstread_nand::sensing::{SensingRule, sensing_table};
+use firstread_nand::sensing::{Bench, CodeStrength, SensingRule, sensing_table};
 use firstread_nand::{Medium, ReadLevels, reference};
 
 const CAPABILITY: u16 = 72;
 const BITS: u32 = 9216;
+const CODE: CodeStrength = CodeStrength {
+    capability_bits: CAPABILITY,
+    codeword_bits: BITS,
+};
 
 #[test]
 fn formula_safe_senses_are_safe_on_other_chips() {
     let chip = reference::ct_a();
     let mode = CellMode::Qlc;
-    let table = sensing_table(&chip, mode, CAPABILITY, BITS, &SensingRule::DEFAULT).unwrap();
+    let table = sensing_table(&chip, mode, CODE, &SensingRule::DEFAULT).unwrap();
     let geometry = Geometry {
         channels: 1,
         chips_per_channel: 40,
@@ -82,4 +86,61 @@ fn formula_safe_senses_are_safe_on_other_chips() {
     let beyond = Ns::from_h(*AGES_H.last().unwrap() as u64 + 1);
     assert_eq!(table.at(30, 0, beyond).timing(), SenseTiming::DEFAULT);
     assert_eq!(table.at(86, 0, Ns::ZERO).timing(), SenseTiming::DEFAULT);
+}
+
+/// The table is what its population allows, condition by condition; and what the last step has to
+/// correct rises with time and wear, whichever chips are drawn.
+#[test]
+fn model_margins_shrink_with_time_and_wear() {
+    let (chip, mode, rule) = (reference::ct_a(), CellMode::Qlc, SensingRule::DEFAULT);
+    let table = sensing_table(&chip, mode, CODE, &rule).unwrap();
+    for (t, celsius) in TEMPERATURES_C.into_iter().enumerate() {
+        for seed in [1, 2] {
+            let bench = Bench::new(&chip, mode, celsius as f64, CODE, &rule, seed);
+            let bench = bench.unwrap().unwrap();
+            let mut younger_of_wear = [[0.0; 2]; WEARS_PE.len()];
+            for (a, hours) in AGES_H.into_iter().enumerate() {
+                let mut less_worn = [0.0; 2];
+                for (w, pe) in WEARS_PE.into_iter().enumerate() {
+                    let aged = bench.aged(pe, Ns::from_h(hours as u64)).unwrap();
+                    if seed == 1 {
+                        assert_eq!(aged.safe().unwrap(), table.safe[t][w][a]);
+                    }
+                    let last = aged.last_step();
+                    let place = format!("seed {seed}: {celsius} °C, {pe} P/E, {hours} h: {last:?}");
+                    assert!(last.best_mean_bits < last.best_worst_bits, "{place}");
+                    assert!(last.best_mean_bits <= last.first_mean_bits, "{place}");
+                    let now = [last.best_mean_bits, last.best_worst_bits];
+                    for i in 0..now.len() {
+                        assert!(now[i] > less_worn[i], "{place}");
+                        // Entries may lie nearer to the optimum of the older page.
+                        assert!(now[i] > 0.98 * younger_of_wear[w][i], "{place}");
+                    }
+                    (less_worn, younger_of_wear[w]) = (now, now);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn formula_the_cut_of_a_sense_is_by_the_chips_own_phases() {
+    let (chip, mode) = (reference::ct_a(), CellMode::Qlc);
+    let bench = Bench::new(&chip, mode, 30.0, CODE, &SensingRule::DEFAULT, 1).unwrap();
+    let bench = bench.unwrap();
+    let phases = chip.mode(mode).unwrap().sense;
+    let whole = (phases.pre_ns + phases.eval_ns + phases.disch_ns) as f64;
+    assert_eq!(chip.mode(mode).unwrap().setup_ns, 0, "the formula has none");
+    for pre_permille in [1000, 700, 300] {
+        let safe = SafeSense {
+            pre_permille,
+            extra_bits: 0,
+        };
+        let left_off = phases.pre_ns as f64 * (1.0 - pre_permille as f64 / 1e3);
+        let cut = bench.cut_percent(safe).unwrap();
+        assert!((cut - 100.0 * left_off / whole).abs() < 1e-2, "{cut}");
+    }
+    // A chip without the mode has no bench.
+    let none = Bench::new(&chip, CellMode::Mlc, 30.0, CODE, &SensingRule::DEFAULT, 1);
+    assert!(none.unwrap().is_none());
 }

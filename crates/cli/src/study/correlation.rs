@@ -1,14 +1,13 @@
-//! How the best levels of valleys go with those of the sentinels, from the cells: a figure and a
-//! number that need no run.
+//! How the best levels of valleys go with those of the sentinels, from the cells, without a run.
 
 use anyhow::{Context, Result, anyhow};
 use firstread_core::{BlockId, CellMode, DieId, Ns, PageType};
 use firstread_nand::Medium;
 use firstread_nand::characterize::{Correlation, sentinel_correlations};
 
-use super::measure::Estimate;
-use super::plan;
-use super::spec::{self, Study};
+use super::measure::{self, Estimate, Points};
+use super::plan::{self, Coordinates};
+use super::spec::{self, Dimension, Study};
 use crate::args::{parse_age, parse_celsius, parse_pe_cycles};
 use crate::figure::{
     Anchor, Axis, Colour, Dash, Figure, Mark, Marker, PALETTE, Panel, Row, Series, TWO_COLUMNS_PX,
@@ -32,10 +31,26 @@ pub struct Measured<'a> {
     dac_mv: f64,
 }
 
-/// Measures the correlations of `study`.
-pub fn measure(study: &Study) -> Result<Vec<Measured<'_>>> {
-    let one = |spec| one(study, spec).with_context(|| format!("correlation `{}`", spec.id));
-    study.correlations.iter().map(one).collect()
+/// Measures the correlations of `study`, and adds a point of each drive to `points`.
+pub fn measure<'a>(
+    study: &'a Study,
+    only: &[String],
+    points: &mut Points,
+) -> Result<Vec<Measured<'a>>> {
+    let mut all = Vec::new();
+    for spec in &study.correlations {
+        if !plan::chosen(only, &spec.id) {
+            continue;
+        }
+        let one = one(study, spec).with_context(|| format!("correlation `{}`", spec.id))?;
+        for pairs in &one.drives {
+            let at = Dimension::ALL.map(|d| spec.values(d).first().cloned().unwrap_or_default());
+            let metrics = measure::all(measure::PAIRS, pairs.as_slice());
+            points.add(&spec.id, Coordinates::new(at), metrics);
+        }
+        all.push(one);
+    }
+    Ok(all)
 }
 
 fn one<'a>(study: &Study, spec: &'a spec::Correlation) -> Result<Measured<'a>> {
@@ -63,7 +78,7 @@ fn one<'a>(study: &Study, spec: &'a spec::Correlation) -> Result<Measured<'a>> {
     };
     let mode = profile.chip.mode(profile.mode);
     let mut claims = study.claims.iter();
-    let claim = claims.find(|c| c.least_r_squared.as_ref() == Some(&spec.id));
+    let claim = claims.find(|c| c.points.as_ref().is_some_and(|p| p.experiment == spec.id));
     Ok(Measured {
         spec,
         mode: profile.mode,
@@ -75,15 +90,6 @@ fn one<'a>(study: &Study, spec: &'a spec::Correlation) -> Result<Measured<'a>> {
 }
 
 impl Measured<'_> {
-    /// The least R² of all pairs, over drives.
-    pub fn least(&self) -> Option<Estimate> {
-        let least = |pairs: &Vec<Correlation>| {
-            let all = pairs.iter().map(|c| c.fit.r_squared);
-            all.fold(f64::INFINITY, f64::min)
-        };
-        Estimate::of(&self.drives.iter().map(least).collect::<Vec<_>>())
-    }
-
     /// Valley, its sentinel, slope and R² over drives.
     pub fn pairs(&self) -> Vec<(u8, u8, Estimate, Estimate)> {
         let of = |i: usize, value: fn(&Correlation) -> f64| {

@@ -3,7 +3,7 @@
 
 use super::measure::{Estimate, Metric, Points};
 use super::plan::Coordinates;
-use super::spec::{Dimension, Experiment};
+use super::spec::{Dimension, Drawing, Experiment};
 use crate::args::{parse_age, parse_unpowered};
 use crate::figure::{
     Axis, Colour, Dash, Figure, Mark, Marker, PALETTE, Panel, Row, Series, TWO_COLUMNS_PX, Ticks,
@@ -26,21 +26,33 @@ pub fn draw(experiment: &Experiment, points: &Points, quick: bool) -> Figure {
     if drawing.across {
         return across(experiment, points, quick);
     }
-    let panels = panels(experiment, quick);
+    let all = panels(experiment, quick);
     let (places, is_number) = places(experiment.values(drawing.x, quick), drawing.x);
-    let row = |metric: &String| {
-        let metric = Metric::find(metric).ok()?;
-        let panel = |(title, at): &(String, Coordinates)| {
+    // With its interval, and what it is compared with.
+    let most = |metric: &Metric| {
+        let of = |name: &str| {
+            let points_of = points.of_experiment(&experiment.id);
+            let all = points_of.filter_map(|at| points.estimate(&experiment.id, at, name));
+            let all: Vec<f64> = all.map(|e| e.mean + e.half.unwrap_or(0.0)).collect();
+            all.into_iter().fold(0.0, f64::max)
+        };
+        of(metric.name).max(drawing.line.as_deref().map_or(0.0, of))
+    };
+    let row = |panels: &[&(String, Coordinates)], metric: &String| {
+        let metric = Metric::find(metric, experiment.source()).ok()?;
+        let panel = |(title, at): &&(String, Coordinates)| {
             let mut panel = Panel {
                 title: title.clone(),
                 weight: 1.0,
-                x: axis(drawing.x, &places, is_number),
-                y: match drawing.log {
-                    true => Axis::log10(metric.label),
-                    false => Axis::linear(metric.label),
+                x: axis(experiment.label(drawing.x), drawing, &places, is_number),
+                y: match (drawing.log, drawing.same_y) {
+                    (true, _) => Axis::log10(metric.label),
+                    (false, true) => Axis::linear(metric.label).between(0.0, 1.05 * most(metric)),
+                    (false, false) => Axis::linear(metric.label),
                 },
                 series: Vec::new(),
             };
+            panel.series.extend(reference(experiment, points, at));
             let names = experiment.values(drawing.series, quick);
             for (i, name) in names.iter().enumerate() {
                 let estimates = experiment.values(drawing.x, quick).iter().zip(&places);
@@ -56,9 +68,10 @@ pub fn draw(experiment: &Experiment, points: &Points, quick: bool) -> Figure {
                     continue;
                 }
                 let colour = PALETTE[i % PALETTE.len()];
+                let name = shown(drawing.series, name);
                 panel.series.extend(match is_number {
-                    true => line(name, colour, i, &estimates),
-                    false => categories(name, colour, (i, names.len()), drawing.log, &estimates),
+                    true => line(&name, colour, i, &estimates),
+                    false => categories(&name, colour, (i, names.len()), drawing.log, &estimates),
                 });
             }
             panel
@@ -71,11 +84,43 @@ pub fn draw(experiment: &Experiment, points: &Points, quick: bool) -> Figure {
             panels,
         })
     };
-    let rows: Vec<Row> = drawing.y.iter().filter_map(row).collect();
+    let groups: Vec<Vec<&(String, Coordinates)>> = match drawing.rows {
+        None => vec![all.iter().collect()],
+        Some(rows) => {
+            let values = experiment.values(rows, quick).iter();
+            let of = |value| all.iter().filter(|(_, at)| at.get(rows) == value).collect();
+            values.map(|value| of(value.as_str())).collect()
+        }
+    };
+    let rows: Vec<Row> = groups
+        .iter()
+        .flat_map(|panels| drawing.y.iter().filter_map(|metric| row(panels, metric)))
+        .collect();
     Figure {
         title: experiment.title.clone(),
         size_px: (TWO_COLUMNS_PX, 130 + ROW_PX * rows.len() as u32),
         rows,
+    }
+}
+
+/// The line of a panel that the figure is to be compared with.
+fn reference(experiment: &Experiment, points: &Points, at: &Coordinates) -> Option<Series> {
+    let metric = Metric::find(experiment.figure.line.as_ref()?, experiment.source()).ok()?;
+    let e = points.estimate(&experiment.id, at, metric.name)?;
+    let line = Mark::Horizontals {
+        at: vec![e.mean],
+        width_px: 2.0,
+        dash: Dash::Dashed,
+    };
+    Some(series(metric.label, Colour::INK, line))
+}
+
+/// A value as the legend names it.
+fn shown(dimension: Dimension, value: &str) -> String {
+    match dimension {
+        Dimension::PeCycles => format!("{value} P/E"),
+        Dimension::Temperature => format!("{value} °C"),
+        _ => value.to_owned(),
     }
 }
 
@@ -95,7 +140,8 @@ fn across(experiment: &Experiment, points: &Points, quick: bool) -> Figure {
             of_metric.next().is_some()
         };
         // A percentile that no sample reaches has no panel.
-        let metrics = drawing.y.iter().filter_map(|m| Metric::find(m).ok());
+        let source = experiment.source();
+        let metrics = (drawing.y.iter()).filter_map(|m| Metric::find(m, source).ok());
         let metrics: Vec<&Metric> = metrics.filter(|m| has_any(m)).collect();
         let panel = |(column, metric): (usize, &&Metric)| {
             let ticks = values.iter().enumerate();
@@ -155,10 +201,9 @@ fn across(experiment: &Experiment, points: &Points, quick: bool) -> Figure {
                         panel.series.push(series("", colour, whisker));
                     }
                 }
-                let shown = match (names.len(), drawing.series) {
-                    (1, _) => String::new(),
-                    (_, Dimension::PeCycles) => format!("{name} P/E"),
-                    _ => name.clone(),
+                let shown = match names.len() {
+                    1 => String::new(),
+                    _ => shown(drawing.series, name),
                 };
                 let markers = Mark::Markers {
                     points: all.iter().map(|(y, e)| [e.mean, *y]).collect(),
@@ -198,11 +243,7 @@ fn panels(experiment: &Experiment, quick: bool) -> Vec<(String, Coordinates)> {
                 continue;
             }
             if experiment.values(d, quick).len() > 1 {
-                title.push(match d {
-                    Dimension::Temperature => format!("{} °C", at.get(d)),
-                    Dimension::PeCycles => format!("{} P/E", at.get(d)),
-                    _ => at.get(d).to_owned(),
-                });
+                title.push(shown(d, at.get(d)));
             }
         }
         let title = title.join(", ");
@@ -234,14 +275,27 @@ fn places(values: &[String], dimension: Dimension) -> (Vec<Place>, bool) {
     (values.iter().enumerate().map(at).collect(), is_number)
 }
 
-fn axis(dimension: Dimension, places: &[Place], is_number: bool) -> Axis {
-    if is_number {
-        return Axis::linear(dimension.label());
-    }
+fn axis(label: &str, drawing: &Drawing, places: &[Place], is_number: bool) -> Axis {
     let named = places.iter().map(|p| (p.x, p.text.clone())).collect();
-    Axis {
-        ticks: Ticks::Named(named),
-        ..Axis::linear(dimension.label()).between(-0.5, places.len() as f64 - 0.5)
+    let named = Ticks::Named(named);
+    match (is_number, drawing.log_x) {
+        (true, false) => Axis::linear(label),
+        // From the first value to the last, at which it is written: they are no round numbers.
+        (true, true) => {
+            let all = || places.iter().map(|p| p.x);
+            let (low, high) = (
+                all().fold(f64::INFINITY, f64::min),
+                all().fold(0.0, f64::max),
+            );
+            Axis {
+                ticks: named,
+                ..Axis::log10(label).between(0.8 * low, 1.25 * high)
+            }
+        }
+        (false, _) => Axis {
+            ticks: named,
+            ..Axis::linear(label).between(-0.5, places.len() as f64 - 0.5)
+        },
     }
 }
 

@@ -8,8 +8,10 @@ use firstread_drive::profile::reader::nearest;
 use firstread_drive::{Cause, tables};
 use firstread_firmware::policy::read_levels::{self, AnyReadLevels, Footprint};
 use firstread_nand::ageing::layers;
+use firstread_nand::characterize::Correlation;
 use serde_json::{Map, Value};
 
+use super::margin::Margin;
 use super::plan::Coordinates;
 use super::spec::{Claim, Dimension, FromPoints, Kind, Over, Study};
 use crate::output::human::{Retries, tail_of};
@@ -19,13 +21,30 @@ use crate::simulate::Outcome;
 /// says how far it can be trusted.
 const FEWEST_BEYOND: u64 = 10;
 
+/// What the numbers of a point are taken from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Source {
+    /// Simulated requests.
+    Runs,
+    /// The cells of a population of chips.
+    Margins,
+    /// The best levels of a drive's valleys.
+    Pairs,
+}
+
 /// A number that a point has.
 #[derive(Debug)]
 pub struct Metric {
     pub name: &'static str,
     /// On an axis, unit included.
     pub label: &'static str,
-    of: fn(&Outcome) -> Option<f64>,
+}
+
+/// A metric of what `T` tells of.
+#[derive(Debug)]
+pub struct Measure<T: ?Sized + 'static> {
+    pub metric: Metric,
+    of: fn(&T) -> Option<f64>,
 }
 
 fn percentile(outcome: &Outcome, percent: f64) -> Option<f64> {
@@ -38,13 +57,17 @@ fn per_second(outcome: &Outcome, n: f64) -> f64 {
 }
 
 macro_rules! metrics {
-    ($($name:literal, $label:literal, $of:expr;)*) => {
-        /// All metrics. Latencies are those of reads where there are any.
-        pub const METRICS: &[Metric] = &[$(Metric { name: $name, label: $label, of: $of }),*];
+    ($(#[$doc:meta])* $table:ident of $source:ty: $($name:literal, $label:literal, $of:expr;)*) => {
+        $(#[$doc])*
+        pub static $table: &[Measure<$source>] = &[
+            $(Measure { metric: Metric { name: $name, label: $label }, of: $of }),*
+        ];
     };
 }
 
 metrics! {
+    /// Metrics of runs. Latencies are those of reads where there are any.
+    RUNS of Outcome:
     "mean_us", "Mean latency (us)", |o| Some(tail_of(&o.stats.all).1.mean_ns() / 1e3);
     "p50_us", "P50 (us)", |o| percentile(o, 50.0);
     "p99_us", "P99 (us)", |o| percentile(o, 99.0);
@@ -79,6 +102,26 @@ metrics! {
     };
 }
 
+metrics! {
+    /// Metrics of a population of chips, as `firstread_nand::sensing` has them.
+    MARGINS of Margin:
+    "worst_codeword_bits", "Errors, worst codeword (bits)", |m| Some(m.last.best_worst_bits);
+    "mean_codeword_bits", "Errors, mean codeword (bits)", |m| Some(m.last.best_mean_bits);
+    "first_step_bits", "Errors, first step that reads (bits)", |m| Some(m.last.first_mean_bits);
+    "capability_bits", "Correctable (bits)", |m| Some(m.capability_bits.into());
+    "safe_cut_percent", "Safe cut of tR (%)", |m| Some(m.cut_percent);
+    "safe_pre_permille", "Safe precharge (permille)", |m| Some(m.safe.pre_permille.into());
+    "safe_extra_bits", "Errors added by it (bits)", |m| Some(m.safe.extra_bits.into());
+}
+
+metrics! {
+    /// Metrics of the best levels of a drive.
+    PAIRS of [Correlation]:
+    "least_r_squared", "Least R^{2} of all pairs", |pairs| {
+        pairs.iter().map(|c| c.fit.r_squared).reduce(f64::min)
+    };
+}
+
 /// What host reads are charged for retries, over the retries of their pages: exact where a read is
 /// one page row, since a request of several is charged its last one. None without retries.
 fn retry_step(o: &Outcome) -> Option<f64> {
@@ -100,21 +143,29 @@ fn background_share(o: &Outcome) -> Option<f64> {
 }
 
 impl Metric {
-    /// The metric called `name`.
-    pub fn find(name: &str) -> Result<&'static Metric, String> {
-        METRICS.iter().find(|m| m.name == name).ok_or_else(|| {
-            let near = nearest(name, METRICS.iter().map(|m| m.name)).unwrap_or_default();
+    /// The metrics that `source` has.
+    pub fn of(source: Source) -> Vec<&'static Metric> {
+        match source {
+            Source::Runs => RUNS.iter().map(|m| &m.metric).collect(),
+            Source::Margins => MARGINS.iter().map(|m| &m.metric).collect(),
+            Source::Pairs => PAIRS.iter().map(|m| &m.metric).collect(),
+        }
+    }
+
+    /// The metric of `source` called `name`.
+    pub fn find(name: &str, source: Source) -> Result<&'static Metric, String> {
+        let all = Metric::of(source);
+        all.iter().find(|m| m.name == name).copied().ok_or_else(|| {
+            let near = nearest(name, all.iter().map(|m| m.name)).unwrap_or_default();
             format!("there is no metric `{name}`; the nearest is `{near}`")
         })
     }
+}
 
-    /// All metrics that `outcome` has.
-    pub fn all(outcome: &Outcome) -> Map<String, Value> {
-        METRICS
-            .iter()
-            .filter_map(|m| Some((m.name.to_owned(), (m.of)(outcome)?.into())))
-            .collect()
-    }
+/// All metrics of `table` that `of` has.
+pub fn all<T: ?Sized>(table: &[Measure<T>], of: &T) -> Map<String, Value> {
+    let one = |m: &Measure<T>| Some((m.metric.name.to_owned(), (m.of)(of)?.into()));
+    table.iter().filter_map(one).collect()
 }
 
 /// A mean over drives, with its 95 % interval.
@@ -164,6 +215,11 @@ impl Points {
         self.0.entry(key).or_default().push(metrics);
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// A metric of a point, a value a repetition; none where one lacks it.
     pub fn values(&self, experiment: &str, at: &Coordinates, metric: &str) -> Option<Vec<f64>> {
         let of = self.0.get(&(experiment.to_owned(), at.clone()))?;
@@ -198,12 +254,10 @@ pub struct Verdict<'a> {
 /// What is known beside the points.
 #[derive(Debug)]
 pub struct Known<'a> {
-    /// Experiments that could not run, and why.
+    /// Experiments and correlations that could not run, and why.
     pub absent: &'a BTreeMap<String, String>,
-    /// The value of each claim that needs no run.
+    /// The value of each claim about a drive as it is.
     pub facts: &'a BTreeMap<String, f64>,
-    /// The least R² of each correlation that was measured.
-    pub least_r_squared: &'a BTreeMap<String, Option<Estimate>>,
 }
 
 /// Every claim of `study` against `points`.
@@ -221,12 +275,6 @@ pub fn judge<'a>(study: &'a Study, points: &Points, known: &Known<'_>) -> Vec<Ve
         }
         if let Some(value) = known.facts.get(&claim.id) {
             estimate = Estimate::of(&[*value]);
-        }
-        if let Some(id) = &claim.least_r_squared {
-            let Some(least) = known.least_r_squared.get(id) else {
-                return not("not run (--only)");
-            };
-            estimate = *least;
         }
         if let Some(from) = &claim.points {
             if let Some(why) = known.absent.get(&from.experiment) {

@@ -2,12 +2,13 @@
 //!
 //! - [`spec`]: a study as it is written. [`plan`]: the simulations it comes to.
 //! - [`store`]: their results on disk, kept from one run to the next.
-//! - [`correlation`]: what the cells alone tell.
+//! - [`correlation`], [`margin`]: what the cells alone tell.
 //! - [`measure`]: metrics, means over drives, verdicts.
 //! - [`figures`], [`report`]: what is shown.
 
 mod correlation;
 mod figures;
+mod margin;
 mod measure;
 mod plan;
 mod report;
@@ -27,7 +28,7 @@ use crate::progress::Bars;
 use crate::setup::{Setup, is_path};
 use crate::simulate::simulate;
 use crate::{data, files, notice, parallel};
-use measure::{Fact, Metric, Points};
+use measure::{Fact, Points};
 use plan::{Inputs, Point};
 use spec::Study;
 use store::Store;
@@ -44,7 +45,8 @@ Examples:
       a study of your own: drives, states, workloads, schemes and claims
 
 The folder gets report.html (no network needed), README.md (the table of claims), results.json,
-claims.csv, points.csv, figures/ (SVG and PNG) and points/ (each simulation's whole result).
+claims.csv, points.csv, cells.csv (what is measured without a run), figures/ (SVG and PNG) and
+points/ (each simulation's whole result).
 
 Exit status: 0 when all of it ran, 1 on an error, 2 when the command line is wrong.";
 
@@ -149,9 +151,9 @@ fn find(name: &str) -> Result<Vec<Named>> {
 }
 
 fn check_only(args: &StudyArgs, named: &Named) -> Result<()> {
-    let ids = || named.study.experiments.iter().map(|e| e.id.as_str());
-    match args.only.iter().find(|id| !ids().any(|known| known == *id)) {
-        Some(id) => Err(unknown("experiment", id, ids()).into()),
+    let ids = named.study.ids();
+    match args.only.iter().find(|id| !ids.contains(&id.as_str())) {
+        Some(id) => Err(unknown("experiment", id, ids.into_iter()).into()),
         None => Ok(()),
     }
 }
@@ -163,24 +165,22 @@ fn run(args: &StudyArgs, named: &Named, folder: &Path) -> Result<()> {
         notice(&format!("{name}: left out `{workload}`: {why}"));
     }
     let (points, absent) = plan::points(study, &inputs, &args.only, args.quick)?;
-    if points.is_empty() {
+    let facts = facts(study)?;
+    let mut measured = Points::default();
+    let correlations = correlation::measure(study, &args.only, &mut measured)?;
+    margin::measure(study, &args.only, args.quick, args.threads, &mut measured)?;
+    if points.is_empty() && measured.is_empty() {
         return Err(Usage("nothing of the study can run".into()).into());
     }
-    let facts = facts(study)?;
-    let correlations = match args.only.is_empty() {
-        true => correlation::measure(study)?,
-        false => Vec::new(),
-    };
     let store = Store::open(folder, name)?;
     let runs = plan::runs(&points);
     let results = simulate_all(args, &store, &points, &runs)?;
 
-    let wall_s: f64 = results.iter().map(|result| result.wall_s).sum();
+    let wall_s = results.iter().fold(0.0, |s, result| s + result.wall_s);
     let mut result_of = vec![0; points.len()];
     for (i, run) in runs.iter().enumerate() {
         run.iter().for_each(|&point| result_of[point] = i);
     }
-    let mut measured = Points::default();
     for (point, result) in points.iter().zip(result_of) {
         measured.add(
             &point.experiment.id,
@@ -188,11 +188,9 @@ fn run(args: &StudyArgs, named: &Named, folder: &Path) -> Result<()> {
             results[result].metrics.clone(),
         );
     }
-    let least = correlations.iter().map(|c| (c.spec.id.clone(), c.least()));
     let known = measure::Known {
         absent: &absent,
         facts: &facts,
-        least_r_squared: &least.collect(),
     };
     let verdicts = measure::judge(study, &measured, &known);
     let done = report::Done {
@@ -216,7 +214,7 @@ fn run(args: &StudyArgs, named: &Named, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The claims that need no run.
+/// The claims about drives as they are.
 fn facts(study: &Study) -> Result<BTreeMap<String, f64>> {
     let mut facts = BTreeMap::new();
     for claim in &study.claims {
@@ -270,7 +268,12 @@ fn simulate_all(
                 let outcome = simulate(&point.setup, &mut |progress| bar.show(progress));
                 bar.end();
                 let outcome = outcome.with_context(|| point.label())?;
-                store.keep(point, &inputs, Metric::all(&outcome), &outcome)?
+                store.keep(
+                    point,
+                    &inputs,
+                    measure::all(measure::RUNS, &outcome),
+                    &outcome,
+                )?
             }
         };
         all.inc(1);

@@ -21,6 +21,11 @@ use crate::setup::Setup;
 pub struct Coordinates([String; Dimension::ALL.len()]);
 
 impl Coordinates {
+    /// A value a dimension, in the order of [`Dimension::ALL`].
+    pub fn new(values: [String; Dimension::ALL.len()]) -> Coordinates {
+        Coordinates(values)
+    }
+
     /// The value along `dimension`.
     pub fn get(&self, dimension: Dimension) -> &str {
         &self.0[dimension as usize]
@@ -174,8 +179,13 @@ impl Point<'_> {
     }
 }
 
-/// The points of `study` in the order in which they are written, and the experiments of which none
-/// runs, with the reason.
+/// Whether what is called `id` is to be measured.
+pub fn chosen(only: &[String], id: &str) -> bool {
+    only.is_empty() || only.iter().any(|chosen| chosen == id)
+}
+
+/// The points of `study` that are simulated, in the order in which they are written, and of what
+/// nothing is measured, with the reason.
 pub fn points<'a>(
     study: &'a Study,
     inputs: &'a Inputs,
@@ -184,9 +194,14 @@ pub fn points<'a>(
 ) -> Result<(Vec<Point<'a>>, BTreeMap<String, String>)> {
     let mut points = Vec::new();
     let mut absent = BTreeMap::new();
+    for id in study.ids().into_iter().filter(|id| !chosen(only, id)) {
+        absent.insert(id.to_owned(), "not run (--only)".to_owned());
+    }
     for experiment in &study.experiments {
-        if !only.is_empty() && !only.contains(&experiment.id) {
-            absent.insert(experiment.id.clone(), "not run (--only)".to_owned());
+        let Some(requests) = experiment.requests else {
+            continue;
+        };
+        if !chosen(only, &experiment.id) {
             continue;
         }
         let before = points.len();
@@ -202,7 +217,7 @@ pub fn points<'a>(
                     .with_context(|| format!("experiment `{}`", experiment.id))?;
                 let choices = schemes(variant)
                     .with_context(|| format!("variant `{}`", at.get(Dimension::Variant)))?;
-                let limit = Some(experiment.requests.of(quick));
+                let limit = Some(requests.of(quick));
                 let setup = Setup::new(&inputs.open[workload], &args, &choices, limit)
                     .with_context(|| format!("variant `{}`", at.get(Dimension::Variant)))?;
                 points.push(Point {

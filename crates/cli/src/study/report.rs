@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::correlation::Measured;
 use super::figures;
-use super::measure::{Estimate, METRICS, Points, Verdict};
+use super::measure::{Estimate, Metric, Points, Source, Verdict};
 use super::plan::{Coordinates, Point};
 use super::spec::{Dimension, Experiment, Study};
 use crate::files::Page;
@@ -153,6 +153,7 @@ pub fn pages(done: &Done<'_>) -> Result<Vec<Page>> {
     pages.push(("results.json".into(), results.into_bytes()));
     pages.push(("claims.csv".into(), claims_csv(&claims)?));
     pages.push(("points.csv".into(), points_csv(done)?));
+    pages.extend(cells_csv(done)?.map(|csv| ("cells.csv".into(), csv)));
     Ok(pages)
 }
 
@@ -175,8 +176,11 @@ fn results(done: &Done<'_>) -> Value {
     done.verdicts.iter().map(one).collect()
 }
 
+fn quick(done: &Done<'_>) -> &'static str {
+    if done.quick { " --quick" } else { "" }
+}
+
 fn section(done: &Done<'_>, experiment: &Experiment, svg: &[u8]) -> Section {
-    let quick = if done.quick { " --quick" } else { "" };
     let metrics = &experiment.figure.y;
     let dimensions: Vec<Dimension> = Dimension::ALL
         .into_iter()
@@ -200,8 +204,10 @@ fn section(done: &Done<'_>, experiment: &Experiment, svg: &[u8]) -> Section {
             .trim()
             .to_owned(),
         command: format!(
-            "firstread study {}{quick} --only {} --out {0}",
-            done.name, experiment.id
+            "firstread study {}{} --only {} --out {0}",
+            done.name,
+            quick(done),
+            experiment.id
         ),
         svg: for_page(svg),
         head,
@@ -223,7 +229,12 @@ fn correlation_section(done: &Done<'_>, correlation: &Measured<'_>, svg: &[u8]) 
         id: spec.id.clone(),
         title: spec.title.clone(),
         paper: spec.paper.clone(),
-        command: format!("firstread study {} --out {0}", done.name),
+        command: format!(
+            "firstread study {}{} --only {} --out {0}",
+            done.name,
+            quick(done),
+            spec.id
+        ),
         svg: for_page(svg),
         head: ["valley", "sentinel", "slope", "R²"]
             .map(String::from)
@@ -253,7 +264,8 @@ fn points_csv(done: &Done<'_>) -> Result<Vec<u8>> {
     let mut head = vec!["experiment"];
     head.extend(Dimension::ALL.map(Dimension::name));
     head.push("seed");
-    head.extend(METRICS.iter().map(|m| m.name));
+    let metrics = Metric::of(Source::Runs);
+    head.extend(metrics.iter().map(|m| m.name));
     head.push("command");
     csv.write_record(&head)?;
     let mut repetition = std::collections::BTreeMap::new();
@@ -263,7 +275,7 @@ fn points_csv(done: &Done<'_>) -> Result<Vec<u8>> {
         let mut row = vec![id.clone()];
         row.extend(Dimension::ALL.map(|d| point.at.get(d).to_owned()));
         row.push(point.setup.seed.to_string());
-        row.extend(METRICS.iter().map(|metric| {
+        row.extend(metrics.iter().map(|metric| {
             let values = done.measured.values(id, &point.at, metric.name);
             let value = values.and_then(|v| v.get(*nth).copied());
             value.map_or(String::new(), |v| v.to_string())
@@ -273,6 +285,59 @@ fn points_csv(done: &Done<'_>) -> Result<Vec<u8>> {
         *nth += 1;
     }
     Ok(csv.into_inner()?)
+}
+
+/// What was measured without a run: a row a population of chips, or a drive. None where nothing was.
+fn cells_csv(done: &Done<'_>) -> Result<Option<Vec<u8>>> {
+    let correlations = done.correlations.iter().map(|c| &c.spec.id);
+    let margins = done.study.experiments.iter().filter(|e| e.cells.is_some());
+    let all: Vec<&String> = correlations.chain(margins.map(|e| &e.id)).collect();
+    let has_any = |metric: &&Metric| {
+        let of = |id| done.measured.of_experiment(id).map(move |at| (id, at));
+        let mut points = all.iter().flat_map(|id| of(id));
+        points.any(|(id, at)| done.measured.values(id, at, metric.name).is_some())
+    };
+    let of_cells = [Source::Margins, Source::Pairs].map(Metric::of).concat();
+    let of_cells: Vec<&Metric> = of_cells.into_iter().filter(has_any).collect();
+    if of_cells.is_empty() {
+        return Ok(None);
+    }
+    let dimensions = Dimension::ALL.into_iter().filter(|&d| {
+        // Cells have no requests and no power to lose.
+        let of_runs = [
+            Dimension::Workload,
+            Dimension::Unpowered,
+            Dimension::Precondition,
+        ];
+        !of_runs.contains(&d)
+    });
+    let dimensions: Vec<Dimension> = dimensions.collect();
+    let mut csv = csv::Writer::from_writer(Vec::new());
+    let mut head = vec!["experiment"];
+    head.extend(dimensions.iter().map(|d| d.name()));
+    head.push("seed");
+    head.extend(of_cells.iter().map(|m| m.name));
+    csv.write_record(&head)?;
+    for id in all {
+        for at in done.measured.of_experiment(id) {
+            let columns = of_cells
+                .iter()
+                .map(|m| done.measured.values(id, at, m.name));
+            let columns: Vec<Option<Vec<f64>>> = columns.collect();
+            let drives = columns.iter().flatten().map(Vec::len).max();
+            for drive in 0..drives.unwrap_or(0) {
+                let mut row = vec![id.clone()];
+                row.extend(dimensions.iter().map(|&d| at.get(d).to_owned()));
+                row.push((drive + 1).to_string());
+                row.extend(columns.iter().map(|column| {
+                    let value = column.as_ref().and_then(|c| c.get(drive));
+                    value.map_or(String::new(), f64::to_string)
+                }));
+                csv.write_record(&row)?;
+            }
+        }
+    }
+    Ok(Some(csv.into_inner()?))
 }
 
 #[cfg(test)]

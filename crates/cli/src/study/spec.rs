@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 use firstread_drive::profile::reader::nearest;
 use serde::Deserialize;
 
-use super::measure::{Fact, Metric};
+use super::measure::{Fact, Metric, Source};
 
 /// A study.
 #[derive(Deserialize, Debug)]
@@ -25,6 +25,7 @@ pub struct Study {
     pub knobs: Vec<Knob>,
     /// Drives with their schemes, by the name that figures use.
     pub variants: BTreeMap<String, Variant>,
+    #[serde(default)]
     pub workloads: BTreeMap<String, Load>,
     #[serde(rename = "experiment")]
     pub experiments: Vec<Experiment>,
@@ -54,6 +55,18 @@ pub struct Correlation {
     pub wordlines: u16,
     /// Drives, each with chips of its own.
     pub drives: u64,
+}
+
+impl Correlation {
+    /// The values of a coordinate; ages, which a correlation is over, are none.
+    pub fn values(&self, dimension: Dimension) -> &[String] {
+        match dimension {
+            Dimension::Variant => std::slice::from_ref(&self.variant),
+            Dimension::Temperature => std::slice::from_ref(&self.temperature),
+            Dimension::PeCycles => std::slice::from_ref(&self.pe_cycles),
+            _ => &[],
+        }
+    }
 }
 
 /// A choice that the paper leaves open.
@@ -108,8 +121,11 @@ pub struct Experiment {
     #[serde(default)]
     pub found: String,
     pub variants: Vec<String>,
+    #[serde(default)]
     pub workloads: Vec<String>,
-    /// Powered ages after the fill.
+    /// Without a run, from the cells of a population of chips: there are no workloads and requests then.
+    pub cells: Option<Cells>,
+    /// Powered ages after the fill; of cells, of their data.
     pub age: Vec<String>,
     /// Temperatures (°C).
     pub temperature: Vec<String>,
@@ -122,13 +138,22 @@ pub struct Experiment {
     #[serde(default = "not_overwritten")]
     pub precondition: Vec<String>,
     /// Requests a point.
-    pub requests: Scale,
-    /// Drives a point, each with chips of its own.
+    pub requests: Option<Scale>,
+    /// Drives or populations a point, each with chips of its own.
     pub repetitions: Scale,
     /// What `--quick` runs instead, by coordinate.
     #[serde(default)]
     pub quick: BTreeMap<Dimension, Vec<String>>,
     pub figure: Drawing,
+}
+
+/// A population of chips, of which cells are measured.
+#[derive(Deserialize, Clone, Copy, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct Cells {
+    pub chips: u16,
+    /// Of a block of each chip, spread over it.
+    pub wordlines: u16,
 }
 
 fn never() -> Vec<String> {
@@ -164,9 +189,19 @@ pub struct Drawing {
     pub series: Dimension,
     /// A row of panels each.
     pub y: Vec<String>,
+    /// Rows of panels for each value of this coordinate, instead of panels side by side.
+    pub rows: Option<Dimension>,
+    /// A metric that a dashed line is drawn at.
+    pub line: Option<String>,
     /// Vertical axes are logarithmic.
     #[serde(default)]
     pub log: bool,
+    /// The horizontal axis is.
+    #[serde(default)]
+    pub log_x: bool,
+    /// All panels of a metric have the vertical axis of the one that needs most, from zero.
+    #[serde(default)]
+    pub same_y: bool,
     /// A row each value of `x`, the first the one to compare with; a panel side by side each of `y`.
     #[serde(default)]
     pub across: bool,
@@ -228,9 +263,31 @@ impl Dimension {
     }
 }
 
+/// The workload of cells, which have none.
+static NO_WORKLOAD: [String; 1] = [String::new()];
+
 impl Experiment {
+    /// Where its numbers come from.
+    pub fn source(&self) -> Source {
+        match self.cells {
+            Some(_) => Source::Margins,
+            None => Source::Runs,
+        }
+    }
+
+    /// A coordinate on an axis or in a heading.
+    pub fn label(&self, dimension: Dimension) -> &'static str {
+        match (dimension, self.cells) {
+            (Dimension::Age, Some(_)) => "Age of data",
+            _ => dimension.label(),
+        }
+    }
+
     /// The values of a coordinate, in the quick form or the full one.
     pub fn values(&self, dimension: Dimension, quick: bool) -> &[String] {
+        if dimension == Dimension::Workload && self.cells.is_some() {
+            return &NO_WORKLOAD;
+        }
         if let (true, Some(values)) = (quick, self.quick.get(&dimension)) {
             return values;
         }
@@ -260,11 +317,9 @@ pub struct Claim {
     pub unit: String,
     /// Lowest and highest value that reproduces it.
     pub band: [f64; 2],
-    /// How it is measured: exactly one of these four.
+    /// How it is measured: exactly one of these three.
     pub points: Option<FromPoints>,
     pub fact: Option<FromFact>,
-    /// The least R² of this correlation's pairs.
-    pub least_r_squared: Option<String>,
     /// Why it cannot be.
     pub not_comparable: Option<String>,
     /// What a miss was traced to, with the experiment that shows it.
@@ -281,7 +336,7 @@ pub struct FromFact {
     pub over: Option<String>,
 }
 
-/// A number from the points of an experiment.
+/// A number from the points of an experiment or correlation.
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
 pub struct FromPoints {
@@ -289,6 +344,7 @@ pub struct FromPoints {
     pub metric: String,
     pub kind: Kind,
     /// Which points: those with these coordinates; `a|b` for either.
+    #[serde(default)]
     pub of: BTreeMap<Dimension, String>,
     /// Coordinates in which each point's partner differs from it.
     #[serde(default)]
@@ -345,6 +401,9 @@ impl Study {
                 (Dimension::Variant, names(&self.variants)),
                 (Dimension::Workload, names(&self.workloads)),
             ] {
+                if dimension == Dimension::Workload && e.cells.is_some() {
+                    continue;
+                }
                 for quick in [false, true] {
                     for name in e.values(dimension, quick) {
                         let place = format!("experiment `{}`", e.id);
@@ -360,16 +419,31 @@ impl Study {
                     }
                 }
             }
-            for metric in &e.figure.y {
-                Metric::find(metric).map_err(|m| anyhow::anyhow!("experiment `{}`: {m}", e.id))?;
+            self.check_source(e)?;
+            for metric in e.figure.y.iter().chain(&e.figure.line) {
+                Metric::find(metric, e.source())
+                    .map_err(|m| anyhow::anyhow!("experiment `{}`: {m}", e.id))?;
             }
-            if e.figure.x == e.figure.series {
-                bail!("experiment `{}`: `x` and `series` are the same", e.id);
+            let (x, series) = (e.figure.x, e.figure.series);
+            if x == series || [Some(x), Some(series)].contains(&e.figure.rows) {
+                bail!(
+                    "experiment `{}`: `x`, `series` and `rows` are not all different",
+                    e.id
+                );
             }
-            if [e.repetitions, e.requests]
-                .iter()
-                .any(|s| s.full == 0 || s.quick == 0)
-            {
+            let (of_lines, figure) = ("`rows`, `line`, `log_x` or `same_y`", &e.figure);
+            let has_any = figure.rows.is_some() || figure.line.is_some();
+            if figure.across && (has_any || figure.log_x || figure.same_y) {
+                bail!("experiment `{}`: a figure `across` has no {of_lines}", e.id);
+            }
+            if figure.log && figure.same_y {
+                bail!(
+                    "experiment `{}`: a `log` axis has no zero for `same_y`",
+                    e.id
+                );
+            }
+            let scales = [Some(e.repetitions), e.requests];
+            if (scales.iter().flatten()).any(|s| s.full == 0 || s.quick == 0) {
                 bail!("experiment `{}`: nothing to run", e.id);
             }
         }
@@ -392,14 +466,9 @@ impl Study {
             if claim.band[0] > claim.band[1] {
                 bail!("claim `{}`: the band ends before it begins", claim.id);
             }
-            let least = &claim.least_r_squared;
-            match (&claim.points, &claim.fact, least, &claim.not_comparable) {
-                (Some(from), None, None, None) => self.check_points(&claim.id, from)?,
-                (None, None, Some(id), None) => {
-                    let ids: Vec<&str> = self.correlations.iter().map(|c| c.id.as_str()).collect();
-                    known_name("correlation", id, &ids, &format!("claim `{}`", claim.id))?;
-                }
-                (None, Some(from), None, None) => {
+            match (&claim.points, &claim.fact, &claim.not_comparable) {
+                (Some(from), None, None) => self.check_points(&claim.id, from)?,
+                (None, Some(from), None) => {
                     Fact::find(&from.name)
                         .map_err(|m| anyhow::anyhow!("claim `{}`: {m}", claim.id))?;
                     let place = format!("claim `{}`", claim.id);
@@ -410,9 +479,9 @@ impl Study {
                         known_name("variant", variant, &names(&self.variants), &place)?;
                     }
                 }
-                (None, None, None, Some(_)) => {}
+                (None, None, Some(_)) => {}
                 _ => bail!(
-                    "claim `{}`: give one of `points`, `fact`, `least_r_squared` and `not_comparable`",
+                    "claim `{}`: give one of `points`, `fact` and `not_comparable`",
                     claim.id
                 ),
             }
@@ -420,16 +489,45 @@ impl Study {
         Ok(())
     }
 
+    /// Names of all that can be measured by itself.
+    pub fn ids(&self) -> Vec<&str> {
+        let correlations = self.correlations.iter().map(|c| c.id.as_str());
+        let experiments = self.experiments.iter().map(|e| e.id.as_str());
+        correlations.chain(experiments).collect()
+    }
+
+    /// That an experiment says what its numbers come from.
+    fn check_source(&self, e: &Experiment) -> Result<()> {
+        match (e.cells, e.workloads.is_empty(), e.requests) {
+            (None, false, Some(_)) => {}
+            (Some(cells), true, None) => {
+                if cells.chips == 0 || cells.wordlines == 0 {
+                    bail!("experiment `{}`: nothing to measure", e.id);
+                }
+                if (&e.unpowered, &e.precondition) != (&never(), &not_overwritten()) {
+                    bail!(
+                        "experiment `{}`: `cells` have neither `unpowered` nor `precondition`",
+                        e.id
+                    );
+                }
+            }
+            _ => bail!(
+                "experiment `{}`: give `workloads` and `requests`, or `cells`",
+                e.id
+            ),
+        }
+        Ok(())
+    }
+
     fn check_points(&self, claim: &str, from: &FromPoints) -> Result<()> {
-        let Some(experiment) = self.experiments.iter().find(|e| e.id == from.experiment) else {
-            let ids: Vec<&str> = self.experiments.iter().map(|e| e.id.as_str()).collect();
-            let near = nearest(&from.experiment, ids.iter().copied()).unwrap_or_default();
-            bail!(
-                "claim `{claim}`: there is no experiment `{}`; the nearest is `{near}`",
-                from.experiment
-            );
-        };
-        Metric::find(&from.metric).map_err(|m| anyhow::anyhow!("claim `{claim}`: {m}"))?;
+        let id = &from.experiment;
+        let experiment = self.experiments.iter().find(|e| e.id == *id);
+        let correlation = self.correlations.iter().find(|c| c.id == *id);
+        if correlation.is_none() {
+            known_name("experiment", id, &self.ids(), &format!("claim `{claim}`"))?;
+        }
+        let source = experiment.map_or(Source::Pairs, Experiment::source);
+        Metric::find(&from.metric, source).map_err(|m| anyhow::anyhow!("claim `{claim}`: {m}"))?;
         let of = from
             .of
             .iter()
@@ -437,11 +535,14 @@ impl Study {
         let against = from.against.iter().map(|(d, value)| (d, value.as_str()));
         for (dimension, value) in of.chain(against) {
             // The quick form covers every claim.
-            let values = experiment.values(*dimension, true);
+            let values = match (experiment, correlation) {
+                (Some(experiment), _) => experiment.values(*dimension, true),
+                (None, Some(correlation)) => correlation.values(*dimension),
+                (None, None) => &[],
+            };
             if !values.iter().any(|v| v == value) {
                 bail!(
-                    "claim `{claim}`: experiment `{}` has no {} `{value}` in its quick form, but {}",
-                    experiment.id,
+                    "claim `{claim}`: experiment `{id}` has no {} `{value}` in its quick form, but {}",
                     dimension.name(),
                     values.join(", ")
                 );

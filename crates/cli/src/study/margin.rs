@@ -1,0 +1,279 @@
+//! What the last step of a read leaves of the code's strength, and how much shorter it may sense: from
+//! the cells of a population of chips, without a run.
+
+use anyhow::{Context, Result, anyhow};
+use firstread_core::sensing::SafeSense;
+use firstread_drive::tables;
+use firstread_ecc::Code;
+use firstread_nand::SenseError;
+use firstread_nand::sensing::{Bench, LastStep, SensingRule};
+
+use super::measure::{self, Points};
+use super::plan::{self, Coordinates};
+use super::spec::{Cells, Dimension, Experiment, Study};
+use crate::args::{parse_age, parse_celsius, parse_pe_cycles};
+use crate::parallel;
+use crate::setup::Setup;
+
+/// A population of chips in one condition.
+#[derive(Clone, Copy, Debug)]
+pub struct Margin {
+    pub capability_bits: u16,
+    pub last: LastStep,
+    pub safe: SafeSense,
+    /// What of `tR` is then left off (%).
+    pub cut_percent: f64,
+}
+
+/// A population: of a variant's chips, at a temperature.
+struct Job<'a> {
+    experiment: &'a Experiment,
+    cells: Cells,
+    /// Its conditions.
+    at: Vec<Coordinates>,
+    seed: u64,
+}
+
+/// Measures what `study` takes from cells, and adds a point of each population to `points`.
+pub fn measure(
+    study: &Study,
+    only: &[String],
+    quick: bool,
+    threads: Option<u16>,
+    points: &mut Points,
+) -> Result<()> {
+    let mut jobs: Vec<Job<'_>> = Vec::new();
+    for experiment in &study.experiments {
+        let Some(cells) = experiment
+            .cells
+            .filter(|_| plan::chosen(only, &experiment.id))
+        else {
+            continue;
+        };
+        let first = jobs.len();
+        for seed in 1..=experiment.repetitions.of(quick) {
+            for at in Coordinates::all(experiment, quick) {
+                let alike = |job: &&mut Job<'_>| {
+                    let same = |d| job.at.iter().all(|other| other.get(d) == at.get(d));
+                    job.seed == seed && same(Dimension::Variant) && same(Dimension::Temperature)
+                };
+                match jobs[first..].iter_mut().find(alike) {
+                    Some(job) => job.at.push(at),
+                    None => jobs.push(Job {
+                        experiment,
+                        cells,
+                        at: vec![at],
+                        seed,
+                    }),
+                }
+            }
+        }
+    }
+    let measured = parallel::each(&jobs, threads, |job| {
+        one(study, job).with_context(|| format!("experiment `{}`", job.experiment.id))
+    })?;
+    for (job, margins) in jobs.iter().zip(measured) {
+        for (at, margin) in job.at.iter().zip(margins) {
+            let metrics = measure::all(measure::MARGINS, &margin);
+            points.add(&job.experiment.id, at.clone(), metrics);
+        }
+    }
+    Ok(())
+}
+
+/// The population of `job` in each of its conditions.
+fn one(study: &Study, job: &Job<'_>) -> Result<Vec<Margin>> {
+    let Some(any) = job.at.first() else {
+        return Ok(Vec::new());
+    };
+    let name = any.get(Dimension::Variant);
+    let variant = &study.variants[name];
+    let place = || format!("variant `{name}`");
+    let profile = plan::overrides(variant)
+        .and_then(|overrides| Setup::profile(&variant.drive, &overrides))
+        .with_context(place)?;
+    let code = Code::named(&profile.ecc.code).map_err(|e| anyhow!("{e}"))?;
+    let code = tables::strength(&code);
+    let rule = SensingRule {
+        chips: job.cells.chips,
+        wordlines: job.cells.wordlines,
+        ..SensingRule::DEFAULT
+    };
+    let celsius = parse_celsius(any.get(Dimension::Temperature)).map_err(anyhow::Error::msg)?;
+    let bench = Bench::new(&profile.chip, profile.mode, celsius, code, &rule, job.seed)
+        .map_err(|e| anyhow!("{}: {}", e.key, e.reason))?
+        .with_context(|| format!("the chip has no mode {}", profile.mode.name()))?;
+    let condition = |at: &Coordinates| {
+        let age = parse_age(at.get(Dimension::Age)).map_err(anyhow::Error::msg)?;
+        let wear = parse_pe_cycles(at.get(Dimension::PeCycles)).map_err(anyhow::Error::msg)?;
+        let margin = || -> Result<Margin, SenseError> {
+            let population = bench.aged(wear.high, age.high)?;
+            let safe = population.safe()?;
+            Ok(Margin {
+                capability_bits: code.capability_bits,
+                last: population.last_step(),
+                safe,
+                cut_percent: bench.cut_percent(safe)?,
+            })
+        };
+        Ok(margin()?)
+    };
+    job.at.iter().map(condition).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use firstread_core::sensing::{AGES_H, SensingTable, TEMPERATURES_C, WEARS_PE};
+    use serde_json::Value;
+
+    use super::super::STUDIES;
+    use super::*;
+
+    /// What a shipped study shows of safe senses is what the shipped tables say, where both have the
+    /// condition: the first population is the one that the tables are made from.
+    #[test]
+    fn golden_what_is_shown_is_what_drives_go_by() {
+        let (name, text) = STUDIES.iter().find(|(n, _)| *n == "pr2-ar2").unwrap();
+        let mut study = Study::parse(name, text).unwrap();
+        for experiment in &mut study.experiments {
+            experiment.repetitions.full = 1;
+        }
+        let only = ["safe-senses".to_owned()];
+        let mut points = Points::default();
+        measure(&study, &only, false, None, &mut points).unwrap();
+        let table = |name: &str| -> SensingTable {
+            let variant = &study.variants[name];
+            let overrides = plan::overrides(variant).unwrap();
+            let profile = Setup::profile(&variant.drive, &overrides).unwrap();
+            let code = Code::named(&profile.ecc.code).unwrap();
+            tables::sensing(&profile, &code).unwrap()
+        };
+        let mut compared = 0;
+        for at in points.of_experiment("safe-senses") {
+            let of = |metric| points.values("safe-senses", at, metric).unwrap()[0];
+            let celsius: i16 = at.get(Dimension::Temperature).parse().unwrap();
+            let pe: u32 = at.get(Dimension::PeCycles).parse().unwrap();
+            let age = parse_age(at.get(Dimension::Age)).unwrap().high;
+            assert!(TEMPERATURES_C.contains(&celsius) && WEARS_PE.contains(&pe));
+            assert!(
+                AGES_H
+                    .iter()
+                    .any(|&h| firstread_core::Ns::from_h(h.into()) == age)
+            );
+            let table = table(at.get(Dimension::Variant));
+            let safe = table.at(celsius, pe, age);
+            assert_eq!(
+                of("safe_pre_permille"),
+                f64::from(safe.pre_permille),
+                "{at:?}"
+            );
+            assert_eq!(of("safe_extra_bits"), f64::from(safe.extra_bits), "{at:?}");
+            assert_eq!(of("capability_bits"), f64::from(table.capability_bits));
+            compared += 1;
+        }
+        let all = TEMPERATURES_C.len() * WEARS_PE.len() * AGES_H.len();
+        assert_eq!(
+            compared,
+            2 * all,
+            "two chips in every condition of their tables"
+        );
+    }
+
+    /// Cells are measured in the conditions asked for, a point a population, and only what is chosen.
+    #[test]
+    fn model_margins_of_a_small_study() {
+        let study = Study::parse("t", SMALL).unwrap();
+        let mut points = Points::default();
+        measure(&study, &["other".to_owned()], false, None, &mut points).unwrap();
+        assert_eq!(points.of_experiment("margins").count(), 0);
+        measure(&study, &[], false, Some(2), &mut points).unwrap();
+        let all: Vec<&Coordinates> = points.of_experiment("margins").collect();
+        assert_eq!(all.len(), 4);
+        let of = |at: &Coordinates, metric| points.values("margins", at, metric).unwrap();
+        for at in &all {
+            let worst = of(at, "worst_codeword_bits");
+            assert_eq!(worst.len(), 2, "two populations");
+            assert_ne!(worst[0], worst[1], "each of its own chips");
+            let other = [(Dimension::Age, "93d".to_owned())];
+            let older = of(&at.with(&other.into()), "worst_codeword_bits");
+            let young = at.get(Dimension::Age) == "1d";
+            assert!(
+                !young || older[0] > worst[0] && older[1] > worst[1],
+                "{at:?}"
+            );
+        }
+        let quick = {
+            let mut points = Points::default();
+            measure(&study, &[], true, None, &mut points).unwrap();
+            points
+        };
+        let at = quick.of_experiment("margins").next().unwrap();
+        assert_eq!(quick.of_experiment("margins").count(), 2);
+        let first: Value = of(at, "mean_codeword_bits")[0].into();
+        assert_eq!(
+            quick.values("margins", at, "mean_codeword_bits").unwrap(),
+            [first.as_f64().unwrap()]
+        );
+    }
+
+    /// A study of cells alone.
+    const SMALL: &str = include_str!("cells.toml");
+
+    #[test]
+    fn what_is_refused_of_cells() {
+        for (from, to, message) in [
+            ("cells =", "sells =", "sells"),
+            ("chips = 4", "chip = 4", "chip"),
+            ("chips = 4", "chips = 0", "nothing to measure"),
+            (
+                "cells = {",
+                "unpowered = [\"1h\"]\ncells = {",
+                "neither `unpowered`",
+            ),
+            ("cells = {", "workloads = [\"w\"]\ncells = {", "or `cells`"),
+            (
+                "cells = {",
+                "requests = { full = 1, quick = 1 }\ncells = {",
+                "or `cells`",
+            ),
+            (
+                "[\"worst_codeword_bits\"]",
+                "[\"mean_us\"]",
+                "no metric `mean_us`",
+            ),
+            (
+                "\"capability_bits\"",
+                "\"capability_bit\"",
+                "nearest is `capability_bits`",
+            ),
+            ("log_x = true", "rows = \"age\"", "not all different"),
+            (
+                "log_x = true",
+                "log_x = true, across = true",
+                "has no `rows`",
+            ),
+            ("log_x = true", "log = true, same_y = true", "no zero"),
+            ("log_x = true", "logx = true", "logx"),
+        ] {
+            assert!(SMALL.contains(from), "{from}");
+            let error = Study::parse("t", &SMALL.replacen(from, to, 1)).unwrap_err();
+            let text = format!("{error:#}");
+            assert!(text.contains(message) && text.starts_with("t: "), "{text}");
+        }
+        for (from, to, message) in [
+            ("age = [\"1d\",", "age = [\"soon\",", "soon"),
+            ("\"55\"]", "\"warm\"]", "warm"),
+            ("pe_cycles = [\"500\"]", "pe_cycles = [\"some\"]", "some"),
+            ("drive = \"tlc-48l\"", "drive = \"tlc-48\"", "tlc-48"),
+        ] {
+            let study = Study::parse("t", &SMALL.replacen(from, to, 1)).unwrap();
+            let mut points = Points::default();
+            let error = measure(&study, &[], false, None, &mut points).unwrap_err();
+            let text = format!("{error:#}");
+            assert!(
+                text.contains(message) && text.contains("`margins`"),
+                "{text}"
+            );
+        }
+    }
+}
