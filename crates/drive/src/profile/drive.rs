@@ -9,7 +9,7 @@ use firstread_core::params::{Axis, Param, ParamKind, Scheme, Values};
 use firstread_core::{CellMode, Geometry, StripeOrder};
 use firstread_ecc::{Code, DecodeTiming};
 use firstread_firmware::ftl::{GcThresholds, MAP_ENTRY_BYTES};
-use firstread_firmware::policy::recovery;
+use firstread_firmware::policy::{recovery, retry};
 use firstread_nand::ChipProfile;
 use firstread_nand::profile::ProgramTiming;
 
@@ -478,14 +478,14 @@ fn check(reader: &Reader<'_>, drive: &DriveProfile) {
                 .into();
             return note("chip.timing.independent_plane_reads", message);
         }
-        let retry = drive
-            .scheme("retry")
-            .map_or("sequential", |c| c.scheme.name);
-        if !["sequential", "single-step"].contains(&retry) {
+        let retry = drive.scheme("retry").map(|c| c.scheme.name);
+        if let Some(retry) = retry.filter(|name| retry::needs_whole_die(name)) {
+            let others = retry::AXIS.schemes.iter().map(|s| s.name);
+            let others = others.filter(|name| !retry::needs_whole_die(name));
             let message = format!(
                 "is {retry}, which reads through the cache register or sets the sensing time of a \
-                 whole die: with `chip.timing.independent_plane_reads` choose sequential or \
-                 single-step"
+                 whole die: with `chip.timing.independent_plane_reads` choose {}",
+                others.collect::<Vec<_>>().join(" or ")
             );
             return note("schemes.retry", message);
         }

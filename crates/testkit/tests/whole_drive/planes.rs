@@ -266,6 +266,7 @@ fn smoke_schemes_that_use_the_whole_die_are_refused() {
             text.contains("schemes.retry") && text.contains("independent_plane_reads"),
             "{text}"
         );
+        assert!(text.contains("choose sequential or single-step"), "{text}");
     }
 }
 

@@ -45,6 +45,12 @@ pub fn makes_haste(name: &str) -> bool {
         .any(|s| s.name == name)
 }
 
+/// Whether scheme `name` reads with what the planes of a die have in common, its cache register or its
+/// sensing times: planes that read by themselves cannot.
+pub fn needs_whole_die(name: &str) -> bool {
+    makes_haste(name) || name == pipelined::SCHEME.name
+}
+
 /// The axis.
 pub trait Retry {
     /// Whether the step after `step` is sensed while `step` is transferred and decoded.
