@@ -49,7 +49,7 @@ pub fn for_drive(profile: &DriveProfile) -> Result<VoltageTables, TableError> {
         .iter()
         .find(|(chip, _)| *chip == profile.chip.name && as_shipped);
     match shipped {
-        Some((_, text)) => parse(text, profile.mode),
+        Some((chip, text)) => parse(chip, text, profile.mode),
         None => characterize(&profile.chip, profile.mode),
     }
 }
@@ -89,8 +89,8 @@ pub fn sensing(profile: &DriveProfile, code: &Code) -> Result<SensingTable, Tabl
     let shipped = SHIPPED_SENSING
         .iter()
         .find(|(chip, _)| *chip == profile.chip.name && as_shipped);
-    if let Some((_, text)) = shipped {
-        let (mode, table) = parse_sensing(text)?;
+    if let Some((chip, text)) = shipped {
+        let (mode, table) = parse_sensing(chip, text)?;
         let strength = strength(code);
         if mode == profile.mode.name()
             && (table.capability_bits, table.codeword_bits)
@@ -142,51 +142,125 @@ pub fn render_sensing(chip: &str, mode: CellMode, table: &SensingTable) -> Strin
     out
 }
 
-/// Mode and table of a text.
-fn parse_sensing(text: &str) -> Result<(String, SensingTable), TableError> {
-    let bad = |what: &str| {
-        TableError::Parse(format!(
-            "table of safe senses: {what}; make it anew with cargo xtask characterize"
-        ))
-    };
-    let table: toml::Table = text
-        .parse()
-        .map_err(|e: toml::de::Error| bad(&e.to_string()))?;
-    let whole = |key: &str| {
-        let number = table.get(key).and_then(|v| v.as_integer());
-        number.ok_or_else(|| bad(&format!("no {key}")))
-    };
+/// A table in `profiles/tables`, as it is read.
+struct Shipped {
+    file: String,
+    table: toml::Table,
+}
+
+impl Shipped {
+    fn new(file: String, text: &str) -> Result<Shipped, TableError> {
+        let table = text.parse();
+        let table = table.map_err(|e: toml::de::Error| bad(&file, &e.to_string()))?;
+        Ok(Shipped { file, table })
+    }
+
+    fn bad(&self, what: &str) -> TableError {
+        bad(&self.file, what)
+    }
+
+    fn text(&self, key: &str) -> Option<&str> {
+        self.table.get(key)?.as_str()
+    }
+
+    /// A number as a `T`.
+    fn whole<T: TryFrom<i64>>(&self, value: &toml::Value, name: &str) -> Result<T, TableError> {
+        let whole = value.as_integer().map(T::try_from);
+        let Some(Ok(number)) = whole else {
+            return Err(self.bad(&format!(
+                "{name} has {value}, which is no number or out of range"
+            )));
+        };
+        Ok(number)
+    }
+
+    /// The number at `key`.
+    fn number<T: TryFrom<i64>>(&self, key: &str) -> Result<T, TableError> {
+        let value = self.table.get(key);
+        let value = value.ok_or_else(|| self.bad(&format!("no {key}")))?;
+        self.whole(value, key)
+    }
+
+    /// The elements of an array.
+    fn array<'a>(&self, of: &'a toml::Value, name: &str) -> Result<&'a [toml::Value], TableError> {
+        let array = of.as_array().map(Vec::as_slice);
+        array.ok_or_else(|| {
+            self.bad(&format!(
+                "{name} is no array, or has an element that is none"
+            ))
+        })
+    }
+
+    /// The elements of the array at `key`.
+    fn rows(&self, key: &str) -> Result<&[toml::Value], TableError> {
+        let value = self.table.get(key);
+        self.array(value.ok_or_else(|| self.bad(&format!("no {key}")))?, key)
+    }
+
+    /// Those that an array of numbers has to be, in full.
+    fn fill<T: TryFrom<i64>>(
+        &self,
+        to: &mut [T],
+        from: &[toml::Value],
+        name: &str,
+    ) -> Result<(), TableError> {
+        if to.len() != from.len() {
+            let (have, want) = (from.len(), to.len());
+            return Err(self.bad(&format!("{name} has {have} numbers, not {want}")));
+        }
+        for (to, from) in to.iter_mut().zip(from) {
+            *to = self.whole(from, name)?;
+        }
+        Ok(())
+    }
+
+    /// The same of an element of an array of arrays.
+    fn several<T: TryFrom<i64> + Copy + Default, const N: usize>(
+        &self,
+        from: &toml::Value,
+        name: &str,
+    ) -> Result<[T; N], TableError> {
+        let mut to = [T::default(); N];
+        self.fill(&mut to, self.array(from, name)?, name)?;
+        Ok(to)
+    }
+}
+
+fn bad(file: &str, what: &str) -> TableError {
+    TableError::Parse(format!(
+        "profiles/tables/{file}: {what}; make it anew with cargo xtask characterize"
+    ))
+}
+
+/// Mode and table of the text of `chip`.
+fn parse_sensing(chip: &str, text: &str) -> Result<(String, SensingTable), TableError> {
+    let shipped = Shipped::new(format!("{chip}-sensing.toml"), text)?;
     let mut out = SensingTable {
-        capability_bits: whole("capability_bits")? as u16,
-        codeword_bits: whole("codeword_bits")? as u32,
+        capability_bits: shipped.number("capability_bits")?,
+        codeword_bits: shipped.number("codeword_bits")?,
         ..SensingTable::NOTHING
     };
     for (celsius, rows) in TEMPERATURES_C.iter().zip(&mut out.safe) {
         let key = format!("celsius_{celsius}");
-        let from = table.get(&key).and_then(|v| v.as_array());
-        let from = from.filter(|a| a.len() == rows.len());
-        let from = from.ok_or_else(|| bad(&format!("{key} has not a row for each wear")))?;
+        let from = shipped.rows(&key)?;
+        if from.len() != rows.len() {
+            return Err(shipped.bad(&format!("{key} has not a row for each wear")));
+        }
         for (row, from) in rows.iter_mut().zip(from) {
-            let cells = from.as_array().filter(|a| a.len() == row.len());
-            let cells =
-                cells.ok_or_else(|| bad(&format!("{key} has not a column for each age")))?;
+            let cells = shipped.array(from, &key)?;
+            if cells.len() != row.len() {
+                return Err(shipped.bad(&format!("{key} has not a column for each age")));
+            }
             for (safe, cell) in row.iter_mut().zip(cells) {
-                let pair = cell.as_array().map(|a| {
-                    let numbers = a.iter().filter_map(|n| n.as_integer());
-                    numbers.collect::<Vec<i64>>()
-                });
-                let Some([pre, extra]) = pair.as_deref() else {
-                    return Err(bad(&format!("{key} has a cell that is not two numbers")));
-                };
+                let [pre_permille, extra_bits] = shipped.several(cell, &key)?;
                 *safe = SafeSense {
-                    pre_permille: *pre as u16,
-                    extra_bits: *extra as u16,
+                    pre_permille,
+                    extra_bits,
                 };
             }
         }
     }
-    let mode = table.get("mode").and_then(|m| m.as_str());
-    Ok((mode.unwrap_or_default().to_owned(), out))
+    Ok((shipped.text("mode").unwrap_or_default().to_owned(), out))
 }
 
 /// Characterizes `chip` in `mode`: its nominal page, without variation.
@@ -270,22 +344,12 @@ pub fn render(chip: &str, rule: &FactoryRule, tables: &VoltageTables) -> String 
     out
 }
 
-fn parse(text: &str, mode: CellMode) -> Result<VoltageTables, TableError> {
-    let bad = |what: &str| {
-        TableError::Parse(format!(
-            "voltage tables: {what}; make them anew with cargo xtask characterize"
-        ))
-    };
-    let table: toml::Table = text
-        .parse()
-        .map_err(|e: toml::de::Error| bad(&e.to_string()))?;
-    if table.get("mode").and_then(|m| m.as_str()) != Some(mode.name()) {
-        return Err(bad(&format!("none for mode {}", mode.name())));
+/// The tables of the text of `chip`.
+fn parse(chip: &str, text: &str, mode: CellMode) -> Result<VoltageTables, TableError> {
+    let shipped = Shipped::new(format!("{chip}.toml"), text)?;
+    if shipped.text("mode") != Some(mode.name()) {
+        return Err(shipped.bad(&format!("none for mode {}", mode.name())));
     }
-    let array = |v: Option<&toml::Value>| v.and_then(|v| v.as_array()).cloned().unwrap_or_default();
-    let numbers = |v: Option<&toml::Value>| -> Vec<i64> {
-        array(v).iter().filter_map(|n| n.as_integer()).collect()
-    };
     let mut tables = VoltageTables {
         mode,
         page_of_valley: [0; MAX_VALLEYS],
@@ -295,87 +359,46 @@ fn parse(text: &str, mode: CellMode) -> Result<VoltageTables, TableError> {
         projection: [Line::IDENTITY; MAX_VALLEYS],
         curved: [Parabola::IDENTITY; MAX_VALLEYS],
         spare: [[0; SPARE_NODES]; MAX_PAGES],
-        dac_mv: table
-            .get("dac_mv")
-            .and_then(|v| v.as_integer())
-            .ok_or_else(|| bad("no dac_mv"))? as u8,
+        dac_mv: shipped.number("dac_mv")?,
     };
-    let valleys = mode.valleys();
-    let copy = |from: Vec<i64>, len: usize, name: &str| -> Result<Vec<i64>, TableError> {
-        if from.len() == len {
-            Ok(from)
-        } else {
-            Err(bad(&format!(
-                "{name} has {} numbers, not {len}",
-                from.len()
-            )))
+    let (valleys, pages) = (mode.valleys(), mode.bits() as usize);
+    let rows = |key: &str, n: usize, what: &str| {
+        let rows = shipped.rows(key)?;
+        match rows.len() == n {
+            true => Ok(rows),
+            false => Err(shipped.bad(&format!("{key} has not one {what}"))),
         }
     };
-    let sentinel = copy(
-        numbers(table.get("sentinel")),
-        mode.bits() as usize,
-        "sentinel",
-    )?;
-    tables
-        .sentinel
-        .iter_mut()
-        .zip(sentinel)
-        .for_each(|(to, from)| *to = from as u8);
-    let pages = copy(
-        numbers(table.get("page_of_valley")),
-        valleys,
-        "page_of_valley",
-    )?;
-    tables
-        .page_of_valley
-        .iter_mut()
-        .zip(pages)
-        .for_each(|(to, from)| *to = from as u8);
-    let projection = array(table.get("projection"));
-    if projection.len() != valleys {
-        return Err(bad("projection has not one line a valley"));
+    let sentinel = shipped.rows("sentinel")?;
+    shipped.fill(&mut tables.sentinel[..pages], sentinel, "sentinel")?;
+    let page_of_valley = shipped.rows("page_of_valley")?;
+    let to = &mut tables.page_of_valley[..valleys];
+    shipped.fill(to, page_of_valley, "page_of_valley")?;
+    let lines = rows("projection", valleys, "line a valley")?;
+    for (to, from) in tables.projection.iter_mut().zip(lines) {
+        let [intercept, slope] = shipped.several(from, "projection")?;
+        *to = Line { intercept, slope };
     }
-    for (to, from) in tables.projection.iter_mut().zip(&projection) {
-        let pair = copy(numbers(Some(from)), 2, "projection")?;
-        *to = Line {
-            intercept: pair[0] as i32,
-            slope: pair[1] as i32,
-        };
-    }
-    let curved = array(table.get("curved"));
-    if curved.len() != valleys {
-        return Err(bad("curved has not one parabola a valley"));
-    }
-    for (to, from) in tables.curved.iter_mut().zip(&curved) {
-        let three = copy(numbers(Some(from)), 3, "curved")?;
+    let parabolas = rows("curved", valleys, "parabola a valley")?;
+    for (to, from) in tables.curved.iter_mut().zip(parabolas) {
+        let [intercept, slope, square] = shipped.several(from, "curved")?;
         *to = Parabola {
-            line: Line {
-                intercept: three[0] as i32,
-                slope: three[1] as i32,
-            },
-            square: three[2] as i32,
+            line: Line { intercept, slope },
+            square,
         };
     }
-    let spare = array(table.get("spare"));
-    if spare.len() != mode.bits() as usize {
-        return Err(bad("spare has not one curve a page type"));
+    let curves = rows("spare", pages, "curve a page type")?;
+    for (to, from) in tables.spare.iter_mut().zip(curves) {
+        *to = shipped.several(from, "spare")?;
     }
-    for (to, from) in tables.spare.iter_mut().zip(&spare) {
-        let curve = copy(numbers(Some(from)), SPARE_NODES, "spare")?;
-        to.iter_mut()
-            .zip(curve)
-            .for_each(|(to, from)| *to = from as i8);
-    }
-    let factory = array(table.get("factory"));
+    let factory = shipped.rows("factory")?;
     if factory.is_empty() || factory.len() > MAX_FACTORY {
-        return Err(bad("factory has no entries, or too many"));
+        return Err(shipped.bad("factory has no entries, or too many"));
     }
-    tables.factory_len = factory.len() as u8;
-    for (to, from) in tables.factory.iter_mut().zip(&factory) {
-        let entry = copy(numbers(Some(from)), valleys, "factory")?;
-        to.iter_mut()
-            .zip(entry)
-            .for_each(|(to, from)| *to = from as i8);
+    tables.factory_len = u8::try_from(factory.len()).unwrap_or(u8::MAX);
+    for (to, from) in tables.factory.iter_mut().zip(factory) {
+        let from = shipped.array(from, "factory")?;
+        shipped.fill(&mut to[..valleys], from, "factory")?;
     }
     Ok(tables)
 }
@@ -399,7 +422,10 @@ mod tests {
                 *text,
                 "run cargo xtask characterize"
             );
-            assert_eq!(parse_sensing(text).unwrap(), (mode.name().to_owned(), made));
+            assert_eq!(
+                parse_sensing(chip, text).unwrap(),
+                (mode.name().to_owned(), made)
+            );
         }
     }
 
@@ -414,7 +440,62 @@ mod tests {
                 *text,
                 "run cargo xtask characterize"
             );
-            assert_eq!(parse(text, CellMode::Qlc).unwrap(), made);
+            assert_eq!(parse(chip, text, CellMode::Qlc).unwrap(), made);
+        }
+    }
+
+    #[test]
+    fn what_is_refused_names_the_file() {
+        let (chip, text) = SHIPPED[0];
+        for (from, to, message) in [
+            ("dac_mv = 5", "dac_mv = 256", "dac_mv has 256"),
+            ("dac_mv = 5", "", "no dac_mv"),
+            ("dac_mv = 5", "dac_mv = \"5\"", "no number"),
+            ("mode = \"qlc\"", "mode = \"tlc\"", "none for mode qlc"),
+            ("  [33, 37319]", "  [33, 3000000000]", "out of range"),
+            (
+                "factory = [\n",
+                "factory = [\n  [1, 2],\n",
+                "2 numbers, not 15",
+            ),
+            ("sentinel = [", "sentinel = [-1, ", "5 numbers, not 4"),
+            ("spare = [\n  [", "spare = [\n  7, [", "has not one curve"),
+        ] {
+            assert!(text.contains(from), "{from}");
+            let text = text.replacen(from, to, 1);
+            let error = parse(chip, &text, CellMode::Qlc).unwrap_err().to_string();
+            assert!(error.contains(message), "{error}");
+            assert!(
+                error.starts_with("profiles/tables/ct-qlc-176l.toml: "),
+                "{error}"
+            );
+        }
+        let (chip, text) = SHIPPED_SENSING[0];
+        for (from, to, message) in [
+            ("[[480, 28]", "[[480]", "1 numbers, not 2"),
+            ("[[480, 28]", "[[480, -28]", "out of range"),
+            ("[[480, 28]", "[[65536, 28]", "out of range"),
+            ("[[480, 28], ", "[", "a column for each age"),
+            (
+                "celsius_30 = [",
+                "celsius_30 = [[], ",
+                "a row for each wear",
+            ),
+            ("celsius_85", "celsius_86", "no celsius_85"),
+            (
+                "codeword_bits = 9216",
+                "codeword_bits = -9216",
+                "codeword_bits has -9216",
+            ),
+        ] {
+            assert!(text.contains(from), "{from}");
+            let error = parse_sensing(chip, &text.replacen(from, to, 1)).unwrap_err();
+            let error = error.to_string();
+            assert!(error.contains(message), "{error}");
+            assert!(
+                error.starts_with("profiles/tables/ct-tlc-48l-sensing.toml: "),
+                "{error}"
+            );
         }
     }
 }
