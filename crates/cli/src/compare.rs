@@ -212,7 +212,7 @@ fn report(axis: &str, results: &[(&Run<'_>, &Outcome)]) -> String {
     text += &cause_table(results);
     let lost: u64 = results.iter().map(|(_, o)| o.stats.all.uncorrectable).sum();
     if lost > 0 {
-        text += &format!("\nUNCORRECTABLE: {} reads ended in an error\n", count(lost));
+        text += &format!("\n{}", human::uncorrectable(lost));
     }
     text
 }

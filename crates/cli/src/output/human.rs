@@ -303,56 +303,57 @@ pub const fn in_words(cause: Cause) -> &'static str {
     }
 }
 
+/// What else was done, a line each of what was done at all.
 fn footer(setup: &Setup<'_>, outcome: &Outcome) -> String {
-    let counters = &outcome.stats.counters;
+    let c = &outcome.stats.counters;
+    let amplification = c.slots_programmed as f64 / c.host_slots_written.max(1) as f64;
+    let [moved, erased] = [c.slots_moved, c.erases].map(count);
+    let [suspends, cancelled] = [c.suspends, c.cancelled_senses].map(count);
+    let [soft, saved] = [c.soft_reads, c.soft_saved].map(count);
+    let [rebuilt, rebuild_reads] = [c.rebuilt, c.rebuild_reads].map(count);
+    let lines = [
+        (
+            c.host_slots_written,
+            format!(
+                "write amplification {amplification:.2}: {moved} pages moved, {erased} superblocks erased"
+            ),
+        ),
+        (
+            c.suspends,
+            format!("programs and erases suspended {suspends}"),
+        ),
+        (
+            c.cancelled_senses,
+            format!("senses ahead that were not needed {cancelled}"),
+        ),
+        (
+            c.soft_reads,
+            format!("soft senses {soft}, which saved {saved} pages"),
+        ),
+        (
+            c.rebuild_reads,
+            format!(
+                "pages rebuilt from their stripes {rebuilt}, by {rebuild_reads} page reads of other dies"
+            ),
+        ),
+    ];
+    let done = lines.iter().filter(|(n, _)| *n > 0);
     let mut text = format!(
         "\nbackground reads {} before the run, {} in it\n",
         count(outcome.background_reads_before),
-        count(counters.background_reads),
+        count(c.background_reads),
     );
-    if counters.host_slots_written > 0 {
-        let amplification = counters.slots_programmed as f64 / counters.host_slots_written as f64;
-        text += &format!(
-            "write amplification {amplification:.2}: {} pages moved, {} superblocks erased\n",
-            count(counters.slots_moved),
-            count(counters.erases),
-        );
+    text.extend(done.map(|(_, line)| format!("{line}\n")));
+    text += &front::lines(&setup.profile, c);
+    text + &uncorrectable(outcome.stats.all.uncorrectable)
+}
+
+/// Says that data were lost, where they were.
+pub fn uncorrectable(reads: u64) -> String {
+    match reads {
+        0 => String::new(),
+        _ => format!("UNCORRECTABLE: {} reads ended in an error\n", count(reads)),
     }
-    if counters.suspends > 0 {
-        text += &format!(
-            "programs and erases suspended {}\n",
-            count(counters.suspends)
-        );
-    }
-    if counters.cancelled_senses > 0 {
-        text += &format!(
-            "senses ahead that were not needed {}\n",
-            count(counters.cancelled_senses)
-        );
-    }
-    text += &front::lines(&setup.profile, counters);
-    if counters.soft_reads > 0 {
-        text += &format!(
-            "soft senses {}, which saved {} pages\n",
-            count(counters.soft_reads),
-            count(counters.soft_saved),
-        );
-    }
-    if counters.rebuild_reads > 0 {
-        text += &format!(
-            "pages rebuilt from their stripes {}, by {} page reads of other dies\n",
-            count(counters.rebuilt),
-            count(counters.rebuild_reads),
-        );
-    }
-    let uncorrectable = outcome.stats.all.uncorrectable;
-    if uncorrectable > 0 {
-        text += &format!(
-            "UNCORRECTABLE: {} reads ended in an error\n",
-            count(uncorrectable)
-        );
-    }
-    text
 }
 
 /// What the run cost on this machine.
