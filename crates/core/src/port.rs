@@ -82,16 +82,16 @@ pub trait Ports {
 /// over a larger one, between events, when the firmware says that it runs short.
 pub trait Arena {
     /// The memory, zeroed when it was handed over.
-    fn words(&self) -> &[u64];
+    fn bytes(&self) -> &[u8];
     /// The memory, to change.
-    fn words_mut(&mut self) -> &mut [u64];
+    fn bytes_mut(&mut self) -> &mut [u8];
 }
 
-impl Arena for &mut [u64] {
-    fn words(&self) -> &[u64] {
+impl Arena for &mut [u8] {
+    fn bytes(&self) -> &[u8] {
         self
     }
-    fn words_mut(&mut self) -> &mut [u64] {
+    fn bytes_mut(&mut self) -> &mut [u8] {
         self
     }
 }

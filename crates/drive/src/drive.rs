@@ -6,7 +6,7 @@ use firstread_core::flash::ALL_PLANES;
 use firstread_core::params::Role;
 use firstread_core::sensing::SensingTable;
 use firstread_core::voltage::VoltageTables;
-use firstread_core::{Arena, BlockId, CellMode, DieId, FlashEvent, Lpn, Ns, Status};
+use firstread_core::{BlockId, CellMode, DieId, FlashEvent, Lpn, Ns, Status};
 use firstread_ecc::{Code, DecodeTiming};
 use firstread_firmware::ftl::{Busy, MAP_ENTRY_BYTES, RESERVE, Unsound};
 use firstread_firmware::observe::{BlockMonitor, BlockUse, Counters};
@@ -25,6 +25,7 @@ use firstread_workload::WorkloadError;
 use thiserror::Error;
 
 use crate::cells::Cells;
+use crate::growing_memory::GrowingMemory;
 use crate::hardware::failures::Failures;
 use crate::hardware::suspend::SuspendTimes;
 use crate::hardware::{Done, Hardware, Resource, Times};
@@ -44,9 +45,7 @@ use crate::world::{Due, Front, LinkTimes, World};
 /// Page rows in flight at most: more than any queue depth of interest keeps busy.
 const MAX_READS: u32 = 4096;
 /// The overlay grows when fewer changes of the map than this fit.
-const OVERLAY_RESERVE: usize = 8;
-/// Words the overlay starts with, and grows by at least.
-const OVERLAY_WORDS: usize = 1 << 18;
+const OVERLAY_RESERVE: u32 = 8;
 
 /// Why a drive cannot be made or a run cannot go on.
 #[derive(Debug, Error)]
@@ -106,10 +105,6 @@ pub enum DriveError {
     Stuck(u32),
 }
 
-/// Memory of the map's overlay.
-#[derive(Debug)]
-pub(crate) struct Overlay(Vec<u64>);
-
 /// Whose event it was.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Step {
@@ -119,19 +114,10 @@ enum Step {
     Host,
 }
 
-impl Arena for Overlay {
-    fn words(&self) -> &[u64] {
-        &self.0
-    }
-    fn words_mut(&mut self) -> &mut [u64] {
-        &mut self.0
-    }
-}
-
 /// A drive.
 pub struct Drive {
     pub(crate) profile: DriveProfile,
-    pub(crate) firmware: Firmware<Overlay>,
+    pub(crate) firmware: Firmware<GrowingMemory>,
     pub(crate) world: World,
     seed: u64,
     /// When power is cut in the next run, and when that began.
@@ -263,7 +249,7 @@ impl Drive {
             map_cache_pages: (profile.dram.map_cache_bytes / geometry.slot_bytes as u64) as u32,
             read_cache_slots: (profile.dram.read_cache_bytes / geometry.slot_bytes as u64) as u32,
         };
-        let firmware = Firmware::new(config, schemes, Overlay(vec![0; OVERLAY_WORDS]));
+        let firmware = Firmware::new(config, schemes, GrowingMemory::new());
         let times = Times {
             command_ns: profile.channel.command_ns,
             channel_fs_per_byte: 1_000_000_000 / profile.channel.rate_mt_per_s as u64,
@@ -732,11 +718,7 @@ impl Drive {
             }
         }
         if self.firmware.overlay_is_short(OVERLAY_RESERVE) {
-            let more = (self.firmware.overlay_words() / 8).max(OVERLAY_WORDS);
-            let grow = |overlay: &mut Overlay| {
-                overlay.0.reserve_exact(more);
-                overlay.0.resize(overlay.0.len() + more, 0);
-            };
+            let grow = GrowingMemory::grow;
             self.firmware.grow_overlay(due, grow, &mut self.world);
         }
         Some(Step::Drive)

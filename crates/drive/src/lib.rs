@@ -22,6 +22,7 @@ mod depth_search;
 pub mod drive;
 mod flow;
 mod group_oracle;
+mod growing_memory;
 mod hardware;
 mod host;
 mod payload;

@@ -2,13 +2,14 @@
 //! checked to return the last version written.
 //!
 //! The version of a page is the number of the write or trim that made it, counted over the drive.
-//! Memory grows with what was written: eight bytes a slot programmed, or four on a large drive (`slots`),
-//! and at most sixteen a page written to know its last version.
+//! Memory grows with what was written: eight bytes a slot programmed, or four on a large drive and two
+//! for what was moved (`slots`), and seven a page written to know its last version.
 
 use firstread_core::{BlockId, Buf, Lpn, Ppa, Spare};
-use firstread_firmware::ftl::{Preconditioned, Slot};
+use firstread_firmware::ftl::{Preconditioned, REGION_PAGES, Slot, SparseTable, VALUE_BITS};
 
-use crate::slots::Slots;
+use crate::growing_memory::GrowingMemory;
+use crate::slots::{Held, Slots};
 
 /// Logical page and version of a slot's data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -75,6 +76,8 @@ pub(crate) struct Payload {
     /// Whether memory counts for more than time.
     is_compact: bool,
     buffers: Vec<Tag>,
+    /// Where what is in each buffer lay in the preconditioned state, on large drives in one.
+    origins: Vec<Option<Ppa>>,
     versions: Versions,
     /// Writes and trims so far.
     written: u64,
@@ -110,8 +113,6 @@ const LEAST_GROWTH: usize = 1 << 10;
 /// Drives of up to this many pages keep the last version of every page, in memory that is taken
 /// when it is first touched.
 const SMALL_PAGES: u64 = 1 << 25;
-/// Logical pages of a region that is trimmed as a whole.
-const REGION_PAGES: u64 = 4096;
 
 /// The last version of each page that was written or trimmed since the fill.
 #[derive(Debug)]
@@ -119,52 +120,33 @@ enum Versions {
     /// One word a page: twice the version, plus one when it is a trim. 0 for the fill.
     All(Vec<u64>),
     /// Those written.
-    Some(Written),
+    Some(Box<Written>),
 }
 
-/// An open-addressing table of the pages written: page plus one, version, whether it is a trim, in a
-/// word. Regions trimmed as a whole are kept apart.
+/// The pages written, in a table of the same kind as the map's; what checks the map of a small drive is a
+/// plain one. Regions trimmed as a whole are kept apart.
 #[derive(Debug)]
 struct Written {
-    table: Vec<u64>,
-    entries: usize,
+    /// Version and whether it is a trim, below a bit that is always set.
+    pages: SparseTable<GrowingMemory>,
     /// Number of the last trim of each whole region; 0 for none.
     regions: Vec<u32>,
 }
 
+const WRITTEN: u64 = 1 << (VERSION_BITS + 1);
+const _: () = assert!(WRITTEN < 1 << VALUE_BITS);
+
 impl Written {
-    fn home(&self, lpn: u64) -> usize {
-        // Multiplicative hashing (Knuth, TAOCP 6.4): the table's size is a power of two.
-        let h = lpn.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (h >> (64 - self.table.len().trailing_zeros())) as usize
-    }
-
-    /// Where `lpn` is, or would be put.
-    fn position(&self, lpn: u64) -> usize {
-        let mut i = self.home(lpn);
-        while self.table[i] != 0 && self.table[i] >> (VERSION_BITS + 1) != lpn + 1 {
-            i = (i + 1) & (self.table.len() - 1);
-        }
-        i
-    }
-
     fn set(&mut self, lpn: u64, version: Version) {
-        let i = self.position(lpn);
-        self.entries += (self.table[i] == 0) as usize;
-        let low = (version.number & VERSION) << 1 | version.trimmed as u64;
-        self.table[i] = (lpn + 1) << (VERSION_BITS + 1) | low;
-        if self.entries > self.table.len() / 8 * 7 {
-            let old = std::mem::take(&mut self.table);
-            self.table = vec![0; 2 * old.len()];
-            for word in old.into_iter().filter(|&w| w != 0) {
-                let i = self.position((word >> (VERSION_BITS + 1)) - 1);
-                self.table[i] = word;
-            }
+        if !self.pages.has_room(1) {
+            self.pages.grow(GrowingMemory::grow);
         }
+        let low = (version.number & VERSION) << 1 | version.trimmed as u64;
+        self.pages.set(lpn, WRITTEN | low);
     }
 
     fn get(&self, lpn: u64) -> Option<Version> {
-        let word = self.table[self.position(lpn)];
+        let word = self.pages.get(lpn);
         let page = (word != 0).then_some(Version {
             number: word >> 1 & VERSION,
             trimmed: word & 1 != 0,
@@ -195,11 +177,10 @@ impl Versions {
             return Versions::All(vec![0; capacity as usize]);
         }
         assert!(capacity < 1 << LPN_BITS, "a tag has room for the page");
-        Versions::Some(Written {
-            table: vec![0; 1 << 12],
-            entries: 0,
+        Versions::Some(Box::new(Written {
+            pages: SparseTable::new(capacity, GrowingMemory::new()),
             regions: vec![0; capacity.div_ceil(REGION_PAGES) as usize],
-        })
+        }))
     }
 
     #[inline]
@@ -236,6 +217,7 @@ impl Payload {
             blocks: (0..blocks).map(|_| Contents::erased(is_compact)).collect(),
             is_compact,
             buffers: vec![Tag::ZERO; buffers as usize],
+            origins: Vec::new(),
             versions: Versions::new(pages),
             written: 0,
             filled: 0,
@@ -250,6 +232,9 @@ impl Payload {
         blocks.fill_with(|| Contents::Preconditioned);
         self.filled = state.pages();
         self.preconditioned = Some(state);
+        if self.is_compact {
+            self.origins = vec![None; self.buffers.len()];
+        }
     }
 
     /// `block` was filled with version 0 of `pages` logical pages from `first` on.
@@ -289,6 +274,9 @@ impl Payload {
         let trimmed = false;
         self.versions.set(lpn, Version { number, trimmed });
         self.buffers[buf.0 as usize] = Tag::new(lpn, number);
+        if let Some(origin) = self.origins.get_mut(buf.0 as usize) {
+            *origin = None;
+        }
     }
 
     /// Pages `first` to `end` were trimmed: they read as zeros from now on.
@@ -315,6 +303,9 @@ impl Payload {
 
     pub(crate) fn copy(&mut self, from: Buf, to: Buf) {
         self.buffers[to.0 as usize] = self.buffers[from.0 as usize];
+        if let Some(&origin) = self.origins.get(from.0 as usize) {
+            self.origins[to.0 as usize] = origin;
+        }
     }
 
     /// The spare area of the slot in `buf`.
@@ -347,18 +338,36 @@ impl Payload {
                 Tag::new(first + ppa.slot() as u64, 0)
             }
             Contents::Filled(..) => Tag::ZERO,
-            Contents::Preconditioned => match self.preconditioned.as_ref().map(|p| p.slot(ppa)) {
-                Some(Slot::Valid(Lpn(lpn))) => Tag::new(lpn, 0),
-                Some(Slot::Stale(Lpn(lpn))) => Tag::new(lpn, STALE),
-                None => Tag::ZERO,
-            },
+            Contents::Preconditioned => self.preconditioned_at(ppa),
             Contents::Programmed(slots) => {
                 slots.get(ppa.slot() as usize).copied().unwrap_or(Tag::ZERO)
             }
             Contents::Compact(slots) => match slots.get(ppa.slot() as usize) {
-                Some((lpn, version)) => Tag::new(lpn, u64::from(version)),
+                Some(Held::Page(lpn, version)) => Tag::new(lpn, u64::from(version)),
+                Some(Held::From(origin)) => self.preconditioned_at(origin),
                 None => Tag::ZERO,
             },
+        }
+    }
+
+    /// What the preconditioned state has at `ppa`.
+    fn preconditioned_at(&self, ppa: Ppa) -> Tag {
+        match self.preconditioned.as_ref().map(|p| p.slot(ppa)) {
+            Some(Slot::Valid(Lpn(lpn))) => Tag::new(lpn, 0),
+            Some(Slot::Stale(Lpn(lpn))) => Tag::new(lpn, STALE),
+            None => Tag::ZERO,
+        }
+    }
+
+    /// Where what slot `ppa` holds lay in the preconditioned state.
+    fn origin(&self, ppa: Ppa) -> Option<Ppa> {
+        match &self.blocks[ppa.block().0 as usize] {
+            Contents::Preconditioned => Some(ppa),
+            Contents::Compact(slots) => match slots.get(ppa.slot() as usize) {
+                Some(Held::From(origin)) => Some(origin),
+                _ => None,
+            },
+            _ => None,
         }
     }
 
@@ -370,8 +379,17 @@ impl Payload {
             Contents::Programmed(slots) => slots,
             Contents::Compact(slots) => {
                 let tag = self.buffers[buf.0 as usize];
-                let data = (tag != Tag::ZERO).then(|| (tag.lpn(), tag.version()));
-                return slots.set(slot, data);
+                let held = match self.origins.get(buf.0 as usize) {
+                    Some(&Some(origin)) => Some(Held::From(origin)),
+                    _ => (tag != Tag::ZERO).then(|| Held::Page(tag.lpn(), tag.version())),
+                };
+                let state = self.preconditioned.as_ref();
+                let page_at = |origin| match state.map(|p| p.slot(origin)) {
+                    Some(Slot::Valid(Lpn(lpn))) => (lpn, 0),
+                    Some(Slot::Stale(Lpn(lpn))) => (lpn, STALE as u32),
+                    None => unreachable!("origins are of the preconditioned state"),
+                };
+                return slots.set(slot, held, page_at);
             }
             Contents::Filled(..) | Contents::Preconditioned => {
                 unreachable!("a filled superblock is erased before it is programmed")
@@ -391,6 +409,14 @@ impl Payload {
     #[inline]
     pub(crate) fn read(&mut self, ppa: Ppa, buf: Buf) {
         self.buffers[buf.0 as usize] = self.stored(ppa);
+        if !self.origins.is_empty() {
+            self.note_origin(ppa, buf);
+        }
+    }
+
+    #[inline(never)]
+    fn note_origin(&mut self, ppa: Ppa, buf: Buf) {
+        self.origins[buf.0 as usize] = self.origin(ppa);
     }
 
     /// Checks that a read of `lpn`, submitted when there were `seen` writes and trims, may return
@@ -478,6 +504,51 @@ mod tests {
         let seen = payload.written();
         assert!(payload.check_zeros(5000, seen).is_err(), "written again");
         assert_eq!(payload.check(5000, seen, Buf(1)), Ok(()));
+    }
+
+    #[test]
+    fn model_what_is_moved_stays_what_it_was() {
+        // Three superblocks in the steady state, emptied into two others one after another.
+        let (slots, valid) = (20_000_000u32, [9_000_000, 12_000_000, 20_000_000]);
+        let key = |name| firstread_core::Stream::new(3).named(name);
+        let state = Preconditioned::new(slots, 1, &valid, key("pages"), key("places")).unwrap();
+        let mut payload = Payload::new(6, 8, state.pages(), 0);
+        payload.precondition(state.clone());
+        assert!(payload.is_compact);
+        let mut to = 0;
+        let mut held = Vec::new();
+        for from in (0..3u32).flat_map(|block| (0..6_000).map(move |s| Ppa::new(BlockId(block), s)))
+        {
+            let Some(Lpn(lpn)) = state.valid_at(from) else {
+                continue;
+            };
+            let place = Ppa::new(BlockId(3), to);
+            payload.read(from, Buf(0));
+            payload.copy(Buf(0), Buf(1));
+            // Now and then the host writes in between, or nothing is.
+            match to % 1_000 {
+                77 => payload.data_in(lpn, Buf(1)),
+                78 => payload.data_in(lpn, Buf(2)),
+                _ => {}
+            }
+            payload.program(place, Buf(1));
+            held.push((lpn, to % 1_000 != 78));
+            to += 1;
+        }
+        for again in [3, 4] {
+            for (slot, &(lpn, is_last)) in held.iter().enumerate() {
+                let place = |block| Ppa::new(BlockId(block), slot as u32);
+                payload.read(place(again), Buf(5));
+                let checked = payload.check(lpn, payload.written(), Buf(5));
+                assert_eq!(checked.is_ok(), is_last, "slot {slot}");
+                assert_eq!(payload.stored_spare(place(again)).unwrap().lpn, Lpn(lpn));
+                payload.program(place(again + 1), Buf(5));
+            }
+        }
+        payload.erase(BlockId(3));
+        payload.read(Ppa::new(BlockId(3), 0), Buf(5));
+        assert!(payload.check_zeros(held[0].0, payload.written()).is_err());
+        assert_eq!(payload.stored_spare(Ppa::new(BlockId(3), 0)), None);
     }
 
     #[test]

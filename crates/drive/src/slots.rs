@@ -2,13 +2,20 @@
 //! slot for its page, and next to nothing for its version. The host fills a superblock in the order
 //! of its writes, so that versions rise by one from slot to slot; what is moved for the first time has
 //! the version of the fill. Where neither holds, each slot of a chunk keeps its own.
+//!
+//! What was moved out of superblocks of the preconditioned state takes two bytes a slot: it lies in
+//! about the order in which it lay there, and where it lay tells which page it is.
+
+use firstread_core::Ppa;
 
 /// Slots of a chunk.
 const CHUNK: usize = 256;
 /// No page.
 const NONE: u32 = u32::MAX;
-/// Slots that the list of a superblock grows by at least.
-const LEAST_GROWTH: usize = 1 << 10;
+/// No offset.
+const NOWHERE: u16 = u16::MAX;
+/// What comes first in a chunk lies this far behind its base: others may have lain before it.
+const BEFORE: u64 = 1 << 15;
 
 /// Versions of a chunk, as far as its slots are programmed.
 #[derive(Debug)]
@@ -56,61 +63,154 @@ impl Versions {
     }
 }
 
+/// What a slot holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Held {
+    /// This page and version.
+    Page(u64, u32),
+    /// What lay there in the preconditioned state.
+    From(Ppa),
+}
+
+/// Slots of a superblock that follow each other.
+#[derive(Debug)]
+enum Chunk {
+    Unset,
+    /// All lay in the preconditioned state, so far behind the first one.
+    Near(Ppa, Box<[u16; CHUNK]>),
+    /// Pages, and their versions.
+    Each(Box<[u32; CHUNK]>, Versions),
+}
+
+impl Chunk {
+    #[inline]
+    fn get(&self, i: usize) -> Option<Held> {
+        match self {
+            Chunk::Unset => None,
+            Chunk::Near(base, offsets) => {
+                let offset = offsets[i];
+                (offset != NOWHERE).then(|| Held::From(Ppa(base.0 + u64::from(offset))))
+            }
+            Chunk::Each(pages, versions) => {
+                let page = pages[i];
+                (page != NONE).then(|| Held::Page(u64::from(page), versions.get(i)))
+            }
+        }
+    }
+
+    /// `page_at` tells page and version of a slot of the preconditioned state.
+    fn set(&mut self, i: usize, held: Option<Held>, page_at: impl Fn(Ppa) -> (u64, u32)) {
+        if let Chunk::Unset = self {
+            *self = match held {
+                Some(Held::From(Ppa(from))) => {
+                    let base = Ppa(from.saturating_sub(BEFORE));
+                    Chunk::Near(base, Box::new([NOWHERE; CHUNK]))
+                }
+                Some(Held::Page(..)) => Chunk::Each(Box::new([NONE; CHUNK]), Versions::Unset),
+                None => return,
+            };
+        }
+        if let Chunk::Near(base, offsets) = self {
+            let offset = match held {
+                Some(Held::From(from)) => from.0.wrapping_sub(base.0),
+                Some(Held::Page(..)) => u64::MAX,
+                None => u64::from(NOWHERE),
+            };
+            if offset < u64::from(NOWHERE) || held.is_none() {
+                offsets[i] = offset as u16;
+                return;
+            }
+        }
+        let (pages, versions) = self.keep_each(&page_at);
+        let held = held.map(|held| page_of(held, page_at));
+        pages[i] = held.map_or(NONE, |(page, _)| page as u32);
+        if let Some((_, version)) = held {
+            versions.set(i, version);
+        }
+    }
+
+    /// Its pages and versions, now that it keeps them.
+    fn keep_each(
+        &mut self,
+        page_at: impl Fn(Ppa) -> (u64, u32),
+    ) -> (&mut [u32; CHUNK], &mut Versions) {
+        if !matches!(self, Chunk::Each(..)) {
+            let (mut pages, mut versions) = (Box::new([NONE; CHUNK]), Versions::Unset);
+            for (i, page) in pages.iter_mut().enumerate() {
+                if let Some(held) = self.get(i) {
+                    let (there, version) = page_of(held, &page_at);
+                    *page = there as u32;
+                    versions.set(i, version);
+                }
+            }
+            *self = Chunk::Each(pages, versions);
+        }
+        match self {
+            Chunk::Each(pages, versions) => (pages, versions),
+            _ => unreachable!("set above"),
+        }
+    }
+}
+
+fn page_of(held: Held, page_at: impl Fn(Ppa) -> (u64, u32)) -> (u64, u32) {
+    match held {
+        Held::Page(page, version) => (page, version),
+        Held::From(from) => page_at(from),
+    }
+}
+
 /// What was programmed into a superblock since its erase, by slot.
 #[derive(Debug, Default)]
-pub(crate) struct Slots {
-    pages: Vec<u32>,
-    versions: Vec<Versions>,
-}
+pub(crate) struct Slots(Vec<Chunk>);
 
 impl Slots {
     /// Logical pages that it can name.
     pub(crate) const MOST_PAGES: u64 = NONE as u64;
 
-    /// Page and version of slot `slot`, if it holds data.
+    /// What slot `slot` holds, if it holds data.
     #[inline]
-    pub(crate) fn get(&self, slot: usize) -> Option<(u64, u32)> {
-        let page = *self.pages.get(slot)?;
-        let version = || self.versions[slot / CHUNK].get(slot % CHUNK);
-        (page != NONE).then(|| (u64::from(page), version()))
+    pub(crate) fn get(&self, slot: usize) -> Option<Held> {
+        self.0.get(slot / CHUNK)?.get(slot % CHUNK)
     }
 
-    /// Slot `slot` holds this page and version now, or nothing.
-    pub(crate) fn set(&mut self, slot: usize, data: Option<(u64, u32)>) {
-        let len = self.pages.len();
-        if len <= slot {
-            if self.pages.capacity() <= slot {
-                // Not twice as much, as a vector would: it is most of what a long run holds.
-                let more = (len / 8).max(LEAST_GROWTH) + slot - len;
-                self.pages.reserve_exact(more);
-            }
-            self.pages.resize(slot + 1, NONE);
-            let chunks = (slot / CHUNK + 1).max(self.versions.len());
-            self.versions.resize_with(chunks, || Versions::Unset);
+    /// Slot `slot` holds this now, or nothing. `page_at` tells page and version of a slot of the
+    /// preconditioned state.
+    pub(crate) fn set(
+        &mut self,
+        slot: usize,
+        held: Option<Held>,
+        page_at: impl Fn(Ppa) -> (u64, u32),
+    ) {
+        let chunk = slot / CHUNK;
+        if self.0.len() <= chunk {
+            self.0.resize_with(chunk + 1, || Chunk::Unset);
         }
-        let Some((page, version)) = data else {
-            self.pages[slot] = NONE;
-            return;
-        };
-        self.pages[slot] = page as u32;
-        self.versions[slot / CHUNK].set(slot % CHUNK, version);
+        self.0[chunk].set(slot % CHUNK, held, page_at);
     }
 
-    /// The superblock was erased. The next programs need the memory again.
+    /// The superblock was erased.
     pub(crate) fn clear(&mut self) {
-        self.pages.clear();
-        self.versions.clear();
+        self.0.clear();
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use firstread_core::Stream;
+    use firstread_core::{BlockId, Stream};
+
+    /// Any page and version, so that it shows from which slot they are.
+    fn page_at(from: Ppa) -> (u64, u32) {
+        let draw = Stream::new(from.0);
+        (
+            draw.at(0).below(Slots::MOST_PAGES),
+            draw.at(1).below(2) as u32,
+        )
+    }
 
     #[test]
     fn model_slots_hold_what_was_put_in() {
-        for seed in 0..50 {
+        for seed in 0..60 {
             let stream = Stream::new(seed);
             let mut slots = Slots::default();
             let mut model = vec![None; 2_000];
@@ -120,20 +220,29 @@ mod tests {
                     let draw = stream.at(erase).at(slot as u64);
                     // Seed by seed another mix of the host's writes, moves, gaps and jumps.
                     version += 1 + (draw.at(0).below(50 + seed) == 0) as u32;
-                    let data = match draw.at(1).below(2 + seed) {
-                        0 => Some((draw.at(2).below(Slots::MOST_PAGES), 0)),
+                    let page = draw.at(2).below(Slots::MOST_PAGES);
+                    let near = BlockId((slot / 700) as u32);
+                    let near = Ppa::new(near, 3 * slot as u32 + draw.at(3).below(900) as u32);
+                    let held = match draw.at(1).below(2 + seed) {
+                        _ if seed % 4 == 2 && draw.at(4).below(10 * seed) > 0 => {
+                            Some(Held::From(near))
+                        }
+                        0 => Some(Held::Page(page, 0)),
                         1 if seed % 3 == 0 => None,
-                        _ => Some((draw.at(2).below(Slots::MOST_PAGES), version)),
+                        2 if seed % 5 == 0 => Some(Held::From(Ppa::new(BlockId(9), slot as u32))),
+                        _ => Some(Held::Page(page, version)),
                     };
                     // In any order within a stripe.
                     let at = slot ^ 7;
-                    slots.set(at, data);
-                    model[at] = data;
+                    slots.set(at, held, page_at);
+                    model[at] = held;
                 }
-                for (slot, data) in model.iter().enumerate() {
-                    assert_eq!(slots.get(slot), *data, "seed {seed}, slot {slot}");
+                let known = |held: Option<Held>| held.map(|held| page_of(held, page_at));
+                for (slot, &held) in model.iter().enumerate() {
+                    let got = slots.get(slot);
+                    assert_eq!(known(got), known(held), "seed {seed}, slot {slot}");
                 }
-                assert_eq!(slots.get(2_000), None);
+                assert_eq!(slots.get(2_048), None);
                 slots.clear();
                 assert_eq!(slots.get(0), None);
             }
@@ -141,21 +250,23 @@ mod tests {
     }
 
     #[test]
-    fn formula_what_the_host_fills_takes_four_bytes_a_slot() {
-        let mut slots = Slots::default();
+    fn formula_the_host_takes_four_bytes_a_slot_and_a_move_two() {
+        let (mut slots, mut moved) = (Slots::default(), Slots::default());
+        let block = |b| BlockId(b);
         // Rows of sixteen slots, dealt to eight dies that are programmed in turn.
         for row in 0..1_024 {
             let row = row / 64 * 64 + row % 8 * 8 + row / 8 % 8;
             for slot in row * 16..row * 16 + 16 {
-                slots.set(slot, Some((5 * slot as u64, 1_000 + slot as u32)));
+                let page = Held::Page(5 * slot as u64, 1_000 + slot as u32);
+                slots.set(slot, Some(page), page_at);
+                // Seven in ten were valid, and rows arrive up to a thousand slots late.
+                let from = slot as u32 * 10 / 7 + (row as u32 * 37 % 64) * 16;
+                moved.set(slot, Some(Held::From(Ppa::new(block(3), from))), page_at);
             }
         }
-        let each = |v: &&Versions| matches!(v, Versions::Each(_));
-        assert_eq!(slots.versions.iter().filter(each).count(), 0);
-        assert!(
-            slots.pages.capacity() <= 18_500,
-            "{}",
-            slots.pages.capacity()
-        );
+        assert_eq!(slots.0.len(), 64);
+        let whole = |c: &Chunk| matches!(c, Chunk::Each(_, v) if !matches!(v, Versions::Each(_)));
+        assert!(slots.0.iter().all(whole));
+        assert!(moved.0.iter().all(|c| matches!(c, Chunk::Near(..))));
     }
 }

@@ -366,16 +366,11 @@ impl<M: Arena> Firmware<M> {
     /// Whether fewer than `changes` of the map fit into the overlay's memory for certain. Writes wait
     /// when none does: hand over more in time with [`Firmware::grow_overlay`].
     #[inline]
-    pub fn overlay_is_short(&self, changes: usize) -> bool {
+    pub fn overlay_is_short(&self, changes: u32) -> bool {
         !self.map.has_room(changes)
     }
 
-    /// Words of the memory the overlay is in.
-    pub fn overlay_words(&self) -> usize {
-        self.map.overlay_words()
-    }
-
-    /// Lets `grow` add zeroed words at the end of the overlay's memory, between events; what waited
+    /// Lets `grow` add bytes at the end of the overlay's memory, between events; what waited
     /// for them goes on.
     pub fn grow_overlay<P: Ports<Record = Record>>(
         &mut self,

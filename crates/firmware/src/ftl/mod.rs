@@ -1,6 +1,6 @@
 //! Flash translation layer: where a logical page lies, and how data get there.
 //!
-//! - `map`: logical pages to slots. `leaf`: a few of them.
+//! - `map`: logical pages to slots. `sparse`: those that nothing else tells.
 //! - `preconditioned`: where the pages of a drive lie that random overwrites have scattered.
 //! - `map_cache`: which pages of the map are in memory, and what the others cost.
 //! - `write`: the write buffer of each stream.
@@ -16,7 +16,6 @@
 mod audit;
 mod bad;
 mod gc;
-mod leaf;
 mod map;
 mod map_cache;
 mod mover;
@@ -26,13 +25,14 @@ mod recovery;
 mod rescue;
 mod reserve;
 mod space;
+mod sparse;
 mod write;
 
 pub use audit::Unsound;
 pub(crate) use bad::BadBlocks;
 pub(crate) use gc::Gc;
 pub use gc::GcThresholds;
-pub use map::{Map, Place, REGION_PAGES};
+pub use map::{Map, Place};
 pub use map_cache::ENTRY_BYTES as MAP_ENTRY_BYTES;
 pub(crate) use map_cache::MapCache;
 pub(crate) use mover::Mover;
@@ -42,4 +42,5 @@ pub use recovery::Recovery;
 pub(crate) use rescue::Rescue;
 pub use space::RESERVE;
 pub(crate) use space::Space;
+pub use sparse::{REGION_PAGES, SparseTable, VALUE_BITS};
 pub(crate) use write::{Allocated, Program, Refused, STREAMS, StreamId, WriteBuffer};

@@ -552,21 +552,24 @@ pub fn geometry(channels: u16, dies: u16, planes: u8, blocks: u32, wordlines: u1
 
 /// A drive and its flash.
 pub struct Drive {
-    pub firmware: Firmware<Vec64>,
+    pub firmware: Firmware<Memory>,
     pub world: World,
     pub now: Ns,
     depth: u32,
 }
 
+/// Bytes by which the overlay's memory grows.
+const MEMORY_STEP: usize = 320 << 10;
+
 /// Memory that grows.
 #[derive(Debug)]
-pub struct Vec64(pub Vec<u64>);
+pub struct Memory(pub Vec<u8>);
 
-impl firstread_core::Arena for Vec64 {
-    fn words(&self) -> &[u64] {
+impl firstread_core::Arena for Memory {
+    fn bytes(&self) -> &[u8] {
         &self.0
     }
-    fn words_mut(&mut self) -> &mut [u64] {
+    fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.0
     }
 }
@@ -650,7 +653,7 @@ impl Drive {
             read_cache_slots: build.read_cache,
             map_cache_pages: build.map_cache,
         };
-        let firmware = Firmware::new(config, schemes, Vec64(vec![0; 1 << 14]));
+        let firmware = Firmware::new(config, schemes, Memory(vec![0; MEMORY_STEP]));
         let block = Block {
             mode: Some(build.mode),
             written: vec![0; g.dies() as usize],
@@ -737,7 +740,7 @@ impl Drive {
             self.firmware.poll(self.now, &mut self.world);
         }
         if self.firmware.overlay_is_short(2) {
-            let grow = |m: &mut Vec64| m.0.resize(m.0.len() + (1 << 14), 0);
+            let grow = |m: &mut Memory| m.0.resize(m.0.len() + MEMORY_STEP, 0);
             self.firmware.grow_overlay(self.now, grow, &mut self.world);
         }
         !events.is_empty() || wakes
@@ -802,7 +805,7 @@ impl Drive {
         self.world.power_cut();
         let lost = std::mem::take(&mut self.world.commands);
         self.now += Ns(1_000);
-        let leaving = |f: &Firmware<Vec64>| {
+        let leaving = |f: &Firmware<Memory>| {
             let mut rows = f.blocks().iter();
             let found = rows.find(|(_, row)| row.leaving);
             found.map(|(block, row)| (block, row.valid_slots))

@@ -1,0 +1,211 @@
+//! The table against a map, its owners and what it takes.
+
+use super::*;
+use firstread_core::Stream;
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+use std::vec::Vec;
+
+struct Memory(Vec<u8>);
+impl Arena for Memory {
+    fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.0
+    }
+}
+
+/// A table that treats its pages as part of a large one.
+fn table(pages: u64) -> SparseTable<Memory> {
+    SparseTable {
+        regions: vec![Region::EMPTY; pages.div_ceil(REGION_PAGES) as usize].into(),
+        ..SparseTable::new(SMALL_PAGES + 1, Memory(Vec::new()))
+    }
+}
+/// Room for a change, and no more than that takes. New memory holds anything.
+fn make_room(table: &mut SparseTable<Memory>) {
+    while !table.has_room(1) {
+        table.grow(|m| m.0.resize(m.0.len() + 5_000, 0xa5));
+    }
+}
+
+impl SparseTable<Memory> {
+    /// Every frame and block has one owner, who knows it, and counts add up.
+    fn check(&self) {
+        let mut frames = BTreeSet::new();
+        let mut add = |f: u32| assert!(frames.insert(f), "frame {f} has two owners");
+        let mut free = self.free;
+        let mut unused = (self.memory_bytes() / FRAME) as u32 - self.used;
+        while free != NONE {
+            add(free);
+            unused += 1;
+            free = self.link(free);
+        }
+        assert_eq!(self.available, unused);
+        let mut blocks = BTreeMap::new();
+        for (r, region) in self.regions.iter().enumerate() {
+            match region.class() {
+                0 => assert_eq!(region.entries(), 0),
+                FLAT => add((region.offset() / FRAME) as u32),
+                class => {
+                    assert!((1..=ROOM[class] as usize).contains(&region.entries()));
+                    assert_eq!(blocks.insert(region.offset(), (class, r)), None);
+                }
+            }
+        }
+        for (class, Class { frame, blocks: n }) in self.classes.iter().enumerate().skip(1) {
+            let (mut frame, mut n) = (*frame, *n);
+            while frame != NONE {
+                add(frame);
+                assert!((1..=blocks_per_frame(class)).contains(&n));
+                for at in (0..n).map(|b| block_at(class, frame, b)) {
+                    let owner = load(self.memory.bytes(), at) as u32 as usize;
+                    assert_eq!(blocks.remove(&at), Some((class, owner)));
+                }
+                (frame, n) = (self.link(frame), blocks_per_frame(class));
+            }
+        }
+        assert_eq!(
+            blocks,
+            BTreeMap::new(),
+            "blocks outside the frames of their size"
+        );
+        assert_eq!(frames.len() as u32, self.used, "frames without an owner");
+    }
+}
+
+/// Of pages up to the middle of the last region.
+const PAGES: u64 = 29 * REGION_PAGES + 2_000;
+
+#[derive(Clone, Debug)]
+enum Step {
+    /// So many pages, this far apart, from one on.
+    Stride(u64, u64, u64),
+    /// So many pages drawn between two.
+    Draw(u64, u64, u64),
+    Clear(u64),
+    Retain(u64),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let page = || 0..PAGES;
+    prop_oneof![
+        6 => (page(), 1u64..3_000, 1u64..100).prop_map(|(a, n, s)| Step::Stride(a, n, s)),
+        6 => (page(), page(), 1u64..9_000).prop_map(|(a, b, n)| Step::Draw(a.min(b), a.max(b), n)),
+        4 => page().prop_map(Step::Clear),
+        1 => (2u64..1_000).prop_map(Step::Retain),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+    #[test]
+    fn model_a_sparse_table_is_a_map(steps in prop::collection::vec(step(), 1..40), seed: u64) {
+        let stream = Stream::new(seed);
+        let mut table = match seed % 3 {
+            0 => SparseTable::new(PAGES, Memory(Vec::new())),
+            _ => table(PAGES),
+        };
+        let mut model = BTreeMap::new();
+        let mut marked = BTreeSet::new();
+        for (i, step) in steps.into_iter().enumerate() {
+            let draws = stream.at(i as u64);
+            let pages: Vec<u64> = match step {
+                Step::Stride(first, n, stride) => {
+                    (0..n).map(|i| first + i * stride).take_while(|&p| p < PAGES).collect()
+                }
+                Step::Draw(from, to, n) => {
+                    (0..n).map(|i| from + draws.at(i).below(to - from + 1)).collect()
+                }
+                Step::Clear(page) => {
+                    table.clear_region(page);
+                    model.retain(|p, _| p / REGION_PAGES != page / REGION_PAGES);
+                    marked.insert(page / REGION_PAGES);
+                    Vec::new()
+                }
+                Step::Retain(n) => {
+                    table.retain(|value| value % n == 0);
+                    model.retain(|_, value| *value % n == 0);
+                    Vec::new()
+                }
+            };
+            for page in pages {
+                make_room(&mut table);
+                // The least and the greatest there are, often.
+                let value = match draws.at(page).below(4) {
+                    0 => VALUE,
+                    1 => 1,
+                    _ => 1 + draws.at(page).at(1).below(VALUE),
+                };
+                let old = model.insert(page, value);
+                prop_assert_eq!(table.set(page, value), old.unwrap_or(0), "page {}", page);
+            }
+            table.check();
+        }
+        for page in 0..PAGES {
+            prop_assert_eq!(table.get(page), model.get(&page).copied().unwrap_or(0), "page {}", page);
+            prop_assert_eq!(table.is_marked(page), marked.contains(&(page / REGION_PAGES)));
+        }
+    }
+}
+
+#[test]
+fn formula_a_change_takes_no_more_than_its_room() {
+    // A region through all sizes, while those it leaves stay in use by others or do not.
+    for others in [0, 2, 40] {
+        let mut table = table((others + 1) * REGION_PAGES);
+        for key in 0..REGION_PAGES {
+            for other in 0..others {
+                make_room(&mut table);
+                table.set(other * REGION_PAGES + key, 7);
+            }
+            if key % 97 == 5 || key + 1 == REGION_PAGES {
+                make_room(&mut table);
+                let before = table.available;
+                // A trim of pages of the region, all in one change.
+                (0..=key).for_each(|k| {
+                    table.set(others * REGION_PAGES + k, 9);
+                });
+                assert!(before - table.available <= table.frames_per_change);
+                table.check();
+                table.clear_region(others * REGION_PAGES);
+            }
+        }
+    }
+}
+
+#[test]
+fn formula_random_overwrites_take_few_bytes_each() {
+    // 1.7, 11, 109, 340 and 1,000 pages a region: as 1.5, 10, 100, 311 and 916 million of 15.36 TB.
+    for (writes, per_region, most) in [
+        (100_000u64, 1.7, 40.0),
+        (156_250, 10.9, 11.5),
+        (500_000, 109.0, 6.8),
+        (1_500_000, 340.0, 6.7),
+        (2_000_000, 1_000.0, 7.6),
+    ] {
+        let pages = (writes as f64 / per_region * REGION_PAGES as f64) as u64;
+        let mut table = table(pages);
+        let stream = Stream::new(5).named("overwrites");
+        for i in 0..writes {
+            while !table.has_room(1) {
+                table.grow(|m| m.0.resize(m.0.len() + 100 * FRAME, 0));
+            }
+            table.set(stream.at(i).below(pages), 1 + i);
+        }
+        let ends = table.classes.iter().enumerate().skip(1);
+        let vacant = ends
+            .filter(|(_, end)| end.frame != NONE)
+            .map(|(class, end)| {
+                (blocks_per_frame(class) - end.blocks) as usize * SIZES[class] as usize
+            });
+        let bytes = table.used as usize * FRAME - vacant.sum::<usize>();
+        let bytes = bytes as f64 / writes as f64;
+        std::println!("{per_region} pages a region: {bytes:.2} bytes an overwrite");
+        assert!(
+            bytes <= most,
+            "{per_region} a region: {bytes} bytes an overwrite"
+        );
+    }
+}
