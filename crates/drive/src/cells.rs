@@ -240,7 +240,7 @@ impl Cells {
             .expect("a block's mode is one of the chip's")
     }
 
-    /// Senses and decodes a read whose sense begins now.
+    /// Senses and decodes a read that was asked for at `now`.
     #[inline(never)]
     pub(crate) fn sense(&mut self, now: Ns, op: &FlashOp) -> Sensed {
         let FlashKind::Read {

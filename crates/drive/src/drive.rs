@@ -142,11 +142,12 @@ pub struct RunStats {
     pub all: Report,
     /// Requests completed, counted or not (before a ramp's end).
     pub requests: u64,
-    /// Counters of the firmware over the run.
+    /// Counters of the firmware over the run, and over the time of a fetch after it, which the drive is
+    /// ahead of its host.
     pub counters: Counters,
-    /// Events handled.
+    /// Events handled. Several completions may reach the host in one.
     pub events: u64,
-    /// Simulated time of the run.
+    /// Simulated time of the run, to its last completion.
     pub simulated: Ns,
     /// The power cut in it.
     pub power_cut: Option<PowerCut>,
@@ -570,16 +571,19 @@ impl Drive {
         run.start(start);
         let mut events = 0u64;
         let mut reported = 0;
-        run.go_on(start, &mut self.world)?;
+        self.host_goes_on(&mut run, start, &before)?;
         self.run_start = start;
         let mut power_cut = None;
         while !run.done() {
             if self.cut.is_some() && self.cut_is_due(start, events) {
-                run.go_on(self.cut_at(), &mut self.world)?;
+                self.host_goes_on(&mut run, self.cut_at(), &before)?;
+                if run.done() {
+                    continue;
+                }
                 let cut = self.power_cut()?;
                 let now = self.world.now;
                 run.lose_all(now);
-                run.go_on(now, &mut self.world)?;
+                self.host_goes_on(&mut run, now, &before)?;
                 power_cut = Some(cut);
                 continue;
             }
@@ -590,13 +594,7 @@ impl Drive {
             if step == Step::Drive {
                 continue;
             }
-            run.go_on(self.world.now, &mut self.world)?;
-            if let Some(stale) = self.world.stale {
-                return Err(DriveError::Stale(stale));
-            }
-            if let Some(status) = run.failed {
-                return Err(self.failure(status, &before));
-            }
+            self.host_goes_on(&mut run, self.world.now, &before)?;
             if run.completed >= reported + (1 << 16) {
                 reported = run.completed;
                 progress(reported);
@@ -627,6 +625,23 @@ impl Drive {
             simulated: run_ended.since(start),
             power_cut,
         })
+    }
+
+    /// The host goes on to `until`; an error if that meets what ends the run with one.
+    fn host_goes_on(
+        &mut self,
+        run: &mut Run<'_>,
+        until: Ns,
+        before: &Counters,
+    ) -> Result<(), DriveError> {
+        run.go_on(until, &mut self.world)?;
+        if let Some(stale) = self.world.stale {
+            return Err(DriveError::Stale(stale));
+        }
+        match run.failed {
+            Some(status) => Err(self.failure(status, before)),
+            None => Ok(()),
+        }
     }
 
     fn failure(&self, status: Status, before: &Counters) -> DriveError {

@@ -20,6 +20,8 @@
 mod cells;
 mod depth_search;
 pub mod drive;
+#[cfg(test)]
+mod equivalence;
 mod flow;
 mod group_oracle;
 mod growing_memory;

@@ -6,6 +6,7 @@ use firstread_workload::job::ExitWhat;
 
 use crate::drive::DriveError;
 use crate::flow::{Flows, Share};
+use crate::hardware::timers::LATEST;
 use crate::host::{Client, Next};
 use crate::stats::Report;
 use crate::world::{Slot, World};
@@ -126,7 +127,7 @@ impl<'a> Run<'a> {
     /// Starts the clients of the first group at `now`.
     pub(crate) fn start(&mut self, now: Ns) {
         self.now = now;
-        self.start_group(self.group, now);
+        self.start_group(self.group);
     }
 
     /// When the host did something last.
@@ -135,13 +136,18 @@ impl<'a> Run<'a> {
     }
 
     /// The host goes on to `until`: issues what is ready, hears of completions, issues more. It stops
-    /// early at what ends the run.
+    /// early at the end of the run, and at what fails it.
     pub(crate) fn go_on(&mut self, until: Ns, world: &mut World) -> Result<(), DriveError> {
         loop {
             self.issue(world)?;
             let completion = world.completion_due();
             let next = completion.min(self.wake_due);
-            if next > until || self.failed.is_some() || world.stale.is_some() {
+            if next > until || self.done() {
+                if next > LATEST && next != Ns::MAX {
+                    return Err(DriveError::State(
+                        "a request is due after the end of simulated time (146 years)".into(),
+                    ));
+                }
                 world.set_host(next);
                 return Ok(());
             }
@@ -151,23 +157,26 @@ impl<'a> Run<'a> {
             } else {
                 self.woken();
             }
+            if self.failed.is_some() || world.stale.is_some() {
+                return Ok(());
+            }
         }
     }
 
-    fn start_group(&mut self, group: u32, now: Ns) {
+    fn start_group(&mut self, group: u32) {
         self.group = group;
         for i in 0..self.clients.len() {
             if self.clients[i].group == group && !self.ended[i] {
                 self.running += 1;
                 if !self.waits(i) {
-                    self.start_client(i, now);
+                    self.start_client(i);
                 }
             }
         }
     }
 
-    fn start_client(&mut self, i: usize, now: Ns) {
-        self.clients[i].start(now);
+    fn start_client(&mut self, i: usize) {
+        self.clients[i].start(self.now);
         self.ready.push(i as u32);
         if let Some(flows) = &mut self.flows {
             flows.set_part(i as u32, true, &mut self.ready);
@@ -199,7 +208,7 @@ impl<'a> Run<'a> {
             let client = &self.clients[i as usize];
             if client.group == self.group && client.is_started() {
                 self.issue_of(i, world)?;
-                self.note_end(i, self.now);
+                self.note_end(i);
             }
             if self.running == 0
                 && let Some(next) = (0..self.clients.len())
@@ -207,7 +216,7 @@ impl<'a> Run<'a> {
                     .map(|c| self.clients[c].group)
                     .min()
             {
-                self.start_group(next, self.now);
+                self.start_group(next);
             }
         }
         if self.sleeping > 0 {
@@ -297,15 +306,15 @@ impl<'a> Run<'a> {
 
     /// Notes whether client `i` has ended.
     #[inline]
-    fn note_end(&mut self, i: u32, now: Ns) {
+    fn note_end(&mut self, i: u32) {
         if self.clients[i as usize].is_done() && !self.ended[i as usize] {
-            self.end(i as usize, now);
+            self.end(i as usize);
         }
     }
 
     /// Client `i` has ended: so may others with it, and those that waited for it start.
     #[cold]
-    fn end(&mut self, i: usize, now: Ns) {
+    fn end(&mut self, i: usize) {
         self.ended[i] = true;
         if self.clients[i].is_started() || self.clients[i].group == self.group {
             self.running -= 1;
@@ -327,7 +336,7 @@ impl<'a> Run<'a> {
             if goes_too && !self.ended[other] {
                 client.stop();
                 if client.is_done() {
-                    self.end(other, now);
+                    self.end(other);
                 }
             }
         }
@@ -337,7 +346,7 @@ impl<'a> Run<'a> {
                 && client.group == self.group
                 && !client.is_started();
             if is_next && !self.ended[other] && !self.waits(other) {
-                self.start_client(other, now);
+                self.start_client(other);
             }
         }
     }

@@ -33,7 +33,8 @@ pub(crate) struct LinkTimes {
 pub(crate) struct Slot {
     pub command: HostCommand,
     pub submitted: Ns,
-    /// Writes and trims there had been by then.
+    /// Writes and trims that the drive had taken by then. Its clock may be ahead of the host's, but the
+    /// command reaches it later still.
     pub seen: u64,
     pub client: u32,
     pub status: Status,
@@ -81,7 +82,7 @@ pub(crate) struct World {
     hardware_timers: usize,
     link: LinkTimes,
     /// The host may lag so far behind the drive: nothing it does reaches the firmware sooner.
-    host_lag: Ns,
+    pub(crate) host_lag: Ns,
     /// When the host has something to do.
     host_due: Ns,
     slot_bytes: Divisor,
@@ -133,9 +134,10 @@ impl World {
             payload,
             timers: Timers::new(hardware_timers),
             hardware_timers,
-            // A queue is looked into when its command can be fetched, not when it is with the firmware.
+            // A queue is looked into when its command can be fetched; else nothing is seen of a command
+            // before it is with the firmware.
             host_lag: match queues {
-                Some(_) => Ns::ZERO,
+                Some(_) => Ns(link.fetch_ns),
                 None => Ns(link.fetch_ns + link.command_ns),
             },
             host_due: Ns::MAX,
@@ -325,6 +327,7 @@ impl World {
             queues.clear();
         }
         self.completions.clear();
+        (self.commands_free_at, self.in_free_at, self.out_free_at) = (Ns::ZERO, Ns::ZERO, Ns::ZERO);
         self.host_due = Ns::MAX;
         let lost = (self.slots.len() - self.free_slots.len()) as u32;
         self.free_slots = (0..self.slots.len() as u32).rev().collect();

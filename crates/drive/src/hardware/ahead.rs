@@ -123,7 +123,7 @@ impl Hardware {
             let (block, sensed) = (*block, core::mem::replace(sensed, wanted));
             self.cells_mut().sensed_in_vain(block, sensed, wanted);
         }
-        self.sense_begins(now, read);
+        self.ask_for_sense(now, read);
         let charged = &mut self.ops[account];
         if !class.goes_on() {
             charged.parts = Parts::from([0; CAUSES]);

@@ -174,8 +174,11 @@ pub(crate) struct Hardware {
     channels: Vec<Ns>,
     decoders: Vec<Decoder>,
     ops: Vec<InFlight>,
-    /// Senses that have begun and whose outcome is not known yet: when, and which.
+    /// Senses that were asked for and whose outcome is not known yet: when, and which.
     unsensed: Vec<(Ns, u32)>,
+    /// Each is worked out at once.
+    #[cfg(test)]
+    pub(crate) one_by_one: bool,
     /// Reads whose time is charged: those under higher tags are further steps of them.
     accounts: u32,
 }
@@ -234,6 +237,8 @@ impl Hardware {
             decoders: vec![Decoder::IDLE; geometry.channels as usize],
             ops: vec![in_flight; tags as usize],
             unsensed: Vec::with_capacity(tags as usize),
+            #[cfg(test)]
+            one_by_one: false,
             layout: Layout::new(geometry),
             times,
             cells,
@@ -318,7 +323,7 @@ impl Hardware {
                     self.timer(Resource::Die(lane)),
                     now + Ns(self.times.command_ns + sense),
                 );
-                self.sense_begins(now, tag);
+                self.ask_for_sense(now, tag);
             }
             FlashKind::Program { .. } => {
                 self.start_transfer(now, tag, timers);
@@ -551,8 +556,9 @@ impl Hardware {
         };
         self.charge(now, tag, Cause::Transfer);
         self.free_die(now, tag);
-        let sensed = self.sensed(now, tag);
+        self.see_to_sense(now, tag);
         if let SenseMode::OnesCount { .. } = mode {
+            let sensed = &self.ops[tag as usize].sensed;
             let ones = FlashEvent::Ones {
                 tag: Tag(tag),
                 count: sensed.ones,
@@ -560,20 +566,20 @@ impl Hardware {
             };
             return self.free_after(tag, Some(ones));
         }
-        self.start_decode(now, tag, sensed, timers);
+        self.start_decode(now, tag, timers);
         self.free_after(tag, None)
     }
 
     /// The data of `tag` are with the decoder.
     fn decode(&mut self, now: Ns, tag: u32, timers: &mut Timers) {
-        let sensed = self.sensed(now, tag);
-        self.start_decode(now, tag, sensed, timers);
+        self.see_to_sense(now, tag);
+        self.start_decode(now, tag, timers);
     }
 
     #[inline(always)] // Once for a plain read, once for a cache read.
-    fn start_decode(&mut self, now: Ns, tag: u32, sensed: Sensed, timers: &mut Timers) {
-        let state = &mut self.ops[tag as usize];
-        state.sensed = sensed;
+    fn start_decode(&mut self, now: Ns, tag: u32, timers: &mut Timers) {
+        let state = &self.ops[tag as usize];
+        let sensed = &state.sensed;
         let die = state.op.die;
         let since = state.transfer_starts;
         let channel = self.layout.channel(die);

@@ -1,45 +1,49 @@
-//! Senses that have begun and whose outcome is not known yet.
+//! Senses that were asked for and whose outcome is not known yet.
 //!
-//! What a sense comes to follows from the cells as they are when it begins, and is asked for when its
-//! data have left the die. The first that is asked for has all that have begun worked out, in the order
-//! in which they began: one after another, their arithmetic and its tables stay in the nearest caches,
-//! which the rest of a request would drive them out of. Whatever changes the cells has all worked out
-//! first, so how many are worked out together makes no difference.
+//! What a sense comes to follows from the cells as they are when it is asked for: when its command is
+//! given, or the request for the output of what was sensed ahead. It is needed when its data have left
+//! the die. The first that is needed has all worked out that were asked for, in that order: one after
+//! another, their arithmetic and its tables stay in the nearest caches, which the rest of a request would
+//! drive them out of. Whatever changes the cells has all worked out first, so how many are worked out
+//! together makes no difference.
 
 use firstread_core::Ns;
 
 use super::Hardware;
-use crate::cells::{Cells, Sensed};
+use crate::cells::Cells;
 
 impl Hardware {
-    /// The sense of the read under `tag` begins, or what was sensed ahead turns out to be wanted.
+    /// The sense of the read under `tag` is asked for, or the output of what was sensed ahead.
     #[inline]
-    pub(super) fn sense_begins(&mut self, now: Ns, tag: u32) {
+    pub(super) fn ask_for_sense(&mut self, now: Ns, tag: u32) {
         // Cells that never err need no arithmetic.
         if !self.cells.are_ideal() {
             self.ops[tag as usize].is_sensed = false;
             self.unsensed.push((now, tag));
+            #[cfg(test)]
+            if self.one_by_one {
+                self.sense_all();
+            }
         }
     }
 
-    /// What the sense under `tag`, whose data have left the die now, has come to.
+    /// Sees that `sensed` is known of the read under `tag`, whose data have left the die now.
     #[inline]
-    pub(super) fn sensed(&mut self, now: Ns, tag: u32) -> Sensed {
+    pub(super) fn see_to_sense(&mut self, now: Ns, tag: u32) {
+        let state = &mut self.ops[tag as usize];
         if self.cells.are_ideal() {
-            return self.cells.sense(now, &self.ops[tag as usize].op);
-        }
-        if !self.ops[tag as usize].is_sensed {
+            state.sensed = self.cells.sense(now, &state.op);
+        } else if !state.is_sensed {
             self.sense_all();
         }
-        self.ops[tag as usize].sensed
     }
 
-    /// Works out every sense that has begun.
+    /// Works out every sense that was asked for.
     #[inline(never)]
     pub(super) fn sense_all(&mut self) {
-        for (began, tag) in self.unsensed.drain(..) {
+        for (asked, tag) in self.unsensed.drain(..) {
             let state = &mut self.ops[tag as usize];
-            state.sensed = self.cells.sense(began, &state.op);
+            state.sensed = self.cells.sense(asked, &state.op);
             state.is_sensed = true;
         }
     }

@@ -25,8 +25,8 @@ const STOPPED: u64 = u64::MAX;
 const FRONT_BITS: u32 = FRONTS.next_power_of_two().ilog2();
 /// Behind every timer.
 const NEVER: (Ns, u16) = (Ns::MAX, END);
-/// No timer is set later (73 years).
-const LATEST: Ns = Ns(u64::MAX >> FRONT_BITS);
+/// No timer is set later (146 years).
+pub(crate) const LATEST: Ns = Ns(u64::MAX >> FRONT_BITS);
 
 #[derive(Clone, Copy, Debug)]
 struct Timer {

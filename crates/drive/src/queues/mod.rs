@@ -91,5 +91,6 @@ impl Queues {
         self.waiting.iter_mut().for_each(VecDeque::clear);
         self.room = self.held_most;
         self.began = None;
+        self.free_at = Ns::ZERO;
     }
 }

@@ -217,7 +217,10 @@ fn run(swarm: &Swarm, seed: u64, rounds: u64, requests: u64, met: &mut Met) {
         if s.at(0).below(100) < swarm.cuts {
             // A request is some ten events.
             let event = s.at(1).below(requests * 6);
-            drive.cut_power_at(CutAt::Events(event));
+            drive.cut_power_at(match s.at(6).below(2) {
+                0 => CutAt::Events(event),
+                _ => CutAt::Time(Ns(1 << s.at(7).below(30))),
+            });
         }
         if swarm.converts && s.at(2).below(4) == 0 {
             let block = BlockId(s.at(3).below(drive.blocks().len() as u64) as u32);
