@@ -81,7 +81,7 @@ pub trait Ports {
 /// Memory for tables that grow with use. A controller hands over a fixed piece; a simulator hands
 /// over a larger one, between events, when the firmware says that it runs short.
 pub trait Arena {
-    /// The memory, zeroed when it was handed over.
+    /// The memory. What was handed over may hold anything.
     fn bytes(&self) -> &[u8];
     /// The memory, to change.
     fn bytes_mut(&mut self) -> &mut [u8];

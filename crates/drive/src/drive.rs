@@ -732,7 +732,7 @@ impl Drive {
                 self.wake_firmware();
             }
         }
-        if self.firmware.overlay_is_short(OVERLAY_RESERVE) {
+        while self.firmware.overlay_is_short(OVERLAY_RESERVE) {
             let grow = GrowingMemory::grow;
             self.firmware.grow_overlay(due, grow, &mut self.world);
         }

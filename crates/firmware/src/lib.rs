@@ -174,7 +174,12 @@ impl<M: Arena> Firmware<M> {
         let cache = rescue.slot(Rescue::buffers(&geometry, config.mode, streams));
         let ahead_slots = ahead.buffer_slots();
         Firmware {
-            map: Map::new(config.capacity_slots, slots, overlay),
+            map: Map::new(
+                config.capacity_slots,
+                geometry.blocks_per_plane,
+                slots,
+                overlay,
+            ),
             blocks: BlockMonitor::new(geometry.blocks_per_plane, config.mode),
             dies: DieQueues::new(&geometry, config.independent_planes, config.max_wait),
             commands: Commands::new(config.max_commands),

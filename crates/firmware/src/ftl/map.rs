@@ -3,7 +3,8 @@
 //! A drive that was filled in address order needs no table: superblock `i` of the fill holds the
 //! `i`-th stretch of logical pages in order. Nor does one preconditioned by random overwrites, whose
 //! places are computed (`preconditioned`). What was written or trimmed since lies in an overlay,
-//! a `sparse` table. A region of 4,096 pages that the overlay knows nothing of costs one bit.
+//! a `sparse` table. A region of 4,096 pages that the overlay knows nothing of costs 16 bytes and a bit:
+//! its word in that table, when it was trimmed as a whole, and whether it is touched.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -21,6 +22,8 @@ const NONE: u32 = u32::MAX;
 const TRIMMED: u64 = (1 << VALUE_BITS) - 1;
 /// The page's data could not be read when they were to be moved, and are gone.
 const LOST: u64 = TRIMMED - 1;
+/// Slots of all superblocks that places can count.
+pub const MOST_SLOTS: u64 = LOST - 1;
 
 /// The map of a drive.
 #[derive(Debug)]
@@ -67,8 +70,11 @@ pub enum Place {
 }
 
 impl<M: Arena> Map<M> {
-    /// An empty map of `capacity` logical pages; a superblock of the fill holds `slots_per_block`.
-    pub fn new(capacity: u64, slots_per_block: u32, overlay: M) -> Map<M> {
+    /// An empty map of `capacity` logical pages over `blocks` superblocks of `slots_per_block`, at
+    /// most [`MOST_SLOTS`] in all.
+    pub fn new(capacity: u64, blocks: u32, slots_per_block: u32, overlay: M) -> Map<M> {
+        let slots = u64::from(blocks) * u64::from(slots_per_block);
+        assert!(slots <= MOST_SLOTS, "{slots} slots: more than places count");
         let stretches = capacity.div_ceil(slots_per_block as u64) as usize;
         let regions = capacity.div_ceil(REGION_PAGES) as usize;
         Map {
@@ -217,7 +223,10 @@ impl<M: Arena> Map<M> {
     #[inline]
     fn place(&self, ppa: Ppa) -> u64 {
         let place = u64::from(ppa.block().0) * self.slots_per_block.get() + u64::from(ppa.slot());
-        debug_assert!(place + 1 < LOST, "a place has {VALUE_BITS} bits");
+        debug_assert!(
+            place < MOST_SLOTS,
+            "a superblock that the map was not made for"
+        );
         place + 1
     }
     #[inline]
@@ -260,7 +269,8 @@ impl<M: Arena> Map<M> {
         (end - first) as u32
     }
 
-    /// Power was cut: forgets where pages lie. What the journal holds stays: trims, losses, and the
+    /// Power was cut: forgets where pages lie. With [`Map::has_room`] for a change, all of them can be
+    /// set again in any order. What the journal holds stays: trims, losses, and the
     /// stretches of the fill whose superblock `is_filled` still, as are those of the preconditioned
     /// state that were not erased.
     pub fn forget_places(&mut self, is_filled: impl Fn(BlockId) -> bool) {
@@ -324,7 +334,7 @@ mod tests {
 
     /// A drive of ten regions and a bit, filled up to a page within the eighth.
     fn map() -> Map<Memory> {
-        let mut map = Map::new(41_000, 10_000, Memory(Vec::new()));
+        let mut map = Map::new(41_000, 1 << 20, 10_000, Memory(Vec::new()));
         [7, 3, 5].iter().for_each(|&b| map.fill(BlockId(b), 10_000));
         map.fill(BlockId(9), 1_234);
         map

@@ -67,7 +67,8 @@ pub struct Recovery {
 
 impl<M: Arena> Firmware<M> {
     /// Power was cut and is back: everything under way is gone. Makes the map anew; nothing is issued
-    /// before [`Firmware::restart`].
+    /// before [`Firmware::restart`]. Needs room for a change of the map: where
+    /// [`Firmware::overlay_is_short`], hand over more before.
     pub fn recover<P: Ports<Record = Record>>(&mut self, ports: &mut P) -> Recovery {
         let mut recovery = Recovery {
             erasing: self.space.erasing.is_some(),
@@ -146,6 +147,7 @@ impl<M: Arena> Firmware<M> {
         if map_on_flash {
             recovery.dumped_map_pages = self.map_cache.forget(is_filled);
         } else {
+            debug_assert!(self.map.has_room(1), "the overlay is short");
             self.map.forget_places(is_filled);
         }
         let g = self.config.geometry;
@@ -215,6 +217,7 @@ impl<M: Arena> Firmware<M> {
             if self.map_cache.is_on() {
                 self.map_cache.set(lpn, Some(ppa));
             } else {
+                // What is found was set before the cut: there is room (`Map::forget_places`).
                 self.map.set(lpn, Place::At(ppa));
             }
         }

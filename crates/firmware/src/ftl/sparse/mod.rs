@@ -67,10 +67,14 @@ const ROOM: [u32; CLASSES] = {
 };
 /// The class of a flat region.
 const FLAT: usize = 127;
-/// In tables of up to this many pages a region is flat from a few on: they are soon found, and all of
-/// them take no more than 168 MB.
-const SMALL_PAGES: u64 = 1 << 25;
-/// Their largest size of a block: 63 entries.
+/// Pages of the largest drive for which time counts for more than memory. In its tables a region is
+/// flat from a few pages on: they are soon found, and all of them take no more than 168 MB.
+pub const SMALL_PAGES: u64 = 1 << 25;
+/// Whether memory counts for more than time on a drive of so many pages.
+pub const fn is_large(pages: u64) -> bool {
+    pages > SMALL_PAGES
+}
+/// The largest size of a block in tables of small drives: 63 entries.
 const SMALL_CLASSES: usize = 6;
 /// No frame.
 const NONE: u32 = u32::MAX;
@@ -142,9 +146,9 @@ impl<M: Arena> SparseTable<M> {
             blocks: 0,
         };
         let available = (memory.bytes().len() / FRAME) as u32;
-        let largest = match pages {
-            ..=SMALL_PAGES => SMALL_CLASSES,
-            _ => CLASSES - 1,
+        let largest = match is_large(pages) {
+            true => CLASSES - 1,
+            false => SMALL_CLASSES,
         };
         SparseTable {
             regions: vec![Region::EMPTY; regions].into_boxed_slice(),
@@ -243,7 +247,9 @@ impl<M: Arena> SparseTable<M> {
         self.give_back(region);
     }
 
-    /// Keeps the values that pass.
+    /// Keeps the values that pass. With [`SparseTable::has_room`] for a change, the pages of the others
+    /// can be set again, in any order and without more memory: no block gets larger than it was, and
+    /// though the blocks may be of more sizes on the way, each of these has one frame that is not full.
     pub fn retain(&mut self, keep: impl Fn(u64) -> bool) {
         for r in 0..self.regions.len() {
             let region = self.regions[r];
@@ -360,6 +366,7 @@ impl<M: Arena> SparseTable<M> {
     }
 
     fn take_frame(&mut self) -> u32 {
+        debug_assert!(self.available > 0, "there was no room");
         self.available -= 1;
         if self.free != NONE {
             let frame = self.free;
