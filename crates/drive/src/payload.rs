@@ -2,11 +2,15 @@
 //! checked to return the last version written.
 //!
 //! The version of a page is the number of the write or trim that made it, counted over the drive.
-//! Memory grows with what was written: eight bytes a slot programmed, or four on a large drive and two
-//! for what was moved (`slots`), and seven a page written to know its last version.
+//! Memory grows with what was written. On a large drive, of more than 2^25 pages, the last version of a
+//! page written takes six bytes and little more, and a slot programmed four, or two if what it holds was
+//! moved out of the preconditioned state (`slots`; from 2^32 pages on eight). On a smaller one it is
+//! eight for either.
 
 use firstread_core::{BlockId, Buf, Lpn, Ppa, Spare};
-use firstread_firmware::ftl::{Preconditioned, REGION_PAGES, Slot, SparseTable, VALUE_BITS};
+use firstread_firmware::ftl::{
+    Preconditioned, REGION_PAGES, Slot, SparseTable, VALUE_BITS, is_large,
+};
 
 use crate::growing_memory::GrowingMemory;
 use crate::slots::{Held, Slots};
@@ -17,6 +21,8 @@ pub(crate) struct Tag(u64);
 
 /// Bits of a tag that hold the logical page: 64 TB of 4 KiB pages.
 const LPN_BITS: u32 = 34;
+/// Logical pages, with those of the map, that tags can name.
+pub(crate) const MOST_PAGES: u64 = (1 << LPN_BITS) - 1;
 /// Bits that hold the version, which wraps: a version that is wrong by a multiple of 537 million
 /// writes would go unnoticed.
 const VERSION_BITS: u32 = 29;
@@ -56,7 +62,7 @@ enum Contents {
     Preconditioned,
     /// What was programmed since the erase, in slot order.
     Programmed(Vec<Tag>),
-    /// The same, on a large drive.
+    /// The same, on a large drive whose pages four bytes can name.
     Compact(Slots),
 }
 
@@ -110,14 +116,11 @@ struct Version {
 /// Slots that the list of a superblock grows by at least.
 const LEAST_GROWTH: usize = 1 << 10;
 
-/// Drives of up to this many pages keep the last version of every page, in memory that is taken
-/// when it is first touched.
-const SMALL_PAGES: u64 = 1 << 25;
-
 /// The last version of each page that was written or trimmed since the fill.
 #[derive(Debug)]
 enum Versions {
-    /// One word a page: twice the version, plus one when it is a trim. 0 for the fill.
+    /// One word a page, in memory that is taken when it is first touched: twice the version, plus one
+    /// when it is a trim. 0 for the fill.
     All(Vec<u64>),
     /// Those written.
     Some(Box<Written>),
@@ -173,10 +176,10 @@ const fn is_later(a: u64, b: u64) -> bool {
 
 impl Versions {
     fn new(capacity: u64) -> Versions {
-        if capacity <= SMALL_PAGES {
+        if !is_large(capacity) {
             return Versions::All(vec![0; capacity as usize]);
         }
-        assert!(capacity < 1 << LPN_BITS, "a tag has room for the page");
+        assert!(capacity <= MOST_PAGES, "a tag has room for the page");
         Versions::Some(Box::new(Written {
             pages: SparseTable::new(capacity, GrowingMemory::new()),
             regions: vec![0; capacity.div_ceil(REGION_PAGES) as usize],
@@ -212,7 +215,7 @@ impl Payload {
     /// For a drive of `capacity` logical pages, and `map_pages` more for its map.
     pub(crate) fn new(blocks: u32, buffers: u32, capacity: u64, map_pages: u32) -> Payload {
         let pages = capacity + map_pages as u64;
-        let is_compact = (SMALL_PAGES..Slots::MOST_PAGES).contains(&pages);
+        let is_compact = is_large(pages) && pages <= Slots::MOST_PAGES;
         Payload {
             blocks: (0..blocks).map(|_| Contents::erased(is_compact)).collect(),
             is_compact,
@@ -465,6 +468,7 @@ impl Payload {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use firstread_firmware::ftl::SMALL_PAGES;
 
     #[test]
     fn model_old_versions_are_caught() {

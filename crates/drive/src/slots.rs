@@ -14,7 +14,7 @@ const CHUNK: usize = 256;
 const NONE: u32 = u32::MAX;
 /// No offset.
 const NOWHERE: u16 = u16::MAX;
-/// What comes first in a chunk lies this far behind its base: others may have lain before it.
+/// What is set first in a chunk lay this far behind its base: others may have lain before it.
 const BEFORE: u64 = 1 << 15;
 
 /// Versions of a chunk, as far as its slots are programmed.
@@ -76,7 +76,8 @@ pub(crate) enum Held {
 #[derive(Debug)]
 enum Chunk {
     Unset,
-    /// All lay in the preconditioned state, so far behind the first one.
+    /// All lay in the preconditioned state, so far behind a base that is [`BEFORE`] slots before where
+    /// the one that was set first lay.
     Near(Ppa, Box<[u16; CHUNK]>),
     /// Pages, and their versions.
     Each(Box<[u32; CHUNK]>, Versions),
@@ -249,6 +250,21 @@ mod tests {
         }
     }
 
+    impl Slots {
+        /// Bytes of its memory.
+        fn bytes(&self) -> usize {
+            let boxed = self.0.iter().map(|chunk| match chunk {
+                Chunk::Unset => 0,
+                Chunk::Near(_, offsets) => size_of_val(&**offsets),
+                Chunk::Each(pages, Versions::Each(versions)) => {
+                    size_of_val(&**pages) + size_of_val(&**versions)
+                }
+                Chunk::Each(pages, _) => size_of_val(&**pages),
+            });
+            self.0.capacity() * size_of::<Chunk>() + boxed.sum::<usize>()
+        }
+    }
+
     #[test]
     fn formula_the_host_takes_four_bytes_a_slot_and_a_move_two() {
         let (mut slots, mut moved) = (Slots::default(), Slots::default());
@@ -264,9 +280,21 @@ mod tests {
                 moved.set(slot, Some(Held::From(Ppa::new(block(3), from))), page_at);
             }
         }
-        assert_eq!(slots.0.len(), 64);
-        let whole = |c: &Chunk| matches!(c, Chunk::Each(_, v) if !matches!(v, Versions::Each(_)));
-        assert!(slots.0.iter().all(whole));
-        assert!(moved.0.iter().all(|c| matches!(c, Chunk::Near(..))));
+        let bytes_each = |slots: &Slots| slots.bytes() as f64 / (1_024.0 * 16.0);
+        // And the chunks themselves, a few words for 256 slots each.
+        for (slots, least) in [(&slots, 4.0), (&moved, 2.0)] {
+            let bytes = bytes_each(slots);
+            assert!(
+                (least..least + 0.15).contains(&bytes),
+                "{bytes} bytes a slot"
+            );
+        }
+        // What the host writes in no order keeps its versions too.
+        for slot in 0..1_024 * 16 {
+            let page = Held::Page(5 * slot as u64, (slot as u32).wrapping_mul(0x9e37_79b9));
+            slots.set(slot, Some(page), page_at);
+        }
+        let bytes = bytes_each(&slots);
+        assert!((8.0..8.15).contains(&bytes), "{bytes} bytes a slot");
     }
 }

@@ -8,11 +8,12 @@
 use firstread_core::params::{Axis, Param, ParamKind, Scheme, Values};
 use firstread_core::{CellMode, Geometry, StripeOrder};
 use firstread_ecc::{Code, DecodeTiming};
-use firstread_firmware::ftl::{GcThresholds, MAP_ENTRY_BYTES};
+use firstread_firmware::ftl::{GcThresholds, MAP_ENTRY_BYTES, MOST_SLOTS};
 use firstread_firmware::policy::{recovery, retry};
 use firstread_nand::ChipProfile;
 use firstread_nand::profile::ProgramTiming;
 
+use crate::payload::MOST_PAGES;
 use crate::profile::chip::load_chip;
 use crate::profile::document::Document;
 use crate::profile::quantity::{
@@ -521,6 +522,15 @@ fn check(reader: &Reader<'_>, drive: &DriveProfile) {
             format!("{bytes} B are more than 2^53"),
         );
     }
+    let per_block = u64::from(g.slots_per_superblock(drive.mode));
+    let slots = per_block * u64::from(g.blocks_per_plane);
+    if slots > MOST_SLOTS {
+        let message = format!(
+            "the blocks hold {slots} mapping units, more than the {MOST_SLOTS} that the map can tell \
+             apart; raise `geometry.mapping_unit`"
+        );
+        return note("geometry.blocks_per_plane", message);
+    }
     if !drive.capacity_bytes.is_multiple_of(u64::from(g.slot_bytes)) {
         return note(
             "capacity",
@@ -545,6 +555,14 @@ fn check(reader: &Reader<'_>, drive: &DriveProfile) {
             let message = "the map has too many pages; raise `geometry.mapping_unit`".into();
             return note("dram.map_cache", message);
         }
+    }
+    let pages = drive.capacity_bytes / u64::from(g.slot_bytes) + map_slots / 2;
+    if pages > MOST_PAGES {
+        let message = format!(
+            "{pages} mapping units, those of the map among them, are more than the {MOST_PAGES} that \
+             can be simulated; raise `geometry.mapping_unit`"
+        );
+        return note("capacity", message);
     }
     // One superblock is open for the host, one for the data mover, and one must be free for the
     // next of them.

@@ -567,6 +567,14 @@ fn what_is_wrong_is_said() {
             "geometry.mapping_unit=512B",
             "geometry.mapping_unit: is not a multiple of the codeword, 1024 B",
         ),
+        (
+            "geometry.blocks_per_plane=20000",
+            "geometry.blocks_per_plane: the blocks hold",
+        ),
+        (
+            "capacity=80TB",
+            "capacity: 19531250000 mapping units, those of the map among them, are more than the 17179869183",
+        ),
         ("geometry.planes=5", "`5` is outside 1 to 4"),
         ("geometry.channels=0", "`0` is outside 1 to 256"),
         (
