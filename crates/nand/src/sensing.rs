@@ -5,6 +5,7 @@
 //! precharge is safe at a length at which the worst page of all has no more errors than the code
 //! corrects, less a margin.
 
+use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use firstread_core::sensing::{AGES_H, SafeSense, SensingTable, TEMPERATURES_C, WEARS_PE};
@@ -93,9 +94,11 @@ impl Bench {
     ) -> Result<Option<Bench>, ProfileError> {
         let mut medium = Medium::new(chip.clone(), geometry(chip, rule.chips), seed)?;
         medium.set_temperature(Ns::ZERO, celsius)?;
-        let Ok((entries, len)) = factory_table(&medium, mode, &chip.factory_table) else {
+        if chip.mode(mode).is_none() {
             return Ok(None);
-        };
+        }
+        let (entries, len) =
+            factory_table(&medium, mode, &chip.factory_table).map_err(not_sensed)?;
         let entries = entries[..len as usize].iter();
         Ok(Some(Bench {
             entries: entries.map(|e| ReadLevels::Offsets(*e)).collect(),
@@ -177,6 +180,14 @@ fn rarely(bits: f64) -> f64 {
     bits + RARE * libm::sqrt(bits)
 }
 
+/// A mode that the profile has and its medium does not sense.
+fn not_sensed(e: SenseError) -> ProfileError {
+    ProfileError {
+        key: "modes".into(),
+        reason: e.to_string(),
+    }
+}
+
 /// The table of `chip` in `mode`, for a code of `code`.
 pub fn sensing_table(
     chip: &ChipProfile,
@@ -197,7 +208,7 @@ pub fn sensing_table(
             for (a, hours) in AGES_H.into_iter().enumerate() {
                 let aged = bench.aged(pe_cycles, Ns::from_h(hours as u64));
                 let safe = aged.and_then(|population| population.safe());
-                table.safe[t][w][a] = safe.unwrap_or(SafeSense::DEFAULT);
+                table.safe[t][w][a] = safe.map_err(not_sensed)?;
             }
         }
     }
