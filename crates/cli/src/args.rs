@@ -234,6 +234,18 @@ pub fn parse_age(text: &str) -> Result<Range<Ns>, String> {
     })
 }
 
+/// Reads one value by `parse`, where a range of them means nothing.
+pub fn single<T: PartialEq>(
+    parse: fn(&str) -> Result<Range<T>, String>,
+    text: &str,
+) -> Result<T, String> {
+    let Range { low, high } = parse(text)?;
+    match low == high {
+        true => Ok(low),
+        false => Err(format!("`{text}` is a range where one value is needed")),
+    }
+}
+
 pub fn parse_unpowered(text: &str) -> Result<Ns, String> {
     span(Quantity::parse_with_default(text, &H).map_err(|p| p.message)?)
 }

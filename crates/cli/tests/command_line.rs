@@ -617,11 +617,18 @@ fn smoke_a_study_of_cells_needs_no_run() {
     let rows: Vec<String> = file("a/cells.csv").lines().map(String::from).collect();
     assert_eq!(rows.len(), 3, "{rows:?}");
     assert!(
-        rows[0]
-            .starts_with("experiment,variant,age,temperature,pe_cycles,seed,worst_codeword_bits")
+        rows[0].starts_with("experiment,variant,age,temperature,pe_cycles,seed,rare_codeword_bits")
     );
     assert!(!rows[0].contains("least_r_squared"), "{rows:?}");
     assert!(rows[1].starts_with("margins,tlc,1d,30,500,1,"), "{rows:?}");
+    // A folder that cannot take results is found out before anything is measured.
+    let other = text.replacen("[\"500\"]", "[\"some\"]", 1);
+    let folder = folder.with("other.toml", &other);
+    let study = |out: &str| folder.run(&["study", "other.toml", "--out", out]);
+    let refused = study("a");
+    assert_eq!(refused.code, 1);
+    assert!(refused.err.contains("holds results"), "{}", refused.err);
+    assert!(study("b").err.contains("some"));
 }
 
 /// A study that is interrupted goes on where it was, says what is wrong with what it finds, and gives

@@ -181,7 +181,7 @@ pub struct Series {
     dead_code,
     reason = "the vocabulary of figures is whole; tests draw all of it"
 )]
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub enum Mark {
     /// A line through points, by rising `x`.
     Line {

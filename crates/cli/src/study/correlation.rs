@@ -4,15 +4,17 @@ use anyhow::{Context, Result, anyhow};
 use firstread_core::{BlockId, CellMode, DieId, Ns, PageType};
 use firstread_nand::Medium;
 use firstread_nand::characterize::{Correlation, sentinel_correlations};
+use indicatif::{ProgressBar, ProgressFinish};
 
 use super::measure::{self, Estimate, Points};
 use super::plan::{self, Coordinates};
 use super::spec::{self, Dimension, Study};
-use crate::args::{parse_age, parse_celsius, parse_pe_cycles};
+use crate::args::{parse_age, parse_celsius, parse_pe_cycles, single};
 use crate::figure::{
     Anchor, Axis, Colour, Dash, Figure, Mark, Marker, PALETTE, Panel, Row, Series, TWO_COLUMNS_PX,
     Ticks,
 };
+use crate::progress::Bars;
 use crate::setup::Setup;
 
 const HEIGHT_PX: u32 = 1050;
@@ -37,12 +39,16 @@ pub fn measure<'a>(
     only: &[String],
     points: &mut Points,
 ) -> Result<Vec<Measured<'a>>> {
+    let chosen = |spec: &&spec::Correlation| plan::chosen(only, &spec.id);
+    let chosen = study.correlations.iter().filter(chosen);
+    let bars = Bars::default();
+    let bar = bars.whole(chosen.clone().map(|spec| spec.drives).sum());
+    let bar = bar
+        .with_prefix("correlations")
+        .with_finish(ProgressFinish::AndClear);
     let mut all = Vec::new();
-    for spec in &study.correlations {
-        if !plan::chosen(only, &spec.id) {
-            continue;
-        }
-        let one = one(study, spec).with_context(|| format!("correlation `{}`", spec.id))?;
+    for spec in chosen {
+        let one = one(study, spec, &bar).with_context(|| format!("correlation `{}`", spec.id))?;
         for pairs in &one.drives {
             let at = Dimension::ALL.map(|d| spec.values(d).first().cloned().unwrap_or_default());
             let metrics = measure::all(measure::PAIRS, pairs.as_slice());
@@ -53,12 +59,12 @@ pub fn measure<'a>(
     Ok(all)
 }
 
-fn one<'a>(study: &Study, spec: &'a spec::Correlation) -> Result<Measured<'a>> {
+fn one<'a>(study: &Study, spec: &'a spec::Correlation, bar: &ProgressBar) -> Result<Measured<'a>> {
     let variant = &study.variants[&spec.variant];
     let profile = Setup::profile(&variant.drive, &plan::overrides(variant)?)?;
     let celsius = parse_celsius(&spec.temperature).map_err(anyhow::Error::msg)?;
-    let wear = parse_pe_cycles(&spec.pe_cycles).map_err(anyhow::Error::msg)?;
-    let times = spec.age.iter().map(|age| Ok(parse_age(age)?.high));
+    let wear = single(parse_pe_cycles, &spec.pe_cycles).map_err(anyhow::Error::msg)?;
+    let times = spec.age.iter().map(|age| single(parse_age, age));
     let times: Vec<Ns> = times
         .collect::<Result<_, String>>()
         .map_err(anyhow::Error::msg)?;
@@ -73,7 +79,8 @@ fn one<'a>(study: &Study, spec: &'a spec::Correlation) -> Result<Measured<'a>> {
         let mut medium = Medium::new(profile.chip.clone(), geometry, seed).map_err(failed)?;
         medium.set_temperature(Ns::ZERO, celsius).map_err(failed)?;
         let mode = profile.mode;
-        let all = sentinel_correlations(&medium, mode, wear.low, &times, &blocks, spec.wordlines)?;
+        let all = sentinel_correlations(&medium, mode, wear, &times, &blocks, spec.wordlines)?;
+        bar.inc(1);
         Ok(all)
     };
     let mode = profile.chip.mode(profile.mode);
@@ -213,6 +220,39 @@ impl Measured<'_> {
                 row(self.sentinels.iter().enumerate().map(scatter).collect()),
                 row(vec![bars]),
             ],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Wear and ages are single: one end of a range does not stand for it.
+    #[test]
+    fn what_is_refused_of_correlations() {
+        let text = concat!(
+            include_str!("cells.toml"),
+            "[[correlation]]\nid = \"pairs\"\ntitle = \"Pairs\"\npaper = \"none\"\nvariant = \"tlc\"\n",
+            "temperature = \"30\"\npe_cycles = \"300\"\nage = [\"0\", \"2d\", \"9d\"]\n",
+            "blocks = 1\nwordlines = 1\ndrives = 1\n",
+        );
+        let measured = |text: &str| {
+            let study = Study::parse("t", text).unwrap();
+            let mut points = Points::default();
+            let result = measure(&study, &[], &mut points).map(|all| all.len());
+            result.map_err(|e| format!("{e:#}"))
+        };
+        assert_eq!(measured(text), Ok(1));
+        for (from, to, message) in [
+            ("\"300\"", "\"0..300\"", "`0..300` is a range"),
+            ("\"9d\"", "\"2d..9d\"", "`2d..9d` is a range"),
+        ] {
+            let error = measured(&text.replacen(from, to, 1)).unwrap_err();
+            assert!(
+                error.contains(message) && error.contains("`pairs`"),
+                "{error}"
+            );
         }
     }
 }

@@ -4,7 +4,6 @@
 use super::measure::{Estimate, Metric, Points};
 use super::plan::Coordinates;
 use super::spec::{Dimension, Drawing, Experiment};
-use crate::args::{parse_age, parse_unpowered};
 use crate::figure::{
     Axis, Colour, Dash, Figure, Mark, Marker, PALETTE, Panel, Row, Series, TWO_COLUMNS_PX, Ticks,
 };
@@ -52,7 +51,6 @@ pub fn draw(experiment: &Experiment, points: &Points, quick: bool) -> Figure {
                 },
                 series: Vec::new(),
             };
-            panel.series.extend(reference(experiment, points, at));
             let names = experiment.values(drawing.series, quick);
             for (i, name) in names.iter().enumerate() {
                 let estimates = experiment.values(drawing.x, quick).iter().zip(&places);
@@ -73,6 +71,11 @@ pub fn draw(experiment: &Experiment, points: &Points, quick: bool) -> Figure {
                     true => line(&name, colour, i, &estimates),
                     false => categories(&name, colour, (i, names.len()), drawing.log, &estimates),
                 });
+            }
+            // Alone it says nothing.
+            if !panel.series.is_empty() {
+                let along = (experiment.values(drawing.x, quick), places.as_slice());
+                (panel.series).extend(reference(experiment, points, at, along, names));
             }
             panel
         };
@@ -103,16 +106,50 @@ pub fn draw(experiment: &Experiment, points: &Points, quick: bool) -> Figure {
     }
 }
 
-/// The line of a panel that the figure is to be compared with.
-fn reference(experiment: &Experiment, points: &Points, at: &Coordinates) -> Option<Series> {
-    let metric = Metric::find(experiment.figure.line.as_ref()?, experiment.source()).ok()?;
-    let e = points.estimate(&experiment.id, at, metric.name)?;
-    let line = Mark::Horizontals {
-        at: vec![e.mean],
-        width_px: 2.0,
-        dash: Dash::Dashed,
+/// What a panel is to be compared with: one line where all its points say the same, else a line each
+/// of the series.
+fn reference(
+    experiment: &Experiment,
+    points: &Points,
+    at: &Coordinates,
+    (values, places): (&[String], &[Place]),
+    names: &[String],
+) -> Vec<Series> {
+    let drawing = &experiment.figure;
+    let metric = drawing.line.as_ref();
+    let Some(metric) = metric.and_then(|m| Metric::find(m, experiment.source()).ok()) else {
+        return Vec::new();
     };
-    Some(series(metric.label, Colour::INK, line))
+    let of_series = |name: &String| -> Vec<[f64; 2]> {
+        let one = |(value, place): (&String, &Place)| {
+            let others = [(drawing.x, value.clone()), (drawing.series, name.clone())];
+            let e = points.estimate(&experiment.id, &at.with(&others.into()), metric.name)?;
+            Some([place.x, e.mean])
+        };
+        values.iter().zip(places).filter_map(one).collect()
+    };
+    let (width_px, dash) = (2.0, Dash::Dashed);
+    let level = |all: &[[f64; 2]]| {
+        let first = all.first()?[1];
+        let at = vec![first];
+        (all.iter().all(|p| p[1] == first)).then_some(Mark::Horizontals { at, width_px, dash })
+    };
+    let all: Vec<Vec<[f64; 2]>> = names.iter().map(of_series).collect();
+    if let Some(mark) = level(&all.concat()) {
+        return vec![series(metric.label, Colour::INK, mark)];
+    }
+    let of_each = names.iter().zip(all).enumerate();
+    let of_each = of_each.filter(|(_, (_, points))| !points.is_empty());
+    let one = |(i, (name, points)): (usize, (&String, Vec<[f64; 2]>))| {
+        let mark = level(&points).unwrap_or(Mark::Line {
+            points,
+            width_px,
+            dash,
+        });
+        let name = format!("{}, {}", metric.label, shown(drawing.series, name));
+        series(&name, PALETTE[i % PALETTE.len()], mark)
+    };
+    of_each.map(one).collect()
 }
 
 /// A value as the legend names it.
@@ -256,17 +293,8 @@ fn panels(experiment: &Experiment, quick: bool) -> Vec<(String, Coordinates)> {
 
 /// Where values lie along the axis, and whether they are numbers.
 fn places(values: &[String], dimension: Dimension) -> (Vec<Place>, bool) {
-    let hours = |ns: firstread_core::Ns| ns.0 as f64 / 3.6e12;
-    let number = |text: &String| match dimension {
-        Dimension::Age => parse_age(text)
-            .ok()
-            .filter(|age| age.low == age.high)
-            .map(|age| hours(age.low)),
-        Dimension::Unpowered => parse_unpowered(text).ok().map(hours),
-        Dimension::Temperature | Dimension::PeCycles => text.parse().ok(),
-        Dimension::Variant | Dimension::Workload | Dimension::Precondition => None,
-    };
-    let numbers: Option<Vec<f64>> = values.iter().map(number).collect();
+    let numbers = values.iter().map(|text| dimension.number(text));
+    let numbers: Option<Vec<f64>> = numbers.collect();
     let is_number = numbers.is_some();
     let at = |(i, text): (usize, &String)| Place {
         x: numbers.as_ref().map_or(i as f64, |n| n[i]),
@@ -397,4 +425,73 @@ fn categories(
         }
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::spec::Study;
+    use super::*;
+
+    /// The dashed lines of a study of two wears at two ages, whose code corrects so many bits; rows of
+    /// panels where only the code is known.
+    fn dashed(capability: impl Fn(&Coordinates) -> f64) -> (Vec<(String, Colour, Mark)>, usize) {
+        let text = include_str!("cells.toml").replacen("[\"500\"]", "[\"500\", \"900\"]", 1);
+        let study = Study::parse("t", &text).unwrap();
+        let experiment = &study.experiments[0];
+        let (mut whole, mut code_alone) = (Points::default(), Points::default());
+        for at in Coordinates::all(experiment, true) {
+            let code = ("capability_bits".to_owned(), capability(&at).into());
+            let errors = ("rare_codeword_bits".to_owned(), 20.0.into());
+            code_alone.add("margins", at.clone(), [code.clone()].into_iter().collect());
+            whole.add("margins", at, [code, errors].into_iter().collect());
+        }
+        let of = |figure: &Figure| {
+            let all = figure.rows.iter().flat_map(|r| &r.panels);
+            let all = all.flat_map(|p| &p.series).filter(|s| match &s.mark {
+                Mark::Line { dash, .. } | Mark::Horizontals { dash, .. } => *dash == Dash::Dashed,
+                _ => false,
+            });
+            let all = all.map(|s| (s.name.clone(), s.colour, s.mark.clone()));
+            all.collect()
+        };
+        let empty = draw(experiment, &code_alone, true).rows.len();
+        (of(&draw(experiment, &whole, true)), empty)
+    }
+
+    /// What figures are compared with is one line where it is one number, and never drawn alone.
+    #[test]
+    fn model_reference_lines_are_those_of_their_series() {
+        let level = |bits: f64| Mark::Horizontals {
+            at: vec![bits],
+            width_px: 2.0,
+            dash: Dash::Dashed,
+        };
+        let label = "Correctable (bits)".to_owned();
+        let (all, empty) = dashed(|_| 72.0);
+        assert_eq!(all, [(label.clone(), Colour::INK, level(72.0))]);
+        assert_eq!(empty, 0, "a row without data");
+        let names = ["500", "900"].map(|pe| format!("{label}, {pe} P/E"));
+        let (all, _) = dashed(|at| at.get(Dimension::PeCycles).parse().unwrap());
+        let [low, high] = names.clone();
+        let expected = [
+            (low, PALETTE[0], level(500.0)),
+            (high, PALETTE[1], level(900.0)),
+        ];
+        assert_eq!(all, expected);
+        let (all, _) = dashed(|at| {
+            if at.get(Dimension::Age) == "1d" {
+                72.0
+            } else {
+                40.0
+            }
+        });
+        assert_eq!(all.len(), 2);
+        for ((name, _, mark), expected) in all.iter().zip(&names) {
+            let Mark::Line { points, .. } = mark else {
+                panic!("{mark:?}");
+            };
+            assert_eq!(name, expected);
+            assert_eq!(points[..], [[24.0, 72.0], [93.0 * 24.0, 40.0]]);
+        }
+    }
 }

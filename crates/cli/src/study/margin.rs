@@ -11,8 +11,9 @@ use firstread_nand::sensing::{Bench, LastStep, SensingRule};
 use super::measure::{self, Points};
 use super::plan::{self, Coordinates};
 use super::spec::{Cells, Dimension, Experiment, Study};
-use crate::args::{parse_age, parse_celsius, parse_pe_cycles};
+use crate::args::{parse_age, parse_celsius, parse_pe_cycles, single};
 use crate::parallel;
+use crate::progress::Bars;
 use crate::setup::Setup;
 
 /// A population of chips in one condition.
@@ -69,9 +70,15 @@ pub fn measure(
             }
         }
     }
+    let bars = Bars::default();
+    let bar = bars.whole(jobs.len() as u64).with_prefix("cells");
     let measured = parallel::each(&jobs, threads, |job| {
-        one(study, job).with_context(|| format!("experiment `{}`", job.experiment.id))
-    })?;
+        let margins = one(study, job);
+        bar.inc(1);
+        margins.with_context(|| format!("experiment `{}`", job.experiment.id))
+    });
+    bar.finish_and_clear();
+    let measured = measured?;
     for (job, margins) in jobs.iter().zip(measured) {
         for (at, margin) in job.at.iter().zip(margins) {
             let metrics = measure::all(measure::MARGINS, &margin);
@@ -104,10 +111,11 @@ fn one(study: &Study, job: &Job<'_>) -> Result<Vec<Margin>> {
         .map_err(|e| anyhow!("{}: {}", e.key, e.reason))?
         .with_context(|| format!("the chip has no mode {}", profile.mode.name()))?;
     let condition = |at: &Coordinates| {
-        let age = parse_age(at.get(Dimension::Age)).map_err(anyhow::Error::msg)?;
-        let wear = parse_pe_cycles(at.get(Dimension::PeCycles)).map_err(anyhow::Error::msg)?;
+        let age = single(parse_age, at.get(Dimension::Age)).map_err(anyhow::Error::msg)?;
+        let wear = at.get(Dimension::PeCycles);
+        let wear = single(parse_pe_cycles, wear).map_err(anyhow::Error::msg)?;
         let margin = || -> Result<Margin, SenseError> {
-            let population = bench.aged(wear.high, age.high)?;
+            let population = bench.aged(wear, age)?;
             let safe = population.safe()?;
             Ok(Margin {
                 capability_bits: code.capability_bits,
@@ -191,11 +199,11 @@ mod tests {
         assert_eq!(all.len(), 4);
         let of = |at: &Coordinates, metric| points.values("margins", at, metric).unwrap();
         for at in &all {
-            let worst = of(at, "worst_codeword_bits");
+            let worst = of(at, "rare_codeword_bits");
             assert_eq!(worst.len(), 2, "two populations");
             assert_ne!(worst[0], worst[1], "each of its own chips");
             let other = [(Dimension::Age, "93d".to_owned())];
-            let older = of(&at.with(&other.into()), "worst_codeword_bits");
+            let older = of(&at.with(&other.into()), "rare_codeword_bits");
             let young = at.get(Dimension::Age) == "1d";
             assert!(
                 !young || older[0] > worst[0] && older[1] > worst[1],
@@ -237,7 +245,7 @@ mod tests {
                 "or `cells`",
             ),
             (
-                "[\"worst_codeword_bits\"]",
+                "[\"rare_codeword_bits\"]",
                 "[\"mean_us\"]",
                 "no metric `mean_us`",
             ),
@@ -254,6 +262,28 @@ mod tests {
             ),
             ("log_x = true", "log = true, same_y = true", "no zero"),
             ("log_x = true", "logx = true", "logx"),
+            (
+                "age = [\"1d\",",
+                "age = [\"soon\",",
+                "age `soon` has no place",
+            ),
+            ("age = [\"1d\",", "age = [\"0\",", "age `0` has no place"),
+            (
+                "age = [\"1d\",",
+                "age = [\"1d..7d\",",
+                "`1d..7d` has no place",
+            ),
+            (
+                "x = \"age\"",
+                "x = \"variant\"",
+                "variant `tlc` has no place",
+            ),
+            ("[\"1d\", \"93d\"]", "[]", "no age"),
+            (
+                "quick = {",
+                "quick = { workload = [\"w\"],",
+                "no `workload`",
+            ),
         ] {
             assert!(SMALL.contains(from), "{from}");
             let error = Study::parse("t", &SMALL.replacen(from, to, 1)).unwrap_err();
@@ -264,9 +294,22 @@ mod tests {
             ("age = [\"1d\",", "age = [\"soon\",", "soon"),
             ("\"55\"]", "\"warm\"]", "warm"),
             ("pe_cycles = [\"500\"]", "pe_cycles = [\"some\"]", "some"),
+            (
+                "age = [\"1d\",",
+                "age = [\"1d..7d\",",
+                "`1d..7d` is a range",
+            ),
+            (
+                "pe_cycles = [\"500\"]",
+                "pe_cycles = [\"0..3000\"]",
+                "`0..3000` is a range",
+            ),
             ("drive = \"tlc-48l\"", "drive = \"tlc-48\"", "tlc-48"),
         ] {
-            let study = Study::parse("t", &SMALL.replacen(from, to, 1)).unwrap();
+            // An axis of another kind takes any text.
+            let text = SMALL.replacen(", log_x = true", "", 1);
+            assert!(text.contains(from), "{from}");
+            let study = Study::parse("t", &text.replacen(from, to, 1)).unwrap();
             let mut points = Points::default();
             let error = measure(&study, &[], false, None, &mut points).unwrap_err();
             let text = format!("{error:#}");

@@ -105,7 +105,7 @@ metrics! {
 metrics! {
     /// Metrics of a population of chips, as `firstread_nand::sensing` has them.
     MARGINS of Margin:
-    "worst_codeword_bits", "Errors, worst codeword (bits)", |m| Some(m.last.best_worst_bits);
+    "rare_codeword_bits", "Errors, worst page, 1 in 1,000 (bits)", |m| Some(m.last.best_worst_bits);
     "mean_codeword_bits", "Errors, mean codeword (bits)", |m| Some(m.last.best_mean_bits);
     "first_step_bits", "Errors, first step that reads (bits)", |m| Some(m.last.first_mean_bits);
     "capability_bits", "Correctable (bits)", |m| Some(m.capability_bits.into());
@@ -215,11 +215,6 @@ impl Points {
         self.0.entry(key).or_default().push(metrics);
     }
 
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// A metric of a point, a value a repetition; none where one lacks it.
     pub fn values(&self, experiment: &str, at: &Coordinates, metric: &str) -> Option<Vec<f64>> {
         let of = self.0.get(&(experiment.to_owned(), at.clone()))?;
@@ -283,7 +278,17 @@ pub fn judge<'a>(study: &'a Study, points: &Points, known: &Known<'_>) -> Vec<Ve
             estimate = from_points(points, from);
         }
         let Some(measured) = estimate else {
-            return not("too few requests for this percentile in this form of the study");
+            let from = claim.points.as_ref();
+            // Of the metrics of runs, percentiles begin with p.
+            return not(match from.map(|from| (study.source(from), &from.metric)) {
+                Some((Source::Runs, metric)) if metric.starts_with('p') => {
+                    "too few requests for this percentile in this form of the study"
+                }
+                Some((Source::Margins | Source::Pairs, _)) => {
+                    "the cells measured in this form of the study do not give this number"
+                }
+                _ => "the runs of this form of the study do not give this number",
+            });
         };
         let [low, high] = claim.band;
         let reproduced = (low..=high).contains(&measured.mean);
@@ -428,5 +433,29 @@ mod tests {
         assert!((e.half.unwrap() - 1.963).abs() < 1e-3, "{e:?}");
         assert_eq!(Estimate::of(&[7.0]).unwrap().half, None);
         assert_eq!(Estimate::of(&[]), None);
+    }
+
+    /// A claim without a number says why by what it is about.
+    #[test]
+    fn what_a_claim_without_a_number_says() {
+        let claim = "[[claim]]\nid = \"c\"\nsays = \"all is well\"\nunit = \"bits\"\nband = [0, 1]\n\
+                     points = { experiment = \"margins\", metric = \"capability_bits\", kind = \"deviation\" }\n";
+        let of_cells = format!("{}{claim}", include_str!("cells.toml"));
+        let of_percentile =
+            super::super::tests::SMALL.replacen("metric = \"iops\"", "metric = \"p99_us\"", 1);
+        for (text, note) in [
+            (of_cells.as_str(), "cells"),
+            (super::super::tests::SMALL, "runs"),
+            (&of_percentile, "percentile"),
+        ] {
+            let study = Study::parse("t", text).unwrap();
+            let nothing = Known {
+                absent: &BTreeMap::new(),
+                facts: &BTreeMap::new(),
+            };
+            let verdicts = judge(&study, &Points::default(), &nothing);
+            assert_eq!(verdicts[0].verdict, "not-comparable");
+            assert!(verdicts[0].note.contains(note), "{}", verdicts[0].note);
+        }
     }
 }

@@ -74,7 +74,7 @@ pub struct StudyArgs {
     /// Folder of the results; what it holds of the same study is not run again
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// These experiments alone
+    /// These experiments and correlations alone
     #[arg(long, value_name = "ID,ID...", value_delimiter = ',')]
     only: Vec<String>,
     /// Folder of the traces that the study names
@@ -166,16 +166,19 @@ fn run(args: &StudyArgs, named: &Named, folder: &Path) -> Result<()> {
     }
     let (points, absent) = plan::points(study, &inputs, &args.only, args.quick)?;
     let facts = facts(study)?;
+    let mut of_cells = study.of_cells();
+    if points.is_empty() && !of_cells.any(|id| plan::chosen(&args.only, id)) {
+        return Err(Usage("nothing of the study can run".into()).into());
+    }
+    // Before anything is measured: the folder may not be writable, or another study's.
+    let store = Store::open(folder, name)?;
     let mut measured = Points::default();
     let correlations = correlation::measure(study, &args.only, &mut measured)?;
     margin::measure(study, &args.only, args.quick, args.threads, &mut measured)?;
-    if points.is_empty() && measured.is_empty() {
-        return Err(Usage("nothing of the study can run".into()).into());
-    }
-    let store = Store::open(folder, name)?;
     let runs = plan::runs(&points);
     let results = simulate_all(args, &store, &points, &runs)?;
 
+    // From zero: `sum` makes -0 of no results.
     let wall_s = results.iter().fold(0.0, |s, result| s + result.wall_s);
     let mut result_of = vec![0; points.len()];
     for (i, run) in runs.iter().enumerate() {

@@ -10,6 +10,7 @@ use firstread_drive::profile::reader::nearest;
 use serde::Deserialize;
 
 use super::measure::{Fact, Metric, Source};
+use crate::args::{parse_age, parse_unpowered, single};
 
 /// A study.
 #[derive(Deserialize, Debug)]
@@ -196,7 +197,7 @@ pub struct Drawing {
     /// Vertical axes are logarithmic.
     #[serde(default)]
     pub log: bool,
-    /// The horizontal axis is.
+    /// The horizontal axis is: all values of `x` are numbers above zero.
     #[serde(default)]
     pub log_x: bool,
     /// All panels of a metric have the vertical axis of the one that needs most, from zero.
@@ -246,6 +247,17 @@ impl Dimension {
             Dimension::PeCycles => "pe_cycles",
             Dimension::Unpowered => "unpowered",
             Dimension::Precondition => "precondition",
+        }
+    }
+
+    /// Where `text` lies on an axis of numbers; none where it is no number.
+    pub fn number(self, text: &str) -> Option<f64> {
+        let hours = |ns: firstread_core::Ns| ns.0 as f64 / 3.6e12;
+        match self {
+            Dimension::Age => single(parse_age, text).ok().map(hours),
+            Dimension::Unpowered => parse_unpowered(text).ok().map(hours),
+            Dimension::Temperature | Dimension::PeCycles => text.parse().ok(),
+            Dimension::Variant | Dimension::Workload | Dimension::Precondition => None,
         }
     }
 
@@ -442,6 +454,22 @@ impl Study {
                     e.id
                 );
             }
+            let no_place =
+                |text: &&String| !x.number(text).is_some_and(|n| n > 0.0 && n.is_finite());
+            if let Some(value) = e.values(x, false).iter().find(no_place)
+                && figure.log_x
+            {
+                bail!(
+                    "experiment `{}`: {} `{value}` has no place on an axis with `log_x`, \
+                     which takes numbers above zero",
+                    e.id,
+                    x.name()
+                );
+            }
+            let nowhere = |d| [false, true].iter().any(|&q| e.values(d, q).is_empty());
+            if let Some(d) = Dimension::ALL.into_iter().find(|&d| nowhere(d)) {
+                bail!("experiment `{}`: nothing to run: no {}", e.id, d.name());
+            }
             let scales = [Some(e.repetitions), e.requests];
             if (scales.iter().flatten()).any(|s| s.full == 0 || s.quick == 0) {
                 bail!("experiment `{}`: nothing to run", e.id);
@@ -496,6 +524,13 @@ impl Study {
         correlations.chain(experiments).collect()
     }
 
+    /// Names of what is measured from the cells alone.
+    pub fn of_cells(&self) -> impl Iterator<Item = &str> {
+        let of_cells = self.experiments.iter().filter(|e| e.cells.is_some());
+        let correlations = self.correlations.iter().map(|c| c.id.as_str());
+        correlations.chain(of_cells.map(|e| e.id.as_str()))
+    }
+
     /// That an experiment says what its numbers come from.
     fn check_source(&self, e: &Experiment) -> Result<()> {
         match (e.cells, e.workloads.is_empty(), e.requests) {
@@ -503,6 +538,12 @@ impl Study {
             (Some(cells), true, None) => {
                 if cells.chips == 0 || cells.wordlines == 0 {
                     bail!("experiment `{}`: nothing to measure", e.id);
+                }
+                if e.quick.contains_key(&Dimension::Workload) {
+                    bail!(
+                        "experiment `{}`: `cells` have no `workload` for `quick`",
+                        e.id
+                    );
                 }
                 if (&e.unpowered, &e.precondition) != (&never(), &not_overwritten()) {
                     bail!(
@@ -519,6 +560,12 @@ impl Study {
         Ok(())
     }
 
+    /// Where the numbers of a claim come from.
+    pub fn source(&self, from: &FromPoints) -> Source {
+        let experiment = self.experiments.iter().find(|e| e.id == from.experiment);
+        experiment.map_or(Source::Pairs, Experiment::source)
+    }
+
     fn check_points(&self, claim: &str, from: &FromPoints) -> Result<()> {
         let id = &from.experiment;
         let experiment = self.experiments.iter().find(|e| e.id == *id);
@@ -526,8 +573,8 @@ impl Study {
         if correlation.is_none() {
             known_name("experiment", id, &self.ids(), &format!("claim `{claim}`"))?;
         }
-        let source = experiment.map_or(Source::Pairs, Experiment::source);
-        Metric::find(&from.metric, source).map_err(|m| anyhow::anyhow!("claim `{claim}`: {m}"))?;
+        Metric::find(&from.metric, self.source(from))
+            .map_err(|m| anyhow::anyhow!("claim `{claim}`: {m}"))?;
         let of = from
             .of
             .iter()
