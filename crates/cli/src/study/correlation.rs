@@ -6,9 +6,10 @@ use firstread_nand::Medium;
 use firstread_nand::characterize::{Correlation, sentinel_correlations};
 use indicatif::{ProgressBar, ProgressFinish};
 
+use super::dimension::Dimension;
 use super::measure::{self, Estimate, Points};
 use super::plan::{self, Coordinates};
-use super::spec::{self, Dimension, Study};
+use super::spec::{self, Study};
 use crate::args::{parse_age, parse_celsius, parse_pe_cycles, single};
 use crate::figure::{
     Anchor, Axis, Colour, Dash, Figure, Mark, Marker, PALETTE, Panel, Row, Series, TWO_COLUMNS_PX,

@@ -1,9 +1,10 @@
 //! An experiment as a figure: a row of panels a metric, a panel for each value of the coordinates
 //! that neither lie along the axis nor tell series apart.
 
+use super::dimension::Dimension;
 use super::measure::{Estimate, Metric, Points};
 use super::plan::Coordinates;
-use super::spec::{Dimension, Drawing, Experiment};
+use super::spec::{Drawing, Experiment};
 use crate::figure::{
     Axis, Colour, Dash, Figure, Mark, Marker, PALETTE, Panel, Row, Series, TWO_COLUMNS_PX, Ticks,
 };

@@ -8,9 +8,10 @@ use firstread_ecc::Code;
 use firstread_nand::SenseError;
 use firstread_nand::sensing::{Bench, LastStep, SensingRule};
 
+use super::dimension::Dimension;
 use super::measure::{self, Points};
 use super::plan::{self, Coordinates};
-use super::spec::{Cells, Dimension, Experiment, Study};
+use super::spec::{Cells, Experiment, Study};
 use crate::args::{parse_age, parse_celsius, parse_pe_cycles, single};
 use crate::parallel;
 use crate::progress::Bars;

@@ -11,9 +11,10 @@ use firstread_nand::ageing::layers;
 use firstread_nand::characterize::Correlation;
 use serde_json::{Map, Value};
 
+use super::dimension::Dimension;
 use super::margin::Margin;
 use super::plan::Coordinates;
-use super::spec::{Claim, Dimension, FromPoints, Kind, Over, Study};
+use super::spec::{Claim, FromPoints, Kind, Over, Study};
 use crate::output::human::{Retries, tail_of};
 use crate::simulate::Outcome;
 

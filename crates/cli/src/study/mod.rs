@@ -7,6 +7,7 @@
 //! - [`figures`], [`report`]: what is shown.
 
 mod correlation;
+mod dimension;
 mod figures;
 mod margin;
 mod measure;

@@ -9,7 +9,8 @@ use firstread_drive::Precondition;
 use firstread_drive::profile::Override;
 use serde_json::{Value, json};
 
-use super::spec::{Dimension, Experiment, Load, Study, Variant};
+use super::dimension::Dimension;
+use super::spec::{Experiment, Load, Study, Variant};
 use crate::args::{Choice, DriveArgs, Range, WorkloadArgs, parse_choice};
 use crate::args::{parse_age, parse_pe_cycles, parse_temperature, parse_unpowered};
 use crate::input::Input;

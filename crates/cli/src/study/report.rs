@@ -6,10 +6,11 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::correlation::Measured;
+use super::dimension::Dimension;
 use super::figures;
 use super::measure::{Estimate, Metric, Points, Source, Verdict};
 use super::plan::{Coordinates, Point};
-use super::spec::{Dimension, Experiment, Study};
+use super::spec::{Experiment, Study};
 use crate::files::Page;
 use crate::output::json;
 

@@ -9,8 +9,8 @@ use anyhow::{Result, bail};
 use firstread_drive::profile::reader::nearest;
 use serde::Deserialize;
 
+use super::dimension::Dimension;
 use super::measure::{Fact, Metric, Source};
-use crate::args::{parse_age, parse_unpowered, single};
 
 /// A study.
 #[derive(Deserialize, Debug)]
@@ -210,69 +210,6 @@ pub struct Drawing {
 
 fn by_variant() -> Dimension {
     Dimension::Variant
-}
-
-/// A coordinate of a point.
-#[derive(Deserialize, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-#[serde(rename_all = "snake_case")]
-pub enum Dimension {
-    Variant,
-    Workload,
-    Age,
-    Temperature,
-    PeCycles,
-    Unpowered,
-    Precondition,
-}
-
-impl Dimension {
-    /// All of them, in the order of a point's coordinates.
-    pub const ALL: [Dimension; 7] = [
-        Dimension::Variant,
-        Dimension::Workload,
-        Dimension::Age,
-        Dimension::Temperature,
-        Dimension::PeCycles,
-        Dimension::Unpowered,
-        Dimension::Precondition,
-    ];
-
-    /// As a column and as a key.
-    pub fn name(self) -> &'static str {
-        match self {
-            Dimension::Variant => "variant",
-            Dimension::Workload => "workload",
-            Dimension::Age => "age",
-            Dimension::Temperature => "temperature",
-            Dimension::PeCycles => "pe_cycles",
-            Dimension::Unpowered => "unpowered",
-            Dimension::Precondition => "precondition",
-        }
-    }
-
-    /// Where `text` lies on an axis of numbers; none where it is no number.
-    pub fn number(self, text: &str) -> Option<f64> {
-        let hours = |ns: firstread_core::Ns| ns.0 as f64 / 3.6e12;
-        match self {
-            Dimension::Age => single(parse_age, text).ok().map(hours),
-            Dimension::Unpowered => parse_unpowered(text).ok().map(hours),
-            Dimension::Temperature | Dimension::PeCycles => text.parse().ok(),
-            Dimension::Variant | Dimension::Workload | Dimension::Precondition => None,
-        }
-    }
-
-    /// On an axis or in a heading.
-    pub fn label(self) -> &'static str {
-        match self {
-            Dimension::Variant => "",
-            Dimension::Workload => "Workload",
-            Dimension::Age => "Powered age (h)",
-            Dimension::Temperature => "Temperature (°C)",
-            Dimension::PeCycles => "P/E cycles",
-            Dimension::Unpowered => "Without power (h)",
-            Dimension::Precondition => "Overwritten since",
-        }
-    }
 }
 
 /// The workload of cells, which have none.
