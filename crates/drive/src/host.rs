@@ -291,7 +291,9 @@ impl<'a> Client<'a> {
             self.resume_at = now + Ns(request.think_ns);
             return Ok(Next::At(self.resume_at));
         }
-        let due = self.started + Ns(request.not_before_ns);
+        // What is later than any clock tells is an error once its turn comes.
+        let due = self.started.saturating_add(Ns(request.not_before_ns));
+        let due = due.min(Ns(Ns::MAX.0 - 1));
         if due > now {
             self.next = Some(request);
             return Ok(Next::At(due));

@@ -86,9 +86,8 @@ pub(crate) struct Run<'a> {
     /// Clients of the group that have not ended.
     running: usize,
     ended: Vec<bool>,
-    /// When each client wants to be asked again, and how many do.
+    /// When each client wants to be asked again; [`Ns::MAX`] for not at a time.
     wake: Vec<Ns>,
-    sleeping: usize,
     /// The first of these times.
     wake_due: Ns,
     flows: Option<Flows>,
@@ -110,7 +109,6 @@ impl<'a> Run<'a> {
             ready: Vec::with_capacity(clients.len()),
             running: 0,
             ended: vec![false; clients.len()],
-            sleeping: 0,
             wake_due: Ns::MAX,
             flows: host.flows,
             crowded: false,
@@ -219,7 +217,8 @@ impl<'a> Run<'a> {
                 self.start_group(next);
             }
         }
-        if self.sleeping > 0 {
+        if self.wake_due != Ns::MAX {
+            // A client that was to be asked may have been meanwhile, and wait for longer.
             self.wake_due = self.wake.iter().copied().min().unwrap_or(Ns::MAX);
         }
         Ok(())
@@ -242,8 +241,8 @@ impl<'a> Run<'a> {
                     Share::Open => {}
                     Share::Wait => return Ok(()),
                     Share::At(due) => {
-                        self.sleeping += (self.wake[i as usize] == Ns::MAX) as usize;
                         self.wake[i as usize] = due;
+                        self.wake_due = self.wake_due.min(due);
                         return Ok(());
                     }
                 }
@@ -279,8 +278,8 @@ impl<'a> Run<'a> {
                     }
                 }
                 Next::At(due) => {
-                    self.sleeping += (self.wake[i as usize] == Ns::MAX) as usize;
                     self.wake[i as usize] = due;
+                    self.wake_due = self.wake_due.min(due);
                     return Ok(());
                 }
                 Next::Wait | Next::End => return Ok(()),
@@ -296,7 +295,6 @@ impl<'a> Run<'a> {
         self.ready.clear();
         self.crowded = false;
         self.wake.fill(Ns::MAX);
-        self.sleeping = 0;
         self.wake_due = Ns::MAX;
         for i in (0..self.clients.len() as u32).filter(|&i| !self.ended[i as usize]) {
             self.clients[i as usize].lose_all();
@@ -404,7 +402,6 @@ impl<'a> Run<'a> {
             *wake = Ns::MAX;
             self.ready.push(i as u32);
         }
-        self.sleeping = 0;
         self.wake_due = Ns::MAX;
     }
 }

@@ -260,7 +260,8 @@ fn parse_sensing(chip: &str, text: &str) -> Result<(String, SensingTable), Table
             }
         }
     }
-    Ok((shipped.text("mode").unwrap_or_default().to_owned(), out))
+    let mode = shipped.text("mode").ok_or_else(|| shipped.bad("no mode"))?;
+    Ok((mode.to_owned(), out))
 }
 
 /// Characterizes `chip` in `mode`: its nominal page, without variation.
@@ -472,6 +473,7 @@ mod tests {
         }
         let (chip, text) = SHIPPED_SENSING[0];
         for (from, to, message) in [
+            ("mode = ", "mood = ", "no mode"),
             ("[[480, 28]", "[[480]", "1 numbers, not 2"),
             ("[[480, 28]", "[[480, -28]", "out of range"),
             ("[[480, 28]", "[[65536, 28]", "out of range"),

@@ -197,7 +197,7 @@ impl World {
     #[inline]
     pub(crate) fn set_host(&mut self, due: Ns) {
         self.host_due = due;
-        self.set_front(Front::Host, Ns(due.0.saturating_add(self.host_lag.0)));
+        self.set_front(Front::Host, due.saturating_add(self.host_lag));
     }
 
     /// The host submits a command at `now`; its latency counts from `submitted`.

@@ -16,7 +16,7 @@ impl Hardware {
     /// The sense of the read under `tag` is asked for, or the output of what was sensed ahead.
     #[inline]
     pub(super) fn ask_for_sense(&mut self, now: Ns, tag: u32) {
-        // Cells that never err need no arithmetic.
+        // Cells that never err need no arithmetic: they are looked at when their data are needed.
         if !self.cells.are_ideal() {
             self.ops[tag as usize].is_sensed = false;
             self.unsensed.push((now, tag));

@@ -6,10 +6,11 @@ use std::cell::Cell;
 use std::fs::File;
 use std::path::PathBuf;
 
+use firstread_core::HostOp;
 use firstread_drive::{DriveError, Host, RunStats};
-use firstread_testkit::{aged, drive, profile};
+use firstread_testkit::{IDEAL, aged, drive, profile};
 use firstread_workload::trace::TimeBack;
-use firstread_workload::{TraceOptions, TraceReader};
+use firstread_workload::{TraceOptions, TraceReader, TraceRecord};
 
 /// The trace file `name`, or none, said aloud, where it is not there.
 fn trace(name: &str) -> Option<PathBuf> {
@@ -93,5 +94,24 @@ fn real_traces_run_whole_and_what_is_served_equals_their_statistics() {
                 "{file}: {bytes} B, {wanted} GB"
             );
         }
+    }
+}
+
+#[test]
+fn fuzz_a_record_that_no_clock_reaches_is_an_error() {
+    for time_ns in [1 << 62, u64::MAX - 1, u64::MAX] {
+        let record = |time_ns| {
+            Ok(TraceRecord {
+                time_ns,
+                op: HostOp::Read,
+                offset_bytes: 0,
+                len_bytes: 4096,
+                device: 0,
+            })
+        };
+        let host = Host::trace("late", [record(0), record(time_ns)].into_iter(), 8, None);
+        let mut drive = drive(profile("ct-qlc", IDEAL), &aged(1, 0), 1);
+        let error = drive.run(host, &mut |_| {}).unwrap_err().to_string();
+        assert!(error.contains("146 years"), "{time_ns}: {error}");
     }
 }
