@@ -595,6 +595,11 @@ impl Drive {
                 continue;
             }
             self.host_goes_on(&mut run, self.world.now, &before)?;
+            // The host was behind by as long as a command takes: its first one may be here.
+            if self.world.command_due() == self.world.now {
+                self.command(Front::Command);
+                self.wake_firmware();
+            }
             if run.completed >= reported + (1 << 16) {
                 reported = run.completed;
                 progress(reported);
@@ -670,7 +675,6 @@ impl Drive {
             world.port_log.note(now, || Passed::Event(event));
             self.firmware.complete(now, event, world);
         }
-        self.wake_firmware();
     }
 
     /// Handles the next event, if there is one.
@@ -683,64 +687,76 @@ impl Drive {
                 let done = world
                     .hardware
                     .die_done(due, die, &mut world.timers, &mut world.payload);
-                let (event, free) = match done {
+                let (event, free, decoded) = match done {
                     Done::GoesOn => return Some(Step::Drive),
-                    Done::Free(tag) => (None, Some(tag)),
-                    Done::Event(event) => (Some(event), None),
-                    Done::EventThenFree(event, tag) => (Some(event), Some(tag)),
+                    Done::Free(tag) => (None, Some(tag), false),
+                    Done::FreeThenDecoded(tag) => (None, Some(tag), true),
+                    Done::Event(event) => (Some(event), None, false),
+                    Done::EventThenFree(event, tag) => (Some(event), Some(tag), false),
                     Done::Planes(event, free) => {
                         self.planes_done(due, event, free);
-                        return Some(Step::Drive);
+                        (None, None, false)
                     }
                 };
                 if let Some(event) = event {
-                    world.port_log.note(due, || Passed::Event(event));
-                    self.firmware.complete(due, event, world);
+                    self.tell(due, event);
                 }
                 if let Some(tag) = free {
                     let (die, planes) = (DieId(die), ALL_PLANES);
-                    let event = FlashEvent::ArrayFree { tag, die, planes };
-                    world.port_log.note(due, || Passed::Event(event));
-                    self.firmware.complete(due, event, world);
+                    self.tell(due, FlashEvent::ArrayFree { tag, die, planes });
                 }
-                self.wake_firmware();
+                if decoded {
+                    self.decoded(due, self.world.hardware.decoder_of(die));
+                }
             }
-            Due::Hardware(Resource::Decoder(channel)) => {
-                let event =
-                    world
-                        .hardware
-                        .decode_done(due, channel, &mut world.timers, &mut world.payload);
-                world.port_log.note(due, || Passed::Event(event));
-                self.firmware.complete(due, event, world);
-                self.wake_firmware();
-            }
-            Due::Front(front @ (Front::Command | Front::Write)) => {
-                let command = if world.has_queues() && front == Front::Command {
-                    match world.fetched() {
-                        Some(command) => command,
-                        None => return Some(Step::Drive),
-                    }
-                } else {
-                    world.arrived(front)
-                };
-                self.firmware.submit(due, command, world);
-                self.wake_firmware();
-            }
+            Due::Hardware(Resource::Decoder(channel)) => self.decoded(due, channel),
+            Due::Front(front @ (Front::Command | Front::Write)) => self.command(front),
             Due::Front(Front::Host) => return Some(Step::Host),
-            Due::Front(Front::Firmware) => {
-                self.firmware.poll(due, world);
-                self.wake_firmware();
-            }
+            Due::Front(Front::Firmware) => self.firmware.poll(due, world),
         }
-        while self.firmware.overlay_is_short(OVERLAY_RESERVE) {
-            let grow = GrowingMemory::grow;
-            self.firmware.grow_overlay(due, grow, &mut self.world);
-        }
+        self.wake_firmware();
         Some(Step::Drive)
     }
 
+    /// The firmware hears of `event`.
+    #[inline(always)]
+    fn tell(&mut self, now: Ns, event: FlashEvent) {
+        let world = &mut self.world;
+        world.port_log.note(now, || Passed::Event(event));
+        self.firmware.complete(now, event, world);
+    }
+
+    /// The decoder of `channel` is done with a read.
+    #[inline(always)]
+    fn decoded(&mut self, now: Ns, channel: u16) {
+        let world = &mut self.world;
+        let (timers, payload) = (&mut world.timers, &mut world.payload);
+        let event = world.hardware.decode_done(now, channel, timers, payload);
+        self.tell(now, event);
+    }
+
+    /// A command has reached the firmware through `front`, unless its data are yet to come.
+    #[inline]
+    fn command(&mut self, front: Front) {
+        let world = &mut self.world;
+        let command = if world.has_queues() && front == Front::Command {
+            world.fetched()
+        } else {
+            Some(world.arrived(front))
+        };
+        if let Some(command) = command {
+            self.firmware.submit(world.now, command, world);
+        }
+    }
+
+    /// Sees that the firmware is polled when it wants to be, and has memory for what it changes.
     #[inline]
     pub(crate) fn wake_firmware(&mut self) {
+        while self.firmware.overlay_is_short(OVERLAY_RESERVE) {
+            let grow = GrowingMemory::grow;
+            self.firmware
+                .grow_overlay(self.world.now, grow, &mut self.world);
+        }
         let due = self.firmware.next_wakeup();
         let due = if due == Ns::MAX {
             due

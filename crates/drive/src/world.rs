@@ -288,6 +288,13 @@ impl World {
         Some(command)
     }
 
+    /// When the next command without data reaches the firmware; [`Ns::MAX`] for never, or where
+    /// commands wait in queues.
+    #[inline]
+    pub(crate) fn command_due(&self) -> Ns {
+        self.commands.front().map_or(Ns::MAX, |&(due, _)| due)
+    }
+
     /// The command that has reached the firmware through `front`.
     pub(crate) fn arrived(&mut self, front: Front) -> HostCommand {
         let queue = if front == Front::Write {

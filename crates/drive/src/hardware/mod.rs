@@ -98,6 +98,8 @@ pub(crate) enum Done {
     GoesOn,
     /// The operation has left the die free.
     Free(Tag),
+    /// The read has left the die free; and it is decoded, which took no time.
+    FreeThenDecoded(Tag),
     /// The firmware hears this; then the operation has left the die free.
     EventThenFree(FlashEvent, Tag),
     /// The firmware hears this, if anything; then the operation has left planes of a die free.
@@ -566,18 +568,28 @@ impl Hardware {
             };
             return self.free_after(tag, Some(ones));
         }
-        self.start_decode(now, tag, timers);
+        match self.start_decode(now, tag) {
+            Some((_, end)) if end == now && !self.lanes.are_used() => {
+                return Done::FreeThenDecoded(Tag(tag));
+            }
+            Some((channel, end)) => timers.set(self.timer(Resource::Decoder(channel)), end),
+            None => {}
+        }
         self.free_after(tag, None)
     }
 
     /// The data of `tag` are with the decoder.
     fn decode(&mut self, now: Ns, tag: u32, timers: &mut Timers) {
         self.see_to_sense(now, tag);
-        self.start_decode(now, tag, timers);
+        if let Some((channel, end)) = self.start_decode(now, tag) {
+            timers.set(self.timer(Resource::Decoder(channel)), end);
+        }
     }
 
+    /// The data of `tag` wait for the decoder: which one, and when it is done with them, if nothing
+    /// goes before.
     #[inline(always)] // Once for a plain read, once for a cache read.
-    fn start_decode(&mut self, now: Ns, tag: u32, timers: &mut Timers) {
+    fn start_decode(&mut self, now: Ns, tag: u32) -> Option<(u16, Ns)> {
         let state = &self.ops[tag as usize];
         let sensed = &state.sensed;
         let die = state.op.die;
@@ -593,12 +605,16 @@ impl Hardware {
         } else {
             decoder.free_at().max(now) + work.max(last)
         };
-        if decoder.enter(&mut self.ops, tag, end) {
-            timers.set(self.timer(Resource::Decoder(channel)), end);
-        }
+        let first = decoder.enter(&mut self.ops, tag, end);
+        first.then_some((channel, end))
     }
 
-    /// The timer of the decoder of `channel` has expired.
+    /// The decoder of the channel of `die`.
+    pub(crate) fn decoder_of(&self, die: u16) -> u16 {
+        self.layout.channel(DieId(die))
+    }
+
+    /// The decoder of `channel` is done with the first that is there.
     #[inline]
     pub(crate) fn decode_done(
         &mut self,
