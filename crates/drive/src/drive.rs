@@ -280,6 +280,7 @@ impl Drive {
             failures,
             firmware.tags(),
             firmware.jobs(),
+            profile.link.max_outstanding,
         );
         let payload = Payload::new(
             geometry.blocks_per_plane,

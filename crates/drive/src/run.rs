@@ -9,7 +9,7 @@ use crate::flow::{Flows, Share};
 use crate::hardware::timers::LATEST;
 use crate::host::{Client, Next};
 use crate::stats::Report;
-use crate::world::{Slot, World};
+use crate::world::{Completed, World};
 
 /// A run's sources of requests.
 pub struct Host<'a> {
@@ -351,7 +351,12 @@ impl<'a> Run<'a> {
 
     /// A request has completed now.
     #[inline]
-    fn completed(&mut self, slot: &Slot) {
+    fn completed(&mut self, ended: Completed<'_>) {
+        let Completed {
+            slot,
+            status,
+            parts,
+        } = ended;
         let now = self.now;
         self.completed += 1;
         self.in_flight -= 1;
@@ -369,25 +374,25 @@ impl<'a> Run<'a> {
             let first = self.first[client.report].get_or_insert(slot.submitted);
             *first = (*first).min(slot.submitted);
             report.runtime_ns = now.since(*first).0;
-            match slot.status {
+            match status {
                 Status::Ok => {
                     let latency = now.since(slot.submitted);
                     debug_assert_eq!(
-                        slot.parts.iter().sum::<u64>(),
+                        parts.iter().sum::<u64>(),
                         latency.0,
-                        "every nanosecond has a cause: {slot:?}"
+                        "every nanosecond has a cause: {ended:?}"
                     );
                     report.direction(slot.command.op).record(
                         latency,
                         slot.command.len_bytes,
-                        &slot.parts,
+                        parts,
                     );
                 }
                 Status::Uncorrectable => report.uncorrectable += 1,
                 other => self.failed = Some(other),
             }
-        } else if !matches!(slot.status, Status::Ok | Status::Uncorrectable) {
-            self.failed = Some(slot.status);
+        } else if !matches!(status, Status::Ok | Status::Uncorrectable) {
+            self.failed = Some(status);
         }
     }
 

@@ -8,7 +8,7 @@ use firstread_core::{
 };
 use firstread_firmware::log::Record;
 
-use crate::hardware::charge::{CAUSES, Cause, Parts};
+use crate::hardware::charge::{Account, AccountId, Cause, Parts};
 use crate::hardware::timers::{FRONTS, Timers};
 use crate::hardware::{Hardware, Resource};
 use crate::payload::{Payload, StaleRead};
@@ -28,21 +28,42 @@ pub(crate) struct LinkTimes {
     pub fs_per_byte: u64,
 }
 
-/// A command of the host in flight.
+/// A command of the host in flight: a line of a cache.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 pub(crate) struct Slot {
     pub command: HostCommand,
     pub submitted: Ns,
     /// Writes and trims that the drive had taken by then. Its clock may be ahead of the host's, but the
     /// command reaches it later still.
-    pub seen: u64,
+    seen: u64,
     pub client: u32,
-    pub status: Status,
-    pub parts: Parts,
+    /// Of what it has waited for last, once that has ended.
+    account: Option<AccountId>,
     /// Time it has waited for the map.
-    pub map_ns: u64,
-    /// Up to when `parts` accounts for the time.
-    pub charged_to: Ns,
+    map_ns: u64,
+}
+
+/// A command that has ended, on its way to the host.
+#[derive(Clone, Copy, Debug)]
+struct Completion {
+    due: Ns,
+    id: CommandId,
+    status: Status,
+    account: AccountId,
+    /// Time outside the account: waiting for what it names, or after it.
+    queue_ns: u64,
+    /// Up to when both account for the time.
+    charged_to: Ns,
+}
+
+/// A command that has reached the host.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Completed<'a> {
+    pub slot: &'a Slot,
+    pub status: Status,
+    /// What its latency was charged to.
+    pub parts: &'a Parts,
 }
 
 /// Timers behind those of the hardware.
@@ -61,6 +82,8 @@ pub(crate) enum Front {
 /// Commands that the queues of the link have room for from the start; a deeper queue makes them grow
 /// once.
 const COMMANDS: usize = 256;
+/// Completions on their way at a time, as a rule: they follow one another as the link lets them.
+const COMPLETIONS: usize = 32;
 
 impl Front {
     const ALL: [Front; FRONTS] = [Front::Host, Front::Command, Front::Write, Front::Firmware];
@@ -90,7 +113,7 @@ pub(crate) struct World {
     pub free_slots: Vec<u32>,
     commands: VecDeque<(Ns, CommandId)>,
     writes: VecDeque<(Ns, CommandId)>,
-    completions: VecDeque<(Ns, CommandId)>,
+    completions: VecDeque<Completion>,
     commands_free_at: Ns,
     in_free_at: Ns,
     out_free_at: Ns,
@@ -123,10 +146,8 @@ impl World {
             submitted: Ns::ZERO,
             seen: 0,
             client: 0,
-            status: Status::Ok,
-            parts: [0; CAUSES],
+            account: None,
             map_ns: 0,
-            charged_to: Ns::ZERO,
         };
         World {
             now: Ns::ZERO,
@@ -148,7 +169,7 @@ impl World {
             free_slots: (0..commands).rev().collect(),
             commands: VecDeque::with_capacity(COMMANDS),
             writes: VecDeque::with_capacity(COMMANDS),
-            completions: VecDeque::with_capacity(COMMANDS),
+            completions: VecDeque::with_capacity(COMPLETIONS),
             commands_free_at: Ns::ZERO,
             in_free_at: Ns::ZERO,
             out_free_at: Ns::ZERO,
@@ -189,7 +210,7 @@ impl World {
     /// When the first completion that has not reached the host does; [`Ns::MAX`] for never.
     #[inline]
     pub(crate) fn completion_due(&self) -> Ns {
-        self.completions.front().map_or(Ns::MAX, |&(due, _)| due)
+        self.completions.front().map_or(Ns::MAX, |c| c.due)
     }
 
     /// The host has something to do at `due`, and does it before any of it can reach the firmware: so
@@ -227,9 +248,8 @@ impl World {
         slot.submitted = submitted;
         slot.seen = self.payload.written();
         slot.client = client;
-        slot.parts = [0; CAUSES];
+        slot.account = None;
         slot.map_ns = 0;
-        slot.charged_to = submitted;
         let fetched = now + Ns(self.link.fetch_ns);
         if let Some(queues) = &mut self.queues {
             queues.put(client, id, fetched);
@@ -312,16 +332,28 @@ impl World {
         command
     }
 
-    /// The first completion reaches the host: its slot, with all of the latency charged.
-    pub(crate) fn completed(&mut self) -> &Slot {
-        let (due, id) = self
+    /// The first completion reaches the host, with all of the latency charged.
+    pub(crate) fn completed(&mut self) -> Completed<'_> {
+        let ended = self
             .completions
             .pop_front()
             .expect("the host asked when it is due");
-        self.free_slots.push(id.0);
-        let slot = &mut self.slots[id.0 as usize];
-        slot.parts[Cause::Link as usize] += due.since(slot.charged_to).0;
-        slot
+        self.free_slots.push(ended.id.0);
+        let accounts = &mut self.hardware.accounts;
+        accounts.close(ended.account);
+        let slot = &self.slots[ended.id.0 as usize];
+        let parts = &mut accounts[ended.account].parts;
+        parts[Cause::Link as usize] += ended.due.since(ended.charged_to).0;
+        let queue_ns = parts[Cause::Queue as usize] + ended.queue_ns;
+        // Waits for the map lie before the command's last row was queued.
+        let map_ns = slot.map_ns.min(queue_ns);
+        parts[Cause::Queue as usize] = queue_ns - map_ns;
+        parts[Cause::Map as usize] += map_ns;
+        Completed {
+            slot,
+            status: ended.status,
+            parts,
+        }
     }
 
     /// Power is cut: nothing is under way any more. How many commands were in flight.
@@ -419,14 +451,11 @@ impl Ports for World {
     }
 
     fn waited(&mut self, id: CommandId, Tag(tag): Tag) {
-        let slot = &mut self.slots[id.0 as usize];
-        let (parts, queued, charged_to) = self.hardware.charged(tag);
-        // In two pieces: one of this length would be a call.
-        let half = CAUSES / 2;
-        slot.parts[..half].copy_from_slice(&parts[..half]);
-        slot.parts[half..].copy_from_slice(&parts[half..]);
-        slot.parts[Cause::Queue as usize] += queued.since(slot.submitted).0;
-        slot.charged_to = charged_to;
+        let account = self.hardware.hand_over(tag);
+        let before = self.slots[id.0 as usize].account.replace(account);
+        if let Some(before) = before {
+            self.hardware.accounts.close(before);
+        }
     }
 
     fn join(&mut self, tag: Tag) {
@@ -463,25 +492,34 @@ impl Ports for World {
             queues.completed();
             self.fetch();
         }
-        let slot = &mut self.slots[command.id.0 as usize];
-        slot.status = status;
+        let Slot {
+            submitted, account, ..
+        } = self.slots[command.id.0 as usize];
+        let accounts = &mut self.hardware.accounts;
+        let id = account.unwrap_or_else(|| accounts.open(Account::from(submitted)));
+        let account = &accounts[id];
+        let mut queue_ns = account.first_queued.since(submitted).0;
+        let mut charged_to = account.mark;
         if last.is_none() {
-            slot.parts[Cause::Queue as usize] += now.since(slot.charged_to).0;
-            slot.charged_to = now;
+            queue_ns += now.since(charged_to).0;
+            charged_to = now;
         }
-        // Waits for the map lie before the command's last row was queued.
-        let map_ns = slot.map_ns.min(slot.parts[Cause::Queue as usize]);
-        slot.parts[Cause::Queue as usize] -= map_ns;
-        slot.parts[Cause::Map as usize] += map_ns;
         // Data that other commands wait to send goes first only if it was ready first.
         let sent = if command.op == HostOp::Read {
             self.out_free_at.max(now)
         } else {
             now
         };
-        let last_due = self.completions.back().map_or(Ns::ZERO, |&(due, _)| due);
+        let last_due = self.completions.back().map_or(Ns::ZERO, |c| c.due);
         let due = (sent + Ns(self.link.completion_ns)).max(last_due);
-        self.completions.push_back((due, command.id));
+        self.completions.push_back(Completion {
+            due,
+            id: command.id,
+            status,
+            account: id,
+            queue_ns,
+            charged_to,
+        });
         if due < self.host_due {
             self.set_host(due);
         }

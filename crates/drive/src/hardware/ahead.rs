@@ -7,8 +7,8 @@
 
 use firstread_core::{DieId, FlashKind, FlashOp, Ns, OpClass, Tag};
 
-use super::charge::{Cause, Parts};
-use super::{CAUSES, DiePhase, Done, Hardware, Resource};
+use super::charge::Cause;
+use super::{DiePhase, Done, Hardware, Resource};
 use crate::hardware::timers::Timers;
 
 /// No operation.
@@ -107,7 +107,6 @@ impl Hardware {
         wanted: u64,
         timers: &mut Timers,
     ) {
-        let account = self.account(read);
         let state = &mut self.ops[read as usize];
         assert!(state.held, "the output of {read} is asked for once");
         state.held = false;
@@ -124,12 +123,12 @@ impl Hardware {
             self.cells_mut().sensed_in_vain(block, sensed, wanted);
         }
         self.ask_for_sense(now, read);
-        let charged = &mut self.ops[account];
-        if !class.goes_on() {
-            charged.parts = Parts::from([0; CAUSES]);
-            charged.first_queued = now;
+        if class.goes_on() {
+            self.account_of(read).mark = now;
+        } else {
+            let first = read.checked_sub(self.jobs).unwrap_or(read);
+            self.ops[first as usize].open(&mut self.accounts, now);
         }
-        charged.mark = now;
         if self.dies[die.0 as usize].phase == DiePhase::Cache(CachePhase::Sensed(read)) {
             self.turn(now, die, read, timers);
         }

@@ -3,6 +3,8 @@
 //! A request of several page rows is charged what its last row was charged. The causes add up to
 //! the latency exactly.
 
+use std::ops::{Index, IndexMut};
+
 use firstread_core::{Ns, OpClass};
 
 /// A cause of latency.
@@ -110,6 +112,89 @@ impl Cause {
 
 /// Nanoseconds by cause.
 pub type Parts = [u64; CAUSES];
+
+/// What the time of a read, program or erase in flight is charged to; later, that of the command it was
+/// for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Account {
+    pub parts: Parts,
+    /// When the first attempt was queued.
+    pub first_queued: Ns,
+    /// Since when the time has not been charged yet.
+    pub mark: Ns,
+}
+
+impl Account {
+    /// Nothing has been charged since `from`.
+    pub(crate) const fn from(from: Ns) -> Account {
+        Account {
+            parts: [0; CAUSES],
+            first_queued: from,
+            mark: from,
+        }
+    }
+
+    /// Charges the time since the last mark to `cause`.
+    #[inline]
+    pub(crate) fn charge(&mut self, now: Ns, cause: Cause) {
+        self.parts[cause as usize] += now.since(self.mark).0;
+        self.mark = now;
+    }
+}
+
+/// The number of an account.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct AccountId(u32);
+
+/// Accounts of operations and of commands, handed from one to the other. The one that was closed last is
+/// opened first: few are ever touched.
+#[derive(Debug)]
+pub(crate) struct Accounts {
+    all: Vec<Account>,
+    closed: Vec<AccountId>,
+}
+
+impl Accounts {
+    pub(crate) fn new(count: u32) -> Accounts {
+        Accounts {
+            all: vec![Account::from(Ns::ZERO); count as usize],
+            closed: (0..count).rev().map(AccountId).collect(),
+        }
+    }
+
+    /// Closes all.
+    pub(crate) fn close_all(&mut self) {
+        *self = Accounts::new(self.all.len() as u32);
+    }
+
+    #[inline]
+    pub(crate) fn open(&mut self, account: Account) -> AccountId {
+        let id = self.closed.pop();
+        let id = id.expect("there is one for each operation and each command");
+        self[id] = account;
+        id
+    }
+
+    #[inline]
+    pub(crate) fn close(&mut self, id: AccountId) {
+        self.closed.push(id);
+    }
+}
+
+impl Index<AccountId> for Accounts {
+    type Output = Account;
+    #[inline]
+    fn index(&self, id: AccountId) -> &Account {
+        &self.all[id.0 as usize]
+    }
+}
+
+impl IndexMut<AccountId> for Accounts {
+    #[inline]
+    fn index_mut(&mut self, id: AccountId) -> &mut Account {
+        &mut self.all[id.0 as usize]
+    }
+}
 
 /// What a die did last, most recent first.
 #[derive(Clone, Copy, Debug)]

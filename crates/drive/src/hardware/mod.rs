@@ -23,7 +23,7 @@ use firstread_core::{
 use crate::cells::{Cells, Sensed};
 use crate::payload::Payload;
 use ahead::{Ahead, CachePhase};
-use charge::{CAUSES, Cause, DieLog, Parts};
+use charge::{Account, AccountId, Accounts, Cause, DieLog};
 use decoder::{Decoder, Turn};
 use failures::Failures;
 use planes::Lanes;
@@ -147,11 +147,10 @@ struct InFlight {
     /// The die or the lane it runs on.
     lane: u16,
     sensed: Sensed,
-    /// Since when the time has not been charged yet.
-    mark: Ns,
-    /// When the first attempt was queued.
-    first_queued: Ns,
-    parts: Parts,
+    /// What its time is charged to; of a further step that is sensed ahead, without meaning.
+    account: Option<AccountId>,
+    /// The account is that of a command now.
+    handed_over: bool,
     /// When its transfer starts.
     transfer_starts: Ns,
     /// Its turn with the decoder.
@@ -181,8 +180,9 @@ pub(crate) struct Hardware {
     /// Each is worked out at once.
     #[cfg(test)]
     pub(crate) one_by_one: bool,
-    /// Reads whose time is charged: those under higher tags are further steps of them.
-    accounts: u32,
+    pub(crate) accounts: Accounts,
+    /// Operations with an account: those under higher tags are further steps of reads.
+    jobs: u32,
 }
 
 impl Hardware {
@@ -192,7 +192,8 @@ impl Hardware {
         cells: Cells,
         failures: Failures,
         tags: u32,
-        accounts: u32,
+        jobs: u32,
+        commands: u32,
     ) -> Hardware {
         let idle = FlashOp {
             tag: Tag(0),
@@ -206,9 +207,8 @@ impl Hardware {
             op: idle,
             lane: 0,
             sensed: Sensed::default(),
-            mark: Ns::ZERO,
-            first_queued: Ns::ZERO,
-            parts: [0; CAUSES],
+            account: None,
+            handed_over: false,
             transfer_starts: Ns::ZERO,
             turn: Turn::default(),
             held: false,
@@ -232,7 +232,8 @@ impl Hardware {
             geometry.codewords_per_page(),
         );
         Hardware {
-            accounts,
+            accounts: Accounts::new(jobs + commands),
+            jobs,
             dies: (0..lanes.count()).map(|_| die()).collect(),
             lanes,
             channels: vec![Ns::ZERO; geometry.channels as usize],
@@ -298,12 +299,14 @@ impl Hardware {
         let state = &mut self.ops[tag as usize];
         state.op = op;
         state.lane = lane;
-        if !op.class.goes_on() {
-            state.parts = [0; CAUSES];
-            state.first_queued = op.queued;
-        }
-        die.log.charge_wait(op.queued, now, &mut state.parts);
-        state.mark = now;
+        let account = if op.class.goes_on() {
+            state.account.expect("its first attempt has opened one")
+        } else {
+            state.open(&mut self.accounts, op.queued)
+        };
+        let account = &mut self.accounts[account];
+        die.log.charge_wait(op.queued, now, &mut account.parts);
+        account.mark = now;
         match op.kind {
             FlashKind::Read {
                 page,
@@ -662,9 +665,8 @@ impl Hardware {
     /// Codewords `made` of the read under `tag` have been made anew from the rest of their stripe. In
     /// simulation a payload names its page, which the sum of the others would come to.
     pub(crate) fn rebuilt(&mut self, now: Ns, tag: u32, made: u64, payload: &mut Payload) {
-        let state = &mut self.ops[tag as usize];
-        state.parts[Cause::Recovery as usize] += now.since(state.mark).0;
-        state.mark = now;
+        self.account_of(tag).charge(now, Cause::Recovery);
+        let state = &self.ops[tag as usize];
         let die = state.op.die;
         let FlashKind::Read {
             block,
@@ -757,31 +759,29 @@ impl Hardware {
 
     /// Charges the time of `tag` since its last mark: to `cause` on a first attempt, else to the
     /// retry.
+    #[inline]
     fn charge(&mut self, now: Ns, tag: u32, cause: Cause) {
-        let mut state = &mut self.ops[tag as usize];
-        let cause = match state.op.class {
+        let cause = match self.ops[tag as usize].op.class {
             OpClass::HostRetry => Cause::Retry,
             OpClass::Recovery => Cause::Recovery,
             _ => cause,
         };
-        if let Some(account) = tag.checked_sub(self.accounts) {
-            state = &mut self.ops[account as usize];
-        }
-        state.parts[cause as usize] += now.since(state.mark).0;
-        state.mark = now;
+        self.account_of(tag).charge(now, cause);
     }
 
-    /// Where the time of the operation under `tag` is charged.
+    /// The account of the operation under `tag`, which has been issued, or of the read whose further step
+    /// it is.
     #[inline]
-    fn account(&self, tag: u32) -> usize {
-        let further = tag.checked_sub(self.accounts);
-        further.unwrap_or(tag) as usize
+    fn account_of(&mut self, tag: u32) -> &mut Account {
+        let first = tag.checked_sub(self.jobs).unwrap_or(tag);
+        let account = self.ops[first as usize].account;
+        &mut self.accounts[account.expect("what is issued has an account")]
     }
 
     /// From now on a command of the host waits for the read under `tag`, and pays for it.
     pub(crate) fn join(&mut self, now: Ns, tag: u32) {
         // A further step of the read may be under way.
-        if let Some(step) = self.ops.get_mut((tag + self.accounts) as usize)
+        if let Some(step) = self.ops.get_mut((tag + self.jobs) as usize)
             && step.op.class == OpClass::ReadAhead
         {
             step.op.class = OpClass::HostRetry;
@@ -790,15 +790,36 @@ impl Hardware {
         if state.op.class == OpClass::ReadAhead {
             state.op.class = OpClass::HostRead;
         }
-        state.parts = [0; CAUSES];
-        state.first_queued = now;
-        state.mark = now;
+        state.open(&mut self.accounts, now);
     }
 
-    /// What the row read under `tag` was charged, when its first attempt was queued, and since when
-    /// nothing has been charged.
-    pub(crate) fn charged(&self, tag: u32) -> (&Parts, Ns, Ns) {
-        let state = &self.ops[tag as usize];
-        (&state.parts, state.first_queued, state.mark)
+    /// A command has waited for the read under `tag` last: the account of the read is the command's from
+    /// now on. Where several have waited for it, each has its own.
+    pub(crate) fn hand_over(&mut self, tag: u32) -> AccountId {
+        let state = &mut self.ops[tag as usize];
+        let account = state.account.expect("what is issued has an account");
+        if std::mem::replace(&mut state.handed_over, true) {
+            let same = self.accounts[account];
+            return self.accounts.open(same);
+        }
+        account
+    }
+}
+
+impl InFlight {
+    /// Opens an account for it, of time from `queued` on.
+    #[inline]
+    fn open(&mut self, accounts: &mut Accounts, queued: Ns) -> AccountId {
+        let account = Account::from(queued);
+        match self.account {
+            Some(id) if !self.handed_over => {
+                accounts[id] = account;
+                id
+            }
+            _ => {
+                self.handed_over = false;
+                *self.account.insert(accounts.open(account))
+            }
+        }
     }
 }

@@ -33,6 +33,10 @@ impl Hardware {
             die.timing = SenseTiming::DEFAULT;
             die.levels = Levels::DEFAULT;
         }
+        for op in &mut self.ops {
+            op.account = None;
+        }
+        self.accounts.close_all();
         self.channels.fill(Ns::ZERO);
         self.decoders.fill(Decoder::IDLE);
     }
