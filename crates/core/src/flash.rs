@@ -103,6 +103,8 @@ pub enum FlashKind {
         wordline: u16,
         /// Page of the wordline.
         page: PageType,
+        /// Mode of the block, which the command names: a chip keeps no note of it.
+        cell_mode: CellMode,
         /// Codewords to transfer and decode: bit `plane * codewords_per_page + codeword`. The planes
         /// sensed are those with a bit set; each fails alone.
         wanted: u64,

@@ -214,14 +214,15 @@ impl Cells {
         (self.code.codeword_bits() as u64).div_ceil(8)
     }
 
+    /// Array time of a read of `page` in a block of `mode` (ns).
+    #[inline]
     pub(crate) fn read_ns(
         &self,
-        block: BlockId,
+        mode: CellMode,
         page: PageType,
         sense: SenseMode,
         timing: SenseTiming,
     ) -> u64 {
-        let mode = self.mode(block);
         if sense == SenseMode::Hard && timing == SenseTiming::DEFAULT {
             return self.read_ns[mode.bits() as usize - 1][page.0 as usize];
         }
@@ -241,8 +242,23 @@ impl Cells {
     }
 
     /// Senses and decodes a read that was asked for at `now`.
-    #[inline(never)]
+    #[inline]
     pub(crate) fn sense(&mut self, now: Ns, op: &FlashOp) -> Sensed {
+        if self.ideal
+            && let FlashKind::Read {
+                wanted,
+                mode: SenseMode::Hard | SenseMode::Soft3 | SenseMode::Soft5,
+                ..
+            } = op.kind
+        {
+            // Cells that never err are not disturbed either.
+            return self.without_errors(wanted);
+        }
+        self.sense_cells(now, op)
+    }
+
+    #[inline(never)]
+    fn sense_cells(&mut self, now: Ns, op: &FlashOp) -> Sensed {
         let FlashKind::Read {
             block,
             wordline,
@@ -266,7 +282,6 @@ impl Cells {
         self.senses += 1;
         let (sensed, planes) = match mode {
             SenseMode::OnesCount { valley } => self.count_ones(real, at, wanted, valley, &levels),
-            _ if self.ideal => self.without_errors(wanted),
             SenseMode::Soft3 => self.soft(now, at, wanted, &levels, timing, SoftLevels::Three),
             SenseMode::Soft5 => self.soft(now, at, wanted, &levels, timing, SoftLevels::Five),
             SenseMode::Hard => self.hard(now, at, wanted, &levels, timing),
@@ -442,27 +457,19 @@ impl Cells {
         sum
     }
 
-    fn without_errors(&self, wanted: u64) -> (Sensed, u64) {
-        let one = self
-            .decode
-            .latency(Verdict {
-                ok: true,
-                corrected: 0,
-                iterations: 0,
-            })
-            .0;
-        let (mut left, mut planes) = (wanted, 0);
-        while left != 0 {
-            let (_, start, page) = self.first_plane(left);
-            left ^= page << start;
-            planes += 1;
-        }
-        let sensed = Sensed {
+    #[inline]
+    fn without_errors(&self, wanted: u64) -> Sensed {
+        let verdict = Verdict {
+            ok: true,
+            corrected: 0,
+            iterations: 0,
+        };
+        let Ns(one) = self.decode.latency(verdict);
+        Sensed {
             decode_sum_ns: one * wanted.count_ones() as u64,
             decode_last_ns: one,
             ..Sensed::default()
-        };
-        (sensed, planes)
+        }
     }
 
     fn count_ones(
@@ -604,6 +611,7 @@ mod tests {
                     block: BlockId(0),
                     wordline: 0,
                     page: PageType(0),
+                    cell_mode: profile.mode,
                     wanted: u64::MAX >> (64 - planes * per_page),
                     levels: Levels::DEFAULT,
                     timing: SenseTiming::DEFAULT,

@@ -6,7 +6,7 @@ use firstread_core::flash::ALL_PLANES;
 use firstread_core::params::Role;
 use firstread_core::sensing::SensingTable;
 use firstread_core::voltage::VoltageTables;
-use firstread_core::{BlockId, CellMode, DieId, FlashEvent, Lpn, Ns, Status};
+use firstread_core::{BlockId, CellMode, DieId, Divisor, FlashEvent, Lpn, Ns, Status};
 use firstread_ecc::{Code, DecodeTiming};
 use firstread_firmware::ftl::{Busy, MAP_ENTRY_BYTES, RESERVE, Unsound};
 use firstread_firmware::observe::{BlockMonitor, BlockUse, Counters};
@@ -120,6 +120,8 @@ pub struct Drive {
     pub(crate) firmware: Firmware<GrowingMemory>,
     pub(crate) world: World,
     seed: u64,
+    /// When the firmware is polled next, as it asked.
+    pub(crate) wake: Ns,
     /// When power is cut in the next run, and when that began.
     pub(crate) cut: Option<CutAt>,
     pub(crate) run_start: Ns,
@@ -254,7 +256,7 @@ impl Drive {
         let times = Times {
             command_ns: profile.channel.command_ns,
             channel_fs_per_byte: 1_000_000_000 / profile.channel.rate_mt_per_s as u64,
-            decoder_lanes: profile.ecc.engines_per_channel as u64,
+            decoder_lanes: Divisor::new(profile.ecc.engines_per_channel as u64),
             decode_streams: profile.ecc.streams,
             suspend: suspend_times,
             cache_busy_ns: chip.cache_busy_ns,
@@ -303,6 +305,7 @@ impl Drive {
             firmware,
             world,
             seed,
+            wake: Ns::MAX,
             cut: None,
             run_start: Ns::ZERO,
         };
@@ -713,7 +716,10 @@ impl Drive {
             Due::Hardware(Resource::Decoder(channel)) => self.decoded(due, channel),
             Due::Front(front @ (Front::Command | Front::Write)) => self.command(front),
             Due::Front(Front::Host) => return Some(Step::Host),
-            Due::Front(Front::Firmware) => self.firmware.poll(due, world),
+            Due::Front(Front::Firmware) => {
+                self.wake = Ns::MAX;
+                self.firmware.poll(due, world);
+            }
         }
         self.wake_firmware();
         Some(Step::Drive)
@@ -759,12 +765,10 @@ impl Drive {
                 .grow_overlay(self.world.now, grow, &mut self.world);
         }
         let due = self.firmware.next_wakeup();
-        let due = if due == Ns::MAX {
-            due
-        } else {
-            due.max(self.world.now)
-        };
-        self.world.set_front(Front::Firmware, due);
+        if due != self.wake {
+            self.wake = due;
+            self.world.wake_firmware(due);
+        }
     }
 
     /// Where logical page `lpn` lies, for tests and tools.

@@ -71,6 +71,7 @@ impl Drive {
         let at = self.cut_at();
         self.cut = None;
         let lost_requests = self.world.power_cut();
+        self.wake = Ns::MAX;
         let work = self.firmware.recover(&mut self.world);
         let (dump, recovery) = (self.dump_time(&work), self.recovery_time(&work));
         self.world.now = at + dump + recovery;

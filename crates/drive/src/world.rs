@@ -202,6 +202,11 @@ impl World {
         self.timers.set_front(front as usize, due);
     }
 
+    /// The firmware is to be polled at `due`, or now if that is past; [`Ns::MAX`] for not at all.
+    pub(crate) fn wake_firmware(&mut self, due: Ns) {
+        self.set_front(Front::Firmware, due.max(self.now));
+    }
+
     /// Whether another command fits into the queues.
     pub(crate) fn has_slot(&self) -> bool {
         !self.free_slots.is_empty()

@@ -108,11 +108,13 @@ impl<M: Arena> Firmware<M> {
                 .attempt(&ctx, 0, None, &mut state.note)
                 .expect("every scheme has a first attempt");
         }
-        self.blocks.row_mut(at.block).reads += 1;
+        let row = self.blocks.row_mut(at.block);
+        row.reads += 1;
         let kind = FlashKind::Read {
             block: at.block,
             wordline: at.wordline,
             page: at.page,
+            cell_mode: row.mode,
             wanted,
             levels: self.jobs[job].levels,
             timing: self.jobs[job].haste.timing,

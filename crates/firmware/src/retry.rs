@@ -182,6 +182,7 @@ impl<M: Arena> Firmware<M> {
                 block: at.block,
                 wordline: at.wordline,
                 page: at.page,
+                cell_mode: ctx.mode,
                 wanted,
                 levels: next.levels,
                 timing: next.haste.timing,

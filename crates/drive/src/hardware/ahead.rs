@@ -76,8 +76,8 @@ impl Hardware {
         let state = &mut self.dies[die.0 as usize];
         if let Some(next) = self.ops.get(state.ahead.next as usize)
             && let FlashKind::Read {
-                block,
                 page,
+                cell_mode,
                 timing,
                 mode,
                 ..
@@ -88,7 +88,7 @@ impl Hardware {
                 busy += Ns(self.times.set_feature_ns);
             }
             if self.times.sets_levels() {
-                let sense = self.cells.read_ns(block, page, mode, timing);
+                let sense = self.cells.read_ns(cell_mode, page, mode, timing);
                 let set = &mut state.levels;
                 busy += Ns(self.times.levels(&self.cells, set, &next.op, sense));
             }
@@ -210,7 +210,7 @@ impl Hardware {
         }
         let FlashKind::Read {
             page,
-            block,
+            cell_mode,
             timing,
             mode,
             ..
@@ -218,7 +218,7 @@ impl Hardware {
         else {
             unreachable!("only a read comes after a read")
         };
-        let sense = self.cells.read_ns(block, page, mode, timing);
+        let sense = self.cells.read_ns(cell_mode, page, mode, timing);
         let leaves = self.book_channel(now, tag);
         let class = self.ops[tag as usize].op.class;
         let state = &mut self.dies[die.0 as usize];

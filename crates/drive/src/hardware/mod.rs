@@ -16,7 +16,7 @@ pub(crate) mod timers;
 
 use firstread_core::flash::SenseMode;
 use firstread_core::{
-    BlockId, Buf, DieId, FlashEvent, FlashKind, FlashOp, Geometry, IdealScope, Layout, Levels, Ns,
+    BlockId, Buf, CellMode, DieId, Divisor, FlashEvent, FlashKind, FlashOp, Geometry, IdealScope, Layout, Levels, Ns,
     OpClass, PageAddr, PageType, SenseTiming, Tag,
 };
 
@@ -38,7 +38,7 @@ pub(crate) struct Times {
     /// Femtoseconds a byte takes on a channel.
     pub channel_fs_per_byte: u64,
     /// Codewords a channel's decoder works on side by side.
-    pub decoder_lanes: u64,
+    pub decoder_lanes: Divisor,
     /// Whether a codeword is decoded while later ones are still being transferred.
     pub decode_streams: bool,
     /// What suspending a program or an erase costs.
@@ -311,12 +311,14 @@ impl Hardware {
             FlashKind::Read {
                 page,
                 block,
+                cell_mode,
                 timing,
                 mode,
                 ..
             } => {
+                debug_assert_eq!(cell_mode, self.cells.mode(block), "{op:?}");
                 die.phase = DiePhase::Array(tag);
-                let mut sense = self.cells.read_ns(block, page, mode, timing);
+                let mut sense = self.cells.read_ns(cell_mode, page, mode, timing);
                 if die.timing != timing {
                     die.timing = timing;
                     sense += self.times.set_feature_ns;
@@ -599,7 +601,7 @@ impl Hardware {
         let since = state.transfer_starts;
         let channel = self.layout.channel(die);
         let lanes = self.times.decoder_lanes;
-        let work = Ns(sensed.decode_sum_ns.div_ceil(lanes));
+        let work = Ns(lanes.div(sensed.decode_sum_ns + lanes.get() - 1));
         let last = Ns(sensed.decode_last_ns);
         let decoder = &mut self.decoders[channel as usize];
         let end = if self.times.decode_streams {
@@ -636,6 +638,7 @@ impl Hardware {
             block,
             wordline,
             page,
+            cell_mode,
             wanted,
             buf,
             ..
@@ -650,7 +653,7 @@ impl Hardware {
                 wordline,
                 page,
             };
-            self.deliver(at, wanted & !sensed.failed, buf, payload);
+            self.deliver(at, cell_mode, wanted & !sensed.failed, buf, payload);
         }
         FlashEvent::Decoded {
             tag: op.tag,
@@ -672,6 +675,7 @@ impl Hardware {
             block,
             wordline,
             page,
+            cell_mode,
             buf,
             ..
         } = state.op.kind
@@ -684,18 +688,24 @@ impl Hardware {
             wordline,
             page,
         };
-        self.deliver(at, made, buf, payload);
+        self.deliver(at, cell_mode, made, buf, payload);
     }
 
     /// Moves the slots of `decoded` codewords into the buffers of a page row. Parity has none: it goes
     /// into the sum.
     #[inline(always)] // Of one read, and of one in millions that is made anew.
-    fn deliver(&self, at: PageAddr, decoded: u64, buf: Buf, payload: &mut Payload) {
+    fn deliver(
+        &self,
+        at: PageAddr,
+        mode: CellMode,
+        decoded: u64,
+        buf: Buf,
+        payload: &mut Payload,
+    ) {
         if self.layout.parity_die(at.wordline) == Some(at.die) {
             return;
         }
         let per_slot = self.layout.codewords_per_slot();
-        let mode = self.cells.mode(at.block);
         let mut left = decoded;
         while left != 0 {
             let row_slot = self.layout.slot_of_codeword(left.trailing_zeros());
