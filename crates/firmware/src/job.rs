@@ -70,8 +70,8 @@ pub(crate) struct Job {
     pub(crate) note: u8,
     /// Whether it keeps its superblock from being erased.
     pub(crate) pinned: bool,
-    /// The step after this one, if it is sensed ahead.
-    pub(crate) ahead: Option<Step>,
+    /// Whether the step after this one is sensed ahead.
+    pub(crate) is_ahead: bool,
     /// Whether the step is under the job's second tag.
     pub(crate) high_tag: bool,
     /// Which entry of the levels the step tries, how long it senses, and whether the read has given up
@@ -83,8 +83,6 @@ pub(crate) struct Job {
     pub(crate) hurried: bool,
     /// What the step senses.
     pub(crate) sense: SenseMode,
-    /// The nearest levels so far, of a read that has failed and may be sensed softly.
-    pub(crate) nearest: Nearest,
     /// Levels of the step; of step 0 chosen when the operation is issued.
     pub(crate) levels: Levels,
 }
@@ -96,10 +94,20 @@ impl Job {
     }
 }
 
+/// What few reads need, apart from what all do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Further {
+    /// The step that is sensed ahead, if one is.
+    pub(crate) ahead: Step,
+    /// The nearest levels so far, of a read that has failed and may be sensed softly.
+    pub(crate) nearest: Nearest,
+}
+
 /// The pool of jobs, fixed in size.
 #[derive(Debug)]
 pub(crate) struct Jobs {
     pool: Box<[Job]>,
+    further: Box<[Further]>,
     free: u32,
     /// Jobs that reads of the host may still take. The others are reserved: programs, erases, moves
     /// and probes never wait for a read to end.
@@ -119,21 +127,30 @@ impl Jobs {
             step: 0,
             note: 0,
             pinned: false,
-            ahead: None,
+            is_ahead: false,
             high_tag: false,
             entry: 0,
             haste: Haste::NONE,
             slow: false,
             hurried: false,
             sense: SenseMode::Hard,
-            nearest: Nearest::NONE,
             levels: Levels::DEFAULT,
+        };
+        let further = Further {
+            ahead: Step::of(0, 0, 0),
+            nearest: Nearest::NONE,
         };
         Jobs {
             pool: (0..count).map(job).collect(),
+            further: alloc::vec![further; count as usize].into_boxed_slice(),
             free: 0,
             reads_left: reads,
         }
+    }
+
+    /// What few reads need of `job`.
+    pub(crate) fn further(&mut self, job: u32) -> &mut Further {
+        &mut self.further[job as usize]
     }
 
     /// Jobs in the pool.

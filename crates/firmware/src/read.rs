@@ -32,7 +32,7 @@ impl<M: Arena> Firmware<M> {
             queued: now,
             step: 0,
             pinned: true,
-            ahead: None,
+            is_ahead: false,
             high_tag: false,
             entry: 0,
             haste: Haste::NONE,
@@ -140,13 +140,13 @@ impl<M: Arena> Firmware<M> {
             at,
             step,
             priority,
-            ahead,
+            is_ahead,
             ..
         } = self.jobs[job];
         if purpose == Purpose::Probe {
             return self.probe_done(now, job, ProbeResult::Decoded(outcome), ports);
         }
-        if ahead.is_some() && self.ahead_decoded(now, job, &outcome, ports) {
+        if is_ahead && self.ahead_decoded(now, job, &outcome, ports) {
             return;
         }
         let ctx = self.read_ctx(now, at);

@@ -170,7 +170,8 @@ impl<M: Arena> Firmware<M> {
         let Some(next) = self.next_step(&ctx, job, None) else {
             return;
         };
-        self.jobs[job].ahead = Some(next);
+        self.jobs[job].is_ahead = true;
+        self.jobs.further(job).ahead = next;
         self.blocks.row_mut(at.block).reads += 1;
         ports.issue(FlashOp {
             tag: self.step_tag(job, true),
@@ -203,9 +204,7 @@ impl<M: Arena> Firmware<M> {
     ) -> bool {
         let next = self.step_tag(job, true);
         let state = &mut self.jobs[job];
-        let Some(ahead) = state.ahead.take() else {
-            return false;
-        };
+        state.is_ahead = false;
         let (die, step) = (state.at.die, state.step + 1);
         let about = |class, kind| FlashOp {
             tag: next,
@@ -222,6 +221,7 @@ impl<M: Arena> Firmware<M> {
             return false;
         }
         self.remember(job, outcome);
+        let ahead = self.jobs.further(job).ahead;
         let state = &mut self.jobs[job];
         state.begin(ahead);
         state.high_tag = !state.high_tag;

@@ -7,6 +7,7 @@
 use firstread_core::{Arena, Levels, SenseMode};
 
 use crate::Firmware;
+use crate::job::Job;
 use crate::policy::read_levels::{Outcome, ReadCtx};
 use crate::policy::recovery::Recovery;
 use crate::policy::retry::Haste;
@@ -35,15 +36,16 @@ impl<M: Arena> Firmware<M> {
         if self.recovery.soft_after(SenseMode::Hard).is_none() {
             return;
         }
-        let job = &mut self.jobs[job];
+        let Job { step, levels, .. } = self.jobs[job];
         let nearest = Nearest {
             failed: outcome.failed.count_ones() as u8,
             unsatisfied: outcome.unsatisfied,
-            levels: job.levels,
+            levels,
         };
-        let before = (job.nearest.failed, job.nearest.unsatisfied);
-        if job.step == 0 || (nearest.failed, nearest.unsatisfied) < before {
-            job.nearest = nearest;
+        let before = &mut self.jobs.further(job).nearest;
+        if step == 0 || (nearest.failed, nearest.unsatisfied) < (before.failed, before.unsatisfied)
+        {
+            *before = nearest;
         }
     }
 
@@ -63,16 +65,22 @@ impl<M: Arena> Firmware<M> {
 
     /// The soft step after what `job` has tried.
     fn soft_step(&mut self, job: u32) -> Option<Step> {
-        let job = &self.jobs[job];
-        let sense = self.recovery.soft_after(job.sense)?;
-        let step = job.step.checked_add(1)?;
+        let Job {
+            sense,
+            step,
+            entry,
+            note,
+            ..
+        } = self.jobs[job];
+        let sense = self.recovery.soft_after(sense)?;
+        let step = step.checked_add(1)?;
         self.counters.soft_reads += 1;
         Some(Step {
-            levels: job.nearest.levels,
+            levels: self.jobs.further(job).nearest.levels,
             haste: Haste::NONE,
             slow: true,
             sense,
-            ..Step::of(step, job.entry, job.note)
+            ..Step::of(step, entry, note)
         })
     }
 

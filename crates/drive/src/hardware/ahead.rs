@@ -16,6 +16,7 @@ pub(super) const NONE: u32 = u32::MAX;
 
 /// The registers of a die under cache reads.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub(super) struct Ahead {
     /// The read to be sensed after the one that is on the array or in the page register.
     pub next: u32,

@@ -196,10 +196,34 @@ impl IndexMut<AccountId> for Accounts {
     }
 }
 
+/// What a die did, and when it ended: in 16 bytes, as every wait looks at some of them.
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    end: Ns,
+    /// How long it took (ns), above a byte for its cause.
+    ns_and_cause: u64,
+}
+
+impl Span {
+    const fn new(start: Ns, end: Ns, cause: Cause) -> Span {
+        Span {
+            end,
+            ns_and_cause: end.since(start).0 << 8 | cause as u64,
+        }
+    }
+    fn start(self) -> Ns {
+        Ns(self.end.0 - (self.ns_and_cause >> 8))
+    }
+    /// The index of its cause.
+    fn cause(self) -> usize {
+        (self.ns_and_cause & 0xff) as usize
+    }
+}
+
 /// What a die did last, most recent first.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DieLog {
-    spans: [(Ns, Ns, Cause); DieLog::LEN],
+    spans: [Span; DieLog::LEN],
     next: usize,
 }
 
@@ -209,37 +233,38 @@ impl DieLog {
 
     pub(crate) const fn new() -> DieLog {
         DieLog {
-            spans: [(Ns::ZERO, Ns::ZERO, Cause::DieHostRead); DieLog::LEN],
+            spans: [Span::new(Ns::ZERO, Ns::ZERO, Cause::DieHostRead); DieLog::LEN],
             next: 0,
         }
     }
 
     /// When it ended what it did last.
     pub(crate) fn last_end(&self) -> Ns {
-        self.spans[(self.next + DieLog::LEN - 1) % DieLog::LEN].1
+        self.spans[(self.next + DieLog::LEN - 1) % DieLog::LEN].end
     }
 
-    /// The die was busy from `start` to `end`: waits for it are charged to `cause`.
+    /// The die was busy from `start` to `end`, within two years: waits for it are charged to `cause`.
+    #[inline]
     pub(crate) fn push(&mut self, start: Ns, end: Ns, cause: Cause) {
-        self.spans[self.next] = (start, end, cause);
+        self.spans[self.next % DieLog::LEN] = Span::new(start, end, cause);
         self.next = (self.next + 1) % DieLog::LEN;
     }
 
     /// Charges the wait from `from` to `to` to what the die did in that time.
+    #[inline]
     pub(crate) fn charge_wait(&self, from: Ns, to: Ns, parts: &mut Parts) {
         let mut until = to;
         for back in 0..DieLog::LEN {
             if until <= from {
                 return;
             }
-            let (start, end, cause) =
-                self.spans[(self.next + DieLog::LEN - 1 - back) % DieLog::LEN];
+            let span = self.spans[(self.next + DieLog::LEN - 1 - back) % DieLog::LEN];
             let oldest = back + 1 == DieLog::LEN;
-            let begin = if oldest { from } else { start.max(from) };
+            let begin = if oldest { from } else { span.start().max(from) };
             // The gap after an operation is the turnaround to the next: charge it to the next.
-            let covered_to = end.max(begin).min(until);
+            let covered_to = span.end.max(begin).min(until);
             parts[Cause::Queue as usize] += until.since(covered_to).0;
-            parts[cause as usize] += covered_to.since(begin).0;
+            parts[span.cause()] += covered_to.since(begin).0;
             until = until.min(begin);
         }
     }

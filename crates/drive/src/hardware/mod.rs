@@ -122,26 +122,29 @@ enum DiePhase {
     Cache(CachePhase),
 }
 
+/// A die, in the order in which it is needed: what every read needs lies in one line of a cache.
 #[derive(Debug)]
+#[repr(C, align(64))]
 struct Die {
     phase: DiePhase,
     since: Ns,
-    log: DieLog,
-    /// The program or erase on the array.
-    work: Work,
-    /// When it was told to stop.
-    told: Option<Ns>,
-    /// The program or erase that is suspended, and what is left of it.
-    suspended: Option<(u32, Ns)>,
-    ahead: Ahead,
     /// The sensing time its features are set to.
     timing: SenseTiming,
-    /// The read levels they are set to.
+    /// When its program or erase was told to stop.
+    told: Option<Ns>,
+    ahead: Ahead,
+    log: DieLog,
+    /// The read levels its features are set to.
     levels: Levels,
+    /// The program or erase on the array.
+    work: Work,
+    /// The program or erase that is suspended, and what is left of it.
+    suspended: Option<(u32, Ns)>,
 }
 
 /// An operation in flight, by its tag.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 struct InFlight {
     op: FlashOp,
     /// The die or the lane it runs on.
