@@ -164,7 +164,7 @@ fn cargo(args: &[&str]) -> Result<(), String> {
     run(&mut command("cargo", args))
 }
 
-fn command(program: &str, args: &[&str]) -> Command {
+pub fn command(program: &str, args: &[&str]) -> Command {
     let mut command = Command::new(program);
     command
         .args(args)
@@ -172,7 +172,7 @@ fn command(program: &str, args: &[&str]) -> Command {
     command
 }
 
-fn run(command: &mut Command) -> Result<(), String> {
+pub fn run(command: &mut Command) -> Result<(), String> {
     let status = command.status().map_err(|e| format!("{command:?}: {e}"))?;
     if status.success() {
         Ok(())

@@ -7,6 +7,7 @@ mod characterize;
 mod check;
 mod ecc_tables;
 mod fio_examples;
+mod release;
 mod validate;
 
 use std::process::ExitCode;
@@ -53,6 +54,9 @@ enum Task {
     },
     /// How fast the simulator is and what it holds in memory, case by case
     Bench(bench::Options),
+    /// The fastest binaries, in target/guided: compiled twice, the second time by what the first one
+    /// counted while it ran a part of every benchmark
+    Release,
 }
 
 fn main() -> ExitCode {
@@ -63,6 +67,7 @@ fn main() -> ExitCode {
         Task::EccTables { check } => ecc_tables::run(check),
         Task::FioExamples { folder, check } => fio_examples::run(&folder, check),
         Task::Bench(options) => bench::run(&options),
+        Task::Release => release::build(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

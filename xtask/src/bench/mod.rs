@@ -32,13 +32,26 @@ pub struct Options {
     /// Measures the case of this name and prints it as JSON: how a case gets its own process
     #[arg(long, hide = true)]
     measure: Option<String>,
+    /// Runs a part of every case, measuring nothing: what `cargo xtask release` counts
+    #[arg(long, hide = true)]
+    train: bool,
 }
+
+/// Of the requests of a case, one in so many is enough to see which ways its code goes.
+const TRAINING: u64 = 20;
 
 /// Measures and prints every case that was asked for.
 pub fn run(options: &Options) -> Result<(), String> {
     if let Some(name) = &options.measure {
         let case = find(name).ok_or_else(|| format!("there is no case `{name}`"))?;
         println!("{}", measure::best(case, options.repeat.max(1))?.to_json());
+        return Ok(());
+    }
+    if options.train {
+        for case in CASES.iter().filter(|c| !c.long && c.runs == 1) {
+            let requests = case.requests / TRAINING;
+            measure::best(&Case { requests, ..*case }, 1)?;
+        }
         return Ok(());
     }
     if let Some(path) = &options.mqsim {

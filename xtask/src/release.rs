@@ -1,0 +1,78 @@
+//! `cargo xtask release`: the fastest binaries, compiled twice.
+//!
+//! The first build counts which ways its code goes while it runs a part of every benchmark; the second
+//! is laid out by these counts (profile-guided optimization). It computes the same: of a branch it only
+//! knows which way is the usual one.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::check::{command, run};
+
+/// What is built, by package and name.
+const BINARIES: [(&str, &str); 2] = [("firstread-cli", "firstread"), ("xtask", "xtask")];
+
+/// Builds into `target/guided`.
+pub fn build() -> Result<(), String> {
+    let sysroot = answer(Command::new("rustc").args(["--print", "sysroot"]))?;
+    let host = answer(Command::new("rustc").args(["--print", "host-tuple"]))?;
+    let tools = Path::new(&sysroot).join("lib/rustlib").join(&host);
+    let profdata = tools.join("bin/llvm-profdata");
+    if !profdata.is_file() {
+        return Err(format!(
+            "{} is missing, which adds up what the first build has counted: \
+             rustup component add llvm-tools",
+            profdata.display()
+        ));
+    }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("target/guided");
+    let (counts, sums) = (folder.join("counts"), folder.join("counts.profdata"));
+    if counts.exists() {
+        fs::remove_dir_all(&counts).map_err(|e| format!("{}: {e}", counts.display()))?;
+    }
+
+    println!("1 of 3: a build that counts");
+    let counting = compile(&folder.join("counting"), &host, "generate", &counts)?;
+    println!("2 of 3: a part of every benchmark");
+    run(Command::new(counting.join("xtask"))
+        .args(["bench", "--train"])
+        .env("LLVM_PROFILE_FILE", counts.join("%p.profraw")))?;
+    run(Command::new(&profdata)
+        .arg("merge")
+        .arg("-o")
+        .arg(&sums)
+        .arg(&counts))?;
+    println!("3 of 3: the build by these counts");
+    let guided = compile(&folder.join("build"), &host, "use", &sums)?;
+    for (_, name) in BINARIES {
+        let name = format!("{name}{}", std::env::consts::EXE_SUFFIX);
+        let to = folder.join(&name);
+        fs::copy(guided.join(&name), &to).map_err(|e| format!("{}: {e}", to.display()))?;
+        println!("{}", to.display());
+    }
+    Ok(())
+}
+
+/// Compiles the binaries with `-Cprofile-<how>=<path>`; where they are then.
+fn compile(target: &Path, host: &str, how: &str, path: &Path) -> Result<PathBuf, String> {
+    let flags = format!("-Cprofile-{how}={}", path.display());
+    // With a target named, build scripts and macros are compiled without the flags.
+    let mut cargo = command("cargo", &["build", "--release", "--target", host]);
+    for (package, _) in BINARIES {
+        cargo.args(["--package", package]);
+    }
+    run(cargo
+        .env("CARGO_ENCODED_RUSTFLAGS", flags)
+        .env("CARGO_TARGET_DIR", target))?;
+    Ok(target.join(host).join("release"))
+}
+
+/// What `command` prints, without the end of its line.
+fn answer(command: &mut Command) -> Result<String, String> {
+    let output = command.output().map_err(|e| format!("{command:?}: {e}"))?;
+    if !output.status.success() {
+        return Err(format!("{command:?}: {}", output.status));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
