@@ -51,7 +51,7 @@ pub(super) enum CachePhase {
 
 impl Hardware {
     /// `op` is to be sensed after another read of its die.
-    pub(super) fn issue_after(&mut self, op: FlashOp) {
+    pub(super) fn issue_after(&mut self, op: FlashOp, timers: &mut Timers) {
         let die = &mut self.dies[op.die.0 as usize];
         let before = match die.phase {
             DiePhase::Array(tag)
@@ -63,6 +63,9 @@ impl Hardware {
             "a cache read comes after a read of its die that is not transferred yet: {op:?}"
         );
         die.ahead.next = op.tag.0;
+        if let DiePhase::Array(tag) = die.phase {
+            self.expect_no_more(tag, timers);
+        }
         let state = &mut self.ops[op.tag.0 as usize];
         state.op = op;
         // Cache reads are of the die as a whole.
@@ -148,6 +151,11 @@ impl Hardware {
             _ => {
                 assert_eq!(state.ahead.next, read, "only a read ahead is cancelled");
                 state.ahead.next = NONE;
+                if let DiePhase::Array(tag) = state.phase {
+                    let timer = self.timer(Resource::Die(die.0));
+                    timers.set(timer, Ns::MAX);
+                    self.expect(tag, self.ops[tag as usize].sensed_at, timers);
+                }
                 return;
             }
         };
@@ -220,7 +228,7 @@ impl Hardware {
             unreachable!("only a read comes after a read")
         };
         let sense = self.cells.read_ns(cell_mode, page, mode, timing);
-        let leaves = self.book_channel(now, tag);
+        let leaves = self.book_channel(now, tag, timers);
         let class = self.ops[tag as usize].op.class;
         let state = &mut self.dies[die.0 as usize];
         state.log.push(state.since, now, Cause::busy_with(class));

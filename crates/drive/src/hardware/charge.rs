@@ -134,11 +134,11 @@ impl Account {
         }
     }
 
-    /// Charges the time since the last mark to `cause`.
+    /// Charges the time from the last mark to `until`, if that is later, to `cause`.
     #[inline]
-    pub(crate) fn charge(&mut self, now: Ns, cause: Cause) {
-        self.parts[cause as usize] += now.since(self.mark).0;
-        self.mark = now;
+    pub(crate) fn charge(&mut self, until: Ns, cause: Cause) {
+        self.parts[cause as usize] += until.since(self.mark).0;
+        self.mark = self.mark.max(until);
     }
 }
 

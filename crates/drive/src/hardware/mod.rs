@@ -5,6 +5,7 @@
 //! over the channel first.
 
 mod ahead;
+mod channel;
 pub(crate) mod charge;
 mod decoder;
 pub(crate) mod failures;
@@ -23,6 +24,7 @@ use firstread_core::{
 use crate::cells::{Cells, Sensed};
 use crate::payload::Payload;
 use ahead::{Ahead, CachePhase};
+use channel::Channel;
 use charge::{Account, AccountId, Accounts, Cause, DieLog};
 use decoder::{Decoder, Turn};
 use failures::Failures;
@@ -112,7 +114,8 @@ pub(crate) enum Done {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum DiePhase {
     Idle,
-    /// The array works: sensing, programming, erasing.
+    /// The array works: sensing, programming, erasing. The data of a read then cross the channel, unless
+    /// another one follows it.
     Array(u32),
     /// The page registers are in use: data wait for the channel, or cross it.
     Registers(u32),
@@ -154,6 +157,8 @@ struct InFlight {
     account: Option<AccountId>,
     /// The account is that of a command now.
     handed_over: bool,
+    /// When a read has been sensed.
+    sensed_at: Ns,
     /// When its transfer starts.
     transfer_starts: Ns,
     /// Its turn with the decoder.
@@ -174,8 +179,7 @@ pub(crate) struct Hardware {
     /// Dies, and behind them their lanes.
     dies: Vec<Die>,
     lanes: Lanes,
-    /// When each channel has moved all the data that wait for it: first come, first served.
-    channels: Vec<Ns>,
+    channels: Vec<Channel>,
     decoders: Vec<Decoder>,
     ops: Vec<InFlight>,
     /// Senses that were asked for and whose outcome is not known yet: when, and which.
@@ -212,6 +216,7 @@ impl Hardware {
             sensed: Sensed::default(),
             account: None,
             handed_over: false,
+            sensed_at: Ns::ZERO,
             transfer_starts: Ns::ZERO,
             turn: Turn::default(),
             held: false,
@@ -239,7 +244,7 @@ impl Hardware {
             jobs,
             dies: (0..lanes.count()).map(|_| die()).collect(),
             lanes,
-            channels: vec![Ns::ZERO; geometry.channels as usize],
+            channels: vec![Channel::new(lanes.count() / geometry.channels as usize + 1); geometry.channels as usize],
             decoders: vec![Decoder::IDLE; geometry.channels as usize],
             ops: vec![in_flight; tags as usize],
             unsensed: Vec::with_capacity(tags as usize),
@@ -285,7 +290,7 @@ impl Hardware {
                 return self.output(now, op.die, read.0, wanted, timers);
             }
             FlashKind::Cancel { victim } => return self.cancel(now, op.die, victim.0, timers),
-            _ if op.after.is_some() => return self.issue_after(op),
+            _ if op.after.is_some() => return self.issue_after(op, timers),
             _ => {}
         }
         let mut lane = op.die.0;
@@ -329,10 +334,7 @@ impl Hardware {
                 if self.times.sets_levels() {
                     sense += self.times.levels(&self.cells, &mut die.levels, &op, sense);
                 }
-                timers.set(
-                    self.timer(Resource::Die(lane)),
-                    now + Ns(self.times.command_ns + sense),
-                );
+                self.expect(tag, now + Ns(self.times.command_ns + sense), timers);
                 self.ask_for_sense(now, tag);
             }
             FlashKind::Program { .. } => {
@@ -468,12 +470,12 @@ impl Hardware {
     ) -> Done {
         let op = &self.ops[tag as usize].op;
         if let FlashKind::Read { .. } = op.kind {
-            self.charge(now, tag, Cause::Sense);
             if self.dies[die as usize].ahead.next == ahead::NONE {
-                self.start_transfer(now, tag, timers);
-            } else {
-                self.turn(now, DieId(die), tag, timers);
+                self.crossed(now, tag, timers);
+                return self.transfer_done(now, tag, timers);
             }
+            self.charge(now, tag, Cause::Sense);
+            self.turn(now, DieId(die), tag, timers);
             return Done::GoesOn;
         }
         self.changed(now, die, tag, payload)
@@ -512,43 +514,12 @@ impl Hardware {
         Done::EventThenFree(event, tag)
     }
 
-    /// The transfer of `tag` waits for its turn on the channel; the die's timer runs until its end.
+    /// The data of `tag` come to the channel; the die's timer runs until they have crossed it.
     fn start_transfer(&mut self, now: Ns, tag: u32, timers: &mut Timers) {
-        let ends = self.book_channel(now, tag);
+        let ends = self.book_channel(now, tag, timers);
         let lane = self.ops[tag as usize].lane as usize;
         self.dies[lane].phase = DiePhase::Registers(tag);
         timers.set(self.decoders.len() + lane, ends);
-    }
-
-    /// The data of `tag` cross the channel when it is their turn: when they have.
-    #[inline(always)] // Once for a plain read, once for a cache read.
-    fn book_channel(&mut self, now: Ns, tag: u32) -> Ns {
-        let state = &mut self.ops[tag as usize];
-        let op = &state.op;
-        let channel = self.layout.channel(op.die);
-        let bytes = match op.kind {
-            FlashKind::Read {
-                mode: SenseMode::OnesCount { .. },
-                ..
-            } => 8,
-            FlashKind::Read { wanted, mode, .. } => {
-                let senses = match mode {
-                    SenseMode::Soft3 => 2,
-                    SenseMode::Soft5 => 3,
-                    _ => 1,
-                };
-                (wanted.count_ones() as u64 * self.cells.codeword_bytes()
-                    + self.cells.spare_bytes(wanted))
-                    * senses
-            }
-            FlashKind::Program { block, .. } => self.program_bytes(block),
-            _ => unreachable!("only reads and programs use the channel"),
-        };
-        let free_at = &mut self.channels[channel as usize];
-        let starts = now.max(*free_at);
-        *free_at = starts + Ns((bytes * self.times.channel_fs_per_byte).div_ceil(1_000_000));
-        self.ops[tag as usize].transfer_starts = starts;
-        *free_at
     }
 
     #[inline]
@@ -564,6 +535,8 @@ impl Hardware {
             }
             _ => unreachable!("only reads and programs use the channel"),
         };
+        let sensed = self.ops[tag as usize].sensed_at;
+        self.charge(sensed, tag, Cause::Sense);
         self.charge(now, tag, Cause::Transfer);
         self.free_die(now, tag);
         self.see_to_sense(now, tag);
@@ -770,16 +743,16 @@ impl Hardware {
         }
     }
 
-    /// Charges the time of `tag` since its last mark: to `cause` on a first attempt, else to the
+    /// Charges the time of `tag` from its last mark to `until`: to `cause` on a first attempt, else to the
     /// retry.
     #[inline]
-    fn charge(&mut self, now: Ns, tag: u32, cause: Cause) {
+    fn charge(&mut self, until: Ns, tag: u32, cause: Cause) {
         let cause = match self.ops[tag as usize].op.class {
             OpClass::HostRetry => Cause::Retry,
             OpClass::Recovery => Cause::Recovery,
             _ => cause,
         };
-        self.account_of(tag).charge(now, cause);
+        self.account_of(tag).charge(until, cause);
     }
 
     /// The account of the operation under `tag`, which has been issued, or of the read whose further step

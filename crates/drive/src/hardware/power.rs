@@ -1,8 +1,9 @@
 //! What a power cut does to the hardware.
 
-use firstread_core::{DieId, FlashKind, Levels, Ns, SenseTiming};
+use firstread_core::{DieId, FlashKind, Levels, SenseTiming};
 
 use super::ahead::Ahead;
+use super::channel::Channel;
 use super::{Decoder, DiePhase, Hardware};
 use crate::payload::Payload;
 
@@ -37,7 +38,7 @@ impl Hardware {
             op.account = None;
         }
         self.accounts.close_all();
-        self.channels.fill(Ns::ZERO);
+        self.channels.iter_mut().for_each(Channel::clear);
         self.decoders.fill(Decoder::IDLE);
     }
 }

@@ -40,6 +40,8 @@ struct Timer {
 pub(crate) struct Timers {
     /// When the last timer expired: none is due before.
     now: Ns,
+    /// Which one that was.
+    last: usize,
     /// By resource; [`Ns::MAX`] where it is stopped.
     timers: Vec<Timer>,
     /// The first resource of each span.
@@ -66,6 +68,7 @@ impl Timers {
         };
         Timers {
             now: Ns::ZERO,
+            last: 0,
             timers: vec![stopped; resources],
             first: Box::new([END; SPANS]),
             some: [0; SPANS / 64],
@@ -224,12 +227,19 @@ impl Timers {
             let front = (word % (1 << FRONT_BITS)) as usize;
             self.fronts[front] = STOPPED;
             self.now = Ns(word >> FRONT_BITS);
-            return Some((self.now, self.timers.len() + front));
+            self.last = self.timers.len() + front;
+            return Some((self.now, self.last));
         }
-        self.now = due;
+        (self.now, self.last) = (due, resource as usize);
         self.take(due, resource);
         self.least = self.near().min(self.far);
         Some((due, resource as usize))
+    }
+
+    /// At `now`, whether a timer of `resource` at that time would have expired already.
+    #[inline]
+    pub(crate) fn has_passed(&self, now: Ns, resource: usize) -> bool {
+        self.now < now || resource <= self.last
     }
 
     /// The first timer of the wheel.
