@@ -39,6 +39,8 @@ pub(crate) struct Cells {
     medium: Medium,
     code: Code,
     decode: DecodeTiming,
+    /// Bytes of a codeword in flash.
+    codeword_bytes: u64,
     /// Spare cells of each of their states on a wordline, by mode.
     spare_cells: [u16; 4],
     /// Bytes that they add to a transfer of a page.
@@ -111,6 +113,7 @@ impl Cells {
             programmed_at: vec![None; geometry.blocks_per_plane as usize],
             oracle: GroupOracle::new(groups, code.clone()),
             medium,
+            codeword_bytes: (code.codeword_bits() as u64).div_ceil(8),
             code,
             decode,
             spare_cells: [0; 4],
@@ -211,7 +214,7 @@ impl Cells {
     }
     /// Bytes of a codeword in flash, parity included.
     pub(crate) fn codeword_bytes(&self) -> u64 {
-        (self.code.codeword_bits() as u64).div_ceil(8)
+        self.codeword_bytes
     }
 
     /// Array time of a read of `page` in a block of `mode` (ns).

@@ -708,12 +708,18 @@ impl Drive {
                 if let Some(tag) = free {
                     let (die, planes) = (DieId(die), ALL_PLANES);
                     self.tell(due, FlashEvent::ArrayFree { tag, die, planes });
-                }
-                if decoded {
-                    self.decoded(due, self.world.hardware.decoder_of(die));
+                    if decoded {
+                        let world = &mut self.world;
+                        let event = world.hardware.decoded(due, tag.0, &mut world.payload);
+                        self.tell(due, event);
+                    }
                 }
             }
-            Due::Hardware(Resource::Decoder(channel)) => self.decoded(due, channel),
+            Due::Hardware(Resource::Decoder(channel)) => {
+                let (timers, payload) = (&mut world.timers, &mut world.payload);
+                let event = world.hardware.decode_done(due, channel, timers, payload);
+                self.tell(due, event);
+            }
             Due::Front(front @ (Front::Command | Front::Write)) => self.command(front),
             Due::Front(Front::Host) => return Some(Step::Host),
             Due::Front(Front::Firmware) => {
@@ -731,15 +737,6 @@ impl Drive {
         let world = &mut self.world;
         world.port_log.note(now, || Passed::Event(event));
         self.firmware.complete(now, event, world);
-    }
-
-    /// The decoder of `channel` is done with a read.
-    #[inline(always)]
-    fn decoded(&mut self, now: Ns, channel: u16) {
-        let world = &mut self.world;
-        let (timers, payload) = (&mut world.timers, &mut world.payload);
-        let event = world.hardware.decode_done(now, channel, timers, payload);
-        self.tell(now, event);
     }
 
     /// A command has reached the firmware through `front`, unless its data are yet to come.

@@ -70,6 +70,7 @@ impl Hardware {
         state.op = op;
         // Cache reads are of the die as a whole.
         state.lane = op.die.0;
+        state.channel = self.layout.channel(op.die);
         state.held = true;
     }
 

@@ -82,8 +82,7 @@ impl Hardware {
         let transfer = self.transfer(&self.ops[tag as usize]);
         let state = &mut self.ops[tag as usize];
         state.sensed_at = sensed;
-        let lane = state.lane;
-        let channel = self.layout.channel(state.op.die);
+        let (lane, channel) = (state.lane, state.channel);
         let coming = &mut self.channels[channel as usize];
         let place = coming.expect(Coming {
             sensed,
@@ -111,7 +110,7 @@ impl Hardware {
     #[inline]
     pub(super) fn crossed(&mut self, now: Ns, tag: u32, timers: &mut Timers) {
         let state = &mut self.ops[tag as usize];
-        let channel = self.layout.channel(state.op.die);
+        let channel = state.channel;
         let coming = &mut self.channels[channel as usize];
         let first = coming.coming.pop_front();
         let first = first.expect("its timer runs only while there is one");
@@ -125,8 +124,7 @@ impl Hardware {
     /// the timer.
     pub(super) fn expect_no_more(&mut self, tag: u32, timers: &mut Timers) {
         let state = &self.ops[tag as usize];
-        let (lane, sensed) = (state.lane as usize, state.sensed_at);
-        let channel = self.layout.channel(state.op.die);
+        let (lane, sensed, channel) = (state.lane as usize, state.sensed_at, state.channel);
         let coming = &mut self.channels[channel as usize].coming;
         coming.retain(|read| read.tag != tag);
         timers.set(self.decoders.len() + lane, sensed);
@@ -138,7 +136,7 @@ impl Hardware {
     #[inline(never)]
     pub(super) fn book_channel(&mut self, now: Ns, tag: u32, timers: &mut Timers) -> Ns {
         let transfer = self.transfer(&self.ops[tag as usize]);
-        let channel = self.layout.channel(self.ops[tag as usize].op.die);
+        let channel = self.ops[tag as usize].channel;
         let state = &mut self.channels[channel as usize];
         while let Some(&first) = state.coming.front()
             && let timer = self.decoders.len() + first.lane as usize

@@ -40,6 +40,11 @@ impl Decoder {
         self.free_at
     }
 
+    /// Whether it has nothing to do.
+    pub(super) fn is_idle(&self) -> bool {
+        self.first == NONE
+    }
+
     /// `tag` comes; its turn ends at `ends`. True when it is the only one, whose end needs the timer.
     #[inline]
     pub(super) fn enter(&mut self, ops: &mut [InFlight], tag: u32, ends: Ns) -> bool {

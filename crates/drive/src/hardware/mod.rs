@@ -152,6 +152,7 @@ struct InFlight {
     op: FlashOp,
     /// The die or the lane it runs on.
     lane: u16,
+    channel: u16,
     sensed: Sensed,
     /// What its time is charged to; of a further step that is sensed ahead, without meaning.
     account: Option<AccountId>,
@@ -213,6 +214,7 @@ impl Hardware {
         let in_flight = InFlight {
             op: idle,
             lane: 0,
+            channel: 0,
             sensed: Sensed::default(),
             account: None,
             handed_over: false,
@@ -307,6 +309,7 @@ impl Hardware {
         let state = &mut self.ops[tag as usize];
         state.op = op;
         state.lane = lane;
+        state.channel = self.layout.channel(op.die);
         let account = if op.class.goes_on() {
             state.account.expect("its first attempt has opened one")
         } else {
@@ -549,12 +552,9 @@ impl Hardware {
             };
             return self.free_after(tag, Some(ones));
         }
-        match self.start_decode(now, tag) {
-            Some((_, end)) if end == now && !self.lanes.are_used() => {
-                return Done::FreeThenDecoded(Tag(tag));
-            }
-            Some((channel, end)) => timers.set(self.timer(Resource::Decoder(channel)), end),
-            None => {}
+        // A die that has lanes tells first which of them are free.
+        if self.start_decode(now, tag, !self.lanes.are_used(), timers) {
+            return Done::FreeThenDecoded(Tag(tag));
         }
         self.free_after(tag, None)
     }
@@ -562,20 +562,20 @@ impl Hardware {
     /// The data of `tag` are with the decoder.
     fn decode(&mut self, now: Ns, tag: u32, timers: &mut Timers) {
         self.see_to_sense(now, tag);
-        if let Some((channel, end)) = self.start_decode(now, tag) {
-            timers.set(self.timer(Resource::Decoder(channel)), end);
-        }
+        self.start_decode(now, tag, false, timers);
     }
 
-    /// The data of `tag` wait for the decoder: which one, and when it is done with them, if nothing
-    /// goes before.
+    /// The data of `tag` wait for the decoder. True when it is done with them already, which only counts
+    /// if it `may_be_now`.
     #[inline(always)] // Once for a plain read, once for a cache read.
-    fn start_decode(&mut self, now: Ns, tag: u32) -> Option<(u16, Ns)> {
-        let state = &self.ops[tag as usize];
-        let sensed = &state.sensed;
-        let die = state.op.die;
-        let since = state.transfer_starts;
-        let channel = self.layout.channel(die);
+    fn start_decode(&mut self, now: Ns, tag: u32, may_be_now: bool, timers: &mut Timers) -> bool {
+        let InFlight {
+            channel,
+            transfer_starts,
+            sensed,
+            ..
+        } = &self.ops[tag as usize];
+        let (channel, since) = (*channel, *transfer_starts);
         let lanes = self.times.decoder_lanes;
         let work = Ns(lanes.div(sensed.decode_sum_ns + lanes.get() - 1));
         let last = Ns(sensed.decode_last_ns);
@@ -586,13 +586,13 @@ impl Hardware {
         } else {
             decoder.free_at().max(now) + work.max(last)
         };
-        let first = decoder.enter(&mut self.ops, tag, end);
-        first.then_some((channel, end))
-    }
-
-    /// The decoder of the channel of `die`.
-    pub(crate) fn decoder_of(&self, die: u16) -> u16 {
-        self.layout.channel(DieId(die))
+        if may_be_now && end == now && decoder.is_idle() {
+            return true;
+        }
+        if decoder.enter(&mut self.ops, tag, end) {
+            timers.set(self.timer(Resource::Decoder(channel)), end);
+        }
+        false
     }
 
     /// The decoder of `channel` is done with the first that is there.
@@ -608,6 +608,12 @@ impl Hardware {
         if next != Ns::MAX {
             timers.set(self.timer(Resource::Decoder(channel)), next);
         }
+        self.decoded(now, tag, payload)
+    }
+
+    /// The read under `tag` is decoded.
+    #[inline]
+    pub(crate) fn decoded(&mut self, now: Ns, tag: u32, payload: &mut Payload) -> FlashEvent {
         self.charge(now, tag, Cause::Decode);
         let InFlight { op, sensed, .. } = &self.ops[tag as usize];
         let FlashKind::Read {

@@ -20,8 +20,9 @@ pub enum BlockUse {
     Bad,
 }
 
-/// One superblock.
+/// One superblock: a line of a cache, as every read looks at another one.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 pub struct BlockRow {
     /// What it is used for.
     pub usage: BlockUse,
