@@ -597,7 +597,7 @@ mod tests {
             medium,
             Code::named(&profile.ecc.code).unwrap(),
             profile.ecc.timing,
-            true,
+            false,
             profile.mode,
             None,
         );

@@ -82,8 +82,6 @@ pub(crate) enum Front {
 /// Commands that the queues of the link have room for from the start; a deeper queue makes them grow
 /// once.
 const COMMANDS: usize = 256;
-/// Completions on their way at a time, as a rule: they follow one another as the link lets them.
-const COMPLETIONS: usize = 32;
 
 impl Front {
     const ALL: [Front; FRONTS] = [Front::Host, Front::Command, Front::Write, Front::Firmware];
@@ -169,7 +167,7 @@ impl World {
             free_slots: (0..commands).rev().collect(),
             commands: VecDeque::with_capacity(COMMANDS),
             writes: VecDeque::with_capacity(COMMANDS),
-            completions: VecDeque::with_capacity(COMPLETIONS),
+            completions: VecDeque::with_capacity(COMMANDS),
             commands_free_at: Ns::ZERO,
             in_free_at: Ns::ZERO,
             out_free_at: Ns::ZERO,
@@ -343,6 +341,10 @@ impl World {
             .completions
             .pop_front()
             .expect("the host asked when it is due");
+        if self.completions.is_empty() {
+            // It begins at its start again, which stays in the caches.
+            self.completions.clear();
+        }
         self.free_slots.push(ended.id.0);
         let accounts = &mut self.hardware.accounts;
         accounts.close(ended.account);

@@ -32,7 +32,7 @@ impl Coming {
 }
 
 /// A channel.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Channel {
     /// When all data that have come have crossed.
     free_at: Ns,

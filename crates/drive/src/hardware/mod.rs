@@ -17,8 +17,8 @@ pub(crate) mod timers;
 
 use firstread_core::flash::SenseMode;
 use firstread_core::{
-    BlockId, Buf, CellMode, DieId, Divisor, FlashEvent, FlashKind, FlashOp, Geometry, IdealScope, Layout, Levels, Ns,
-    OpClass, PageAddr, PageType, SenseTiming, Tag,
+    BlockId, Buf, CellMode, DieId, Divisor, FlashEvent, FlashKind, FlashOp, Geometry, IdealScope,
+    Layout, Levels, Ns, OpClass, PageAddr, PageType, SenseTiming, Tag,
 };
 
 use crate::cells::{Cells, Sensed};
@@ -246,7 +246,9 @@ impl Hardware {
             jobs,
             dies: (0..lanes.count()).map(|_| die()).collect(),
             lanes,
-            channels: vec![Channel::new(lanes.count() / geometry.channels as usize + 1); geometry.channels as usize],
+            channels: (0..geometry.channels)
+                .map(|_| Channel::new(lanes.count().div_ceil(geometry.channels as usize)))
+                .collect(),
             decoders: vec![Decoder::IDLE; geometry.channels as usize],
             ops: vec![in_flight; tags as usize],
             unsensed: Vec::with_capacity(tags as usize),
@@ -310,10 +312,9 @@ impl Hardware {
         state.op = op;
         state.lane = lane;
         state.channel = self.layout.channel(op.die);
-        let account = if op.class.goes_on() {
-            state.account.expect("its first attempt has opened one")
-        } else {
-            state.open(&mut self.accounts, op.queued)
+        let account = match state.account {
+            Some(own) if op.class.goes_on() && !state.handed_over => own,
+            _ => state.open(&mut self.accounts, op.queued),
         };
         let account = &mut self.accounts[account];
         die.log.charge_wait(op.queued, now, &mut account.parts);
@@ -676,14 +677,7 @@ impl Hardware {
     /// Moves the slots of `decoded` codewords into the buffers of a page row. Parity has none: it goes
     /// into the sum.
     #[inline(always)] // Of one read, and of one in millions that is made anew.
-    fn deliver(
-        &self,
-        at: PageAddr,
-        mode: CellMode,
-        decoded: u64,
-        buf: Buf,
-        payload: &mut Payload,
-    ) {
+    fn deliver(&self, at: PageAddr, mode: CellMode, decoded: u64, buf: Buf, payload: &mut Payload) {
         if self.layout.parity_die(at.wordline) == Some(at.die) {
             return;
         }

@@ -40,6 +40,8 @@ pub struct Map<M> {
     untouched_blocks: Box<[u64]>,
     /// One bit a region: whether the overlay knows anything of it.
     touched: Box<[u64]>,
+    /// Whether any is: a drive that is only read need not look.
+    any_touched: bool,
     /// Sequence number at which each region was trimmed as a whole last.
     trimmed_at: Box<[u64]>,
     /// Places of pages written or trimmed since. A region is marked whose pages are trimmed where it
@@ -84,6 +86,7 @@ impl<M: Arena> Map<M> {
             filled: 0,
             preconditioned: None,
             untouched_blocks: Box::default(),
+            any_touched: false,
             touched: vec![0; regions.div_ceil(64)].into_boxed_slice(),
             trimmed_at: vec![0; regions].into_boxed_slice(),
             overlay: SparseTable::new(capacity, overlay),
@@ -211,6 +214,7 @@ impl<M: Arena> Map<M> {
             Place::Lost => LOST,
         };
         let region = lpn.0 / REGION_PAGES;
+        self.any_touched = true;
         self.touched[(region / 64) as usize] |= 1 << (region % 64);
         match self.overlay.set(lpn.0, value) {
             0 if self.overlay.is_marked(lpn.0) => None,
@@ -260,6 +264,7 @@ impl<M: Arena> Map<M> {
         if first == region_start && end == region_end {
             self.overlay.clear_region(first);
             self.trimmed_at[region] = sequence;
+            self.any_touched = true;
             self.touched[region / 64] |= 1 << (region % 64);
         } else {
             (first..end).for_each(|lpn| {
@@ -311,7 +316,7 @@ impl<M: Arena> Map<M> {
     #[inline]
     fn is_touched(&self, lpn: u64) -> bool {
         let region = lpn / REGION_PAGES;
-        self.touched[(region / 64) as usize] >> (region % 64) & 1 != 0
+        self.any_touched && self.touched[(region / 64) as usize] >> (region % 64) & 1 != 0
     }
 }
 
