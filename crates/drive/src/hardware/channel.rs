@@ -67,6 +67,33 @@ impl Channel {
         place
     }
 
+    /// The first read that has come by `now`, when its data start to cross and when they have; where it
+    /// comes just now, if that of its lane `has_passed`.
+    fn come(&mut self, now: Ns, has_passed: impl Fn(u16) -> bool) -> Option<(Coming, Ns, Ns)> {
+        let first = *self.coming.front()?;
+        if first.sensed > now || first.sensed == now && !has_passed(first.lane) {
+            return None;
+        }
+        self.coming.pop_front();
+        let (starts, ends) = self.book(first.sensed, first.transfer);
+        Some((first, starts, ends))
+    }
+
+    /// Data come at `now`, after all that have come before: when they start to cross, and when they have.
+    fn book(&mut self, now: Ns, transfer: Ns) -> (Ns, Ns) {
+        let starts = self.free_at.max(now);
+        self.free_at = starts + transfer;
+        (starts, self.free_at)
+    }
+
+    /// The read that came first has crossed: which one.
+    #[inline]
+    fn crossed(&mut self, now: Ns) -> Coming {
+        self.free_at = now;
+        let first = self.coming.pop_front();
+        first.expect("its timer runs only while there is one")
+    }
+
     /// The lane of the read that comes first, and when it has crossed if nothing comes before.
     #[inline]
     fn first_ends(&self) -> Option<(u16, Ns)> {
@@ -111,11 +138,8 @@ impl Hardware {
     pub(super) fn crossed(&mut self, now: Ns, tag: u32, timers: &mut Timers) {
         let state = &mut self.ops[tag as usize];
         let channel = state.channel;
-        let coming = &mut self.channels[channel as usize];
-        let first = coming.coming.pop_front();
-        let first = first.expect("its timer runs only while there is one");
+        let first = self.channels[channel as usize].crossed(now);
         debug_assert_eq!(first.tag, tag, "only the timer of the first runs");
-        coming.free_at = now;
         state.transfer_starts = Ns(now.0 - first.transfer.0);
         self.time_first(channel, timers);
     }
@@ -137,21 +161,15 @@ impl Hardware {
     pub(super) fn book_channel(&mut self, now: Ns, tag: u32, timers: &mut Timers) -> Ns {
         let transfer = self.transfer(&self.ops[tag as usize]);
         let channel = self.ops[tag as usize].channel;
-        let state = &mut self.channels[channel as usize];
-        while let Some(&first) = state.coming.front()
-            && let timer = self.decoders.len() + first.lane as usize
-            && (first.sensed < now || first.sensed == now && timers.has_passed(now, timer))
-        {
-            state.coming.pop_front();
-            let starts = state.free_at.max(first.sensed);
-            state.free_at = starts + first.transfer;
-            self.ops[first.tag as usize].transfer_starts = starts;
-            self.dies[first.lane as usize].phase = DiePhase::Registers(first.tag);
-            timers.set(timer, state.free_at);
+        let first_die = self.decoders.len();
+        while let Some((read, starts, ends)) = self.channels[channel as usize].come(now, |lane| {
+            timers.has_passed(now, first_die + lane as usize)
+        }) {
+            self.ops[read.tag as usize].transfer_starts = starts;
+            self.dies[read.lane as usize].phase = DiePhase::Registers(read.tag);
+            timers.set(first_die + read.lane as usize, ends);
         }
-        let starts = now.max(state.free_at);
-        let ends = starts + transfer;
-        state.free_at = ends;
+        let (starts, ends) = self.channels[channel as usize].book(now, transfer);
         self.ops[tag as usize].transfer_starts = starts;
         self.time_first(channel, timers);
         ends
@@ -179,5 +197,57 @@ impl Hardware {
             _ => unreachable!("only reads and programs use the channel"),
         };
         Ns((bytes * self.times.channel_fs_per_byte).div_ceil(1_000_000))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Against first come, first served over everything that ever comes.
+        #[test]
+        fn model_data_cross_in_the_order_in_which_they_come(
+            // After so long a read is issued, that is sensed so much later, or other data come.
+            plan in prop::collection::vec((0u64..40, prop::option::of(1u64..100), 1u64..30), 1..60),
+        ) {
+            let mut channel = Channel::new(plan.len());
+            let mut ends = vec![Ns::ZERO; plan.len()];
+            let mut comes = Vec::new();
+            let mut now = Ns::ZERO;
+            for (i, &(after, sense, transfer)) in plan.iter().enumerate() {
+                now = now + Ns(after);
+                while let Some((_, end)) = channel.first_ends().filter(|(_, end)| *end <= now) {
+                    ends[channel.crossed(end).tag as usize] = end;
+                }
+                let (lane, transfer) = (i as u16, Ns(transfer));
+                match sense {
+                    Some(sense) => {
+                        let sensed = now + Ns(sense);
+                        channel.expect(Coming { sensed, lane, tag: i as u32, transfer });
+                        comes.push((sensed, lane, transfer));
+                    }
+                    None => {
+                        // Of what comes just now the reads go first.
+                        while let Some((read, _, end)) = channel.come(now, |_| true) {
+                            ends[read.tag as usize] = end;
+                        }
+                        ends[i] = channel.book(now, transfer).1;
+                        comes.push((now, u16::MAX, transfer));
+                    }
+                }
+            }
+            while let Some((_, end)) = channel.first_ends() {
+                ends[channel.crossed(end).tag as usize] = end;
+            }
+            let mut order: Vec<usize> = (0..comes.len()).collect();
+            order.sort_by_key(|&i| (comes[i].0, comes[i].1));
+            let mut free_at = Ns::ZERO;
+            for i in order {
+                free_at = free_at.max(comes[i].0) + comes[i].2;
+                prop_assert_eq!(ends[i], free_at, "{}: {:?}", i, &plan);
+            }
+        }
     }
 }
