@@ -113,8 +113,7 @@ impl Cause {
 /// Nanoseconds by cause.
 pub type Parts = [u64; CAUSES];
 
-/// What the time of a read, program or erase in flight is charged to; later, that of the command it was
-/// for.
+/// What the time of a read in flight is charged to; later, that of the command it was for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Account {
     pub parts: Parts,

@@ -154,7 +154,7 @@ struct InFlight {
     lane: u16,
     channel: u16,
     sensed: Sensed,
-    /// What its time is charged to; of a further step that is sensed ahead, without meaning.
+    /// What the time of a read is charged to; of a further step that is sensed ahead, without meaning.
     account: Option<AccountId>,
     /// The account is that of a command now.
     handed_over: bool,
@@ -312,13 +312,6 @@ impl Hardware {
         state.op = op;
         state.lane = lane;
         state.channel = self.layout.channel(op.die);
-        let account = match state.account {
-            Some(own) if op.class.goes_on() && !state.handed_over => own,
-            _ => state.open(&mut self.accounts, op.queued),
-        };
-        let account = &mut self.accounts[account];
-        die.log.charge_wait(op.queued, now, &mut account.parts);
-        account.mark = now;
         match op.kind {
             FlashKind::Read {
                 page,
@@ -329,6 +322,14 @@ impl Hardware {
                 ..
             } => {
                 debug_assert_eq!(cell_mode, self.cells.mode(block), "{op:?}");
+                // Nobody waits for programs and erases.
+                let account = match state.account {
+                    Some(own) if op.class.goes_on() && !state.handed_over => own,
+                    _ => state.open(&mut self.accounts, op.queued),
+                };
+                let account = &mut self.accounts[account];
+                die.log.charge_wait(op.queued, now, &mut account.parts);
+                account.mark = now;
                 die.phase = DiePhase::Array(tag);
                 let mut sense = self.cells.read_ns(cell_mode, page, mode, timing);
                 if die.timing != timing {
@@ -761,7 +762,7 @@ impl Hardware {
     fn account_of(&mut self, tag: u32) -> &mut Account {
         let first = tag.checked_sub(self.jobs).unwrap_or(tag);
         let account = self.ops[first as usize].account;
-        &mut self.accounts[account.expect("what is issued has an account")]
+        &mut self.accounts[account.expect("a read that was issued has an account")]
     }
 
     /// From now on a command of the host waits for the read under `tag`, and pays for it.
@@ -783,7 +784,7 @@ impl Hardware {
     /// now on. Where several have waited for it, each has its own.
     pub(crate) fn hand_over(&mut self, tag: u32) -> AccountId {
         let state = &mut self.ops[tag as usize];
-        let account = state.account.expect("what is issued has an account");
+        let account = state.account.expect("a read that was issued has an account");
         if std::mem::replace(&mut state.handed_over, true) {
             let same = self.accounts[account];
             return self.accounts.open(same);
