@@ -742,13 +742,19 @@ impl Drive {
     /// A command has reached the firmware through `front`, unless its data are yet to come.
     #[inline]
     fn command(&mut self, front: Front) {
+        if self.world.has_queues() && front == Front::Command {
+            return self.fetched();
+        }
         let world = &mut self.world;
-        let command = if world.has_queues() && front == Front::Command {
-            world.fetched()
-        } else {
-            Some(world.arrived(front))
-        };
-        if let Some(command) = command {
+        let command = world.arrived(front);
+        self.firmware.submit(world.now, command, world);
+    }
+
+    /// A fetch from the queues has ended.
+    #[cold]
+    fn fetched(&mut self) {
+        let world = &mut self.world;
+        if let Some(command) = world.fetched() {
             self.firmware.submit(world.now, command, world);
         }
     }

@@ -7,7 +7,8 @@
 //! drive them out of. Whatever changes the cells has all worked out first, so how many are worked out
 //! together makes no difference.
 
-use firstread_core::Ns;
+use firstread_core::flash::SenseMode;
+use firstread_core::{FlashKind, Ns};
 
 use super::Hardware;
 use crate::cells::Cells;
@@ -31,10 +32,19 @@ impl Hardware {
     #[inline]
     pub(super) fn see_to_sense(&mut self, now: Ns, tag: u32) {
         let state = &mut self.ops[tag as usize];
-        if self.cells.are_ideal() {
-            state.sensed = self.cells.sense(now, &state.op);
-        } else if !state.is_sensed {
-            self.sense_all();
+        if !self.cells.are_ideal() {
+            if !state.is_sensed {
+                self.sense_all();
+            }
+            return;
+        }
+        match state.op.kind {
+            FlashKind::Read {
+                wanted,
+                mode: SenseMode::Hard | SenseMode::Soft3 | SenseMode::Soft5,
+                ..
+            } => state.sensed = self.cells.without_errors(wanted),
+            _ => state.sensed = self.cells.sense(now, &state.op),
         }
     }
 
