@@ -55,7 +55,7 @@ enum Task {
     /// How fast the simulator is and what it holds in memory, case by case
     Bench(bench::Options),
     /// The fastest binaries, in target/guided: compiled twice, the second time by what the first one
-    /// counted while it ran a part of every benchmark
+    /// counted while it ran a part of the benchmarks
     Release,
 }
 

@@ -1,9 +1,11 @@
 //! `cargo xtask release`: the fastest binaries, compiled twice.
 //!
-//! The first build counts which ways its code goes while it runs a part of every benchmark; the second
+//! The first build counts which ways its code goes while it runs a part of the benchmarks; the second
 //! is laid out by these counts (profile-guided optimization). It computes the same: of a branch it only
-//! knows which way is the usual one.
+//! knows which way is the usual one. What no benchmark uses (soft senses, caches, several queues) is as
+//! fast as it was, at best.
 
+use std::env::consts::EXE_SUFFIX;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,7 +20,7 @@ pub fn build() -> Result<(), String> {
     let sysroot = answer(Command::new("rustc").args(["--print", "sysroot"]))?;
     let host = answer(Command::new("rustc").args(["--print", "host-tuple"]))?;
     let tools = Path::new(&sysroot).join("lib/rustlib").join(&host);
-    let profdata = tools.join("bin/llvm-profdata");
+    let profdata = tools.join(format!("bin/llvm-profdata{EXE_SUFFIX}"));
     if !profdata.is_file() {
         return Err(format!(
             "{} is missing, which adds up what the first build has counted: \
@@ -34,7 +36,7 @@ pub fn build() -> Result<(), String> {
 
     println!("1 of 3: a build that counts");
     let counting = compile(&folder.join("counting"), &host, "generate", &counts)?;
-    println!("2 of 3: a part of every benchmark");
+    println!("2 of 3: a part of the benchmarks");
     run(Command::new(counting.join("xtask"))
         .args(["bench", "--train"])
         .env("LLVM_PROFILE_FILE", counts.join("%p.profraw")))?;
@@ -46,7 +48,7 @@ pub fn build() -> Result<(), String> {
     println!("3 of 3: the build by these counts");
     let guided = compile(&folder.join("build"), &host, "use", &sums)?;
     for (_, name) in BINARIES {
-        let name = format!("{name}{}", std::env::consts::EXE_SUFFIX);
+        let name = format!("{name}{EXE_SUFFIX}");
         let to = folder.join(&name);
         fs::copy(guided.join(&name), &to).map_err(|e| format!("{}: {e}", to.display()))?;
         println!("{}", to.display());
@@ -56,7 +58,14 @@ pub fn build() -> Result<(), String> {
 
 /// Compiles the binaries with `-Cprofile-<how>=<path>`; where they are then.
 fn compile(target: &Path, host: &str, how: &str, path: &Path) -> Result<PathBuf, String> {
-    let flags = format!("-Cprofile-{how}={}", path.display());
+    let mut flags = format!("-Cprofile-{how}={}", path.display());
+    // Those of the user stay; cargo keeps them apart by this character, or by spaces.
+    if let Ok(more) = std::env::var("CARGO_ENCODED_RUSTFLAGS") {
+        flags = format!("{flags}\x1f{more}");
+    } else if let Ok(more) = std::env::var("RUSTFLAGS") {
+        more.split_whitespace()
+            .for_each(|flag| flags = format!("{flags}\x1f{flag}"));
+    }
     // With a target named, build scripts and macros are compiled without the flags.
     let mut cargo = command("cargo", &["build", "--release", "--target", host]);
     for (package, _) in BINARIES {

@@ -279,9 +279,12 @@ impl Cells {
         sensed
     }
 
-    /// So many more planes of `block` have been sensed.
+    /// So many more planes of `block` have been sensed, which disturbs cells that err.
     #[inline]
     fn count(&mut self, block: BlockId, planes: u64) {
+        if self.ideal {
+            return;
+        }
         let all = &mut self.planes_sensed[block.0 as usize];
         *all += planes;
         self.blocks[block.0 as usize].reads = (*all as i64 as f64 * self.per_block) as f32;
@@ -445,7 +448,7 @@ impl Cells {
         sum
     }
 
-    /// What a read of codewords `wanted` comes to where cells never err. They are not disturbed either.
+    /// What a read of codewords `wanted` comes to where cells never err.
     #[inline]
     pub(crate) fn without_errors(&self, wanted: u64) -> Sensed {
         let verdict = Verdict {

@@ -503,6 +503,7 @@ impl Drive {
         while self.world.due() <= until {
             self.step();
         }
+        self.world.timers.pass_all();
         self.world.now = self.world.now.max(until);
     }
 

@@ -73,16 +73,21 @@ fn model_a_host_that_lags_behind_does_what_one_that_does_not_does() {
             assert!(lags.events <= does_not.events, "{set:?}\n{job}");
         }
     }
-    let mut busy = drive(&["cells=ideal", "schemes.read_levels=factory"]);
-    let stats = run(
-        &mut busy,
-        "[j]\nrw=randread\nbs=4k\niodepth=64\nnorandommap\n",
-    );
-    assert!(
-        stats.events < 5 * stats.requests,
-        "completions reach it together: {} events",
-        stats.events
-    );
+}
+
+/// A sense has no event of its own, a decode only if it takes time; and several completions are one.
+#[test]
+fn sequence_a_read_is_few_events() {
+    let ideal = ["cells=ideal", "schemes.read_levels=factory"];
+    for (ecc, each) in [("ecc.setup=100ns", 3), ("ecc.setup=0ns", 2)] {
+        let stats = run(
+            &mut drive(&[ideal[0], ideal[1], ecc]),
+            "[j]\nrw=randread\nbs=4k\niodepth=64\nnorandommap\n",
+        );
+        // Of the first 64 all but one come as events.
+        let (events, most) = (stats.events, each * stats.requests + 64);
+        assert!(events <= most, "{ecc}: {events} events, {most} expected");
+    }
 }
 
 #[test]
@@ -97,10 +102,11 @@ fn model_senses_worked_out_together_are_those_worked_out_alone() {
             let (mut together, mut alone) = (drive(set), drive(set));
             alone.world.hardware.one_by_one = true;
             for run_of in 0..2 {
-                let cut = CutAt::Events(1_500 + 700 * run_of);
+                let cut = CutAt::Events(400 + 300 * run_of);
                 together.cut_power_at(cut);
                 alone.cut_power_at(cut);
                 let (a, b) = (run(&mut together, job), run(&mut alone, job));
+                assert!(a.power_cut.is_some(), "{} events", a.events);
                 assert!(
                     seen_by_the_host(&a) == seen_by_the_host(&b),
                     "{set:?}\n{job}"

@@ -346,6 +346,7 @@ impl World {
             self.completions.clear();
         }
         self.free_slots.push(ended.id.0);
+        // Nothing opens another one before the host has looked at it.
         let accounts = &mut self.hardware.accounts;
         accounts.close(ended.account);
         let slot = &self.slots[ended.id.0 as usize];

@@ -204,6 +204,7 @@ impl<M: Arena> Firmware<M> {
     ) -> bool {
         let next = self.step_tag(job, true);
         let state = &mut self.jobs[job];
+        debug_assert!(state.is_ahead, "the caller has looked");
         state.is_ahead = false;
         let (die, step) = (state.at.die, state.step + 1);
         let about = |class, kind| FlashOp {

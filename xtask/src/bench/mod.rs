@@ -32,7 +32,7 @@ pub struct Options {
     /// Measures the case of this name and prints it as JSON: how a case gets its own process
     #[arg(long, hide = true)]
     measure: Option<String>,
-    /// Runs a part of every case, measuring nothing: what `cargo xtask release` counts
+    /// Runs a part of every case that is no long one, measuring nothing: what `cargo xtask release` counts
     #[arg(long, hide = true)]
     train: bool,
 }

@@ -51,7 +51,7 @@ pub(super) enum CachePhase {
 
 impl Hardware {
     /// `op` is to be sensed after another read of its die.
-    pub(super) fn issue_after(&mut self, op: FlashOp, timers: &mut Timers) {
+    pub(super) fn issue_after(&mut self, now: Ns, op: FlashOp, timers: &mut Timers) {
         let die = &mut self.dies[op.die.0 as usize];
         let before = match die.phase {
             DiePhase::Array(tag)
@@ -63,8 +63,14 @@ impl Hardware {
             "a cache read comes after a read of its die that is not transferred yet: {op:?}"
         );
         die.ahead.next = op.tag.0;
+        if let FlashKind::Read {
+            cell_mode, block, ..
+        } = op.kind
+        {
+            debug_assert_eq!(cell_mode, self.cells.mode(block), "{op:?}");
+        }
         if let DiePhase::Array(tag) = die.phase {
-            self.expect_no_more(tag, timers);
+            self.expect_no_more(now, tag, timers);
         }
         let state = &mut self.ops[op.tag.0 as usize];
         state.op = op;
@@ -150,13 +156,12 @@ impl Hardware {
             }
             DiePhase::Cache(CachePhase::Sensed(tag)) if tag == read => now,
             _ => {
-                assert_eq!(state.ahead.next, read, "only a read ahead is cancelled");
+                let before = matches!(state.phase, DiePhase::Array(_));
+                assert!(
+                    state.ahead.next == read && !before,
+                    "a read ahead is cancelled once the one before it has been sensed"
+                );
                 state.ahead.next = NONE;
-                if let DiePhase::Array(tag) = state.phase {
-                    let timer = self.timer(Resource::Die(die.0));
-                    timers.set(timer, Ns::MAX);
-                    self.expect(tag, self.ops[tag as usize].sensed_at, timers);
-                }
                 return;
             }
         };

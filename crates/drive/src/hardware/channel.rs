@@ -3,7 +3,8 @@
 //! Data cross a channel in the order in which they come to it: those of a program when it is issued, those
 //! of a read when it has been sensed. When that will be is known from the start, so it is no event: the
 //! reads that are being sensed wait in the order in which they will come, and of the first one it is
-//! known when it has crossed, unless other data come before. Only that end has a timer.
+//! known when it has crossed, unless other data come before. Only that end has a timer. Where other data
+//! come, reads that had been sensed by then come before them, and each has its timer from then on.
 
 use std::collections::VecDeque;
 
@@ -146,8 +147,12 @@ impl Hardware {
 
     /// Something else than its transfer follows when the read under `tag` has been sensed, which now has
     /// the timer.
-    pub(super) fn expect_no_more(&mut self, tag: u32, timers: &mut Timers) {
+    pub(super) fn expect_no_more(&mut self, now: Ns, tag: u32, timers: &mut Timers) {
         let state = &self.ops[tag as usize];
+        assert!(
+            now <= state.sensed_at,
+            "a read follows another one before that has been sensed"
+        );
         let (lane, sensed, channel) = (state.lane as usize, state.sensed_at, state.channel);
         let coming = &mut self.channels[channel as usize].coming;
         coming.retain(|read| read.tag != tag);
@@ -217,11 +222,12 @@ mod tests {
             let mut comes = Vec::new();
             let mut now = Ns::ZERO;
             for (i, &(after, sense, transfer)) in plan.iter().enumerate() {
-                now = now + Ns(after);
+                now += Ns(after);
                 while let Some((_, end)) = channel.first_ends().filter(|(_, end)| *end <= now) {
                     ends[channel.crossed(end).tag as usize] = end;
                 }
-                let (lane, transfer) = (i as u16, Ns(transfer));
+                // In no order.
+                let (lane, transfer) = ((i as u16).wrapping_mul(40_503), Ns(transfer));
                 match sense {
                     Some(sense) => {
                         let sensed = now + Ns(sense);

@@ -176,6 +176,7 @@ impl Accounts {
 
     #[inline]
     pub(crate) fn close(&mut self, id: AccountId) {
+        debug_assert!(self.closed.len() < self.all.len(), "closed twice");
         self.closed.push(id);
     }
 }
@@ -205,6 +206,10 @@ struct Span {
 
 impl Span {
     const fn new(start: Ns, end: Ns, cause: Cause) -> Span {
+        debug_assert!(
+            end.since(start).0 >> 56 == 0,
+            "no operation takes two years"
+        );
         Span {
             end,
             ns_and_cause: end.since(start).0 << 8 | cause as u64,
@@ -242,10 +247,10 @@ impl DieLog {
         self.spans[(self.next + DieLog::LEN - 1) % DieLog::LEN].end
     }
 
-    /// The die was busy from `start` to `end`, within two years: waits for it are charged to `cause`.
+    /// The die was busy from `start` to `end`: waits for it are charged to `cause`.
     #[inline]
     pub(crate) fn push(&mut self, start: Ns, end: Ns, cause: Cause) {
-        self.spans[self.next % DieLog::LEN] = Span::new(start, end, cause);
+        self.spans[self.next] = Span::new(start, end, cause);
         self.next = (self.next + 1) % DieLog::LEN;
     }
 

@@ -117,7 +117,8 @@ enum DiePhase {
     /// The array works: sensing, programming, erasing. The data of a read then cross the channel, unless
     /// another one follows it.
     Array(u32),
-    /// The page registers are in use: data wait for the channel, or cross it.
+    /// The page registers are in use: data of a program, or of a read that something else came behind,
+    /// wait for the channel or cross it.
     Registers(u32),
     /// The program or erase on the array was told to stop, and is about to.
     Stopping(u32),
@@ -125,7 +126,7 @@ enum DiePhase {
     Cache(CachePhase),
 }
 
-/// A die, in the order in which it is needed: what every read needs lies in one line of a cache.
+/// A die, in the order in which it is needed: what every read needs lies in front.
 #[derive(Debug)]
 #[repr(C, align(64))]
 struct Die {
@@ -154,11 +155,11 @@ struct InFlight {
     lane: u16,
     channel: u16,
     sensed: Sensed,
-    /// What the time of a read is charged to; of a further step that is sensed ahead, without meaning.
+    /// What the time of a read is charged to; of one under a higher tag, without meaning.
     account: Option<AccountId>,
     /// The account is that of a command now.
     handed_over: bool,
-    /// When a read has been sensed.
+    /// When a read has been sensed that nothing follows; of others it is past.
     sensed_at: Ns,
     /// When its transfer starts.
     transfer_starts: Ns,
@@ -294,7 +295,7 @@ impl Hardware {
                 return self.output(now, op.die, read.0, wanted, timers);
             }
             FlashKind::Cancel { victim } => return self.cancel(now, op.die, victim.0, timers),
-            _ if op.after.is_some() => return self.issue_after(op, timers),
+            _ if op.after.is_some() => return self.issue_after(now, op, timers),
             _ => {}
         }
         let mut lane = op.die.0;
@@ -322,7 +323,8 @@ impl Hardware {
                 ..
             } => {
                 debug_assert_eq!(cell_mode, self.cells.mode(block), "{op:?}");
-                // Nobody waits for programs and erases.
+                // Nobody waits for programs and erases. A row of a rebuild goes on with another read: what it
+                // is charged nobody asks for.
                 let account = match state.account {
                     Some(own) if op.class.goes_on() && !state.handed_over => own,
                     _ => state.open(&mut self.accounts, op.queued),
@@ -540,6 +542,7 @@ impl Hardware {
             }
             _ => unreachable!("only reads and programs use the channel"),
         };
+        // Of a read through the cache register it is past, and nothing is charged.
         let sensed = self.ops[tag as usize].sensed_at;
         self.charge(sensed, tag, Cause::Sense);
         self.charge(now, tag, Cause::Transfer);
@@ -784,7 +787,9 @@ impl Hardware {
     /// now on. Where several have waited for it, each has its own.
     pub(crate) fn hand_over(&mut self, tag: u32) -> AccountId {
         let state = &mut self.ops[tag as usize];
-        let account = state.account.expect("a read that was issued has an account");
+        let account = state
+            .account
+            .expect("a read that was issued has an account");
         if std::mem::replace(&mut state.handed_over, true) {
             let same = self.accounts[account];
             return self.accounts.open(same);

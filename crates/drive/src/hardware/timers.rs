@@ -40,7 +40,7 @@ struct Timer {
 pub(crate) struct Timers {
     /// When the last timer expired: none is due before.
     now: Ns,
-    /// Which one that was.
+    /// The highest that has expired at this time.
     last: usize,
     /// By resource; [`Ns::MAX`] where it is stopped.
     timers: Vec<Timer>,
@@ -226,17 +226,32 @@ impl Timers {
             }
             let front = (word % (1 << FRONT_BITS)) as usize;
             self.fronts[front] = STOPPED;
-            self.now = Ns(word >> FRONT_BITS);
-            self.last = self.timers.len() + front;
-            return Some((self.now, self.last));
+            let resource = self.timers.len() + front;
+            self.expired(Ns(word >> FRONT_BITS), resource);
+            return Some((self.now, resource));
         }
-        (self.now, self.last) = (due, resource as usize);
+        self.expired(due, resource as usize);
         self.take(due, resource);
         self.least = self.near().min(self.far);
         Some((due, resource as usize))
     }
 
-    /// At `now`, whether a timer of `resource` at that time would have expired already.
+    #[inline]
+    fn expired(&mut self, due: Ns, resource: usize) {
+        self.last = if due == self.now {
+            self.last.max(resource)
+        } else {
+            resource
+        };
+        self.now = due;
+    }
+
+    /// Whatever might have expired by now has.
+    pub(crate) fn pass_all(&mut self) {
+        self.last = usize::MAX;
+    }
+
+    /// At `now`, whether it was the turn of a timer of `resource` at that time already.
     #[inline]
     pub(crate) fn has_passed(&self, now: Ns, resource: usize) -> bool {
         self.now < now || resource <= self.last
@@ -286,6 +301,7 @@ mod tests {
             let mut timers = Timers::new(resources);
             let mut model = vec![Ns::MAX; resources + FRONTS];
             let mut now = Ns::ZERO;
+            let mut passed = 0;
             for (resource, after, expires) in sets {
                 let resource = resource % (resources + FRONTS);
                 let due = if after == 0 { Ns::MAX } else { now + Ns(after * gap) };
@@ -301,8 +317,13 @@ mod tests {
                     let expected = (least != Ns::MAX).then_some((least, first));
                     prop_assert_eq!(timers.expire(), expected);
                     if expected.is_some() {
+                        passed = if least == now { first.max(passed) } else { first };
                         now = least;
                         model[first] = Ns::MAX;
+                    }
+                    for r in 0..resources {
+                        prop_assert_eq!(timers.has_passed(now, r), r <= passed);
+                        prop_assert!(timers.has_passed(now + Ns(1), r));
                     }
                 }
             }

@@ -215,8 +215,8 @@ fn run(swarm: &Swarm, seed: u64, rounds: u64, requests: u64, met: &mut Met) {
     for round in 0..rounds {
         let s = stream.at(round);
         if s.at(0).below(100) < swarm.cuts {
-            // A request is some ten events.
-            let event = s.at(1).below(requests * 6);
+            // A request is two to ten events.
+            let event = s.at(1).below(requests * 4);
             drive.cut_power_at(match s.at(6).below(2) {
                 0 => CutAt::Events(event),
                 _ => CutAt::Time(Ns(1 << s.at(7).below(30))),
