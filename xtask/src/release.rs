@@ -2,8 +2,8 @@
 //!
 //! The first build counts which ways its code goes while it runs a part of the benchmarks; the second
 //! is laid out by these counts (profile-guided optimization). It computes the same: of a branch it only
-//! knows which way is the usual one. What no benchmark uses (soft senses, caches, several queues) is as
-//! fast as it was, at best.
+//! knows which way is the usual one. What no benchmark uses (soft senses, caches, several queues) is laid
+//! out as what seldom happens.
 
 use std::env::consts::EXE_SUFFIX;
 use std::fs;

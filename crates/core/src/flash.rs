@@ -154,8 +154,8 @@ pub enum FlashKind {
         /// Codewords, some of those it was issued for.
         wanted: u64,
     },
-    /// Drop `victim`, a read issued after another one, which has been sensed; its output was never asked
-    /// for. The die is free as soon as the array is; no other event of the read follows.
+    /// Drop `victim`, a read issued after another one, once that has been sensed and while the output of
+    /// `victim` has not been asked for. The die is free as soon as the array is; no other event of the read follows.
     Cancel {
         /// Its tag.
         victim: Tag,

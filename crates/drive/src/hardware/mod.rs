@@ -323,8 +323,8 @@ impl Hardware {
                 ..
             } => {
                 debug_assert_eq!(cell_mode, self.cells.mode(block), "{op:?}");
-                // Nobody waits for programs and erases. A row of a rebuild goes on with another read: what it
-                // is charged nobody asks for.
+                // Nobody waits for programs and erases. A row of a rebuild goes on with another read:
+                // what it is charged nobody asks for.
                 let account = match state.account {
                     Some(own) if op.class.goes_on() && !state.handed_over => own,
                     _ => state.open(&mut self.accounts, op.queued),
