@@ -155,7 +155,8 @@ pub enum FlashKind {
         wanted: u64,
     },
     /// Drop `victim`, a read issued after another one, once that has been sensed and while the output of
-    /// `victim` has not been asked for. The die is free as soon as the array is; no other event of the read follows.
+    /// `victim` has not been asked for. The die is free as soon as the array is; no other event of the
+    /// read follows.
     Cancel {
         /// Its tag.
         victim: Tag,
