@@ -377,3 +377,76 @@ impl SoftSense<'_> {
         out
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use firstread_core::{BlockId, CellMode, DieId, Geometry, Ns, PageAddr, StripeOrder};
+
+    use super::*;
+    use crate::cell::model::BlockState;
+    use crate::medium::Medium;
+    use crate::reference;
+
+    /// The density of each side is the slope of its errors over the level, for heavy tails and for an
+    /// erased state that reads have lifted past valleys that are not next to it.
+    #[test]
+    fn formula_densities_are_slopes_of_the_errors() {
+        let geometry = Geometry {
+            channels: 1,
+            chips_per_channel: 1,
+            dies_per_chip: 1,
+            planes: 1,
+            blocks_per_plane: 8,
+            wordlines_per_block: 1408,
+            page_bytes: 16_384,
+            slot_bytes: 4_096,
+            codeword_bytes: 1_024,
+            stripe: StripeOrder::PlaneFirst,
+            stripe_parity: false,
+        };
+        // Deviation, in percent of the slope, that the tables of tails and densities account for.
+        const ROUGH: f32 = 2.0;
+        for (tail_fraction, reads) in [(0.0, 0.0), (0.1, 0.0), (0.0, 4e6), (0.1, 4e6)] {
+            let mut chip = reference::ct_a();
+            chip.variation.tail_fraction = tail_fraction;
+            chip.variation.tail_sigma_ratio = 2.0;
+            let mut m = Medium::new(chip, geometry, 5).expect("the profile is valid");
+            m.set_temperature(Ns::ZERO, 55.0)
+                .expect("the temperature is valid");
+            let block = BlockState {
+                reads,
+                ..m.programmed(CellMode::Qlc, 1500, 3, Ns::ZERO)
+            };
+            let condition = m.condition(&block, Ns::from_h(1));
+            for page in 0..4 {
+                let at = PageAddr {
+                    die: DieId(0),
+                    block: BlockId(2),
+                    wordline: 50,
+                    page: PageType(page),
+                };
+                let (w, _) = m
+                    .wordline(at, 0, &condition, 0.0)
+                    .expect("the chip has this wordline");
+                let levels = ReadLevels::Offsets([0; 15]);
+                let at = |shift_mv: f32| overlap(&w, PageType(page), &levels, 5.0, shift_mv);
+                for shift_mv in [-40.0, -15.0, 0.0, 20.0] {
+                    const STEP_MV: f32 = 2.0;
+                    let (below, above) = (at(shift_mv - STEP_MV), at(shift_mv + STEP_MV));
+                    let here = at(shift_mv);
+                    for (side, slope, density) in [
+                        ("left", below.left - above.left, here.left_density),
+                        ("right", above.right - below.right, here.right_density),
+                    ] {
+                        let slope = slope / (2.0 * STEP_MV);
+                        assert!(
+                            (density / slope - 1.0).abs() * 100.0 < ROUGH,
+                            "heavy tails {tail_fraction}, {reads} reads, page {page}, {shift_mv} mV, {side}: \
+                             density {density:e}, slope {slope:e}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
