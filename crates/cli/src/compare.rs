@@ -15,7 +15,7 @@ use crate::data;
 use crate::files::{self, Page};
 use crate::input::Input;
 use crate::output::format::{Side, bytes, change, count, rare, ratio, share, si, table, time};
-use crate::output::human::{self, Retries};
+use crate::output::human::{self, Marks, Retries};
 use crate::output::{self, ENOUGH_BEYOND, TAIL};
 use crate::parallel;
 use crate::progress::Bars;
@@ -210,9 +210,12 @@ fn report(axis: &str, results: &[(&Run<'_>, &Outcome)]) -> String {
         TAIL * 100.0
     );
     text += &cause_table(results);
-    let lost: u64 = results.iter().map(|(_, o)| o.stats.all.uncorrectable).sum();
-    if lost > 0 {
-        text += &format!("\n{}", human::uncorrectable(lost));
+    for (run, outcome) in results {
+        let lost = human::uncorrectable(&outcome.stats.all);
+        text.extend(
+            lost.lines()
+                .map(|line| format!("\n{}: {line}\n", run.label)),
+        );
     }
     text
 }
@@ -244,6 +247,7 @@ fn latency_table(axis: &str, results: &[(&Run<'_>, &Outcome)]) -> String {
         beyond.all(|n| n >= ENOUGH_BEYOND)
     };
     let percent = TAIL_PERCENTILES.into_iter().find(reached).unwrap_or(50.0);
+    let mut marks = Marks::default();
     let measures = |o: &Outcome| {
         let latencies = tail_latencies(o);
         (
@@ -270,7 +274,7 @@ fn latency_table(axis: &str, results: &[(&Run<'_>, &Outcome)]) -> String {
         };
         rows.push(vec![
             run.label.clone(),
-            time(tail),
+            time(tail) + &marks.of(&tail_latencies(outcome).percentile(percent)),
             against(tail, base.0),
             time(mean),
             against(mean, base.1),
@@ -278,7 +282,7 @@ fn latency_table(axis: &str, results: &[(&Run<'_>, &Outcome)]) -> String {
             against(iops, base.2),
         ]);
     }
-    table("  ", &sides(7), &rows)
+    table("  ", &sides(7), &rows) + &marks.explained()
 }
 
 fn percentile_table(axis: &str, results: &[(&Run<'_>, &Outcome)]) -> String {
@@ -291,24 +295,18 @@ fn percentile_table(axis: &str, results: &[(&Run<'_>, &Outcome)]) -> String {
     let shown: Vec<f64> = PERCENTILES.into_iter().filter(|&p| reached(p)).collect();
     head.extend(shown.iter().map(|p| format!("P{p}")));
     let mut rows = vec![head];
-    let mut few = false;
+    let mut marks = Marks::default();
     for (run, outcome) in results {
         let mut values = vec![run.label.clone()];
         let mut intervals = vec![String::new()];
         for &percent in &shown {
             let p = tail_latencies(outcome).percentile(percent);
-            let mark = if p.beyond < ENOUGH_BEYOND { "*" } else { "" };
-            few |= p.beyond < ENOUGH_BEYOND;
-            values.push(format!("{}{mark}", time(p.ns as f64)));
+            values.push(time(p.ns as f64) + &marks.of(&p));
             intervals.push(human::interval(&p));
         }
         rows.extend([values, intervals]);
     }
-    let mut text = table("  ", &sides(shown.len() + 1), &rows);
-    if few {
-        text += &format!("  * fewer than {ENOUGH_BEYOND} requests lie beyond: read the interval\n");
-    }
-    text
+    table("  ", &sides(shown.len() + 1), &rows) + &marks.explained()
 }
 
 /// What writes pay: beside reads, or for what they cost the flash.
@@ -370,13 +368,13 @@ fn mechanism_table(axis: &str, results: &[(&Run<'_>, &Outcome)]) -> String {
         words([
             axis,
             "first try",
+            "reads lost",
             "page failure",
             "retries",
             "background reads",
             "",
-            "uncorrectable",
         ]),
-        words(["", "", "rate", "a read", "before", "in the run", ""]),
+        words(["", "", "share", "rate", "a page", "before", "in the run"]),
     ];
     for (run, outcome) in results {
         let counters = &outcome.stats.counters;
@@ -384,11 +382,11 @@ fn mechanism_table(axis: &str, results: &[(&Run<'_>, &Outcome)]) -> String {
         rows.push(vec![
             run.label.clone(),
             share(retries.first_try),
+            rare(outcome.stats.all.read.lost_share()),
             rare(1.0 - retries.first_try),
             ratio(retries.mean),
             count(outcome.background_reads_before),
             count(counters.background_reads),
-            count(outcome.stats.all.uncorrectable),
         ]);
     }
     table("  ", &sides(7), &rows)

@@ -623,7 +623,6 @@ impl Drive {
             all.write.merge(&report.write);
             all.trim.merge(&report.trim);
             all.flush.merge(&report.flush);
-            all.uncorrectable += report.uncorrectable;
             all.runtime_ns = all.runtime_ns.max(report.runtime_ns);
         }
         Ok(RunStats {

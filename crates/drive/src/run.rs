@@ -374,21 +374,16 @@ impl<'a> Run<'a> {
             let first = self.first[client.report].get_or_insert(slot.submitted);
             *first = (*first).min(slot.submitted);
             report.runtime_ns = now.since(*first).0;
+            let latency = now.since(slot.submitted);
+            debug_assert!(
+                parts.iter().sum::<u64>() == latency.0
+                    || !matches!(status, Status::Ok | Status::Uncorrectable),
+                "every nanosecond has a cause: {ended:?}"
+            );
+            let latencies = report.direction(slot.command.op);
             match status {
-                Status::Ok => {
-                    let latency = now.since(slot.submitted);
-                    debug_assert_eq!(
-                        parts.iter().sum::<u64>(),
-                        latency.0,
-                        "every nanosecond has a cause: {ended:?}"
-                    );
-                    report.direction(slot.command.op).record(
-                        latency,
-                        slot.command.len_bytes,
-                        parts,
-                    );
-                }
-                Status::Uncorrectable => report.uncorrectable += 1,
+                Status::Ok => latencies.record(latency, slot.command.len_bytes, parts),
+                Status::Uncorrectable => latencies.record_lost(latency, parts),
                 other => self.failed = Some(other),
             }
         } else if !matches!(status, Status::Ok | Status::Uncorrectable) {

@@ -206,7 +206,7 @@ fn model_reads_return_the_last_version_written() {
         stats.all.write.count()
     );
     assert_eq!(stats.all.trim.count(), 2000);
-    assert_eq!(stats.all.uncorrectable, 0);
+    assert_eq!(stats.all.uncorrectable(), 0);
 }
 
 #[test]

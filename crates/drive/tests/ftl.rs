@@ -48,7 +48,7 @@ fn model_garbage_collection_keeps_every_version() {
                    [t]\nrw=randtrim\nbs=64k\nnumber_ios=500\n\
                    [all]\nstonewall\nrw=read\nbs=64k\niodepth=8\n";
         let stats = try_run(&mut drive, job, 1, None).unwrap_or_else(|e| panic!("{victim}: {e}"));
-        assert_eq!(stats.all.uncorrectable, 0);
+        assert_eq!(stats.all.uncorrectable(), 0);
         assert!(
             stats.counters.erases > 50,
             "{victim}: {:?}",

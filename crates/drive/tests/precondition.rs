@@ -271,7 +271,7 @@ fn model_every_version_is_found_after_preconditioning() {
                    [again]\nstonewall\nrw=read\nbs=64k\niodepth=8\n";
         let stats = try_run(&mut drive, job, 3, None)
             .unwrap_or_else(|e| panic!("{victim} {precondition}, seed 3: {e}"));
-        assert_eq!(stats.all.uncorrectable, 0);
+        assert_eq!(stats.all.uncorrectable(), 0);
         assert!(
             stats.counters.slots_moved > 1000,
             "{victim}: {:?}",

@@ -225,6 +225,7 @@ impl<M: Arena> Firmware<M> {
                     );
                 } else {
                     self.counters.uncorrectable += 1;
+                    self.counters.lost_retries += step as u64;
                 }
                 if ok && self.read_cache.keeps() {
                     self.keep_read(id, first, slots as u32, row_slot as u32, job, ports);

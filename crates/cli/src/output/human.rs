@@ -34,7 +34,7 @@ pub fn report(setup: &Setup<'_>, outcome: &Outcome) -> String {
     if reports.len() > 1 {
         text += &job("all jobs", &outcome.stats.all);
     }
-    text += &retries(&outcome.stats.counters);
+    text += &retries(outcome);
     let (direction, latencies) = tail_of(&outcome.stats.all);
     text += &tail(direction, latencies);
     text += &footer(setup, outcome);
@@ -134,20 +134,18 @@ fn direction(report: &Report, latencies: &Latencies) -> String {
             .map(String::from)
             .to_vec(),
     ];
-    let mut few = false;
+    let mut marks = Marks::default();
     for &percent in wanted {
         let p = latencies.percentile(percent);
         // Nothing lies beyond it: the sample says nothing about it.
         if p.beyond == 0 {
             continue;
         }
-        few |= p.beyond < ENOUGH_BEYOND;
-        let mark = if p.beyond < ENOUGH_BEYOND { "*" } else { "" };
         rows.push(vec![
             format!("{percent}"),
             time(p.ns as f64),
             interval(&p),
-            mark.into(),
+            marks.of(&p),
         ]);
     }
     text += &table(
@@ -155,10 +153,39 @@ fn direction(report: &Report, latencies: &Latencies) -> String {
         &[Side::Right, Side::Right, Side::Left, Side::Left],
         &rows,
     );
-    if few {
-        text += &format!("  * fewer than {ENOUGH_BEYOND} requests lie beyond: read the interval\n");
+    text + &marks.explained()
+}
+
+/// Marks beside percentiles, and what those mean that were used.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Marks {
+    few: bool,
+    among_errors: bool,
+}
+
+impl Marks {
+    /// The mark of `p`.
+    pub fn of(&mut self, p: &Percentile) -> String {
+        let few = p.beyond < ENOUGH_BEYOND;
+        self.few |= few;
+        self.among_errors |= p.among_errors;
+        let mark = |is: bool, mark| if is { mark } else { "" };
+        mark(few, "*").to_owned() + mark(p.among_errors, "!")
     }
-    text
+
+    /// A line for each mark used.
+    pub fn explained(self) -> String {
+        let mut text = String::new();
+        if self.few {
+            text +=
+                &format!("  * fewer than {ENOUGH_BEYOND} requests lie beyond: read the interval\n");
+        }
+        if self.among_errors {
+            text += "  ! among errors: so many requests were lost that fewer than this share returned data;\n    \
+                     the time is until the error\n";
+        }
+        text
+    }
 }
 
 /// The interval of `p` in one unit: `312 … 340 µs`.
@@ -171,7 +198,8 @@ pub fn interval(p: &Percentile) -> String {
 }
 
 /// How many page reads took how many retries.
-fn retries(counters: &Counters) -> String {
+fn retries(outcome: &Outcome) -> String {
+    let counters = &outcome.stats.counters;
     let Retries {
         pages,
         first_try,
@@ -181,11 +209,13 @@ fn retries(counters: &Counters) -> String {
         return String::new();
     }
     let mut text = format!(
-        "\nretries of {} page reads for the host\n  first try {}, page failure rate {}, {} retries a read\n\n",
+        "\nretries of {} page reads for the host\n  first try {}, page failure rate {}, {} retries a page; \
+         share of reads lost {}\n\n",
         count(pages),
         share(first_try),
         rare(1.0 - first_try),
         ratio(mean),
+        rare(outcome.stats.all.read.lost_share()),
     );
     let mut rows = Vec::new();
     // Bins of one size up to eight retries, then of doubling size: the tail is long and thin.
@@ -206,6 +236,11 @@ fn retries(counters: &Counters) -> String {
         }
         low = high;
     }
+    if counters.uncorrectable > 0 {
+        let part = counters.uncorrectable as f64 / pages as f64;
+        let lost = ["lost".into(), count(counters.uncorrectable), percent(part)];
+        rows.push([&lost[..], &[bar(part, BAR)]].concat());
+    }
     text += &table(
         "  ",
         &[Side::Right, Side::Right, Side::Right, Side::Left],
@@ -225,7 +260,7 @@ fn percent(part: f64) -> String {
 
 /// Retries of page reads, summed up.
 pub struct Retries {
-    /// Page rows read for the host.
+    /// Page rows read for the host, with those that were lost.
     pub pages: u64,
     /// Share of them that took no retry; 1 where there are none.
     pub first_try: f64,
@@ -235,7 +270,7 @@ pub struct Retries {
 
 impl Retries {
     pub fn of(counters: &Counters) -> Retries {
-        let pages: u64 = counters.retries.iter().sum();
+        let pages = counters.retries.iter().sum::<u64>() + counters.uncorrectable;
         let weighted = counters
             .retries
             .iter()
@@ -249,7 +284,7 @@ impl Retries {
             } else {
                 of_pages(counters.retries[0])
             },
-            mean: of_pages(weighted.sum()),
+            mean: of_pages(weighted.sum::<u64>() + counters.lost_retries),
         }
     }
 }
@@ -345,15 +380,24 @@ fn footer(setup: &Setup<'_>, outcome: &Outcome) -> String {
     );
     text.extend(done.map(|(_, line)| format!("{line}\n")));
     text += &front::lines(&setup.profile, c);
-    text + &uncorrectable(outcome.stats.all.uncorrectable)
+    text + &uncorrectable(&outcome.stats.all)
 }
 
 /// Says that data were lost, where they were.
-pub fn uncorrectable(reads: u64) -> String {
-    match reads {
-        0 => String::new(),
-        _ => format!("UNCORRECTABLE: {} reads ended in an error\n", count(reads)),
+pub fn uncorrectable(all: &Report) -> String {
+    let mut text = String::new();
+    for (name, latencies) in [("reads", &all.read), ("writes", &all.write)] {
+        if latencies.lost() > 0 {
+            text += &format!(
+                "UNCORRECTABLE: {} of {} {name} ended in an error ({}); latencies count them with the \
+                 time until then\n",
+                count(latencies.lost()),
+                count(latencies.count()),
+                rare(latencies.lost_share()),
+            );
+        }
     }
+    text
 }
 
 /// What the run cost on this machine.

@@ -75,8 +75,8 @@ fn job(report: &Report, spec: Option<&JobSpec>, options: Map<String, Value>) -> 
         "groupid": spec.map_or(0, |spec| spec.group),
         // As fio with `continue_on_error`: errors are counted and the job goes on.
         "error": 0,
-        "total_err": report.uncorrectable,
-        "first_error": if report.uncorrectable > 0 { EIO } else { 0 },
+        "total_err": report.uncorrectable(),
+        "first_error": if report.uncorrectable() > 0 { EIO } else { 0 },
         "eta": 0,
         "elapsed": report.runtime_ns.div_ceil(1_000_000_000),
         "job options": options,
@@ -161,15 +161,22 @@ fn latency(latencies: &Latencies, percentiles: Option<&Vec<f64>>) -> Value {
     let more: Vec<f64> = more
         .filter(|&p| latencies.percentile(p).beyond > 0)
         .collect();
-    let (mut values, mut intervals) = (Map::new(), Map::new());
+    let (mut values, mut intervals, mut lost) = (Map::new(), Map::new(), Map::new());
+    let mut among_errors: Vec<String> = Vec::new();
     for percent in asked.into_iter().chain(more) {
         let p = latencies.percentile(percent);
         let key = format!("{percent:.6}");
         intervals.insert(key.clone(), json!([p.interval_ns.0, p.interval_ns.1]));
+        lost.insert(key.clone(), p.lost_share.into());
+        among_errors.extend(p.among_errors.then(|| key.clone()));
         values.insert(key, p.ns.into());
     }
     value["percentile"] = values.into();
     value["percentile_interval_95"] = intervals.into();
+    if latencies.lost() > 0 {
+        value["percentile_lost_share"] = lost.into();
+        value["percentiles_among_errors"] = among_errors.into();
+    }
     value
 }
 
@@ -247,7 +254,8 @@ fn own(setup: &Setup<'_>, outcome: &Outcome, with_calibration: bool) -> Value {
         "soft_saved": counters.soft_saved,
         "rebuild_reads": counters.rebuild_reads,
         "rebuilt": counters.rebuilt,
-        "uncorrectable": outcome.stats.all.uncorrectable,
+        "uncorrectable": outcome.stats.all.uncorrectable(),
+        "lost_share": outcome.stats.all.read.lost_share(),
         "tail": shares,
         "tail_of": tail_of,
         "tail_fraction": TAIL,

@@ -91,9 +91,7 @@ metrics! {
     "retries_mean", "Retries a page", |o| Some(Retries::of(&o.stats.counters).mean);
     "retry_step_us", "Retry step (us)", retry_step;
     "cancelled_senses", "Senses ahead that were not needed", |o| Some(o.stats.counters.cancelled_senses as f64);
-    "uncorrectable_percent", "Uncorrectable reads (%)", |o| {
-        Some(100.0 * o.stats.all.uncorrectable as f64 / o.stats.all.read.count().max(1) as f64)
-    };
+    "lost_share", "Share of reads lost", |o| (o.stats.all.read.count() > 0).then(|| o.stats.all.read.lost_share());
     "background_reads", "Background reads in the run", |o| Some(o.stats.counters.background_reads as f64);
     "background_reads_before", "Background reads while ageing", |o| Some(o.background_reads_before as f64);
     "background_share_percent", "Background reads, of all page reads while ageing at full load (%)", background_share;
@@ -128,7 +126,7 @@ metrics! {
 fn retry_step(o: &Outcome) -> Option<f64> {
     let reads = &o.stats.all.read;
     let retries = o.stats.counters.retries.iter().zip(0u64..);
-    let steps = retries.map(|(n, step)| n * step).sum::<u64>();
+    let steps = retries.map(|(n, step)| n * step).sum::<u64>() + o.stats.counters.lost_retries;
     let share = reads.tail.slowest(1.0)?.share[Cause::Retry as usize];
     (steps > 0).then(|| share * reads.mean_ns() * reads.count() as f64 / steps as f64 / 1e3)
 }
@@ -241,6 +239,9 @@ impl Points {
 pub struct Verdict<'a> {
     pub claim: &'a Claim,
     pub measured: Option<Estimate>,
+    /// Share of reads that ended in an error in its points, mean over drives: of the point with the
+    /// most. None where it is not from runs.
+    pub lost_share: Option<f64>,
     /// `reproduced`, `missed`, `not-comparable`.
     pub verdict: &'static str,
     /// Why, where it is not reproduced.
@@ -262,6 +263,7 @@ pub fn judge<'a>(study: &'a Study, points: &Points, known: &Known<'_>) -> Vec<Ve
         let not = |note: &str| Verdict {
             claim,
             measured: None,
+            lost_share: None,
             verdict: "not-comparable",
             note: note.to_owned(),
         };
@@ -297,6 +299,10 @@ pub fn judge<'a>(study: &'a Study, points: &Points, known: &Known<'_>) -> Vec<Ve
         Verdict {
             claim,
             measured: Some(measured),
+            lost_share: claim
+                .points
+                .as_ref()
+                .and_then(|from| lost_share(points, from)),
             verdict: if reproduced { "reproduced" } else { "missed" },
             note: reason.unwrap_or_default(),
         }
@@ -304,14 +310,30 @@ pub fn judge<'a>(study: &'a Study, points: &Points, known: &Known<'_>) -> Vec<Ve
     study.claims.iter().map(one).collect()
 }
 
+/// The points of a claim, those with the coordinates it names.
+fn points_of<'a>(
+    points: &'a Points,
+    from: &'a FromPoints,
+) -> impl Iterator<Item = &'a Coordinates> {
+    let among = |(d, values): (&Dimension, &String), at: &Coordinates| {
+        values.split('|').any(|v| at.get(*d) == v)
+    };
+    points
+        .of_experiment(&from.experiment)
+        .filter(move |at| from.of.iter().all(|of| among(of, at)))
+}
+
+/// Share of reads lost in the points of a claim and their partners, of the one with the most.
+fn lost_share(points: &Points, from: &FromPoints) -> Option<f64> {
+    let all = points_of(points, from).flat_map(|at| [at.clone(), at.with(&from.against)]);
+    let lost = all.filter_map(|at| points.estimate(&from.experiment, &at, "lost_share"));
+    lost.map(|e| e.mean).reduce(f64::max)
+}
+
 /// The claim's number on each drive, then over drives: numbers of one drive share its seed.
 fn from_points(points: &Points, from: &FromPoints) -> Option<Estimate> {
     let mut drives: Vec<Vec<f64>> = Vec::new();
-    for at in points.of_experiment(&from.experiment) {
-        let among = |(d, values): (&Dimension, &String)| values.split('|').any(|v| at.get(*d) == v);
-        if !from.of.iter().all(among) {
-            continue;
-        }
+    for at in points_of(points, from) {
         let values = points.values(&from.experiment, at, &from.metric)?;
         let partner = if from.against.is_empty() {
             values.clone()

@@ -12,6 +12,7 @@ use super::measure::{Estimate, Metric, Points, Source, Verdict};
 use super::plan::{Coordinates, Point};
 use super::spec::{Experiment, Study};
 use crate::files::Page;
+use crate::output::format::rare;
 use crate::output::json;
 
 /// A study that has run.
@@ -38,6 +39,8 @@ pub struct ClaimRow {
     pub measured: String,
     pub band: String,
     pub verdict: String,
+    /// Share of reads lost in the runs it is measured in.
+    pub lost: String,
     pub note: String,
 }
 
@@ -60,6 +63,7 @@ pub fn row(verdict: &Verdict<'_>) -> ClaimRow {
             None => format!("{} to {}", number(claim.band[0]), number(claim.band[1])),
         },
         verdict: verdict.verdict.to_owned(),
+        lost: verdict.lost_share.map_or(String::new(), rare),
         note: verdict.note.clone(),
     }
 }
@@ -171,6 +175,7 @@ fn results(done: &Done<'_>) -> Value {
             "unit": v.claim.unit,
             "band": v.claim.band,
             "verdict": v.verdict,
+            "lost_share": v.lost_share,
             "note": v.note,
         })
     };

@@ -18,8 +18,10 @@ const MAX_NS: u64 = 3_600_000_000_000;
 #[derive(Clone, Debug)]
 pub struct Latencies {
     histogram: Histogram<u64>,
+    /// Those of them that ended in an error. Empty until the first does: it grows with the longest.
+    lost: Histogram<u64>,
     sum_ns: u128,
-    /// Bytes moved.
+    /// Bytes moved by those that did not.
     pub bytes: u64,
     /// What they waited for.
     pub tail: Tail,
@@ -37,6 +39,11 @@ pub struct Percentile {
     pub interval_ns: (u64, u64),
     /// Samples at or beyond it. Below 100 the value says little without its interval.
     pub beyond: u64,
+    /// Of the requests that took `ns` or longer, the share that ended in an error.
+    pub lost_share: f64,
+    /// Fewer than `percent` of the requests ended without an error: `ns` is no time to data, however
+    /// long one waits.
+    pub among_errors: bool,
 }
 
 impl Default for Latencies {
@@ -45,6 +52,7 @@ impl Default for Latencies {
             Histogram::new_with_bounds(1, MAX_NS, DIGITS).expect("the bounds are valid");
         Latencies {
             histogram,
+            lost: Histogram::new(DIGITS).expect("the digits are valid"),
             sum_ns: 0,
             bytes: 0,
             tail: Tail::default(),
@@ -61,11 +69,28 @@ impl Latencies {
         self.tail.record(latency.0, parts);
     }
 
-    /// Requests.
+    /// A request ended in an error after `latency`, charged to `parts`.
+    #[cold]
+    pub(crate) fn record_lost(&mut self, latency: Ns, parts: &Parts) {
+        self.record(latency, 0, parts);
+        let recorded = self.lost.record(latency.0.min(MAX_NS));
+        recorded.expect("the histogram grows to the longest latency");
+    }
+
+    /// Requests that ended in an error.
+    pub fn lost(&self) -> u64 {
+        self.lost.len()
+    }
+    /// Their share of all requests; 0 where there are none.
+    pub fn lost_share(&self) -> f64 {
+        self.lost() as f64 / self.count().max(1) as f64
+    }
+
+    /// Requests, with those that ended in an error.
     pub fn count(&self) -> u64 {
         self.histogram.len()
     }
-    /// Mean latency (ns), exact.
+    /// Mean latency (ns), exact. A request that ended in an error counts with the time until then.
     pub fn mean_ns(&self) -> f64 {
         self.sum_ns as f64 / self.count().max(1) as f64
     }
@@ -90,7 +115,7 @@ impl Latencies {
         self.histogram.max()
     }
 
-    /// The latency that `percent` of the requests do not exceed.
+    /// The time after which `percent` of the requests have ended, with data or in an error.
     pub fn percentile(&self, percent: f64) -> Percentile {
         let n = self.count() as f64;
         let p = percent / 100.0;
@@ -100,11 +125,18 @@ impl Latencies {
             self.histogram
                 .value_at_quantile((rank / n.max(1.0)).clamp(0.0, 1.0))
         };
+        let ns = self.histogram.value_at_quantile(p);
+        let from = |histogram: &Histogram<u64>| match histogram.max() < ns {
+            true => 0.0,
+            false => histogram.count_between(ns, u64::MAX) as f64,
+        };
         Percentile {
             percent,
-            ns: self.histogram.value_at_quantile(p),
+            ns,
             interval_ns: (at((n * p - half).floor()), at((n * p + half).ceil())),
             beyond: (n * (1.0 - p)).round() as u64,
+            lost_share: from(&self.lost) / from(&self.histogram).max(1.0),
+            among_errors: ((self.count() - self.lost()) as f64) < (n * p).floor(),
         }
     }
 
@@ -121,6 +153,9 @@ impl Latencies {
         self.histogram
             .add(&other.histogram)
             .expect("all histograms have the same bounds");
+        self.lost
+            .add(&other.lost)
+            .expect("the histogram grows to the longest latency");
         self.sum_ns += other.sum_ns;
         self.bytes += other.bytes;
         self.tail.merge(&other.tail);
@@ -140,8 +175,6 @@ pub struct Report {
     pub trim: Latencies,
     /// Flushes.
     pub flush: Latencies,
-    /// Reads that ended in an error because data could not be corrected.
-    pub uncorrectable: u64,
     /// From the first measured request's submission to the last completion (ns).
     pub runtime_ns: u64,
     /// Percentiles asked for.
@@ -160,9 +193,15 @@ pub struct DepthFound {
 }
 
 impl Report {
-    /// Requests of all directions that were served, flushes not counted.
+    /// Requests of all directions that have ended, flushes not counted.
     pub fn all_requests(&self) -> u64 {
         self.read.count() + self.write.count() + self.trim.count()
+    }
+
+    /// Requests that ended in an error because data could not be corrected: reads, and writes in part
+    /// that needed the rest of a mapping unit.
+    pub fn uncorrectable(&self) -> u64 {
+        self.read.lost() + self.write.lost()
     }
 
     /// Counts anew.
@@ -188,6 +227,36 @@ impl Report {
 mod tests {
     use super::*;
     use crate::hardware::charge::CAUSES;
+
+    /// Ten of a thousand are lost, the slowest but for one.
+    #[test]
+    fn formula_percentiles_say_what_of_them_is_lost() {
+        let mut l = Latencies::default();
+        let parts = [0; CAUSES];
+        (0..989).for_each(|i| l.record(Ns(1_000 + i), 4096, &parts));
+        (0..10).for_each(|i| l.record_lost(Ns(50_000 + 1_000 * i), &parts));
+        l.record(Ns(100_000), 4096, &parts);
+        assert_eq!((l.count(), l.lost(), l.bytes), (1000, 10, 990 * 4096));
+        assert!((l.mean_ns() - (989.0 * 1_494.0 + 545_000.0 + 100_000.0) / 1000.0).abs() < 1e-9);
+        for (percent, ns, lost_share, among_errors) in [
+            (50.0, 1_499, 10.0 / 501.0, false),
+            (98.85, 1_988, 10.0 / 12.0, false),
+            // 990 of 1000 have returned data.
+            (99.0, 50_000, 10.0 / 11.0, false),
+            (99.1, 51_000, 9.0 / 10.0, true),
+            (100.0, 100_000, 0.0, true),
+        ] {
+            let p = l.percentile(percent);
+            assert!(p.ns.abs_diff(ns) <= ns / 500, "{p:?}");
+            assert!((p.lost_share - lost_share).abs() < 0.01, "{p:?}");
+            assert_eq!(p.among_errors, among_errors, "{p:?}");
+        }
+        let mut both = Latencies::default();
+        both.merge(&l);
+        both.merge(&l);
+        assert_eq!((both.count(), both.lost()), (2000, 20));
+        assert_eq!(both.lost_share(), l.lost_share());
+    }
 
     #[test]
     fn formula_percentiles_of_a_ramp() {

@@ -12,6 +12,8 @@ pub struct Counters {
     pub retries: [u64; RETRY_BINS],
     /// Page rows read for the host that stayed uncorrectable.
     pub uncorrectable: u64,
+    /// Retries of these reads.
+    pub lost_retries: u64,
     /// Senses in the background: verification, valley search, start-up.
     pub background_reads: u64,
     /// Slots the host wrote.
@@ -61,6 +63,7 @@ impl Counters {
         Counters {
             retries,
             uncorrectable: self.uncorrectable - before.uncorrectable,
+            lost_retries: self.lost_retries - before.lost_retries,
             background_reads: self.background_reads - before.background_reads,
             host_slots_written: self.host_slots_written - before.host_slots_written,
             slots_programmed: self.slots_programmed - before.slots_programmed,
@@ -88,6 +91,7 @@ impl Default for Counters {
         Counters {
             retries: [0; RETRY_BINS],
             uncorrectable: 0,
+            lost_retries: 0,
             background_reads: 0,
             host_slots_written: 0,
             slots_programmed: 0,

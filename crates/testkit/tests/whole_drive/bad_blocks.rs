@@ -45,7 +45,7 @@ fn formula_factory_bad_blocks_cost_what_the_worst_die_has() {
     assert_eq!(drive.audit(), Ok(()));
     let stats = overwrite(&mut drive, 512).unwrap();
     assert_eq!(stats.counters.retired, 0, "none grows");
-    assert_eq!(stats.all.uncorrectable, 0);
+    assert_eq!(stats.all.uncorrectable(), 0);
 }
 
 /// A block that fails is replaced while its die has a spare, and nothing is lost by it.
@@ -60,7 +60,7 @@ fn model_grown_bad_blocks_are_replaced() {
     let mut drive = made(&set, 0).unwrap();
     let stats = overwrite(&mut drive, 6_000).unwrap();
     assert!(stats.counters.replaced > 0, "{:?}", stats.counters);
-    assert_eq!(stats.all.uncorrectable, 0);
+    assert_eq!(stats.all.uncorrectable(), 0);
     assert_eq!(drive.audit(), Ok(()));
     assert!(!drive.is_read_only());
 }
@@ -87,7 +87,7 @@ fn sequence_the_end_of_life_is_an_error_and_leaves_the_data_readable() {
     // Requests are in flight that the run has given up.
     drive.power_cut().unwrap();
     let read = try_run(&mut drive, "[r]\nrw=read\nbs=64k\niodepth=8\n", 1, None).unwrap();
-    assert_eq!(read.all.uncorrectable, 0);
+    assert_eq!(read.all.uncorrectable(), 0);
     assert_eq!(drive.audit(), Ok(()));
 }
 

@@ -315,7 +315,7 @@ fn run(swarm: &Swarm, seed: u64, rounds: u64, requests: u64, met: &mut Met) {
     let read = read.unwrap_or_else(|e| fail(&e));
     let ideal = swarm.set.iter().any(|s| s == "cells=ideal");
     assert!(
-        !ideal || read.all.uncorrectable == 0,
+        !ideal || read.all.uncorrectable() == 0,
         "seed {seed}: {swarm:?}"
     );
 }

@@ -290,6 +290,41 @@ fn model_parity_saves_pages_that_are_lost_alone() {
     assert!(both.uncorrectable <= parity.uncorrectable && both.soft_saved > 0);
 }
 
+/// A lost read counts with the time until its error. Without recovery the tail is then that of the same
+/// walks through the table, and not that of the reads that survived.
+#[test]
+fn model_tails_with_and_without_recovery_are_of_one_order() {
+    let run = |recovery: &str| {
+        let recovery = format!("schemes.recovery={recovery}");
+        let mut scene = on_levels("factory", &[&recovery], 1_000, 2_500);
+        random(&mut scene, 1)
+    };
+    let (none, both) = (run("none"), run("soft-parity"));
+    let (lost, read) = (none.all.read.lost(), &none.all.read);
+    println!(
+        "{lost} lost without recovery, {} with it",
+        both.all.read.lost()
+    );
+    assert!(lost > 30 && both.all.read.lost() < lost / 10);
+    assert_eq!(read.count(), none.requests, "lost reads are reads");
+    assert_eq!(
+        read.bytes,
+        (read.count() - lost) * 4096,
+        "which bring no data"
+    );
+    let survivors = 100.0 * (1.0 - read.lost_share());
+    for percent in [50.0, 90.0, 99.0, 99.9] {
+        let (a, b) = (read.percentile(percent), both.all.read.percentile(percent));
+        println!(
+            "P{percent}: {} ns without recovery, {} ns with it",
+            a.ns, b.ns
+        );
+        assert!(a.ns < 3 * b.ns && b.ns < 3 * a.ns, "{a:?} {b:?}");
+        assert_eq!(a.among_errors, percent > survivors, "{a:?}");
+        assert!(!a.among_errors || a.lost_share > 0.5, "{a:?}");
+    }
+}
+
 /// Of four dies one is not for data: capacity, writes and garbage collection know it.
 #[test]
 fn formula_parity_takes_its_share_of_space_and_writes() {

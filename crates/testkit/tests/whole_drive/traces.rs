@@ -72,7 +72,7 @@ fn real_traces_run_whole_and_what_is_served_equals_their_statistics() {
         let (stats, records) = replay(&path).unwrap_or_else(|e| panic!("{file}: {e}"));
         let (read, write) = (&stats.all.read, &stats.all.write);
         assert_eq!(stats.requests, records, "{file}: every record is served");
-        assert_eq!(stats.all.uncorrectable, 0, "{file}");
+        assert_eq!(stats.all.uncorrectable(), 0, "{file}");
         assert_eq!(read.count() + write.count(), records, "{file}");
         let Some(key) = key else {
             let expected = match file.starts_with("ssdsim") {
