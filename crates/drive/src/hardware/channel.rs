@@ -210,6 +210,23 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// After a power cut a channel is as good as new: nothing is to come, and what comes first need not
+    /// wait.
+    #[test]
+    fn powerloss_a_channel_is_idle_after_a_cut() {
+        let mut channel = Channel::new(2);
+        channel.expect(Coming {
+            sensed: Ns(10),
+            lane: 0,
+            tag: 0,
+            transfer: Ns(1_000),
+        });
+        assert_eq!(channel.book(Ns(0), Ns(5_000)), (Ns(0), Ns(5_000)));
+        channel.clear();
+        assert_eq!(channel.first_ends(), None);
+        assert_eq!(channel.book(Ns(100), Ns(7)), (Ns(100), Ns(107)));
+    }
+
     proptest! {
         /// Against first come, first served over everything that ever comes.
         #[test]

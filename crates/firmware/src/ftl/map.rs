@@ -366,6 +366,101 @@ mod tests {
         ]
     }
 
+    fn at(block: u32, slot: u32) -> Place {
+        Place::At(Ppa::new(BlockId(block), slot))
+    }
+
+    /// After a power cut, what flash holds of a page of a region that was trimmed as a whole counts only
+    /// if it came in after the trim.
+    #[test]
+    fn powerloss_a_trimmed_region_keeps_older_data_out() {
+        let mut map = map();
+        map.grow_overlay(|m| m.0.resize(1_000_000, 0));
+        let region = |r: u64| r * REGION_PAGES;
+        map.set(Lpn(region(1)), at(1, 0));
+        for (r, sequence) in [(1, 100), (3, 300)] {
+            let trimmed = map.trim(region(r), region(r + 1), sequence, |_, _| ());
+            assert_eq!(u64::from(trimmed), REGION_PAGES);
+        }
+        // Written again, trimmed alone, lost; and pages of regions that were never trimmed as a whole.
+        map.set(Lpn(region(1) + 1), at(1, 1));
+        map.set(Lpn(region(1) + 2), Place::Trimmed);
+        map.set(Lpn(region(1) + 3), Place::Lost);
+        map.set(Lpn(region(2)), at(1, 2));
+        map.set(Lpn(region(2) + 1), Place::Trimmed);
+        map.forget_places(|_| true);
+        let recovers = |page: u64| {
+            [0, 99, 100, 101, 299, 300, 301].map(|sequence| map.recovers(Lpn(page), sequence))
+        };
+        let (after_100, after_300) = ([3, 4, 5, 6], [6]);
+        let from = |later: &[usize]| core::array::from_fn(|i| later.contains(&i));
+        assert_eq!(
+            recovers(region(1)),
+            from(&after_100),
+            "trimmed with its region"
+        );
+        assert_eq!(
+            recovers(region(2) - 1),
+            from(&after_100),
+            "the region's last page"
+        );
+        assert_eq!(recovers(region(1) + 1), from(&after_100), "written since");
+        assert_eq!(recovers(region(1) + 2), [false; 7], "trimmed alone since");
+        assert_eq!(recovers(region(1) + 3), [false; 7], "lost since");
+        assert_eq!(
+            recovers(region(3)),
+            from(&after_300),
+            "each region has its own trim"
+        );
+        assert_eq!(
+            recovers(region(2)),
+            [true; 7],
+            "written, its region not trimmed"
+        );
+        assert_eq!(recovers(region(2) + 1), [false; 7], "trimmed alone");
+        assert_eq!(recovers(0), [true; 7], "neither written nor trimmed");
+    }
+
+    /// On a preconditioned drive a slot is valid exactly if its page is found there, whatever was
+    /// written, trimmed or lost since.
+    #[test]
+    fn model_a_computed_slot_is_valid_where_its_page_is_found() {
+        let (slots, blocks) = (1_000u32, 13u32);
+        let key = firstread_core::Stream::new(1);
+        let valid: Vec<u32> = (0..blocks).map(|b| 600 + 30 * b).collect();
+        let state = Preconditioned::new(slots, 1, &valid, key.at(1), key).unwrap();
+        let pages = state.pages();
+        let mut map = Map::new(pages, 20, slots, Memory(vec![0; 1_000_000]));
+        map.precondition(state);
+        // Regions: one that nothing happens to, one that is trimmed as a whole, one that is trimmed and
+        // written in part, and the last one, which changes in part.
+        assert!(pages > 2 * REGION_PAGES && pages < 3 * REGION_PAGES);
+        let check = |map: &Map<Memory>| {
+            let mut held = 0;
+            for block in (0..blocks).map(BlockId) {
+                for ppa in (0..slots).map(|slot| Ppa::new(block, slot)) {
+                    let state = map.preconditioned().unwrap();
+                    let found = state
+                        .valid_at(ppa)
+                        .is_some_and(|lpn| map.at(lpn) == Some(ppa));
+                    assert_eq!(map.holds(ppa), found, "{ppa:?}");
+                    held += u64::from(found);
+                }
+            }
+            held
+        };
+        assert_eq!(check(&map), pages);
+        let last = 2 * REGION_PAGES;
+        map.set(Lpn(last), at(15, 0));
+        map.set(Lpn(last + 1), Place::Trimmed);
+        map.set(Lpn(last + 2), Place::Lost);
+        assert_eq!(check(&map), pages - 3);
+        map.trim(REGION_PAGES, last, 1, |_, _| ());
+        assert_eq!(check(&map), pages - 3 - REGION_PAGES);
+        map.set(Lpn(REGION_PAGES), at(15, 1));
+        assert_eq!(check(&map), pages - 3 - REGION_PAGES);
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]

@@ -8,3 +8,5 @@ mod amplification;
 mod model;
 /// Which superblocks do the schemes choose, and is wear leveled?
 mod policies;
+/// Do free superblocks that cleaning needs stay, and what does a superblock remember?
+mod reserve;

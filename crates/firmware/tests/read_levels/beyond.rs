@@ -151,6 +151,62 @@ fn zones_are_shifted_and_switched_whole() {
     assert_eq!(tables.shift(8, 2, 1), 0);
 }
 
+/// Each page type of a zone is shifted by its own units, within the range of an offset, in each form; and
+/// other groups' switches leave the shifts as they are.
+#[test]
+fn model_zones_keep_their_shifts_while_others_switch() {
+    for form in [Form::Sentinel, Form::Curved, Form::Full] {
+        let mut tables = TableManager::new(&chip::tables(), form, 44).with_zones(3);
+        let shifts = [[0, 0, 0, 0], [3, -5, 7, -9], [-2, 100, 1, -128]];
+        for slot in 0..3 {
+            let levels = core::array::from_fn(|k| 60 - 8 * k as i8 + slot as i8);
+            tables.stage(7, slot, &levels);
+        }
+        for (zone, shifts) in (0..).zip(&shifts) {
+            for (page, &shift) in (0..).zip(shifts) {
+                tables.stage_shift(7, zone, page, shift);
+            }
+        }
+        tables.synchronize(7);
+        let check = |tables: &TableManager, when: &str| {
+            for (zone, shifts) in (0..).zip(&shifts) {
+                for (slot, levels) in tables.entries_in(7, zone).iter().enumerate() {
+                    let common = tables.common(7, slot);
+                    let mut expected = [0; 15];
+                    for (page, &shift) in (0..).zip(shifts) {
+                        assert_eq!(tables.shift(7, zone, page), shift, "{form:?}, {when}");
+                        let sentinel = common[chip::SENTINEL[page as usize] as usize - 1];
+                        let of_page = |k: &usize| chip::PAGE_OF_VALLEY[*k] == page;
+                        match form {
+                            Form::Full => (0..15).filter(of_page).for_each(|k| {
+                                expected[k] = common[k].saturating_add(shift);
+                            }),
+                            // The curves of this chip are its lines.
+                            Form::Sentinel | Form::Curved => chip::tables().project(
+                                page,
+                                sentinel.saturating_add(shift),
+                                &mut expected,
+                            ),
+                        }
+                    }
+                    assert_eq!(*levels, expected, "{form:?}, zone {zone}, {when}");
+                }
+            }
+        };
+        check(&tables, "switched to");
+        for other in [8, 9, 10] {
+            let levels = tables.candidate(other);
+            tables.stage(other, 0, &levels);
+            tables.synchronize(other);
+            check(&tables, "after another group's switch");
+        }
+        // Sorted, the group keeps them too.
+        tables.stage_order(7, [2, 1, 0]);
+        tables.synchronize(7);
+        check(&tables, "sorted");
+    }
+}
+
 /// On cells whose levels drift evenly, bits keep levels so near that fewer first attempts fail than
 /// with the share of failing pages, with half of the reads.
 #[test]

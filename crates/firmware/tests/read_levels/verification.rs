@@ -5,10 +5,12 @@ use std::collections::BTreeSet;
 use firstread_core::{BlockId, CellMode, SenseMode};
 use firstread_firmware::log::What;
 use firstread_firmware::policy::read_levels::{Outcome, ProbeResult};
-use firstread_firmware::voltage::calibration::{Decision, Refinement, Tally, Trial};
+use firstread_firmware::voltage::calibration::{Decision, Refinement, Tally, Tracking, Trial};
 use firstread_firmware::voltage::groups;
 use firstread_firmware::voltage::members::Members;
 use firstread_firmware::voltage::sampling::{Sample, Sampler};
+use firstread_firmware::voltage::tables::{Form, TableManager};
+use firstread_firmware::voltage::valley::{Direction, Epsilon, Rules, Search, window};
 
 use crate::chip::{self, h, monitor};
 use crate::drive::Drive;
@@ -201,6 +203,89 @@ fn decisions_follow_from_fail_ratios() {
         [0, 1, 2, 64, 128].map(|f| tally(f).fail_permille()),
         [0, 8, 16, 500, 1000]
     );
+}
+
+/// An entry fails verification where more pages than the threshold allows have failed, and not where
+/// just as many have.
+#[test]
+fn formula_an_entry_fails_above_the_threshold_and_not_at_it() {
+    let exceeds = |failed, pages, permille| {
+        let tally = Tally {
+            pages,
+            failed,
+            ..Tally::default()
+        };
+        tally.exceeds(permille)
+    };
+    assert_eq!([0, 1, 2].map(|f| exceeds(f, 100, 10)), [false, false, true]);
+    assert_eq!([5, 6].map(|f| exceeds(f, 12, 417)), [false, true]);
+    assert_eq!([0, 1].map(|f| exceeds(f, 128, 0)), [false, true]);
+    assert!(!exceeds(u16::MAX, u16::MAX, 1000));
+    assert!(exceeds(u16::MAX, u16::MAX, 999));
+    assert!(!exceeds(0, 0, 10), "nothing was read");
+}
+
+/// What a search of all valleys leaves is what a search of each alone finds, fed the cells of all its
+/// sampled pages: the level, and the backups half of the last window below and above it, or as many
+/// units as an option says.
+#[test]
+fn model_tracking_is_a_search_a_valley() {
+    let rules = Rules {
+        direction: Direction::Corrected,
+        epsilon: Epsilon::Scaled {
+            permille: 50,
+            sigma: 2,
+        },
+        limit: 16,
+    };
+    let (hours, pe) = (40.0, 1500);
+    let chip = chip::Chip { acceleration: 7.8 };
+    let mut sampler = Sampler::new(&chip::geometry(), CellMode::Qlc, 1, (2, 64, 63), true);
+    let sample = draw(&mut sampler, &[(pe, 0.5), (pe, 0.5)], 0).unwrap();
+    for form in [Form::Sentinel, Form::Full] {
+        let tables = TableManager::new(&chip::tables(), form, 44);
+        for (backup, fail_permille) in [(0, 300), (5, 1000)] {
+            let base = tables.candidate(2);
+            let mut tracking = Tracking::idle(rules, backup);
+            tracking.begin(&tables, base, 8, fail_permille);
+            let mut reads = 0;
+            while let Some(probe) = tracking.probe(&tables, &sampler, &sample) {
+                reads += 1;
+                let answer = chip.answer(&probe, hours, pe);
+                tracking.record(&tables, &sampler, &sample, &answer);
+            }
+            let (mut expected, mut iterations, mut counts) = ([base; 3], 0, 0);
+            let mut widths = BTreeSet::new();
+            for valley in tables.searched() {
+                let k = valley as usize - 1;
+                let mut search = Search::new(rules, base[k], window(8, fail_permille));
+                let pages: Vec<_> = (0..sampler.len())
+                    .map(|i| sampler.page(&sample, i).0)
+                    .filter(|at| at.page.0 == tables.page_of_valley(valley))
+                    .collect();
+                while let Some(level) = search.level() {
+                    let ones = |at| u64::from(chip.ones(at, valley, level, hours, pe));
+                    search.count(pages.iter().map(ones).sum());
+                    counts += pages.len() as u32;
+                }
+                iterations += u16::from(search.iterations());
+                let delta = if backup == 0 { search.delta() } else { backup };
+                widths.insert(delta);
+                let center = search.center();
+                expected[0][k] = center;
+                expected[1][k] = center.saturating_sub_unsigned(delta);
+                expected[2][k] = center.saturating_add_unsigned(delta);
+            }
+            let case = format!("{form:?}, backup {backup}, {fail_permille} permille failed");
+            assert_eq!(tracking.entries(), expected, "{case}");
+            assert_eq!(tracking.iterations(), iterations, "{case}");
+            assert_eq!((tracking.reads(), reads), (counts, counts), "{case}");
+            assert!(
+                backup != 0 || widths.len() > 1,
+                "{case}: windows {widths:?}"
+            );
+        }
+    }
 }
 
 fn sorted(order: [u8; 3]) -> Decision {
