@@ -69,7 +69,7 @@ fn sequence_an_erase_forgets_the_reads_of_a_superblock() {
 fn sequence_cleaning_keeps_its_free_superblock_from_a_change_of_mode() {
     let build = full(0);
     let mut drive = Drive::new(&build);
-    let mut ask = |drive: &mut Drive, block, mode| {
+    let ask = |drive: &mut Drive, block, mode| {
         let now = drive.now;
         drive.firmware.ask_mode(now, block, mode, &mut drive.world)
     };

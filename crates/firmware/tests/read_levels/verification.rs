@@ -241,7 +241,7 @@ fn model_tracking_is_a_search_a_valley() {
     let (hours, pe) = (40.0, 1500);
     let chip = chip::Chip { acceleration: 7.8 };
     let mut sampler = Sampler::new(&chip::geometry(), CellMode::Qlc, 1, (2, 64, 63), true);
-    let sample = draw(&mut sampler, &[(pe, 0.5), (pe, 0.5)], 0).unwrap();
+    let sample = draw(&mut sampler, &[(0, 0.5), (0, 0.5)], 0).unwrap();
     for form in [Form::Sentinel, Form::Full] {
         let tables = TableManager::new(&chip::tables(), form, 44);
         for (backup, fail_permille) in [(0, 300), (5, 1000)] {
