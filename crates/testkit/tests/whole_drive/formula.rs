@@ -1,11 +1,11 @@
 //! Whether what runs show agrees with what can be computed without running them.
 
-use firstread_core::{CellMode, FlashEvent, FlashKind, FlashOp, Levels, Ns, OpClass};
+use firstread_core::{CellMode, FlashEvent, FlashKind, FlashOp, HostOp, Levels, Ns, OpClass};
 use firstread_drive::port_log::Passed;
 use firstread_drive::{Drive, DriveState, RunStats};
 use firstread_firmware::log::What;
 use firstread_nand::ReadLevels;
-use firstread_testkit::{FOUR_DIES, aged, drive, profile, run, try_run};
+use firstread_testkit::{FOUR_DIES, aged, drive, play, profile, run, try_run};
 
 fn small(own: &[&str], state: &DriveState) -> Drive {
     let set: Vec<&str> = FOUR_DIES.iter().chain(own).copied().collect();
@@ -229,4 +229,44 @@ fn formula_percentile_intervals_hold_the_percentile() {
             "P{percent}: intervals are {mean:.2} of the value wide"
         );
     }
+}
+
+/// A count of cells is sensed at one level, whatever page it is on, and crosses the channel as a number of
+/// eight bytes, not as a page.
+#[test]
+fn formula_a_count_of_cells_takes_one_sense_and_eight_bytes() {
+    let mut drive = small(&["schemes.read_levels=ct-qlc"], &aged(1, 2500));
+    drive.log_ports();
+    // Between two reads of the host, a day of retention: entries fail, and valleys are searched.
+    let read = |hours: u64| (hours * 3_600_000_000, HostOp::Read, 0, 4 << 10);
+    play(&mut drive, &[read(0), read(27)]).unwrap();
+    let (profile, medium) = (drive.profile(), drive.medium());
+    let mut issued = None;
+    let mut pages = [0; 4];
+    for crossing in drive.crossings() {
+        match crossing.what {
+            Passed::Issued(op) => issued = Some((crossing.at, op)),
+            Passed::Event(FlashEvent::Ones { tag, .. }) => {
+                let (at, op) = issued
+                    .filter(|(_, op)| op.tag == tag)
+                    .expect("one at a time");
+                let FlashKind::Read {
+                    page, mode, timing, ..
+                } = op.kind
+                else {
+                    panic!("{op:?} counts no cells")
+                };
+                let sense = medium.read_ns(CellMode::Qlc, page, mode, timing).unwrap();
+                let channel = profile.channel;
+                let expected = channel.command_ns + sense + channel.transfer_ns(8);
+                assert_eq!((crossing.at - at).0, expected, "{op:?}");
+                pages[usize::from(page.0)] += 1;
+            }
+            _ => {}
+        }
+    }
+    assert!(
+        pages.iter().all(|&n| n > 0),
+        "counts by page type: {pages:?}"
+    );
 }
