@@ -3,7 +3,7 @@
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use firstread_workload::synthetic::STAND_INS;
 use firstread_workload::trace::TimeBack;
 use firstread_workload::{
@@ -93,7 +93,7 @@ impl Input {
             return Input::stand_in(row, args);
         }
         let source = if name == files::STDIN {
-            Source::Memory(files::read(path)?)
+            Source::Memory(files::read_stdin()?)
         } else if files::is_file(path) {
             Source::File(path.to_owned())
         } else if let Some(example) = Example::find(name) {
@@ -125,7 +125,8 @@ impl Input {
                     Usage(format!("{option} is for traces, and {label} is a job file")).into(),
                 );
             }
-            return Input::job_file(&label, String::from_utf8_lossy(&source.all()?).into_owned());
+            let text = source.all()?.with_context(|| files::too_large(&label))?;
+            return Input::job_file(&label, String::from_utf8_lossy(&text).into_owned());
         }
         let format = match &args.trace_format {
             Some(name) => Some(find_format(name)?),
@@ -239,10 +240,9 @@ impl Source {
         Ok(head)
     }
 
-    fn all(&self) -> Result<Vec<u8>> {
-        let mut all = Vec::new();
-        self.read()?.read_to_end(&mut all)?;
-        Ok(all)
+    /// All of a job file; none where it is larger than one can be.
+    fn all(&self) -> Result<Option<Vec<u8>>> {
+        Ok(files::read_at_most(self.read()?, files::MOST_TEXT_MIB)?)
     }
 }
 

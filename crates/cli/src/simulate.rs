@@ -103,6 +103,16 @@ pub fn simulate(setup: &Setup<'_>, progress: &mut dyn FnMut(Progress)) -> Result
     };
     let run_s = start.elapsed().as_secs_f64();
     notices.dedup();
+    if drive.log_dropped() > 0 {
+        notices.push(Notice {
+            place: Place::whole(setup.input.name()),
+            text: format!(
+                "the first {} records of background work are not kept, and tables of the calibration \
+                 leave them out",
+                drive.log_dropped()
+            ),
+        });
+    }
     Ok(Outcome {
         stats,
         log: drive.log().to_vec(),

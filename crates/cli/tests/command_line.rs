@@ -4,6 +4,7 @@
     reason = "tests run the binary and read what it wrote"
 )]
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -668,7 +669,32 @@ fn sequence_a_study_runs_resumes_and_refuses() {
     );
     assert_eq!(again.out, first.out);
     study("b").ok();
-    assert_eq!(file("a/results.json"), file("b/results.json"));
+    // The same bytes but for what the machine decides, which lies apart.
+    let all = |out: &str| {
+        let mut files = BTreeMap::new();
+        let mut folders = vec![folder.0.join(out)];
+        while let Some(next) = folders.pop() {
+            for entry in fs::read_dir(next).unwrap() {
+                let path = entry.unwrap().path();
+                let name = path.strip_prefix(folder.0.join(out)).unwrap().to_owned();
+                match path.is_dir() {
+                    true => folders.push(path),
+                    false => drop(files.insert(name, fs::read(&path).unwrap())),
+                }
+            }
+        }
+        files
+    };
+    let (a, b) = (all("a"), all("b"));
+    assert!(a.keys().eq(b.keys()));
+    for (name, bytes) in &a {
+        if name.starts_with("wall") {
+            let wall: Value = serde_json::from_slice(bytes).unwrap();
+            assert!(wall["study_wall_seconds"].as_f64() > Some(0.0), "{wall}");
+        } else {
+            assert!(*bytes == b[name], "{} differs", name.display());
+        }
+    }
 
     fs::write(&points[0], "{").unwrap();
     let damaged = study("a");
@@ -695,4 +721,49 @@ fn sequence_a_study_runs_resumes_and_refuses() {
         assert!(refused.err.contains("nearest"), "{}", refused.err);
     }
     assert!(!folder.0.join("c").exists(), "nothing is written");
+}
+
+/// Input without end is refused, soon and with the reason; so is a text larger than any can be.
+#[test]
+fn sequence_input_without_end_is_refused() {
+    let folder = Folder::new("endless");
+    let zeros = || fs::File::open("/dev/zero").unwrap();
+    let run = |args: &[&str], input: Stdio| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_firstread"));
+        command.current_dir(&folder.0).args(args).stdin(input);
+        Ran::from(command.output().unwrap())
+    };
+    let trace = run(&["run", "-"], zeros().into());
+    assert_eq!(trace.code, 1);
+    assert!(
+        trace.err.contains("standard input: more than 256 MiB"),
+        "{}",
+        trace.err
+    );
+    let mut large = Vec::from(*b"[job]\n");
+    large.resize(65 << 20, b' ');
+    fs::write(folder.0.join("large.fio"), &large).unwrap();
+    for (args, name) in [
+        (["run", "large.fio"].as_slice(), "large.fio"),
+        (&["run", "--drive", "/dev/zero"], "/dev/zero"),
+        (&["show", "/dev/zero"], "/dev/zero"),
+        (&["study", "/dev/zero"], "/dev/zero"),
+    ] {
+        let refused = run(args, Stdio::null());
+        let why = format!("{name}: more than 64 MiB");
+        assert_eq!(refused.code, 1, "{args:?}: {}", refused.err);
+        assert!(refused.err.contains(&why), "{args:?}: {}", refused.err);
+    }
+    // A name of a megabyte is compared with others as far as names go.
+    let long = "x".repeat(1 << 20);
+    fs::write(folder.0.join("long.toml"), format!("{long} = 1\n")).unwrap();
+    fs::write(folder.0.join("long.fio"), format!("[j]\n{long}=1\n")).unwrap();
+    for args in [
+        ["run", "--drive", "long.toml"].as_slice(),
+        &["run", "long.fio"],
+    ] {
+        let began = std::time::Instant::now();
+        assert_eq!(run(args, Stdio::null()).code, 1);
+        assert!(began.elapsed().as_secs() < 10, "{args:?}");
+    }
 }

@@ -175,6 +175,12 @@ impl Cells {
         self.erase(block, mode, pe_cycles);
     }
 
+    /// P/E cycles that `block` has seen.
+    #[cfg(test)]
+    pub(crate) fn pe_cycles(&self, block: BlockId) -> u32 {
+        self.blocks[block.0 as usize].pe_cycles
+    }
+
     /// A die's part of `wordline` of `block` was programmed; the first one starts the age of the
     /// superblock.
     pub(crate) fn program(&mut self, now: Ns, block: BlockId, wordline: u16) {

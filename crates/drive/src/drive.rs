@@ -4,23 +4,15 @@ use std::fmt;
 
 use firstread_core::flash::ALL_PLANES;
 use firstread_core::params::Role;
-use firstread_core::sensing::SensingTable;
 use firstread_core::voltage::VoltageTables;
 use firstread_core::{BlockId, CellMode, DieId, Divisor, FlashEvent, Lpn, Ns, Status};
 use firstread_ecc::{Code, DecodeTiming};
+use firstread_firmware::Firmware;
 use firstread_firmware::ftl::{Busy, MAP_ENTRY_BYTES, RESERVE, Unsound};
 use firstread_firmware::observe::{BlockMonitor, BlockUse, Counters};
-use firstread_firmware::policy::gc_victim::{self, AnyGcVictim};
-use firstread_firmware::policy::read_ahead::{self, AnyReadAhead};
-use firstread_firmware::policy::read_levels::{AnyReadLevels, ReadLevels, Setup};
-use firstread_firmware::policy::recovery::AnyRecovery;
-use firstread_firmware::policy::retry::{self, AnyRetry};
-use firstread_firmware::policy::suspend::AnySuspend;
-use firstread_firmware::policy::wear::AnyWear;
+use firstread_firmware::policy::read_levels::ReadLevels;
 use firstread_firmware::voltage::groups;
-use firstread_firmware::{Config, Firmware, Schemes};
 use firstread_nand::Medium;
-use firstread_nand::ageing::layers;
 use firstread_workload::WorkloadError;
 use thiserror::Error;
 
@@ -29,6 +21,7 @@ use crate::growing_memory::GrowingMemory;
 use crate::hardware::failures::Failures;
 use crate::hardware::suspend::SuspendTimes;
 use crate::hardware::{Done, Hardware, Resource, Times};
+use crate::makings::Makings;
 use crate::payload::{Payload, StaleRead};
 use crate::port_log::{Crossing, Passed};
 use crate::power::{CutAt, PowerCut};
@@ -39,11 +32,8 @@ use crate::queues::Queues;
 use crate::run::{Host, Run};
 use crate::state::DriveState;
 use crate::stats::Report;
-use crate::tables;
 use crate::world::{Due, Front, LinkTimes, World};
 
-/// Page rows in flight at most: more than any queue depth of interest keeps busy.
-const MAX_READS: u32 = 4096;
 /// The overlay grows when fewer changes of the map than this fit.
 const OVERLAY_RESERVE: u32 = 8;
 
@@ -119,11 +109,15 @@ pub struct Drive {
     pub(crate) profile: DriveProfile,
     pub(crate) firmware: Firmware<GrowingMemory>,
     pub(crate) world: World,
+    /// What a firmware is made from, at first and when power is back.
+    makings: Box<Makings>,
     seed: u64,
     /// When the firmware is polled next, as it asked.
     pub(crate) wake: Ns,
     /// When power is cut in the next run, and when that began.
     pub(crate) cut: Option<CutAt>,
+    /// Superblocks that the next recovery reads before power is cut again.
+    pub(crate) cut_recovery: Option<u32>,
     pub(crate) run_start: Ns,
 }
 
@@ -166,50 +160,14 @@ impl Drive {
     ) -> Result<Drive, DriveError> {
         let bad_profile = |e: &dyn fmt::Display| DriveError::Profile(e.to_string());
         let geometry = profile.geometry;
-        let choice = |axis| {
-            let choice = profile.scheme(axis);
-            choice.expect("every profile has a scheme for every axis")
-        };
-        let known = "the profile's schemes are those of the axis";
-        let setup = Setup {
-            geometry,
-            tables,
-            layer_of: layers::of_wordlines(&profile.chip, geometry.wordlines_per_block),
-            seed,
-        };
-        let (chosen, victim, wear) = (choice("read_levels"), choice("gc_victim"), choice("wear"));
-        let (suspend, ahead) = (choice("suspend"), choice("read_ahead"));
-        let (retry, recovery) = (choice("retry"), choice("recovery"));
         let code = Code::named(&profile.ecc.code).map_err(|e| bad_profile(&e))?;
-        let retry_setup = retry::Setup {
-            sensing: if retry::makes_haste(retry.scheme.name) {
-                tables::sensing(&profile, &code).map_err(|e| bad_profile(&e))?
-            } else {
-                SensingTable::NOTHING
-            },
-            temperature_c: libm::ceil(state.hottest_c()) as i16,
-        };
-        let capacity_slots = profile.capacity_bytes / geometry.slot_bytes as u64;
-        let ahead_setup = read_ahead::Setup {
-            slot_bytes: geometry.slot_bytes,
-            row_slots: geometry.slots_per_row(),
-            capacity_slots,
-        };
-        let victims = gc_victim::Setup { seed };
-        let schemes = Schemes {
-            read_levels: AnyReadLevels::new(chosen.scheme.name, &setup, &chosen.values)
-                .expect(known),
-            gc_victim: AnyGcVictim::new(victim.scheme.name, &victims, &victim.values).expect(known),
-            wear: AnyWear::new(wear.scheme.name, &wear.values).expect(known),
-            retry: AnyRetry::new(retry.scheme.name, &retry_setup, &retry.values).expect(known),
-            recovery: AnyRecovery::new(recovery.scheme.name, &recovery.values).expect(known),
-            suspend: AnySuspend::new(suspend.scheme.name, &suspend.values).expect(known),
-            read_ahead: AnyReadAhead::new(ahead.scheme.name, &ahead_setup, &ahead.values)
-                .expect(known),
-        };
+        let makings = Makings::new(&profile, tables, &code, state.hottest_c(), seed);
+        let makings = makings.map_err(|e| bad_profile(&e))?;
+        let schemes = makings.schemes(&profile);
         let chip = profile.chip.timing;
-        let suspend_times = match suspend.scheme.role {
-            Role::Oracle => SuspendTimes::FREE,
+        let suspend = profile.scheme("suspend").map(|s| s.scheme.role);
+        let suspend_times = match suspend {
+            Some(Role::Oracle) => SuspendTimes::FREE,
             _ => SuspendTimes::of(&chip),
         };
 
@@ -232,26 +190,14 @@ impl Drive {
             schemes
                 .read_levels
                 .groups()
-                .map(|g| (*g, setup.tables.clone())),
+                .map(|g| (*g, makings.tables().clone())),
         );
         cells.set_spare(schemes.read_levels.spare_ppm());
         cells
             .set_temperature(Ns::ZERO, state.temperature_c)
             .map_err(|e| DriveError::State(e.to_string()))?;
 
-        let config = Config {
-            geometry,
-            mode: profile.mode,
-            capacity_slots,
-            max_commands: profile.link.max_outstanding,
-            max_reads: MAX_READS,
-            gc: profile.gc,
-            max_suspends: chip.max_suspends,
-            independent_planes: chip.independent_plane_reads,
-            max_wait: Ns(profile.firmware.max_wait_ns),
-            map_cache_pages: (profile.dram.map_cache_bytes / geometry.slot_bytes as u64) as u32,
-            read_cache_slots: (profile.dram.read_cache_bytes / geometry.slot_bytes as u64) as u32,
-        };
+        let config = makings.config(&profile);
         let firmware = Firmware::new(config, schemes, GrowingMemory::new());
         let times = Times {
             command_ns: profile.channel.command_ns,
@@ -304,13 +250,22 @@ impl Drive {
             profile,
             firmware,
             world,
+            makings: Box::new(makings),
             seed,
             wake: Ns::MAX,
             cut: None,
+            cut_recovery: None,
             run_start: Ns::ZERO,
         };
         drive.prepare(state)?;
         Ok(drive)
+    }
+
+    /// A firmware that knows nothing, as it is when power comes on.
+    pub(crate) fn new_firmware(&self) -> Firmware<GrowingMemory> {
+        let config = self.makings.config(&self.profile);
+        let schemes = self.makings.schemes(&self.profile);
+        Firmware::new(config, schemes, GrowingMemory::new())
     }
 
     /// Fills and ages the drive.
@@ -519,9 +474,13 @@ impl Drive {
     pub fn counters(&self) -> &Counters {
         self.firmware.counters()
     }
-    /// What the firmware did in the background, in order.
+    /// What the firmware did in the background, in order: the last 32,768 records at least.
     pub fn log(&self) -> &[firstread_firmware::log::Record] {
-        &self.world.log
+        self.world.log.records()
+    }
+    /// Records of background work before those of [`Drive::log`], which are not kept.
+    pub fn log_dropped(&self) -> u64 {
+        self.world.log.dropped()
     }
     /// The block groups of the scheme that keeps read levels, if it has any.
     pub fn groups(&self) -> Option<&firstread_core::voltage::BlockGroups> {

@@ -9,6 +9,7 @@
 //! - `host`: jobs and traces as the drive sees them; `flow` and `depth_search`: fio's `flow` and
 //!   `latency_target`.
 //! - [`queues`]: submission queues, and which is fetched from next.
+//! - `makings`: what a firmware is made from, at first and when power is back.
 //! - [`port_log`]: what passed the firmware's ports, for tests and tools.
 //! - [`power`]: power cuts, and what coming back takes.
 //! - [`drive`]: the event loop.
@@ -27,12 +28,14 @@ mod group_oracle;
 mod growing_memory;
 mod hardware;
 mod host;
+mod makings;
 mod payload;
 pub mod port_log;
 pub mod power;
 pub mod precondition;
 pub mod profile;
 pub mod queues;
+mod record_log;
 mod run;
 mod slots;
 pub mod state;

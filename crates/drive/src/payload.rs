@@ -1,11 +1,12 @@
 //! What the slots hold, in place of real bytes: a tag of logical page and version. Every read is
 //! checked to return the last version written.
 //!
-//! The version of a page is the number of the write or trim that made it, counted over the drive.
-//! Memory grows with what was written. On a large drive, of more than 2^25 pages, the last version of a
-//! page written takes six bytes and little more, and a slot programmed four, or two if what it holds was
-//! moved out of the preconditioned state (`slots`; from 2^32 pages on eight). On a smaller one it is
-//! eight for either.
+//! The version of a page is the number of the write or trim that made it, counted over the drive, of
+//! [`MOST_VERSIONS`]. Memory grows with what was written. On a drive of more than 2^24 pages a slot
+//! programmed takes four bytes and little more, or two if what it holds was moved out of the
+//! preconditioned state (`slots`; from 2^32 pages on five); on a smaller one eight, of which the page
+//! takes as few bits as it needs. The last version of a page written takes six bytes and little more
+//! on a drive of more than 2^25 pages, and eight on a smaller one.
 
 use firstread_core::{BlockId, Buf, Lpn, Ppa, Spare};
 use firstread_firmware::ftl::{
@@ -17,41 +18,53 @@ use crate::slots::{Held, Slots};
 
 /// Logical page and version of a slot's data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Tag(u64);
+pub(crate) struct Tag {
+    lpn: u64,
+    version: u64,
+}
 
-/// Bits of a tag that hold the logical page: 64 TB of 4 KiB pages.
-const LPN_BITS: u32 = 34;
-/// Logical pages, with those of the map, that tags can name.
-pub(crate) const MOST_PAGES: u64 = (1 << LPN_BITS) - 1;
-/// Bits that hold the version, which wraps: a version that is wrong by a multiple of 537 million
-/// writes would go unnoticed.
-const VERSION_BITS: u32 = 29;
-const VERSION: u64 = (1 << VERSION_BITS) - 1;
+/// Logical pages, with those of the map, that a drive may have: 64 TB of 4 KiB pages.
+pub(crate) const MOST_PAGES: u64 = (1 << 34) - 1;
+/// Writes and trims that versions count: 4.5 PB in slots of 4 KiB.
+pub(crate) const MOST_VERSIONS: u64 = (1 << VERSION_BITS) - 2;
+const VERSION_BITS: u32 = 40;
+/// Pages up to which a slot programmed takes eight bytes: page and version fit into a word.
+const MOST_IN_WORDS: u64 = 1 << (64 - VERSION_BITS);
 
 impl Tag {
     /// No data: zeros.
-    pub(crate) const ZERO: Tag = Tag(u64::MAX);
+    pub(crate) const ZERO: Tag = Tag::new(u64::MAX, 0);
 
     pub(crate) const fn new(lpn: u64, version: u64) -> Tag {
-        Tag((version & VERSION) << LPN_BITS | lpn)
+        Tag { lpn, version }
     }
-    pub(crate) const fn lpn(self) -> u64 {
-        self.0 & ((1 << LPN_BITS) - 1)
-    }
-    pub(crate) const fn version(self) -> u32 {
-        (self.0 >> LPN_BITS) as u32
-    }
+
     /// The spare area that goes with it.
     fn spare(self) -> Option<Spare> {
         (self != Tag::ZERO).then(|| Spare {
-            lpn: Lpn(self.lpn()),
-            sequence: self.version() as u64,
+            lpn: Lpn(self.lpn),
+            sequence: self.version,
         })
+    }
+
+    /// In a word, on a drive of at most [`MOST_IN_WORDS`] pages.
+    fn word(self) -> u64 {
+        match self == Tag::ZERO {
+            true => u64::MAX,
+            false => self.lpn << VERSION_BITS | self.version,
+        }
+    }
+
+    fn of_word(word: u64) -> Tag {
+        match word {
+            u64::MAX => Tag::ZERO,
+            _ => Tag::new(word >> VERSION_BITS, word & ((1 << VERSION_BITS) - 1)),
+        }
     }
 }
 
 /// Version of what was overwritten before the first write that is counted.
-const STALE: u64 = VERSION;
+const STALE: u64 = MOST_VERSIONS + 1;
 
 /// What a superblock holds.
 #[derive(Debug)]
@@ -60,9 +73,9 @@ enum Contents {
     Filled(u64, u32),
     /// What the preconditioned state tells: version 0 where it is the last.
     Preconditioned,
-    /// What was programmed since the erase, in slot order.
-    Programmed(Vec<Tag>),
-    /// The same, on a large drive whose pages four bytes can name.
+    /// What was programmed since the erase, in slot order: the words of tags.
+    Programmed(Vec<u64>),
+    /// The same, on a drive of more than [`MOST_IN_WORDS`] pages.
     Compact(Slots),
 }
 
@@ -100,9 +113,9 @@ pub struct StaleRead {
     /// Logical page read.
     pub lpn: u64,
     /// Version it should have returned; none for zeros.
-    pub expected_version: Option<u32>,
+    pub expected_version: Option<u64>,
     /// Logical page and version of what it returned; none for zeros.
-    pub returned: Option<(u64, u32)>,
+    pub returned: Option<(u64, u64)>,
 }
 
 /// Last version of a page.
@@ -130,48 +143,58 @@ enum Versions {
 /// plain one. Regions trimmed as a whole are kept apart.
 #[derive(Debug)]
 struct Written {
-    /// Version and whether it is a trim, below a bit that is always set.
+    /// Version and whether it is a trim, below a bit that is always set; later than the trim of the
+    /// page's region.
     pages: SparseTable<GrowingMemory>,
     /// Number of the last trim of each whole region; 0 for none.
-    regions: Vec<u32>,
+    regions: Vec<u64>,
 }
 
-const WRITTEN: u64 = 1 << (VERSION_BITS + 1);
-const _: () = assert!(WRITTEN < 1 << VALUE_BITS);
+/// Bits of a version that are kept of a page on a large drive: a version that is wrong by a multiple of
+/// 17 thousand million writes would go unnoticed.
+const KEPT_BITS: u32 = VALUE_BITS - 2;
+const KEPT: u64 = (1 << KEPT_BITS) - 1;
+const WRITTEN: u64 = 1 << (KEPT_BITS + 1);
 
 impl Written {
     fn set(&mut self, lpn: u64, version: Version) {
         if !self.pages.has_room(1) {
             self.pages.grow(GrowingMemory::grow);
         }
-        let low = (version.number & VERSION) << 1 | version.trimmed as u64;
+        let low = (version.number & KEPT) << 1 | version.trimmed as u64;
         self.pages.set(lpn, WRITTEN | low);
+    }
+
+    /// The region of `lpn` was trimmed as a whole.
+    fn trim_region(&mut self, lpn: u64, number: u64) {
+        self.pages.clear_region(lpn);
+        self.regions[(lpn / REGION_PAGES) as usize] = number;
     }
 
     fn get(&self, lpn: u64) -> Option<Version> {
         let word = self.pages.get(lpn);
-        let page = (word != 0).then_some(Version {
-            number: word >> 1 & VERSION,
-            trimmed: word & 1 != 0,
-        });
-        let region = self.regions[(lpn / REGION_PAGES) as usize] as u64;
-        if region == 0 {
-            return page;
+        if word != 0 {
+            return Some(Version {
+                number: word >> 1 & KEPT,
+                trimmed: word & 1 != 0,
+            });
         }
-        let region = Version {
-            number: region,
-            trimmed: true,
-        };
-        // Of the two the later one counts.
-        page.filter(|p| is_later(p.number, region.number))
-            .or(Some(region))
+        let number = self.regions[(lpn / REGION_PAGES) as usize];
+        let trimmed = true;
+        (number != 0).then_some(Version { number, trimmed })
     }
 }
 
-/// Whether of two versions, less than 268 million writes apart, `a` is the later one.
+/// Whether of two versions, less than half as far apart as what is kept of them counts, `a` is the
+/// later one.
 const fn is_later(a: u64, b: u64) -> bool {
-    let ahead = a.wrapping_sub(b) & VERSION;
-    ahead != 0 && ahead <= VERSION / 2
+    let ahead = a.wrapping_sub(b) & KEPT;
+    ahead != 0 && ahead <= KEPT / 2
+}
+
+/// Whether two versions are the same, as far as they are kept.
+const fn is_same(a: u64, b: u64) -> bool {
+    (a ^ b) & KEPT == 0
 }
 
 impl Versions {
@@ -179,7 +202,7 @@ impl Versions {
         if !is_large(capacity) {
             return Versions::All(vec![0; capacity as usize]);
         }
-        assert!(capacity <= MOST_PAGES, "a tag has room for the page");
+        assert!(capacity <= MOST_PAGES, "the slots can name the page");
         Versions::Some(Box::new(Written {
             pages: SparseTable::new(capacity, GrowingMemory::new()),
             regions: vec![0; capacity.div_ceil(REGION_PAGES) as usize],
@@ -215,7 +238,8 @@ impl Payload {
     /// For a drive of `capacity` logical pages, and `map_pages` more for its map.
     pub(crate) fn new(blocks: u32, buffers: u32, capacity: u64, map_pages: u32) -> Payload {
         let pages = capacity + map_pages as u64;
-        let is_compact = is_large(pages) && pages <= Slots::MOST_PAGES;
+        let is_compact = pages > MOST_IN_WORDS;
+        const { assert!(MOST_PAGES <= Slots::MOST_PAGES) };
         Payload {
             blocks: (0..blocks).map(|_| Contents::erased(is_compact)).collect(),
             is_compact,
@@ -293,9 +317,8 @@ impl Payload {
             if let Versions::Some(written) = &mut self.versions
                 && lpn == region
                 && end - lpn >= REGION_PAGES
-                && number & VERSION != 0
             {
-                written.regions[(lpn / REGION_PAGES) as usize] = (number & VERSION) as u32;
+                written.trim_region(lpn, number);
                 lpn += REGION_PAGES;
             } else {
                 self.versions.set(lpn, Version { number, trimmed });
@@ -329,9 +352,15 @@ impl Payload {
         matches!(contents, Contents::Filled(..) | Contents::Preconditioned)
     }
 
-    /// Whether the versions of slots are their whole sequence numbers: none has wrapped yet.
+    /// Whether the versions of slots are their whole sequence numbers.
     pub(crate) fn has_whole_sequence(&self) -> bool {
-        self.written <= VERSION
+        self.written <= MOST_VERSIONS
+    }
+
+    /// As if so many writes had come and gone.
+    #[cfg(test)]
+    pub(crate) fn pass(&mut self, writes: u64) {
+        self.written += writes;
     }
 
     #[inline]
@@ -343,10 +372,11 @@ impl Payload {
             Contents::Filled(..) => Tag::ZERO,
             Contents::Preconditioned => self.preconditioned_at(ppa),
             Contents::Programmed(slots) => {
-                slots.get(ppa.slot() as usize).copied().unwrap_or(Tag::ZERO)
+                let word = slots.get(ppa.slot() as usize);
+                word.map_or(Tag::ZERO, |&word| Tag::of_word(word))
             }
             Contents::Compact(slots) => match slots.get(ppa.slot() as usize) {
-                Some(Held::Page(lpn, version)) => Tag::new(lpn, u64::from(version)),
+                Some(Held::Page(lpn, version)) => Tag::new(lpn, version),
                 Some(Held::From(origin)) => self.preconditioned_at(origin),
                 None => Tag::ZERO,
             },
@@ -384,12 +414,12 @@ impl Payload {
                 let tag = self.buffers[buf.0 as usize];
                 let held = match self.origins.get(buf.0 as usize) {
                     Some(&Some(origin)) => Some(Held::From(origin)),
-                    _ => (tag != Tag::ZERO).then(|| Held::Page(tag.lpn(), tag.version())),
+                    _ => (tag != Tag::ZERO).then_some(Held::Page(tag.lpn, tag.version)),
                 };
                 let state = self.preconditioned.as_ref();
                 let page_at = |origin| match state.map(|p| p.slot(origin)) {
                     Some(Slot::Valid(Lpn(lpn))) => (lpn, 0),
-                    Some(Slot::Stale(Lpn(lpn))) => (lpn, STALE as u32),
+                    Some(Slot::Stale(Lpn(lpn))) => (lpn, STALE),
                     None => unreachable!("origins are of the preconditioned state"),
                 };
                 return slots.set(slot, held, page_at);
@@ -403,9 +433,9 @@ impl Payload {
                 // Not twice as much, as a vector would: it is most of what a long run holds.
                 slots.reserve_exact((slots.len() / 8).max(LEAST_GROWTH) + slot - slots.len());
             }
-            slots.resize(slot + 1, Tag::ZERO);
+            slots.resize(slot + 1, Tag::ZERO.word());
         }
-        slots[slot] = self.buffers[buf.0 as usize];
+        slots[slot] = self.buffers[buf.0 as usize].word();
     }
 
     /// Slot `ppa` is read into `buf`.
@@ -445,12 +475,15 @@ impl Payload {
             number: 0,
             trimmed: (self.filled..self.capacity).contains(&lpn),
         });
-        let expected = (!last.trimmed).then_some((last.number & VERSION) as u32);
-        let returned = (tag != Tag::ZERO).then(|| (tag.lpn(), tag.version()));
+        let expected = (!last.trimmed).then_some(last.number);
+        let returned = (tag != Tag::ZERO).then_some((tag.lpn, tag.version));
         // A write or trim that came after the read may or may not be seen by it.
         let overtaken = written.is_some() && is_later(last.number, seen);
         let fine = match returned {
-            Some((there, version)) => there == lpn && (expected == Some(version) || overtaken),
+            Some((there, version)) => {
+                let is_last = expected.is_some_and(|last| is_same(last, version));
+                there == lpn && (is_last || overtaken)
+            }
             None => expected.is_none() || overtaken,
         };
         if fine {
@@ -508,6 +541,62 @@ mod tests {
         let seen = payload.written();
         assert!(payload.check_zeros(5000, seen).is_err(), "written again");
         assert_eq!(payload.check(5000, seen, Buf(1)), Ok(()));
+    }
+
+    /// Versions of before and after any number of writes are told apart, and rise: what a recovery goes
+    /// by. Of those passed, 2^29 was once the end of the numbers, and 2^34 is that of what is kept of
+    /// a page on a large drive.
+    #[test]
+    fn model_versions_rise_over_the_life_of_a_drive() {
+        for capacity in [1000, MOST_IN_WORDS, SMALL_PAGES + 1] {
+            let mut payload = Payload::new(2, 9, capacity, 0);
+            let block = BlockId(0);
+            let last = capacity - 1;
+            for (slot, passed) in (0..).zip([0, 1 << 29, 1 << 32, 1 << 34, 1 << 39]) {
+                payload.pass(passed - payload.written().min(passed));
+                payload.data_in(last, Buf(slot));
+                payload.program(Ppa::new(block, slot), Buf(slot));
+                let sequence = |slot| {
+                    payload
+                        .stored_spare(Ppa::new(block, slot))
+                        .unwrap()
+                        .sequence
+                };
+                assert!((1..=slot).all(|slot| sequence(slot) > sequence(slot - 1)));
+                assert_eq!(sequence(slot), payload.written());
+                for old in 0..slot {
+                    payload.read(Ppa::new(block, old), Buf(8));
+                    let checked = payload.check(last, payload.written(), Buf(8));
+                    assert!(
+                        checked.is_err(),
+                        "{capacity} pages, version {old} at {passed}"
+                    );
+                }
+                payload.read(Ppa::new(block, slot), Buf(8));
+                assert_eq!(payload.check(last, payload.written(), Buf(8)), Ok(()));
+                assert!(payload.has_whole_sequence());
+            }
+            payload.pass(1 << 39);
+            assert!(!payload.has_whole_sequence(), "then power cuts are refused");
+        }
+    }
+
+    /// A region trimmed as a whole holds nothing of before, however long ago, and what is written
+    /// after.
+    #[test]
+    fn model_a_trimmed_region_stays_trimmed() {
+        let mut payload = Payload::new(1, 2, SMALL_PAGES + 1, 0);
+        payload.data_in(5000, Buf(0));
+        payload.pass(1 << 33);
+        payload.trim(4096, 2 * REGION_PAGES);
+        for _ in 0..5 {
+            assert_eq!(payload.check_zeros(5000, payload.written()), Ok(()));
+            assert!(payload.check(5000, payload.written(), Buf(0)).is_err());
+            payload.pass(1 << 33);
+        }
+        payload.data_in(5000, Buf(1));
+        assert_eq!(payload.check(5000, payload.written(), Buf(1)), Ok(()));
+        assert!(payload.check_zeros(5000, payload.written()).is_err());
     }
 
     #[test]

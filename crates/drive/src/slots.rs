@@ -1,7 +1,9 @@
 //! What the slots of a superblock hold, on drives so large that memory is what counts: four bytes a
-//! slot for its page, and next to nothing for its version. The host fills a superblock in the order
-//! of its writes, so that versions rise by one from slot to slot; what is moved for the first time has
-//! the version of the fill. Where neither holds, each slot of a chunk keeps its own.
+//! slot for its page (five on drives of more than 16 TiB in pages of 4 KiB), and next to nothing for
+//! its version. The host fills a superblock in the order of its writes, so that versions rise by one
+//! from slot to slot; what is moved for the first time has the version of the fill. Where neither
+//! holds, each slot of a chunk keeps its own: four bytes more, or eight where versions of one chunk
+//! lie more than 2^32 writes apart.
 //!
 //! What was moved out of superblocks of the preconditioned state takes two bytes a slot: it lies in
 //! about the order in which it lay there, and where it lay tells which page it is.
@@ -11,7 +13,7 @@ use firstread_core::Ppa;
 /// Slots of a chunk.
 const CHUNK: usize = 256;
 /// No page.
-const NONE: u32 = u32::MAX;
+const NONE: u64 = u64::MAX;
 /// No offset.
 const NOWHERE: u16 = u16::MAX;
 /// What is set first in a chunk lay this far behind its base: others may have lain before it.
@@ -23,42 +25,104 @@ enum Versions {
     /// None is.
     Unset,
     /// All have this one.
-    Same(u32),
+    Same(u64),
     /// The first slot has this one, and each one more than the one before.
-    Rising(u32),
-    Each(Box<[u32; CHUNK]>),
+    Rising(u64),
+    /// The first version with its upper half cleared, and how much more each slot has.
+    Near(u64, Box<[u32; CHUNK]>),
+    /// Each slot's own.
+    Each(Box<[u64; CHUNK]>),
 }
 
 impl Versions {
-    fn get(&self, i: usize) -> u32 {
+    fn get(&self, i: usize) -> u64 {
         match self {
             Versions::Unset => 0,
             Versions::Same(version) => *version,
-            Versions::Rising(first) => first.wrapping_add(i as u32),
+            Versions::Rising(first) => first.wrapping_add(i as u64),
+            Versions::Near(base, more) => base + u64::from(more[i]),
             Versions::Each(versions) => versions[i],
         }
     }
 
-    fn set(&mut self, i: usize, version: u32) {
+    fn set(&mut self, i: usize, version: u64) {
         if let Versions::Unset = self {
             *self = match version {
                 0 => Versions::Same(0),
-                _ => Versions::Rising(version.wrapping_sub(i as u32)),
+                _ => Versions::Rising(version.wrapping_sub(i as u64)),
             };
         }
         if self.get(i) != version {
-            self.keep_each()[i] = version;
+            self.keep_each(version);
+            match self {
+                Versions::Near(base, more) => more[i] = (version - *base) as u32,
+                Versions::Each(versions) => versions[i] = version,
+                _ => unreachable!("each slot has its own"),
+            }
         }
     }
 
+    /// Lets each slot have its own version, and one of them `version`.
     #[cold]
-    fn keep_each(&mut self) -> &mut [u32; CHUNK] {
-        if !matches!(self, Versions::Each(_)) {
-            *self = Versions::Each(Box::new(core::array::from_fn(|i| self.get(i))));
-        }
+    fn keep_each(&mut self, version: u64) {
+        let upper = |version: u64| version & !u64::from(u32::MAX);
         match self {
-            Versions::Each(versions) => versions,
-            _ => unreachable!("set above"),
+            Versions::Each(_) => {}
+            Versions::Near(base, _) if *base == upper(version) => {}
+            _ => {
+                let base = upper(version);
+                let is_near = (0..CHUNK).all(|i| upper(self.get(i)) == base);
+                *self = match is_near {
+                    true => {
+                        let more = core::array::from_fn(|i| (self.get(i) - base) as u32);
+                        Versions::Near(base, Box::new(more))
+                    }
+                    false => Versions::Each(Box::new(core::array::from_fn(|i| self.get(i)))),
+                };
+            }
+        }
+    }
+}
+
+/// Pages of a chunk.
+#[derive(Debug)]
+enum Pages {
+    /// All below 2^32 - 1, which stands for none.
+    Low(Box<[u32; CHUNK]>),
+    /// Their lower 32 bits and the 8 above, all ones for none.
+    High(Box<[u32; CHUNK]>, Box<[u8; CHUNK]>),
+}
+
+impl Pages {
+    fn none() -> Pages {
+        Pages::Low(Box::new([u32::MAX; CHUNK]))
+    }
+
+    #[inline]
+    fn get(&self, i: usize) -> Option<u64> {
+        match self {
+            Pages::Low(low) => (low[i] != u32::MAX).then(|| u64::from(low[i])),
+            Pages::High(low, high) => {
+                let page = u64::from(high[i]) << 32 | u64::from(low[i]);
+                (page != NONE >> 24).then_some(page)
+            }
+        }
+    }
+
+    /// Slot `i` holds `page`, or none.
+    fn set(&mut self, i: usize, page: Option<u64>) {
+        debug_assert!(page.is_none_or(|page| page < Slots::MOST_PAGES));
+        let page = page.unwrap_or(NONE >> 24);
+        if let Pages::Low(low) = self {
+            if page < u64::from(u32::MAX) || page == NONE >> 24 {
+                low[i] = page as u32;
+                return;
+            }
+            let high = low.map(|low| if low == u32::MAX { u8::MAX } else { 0 });
+            *self = Pages::High(Box::new(**low), Box::new(high));
+        }
+        if let Pages::High(low, high) = self {
+            (low[i], high[i]) = (page as u32, (page >> 32) as u8);
         }
     }
 }
@@ -67,7 +131,7 @@ impl Versions {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Held {
     /// This page and version.
-    Page(u64, u32),
+    Page(u64, u64),
     /// What lay there in the preconditioned state.
     From(Ppa),
 }
@@ -80,7 +144,7 @@ enum Chunk {
     /// the one that was set first lay.
     Near(Ppa, Box<[u16; CHUNK]>),
     /// Pages, and their versions.
-    Each(Box<[u32; CHUNK]>, Versions),
+    Each(Pages, Versions),
 }
 
 impl Chunk {
@@ -93,21 +157,21 @@ impl Chunk {
                 (offset != NOWHERE).then(|| Held::From(Ppa(base.0 + u64::from(offset))))
             }
             Chunk::Each(pages, versions) => {
-                let page = pages[i];
-                (page != NONE).then(|| Held::Page(u64::from(page), versions.get(i)))
+                let page = pages.get(i)?;
+                Some(Held::Page(page, versions.get(i)))
             }
         }
     }
 
     /// `page_at` tells page and version of a slot of the preconditioned state.
-    fn set(&mut self, i: usize, held: Option<Held>, page_at: impl Fn(Ppa) -> (u64, u32)) {
+    fn set(&mut self, i: usize, held: Option<Held>, page_at: impl Fn(Ppa) -> (u64, u64)) {
         if let Chunk::Unset = self {
             *self = match held {
                 Some(Held::From(Ppa(from))) => {
                     let base = Ppa(from.saturating_sub(BEFORE));
                     Chunk::Near(base, Box::new([NOWHERE; CHUNK]))
                 }
-                Some(Held::Page(..)) => Chunk::Each(Box::new([NONE; CHUNK]), Versions::Unset),
+                Some(Held::Page(..)) => Chunk::Each(Pages::none(), Versions::Unset),
                 None => return,
             };
         }
@@ -124,23 +188,20 @@ impl Chunk {
         }
         let (pages, versions) = self.keep_each(&page_at);
         let held = held.map(|held| page_of(held, page_at));
-        pages[i] = held.map_or(NONE, |(page, _)| page as u32);
+        pages.set(i, held.map(|(page, _)| page));
         if let Some((_, version)) = held {
             versions.set(i, version);
         }
     }
 
     /// Its pages and versions, now that it keeps them.
-    fn keep_each(
-        &mut self,
-        page_at: impl Fn(Ppa) -> (u64, u32),
-    ) -> (&mut [u32; CHUNK], &mut Versions) {
+    fn keep_each(&mut self, page_at: impl Fn(Ppa) -> (u64, u64)) -> (&mut Pages, &mut Versions) {
         if !matches!(self, Chunk::Each(..)) {
-            let (mut pages, mut versions) = (Box::new([NONE; CHUNK]), Versions::Unset);
-            for (i, page) in pages.iter_mut().enumerate() {
+            let (mut pages, mut versions) = (Pages::none(), Versions::Unset);
+            for i in 0..CHUNK {
                 if let Some(held) = self.get(i) {
-                    let (there, version) = page_of(held, &page_at);
-                    *page = there as u32;
+                    let (page, version) = page_of(held, &page_at);
+                    pages.set(i, Some(page));
                     versions.set(i, version);
                 }
             }
@@ -153,7 +214,7 @@ impl Chunk {
     }
 }
 
-fn page_of(held: Held, page_at: impl Fn(Ppa) -> (u64, u32)) -> (u64, u32) {
+fn page_of(held: Held, page_at: impl Fn(Ppa) -> (u64, u64)) -> (u64, u64) {
     match held {
         Held::Page(page, version) => (page, version),
         Held::From(from) => page_at(from),
@@ -166,7 +227,7 @@ pub(crate) struct Slots(Vec<Chunk>);
 
 impl Slots {
     /// Logical pages that it can name.
-    pub(crate) const MOST_PAGES: u64 = NONE as u64;
+    pub(crate) const MOST_PAGES: u64 = (1 << 40) - 1;
 
     /// What slot `slot` holds, if it holds data.
     #[inline]
@@ -180,7 +241,7 @@ impl Slots {
         &mut self,
         slot: usize,
         held: Option<Held>,
-        page_at: impl Fn(Ppa) -> (u64, u32),
+        page_at: impl Fn(Ppa) -> (u64, u64),
     ) {
         let chunk = slot / CHUNK;
         if self.0.len() <= chunk {
@@ -201,12 +262,9 @@ mod tests {
     use firstread_core::{BlockId, Stream};
 
     /// Any page and version, so that it shows from which slot they are.
-    fn page_at(from: Ppa) -> (u64, u32) {
+    fn page_at(from: Ppa) -> (u64, u64) {
         let draw = Stream::new(from.0);
-        (
-            draw.at(0).below(Slots::MOST_PAGES),
-            draw.at(1).below(2) as u32,
-        )
+        (draw.at(0).below(1 << 31), draw.at(1).below(2))
     }
 
     #[test]
@@ -216,12 +274,21 @@ mod tests {
             let mut slots = Slots::default();
             let mut model = vec![None; 2_000];
             for erase in 0..3 {
-                let mut version = 1 + stream.at(erase).below(1 << 29) as u32;
+                let bits = [29, 33, 40][(seed / 4 % 3) as usize];
+                let mut version = 1 + stream.at(erase).below(1 << bits);
+                let pages = [1 << 31, u64::from(u32::MAX) + 1, 1 << 34][(seed % 3) as usize];
                 for slot in 0..2_000usize {
                     let draw = stream.at(erase).at(slot as u64);
                     // Seed by seed another mix of the host's writes, moves, gaps and jumps.
-                    version += 1 + (draw.at(0).below(50 + seed) == 0) as u32;
-                    let page = draw.at(2).below(Slots::MOST_PAGES);
+                    version += 1 + (draw.at(0).below(50 + seed) == 0) as u64;
+                    if draw.at(5).below(300) == 0 {
+                        version += 1 << 31;
+                    }
+                    // Often the last one that four bytes tell from none.
+                    let page = match draw.at(6).below(20) {
+                        0 => pages - 1,
+                        _ => draw.at(2).below(pages),
+                    };
                     let near = BlockId((slot / 700) as u32);
                     let near = Ppa::new(near, 3 * slot as u32 + draw.at(3).below(900) as u32);
                     let held = match draw.at(1).below(2 + seed) {
@@ -256,10 +323,18 @@ mod tests {
             let boxed = self.0.iter().map(|chunk| match chunk {
                 Chunk::Unset => 0,
                 Chunk::Near(_, offsets) => size_of_val(&**offsets),
-                Chunk::Each(pages, Versions::Each(versions)) => {
-                    size_of_val(&**pages) + size_of_val(&**versions)
+                Chunk::Each(pages, versions) => {
+                    let pages = match pages {
+                        Pages::Low(low) => size_of_val(&**low),
+                        Pages::High(low, high) => size_of_val(&**low) + size_of_val(&**high),
+                    };
+                    pages
+                        + match versions {
+                            Versions::Near(_, more) => size_of_val(&**more),
+                            Versions::Each(versions) => size_of_val(&**versions),
+                            _ => 0,
+                        }
                 }
-                Chunk::Each(pages, _) => size_of_val(&**pages),
             });
             self.0.capacity() * size_of::<Chunk>() + boxed.sum::<usize>()
         }
@@ -273,7 +348,7 @@ mod tests {
         for row in 0..1_024 {
             let row = row / 64 * 64 + row % 8 * 8 + row / 8 % 8;
             for slot in row * 16..row * 16 + 16 {
-                let page = Held::Page(5 * slot as u64, 1_000 + slot as u32);
+                let page = Held::Page(5 * slot as u64, 1_000 + slot as u64);
                 slots.set(slot, Some(page), page_at);
                 // Seven in ten were valid, and rows arrive up to a thousand slots late.
                 let from = slot as u32 * 10 / 7 + (row as u32 * 37 % 64) * 16;
@@ -291,10 +366,19 @@ mod tests {
         }
         // What the host writes in no order keeps its versions too.
         for slot in 0..1_024 * 16 {
-            let page = Held::Page(5 * slot as u64, (slot as u32).wrapping_mul(0x9e37_79b9));
+            let version = (slot as u32).wrapping_mul(0x9e37_79b9);
+            let page = Held::Page(5 * slot as u64, u64::from(version));
             slots.set(slot, Some(page), page_at);
         }
         let bytes = bytes_each(&slots);
-        assert!((8.0..8.15).contains(&bytes), "{bytes} bytes a slot");
+        assert!((8.0..8.2).contains(&bytes), "{bytes} bytes a slot");
+        // Versions of more than 2^32 writes apart, and pages past 16 TiB.
+        for slot in 0..1_024 * 16 {
+            let version = (slot as u64).wrapping_mul(0x9e37_79b9) << 8;
+            let page = Held::Page((1 << 33) + slot as u64, version);
+            slots.set(slot, Some(page), page_at);
+        }
+        let bytes = bytes_each(&slots);
+        assert!((13.0..13.2).contains(&bytes), "{bytes} bytes a slot");
     }
 }

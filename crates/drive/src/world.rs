@@ -14,6 +14,7 @@ use crate::hardware::{Hardware, Resource};
 use crate::payload::{Payload, StaleRead};
 use crate::port_log::{Passed, PortLog};
 use crate::queues::Queues;
+use crate::record_log::RecordLog;
 
 /// The host link and command processing.
 #[derive(Clone, Copy, Debug)]
@@ -117,7 +118,7 @@ pub(crate) struct World {
     out_free_at: Ns,
     /// Where commands wait to be fetched, if they may.
     queues: Option<Box<Queues>>,
-    pub log: Vec<Record>,
+    pub log: RecordLog,
     pub port_log: PortLog,
     pub stale: Option<StaleRead>,
 }
@@ -172,7 +173,7 @@ impl World {
             in_free_at: Ns::ZERO,
             out_free_at: Ns::ZERO,
             queues,
-            log: Vec::new(),
+            log: RecordLog::default(),
             port_log: PortLog::default(),
             stale: None,
         }

@@ -158,11 +158,6 @@ impl Jobs {
         self.pool.len() as u32
     }
 
-    /// Power was cut: none is in use.
-    pub(crate) fn clear(&mut self, reads: u32) {
-        *self = Jobs::new(reads, self.len() - reads);
-    }
-
     /// Takes a job for a host read, or none when all are in use.
     pub(crate) fn take_read(&mut self) -> Option<u32> {
         self.reads_left = self.reads_left.checked_sub(1)?;

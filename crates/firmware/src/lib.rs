@@ -34,8 +34,6 @@ mod schedule;
 mod soft;
 pub mod voltage;
 
-use alloc::vec::Vec;
-
 use firstread_core::{
     Arena, BlockId, Buf, CellMode, DieId, FlashEvent, FlashKind, FlashOp, Geometry, Layout, Lpn,
     Ns, OpClass, PageAddr, PageType, Ports, Ppa, Priority, Tag,
@@ -43,7 +41,7 @@ use firstread_core::{
 
 use ftl::{
     Allocated, BadBlocks, Gc, GcThresholds, Map, MapCache, Mover, Place, Preconditioned, Program,
-    Rescue, STREAMS, Space, StreamId, WriteBuffer,
+    Rescue, STREAMS, Space, StreamId, Waiting, WriteBuffer,
 };
 use host::{Ahead, Commands, ReadCache};
 use job::{Job, Jobs, Purpose};
@@ -140,7 +138,7 @@ pub struct Firmware<M> {
     rebuilds: Rebuilds,
     counters: Counters,
     /// Programs to be issued again after a power cut.
-    waiting: Vec<Job>,
+    waiting: Waiting,
 }
 
 impl<M: Arena> Firmware<M> {
@@ -200,7 +198,7 @@ impl<M: Arena> Firmware<M> {
                 streams,
             ),
             bad: BadBlocks::new(dies, geometry.blocks_per_plane),
-            rescue: Rescue::new(geometry, config.mode, streams, rescue),
+            rescue: Rescue::new(&geometry, config.mode, streams, rescue),
             mover: Mover::new(moves),
             gc: Gc::new(config.gc, schemes.gc_victim, buffers),
             map_cache,
@@ -208,7 +206,7 @@ impl<M: Arena> Firmware<M> {
             rebuilds: Rebuilds::default(),
             counters: Counters::default(),
             capacity_bytes: config.capacity_slots * geometry.slot_bytes as u64,
-            waiting: Vec::new(),
+            waiting: Waiting::with_capacity(programs as usize),
             config,
             layout,
             jobs,
@@ -533,7 +531,9 @@ impl<M: Arena> Firmware<M> {
     fn buffered(&self, ppa: Ppa) -> Option<Buf> {
         let used = &self.write_buffers[..streams(&self.map_cache)];
         let written = used.iter().find_map(|b| b.holds(ppa));
-        written.or_else(|| self.rescue.holds(ppa))
+        // What is rescued has broken the stripes of its superblock.
+        let is_rescued = !self.rescue.is_empty() && self.blocks.row(ppa.block()).stripe_broken;
+        written.or_else(|| is_rescued.then(|| self.rescue.holds(ppa))?)
     }
 
     /// Logical page `lpn` now lies at `ppa`.

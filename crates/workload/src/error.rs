@@ -181,11 +181,15 @@ fn column_hint(column: &Option<&'static str>) -> String {
     }
 }
 
+/// Characters of a name that are compared; no valid name is as long.
+const LONGEST_NAME: usize = 100;
+
 /// The name most similar to `wanted`, if one is similar enough to be meant.
 pub(crate) fn nearest(
     wanted: &str,
     names: impl Iterator<Item = &'static str>,
 ) -> Option<&'static str> {
+    let wanted = wanted.chars().take(LONGEST_NAME).collect::<String>();
     let wanted = wanted.to_ascii_lowercase();
     let mut best = None;
     for name in names {

@@ -36,6 +36,29 @@ pub fn text(value: &Value) -> String {
     text
 }
 
+/// Keys of `firstread` that the machine decides: how long the simulation took, and its memory.
+const WALL_KEYS: [&str; 4] = [
+    "requests_per_wall_second",
+    "wall_seconds",
+    "prepare_wall_seconds",
+    "peak_rss_bytes",
+];
+
+/// The result without what the machine decides, and that by itself.
+pub fn result_and_wall(
+    setup: &Setup<'_>,
+    outcome: &Outcome,
+    with_calibration: bool,
+) -> (Value, Value) {
+    let mut result = result(setup, outcome, with_calibration);
+    let own = result["firstread"].as_object_mut();
+    let wall = own.map(|own| {
+        let taken = WALL_KEYS.map(|key| (key.to_owned(), own.remove(key).unwrap_or_default()));
+        taken.into_iter().collect::<Map<_, _>>()
+    });
+    (result, wall.unwrap_or_default().into())
+}
+
 /// The result.
 pub fn result(setup: &Setup<'_>, outcome: &Outcome, with_calibration: bool) -> Value {
     let options = match setup.input {

@@ -206,7 +206,6 @@ fn run(args: &StudyArgs, named: &Named, folder: &Path) -> Result<()> {
         correlations: &correlations,
         measured: &measured,
         verdicts: &verdicts,
-        wall_s,
     };
     files::write(folder, &report::pages(&done)?)?;
     data(&summary(&done))?;

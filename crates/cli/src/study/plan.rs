@@ -127,6 +127,15 @@ impl Point<'_> {
 
     /// The file of its result, below the results' folder.
     pub fn file(&self) -> String {
+        format!("points/{}", self.name())
+    }
+
+    /// The file of what its simulation took, which differs from run to run.
+    pub fn wall_file(&self) -> String {
+        format!("wall/{}", self.name())
+    }
+
+    fn name(&self) -> String {
         let mut name = self.experiment.id.clone();
         for value in &self.at.0 {
             name.push('_');
@@ -137,7 +146,7 @@ impl Point<'_> {
             _ => '-',
         };
         let name: String = name.chars().map(plain).collect();
-        format!("points/{name}_seed-{}.json", self.setup.seed)
+        format!("{name}_seed-{}.json", self.setup.seed)
     }
 
     /// The command that runs it alone; a job that stands in the study alone is `-`.

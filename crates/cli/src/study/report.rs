@@ -26,8 +26,6 @@ pub struct Done<'a> {
     pub correlations: &'a [Measured<'a>],
     pub measured: &'a Points,
     pub verdicts: &'a [Verdict<'a>],
-    /// Time of all simulations, one after another (s).
-    pub wall_s: f64,
 }
 
 /// A claim as a row of a table.
@@ -146,7 +144,6 @@ pub fn pages(done: &Done<'_>) -> Result<Vec<Page>> {
         not_comparable => count("not-comparable"),
         sections => sections,
         simulations => done.simulations,
-        wall_s => format!("{:.0}", done.wall_s),
         version => json::VERSION,
         commit => json::COMMIT,
     };

@@ -1,5 +1,6 @@
 //! Results of simulations on disk. A file a point, with all that it depends on: a point whose file
-//! says the same is not run again, so a study that was interrupted goes on where it was.
+//! says the same is not run again, so a study that was interrupted goes on where it was. The same
+//! inputs give the same bytes; how long a simulation took, and its memory, is in a file apart.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +22,7 @@ pub struct Store {
 #[derive(Clone, Debug)]
 pub struct Kept {
     pub metrics: Map<String, Value>,
-    /// How long it took (s).
+    /// How long it took (s); 0 where that is not known any more.
     pub wall_s: f64,
 }
 
@@ -57,17 +58,23 @@ impl Store {
             return Ok(None);
         }
         let value = read(&path)?;
-        let (Some(metrics), Some(wall_s)) =
-            (value["metrics"].as_object(), value["wall_seconds"].as_f64())
-        else {
+        let Some(metrics) = value["metrics"].as_object() else {
             bail!(
                 "{}: not a result of a study; delete it and it is made anew",
                 path.display()
             );
         };
-        Ok((value["inputs"] == *inputs).then(|| Kept {
+        if value["inputs"] != *inputs {
+            return Ok(None);
+        }
+        let wall = self.folder.join(point.wall_file());
+        let wall_s = match files::is_file(&wall) {
+            true => read(&wall)?["study_wall_seconds"].as_f64(),
+            false => None,
+        };
+        Ok(Some(Kept {
             metrics: metrics.clone(),
-            wall_s,
+            wall_s: wall_s.unwrap_or(0.0),
         }))
     }
 
@@ -80,14 +87,16 @@ impl Store {
         outcome: &Outcome,
     ) -> Result<Kept> {
         let wall_s = outcome.wall.prepare_s + outcome.wall.run_s;
+        let (result, mut wall) = json::result_and_wall(&point.setup, outcome, false);
         let value = json!({
             "inputs": inputs,
             "metrics": metrics,
-            "result": json::result(&point.setup, outcome, false),
-            "wall_seconds": wall_s,
+            "result": result,
         });
-        let text = json::text(&value);
-        files::write(&self.folder, &[(point.file().into(), text.into_bytes())])?;
+        wall["study_wall_seconds"] = wall_s.into();
+        let page = |name: String, value| (name.into(), json::text(value).into_bytes());
+        let pages = [page(point.file(), &value), page(point.wall_file(), &wall)];
+        files::write(&self.folder, &pages)?;
         Ok(Kept { metrics, wall_s })
     }
 }

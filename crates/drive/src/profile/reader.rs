@@ -14,8 +14,13 @@ use crate::profile::listing::{ResolvedEntry, quoted};
 use crate::profile::quantity::{Dimension, Quantity, Unit};
 use crate::profile::{Problem, ProfileError};
 
+/// Characters of a name that are compared; no valid name is as long.
+const LONGEST_NAME: usize = 100;
+
 /// The candidate most like `name`: fewest edits, where a name cut short or run on counts as two.
 pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let end = name.char_indices().nth(LONGEST_NAME);
+    let name = &name[..end.map_or(name.len(), |(end, _)| end)];
     let mut best = None;
     for candidate in candidates {
         let edits = strsim::damerau_levenshtein(name, candidate);

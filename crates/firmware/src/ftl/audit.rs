@@ -43,17 +43,14 @@ impl<M: Arena> Firmware<M> {
         let mut valid = vec![0u32; blocks];
         let widest = self.space.largest_slots as usize;
         let mut owned = vec![0u64; (blocks * widest).div_ceil(64)];
-        let mut lpn = 0;
-        let end = self.map.capacity() + self.map_pages() as u64;
-        while lpn < end {
-            let run = match self.map_cache.is_map(Lpn(lpn)) {
-                true => Run {
-                    ppa: self.map_cache.at(Lpn(lpn)),
-                    lost: false,
-                    pages: 1,
-                },
-                false => self.map.lookup(Lpn(lpn), u32::MAX),
-            };
+        let first_map_page = self.map.capacity();
+        let map_pages = (0..u64::from(self.map_pages())).map(|page| {
+            let page = Lpn(first_map_page + page);
+            let ppa = self.map_cache.at(page);
+            let (lost, pages) = (false, 1);
+            (page, Run { ppa, lost, pages })
+        });
+        for (Lpn(lpn), run) in self.map.runs().chain(map_pages) {
             for i in 0..run.ppa.map_or(0, |_| run.pages as u64) {
                 let ppa = Ppa(run.ppa.map_or(0, |p| p.0) + i);
                 let block = ppa.block().0 as usize;
@@ -72,7 +69,6 @@ impl<M: Arena> Firmware<M> {
                 }
                 owned[bit / 64] |= 1 << (bit % 64);
             }
-            lpn += run.pages as u64;
         }
         let mut pins = vec![0u32; blocks];
         for job in self.jobs.iter().filter(|job| job.pinned) {

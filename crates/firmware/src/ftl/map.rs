@@ -200,6 +200,19 @@ impl<M: Arena> Map<M> {
         }
     }
 
+    /// Where every logical page of the drive lies, run by run, each with its first page.
+    pub fn runs(&self) -> impl Iterator<Item = (Lpn, Run)> {
+        let mut lpn = 0;
+        core::iter::from_fn(move || {
+            let left = self.capacity - lpn;
+            let first = Lpn(lpn);
+            // A run may reach past the end of the drive, where no page is.
+            let run = (left > 0).then(|| self.lookup(first, left.min(u32::MAX.into()) as u32))?;
+            lpn += u64::from(run.pages);
+            Some((first, run))
+        })
+    }
+
     /// Where `lpn` lies, if it holds data.
     #[inline]
     pub fn at(&self, lpn: Lpn) -> Option<Ppa> {

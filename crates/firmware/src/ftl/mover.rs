@@ -79,6 +79,13 @@ pub(crate) struct Evacuation {
     shrinks: u32,
 }
 
+impl Evacuation {
+    /// The same, looked through from its start: what it holds is not known any more.
+    pub(crate) fn from_start(self) -> Evacuation {
+        Evacuation { row: 0, ..self }
+    }
+}
+
 /// What the mover has to do and under way.
 #[derive(Debug)]
 pub(crate) struct Mover {
@@ -182,17 +189,6 @@ impl Mover {
     pub(crate) fn ended(&mut self) {
         self.arrived.pop_front();
         self.in_flight -= 1;
-    }
-
-    /// Power was cut: forgets everything but the superblock being emptied, which may hold anything.
-    pub(crate) fn forget(&mut self) {
-        if let Some(current) = &mut self.current {
-            current.row = 0;
-        }
-        self.asked.clear();
-        self.pages.clear();
-        self.arrived.clear();
-        self.in_flight = 0;
     }
 }
 
@@ -655,14 +651,10 @@ impl<M: Arena> Firmware<M> {
         ports: &mut P,
     ) {
         let buffer = &self.write_buffers[stream as usize];
-        let (block, wordline, mode) = buffer.line(line);
+        let block = buffer.block_of(line);
         self.blocks.row_mut(block).stripe_broken = true;
-        let slots = buffer.filled_of(die, line).count() as u32;
-        if slots > 0 {
-            let to = self.rescue.take(die, block, wordline, mode, slots);
-            for (i, from) in (0..).zip(buffer.filled_of(die, line)) {
-                ports.copy(from, to.slot(i));
-            }
+        for (ppa, from) in buffer.filled_of(die, line) {
+            ports.copy(from, self.rescue.take(ppa));
         }
         self.release_part(stream, block, die, line);
     }

@@ -41,7 +41,7 @@ impl<M: Arena> Firmware<M> {
             .map(|s| self.write_buffers[*s as usize].slots_left())
             .sum();
         (space.free_slots() + u64::from(erasing) + u64::from(open)) as i64
-            - (space.reserved + self.rescue.slots()) as i64
+            - (space.reserved + u64::from(self.rescue.len())) as i64
     }
 
     /// Slots by which the room grows when the superblock being emptied has been.

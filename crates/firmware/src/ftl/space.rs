@@ -16,7 +16,7 @@ pub const RESERVE: u64 = 3;
 /// What is known of superblocks as a whole.
 #[derive(Debug)]
 pub(crate) struct Space {
-    /// Superblocks opened since power-on.
+    /// Superblocks opened so far.
     opened: u64,
     /// Free superblocks.
     pub(crate) free: u32,
@@ -85,6 +85,27 @@ impl Space {
     pub(crate) fn retired(&mut self, slots: u32) {
         self.physical_slots -= slots as u64;
         self.read_only |= !self.holds_capacity();
+    }
+
+    /// Superblocks opened so far.
+    pub(crate) fn opened(&self) -> u64 {
+        self.opened
+    }
+
+    /// Takes on what was dumped, and counts what `blocks` tells.
+    pub(crate) fn recover(
+        &mut self,
+        opened: u64,
+        read_only: bool,
+        erasing: Option<(BlockId, u16, bool)>,
+        blocks: &BlockMonitor,
+        slots: impl Fn(CellMode) -> u32,
+    ) {
+        (self.opened, self.read_only, self.erasing) = (opened, read_only, erasing);
+        (self.free, self.free_slots) = Space::counted(blocks, &slots);
+        let used = || blocks.iter().filter(|(_, row)| row.usage != BlockUse::Bad);
+        self.physical_slots = used().map(|(_, row)| u64::from(slots(row.mode))).sum();
+        self.failed = used().filter(|(_, row)| row.failed).count() as u32;
     }
 
     /// Whether what is left holds the capacity and the reserve.

@@ -279,22 +279,22 @@ impl WriteBuffer {
         self.ring.iter().filter(|l| l.in_use).count()
     }
 
-    /// Every slot it holds that is not programmed yet, with its buffer.
-    pub(crate) fn held(&self) -> impl Iterator<Item = (Ppa, Buf)> {
-        self.ring
-            .iter()
-            .enumerate()
-            .filter(|(_, l)| l.in_use)
-            .flat_map(move |(index, l)| {
-                let slots = self.layout.slots_per_stripe() * l.mode.bits() as u32;
-                let first = l.wordline as u32 * slots;
-                (0..l.filled).filter_map(move |in_line| {
-                    let ppa = Ppa::new(l.block, first + in_line);
-                    let die = self.layout.row_of(ppa, l.mode).0.die;
-                    let held = !l.die_done[die.0 as usize];
-                    held.then(|| (ppa, self.ring_buffer(index).slot(in_line)))
-                })
-            })
+    /// The slot in buffer `i` of its buffers, if it holds one that is not programmed yet.
+    pub(crate) fn held_at(&self, i: u32) -> Option<(Ppa, Buf)> {
+        let (index, in_line) = (i / self.stride, i % self.stride);
+        let l = &self.ring[index as usize];
+        if !l.in_use || in_line >= l.filled {
+            return None;
+        }
+        let slots = self.layout.slots_per_stripe() * u32::from(l.mode.bits());
+        let ppa = Ppa::new(l.block, u32::from(l.wordline) * slots + in_line);
+        let die = self.layout.row_of(ppa, l.mode).0.die;
+        (!l.die_done[die.0 as usize]).then(|| (ppa, self.first.slot(i)))
+    }
+
+    /// Slot buffers it has.
+    pub(crate) fn len(&self) -> u32 {
+        self.stride * WORDLINES as u32
     }
 
     /// Wordlines of `block` that were begun, if it is the one that is being filled.
@@ -303,20 +303,21 @@ impl WriteBuffer {
         next.map(|(.., wordline)| wordline)
     }
 
-    /// The buffers of the slots that have been filled of the part of `die` of ring line `line`, in
+    /// The slots that have been filled of the part of `die` of ring line `line`, with their buffers, in
     /// rising order.
-    pub(crate) fn filled_of(&self, die: DieId, line: u8) -> impl Iterator<Item = Buf> {
+    pub(crate) fn filled_of(&self, die: DieId, line: u8) -> impl Iterator<Item = (Ppa, Buf)> {
         let buf = self.ring_buffer(line as usize);
         let line = &self.ring[line as usize];
+        let per_wordline = self.layout.slots_per_stripe() * u32::from(line.mode.bits());
+        let first = u32::from(line.wordline) * per_wordline;
         self.part(line, die)
             .filter(|&in_line| in_line < line.filled)
-            .map(move |in_line| buf.slot(in_line))
+            .map(move |in_line| (Ppa::new(line.block, first + in_line), buf.slot(in_line)))
     }
 
-    /// Superblock, wordline and mode of ring line `line`.
-    pub(crate) fn line(&self, line: u8) -> (BlockId, u16, CellMode) {
-        let line = &self.ring[line as usize];
-        (line.block, line.wordline, line.mode)
+    /// Superblock of ring line `line`.
+    pub(crate) fn block_of(&self, line: u8) -> BlockId {
+        self.ring[line as usize].block
     }
 
     /// The slots of `line`, counted within it, that lie on `die`, in rising order; none where it holds

@@ -81,15 +81,6 @@ impl Commands {
             merging: Vec::with_capacity(capacity),
         }
     }
-    /// Power was cut: none is in flight.
-    pub(crate) fn clear(&mut self) {
-        self.table.fill(None);
-        self.stalled_reads.clear();
-        self.stalled_merged.clear();
-        self.stalled_writes.clear();
-        self.want_job = false;
-        self.merging.clear();
-    }
     fn get(&mut self, id: CommandId) -> &mut Command {
         self.table[id.0 as usize]
             .as_mut()

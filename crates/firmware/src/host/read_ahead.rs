@@ -65,10 +65,8 @@ impl Ahead {
         !self.rows.is_empty()
     }
 
-    /// Power was cut: nothing is under way. How many codewords were.
-    pub(crate) fn forget(&mut self, jobs: &Jobs) -> u32 {
-        self.scheme.forget();
-        self.left = self.scheme.rows();
+    /// Codewords that are being read.
+    pub(crate) fn under_way(&self, jobs: &Jobs) -> u32 {
         let rows = self.rows.iter().zip(jobs.iter());
         let under_way = rows.filter(|(_, job)| job.purpose == Purpose::ReadAhead);
         under_way.map(|(row, _)| row.wanted.count_ones()).sum()

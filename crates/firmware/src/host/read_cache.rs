@@ -59,13 +59,14 @@ impl ReadCache {
         }
     }
 
-    /// Power was cut: it holds nothing any more.
-    pub(crate) fn clear(&mut self, counters: &mut FrontCounters) {
-        self.cache.keep(|_, unused, here| {
-            counters.ahead_wasted += (here && unused) as u64;
-            false
+    /// Slots it holds that were read ahead and not used.
+    pub(crate) fn unused(&mut self) -> u64 {
+        let mut unused = 0;
+        self.cache.keep(|_, mark, here| {
+            unused += u64::from(here && mark);
+            true
         });
-        self.in_region.fill(0);
+        unused
     }
 
     /// Slots it has room for.

@@ -15,7 +15,7 @@ use alloc::boxed::Box;
 use firstread_core::flash::ALL_PLANES;
 use firstread_core::{DieId, Geometry, Ns, Priority};
 
-use crate::job::{Jobs, NO_JOB};
+use crate::job::{Job, Jobs, NO_JOB};
 
 const PRIORITIES: usize = 5;
 /// The bit of reads of the host.
@@ -227,18 +227,16 @@ impl DieQueues {
         queue.busy = 0;
     }
 
-    /// Power was cut: every queue is empty and every die idle. `waited` is told of each job that was
-    /// in a queue, in its order.
-    pub(crate) fn clear(&mut self, jobs: &Jobs, mut waited: impl FnMut(u32)) {
-        for queue in &mut self.dies {
+    /// Tells `waited` of each job that is in a queue, in the order of its queue.
+    pub(crate) fn each_waiting(&self, jobs: &mut Jobs, mut waited: impl FnMut(&mut Job)) {
+        for queue in &self.dies {
             for p in (0..PRIORITIES).filter(|p| queue.waiting >> p & 1 != 0) {
                 let mut job = queue.head[p];
                 while job != NO_JOB {
-                    waited(job);
+                    waited(&mut jobs[job]);
                     job = jobs[job].link;
                 }
             }
-            *queue = DieQueue::EMPTY;
         }
     }
 

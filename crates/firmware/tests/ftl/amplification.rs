@@ -47,6 +47,7 @@ fn measure(victim: &str, used: f64) -> Measured {
         victim: AXIS.schemes.iter().position(|s| s.name == victim).unwrap(),
         wear: 0,
         suspend: 0,
+        recovery: 0,
         gc: LATE,
         faults: Faults::default(),
         read_cache: 0,

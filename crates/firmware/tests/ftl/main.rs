@@ -1,5 +1,6 @@
 //! Tests of the flash translation layer, each file named for the question it answers.
 
+mod memory;
 mod world;
 
 /// Is the write amplification that of theory?

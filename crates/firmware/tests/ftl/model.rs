@@ -2,17 +2,29 @@
 //! in part, trims, garbage collection, wear leveling, changes of mode, failing programs, erases and
 //! reads, moves asked for page by page.
 
+use firstread_core::params::Axis;
 use firstread_core::{BlockId, CellMode, HostOp, Lpn, Status, Stream};
 use firstread_firmware::ftl::Owner;
 use firstread_firmware::observe::Counters;
+use firstread_firmware::policy::{gc_victim, recovery, suspend, wear};
 use proptest::prelude::*;
 
 use crate::world::{Build, Drive, Faults, LATE, geometry};
 
+/// `parity` of axis `recovery`.
+const PARITY: usize = 2;
+
 fn build() -> impl Strategy<Value = Build> {
     let shape = (1u16..3, 1u16..3, 1u8..3, 6u32..20, 1u16..6);
     let mode = prop::sample::select(vec![CellMode::Slc, CellMode::Tlc, CellMode::Qlc]);
-    let schemes = (0usize..5, 0usize..3, 0usize..5);
+    // Whatever schemes there are.
+    let one_of = |axis: Axis| 0..axis.schemes.len();
+    let schemes = (
+        one_of(gc_victim::AXIS),
+        one_of(wear::AXIS),
+        one_of(suspend::AXIS),
+        one_of(recovery::AXIS),
+    );
     // Over-provisioning beyond the three superblocks any drive keeps, from none on.
     let space = (0u32..4, 0u64..101);
     let faults = prop_oneof![
@@ -34,7 +46,7 @@ fn build() -> impl Strategy<Value = Build> {
             |(
                 shape,
                 mode,
-                (victim, wear, suspend),
+                (victim, wear, suspend, recovery),
                 (spare, fill),
                 faults,
                 seed,
@@ -51,8 +63,10 @@ fn build() -> impl Strategy<Value = Build> {
                 if cached {
                     (g.slot_bytes, g.codeword_bytes) = (1024, 1024);
                 }
-                // And half of those with two dies or more have parity.
-                g.stripe_parity = g.dies() > 1 && seed / 11 % 2 == 0;
+                // Parity lies on another die.
+                let recovery = if g.dies() > 1 { recovery } else { 0 };
+                let name = recovery::AXIS.schemes[recovery].name;
+                g.stripe_parity = recovery::needs_parity(name);
                 let kept = if cached { 6 } else { 3 };
                 let per_block = g.slots_per_superblock(mode) as u64;
                 let capacity = (blocks - kept).saturating_sub(spare).max(1) as u64 * per_block;
@@ -64,6 +78,7 @@ fn build() -> impl Strategy<Value = Build> {
                     victim,
                     wear,
                     suspend,
+                    recovery,
                     gc: LATE,
                     faults,
                     read_cache: (seed % 4) as u32 * 10,
@@ -119,7 +134,7 @@ fn run(build: &Build, commands: u64, cuts: u64) -> (Counters, Cuts) {
                 let mode = modes[s.at(7).below(3) as usize];
                 // Refused or not: both are fine.
                 let _ = match s.at(8).below(8) {
-                    0 if mode <= build.mode => {
+                    0..2 if mode <= build.mode => {
                         drive
                             .firmware
                             .ask_mode(drive.now, block, mode, &mut drive.world)
@@ -137,14 +152,27 @@ fn run(build: &Build, commands: u64, cuts: u64) -> (Counters, Cuts) {
             drive.step();
         }
         if s.at(10).below(10_000) < cuts {
-            let (recovery, lost) = drive.power_cut();
-            assert_eq!(drive.firmware.audit(), Ok(()), "after a cut at {i}");
-            done.cuts += 1;
-            done.torn += recovery.torn_programs as u64;
-            done.waiting += recovery.waiting_programs as u64;
-            done.erasing += recovery.erasing as u64;
-            done.lost += lost as u64;
-            done.map_pages += recovery.dumped_map_pages as u64;
+            // One, or more: in the middle of the recovery, or as soon as power is back.
+            for again in 0..1 + s.at(11).below(4) {
+                let superblocks = u64::from(build.geometry.blocks_per_plane);
+                let in_recovery = s.at(12).at(again).below(2 * superblocks);
+                let after = (in_recovery < superblocks).then_some(in_recovery as u32);
+                let (recovery, lost) = drive.power_cuts(after);
+                assert_eq!(drive.firmware.audit(), Ok(()), "after a cut at {i}");
+                done.cuts += 1;
+                done.of_recovery += u64::from(after.is_some());
+                done.torn += u64::from(recovery.torn_programs);
+                done.waiting += u64::from(recovery.waiting_programs);
+                done.erasing += u64::from(recovery.erasing);
+                done.lost += lost as u64;
+                done.map_pages += u64::from(recovery.dumped_map_pages);
+                done.converting += u64::from(recovery.converting);
+                done.rebuilding += u64::from(recovery.rebuild_reads > 0);
+                done.soft += u64::from(recovery.soft_reads > 0);
+                for _ in 0..s.at(13).at(again).below(8) {
+                    drive.step();
+                }
+            }
         }
         if i % 500 == 0 {
             assert_eq!(drive.firmware.audit(), Ok(()), "after {i} commands");
@@ -182,6 +210,10 @@ struct Cuts {
     erasing: u64,
     lost: u64,
     map_pages: u64,
+    of_recovery: u64,
+    converting: u64,
+    rebuilding: u64,
+    soft: u64,
 }
 
 proptest! {
@@ -218,6 +250,7 @@ fn model_parity_saves_most_of_what_reads_lose() {
             victim: 1,
             wear: 2,
             suspend: 4,
+            recovery: if stripe_parity { PARITY } else { 0 },
             gc: LATE,
             faults: Faults {
                 program: 2,
@@ -245,11 +278,45 @@ fn model_parity_saves_most_of_what_reads_lose() {
     assert!(5 * parity.0 < none.0, "{parity:?}, without {none:?}");
 }
 
+/// The last pages of a drive whose end is within a superblock were never written: what follows them
+/// are pages of the map, which the audit must not pass over.
+#[test]
+fn formula_the_audit_ends_with_the_drive() {
+    let mut g = geometry(2, 1, 2, 28, 8);
+    (g.slot_bytes, g.codeword_bytes) = (512, 512);
+    let build = Build {
+        geometry: g,
+        capacity: 4_796,
+        fill: 0,
+        ..with_map_cache(0, Faults::default())
+    };
+    let mut drive = Drive::new(&build);
+    let stream = Stream::new(1);
+    for i in 0..20_000 {
+        // Neither trimmed nor written: the region of the last 700 pages.
+        let lpn = stream.at(i).below(4_096);
+        drive.submit(HostOp::Write, lpn * 512, 512);
+    }
+    drive.settle();
+    assert!(drive.firmware.counters().front.map_writes > 100);
+    assert_eq!(drive.firmware.audit(), Ok(()));
+    drive.power_cut();
+    assert_eq!(drive.firmware.audit(), Ok(()));
+    drive.submit(HostOp::Trim, 4_096 * 512, 700 * 512);
+    drive.settle();
+    assert_eq!(drive.firmware.audit(), Ok(()));
+}
+
 /// Cuts meet everything that they can.
 #[test]
-fn powerloss_meets_programs_erases_and_commands_under_way() {
-    let g = geometry(2, 2, 2, 20, 4);
+fn powerloss_meets_all_that_is_under_way() {
+    let g = firstread_core::Geometry {
+        stripe_parity: true,
+        ..geometry(2, 2, 2, 24, 4)
+    };
     let capacity = 13 * g.slots_per_superblock(CellMode::Tlc) as u64;
+    let soft_parity = recovery::AXIS.schemes.len() - 1;
+    assert_eq!(recovery::AXIS.schemes[soft_parity].name, "soft-parity");
     let build = Build {
         geometry: g,
         mode: CellMode::Tlc,
@@ -258,8 +325,12 @@ fn powerloss_meets_programs_erases_and_commands_under_way() {
         victim: 1,
         wear: 2,
         suspend: 4,
+        recovery: soft_parity,
         gc: LATE,
-        faults: Faults::default(),
+        faults: Faults {
+            sense: 200,
+            ..Faults::default()
+        },
         read_cache: 40,
         read_ahead: true,
         map_cache: 0,
@@ -270,7 +341,29 @@ fn powerloss_meets_programs_erases_and_commands_under_way() {
     };
     let (_, met) = run(&build, 20_000, 100);
     println!("{met:?}");
-    let each = [met.cuts, met.torn, met.waiting, met.erasing, met.lost];
+    let Cuts {
+        cuts,
+        torn,
+        waiting,
+        erasing,
+        lost,
+        map_pages: _,
+        of_recovery,
+        converting,
+        rebuilding,
+        soft,
+    } = met;
+    let each = [
+        cuts,
+        torn,
+        waiting,
+        erasing,
+        lost,
+        of_recovery,
+        converting,
+        rebuilding,
+        soft,
+    ];
     assert!(each.iter().all(|&n| n > 2), "{met:?}");
 }
 
@@ -292,6 +385,7 @@ fn powerloss_does_not_end_the_life_of_a_tight_drive() {
             victim: 0,
             wear: 0,
             suspend: 0,
+            recovery: 0,
             gc: LATE,
             faults: Faults::default(),
             read_cache: 0,
@@ -346,6 +440,7 @@ fn model_tight_drives_live_to_their_end() {
                 victim,
                 wear: victim % 3,
                 suspend: victim,
+                recovery: 0,
                 gc: LATE,
                 faults,
                 read_cache: victim as u32 * 20,
@@ -380,6 +475,7 @@ fn with_map_cache(victim: usize, faults: Faults) -> Build {
         victim,
         wear: victim % 3,
         suspend: victim,
+        recovery: 0,
         gc: LATE,
         faults,
         read_cache: 0,

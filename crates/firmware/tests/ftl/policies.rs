@@ -58,6 +58,7 @@ fn spread(wear: usize) -> (u32, u32) {
         victim: 1,
         wear,
         suspend: 0,
+        recovery: 0,
         gc: LATE,
         faults: Faults::default(),
         read_cache: 0,

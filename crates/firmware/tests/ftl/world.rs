@@ -11,16 +11,18 @@ use firstread_core::{
     HostCommand, HostOp, Layout, Levels, Lpn, Ns, OpClass, PageAddr, Ports, Ppa, Spare, Status,
     Stream, Tag,
 };
-use firstread_firmware::ftl::{GcThresholds, MAP_ENTRY_BYTES, Recovery};
+use firstread_firmware::ftl::{Dump, GcThresholds, MAP_ENTRY_BYTES, Recovery};
 use firstread_firmware::log::Record;
 use firstread_firmware::policy::gc_victim::{self, AnyGcVictim};
 use firstread_firmware::policy::read_ahead::{self, AnyReadAhead};
 use firstread_firmware::policy::read_levels::{AnyReadLevels, Setup};
-use firstread_firmware::policy::recovery::AnyRecovery;
+use firstread_firmware::policy::recovery::{self, AnyRecovery};
 use firstread_firmware::policy::retry::{self, AnyRetry};
 use firstread_firmware::policy::suspend::{self, AnySuspend};
 use firstread_firmware::policy::wear::{self, AnyWear};
 use firstread_firmware::{Config, Firmware, Schemes};
+
+use crate::memory::allocations;
 
 /// Data of a slot: logical page and version.
 type Data = (u64, u64);
@@ -283,10 +285,7 @@ impl World {
                 self.senses_failed += 1;
             }
         }
-        // Of a row that is added up, only the sum matters.
-        if self.reads[&tag.0].class != OpClass::Recovery {
-            self.deliver(die, block, wordline, page, wanted & !failed, buf);
-        }
+        self.deliver(tag, die, block, wordline, page, wanted & !failed, buf);
         FlashEvent::Decoded {
             tag,
             failed,
@@ -298,8 +297,10 @@ impl World {
     }
 
     /// Moves the slots of codewords `decoded` into the buffers of a page row.
+    #[allow(clippy::too_many_arguments)] // the fields of a read
     fn deliver(
         &mut self,
+        tag: Tag,
         die: DieId,
         block: BlockId,
         wordline: u16,
@@ -314,8 +315,11 @@ impl World {
             let mask = (u64::MAX >> (64 - per_slot)) << (i as u32 * per_slot);
             if decoded & mask != 0 {
                 let data = self.blocks[block.0 as usize].slots.get(&slot);
+                // A row that is read for its stripe may hold slots that were never filled.
+                let for_stripe = self.reads[&tag.0].class == OpClass::Recovery;
+                let data = data.copied().or_else(|| for_stripe.then_some(None));
                 let data = data.unwrap_or_else(|| panic!("slot {slot} of {block:?} was erased"));
-                self.buffers[(buf.0 + i as u32) as usize] = *data;
+                self.buffers[(buf.0 + i as u32) as usize] = data;
             }
         }
     }
@@ -474,7 +478,7 @@ impl Ports for World {
             assert!(!torn, "the stripe of {die:?} {wordline} lacks a part");
         }
         self.rebuilt += (made != 0) as u64;
-        self.deliver(die, block, wordline, page.0, made, buf);
+        self.deliver(tag, die, block, wordline, page.0, made, buf);
     }
     fn map_in(&mut self, page: Lpn, buf: Buf) {
         self.counter += 1;
@@ -517,6 +521,7 @@ pub struct Build {
     pub victim: usize,
     pub wear: usize,
     pub suspend: usize,
+    pub recovery: usize,
     pub gc: GcThresholds,
     pub faults: Faults,
     /// Slots of the read cache.
@@ -555,7 +560,7 @@ pub struct Drive {
     pub firmware: Firmware<Memory>,
     pub world: World,
     pub now: Ns,
-    depth: u32,
+    build: Build,
 }
 
 /// Bytes by which the overlay's memory grows.
@@ -591,69 +596,78 @@ fn tables(mode: CellMode) -> VoltageTables {
     }
 }
 
+/// A firmware that knows nothing.
+fn firmware(build: &Build) -> Firmware<Memory> {
+    let g = build.geometry;
+    let defaults = |axis: &firstread_core::params::Axis, i: usize| -> Vec<i64> {
+        axis.schemes[i].params.iter().map(|p| p.default()).collect()
+    };
+    let (victim, leveling) = (build.victim, build.wear);
+    let setup = Setup {
+        geometry: g,
+        tables: tables(build.mode),
+        layer_of: (0..g.wordlines_per_block).collect(),
+        seed: build.seed,
+    };
+    let schemes = Schemes {
+        read_levels: AnyReadLevels::new("factory", &setup, &[]).unwrap(),
+        gc_victim: AnyGcVictim::new(
+            gc_victim::AXIS.schemes[victim].name,
+            &gc_victim::Setup { seed: build.seed },
+            &defaults(&gc_victim::AXIS, victim),
+        )
+        .unwrap(),
+        wear: AnyWear::new(
+            wear::AXIS.schemes[leveling].name,
+            // The spread of `static`: small, so that it acts.
+            &vec![4; wear::AXIS.schemes[leveling].params.len()],
+        )
+        .unwrap(),
+        retry: AnyRetry::new("sequential", &retry::Setup::NOTHING, &[]).unwrap(),
+        recovery: AnyRecovery::new(
+            recovery::AXIS.schemes[build.recovery].name,
+            &defaults(&recovery::AXIS, build.recovery),
+        )
+        .unwrap(),
+        suspend: AnySuspend::new(suspend::AXIS.schemes[build.suspend].name, &[]).unwrap(),
+        read_ahead: {
+            let setup = read_ahead::Setup {
+                slot_bytes: g.slot_bytes,
+                row_slots: g.slots_per_row(),
+                capacity_slots: build.capacity,
+            };
+            let scheme = &read_ahead::AXIS.schemes[build.read_ahead as usize];
+            // Small, so that jobs, buffers and streams run out.
+            let small = |p: &firstread_core::params::Param| match p.key {
+                "streams" => 3,
+                "rows" => 3,
+                "buffer" => 64 << 10,
+                _ => p.default(),
+            };
+            let values: Vec<i64> = scheme.params.iter().map(small).collect();
+            AnyReadAhead::new(scheme.name, &setup, &values).unwrap()
+        },
+    };
+    let config = Config {
+        geometry: g,
+        mode: build.mode,
+        capacity_slots: build.capacity,
+        max_commands: build.depth,
+        max_reads: 8,
+        gc: build.gc,
+        max_suspends: 3,
+        independent_planes: build.planes_apart,
+        max_wait: Ns(build.max_wait_ns),
+        read_cache_slots: build.read_cache,
+        map_cache_pages: build.map_cache,
+    };
+    Firmware::new(config, schemes, Memory(vec![0; MEMORY_STEP]))
+}
+
 impl Drive {
     pub fn new(build: &Build) -> Drive {
         let g = build.geometry;
-        let defaults = |axis: &firstread_core::params::Axis, i: usize| -> Vec<i64> {
-            axis.schemes[i].params.iter().map(|p| p.default()).collect()
-        };
-        let (victim, leveling) = (build.victim, build.wear);
-        let setup = Setup {
-            geometry: g,
-            tables: tables(build.mode),
-            layer_of: (0..g.wordlines_per_block).collect(),
-            seed: build.seed,
-        };
-        let schemes = Schemes {
-            read_levels: AnyReadLevels::new("factory", &setup, &[]).unwrap(),
-            gc_victim: AnyGcVictim::new(
-                gc_victim::AXIS.schemes[victim].name,
-                &gc_victim::Setup { seed: build.seed },
-                &defaults(&gc_victim::AXIS, victim),
-            )
-            .unwrap(),
-            wear: AnyWear::new(
-                wear::AXIS.schemes[leveling].name,
-                // The spread of `static`: small, so that it acts.
-                &vec![4; wear::AXIS.schemes[leveling].params.len()],
-            )
-            .unwrap(),
-            retry: AnyRetry::new("sequential", &retry::Setup::NOTHING, &[]).unwrap(),
-            recovery: AnyRecovery::new(if g.stripe_parity { "parity" } else { "none" }, &[])
-                .unwrap(),
-            suspend: AnySuspend::new(suspend::AXIS.schemes[build.suspend].name, &[]).unwrap(),
-            read_ahead: {
-                let setup = read_ahead::Setup {
-                    slot_bytes: g.slot_bytes,
-                    row_slots: g.slots_per_row(),
-                    capacity_slots: build.capacity,
-                };
-                let scheme = &read_ahead::AXIS.schemes[build.read_ahead as usize];
-                // Small, so that jobs, buffers and streams run out.
-                let small = |p: &firstread_core::params::Param| match p.key {
-                    "streams" => 3,
-                    "rows" => 3,
-                    "buffer" => 64 << 10,
-                    _ => p.default(),
-                };
-                let values: Vec<i64> = scheme.params.iter().map(small).collect();
-                AnyReadAhead::new(scheme.name, &setup, &values).unwrap()
-            },
-        };
-        let config = Config {
-            geometry: g,
-            mode: build.mode,
-            capacity_slots: build.capacity,
-            max_commands: build.depth,
-            max_reads: 8,
-            gc: build.gc,
-            max_suspends: 3,
-            independent_planes: build.planes_apart,
-            max_wait: Ns(build.max_wait_ns),
-            read_cache_slots: build.read_cache,
-            map_cache_pages: build.map_cache,
-        };
-        let firmware = Firmware::new(config, schemes, Memory(vec![0; MEMORY_STEP]));
+        let firmware = firmware(build);
         let block = Block {
             mode: Some(build.mode),
             written: vec![0; g.dies() as usize],
@@ -690,7 +704,7 @@ impl Drive {
             firmware,
             world,
             now: Ns::ZERO,
-            depth: build.depth,
+            build: *build,
         };
         let per_block = g.slots_per_superblock(build.mode) as u64;
         for i in 0..build.fill.div_ceil(per_block) {
@@ -748,7 +762,7 @@ impl Drive {
 
     /// Submits a command, after as much of flash's work as it takes to have room for it.
     pub fn submit(&mut self, op: HostOp, offset_bytes: u64, len_bytes: u32) {
-        while self.world.commands.len() as u32 == self.depth {
+        while self.world.commands.len() as u32 == self.build.depth {
             assert!(self.step(), "{}", self.stuck());
         }
         let id = (0..).find(|i| !self.world.commands.contains_key(i));
@@ -800,8 +814,24 @@ impl Drive {
         )
     }
 
-    /// Cuts the power and comes back. Returns what that took, and how many commands were lost.
+    /// Cuts the power and comes back, with a new firmware that knows the dump alone. Returns what that
+    /// took, and how many commands were lost.
     pub fn power_cut(&mut self) -> (Recovery, usize) {
+        self.power_cuts(None)
+    }
+
+    /// The firmware is gone but for its dump; a new one takes its place.
+    fn power_off(&mut self) -> Dump<Memory> {
+        let firmware = firmware(&self.build);
+        let before = std::mem::replace(&mut self.firmware, firmware);
+        let at_first = allocations();
+        let dump = before.dump(&mut self.world);
+        assert_eq!(allocations(), at_first, "a dump allocates nothing");
+        dump
+    }
+
+    /// The same; power is cut once more when the recovery has read `cut_after` superblocks.
+    pub fn power_cuts(&mut self, cut_after: Option<u32>) -> (Recovery, usize) {
         self.world.power_cut();
         let lost = std::mem::take(&mut self.world.commands);
         self.now += Ns(1_000);
@@ -811,7 +841,26 @@ impl Drive {
             found.map(|(block, row)| (block, row.valid_slots))
         };
         let before = leaving(&self.firmware);
-        let recovery = self.firmware.recover(&mut self.world);
+        let dump = self.power_off();
+        let at_first = allocations();
+        let mut recovering = self.firmware.begin_recovery(dump);
+        let mut left = cut_after;
+        while left != Some(0)
+            && self
+                .firmware
+                .recover_superblock(&mut recovering, &self.world)
+        {
+            left = left.map(|left| left - 1);
+        }
+        let mut recovery = recovering.done();
+        let mut allocated = allocations() - at_first;
+        if left == Some(0) {
+            let dump = self.power_off();
+            let at_first = allocations();
+            recovery = recovery.again(self.firmware.recover(dump, &self.world));
+            allocated += allocations() - at_first;
+        }
+        assert_eq!(allocated, 0, "a recovery allocates nothing");
         assert!(
             leaving(&self.firmware) <= before,
             "what has left a superblock is back in it"

@@ -1,10 +1,10 @@
 //! Why the search of valleys moves the way it does.
 
-use firstread_core::{BlockId, CellMode, DieId, LevelOffsets, PageAddr, PageType};
-use firstread_drive::Drive;
+use firstread_core::{BlockId, CellMode, DieId, HostOp, LevelOffsets, PageAddr, PageType};
+use firstread_drive::{CutAt, Drive};
 use firstread_firmware::log::What;
 use firstread_nand::StateDistribution;
-use firstread_testkit::{FOUR_DIES, aged, drive, profile, try_run, voltages};
+use firstread_testkit::{FOUR_DIES, aged, drive, play, profile, try_run, voltages};
 
 struct Searched {
     drive: Drive,
@@ -121,4 +121,43 @@ fn search_as_printed_climbs_the_peak_of_a_state() {
         printed.p99_ns,
         corrected.p99_ns
     );
+}
+
+/// The background read that a power cut ends is read again: calibration goes on, and does not wait for
+/// it for ever.
+#[test]
+fn powerloss_calibration_goes_on_after_a_cut_in_it() {
+    let set: Vec<&str> = FOUR_DIES
+        .iter()
+        .copied()
+        .chain(["schemes.read_levels=ct-qlc"])
+        .collect();
+    let mut cuts = 0;
+    for events in (0..).map(|i| 20 + 37 * i).take(60) {
+        let mut drive = drive(profile("ct-qlc", &set), &aged(28, 2500), 1);
+        drive.cut_power_at(CutAt::Events(events));
+        let job = "[j]\nrw=randread\nbs=16k\niodepth=4\nnorandommap\nnumber_ios=1000\n";
+        let stats = try_run(&mut drive, job, 1, None).unwrap();
+        let cut = stats.power_cut.expect("power was cut");
+        if !cut.work.probing {
+            continue;
+        }
+        cuts += 1;
+        let read = drive.counters().background_reads;
+        // Two days of a read an hour: more than one pass over all groups.
+        let hours = (1..48).map(|h| (h * 3_600_000_000, HostOp::Read, 0, 4096));
+        play(&mut drive, &hours.collect::<Vec<_>>()).unwrap();
+        let more = drive.counters().background_reads - read;
+        assert!(more > 0, "no background read after a cut at event {events}");
+        let passed = |what: &What| matches!(what, What::Passed { .. } | What::Verified { .. });
+        let since = drive
+            .log()
+            .iter()
+            .filter(|r| r.at > cut.at && passed(&r.what));
+        assert!(since.count() > 0, "no pass after a cut at event {events}");
+        if cuts == 3 {
+            return;
+        }
+    }
+    panic!("{cuts} cuts met a background read");
 }

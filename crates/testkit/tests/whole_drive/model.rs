@@ -1,12 +1,17 @@
 //! The whole drive against a map of the last versions, in configurations drawn at random: geometries,
-//! modes, mapping units, schemes, over-provisioning, wear, preconditioning; writes, trims, flushes, changes of mode,
-//! blocks that go bad and power cuts. The payload of the drive keeps the map: a read that returns
-//! anything else ends the run with an error.
+//! modes, mapping units, a scheme of every axis there is, over-provisioning, wear, preconditioning;
+//! writes, trims, flushes, changes of mode, blocks that go bad and power cuts: at any event, one after
+//! another, and in the middle of recoveries. The payload of the drive keeps the map: a read that
+//! returns anything else ends the run with an error.
 //!
 //! A failure prints its seed; `FIRSTREAD_MODEL_SEED=N` runs that one alone.
 
+use std::collections::BTreeSet;
+
+use firstread_core::params::{Axis, ParamKind, Scheme};
 use firstread_core::{BlockId, CellMode, HostOp, Ns, Stream};
-use firstread_drive::{CutAt, Drive, DriveError, DriveState, Host, Precondition};
+use firstread_drive::{CutAt, Drive, DriveError, DriveState, Host, PowerCut, Precondition};
+use firstread_firmware::policy::{AXES, recovery, retry};
 use firstread_testkit::{profile, voltages};
 use firstread_workload::TraceRecord;
 
@@ -14,6 +19,8 @@ use firstread_workload::TraceRecord;
 #[derive(Debug)]
 struct Swarm {
     set: Vec<String>,
+    /// Its schemes, as `axis=name`.
+    schemes: Vec<String>,
     state: DriveState,
     /// Shares of trims and flushes in the requests (permille).
     trims: u64,
@@ -24,16 +31,44 @@ struct Swarm {
     converts: bool,
     /// Rounds in a hundred in which power is cut.
     cuts: u64,
+    /// Whether reads fail that have no other way out.
+    worn_out: bool,
 }
 
 fn one<T: Copy>(stream: Stream, of: &[T]) -> T {
     of[stream.below(of.len() as u64) as usize]
 }
 
+/// The scheme of `axis` that `seed` draws, and the words of its parameters that are words or flags.
+fn drawn(axis: &'static Axis, seed: u64) -> (&'static Scheme, Vec<String>) {
+    let s = Stream::new(seed).named("schemes").named(axis.name);
+    let scheme = &axis.schemes[s.at(0).below(axis.schemes.len() as u64) as usize];
+    let words = (1..).zip(scheme.params).filter_map(|(i, param)| {
+        let word = match param.kind {
+            ParamKind::Number { .. } => return None,
+            ParamKind::Choice(words) => words[s.at(i).below(words.len() as u64) as usize],
+            ParamKind::Flag(_) => ["false", "true"][s.at(i).below(2) as usize],
+        };
+        Some(format!("{}.{}={word}", axis.name, param.key))
+    });
+    (scheme, words.collect())
+}
+
 fn swarm(seed: u64) -> Swarm {
     let s = Stream::new(seed).named("swarm");
+    let (mut schemes, mut set) = (Vec::new(), Vec::new());
+    let (mut has_parity, mut whole_die) = (false, false);
+    for axis in AXES {
+        let (scheme, words) = drawn(axis, seed);
+        has_parity |= axis.name == "recovery" && recovery::needs_parity(scheme.name);
+        whole_die |= axis.name == "retry" && retry::needs_whole_die(scheme.name);
+        schemes.push(format!("{}={}", axis.name, scheme.name));
+        set.push(format!("schemes.{}={}", axis.name, scheme.name));
+        set.extend(words);
+    }
     let (channels, chips, dies) = (
-        1 + s.at(0).below(2),
+        // Parity lies on another die.
+        1 + s.at(0).below(2).max(u64::from(has_parity)),
         1 + s.at(1).below(2),
         1 + s.at(2).below(2),
     );
@@ -41,7 +76,8 @@ fn swarm(seed: u64) -> Swarm {
     let mode = one(s.at(4), &[CellMode::Slc, CellMode::Tlc, CellMode::Qlc]);
     let blocks = 10 + s.at(5).below(30);
     let page = 16 << 10;
-    let superblock = channels * chips * dies * planes * page * 8 * mode.bits() as u64;
+    let data_dies = channels * chips * dies - u64::from(has_parity);
+    let superblock = data_dies * planes * page * 8 * mode.bits() as u64;
     // Spare superblocks beyond the three that any drive has, from almost none.
     let spare = 1 + s.at(6).below(blocks / 3);
     let on = |i: u64, share: u64| s.at(i).below(100) < share;
@@ -50,16 +86,17 @@ fn swarm(seed: u64) -> Swarm {
     let map_cached = on(25, 30);
     let kept = if map_cached { 6 } else { 3 };
     let capacity = (blocks - kept - spare) * superblock;
-    let retry = match s.at(29).below(6) {
-        0 => "sequential",
-        1 => "single-step",
-        2 => "adaptive",
-        3 => "pipelined-adaptive",
-        _ => "pipelined",
-    };
     // What the drive was filled with fails at the first attempt.
-    let age = if on(30, 80) { Ns::from_h(48) } else { Ns::ZERO };
-    let mut set = vec![
+    let worn_out = on(32, 35);
+    let age = match on(30, 80) {
+        _ if worn_out => Ns::from_h(1_000),
+        true => Ns::from_h(48),
+        false => Ns::ZERO,
+    };
+    let apart = !whole_die && on(33, 50);
+    set.extend([
+        format!("chip.timing.independent_plane_reads={apart}"),
+        format!("chip.timing.plane_levels={apart}"),
         format!("geometry.channels={channels}"),
         format!("geometry.chips_per_channel={chips}"),
         format!("geometry.dies_per_chip={dies}"),
@@ -73,36 +110,21 @@ fn swarm(seed: u64) -> Swarm {
         "chip.array.layers=1".into(),
         format!("mode={}", mode.name()),
         format!("capacity={capacity} B"),
-        format!("cells={}", if on(9, 60) { "modelled" } else { "ideal" }),
         format!(
-            "schemes.read_levels={}",
-            one(s.at(10), &["factory", "ct-qlc", "optimal"])
-        ),
-        format!(
-            "schemes.gc_victim={}",
-            one(
-                s.at(11),
-                &["fifo", "greedy", "cost-benefit", "d-choices", "random"]
-            )
-        ),
-        format!(
-            "schemes.wear={}",
-            one(s.at(12), &["none", "dynamic", "static"])
-        ),
-        format!(
-            "schemes.suspend={}",
-            one(
-                s.at(13),
-                &["none", "erase", "program", "program-erase", "free"]
-            )
+            "cells={}",
+            if worn_out || on(9, 60) {
+                "modelled"
+            } else {
+                "ideal"
+            }
         ),
         format!(
             "chip.failures.factory_bad={} %",
-            one(s.at(21), &[0, 0, 1, 4])
+            one(s.at(21), if worn_out { &[0] } else { &[0, 0, 1, 4] })
         ),
         format!(
             "chip.failures.grown_bad={} %",
-            one(s.at(22), &[0, 10, 50, 90])
+            one(s.at(22), if worn_out { &[0] } else { &[0, 10, 50, 90] })
         ),
         format!(
             "chip.failures.shape={} x",
@@ -119,27 +141,22 @@ fn swarm(seed: u64) -> Swarm {
             if map_cached { 64 * unit } else { 0 }
         ),
         format!("dram.read_cache={} KiB", one(s.at(26), &[0, 0, 64, 2048])),
-        format!(
-            "schemes.read_ahead={}",
-            one(s.at(27), &["none", "none", "sequential"])
-        ),
-        format!("schemes.retry={retry}"),
         format!("queues.fetched={}", one(s.at(28), &[0, 0, 1, 12])),
         format!(
             "firmware.max_wait={} us",
             one(s.at(14), &[100, 5_000, 1_000_000])
         ),
-    ];
-    if retry.starts_with("pipelined") && on(31, 50) {
-        set.push("retry.from=first-read".into());
-    }
+    ]);
+    let pe_cycles = if worn_out { 5_000 } else { 0 };
     Swarm {
         set,
+        schemes,
+        worn_out,
         state: DriveState {
             age: (age, age),
             temperature_c: 55.0,
             fill: one(s.at(15), &[0.0, 0.4, 1.0]),
-            pe_cycles: (0, 0),
+            pe_cycles: (pe_cycles, pe_cycles),
             precondition: one(
                 s.at(25),
                 &[
@@ -180,9 +197,48 @@ struct Met {
     preconditioned: u64,
     retried: u64,
     cancelled: u64,
+    soft: u64,
+    rebuilt: u64,
+    uncorrectable: u64,
+    /// Cuts in the middle of a recovery, and cuts as soon as power was back.
+    cuts_of_recovery: u64,
+    cuts_back_to_back: u64,
+    /// Cuts that met a background read, soft senses, reads for parity, a change of mode.
+    cuts_of_probes: u64,
+    cuts_of_soft: u64,
+    cuts_of_rebuilds: u64,
+    cuts_of_conversions: u64,
+    /// Schemes that ran, as `axis=name`.
+    schemes: BTreeSet<String>,
 }
 
 impl Met {
+    fn cut(&mut self, cut: &PowerCut) {
+        let work = &cut.work;
+        self.cuts += 1;
+        self.lost += u64::from(cut.lost_requests);
+        self.torn += u64::from(work.torn_programs);
+        self.waiting += u64::from(work.waiting_programs);
+        self.erasing += u64::from(work.erasing);
+        self.map_pages += u64::from(work.dumped_map_pages);
+        self.cuts_of_probes += u64::from(work.probing);
+        self.cuts_of_soft += u64::from(work.soft_reads > 0);
+        self.cuts_of_rebuilds += u64::from(work.rebuild_reads > 0);
+        self.cuts_of_conversions += u64::from(work.converting);
+    }
+
+    /// Every scheme of every axis has run.
+    fn check_schemes(&self) {
+        let of_axis = |axis: &Axis| {
+            let name = |s: &Scheme| format!("{}={}", axis.name, s.name);
+            axis.schemes.iter().map(name).collect::<Vec<_>>()
+        };
+        for scheme in AXES.iter().flat_map(of_axis) {
+            let ran = self.schemes.contains(&scheme) || replayed().is_some();
+            assert!(ran, "no seed draws {scheme}");
+        }
+    }
+
     /// All seeds together must have met each of `these`; one alone need not.
     fn check(&self, these: &[u64]) {
         println!("{self:?}");
@@ -212,21 +268,40 @@ fn run(swarm: &Swarm, seed: u64, rounds: u64, requests: u64, met: &mut Met) {
     let slots = drive.capacity_bytes() / unit;
     let stream = Stream::new(seed).named("host");
     let fail = |e: &DriveError| -> ! { panic!("seed {seed}: {e}\n{swarm:?}") };
+    met.schemes.extend(swarm.schemes.iter().cloned());
     for round in 0..rounds {
         let s = stream.at(round);
-        if s.at(0).below(100) < swarm.cuts {
-            // A request is two to ten events.
-            let event = s.at(1).below(requests * 4);
+        let is_cut = s.at(0).below(100) < swarm.cuts;
+        if is_cut {
+            // A request is two to ten events. Many cuts come soon after the one before.
+            let event = match s.at(8).below(3) {
+                0 => s.at(1).below(30),
+                _ => s.at(1).below(requests * 4),
+            };
             drive.cut_power_at(match s.at(6).below(2) {
                 0 => CutAt::Events(event),
                 _ => CutAt::Time(Ns(1 << s.at(7).below(30))),
             });
+            if s.at(9).below(4) == 0 {
+                let superblocks = drive.blocks().len();
+                drive.cut_recovery_after(s.at(10).below(superblocks.into()) as u32);
+                met.cuts_of_recovery += 1;
+            }
         }
-        if swarm.converts && s.at(2).below(4) == 0 {
-            let block = BlockId(s.at(3).below(drive.blocks().len() as u64) as u32);
-            let to = one(s.at(4), &[CellMode::Slc, mode, mode]);
-            // Refused or not: both are fine.
-            let _ = drive.ask_mode(block, to);
+        if swarm.converts {
+            for ask in 0..s.at(2).below(4) {
+                let s = s.at(3).at(ask);
+                let block = BlockId(s.at(0).below(drive.blocks().len() as u64) as u32);
+                let to = one(s.at(1), &[CellMode::Slc, mode, mode]);
+                // Refused or not: both are fine.
+                let _ = drive.ask_mode(block, to);
+            }
+        }
+        let at_once = s.at(11).below(8);
+        for _ in 0..at_once.saturating_sub(4) * u64::from(is_cut) {
+            // What came back from the cut before has not done a thing.
+            met.cut(&drive.power_cut().unwrap_or_else(|e| fail(&e)));
+            met.cuts_back_to_back += 1;
         }
         // Few pages are hot, so that superblocks differ.
         let records = (0..requests).map(|i| {
@@ -282,13 +357,11 @@ fn run(swarm: &Swarm, seed: u64, rounds: u64, requests: u64, met: &mut Met) {
         met.map_reads += front.map_reads;
         met.cache_hits += front.cache_hits;
         met.ahead += front.ahead_slots;
+        met.soft += stats.counters.soft_reads;
+        met.rebuilt += stats.counters.rebuilt;
+        met.uncorrectable += stats.all.uncorrectable;
         if let Some(cut) = stats.power_cut {
-            met.cuts += 1;
-            met.lost += cut.lost_requests as u64;
-            met.torn += cut.work.torn_programs as u64;
-            met.waiting += cut.work.waiting_programs as u64;
-            met.erasing += cut.work.erasing as u64;
-            met.map_pages += cut.work.dumped_map_pages as u64;
+            met.cut(&cut);
         }
         if let Err(unsound) = drive.audit() {
             panic!("seed {seed}, round {round}: {unsound:?}\n{swarm:?}");
@@ -314,6 +387,7 @@ fn run(swarm: &Swarm, seed: u64, rounds: u64, requests: u64, met: &mut Met) {
     let read = drive.run(Host::trace("all", all, 32, None), &mut |_| {});
     let read = read.unwrap_or_else(|e| fail(&e));
     let ideal = swarm.set.iter().any(|s| s == "cells=ideal");
+    met.uncorrectable += read.all.uncorrectable;
     assert!(
         !ideal || read.all.uncorrectable() == 0,
         "seed {seed}: {swarm:?}"
@@ -351,7 +425,10 @@ fn model_swarm_of_drives_keeps_every_version() {
         met.map_reads,
         met.cache_hits,
         met.ahead,
+        met.soft,
+        met.rebuilt,
     ]);
+    met.check_schemes();
 }
 
 /// Power cut at thousands of random events: what was acknowledged reads back, what was not is old
@@ -375,15 +452,25 @@ fn powerloss_swarm_of_drives_keeps_what_was_acknowledged() {
         met.erasing,
         met.preconditioned,
         met.map_pages,
+        met.cuts_of_recovery,
+        met.cuts_back_to_back,
+        met.cuts_of_probes,
+        met.cuts_of_soft,
+        met.cuts_of_rebuilds,
+        met.cuts_of_conversions,
     ]);
 }
 
-/// Millions of requests.
+/// Millions of requests and cuts. `FIRSTREAD_MODEL_SEEDS=A..B` runs these seeds.
 #[test]
 #[ignore = "takes minutes: cargo test --release -p firstread-testkit --test whole_drive -- --ignored swarm"]
-fn model_long_swarm_of_drives_keeps_every_version() {
+fn powerloss_long_swarm_of_drives_keeps_every_version() {
     let mut met = Met::default();
-    for seed in seeds(1_500) {
+    let all = match range() {
+        Some(range) => range.collect(),
+        None => seeds(1_500),
+    };
+    for seed in all {
         run(&swarm(seed), seed, 12, 400, &mut met);
         let every = Swarm {
             cuts: 100,
@@ -391,13 +478,19 @@ fn model_long_swarm_of_drives_keeps_every_version() {
         };
         run(&every, seed, 60, 40, &mut met);
     }
-    met.check(&[
-        met.cuts,
-        met.torn,
-        met.erasing,
-        met.replaced,
-        met.retired,
-        met.ended,
-        met.preconditioned,
-    ]);
+    met.check(&[met.cuts, met.torn]);
+}
+
+/// The seeds that the environment names.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how a long run goes on where it was"
+)]
+fn range() -> Option<std::ops::Range<u64>> {
+    let named = std::env::var("FIRSTREAD_MODEL_SEEDS").ok()?;
+    let ends = named.split_once("..").map(|(a, b)| (a.parse(), b.parse()));
+    match ends {
+        Some((Ok(first), Ok(end))) => Some(first..end),
+        _ => panic!("FIRSTREAD_MODEL_SEEDS is two numbers, A..B"),
+    }
 }

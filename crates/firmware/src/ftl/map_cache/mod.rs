@@ -240,7 +240,24 @@ impl MapCache {
     /// not there; and the journal of pages that lie nowhere. `is_filled` tells which superblocks
     /// hold what they were filled with. Pages dumped, the changes of a page counted as one.
     pub(crate) fn forget(&mut self, is_filled: impl Fn(BlockId) -> bool) -> u32 {
-        let MapCache { cache, changed, .. } = self;
+        let MapCache {
+            cache,
+            capacity: _,
+            pages: _,
+            entries: _,
+            directory,
+            filled_into,
+            filled_slots,
+            filled,
+            changed,
+            changed_most: _,
+            fetches_left,
+            merges_left,
+            next_waiter: _,
+            waits_since,
+            stalled,
+            waits_for_space,
+        } = self;
         let mut dumped = 0;
         cache.keep(|page, mark, here| {
             if mark && !here {
@@ -250,20 +267,21 @@ impl MapCache {
             mark
         });
         dumped += changed.len();
-        self.fetches_left = MapCache::fetches(self.cache.len());
-        self.merges_left = MapCache::merges(self.cache.len());
-        self.waits_since.fill(None);
-        self.stalled.clear();
-        self.waits_for_space = false;
-        let filled = |page: usize| {
-            let block = self
-                .filled_into
-                .get(page / self.filled_slots.max(1) as usize);
-            page < self.filled as usize && block.is_some_and(|&block| is_filled(block))
+        *fetches_left = MapCache::fetches(cache.len());
+        *merges_left = MapCache::merges(cache.len());
+        waits_since.fill(None);
+        stalled.clear();
+        *waits_for_space = false;
+        let is_as_filled = |page: usize| {
+            let block = filled_into.get(page / (*filled_slots).max(1) as usize);
+            page < *filled as usize && block.is_some_and(|&block| is_filled(block))
         };
-        for (page, place) in self.directory.iter_mut().enumerate() {
+        for (page, place) in directory.iter_mut().enumerate() {
             if *place != NOWHERE {
-                *place = if filled(page) { AS_FILLED } else { UNKNOWN };
+                *place = match is_as_filled(page) {
+                    true => AS_FILLED,
+                    false => UNKNOWN,
+                };
             }
         }
         dumped

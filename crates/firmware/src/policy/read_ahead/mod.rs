@@ -49,8 +49,6 @@ pub trait ReadAhead {
     fn on_read(&mut self, read: HostRead) -> Option<Ahead>;
     /// Of the pages last named for `stream`, those before `end` are read, or need not be.
     fn started(&mut self, stream: u16, end: u64);
-    /// Power was cut: it has seen no read yet.
-    fn forget(&mut self);
     /// Logical pages it wants kept in memory at the same time, beyond the read cache; zero for a
     /// scheme that reads nothing ahead.
     fn buffer_slots(&self) -> u32;
@@ -92,9 +90,6 @@ macro_rules! schemes {
             }
             fn started(&mut self, stream: u16, end: u64) {
                 match self { $(Self::$scheme(s) => s.started(stream, end)),+ }
-            }
-            fn forget(&mut self) {
-                match self { $(Self::$scheme(s) => s.forget()),+ }
             }
             fn buffer_slots(&self) -> u32 {
                 match self { $(Self::$scheme(s) => s.buffer_slots()),+ }

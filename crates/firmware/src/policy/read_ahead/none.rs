@@ -30,7 +30,6 @@ impl ReadAhead for Nothing {
         None
     }
     fn started(&mut self, _stream: u16, _end: u64) {}
-    fn forget(&mut self) {}
     fn buffer_slots(&self) -> u32 {
         0
     }

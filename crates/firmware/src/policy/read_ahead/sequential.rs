@@ -216,10 +216,6 @@ impl ReadAhead for Sequential {
         stream.window = grown.min(self.maximum as u64) as u32;
     }
 
-    fn forget(&mut self) {
-        self.streams.fill(Stream::NONE);
-    }
-
     fn buffer_slots(&self) -> u32 {
         self.buffer_slots
     }
