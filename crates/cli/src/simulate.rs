@@ -11,7 +11,7 @@ use firstread_core::Ns;
 use firstread_core::voltage::BlockGroups;
 use firstread_drive::{Drive, DriveError, Host, RunStats, tables};
 use firstread_firmware::log::Record;
-use firstread_workload::{Notice, TraceRecord};
+use firstread_workload::{Notice, Place, TraceRecord};
 
 use crate::input::Input;
 use crate::setup::Setup;

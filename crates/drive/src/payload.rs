@@ -544,15 +544,15 @@ mod tests {
     }
 
     /// Versions of before and after any number of writes are told apart, and rise: what a recovery goes
-    /// by. Of those passed, 2^29 was once the end of the numbers, and 2^34 is that of what is kept of
-    /// a page on a large drive.
+    /// by. Of those passed, 2^29 was once the end of the numbers, and of a page on a large drive 34
+    /// bits are kept.
     #[test]
     fn model_versions_rise_over_the_life_of_a_drive() {
         for capacity in [1000, MOST_IN_WORDS, SMALL_PAGES + 1] {
             let mut payload = Payload::new(2, 9, capacity, 0);
             let block = BlockId(0);
             let last = capacity - 1;
-            for (slot, passed) in (0..).zip([0, 1 << 29, 1 << 32, 1 << 34, 1 << 39]) {
+            for (slot, passed) in (0..).zip([0, 1 << 29, 1 << 32, (1 << 34) + 5, (1 << 39) + 11]) {
                 payload.pass(passed - payload.written().min(passed));
                 payload.data_in(last, Buf(slot));
                 payload.program(Ppa::new(block, slot), Buf(slot));

@@ -165,7 +165,7 @@ mod tests {
     use firstread_workload::TraceRecord;
 
     use super::*;
-    use crate::port_log::Passed;
+    use crate::port_log::{Crossing, Passed};
     use crate::profile::{Library, Override, load_drive};
     use crate::{DriveState, Host, RunStats, tables};
 
@@ -270,7 +270,8 @@ mod tests {
             let cut_at = cut.map_or(Ns::MAX, |cut| cut.at);
             let crossings = &drive.crossings()[seen..];
             seen += crossings.len();
-            let (before, after): (Vec<_>, Vec<_>) = crossings.iter().partition(|c| c.at <= cut_at);
+            let (before, after): (Vec<&Crossing>, Vec<&Crossing>) =
+                crossings.iter().partition(|c| c.at <= cut_at);
             before.iter().for_each(|c| erases.note(c.what));
             if cut.is_some_and(|cut| cut.work.erasing) {
                 let block = after.iter().find_map(|c| match c.what {

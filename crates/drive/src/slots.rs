@@ -28,8 +28,8 @@ enum Versions {
     Same(u64),
     /// The first slot has this one, and each one more than the one before.
     Rising(u64),
-    /// The first version with its upper half cleared, and how much more each slot has.
-    Near(u64, Box<[u32; CHUNK]>),
+    /// A version with its lower half cleared, and how much more each slot has.
+    Near(Box<(u64, [u32; CHUNK])>),
     /// Each slot's own.
     Each(Box<[u64; CHUNK]>),
 }
@@ -40,7 +40,7 @@ impl Versions {
             Versions::Unset => 0,
             Versions::Same(version) => *version,
             Versions::Rising(first) => first.wrapping_add(i as u64),
-            Versions::Near(base, more) => base + u64::from(more[i]),
+            Versions::Near(near) => near.0 + u64::from(near.1[i]),
             Versions::Each(versions) => versions[i],
         }
     }
@@ -55,7 +55,7 @@ impl Versions {
         if self.get(i) != version {
             self.keep_each(version);
             match self {
-                Versions::Near(base, more) => more[i] = (version - *base) as u32,
+                Versions::Near(near) => near.1[i] = (version - near.0) as u32,
                 Versions::Each(versions) => versions[i] = version,
                 _ => unreachable!("each slot has its own"),
             }
@@ -68,14 +68,14 @@ impl Versions {
         let upper = |version: u64| version & !u64::from(u32::MAX);
         match self {
             Versions::Each(_) => {}
-            Versions::Near(base, _) if *base == upper(version) => {}
+            Versions::Near(near) if near.0 == upper(version) => {}
             _ => {
                 let base = upper(version);
                 let is_near = (0..CHUNK).all(|i| upper(self.get(i)) == base);
                 *self = match is_near {
                     true => {
                         let more = core::array::from_fn(|i| (self.get(i) - base) as u32);
-                        Versions::Near(base, Box::new(more))
+                        Versions::Near(Box::new((base, more)))
                     }
                     false => Versions::Each(Box::new(core::array::from_fn(|i| self.get(i)))),
                 };
@@ -90,7 +90,7 @@ enum Pages {
     /// All below 2^32 - 1, which stands for none.
     Low(Box<[u32; CHUNK]>),
     /// Their lower 32 bits and the 8 above, all ones for none.
-    High(Box<[u32; CHUNK]>, Box<[u8; CHUNK]>),
+    High(Box<([u32; CHUNK], [u8; CHUNK])>),
 }
 
 impl Pages {
@@ -102,8 +102,9 @@ impl Pages {
     fn get(&self, i: usize) -> Option<u64> {
         match self {
             Pages::Low(low) => (low[i] != u32::MAX).then(|| u64::from(low[i])),
-            Pages::High(low, high) => {
-                let page = u64::from(high[i]) << 32 | u64::from(low[i]);
+            Pages::High(words) => {
+                let (low, high) = (words.0[i], words.1[i]);
+                let page = u64::from(high) << 32 | u64::from(low);
                 (page != NONE >> 24).then_some(page)
             }
         }
@@ -119,10 +120,10 @@ impl Pages {
                 return;
             }
             let high = low.map(|low| if low == u32::MAX { u8::MAX } else { 0 });
-            *self = Pages::High(Box::new(**low), Box::new(high));
+            *self = Pages::High(Box::new((**low, high)));
         }
-        if let Pages::High(low, high) = self {
-            (low[i], high[i]) = (page as u32, (page >> 32) as u8);
+        if let Pages::High(words) = self {
+            (words.0[i], words.1[i]) = (page as u32, (page >> 32) as u8);
         }
     }
 }
@@ -326,11 +327,11 @@ mod tests {
                 Chunk::Each(pages, versions) => {
                     let pages = match pages {
                         Pages::Low(low) => size_of_val(&**low),
-                        Pages::High(low, high) => size_of_val(&**low) + size_of_val(&**high),
+                        Pages::High(words) => size_of_val(&**words),
                     };
                     pages
                         + match versions {
-                            Versions::Near(_, more) => size_of_val(&**more),
+                            Versions::Near(near) => size_of_val(&**near),
                             Versions::Each(versions) => size_of_val(&**versions),
                             _ => 0,
                         }

@@ -5,7 +5,7 @@
 use firstread_core::params::Axis;
 use firstread_core::{BlockId, CellMode, HostOp, Lpn, Status, Stream};
 use firstread_firmware::ftl::Owner;
-use firstread_firmware::observe::Counters;
+use firstread_firmware::observe::{BlockRow, BlockUse, Counters};
 use firstread_firmware::policy::{gc_victim, recovery, suspend, wear};
 use proptest::prelude::*;
 
@@ -278,6 +278,70 @@ fn model_parity_saves_most_of_what_reads_lose() {
     assert!(5 * parity.0 < none.0, "{parity:?}, without {none:?}");
 }
 
+/// Power is cut again and again before anything was programmed: what each cut tears waits to be written
+/// again, and there is room for all of it. The superblock being filled is in the widest mode and those
+/// that are free are in SLC, so that what one program held takes four.
+#[test]
+fn powerloss_cuts_one_after_another_leave_room_for_what_they_tear() {
+    for (dies, planes, wordlines) in [(1, 1, 4), (1, 2, 8), (2, 1, 6), (4, 1, 5)] {
+        let g = geometry(1, dies, planes, 40, wordlines);
+        let per_block = u64::from(g.slots_per_superblock(CellMode::Qlc));
+        let build = Build {
+            geometry: g,
+            mode: CellMode::Qlc,
+            capacity: 6 * per_block,
+            fill: 0,
+            depth: 4_096,
+            map_cache: 0,
+            ..with_map_cache(0, Faults::default())
+        };
+        for cuts in 1..40 {
+            let mut drive = Drive::new(&build);
+            let mut next = 0;
+            let mut write = |drive: &mut Drive, slots: u64| {
+                for _ in 0..slots {
+                    drive.submit(HostOp::Write, next % build.capacity * 4096, 4096);
+                    next += 1;
+                }
+            };
+            // Two superblocks of the widest mode: one full, one begun.
+            write(&mut drive, per_block + 1);
+            drive.settle();
+            for block in (0..g.blocks_per_plane).map(BlockId) {
+                let (now, world) = (drive.now, &mut drive.world);
+                let _ = drive.firmware.ask_mode(now, block, CellMode::Slc, world);
+                drive.settle();
+            }
+            let is_free_slc =
+                |row: &BlockRow| (row.usage, row.mode) == (BlockUse::Free, CellMode::Slc);
+            let slc = drive
+                .firmware
+                .blocks()
+                .iter()
+                .filter(|(_, row)| is_free_slc(row));
+            assert!(slc.count() > 10, "{dies} dies: superblocks in SLC");
+            // As much as the write buffer takes, and more.
+            write(&mut drive, 4 * u64::from(g.slots_per_stripe()) * 4);
+            for cut in 0..cuts {
+                drive.power_cut();
+                assert_eq!(
+                    drive.firmware.audit(),
+                    Ok(()),
+                    "{dies} dies, cut {cut} of {cuts}"
+                );
+                // What was torn is on its way again, and no more than that.
+                drive.poll();
+            }
+            drive.settle();
+            assert_eq!(drive.firmware.audit(), Ok(()));
+            for lpn in 0..build.capacity {
+                drive.submit(HostOp::Read, lpn * 4096, 4096);
+            }
+            drive.finish();
+        }
+    }
+}
+
 /// The last pages of a drive whose end is within a superblock were never written: what follows them
 /// are pages of the map, which the audit must not pass over.
 #[test]
@@ -328,7 +392,7 @@ fn powerloss_meets_all_that_is_under_way() {
         recovery: soft_parity,
         gc: LATE,
         faults: Faults {
-            sense: 200,
+            sense: 550,
             ..Faults::default()
         },
         read_cache: 40,

@@ -760,6 +760,13 @@ impl Drive {
         !events.is_empty() || wakes
     }
 
+    /// Lets the firmware do what it wants to do now.
+    pub fn poll(&mut self) {
+        if self.firmware.next_wakeup() <= self.now {
+            self.firmware.poll(self.now, &mut self.world);
+        }
+    }
+
     /// Submits a command, after as much of flash's work as it takes to have room for it.
     pub fn submit(&mut self, op: HostOp, offset_bytes: u64, len_bytes: u32) {
         while self.world.commands.len() as u32 == self.build.depth {

@@ -31,8 +31,6 @@ struct Swarm {
     converts: bool,
     /// Rounds in a hundred in which power is cut.
     cuts: u64,
-    /// Whether reads fail that have no other way out.
-    worn_out: bool,
 }
 
 fn one<T: Copy>(stream: Stream, of: &[T]) -> T {
@@ -151,7 +149,6 @@ fn swarm(seed: u64) -> Swarm {
     Swarm {
         set,
         schemes,
-        worn_out,
         state: DriveState {
             age: (age, age),
             temperature_c: 55.0,
@@ -359,7 +356,7 @@ fn run(swarm: &Swarm, seed: u64, rounds: u64, requests: u64, met: &mut Met) {
         met.ahead += front.ahead_slots;
         met.soft += stats.counters.soft_reads;
         met.rebuilt += stats.counters.rebuilt;
-        met.uncorrectable += stats.all.uncorrectable;
+        met.uncorrectable += stats.all.uncorrectable();
         if let Some(cut) = stats.power_cut {
             met.cut(&cut);
         }
@@ -387,7 +384,7 @@ fn run(swarm: &Swarm, seed: u64, rounds: u64, requests: u64, met: &mut Met) {
     let read = drive.run(Host::trace("all", all, 32, None), &mut |_| {});
     let read = read.unwrap_or_else(|e| fail(&e));
     let ideal = swarm.set.iter().any(|s| s == "cells=ideal");
-    met.uncorrectable += read.all.uncorrectable;
+    met.uncorrectable += read.all.uncorrectable();
     assert!(
         !ideal || read.all.uncorrectable() == 0,
         "seed {seed}: {swarm:?}"
