@@ -1,6 +1,9 @@
 //! Why the search of valleys moves the way it does.
 
-use firstread_core::{BlockId, CellMode, DieId, HostOp, LevelOffsets, PageAddr, PageType};
+use firstread_core::{
+    BlockId, CellMode, DieId, HostOp, LevelOffsets, Ns, OpClass, PageAddr, PageType,
+};
+use firstread_drive::port_log::{Crossing, Passed};
 use firstread_drive::{CutAt, Drive};
 use firstread_firmware::log::What;
 use firstread_nand::StateDistribution;
@@ -127,37 +130,40 @@ fn search_as_printed_climbs_the_peak_of_a_state() {
 /// it for ever.
 #[test]
 fn powerloss_calibration_goes_on_after_a_cut_in_it() {
-    let set: Vec<&str> = FOUR_DIES
-        .iter()
-        .copied()
-        .chain(["schemes.read_levels=ct-qlc"])
+    let levels = ["schemes.read_levels=ct-qlc"];
+    let set: Vec<&str> = FOUR_DIES.iter().copied().chain(levels).collect();
+    let made = || drive(profile("ct-qlc", &set), &aged(28, 2500), 1);
+    // Two days of a read an hour: more than one pass over all groups.
+    let hours: Vec<_> = (1..48)
+        .map(|h| (h * 3_600_000_000, HostOp::Read, 0, 4096))
         .collect();
-    let mut cuts = 0;
-    for events in (0..).map(|i| 20 + 37 * i).take(60) {
-        let mut drive = drive(profile("ct-qlc", &set), &aged(28, 2500), 1);
-        drive.cut_power_at(CutAt::Events(events));
-        let job = "[j]\nrw=randread\nbs=16k\niodepth=4\nnorandommap\nnumber_ios=1000\n";
-        let stats = try_run(&mut drive, job, 1, None).unwrap();
-        let cut = stats.power_cut.expect("power was cut");
-        if !cut.work.probing {
-            continue;
-        }
-        cuts += 1;
-        let read = drive.counters().background_reads;
-        // Two days of a read an hour: more than one pass over all groups.
-        let hours = (1..48).map(|h| (h * 3_600_000_000, HostOp::Read, 0, 4096));
-        play(&mut drive, &hours.collect::<Vec<_>>()).unwrap();
-        let more = drive.counters().background_reads - read;
-        assert!(more > 0, "no background read after a cut at event {events}");
+    let mut uncut = made();
+    let start = uncut.now();
+    uncut.log_ports();
+    play(&mut uncut, &hours).unwrap();
+    let of_background = |c: &&Crossing| match c.what {
+        Passed::Issued(op) => op.class == OpClass::Calibration,
+        _ => false,
+    };
+    let all: Vec<Ns> = uncut
+        .crossings()
+        .iter()
+        .filter(of_background)
+        .map(|c| c.at)
+        .collect();
+    // The first of all, one in the middle of a pass.
+    for at in [all[0], all[all.len() / 2]] {
+        let mut drive = made();
+        // A sense takes some ten microseconds at least.
+        drive.cut_power_at(CutAt::Time(at.since(start) + Ns(5_000)));
+        let cut = play(&mut drive, &hours).unwrap().power_cut.unwrap();
+        assert!(cut.work.probing, "{cut:?}");
+        play(&mut drive, &hours).unwrap();
         let passed = |what: &What| matches!(what, What::Passed { .. } | What::Verified { .. });
         let since = drive
             .log()
             .iter()
             .filter(|r| r.at > cut.at && passed(&r.what));
-        assert!(since.count() > 0, "no pass after a cut at event {events}");
-        if cuts == 3 {
-            return;
-        }
+        assert!(since.count() > 1, "no pass after a cut at {at:?}");
     }
-    panic!("{cuts} cuts met a background read");
 }

@@ -407,8 +407,8 @@ fn seeds(count: u64) -> Vec<u64> {
 #[test]
 fn model_swarm_of_drives_keeps_every_version() {
     let mut met = Met::default();
-    for seed in seeds(60) {
-        run(&swarm(seed), seed, 8, 400, &mut met);
+    for seed in seeds(40) {
+        run(&swarm(seed), seed, 6, 300, &mut met);
     }
     met.check(&[
         met.retried,
@@ -433,15 +433,15 @@ fn model_swarm_of_drives_keeps_every_version() {
 #[test]
 fn powerloss_swarm_of_drives_keeps_what_was_acknowledged() {
     let mut met = Met::default();
-    for seed in seeds(50) {
+    for seed in seeds(40) {
         let every = Swarm {
             cuts: 100,
             ..swarm(seed)
         };
-        run(&every, seed, 60, 40, &mut met);
+        run(&every, seed, 20, 40, &mut met);
     }
     met.check(&[
-        met.cuts / 1_000,
+        met.cuts / 700,
         met.cancelled,
         met.lost,
         met.torn,
