@@ -41,7 +41,7 @@ impl Tag {
 
     /// The spare area that goes with it.
     fn spare(self) -> Option<Spare> {
-        (self != Tag::ZERO).then(|| Spare {
+        (self != Tag::ZERO).then_some(Spare {
             lpn: Lpn(self.lpn),
             sequence: self.version,
         })

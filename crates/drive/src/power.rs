@@ -31,6 +31,8 @@ pub struct PowerCut {
     pub recovery: Ns,
     /// Requests of the host that were in flight, and are lost.
     pub lost_requests: u32,
+    /// Whether it was cut once more in the recovery ([`Drive::cut_recovery_after`]).
+    pub twice: bool,
     /// What the firmware had to do.
     pub work: Recovery,
 }
@@ -89,7 +91,8 @@ impl Drive {
             left = left.map(|left| left - 1);
         }
         let mut work = recovering.done();
-        if left == Some(0) {
+        let twice = left == Some(0);
+        if twice {
             // Power was cut again, with the dump as it was: from the start.
             recovery = self.recovery_time(&work);
             let again = self.power_on();
@@ -105,6 +108,7 @@ impl Drive {
             dump,
             recovery,
             lost_requests,
+            twice,
             work,
         })
     }

@@ -81,7 +81,7 @@ pub(crate) struct Evacuation {
 
 impl Evacuation {
     /// The same, looked through from its start: what it holds is not known any more.
-    pub(crate) fn from_start(self) -> Evacuation {
+    pub(crate) fn restarted(self) -> Evacuation {
         Evacuation { row: 0, ..self }
     }
 }

@@ -183,7 +183,7 @@ impl<M: Arena> Firmware<M> {
             opened: self.space.opened(),
             read_only: self.space.read_only,
             erasing: self.space.erasing,
-            emptying: self.mover.current.map(Evacuation::from_start),
+            emptying: self.mover.current.map(Evacuation::restarted),
             gc: self.gc,
             levels: self.levels,
             probe: self.probe,

@@ -18,6 +18,7 @@ fn full(spare: u32) -> Build {
         victim: 1,
         wear: 0,
         suspend: 0,
+        recovery: 0,
         gc: LATE,
         faults: Faults::default(),
         read_cache: 0,

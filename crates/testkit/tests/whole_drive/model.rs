@@ -152,7 +152,7 @@ fn swarm(seed: u64) -> Swarm {
         state: DriveState {
             age: (age, age),
             temperature_c: 55.0,
-            fill: one(s.at(15), &[0.0, 0.4, 1.0]),
+            fill: one(s.at(15), if worn_out { &[1.0] } else { &[0.0, 0.4, 1.0] }),
             pe_cycles: (pe_cycles, pe_cycles),
             precondition: one(
                 s.at(25),
@@ -166,7 +166,7 @@ fn swarm(seed: u64) -> Swarm {
         },
         trims: one(s.at(16), &[0, 20, 150]),
         flushes: one(s.at(17), &[0, 10]),
-        reads: one(s.at(18), &[50, 300, 700]),
+        reads: one(s.at(18), if worn_out { &[800] } else { &[50, 300, 700] }),
         converts: on(19, 40),
         cuts: one(s.at(20), &[0, 30, 80]),
     }
@@ -213,6 +213,7 @@ impl Met {
     fn cut(&mut self, cut: &PowerCut) {
         let work = &cut.work;
         self.cuts += 1;
+        self.cuts_of_recovery += u64::from(cut.twice);
         self.lost += u64::from(cut.lost_requests);
         self.torn += u64::from(work.torn_programs);
         self.waiting += u64::from(work.waiting_programs);
@@ -282,7 +283,6 @@ fn run(swarm: &Swarm, seed: u64, rounds: u64, requests: u64, met: &mut Met) {
             if s.at(9).below(4) == 0 {
                 let superblocks = drive.blocks().len();
                 drive.cut_recovery_after(s.at(10).below(superblocks.into()) as u32);
-                met.cuts_of_recovery += 1;
             }
         }
         if swarm.converts {
