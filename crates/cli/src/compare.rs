@@ -342,11 +342,6 @@ fn write_table(axis: &str, results: &[(&Run<'_>, &Outcome)]) -> String {
             0 => String::new(),
             _ => change(value, base),
         };
-        let programmed = counters.slots_programmed as f64;
-        let amplification = match counters.host_slots_written {
-            0 => String::new(),
-            written => format!("{:.2}", programmed / written as f64),
-        };
         rows.push(vec![
             run.label.clone(),
             time(latencies.percentile(50.0).ns as f64),
@@ -356,7 +351,7 @@ fn write_table(axis: &str, results: &[(&Run<'_>, &Outcome)]) -> String {
             against(latencies.mean_ns(), base.stats.all.write.mean_ns()),
             format!("{}/s", bytes(bandwidth(outcome))),
             against(bandwidth(outcome), bandwidth(base)),
-            amplification,
+            output::writes::amplification(outcome),
             count(counters.suspends),
         ]);
     }

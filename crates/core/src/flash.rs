@@ -60,8 +60,10 @@ pub enum OpClass {
     MapRead,
     /// Programs of pages of the map.
     MapProgram,
-    /// Programs, of host or moved data.
+    /// Programs of data of the host.
     Program,
+    /// Programs of data that the data mover writes.
+    MoveProgram,
     /// Erases.
     Erase,
 }

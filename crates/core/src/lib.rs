@@ -42,6 +42,6 @@ pub use geometry::{Divisor, Geometry, Layout, StripeOrder};
 pub use host::{CommandId, HostCommand, HostOp, Status};
 pub use levels::{IdealScope, LevelOffsets, Levels};
 pub use permutation::Permutation;
-pub use port::{Arena, Ports, Spare};
+pub use port::{Arena, Ports, Spare, Wait};
 pub use random::Stream;
 pub use units::Ns;

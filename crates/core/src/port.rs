@@ -12,6 +12,29 @@ pub struct Spare {
     pub sequence: u64,
 }
 
+/// What a write or trim that has reached the firmware waits for before it can go on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wait {
+    /// The write buffer is full: until the programs of one of its wordlines have ended on all dies.
+    Buffer,
+    /// Cleaning is behind: until it has moved some of what it owes.
+    Cleaning,
+    /// No superblock is free but those that cleaning needs: until one is erased.
+    Superblock,
+    /// A power cut or a failed program has taken of the reserve: until cleaning has made up for it.
+    Reserve,
+    /// The data of a failed program are written again first.
+    Rescue,
+    /// Another write in part is merging the same page.
+    SamePage,
+    /// All buffers for reads are in use, and a write in part has to read the old version of a page.
+    ReadBuffer,
+    /// As many pages of the map have changes that are not on flash as may have.
+    Map,
+    /// The overlay of the map is full: until it is handed more memory.
+    Overlay,
+}
+
 /// The outputs of the firmware. A simulator implements it on its event loop, a controller on its
 /// queues. No call returns into the firmware.
 pub trait Ports {
@@ -69,6 +92,24 @@ pub trait Ports {
     /// Command `id` has waited since `since` for a page of the map. Nothing acts on it.
     fn map_waited(&mut self, id: CommandId, since: Ns) {
         let _ = (id, since);
+    }
+    /// Writes and trims that cannot go on wait in a queue, in order; the first of them, and so all,
+    /// wait for `what` from now on. None when the queue is empty. Nothing acts on it.
+    fn writes_wait_for(&mut self, what: Option<Wait>) {
+        let _ = what;
+    }
+    /// Command `id` waits in that queue from now on. Nothing acts on it.
+    fn write_waits(&mut self, id: CommandId) {
+        let _ = id;
+    }
+    /// Command `id` has left that queue. Nothing acts on it.
+    fn write_goes_on(&mut self, id: CommandId) {
+        let _ = id;
+    }
+    /// A wordline of the host's write buffer has become free: that of `die` was the last of the programs
+    /// it waited for. Nothing acts on it.
+    fn buffer_freed(&mut self, die: DieId) {
+        let _ = die;
     }
     /// Post the completion of `command`. `last` is the flash operation that has just ended and that
     /// it waited for, the one its latency is charged to; none where it waited for something else

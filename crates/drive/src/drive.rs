@@ -31,7 +31,8 @@ use crate::profile::drive::Cells as CellModel;
 use crate::queues::Queues;
 use crate::run::{Host, Run};
 use crate::state::DriveState;
-use crate::stats::Report;
+use crate::stats::amplification::Stretches;
+use crate::stats::{Amplification, Report};
 use crate::world::{Due, Front, LinkTimes, World};
 
 /// The overlay grows when fewer changes of the map than this fit.
@@ -119,6 +120,8 @@ pub struct Drive {
     /// Superblocks that the next recovery reads before power is cut again.
     pub(crate) cut_recovery: Option<u32>,
     pub(crate) run_start: Ns,
+    /// Write amplification that theory expects of the state it was preconditioned into.
+    theory: Option<f64>,
 }
 
 impl fmt::Debug for Drive {
@@ -141,6 +144,10 @@ pub struct RunStats {
     /// Counters of the firmware over the run, and over the time of a fetch after it, which the drive is
     /// ahead of its host.
     pub counters: Counters,
+    /// Its write amplification.
+    pub amplification: Amplification,
+    /// Bytes of the host's that were in the write buffer at its end, not on flash.
+    pub buffered_bytes: u64,
     /// Events handled. Several completions may reach the host in one.
     pub events: u64,
     /// Simulated time of the run, to its last completion.
@@ -256,6 +263,7 @@ impl Drive {
             cut: None,
             cut_recovery: None,
             run_start: Ns::ZERO,
+            theory: None,
         };
         drive.prepare(state)?;
         Ok(drive)
@@ -310,6 +318,7 @@ impl Drive {
                 .set_temperature(fill_ended + at, celsius)
                 .map_err(|e| DriveError::State(e.to_string()))?;
         }
+        self.theory = steady.as_ref().map(|s| s.amplification);
         let steady = steady.map(|s| s.state);
         if let Some(state) = &steady {
             self.firmware.precondition(state.clone());
@@ -531,6 +540,8 @@ impl Drive {
     ) -> Result<RunStats, DriveError> {
         let start = self.world.now;
         let before = self.firmware.counters().clone();
+        let slot_bytes = self.profile.geometry.slot_bytes;
+        let mut stretches = Stretches::new(&before, slot_bytes);
         let mut run = Run::new(host, self.profile.capacity_bytes);
         run.start(start);
         let mut events = 0u64;
@@ -555,6 +566,9 @@ impl Drive {
                 return Err(DriveError::Stuck(run.in_flight));
             };
             events += 1;
+            if stretches.is_behind(self.firmware.counters()) {
+                stretches.note(self.firmware.counters());
+            }
             if step == Step::Drive {
                 continue;
             }
@@ -589,6 +603,8 @@ impl Drive {
             all,
             requests: run.completed,
             counters: self.firmware.counters().since(&before),
+            amplification: stretches.end(self.profile.geometry.blocks_per_plane, self.theory),
+            buffered_bytes: u64::from(self.firmware.host_slots_buffered()) * u64::from(slot_bytes),
             events,
             simulated: run_ended.since(start),
             power_cut,

@@ -42,6 +42,7 @@ pub mod state;
 pub mod stats;
 pub mod tables;
 mod world;
+mod write_waits;
 
 pub use drive::{Drive, DriveError, RunStats};
 pub use hardware::charge::{CAUSES, Cause, Parts};

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use firstread_core::{
     BlockId, Buf, CommandId, DieId, Divisor, FlashOp, HostCommand, HostOp, Lpn, Ns, Ports, Ppa,
-    Spare, Status, Tag,
+    Spare, Status, Tag, Wait,
 };
 use firstread_firmware::log::Record;
 
@@ -15,6 +15,7 @@ use crate::payload::{Payload, StaleRead};
 use crate::port_log::{Passed, PortLog};
 use crate::queues::Queues;
 use crate::record_log::RecordLog;
+use crate::write_waits::WriteWaits;
 
 /// The host link and command processing.
 #[derive(Clone, Copy, Debug)]
@@ -118,6 +119,7 @@ pub(crate) struct World {
     out_free_at: Ns,
     /// Where commands wait to be fetched, if they may.
     queues: Option<Box<Queues>>,
+    write_waits: WriteWaits,
     pub log: RecordLog,
     pub port_log: PortLog,
     pub stale: Option<StaleRead>,
@@ -173,6 +175,7 @@ impl World {
             in_free_at: Ns::ZERO,
             out_free_at: Ns::ZERO,
             queues,
+            write_waits: WriteWaits::new(commands),
             log: RecordLog::default(),
             port_log: PortLog::default(),
             stale: None,
@@ -375,6 +378,7 @@ impl World {
             queues.clear();
         }
         self.completions.clear();
+        self.write_waits.clear();
         (self.commands_free_at, self.in_free_at, self.out_free_at) = (Ns::ZERO, Ns::ZERO, Ns::ZERO);
         self.host_due = Ns::MAX;
         let lost = (self.slots.len() - self.free_slots.len()) as u32;
@@ -390,6 +394,15 @@ impl World {
         if let Err(stale) = result {
             self.stale.get_or_insert(stale);
         }
+    }
+
+    /// The account of command `id`; all of its time so far is its own.
+    fn account_of(&mut self, id: CommandId) -> AccountId {
+        let slot = &mut self.slots[id.0 as usize];
+        let accounts = &mut self.hardware.accounts;
+        *slot
+            .account
+            .get_or_insert_with(|| accounts.open(Account::from(slot.submitted)))
     }
 
     fn lpn(&self, id: CommandId, slot: u32) -> u64 {
@@ -460,11 +473,40 @@ impl Ports for World {
     }
 
     fn waited(&mut self, id: CommandId, Tag(tag): Tag) {
-        let account = self.hardware.hand_over(tag);
-        let before = self.slots[id.0 as usize].account.replace(account);
-        if let Some(before) = before {
-            self.hardware.accounts.close(before);
+        if self.slots[id.0 as usize].command.op == HostOp::Read {
+            let account = self.hardware.hand_over(tag);
+            let before = self.slots[id.0 as usize].account.replace(account);
+            if let Some(before) = before {
+                self.hardware.accounts.close(before);
+            }
+        } else {
+            // It may have waited before, and may again.
+            let (own, read) = (self.account_of(id), *self.hardware.account_of(tag));
+            self.hardware.accounts[own].add(&read);
         }
+    }
+
+    fn writes_wait_for(&mut self, what: Option<Wait>) {
+        let accounts = &mut self.hardware.accounts;
+        self.write_waits.wait_for(self.now, what, accounts);
+    }
+
+    fn write_waits(&mut self, id: CommandId) {
+        let (now, account) = (self.now, self.account_of(id));
+        let accounts = &mut self.hardware.accounts;
+        accounts[account].charge(now, Cause::Queue);
+        self.write_waits.join(now, account, accounts);
+    }
+
+    fn write_goes_on(&mut self, id: CommandId) {
+        let account = self.account_of(id);
+        let accounts = &mut self.hardware.accounts;
+        self.write_waits.leave(self.now, account, accounts);
+    }
+
+    fn buffer_freed(&mut self, die: DieId) {
+        let (log, accounts) = self.hardware.log_and_accounts(die);
+        self.write_waits.buffer_freed(self.now, log, accounts);
     }
 
     fn join(&mut self, tag: Tag) {

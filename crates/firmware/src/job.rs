@@ -6,7 +6,7 @@ use core::ops::{Index, IndexMut};
 
 use firstread_core::{CellMode, CommandId, Levels, Ns, PageAddr, Priority, SenseMode};
 
-use crate::ftl::StreamId;
+use crate::ftl::{Owner, StreamId};
 use crate::policy::retry::Haste;
 use crate::retry::Step;
 use crate::soft::Nearest;
@@ -32,7 +32,12 @@ pub(crate) enum Purpose {
     Merge { id: CommandId, row_slot: u8 },
     /// Slots of the row, a bit each, that are moved; of those `lost`, the data could not be read.
     /// A page that moves `alone` was asked for by itself.
-    Move { slots: u64, lost: u64, alone: bool },
+    Move {
+        slots: u64,
+        lost: u64,
+        alone: bool,
+        owner: Owner,
+    },
     /// A background read of the axis `read_levels`.
     Probe,
     /// A page row that is read ahead of the host.

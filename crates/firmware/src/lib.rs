@@ -396,6 +396,11 @@ impl<M: Arena> Firmware<M> {
         self.map.at(lpn).is_some()
     }
 
+    /// Slots that the host wrote and that are in a buffer, not on flash yet.
+    pub fn host_slots_buffered(&self) -> u32 {
+        self.write_buffers[StreamId::Host as usize].held().count() as u32
+    }
+
     /// Its counters.
     pub fn counters(&self) -> &Counters {
         &self.counters
@@ -635,7 +640,7 @@ impl<M: Arena> Firmware<M> {
             let bits = self.blocks.row(at.block).mode.bits();
             let slots = self.layout.slots_per_row() * bits as u32;
             self.counters.slots_programmed += slots as u64;
-            if self.release_part(stream, at.block, at.die, line) {
+            if self.release_part(stream, at.block, at.die, line, ports) {
                 self.resume_writes(now, ports);
             }
         } else {
@@ -652,10 +657,20 @@ impl<M: Arena> Firmware<M> {
 
     /// The write buffer of `stream` needs the part of `die` in ring line `line` no more. Whether that
     /// has made room.
-    fn release_part(&mut self, stream: StreamId, block: BlockId, die: DieId, line: u8) -> bool {
+    fn release_part<P: Ports<Record = Record>>(
+        &mut self,
+        stream: StreamId,
+        block: BlockId,
+        die: DieId,
+        line: u8,
+        ports: &mut P,
+    ) -> bool {
         let free = self.write_buffers[stream as usize].done(die, line);
         if free {
             self.close_if_done(block);
+            if stream == StreamId::Host {
+                ports.buffer_freed(die);
+            }
         }
         free
     }
@@ -687,6 +702,7 @@ const fn change_class(purpose: Purpose) -> OpClass {
 const fn program_class(stream: StreamId) -> OpClass {
     match stream {
         StreamId::Map => OpClass::MapProgram,
-        StreamId::Host | StreamId::Move => OpClass::Program,
+        StreamId::Host => OpClass::Program,
+        StreamId::Move => OpClass::MoveProgram,
     }
 }

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use firstread_core::Ns;
 use firstread_drive::profile::{DriveProfile, Library, Override, load_drive};
+use firstread_drive::stats::Written;
 use firstread_drive::{Drive, DriveState, Host, RunStats};
 use firstread_firmware::policy::AXES;
 use firstread_workload::fio;
@@ -25,7 +26,7 @@ pub struct Measured {
     pub events_per_request: f64,
     /// Page rows sensed, for the host and in the background.
     pub senses_per_request: f64,
-    /// Slots programmed for each that the host wrote.
+    /// Bytes programmed for each that the host wrote, from a run's start to its end.
     pub write_amplification: Option<f64>,
     /// Simulated time (s).
     pub simulated_s: f64,
@@ -140,6 +141,7 @@ fn one_run(case: &Case, seed: u64, start_together: &Barrier) -> Result<Measured,
     // Also where it failed: the others wait here.
     start_together.wait();
     let (mut drive, ready_s) = made?;
+    let slot_bytes = drive.profile().geometry.slot_bytes;
     let mut measured = Measured {
         requests: 0.0,
         run_s: f64::MAX,
@@ -167,11 +169,7 @@ fn one_run(case: &Case, seed: u64, start_together: &Barrier) -> Result<Measured,
     measured.events_per_request = stats.events as f64 / measured.requests;
     measured.senses_per_request = senses(&stats) as f64 / measured.requests;
     measured.simulated_s = stats.simulated.0 as f64 * 1e-9;
-    let written = stats.counters.host_slots_written;
-    if written > 0 {
-        let programmed = stats.counters.slots_programmed;
-        measured.write_amplification = Some(programmed as f64 / written as f64);
-    }
+    measured.write_amplification = Written::of(&stats.counters, slot_bytes).ratio();
     Ok(measured)
 }
 

@@ -7,6 +7,7 @@ use firstread_workload::job::DEFAULT_PERCENTILES;
 
 use super::format::{Side, bar, bytes, capacity, count, rare, ratio, share, si, table, time};
 use super::front;
+use super::writes;
 use super::{ENOUGH_BEYOND, TAIL};
 use crate::setup::Setup;
 use crate::simulate::Outcome;
@@ -320,6 +321,9 @@ pub const fn in_words(cause: Cause) -> &'static str {
     match cause {
         Cause::Queue => "queue of the drive",
         Cause::Map => "waiting for the map",
+        Cause::Cleaning => "cleaning is behind",
+        Cause::Reserve => "no free superblock",
+        Cause::SamePage => "another write of the page",
         Cause::DieHostRead => "die busy with other reads",
         Cause::DieRetry => "die busy with retries",
         Cause::DieCalibration => "die busy with calibration",
@@ -327,6 +331,8 @@ pub const fn in_words(cause: Cause) -> &'static str {
         Cause::DieReadAhead => "die busy reading ahead",
         Cause::DieMap => "die busy with the map",
         Cause::DieProgram => "die busy programming",
+        Cause::DieMoveProgram => "die busy programming moved data",
+        Cause::DieDataIn => "die taking in data to program",
         Cause::DieErase => "die busy erasing",
         Cause::Sense => "sense",
         Cause::Transfer => "transfer",
@@ -341,18 +347,10 @@ pub const fn in_words(cause: Cause) -> &'static str {
 /// What else was done, a line each of what was done at all.
 fn footer(setup: &Setup<'_>, outcome: &Outcome) -> String {
     let c = &outcome.stats.counters;
-    let amplification = c.slots_programmed as f64 / c.host_slots_written.max(1) as f64;
-    let [moved, erased] = [c.slots_moved, c.erases].map(count);
     let [suspends, cancelled] = [c.suspends, c.cancelled_senses].map(count);
     let [soft, saved] = [c.soft_reads, c.soft_saved].map(count);
     let [rebuilt, rebuild_reads] = [c.rebuilt, c.rebuild_reads].map(count);
     let lines = [
-        (
-            c.host_slots_written,
-            format!(
-                "write amplification {amplification:.2}: {moved} pages moved, {erased} superblocks erased"
-            ),
-        ),
         (
             c.suspends,
             format!("programs and erases suspended {suspends}"),
@@ -378,6 +376,7 @@ fn footer(setup: &Setup<'_>, outcome: &Outcome) -> String {
         count(outcome.background_reads_before),
         count(c.background_reads),
     );
+    text += &writes::lines(setup, outcome);
     text.extend(done.map(|(_, line)| format!("{line}\n")));
     text += &front::lines(&setup.profile, c);
     text + &uncorrectable(&outcome.stats.all)

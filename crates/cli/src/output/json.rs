@@ -6,7 +6,6 @@
 use firstread_core::Ns;
 use firstread_drive::Cause;
 use firstread_drive::stats::{Latencies, Report};
-use firstread_firmware::observe::Counters;
 use firstread_workload::JobSpec;
 use firstread_workload::job::DEFAULT_PERCENTILES;
 use serde_json::{Map, Value, json};
@@ -15,6 +14,7 @@ use super::TAIL;
 use super::calibration;
 use super::front;
 use super::human::{Retries, tail_of};
+use super::writes;
 use crate::files;
 use crate::input::Input;
 use crate::job_options;
@@ -254,7 +254,6 @@ fn own(setup: &Setup<'_>, outcome: &Outcome, with_calibration: bool) -> Value {
             .map(|(cause, share)| (cause.name().to_owned(), share.into()))
             .collect::<Map<_, _>>()
     });
-    let written = counters.host_slots_written;
     let mut value = json!({
         "version": VERSION,
         "commit": COMMIT,
@@ -269,9 +268,8 @@ fn own(setup: &Setup<'_>, outcome: &Outcome, with_calibration: bool) -> Value {
         "retries_histogram": counters.retries[..used],
         "background_reads": outcome.background_reads_before + counters.background_reads,
         "background_reads_in_run": counters.background_reads,
-        "write_amplification": (written > 0).then(|| counters.slots_programmed as f64 / written as f64),
         "capacity_bytes": outcome.capacity_bytes,
-        "ftl": ftl(counters),
+        "ftl": ftl(outcome),
         "cancelled_senses": counters.cancelled_senses,
         "soft_reads": counters.soft_reads,
         "soft_saved": counters.soft_saved,
@@ -284,6 +282,9 @@ fn own(setup: &Setup<'_>, outcome: &Outcome, with_calibration: bool) -> Value {
         "tail_fraction": TAIL,
         "tail_requests": tail.map_or(0, |tail| tail.requests),
     });
+    for (key, of_writes) in writes::json(setup, outcome) {
+        value[key] = of_writes;
+    }
     for (key, of_front) in front::json(&setup.profile, counters) {
         value[key] = of_front;
     }
@@ -298,11 +299,13 @@ fn own(setup: &Setup<'_>, outcome: &Outcome, with_calibration: bool) -> Value {
 }
 
 /// What the translation layer did in the run. A slot is the unit of the mapping.
-fn ftl(counters: &Counters) -> Value {
+fn ftl(outcome: &Outcome) -> Value {
+    let counters = &outcome.stats.counters;
     json!({
         "slots_written": counters.host_slots_written,
         "slots_programmed": counters.slots_programmed,
         "slots_moved": counters.slots_moved,
+        "moved": writes::moved(outcome),
         "moves_overtaken": counters.moves_overtaken,
         "move_retries": counters.move_retries,
         "slots_lost": counters.slots_lost,

@@ -5,6 +5,7 @@ pub mod format;
 pub mod front;
 pub mod human;
 pub mod json;
+pub mod writes;
 
 use crate::files::Page;
 use crate::setup::Setup;

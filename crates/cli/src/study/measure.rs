@@ -95,10 +95,7 @@ metrics! {
     "background_reads", "Background reads in the run", |o| Some(o.stats.counters.background_reads as f64);
     "background_reads_before", "Background reads while ageing", |o| Some(o.background_reads_before as f64);
     "background_share_percent", "Background reads, of all page reads while ageing at full load (%)", background_share;
-    "write_amplification", "Write amplification", |o| {
-        let c = &o.stats.counters;
-        (c.host_slots_written > 0).then(|| c.slots_programmed as f64 / c.host_slots_written as f64)
-    };
+    "write_amplification", "Write amplification", |o| o.stats.amplification.steady().map(|s| s.mean);
 }
 
 metrics! {

@@ -15,6 +15,12 @@ pub enum Cause {
     Queue,
     /// Waiting for a page of the map.
     Map,
+    /// Of a write: waiting until cleaning has moved some of what it owes.
+    Cleaning,
+    /// Of a write: waiting for a free superblock, or until cleaning has made up for a failed program.
+    Reserve,
+    /// Of a write: waiting for another one that changes the same page in part.
+    SamePage,
     /// The die was busy with other host reads.
     DieHostRead,
     /// The die was busy with retries, soft senses or rebuilds, of this or other reads.
@@ -27,8 +33,12 @@ pub enum Cause {
     DieReadAhead,
     /// The die was busy with pages of the map.
     DieMap,
-    /// The die was busy programming.
+    /// The die was busy programming data of the host.
     DieProgram,
+    /// The die was busy programming moved data.
+    DieMoveProgram,
+    /// The die was taking in data to be programmed, or waiting for its channel to do so.
+    DieDataIn,
     /// The die was busy erasing.
     DieErase,
     /// Sensing of the first attempt.
@@ -48,13 +58,16 @@ pub enum Cause {
 }
 
 /// Number of causes.
-pub const CAUSES: usize = 17;
+pub const CAUSES: usize = 22;
 
 impl Cause {
     /// All causes, in the order of a request's life.
     pub const ALL: [Cause; CAUSES] = [
         Cause::Queue,
         Cause::Map,
+        Cause::Cleaning,
+        Cause::Reserve,
+        Cause::SamePage,
         Cause::DieHostRead,
         Cause::DieRetry,
         Cause::DieCalibration,
@@ -62,6 +75,8 @@ impl Cause {
         Cause::DieReadAhead,
         Cause::DieMap,
         Cause::DieProgram,
+        Cause::DieMoveProgram,
+        Cause::DieDataIn,
         Cause::DieErase,
         Cause::Sense,
         Cause::Transfer,
@@ -77,6 +92,9 @@ impl Cause {
         match self {
             Cause::Queue => "queue",
             Cause::Map => "map",
+            Cause::Cleaning => "cleaning",
+            Cause::Reserve => "reserve",
+            Cause::SamePage => "same_page",
             Cause::DieHostRead => "die_busy_host_read",
             Cause::DieRetry => "die_busy_retry",
             Cause::DieCalibration => "die_busy_calibration",
@@ -84,6 +102,8 @@ impl Cause {
             Cause::DieReadAhead => "die_busy_read_ahead",
             Cause::DieMap => "die_busy_map",
             Cause::DieProgram => "die_busy_program",
+            Cause::DieMoveProgram => "die_busy_move_program",
+            Cause::DieDataIn => "die_busy_data_in",
             Cause::DieErase => "die_busy_erase",
             Cause::Sense => "sense",
             Cause::Transfer => "transfer",
@@ -105,6 +125,7 @@ impl Cause {
             OpClass::ReadAhead => Cause::DieReadAhead,
             OpClass::MapRead | OpClass::MapProgram => Cause::DieMap,
             OpClass::Program => Cause::DieProgram,
+            OpClass::MoveProgram => Cause::DieMoveProgram,
             OpClass::Erase => Cause::DieErase,
         }
     }
@@ -113,7 +134,8 @@ impl Cause {
 /// Nanoseconds by cause.
 pub type Parts = [u64; CAUSES];
 
-/// What the time of a read in flight is charged to; later, that of the command it was for.
+/// What the time of a read in flight is charged to; later, that of the command it was for. Or that of a
+/// write that waits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Account {
     pub parts: Parts,
@@ -131,6 +153,19 @@ impl Account {
             first_queued: from,
             mark: from,
         }
+    }
+
+    /// Adds the time of `read`, which the command has waited for since it was charged last.
+    pub(crate) fn add(&mut self, read: &Account) {
+        if read.first_queued < self.mark {
+            // It joined a read that was under way.
+            return self.charge(read.mark, Cause::SamePage);
+        }
+        self.charge(read.first_queued, Cause::Queue);
+        for (part, more) in self.parts.iter_mut().zip(&read.parts) {
+            *part += more;
+        }
+        self.mark = read.mark;
     }
 
     /// Charges the time from the last mark to `until`, if that is later, to `cause`.
@@ -232,8 +267,8 @@ pub(crate) struct DieLog {
 }
 
 impl DieLog {
-    /// Operations remembered. A wait longer than that is charged to the oldest of them.
-    const LEN: usize = 8;
+    /// Changes of what it did that are remembered. A wait longer than that is charged to the oldest.
+    const LEN: usize = 16;
 
     pub(crate) const fn new() -> DieLog {
         DieLog {
@@ -250,6 +285,12 @@ impl DieLog {
     /// The die was busy from `start` to `end`: waits for it are charged to `cause`.
     #[inline]
     pub(crate) fn push(&mut self, start: Ns, end: Ns, cause: Cause) {
+        // It goes on with the same: one entry for all of it, so that the log reaches further back.
+        let last = &mut self.spans[(self.next + DieLog::LEN - 1) % DieLog::LEN];
+        if last.end == start && last.cause() == cause as usize {
+            *last = Span::new(last.start(), end, cause);
+            return;
+        }
         self.spans[self.next] = Span::new(start, end, cause);
         self.next = (self.next + 1) % DieLog::LEN;
     }
@@ -291,6 +332,32 @@ mod tests {
         assert_eq!(parts[Cause::DieHostRead as usize], 40);
         assert_eq!(parts[Cause::Queue as usize], 10);
         assert_eq!(parts.iter().sum::<u64>(), 150);
+    }
+
+    /// Each entry of the log ends where it ended, whichever part of it a wait has seen.
+    #[test]
+    fn formula_wait_is_charged_to_what_the_die_did_in_it_and_to_nothing_else() {
+        let mut log = DieLog::new();
+        let spans = [
+            (0, 100, Cause::DieErase),
+            (100, 130, Cause::DieProgram),
+            (130, 190, Cause::DieProgram),
+            (190, 200, Cause::DieMove),
+        ];
+        for (start, end, cause) in spans {
+            log.push(Ns(start), Ns(end), cause);
+        }
+        for from in 0..200 {
+            for to in from..200 {
+                let mut parts = [0; CAUSES];
+                log.charge_wait(Ns(from), Ns(to), &mut parts);
+                let mut expected = [0; CAUSES];
+                for (start, end, cause) in spans {
+                    expected[cause as usize] += end.min(to).saturating_sub(start.max(from));
+                }
+                assert_eq!(parts, expected, "from {from} to {to}");
+            }
+        }
     }
 
     #[test]

@@ -537,6 +537,7 @@ impl Hardware {
             FlashKind::Read { mode, .. } => mode,
             FlashKind::Program { block, .. } => {
                 let program = self.cells.program_ns(block);
+                self.data_is_in(now, die);
                 self.start_work(now, die, tag, program, timers);
                 return Done::GoesOn;
             }
@@ -724,6 +725,21 @@ impl Hardware {
         }
     }
 
+    /// `die` has taken in the data of a program.
+    fn data_is_in(&mut self, now: Ns, die: DieId) {
+        let state = &mut self.dies[die.0 as usize];
+        let since = std::mem::replace(&mut state.since, now);
+        state.log.push(since, now, Cause::DieDataIn);
+        if self.lanes.are_used() {
+            self.log_lanes(die, since, now, Cause::DieDataIn);
+        }
+    }
+
+    /// What `die` did last; and all accounts.
+    pub(crate) fn log_and_accounts(&mut self, die: DieId) -> (&DieLog, &mut Accounts) {
+        (&self.dies[die.0 as usize].log, &mut self.accounts)
+    }
+
     fn free_die(&mut self, now: Ns, tag: u32) {
         if self.lanes.are_used() {
             self.free_lanes(now, tag);
@@ -762,7 +778,7 @@ impl Hardware {
     /// The account of the operation under `tag`, which has been issued, or of the read whose further step
     /// it is.
     #[inline]
-    fn account_of(&mut self, tag: u32) -> &mut Account {
+    pub(crate) fn account_of(&mut self, tag: u32) -> &mut Account {
         let first = tag.checked_sub(self.jobs).unwrap_or(tag);
         let account = self.ops[first as usize].account;
         &mut self.accounts[account.expect("a read that was issued has an account")]

@@ -118,6 +118,14 @@ impl Hardware {
         }
     }
 
+    /// All planes of `die` were busy from `since` to `now`, and are so still.
+    #[cold]
+    pub(super) fn log_lanes(&mut self, die: DieId, since: Ns, now: Ns, cause: Cause) {
+        for lane in self.lanes.of(die, ALL_PLANES) {
+            self.dies[lane].log.push(since, now, cause);
+        }
+    }
+
     /// What the firmware hears when the read under `tag` has left its planes.
     #[cold]
     pub(super) fn planes_free(&self, tag: u32) -> FlashEvent {

@@ -103,6 +103,8 @@ struct Counts {
     valid: Vec<u32>,
     /// Superblocks opened since each was.
     since: Vec<u64>,
+    /// Slots programmed for each that the host writes.
+    amplification: f64,
 }
 
 /// Superblocks of `slots` slots that share `pages` pages.
@@ -119,6 +121,8 @@ pub(crate) struct Steady {
     pub state: Preconditioned,
     /// Superblocks opened since each superblock was, the first opened first.
     pub since: Vec<u64>,
+    /// Slots programmed for each that the host writes.
+    pub amplification: f64,
 }
 
 /// The steady state of `pages` pages on `blocks` superblocks of `slots` slots, none of them free.
@@ -152,6 +156,7 @@ pub(crate) fn steady(
     Ok(Steady {
         state,
         since: counts.since,
+        amplification: counts.amplification,
     })
 }
 

@@ -128,6 +128,8 @@ struct Population<'a> {
     opened: u64,
     /// Host writes so far.
     now: f64,
+    /// Slots moved so far.
+    moved: f64,
     decay: Vec<f64>,
 }
 
@@ -149,6 +151,7 @@ impl<'a> Population<'a> {
             mover: empty(),
             opened: 0,
             now: 0.0,
+            moved: 0.0,
             decay: vec![1.0; classes.len()],
         };
         let pages: f64 = classes.iter().map(|c| c.pages).sum();
@@ -261,6 +264,7 @@ impl<'a> Population<'a> {
         };
         let mut victim = self.blocks.remove(victim);
         let moved = victim.sum;
+        self.moved += moved;
         let mut left = moved;
         while left > self.slots * 1e-12 {
             if self.mover.filled == 0.0 {
@@ -288,11 +292,15 @@ impl<'a> Population<'a> {
         true
     }
 
-    /// Overwrites the drive on `blocks` superblocks.
-    fn overwrite(&mut self, blocks: u32) {
+    /// Overwrites the drive on `blocks` superblocks. Slots programmed for each that the host wrote in the
+    /// last overwrite of the capacity.
+    fn overwrite(&mut self, blocks: u32) -> f64 {
         let pages: f64 = self.classes.iter().map(|c| c.pages).sum();
         self.write(f64::from(blocks) * self.slots - self.programmed());
+        while self.now < (CAPACITIES - 1.0) * pages && self.clean() {}
+        let (written, moved) = (self.now, self.moved);
         while self.now < CAPACITIES * pages && self.clean() {}
+        let amplification = 1.0 + (self.moved - moved) / (self.now - written).max(1.0);
         // All slots of the superblocks are programmed now: what is open for the host and for the
         // mover together makes one, the youngest.
         if self.host.filled + self.mover.filled > self.slots * 0.5 {
@@ -307,6 +315,7 @@ impl<'a> Population<'a> {
             self.blocks.push(block);
         }
         self.blocks.sort_by_key(|b| b.opened);
+        amplification
     }
 }
 
@@ -329,7 +338,7 @@ fn counts_of(shape: &Shape, classes: &[Class], victim: Victim, key: Stream) -> C
     };
     padded.resize(classes.len().next_multiple_of(LANES), none);
     let mut model = Population::new(&padded, f64::from(shape.slots) * of_each, victim, key);
-    model.overwrite(n);
+    let amplification = model.overwrite(n);
     let last = model.blocks.len() - 1;
     let like = |i: u32| &model.blocks[(i as usize * n as usize / shape.blocks as usize).min(last)];
     let mut valid = vec![0; shape.blocks as usize * classes.len()];
@@ -345,6 +354,7 @@ fn counts_of(shape: &Shape, classes: &[Class], victim: Victim, key: Stream) -> C
         classes: classes.len(),
         valid,
         since: (0..shape.blocks).map(since).collect(),
+        amplification,
     }
 }
 

@@ -1,7 +1,9 @@
 //! Statistics of a run: latencies by direction, with intervals, and what the tail was made of.
 
+pub mod amplification;
 mod tail;
 
+pub use amplification::{Amplification, Written};
 pub use tail::{Tail, TailShare};
 
 use firstread_core::{HostOp, Ns};

@@ -36,7 +36,7 @@ pub use map::{MOST_SLOTS, Map, Place};
 pub use map_cache::ENTRY_BYTES as MAP_ENTRY_BYTES;
 pub(crate) use map_cache::MapCache;
 pub(crate) use mover::Mover;
-pub use mover::{Busy, Owner};
+pub use mover::{Busy, OWNERS, Owner};
 pub use preconditioned::{Preconditioned, Slot, heat_classes};
 pub(crate) use recovery::Waiting;
 pub use recovery::{Dump, Recovering, Recovery};

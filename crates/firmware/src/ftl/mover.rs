@@ -46,6 +46,37 @@ pub enum Owner {
     Refresh,
     /// Another scheme.
     Scheme,
+    /// Data of a program that failed, or that a power cut has torn, written again.
+    Rescue,
+}
+
+/// Number of owners.
+pub const OWNERS: usize = 7;
+
+impl Owner {
+    /// All owners.
+    pub const ALL: [Owner; OWNERS] = [
+        Owner::Gc,
+        Owner::Wear,
+        Owner::Convert,
+        Owner::Retire,
+        Owner::Refresh,
+        Owner::Scheme,
+        Owner::Rescue,
+    ];
+
+    /// Key in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Owner::Gc => "garbage_collection",
+            Owner::Wear => "wear_leveling",
+            Owner::Convert => "conversion",
+            Owner::Retire => "bad_block",
+            Owner::Refresh => "refresh",
+            Owner::Scheme => "scheme",
+            Owner::Rescue => "rescue",
+        }
+    }
 }
 
 /// Why the mover does not take something on.
@@ -276,9 +307,9 @@ impl<M: Arena> Firmware<M> {
         while self.mover.in_flight < self.mover.window
             && !self.mover.pages.is_empty()
             && self.has_beyond_reserve(1)
-            && let Some((_, lpn)) = self.mover.pages.pop_front()
+            && let Some((owner, lpn)) = self.mover.pages.pop_front()
         {
-            self.start_page(now, lpn, ports);
+            self.start_page(now, owner, lpn, ports);
         }
         loop {
             let Some(current) = self.mover.current else {
@@ -412,7 +443,7 @@ impl<M: Arena> Firmware<M> {
             }
             if slots != 0 {
                 self.mover.current = Some(current);
-                self.start_move(now, at, slots, false, ports);
+                self.start_move(now, current.owner, at, slots, false, ports);
                 if current.owner == Owner::Gc {
                     self.gc.spend(slots.count_ones());
                 }
@@ -433,20 +464,27 @@ impl<M: Arena> Firmware<M> {
         false
     }
 
-    fn start_page<P: Ports<Record = Record>>(&mut self, now: Ns, lpn: Lpn, ports: &mut P) {
+    fn start_page<P: Ports<Record = Record>>(
+        &mut self,
+        now: Ns,
+        owner: Owner,
+        lpn: Lpn,
+        ports: &mut P,
+    ) {
         let Some(ppa) = self.map.at(lpn) else { return };
         let row = self.blocks.row(ppa.block());
         // Whatever put it on the move since has won.
         if row.usage == BlockUse::Full && !row.leaving {
             let (at, row_slot) = self.row_of(ppa);
             self.space.reserved += 1;
-            self.start_move(now, at, 1 << row_slot, true, ports);
+            self.start_move(now, owner, at, 1 << row_slot, true, ports);
         }
     }
 
     fn start_move<P: Ports<Record = Record>>(
         &mut self,
         now: Ns,
+        owner: Owner,
         at: PageAddr,
         slots: u64,
         alone: bool,
@@ -468,6 +506,7 @@ impl<M: Arena> Firmware<M> {
             slots,
             lost: 0,
             alone,
+            owner,
         };
         self.start_read(now, job, purpose, Priority::Move, at, wanted, ports);
     }
@@ -503,6 +542,7 @@ impl<M: Arena> Firmware<M> {
                 mut slots,
                 lost,
                 alone,
+                owner,
             } = purpose
             else {
                 unreachable!("{purpose:?} moves nothing")
@@ -525,10 +565,15 @@ impl<M: Arena> Firmware<M> {
                         false
                     }
                     Some(lpn) if is_lost => !self.lose(lpn, ppa),
-                    Some(lpn) => !self.write_moved(now, lpn, from, ports),
+                    Some(lpn) => !self.write_moved(now, owner, lpn, from, ports),
                 };
                 if stays {
-                    self.jobs[job].purpose = Purpose::Move { slots, lost, alone };
+                    self.jobs[job].purpose = Purpose::Move {
+                        slots,
+                        lost,
+                        alone,
+                        owner,
+                    };
                     return false;
                 }
                 slots &= slots - 1;
@@ -570,6 +615,7 @@ impl<M: Arena> Firmware<M> {
     fn write_moved<P: Ports<Record = Record>>(
         &mut self,
         now: Ns,
+        owner: Owner,
         lpn: Lpn,
         from: firstread_core::Buf,
         ports: &mut P,
@@ -610,6 +656,7 @@ impl<M: Arena> Firmware<M> {
         ports.copy(from, slot.buf);
         self.place_slot(lpn, slot.ppa);
         self.counters.slots_moved += 1;
+        self.counters.slots_moved_by[owner as usize] += 1;
         self.start_programs(now, stream, &slot, ports);
         true
     }
@@ -656,7 +703,7 @@ impl<M: Arena> Firmware<M> {
         for (ppa, from) in buffer.filled_of(die, line) {
             ports.copy(from, self.rescue.take(ppa));
         }
-        self.release_part(stream, block, die, line);
+        self.release_part(stream, block, die, line, ports);
     }
 
     /// Writes what was rescued, as far as there is room. Whether that was all.
@@ -665,7 +712,7 @@ impl<M: Arena> Firmware<M> {
         while let Some((ppa, from)) = self.rescue.next() {
             if let Some(slot) = ports.buffered(from)
                 && self.lies_at(slot.lpn, ppa)
-                && !self.write_moved(now, slot.lpn, from, ports)
+                && !self.write_moved(now, Owner::Rescue, slot.lpn, from, ports)
             {
                 return false;
             }

@@ -19,7 +19,7 @@
 //! Data and pages of the map have streams of their own, but share the room: without a free superblock
 //! the one goes to the superblock of the other.
 
-use firstread_core::{Arena, BlockId, Ns, Ports};
+use firstread_core::{Arena, BlockId, Ns, Ports, Wait};
 
 use super::mover::Evacuation;
 use super::{Owner, StreamId};
@@ -148,8 +148,25 @@ impl<M: Arena> Firmware<M> {
         self.has_beyond_reserve(u64::from(slots)) && self.can_spare(slots)
     }
 
+    /// What a write waits for, before it may take a slot of the write buffer, so that cleaning keeps
+    /// up; none if it may have one. `has_merged`: a write in part that has read what it keeps. It pins
+    /// that where moves may be about to empty, and so is not paced.
+    pub(crate) fn waits_for_cleaning(&mut self, has_merged: bool) -> Option<Wait> {
+        if !self.rescue.is_empty() {
+            return Some(Wait::Rescue);
+        }
+        if self.space.is_short && self.waits_for_reserve() {
+            return Some(Wait::Reserve);
+        }
+        if !has_merged && self.is_paced() {
+            self.gc.holds_host = true;
+            return Some(Wait::Cleaning);
+        }
+        None
+    }
+
     /// Whether a write must wait, because a power cut or a program that failed has taken of the reserve.
-    pub(crate) fn waits_for_reserve(&mut self) -> bool {
+    fn waits_for_reserve(&mut self) -> bool {
         self.space.is_short = !self.can_spare(0);
         self.space.host_waits |= self.space.is_short;
         self.space.is_short

@@ -8,7 +8,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use firstread_core::{
-    Arena, CommandId, HostCommand, HostOp, Layout, Lpn, Ns, Ports, Ppa, Priority, Status, Tag,
+    Arena, CommandId, HostCommand, HostOp, Layout, Lpn, Ns, Ports, Ppa, Priority, Status, Tag, Wait,
 };
 
 use crate::Firmware;
@@ -31,8 +31,8 @@ enum Progress {
     Ended,
     /// It waits for the read of a slot that it changes in part.
     Waiting,
-    /// It waits for buffers, jobs or another write of the same slot.
-    Stalled,
+    /// It waits in the queue of writes, for this.
+    Stalled(Wait),
 }
 
 /// One command in flight.
@@ -50,6 +50,8 @@ struct Command {
     status: Status,
     /// Job whose buffer holds the old version of the slot at `done`, for a write in part.
     merged: Option<u32>,
+    /// It waits in the queue of writes.
+    is_stalled: bool,
 }
 
 /// All commands in flight.
@@ -67,6 +69,8 @@ pub(crate) struct Commands {
     pub(crate) want_job: bool,
     /// Logical pages being merged, and by whom: no other write touches them meanwhile.
     merging: Vec<(u64, CommandId)>,
+    /// What the first of the writes and trims that wait is waiting for.
+    wait: Option<Wait>,
 }
 
 impl Commands {
@@ -79,6 +83,7 @@ impl Commands {
             stalled_writes: VecDeque::with_capacity(capacity),
             want_job: false,
             merging: Vec::with_capacity(capacity),
+            wait: None,
         }
     }
     fn get(&mut self, id: CommandId) -> &mut Command {
@@ -94,12 +99,37 @@ impl Commands {
         let merged = self.stalled_merged.pop_front();
         merged.or_else(|| self.stalled_writes.pop_front())
     }
-    /// Write or trim `id`, which was under way, waits before all others of its kind.
-    fn stall(&mut self, id: CommandId) {
+    /// Write or trim `id`, which was under way, waits before all others of its kind, for `wait`.
+    fn stall<P: Ports>(&mut self, id: CommandId, wait: Wait, ports: &mut P) {
         if self.get(id).merged.is_some() {
             self.stalled_merged.push_front(id);
         } else {
             self.stalled_writes.push_front(id);
+        }
+        self.wait_for(Some(wait), ports);
+        self.note_stall(id, ports);
+    }
+    /// Write or trim `id` waits behind all others, if any, of its kind.
+    fn stall_last<P: Ports>(&mut self, id: CommandId, ports: &mut P) {
+        self.stalled_writes.push_back(id);
+        self.note_stall(id, ports);
+    }
+    fn note_stall<P: Ports>(&mut self, id: CommandId, ports: &mut P) {
+        if !core::mem::replace(&mut self.get(id).is_stalled, true) {
+            ports.write_waits(id);
+        }
+    }
+    /// Write or trim `id` waits in the queue no more.
+    fn leave_queue<P: Ports>(&mut self, id: CommandId, ports: &mut P) {
+        if core::mem::take(&mut self.get(id).is_stalled) {
+            ports.write_goes_on(id);
+        }
+    }
+    /// The first of the writes and trims that wait is waiting for `wait`.
+    fn wait_for<P: Ports>(&mut self, wait: Option<Wait>, ports: &mut P) {
+        if self.wait != wait {
+            self.wait = wait;
+            ports.writes_wait_for(wait);
         }
     }
 }
@@ -135,6 +165,7 @@ impl<M: Arena> Firmware<M> {
             pending: 0,
             status: Status::Ok,
             merged: None,
+            is_stalled: false,
         });
         if self.map_cache.is_on() {
             self.forget_map_wait(command.id);
@@ -149,10 +180,10 @@ impl<M: Arena> Firmware<M> {
                 self.read_ahead(now, &command, ports);
             }
         } else {
-            if self.commands.has_stalled_writes()
-                || self.advance_write(now, command.id, ports) == Progress::Stalled
-            {
-                self.commands.stalled_writes.push_back(command.id);
+            if self.commands.has_stalled_writes() {
+                self.commands.stall_last(command.id, ports);
+            } else if let Progress::Stalled(wait) = self.advance_write(now, command.id, ports) {
+                self.commands.stall(command.id, wait, ports);
             }
             self.pump(now, ports);
         }
@@ -323,15 +354,16 @@ impl<M: Arena> Firmware<M> {
             self.merge_map(now, ports);
         }
         while let Some(id) = self.commands.next_stalled() {
-            if self.advance_write(now, id, ports) == Progress::Stalled {
-                self.commands.stall(id);
+            if let Progress::Stalled(wait) = self.advance_write(now, id, ports) {
+                self.commands.stall(id, wait, ports);
                 // It may wait for the slot that another has merged; that one goes on.
                 if self.commands.get(id).merged.is_some() || self.commands.stalled_merged.is_empty()
                 {
-                    break;
+                    return;
                 }
             }
         }
+        self.commands.wait_for(None, ports);
     }
 
     /// Moves a write or trim on.
@@ -344,17 +376,18 @@ impl<M: Arena> Firmware<M> {
         loop {
             let command = *self.commands.get(id);
             if command.done == command.slots || command.status != Status::Ok {
+                self.commands.leave_queue(id, ports);
                 self.commands.table[id.0 as usize] = None;
                 ports.complete(command.command, command.status, None);
                 return Progress::Ended;
             }
             let lpn = command.first + command.done as u64;
             if !self.map.has_room(1) {
-                return Progress::Stalled;
+                return Progress::Stalled(Wait::Overlay);
             }
             if !self.space.read_only && self.map_is_crowded(now, ports) {
                 if !self.map_cache.waits_for_space || !self.is_full() {
-                    return Progress::Stalled;
+                    return Progress::Stalled(Wait::Map);
                 }
                 self.fail_write(now, id, Status::NoSpace, ports);
                 continue;
@@ -365,11 +398,13 @@ impl<M: Arena> Firmware<M> {
                 let end = (c.offset_bytes + c.len_bytes as u64) / slot_bytes;
                 let empties = c.op == HostOp::Trim && self.empties_region(lpn, end);
                 if !empties && !self.map_ready(now, id, lpn, ports) {
+                    self.commands.leave_queue(id, ports);
                     return Progress::Waiting;
                 }
             }
             let slot_bytes = self.config.geometry.slot_bytes;
-            let partial = bytes_between(&command.command, &self.layout, lpn, 1) < slot_bytes;
+            let bytes = bytes_between(&command.command, &self.layout, lpn, 1);
+            let partial = bytes < slot_bytes;
             if command.command.op == HostOp::Trim {
                 // Only whole slots can be forgotten.
                 if partial {
@@ -377,7 +412,7 @@ impl<M: Arena> Firmware<M> {
                     continue;
                 }
                 match self.trim_some(&command, ports.sequence()) {
-                    0 => return Progress::Stalled,
+                    0 => return Progress::Stalled(Wait::SamePage),
                     pages => {
                         ports.trimmed(Lpn(lpn), pages);
                         self.commands.get(id).done += pages;
@@ -387,7 +422,7 @@ impl<M: Arena> Firmware<M> {
             }
             let merging = &self.commands.merging;
             if merging.iter().any(|m| m.0 == lpn && m.1 != id) {
-                return Progress::Stalled;
+                return Progress::Stalled(Wait::SamePage);
             }
             if self.space.read_only {
                 self.fail_write(now, id, Status::ReadOnly, ports);
@@ -408,32 +443,25 @@ impl<M: Arena> Firmware<M> {
             {
                 let Some(job) = self.jobs.take_read() else {
                     self.commands.want_job = true;
-                    return Progress::Stalled;
+                    return Progress::Stalled(Wait::ReadBuffer);
                 };
+                self.commands.leave_queue(id, ports);
                 self.commands.get(id).pending = 1;
                 self.commands.merging.push((lpn, id));
                 self.start_merge(now, job, id, ppa, ports);
                 return Progress::Waiting;
             }
-            if !self.rescue.is_empty() {
-                return Progress::Stalled;
-            }
-            if self.space.is_short && self.waits_for_reserve() {
-                return Progress::Stalled;
-            }
-            // A write in part that has read what it keeps pins it where moves may be about to empty.
-            if command.merged.is_none() && self.is_paced() {
-                self.gc.holds_host = true;
-                return Progress::Stalled;
+            if let Some(wait) = self.waits_for_cleaning(command.merged.is_some()) {
+                return Progress::Stalled(wait);
             }
             let slot = match self.write_buffers[StreamId::Host as usize].allocate() {
                 Ok(slot) => slot,
-                Err(Refused::Full) => return Progress::Stalled,
+                Err(Refused::Full) => return Progress::Stalled(Wait::Buffer),
                 Err(Refused::NeedsBlock) => {
                     self.space.host_waits = !self.open_superblock(now, StreamId::Host);
                     if self.space.host_waits {
                         if !self.is_full() {
-                            return Progress::Stalled;
+                            return Progress::Stalled(Wait::Superblock);
                         }
                         self.space.host_waits = false;
                         self.fail_write(now, id, Status::NoSpace, ports);
@@ -458,6 +486,7 @@ impl<M: Arena> Firmware<M> {
                 self.read_cache.forget(lpn, &mut self.counters.front);
             }
             self.counters.host_slots_written += 1;
+            self.counters.host_bytes_written += u64::from(bytes);
             self.gc.earn(self.space.free);
             self.start_programs(now, StreamId::Host, &slot, ports);
         }
@@ -472,8 +501,8 @@ impl<M: Arena> Firmware<M> {
     ) {
         if self.commands.get(id).command.op == HostOp::Read {
             self.advance_read(now, id, ports);
-        } else if self.advance_write(now, id, ports) == Progress::Stalled {
-            self.commands.stall(id);
+        } else if let Progress::Stalled(wait) = self.advance_write(now, id, ports) {
+            self.commands.stall(id, wait, ports);
         }
     }
 
@@ -541,8 +570,8 @@ impl<M: Arena> Firmware<M> {
             self.commands.merging.retain(|m| m.1 != id);
             self.release_read(now, job, ports);
         }
-        if self.advance_write(now, id, ports) == Progress::Stalled {
-            self.commands.stall(id);
+        if let Progress::Stalled(wait) = self.advance_write(now, id, ports) {
+            self.commands.stall(id, wait, ports);
         }
         self.resume_writes(now, ports);
         self.pump(now, ports);

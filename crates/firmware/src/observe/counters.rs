@@ -1,6 +1,7 @@
 //! Counters a drive keeps of itself.
 
 use super::FrontCounters;
+use crate::ftl::OWNERS;
 
 /// Bins of the retry histogram; the last holds that many retries or more.
 pub const RETRY_BINS: usize = 65;
@@ -18,6 +19,8 @@ pub struct Counters {
     pub background_reads: u64,
     /// Slots the host wrote.
     pub host_slots_written: u64,
+    /// Bytes the host wrote: of a slot that it wrote in part, that part.
+    pub host_bytes_written: u64,
     /// Slots programmed, for whomever.
     pub slots_programmed: u64,
     /// Slots the host read from the write buffer.
@@ -26,6 +29,8 @@ pub struct Counters {
     pub erases: u64,
     /// Slots the data mover wrote.
     pub slots_moved: u64,
+    /// The same by who had them moved, in the order of [`crate::ftl::Owner::ALL`].
+    pub slots_moved_by: [u64; OWNERS],
     /// Slots whose move a host write or trim overtook.
     pub moves_overtaken: u64,
     /// Retries of reads of the data mover.
@@ -60,16 +65,22 @@ impl Counters {
             .iter_mut()
             .zip(&before.retries)
             .for_each(|(now, then)| *now -= then);
+        let mut slots_moved_by = self.slots_moved_by;
+        for (now, then) in slots_moved_by.iter_mut().zip(&before.slots_moved_by) {
+            *now -= then;
+        }
         Counters {
             retries,
             uncorrectable: self.uncorrectable - before.uncorrectable,
             lost_retries: self.lost_retries - before.lost_retries,
             background_reads: self.background_reads - before.background_reads,
             host_slots_written: self.host_slots_written - before.host_slots_written,
+            host_bytes_written: self.host_bytes_written - before.host_bytes_written,
             slots_programmed: self.slots_programmed - before.slots_programmed,
             buffer_hits: self.buffer_hits - before.buffer_hits,
             erases: self.erases - before.erases,
             slots_moved: self.slots_moved - before.slots_moved,
+            slots_moved_by,
             moves_overtaken: self.moves_overtaken - before.moves_overtaken,
             move_retries: self.move_retries - before.move_retries,
             slots_lost: self.slots_lost - before.slots_lost,
@@ -94,10 +105,12 @@ impl Default for Counters {
             lost_retries: 0,
             background_reads: 0,
             host_slots_written: 0,
+            host_bytes_written: 0,
             slots_programmed: 0,
             buffer_hits: 0,
             erases: 0,
             slots_moved: 0,
+            slots_moved_by: [0; OWNERS],
             moves_overtaken: 0,
             move_retries: 0,
             slots_lost: 0,

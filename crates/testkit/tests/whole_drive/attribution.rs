@@ -182,8 +182,118 @@ fn time_of_a_write_that_waits_for_the_buffer_is_not_charged_to_the_link() {
         parts[Cause::Link as usize]
     );
     assert!(parts[Cause::Sense as usize] > 0, "its own read: {parts:?}");
+    // It waits for the program of the last die, and for nothing else for long.
     assert!(
-        parts[Cause::Queue as usize] > 500_000,
+        parts[Cause::DieProgram as usize] > 500_000,
         "the wait: {parts:?}"
     );
+    assert!(parts[Cause::Queue as usize] < 50_000, "{parts:?}");
+}
+
+/// Shares of the time of the slowest hundredth of the writes, by cause.
+fn slow_writes(stats: &RunStats) -> [f64; CAUSES] {
+    stats.all.write.tail.slowest(0.01).unwrap().share
+}
+
+fn sum(shares: &[f64; CAUSES], causes: &[Cause]) -> f64 {
+    causes.iter().map(|&cause| shares[cause as usize]).sum()
+}
+
+/// What waits for cleaning, in whichever way.
+const CLEANING: [Cause; 5] = [
+    Cause::Cleaning,
+    Cause::Reserve,
+    Cause::DieMove,
+    Cause::DieMoveProgram,
+    Cause::DieErase,
+];
+
+/// Four wordlines at once: the fourth waits until one of the others is programmed on every die. First
+/// its own data cross the link, then it waits for the data of the first to cross the channels, then for
+/// the program.
+#[test]
+fn formula_write_behind_a_full_buffer_is_charged_the_program_that_frees_it() {
+    let mut scene = Scene::ideal();
+    let p = scene.drive.profile().clone();
+    let program = match p.chip.mode(p.mode).unwrap().program {
+        firstread_nand::profile::ProgramTiming::OneShot { wordline_ns } => wordline_ns,
+        firstread_nand::profile::ProgramTiming::TwoStep {
+            first_ns,
+            second_ns,
+        } => first_ns + second_ns,
+    };
+    let far = 1 << 30;
+    let line = WORDLINE as u32;
+    let stats = scene.stats(&[
+        (0, HostOp::Write, far, line),
+        (0, HostOp::Write, far + WORDLINE, line),
+        (0, HostOp::Write, far + 2 * WORDLINE, line),
+        (0, HostOp::Write, far + 3 * WORDLINE, line),
+    ]);
+    let write = &stats.all.write;
+    let share = write.tail.slowest(1e-9).unwrap().share;
+    let parts = share.map(|s| (s * write.max_ns() as f64).round() as u64);
+    // The last bytes of a wordline cross the link long after the first: what is left to wait is the
+    // program without what had passed by then.
+    let link_ns = (WORDLINE * 1_000_000_000).div_ceil(p.link.bytes_per_s);
+    let waited = parts[Cause::DieProgram as usize];
+    let arrived = 4 * link_ns;
+    let room = write.max_ns() / 500 + 4 * p.channel.transfer_ns(p.stored_bytes(16 << 10) * 16);
+    assert!(
+        (waited + arrived).abs_diff(program + link_ns) <= room,
+        "{waited} ns, of a program of {program}; {link_ns} ns a wordline on the link"
+    );
+    assert_eq!(sum(&share, &CLEANING), 0.0, "{share:?}");
+    assert!(
+        sum(&share, &[Cause::Queue, Cause::Link]) * write.max_ns() as f64
+            <= (arrived + room) as f64
+    );
+}
+
+/// Without garbage a slow write waits for programs of the host's data and for their way to the die; on a
+/// full drive under random writes it waits for cleaning.
+#[test]
+fn model_slow_writes_are_charged_to_cleaning_where_there_is_any_and_else_to_programs() {
+    let set: Vec<&str> = firstread_testkit::SMALL_BLOCKS
+        .iter()
+        .chain(IDEAL)
+        .copied()
+        .chain(["capacity=300 MiB"])
+        .collect();
+    let run = |fill: f64, job: &str| {
+        let state = firstread_drive::DriveState {
+            fill,
+            ..firstread_testkit::aged(0, 0)
+        };
+        let mut drive =
+            firstread_testkit::drive(firstread_testkit::profile("ct-qlc", &set), &state, 1);
+        firstread_testkit::try_run(&mut drive, job, 1, None).unwrap()
+    };
+    let job = |bytes: u64| {
+        format!("[w]\nrw=randwrite\nbs=4k\niodepth=256\nnorandommap\nio_size={bytes}\n")
+    };
+    let clean = run(0.01, &job(64 << 20));
+    assert_eq!(clean.counters.slots_moved, 0);
+    let share = slow_writes(&clean);
+    let programs = sum(&share, &[Cause::DieProgram, Cause::DieDataIn]);
+    assert!(programs > 0.95, "{share:?}");
+    assert_eq!(sum(&share, &CLEANING), 0.0, "{share:?}");
+
+    let full = run(1.0, &job(600 << 20));
+    assert!(full.counters.slots_moved > 100_000);
+    let share = slow_writes(&full);
+    assert!(sum(&share, &CLEANING) > 0.5, "{share:?}");
+    assert!(share[Cause::Queue as usize] < 0.05, "{share:?}");
+}
+
+/// A write that waits for another one that merges the same page is charged that wait, and the other its
+/// own read.
+#[test]
+fn model_write_behind_a_merge_of_its_page_is_charged_to_it() {
+    let mut scene = Scene::ideal();
+    let stats = scene.stats(&[(0, HostOp::Write, 512, 512), (1, HostOp::Write, 1024, 512)]);
+    let share = stats.all.write.tail.slowest(1.0).unwrap().share;
+    assert!(share[Cause::Sense as usize] > 0.2, "{share:?}");
+    assert!(share[Cause::SamePage as usize] > 0.2, "{share:?}");
+    assert_eq!(share[Cause::DieProgram as usize], 0.0, "{share:?}");
 }

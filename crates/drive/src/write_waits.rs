@@ -1,0 +1,209 @@
+//! What writes and trims wait for inside the drive.
+//!
+//! They wait in one queue and go on in order, so what the first one waits for all of them do. The time
+//! is added up once for all by its cause; a write is charged what has been added while it waited. What
+//! a full write buffer was waited for is known when a wordline of it becomes free: what the die did
+//! meanwhile whose program was the last.
+
+use firstread_core::{Ns, Wait};
+
+use crate::hardware::charge::{AccountId, Accounts, CAUSES, Cause, DieLog, Parts};
+
+/// The queue's time by cause.
+#[derive(Debug)]
+pub(crate) struct WriteWaits {
+    /// What its first write waits for.
+    on: Option<Wait>,
+    /// Up to when the time has been added up.
+    since: Ns,
+    /// The time added up so far.
+    sum: Parts,
+    /// Accounts of writes that have joined since then.
+    joined: Vec<AccountId>,
+}
+
+impl WriteWaits {
+    /// For so many writes at most.
+    pub(crate) fn new(commands: u32) -> WriteWaits {
+        WriteWaits {
+            on: None,
+            since: Ns::ZERO,
+            sum: [0; CAUSES],
+            joined: Vec::with_capacity(commands as usize),
+        }
+    }
+
+    /// Power was cut: nobody waits.
+    pub(crate) fn clear(&mut self) {
+        self.on = None;
+        self.joined.clear();
+    }
+
+    /// From `now` on the first write waits for `what`.
+    pub(crate) fn wait_for(&mut self, now: Ns, what: Option<Wait>, accounts: &mut Accounts) {
+        self.settle(now, None, accounts);
+        self.on = what;
+    }
+
+    /// A wordline of the write buffer has become free at `now`, and `log` is that of the die it waited
+    /// for last.
+    pub(crate) fn buffer_freed(&mut self, now: Ns, log: &DieLog, accounts: &mut Accounts) {
+        if self.on == Some(Wait::Buffer) {
+            self.settle(now, Some(log), accounts);
+        }
+    }
+
+    /// The write with `account` joins the queue at `now`. All of its time until then has been charged.
+    pub(crate) fn join(&mut self, now: Ns, account: AccountId, accounts: &mut Accounts) {
+        debug_assert_eq!(accounts[account].mark, now);
+        if self.since == now {
+            subtract(&mut accounts[account].parts, &self.sum);
+        } else {
+            self.joined.push(account);
+        }
+    }
+
+    /// The write with `account` leaves the queue at `now`.
+    pub(crate) fn leave(&mut self, now: Ns, account: AccountId, accounts: &mut Accounts) {
+        self.settle(now, None, accounts);
+        let account = &mut accounts[account];
+        for (part, sum) in account.parts.iter_mut().zip(&self.sum) {
+            *part = part.wrapping_add(*sum);
+        }
+        account.mark = now;
+    }
+
+    /// Adds up the time until `now`.
+    fn settle(&mut self, now: Ns, log: Option<&DieLog>, accounts: &mut Accounts) {
+        if self.since == now {
+            return;
+        }
+        let charge = |since: Ns, parts: &mut Parts| match log {
+            Some(log) => log.charge_wait(since, now, parts),
+            None => parts[cause(self.on) as usize] += now.since(since).0,
+        };
+        charge(self.since, &mut self.sum);
+        for id in self.joined.drain(..) {
+            let account = &mut accounts[id];
+            charge(account.mark, &mut account.parts);
+            account.mark = now;
+            subtract(&mut account.parts, &self.sum);
+        }
+        self.since = now;
+    }
+}
+
+/// What a wait is charged to. Of a full buffer, where it has ended otherwise than by a program.
+const fn cause(wait: Option<Wait>) -> Cause {
+    match wait {
+        None | Some(Wait::Buffer | Wait::ReadBuffer) => Cause::Queue,
+        Some(Wait::Cleaning) => Cause::Cleaning,
+        Some(Wait::Superblock | Wait::Reserve | Wait::Rescue) => Cause::Reserve,
+        Some(Wait::SamePage) => Cause::SamePage,
+        Some(Wait::Map | Wait::Overlay) => Cause::Map,
+    }
+}
+
+/// What is added to `parts` later on may be less than what is taken from them now, until the whole is
+/// added again.
+fn subtract(parts: &mut Parts, sum: &Parts) {
+    for (part, sum) in parts.iter_mut().zip(sum) {
+        *part = part.wrapping_sub(*sum);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use firstread_core::Stream;
+
+    const WAITS: [Wait; 9] = [
+        Wait::Buffer,
+        Wait::Cleaning,
+        Wait::Superblock,
+        Wait::Reserve,
+        Wait::Rescue,
+        Wait::SamePage,
+        Wait::ReadBuffer,
+        Wait::Map,
+        Wait::Overlay,
+    ];
+
+    /// What a die did, nanosecond by nanosecond.
+    fn did(at: u64) -> Cause {
+        match at / 7 % 5 {
+            0 => Cause::DieErase,
+            1 => Cause::DieMoveProgram,
+            2 => Cause::DieMove,
+            3 => Cause::DieDataIn,
+            _ => Cause::DieProgram,
+        }
+    }
+
+    /// Writes join and leave at any time while what is waited for changes: each is charged what was
+    /// waited for in each nanosecond of its wait.
+    #[test]
+    fn model_every_nanosecond_of_a_wait_has_the_cause_of_that_nanosecond() {
+        for seed in 0..300 {
+            let draws = Stream::new(seed).named("write waits");
+            let mut accounts = Accounts::new(40);
+            let mut waits = WriteWaits::new(40);
+            let mut log = DieLog::new();
+            let mut logged = 0;
+            // The cause of each nanosecond; of a full buffer it is known at the end.
+            let mut known: Vec<Cause> = Vec::new();
+            let mut on = None;
+            let mut waiting: Vec<(AccountId, u64)> = Vec::new();
+            for now in 0..400u64 {
+                let draw = draws.at(now);
+                while logged / 7 < now / 7 {
+                    let next = (logged / 7 + 1) * 7;
+                    log.push(Ns(logged), Ns(next), did(logged));
+                    logged = next;
+                }
+                match draw.at(0).below(6) {
+                    0 if logged == now => {
+                        // The die's program has ended, with all before it in its log.
+                        let from = waits.since.0 as usize;
+                        waits.buffer_freed(Ns(now), &log, &mut accounts);
+                        if on == Some(Wait::Buffer) {
+                            (from..now as usize).for_each(|at| known[at] = did(at as u64));
+                        }
+                    }
+                    1 => {
+                        let index = draw.at(1).below(WAITS.len() as u64 + 1);
+                        on = WAITS.get(index as usize).copied();
+                        waits.wait_for(Ns(now), on, &mut accounts);
+                    }
+                    2 | 3 if waiting.len() < 40 => {
+                        let id = accounts.open(crate::hardware::charge::Account::from(Ns(now)));
+                        waits.join(Ns(now), id, &mut accounts);
+                        waiting.push((id, now));
+                    }
+                    4 if !waiting.is_empty() => {
+                        let which = draw.at(1).below(waiting.len() as u64) as usize;
+                        let (id, since) = waiting.remove(which);
+                        waits.leave(Ns(now), id, &mut accounts);
+                        let mut expected = [0; CAUSES];
+                        for at in since..now {
+                            expected[known[at as usize] as usize] += 1;
+                        }
+                        assert_eq!(
+                            accounts[id].parts, expected,
+                            "seed {seed}, {since} to {now}"
+                        );
+                        accounts.close(id);
+                    }
+                    _ => {}
+                }
+                known.push(match on {
+                    Some(Wait::Cleaning) => Cause::Cleaning,
+                    Some(Wait::Superblock | Wait::Reserve | Wait::Rescue) => Cause::Reserve,
+                    Some(Wait::SamePage) => Cause::SamePage,
+                    Some(Wait::Map | Wait::Overlay) => Cause::Map,
+                    Some(Wait::Buffer | Wait::ReadBuffer) | None => Cause::Queue,
+                });
+            }
+        }
+    }
+}
