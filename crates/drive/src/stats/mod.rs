@@ -276,4 +276,28 @@ mod tests {
         );
         assert!((l.mean_ns() - 50_000.5).abs() < 1e-9);
     }
+
+    /// Two jobs of different means: their requests together have the mean, the bytes and the causes of
+    /// all of them.
+    #[test]
+    fn formula_jobs_together_have_the_mean_of_all_their_requests() {
+        let of = |range: std::ops::RangeInclusive<u64>, cause: usize| {
+            let mut l = Latencies::default();
+            for ns in range {
+                let mut parts = [0; CAUSES];
+                parts[cause] = ns;
+                l.record(Ns(ns), 4096, &parts);
+            }
+            l
+        };
+        let mut all = of(1..=1_000, 0);
+        all.merge(&of(5_001..=5_300, 1));
+        let sum = 500_500 + 1_545_150;
+        assert_eq!((all.count(), all.bytes), (1_300, 1_300 * 4096));
+        assert!((all.mean_ns() - sum as f64 / 1_300.0).abs() < 1e-9);
+        assert_eq!(all.min_ns(), 1);
+        let share = all.tail.slowest(1.0).unwrap().share;
+        assert!((share[0] - 500_500.0 / sum as f64).abs() < 1e-12);
+        assert!((share[1] - 1_545_150.0 / sum as f64).abs() < 1e-12);
+    }
 }
