@@ -46,13 +46,7 @@ pub fn json(setup: &Setup<'_>, outcome: &Outcome) -> Map<String, Value> {
     let mut keys = Map::new();
     let mut put = |key: &str, value: Value| keys.insert(key.into(), value);
     put("steady", steady.is_some().into());
-    put(
-        "not_steady",
-        amplification
-            .not_steady
-            .map(|fault| fault_key(fault))
-            .into(),
-    );
+    put("not_steady", amplification.not_steady.map(fault_key).into());
     put("write_amplification", steady.map(|s| s.mean).into());
     put(
         "write_amplification_interval_95",
