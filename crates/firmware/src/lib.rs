@@ -398,7 +398,9 @@ impl<M: Arena> Firmware<M> {
 
     /// Slots that the host wrote and that are in a buffer, not on flash yet.
     pub fn host_slots_buffered(&self) -> u32 {
-        self.write_buffers[StreamId::Host as usize].held().count() as u32
+        let buffer = &self.write_buffers[StreamId::Host as usize];
+        let held = (0..buffer.len()).filter(|&i| buffer.held_at(i).is_some());
+        held.count() as u32
     }
 
     /// Its counters.
