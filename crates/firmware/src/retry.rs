@@ -144,8 +144,8 @@ impl<M: Arena> Firmware<M> {
         Tag(job + high as u32 * self.jobs.len())
     }
 
-    /// The step of `job` begins to be sensed, or its output has been asked for: sees to the one after
-    /// it. What nobody of the host waits for does not hold a die that the host waits for.
+    /// The step of `job` begins to be sensed, or its output has been asked for: has the one after it
+    /// sensed ahead, unless the read is to give way. The die is then free once this step is transferred.
     pub(crate) fn look_ahead<P: Ports<Record = Record>>(
         &mut self,
         now: Ns,
@@ -160,9 +160,13 @@ impl<M: Arena> Firmware<M> {
             step,
             ..
         } = self.jobs[job];
-        if purpose == Purpose::Probe
-            || priority != Priority::Host && self.dies.host_waits(at.die)
-            || !self.retry.looks_ahead(step)
+        if purpose == Purpose::Probe || !self.retry.looks_ahead(step) {
+            return;
+        }
+        // A read that nobody of the host waits for keeps no die that the host waits for.
+        let keeps = priority == Priority::Host && self.retry.keeps_die(step);
+        if !keeps && self.dies.host_waits(at.die)
+            || self.dies.has_waited_enough(now, &self.jobs, at.die)
         {
             return;
         }

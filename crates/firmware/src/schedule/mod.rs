@@ -245,6 +245,16 @@ impl DieQueues {
         self.dies[die.0 as usize].waiting & HOST != 0
     }
 
+    /// Whether anything has waited for `die` as long as a job may behind reads of the host.
+    pub(crate) fn has_waited_enough(&self, now: Ns, jobs: &Jobs, die: DieId) -> bool {
+        let queue = &self.dies[die.0 as usize];
+        let enough = |job: u32| queue.waited(now, jobs, job) >= self.max_wait;
+        queue.suspended != NO_JOB && enough(queue.suspended)
+            || (0..PRIORITIES)
+                .filter(|p| queue.waiting >> p & 1 != 0)
+                .any(|p| enough(queue.head[p]))
+    }
+
     /// `planes` of `die` are free.
     pub(crate) fn free(&mut self, die: DieId, planes: u8) {
         self.dies[die.0 as usize].busy &= !planes;

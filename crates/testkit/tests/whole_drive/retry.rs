@@ -2,16 +2,18 @@
 //!
 //! On the drive and the timings that PR2 and AR2 were published for.
 
-use firstread_core::{FlashEvent, FlashKind, FlashOp, HostOp, Levels, Ns, PageType, SenseTiming};
+use firstread_core::{
+    FlashEvent, FlashKind, FlashOp, HostOp, Levels, Ns, OpClass, PageType, SenseTiming,
+};
 use firstread_drive::port_log::{Crossing, Passed};
 use firstread_drive::profile::{Library, Override, load_drive};
 use firstread_drive::{DriveState, RunStats};
 use firstread_firmware::policy::AXES;
 use firstread_nand::die::{DieState, ReadCommand};
-use firstread_testkit::{aged, digest_of, drive, profile, try_run};
+use firstread_testkit::{FOUR_DIES, aged, digest_of, drive, profile, try_run};
 use insta::assert_snapshot;
 
-use crate::scene::{STRIPE, Scene, decoded, reads, wanted};
+use crate::scene::{STRIPE, Scene, WORDLINE, decoded, reads, wanted};
 
 /// One page: what the published timings are of.
 const PAGE: u32 = 16 << 10;
@@ -171,6 +173,100 @@ fn sequence_pipelined_with_five_retries() {
     550984  complete  #0 Read Ok
     555984  event     die 0 free of tag 4129
     ");
+}
+
+/// Where an LSB page of die 0 lies that takes five retries or more.
+fn long_walk(scene: &mut Scene) -> u64 {
+    WORDLINE * scene.find(PAGE, |c| decoded(c).len() > 5).0
+}
+
+/// What is issued to the die while a walk is under way and another read comes during its first retry: the
+/// class of each read, and whether it is sensed ahead.
+fn a_read_behind_a_walk(retry: &[&str]) -> (Vec<(OpClass, bool)>, String) {
+    let mut scene = scene(retry, age_h(5));
+    let long = long_walk(&mut scene);
+    let crossings = scene.play(&[
+        (100, HostOp::Read, long, PAGE),
+        (280, HostOp::Read, long + WORDLINE, PAGE),
+    ]);
+    let issued = reads(&crossings);
+    let issued = issued.iter().map(|(_, op)| (op.class, op.after.is_some()));
+    (issued.collect(), scene.text(&crossings))
+}
+
+const READ: (OpClass, bool) = (OpClass::HostRead, false);
+const RETRY: (OpClass, bool) = (OpClass::HostRetry, false);
+const AHEAD: (OpClass, bool) = (OpClass::HostRetry, true);
+
+/// A read that waits for the die of a walk is sensed once the walk has held the die for `hold` steps; the walk
+/// goes on after it, and looks ahead again when no read waits.
+#[test]
+fn sequence_a_pipelined_read_gives_way() {
+    for (hold, expected) in [
+        ("retry.hold=1", [READ, RETRY, AHEAD, READ, RETRY, AHEAD]),
+        ("retry.hold=2", [READ, RETRY, AHEAD, AHEAD, READ, RETRY]),
+        ("retry.hold=255", [READ, RETRY, AHEAD, AHEAD, AHEAD, AHEAD]),
+    ] {
+        let (issued, text) = a_read_behind_a_walk(&[PIPELINED[0], hold]);
+        assert_eq!(issued[..6], expected, "{hold}\n{text}");
+    }
+}
+
+/// A sequential walk gives way after each step.
+#[test]
+fn sequence_a_sequential_read_gives_way() {
+    let (issued, text) = a_read_behind_a_walk(SEQUENTIAL);
+    assert_eq!(issued[..4], [READ, RETRY, READ, RETRY], "{text}");
+}
+
+/// A program that has waited for `max_wait` has its turn in the middle of a walk, whatever `hold` says.
+#[test]
+fn sequence_a_pipelined_read_gives_way_to_what_has_waited_enough() {
+    // When the first program of die 0 starts, and when the walk ends.
+    let starts = |max_wait: &str| {
+        let mut scene = scene(&[PIPELINED[0], "retry.hold=255", max_wait], age_h(5));
+        let mut script = vec![(100, HostOp::Read, long_walk(&mut scene), PAGE)];
+        // More than a wordline of every die.
+        script.extend((0..4).map(|i| (160, HostOp::Write, i * WORDLINE, WORDLINE as u32)));
+        let crossings = scene.play(&script);
+        let program = |c: &Crossing| match c.what {
+            Passed::Issued(op) => op.die.0 == 0 && matches!(op.kind, FlashKind::Program { .. }),
+            _ => false,
+        };
+        let first = crossings.iter().find(|c| program(c));
+        let first = first.expect("a wordline is full").at;
+        let ended = decoded(&crossings).last().unwrap().0;
+        (first < ended, scene.text(&crossings))
+    };
+    let (before, text) = starts("firmware.max_wait=50us");
+    assert!(before, "{text}");
+    let (before, text) = starts("firmware.max_wait=1s");
+    assert!(!before, "{text}");
+}
+
+/// The tail of mixed load on a worn drive, where one read in some thousands walks the whole table: pipelined,
+/// it is no longer than sequential, since a walk does not keep its die from the reads behind it.
+#[test]
+fn model_a_pipelined_tail_is_no_longer() {
+    let job = "[j]\nrw=randrw\nrwmixread=70\nbs=4k\niodepth=32\nnorandommap\n";
+    let tail = |retry: &[&str]| {
+        let set = [
+            "schemes.read_levels=ct-qlc",
+            "schemes.suspend=program-erase",
+        ];
+        let set: Vec<&str> = set.iter().chain(retry).copied().collect();
+        let mut drive = drive(profile("ibm-qlc", &set), &aged(28, 1000), 1);
+        let stats = try_run(&mut drive, job, 1, Some(40_000)).unwrap();
+        stats.all.read.percentile(99.9).ns as f64 / 1e6
+    };
+    let (plain, piped) = (tail(SEQUENTIAL), tail(PIPELINED));
+    let held = tail(&[PIPELINED[0], "retry.hold=255"]);
+    println!("P99.9 ms: sequential {plain:.2}, pipelined {piped:.2}, held to the end {held:.2}");
+    assert!(piped < 1.25 * plain, "{piped:.2} ms, sequential {plain:.2}");
+    assert!(
+        held > 3.0 * plain,
+        "walks are long enough to tell: {held:.2} ms"
+    );
 }
 
 #[test]

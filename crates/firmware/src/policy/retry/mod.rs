@@ -3,7 +3,7 @@
 //! Which levels a step uses is for axis `read_levels` to say; how long it senses, and whether it waits
 //! for the outcome of the step before, is decided here. `looks_ahead` is asked when step `step` begins
 //! to be sensed, and again when its output is asked for; a step that was sensed ahead costs its die
-//! until it is output or cancelled. `own_levels` come before those of `read_levels` from the first retry
+//! until it is output or cancelled. `keeps_die` is asked with it where reads of the host wait for that die. `own_levels` come before those of `read_levels` from the first retry
 //! on. `haste` is asked for each step before it is issued; `on_read` is told how a read ended.
 
 use firstread_core::params::{Axis, Values};
@@ -58,7 +58,12 @@ pub trait Retry {
         let _ = step;
         false
     }
-    /// Whether it ever is.
+    /// Whether a read of the host keeps its die after `step` though other reads of the host wait for it.
+    fn keeps_die(&self, step: u8) -> bool {
+        let _ = step;
+        false
+    }
+    /// Whether any step is sensed ahead.
     fn pipelines(&self) -> bool {
         false
     }
@@ -112,6 +117,9 @@ macro_rules! schemes {
             #[inline]
             fn looks_ahead(&self, step: u8) -> bool {
                 match self { $(Self::$scheme(s) => s.looks_ahead(step)),+ }
+            }
+            fn keeps_die(&self, step: u8) -> bool {
+                match self { $(Self::$scheme(s) => s.keeps_die(step)),+ }
             }
             fn pipelines(&self) -> bool {
                 match self { $(Self::$scheme(s) => s.pipelines()),+ }

@@ -39,6 +39,9 @@ impl Retry for PipelinedAdaptive {
     fn looks_ahead(&self, step: u8) -> bool {
         self.pipelined.looks_ahead(step)
     }
+    fn keeps_die(&self, step: u8) -> bool {
+        self.pipelined.keeps_die(step)
+    }
     fn pipelines(&self) -> bool {
         true
     }
