@@ -146,11 +146,14 @@ impl<M: Arena> Firmware<M> {
         if purpose == Purpose::Probe {
             return self.probe_done(now, job, ProbeResult::Decoded(outcome), ports);
         }
+        let ok = outcome.failed == 0;
+        if !ok {
+            self.remember(job, &outcome);
+        }
         if is_ahead && self.ahead_decoded(now, job, &outcome, ports) {
             return;
         }
         let ctx = self.read_ctx(now, at);
-        let ok = outcome.failed == 0;
         if !ok && let Some(next) = self.step_after(&ctx, job, &outcome) {
             let state = &mut self.jobs[job];
             state.wanted = outcome.failed;

@@ -79,13 +79,9 @@ impl<M: Arena> Firmware<M> {
             slow,
             levels,
             hurried,
-            sense,
             mut note,
             ..
         } = self.jobs[job];
-        if sense != SenseMode::Hard {
-            return None;
-        }
         let step = step.checked_add(1)?;
         let own = self.retry.own_steps();
         if step <= own {
@@ -158,9 +154,12 @@ impl<M: Arena> Firmware<M> {
             at,
             wanted,
             step,
+            sense,
             ..
         } = self.jobs[job];
-        if purpose == Purpose::Probe || !self.retry.looks_ahead(step) {
+        // A soft sense rarely fails: what would follow it is not sensed ahead.
+        let alone = purpose == Purpose::Probe || sense != SenseMode::Hard;
+        if alone || !self.retry.looks_ahead(step) {
             return;
         }
         // A read that nobody of the host waits for keeps no die that the host waits for.
@@ -198,7 +197,7 @@ impl<M: Arena> Firmware<M> {
     }
 
     /// A step of `job` has come to `outcome`; the step after it was sensed ahead. Whether
-    /// the read goes on with that one.
+    /// the read goes on with that one: not if it has succeeded, or is sensed softly next.
     pub(crate) fn ahead_decoded<P: Ports<Record = Record>>(
         &mut self,
         now: Ns,
@@ -207,6 +206,7 @@ impl<M: Arena> Firmware<M> {
         ports: &mut P,
     ) -> bool {
         let next = self.step_tag(job, true);
+        let softens = outcome.failed != 0 && self.softens(job);
         let state = &mut self.jobs[job];
         debug_assert!(state.is_ahead, "the caller has looked");
         state.is_ahead = false;
@@ -219,13 +219,12 @@ impl<M: Arena> Firmware<M> {
             queued: now,
             kind,
         };
-        if outcome.failed == 0 {
+        if outcome.failed == 0 || softens {
             self.counters.cancelled_senses += 1;
             let class = self.read_class(job, step);
             ports.issue(about(class, FlashKind::Cancel { victim: next }));
             return false;
         }
-        self.remember(job, outcome);
         let ahead = self.jobs.further(job).ahead;
         let state = &mut self.jobs[job];
         state.begin(ahead);

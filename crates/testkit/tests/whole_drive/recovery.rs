@@ -1,6 +1,8 @@
 //! What is left for a read whose steps have all failed: which commands pass, when, what they save.
 
-use firstread_core::{FlashEvent, FlashKind, FlashOp, HostOp, OpClass, PageType, SenseMode};
+use firstread_core::{
+    FlashEvent, FlashKind, FlashOp, HostOp, Levels, OpClass, PageType, SenseMode,
+};
 use firstread_drive::port_log::{Crossing, Passed};
 use firstread_drive::profile::{Library, Override, load_drive};
 use firstread_drive::{Cause, RunStats};
@@ -14,7 +16,7 @@ const SOFT: &str = "schemes.recovery=soft";
 const THREE: &[&str] = &[SOFT, "recovery.senses=three"];
 
 /// Four dies with a soft decoder whose cells are worn out: the levels of the very page are one step
-/// that often fails.
+/// that often fails. Soft senses come last unless `recovery` says otherwise.
 fn worn(recovery: &[&str]) -> Scene {
     on_levels("optimal", recovery, 1_000, 5_000)
 }
@@ -25,10 +27,20 @@ fn on_levels(levels: &str, recovery: &[&str], age_h: u64, pe_cycles: u32) -> Sce
         "ecc.code=ldpc-1k",
         "chip.failures.grown_bad=0 %",
         "capacity=16 GiB",
+        "recovery.soft.after=0",
+        "recovery.soft-parity.after=0",
         &levels,
     ];
     let set: Vec<&str> = set.iter().chain(recovery).copied().collect();
     Scene::new(&set, &aged(age_h, pe_cycles))
+}
+
+/// Levels of a read.
+fn levels(op: &FlashOp) -> Levels {
+    match op.kind {
+        FlashKind::Read { levels, .. } => levels,
+        _ => unreachable!("only reads are asked for"),
+    }
 }
 
 /// Modes of the senses of a read, in order.
@@ -179,6 +191,75 @@ fn model_the_nearest_levels_are_found_by_their_checks() {
     assert!(soft.uncorrectable * 10 < walk.uncorrectable);
     // Most need no more than three senses.
     assert!(soft.soft_reads < soft.soft_saved * 3 / 2);
+}
+
+/// Soft senses come when so many hard steps came no nearer, around the nearest of them; where they fail too, the
+/// hard steps go on.
+#[test]
+fn sequence_soft_senses_come_before_the_table_ends() {
+    const EARLY: &[&str] = &[SOFT, "recovery.soft.after=3"];
+    let (hard, soft3, soft5) = (SenseMode::Hard, SenseMode::Soft3, SenseMode::Soft5);
+    let mut scene = on_levels("factory", EARLY, 300, 6_000);
+    let len = scene.table_len();
+    // Saved by the first soft sense: all hard steps before it, the last three no nearer than the one before.
+    let (_, crossings) = scene.find(1 << 10, |c| modes(c).last() == Some(&soft3));
+    let ops = reads(&crossings);
+    let (last, walk) = ops.split_last().unwrap();
+    assert!(walk.len() < len, "{} steps of {len}", walk.len());
+    assert!(modes(&crossings)[..walk.len()].iter().all(|m| *m == hard));
+    assert_eq!(levels(&last.1), levels(&walk[walk.len() - 4].1));
+    // Saved by none: both soft senses, the rest of the table, and nothing twice.
+    let mut scene = on_levels("factory", EARLY, 1_000, 9_000);
+    let (_, crossings) = scene.find(1 << 10, |c| decoded(c).last().unwrap().1 != 0);
+    let modes = modes(&crossings);
+    let count = |mode: SenseMode| modes.iter().filter(|m| **m == mode).count();
+    assert_eq!(count(hard), len, "{modes:?}");
+    assert_eq!(count(soft3), count(soft5), "{modes:?}");
+    let first = modes.iter().position(|m| *m == soft3).unwrap();
+    assert_eq!(modes[first..first + 3], [soft3, soft5, hard], "{modes:?}");
+}
+
+/// The same with steps sensed ahead: the one that is not needed is ended.
+#[test]
+fn sequence_a_step_ahead_of_soft_senses_is_ended() {
+    let early = [SOFT, "recovery.soft.after=3", "schemes.retry=pipelined"];
+    let mut scene = on_levels("factory", &early, 300, 6_000);
+    let soft = |c: &[Crossing]| modes(c).last() == Some(&SenseMode::Soft3);
+    let (_, crossings) = scene.find(1 << 10, soft);
+    let cancelled = |c: &&Crossing| match c.what {
+        Passed::Issued(op) => matches!(op.kind, FlashKind::Cancel { .. }),
+        _ => false,
+    };
+    assert_eq!(
+        crossings.iter().filter(cancelled).count(),
+        1,
+        "{}",
+        scene.text(&crossings)
+    );
+    assert_eq!(decoded(&crossings).last().unwrap().1, 0);
+}
+
+/// Soft senses that come early make the tail of worn cells shorter, and lose no read more.
+#[test]
+fn model_early_soft_senses_shorten_the_tail() {
+    let run = |after: &str| {
+        let mut scene = on_levels("ct-qlc", &[SOFT, after], 28, 3_500);
+        let stats = random(&mut scene, 4);
+        let read = &stats.all.read;
+        let mean = read.mean_ns() / 1e3;
+        let tail = read.percentile(99.5).ns as f64 / 1e3;
+        println!(
+            "{after}: mean {mean:.0} us, P99.5 {tail:.0} us, max {} us, {} uncorrectable, {} saved",
+            read.max_ns() / 1000,
+            stats.counters.uncorrectable,
+            stats.counters.soft_saved
+        );
+        (mean, tail, stats.counters)
+    };
+    let (last, early) = (run("recovery.soft.after=0"), run("recovery.soft.after=3"));
+    assert!(last.2.soft_saved > 10);
+    assert!(early.2.uncorrectable <= last.2.uncorrectable);
+    assert!(early.1 < 0.5 * last.1 && early.0 < last.0);
 }
 
 /// Where steps of levels suffice, it is as if soft senses were not there.

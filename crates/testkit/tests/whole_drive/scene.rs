@@ -81,6 +81,11 @@ impl Scene {
         mode.setup_ns + valleys * sense
     }
 
+    /// Entries of the manufacturer's table.
+    pub fn table_len(&self) -> usize {
+        self.factory.len()
+    }
+
     /// What a run of `script` came to.
     pub fn stats(&mut self, script: &[Scripted]) -> RunStats {
         play(&mut self.drive, script).unwrap()

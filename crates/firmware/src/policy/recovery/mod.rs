@@ -1,7 +1,8 @@
-//! Axis `recovery`: what is tried for a read when every step of its levels has failed.
+//! Axis `recovery`: what is tried for a read whose levels do not come near enough.
 //!
-//! `soft_after` is asked after the last hard step has failed, and again after each soft one: what to
-//! sense next, or none when the read is uncorrectable. It is asked for no read that succeeds.
+//! `soft_after` is asked when soft senses are due and again after each of them has failed: what to sense
+//! next, or none. They are due after the last hard step, and before it once `hard_steps` in a row came no
+//! nearer than the nearest one. Neither is asked for a read that succeeds.
 
 use firstread_core::SenseMode;
 use firstread_core::params::{Axis, Values};
@@ -27,6 +28,11 @@ pub trait Recovery {
     /// What is sensed after a step that sensed `failed` has failed.
     fn soft_after(&self, failed: SenseMode) -> Option<SenseMode> {
         let _ = failed;
+        None
+    }
+    /// Hard steps in a row that came no nearer, after which soft senses come first; none: only when there
+    /// are no hard steps left.
+    fn hard_steps(&self) -> Option<u8> {
         None
     }
 }
@@ -61,6 +67,9 @@ macro_rules! schemes {
         impl Recovery for AnyRecovery {
             fn soft_after(&self, failed: SenseMode) -> Option<SenseMode> {
                 match self { $(Self::$scheme(s) => s.soft_after(failed)),+ }
+            }
+            fn hard_steps(&self) -> Option<u8> {
+                match self { $(Self::$scheme(s) => s.hard_steps()),+ }
             }
         }
     };

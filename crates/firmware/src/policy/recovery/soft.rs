@@ -5,7 +5,7 @@
 //! times, and two or three pages are transferred.
 
 use firstread_core::SenseMode;
-use firstread_core::params::{Param, ParamKind, Role, Scheme, Values};
+use firstread_core::params::{Param, Role, Scheme, Values};
 
 use super::Recovery;
 
@@ -18,18 +18,29 @@ pub const SCHEME: Scheme = Scheme {
     params: PARAMS,
 };
 
-/// Its parameters.
-pub const PARAMS: &[Param] = &[Param {
-    key: "senses",
-    doc: "senses of each level: three, five where three were not enough, or five at once",
-    kind: ParamKind::Choice(&["three-then-five", "three", "five"]),
-}];
+/// Its parameters. Why each default is what it is: `docs/firmware/retry.md`.
+pub const PARAMS: &[Param] = &[
+    Param::choice(
+        "senses",
+        "senses of each level: three, five where three were not enough, or five at once",
+        &["three-then-five", "three", "five"],
+    ),
+    Param::number(
+        "after",
+        "hard steps in a row that came no nearer, after which the page is sensed softly; 0 for only when \
+         no hard step is left",
+        "steps",
+        (3, 0, 64),
+    ),
+];
 
 /// The scheme.
 #[derive(Debug)]
 pub struct Soft {
     three: bool,
     five: bool,
+    /// Hard steps in a row that came no nearer; zero for all there are.
+    after: u8,
 }
 
 impl Soft {
@@ -40,7 +51,11 @@ impl Soft {
             1 => (true, false),
             _ => (false, true),
         };
-        Soft { three, five }
+        Soft {
+            three,
+            five,
+            after: values.get("after") as u8,
+        }
     }
 }
 
@@ -51,5 +66,8 @@ impl Recovery for Soft {
             SenseMode::Hard | SenseMode::Soft3 if self.five => Some(SenseMode::Soft5),
             _ => None,
         }
+    }
+    fn hard_steps(&self) -> Option<u8> {
+        (self.after > 0).then_some(self.after)
     }
 }

@@ -30,4 +30,7 @@ impl Recovery for SoftParity {
     fn soft_after(&self, failed: SenseMode) -> Option<SenseMode> {
         self.0.soft_after(failed)
     }
+    fn hard_steps(&self) -> Option<u8> {
+        self.0.hard_steps()
+    }
 }
