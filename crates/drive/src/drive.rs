@@ -368,7 +368,11 @@ impl Drive {
         self.fill_map(blocks, slots, state.pe_cycles.0);
         self.wake_firmware();
         self.advance(plan.run);
-        self.world.hardware.cells_mut().power_off(state.unpowered);
+        if state.unpowered > Ns::ZERO {
+            self.world.hardware.cells_mut().power_off(state.unpowered);
+            self.firmware.power_on(self.world.now, &mut self.world);
+            self.wake_firmware();
+        }
         Ok(())
     }
 

@@ -293,6 +293,14 @@ impl<M: Arena> Firmware<M> {
         self.start_probe(now, ports);
     }
 
+    /// Power is back after a shutdown in which nothing was lost; the firmware's clock stood still, and the
+    /// cells have aged.
+    pub fn power_on<P: Ports<Record = Record>>(&mut self, now: Ns, ports: &mut P) {
+        self.levels.power_on(now, &self.blocks);
+        self.levels_due = self.levels.due();
+        self.start_probe(now, ports);
+    }
+
     /// Handles timers that have expired.
     pub fn poll<P: Ports<Record = Record>>(&mut self, now: Ns, ports: &mut P) {
         if self.mover.again {

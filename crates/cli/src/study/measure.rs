@@ -394,10 +394,7 @@ pub const FACTS: &[Fact] = &[
     },
     Fact {
         name: "metadata_kb",
-        of: |f, _| {
-            let tables = f.tables.active + f.tables.shadow + f.tables.staging;
-            (tables + f.superblocks + f.working) as f64 / 1e3
-        },
+        of: |f, _| f.total() as f64 / 1e3,
     },
     Fact {
         name: "working_kb",

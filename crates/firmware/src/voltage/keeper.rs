@@ -122,6 +122,11 @@ impl Keeper {
         zone.copied().unwrap_or(0)
     }
 
+    /// Bytes of the zones of wordlines.
+    pub fn zone_bytes(&self) -> usize {
+        size_of_val(&*self.zone_of)
+    }
+
     /// When there is something to do.
     pub fn due(&self) -> Ns {
         let busy =

@@ -76,6 +76,19 @@ impl Members {
         set
     }
 
+    /// The group of `groups` with the most superblocks, the lowest of equals; none if none has any.
+    pub fn largest(&self, groups: GroupSet) -> Option<u8> {
+        let mut members = [0u32; u128::BITS as usize];
+        for note in self.notes.iter().filter(|n| n.group != NONE) {
+            members[note.group as usize] += 1;
+        }
+        let in_use = (0u8..).zip(members).filter(|&(_, n)| n > 0);
+        in_use
+            .filter(|&(group, _)| groups.contains(group))
+            .max_by_key(|&(group, n)| (n, core::cmp::Reverse(group)))
+            .map(|(group, _)| group)
+    }
+
     /// Puts every superblock into its group; returns the groups entered.
     pub fn update(&mut self, now: Ns, groups: &BlockGroups, blocks: &BlockMonitor) -> GroupSet {
         let mut entered = GroupSet::EMPTY;

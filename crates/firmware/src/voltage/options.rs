@@ -87,6 +87,11 @@ pub const CT_QLC: &[Param] = &[
          long run",
         &["fixed", "drift"],
     ),
+    Param::flag(
+        "verify_at_power_on",
+        "verify every group at once when power is back; without it when the next pass is due",
+        true,
+    ),
     Param::choice(
         "verify",
         "what verification goes by: pages that fail, as published, or bits corrected by page type too",

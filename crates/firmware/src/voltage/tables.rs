@@ -102,6 +102,13 @@ pub struct TableBytes {
     pub derived: usize,
 }
 
+impl TableBytes {
+    /// All of them.
+    pub const fn total(&self) -> usize {
+        self.active + self.shadow + self.staging + self.derived
+    }
+}
+
 impl TableManager {
     /// Tables for `groups` groups, none of them populated.
     pub fn new(factory: &VoltageTables, form: Form, groups: usize) -> TableManager {

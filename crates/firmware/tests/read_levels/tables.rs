@@ -141,8 +141,8 @@ fn projection_reconstructs_all_levels_from_four() {
     assert_eq!(full.tables.candidate(5), tables.factory[5]);
 }
 
-/// 44 groups × 3 entries × 4 or 15 bytes, as published; everything the scheme keeps below 10 KB,
-/// with shadow, staging and the levels unpacked for reads.
+/// 44 groups × 3 entries × 4 or 15 bytes, as published; everything the scheme keeps below 10 KB: shadow,
+/// staging, the levels unpacked for reads and its own state.
 #[test]
 fn sizes_are_as_published() {
     let mut setup = chip::setup();
@@ -160,16 +160,16 @@ fn sizes_are_as_published() {
         [528; 3]
     );
     assert_eq!(with.superblocks, 4 * 410);
-    let truth = 3 * 528 + with.superblocks + with.working;
-    println!(
-        "{with:?}: {truth} bytes, {} with derived state",
-        truth + with.tables.derived
-    );
+    // Two copies of three entries of 15 levels a group, and of the nearest factory entry.
+    assert_eq!(with.tables.derived, 2 * 44 * (3 * 15 + 1));
+    let parts = 3 * 528 + with.tables.derived + with.superblocks + with.working;
+    assert_eq!(with.total(), parts);
+    println!("{with:?}: {parts} bytes");
     assert!(
         with.working <= 4608,
         "the paper's working buffers are 4.5 KB"
     );
-    assert!(truth + with.tables.derived < 10_000);
+    assert!(with.total() < 10_000, "the paper's total: {with:?}");
 
     let without = footprint(&[("sentinel", 0)]);
     assert_eq!(without.tables.active, 1980);

@@ -10,7 +10,7 @@ use firstread_drive::profile::{Library, Override, load_drive};
 use firstread_drive::{DriveState, RunStats};
 use firstread_firmware::policy::AXES;
 use firstread_nand::die::{DieState, ReadCommand};
-use firstread_testkit::{FOUR_DIES, aged, digest_of, drive, profile, try_run};
+use firstread_testkit::{aged, digest_of, drive, profile, try_run};
 use insta::assert_snapshot;
 
 use crate::scene::{STRIPE, Scene, WORDLINE, decoded, reads, wanted};

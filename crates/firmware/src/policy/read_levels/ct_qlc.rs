@@ -9,9 +9,10 @@
 //! every 5 h    for each group: verify → decide → sort, track → validate → synchronize
 //! a group is   inherit the entries of the previous retention bin,
 //! entered      then verify it at once
+//! power-on     after a shutdown: verify every group at once, those with the most data first
 //! ```
 //!
-//! Beyond the paper, each an option: `projection`, `verify`, `zones`, `pacing`.
+//! Beyond the paper, each an option: `projection`, `verify`, `zones`, `pacing`, `verify_at_power_on`.
 
 use alloc::boxed::Box;
 
@@ -66,9 +67,12 @@ pub struct CtQlc {
     /// Verifications of the group under way that were repeated as better levels may lie beyond.
     repeated: u8,
     zone_bound: u8,
+    verify_at_power_on: bool,
 
     /// Groups left in the pass.
     routine: GroupSet,
+    /// Those with the most superblocks come first.
+    largest_first: bool,
     /// Groups that have inherited and wait to be verified.
     heirs: GroupSet,
     /// The same, but without a full superblock to sample.
@@ -104,6 +108,15 @@ pub struct Footprint {
     pub superblocks: usize,
     /// Buffers of the trial and the search, and the scheme's own state.
     pub working: usize,
+    /// The zone of each wordline, where a block has several.
+    pub zones: usize,
+}
+
+impl Footprint {
+    /// All of it, what could be derived from the rest included: it lies in memory.
+    pub const fn total(&self) -> usize {
+        self.tables.total() + self.superblocks + self.working + self.zones
+    }
 }
 
 impl CtQlc {
@@ -125,7 +138,9 @@ impl CtQlc {
             census: by_bits.then(Box::default),
             repeated: 0,
             zone_bound: values.get("zone_bound") as u8,
+            verify_at_power_on: values.flag("verify_at_power_on"),
             routine: GroupSet::EMPTY,
+            largest_first: false,
             heirs: GroupSet::EMPTY,
             waiting: GroupSet::EMPTY,
             phase: Phase::Idle,
@@ -148,6 +163,7 @@ impl CtQlc {
         Footprint {
             tables: self.keeper.selector.tables.bytes(),
             superblocks: self.keeper.members.bytes(),
+            zones: self.keeper.zone_bytes(),
             working: size_of::<CtQlc>()
                 + size_of::<Trial>()
                 + size_of::<Tracking>()
@@ -161,6 +177,10 @@ impl CtQlc {
         if !self.cadence.turn(now) {
             return;
         }
+        self.begin_pass(now);
+    }
+
+    fn begin_pass(&mut self, now: Ns) {
         self.keeper.pass = self.keeper.pass.wrapping_add(1);
         self.routine.extend(self.keeper.members.occupied());
         if !self.passed.open {
@@ -175,11 +195,24 @@ impl CtQlc {
     /// The next group to verify: heirs first. A group that has no entries yet waits for population.
     fn next_group(&mut self) -> Option<u8> {
         loop {
-            let group = self.heirs.pop().or_else(|| self.routine.pop())?;
+            let heir = self.heirs.pop();
+            let group = heir.or_else(|| self.next_of_pass())?;
             if self.keeper.selector.tables.populated(group) {
                 return Some(group);
             }
         }
+    }
+
+    /// The next group of the pass. After power-on most reads will be of the one with the most superblocks.
+    fn next_of_pass(&mut self) -> Option<u8> {
+        if self.largest_first
+            && let Some(group) = self.keeper.members.largest(self.routine)
+        {
+            self.routine.remove(group);
+            return Some(group);
+        }
+        self.largest_first = false;
+        self.routine.pop()
     }
 
     /// Phase 1 begins.
@@ -368,8 +401,16 @@ impl ReadLevels for CtQlc {
         self.keeper.start(now, blocks);
         self.cadence.start(now);
         (self.routine, self.heirs, self.waiting) = Default::default();
+        self.largest_first = false;
         self.phase = Phase::Idle;
         self.passed = Pass::default();
+    }
+
+    fn power_on(&mut self, now: Ns, _blocks: &BlockMonitor) {
+        if self.verify_at_power_on && self.keeper.started() {
+            self.largest_first = true;
+            self.begin_pass(now);
+        }
     }
 
     fn on_block(&mut self, now: Ns, block: BlockId, blocks: &BlockMonitor) {

@@ -127,12 +127,17 @@ pub trait ReadLevels {
     fn start(&mut self, now: Ns, blocks: &BlockMonitor) {
         let _ = (now, blocks);
     }
+    /// Power is back after a time without it, of which the firmware's clock knows nothing. What the scheme
+    /// keeps has been kept; the cells have aged.
+    fn power_on(&mut self, now: Ns, blocks: &BlockMonitor) {
+        let _ = (now, blocks);
+    }
     /// `block` was opened and begins to hold data, or lost its data to an erase.
     fn on_block(&mut self, now: Ns, block: BlockId, blocks: &BlockMonitor) {
         let _ = (now, block, blocks);
     }
-    /// When background work is next due; [`Ns::MAX`] for never. Only `start`, `on_block`, `probe` and
-    /// `on_probe` may change it.
+    /// When background work is next due; [`Ns::MAX`] for never. Only `start`, `power_on`, `on_block`, `probe`
+    /// and `on_probe` may change it.
     fn due(&self) -> Ns {
         Ns::MAX
     }
@@ -207,6 +212,9 @@ macro_rules! schemes {
             }
             fn start(&mut self, now: Ns, blocks: &BlockMonitor) {
                 match self { $(Self::$scheme(s) => s.start(now, blocks)),+ }
+            }
+            fn power_on(&mut self, now: Ns, blocks: &BlockMonitor) {
+                match self { $(Self::$scheme(s) => s.power_on(now, blocks)),+ }
             }
             fn on_block(&mut self, now: Ns, block: BlockId, blocks: &BlockMonitor) {
                 match self { $(Self::$scheme(s) => s.on_block(now, block, blocks)),+ }
