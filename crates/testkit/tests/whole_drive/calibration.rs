@@ -4,7 +4,7 @@ use firstread_core::{
     BlockId, CellMode, DieId, HostOp, LevelOffsets, Ns, OpClass, PageAddr, PageType,
 };
 use firstread_drive::port_log::{Crossing, Passed};
-use firstread_drive::{CutAt, Drive};
+use firstread_drive::{CutAt, Drive, DriveState};
 use firstread_firmware::log::What;
 use firstread_nand::StateDistribution;
 use firstread_testkit::{FOUR_DIES, aged, drive, play, profile, try_run, voltages};
@@ -166,4 +166,35 @@ fn powerloss_calibration_goes_on_after_a_cut_in_it() {
             .filter(|r| r.at > cut.at && passed(&r.what));
         assert!(since.count() > 1, "no pass after a cut at {at:?}");
     }
+}
+
+/// After 30 days without power the levels are a month behind. Verified at power-on, most reads soon succeed at
+/// once; else none is before the next pass, hours later.
+#[test]
+fn model_power_on_verifies_the_levels() {
+    let run = |verified: bool| {
+        let verified = format!("read_levels.verify_at_power_on={verified}");
+        let state = DriveState {
+            unpowered: Ns::from_h(720),
+            ..aged(28, 300)
+        };
+        let own = ["schemes.read_levels=ct-qlc", &verified];
+        let set: Vec<&str> = FOUR_DIES.iter().copied().chain(own).collect();
+        let mut drive = drive(profile("ct-qlc", &set), &state, 1);
+        let job = "[j]\nrw=randread\nbs=4k\niodepth=1\nnorandommap\nnumber_ios=10000\n";
+        let stats = try_run(&mut drive, job, 1, None).unwrap();
+        let c = &stats.counters;
+        println!(
+            "{verified}: {} at once, {} background reads",
+            c.retries[0], c.background_reads
+        );
+        (c.retries[0], c.background_reads)
+    };
+    let (with, without) = (run(true), run(false));
+    assert_eq!(without.1, 0);
+    assert!(with.1 >= 384, "a group is verified");
+    assert!(
+        10_000 - with.0 < (10_000 - without.0) / 2,
+        "{with:?} {without:?}"
+    );
 }
