@@ -208,6 +208,7 @@ impl Drive {
         let firmware = Firmware::new(config, schemes, GrowingMemory::new());
         let times = Times {
             command_ns: profile.channel.command_ns,
+            commands_occupy: profile.channel.commands_occupy && profile.channel.command_ns > 0,
             channel_fs_per_byte: 1_000_000_000 / profile.channel.rate_mt_per_s as u64,
             decoder_lanes: Divisor::new(profile.ecc.engines_per_channel as u64),
             decode_streams: profile.ecc.streams,
@@ -471,7 +472,6 @@ impl Drive {
         while self.world.due() <= until {
             self.step();
         }
-        self.world.timers.pass_all();
         self.world.now = self.world.now.max(until);
     }
 

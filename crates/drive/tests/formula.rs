@@ -103,10 +103,11 @@ fn read_bounds(p: &DriveProfile) -> [f64; 3] {
     let transfer = (p.channel.transfer_ns(stored(p, row as u64))) as f64;
     let types = p.mode.bits() as usize;
     let sense = (0..types).map(|page| sense_ns(p, page) as f64).sum::<f64>() / types as f64;
-    let die_ns = p.channel.command_ns as f64 + sense + transfer;
+    let command = p.channel.command_ns as f64;
+    let die_ns = command + sense + transfer;
     [
         p.link.bytes_per_s as f64,
-        f64::from(g.channels) * row * 1e9 / transfer,
+        f64::from(g.channels) * row * 1e9 / (command + transfer),
         f64::from(g.dies()) * row * 1e9 / die_ns,
     ]
 }
@@ -131,6 +132,53 @@ fn formula_saturated_reads_reach_what_bounds_them() {
     }
 }
 
+/// One channel of 64 dies, which have more data ready than it takes: each read costs the channel its
+/// transfer, and its command where commands use the channel.
+#[test]
+fn formula_commands_take_their_share_of_a_saturated_channel() {
+    for (command, occupies) in [
+        ("200ns", true),
+        ("2us", true),
+        ("200ns", false),
+        ("2us", false),
+    ] {
+        let command = format!("channel.command={command}");
+        let occupy = format!("channel.commands_occupy={occupies}");
+        let build = [
+            "geometry.channels=1",
+            "geometry.chips_per_channel=32",
+            "geometry.dies_per_chip=2",
+            "capacity=7 TB",
+            &command,
+            &occupy,
+        ];
+        let set: Vec<&str> = IDEAL.iter().copied().chain(build).collect();
+        let p = profile("ct-qlc", &set);
+        let each = p.channel.transfer_ns(stored(&p, 4096))
+            + occupies.then_some(p.channel.command_ns).unwrap_or(0);
+        // What it takes until the channel is saturated, and from its last command on, is in both runs.
+        let run = |requests: u64| {
+            let job = "[j]\nrw=randread\nbs=4k\niodepth=1024\nnorandommap\n";
+            let stats = run(p.clone(), &DriveState::default(), job, requests);
+            assert_eq!(stats.all.read.count(), requests);
+            stats.all.runtime_ns as f64
+        };
+        let measured = (run(9_000) - run(3_000)) / 6_000.0;
+        assert!(
+            (measured / each as f64 - 1.0).abs() < 0.002,
+            "{build:?}: {measured} ns a read, expected {each} ns"
+        );
+        // Nothing is in the way of a single read.
+        let job = "[j]\nrw=read\nbs=4k\nsize=4k\n";
+        let stats = crate::run(p.clone(), &DriveState::default(), job, 1);
+        let (measured, expected) = (stats.all.read.mean_ns() as u64, unloaded_ns(&p, 0, 4096));
+        assert!(
+            measured.abs_diff(expected) <= 2,
+            "{build:?}: {measured} ns, expected {expected} ns"
+        );
+    }
+}
+
 /// What bounds sequential writes (bytes/s): the link, the channels, the dies.
 fn write_bounds(p: &DriveProfile) -> [f64; 3] {
     let g = &p.geometry;
@@ -146,7 +194,7 @@ fn write_bounds(p: &DriveProfile) -> [f64; 3] {
     [
         p.link.bytes_per_s as f64,
         f64::from(g.channels) * row * 1e9 / (transfer + p.channel.command_ns as f64),
-        f64::from(g.dies()) * row * 1e9 / (program as f64 + transfer),
+        f64::from(g.dies()) * row * 1e9 / (p.channel.command_ns as f64 + transfer + program as f64),
     ]
 }
 
@@ -155,6 +203,13 @@ fn formula_sustained_writes_reach_what_bounds_them() {
     for p in shipped() {
         let bounds = write_bounds(&p);
         let bound = bounds.iter().copied().fold(f64::MAX, f64::min);
+        // The rate that `show` prints, and by which the age of a filled drive is reckoned.
+        let fill = p.fill_rate().bytes_per_s() as f64;
+        assert!(
+            (fill / bound - 1.0).abs() < 1e-4,
+            "{}: {fill:.4e} B/s, bounds {bounds:?}",
+            p.name
+        );
         let state = DriveState {
             fill: 0.0,
             ..DriveState::default()

@@ -20,7 +20,8 @@ pub(super) const NONE: u32 = u32::MAX;
 pub(super) struct Ahead {
     /// The read to be sensed after the one that is on the array or in the page register.
     pub next: u32,
-    /// The read whose data leave through the cache register, and when they have.
+    /// The read whose data leave through the cache register, and when they have: [`Ns::MAX`] while other
+    /// data cross the channel before.
     pub out: Option<(u32, Ns)>,
     /// When the array or the registers are done with what they do; [`Ns::MAX`] when they wait.
     due: Ns,
@@ -83,7 +84,8 @@ impl Hardware {
     /// The read under `tag` has been sensed, and another one is to be sensed after it: its page moves
     /// to the cache register.
     pub(super) fn turn(&mut self, now: Ns, die: DieId, tag: u32, timers: &mut Timers) {
-        let mut busy = Ns(self.times.command_ns + self.times.cache_busy_ns);
+        let starts = self.command(now, self.layout.channel(die), timers);
+        let mut busy = Ns(self.times.cache_busy_ns);
         let state = &mut self.dies[die.0 as usize];
         if let Some(next) = self.ops.get(state.ahead.next as usize)
             && let FlashKind::Read {
@@ -105,7 +107,7 @@ impl Hardware {
             }
         }
         state.phase = DiePhase::Cache(CachePhase::Turning(tag));
-        state.ahead.due = now + busy;
+        state.ahead.due = starts + busy;
         self.arm(die, timers);
     }
 
@@ -186,6 +188,7 @@ impl Hardware {
             && ends <= now
         {
             self.dies[die.0 as usize].ahead.out = None;
+            self.crossed(now, tag, timers);
             self.charge(now, tag, Cause::Transfer);
             self.decode(now, tag, timers);
             self.arm(die, timers);
@@ -234,15 +237,24 @@ impl Hardware {
             unreachable!("only a read comes after a read")
         };
         let sense = self.cells.read_ns(cell_mode, page, mode, timing);
-        let leaves = self.book_channel(now, tag, timers);
         let class = self.ops[tag as usize].op.class;
         let state = &mut self.dies[die.0 as usize];
         state.log.push(state.since, now, Cause::busy_with(class));
         state.since = now;
         state.phase = DiePhase::Cache(CachePhase::Sensing(next));
-        state.ahead.out = Some((tag, leaves));
+        state.ahead.out = Some((tag, Ns::MAX));
         state.ahead.due = now + Ns(sense);
         self.arm(die, timers);
+        self.start_crossing(now, tag, true, timers);
+    }
+
+    /// The data in the cache register of `die` will have left at `ends`.
+    #[cold]
+    pub(super) fn leaves(&mut self, die: u16, ends: Ns, timers: &mut Timers) {
+        if let Some((_, leave)) = &mut self.dies[die as usize].ahead.out {
+            *leave = ends;
+        }
+        self.arm(DieId(die), timers);
     }
 
     /// Sets the timer of `die` to what is next of its array and its cache register.

@@ -1,42 +1,51 @@
-//! A channel, and the reads that will come to it.
+//! A channel: command cycles and data, and the reads that will come to it.
 //!
 //! Data cross a channel in the order in which they come to it: those of a program when it is issued, those
-//! of a read when it has been sensed. When that will be is known from the start, so it is no event: the
-//! reads that are being sensed wait in the order in which they will come, and of the first one it is
-//! known when it has crossed, unless other data come before. Only that end has a timer. Where other data
-//! come, reads that had been sensed by then come before them, and each has its timer from then on.
+//! of a read when it has been sensed. Command and address cycles are short, and an operation starts on
+//! its die as soon as they have crossed: so commands go before all data that wait, in the order in which
+//! they are issued. What has begun to cross is not interrupted, and data that can begin when a command is
+//! issued have begun.
+//!
+//! When a read will have been sensed is known when it is issued, so the end of its sense is no event: reads
+//! that are sensed lie in the order in which they will come, behind data that have come. It is known when
+//! the first of them will have crossed, unless a command or other data come before; only that end has a
+//! timer. A command has no timer either: it shifts the end of what waits.
 
 use std::collections::VecDeque;
 
 use firstread_core::flash::SenseMode;
 use firstread_core::{FlashKind, Ns};
 
-use super::{DiePhase, Hardware, InFlight};
+use super::{Hardware, InFlight};
 use crate::hardware::timers::Timers;
 
-/// A read that is being sensed.
+/// Data that have come or will come.
 #[derive(Clone, Copy, Debug)]
 struct Coming {
-    /// When it has been.
-    sensed: Ns,
-    /// The die or lane. Of those sensed at the same time the lower one goes first.
+    /// When they come: a read when it has been sensed.
+    at: Ns,
+    /// The die or lane. Of reads that come at the same time the lower one goes first.
     lane: u16,
+    /// They leave through the cache register, while the die senses the next page.
+    is_cached: bool,
     tag: u32,
-    /// How long its data take.
+    /// How long they take.
     transfer: Ns,
 }
 
 impl Coming {
     fn order(&self) -> (Ns, u16) {
-        (self.sensed, self.lane)
+        (self.at, self.lane)
     }
 }
 
 /// A channel.
 #[derive(Debug)]
 pub(super) struct Channel {
-    /// When all data that have come have crossed.
+    /// When the first data may begin to cross: what was before them has crossed by then.
     free_at: Ns,
+    /// Cycles of commands that were issued while the first data crossed, and follow them.
+    commands: Ns,
     /// First the one that comes first.
     coming: VecDeque<Coming>,
 }
@@ -46,6 +55,7 @@ impl Channel {
     pub(super) fn new(lanes: usize) -> Channel {
         Channel {
             free_at: Ns::ZERO,
+            commands: Ns::ZERO,
             coming: VecDeque::with_capacity(lanes),
         }
     }
@@ -53,88 +63,145 @@ impl Channel {
     /// Power was cut.
     pub(super) fn clear(&mut self) {
         self.free_at = Ns::ZERO;
+        self.commands = Ns::ZERO;
         self.coming.clear();
     }
 
-    /// `read` will come: its place.
+    /// A command of `cycles` is issued at `now`: when it has crossed, and whether that has shifted the end
+    /// of the first data.
     #[inline]
-    fn expect(&mut self, read: Coming) -> usize {
+    fn command(&mut self, now: Ns, cycles: Ns) -> (Ns, bool) {
+        let mut shifts = false;
+        if let Some(first) = self.coming.front() {
+            let starts = self.free_at.max(first.at);
+            if starts <= now {
+                self.commands += cycles;
+                return (starts + first.transfer + self.commands, false);
+            }
+            shifts = self.free_at.max(now) + cycles > starts;
+        }
+        self.free_at = self.free_at.max(now) + cycles;
+        (self.free_at, shifts)
+    }
+
+    /// `data` will come, or have come just now and are behind all that have come: their place.
+    #[inline]
+    fn expect(&mut self, now: Ns, data: Coming) -> usize {
         let mut place = self.coming.len();
-        self.coming.push_back(read);
-        while place > 0 && self.coming[place - 1].order() > read.order() {
+        self.coming.push_back(data);
+        let order = (data.at, if data.at > now { data.lane } else { u16::MAX });
+        while place > 0 && self.coming[place - 1].order() > order {
             self.coming.swap(place - 1, place);
             place -= 1;
         }
         place
     }
 
-    /// The first read that has come by `now`, when its data start to cross and when they have; where it
-    /// comes just now, if that of its lane `has_passed`.
-    fn come(&mut self, now: Ns, has_passed: impl Fn(u16) -> bool) -> Option<(Coming, Ns, Ns)> {
-        let first = *self.coming.front()?;
-        if first.sensed > now || first.sensed == now && !has_passed(first.lane) {
-            return None;
-        }
-        self.coming.pop_front();
-        let (starts, ends) = self.book(first.sensed, first.transfer);
-        Some((first, starts, ends))
-    }
-
-    /// Data come at `now`, after all that have come before: when they start to cross, and when they have.
-    fn book(&mut self, now: Ns, transfer: Ns) -> (Ns, Ns) {
-        let starts = self.free_at.max(now);
-        self.free_at = starts + transfer;
-        (starts, self.free_at)
-    }
-
-    /// The read that came first has crossed: which one.
+    /// The first data have crossed: which ones.
     #[inline]
     fn crossed(&mut self, now: Ns) -> Coming {
-        self.free_at = now;
+        self.free_at = now + std::mem::take(&mut self.commands);
         let first = self.coming.pop_front();
         first.expect("its timer runs only while there is one")
     }
 
-    /// The lane of the read that comes first, and when it has crossed if nothing comes before.
+    /// The first data, and when they have crossed if nothing comes before.
     #[inline]
-    fn first_ends(&self) -> Option<(u16, Ns)> {
-        let first = self.coming.front()?;
-        Some((first.lane, self.free_at.max(first.sensed) + first.transfer))
+    fn first_ends(&self) -> Option<(Coming, Ns)> {
+        let first = *self.coming.front()?;
+        Some((first, self.free_at.max(first.at) + first.transfer))
     }
 }
 
 impl Hardware {
+    /// The command of an operation on `channel` is issued: when it has crossed.
+    #[inline]
+    pub(super) fn command(&mut self, now: Ns, channel: u16, timers: &mut Timers) -> Ns {
+        let cycles = Ns(self.times.command_ns);
+        if !self.times.commands_occupy {
+            return now + cycles;
+        }
+        let (ends, shifts) = self.channels[channel as usize].command(now, cycles);
+        if shifts {
+            self.time_first(channel, timers);
+        }
+        ends
+    }
+
     /// The read under `tag` is being sensed, until `sensed`.
     #[inline]
-    pub(super) fn expect(&mut self, tag: u32, sensed: Ns, timers: &mut Timers) {
+    pub(super) fn expect(&mut self, now: Ns, tag: u32, sensed: Ns, timers: &mut Timers) {
+        self.ops[tag as usize].sensed_at = sensed;
         let transfer = self.transfer(&self.ops[tag as usize]);
-        let state = &mut self.ops[tag as usize];
-        state.sensed_at = sensed;
+        self.come(now, tag, sensed, transfer, false, timers);
+    }
+
+    /// The data of `tag` come to their channel at `now`: those of a program with its command, those of a
+    /// read that were sensed before, perhaps out of the cache register.
+    pub(super) fn start_crossing(
+        &mut self,
+        now: Ns,
+        tag: u32,
+        is_cached: bool,
+        timers: &mut Timers,
+    ) {
+        let state = &self.ops[tag as usize];
+        let mut transfer = self.transfer(state);
+        if self.times.commands_occupy && matches!(state.op.kind, FlashKind::Program { .. }) {
+            transfer += Ns(self.times.command_ns);
+        }
+        self.come(now, tag, now, transfer, is_cached, timers);
+    }
+
+    /// The data of `tag` come to their channel at `at`.
+    #[inline]
+    fn come(
+        &mut self,
+        now: Ns,
+        tag: u32,
+        at: Ns,
+        transfer: Ns,
+        is_cached: bool,
+        timers: &mut Timers,
+    ) {
+        let state = &self.ops[tag as usize];
         let (lane, channel) = (state.lane, state.channel);
         let coming = &mut self.channels[channel as usize];
-        let place = coming.expect(Coming {
-            sensed,
+        let data = Coming {
+            at,
             lane,
+            is_cached,
             tag,
             transfer,
-        });
+        };
+        let place = coming.expect(now, data);
         if place == 0 {
-            if let Some(second) = coming.coming.get(1) {
-                timers.set(self.decoders.len() + second.lane as usize, Ns::MAX);
+            if let Some(&second) = coming.coming.get(1) {
+                self.set_end(second, Ns::MAX, timers);
             }
             self.time_first(channel, timers);
         }
     }
 
-    /// Sets the timer of the read that comes first to `channel`.
+    /// Sets the timer of the data that come first to `channel`.
     #[inline]
     fn time_first(&mut self, channel: u16, timers: &mut Timers) {
-        if let Some((lane, ends)) = self.channels[channel as usize].first_ends() {
-            timers.set(self.decoders.len() + lane as usize, ends);
+        if let Some((first, ends)) = self.channels[channel as usize].first_ends() {
+            self.set_end(first, ends, timers);
         }
     }
 
-    /// The read that came first to the channel of `lane` has crossed it.
+    /// `data` will have crossed at `ends`, unless something comes before; [`Ns::MAX`] if others go first.
+    #[inline]
+    fn set_end(&mut self, data: Coming, ends: Ns, timers: &mut Timers) {
+        if data.is_cached {
+            self.leaves(data.lane, ends, timers);
+        } else {
+            timers.set(self.decoders.len() + data.lane as usize, ends);
+        }
+    }
+
+    /// The data of `tag`, the first of their channel, have crossed it.
     #[inline]
     pub(super) fn crossed(&mut self, now: Ns, tag: u32, timers: &mut Timers) {
         let state = &mut self.ops[tag as usize];
@@ -150,34 +217,14 @@ impl Hardware {
     pub(super) fn expect_no_more(&mut self, now: Ns, tag: u32, timers: &mut Timers) {
         let state = &self.ops[tag as usize];
         assert!(
-            now <= state.sensed_at,
+            now < state.sensed_at,
             "a read follows another one before that has been sensed"
         );
         let (lane, sensed, channel) = (state.lane as usize, state.sensed_at, state.channel);
         let coming = &mut self.channels[channel as usize].coming;
-        coming.retain(|read| read.tag != tag);
+        coming.retain(|data| data.tag != tag);
         timers.set(self.decoders.len() + lane, sensed);
         self.time_first(channel, timers);
-    }
-
-    /// The data of `tag` come to their channel: when they have crossed it. Reads that were sensed before
-    /// go first.
-    #[inline(never)]
-    pub(super) fn book_channel(&mut self, now: Ns, tag: u32, timers: &mut Timers) -> Ns {
-        let transfer = self.transfer(&self.ops[tag as usize]);
-        let channel = self.ops[tag as usize].channel;
-        let first_die = self.decoders.len();
-        while let Some((read, starts, ends)) = self.channels[channel as usize].come(now, |lane| {
-            timers.has_passed(now, first_die + lane as usize)
-        }) {
-            self.ops[read.tag as usize].transfer_starts = starts;
-            self.dies[read.lane as usize].phase = DiePhase::Registers(read.tag);
-            timers.set(first_die + read.lane as usize, ends);
-        }
-        let (starts, ends) = self.channels[channel as usize].book(now, transfer);
-        self.ops[tag as usize].transfer_starts = starts;
-        self.time_first(channel, timers);
-        ends
     }
 
     /// How long the data of `read`, or of a program, take to cross the channel.
@@ -210,65 +257,81 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// After a power cut a channel is as good as new: nothing is to come, and what comes first need not
-    /// wait.
-    #[test]
-    fn powerloss_a_channel_is_idle_after_a_cut() {
-        let mut channel = Channel::new(2);
-        channel.expect(Coming {
-            sensed: Ns(10),
-            lane: 0,
-            tag: 0,
-            transfer: Ns(1_000),
-        });
-        assert_eq!(channel.book(Ns(0), Ns(5_000)), (Ns(0), Ns(5_000)));
-        channel.clear();
-        assert_eq!(channel.first_ends(), None);
-        assert_eq!(channel.book(Ns(100), Ns(7)), (Ns(100), Ns(107)));
+    /// What comes to a channel: a read that is sensed so long, other data, or a command.
+    #[derive(Clone, Copy, Debug)]
+    enum Comes {
+        Read(u64),
+        Data,
+        Command,
+    }
+
+    fn comes() -> impl Strategy<Value = Comes> {
+        prop_oneof![
+            (1u64..100).prop_map(Comes::Read),
+            Just(Comes::Data),
+            Just(Comes::Command),
+        ]
     }
 
     proptest! {
-        /// Against first come, first served over everything that ever comes.
+        /// Against a server that looks, each time it is free, at everything that ever comes: data are served
+        /// first come, first served, unless a command has come before they can begin.
         #[test]
-        fn model_data_cross_in_the_order_in_which_they_come(
-            // After so long a read is issued, that is sensed so much later, or other data come.
-            plan in prop::collection::vec((0u64..40, prop::option::of(1u64..100), 1u64..30), 1..60),
+        fn model_commands_go_before_data_that_cross_in_the_order_in_which_they_come(
+            // So long after the one before it comes this, which takes so long to cross.
+            plan in prop::collection::vec((0u64..40, comes(), 1u64..30), 1..60),
         ) {
             let mut channel = Channel::new(plan.len());
             let mut ends = vec![Ns::ZERO; plan.len()];
-            let mut comes = Vec::new();
+            // When each comes; of the same time in this order.
+            let mut data = Vec::new();
+            let mut commands = VecDeque::new();
             let mut now = Ns::ZERO;
-            for (i, &(after, sense, transfer)) in plan.iter().enumerate() {
+            for (i, &(after, what, takes)) in plan.iter().enumerate() {
                 now += Ns(after);
                 while let Some((_, end)) = channel.first_ends().filter(|(_, end)| *end <= now) {
                     ends[channel.crossed(end).tag as usize] = end;
                 }
                 // In no order.
-                let (lane, transfer) = ((i as u16).wrapping_mul(40_503), Ns(transfer));
-                match sense {
-                    Some(sense) => {
-                        let sensed = now + Ns(sense);
-                        channel.expect(Coming { sensed, lane, tag: i as u32, transfer });
-                        comes.push((sensed, lane, transfer));
+                let lane = (i as u16).wrapping_mul(40_503);
+                let at = match what {
+                    Comes::Command => {
+                        let before = channel.first_ends();
+                        let (end, shifts) = channel.command(now, Ns(takes));
+                        ends[i] = end;
+                        commands.push_back((now, i));
+                        let after = channel.first_ends();
+                        prop_assert_eq!(shifts, before.map(|b| b.1) != after.map(|a| a.1));
+                        continue;
                     }
-                    None => {
-                        // Of what comes just now the reads go first.
-                        while let Some((read, _, end)) = channel.come(now, |_| true) {
-                            ends[read.tag as usize] = end;
-                        }
-                        ends[i] = channel.book(now, transfer).1;
-                        comes.push((now, u16::MAX, transfer));
-                    }
-                }
+                    Comes::Read(sense) => now + Ns(sense),
+                    Comes::Data => now,
+                };
+                let (tag, transfer) = (i as u32, Ns(takes));
+                channel.expect(now, Coming { at, lane, is_cached: false, tag, transfer });
+                data.push((at, if at > now { lane } else { u16::MAX }, i));
             }
             while let Some((_, end)) = channel.first_ends() {
                 ends[channel.crossed(end).tag as usize] = end;
             }
-            let mut order: Vec<usize> = (0..comes.len()).collect();
-            order.sort_by_key(|&i| (comes[i].0, comes[i].1));
+            data.sort();
+            let mut data = VecDeque::from(data);
             let mut free_at = Ns::ZERO;
-            for i in order {
-                free_at = free_at.max(comes[i].0) + comes[i].2;
+            while !data.is_empty() || !commands.is_empty() {
+                let first = data.front().map(|d| (free_at.max(d.0), d.2));
+                let command = commands.front().copied();
+                let next = command.filter(|&command| first.is_none_or(|first| command < first));
+                let (at, i) = match next {
+                    Some(command) => {
+                        commands.pop_front();
+                        command
+                    }
+                    None => {
+                        let (at, _, i) = data.pop_front().unwrap();
+                        (at, i)
+                    }
+                };
+                free_at = free_at.max(at) + Ns(plan[i].2);
                 prop_assert_eq!(ends[i], free_at, "{}: {:?}", i, &plan);
             }
         }

@@ -37,6 +37,8 @@ use timers::Timers;
 pub(crate) struct Times {
     /// Command and address cycles of a flash operation.
     pub command_ns: u64,
+    /// Whether the channel is in use meanwhile. False where they take no time.
+    pub commands_occupy: bool,
     /// Femtoseconds a byte takes on a channel.
     pub channel_fs_per_byte: u64,
     /// Codewords a channel's decoder works on side by side.
@@ -117,8 +119,8 @@ enum DiePhase {
     /// The array works: sensing, programming, erasing. The data of a read then cross the channel, unless
     /// another one follows it.
     Array(u32),
-    /// The page registers are in use: data of a program, or of a read that something else came behind,
-    /// wait for the channel or cross it.
+    /// The page registers are in use: data of a program, or of the last of a row of cache reads, wait for
+    /// the channel or cross it.
     Registers(u32),
     /// The program or erase on the array was told to stop, and is about to.
     Stopping(u32),
@@ -333,6 +335,7 @@ impl Hardware {
                 die.log.charge_wait(op.queued, now, &mut account.parts);
                 account.mark = now;
                 die.phase = DiePhase::Array(tag);
+                let channel = state.channel;
                 let mut sense = self.cells.read_ns(cell_mode, page, mode, timing);
                 if die.timing != timing {
                     die.timing = timing;
@@ -341,14 +344,21 @@ impl Hardware {
                 if self.times.sets_levels() {
                     sense += self.times.levels(&self.cells, &mut die.levels, &op, sense);
                 }
-                self.expect(tag, now + Ns(self.times.command_ns + sense), timers);
+                let starts = self.command(now, channel, timers);
+                let waited = starts.0 - now.0 - self.times.command_ns;
+                if waited != 0 {
+                    self.charge(now + Ns(waited), tag, Cause::Transfer);
+                }
+                self.expect(now, tag, starts + Ns(sense), timers);
                 self.ask_for_sense(now, tag);
             }
             FlashKind::Program { .. } => {
                 self.start_transfer(now, tag, timers);
             }
             FlashKind::Erase { mode, .. } => {
-                let erase = self.times.command_ns + self.cells.erase_ns(mode);
+                let channel = state.channel;
+                let starts = self.command(now, channel, timers);
+                let erase = starts.since(now).0 + self.cells.erase_ns(mode);
                 self.start_work(now, op.die, tag, erase, timers);
             }
             FlashKind::Suspend { .. }
@@ -459,7 +469,10 @@ impl Hardware {
     ) -> Done {
         match self.dies[die as usize].phase {
             DiePhase::Array(tag) => self.array_done(now, die, tag, timers, payload),
-            DiePhase::Registers(tag) => self.transfer_done(now, tag, timers),
+            DiePhase::Registers(tag) => {
+                self.crossed(now, tag, timers);
+                self.transfer_done(now, tag, timers)
+            }
             DiePhase::Stopping(tag) => self.stopped(now, die, tag),
             DiePhase::Cache(phase) => self.cache_done(now, DieId(die), phase, timers),
             DiePhase::Idle => unreachable!("the timer of an idle die is stopped"),
@@ -521,12 +534,11 @@ impl Hardware {
         Done::EventThenFree(event, tag)
     }
 
-    /// The data of `tag` come to the channel; the die's timer runs until they have crossed it.
+    /// The data of `tag` come to the channel; the die's timer tells when they have crossed it.
     fn start_transfer(&mut self, now: Ns, tag: u32, timers: &mut Timers) {
-        let ends = self.book_channel(now, tag, timers);
         let lane = self.ops[tag as usize].lane as usize;
         self.dies[lane].phase = DiePhase::Registers(tag);
-        timers.set(self.decoders.len() + lane, ends);
+        self.start_crossing(now, tag, false, timers);
     }
 
     #[inline]

@@ -40,8 +40,6 @@ struct Timer {
 pub(crate) struct Timers {
     /// When the last timer expired: none is due before.
     now: Ns,
-    /// The highest that has expired at this time.
-    last: usize,
     /// By resource; [`Ns::MAX`] where it is stopped.
     timers: Vec<Timer>,
     /// The first resource of each span.
@@ -68,7 +66,6 @@ impl Timers {
         };
         Timers {
             now: Ns::ZERO,
-            last: 0,
             timers: vec![stopped; resources],
             first: Box::new([END; SPANS]),
             some: [0; SPANS / 64],
@@ -227,34 +224,13 @@ impl Timers {
             let front = (word % (1 << FRONT_BITS)) as usize;
             self.fronts[front] = STOPPED;
             let resource = self.timers.len() + front;
-            self.expired(Ns(word >> FRONT_BITS), resource);
+            self.now = Ns(word >> FRONT_BITS);
             return Some((self.now, resource));
         }
-        self.expired(due, resource as usize);
+        self.now = due;
         self.take(due, resource);
         self.least = self.near().min(self.far);
         Some((due, resource as usize))
-    }
-
-    #[inline]
-    fn expired(&mut self, due: Ns, resource: usize) {
-        self.last = if due == self.now {
-            self.last.max(resource)
-        } else {
-            resource
-        };
-        self.now = due;
-    }
-
-    /// Whatever might have expired by now has.
-    pub(crate) fn pass_all(&mut self) {
-        self.last = usize::MAX;
-    }
-
-    /// At `now`, whether it was the turn of a timer of `resource` at that time already.
-    #[inline]
-    pub(crate) fn has_passed(&self, now: Ns, resource: usize) -> bool {
-        self.now < now || resource <= self.last
     }
 
     /// The first timer of the wheel.
@@ -301,7 +277,6 @@ mod tests {
             let mut timers = Timers::new(resources);
             let mut model = vec![Ns::MAX; resources + FRONTS];
             let mut now = Ns::ZERO;
-            let mut passed = 0;
             for (resource, after, expires) in sets {
                 let resource = resource % (resources + FRONTS);
                 let due = if after == 0 { Ns::MAX } else { now + Ns(after * gap) };
@@ -317,13 +292,8 @@ mod tests {
                     let expected = (least != Ns::MAX).then_some((least, first));
                     prop_assert_eq!(timers.expire(), expected);
                     if expected.is_some() {
-                        passed = if least == now { first.max(passed) } else { first };
                         now = least;
                         model[first] = Ns::MAX;
-                    }
-                    for r in 0..resources {
-                        prop_assert_eq!(timers.has_passed(now, r), r <= passed);
-                        prop_assert!(timers.has_passed(now + Ns(1), r));
                     }
                 }
             }

@@ -76,6 +76,9 @@ pub struct ChannelProfile {
     pub rate_mt_per_s: u32,
     /// Bus time of the command, address and status cycles of one operation (ns).
     pub command_ns: u64,
+    /// Whether the channel is in use during these cycles. Where it is not, commands delay their own
+    /// operation alone, as if each die had command lines of its own: for comparisons.
+    pub commands_occupy: bool,
 }
 
 impl ChannelProfile {
@@ -160,7 +163,7 @@ pub struct FillRate {
     pub link: u64,
     /// By the channels, parity and command cycles included.
     pub channels: u64,
-    /// By all dies programming all the time.
+    /// By all dies taking data and programming them all the time.
     pub program: u64,
 }
 
@@ -176,8 +179,11 @@ impl DriveProfile {
     pub fn fill_rate(&self) -> FillRate {
         let g = &self.geometry;
         let page_ns = self.channel.transfer_ns(self.stored_bytes(g.page_bytes));
-        // One command for each page of a plane.
-        let channel = per_second(u64::from(g.page_bytes), page_ns + self.channel.command_ns);
+        let row = u64::from(g.page_bytes) * u64::from(g.planes) * u64::from(self.mode.bits());
+        // One command for each program, of a wordline on all planes of a die.
+        let pages = u64::from(g.planes) * u64::from(self.mode.bits());
+        let transfer_ns = pages * page_ns + self.channel.command_ns;
+        let channel = per_second(row, transfer_ns);
         let program = self.chip.mode(self.mode).map_or(0, |m| {
             let ns = match m.program {
                 ProgramTiming::OneShot { wordline_ns } => wordline_ns,
@@ -186,8 +192,8 @@ impl DriveProfile {
                     second_ns,
                 } => first_ns + second_ns,
             };
-            let row = u64::from(g.page_bytes) * u64::from(g.planes) * u64::from(self.mode.bits());
-            per_second(row, ns)
+            // The die takes its data before it programs them.
+            per_second(row, transfer_ns + ns)
         });
         // What is programmed includes the parity of stripes.
         let of_data = |rate: u64| {
@@ -306,6 +312,13 @@ fn read(keys: &Keys<'_>, chip: Option<LoadedChip>, axes: &'static [Axis]) -> Opt
     let channel = keys.table("channel", |k| ChannelProfile {
         rate_mt_per_s: k.whole("rate", MT_PER_S, 1, 100_000) as u32,
         command_ns: k.whole("command", NS, 0, 1_000_000_000),
+        commands_occupy: match k.has("commands_occupy") {
+            true => k.flag("commands_occupy"),
+            false => {
+                k.declare("commands_occupy");
+                true
+            }
+        },
     });
     let ecc = keys.table("ecc", ecc);
     geometry.codeword_bytes = ecc.as_ref().map_or(0, |(_, bytes)| *bytes);
@@ -711,6 +724,9 @@ fn unit_of(name: &str) -> &'static Unit {
         .unwrap_or(&UNITS[UNITS.len() - 1])
 }
 
+/// What `channel.commands_occupy` means where it is not given.
+const COMMANDS_OCCUPY: &str = "default: command cycles use the channel, and go before data that wait for it; false: they only delay their own operation, for comparisons";
+
 /// What the keys of `[dram]` mean where they are not given.
 const DRAM_DEFAULTS: [(&str, &str); 2] = [
     ("dram.read_cache", "default: no read cache"),
@@ -730,6 +746,16 @@ fn defaults(choices: &[SchemeChoice], listing: &[ResolvedEntry]) -> Vec<Resolved
             literal,
         };
     let mut entries = Vec::new();
+    let path = "channel.commands_occupy";
+    if !listed(path) {
+        entries.push(entry(
+            path.into(),
+            "true",
+            "",
+            "true".into(),
+            COMMANDS_OCCUPY,
+        ));
+    }
     for (path, source) in DRAM_DEFAULTS {
         if !listed(path) {
             entries.push(entry(path.into(), "0", "B", "\"0 B\"".into(), source));
