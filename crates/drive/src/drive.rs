@@ -671,7 +671,10 @@ impl Drive {
                     .hardware
                     .die_done(due, die, &mut world.timers, &mut world.payload);
                 let (event, free, decoded) = match done {
-                    Done::GoesOn => return Some(Step::Drive),
+                    Done::GoesOn => {
+                        world.hardware.time_next(&mut world.timers);
+                        return Some(Step::Drive);
+                    }
                     Done::Free(tag) => (None, Some(tag), false),
                     Done::FreeThenDecoded(tag) => (None, Some(tag), true),
                     Done::Event(event) => (Some(event), None, false),
@@ -693,6 +696,8 @@ impl Drive {
                         self.tell(due, event);
                     }
                 }
+                let world = &mut self.world;
+                world.hardware.time_next(&mut world.timers);
             }
             Due::Hardware(Resource::Decoder(channel)) => {
                 let (timers, payload) = (&mut world.timers, &mut world.payload);

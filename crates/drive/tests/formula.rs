@@ -156,9 +156,10 @@ fn formula_commands_take_their_share_of_a_saturated_channel() {
         let p = profile("ct-qlc", &set);
         let each = p.channel.transfer_ns(stored(&p, 4096))
             + occupies.then_some(p.channel.command_ns).unwrap_or(0);
-        // What it takes until the channel is saturated, and from its last command on, is in both runs.
+        // Each read is of the next die. What it takes until the channel is saturated, and from its last
+        // command on, is in both runs.
         let run = |requests: u64| {
-            let job = "[j]\nrw=randread\nbs=4k\niodepth=1024\nnorandommap\n";
+            let job = "[j]\nrw=read:60k\nbs=4k\niodepth=1024\n";
             let stats = run(p.clone(), &DriveState::default(), job, requests);
             assert_eq!(stats.all.read.count(), requests);
             stats.all.runtime_ns as f64

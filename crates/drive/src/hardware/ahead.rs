@@ -188,7 +188,7 @@ impl Hardware {
             && ends <= now
         {
             self.dies[die.0 as usize].ahead.out = None;
-            self.crossed(now, tag, timers);
+            self.crossed(now, tag);
             self.charge(now, tag, Cause::Transfer);
             self.decode(now, tag, timers);
             self.arm(die, timers);

@@ -3,8 +3,8 @@
 //! Data cross a channel in the order in which they come to it: those of a program when it is issued, those
 //! of a read when it has been sensed. Command and address cycles are short, and an operation starts on
 //! its die as soon as they have crossed: so commands go before all data that wait, in the order in which
-//! they are issued. What has begun to cross is not interrupted, and data that can begin when a command is
-//! issued have begun.
+//! they are issued. What has begun to cross is not interrupted; data that could begin at the moment when a
+//! command is issued have not begun, so a die whose data have crossed gets its next command at once.
 //!
 //! When a read will have been sensed is known when it is issued, so the end of its sense is no event: reads
 //! that are sensed lie in the order in which they will come, behind data that have come. It is known when
@@ -18,6 +18,9 @@ use firstread_core::{FlashKind, Ns};
 
 use super::{Hardware, InFlight};
 use crate::hardware::timers::Timers;
+
+/// No channel.
+pub(super) const NONE: u16 = u16::MAX;
 
 /// Data that have come or will come.
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +77,7 @@ impl Channel {
         let mut shifts = false;
         if let Some(first) = self.coming.front() {
             let starts = self.free_at.max(first.at);
-            if starts <= now {
+            if starts < now {
                 self.commands += cycles;
                 return (starts + first.transfer + self.commands, false);
             }
@@ -183,10 +186,12 @@ impl Hardware {
         }
     }
 
-    /// Sets the timer of the data that come first to `channel`.
+    /// Sets the timer of the data that come first to `channel`, unless what follows now may go before them.
     #[inline]
     fn time_first(&mut self, channel: u16, timers: &mut Timers) {
-        if let Some((first, ends)) = self.channels[channel as usize].first_ends() {
+        if channel != self.untimed
+            && let Some((first, ends)) = self.channels[channel as usize].first_ends()
+        {
             self.set_end(first, ends, timers);
         }
     }
@@ -203,13 +208,22 @@ impl Hardware {
 
     /// The data of `tag`, the first of their channel, have crossed it.
     #[inline]
-    pub(super) fn crossed(&mut self, now: Ns, tag: u32, timers: &mut Timers) {
+    pub(super) fn crossed(&mut self, now: Ns, tag: u32) {
         let state = &mut self.ops[tag as usize];
         let channel = state.channel;
         let first = self.channels[channel as usize].crossed(now);
         debug_assert_eq!(first.tag, tag, "only the timer of the first runs");
         state.transfer_starts = Ns(now.0 - first.transfer.0);
-        self.time_first(channel, timers);
+        self.untimed = channel;
+    }
+
+    /// What followed the end of a transfer has been issued: the next one has a timer.
+    #[inline]
+    pub(crate) fn time_next(&mut self, timers: &mut Timers) {
+        let channel = std::mem::replace(&mut self.untimed, NONE);
+        if channel != NONE {
+            self.time_first(channel, timers);
+        }
     }
 
     /// Something else than its transfer follows when the read under `tag` has been sensed, which now has
@@ -320,7 +334,7 @@ mod tests {
             while !data.is_empty() || !commands.is_empty() {
                 let first = data.front().map(|d| (free_at.max(d.0), d.2));
                 let command = commands.front().copied();
-                let next = command.filter(|&command| first.is_none_or(|first| command < first));
+                let next = command.filter(|&command| first.is_none_or(|first| command.0 <= first.0));
                 let (at, i) = match next {
                     Some(command) => {
                         commands.pop_front();

@@ -184,6 +184,8 @@ pub(crate) struct Hardware {
     dies: Vec<Die>,
     lanes: Lanes,
     channels: Vec<Channel>,
+    /// The channel over which data have just crossed, while it is not known what is issued thereupon.
+    untimed: u16,
     decoders: Vec<Decoder>,
     ops: Vec<InFlight>,
     /// Senses that were asked for and whose outcome is not known yet: when, and which.
@@ -252,6 +254,7 @@ impl Hardware {
             channels: (0..geometry.channels)
                 .map(|_| Channel::new(lanes.count().div_ceil(geometry.channels as usize)))
                 .collect(),
+            untimed: channel::NONE,
             decoders: vec![Decoder::IDLE; geometry.channels as usize],
             ops: vec![in_flight; tags as usize],
             unsensed: Vec::with_capacity(tags as usize),
@@ -470,7 +473,7 @@ impl Hardware {
         match self.dies[die as usize].phase {
             DiePhase::Array(tag) => self.array_done(now, die, tag, timers, payload),
             DiePhase::Registers(tag) => {
-                self.crossed(now, tag, timers);
+                self.crossed(now, tag);
                 self.transfer_done(now, tag, timers)
             }
             DiePhase::Stopping(tag) => self.stopped(now, die, tag),
@@ -491,7 +494,7 @@ impl Hardware {
         let op = &self.ops[tag as usize].op;
         if let FlashKind::Read { .. } = op.kind {
             if self.dies[die as usize].ahead.next == ahead::NONE {
-                self.crossed(now, tag, timers);
+                self.crossed(now, tag);
                 return self.transfer_done(now, tag, timers);
             }
             self.charge(now, tag, Cause::Sense);
