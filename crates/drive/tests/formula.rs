@@ -1,5 +1,6 @@
 //! Unloaded latency and saturated bandwidth against closed form, for every shipped drive.
 
+use firstread_core::StripeOrder;
 use firstread_drive::DriveState;
 use firstread_drive::profile::{DriveProfile, Kind, Library};
 use firstread_nand::profile::ProgramTiming;
@@ -99,7 +100,12 @@ fn formula_decoding_overlaps_the_transfer_where_codewords_stream() {
 /// What bounds sequential reads (bytes/s): the link, the channels, the dies.
 fn read_bounds(p: &DriveProfile) -> [f64; 3] {
     let g = &p.geometry;
-    let row = f64::from(g.page_bytes) * f64::from(g.planes);
+    // What one read senses: where pages follow one another over dies first, its planes are far apart.
+    let planes = match g.stripe {
+        StripeOrder::PlaneFirst => f64::from(g.planes),
+        StripeOrder::DieFirst => 1.0,
+    };
+    let row = f64::from(g.page_bytes) * planes;
     let transfer = (p.channel.transfer_ns(stored(p, row as u64))) as f64;
     let types = p.mode.bits() as usize;
     let sense = (0..types).map(|page| sense_ns(p, page) as f64).sum::<f64>() / types as f64;
