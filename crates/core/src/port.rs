@@ -77,6 +77,23 @@ pub trait Ports {
     fn join(&mut self, tag: Tag) {
         let _ = tag;
     }
+    /// Transfer and decode codewords `more` too of the read under `tag`, which has been issued and senses
+    /// the planes that they lie on. False, and nothing changes, when its data cross the channel or have.
+    fn widen(&mut self, tag: Tag, more: u64) -> bool {
+        let _ = (tag, more);
+        false
+    }
+    /// A command waits under `waiter`, a tag without an operation, for the read under `read`, as others do:
+    /// from now on, or from the `start` of the read, which was issued for it. `queued` is since when the read
+    /// waits for its die, none where it has been issued. Nothing acts on it.
+    fn share(&mut self, waiter: Tag, read: Tag, queued: Option<Ns>, start: bool) {
+        let _ = (waiter, read, queued, start);
+    }
+    /// The read under `read` has brought all that is waited for under `waiter`, or could not: its time since
+    /// the wait began is that of the operation `waiter`.
+    fn shared(&mut self, waiter: Tag, read: Tag) {
+        let _ = (waiter, read);
+    }
     /// Codewords `made` of the read under `tag`, which it could not correct, have been made anew: what
     /// the other dies of its stripe hold has been read and added up. Its buffers hold them now. From the
     /// end of the read on, all time was for that.

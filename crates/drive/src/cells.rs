@@ -34,6 +34,22 @@ pub(crate) struct Sensed {
     pub cells: u32,
 }
 
+impl Sensed {
+    /// What it and `more` codewords of the same planes come to.
+    pub(crate) fn add(&mut self, more: &Sensed) {
+        self.failed |= more.failed;
+        self.max_errors = self.max_errors.max(more.max_errors);
+        self.sum_errors += more.sum_errors;
+        self.unsatisfied = self.unsatisfied.max(more.unsatisfied);
+        self.decode_sum_ns += more.decode_sum_ns;
+        self.decode_last_ns = self.decode_last_ns.max(more.decode_last_ns);
+        // The spare cells of a plane are looked at once.
+        if self.spare.cells == 0 {
+            self.spare = more.spare;
+        }
+    }
+}
+
 /// The cells of a drive with their code.
 pub(crate) struct Cells {
     medium: Medium,
@@ -283,6 +299,30 @@ impl Cells {
         self.count(block, planes);
         self.blocks[block.0 as usize].last_read = real;
         sensed
+    }
+
+    /// Decodes more codewords of planes that a hard read senses already: `op` names them.
+    pub(crate) fn sense_more(&mut self, now: Ns, op: &FlashOp) -> Sensed {
+        let FlashKind::Read {
+            block,
+            wordline,
+            page,
+            wanted,
+            levels,
+            timing,
+            ..
+        } = op.kind
+        else {
+            unreachable!("only reads are sensed")
+        };
+        let at = PageAddr {
+            die: op.die,
+            block,
+            wordline,
+            page,
+        };
+        self.senses += 1;
+        self.hard(now, at, wanted, &levels, timing).0
     }
 
     /// So many more planes of `block` have been sensed, which disturbs cells that err.

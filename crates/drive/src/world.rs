@@ -513,6 +513,18 @@ impl Ports for World {
         self.hardware.join(self.now, tag.0);
     }
 
+    fn widen(&mut self, tag: Tag, more: u64) -> bool {
+        self.hardware.widen(self.now, tag.0, more, &mut self.timers)
+    }
+
+    fn share(&mut self, waiter: Tag, read: Tag, queued: Option<Ns>, start: bool) {
+        self.hardware.share(self.now, waiter.0, read.0, queued, start);
+    }
+
+    fn shared(&mut self, waiter: Tag, read: Tag) {
+        self.hardware.shared(waiter.0, read.0);
+    }
+
     fn rebuilt(&mut self, tag: Tag, made: u64) {
         let now = self.now;
         self.port_log.note(now, || Passed::Rebuilt(tag, made));

@@ -28,6 +28,8 @@ pub(crate) enum Purpose {
         row_slot: u8,
         bytes: u32,
     },
+    /// A page row that several commands of the host wait for, each under a job of its own.
+    SharedRead,
     /// The old version of slot `row_slot` of the row, which a host write changes in part.
     Merge { id: CommandId, row_slot: u8 },
     /// Slots of the row, a bit each, that are moved; of those `lost`, the data could not be read.
@@ -69,6 +71,10 @@ pub(crate) struct Job {
     pub(crate) wanted: u64,
     /// When it was put in the queue of its die.
     pub(crate) queued: Ns,
+    /// Whether the first attempt of a read has not been issued yet.
+    pub(crate) is_waiting: bool,
+    /// The job of the command that joined this read last, linked to those that joined before.
+    pub(crate) joined: u32,
     /// Retries so far; of a program or an erase, how often it was suspended.
     pub(crate) step: u8,
     /// What the scheme of `read_levels` remembers of the read.
@@ -129,6 +135,8 @@ impl Jobs {
             at: PageAddr::default(),
             wanted: 0,
             queued: Ns::ZERO,
+            is_waiting: false,
+            joined: NO_JOB,
             step: 0,
             note: 0,
             pinned: false,
@@ -169,6 +177,13 @@ impl Jobs {
         self.take()
     }
 
+    /// Gives back a job for a host read that is not needed after all.
+    pub(crate) fn give_back(&mut self, job: u32) {
+        self.reads_left += 1;
+        self.pool[job as usize].link = self.free;
+        self.free = job;
+    }
+
     /// Takes a job for background work or a program.
     pub(crate) fn take(&mut self) -> Option<u32> {
         let job = self.free;
@@ -190,7 +205,9 @@ impl Jobs {
             Purpose::Free,
             "job released twice"
         );
-        if let Purpose::HostRead { .. } | Purpose::Merge { .. } = self.pool[job as usize].purpose {
+        if let Purpose::HostRead { .. } | Purpose::SharedRead | Purpose::Merge { .. } =
+            self.pool[job as usize].purpose
+        {
             self.reads_left += 1;
         }
         self.pool[job as usize].purpose = Purpose::Free;

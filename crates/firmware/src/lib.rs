@@ -43,7 +43,7 @@ use ftl::{
     Allocated, BadBlocks, Gc, GcThresholds, Map, MapCache, Mover, Place, Preconditioned, Program,
     Rescue, STREAMS, Space, StreamId, Waiting, WriteBuffer,
 };
-use host::{Ahead, Commands, ReadCache};
+use host::{Ahead, Commands, ReadCache, Rows};
 use job::{Job, Jobs, Purpose};
 use log::Record;
 use observe::{BlockMonitor, BlockUse, Counters};
@@ -118,6 +118,8 @@ pub struct Firmware<M> {
     jobs: Jobs,
     dies: DieQueues,
     commands: Commands,
+    /// Rows that the host reads.
+    rows: Rows,
     read_cache: ReadCache,
     ahead: Ahead,
     write_buffers: [WriteBuffer; STREAMS],
@@ -181,6 +183,7 @@ impl<M: Arena> Firmware<M> {
             blocks: BlockMonitor::new(geometry.blocks_per_plane, config.mode),
             dies: DieQueues::new(&geometry, config.independent_planes, config.max_wait),
             commands: Commands::new(config.max_commands),
+            rows: Rows::new(),
             read_cache: ReadCache::new(
                 config.read_cache_slots,
                 ahead_slots,

@@ -5,7 +5,7 @@ use firstread_core::{
 };
 
 use crate::Firmware;
-use crate::job::{Job, Purpose};
+use crate::job::{Job, NO_JOB, Purpose};
 use crate::log::Record;
 use crate::observe::RETRY_BINS;
 use crate::policy::read_levels::{Outcome, Probe, ProbeResult, ReadCtx, ReadLevels};
@@ -30,6 +30,8 @@ impl<M: Arena> Firmware<M> {
             at,
             wanted,
             queued: now,
+            is_waiting: true,
+            joined: NO_JOB,
             step: 0,
             pinned: true,
             is_ahead: false,
@@ -98,6 +100,7 @@ impl<M: Arena> Firmware<M> {
             _ => self.jobs[job].sense,
         };
         let class = self.read_class(job, step);
+        self.jobs[job].is_waiting = false;
         if step == 0 && purpose != Purpose::Probe {
             // The freshest levels are those of the moment the sense starts.
             let ctx = self.read_ctx(now, at);
@@ -149,6 +152,9 @@ impl<M: Arena> Firmware<M> {
         let ok = outcome.failed == 0;
         if !ok {
             self.remember(job, &outcome);
+            if self.jobs[job].joined != NO_JOB {
+                self.serve_early(job, outcome.failed, ports);
+            }
         }
         if is_ahead && self.ahead_decoded(now, job, &outcome, ports) {
             return;
@@ -235,6 +241,12 @@ impl<M: Arena> Firmware<M> {
                 }
                 self.host_read_done(id, job, ok, ports);
                 self.release_read(now, job, ports);
+            }
+            Purpose::SharedRead => {
+                if ok {
+                    self.counters.retries[(step as usize).min(RETRY_BINS - 1)] += 1;
+                }
+                self.shared_read_ended(now, job, failed, ports);
             }
             Purpose::Merge { id, .. } => self.merge_done(now, id, job, ok, ports),
             Purpose::MapRead { .. } => self.map_read(now, job, ok, ports),

@@ -100,6 +100,12 @@ impl Channel {
         place
     }
 
+    /// Whether the data of `tag` have begun to cross by `now`.
+    fn has_begun(&self, now: Ns, tag: u32) -> bool {
+        let first = self.coming.front();
+        first.is_some_and(|first| first.tag == tag && self.free_at.max(first.at) <= now)
+    }
+
     /// The first data have crossed: which ones.
     #[inline]
     fn crossed(&mut self, now: Ns) -> Coming {
@@ -223,6 +229,24 @@ impl Hardware {
         let channel = std::mem::replace(&mut self.untimed, NONE);
         if channel != NONE {
             self.time_first(channel, timers);
+        }
+    }
+
+    /// Whether the data of the read under `tag`, which has not left its die, cross their channel.
+    pub(super) fn crosses(&self, now: Ns, tag: u32) -> bool {
+        self.channels[self.ops[tag as usize].channel as usize].has_begun(now, tag)
+    }
+
+    /// The read under `tag`, whose data do not cross yet, has got more of them.
+    pub(super) fn lengthen(&mut self, tag: u32, timers: &mut Timers) {
+        let state = &self.ops[tag as usize];
+        let (channel, transfer) = (state.channel, self.transfer(state));
+        let coming = &mut self.channels[channel as usize].coming;
+        if let Some(place) = coming.iter().rposition(|data| data.tag == tag) {
+            coming[place].transfer = transfer;
+            if place == 0 {
+                self.time_first(channel, timers);
+            }
         }
     }
 

@@ -174,6 +174,30 @@ impl Account {
         self.parts[cause as usize] += until.since(self.mark).0;
         self.mark = self.mark.max(until);
     }
+
+    /// Makes what `read` was charged before a command joined it, which this account has been, what it was
+    /// charged since: for how long it had not been charged when the command joined is cut off at its
+    /// beginning. Causes stand in the order of a read's life, so a wait for a die of several causes may lose
+    /// the wrong one of them; the sum is exact.
+    pub(crate) fn became(&mut self, read: &Account) {
+        for (own, all) in self.parts.iter_mut().zip(read.parts) {
+            *own = all - *own;
+        }
+        // The wait of a command for the channel is charged when it begins.
+        self.parts[Cause::Transfer as usize] += self.mark.since(self.first_queued).0;
+        let mut before = self.first_queued.since(self.mark).0;
+        for part in &mut self.parts {
+            let cut = before.min(*part);
+            *part -= cut;
+            before -= cut;
+        }
+        self.mark = read.mark;
+        debug_assert_eq!(
+            self.parts.iter().sum::<u64>(),
+            self.mark.since(self.first_queued).0,
+            "a command that has joined a read is charged its own time"
+        );
+    }
 }
 
 /// The number of an account.

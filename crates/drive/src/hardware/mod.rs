@@ -332,7 +332,7 @@ impl Hardware {
                 // what it is charged nobody asks for.
                 let account = match state.account {
                     Some(own) if op.class.goes_on() && !state.handed_over => own,
-                    _ => state.open(&mut self.accounts, op.queued),
+                    _ => state.open(&mut self.accounts, Account::from(op.queued)),
                 };
                 let account = &mut self.accounts[account];
                 die.log.charge_wait(op.queued, now, &mut account.parts);
@@ -811,7 +811,68 @@ impl Hardware {
         if state.op.class == OpClass::ReadAhead {
             state.op.class = OpClass::HostRead;
         }
-        state.open(&mut self.accounts, now);
+        state.open(&mut self.accounts, Account::from(now));
+    }
+
+    /// A command waits under `waiter` for the read under `read`, as others do: from now on, or from its
+    /// `start`. `queued` is since when the read waits for its die, none where it has been issued. Until
+    /// [`Hardware::shared`] the account of `waiter` says what of the read is not the command's.
+    pub(crate) fn share(
+        &mut self,
+        now: Ns,
+        waiter: u32,
+        read: u32,
+        queued: Option<Ns>,
+        start: bool,
+    ) {
+        let mut before = match queued {
+            Some(queued) => Account::from(queued),
+            None => *self.account_of(read),
+        };
+        if start {
+            before = Account::from(before.first_queued);
+        } else {
+            before.first_queued = now;
+        }
+        self.ops[waiter as usize].open(&mut self.accounts, before);
+    }
+
+    /// What `waiter` waits for of the read under `read` is there: the time of the read since then is its.
+    pub(crate) fn shared(&mut self, waiter: u32, read: u32) {
+        let read = *self.account_of(read);
+        self.account_of(waiter).became(&read);
+    }
+
+    /// Codewords `more`, on planes that the read under `tag` senses, are to be transferred and decoded too.
+    /// False when its data cross the channel or have.
+    #[inline(never)]
+    pub(crate) fn widen(&mut self, now: Ns, tag: u32, more: u64, timers: &mut Timers) -> bool {
+        let InFlight { lane, op, .. } = self.ops[tag as usize];
+        let die = &self.dies[lane as usize];
+        let next = die.ahead.next;
+        if die.phase != DiePhase::Array(tag) || next == ahead::NONE && self.crosses(now, tag) {
+            return false;
+        }
+        if !self.cells.are_ideal() {
+            self.sense_all();
+            let mut added = op;
+            if let FlashKind::Read { wanted, .. } = &mut added.kind {
+                *wanted = more;
+            }
+            let sensed = self.cells.sense_more(now, &added);
+            self.ops[tag as usize].sensed.add(&sensed);
+        }
+        for read in [tag, next] {
+            if let Some(state) = self.ops.get_mut(read as usize)
+                && let FlashKind::Read { wanted, .. } = &mut state.op.kind
+            {
+                *wanted |= more;
+            }
+        }
+        if next == ahead::NONE {
+            self.lengthen(tag, timers);
+        }
+        true
     }
 
     /// A command has waited for the read under `tag` last: the account of the read is the command's from
@@ -830,10 +891,9 @@ impl Hardware {
 }
 
 impl InFlight {
-    /// Opens an account for it, of time from `queued` on.
+    /// Opens an account for it, which begins as `account`.
     #[inline]
-    fn open(&mut self, accounts: &mut Accounts, queued: Ns) -> AccountId {
-        let account = Account::from(queued);
+    fn open(&mut self, accounts: &mut Accounts, account: Account) -> AccountId {
         match self.account {
             Some(id) if !self.handed_over => {
                 accounts[id] = account;

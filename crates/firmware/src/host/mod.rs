@@ -1,5 +1,6 @@
 //! Commands of the host: split into page rows, held back when jobs or buffers run out.
 
+mod join;
 mod read_ahead;
 mod read_cache;
 
@@ -17,6 +18,7 @@ use crate::job::Purpose;
 use crate::log::Record;
 use crate::observe::{BlockRow, BlockUse};
 
+pub(crate) use join::Rows;
 pub(crate) use read_ahead::Ahead;
 use read_cache::Found;
 pub(crate) use read_cache::ReadCache;
@@ -306,6 +308,12 @@ impl<M: Arena> Firmware<M> {
             let state = self.commands.get(id);
             state.done = done;
             state.pending += 1;
+            if let Some(read) = self.reader_of(at)
+                && self.join_read(job, purpose, wanted, read, ports)
+            {
+                continue;
+            }
+            self.rows.started(at, job);
             self.start_read(now, job, purpose, Priority::Host, at, wanted, ports);
         }
         self.finish_if_done(id, None, ports);

@@ -1,17 +1,17 @@
 //! Read-ahead: pages that the scheme names are read into the read cache, a page row at a time, by
 //! the same path as any read, behind those that the host waits for.
 //!
-//! A command that wants a slot still on its way joins the read: its row is not sensed twice. From
+//! A command that wants a slot still on its way joins the read (`join`): its row is not sensed twice. From
 //! then on the read is the host's, in its priority, and its time the command's.
 
 use alloc::boxed::Box;
 
 use firstread_core::{Arena, CommandId, HostCommand, Lpn, Ns, Ports, Priority, Tag};
 
-use super::bytes_between;
+use super::{bytes_between, wanted_codewords};
 use super::read_cache::Found;
 use crate::Firmware;
-use crate::job::{Job, Jobs, NO_JOB, Purpose};
+use crate::job::{Job, Jobs, Purpose};
 use crate::log::Record;
 use crate::observe::{BlockUse, RETRY_BINS};
 use crate::policy::read_ahead::{AnyReadAhead, HostRead, ReadAhead};
@@ -25,9 +25,8 @@ struct Row {
     slots: u8,
     /// Codewords of those that are to be read.
     wanted: u64,
-    /// Jobs of commands that have joined it, linked.
-    joined: u32,
-    last_joined: u32,
+    /// Codewords of slots that commands have joined for and got.
+    used: u64,
 }
 
 /// What is being read ahead.
@@ -48,8 +47,7 @@ impl Ahead {
             row_slot: 0,
             slots: 0,
             wanted: 0,
-            joined: NO_JOB,
-            last_joined: NO_JOB,
+            used: 0,
         };
         let left = scheme.rows();
         let rows = if left == 0 { 0 } else { jobs.len() as usize };
@@ -63,6 +61,11 @@ impl Ahead {
     #[inline]
     pub(crate) fn is_on(&self) -> bool {
         !self.rows.is_empty()
+    }
+
+    /// Commands got codewords `used` of what `job` reads.
+    pub(crate) fn served(&mut self, job: u32, used: u64) {
+        self.rows[job as usize].used |= used;
     }
 
     /// Codewords that are being read.
@@ -181,8 +184,7 @@ impl<M: Arena> Firmware<M> {
             row_slot: row_slot as u8,
             slots: slots as u8,
             wanted,
-            joined: NO_JOB,
-            last_joined: NO_JOB,
+            used: 0,
         };
         self.counters.front.ahead_rows += 1;
         self.counters.front.ahead_slots += (wanted.count_ones() / codewords) as u64;
@@ -209,27 +211,25 @@ impl<M: Arena> Firmware<M> {
         let most = (row.slots as u32 - index).min(command.slots - command.done);
         let coming = |i: &u32| self.read_cache.coming(lpn + *i as u64) == Some(job);
         let slots = (0..most).take_while(coming).count() as u32;
-        self.jobs[waiter] = Job {
-            purpose: Purpose::HostRead {
-                id,
-                first: command.done,
-                slots: slots as u8,
-                row_slot: row.row_slot + index as u8,
-                bytes: bytes_between(&command.command, &self.layout, lpn, slots),
-            },
-            link: NO_JOB,
-            pinned: false,
-            ..self.jobs[waiter]
+        let codewords = self.layout.codewords_per_slot();
+        let wanted = (0..slots).fold(0u64, |all, i| {
+            let of_slot = wanted_codewords(&command.command, &self.layout, lpn + i as u64);
+            all | of_slot << ((row.row_slot as u32 + index + i) * codewords)
+        });
+        let purpose = Purpose::HostRead {
+            id,
+            first: command.done,
+            slots: slots as u8,
+            row_slot: row.row_slot + index as u8,
+            bytes: bytes_between(&command.command, &self.layout, lpn, slots),
         };
-        match row.last_joined {
-            NO_JOB => self.ahead.rows[job as usize].joined = waiter,
-            last => self.jobs[last].link = waiter,
-        }
-        self.ahead.rows[job as usize].last_joined = waiter;
         let command = self.commands.get(id);
         command.done += slots;
         command.pending += 1;
-        self.make_host_read(now, job, ports);
+        if self.jobs[job].priority != Priority::Host {
+            self.make_host_read(now, job, ports);
+        }
+        self.wait_for(waiter, purpose, wanted, job, false, ports);
         Found::Served
     }
 
@@ -272,8 +272,7 @@ impl<M: Arena> Firmware<M> {
             row_slot,
             slots,
             wanted,
-            mut joined,
-            ..
+            used,
         } = self.ahead.rows[job as usize];
         let codewords = self.config.geometry.codewords_per_slot();
         let mask =
@@ -285,33 +284,7 @@ impl<M: Arena> Firmware<M> {
         } else {
             self.counters.front.ahead_retries += step as u64;
         }
-        // Slots that commands wait for, by slot of the row.
-        let mut used = 0u64;
-        while joined != NO_JOB {
-            let Job { purpose, link, .. } = self.jobs[joined];
-            let Purpose::HostRead {
-                id,
-                first,
-                slots,
-                row_slot,
-                bytes,
-            } = purpose
-            else {
-                unreachable!("{purpose:?} waits for no read-ahead")
-            };
-            let (from, slots) = (row_slot as u32, slots as u32);
-            let ok = failed & mask(from, slots) == 0;
-            if ok {
-                let buf = self.job_buffer(job).slot(from);
-                ports.data_out(id, first, slots, buf, bytes);
-            } else {
-                self.counters.uncorrectable += 1;
-            }
-            used |= mask(from, slots);
-            self.jobs.release(joined);
-            self.host_read_done(id, job, ok, ports);
-            joined = link;
-        }
+        let used = used | self.serve_joined(job, failed, true, ports);
         for i in 0..slots as u32 {
             let (lpn, row_slot) = (first + i as u64, row_slot as u32 + i);
             if wanted & mask(row_slot, 1) == 0 {

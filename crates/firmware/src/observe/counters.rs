@@ -15,6 +15,8 @@ pub struct Counters {
     pub uncorrectable: u64,
     /// Retries of these reads.
     pub lost_retries: u64,
+    /// Reads of the host that another one's sense has served.
+    pub joined_reads: u64,
     /// Senses in the background: verification, valley search, start-up.
     pub background_reads: u64,
     /// Slots the host wrote.
@@ -73,6 +75,7 @@ impl Counters {
             retries,
             uncorrectable: self.uncorrectable - before.uncorrectable,
             lost_retries: self.lost_retries - before.lost_retries,
+            joined_reads: self.joined_reads - before.joined_reads,
             background_reads: self.background_reads - before.background_reads,
             host_slots_written: self.host_slots_written - before.host_slots_written,
             host_bytes_written: self.host_bytes_written - before.host_bytes_written,
@@ -103,6 +106,7 @@ impl Default for Counters {
             retries: [0; RETRY_BINS],
             uncorrectable: 0,
             lost_retries: 0,
+            joined_reads: 0,
             background_reads: 0,
             host_slots_written: 0,
             host_bytes_written: 0,

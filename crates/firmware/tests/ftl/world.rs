@@ -458,6 +458,25 @@ impl Ports for World {
         self.replaced.push((die, block));
     }
     fn waited(&mut self, _id: CommandId, _tag: Tag) {}
+    /// Half of the reads whose data have not left their die take more codewords.
+    fn widen(&mut self, tag: Tag, more: u64) -> bool {
+        if self.draw(2) == 0 {
+            return false;
+        }
+        let on_array = |(op, in_array): &&mut (FlashOp, bool)| op.tag == tag && *in_array;
+        let pending = self.pending.iter_mut().find(on_array).map(|(op, _)| op);
+        let noted = self.reads.get_mut(&tag.0);
+        let (Some(pending), Some(noted)) = (pending, noted) else {
+            return false;
+        };
+        for op in [pending, noted] {
+            let FlashKind::Read { wanted, .. } = &mut op.kind else {
+                panic!("{op:?} is no read")
+            };
+            *wanted |= more;
+        }
+        true
+    }
     fn rebuilt(&mut self, tag: Tag, made: u64) {
         let read = self.reads.get(&tag.0).copied();
         let Some(FlashKind::Read {

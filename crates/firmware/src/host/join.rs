@@ -1,0 +1,255 @@
+//! Reads of the host that are in flight at one page row are joined: one sense serves them.
+//!
+//! A read that finds its row on its way waits for that read instead of sensing the row again. It joins
+//!
+//! - until the read ends, where the read still brings all codewords that it wants;
+//! - while the read waits for its die, whatever codewords it wants (where planes read independently,
+//!   of the planes that the read waits for);
+//! - until the data of the first attempt begin to cross the channel, where it wants codewords of planes
+//!   that are sensed: they cross with the others.
+//!
+//! Otherwise it is a read of its own, which those after it join. What the row's address says lies there
+//! cannot change meanwhile, because the read keeps its superblock from being erased; where a page lies was
+//! looked up when its command came, so a write that ended before is never passed over.
+//!
+//! Commands that have joined are jobs of their own, linked to the read. Each is served as soon as all its
+//! codewords are decoded: it does not wait for retries of others. What is read ahead is joined the same way.
+
+use alloc::boxed::Box;
+
+use firstread_core::flash::planes_of;
+use firstread_core::{Arena, Ns, PageAddr, Ports, Tag};
+
+use crate::Firmware;
+use crate::job::{Job, NO_JOB, Purpose};
+use crate::log::Record;
+
+/// Entries of the table of rows: assumed, some times the rows that are read at once at the depth of a
+/// usual queue. A row whose entry another one has taken is not joined any more.
+const ROWS: usize = 1024;
+
+/// The read that was started last of each row; older ones may have ended.
+#[derive(Debug)]
+pub(crate) struct Rows {
+    /// What tells rows of one entry apart, and the job.
+    last: Box<[(u32, u32)]>,
+}
+
+impl Rows {
+    pub(crate) fn new() -> Rows {
+        Rows {
+            last: alloc::vec![(0, NO_JOB); ROWS].into_boxed_slice(),
+        }
+    }
+
+    /// The entry of row `at`, and what tells it from others.
+    #[inline]
+    fn place(at: PageAddr) -> (usize, u32) {
+        let within = u64::from(at.die.0) << 24 | u64::from(at.wordline) << 8 | u64::from(at.page.0);
+        let hash = (u64::from(at.block.0) << 40 ^ within).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        ((hash >> 54) as usize % ROWS, (hash >> 22) as u32)
+    }
+
+    /// The job that may be reading row `at`.
+    #[inline]
+    fn find(&self, at: PageAddr) -> Option<u32> {
+        let (place, mark) = Rows::place(at);
+        let (there, job) = self.last[place];
+        (there == mark && job != NO_JOB).then_some(job)
+    }
+
+    /// `job` reads row `at`.
+    #[inline]
+    pub(crate) fn started(&mut self, at: PageAddr, job: u32) {
+        let (place, mark) = Rows::place(at);
+        self.last[place] = (mark, job);
+    }
+}
+
+impl<M: Arena> Firmware<M> {
+    /// The job of a read of the host at row `at`, if one is on its way.
+    #[inline]
+    pub(crate) fn reader_of(&self, at: PageAddr) -> Option<u32> {
+        let job = self.rows.find(at)?;
+        let read = &self.jobs[job];
+        let is_read = matches!(
+            read.purpose,
+            Purpose::HostRead { .. } | Purpose::SharedRead
+        );
+        // One that waits for another job's read pins nothing.
+        (is_read && read.pinned && read.at == at).then_some(job)
+    }
+
+    /// Has the part of a command that `purpose` names, which wants codewords `wanted`, wait for the read of
+    /// job `read`, under `waiter`. False when the read cannot bring them.
+    #[inline(never)]
+    pub(crate) fn join_read<P: Ports<Record = Record>>(
+        &mut self,
+        waiter: u32,
+        purpose: Purpose,
+        wanted: u64,
+        read: u32,
+        ports: &mut P,
+    ) -> bool {
+        let Job {
+            purpose: of,
+            wanted: coming,
+            step,
+            is_waiting,
+            ..
+        } = self.jobs[read];
+        // The command that it was started for is one of several from now on.
+        let mut first = NO_JOB;
+        if of != Purpose::SharedRead {
+            match self.jobs.take_read() {
+                Some(job) => first = job,
+                None => return false,
+            }
+        }
+        let more = wanted & !coming;
+        if more != 0 {
+            let per_page = self.layout.codewords_per_page();
+            let same_planes = planes_of(more, per_page) & !planes_of(coming, per_page) == 0;
+            let fits = step == 0
+                && match is_waiting {
+                    true => same_planes || !self.config.independent_planes,
+                    false => same_planes && ports.widen(Tag(read), more),
+                };
+            if !fits {
+                if first != NO_JOB {
+                    self.jobs.give_back(first);
+                }
+                return false;
+            }
+        }
+        if first != NO_JOB {
+            self.jobs[read].purpose = Purpose::SharedRead;
+            self.wait_for(first, of, coming, read, true, ports);
+        }
+        self.jobs[read].wanted |= more;
+        self.wait_for(waiter, purpose, wanted, read, false, ports);
+        self.counters.joined_reads += 1;
+        true
+    }
+
+    /// The command that `purpose` names waits under `waiter` for codewords `wanted` of the read of job
+    /// `read`, from now on or, if it was started for it, from the `start`.
+    pub(crate) fn wait_for<P: Ports<Record = Record>>(
+        &mut self,
+        waiter: u32,
+        purpose: Purpose,
+        wanted: u64,
+        read: u32,
+        start: bool,
+        ports: &mut P,
+    ) {
+        let Job {
+            is_waiting,
+            queued,
+            joined,
+            ..
+        } = self.jobs[read];
+        self.jobs[waiter] = Job {
+            purpose,
+            wanted,
+            link: joined,
+            joined: NO_JOB,
+            pinned: false,
+            ..self.jobs[waiter]
+        };
+        self.jobs[read].joined = waiter;
+        let queued = is_waiting.then_some(queued);
+        ports.share(Tag(waiter), Tag(read), queued, start);
+    }
+
+    /// The read of `job` has come to codewords that failed, `failed`: serves the commands that wait for none
+    /// of these, or `all` of them. Returns the codewords of all slots that commands were served.
+    #[inline(never)]
+    pub(crate) fn serve_joined<P: Ports<Record = Record>>(
+        &mut self,
+        job: u32,
+        failed: u64,
+        all: bool,
+        ports: &mut P,
+    ) -> u64 {
+        let keeps = self.read_cache.keeps() && self.jobs[job].purpose == Purpose::SharedRead;
+        let codewords = self.layout.codewords_per_slot();
+        // In the order in which they came.
+        let mut next = NO_JOB;
+        let mut last = core::mem::replace(&mut self.jobs[job].joined, NO_JOB);
+        while last != NO_JOB {
+            let before = core::mem::replace(&mut self.jobs[last].link, next);
+            (next, last) = (last, before);
+        }
+        let mut served = 0u64;
+        while next != NO_JOB {
+            let waiter = next;
+            let Job {
+                purpose,
+                wanted,
+                link,
+                ..
+            } = self.jobs[waiter];
+            next = link;
+            let ok = failed & wanted == 0;
+            if !ok && !all {
+                let joined = &mut self.jobs[job].joined;
+                let before = core::mem::replace(joined, waiter);
+                self.jobs[waiter].link = before;
+                continue;
+            }
+            let Purpose::HostRead {
+                id,
+                first,
+                slots,
+                row_slot,
+                bytes,
+            } = purpose
+            else {
+                unreachable!("{purpose:?} waits for no other read")
+            };
+            let (slots, row_slot) = (slots as u32, row_slot as u32);
+            ports.shared(Tag(waiter), Tag(job));
+            if ok {
+                let buf = self.job_buffer(job).slot(row_slot);
+                ports.data_out(id, first, slots, buf, bytes);
+                if keeps {
+                    self.keep_read(id, first, slots, row_slot, job, ports);
+                }
+            } else {
+                self.counters.uncorrectable += 1;
+            }
+            served |= (u64::MAX >> (64 - slots * codewords)) << (row_slot * codewords);
+            self.host_read_done(id, waiter, ok, ports);
+            self.jobs.release(waiter);
+        }
+        served
+    }
+
+    /// Codewords `failed` of the read of `job`, which others have joined, are to be read again: serves the
+    /// commands that want none of them.
+    #[cold]
+    pub(crate) fn serve_early<P: Ports<Record = Record>>(
+        &mut self,
+        job: u32,
+        failed: u64,
+        ports: &mut P,
+    ) {
+        let served = self.serve_joined(job, failed, false, ports);
+        if self.jobs[job].purpose == Purpose::ReadAhead {
+            self.ahead.served(job, served);
+        }
+    }
+
+    /// The read of `job` has ended for all that have joined it; codewords `failed` are lost.
+    pub(crate) fn shared_read_ended<P: Ports<Record = Record>>(
+        &mut self,
+        now: Ns,
+        job: u32,
+        failed: u64,
+        ports: &mut P,
+    ) {
+        self.serve_joined(job, failed, true, ports);
+        self.release_read(now, job, ports);
+    }
+}
