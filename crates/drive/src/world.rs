@@ -518,7 +518,8 @@ impl Ports for World {
     }
 
     fn share(&mut self, waiter: Tag, read: Tag, queued: Option<Ns>, start: bool) {
-        self.hardware.share(self.now, waiter.0, read.0, queued, start);
+        self.hardware
+            .share(self.now, waiter.0, read.0, queued, start);
     }
 
     fn shared(&mut self, waiter: Tag, read: Tag) {

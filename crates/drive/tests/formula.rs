@@ -287,3 +287,34 @@ fn formula_time_is_charged_whole() {
         "an aged drive on factory levels retries"
     );
 }
+
+/// Commands in flight at one page share its sense: a round of 32 takes one read, and what 32 of them take on
+/// their way there and back.
+#[test]
+fn formula_one_sense_serves_all_reads_in_flight_of_a_page() {
+    let p = profile("ct-qlc", IDEAL);
+    let job = "[j]\nrw=randread\nbs=4k\nsize=4k\nio_size=12800k\niodepth=32\nnorandommap\n";
+    let stats = run(p.clone(), &DriveState::default(), job, u64::MAX);
+    let rows: u64 = stats.counters.retries.iter().sum();
+    assert_eq!(stats.counters.joined_reads + rows, 3_200);
+    assert!(rows <= 105, "{rows} senses for 100 rounds");
+    let link = (4096u64 * 1_000_000_000).div_ceil(p.link.bytes_per_s);
+    let each = link + p.firmware.command_interval_ns;
+    let bound = unloaded_ns(&p, 0, 4096) + 32 * each;
+    let mean = stats.all.read.mean_ns() as u64;
+    assert!(mean <= bound, "{mean} ns, {bound} ns at most");
+}
+
+/// Sequential reads of a slot find their rows on the way: two senses a row, that of the plane of the first
+/// slot and that of the others.
+#[test]
+fn formula_sequential_small_reads_share_the_senses_of_their_rows() {
+    let p = profile("ct-qlc", IDEAL);
+    let row = u64::from(p.geometry.page_bytes) * u64::from(p.geometry.planes);
+    let job = "[j]\nrw=read\nbs=4k\niodepth=128\n";
+    let stats = run(p, &DriveState::default(), job, 32_768);
+    let rows = 32_768 * 4_096 / row;
+    let senses: u64 = stats.counters.retries.iter().sum();
+    assert!(senses <= 2 * rows + 16, "{senses} senses of {rows} rows");
+    assert_eq!(stats.counters.joined_reads + senses, 32_768);
+}

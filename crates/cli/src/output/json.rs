@@ -271,6 +271,7 @@ fn own(setup: &Setup<'_>, outcome: &Outcome, with_calibration: bool) -> Value {
         "capacity_bytes": outcome.capacity_bytes,
         "ftl": ftl(outcome),
         "cancelled_senses": counters.cancelled_senses,
+        "joined_reads": counters.joined_reads,
         "soft_reads": counters.soft_reads,
         "soft_saved": counters.soft_saved,
         "rebuild_reads": counters.rebuild_reads,

@@ -295,6 +295,29 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// After a power cut a channel is as good as new: nothing is to come, and what comes first need not
+    /// wait.
+    #[test]
+    fn powerloss_a_channel_is_idle_after_a_cut() {
+        let mut channel = Channel::new(2);
+        let data = |at, transfer| Coming {
+            at: Ns(at),
+            lane: 0,
+            is_cached: false,
+            tag: 0,
+            transfer: Ns(transfer),
+        };
+        channel.expect(Ns(0), data(0, 5_000));
+        channel.expect(Ns(0), data(10, 1_000));
+        assert_eq!(channel.command(Ns(7), Ns(200)), (Ns(5_200), false));
+        channel.clear();
+        assert!(channel.first_ends().is_none());
+        channel.expect(Ns(100), data(100, 7));
+        assert_eq!(channel.first_ends().map(|(_, ends)| ends), Some(Ns(107)));
+        channel.crossed(Ns(107));
+        assert_eq!(channel.command(Ns(107), Ns(5)), (Ns(112), false));
+    }
+
     /// What comes to a channel: a read that is sensed so long, other data, or a command.
     #[derive(Clone, Copy, Debug)]
     enum Comes {

@@ -72,10 +72,7 @@ impl<M: Arena> Firmware<M> {
     pub(crate) fn reader_of(&self, at: PageAddr) -> Option<u32> {
         let job = self.rows.find(at)?;
         let read = &self.jobs[job];
-        let is_read = matches!(
-            read.purpose,
-            Purpose::HostRead { .. } | Purpose::SharedRead
-        );
+        let is_read = matches!(read.purpose, Purpose::HostRead { .. } | Purpose::SharedRead);
         // One that waits for another job's read pins nothing.
         (is_read && read.pinned && read.at == at).then_some(job)
     }
@@ -218,6 +215,7 @@ impl<M: Arena> Firmware<M> {
                 }
             } else {
                 self.counters.uncorrectable += 1;
+                self.counters.lost_retries += self.jobs[job].step as u64;
             }
             served |= (u64::MAX >> (64 - slots * codewords)) << (row_slot * codewords);
             self.host_read_done(id, waiter, ok, ports);

@@ -8,8 +8,8 @@ use alloc::boxed::Box;
 
 use firstread_core::{Arena, CommandId, HostCommand, Lpn, Ns, Ports, Priority, Tag};
 
-use super::{bytes_between, wanted_codewords};
 use super::read_cache::Found;
+use super::{bytes_between, wanted_codewords};
 use crate::Firmware;
 use crate::job::{Job, Jobs, Purpose};
 use crate::log::Record;

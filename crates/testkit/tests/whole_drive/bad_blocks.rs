@@ -58,7 +58,8 @@ fn model_grown_bad_blocks_are_replaced() {
         "chip.modes.qlc.endurance=300 P/E",
     ]);
     let mut drive = made(&set, 0).unwrap();
-    let stats = overwrite(&mut drive, 6_000).unwrap();
+    // Its spares last for some 5,900 MiB, a little more or less by the order in which dies program.
+    let stats = overwrite(&mut drive, 5_000).unwrap();
     assert!(stats.counters.replaced > 0, "{:?}", stats.counters);
     assert_eq!(stats.all.uncorrectable(), 0);
     assert_eq!(drive.audit(), Ok(()));

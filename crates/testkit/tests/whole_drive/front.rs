@@ -215,8 +215,8 @@ fn sequence_of_a_stream_that_is_read_ahead_of() {
     330000  host      #0 Read 8K+4K
     358780  event     die 1 free of tag 2
     358880  event     decoded tag 2
-    361660  event     die 2 free of tag 3
-    361760  event     decoded tag 3
+    361860  event     die 2 free of tag 3
+    361960  event     decoded tag 3
     468600  event     die 0 free of tag 1
     468700  event     decoded tag 1
     468700  complete  #0 Read 8K+4K Ok

@@ -102,9 +102,9 @@ fn sequence_of_a_row_between_single_planes() {
     145740  issue     HostRead tag 2 die 0 waited 125740 b0 w2 LSB cw 0000.000f factory 0
     145840  event     decoded tag 1
     145840  complete  #1 Read 1M+32K Ok
-    148620  event     die 0 planes 1000 free of tag 3
-    148720  event     decoded tag 3
-    148720  complete  #3 Read 3120K+4K Ok
+    148820  event     die 0 planes 1000 free of tag 3
+    148920  event     decoded tag 3
+    148920  complete  #3 Read 3120K+4K Ok
     261320  event     die 0 planes 0010 free of tag 2
     261420  event     decoded tag 2
     261420  complete  #2 Read 2064K+4K Ok
@@ -196,30 +196,30 @@ fn sequence_of_a_program_between_reads_of_planes() {
                   0  issue     HostRead tag 0 die 0 waited 0 b0 w8 LSB cw 000f factory 0
               49797  host      #0 Write 0+1M
               49797  complete  #0 Write 0+1M Ok
-             236997  event     die 0 planes 0001 free of tag 0
-             236997  issue     Program tag 1 die 0 waited 187200 program b18 w0
-             237097  event     decoded tag 0
-             237097  complete  #1 Read 8M+4K Ok
+             237197  event     die 0 planes 0001 free of tag 0
+             237197  issue     Program tag 1 die 0 waited 187400 program b18 w0
+             237297  event     decoded tag 0
+             237297  complete  #1 Read 8M+4K Ok
             2900000  host      #1 Read 9M+4K
             2910000  host      #0 Read 10256K+4K
             3100000  host      #2 Read 11280K+4K
-            8834117  event     programmed tag 2 ok true
-            8834117  event     programmed tag 3 ok true
-            9018437  event     programmed tag 4 ok true
-            9021317  event     programmed tag 1 ok true
-            9021317  event     die 0 free of tag 1
-            9021317  issue     HostRead tag 0 die 0 waited 6121317 b0 w9 LSB cw 000f factory 0
-            9021317  issue     HostRead tag 5 die 0 waited 6111317 b0 w10 LSB cw 0000.000f factory 0
-            9136897  event     die 0 planes 0001 free of tag 0
-            9136997  event     decoded tag 0
-            9136997  complete  #1 Read 9M+4K Ok
-            9139777  event     die 0 planes 0010 free of tag 5
-            9139777  issue     HostRead tag 6 die 0 waited 6039777 b0 w11 LSB cw 0000.000f factory 0
-            9139877  event     decoded tag 5
-            9139877  complete  #0 Read 10256K+4K Ok
-            9255357  event     die 0 planes 0010 free of tag 6
-            9255457  event     decoded tag 6
-            9255457  complete  #2 Read 11280K+4K Ok
+            8834317  event     programmed tag 2 ok true
+            8834317  event     programmed tag 3 ok true
+            9018837  event     programmed tag 4 ok true
+            9021717  event     programmed tag 1 ok true
+            9021717  event     die 0 free of tag 1
+            9021717  issue     HostRead tag 0 die 0 waited 6121717 b0 w9 LSB cw 000f factory 0
+            9021717  issue     HostRead tag 5 die 0 waited 6111717 b0 w10 LSB cw 0000.000f factory 0
+            9137297  event     die 0 planes 0001 free of tag 0
+            9137397  event     decoded tag 0
+            9137397  complete  #1 Read 9M+4K Ok
+            9140177  event     die 0 planes 0010 free of tag 5
+            9140177  issue     HostRead tag 6 die 0 waited 6040177 b0 w11 LSB cw 0000.000f factory 0
+            9140277  event     decoded tag 5
+            9140277  complete  #0 Read 10256K+4K Ok
+            9255757  event     die 0 planes 0010 free of tag 6
+            9255857  event     decoded tag 6
+            9255857  complete  #2 Read 11280K+4K Ok
             "),
             _ => assert_snapshot!(text, @r"
                   0  host      #1 Read 8M+4K

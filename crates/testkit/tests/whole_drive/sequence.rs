@@ -266,14 +266,14 @@ fn sequence_of_a_written_wordline() {
       150000  host      #1 Write 960K+64K
       150000  issue     Program tag 3 die 3 waited 0 program b18 w0
       150000  complete  #1 Write 960K+64K Ok
-     8904320  event     programmed tag 0 ok true
-     8904320  event     die 0 free of tag 0
-     8914320  event     programmed tag 1 ok true
-     8914320  event     die 1 free of tag 1
-     9088640  event     programmed tag 2 ok true
-     9088640  event     die 2 free of tag 2
-     9098640  event     programmed tag 3 ok true
-     9098640  event     die 3 free of tag 3
+     8904520  event     programmed tag 0 ok true
+     8904520  event     die 0 free of tag 0
+     8914520  event     programmed tag 1 ok true
+     8914520  event     die 1 free of tag 1
+     9089040  event     programmed tag 2 ok true
+     9089040  event     die 2 free of tag 2
+     9099040  event     programmed tag 3 ok true
+     9099040  event     die 3 free of tag 3
     19990637  host      #1 Read 0+4K
     19990637  issue     HostRead tag 3 die 0 waited 0 b18 w0 LSB cw 000f factory 0
     20106217  event     die 0 free of tag 3
