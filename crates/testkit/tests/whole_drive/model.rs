@@ -474,6 +474,19 @@ fn powerloss_long_swarm_of_drives_keeps_every_version() {
             ..swarm(seed)
         };
         run(&every, seed, 60, 40, &mut met);
+        // Who stops it wants to know how far it came.
+        println!(
+            "seed {seed}: {} requests, {} cuts, of these {} cut twice and {} back to back; \
+             probes {}, soft {}, rebuilds {}, conversions {}",
+            met.requests,
+            met.cuts,
+            met.cuts_of_recovery,
+            met.cuts_back_to_back,
+            met.cuts_of_probes,
+            met.cuts_of_soft,
+            met.cuts_of_rebuilds,
+            met.cuts_of_conversions,
+        );
     }
     met.check(&[met.cuts, met.torn]);
 }
