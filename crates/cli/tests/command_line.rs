@@ -746,9 +746,11 @@ fn sequence_input_without_end_is_refused() {
     fs::write(folder.0.join("large.fio"), &large).unwrap();
     for (args, name) in [
         (["run", "large.fio"].as_slice(), "large.fio"),
-        (&["run", "--drive", "/dev/zero"], "/dev/zero"),
-        (&["show", "/dev/zero"], "/dev/zero"),
-        (&["study", "/dev/zero"], "/dev/zero"),
+        (
+            &["run", "randread-4k-qd1", "--drive", "/dev/zero"],
+            "/dev/zero",
+        ),
+        (&["study", "/dev/zero", "--out", "x"], "/dev/zero"),
     ] {
         let refused = run(args, Stdio::null());
         let why = format!("{name}: more than 64 MiB");
