@@ -762,7 +762,7 @@ fn sequence_input_without_end_is_refused() {
     fs::write(folder.0.join("long.toml"), format!("{long} = 1\n")).unwrap();
     fs::write(folder.0.join("long.fio"), format!("[j]\n{long}=1\n")).unwrap();
     for args in [
-        ["run", "--drive", "long.toml"].as_slice(),
+        ["run", "randread-4k-qd1", "--drive", "long.toml"].as_slice(),
         &["run", "long.fio"],
     ] {
         let began = std::time::Instant::now();

@@ -408,7 +408,7 @@ fn seeds(count: u64) -> Vec<u64> {
 fn model_swarm_of_drives_keeps_every_version() {
     let mut met = Met::default();
     for seed in seeds(40) {
-        run(&swarm(seed), seed, 6, 300, &mut met);
+        run(&swarm(seed), seed, 4, 120, &mut met);
     }
     met.check(&[
         met.retried,
@@ -438,10 +438,10 @@ fn powerloss_swarm_of_drives_keeps_what_was_acknowledged() {
             cuts: 100,
             ..swarm(seed)
         };
-        run(&every, seed, 20, 40, &mut met);
+        run(&every, seed, 16, 16, &mut met);
     }
     met.check(&[
-        met.cuts / 700,
+        met.cuts / 500,
         met.cancelled,
         met.lost,
         met.torn,
