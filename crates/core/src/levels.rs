@@ -26,7 +26,4 @@ pub enum IdealScope {
     Page,
     /// All pages of a block group (see [`crate::voltage::BlockGroups`]), by its index.
     Group(u8),
-    /// Of the manufacturer's retry table, the entry that comes so-manieth on the way outward from the one
-    /// nearest to the best levels of a block group.
-    GroupTable(u8, u8),
 }

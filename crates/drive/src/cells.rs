@@ -3,7 +3,7 @@
 use std::fmt;
 
 use firstread_core::flash::planes_of;
-use firstread_core::voltage::{BlockGroups, VoltageTables};
+use firstread_core::voltage::BlockGroups;
 use firstread_core::{
     BlockId, CellMode, FlashKind, FlashOp, IdealScope, Levels, Ns, PageAddr, PageType, SenseMode,
     SenseTiming, SpareErrors,
@@ -104,7 +104,7 @@ impl Cells {
         decode: DecodeTiming,
         ideal: bool,
         mode: CellMode,
-        groups: Option<(BlockGroups, VoltageTables)>,
+        groups: Option<BlockGroups>,
     ) -> Cells {
         let geometry = *medium.geometry();
         let per_page = geometry.codewords_per_page();
@@ -561,7 +561,6 @@ impl Cells {
         ReadLevels::Offsets(match scope {
             IdealScope::Page => return ReadLevels::Ideal,
             IdealScope::Group(group) => oracle.levels(group, now, real, &members),
-            IdealScope::GroupTable(group, k) => oracle.table_entry((group, k), now, real, &members),
         })
     }
 }

@@ -194,10 +194,7 @@ impl Drive {
             decode,
             ideal,
             profile.mode,
-            schemes
-                .read_levels
-                .groups()
-                .map(|g| (*g, makings.tables().clone())),
+            schemes.read_levels.groups().copied(),
         );
         cells.set_spare(schemes.read_levels.spare_ppm());
         cells

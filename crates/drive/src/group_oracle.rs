@@ -1,10 +1,9 @@
 //! The best levels that the pages of a block group can share: what the oracle `optimal-group` asks
 //! of the medium.
 
-use firstread_core::voltage::{BlockGroups, VoltageTables};
+use firstread_core::voltage::BlockGroups;
 use firstread_core::{BlockId, CellMode, LevelOffsets, Ns};
 use firstread_ecc::Code;
-use firstread_firmware::voltage::selector::outward;
 use firstread_nand::{BlockState, Medium};
 
 /// A vector is searched anew once its group is older by this share of its youngest member's age.
@@ -27,8 +26,6 @@ pub(crate) struct Members<'a> {
 #[derive(Clone, Copy, Debug)]
 struct Found {
     levels: LevelOffsets,
-    /// The entry of the retry table nearest to them.
-    nearest: u8,
     /// How long they are good.
     until: Ns,
 }
@@ -37,16 +34,13 @@ struct Found {
 #[derive(Debug)]
 pub(crate) struct GroupOracle {
     groups: Option<BlockGroups>,
-    /// Whose retry table is walked after a group's levels.
-    tables: Option<VoltageTables>,
     /// Most errors in a codeword that the code corrects about half the time.
     limit: u16,
     found: Vec<Option<Found>>,
 }
 
 impl GroupOracle {
-    pub(crate) fn new(groups: Option<(BlockGroups, VoltageTables)>, code: Code) -> GroupOracle {
-        let (groups, tables) = groups.unzip();
+    pub(crate) fn new(groups: Option<BlockGroups>, code: Code) -> GroupOracle {
         let limit = (1..code.codeword_bits())
             .find(|&w| code.failure_probability(w) >= 0.5)
             .unwrap_or(1) as u16
@@ -54,7 +48,6 @@ impl GroupOracle {
         GroupOracle {
             found: vec![None; groups.map_or(0, |g| g.len())],
             groups,
-            tables,
             limit,
         }
     }
@@ -69,22 +62,6 @@ impl GroupOracle {
         members: &Members,
     ) -> LevelOffsets {
         self.found(group, now, real, members).levels
-    }
-
-    /// Entry `k` of the retry table on the way outward from the one nearest to them.
-    pub(crate) fn table_entry(
-        &mut self,
-        (group, k): (u8, u8),
-        now: Ns,
-        real: Ns,
-        members: &Members,
-    ) -> LevelOffsets {
-        let nearest = self.found(group, now, real, members).nearest;
-        let entry = |t: &VoltageTables| {
-            let i = outward(nearest, t.factory_len, k).unwrap_or(nearest);
-            t.factory[i as usize]
-        };
-        self.tables.as_ref().map_or([0; 15], entry)
     }
 
     #[inline]
@@ -122,11 +99,7 @@ impl GroupOracle {
             .group_optimum(&blocks, real, mode, self.limit, SAMPLES)
             .unwrap_or_default();
         let until = now + REFRESH_MIN.max(Ns(youngest / REFRESH_SHARE));
-        let found = Found {
-            levels,
-            nearest: self.tables.as_ref().map_or(0, |t| t.nearest(&levels)),
-            until,
-        };
+        let found = Found { levels, until };
         self.found[group as usize] = Some(found);
         found
     }

@@ -84,8 +84,8 @@ impl<M: Arena> Firmware<M> {
         } = self.jobs[job];
         let step = step.checked_add(1)?;
         let own = self.retry.own_steps();
-        if step <= own {
-            return Some(Step {
+        if own > 0 {
+            return (step <= own).then(|| Step {
                 levels: self.retry.own_levels(),
                 ..Step::of(step, entry, note)
             });

@@ -1,4 +1,8 @@
 //! `optimal`: the true valleys of the very page.
+//!
+//! What it bounds: every scheme of the axis. No levels have fewer errors on the page, so no other way to choose them
+//! reads it earlier, or reads it at all where its own valleys fail, but for the noise of a sense: that is why
+//! there are several attempts.
 
 use firstread_core::params::{Role, Scheme, Values};
 use firstread_core::{IdealScope, Levels};
@@ -15,7 +19,7 @@ pub const SCHEME: Scheme = Scheme {
 };
 
 /// Attempts before it gives up. Sensing noise is drawn anew each time, nothing else changes.
-const ATTEMPTS: u8 = 8;
+pub(super) const ATTEMPTS: u8 = 8;
 
 /// The scheme.
 #[derive(Debug)]

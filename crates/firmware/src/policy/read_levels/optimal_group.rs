@@ -1,16 +1,22 @@
-//! `optimal-group`: the best vector that all pages of a block group can share.
+//! `optimal-group`: the best vector that all pages of a block group can share, then the page's own valleys.
+//!
+//! What it bounds: schemes that keep levels by group of P/E cycles and retention. No vector is the right one for
+//! more pages of a group at the first attempt. What such a scheme tries next, and however many vectors it holds,
+//! suits no page better than the page's own valleys, so these follow. Schemes with levels for less than a group
+//! (a block, a layer, a zone of `ct-qlc`) may read more pages at the first attempt; `optimal` bounds them too.
 
 use firstread_core::params::{Role, Scheme, Values};
 use firstread_core::voltage::BlockGroups;
 use firstread_core::{IdealScope, Levels};
 
+use super::optimal::ATTEMPTS;
 use super::{Outcome, ReadCtx, ReadLevels, Setup};
 use crate::voltage::groups;
 
 /// Its row.
 pub const SCHEME: Scheme = Scheme {
     name: "optimal-group",
-    summary: "the best levels that the pages of a block group can share",
+    summary: "the best levels that the pages of a block group can share, then those of the page",
     source: "the oracle of every scheme that keeps levels by group of P/E cycles and retention",
     role: Role::Oracle,
     params: &[groups::RETENTION_BINS_PARAM],
@@ -20,21 +26,19 @@ pub const SCHEME: Scheme = Scheme {
 #[derive(Debug)]
 pub struct OptimalGroup {
     groups: BlockGroups,
-    table_len: u8,
 }
 
 impl OptimalGroup {
-    /// From the chip's tables and the choice of bins.
-    pub fn new(setup: &Setup, values: &Values) -> OptimalGroup {
+    /// From the choice of bins.
+    pub fn new(_setup: &Setup, values: &Values) -> OptimalGroup {
         OptimalGroup {
             groups: groups::groups(values.get(groups::RETENTION_BINS_PARAM.key)),
-            table_len: setup.tables.factory_len,
         }
     }
 }
 
 impl ReadLevels for OptimalGroup {
-    /// After the group's vector, the factory table outward from the entry nearest to it.
+    /// After the group's vector, the valleys of the page.
     fn attempt(
         &mut self,
         ctx: &ReadCtx,
@@ -42,12 +46,11 @@ impl ReadLevels for OptimalGroup {
         _last: Option<&Outcome>,
         _note: &mut u8,
     ) -> Option<Levels> {
-        let group = self.groups.group(ctx.pe_cycles, ctx.age);
-        let scope = match step.checked_sub(1) {
-            None => IdealScope::Group(group),
-            Some(k) => IdealScope::GroupTable(group, k),
+        let scope = match step {
+            0 => IdealScope::Group(self.groups.group(ctx.pe_cycles, ctx.age)),
+            _ => IdealScope::Page,
         };
-        (step <= self.table_len).then_some(Levels::Ideal(scope))
+        (step < ATTEMPTS).then_some(Levels::Ideal(scope))
     }
     fn groups(&self) -> Option<&BlockGroups> {
         Some(&self.groups)

@@ -3,8 +3,8 @@
 //! Which levels a step uses is for axis `read_levels` to say; how long it senses, and whether it waits
 //! for the outcome of the step before, is decided here. `looks_ahead` is asked when step `step` begins
 //! to be sensed, and again when its output is asked for; a step that was sensed ahead costs its die
-//! until it is output or cancelled. `keeps_die` is asked with it where reads of the host wait for that die. `own_levels` come before those of `read_levels` from the first retry
-//! on. `haste` is asked for each step before it is issued; `on_read` is told how a read ended.
+//! until it is output or cancelled. `keeps_die` is asked with it where reads of the host wait for that
+//! die. `own_levels` come in place of those of `read_levels` from the first retry on. `haste` is asked for each step before it is issued; `on_read` is told how a read ended.
 
 use firstread_core::params::{Axis, Values};
 use firstread_core::sensing::SensingTable;
@@ -67,11 +67,11 @@ pub trait Retry {
     fn pipelines(&self) -> bool {
         false
     }
-    /// Steps of its own, which come before the second of `read_levels`.
+    /// Steps of its own, which come in place of those of `read_levels` from the second on; zero for none.
     fn own_steps(&self) -> u8 {
         0
     }
-    /// Levels of the first of these.
+    /// Levels of these.
     fn own_levels(&self) -> Levels {
         Levels::DEFAULT
     }

@@ -1,7 +1,8 @@
 //! `single-step`: the first retry is at the true valleys of the page.
 //!
-//! The oracle of the axis. No way to execute steps is faster than to need one of them; where even the
-//! true valleys fail, the scheme's own steps follow.
+//! The oracle of the axis. What it bounds: every way to execute the steps of a read. None is faster than to need one
+//! of them, and no step of a walk reads what the page's own valleys do not, but for the noise of a sense. So these are
+//! tried several times, and the read then ends: a walk would only make reads that are lost take longer.
 
 use firstread_core::params::{Role, Scheme, Values};
 use firstread_core::{IdealScope, Levels};
@@ -17,6 +18,9 @@ pub const SCHEME: Scheme = Scheme {
     params: &[],
 };
 
+/// Steps before the read is given up. Sensing noise is drawn anew each time, nothing else changes.
+const STEPS: u8 = 8;
+
 /// The scheme.
 #[derive(Debug)]
 pub struct SingleStep;
@@ -30,7 +34,7 @@ impl SingleStep {
 
 impl Retry for SingleStep {
     fn own_steps(&self) -> u8 {
-        1
+        STEPS
     }
     fn own_levels(&self) -> Levels {
         Levels::Ideal(IdealScope::Page)
