@@ -51,14 +51,17 @@ pub struct DriveArgs {
     /// random and zipf put the drive into the steady state of random overwrites of one mapping unit,
     /// by theory and at once: every superblock holds valid and stale data as its scheme of garbage
     /// collection leaves them, and writes find it at work. The hot pages of zipf are those of the
-    /// first job of a file with `random_distribution=zipf:THETA` and the same seed. Age then counts
+    /// first job of a file with `random_distribution=zipf:THETA` and the same workload seed. Age then counts
     /// from the last of the overwrites; superblocks opened before it are older by the time it takes
     /// to program those opened since.
     #[arg(long, value_name = "LOAD", default_value = "none", value_parser = Precondition::parse)]
     pub precondition: Precondition,
-    /// Seed of everything that is drawn
+    /// Seed of the drive: its chips, bad blocks and whatever its firmware draws
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
+    /// Seed of the load: addresses, sizes, times, the hot pages of --precondition
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub workload_seed: u64,
 }
 
 impl DriveArgs {
@@ -72,6 +75,7 @@ impl DriveArgs {
             unpowered: self.unpowered,
             fill: self.fill,
             precondition: self.precondition,
+            workload_seed: self.workload_seed,
         }
     }
 }

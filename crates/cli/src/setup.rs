@@ -18,6 +18,7 @@ pub struct Setup<'a> {
     pub input: &'a Input,
     pub profile: DriveProfile,
     pub state: DriveState,
+    /// Seed of the drive; that of the workload is part of its state.
     pub seed: u64,
     /// Requests after which it stops.
     pub limit: Option<u64>,

@@ -68,13 +68,14 @@ pub fn simulate(setup: &Setup<'_>, progress: &mut dyn FnMut(Progress)) -> Result
     let prepare_s = start.elapsed().as_secs_f64();
 
     let capacity_bytes = drive.capacity_bytes();
+    let workload_seed = setup.state.workload_seed;
     let began = drive.now();
     let background_reads_before = drive.counters().background_reads;
     let start = Instant::now();
     let mut completed = |n| progress(Progress::Completed(n));
     let (stats, mut notices) = match setup.input {
         Input::Jobs { workload, .. } => {
-            let host = Host::jobs(workload, capacity_bytes, setup.seed, setup.limit)?;
+            let host = Host::jobs(workload, capacity_bytes, workload_seed, setup.limit)?;
             (
                 run(&mut drive, host, &mut completed, setup)?,
                 workload.notices.clone(),
@@ -90,7 +91,7 @@ pub fn simulate(setup: &Setup<'_>, progress: &mut dyn FnMut(Progress)) -> Result
             )
         }
         Input::StandIn { row, speed } => {
-            let records = row.stream(capacity_bytes, setup.seed)?.map(|record| {
+            let records = row.stream(capacity_bytes, workload_seed)?.map(|record| {
                 Ok(TraceRecord {
                     time_ns: (record.time_ns as f64 / speed) as u64,
                     ..record

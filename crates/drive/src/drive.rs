@@ -158,7 +158,8 @@ pub struct RunStats {
 
 impl Drive {
     /// A drive in `state`, with everything that happens until the workload starts already done:
-    /// filled and aged by arithmetic, its firmware's background work simulated.
+    /// filled and aged by arithmetic, its firmware's background work simulated. `seed` draws its chips
+    /// and what its firmware draws; the workload has a seed of its own.
     pub fn new(
         profile: DriveProfile,
         tables: VoltageTables,
@@ -424,7 +425,8 @@ impl Drive {
         let victim = self.profile.scheme("gc_victim");
         let victim = victim.expect("every profile has a scheme for every axis");
         let shape = (blocks, per_block, pages);
-        let steady = precondition::steady(state.precondition, shape, victim, self.seed);
+        let seeds = (self.seed, state.workload_seed);
+        let steady = precondition::steady(state.precondition, shape, victim, seeds);
         steady.map(Some).map_err(DriveError::State)
     }
 

@@ -22,6 +22,8 @@ pub struct DriveState {
     pub fill: f64,
     /// How that share was overwritten since.
     pub precondition: Precondition,
+    /// Seed of the workload that overwrote it: its hot pages are those of a run with this seed.
+    pub workload_seed: u64,
 }
 
 impl Default for DriveState {
@@ -35,6 +37,7 @@ impl Default for DriveState {
             unpowered: Ns::ZERO,
             fill: 1.0,
             precondition: Precondition::None,
+            workload_seed: 1,
         }
     }
 }

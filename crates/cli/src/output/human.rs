@@ -45,13 +45,14 @@ pub fn report(setup: &Setup<'_>, outcome: &Outcome) -> String {
 /// What ran on which drive.
 pub fn heading(setup: &Setup<'_>, outcome: &Outcome) -> String {
     format!(
-        "{} on {}, {}\n  {}\n  {}, seed {}\n",
+        "{} on {}, {}\n  {}\n  {}, seed {}, workload seed {}\n",
         setup.input.title(),
         setup.profile.name,
         capacity(outcome.capacity_bytes),
         setup.state_line(),
         setup.schemes(),
         setup.seed,
+        setup.state.workload_seed,
     )
 }
 

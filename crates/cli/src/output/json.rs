@@ -258,6 +258,7 @@ fn own(setup: &Setup<'_>, outcome: &Outcome, with_calibration: bool) -> Value {
         "version": VERSION,
         "commit": COMMIT,
         "seed": setup.seed,
+        "workload_seed": setup.state.workload_seed,
         "config": config(setup),
         "requests": outcome.stats.requests,
         "simulated_ns": outcome.stats.simulated.0,

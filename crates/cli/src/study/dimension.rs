@@ -15,11 +15,12 @@ pub enum Dimension {
     PeCycles,
     Unpowered,
     Precondition,
+    WorkloadSeed,
 }
 
 impl Dimension {
     /// All of them, in the order of a point's coordinates.
-    pub const ALL: [Dimension; 7] = [
+    pub const ALL: [Dimension; 8] = [
         Dimension::Variant,
         Dimension::Workload,
         Dimension::Age,
@@ -27,6 +28,7 @@ impl Dimension {
         Dimension::PeCycles,
         Dimension::Unpowered,
         Dimension::Precondition,
+        Dimension::WorkloadSeed,
     ];
 
     /// As a column and as a key.
@@ -39,6 +41,7 @@ impl Dimension {
             Dimension::PeCycles => "pe_cycles",
             Dimension::Unpowered => "unpowered",
             Dimension::Precondition => "precondition",
+            Dimension::WorkloadSeed => "workload_seed",
         }
     }
 
@@ -48,7 +51,9 @@ impl Dimension {
         match self {
             Dimension::Age => single(parse_age, text).ok().map(hours),
             Dimension::Unpowered => parse_unpowered(text).ok().map(hours),
-            Dimension::Temperature | Dimension::PeCycles => text.parse().ok(),
+            Dimension::Temperature | Dimension::PeCycles | Dimension::WorkloadSeed => {
+                text.parse().ok()
+            }
             Dimension::Variant | Dimension::Workload | Dimension::Precondition => None,
         }
     }
@@ -63,6 +68,7 @@ impl Dimension {
             Dimension::PeCycles => "P/E cycles",
             Dimension::Unpowered => "Without power (h)",
             Dimension::Precondition => "Overwritten since",
+            Dimension::WorkloadSeed => "Seed of the workload",
         }
     }
 }

@@ -341,7 +341,7 @@ fn from_points(points: &Points, from: &FromPoints) -> Option<Estimate> {
         drives.resize(values.len().max(drives.len()), Vec::new());
         for ((drive, value), partner) in drives.iter_mut().zip(values).zip(partner) {
             drive.push(match from.kind {
-                Kind::Value | Kind::Deviation => value,
+                Kind::Value => value,
                 Kind::Ratio => value / partner,
                 Kind::Reduction => 100.0 * (1.0 - value / partner),
                 Kind::Increase => 100.0 * (value / partner - 1.0),
@@ -356,26 +356,19 @@ fn from_points(points: &Points, from: &FromPoints) -> Option<Estimate> {
             Over::Mean => values.iter().sum::<f64>() / n as f64,
             Over::Max => values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
             Over::Min => values.iter().copied().fold(f64::INFINITY, f64::min),
+            Over::Deviation => return deviation(values),
         })
     };
     let values = drives.iter().map(one).collect::<Option<Vec<f64>>>()?;
-    let estimate = match from.kind {
-        Kind::Deviation => deviation(&values),
-        _ => Estimate::of(&values),
-    };
-    estimate.filter(|e| e.mean.is_finite())
+    Estimate::of(&values).filter(|e| e.mean.is_finite())
 }
 
 /// Standard deviation of `values`, of their mean (%).
-fn deviation(values: &[f64]) -> Option<Estimate> {
+fn deviation(values: &[f64]) -> Option<f64> {
     let n = values.len();
     let mean = values.iter().sum::<f64>() / n as f64;
     let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
-    (n > 1).then(|| Estimate {
-        mean: 100.0 * (squares / (n - 1) as f64).sqrt() / mean,
-        half: None,
-        drives: n,
-    })
+    (n > 1).then(|| 100.0 * (squares / (n - 1) as f64).sqrt() / mean)
 }
 
 /// A property of a variant's calibration that needs no run.
@@ -456,7 +449,7 @@ mod tests {
     #[test]
     fn what_a_claim_without_a_number_says() {
         let claim = "[[claim]]\nid = \"c\"\nsays = \"all is well\"\nunit = \"bits\"\nband = [0, 1]\n\
-                     points = { experiment = \"margins\", metric = \"capability_bits\", kind = \"deviation\" }\n";
+                     points = { experiment = \"margins\", metric = \"capability_bits\", kind = \"value\", over = \"deviation\" }\n";
         let of_cells = format!("{}{claim}", include_str!("cells.toml"));
         let of_percentile =
             super::super::tests::SMALL.replacen("metric = \"iops\"", "metric = \"p99_us\"", 1);

@@ -169,6 +169,7 @@ impl Point<'_> {
             ("pe-cycles", Dimension::PeCycles),
             ("unpowered", Dimension::Unpowered),
             ("precondition", Dimension::Precondition),
+            ("workload-seed", Dimension::WorkloadSeed),
         ] {
             command += &format!(" --{option} {}", self.at.get(dimension));
         }
@@ -184,6 +185,7 @@ impl Point<'_> {
             "version": json::VERSION,
             "commit": json::COMMIT,
             "seed": self.setup.seed,
+            "workload_seed": self.setup.state.workload_seed,
             "config": json::config(&self.setup),
         })
     }
@@ -302,6 +304,10 @@ fn drive_args(variant: &Variant, at: &Coordinates, seed: u64) -> Result<DriveArg
     let unpowered = parse_unpowered(unpowered).map_err(not)?;
     let (precondition, not) = read(Dimension::Precondition);
     let precondition = Precondition::parse(precondition).map_err(not)?;
+    let (workload_seed, not) = read(Dimension::WorkloadSeed);
+    let workload_seed = workload_seed
+        .parse()
+        .map_err(|_| not("is no whole number".into()))?;
     let sets = sets(variant)?;
     Ok(DriveArgs {
         drive: variant.drive.clone(),
@@ -313,6 +319,7 @@ fn drive_args(variant: &Variant, at: &Coordinates, seed: u64) -> Result<DriveArg
         fill: 1.0,
         precondition,
         seed,
+        workload_seed,
     })
 }
 

@@ -311,6 +311,7 @@ fn cells_csv(done: &Done<'_>) -> Result<Option<Vec<u8>>> {
             Dimension::Workload,
             Dimension::Unpowered,
             Dimension::Precondition,
+            Dimension::WorkloadSeed,
         ];
         !of_runs.contains(&d)
     });

@@ -138,6 +138,9 @@ pub struct Experiment {
     /// How they were overwritten after the fill.
     #[serde(default = "not_overwritten")]
     pub precondition: Vec<String>,
+    /// Seeds of the workload: repetitions on the same drive.
+    #[serde(default = "one_workload")]
+    pub workload_seed: Vec<String>,
     /// Requests a point.
     pub requests: Option<Scale>,
     /// Drives or populations a point, each with chips of its own.
@@ -163,6 +166,10 @@ fn never() -> Vec<String> {
 
 fn not_overwritten() -> Vec<String> {
     vec!["none".into()]
+}
+
+fn one_workload() -> Vec<String> {
+    vec!["1".into()]
 }
 
 /// A number for the full study and one for its quick form.
@@ -248,6 +255,7 @@ impl Experiment {
             Dimension::PeCycles => &self.pe_cycles,
             Dimension::Unpowered => &self.unpowered,
             Dimension::Precondition => &self.precondition,
+            Dimension::WorkloadSeed => &self.workload_seed,
         }
     }
 }
@@ -315,8 +323,6 @@ pub enum Kind {
     Reduction,
     /// How much more than its partner the point has (%).
     Increase,
-    /// Standard deviation of the metric over drives (% of its mean).
-    Deviation,
 }
 
 /// How the numbers of several points become one.
@@ -329,6 +335,8 @@ pub enum Over {
     Mean,
     Max,
     Min,
+    /// Their standard deviation (% of their mean): over workload seeds, of repetitions on one drive.
+    Deviation,
 }
 
 impl Study {
@@ -482,9 +490,10 @@ impl Study {
                         e.id
                     );
                 }
-                if (&e.unpowered, &e.precondition) != (&never(), &not_overwritten()) {
+                let plain = (&never(), &not_overwritten(), &one_workload());
+                if (&e.unpowered, &e.precondition, &e.workload_seed) != plain {
                     bail!(
-                        "experiment `{}`: `cells` have neither `unpowered` nor `precondition`",
+                        "experiment `{}`: `cells` have no `unpowered`, `precondition` or `workload_seed`",
                         e.id
                     );
                 }
@@ -532,7 +541,7 @@ impl Study {
                 );
             }
         }
-        let alone = matches!(from.kind, Kind::Value | Kind::Deviation);
+        let alone = from.kind == Kind::Value;
         if alone != from.against.is_empty() {
             bail!(
                 "claim `{claim}`: a ratio, reduction or increase has `against`, others have none"

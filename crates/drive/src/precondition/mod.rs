@@ -30,7 +30,7 @@ pub enum Precondition {
     /// Random overwrites, every page as often, until nothing changes any more.
     Random,
     /// Random overwrites under Zipf's law with this exponent. The hot pages are those of a fio job
-    /// with the same seed: the first of its file, `random_distribution=zipf`, `bs` the mapping unit,
+    /// with the state's seed of the workload: the first of its file, `random_distribution=zipf`, `bs` the mapping unit,
     /// over all that was filled.
     Zipf(f64),
 }
@@ -125,12 +125,13 @@ pub(crate) struct Steady {
     pub amplification: f64,
 }
 
-/// The steady state of `pages` pages on `blocks` superblocks of `slots` slots, none of them free.
+/// The steady state of `pages` pages on `blocks` superblocks of `slots` slots, none of them free. `seed`
+/// draws where pages lie on this drive, `workload_seed` which of them are hot.
 pub(crate) fn steady(
     precondition: Precondition,
     (blocks, slots, pages): (u32, u32, u64),
     choice: &SchemeChoice,
-    seed: u64,
+    (seed, workload_seed): (u64, u64),
 ) -> Result<Steady, String> {
     let shape = Shape {
         blocks,
@@ -147,7 +148,7 @@ pub(crate) fn steady(
     let (counts, order) = match precondition {
         Precondition::Zipf(theta) => (
             zipf::counts(&shape, theta, victim, key),
-            hot_page_order(seed),
+            hot_page_order(workload_seed),
         ),
         _ => (uniform::counts(&shape, victim), key.named("pages")),
     };
