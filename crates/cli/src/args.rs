@@ -104,6 +104,18 @@ pub struct WorkloadArgs {
     pub limit: Option<u64>,
 }
 
+/// How many drives run the same load, and how many of them at a time.
+#[derive(Args, Clone, Copy, Debug)]
+#[command(next_help_heading = "Drive")]
+pub struct DrivesArgs {
+    /// Drives with seeds from --seed up and the same load: each figure with its spread over them
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    pub drives: u16,
+    /// Simulations at a time; results do not depend on it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: Option<u16>,
+}
+
 /// What is printed and kept.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Output")]

@@ -1,22 +1,21 @@
 //! `firstread compare`: one workload on drives that differ in their schemes.
 
-use std::path::Path;
-
 use anyhow::Result;
 use clap::Args;
-use firstread_drive::Cause;
-use firstread_drive::stats::Latencies;
+use firstread_drive::stats::{Latencies, Percentile};
 use serde_json::{Value, json};
 
 use crate::args::{
-    Choice, Choices, DriveArgs, Form, OutputArgs, Usage, WorkloadArgs, parse_choices,
+    Choice, Choices, DriveArgs, DrivesArgs, Form, OutputArgs, Usage, WorkloadArgs, parse_choices,
 };
 use crate::data;
 use crate::files::{self, Page};
 use crate::input::Input;
+use crate::output::drives::{self, SPREAD, causes, half_of, within};
 use crate::output::format::{Side, bytes, change, count, rare, ratio, share, si, table, time};
 use crate::output::human::{self, Marks, Retries};
-use crate::output::{self, ENOUGH_BEYOND, TAIL};
+use crate::output::spread::Spread;
+use crate::output::{self, ENOUGH_BEYOND, TAIL, WITHIN};
 use crate::parallel;
 use crate::progress::Bars;
 use crate::run::{once_an_axis, tell};
@@ -34,7 +33,9 @@ Examples:
   firstread compare job.fio --scheme read_levels=frozen,ct-qlc --limit 1e6
       two schemes on your own job; gains are against the first
   firstread compare trace.csv.zst --scheme read_levels=factory,ct-qlc --output json
-      {axis, runs: [{scheme, result}]}, each result as of `firstread run --output json`
+      {axis, runs: [{scheme, drive, point, result}]}, each result as of `firstread run --output json`
+  firstread compare --drives 10
+      on ten drives: changes are of each drive against itself, with their spread over drives
 
 Several --scheme axes are combined: every scheme of one with every scheme of the other.
 
@@ -63,22 +64,47 @@ pub struct CompareArgs {
     /// The schemes to compare, the first being what gains are against; may be given once an axis
     #[arg(long = "scheme", value_name = "AXIS=A,B,C", value_parser = parse_choices)]
     schemes: Vec<Choices>,
-    /// Simulations at a time; results do not depend on it
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    threads: Option<u16>,
     #[command(flatten)]
     drive: DriveArgs,
+    #[command(flatten)]
+    drives: DrivesArgs,
     #[command(flatten)]
     input: WorkloadArgs,
     #[command(flatten)]
     output: OutputArgs,
 }
 
-/// One column of the comparison.
-struct Run<'a> {
+/// What is compared.
+struct Compared<'a> {
     /// Its schemes: `ct-qlc`, `ct-qlc,pipelined`.
     label: String,
-    setup: Setup<'a>,
+    /// A simulation a drive, in the order of their seeds.
+    drives: Vec<(Setup<'a>, Outcome)>,
+}
+
+impl Compared<'_> {
+    fn outcomes(&self) -> impl Iterator<Item = &Outcome> {
+        self.drives.iter().map(|(_, outcome)| outcome)
+    }
+
+    /// A figure over its drives.
+    fn over(&self, value: impl Fn(&Outcome) -> f64) -> Spread {
+        spread(self.outcomes().map(value))
+    }
+
+    /// How a figure changes from `base` to it, drive by drive.
+    fn change(&self, base: &Compared<'_>, value: impl Fn(&Outcome) -> f64) -> Spread {
+        let pairs = self.outcomes().zip(base.outcomes());
+        spread(pairs.map(|(one, other)| value(one) / value(other)))
+    }
+}
+
+fn spread(values: impl Iterator<Item = f64>) -> Spread {
+    Spread::of(values.map(Some)).unwrap_or(Spread {
+        median: 0.0,
+        low: 0.0,
+        high: 0.0,
+    })
 }
 
 /// Runs the command.
@@ -102,30 +128,41 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
         .collect::<Vec<_>>()
         .join(",");
     let combinations = combinations(&schemes);
-    let runs = combinations.iter().map(|choices| {
-        let label = choices
-            .iter()
-            .map(|c| c.scheme.name)
-            .collect::<Vec<_>>()
-            .join(",");
-        Ok(Run {
-            label,
-            setup: Setup::new(&input, &args.drive, choices, limit)?,
-        })
-    });
-    let runs = runs.collect::<Result<Vec<Run<'_>>>>()?;
+    let mut runs: Vec<(String, Setup<'_>)> = Vec::new();
+    for choices in &combinations {
+        let names: Vec<&str> = choices.iter().map(|c| c.scheme.name).collect();
+        let setup = Setup::new(&input, &args.drive, choices, limit)?;
+        let drives = setup.drives(args.drives.drives).into_iter();
+        runs.extend(drives.map(|setup| (names.join(","), setup)));
+    }
+    let several = args.drives.drives > 1;
+    let name = |(label, setup): &(String, Setup<'_>)| match several {
+        true => format!("{label} seed {}", setup.seed),
+        false => label.clone(),
+    };
     let bars = Bars::default();
     let total = limit.or(input.requests());
-    let outcomes = parallel::each(&runs, args.threads, |run| {
-        let bar = bars.add(&run.label, total);
-        let outcome = simulate(&run.setup, &mut |progress| bar.show(progress));
+    let outcomes = parallel::each(&runs, args.drives.threads, |run| {
+        let bar = bars.add(&name(run), total);
+        let outcome = simulate(&run.1, &mut |progress| bar.show(progress));
         bar.end();
         outcome
     })?;
-
-    let results: Vec<(&Run<'_>, &Outcome)> = runs.iter().zip(&outcomes).collect();
-    if let Some((run, outcome)) = results.first() {
-        tell(&run.setup, outcome);
+    if let (Some((_, setup)), Some(outcome)) = (runs.first(), outcomes.first()) {
+        tell(setup, outcome);
+    }
+    for (run, outcome) in runs.iter().zip(&outcomes) {
+        eprintln!("{}: {}", name(run), human::wall(outcome));
+    }
+    let mut results: Vec<Compared<'_>> = Vec::new();
+    for ((label, setup), outcome) in runs.into_iter().zip(outcomes) {
+        match results.last_mut() {
+            Some(last) if last.label == label => last.drives.push((setup, outcome)),
+            _ => results.push(Compared {
+                label,
+                drives: vec![(setup, outcome)],
+            }),
+        }
     }
     let report = report(&axis, &results);
     if let Some(folder) = &args.output.out {
@@ -135,11 +172,8 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
         Form::Json => data(&output::json::text(&as_json(&axis, &results)))?,
         Form::Human => data(&report)?,
     }
-    for (run, outcome) in &results {
-        eprintln!("{}: {}", run.label, human::wall(outcome));
-    }
     if args.output.output == Form::Human {
-        eprintln!("\n{}", next_command(args, &runs));
+        eprintln!("\n{}", next_command(args, &results));
     }
     Ok(())
 }
@@ -176,31 +210,43 @@ fn combinations(axes: &[Choices]) -> Vec<Vec<Choice>> {
 }
 
 /// The table.
-fn report(axis: &str, results: &[(&Run<'_>, &Outcome)]) -> String {
-    let Some(&(first, base)) = results.first() else {
+fn report(axis: &str, results: &[Compared<'_>]) -> String {
+    let Some(first) = results.first() else {
         return String::new();
     };
-    let (direction, _) = human::tail_of(&base.stats.all);
+    let Some((setup, outcome)) = first.drives.first() else {
+        return String::new();
+    };
+    let (direction, _) = human::tail_of(&outcome.stats.all);
     // Jobs that end by time run as many requests as the drive serves.
-    let requests = results.iter().map(|(_, outcome)| outcome.stats.requests);
-    let (least, most) = (
-        requests.clone().min().unwrap_or(0),
-        requests.max().unwrap_or(0),
-    );
+    let all = || results.iter().flat_map(Compared::outcomes);
+    let requests = || all().map(|outcome| outcome.stats.requests);
+    let (least, most) = (requests().min().unwrap_or(0), requests().max().unwrap_or(0));
     let mut each = count(least);
     if most > least {
         each += &format!(" to {}", count(most));
     }
+    let several = first.drives.len() > 1;
+    let changes = match several {
+        true => format!(
+            "values are medians over drives, changes are of each drive against\nitself with {}, and \
+             below is the lowest … highest of the drives",
+            first.label
+        ),
+        false => format!("changes are against {}", first.label),
+    };
     let mut text = format!(
-        "{} on {}, {}\n{each} requests each, seed {}; changes are against {}\n\n",
-        first.setup.input.title(),
-        first.setup.profile.name,
-        first.setup.state_line(),
-        first.setup.seed,
-        first.label,
+        "{} on {}, {}\n{each} requests each, {}; {changes}\n\n",
+        setup.input.title(),
+        setup.profile.name,
+        setup.state_line(),
+        human::seeds(setup, first.drives.len()),
     );
     text += &latency_table(axis, results);
-    text += "\nlatency by percentile, with its 95 % interval\n";
+    text += match several {
+        true => "\nlatency by percentile: median, over drives, and the interval within one drive\n",
+        false => "\nlatency by percentile, with its 95 % interval within this run of this drive\n",
+    };
     text += &percentile_table(axis, results);
     text += &write_table(axis, results);
     text += "\nwhat is behind it\n";
@@ -210,14 +256,18 @@ fn report(axis: &str, results: &[(&Run<'_>, &Outcome)]) -> String {
         TAIL * 100.0
     );
     text += &cause_table(results);
-    for (run, outcome) in results {
-        let lost = human::uncorrectable(&outcome.stats.all);
+    for compared in results {
+        let reports: Vec<_> = compared.outcomes().map(|o| &o.stats.all).collect();
+        let lost = human::uncorrectable(&reports);
         text.extend(
             lost.lines()
-                .map(|line| format!("\n{}: {line}\n", run.label)),
+                .map(|line| format!("\n{}: {line}\n", compared.label)),
         );
     }
-    text
+    match several {
+        true => text + "\n" + SPREAD,
+        false => text + "\n" + WITHIN + "\n",
+    }
 }
 
 fn tail_latencies(outcome: &Outcome) -> &Latencies {
@@ -239,94 +289,135 @@ fn sides(columns: usize) -> Vec<Side> {
         .collect()
 }
 
-fn latency_table(axis: &str, results: &[(&Run<'_>, &Outcome)]) -> String {
-    let reached = |p: &f64| {
-        let mut beyond = results
-            .iter()
-            .map(|(_, o)| tail_latencies(o).percentile(*p).beyond);
-        beyond.all(|n| n >= ENOUGH_BEYOND)
-    };
-    let percent = TAIL_PERCENTILES.into_iter().find(reached).unwrap_or(50.0);
-    let mut marks = Marks::default();
-    let measures = |o: &Outcome| {
-        let latencies = tail_latencies(o);
-        (
-            latencies.percentile(percent).ns as f64,
-            latencies.mean_ns(),
-            iops(o),
-        )
-    };
-    let base = results
-        .first()
-        .map_or((0.0, 0.0, 0.0), |(_, o)| measures(o));
-    let tail = format!("P{percent}");
-    let mut rows = vec![words([
-        axis, &tail, "change", "mean", "change", "IOPS", "change",
-    ])];
-    for (i, (run, outcome)) in results.iter().enumerate() {
-        let (tail, mean, iops) = measures(outcome);
-        let against = |value, base| {
-            if i == 0 {
-                String::new()
-            } else {
-                change(value, base)
-            }
-        };
-        rows.push(vec![
-            run.label.clone(),
-            time(tail) + &marks.of(&tail_latencies(outcome).percentile(percent)),
-            against(tail, base.0),
-            time(mean),
-            against(mean, base.1),
-            si(iops),
-            against(iops, base.2),
-        ]);
+/// A figure that is compared: how it is found and shown.
+type Figure<'a> = (&'a dyn Fn(&Outcome) -> f64, fn(f64) -> String);
+
+/// The rows of `compared`: its figures, each with its change from `base` where there is one, and below
+/// how they lie over drives, where there are several.
+fn rows(
+    compared: &Compared<'_>,
+    base: Option<&Compared<'_>>,
+    figures: &[Figure<'_>],
+) -> Vec<Vec<String>> {
+    let (mut values, mut ranges) = (vec![compared.label.clone()], vec![String::new()]);
+    let as_change = |ratio: f64| change(ratio, 1.0);
+    for (value, show) in figures {
+        let over = compared.over(value);
+        values.push(show(over.median));
+        ranges.push(over.range(show));
+        let change = base.map(|base| compared.change(base, value));
+        // Against nothing there is no change.
+        let change = change.filter(|c| c.high.is_finite());
+        values.push(change.map_or(String::new(), |c| as_change(c.median)));
+        ranges.push(change.map_or(String::new(), |c| c.range(as_change)));
     }
-    table("  ", &sides(7), &rows) + &marks.explained()
+    match compared.drives.len() {
+        1 => vec![values],
+        _ => vec![values, ranges],
+    }
 }
 
-fn percentile_table(axis: &str, results: &[(&Run<'_>, &Outcome)]) -> String {
+/// The first of the tail's percentiles that all drives have reached in `of`.
+fn reached(results: &[Compared<'_>], of: fn(&Outcome) -> &Latencies) -> f64 {
+    let mut percentiles = TAIL_PERCENTILES.into_iter();
+    let all = || results.iter().flat_map(Compared::outcomes);
+    let by_all = |p: &f64| all().all(|o| of(o).percentile(*p).beyond >= ENOUGH_BEYOND);
+    percentiles.find(by_all).unwrap_or(50.0)
+}
+
+fn latency_table(axis: &str, results: &[Compared<'_>]) -> String {
+    let percent = reached(results, tail_latencies);
+    let tail = |o: &Outcome| tail_latencies(o).percentile(percent).ns as f64;
+    let mean = |o: &Outcome| tail_latencies(o).mean_ns();
+    let mut marks = Marks::default();
+    let mut all = vec![words([
+        axis,
+        &format!("P{percent}"),
+        "change",
+        "mean",
+        "change",
+        "IOPS",
+        "change",
+    ])];
+    for (i, compared) in results.iter().enumerate() {
+        let base = results.first().filter(|_| i > 0);
+        let figures: [Figure<'_>; 3] = [(&tail, time), (&mean, time), (&iops, si)];
+        let mut of_scheme = rows(compared, base, &figures);
+        of_scheme[0][1] += &mark(&mut marks, compared, percent);
+        all.extend(of_scheme);
+    }
+    table("  ", &sides(7), &all) + &marks.explained()
+}
+
+/// The marks that any of the drives has at `percent`.
+fn mark(marks: &mut Marks, compared: &Compared<'_>, percent: f64) -> String {
+    let each = compared
+        .outcomes()
+        .map(|o| tail_latencies(o).percentile(percent));
+    each.map(|p| marks.of(&p))
+        .max_by_key(String::len)
+        .unwrap_or_default()
+}
+
+fn percentile_table(axis: &str, results: &[Compared<'_>]) -> String {
     let mut head = vec![axis.to_owned()];
-    let reached = |p: f64| {
-        results
-            .iter()
-            .any(|(_, o)| tail_latencies(o).percentile(p).beyond >= FEWEST_BEYOND)
-    };
-    let shown: Vec<f64> = PERCENTILES.into_iter().filter(|&p| reached(p)).collect();
+    let all = || results.iter().flat_map(Compared::outcomes);
+    let reached = |p: &f64| all().any(|o| tail_latencies(o).percentile(*p).beyond >= FEWEST_BEYOND);
+    let shown: Vec<f64> = PERCENTILES.into_iter().filter(reached).collect();
     head.extend(shown.iter().map(|p| format!("P{p}")));
     let mut rows = vec![head];
     let mut marks = Marks::default();
-    for (run, outcome) in results {
-        let mut values = vec![run.label.clone()];
+    for compared in results {
+        let mut values = vec![compared.label.clone()];
         let mut intervals = vec![String::new()];
+        let mut halves = vec![String::new()];
         for &percent in &shown {
-            let p = tail_latencies(outcome).percentile(percent);
-            values.push(time(p.ns as f64) + &marks.of(&p));
-            intervals.push(human::interval(&p));
+            let of = |o: &Outcome| tail_latencies(o).percentile(percent);
+            let over = compared.over(|o| of(o).ns as f64);
+            values.push(time(over.median) + &mark(&mut marks, compared, percent));
+            let each: Vec<Percentile> = compared.outcomes().map(of).collect();
+            match &each[..] {
+                [one] => intervals.push(marks.interval(one)),
+                _ => {
+                    intervals.push(over.range(time));
+                    halves.push(within(each.iter().map(half_of)));
+                }
+            }
         }
         rows.extend([values, intervals]);
+        rows.extend((compared.drives.len() > 1).then_some(halves));
     }
     table("  ", &sides(shown.len() + 1), &rows) + &marks.explained()
 }
 
 /// What writes pay: beside reads, or for what they cost the flash.
-fn write_table(axis: &str, results: &[(&Run<'_>, &Outcome)]) -> String {
-    let Some((_, base)) = results.first() else {
-        return String::new();
-    };
-    let writes = |o: &Outcome| o.stats.all.write.count();
-    if results.iter().all(|(_, o)| writes(o) == 0) {
+fn write_table(axis: &str, results: &[Compared<'_>]) -> String {
+    let mut all = results.iter().flat_map(Compared::outcomes);
+    if all.all(|o| o.stats.all.write.count() == 0) {
         return String::new();
     }
-    let reached = |p: &f64| {
-        let mut all = results.iter().map(|(_, o)| &o.stats.all.write);
-        all.all(|w| w.percentile(*p).beyond >= ENOUGH_BEYOND)
-    };
-    let percent = TAIL_PERCENTILES.into_iter().find(reached).unwrap_or(50.0);
+    let percent = reached(results, |o| &o.stats.all.write);
     let bandwidth =
         |o: &Outcome| o.stats.all.write.bytes as f64 * 1e9 / o.stats.all.runtime_ns.max(1) as f64;
     let tail = |o: &Outcome| o.stats.all.write.percentile(percent).ns as f64;
-    let mut rows = vec![words([
+    let mean = |o: &Outcome| o.stats.all.write.mean_ns();
+    let p50 = |o: &Outcome| o.stats.all.write.percentile(50.0).ns as f64;
+    let amplification = |compared: &Compared<'_>, place: usize| {
+        let of = |o: &Outcome| o.stats.amplification.steady().map(|s| s.mean);
+        let shown = |wa: f64| format!("{wa:.2}");
+        match (Spread::of(compared.outcomes().map(of)), place) {
+            (Some(over), 0) => shown(over.median),
+            (Some(over), _) => over.range(shown),
+            (None, 0) => {
+                let not = compared.outcomes().find(|o| of(o).is_none());
+                not.map_or(String::new(), output::writes::amplification)
+            }
+            (None, _) => String::new(),
+        }
+    };
+    let suspends = |o: &Outcome| o.stats.counters.suspends as f64;
+    let a_second = |value: f64| format!("{}/s", bytes(value));
+    let mut table_rows = vec![words([
         axis,
         "P50",
         &format!("P{percent}"),
@@ -334,31 +425,33 @@ fn write_table(axis: &str, results: &[(&Run<'_>, &Outcome)]) -> String {
         "mean",
         "change",
     ])];
-    rows[0].extend(words(["bandwidth", "change", "amplification", "suspends"]));
-    for (i, (run, outcome)) in results.iter().enumerate() {
-        let latencies = &outcome.stats.all.write;
-        let counters = &outcome.stats.counters;
-        let against = |value: f64, base: f64| match i {
-            0 => String::new(),
-            _ => change(value, base),
-        };
-        rows.push(vec![
-            run.label.clone(),
-            time(latencies.percentile(50.0).ns as f64),
-            time(tail(outcome)),
-            against(tail(outcome), tail(base)),
-            time(latencies.mean_ns()),
-            against(latencies.mean_ns(), base.stats.all.write.mean_ns()),
-            format!("{}/s", bytes(bandwidth(outcome))),
-            against(bandwidth(outcome), bandwidth(base)),
-            output::writes::amplification(outcome),
-            count(counters.suspends),
-        ]);
+    table_rows[0].extend(words(["bandwidth", "change", "amplification", "suspends"]));
+    for (i, compared) in results.iter().enumerate() {
+        let base = results.first().filter(|_| i > 0);
+        let figures: [Figure<'_>; 3] = [(&tail, time), (&mean, time), (&bandwidth, a_second)];
+        let others = [
+            (1, compared.over(p50), time as fn(f64) -> String),
+            (8, compared.over(suspends), |n| count(n as u64)),
+        ];
+        for (place, mut row) in rows(compared, base, &figures).into_iter().enumerate() {
+            for (column, over, show) in others {
+                let cell = match place {
+                    0 => show(over.median),
+                    _ => over.range(show),
+                };
+                row.insert(column, cell);
+            }
+            row.insert(8, amplification(compared, place));
+            table_rows.push(row);
+        }
     }
-    format!("\nwhat writes pay\n{}", table("  ", &sides(10), &rows))
+    format!(
+        "\nwhat writes pay\n{}",
+        table("  ", &sides(10), &table_rows)
+    )
 }
 
-fn mechanism_table(axis: &str, results: &[(&Run<'_>, &Outcome)]) -> String {
+fn mechanism_table(axis: &str, results: &[Compared<'_>]) -> String {
     let mut rows = vec![
         words([
             axis,
@@ -371,48 +464,48 @@ fn mechanism_table(axis: &str, results: &[(&Run<'_>, &Outcome)]) -> String {
         ]),
         words(["", "", "share", "rate", "a page", "before", "in the run"]),
     ];
-    for (run, outcome) in results {
-        let counters = &outcome.stats.counters;
-        let retries = Retries::of(counters);
-        rows.push(vec![
-            run.label.clone(),
-            share(retries.first_try),
-            rare(outcome.stats.all.read.lost_share()),
-            rare(1.0 - retries.first_try),
-            ratio(retries.mean),
-            count(outcome.background_reads_before),
-            count(counters.background_reads),
-        ]);
+    let whole: fn(f64) -> String = |n| count(n as u64);
+    let figures: [(fn(&Outcome) -> f64, fn(f64) -> String); 6] = [
+        (|o| Retries::of(&o.stats.counters).first_try, share),
+        (|o| o.stats.all.read.lost_share(), rare),
+        (|o| 1.0 - Retries::of(&o.stats.counters).first_try, rare),
+        (|o| Retries::of(&o.stats.counters).mean, ratio),
+        (|o| o.background_reads_before as f64, whole),
+        (|o| o.stats.counters.background_reads as f64, whole),
+    ];
+    for compared in results {
+        let (mut values, mut ranges) = (vec![compared.label.clone()], vec![String::new()]);
+        for (value, show) in figures {
+            let over = compared.over(value);
+            values.push(show(over.median));
+            ranges.push(over.range(show));
+        }
+        rows.push(values);
+        rows.extend((compared.drives.len() > 1).then_some(ranges));
     }
     table("  ", &sides(7), &rows)
 }
 
-fn cause_table(results: &[(&Run<'_>, &Outcome)]) -> String {
-    let rows = results.iter().map(|(run, outcome)| {
-        let mut row = vec![run.label.clone()];
-        if let Some(tail) = tail_latencies(outcome).tail.slowest(TAIL) {
-            let mut causes: Vec<(Cause, f64)> = Cause::ALL.into_iter().zip(tail.share).collect();
-            causes.sort_by(|a, b| b.1.total_cmp(&a.1));
-            let large = causes.into_iter().take(3).filter(|(_, part)| *part >= 0.01);
-            row.extend(
-                large.map(|(cause, part)| {
-                    format!("{} {:.0} %", human::in_words(cause), part * 100.0)
-                }),
-            );
-        }
+fn cause_table(results: &[Compared<'_>]) -> String {
+    let rows = results.iter().map(|compared| {
+        let mut row = vec![compared.label.clone()];
+        row.extend(causes(compared.outcomes()));
         row.resize(4, String::new());
         row
     });
     table("  ", &[Side::Left; 4], &rows.collect::<Vec<_>>())
 }
 
-fn as_json(axis: &str, results: &[(&Run<'_>, &Outcome)]) -> Value {
-    let run = |(run, outcome): &(&Run<'_>, &Outcome)| json!({ "scheme": run.label, "result": output::json::result(&run.setup, outcome, false) });
-    json!({ "axis": axis, "runs": results.iter().map(run).collect::<Vec<_>>() })
+fn as_json(axis: &str, results: &[Compared<'_>]) -> Value {
+    let each = results.iter().flat_map(|compared| {
+        let drives = compared.drives.iter();
+        drives.map(|(setup, outcome)| drives::row(Some(&compared.label), setup, outcome))
+    });
+    json!({ "axis": axis, "runs": each.collect::<Vec<_>>() })
 }
 
 /// The comparison, and a folder a run.
-fn pages(axis: &str, report: &str, results: &[(&Run<'_>, &Outcome)]) -> Vec<Page> {
+fn pages(axis: &str, report: &str, results: &[Compared<'_>]) -> Vec<Page> {
     let mut pages: Vec<Page> = vec![
         (
             "compare.json".into(),
@@ -420,19 +513,20 @@ fn pages(axis: &str, report: &str, results: &[(&Run<'_>, &Outcome)]) -> Vec<Page
         ),
         ("compare.txt".into(), report.as_bytes().to_vec()),
     ];
-    for (run, outcome) in results {
-        let of_run = output::pages(&run.setup, outcome);
-        pages.extend(
-            of_run
-                .into_iter()
-                .map(|(name, content)| (Path::new(&run.label).join(name), content)),
-        );
+    for compared in results {
+        for (setup, outcome) in &compared.drives {
+            let folder = match compared.drives.len() {
+                1 => compared.label.clone(),
+                _ => format!("{}/seed-{}", compared.label, setup.seed),
+            };
+            pages.extend(output::pages_in(&folder, setup, outcome));
+        }
     }
     pages
 }
 
 /// What to do next: a command that explains what was just seen.
-fn next_command(args: &CompareArgs, runs: &[Run<'_>]) -> String {
+fn next_command(args: &CompareArgs, results: &[Compared<'_>]) -> String {
     let workload = args.workload.as_deref().unwrap_or(DEFAULT_WORKLOAD);
     let compared = |choice: &str| match args.schemes[..] {
         [] => choice.starts_with("read_levels="),
@@ -442,7 +536,11 @@ fn next_command(args: &CompareArgs, runs: &[Run<'_>]) -> String {
         }),
     };
     let mut command = format!("next: firstread run {workload}");
-    let all = runs.get(1).or(runs.first()).map(|run| run.setup.schemes());
+    let shown = results
+        .get(1)
+        .or(results.first())
+        .and_then(|c| c.drives.first());
+    let all = shown.map(|(setup, _)| setup.schemes());
     let all = all.unwrap_or_default();
     for choice in all.split_whitespace().filter(|c| compared(c)) {
         command += &format!(" --scheme {choice}");

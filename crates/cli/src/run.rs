@@ -3,13 +3,15 @@
 use anyhow::Result;
 use clap::Args;
 
-use crate::args::{Choice, DriveArgs, Form, OutputArgs, WorkloadArgs, parse_choice};
+use crate::args::{
+    Choice, DriveArgs, DrivesArgs, Form, OutputArgs, Usage, WorkloadArgs, parse_choice,
+};
 use crate::input::Input;
-use crate::output::{self, calibration, human, json};
+use crate::output::{self, calibration, drives, human, json};
 use crate::progress::Bars;
 use crate::setup::Setup;
 use crate::simulate::{Outcome, simulate};
-use crate::{data, files, notice};
+use crate::{data, files, notice, parallel};
 
 /// Examples at the end of the help.
 pub const EXAMPLES: &str = "\
@@ -22,6 +24,8 @@ Examples:
       a trace, ten times faster than recorded, on a drive that never calibrates
   firstread run job.fio --set read_levels.interval=1h --calibration-log --out results
       a parameter of the scheme changed, and what its calibration did
+  firstread run randread-4k-qd1 --drives 10
+      on ten drives with chips of their own: each figure with its spread over them
   firstread run job.fio --output json | jq '.jobs[0].read.clat_ns.percentile'
 
 Exit status: 0 when all of it ran, 1 on an error, 2 when the command line is wrong.";
@@ -39,6 +43,8 @@ pub struct RunArgs {
     #[command(flatten)]
     drive: DriveArgs,
     #[command(flatten)]
+    drives: DrivesArgs,
+    #[command(flatten)]
     input: WorkloadArgs,
     #[command(flatten)]
     output: OutputArgs,
@@ -52,6 +58,9 @@ pub fn run(args: &RunArgs) -> Result<()> {
     once_an_axis(args.schemes.iter().map(|c| c.axis.name))?;
     let input = Input::open(&args.workload, &args.input)?;
     let setup = Setup::new(&input, &args.drive, &args.schemes, args.input.limit)?;
+    if args.drives.drives > 1 {
+        return run_drives(args, setup);
+    }
     let bar = Bars::default().add(input.title(), args.input.limit.or(input.requests()));
     let outcome = simulate(&setup, &mut |progress| bar.show(progress));
     bar.end();
@@ -74,6 +83,51 @@ pub fn run(args: &RunArgs) -> Result<()> {
         }
     }
     eprintln!("{}", human::wall(&outcome));
+    Ok(())
+}
+
+/// Runs it on several drives.
+fn run_drives(args: &RunArgs, setup: Setup<'_>) -> Result<()> {
+    if args.calibration_log {
+        return Err(Usage("--calibration-log is of one drive; leave --drives out".into()).into());
+    }
+    let total = setup.limit.or(setup.input.requests());
+    let setups = setup.drives(args.drives.drives);
+    let bars = Bars::default();
+    let outcomes = parallel::each(&setups, args.drives.threads, |setup| {
+        let bar = bars.add(&format!("seed {}", setup.seed), total);
+        let outcome = simulate(setup, &mut |progress| bar.show(progress));
+        bar.end();
+        outcome
+    })?;
+    if let (Some(setup), Some(outcome)) = (setups.first(), outcomes.first()) {
+        tell(setup, outcome);
+    }
+    let report = drives::report(&setups, &outcomes);
+    let rows = setups.iter().zip(&outcomes);
+    let rows = rows.map(|(setup, outcome)| drives::row(None, setup, outcome));
+    let all = json::text(&serde_json::json!({ "axis": null, "runs": rows.collect::<Vec<_>>() }));
+    if let Some(folder) = &args.output.out {
+        let mut pages = vec![
+            ("drives.json".into(), all.as_bytes().to_vec()),
+            ("drives.txt".into(), report.as_bytes().to_vec()),
+        ];
+        for (setup, outcome) in setups.iter().zip(&outcomes) {
+            pages.extend(output::pages_in(
+                &format!("seed-{}", setup.seed),
+                setup,
+                outcome,
+            ));
+        }
+        files::write(folder, &pages)?;
+    }
+    match args.output.output {
+        Form::Json => data(&all)?,
+        Form::Human => data(&report)?,
+    }
+    for (setup, outcome) in setups.iter().zip(&outcomes) {
+        eprintln!("seed {}: {}", setup.seed, human::wall(outcome));
+    }
     Ok(())
 }
 

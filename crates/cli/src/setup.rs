@@ -13,7 +13,7 @@ use crate::files;
 use crate::input::Input;
 
 /// One simulation, ready to be started.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Setup<'a> {
     pub input: &'a Input,
     pub profile: DriveProfile,
@@ -42,6 +42,17 @@ impl<'a> Setup<'a> {
             seed: args.seed,
             limit,
         })
+    }
+
+    /// So many drives, alike but for their chips: seeds from its own up.
+    pub fn drives(self, drives: u16) -> Vec<Setup<'a>> {
+        let seeds = (0..u64::from(drives)).map(|i| self.seed.wrapping_add(i));
+        seeds
+            .map(|seed| Setup {
+                seed,
+                ..self.clone()
+            })
+            .collect()
     }
 
     /// The profile of `drive` with `overrides`.

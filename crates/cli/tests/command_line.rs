@@ -377,6 +377,96 @@ fn sequence_twice_the_same_command_is_the_same_bytes() {
     assert_ne!(human("1"), human("2").replace("seed 2", "seed 1"));
 }
 
+/// `--seed` draws the drive and nothing of the load; `--workload-seed` the load and nothing of the drive.
+#[test]
+fn model_seeds_of_the_drive_and_of_the_load_are_apart() {
+    let folder = Folder::new("seeds");
+    let run = |drive: &str, load: &str| {
+        let args = ["run", "mixed-70-30", "--limit", LIMIT, "--output", "json"];
+        let args = [&args[..], &["--seed", drive, "--workload-seed", load]].concat();
+        folder.run(&args).json()
+    };
+    // How many reads and writes there are, and their bytes, is the load's; what became of the drive
+    // before the load came is the drive's.
+    let load = |r: &Value| {
+        let of = |direction: &str| {
+            let job = &r["jobs"][0][direction];
+            (job["total_ios"].clone(), job["io_bytes"].clone())
+        };
+        (of("read"), of("write"))
+    };
+    let drive = |r: &Value| {
+        let own = &r["firstread"];
+        let before = |key: &str| own[key].as_u64().unwrap();
+        before("background_reads") - before("background_reads_in_run")
+    };
+    let latency = |r: &Value| r["jobs"][0]["read"]["lat_ns"]["mean"].as_f64().unwrap();
+    let [a, chips, requests] = [("1", "1"), ("7", "1"), ("1", "7")].map(|(d, l)| run(d, l));
+    assert_eq!(a["firstread"]["workload_seed"], 1);
+    assert_eq!(requests["firstread"]["workload_seed"], 7);
+    assert_eq!(load(&a), load(&chips));
+    assert_ne!(load(&a), load(&requests));
+    assert_eq!(drive(&a), drive(&requests));
+    assert_ne!(latency(&a), latency(&chips));
+}
+
+/// A drive of several is the drive of its seed, and the page has the median and both ends.
+#[test]
+fn model_drives_are_runs_of_their_seeds() {
+    let folder = Folder::new("drives");
+    let run = |more: &[&str]| {
+        let args = ["run", "randread-4k-qd32", "--limit", LIMIT];
+        folder.run(&[&args[..], more].concat()).ok()
+    };
+    let json = |more: &[&str]| {
+        let mut json: Value = serde_json::from_str(&run(more).out).unwrap();
+        without_wall(&mut json);
+        json
+    };
+    let three = json(&["--drives", "3", "--seed", "4", "--output", "json"]);
+    let runs = three["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 3);
+    for (one, seed) in runs.iter().zip(["4", "5", "6"]) {
+        assert_eq!(one["drive"], "ct-qlc");
+        assert_eq!(one["point"]["seed"].to_string(), seed);
+        let alone = json(&["--seed", seed, "--output", "json"]);
+        assert_eq!(one["result"]["jobs"], alone["jobs"], "seed {seed}");
+    }
+    let page = run(&["--drives", "3", "--seed", "4"]).out;
+    assert!(page.contains("3 drives (seeds 4 to 6)"), "{page}");
+    assert!(
+        page.contains("over drives") && page.contains("within one drive"),
+        "{page}"
+    );
+
+    let args = [
+        "compare",
+        "randread-4k-qd32",
+        "--limit",
+        LIMIT,
+        "--drives",
+        "2",
+    ];
+    let schemes = ["--scheme", "read_levels=factory,optimal"];
+    let page = folder.run(&[&args[..], &schemes].concat()).ok().out;
+    assert!(page.contains("2 drives (seeds 1 to 2)"), "{page}");
+    let both = folder
+        .run(&[&args[..], &schemes, &["--output", "json"]].concat())
+        .json();
+    let of = |run: &Value| (run["scheme"].clone(), run["point"]["seed"].clone());
+    let rows: Vec<_> = both["runs"].as_array().unwrap().iter().map(of).collect();
+    let row = |scheme: &str, seed: u64| (scheme.into(), seed.into());
+    assert_eq!(
+        rows,
+        [
+            row("factory", 1),
+            row("factory", 2),
+            row("optimal", 1),
+            row("optimal", 2)
+        ]
+    );
+}
+
 #[test]
 fn model_a_result_repeats_from_its_configuration() {
     let folder = Folder::new("repeat");

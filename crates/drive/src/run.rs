@@ -382,8 +382,8 @@ impl<'a> Run<'a> {
             );
             let latencies = report.direction(slot.command.op);
             match status {
-                Status::Ok => latencies.record(latency, slot.command.len_bytes, parts),
-                Status::Uncorrectable => latencies.record_lost(latency, parts),
+                Status::Ok => latencies.record(now, latency, slot.command.len_bytes, parts),
+                Status::Uncorrectable => latencies.record_lost(now, latency, parts),
                 other => self.failed = Some(other),
             }
         } else if !matches!(status, Status::Ok | Status::Uncorrectable) {

@@ -136,6 +136,19 @@ pub fn change(value: f64, base: f64) -> String {
     format!("{sign}{percent:.1} %")
 }
 
+/// From `low` to `high`, with their unit once where it is the same: `312 … 340 µs`.
+pub fn range(low: &str, high: &str) -> String {
+    match (low.rsplit_once(' '), high.rsplit_once(' ')) {
+        (Some((n, unit)), Some((_, other))) if unit == other => format!("{n} … {high}"),
+        _ => format!("{low} … {high}"),
+    }
+}
+
+/// Half an interval, of the value: `± 0.4 %`.
+pub fn plus_minus(half: f64) -> String {
+    format!("± {} %", ratio(half * 100.0))
+}
+
 /// A bar of `value` out of one, `width` cells long.
 pub fn bar(value: f64, width: usize) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];

@@ -5,15 +5,17 @@ use firstread_drive::stats::{Latencies, Percentile, Report};
 use firstread_firmware::observe::Counters;
 use firstread_workload::job::DEFAULT_PERCENTILES;
 
-use super::format::{Side, bar, bytes, capacity, count, rare, ratio, share, si, table, time};
+use super::format::{
+    Side, bar, bytes, capacity, count, plus_minus, range, rare, ratio, share, si, table, time,
+};
 use super::front;
 use super::writes;
-use super::{ENOUGH_BEYOND, TAIL};
+use super::{ENOUGH_BEYOND, TAIL, WITHIN};
 use crate::setup::Setup;
 use crate::simulate::Outcome;
 
 /// Percentiles shown where the job asks for none of its own.
-const PERCENTILES: [f64; 9] = [
+pub const PERCENTILES: [f64; 9] = [
     1.0, 50.0, 90.0, 99.0, 99.9, 99.99, 99.999, 99.9999, 99.99999,
 ];
 
@@ -39,21 +41,36 @@ pub fn report(setup: &Setup<'_>, outcome: &Outcome) -> String {
     let (direction, latencies) = tail_of(&outcome.stats.all);
     text += &tail(direction, latencies);
     text += &footer(setup, outcome);
-    text
+    text + WITHIN + "\n"
 }
 
 /// What ran on which drive.
 pub fn heading(setup: &Setup<'_>, outcome: &Outcome) -> String {
+    format!("{}, {}\n", configuration(setup, outcome), seeds(setup, 1))
+}
+
+/// The same without its seeds.
+pub fn configuration(setup: &Setup<'_>, outcome: &Outcome) -> String {
     format!(
-        "{} on {}, {}\n  {}\n  {}, seed {}, workload seed {}\n",
+        "{} on {}, {}\n  {}\n  {}",
         setup.input.title(),
         setup.profile.name,
         capacity(outcome.capacity_bytes),
         setup.state_line(),
         setup.schemes(),
-        setup.seed,
-        setup.state.workload_seed,
     )
+}
+
+/// The seeds of `drives` drives from `first` up, and that of their load.
+pub fn seeds(first: &Setup<'_>, drives: usize) -> String {
+    let (seed, load) = (first.seed, first.state.workload_seed);
+    match drives {
+        1 => format!("seed {seed}, workload seed {load}"),
+        n => {
+            let last = seed.wrapping_add(n as u64 - 1);
+            format!("{n} drives (seeds {seed} to {last}), workload seed {load}")
+        }
+    }
 }
 
 /// The requests whose tail is explained: reads where there are any.
@@ -110,17 +127,20 @@ fn job(title: &str, report: &Report) -> String {
 fn direction(report: &Report, latencies: &Latencies) -> String {
     let seconds = report.runtime_ns as f64 / 1e9;
     let rate = |n: f64| if seconds > 0.0 { n / seconds } else { 0.0 };
+    let half = |half: Option<f64>| half.map_or(String::new(), |h| format!(" {}", plus_minus(h)));
     let mut text = format!(
-        "  {} requests, {} in {} simulated\n  IOPS {}, bandwidth {}/s\n",
+        "  {} requests, {} in {} simulated\n  IOPS {}{}, bandwidth {}/s\n",
         count(latencies.count()),
         bytes(latencies.bytes as f64),
         time(report.runtime_ns as f64),
         si(rate(latencies.count() as f64)),
+        half(latencies.rate_half()),
         bytes(rate(latencies.bytes as f64)),
     );
     text += &format!(
-        "  latency mean {}, deviation {}, min {}, max {}\n\n",
+        "  latency mean {}{}, deviation {}, min {}, max {}\n\n",
         time(latencies.mean_ns()),
+        half(latencies.mean_half_ns().map(|h| h / latencies.mean_ns())),
         time(latencies.stdev_ns()),
         time(latencies.min_ns() as f64),
         time(latencies.max_ns() as f64),
@@ -146,7 +166,7 @@ fn direction(report: &Report, latencies: &Latencies) -> String {
         rows.push(vec![
             format!("{percent}"),
             time(p.ns as f64),
-            interval(&p),
+            marks.interval(&p),
             marks.of(&p),
         ]);
     }
@@ -163,6 +183,7 @@ fn direction(report: &Report, latencies: &Latencies) -> String {
 pub struct Marks {
     few: bool,
     among_errors: bool,
+    too_short: bool,
 }
 
 impl Marks {
@@ -175,6 +196,18 @@ impl Marks {
         mark(few, "*").to_owned() + mark(p.among_errors, "!")
     }
 
+    /// The interval of `p` in one unit, `312 … 340 µs`, or what there must be for one.
+    pub fn interval(&mut self, p: &Percentile) -> String {
+        if let Some((low, high)) = p.interval_ns {
+            return range(&time(low as f64), &time(high as f64));
+        }
+        self.too_short = true;
+        match p.requests_needed {
+            Some(n) => format!("needs {}", si(n as f64)),
+            None => "too short".into(),
+        }
+    }
+
     /// A line for each mark used.
     pub fn explained(self) -> String {
         let mut text = String::new();
@@ -182,20 +215,14 @@ impl Marks {
             text +=
                 &format!("  * fewer than {ENOUGH_BEYOND} requests lie beyond: read the interval\n");
         }
+        if self.too_short {
+            text += "  needs N: the run is too short for an interval; one of about N requests has one\n";
+        }
         if self.among_errors {
             text += "  ! among errors: so many requests were lost that fewer than this share returned data;\n    \
                      the time is until the error\n";
         }
         text
-    }
-}
-
-/// The interval of `p` in one unit: `312 … 340 µs`.
-pub fn interval(p: &Percentile) -> String {
-    let (low, high) = (time(p.interval_ns.0 as f64), time(p.interval_ns.1 as f64));
-    match (low.rsplit_once(' '), high.rsplit_once(' ')) {
-        (Some((n, unit)), Some((_, other))) if unit == other => format!("{n} … {high}"),
-        _ => format!("{low} … {high}"),
     }
 }
 
@@ -380,20 +407,24 @@ fn footer(setup: &Setup<'_>, outcome: &Outcome) -> String {
     text += &writes::lines(setup, outcome);
     text.extend(done.map(|(_, line)| format!("{line}\n")));
     text += &front::lines(&setup.profile, c);
-    text + &uncorrectable(&outcome.stats.all)
+    text + &uncorrectable(&[&outcome.stats.all])
 }
 
 /// Says that data were lost, where they were.
-pub fn uncorrectable(all: &Report) -> String {
+pub fn uncorrectable(reports: &[&Report]) -> String {
     let mut text = String::new();
-    for (name, latencies) in [("reads", &all.read), ("writes", &all.write)] {
-        if latencies.lost() > 0 {
+    let directions: [(&str, fn(&Report) -> &Latencies); 2] =
+        [("reads", |r| &r.read), ("writes", |r| &r.write)];
+    for (name, of) in directions {
+        let lost: u64 = reports.iter().map(|r| of(r).lost()).sum();
+        let all: u64 = reports.iter().map(|r| of(r).count()).sum();
+        if lost > 0 {
             text += &format!(
                 "UNCORRECTABLE: {} of {} {name} ended in an error ({}); latencies count them with the \
                  time until then\n",
-                count(latencies.lost()),
-                count(latencies.count()),
-                rare(latencies.lost_share()),
+                count(lost),
+                count(all),
+                rare(lost as f64 / all as f64),
             );
         }
     }

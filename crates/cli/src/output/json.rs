@@ -149,6 +149,7 @@ fn direction(report: &Report, latencies: &Latencies, clat: bool, lat: bool) -> V
         "bw_bytes": bw_bytes,
         "bw": bw_bytes / 1024,
         "iops": iops,
+        "iops_interval_95": around(iops, latencies.rate_half().map(|half| half * iops)),
         "runtime": if any { milliseconds(report.runtime_ns) } else { 0 },
         "total_ios": latencies.count(),
         "short_ios": 0,
@@ -162,11 +163,17 @@ fn direction(report: &Report, latencies: &Latencies, clat: bool, lat: bool) -> V
     })
 }
 
+/// An interval around `value`; null where there is none.
+fn around(value: f64, half: Option<f64>) -> Value {
+    json!(half.map(|half| [value - half, value + half]))
+}
+
 fn latency(latencies: &Latencies, percentiles: Option<&Vec<f64>>) -> Value {
     let mut value = json!({
         "min": latencies.min_ns(),
         "max": latencies.max_ns(),
         "mean": if latencies.count() > 0 { latencies.mean_ns() } else { 0.0 },
+        "mean_interval_95": around(latencies.mean_ns(), latencies.mean_half_ns()),
         "stddev": latencies.stdev_ns(),
         "N": latencies.count(),
     });
@@ -185,17 +192,25 @@ fn latency(latencies: &Latencies, percentiles: Option<&Vec<f64>>) -> Value {
         .filter(|&p| latencies.percentile(p).beyond > 0)
         .collect();
     let (mut values, mut intervals, mut lost) = (Map::new(), Map::new(), Map::new());
+    let mut needed = Map::new();
     let mut among_errors: Vec<String> = Vec::new();
     for percent in asked.into_iter().chain(more) {
         let p = latencies.percentile(percent);
         let key = format!("{percent:.6}");
-        intervals.insert(key.clone(), json!([p.interval_ns.0, p.interval_ns.1]));
+        intervals.insert(
+            key.clone(),
+            json!(p.interval_ns.map(|(low, high)| [low, high])),
+        );
+        if let Some(n) = p.requests_needed {
+            needed.insert(key.clone(), n.into());
+        }
         lost.insert(key.clone(), p.lost_share.into());
         among_errors.extend(p.among_errors.then(|| key.clone()));
         values.insert(key, p.ns.into());
     }
     value["percentile"] = values.into();
     value["percentile_interval_95"] = intervals.into();
+    value["percentile_requests_needed"] = needed.into();
     if latencies.lost() > 0 {
         value["percentile_lost_share"] = lost.into();
         value["percentiles_among_errors"] = among_errors.into();

@@ -1,10 +1,12 @@
 //! What a run is turned into: text to read, JSON for fio's tools, files to keep.
 
 pub mod calibration;
+pub mod drives;
 pub mod format;
 pub mod front;
 pub mod human;
 pub mod json;
+pub mod spread;
 pub mod writes;
 
 use crate::files::Page;
@@ -13,6 +15,10 @@ use crate::simulate::Outcome;
 
 /// Share of the requests that the tail is made of.
 pub const TAIL: f64 = 0.0001;
+
+/// What an interval of one run is over.
+pub const WITHIN: &str = "intervals hold 95 % of runs like this on this drive with other requests (--workload-seed); drives differ \
+     by more (--drives)";
 
 /// Fewest samples beyond a percentile for its value to be read without the interval.
 pub const ENOUGH_BEYOND: u64 = 100;
@@ -34,6 +40,14 @@ pub fn pages(setup: &Setup, outcome: &Outcome) -> Vec<Page> {
     pages
         .into_iter()
         .map(|(name, text): (std::path::PathBuf, String)| (name, text.into_bytes()))
+        .collect()
+}
+
+/// The same in a folder of their own.
+pub fn pages_in(folder: &str, setup: &Setup, outcome: &Outcome) -> Vec<Page> {
+    let pages = pages(setup, outcome).into_iter();
+    pages
+        .map(|(name, content)| (std::path::Path::new(folder).join(name), content))
         .collect()
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use firstread_drive::profile::DriveProfile;
 use firstread_drive::profile::reader::nearest;
+use firstread_drive::stats::student_t;
 use firstread_drive::{Cause, tables};
 use firstread_firmware::policy::read_levels::{self, AnyReadLevels, Footprint};
 use firstread_nand::ageing::layers;
@@ -175,22 +176,15 @@ pub struct Estimate {
     pub drives: usize,
 }
 
-/// 97.5 % quantiles of Student's t distribution by degrees of freedom, from 1.
-const STUDENT_T: [f64; 15] = [
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
-    2.145, 2.131,
-];
-
 impl Estimate {
     /// Of one number a drive; none of no number.
     pub fn of(values: &[f64]) -> Option<Estimate> {
         let n = values.len();
         let mean = values.iter().sum::<f64>() / n as f64;
-        let half = n.checked_sub(2).map(|i| {
+        let half = (n > 1).then(|| {
             let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
-            // Beyond the table the last value is wider than the truth.
-            let t = STUDENT_T[i.min(STUDENT_T.len() - 1)];
-            t * (squares / (n - 1) as f64 / n as f64).sqrt()
+            let degrees = (n - 1) as f64;
+            student_t(degrees) * (squares / degrees / n as f64).sqrt()
         });
         (n > 0).then_some(Estimate {
             mean,

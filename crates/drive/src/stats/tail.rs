@@ -5,6 +5,8 @@ use crate::hardware::charge::{CAUSES, Parts};
 /// Sub-buckets of an octave of latency: a bucket is 3 % wide.
 const SUB: u32 = 32;
 const SUB_BITS: u32 = SUB.ilog2();
+/// All buckets.
+pub(super) const BUCKETS: usize = (65 - SUB_BITS as usize) * SUB as usize;
 
 /// Nanoseconds by cause, summed over the requests of a latency bucket.
 #[derive(Clone, Copy, Debug)]
@@ -30,24 +32,23 @@ pub struct TailShare {
 
 impl Default for Tail {
     fn default() -> Tail {
-        let buckets = (65 - SUB_BITS as usize) * SUB as usize;
         Tail {
             buckets: vec![
                 Bucket {
                     count: 0,
                     parts: [0; CAUSES]
                 };
-                buckets
+                BUCKETS
             ],
         }
     }
 }
 
 impl Tail {
-    /// A request of `latency_ns`, charged to `parts`.
+    /// A request of latency bucket `bucket`, charged to `parts`.
     #[inline]
-    pub(crate) fn record(&mut self, latency_ns: u64, parts: &Parts) {
-        let bucket = &mut self.buckets[bucket(latency_ns)];
+    pub(super) fn record(&mut self, bucket: usize, parts: &Parts) {
+        let bucket = &mut self.buckets[bucket];
         bucket.count += 1;
         for (sum, part) in bucket.parts.iter_mut().zip(parts) {
             *sum += part;
@@ -87,7 +88,9 @@ impl Tail {
     }
 }
 
-fn bucket(latency_ns: u64) -> usize {
+/// The bucket of a latency.
+#[inline]
+pub(super) fn bucket(latency_ns: u64) -> usize {
     if latency_ns < 2 * SUB as u64 {
         return latency_ns as usize;
     }
@@ -118,8 +121,8 @@ mod tests {
         fast[0] = 100;
         let mut slow = [0; CAUSES];
         slow[1] = 10_000;
-        (0..999).for_each(|_| tail.record(100, &fast));
-        tail.record(10_000, &slow);
+        (0..999).for_each(|_| tail.record(bucket(100), &fast));
+        tail.record(bucket(10_000), &slow);
         let share = tail.slowest(0.001).unwrap();
         assert_eq!((share.requests, share.share[1]), (1, 1.0));
         let all = tail.slowest(1.0).unwrap();

@@ -1,0 +1,498 @@
+//! How far figures of one run can be trusted: its requests in batches of equal time.
+//!
+//! Latencies of a queue go together: after a slow request comes another. A figure of many such requests
+//! varies more than one of as many that know nothing of each other. How much more is told by batches,
+//! which are longer than that memory: `docs/intervals.md`.
+
+use super::tail::BUCKETS;
+
+/// Batches at most. When there would be more, neighbours become one.
+const MOST: usize = 64;
+/// The length of a batch at first, as a power of two (ns).
+const SHORTEST: u32 = 18;
+/// Neighbouring batches whose correlation is taken to be real, weighted down with their distance.
+const LAGS: usize = 2;
+/// Fewest independent events (clusters of requests beyond a percentile) for an interval of it.
+const FEWEST_EVENTS: f64 = 12.0;
+/// Fewest degrees of freedom of a variance.
+const FEWEST_DEGREES: f64 = 5.0;
+/// The most that batches merged by four may go together with the next.
+const MOST_CORRELATED: f64 = 0.5;
+
+/// Requests of one direction by the batch in which they ended.
+#[derive(Clone, Debug)]
+pub(crate) struct Batches {
+    /// Requests by batch and latency; a row is a batch.
+    counts: Vec<u32>,
+    /// Latencies of each, added up (ns).
+    sums: [u64; MOST],
+    /// A batch is so long: a power of two (ns).
+    shift: u32,
+    /// The time of the first batch, in batches since the start of the clock.
+    first: u64,
+    /// Batches begun.
+    used: usize,
+    /// Where the row of the last begins.
+    row: usize,
+    /// When it ends (ns).
+    end: u64,
+}
+
+/// How a sum of a run varies from one run to the next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Variance {
+    /// Of the sum over all batches.
+    pub of_sum: f64,
+    /// What the estimate of it is worth, in degrees of freedom.
+    pub degrees: f64,
+    /// Correlation of neighbours among batches merged by four: whether batches are long enough.
+    pub correlation: f64,
+}
+
+/// Why there is no interval, and what there must be for one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct TooShort {
+    /// The run would have to be so many times as long.
+    pub times: f64,
+}
+
+impl Default for Batches {
+    fn default() -> Batches {
+        Batches {
+            counts: vec![0; MOST * BUCKETS],
+            sums: [0; MOST],
+            shift: SHORTEST,
+            first: 0,
+            used: 0,
+            row: 0,
+            end: 0,
+        }
+    }
+}
+
+impl Batches {
+    /// A request of latency bucket `bucket` ended at `now_ns` after `latency_ns`. Times never go back.
+    #[inline]
+    pub(crate) fn record(&mut self, now_ns: u64, latency_ns: u64, bucket: usize) {
+        if now_ns >= self.end {
+            self.begin(now_ns);
+        }
+        self.counts[self.row + bucket] += 1;
+        self.sums[self.used - 1] += latency_ns;
+    }
+
+    /// The batch of `now_ns` begins.
+    #[cold]
+    fn begin(&mut self, now_ns: u64) {
+        if self.used == 0 {
+            self.first = now_ns >> self.shift;
+        }
+        while (now_ns >> self.shift) - self.first >= MOST as u64 {
+            self.merge_neighbours();
+        }
+        let index = ((now_ns >> self.shift) - self.first) as usize;
+        self.used = index + 1;
+        self.row = index * BUCKETS;
+        self.end = ((now_ns >> self.shift) + 1) << self.shift;
+    }
+
+    /// Batches twice as long.
+    fn merge_neighbours(&mut self) {
+        let first = self.first >> 1;
+        let mut used = 0;
+        for from in 0..self.used {
+            let to = (((self.first + from as u64) >> 1) - first) as usize;
+            let is_first = to == used;
+            used = to + 1;
+            if to == from {
+                continue;
+            }
+            let (low, high) = self.counts.split_at_mut(from * BUCKETS);
+            let into = &mut low[to * BUCKETS..][..BUCKETS];
+            let row = &mut high[..BUCKETS];
+            if is_first {
+                into.copy_from_slice(row);
+                self.sums[to] = self.sums[from];
+            } else {
+                into.iter_mut().zip(&*row).for_each(|(a, b)| *a += b);
+                self.sums[to] += self.sums[from];
+            }
+            row.fill(0);
+            self.sums[from] = 0;
+        }
+        (self.first, self.used, self.shift) = (first, used, self.shift + 1);
+    }
+
+    /// Adds the requests of `other`, each to the batch of its time.
+    pub(crate) fn merge(&mut self, other: &Batches) {
+        if other.used == 0 {
+            return;
+        }
+        if self.used == 0 {
+            self.clone_from(other);
+            return;
+        }
+        let mut other = other.clone();
+        let range = |a: &Batches, b: &Batches| {
+            let last = (a.first + a.used as u64).max(b.first + b.used as u64);
+            (a.first.min(b.first), last)
+        };
+        loop {
+            if self.shift < other.shift {
+                self.merge_neighbours();
+            } else if other.shift < self.shift {
+                other.merge_neighbours();
+            } else {
+                let (first, last) = range(self, &other);
+                if last - first <= MOST as u64 {
+                    break;
+                }
+                self.merge_neighbours();
+                other.merge_neighbours();
+            }
+        }
+        let (first, last) = range(self, &other);
+        // Rows move up to make room at the front.
+        let up = (self.first - first) as usize;
+        self.counts.rotate_right(up * BUCKETS);
+        self.sums.rotate_right(up);
+        let at = (other.first - first) as usize;
+        let rows = &mut self.counts[at * BUCKETS..];
+        rows.iter_mut()
+            .zip(&other.counts[..other.used * BUCKETS])
+            .for_each(|(a, b)| *a += b);
+        self.sums[at..]
+            .iter_mut()
+            .zip(&other.sums[..other.used])
+            .for_each(|(a, b)| *a += b);
+        (self.first, self.used) = (first, (last - first) as usize);
+        self.row = (self.used - 1) * BUCKETS;
+        self.end = (self.first + self.used as u64) << self.shift;
+    }
+
+    fn rows(&self) -> impl Iterator<Item = &[u32]> {
+        self.counts.chunks_exact(BUCKETS).take(self.used)
+    }
+
+    fn requests(&self) -> Vec<f64> {
+        let sum = |row: &[u32]| row.iter().map(|&n| n as f64).sum();
+        self.rows().map(sum).collect()
+    }
+
+    /// How much more the number of requests beyond a latency varies than it would if they knew
+    /// nothing of each other, near the latency that `beyond` of all requests exceed, and what that is
+    /// worth. None where all of them are as long as each other.
+    fn inflation(&self, beyond: f64) -> Option<(f64, Variance)> {
+        let mut of_bucket = vec![0u64; BUCKETS];
+        for row in self.rows() {
+            of_bucket
+                .iter_mut()
+                .zip(row)
+                .for_each(|(sum, &n)| *sum += n as u64);
+        }
+        let all: u64 = of_bucket.iter().sum();
+        // The edge between buckets with nearly as many beyond it.
+        let mut above = all;
+        let mut edges = Vec::new();
+        for (edge, n) in of_bucket.iter().enumerate() {
+            if *n > 0 && above < all {
+                edges.push((edge, above));
+            }
+            above -= n;
+        }
+        let odds = |share: f64| libm::log(share / (1.0 - share));
+        let wanted = odds(beyond.clamp(0.5 / all as f64, 1.0 - 0.5 / all as f64));
+        let far = |above: u64| libm::fabs(odds(above as f64 / all as f64) - wanted);
+        let (edge, above) = *edges.iter().min_by(|a, b| far(a.1).total_cmp(&far(b.1)))?;
+        let share = above as f64 / all as f64;
+        let of_row = |row: &[u32]| {
+            let n: f64 = row.iter().map(|&n| n as f64).sum();
+            let slow: f64 = row[edge..].iter().map(|&n| n as f64).sum();
+            slow - share * n
+        };
+        let variance = variance(&self.rows().map(of_row).collect::<Vec<f64>>());
+        let independent = all as f64 * share * (1.0 - share);
+        Some(((variance.of_sum / independent).max(0.1), variance))
+    }
+
+    /// How many ranks to either side of a percentile with `beyond` of all requests beyond it a 95 %
+    /// interval reaches.
+    pub(crate) fn ranks(&self, beyond: f64) -> Result<f64, TooShort> {
+        let all: f64 = self.requests().iter().sum();
+        if all == 0.0 {
+            return Err(TooShort {
+                times: f64::INFINITY,
+            });
+        }
+        let (inflation, degrees, correlation) = match self.inflation(beyond) {
+            Some((inflation, v)) => (inflation, v.degrees, v.correlation),
+            None => (1.0, f64::INFINITY, 0.0),
+        };
+        let events = all * beyond.min(1.0 - beyond) / inflation;
+        let times = (FEWEST_EVENTS / events).max(FEWEST_DEGREES / degrees).max(
+            if correlation > MOST_CORRELATED {
+                4.0
+            } else {
+                0.0
+            },
+        );
+        if times > 1.0 {
+            return Err(TooShort { times });
+        }
+        let variance = inflation * all * beyond * (1.0 - beyond);
+        Ok(student_t(degrees) * libm::sqrt(variance))
+    }
+
+    /// Half the 95 % interval of the mean latency (ns).
+    pub(crate) fn mean(&self) -> Result<f64, TooShort> {
+        let requests = self.requests();
+        let all: f64 = requests.iter().sum();
+        let sum: f64 = self.sums.iter().map(|&s| s as f64).sum();
+        let of_batch = |(n, &s): (&f64, &u64)| s as f64 - sum / all * n;
+        let apart: Vec<f64> = requests.iter().zip(&self.sums).map(of_batch).collect();
+        half(&apart).map(|half| half / all)
+    }
+
+    /// Half the 95 % interval of requests in a time, as a share of it. The first batch and the last are
+    /// no whole ones and are left out.
+    pub(crate) fn rate(&self) -> Result<f64, TooShort> {
+        let requests = self.requests();
+        let whole = requests.get(1..requests.len().max(2) - 1).unwrap_or(&[]);
+        let all: f64 = whole.iter().sum();
+        let mean = all / whole.len().max(1) as f64;
+        half(&whole.iter().map(|n| n - mean).collect::<Vec<f64>>()).map(|half| half / all)
+    }
+}
+
+fn half(apart: &[f64]) -> Result<f64, TooShort> {
+    let v = variance(apart);
+    let times = (FEWEST_DEGREES / v.degrees).max(if v.correlation > MOST_CORRELATED {
+        4.0
+    } else {
+        0.0
+    });
+    if times > 1.0 {
+        return Err(TooShort { times });
+    }
+    Ok(student_t(v.degrees) * libm::sqrt(v.of_sum))
+}
+
+/// The variance of the sum of `apart`, which are what batches are away from their expectation.
+pub(crate) fn variance(apart: &[f64]) -> Variance {
+    let n = apart.len() as f64;
+    let product = |of: &[f64], lag: usize| -> f64 {
+        let later = of.iter().skip(lag);
+        of.iter().zip(later).map(|(a, b)| a * b).sum()
+    };
+    let squares = product(apart, 0);
+    if apart.len() < 2 || squares == 0.0 {
+        return Variance {
+            of_sum: 0.0,
+            degrees: if squares == 0.0 { n - 1.0 } else { 0.0 },
+            correlation: 0.0,
+        };
+    }
+    let lagged = (1..=LAGS).map(|lag| {
+        let weight = 1.0 - lag as f64 / (LAGS + 1) as f64;
+        2.0 * weight * product(apart, lag)
+    });
+    let of_sum = (squares + lagged.sum::<f64>()).max(0.3 * squares) * n / (n - 1.0);
+    // As many degrees of freedom as a sum of squares that varies like this one has. Of a few batches
+    // with all of the variance they are few.
+    let fourths: f64 = apart.iter().map(|d| d * d * d * d).sum();
+    let spread = (fourths / (squares * squares) - 1.0 / n).max(2.0 / n);
+    let smoothed = 1.0
+        + 2.0
+            * (1..=LAGS)
+                .map(|l| {
+                    let w = 1.0 - l as f64 / (LAGS + 1) as f64;
+                    w * w
+                })
+                .sum::<f64>();
+    let fours: Vec<f64> = apart.chunks(4).map(|four| four.iter().sum()).collect();
+    Variance {
+        of_sum,
+        degrees: ((2.0 / spread - 1.0) / smoothed).max(0.0),
+        correlation: product(&fours, 1) / product(&fours, 0).max(f64::MIN_POSITIVE),
+    }
+}
+
+/// 97.5 % quantile of Student's t distribution with `degrees` of freedom: within 1 % from 3 on, exact
+/// for 1 and 2.
+pub fn student_t(degrees: f64) -> f64 {
+    if degrees < 1.5 {
+        return 12.706;
+    }
+    if degrees < 2.5 {
+        return 4.303;
+    }
+    const Z: f64 = 1.959_964;
+    let z2 = Z * Z;
+    let terms = [
+        (z2 + 1.0) / 4.0,
+        ((5.0 * z2 + 16.0) * z2 + 3.0) / 96.0,
+        (((3.0 * z2 + 19.0) * z2 + 17.0) * z2 - 15.0) / 384.0,
+    ];
+    let by = |(i, term): (usize, &f64)| term / libm::pow(degrees, (i + 1) as f64);
+    Z * (1.0 + terms.iter().enumerate().map(by).sum::<f64>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::tail::bucket;
+    use firstread_core::Stream;
+
+    /// Requests of a queue with one server, Poisson arrivals and service of 90 us: when each ended, and
+    /// after how long (ns).
+    fn queue(load: f64, requests: u64, seed: u64) -> Vec<(u64, u64)> {
+        const SERVICE_NS: f64 = 90_000.0;
+        let draws = Stream::new(seed).named("arrivals");
+        let (mut arrival, mut free) = (0.0f64, 0.0f64);
+        let one = |i| {
+            let u = (draws.at(i).below(1 << 40) as f64 + 0.5) / (1u64 << 40) as f64;
+            arrival -= libm::log(u) * SERVICE_NS / load;
+            free = free.max(arrival) + SERVICE_NS;
+            (free as u64, (free - arrival) as u64)
+        };
+        // The queue is empty at first: what it was then is left out.
+        (0..requests + 1_000).map(one).skip(1_000).collect()
+    }
+
+    fn batches(requests: &[(u64, u64)]) -> Batches {
+        let mut batches = Batches::default();
+        for &(now, latency) in requests {
+            batches.record(now, latency, bucket(latency));
+        }
+        batches
+    }
+
+    /// Of 60 runs of a queue at 60 % load, how many intervals hold the truth: 95 % of them, where a run
+    /// is long enough; 95 of 100 binomial trials of 60 lie between 53 and 60.
+    #[test]
+    fn model_intervals_of_a_queue_hold_the_truth() {
+        const RUNS: u64 = 60;
+        const REQUESTS: u64 = 60_000;
+        let runs: Vec<_> = (0..RUNS).map(|seed| queue(0.6, REQUESTS, seed)).collect();
+        let mut all: Vec<u64> = runs.iter().flatten().map(|&(_, latency)| latency).collect();
+        all.sort_unstable();
+        let mean = all.iter().sum::<u64>() as f64 / all.len() as f64;
+        let (mut all_covered, mut all_independent) = (0, 0);
+        for percent in [0.5, 0.9, 0.99, 0.999] {
+            let truth = all[(all.len() as f64 * percent) as usize];
+            let (mut covered, mut independent, mut known) = (0, 0, 0);
+            for run in &runs {
+                let Ok(ranks) = batches(run).ranks(1.0 - percent) else {
+                    continue;
+                };
+                known += 1;
+                let mut sorted: Vec<u64> = run.iter().map(|&(_, latency)| latency).collect();
+                sorted.sort_unstable();
+                let n = REQUESTS as f64;
+                let holds = |ranks: f64| {
+                    let low = (n * percent - ranks).max(0.0) as usize;
+                    let high = ((n * percent + ranks) as usize).min(sorted.len() - 1);
+                    sorted[low] <= truth && truth <= sorted[high]
+                };
+                covered += u32::from(holds(ranks));
+                let naive = 1.96 * libm::sqrt(n * percent * (1.0 - percent));
+                independent += u32::from(holds(naive));
+            }
+            println!(
+                "P{}: {covered} of {known} runs, {independent} as if independent",
+                100.0 * percent
+            );
+            if percent > 0.99 {
+                assert!(known < RUNS / 2, "60,000 requests are too few for P99.9");
+                continue;
+            }
+            assert!(known > RUNS - 10, "{known} runs have an interval");
+            assert!(
+                f64::from(covered) >= 0.86 * known as f64,
+                "P{percent}: {covered}"
+            );
+            (all_covered, all_independent) = (all_covered + covered, all_independent + independent);
+        }
+        println!("{all_covered} {all_independent}");
+        assert!(
+            all_independent * 100 < all_covered * 85,
+            "requests of a queue go together"
+        );
+        let covered = runs.iter().filter(|run| {
+            let own = run.iter().map(|&(_, l)| l).sum::<u64>() as f64 / REQUESTS as f64;
+            batches(run)
+                .mean()
+                .is_ok_and(|half| (own - mean).abs() <= half)
+        });
+        let covered = covered.count();
+        assert!(covered > 50, "the mean of {covered} runs");
+    }
+
+    /// Requests that know nothing of each other have the interval of a binomial count.
+    #[test]
+    fn formula_independent_requests_are_as_many_events() {
+        let mut batches = Batches::default();
+        let draws = Stream::new(5).named("independent");
+        for i in 0..100_000u64 {
+            let latency = 1_000 + draws.at(i).below(1_000_000);
+            batches.record(i * 7_000, latency, bucket(latency));
+        }
+        for percent in [0.5, 0.9, 0.99, 0.999] {
+            let ranks = batches.ranks(1.0 - percent).unwrap();
+            let binomial = 1.96 * libm::sqrt(1e5 * percent * (1.0 - percent));
+            assert!(
+                (ranks / binomial - 1.0).abs() < 0.4,
+                "P{percent}: {ranks} {binomial}"
+            );
+        }
+        let short = batches.ranks(1e-5).unwrap_err();
+        assert!(short.times > 5.0 && short.times < 50.0, "{short:?}");
+    }
+
+    /// A run in two parts, or by two jobs, has the batches of the whole.
+    #[test]
+    fn formula_merged_batches_are_those_of_all_requests() {
+        for seed in 0..20 {
+            let run = queue(0.8, 3_000, seed);
+            let whole = batches(&run);
+            // By turns, one after the other, and apart by many batches.
+            for part in [
+                |i: usize| i % 2 == 0,
+                |i| i < 1_000,
+                |i| !(50..2_950).contains(&i),
+            ] {
+                let of = |wanted| {
+                    let some = run.iter().enumerate().filter(|(i, _)| part(*i) == wanted);
+                    batches(&some.map(|(_, r)| *r).collect::<Vec<_>>())
+                };
+                for (mut one, other) in [(of(true), of(false)), (of(false), of(true))] {
+                    one.merge(&other);
+                    while one.shift < whole.shift {
+                        one.merge_neighbours();
+                    }
+                    assert_eq!(one.shift, whole.shift, "seed {seed}");
+                    let key = |b: &Batches| (b.first, b.used, b.requests(), b.sums);
+                    assert_eq!(key(&one), key(&whole), "seed {seed}");
+                    assert_eq!(one.counts, whole.counts, "seed {seed}");
+                }
+            }
+            let n: f64 = whole.requests().iter().sum();
+            assert_eq!(n, 3_000.0);
+            assert!(whole.used > MOST / 2 - 2 && whole.used <= MOST);
+        }
+    }
+
+    #[test]
+    fn formula_students_t() {
+        for (degrees, t) in [
+            (1.0, 12.706),
+            (2.0, 4.303),
+            (3.0, 3.182),
+            (5.0, 2.571),
+            (10.0, 2.228),
+            (30.0, 2.042),
+        ] {
+            assert!((student_t(degrees) / t - 1.0).abs() < 0.011, "{degrees}");
+        }
+    }
+}
