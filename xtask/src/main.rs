@@ -5,6 +5,7 @@
 mod bench;
 mod characterize;
 mod check;
+mod coverage;
 mod ecc_tables;
 mod fio_examples;
 mod release;
@@ -52,6 +53,15 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
+    /// Count how many runs' intervals hold the truth, and write the table of docs/intervals.md
+    Coverage {
+        /// Runs of each load
+        #[arg(long, default_value_t = 200)]
+        runs: u64,
+        /// Write nothing
+        #[arg(long)]
+        check: bool,
+    },
     /// How fast the simulator is and what it holds in memory, case by case
     Bench(bench::Options),
     /// The fastest binaries, in target/guided: compiled twice, the second time by what the first one
@@ -66,6 +76,7 @@ fn main() -> ExitCode {
         Task::Validate { check } => validate::run(check),
         Task::EccTables { check } => ecc_tables::run(check),
         Task::FioExamples { folder, check } => fio_examples::run(&folder, check),
+        Task::Coverage { runs, check } => coverage::run(runs, check),
         Task::Bench(options) => bench::run(&options),
         Task::Release => release::build(),
     };

@@ -465,7 +465,7 @@ fn mechanism_table(axis: &str, results: &[Compared<'_>]) -> String {
         words(["", "", "share", "rate", "a page", "before", "in the run"]),
     ];
     let whole: fn(f64) -> String = |n| count(n as u64);
-    let figures: [(fn(&Outcome) -> f64, fn(f64) -> String); 6] = [
+    let figures: [drives::Figure; 6] = [
         (|o| Retries::of(&o.stats.counters).first_try, share),
         (|o| o.stats.all.read.lost_share(), rare),
         (|o| 1.0 - Retries::of(&o.stats.counters).first_try, rare),

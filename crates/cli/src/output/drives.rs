@@ -18,6 +18,9 @@ pub const SPREAD: &str = "over drives: lowest … highest of them, each with chi
 /// A direction of requests.
 type Direction = (&'static str, fn(&Outcome) -> &Latencies);
 
+/// How a figure is found and shown.
+pub type Figure = (fn(&Outcome) -> f64, fn(f64) -> String);
+
 /// The whole report of the same load on several drives.
 pub fn report(setups: &[Setup<'_>], outcomes: &[Outcome]) -> String {
     let (Some(setup), Some(first)) = (setups.first(), outcomes.first()) else {
@@ -38,24 +41,16 @@ pub fn report(setups: &[Setup<'_>], outcomes: &[Outcome]) -> String {
     }
     text += "\npages and errors\n";
     let mut rows = vec![words(["", "median", "over drives"])];
-    let figures: [(&str, fn(&Outcome) -> f64, fn(f64) -> String); 3] = [
-        (
-            "first try",
-            |o| Retries::of(&o.stats.counters).first_try,
-            share,
-        ),
-        (
-            "share of reads lost",
-            |o| o.stats.all.read.lost_share(),
-            rare,
-        ),
-        (
-            "background reads",
-            |o| o.stats.counters.background_reads as f64,
-            |n| count(n as u64),
-        ),
+    let first_try: Figure = (|o| Retries::of(&o.stats.counters).first_try, share);
+    let lost: Figure = (|o| o.stats.all.read.lost_share(), rare);
+    let whole: fn(f64) -> String = |n| count(n as u64);
+    let background: Figure = (|o| o.stats.counters.background_reads as f64, whole);
+    let figures = [
+        ("first try", first_try),
+        ("share of reads lost", lost),
+        ("background reads", background),
     ];
-    for (name, of, show) in figures {
+    for (name, (of, show)) in figures {
         if let Some(s) = Spread::of(outcomes.iter().map(|o| Some(of(o)))) {
             rows.push(vec![name.into(), show(s.median), s.range(show)]);
         }

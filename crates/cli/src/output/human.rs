@@ -413,11 +413,14 @@ fn footer(setup: &Setup<'_>, outcome: &Outcome) -> String {
 /// Says that data were lost, where they were.
 pub fn uncorrectable(reports: &[&Report]) -> String {
     let mut text = String::new();
-    let directions: [(&str, fn(&Report) -> &Latencies); 2] =
-        [("reads", |r| &r.read), ("writes", |r| &r.write)];
-    for (name, of) in directions {
-        let lost: u64 = reports.iter().map(|r| of(r).lost()).sum();
-        let all: u64 = reports.iter().map(|r| of(r).count()).sum();
+    let of = |writes: bool| {
+        let each = reports
+            .iter()
+            .map(|r| if writes { &r.write } else { &r.read });
+        each.fold((0, 0), |(lost, all), l| (lost + l.lost(), all + l.count()))
+    };
+    for (name, writes) in [("reads", false), ("writes", true)] {
+        let (lost, all) = of(writes);
         if lost > 0 {
             text += &format!(
                 "UNCORRECTABLE: {} of {} {name} ended in an error ({}); latencies count them with the \

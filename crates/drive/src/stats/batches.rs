@@ -457,7 +457,7 @@ mod tests {
             let whole = batches(&run);
             // By turns, one after the other, and apart by many batches.
             for part in [
-                |i: usize| i % 2 == 0,
+                |i: usize| i.is_multiple_of(2),
                 |i| i < 1_000,
                 |i| !(50..2_950).contains(&i),
             ] {

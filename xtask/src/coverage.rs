@@ -1,0 +1,278 @@
+//! `cargo xtask coverage`: how many runs' intervals hold the truth, and the table of docs/intervals.md.
+//!
+//! One drive is made again and again and runs the same load with other workload seeds. The truth is the
+//! figure of all runs together; an interval of 95 % holds it in 95 of 100 runs.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+use firstread_core::voltage::VoltageTables;
+use firstread_drive::stats::{Latencies, Percentile};
+use firstread_drive::{Drive, DriveState, Host};
+use firstread_testkit::{aged, profile, voltages};
+use firstread_workload::fio;
+
+const DOCUMENT: &str = "docs/intervals.md";
+const BEGIN: &str = "<!-- coverage: made by cargo xtask coverage -->\n";
+const END: &str = "<!-- end of coverage -->";
+
+/// Percentiles whose coverage is held to `BAND`.
+const HELD: [f64; 2] = [99.0, 99.9];
+/// Others that are shown.
+const SHOWN: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
+/// Runs that cover, of those that have an interval, where at least half of all runs have one.
+const BAND: std::ops::RangeInclusive<f64> = 0.90..=0.98;
+
+/// One die of the drive `ct-qlc`: a server with a queue.
+const ONE_DIE: &[&str] = &[
+    "geometry.channels=1",
+    "geometry.chips_per_channel=1",
+    "geometry.dies_per_chip=1",
+    "geometry.blocks_per_plane=24",
+    "capacity=6 GiB",
+    "chip.failures.factory_bad=0 %",
+];
+
+/// A load whose runs are looked at.
+struct Case {
+    name: &'static str,
+    set: &'static [&'static str],
+    job: String,
+    requests: u64,
+}
+
+/// What the runs of a case come to.
+struct Row {
+    figure: String,
+    /// Runs whose interval holds the truth, and runs that have one.
+    covered: u64,
+    known: u64,
+    /// Half of an interval, of the truth, on average (%).
+    half: f64,
+    /// Requests that runs without one are told to need, on average.
+    needed: Option<f64>,
+    held: bool,
+}
+
+/// Measures `runs` runs of each case and writes the table; with `check`, writes nothing. An error where
+/// coverage is outside its band.
+pub fn run(runs: u64, check: bool) -> Result<(), String> {
+    let saturated = saturated_iops()?;
+    let poisson = |load: f64| {
+        let rate = (load * saturated) as u64;
+        format!(
+            "[j]\nrw=randread\nbs=4k\niodepth=4096\nnorandommap\nrate_process=poisson\nrate_iops={rate}\n"
+        )
+    };
+    let random = "[j]\nrw=randread\nbs=4k\niodepth=32\nnorandommap\n";
+    let mixed = "[j]\nrw=randrw\nrwmixread=70\nbs=4k\niodepth=32\nnorandommap\n";
+    let case = |name, set, job: String, requests| Case {
+        name,
+        set,
+        job,
+        requests,
+    };
+    let cases = [
+        case(
+            "Poisson arrivals on one die, load 0.6",
+            ONE_DIE,
+            poisson(0.6),
+            100_000,
+        ),
+        case(
+            "Poisson arrivals on one die, load 0.9",
+            ONE_DIE,
+            poisson(0.9),
+            100_000,
+        ),
+        case(
+            "Poisson arrivals on one die, load 0.9",
+            ONE_DIE,
+            poisson(0.9),
+            500_000,
+        ),
+        case("random reads of 4 KiB, QD32", &[], random.into(), 100_000),
+        case("reads of 70/30, 4 KiB, QD32", &[], mixed.into(), 100_000),
+    ];
+    let mut table = format!(
+        "{runs} runs each, the drive of seed 1, workload seeds 1 to {runs}. *Covers*: of the runs that have an \
+         interval,\nthose whose interval holds the figure of all runs together.\n\n\
+         | load | requests | figure | has an interval | covers | half, mean | the others need |\n\
+         |---|---:|---|---:|---:|---:|---:|\n"
+    );
+    let mut wrong = Vec::new();
+    for case in &cases {
+        for row in measure(case, runs)? {
+            let share = row.covered as f64 / row.known.max(1) as f64;
+            let most_are_short = row.known * 2 < runs;
+            let covers = match row.known {
+                0 => "too short".to_owned(),
+                _ if most_are_short => format!("{:.1} %, most are too short", 100.0 * share),
+                _ => format!("{:.1} %", 100.0 * share),
+            };
+            let half = match row.known {
+                0 => String::new(),
+                _ => format!("± {:.2} %", 100.0 * row.half),
+            };
+            let needed = row.needed.map_or(String::new(), |n| format!("{n:.1e}"));
+            let line = format!(
+                "| {} | {} | {} | {} | {covers} | {half} | {needed} |",
+                case.name, case.requests, row.figure, row.known
+            );
+            println!("{line}");
+            table += &(line + "\n");
+            if row.held && !most_are_short && !BAND.contains(&share) {
+                wrong.push(format!("{}, {}: {share:.3}", case.name, row.figure));
+            }
+        }
+    }
+    if !check {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("..")
+            .join(DOCUMENT);
+        let text = fs::read_to_string(&path).map_err(|e| format!("{DOCUMENT}: {e}"))?;
+        let parts = text.split_once(BEGIN).and_then(|(before, rest)| {
+            let (_, after) = rest.split_once(END)?;
+            Some((before, after))
+        });
+        let (before, after) = parts.ok_or(format!("{DOCUMENT} has no place for the table"))?;
+        let text = format!("{before}{BEGIN}\n{table}\n{END}{after}");
+        fs::write(&path, text).map_err(|e| format!("{DOCUMENT}: {e}"))?;
+    }
+    match wrong.is_empty() {
+        true => Ok(()),
+        false => Err(format!("coverage outside its band: {}", wrong.join("; "))),
+    }
+}
+
+/// Reads a second of the one die when it is never idle.
+fn saturated_iops() -> Result<f64, String> {
+    let job = "[j]\nrw=randread\nbs=4k\niodepth=32\nnorandommap\n";
+    let tables = voltages(&profile("ct-qlc", ONE_DIE));
+    let read = one_run(ONE_DIE, tables, job, 20_000, 1)?;
+    Ok(read.0.count() as f64 * 1e9 / read.1)
+}
+
+/// The reads of a run, and its time (ns).
+fn one_run(
+    set: &[&str],
+    tables: VoltageTables,
+    job: &str,
+    requests: u64,
+    workload_seed: u64,
+) -> Result<(Latencies, f64), String> {
+    let failed = |e: &dyn std::fmt::Display| format!("workload seed {workload_seed}: {e}");
+    let state = DriveState {
+        workload_seed,
+        ..aged(28, 300)
+    };
+    let mut drive =
+        Drive::new(profile("ct-qlc", set), tables, &state, 1).map_err(|e| failed(&e))?;
+    let workload = fio::parse("coverage.fio", job).map_err(|e| failed(&e))?;
+    let host = Host::jobs(
+        &workload,
+        drive.capacity_bytes(),
+        workload_seed,
+        Some(requests),
+    );
+    let host = host.map_err(|e| failed(&e))?;
+    let stats = drive.run(host, &mut |_| {}).map_err(|e| failed(&e))?;
+    Ok((stats.all.read, stats.all.runtime_ns.max(1) as f64))
+}
+
+/// What is kept of a run: each figure and its interval.
+struct Kept {
+    rate: f64,
+    /// IOPS and mean: value and half.
+    plain: [(f64, Option<f64>); 2],
+    percentiles: [Percentile; SHOWN.len()],
+}
+
+fn measure(case: &Case, runs: u64) -> Result<Vec<Row>, String> {
+    let tables = voltages(&profile("ct-qlc", case.set));
+    let (next, all) = (
+        AtomicU64::new(1),
+        Mutex::new((Latencies::default(), Vec::new())),
+    );
+    let worker = || -> Result<(), String> {
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed > runs {
+                return Ok(());
+            }
+            let (read, ns) = one_run(case.set, tables.clone(), &case.job, case.requests, seed)?;
+            let rate = read.count() as f64 * 1e9 / ns;
+            let kept = Kept {
+                rate,
+                plain: [
+                    (rate, read.rate_half().map(|half| half * rate)),
+                    (read.mean_ns(), read.mean_half_ns()),
+                ],
+                percentiles: SHOWN.map(|p| read.percentile(p)),
+            };
+            if let Ok(mut all) = all.lock() {
+                all.0.merge(&read);
+                all.1.push(kept);
+            }
+        }
+    };
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(worker)).collect();
+        workers
+            .into_iter()
+            .try_for_each(|w| w.join().unwrap_or(Err("a thread has failed".into())))
+    })?;
+    let (together, kept) = all.into_inner().map_err(|_| "a thread has failed")?;
+    let n = kept.len().max(1) as f64;
+    let truths = [
+        kept.iter().map(|k| k.rate).sum::<f64>() / n,
+        together.mean_ns(),
+    ];
+    let mut rows = Vec::new();
+    for (i, figure) in ["IOPS", "mean"].into_iter().enumerate() {
+        let known: Vec<(f64, f64)> = kept
+            .iter()
+            .filter_map(|k| Some((k.plain[i].0, k.plain[i].1?)))
+            .collect();
+        let covered = known
+            .iter()
+            .filter(|(v, half)| (v - truths[i]).abs() <= *half);
+        rows.push(Row {
+            figure: figure.into(),
+            covered: covered.count() as u64,
+            known: known.len() as u64,
+            half: known.iter().map(|k| k.1).sum::<f64>() / known.len().max(1) as f64 / truths[i],
+            needed: None,
+            held: false,
+        });
+    }
+    for (i, percent) in SHOWN.into_iter().enumerate() {
+        let truth = together.percentile(percent).ns;
+        let known: Vec<(u64, u64)> = kept
+            .iter()
+            .filter_map(|k| k.percentiles[i].interval_ns)
+            .collect();
+        let needed: Vec<u64> = kept
+            .iter()
+            .filter_map(|k| k.percentiles[i].requests_needed)
+            .collect();
+        let covered = known
+            .iter()
+            .filter(|(low, high)| (*low..=*high).contains(&truth));
+        let halves = known.iter().map(|(low, high)| (high - low) as f64 / 2.0);
+        rows.push(Row {
+            figure: format!("P{percent}"),
+            covered: covered.count() as u64,
+            known: known.len() as u64,
+            half: halves.sum::<f64>() / known.len().max(1) as f64 / truth.max(1) as f64,
+            needed: (!needed.is_empty())
+                .then(|| needed.iter().sum::<u64>() as f64 / needed.len() as f64),
+            held: HELD.contains(&percent),
+        });
+    }
+    Ok(rows)
+}
