@@ -30,8 +30,8 @@ pub(crate) enum Purpose {
     },
     /// A page row that several commands of the host wait for, each under a job of its own.
     SharedRead,
-    /// The old version of slot `row_slot` of the row, which a host write changes in part.
-    Merge { id: CommandId, row_slot: u8 },
+    /// The last version of slot `row_slot` of the row, which writes of the host change in part.
+    Merge { merge: u32, row_slot: u8 },
     /// Slots of the row, a bit each, that are moved; of those `lost`, the data could not be read.
     /// A page that moves `alone` was asked for by itself.
     Move {

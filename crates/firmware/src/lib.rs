@@ -182,7 +182,7 @@ impl<M: Arena> Firmware<M> {
             ),
             blocks: BlockMonitor::new(geometry.blocks_per_plane, config.mode),
             dies: DieQueues::new(&geometry, config.independent_planes, config.max_wait),
-            commands: Commands::new(config.max_commands),
+            commands: Commands::new(config.max_commands, config.max_reads),
             rows: Rows::new(),
             read_cache: ReadCache::new(
                 config.read_cache_slots,

@@ -51,25 +51,6 @@ impl<M: Arena> Firmware<M> {
         }
     }
 
-    /// Queues the read of the slot at `ppa`, which write `id` changes in part.
-    pub(crate) fn start_merge<P: Ports<Record = Record>>(
-        &mut self,
-        now: Ns,
-        job: u32,
-        id: CommandId,
-        ppa: Ppa,
-        ports: &mut P,
-    ) {
-        let codewords = self.layout.codewords_per_slot();
-        let (at, row_slot) = self.row_of(ppa);
-        let wanted = (u64::MAX >> (64 - codewords)) << (row_slot * codewords);
-        let purpose = Purpose::Merge {
-            id,
-            row_slot: row_slot as u8,
-        };
-        self.start_read(now, job, purpose, Priority::Host, at, wanted, ports);
-    }
-
     /// `job` needs its superblock no more. True when that was the last to keep it from its erase.
     pub(crate) fn unpin(&mut self, job: u32) -> bool {
         let job = &mut self.jobs[job];
@@ -153,7 +134,7 @@ impl<M: Arena> Firmware<M> {
         if !ok {
             self.remember(job, &outcome);
             if self.jobs[job].joined != NO_JOB {
-                self.serve_early(job, outcome.failed, ports);
+                self.serve_early(now, job, outcome.failed, ports);
             }
         }
         if is_ahead && self.ahead_decoded(now, job, &outcome, ports) {
@@ -248,7 +229,10 @@ impl<M: Arena> Firmware<M> {
                 }
                 self.shared_read_ended(now, job, failed, ports);
             }
-            Purpose::Merge { id, .. } => self.merge_done(now, id, job, ok, ports),
+            Purpose::Merge { merge, .. } => {
+                self.merge_read(merge, job, ok, ports);
+                self.go_on_merging(now, ports);
+            }
             Purpose::MapRead { .. } => self.map_read(now, job, ok, ports),
             Purpose::ReadAhead => self.ahead_read(now, job, failed, ports),
             Purpose::Rebuild => self.rebuild_row_read(now, job, failed, ports),

@@ -157,10 +157,12 @@ impl Account {
 
     /// Adds the time of `read`, which the command has waited for since it was charged last.
     pub(crate) fn add(&mut self, read: &Account) {
-        if read.first_queued < self.mark {
-            // It joined a read that was under way.
-            return self.charge(read.mark, Cause::SamePage);
+        if read.mark <= self.mark {
+            return;
         }
+        let mut read = *read;
+        // It began before, for this command or another one.
+        read.cut(self.mark.since(read.first_queued).0);
         self.charge(read.first_queued, Cause::Queue);
         for (part, more) in self.parts.iter_mut().zip(&read.parts) {
             *part += more;
@@ -175,6 +177,15 @@ impl Account {
         self.mark = self.mark.max(until);
     }
 
+    /// Takes away `ns` from what was charged first.
+    fn cut(&mut self, mut ns: u64) {
+        for part in &mut self.parts {
+            let cut = ns.min(*part);
+            *part -= cut;
+            ns -= cut;
+        }
+    }
+
     /// Makes what `read` was charged before a command joined it, which this account has been, what it was
     /// charged since: for how long it had not been charged when the command joined is cut off at its
     /// beginning. Causes stand in the order of a read's life, so a wait for a die of several causes may lose
@@ -185,12 +196,7 @@ impl Account {
         }
         // The wait of a command for the channel is charged when it begins.
         self.parts[Cause::Transfer as usize] += self.mark.since(self.first_queued).0;
-        let mut before = self.first_queued.since(self.mark).0;
-        for part in &mut self.parts {
-            let cut = before.min(*part);
-            *part -= cut;
-            before -= cut;
-        }
+        self.cut(self.first_queued.since(self.mark).0);
         self.mark = read.mark;
         debug_assert_eq!(
             self.parts.iter().sum::<u64>(),

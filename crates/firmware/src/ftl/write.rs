@@ -234,6 +234,27 @@ impl WriteBuffer {
         })
     }
 
+    /// The buffer of the slot at `ppa`, if it can still be written: its wordline is being filled, and the
+    /// part of its die is not complete.
+    pub(crate) fn open_slot(&self, ppa: Ppa) -> Option<Buf> {
+        let index = self.filling?;
+        let line = &self.ring[index];
+        let slots = self.layout.slots_per_stripe() * line.mode.bits() as u32;
+        let (wordline, in_line) = (ppa.slot() / slots, ppa.slot() % slots);
+        if (line.block, line.wordline as u32) != (ppa.block(), wordline) || in_line >= line.filled {
+            return None;
+        }
+        let last = PageAddr {
+            page: PageType(line.mode.bits() - 1),
+            ..self.layout.row_of(ppa, line.mode).0
+        };
+        let last = self
+            .layout
+            .slot_at(last, self.layout.slots_per_row() - 1, line.mode);
+        let is_open = last.slot() % slots >= line.filled;
+        is_open.then(|| self.ring_buffer(index).slot(in_line))
+    }
+
     /// Notes that `die` needs its part of ring line `line` no more. True when that was the last die,
     /// so that buffers are free again.
     pub(crate) fn done(&mut self, die: DieId, line: u8) -> bool {

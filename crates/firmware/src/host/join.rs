@@ -72,7 +72,10 @@ impl<M: Arena> Firmware<M> {
     pub(crate) fn reader_of(&self, at: PageAddr) -> Option<u32> {
         let job = self.rows.find(at)?;
         let read = &self.jobs[job];
-        let is_read = matches!(read.purpose, Purpose::HostRead { .. } | Purpose::SharedRead);
+        let is_read = matches!(
+            read.purpose,
+            Purpose::HostRead { .. } | Purpose::SharedRead | Purpose::Merge { .. }
+        );
         // One that waits for another job's read pins nothing.
         (is_read && read.pinned && read.at == at).then_some(job)
     }
@@ -164,6 +167,7 @@ impl<M: Arena> Firmware<M> {
     #[inline(never)]
     pub(crate) fn serve_joined<P: Ports<Record = Record>>(
         &mut self,
+        now: Ns,
         job: u32,
         failed: u64,
         all: bool,
@@ -179,6 +183,7 @@ impl<M: Arena> Firmware<M> {
             (next, last) = (last, before);
         }
         let mut served = 0u64;
+        let mut merges = false;
         while next != NO_JOB {
             let waiter = next;
             let Job {
@@ -195,6 +200,16 @@ impl<M: Arena> Firmware<M> {
                 self.jobs[waiter].link = before;
                 continue;
             }
+            ports.shared(Tag(waiter), Tag(job));
+            if let Purpose::Merge { merge, row_slot } = purpose {
+                let row_slot = row_slot as u32;
+                let from = self.job_buffer(job).slot(row_slot);
+                ports.copy(from, self.job_buffer(waiter).slot(row_slot));
+                served |= (u64::MAX >> (64 - codewords)) << (row_slot * codewords);
+                self.merge_read(merge, waiter, ok, ports);
+                merges = true;
+                continue;
+            }
             let Purpose::HostRead {
                 id,
                 first,
@@ -206,7 +221,6 @@ impl<M: Arena> Firmware<M> {
                 unreachable!("{purpose:?} waits for no other read")
             };
             let (slots, row_slot) = (slots as u32, row_slot as u32);
-            ports.shared(Tag(waiter), Tag(job));
             if ok {
                 let buf = self.job_buffer(job).slot(row_slot);
                 ports.data_out(id, first, slots, buf, bytes);
@@ -221,6 +235,9 @@ impl<M: Arena> Firmware<M> {
             self.host_read_done(id, waiter, ok, ports);
             self.jobs.release(waiter);
         }
+        if merges {
+            self.go_on_merging(now, ports);
+        }
         served
     }
 
@@ -229,11 +246,12 @@ impl<M: Arena> Firmware<M> {
     #[cold]
     pub(crate) fn serve_early<P: Ports<Record = Record>>(
         &mut self,
+        now: Ns,
         job: u32,
         failed: u64,
         ports: &mut P,
     ) {
-        let served = self.serve_joined(job, failed, false, ports);
+        let served = self.serve_joined(now, job, failed, false, ports);
         if self.jobs[job].purpose == Purpose::ReadAhead {
             self.ahead.served(job, served);
         }
@@ -247,7 +265,7 @@ impl<M: Arena> Firmware<M> {
         failed: u64,
         ports: &mut P,
     ) {
-        self.serve_joined(job, failed, true, ports);
+        self.serve_joined(now, job, failed, true, ports);
         self.release_read(now, job, ports);
     }
 }

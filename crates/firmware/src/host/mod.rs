@@ -1,12 +1,12 @@
 //! Commands of the host: split into page rows, held back when jobs or buffers run out.
 
 mod join;
+mod merge;
 mod read_ahead;
 mod read_cache;
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
-use alloc::vec::Vec;
 
 use firstread_core::{
     Arena, CommandId, HostCommand, HostOp, Layout, Lpn, Ns, Ports, Ppa, Priority, Status, Tag, Wait,
@@ -19,6 +19,7 @@ use crate::log::Record;
 use crate::observe::{BlockRow, BlockUse};
 
 pub(crate) use join::Rows;
+use merge::{Kept, Merges};
 pub(crate) use read_ahead::Ahead;
 use read_cache::Found;
 pub(crate) use read_cache::ReadCache;
@@ -50,8 +51,8 @@ struct Command {
     /// Jobs under way.
     pending: u32,
     status: Status,
-    /// Job whose buffer holds the old version of the slot at `done`, for a write in part.
-    merged: Option<u32>,
+    /// What a write in part keeps of its first and of its last slot, where that is read from flash.
+    merges: [u32; 2],
     /// It waits in the queue of writes.
     is_stalled: bool,
 }
@@ -62,21 +63,19 @@ pub(crate) struct Commands {
     table: Box<[Option<Command>]>,
     /// Reads that wait for a job.
     stalled_reads: VecDeque<CommandId>,
-    /// Writes that hold a slot they have merged and wait for buffers. They go first: others may wait
-    /// for the slot.
+    /// Writes in part for which something was read. They go first, because a job holds what was read.
     stalled_merged: VecDeque<CommandId>,
     /// Writes and trims that wait for buffers or for each other.
     stalled_writes: VecDeque<CommandId>,
     /// A write waits for the job of a read.
     pub(crate) want_job: bool,
-    /// Logical pages being merged, and by whom: no other write touches them meanwhile.
-    merging: Vec<(u64, CommandId)>,
+    merges: Merges,
     /// What the first of the writes and trims that wait is waiting for.
     wait: Option<Wait>,
 }
 
 impl Commands {
-    pub(crate) fn new(max_commands: u32) -> Commands {
+    pub(crate) fn new(max_commands: u32, max_reads: u32) -> Commands {
         let capacity = max_commands as usize;
         Commands {
             table: alloc::vec![None; capacity].into_boxed_slice(),
@@ -84,7 +83,7 @@ impl Commands {
             stalled_merged: VecDeque::with_capacity(capacity),
             stalled_writes: VecDeque::with_capacity(capacity),
             want_job: false,
-            merging: Vec::with_capacity(capacity),
+            merges: Merges::new(max_reads, max_commands),
             wait: None,
         }
     }
@@ -101,9 +100,14 @@ impl Commands {
         let merged = self.stalled_merged.pop_front();
         merged.or_else(|| self.stalled_writes.pop_front())
     }
+    /// Whether what write `id` keeps of a slot was read, and a job holds it.
+    fn holds_read(&mut self, id: CommandId) -> bool {
+        let merges = self.get(id).merges;
+        self.merges.is_any_read(merges)
+    }
     /// Write or trim `id`, which was under way, waits before all others of its kind, for `wait`.
     fn stall<P: Ports>(&mut self, id: CommandId, wait: Wait, ports: &mut P) {
-        if self.get(id).merged.is_some() {
+        if self.holds_read(id) {
             self.stalled_merged.push_front(id);
         } else {
             self.stalled_writes.push_front(id);
@@ -166,7 +170,7 @@ impl<M: Arena> Firmware<M> {
             done: 0,
             pending: 0,
             status: Status::Ok,
-            merged: None,
+            merges: [merge::NONE; 2],
             is_stalled: false,
         });
         if self.map_cache.is_on() {
@@ -364,9 +368,8 @@ impl<M: Arena> Firmware<M> {
         while let Some(id) = self.commands.next_stalled() {
             if let Progress::Stalled(wait) = self.advance_write(now, id, ports) {
                 self.commands.stall(id, wait, ports);
-                // It may wait for the slot that another has merged; that one goes on.
-                if self.commands.get(id).merged.is_some() || self.commands.stalled_merged.is_empty()
-                {
+                // It may wait for a job that another one holds; that one goes on.
+                if self.commands.holds_read(id) || self.commands.stalled_merged.is_empty() {
                     return;
                 }
             }
@@ -428,13 +431,12 @@ impl<M: Arena> Firmware<M> {
                 }
                 continue;
             }
-            let merging = &self.commands.merging;
-            if merging.iter().any(|m| m.0 == lpn && m.1 != id) {
-                return Progress::Stalled(Wait::SamePage);
-            }
             if self.space.read_only {
                 self.fail_write(now, id, Status::ReadOnly, ports);
                 continue;
+            }
+            if command.done == 0 && command.slots > 1 && !self.map_cache.is_on() {
+                self.read_last_slot(now, id, ports);
             }
             // Only a write in part asks where the old version lies.
             let run = partial.then(|| self.map.lookup(Lpn(lpn), 1));
@@ -443,23 +445,35 @@ impl<M: Arena> Firmware<M> {
                 continue;
             }
             let old = run.and_then(|run| run.ppa);
-            let in_buffer = old.and_then(|ppa| self.buffered(ppa).or_else(|| self.cached(lpn)));
-            if partial
-                && command.merged.is_none()
-                && in_buffer.is_none()
-                && let Some(ppa) = old
+            if let Some(buf) =
+                old.and_then(|ppa| self.write_buffers[StreamId::Host as usize].open_slot(ppa))
             {
-                let Some(job) = self.jobs.take_read() else {
+                ports.data_in(id, command.done, 1, buf);
+                self.slot_written(now, id, lpn, ports);
+                self.counters.merged_in_place += 1;
+                self.counters.host_bytes_written += u64::from(bytes);
+                continue;
+            }
+            let kept = old.map(|ppa| self.kept(now, id, lpn, ppa, true, ports));
+            match kept {
+                None | Some(Kept::Here(_) | Kept::Read(_)) => {}
+                Some(Kept::Coming) => {
+                    self.commands.leave_queue(id, ports);
+                    return Progress::Waiting;
+                }
+                Some(Kept::Lost) => {
+                    self.fail_write(now, id, Status::Uncorrectable, ports);
+                    continue;
+                }
+                Some(Kept::NoJob) => {
+                    // What it holds of its last slot may be all that others wait for.
+                    self.let_go(now, id, 1, ports);
                     self.commands.want_job = true;
                     return Progress::Stalled(Wait::ReadBuffer);
-                };
-                self.commands.leave_queue(id, ports);
-                self.commands.get(id).pending = 1;
-                self.commands.merging.push((lpn, id));
-                self.start_merge(now, job, id, ppa, ports);
-                return Progress::Waiting;
+                }
             }
-            if let Some(wait) = self.waits_for_cleaning(command.merged.is_some()) {
+            // A write in part that has read what it keeps goes on: a job holds that.
+            if let Some(wait) = self.waits_for_cleaning(matches!(kept, Some(Kept::Read(_)))) {
                 return Progress::Stalled(wait);
             }
             let slot = match self.write_buffers[StreamId::Host as usize].allocate() {
@@ -477,26 +491,41 @@ impl<M: Arena> Firmware<M> {
                     continue;
                 }
             };
-            if let Some(job) = command.merged {
-                ports.copy(self.merge_buffer(job), slot.buf);
-                self.commands.get(id).merged = None;
-                self.release_read(now, job, ports);
-                self.commands.merging.retain(|m| *m != (lpn, id));
-            } else if let Some(buf) = in_buffer
-                && partial
-            {
+            if let Some(Kept::Here(buf) | Kept::Read(buf)) = kept {
                 ports.copy(buf, slot.buf);
             }
             ports.data_in(id, command.done, 1, slot.buf);
-            self.commands.get(id).done += 1;
             self.place_slot(Lpn(lpn), slot.ppa);
-            if self.read_cache.is_on() {
-                self.read_cache.forget(lpn, &mut self.counters.front);
-            }
+            self.slot_written(now, id, lpn, ports);
             self.counters.host_slots_written += 1;
             self.counters.host_bytes_written += u64::from(bytes);
             self.gc.earn(self.space.free);
             self.start_programs(now, StreamId::Host, &slot, ports);
+        }
+    }
+
+    /// The next slot of write `id`, which is `lpn`, is in the write buffer.
+    #[inline]
+    fn slot_written<P: Ports<Record = Record>>(
+        &mut self,
+        now: Ns,
+        id: CommandId,
+        lpn: u64,
+        ports: &mut P,
+    ) {
+        self.commands.merges.written(lpn);
+        let command = self.commands.get(id);
+        let end = (command.done != 0) as usize;
+        command.done += 1;
+        if command.merges[end] != merge::NONE {
+            // Of a slot between the ends nothing is kept.
+            let last = command.done == command.slots;
+            if end == 0 || last {
+                self.let_go(now, id, end, ports);
+            }
+        }
+        if self.read_cache.is_on() {
+            self.read_cache.forget(lpn, &mut self.counters.front);
         }
     }
 
@@ -515,7 +544,7 @@ impl<M: Arena> Firmware<M> {
     }
 
     /// Trims pages of `command` from the next on, within one region of the map; returns how many, or
-    /// zero when one of them is being written.
+    /// zero when none can be.
     fn trim_some(&mut self, command: &Command, sequence: u64) -> u32 {
         let c = &command.command;
         let slot_bytes = self.config.geometry.slot_bytes as u64;
@@ -524,14 +553,11 @@ impl<M: Arena> Firmware<M> {
         if self.map_cache.is_on() && !self.empties_region(first, end) {
             end = end.min(self.map_cache.reach(first));
         }
-        let merging = &self.commands.merging;
-        if merging.iter().any(|(lpn, _)| (first..end).contains(lpn)) {
-            return 0;
-        }
         let blocks = &mut self.blocks;
         let pages = self.map.trim(first, end, sequence, |block, pages| {
             blocks.row_mut(block).valid_slots -= pages;
         });
+        self.commands.merges.trimmed(first, first + pages as u64);
         if self.map_cache.is_on() {
             self.clear_map(first, first + pages as u64);
         }
@@ -551,38 +577,9 @@ impl<M: Arena> Firmware<M> {
         status: Status,
         ports: &mut P,
     ) {
-        let command = self.commands.get(id);
-        command.status = status;
-        if let Some(job) = command.merged.take() {
-            self.commands.merging.retain(|m| m.1 != id);
-            self.release_read(now, job, ports);
-        }
-    }
-
-    /// The old version of a slot has been read for write `id`, into the buffer of `job`.
-    pub(crate) fn merge_done<P: Ports<Record = Record>>(
-        &mut self,
-        now: Ns,
-        id: CommandId,
-        job: u32,
-        ok: bool,
-        ports: &mut P,
-    ) {
-        let command = self.commands.get(id);
-        command.pending = 0;
-        ports.waited(id, Tag(job));
-        if ok {
-            command.merged = Some(job);
-        } else {
-            command.status = Status::Uncorrectable;
-            self.commands.merging.retain(|m| m.1 != id);
-            self.release_read(now, job, ports);
-        }
-        if let Progress::Stalled(wait) = self.advance_write(now, id, ports) {
-            self.commands.stall(id, wait, ports);
-        }
-        self.resume_writes(now, ports);
-        self.pump(now, ports);
+        self.commands.get(id).status = status;
+        self.let_go(now, id, 0, ports);
+        self.let_go(now, id, 1, ports);
     }
 }
 

@@ -284,7 +284,7 @@ impl<M: Arena> Firmware<M> {
         } else {
             self.counters.front.ahead_retries += step as u64;
         }
-        let used = used | self.serve_joined(job, failed, true, ports);
+        let used = used | self.serve_joined(now, job, failed, true, ports);
         for i in 0..slots as u32 {
             let (lpn, row_slot) = (first + i as u64, row_slot as u32 + i);
             if wanted & mask(row_slot, 1) == 0 {
