@@ -30,6 +30,8 @@ pub struct HostCommand {
     pub offset_bytes: u64,
     /// Length in bytes, a multiple of 512, not zero except for a flush.
     pub len_bytes: u32,
+    /// Force Unit Access: a write completes only when its data are safe from power loss.
+    pub fua: bool,
 }
 
 /// How a command ended.

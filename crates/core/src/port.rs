@@ -55,6 +55,8 @@ pub trait Ports {
     fn trimmed(&mut self, first: Lpn, pages: u32);
     /// Copy one slot between buffers.
     fn copy(&mut self, from: Buf, to: Buf);
+    /// The slot in `buf` holds no data from now on: it pads a wordline.
+    fn pad(&mut self, buf: Buf);
     /// The spare area of the slot in `buf`, or none for a slot that holds no data.
     fn buffered(&self, buf: Buf) -> Option<Spare>;
     /// The spare area of what was written to slot `ppa` last, which the table of contents of its

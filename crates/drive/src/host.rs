@@ -38,6 +38,8 @@ pub(crate) struct Client<'a> {
     is_started: bool,
     /// Nothing is issued until nothing is in flight.
     drains: bool,
+    /// Its flush is in flight.
+    flushes: bool,
     /// Requests submitted from this time on count.
     pub(crate) counts_from: Ns,
     /// How it depends on other jobs, and they on it.
@@ -141,6 +143,7 @@ impl<'a> Client<'a> {
             exhausted: false,
             is_started: false,
             drains: false,
+            flushes: false,
             counts_from: Ns::ZERO,
             bonds: Bonds::default(),
             search: None,
@@ -265,6 +268,13 @@ impl<'a> Client<'a> {
         if self.in_flight >= self.depth || self.drains {
             return Ok(Next::Wait);
         }
+        if self.flushes {
+            // A job waits for its flush.
+            if self.in_flight > 0 {
+                return Ok(Next::Wait);
+            }
+            self.flushes = false;
+        }
         let request = match self.next.take() {
             Some(request) => request,
             None => {
@@ -298,6 +308,14 @@ impl<'a> Client<'a> {
             self.next = Some(request);
             return Ok(Next::At(due));
         }
+        if request.op == HostOp::Flush && matches!(self.source, Source::Job(_)) {
+            // It is of the writes before it, which have completed by then.
+            if self.in_flight > 0 {
+                self.next = Some(request);
+                return Ok(Next::Wait);
+            }
+            self.flushes = true;
+        }
         self.in_flight += 1;
         // A record of a trace that found the queue full has waited since it was due.
         let since = if matches!(self.source, Source::Trace(_)) {
@@ -318,6 +336,7 @@ fn from_record(record: TraceRecord) -> Request {
         } else {
             record.len_bytes
         },
+        fua: false,
         not_before_ns: record.time_ns,
         think_ns: 0,
     }

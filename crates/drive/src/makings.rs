@@ -84,6 +84,7 @@ impl Makings {
             independent_planes: chip.independent_plane_reads,
             max_wait: Ns(profile.firmware.max_wait_ns),
             map_cache_pages: slots(profile.dram.map_cache_bytes) as u32,
+            write_cache: profile.dram.write_cache,
             read_cache_slots: slots(profile.dram.read_cache_bytes) as u32,
         }
     }

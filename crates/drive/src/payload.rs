@@ -327,6 +327,14 @@ impl Payload {
         }
     }
 
+    /// The slot in `buf` holds no data from now on.
+    pub(crate) fn pad(&mut self, buf: Buf) {
+        self.buffers[buf.0 as usize] = Tag::ZERO;
+        if let Some(origin) = self.origins.get_mut(buf.0 as usize) {
+            *origin = None;
+        }
+    }
+
     pub(crate) fn copy(&mut self, from: Buf, to: Buf) {
         self.buffers[to.0 as usize] = self.buffers[from.0 as usize];
         if let Some(&origin) = self.origins.get(from.0 as usize) {

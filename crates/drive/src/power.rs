@@ -7,6 +7,7 @@
 //! The work of the controller's processors is not charged.
 
 use firstread_core::{CellMode, Ns, PageType, SenseMode, SenseTiming};
+use firstread_firmware::WriteCache;
 use firstread_firmware::ftl::{Recovering, Recovery};
 
 use crate::drive::{Drive, DriveError};
@@ -73,6 +74,14 @@ impl Drive {
             return Err(DriveError::State(
                 "power cannot be cut after more than a million million slots were written: a slot's \
                  sequence number is simulated with 40 bits; cut earlier"
+                    .into(),
+            ));
+        }
+        if self.profile.dram.write_cache == WriteCache::Volatile {
+            return Err(DriveError::State(
+                "power cannot be cut on a drive with `dram.write_cache = \"volatile\"`: that its \
+                 unflushed writes are lost is not simulated; cut a drive with `protected` or \
+                 `write-through`"
                     .into(),
             ));
         }

@@ -270,6 +270,7 @@ impl<'a> Run<'a> {
                         request.op,
                         request.offset_bytes,
                         request.len_bytes,
+                        request.fua,
                         i,
                         since,
                     );

@@ -141,6 +141,7 @@ impl World {
             client: 0,
             offset_bytes: 0,
             len_bytes: 0,
+            fua: false,
         };
         let slot = Slot {
             command: idle,
@@ -229,12 +230,14 @@ impl World {
     }
 
     /// The host submits a command at `now`; its latency counts from `submitted`.
+    #[allow(clippy::too_many_arguments)] // the fields of a command, spelled out once
     pub(crate) fn submit(
         &mut self,
         now: Ns,
         op: HostOp,
         offset_bytes: u64,
         len_bytes: u32,
+        fua: bool,
         client: u32,
         submitted: Ns,
     ) {
@@ -249,6 +252,7 @@ impl World {
             client: client as u16,
             offset_bytes,
             len_bytes,
+            fua,
         };
         let slot = &mut self.slots[id.0 as usize];
         slot.command = command;
@@ -450,6 +454,10 @@ impl Ports for World {
 
     fn copy(&mut self, from: Buf, to: Buf) {
         self.payload.copy(from, to);
+    }
+
+    fn pad(&mut self, buf: Buf) {
+        self.payload.pad(buf);
     }
 
     fn buffered(&self, buf: Buf) -> Option<Spare> {

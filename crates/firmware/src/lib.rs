@@ -43,7 +43,8 @@ use ftl::{
     Allocated, BadBlocks, Gc, GcThresholds, Map, MapCache, Mover, Place, Preconditioned, Program,
     Rescue, STREAMS, Space, StreamId, Waiting, WriteBuffer,
 };
-use host::{Ahead, Commands, ReadCache, Rows};
+pub use host::WriteCache;
+use host::{Ahead, Commands, Durable, ReadCache, Rows};
 use job::{Job, Jobs, Purpose};
 use log::Record;
 use observe::{BlockMonitor, BlockUse, Counters};
@@ -80,6 +81,8 @@ pub struct Config {
     pub max_wait: Ns,
     /// Slots that the host has read and that are kept in memory; zero for no read cache.
     pub read_cache_slots: u32,
+    /// What the write buffer is to the host.
+    pub write_cache: WriteCache,
     /// Pages of the map that are in memory at a time, a slot each; zero for all of it.
     pub map_cache_pages: u32,
 }
@@ -120,6 +123,7 @@ pub struct Firmware<M> {
     commands: Commands,
     /// Rows that the host reads.
     rows: Rows,
+    durable: Durable,
     read_cache: ReadCache,
     ahead: Ahead,
     write_buffers: [WriteBuffer; STREAMS],
@@ -184,6 +188,7 @@ impl<M: Arena> Firmware<M> {
             dies: DieQueues::new(&geometry, config.independent_planes, config.max_wait),
             commands: Commands::new(config.max_commands, config.max_reads),
             rows: Rows::new(),
+            durable: Durable::new(config.write_cache, config.max_commands),
             read_cache: ReadCache::new(
                 config.read_cache_slots,
                 ahead_slots,
@@ -654,6 +659,9 @@ impl<M: Arena> Firmware<M> {
             let slots = self.layout.slots_per_row() * bits as u32;
             self.counters.slots_programmed += slots as u64;
             if self.release_part(stream, at.block, at.die, line, ports) {
+                if self.durable.any_waits() {
+                    self.complete_safe(now, ports);
+                }
                 self.resume_writes(now, ports);
             }
         } else {

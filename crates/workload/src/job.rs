@@ -315,6 +315,8 @@ pub struct JobSpec {
     pub rate: [Rate; 3],
     /// Gaps of paced directions.
     pub arrivals: Arrivals,
+    /// Every write is one with FUA (`sync`).
+    pub fua: bool,
     /// Writes between two flushes (`fsync`, `fdatasync`).
     pub writes_per_flush: Option<u32>,
     /// Search for a queue depth.
@@ -378,6 +380,7 @@ impl JobSpec {
             think: None,
             rate: [Rate::Unlimited; 3],
             arrivals: Arrivals::Linear,
+            fua: false,
             writes_per_flush: None,
             latency_target: None,
             reporting_group: 0,

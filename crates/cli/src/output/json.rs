@@ -327,6 +327,7 @@ fn ftl(outcome: &Outcome) -> Value {
         "move_retries": counters.move_retries,
         "slots_lost": counters.slots_lost,
         "buffer_hits": counters.buffer_hits,
+        "slots_padded": counters.slots_padded,
         "merged_in_place": counters.merged_in_place,
         "superblocks_erased": counters.erases,
         "superblocks_retired": counters.retired,

@@ -8,6 +8,7 @@
 use firstread_core::params::{Axis, Param, ParamKind, Scheme, Values};
 use firstread_core::{CellMode, Geometry, StripeOrder};
 use firstread_ecc::{Code, DecodeTiming};
+use firstread_firmware::WriteCache;
 use firstread_firmware::ftl::{GcThresholds, MAP_ENTRY_BYTES, MOST_SLOTS};
 use firstread_firmware::policy::{recovery, retry};
 use firstread_nand::ChipProfile;
@@ -136,6 +137,8 @@ pub struct DramProfile {
     pub read_cache_bytes: u64,
     /// Pages of the map that are in memory at a time; 0 for the whole map.
     pub map_cache_bytes: u64,
+    /// What the write buffer is to the host.
+    pub write_cache: WriteCache,
 }
 
 /// The scheme of one axis and its parameters.
@@ -352,6 +355,20 @@ fn read(keys: &Keys<'_>, chip: Option<LoadedChip>, axes: &'static [Axis]) -> Opt
         DramProfile {
             read_cache_bytes: bytes("read_cache"),
             map_cache_bytes: bytes("map_cache"),
+            write_cache: match k.has("write_cache") {
+                true => k.choice(
+                    "write_cache",
+                    &[
+                        ("protected", WriteCache::Protected),
+                        ("volatile", WriteCache::Volatile),
+                        ("write-through", WriteCache::WriteThrough),
+                    ],
+                ),
+                false => {
+                    k.declare("write_cache");
+                    WriteCache::Protected
+                }
+            },
         }
     });
     let queues = keys.optional_table("queues", QueuesProfile::read);
@@ -727,6 +744,9 @@ fn unit_of(name: &str) -> &'static Unit {
 /// What `channel.commands_occupy` means where it is not given.
 const COMMANDS_OCCUPY: &str = "default: command cycles use the channel, and go before data that wait for it; false: they only delay their own operation, for comparisons";
 
+/// What `dram.write_cache` means where it is not given.
+const WRITE_CACHE: &str = "default: the write buffer is protected from power loss, so a flush and FUA have nothing to wait for; volatile: they wait for programs; write-through: every write does";
+
 /// What the keys of `[dram]` mean where they are not given.
 const DRAM_DEFAULTS: [(&str, &str); 2] = [
     ("dram.read_cache", "default: no read cache"),
@@ -755,6 +775,11 @@ fn defaults(choices: &[SchemeChoice], listing: &[ResolvedEntry]) -> Vec<Resolved
             "true".into(),
             COMMANDS_OCCUPY,
         ));
+    }
+    let path = "dram.write_cache";
+    if !listed(path) {
+        let literal = "\"protected\"".into();
+        entries.push(entry(path.into(), "protected", "", literal, WRITE_CACHE));
     }
     for (path, source) in DRAM_DEFAULTS {
         if !listed(path) {

@@ -723,6 +723,9 @@ impl<M: Arena> Firmware<M> {
         }
         if any {
             // Writes have waited for this.
+            if self.durable.any_waits() {
+                self.complete_safe(now, ports);
+            }
             self.resume_writes(now, ports);
         }
         true

@@ -40,6 +40,8 @@ struct OpenWordline {
     mode: CellMode,
     filled: u32,
     dies_done: u16,
+    /// Which one it is of all that were begun, from one on.
+    number: u64,
     die_done: Box<[bool]>,
     in_use: bool,
 }
@@ -56,6 +58,8 @@ pub(crate) struct WriteBuffer {
     filling: Option<usize>,
     /// Superblock, its mode, and the wordline to open next.
     next: Option<(BlockId, CellMode, u16)>,
+    /// Wordlines begun so far.
+    begun: u64,
 }
 
 /// A slot of the buffer.
@@ -97,6 +101,7 @@ impl WriteBuffer {
             mode: widest,
             filled: 0,
             dies_done: 0,
+            number: 0,
             die_done: alloc::vec![false; layout.dies() as usize].into_boxed_slice(),
             in_use: false,
         };
@@ -107,6 +112,7 @@ impl WriteBuffer {
             ring: core::array::from_fn(wordline),
             filling: None,
             next: None,
+            begun: 0,
         }
     }
 
@@ -212,6 +218,8 @@ impl WriteBuffer {
         line.dies_done = 0;
         line.die_done.fill(false);
         line.in_use = true;
+        self.begun += 1;
+        line.number = self.begun;
         self.filling = Some(index);
         let last = wordline + 1 == self.layout.geometry.wordlines_per_block;
         self.next = (!last).then_some((block, mode, wordline + 1));
@@ -293,6 +301,22 @@ impl WriteBuffer {
     pub(crate) fn holds_line(&self, block: BlockId, wordline: u16) -> bool {
         let here = |l: &OpenWordline| l.in_use && (l.block, l.wordline) == (block, wordline);
         self.ring.iter().any(here)
+    }
+
+    /// Wordlines begun so far: the number of the last one.
+    pub(crate) fn lines_begun(&self) -> u64 {
+        self.begun
+    }
+
+    /// The number of the first wordline of which some die is not programmed yet.
+    pub(crate) fn oldest_line(&self) -> Option<u64> {
+        let lines = self.ring.iter().filter(|l| l.in_use);
+        lines.map(|l| l.number).min()
+    }
+
+    /// Whether it holds no other wordline than the one that is being filled.
+    pub(crate) fn only_fills(&self) -> bool {
+        self.filling.is_some() && self.lines() == 1
     }
 
     /// Wordlines it holds.

@@ -1,5 +1,6 @@
 //! Commands of the host: split into page rows, held back when jobs or buffers run out.
 
+mod durable;
 mod join;
 mod merge;
 mod read_ahead;
@@ -18,6 +19,8 @@ use crate::job::Purpose;
 use crate::log::Record;
 use crate::observe::{BlockRow, BlockUse};
 
+pub(crate) use durable::Durable;
+pub use durable::WriteCache;
 pub(crate) use join::Rows;
 use merge::{Kept, Merges};
 pub(crate) use read_ahead::Ahead;
@@ -154,8 +157,21 @@ impl<M: Arena> Firmware<M> {
         let aligned = command.offset_bytes.is_multiple_of(SECTOR_BYTES)
             && (command.len_bytes as u64).is_multiple_of(SECTOR_BYTES);
         if command.op == HostOp::Flush {
-            // The write buffer survives power loss, so what was acknowledged is already safe.
-            return ports.complete(command, Status::Ok, None);
+            if !self.durable.flushes() {
+                // What was acknowledged is safe already.
+                return ports.complete(command, Status::Ok, None);
+            }
+            self.commands.table[command.id.0 as usize] = Some(Command {
+                command,
+                first: 0,
+                slots: 0,
+                done: 0,
+                pending: 0,
+                status: Status::Ok,
+                merges: [merge::NONE; 2],
+                is_stalled: false,
+            });
+            return self.wait_until_safe(now, command.id, ports);
         }
         if !aligned || command.len_bytes == 0 || end > self.capacity_bytes {
             return ports.complete(command, Status::OutOfRange, None);
@@ -388,8 +404,15 @@ impl<M: Arena> Firmware<M> {
             let command = *self.commands.get(id);
             if command.done == command.slots || command.status != Status::Ok {
                 self.commands.leave_queue(id, ports);
-                self.commands.table[id.0 as usize] = None;
-                ports.complete(command.command, command.status, None);
+                let c = &command.command;
+                if command.status == Status::Ok
+                    && c.op == HostOp::Write
+                    && self.durable.waits_for_program(c.fua)
+                {
+                    self.wait_until_safe(now, id, ports);
+                    return Progress::Waiting;
+                }
+                self.end_command(id, command.status, ports);
                 return Progress::Ended;
             }
             let lpn = command.first + command.done as u64;
@@ -502,6 +525,18 @@ impl<M: Arena> Firmware<M> {
             self.gc.earn(self.space.free);
             self.start_programs(now, StreamId::Host, &slot, ports);
         }
+    }
+
+    /// Command `id`, which is no read, completes.
+    fn end_command<P: Ports<Record = Record>>(
+        &mut self,
+        id: CommandId,
+        status: Status,
+        ports: &mut P,
+    ) {
+        let command = self.commands.get(id).command;
+        self.commands.table[id.0 as usize] = None;
+        ports.complete(command, status, None);
     }
 
     /// The next slot of write `id`, which is `lpn`, is in the write buffer.

@@ -25,6 +25,8 @@ pub struct Counters {
     pub host_bytes_written: u64,
     /// Writes in part that were merged with their slot in the write buffer, and took no slot of their own.
     pub merged_in_place: u64,
+    /// Slots programmed without data, because a command waited for the rest of their wordline.
+    pub slots_padded: u64,
     /// Slots programmed, for whomever.
     pub slots_programmed: u64,
     /// Slots the host read from the write buffer.
@@ -82,6 +84,7 @@ impl Counters {
             host_slots_written: self.host_slots_written - before.host_slots_written,
             host_bytes_written: self.host_bytes_written - before.host_bytes_written,
             merged_in_place: self.merged_in_place - before.merged_in_place,
+            slots_padded: self.slots_padded - before.slots_padded,
             slots_programmed: self.slots_programmed - before.slots_programmed,
             buffer_hits: self.buffer_hits - before.buffer_hits,
             erases: self.erases - before.erases,
@@ -114,6 +117,7 @@ impl Default for Counters {
             host_slots_written: 0,
             host_bytes_written: 0,
             merged_in_place: 0,
+            slots_padded: 0,
             slots_programmed: 0,
             buffer_hits: 0,
             erases: 0,

@@ -20,7 +20,7 @@ use firstread_firmware::policy::recovery::{self, AnyRecovery};
 use firstread_firmware::policy::retry::{self, AnyRetry};
 use firstread_firmware::policy::suspend::{self, AnySuspend};
 use firstread_firmware::policy::wear::{self, AnyWear};
-use firstread_firmware::{Config, Firmware, Schemes};
+use firstread_firmware::{Config, Firmware, Schemes, WriteCache};
 
 use crate::memory::allocations;
 
@@ -440,6 +440,9 @@ impl Ports for World {
     fn copy(&mut self, from: Buf, to: Buf) {
         self.buffers[to.0 as usize] = self.buffers[from.0 as usize];
     }
+    fn pad(&mut self, buf: Buf) {
+        self.buffers[buf.0 as usize] = None;
+    }
     fn buffered(&self, buf: Buf) -> Option<Spare> {
         self.buffers[buf.0 as usize].map(spare)
     }
@@ -678,6 +681,7 @@ fn firmware(build: &Build) -> Firmware<Memory> {
         independent_planes: build.planes_apart,
         max_wait: Ns(build.max_wait_ns),
         read_cache_slots: build.read_cache,
+        write_cache: WriteCache::default(),
         map_cache_pages: build.map_cache,
     };
     Firmware::new(config, schemes, Memory(vec![0; MEMORY_STEP]))
@@ -798,6 +802,7 @@ impl Drive {
             client: 0,
             offset_bytes,
             len_bytes,
+            fua: false,
         };
         let seen = self.world.counter;
         self.world

@@ -167,9 +167,7 @@ impl Draft {
                 );
             }
         }
-        if self.sync {
-            job.writes_per_flush = Some(1);
-        }
+        job.fua = self.sync;
         let strides = &mut self.strides;
         if self.strided.unwrap_or(strides.move_bytes > 0) {
             if strides.move_bytes == 0 {

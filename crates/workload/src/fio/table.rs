@@ -555,7 +555,7 @@ pub const OPTIONS: &[OptionRow] = &[
         takes: "writes",
         default: "0",
         example: "32",
-        doc: "A flush after every so many writes; 0 is none.",
+        doc: "A flush after every so many writes, when they have completed; the job waits for it; 0 is none.",
         effect: Effect::Load(apply::fsync),
     },
     OptionRow {
@@ -573,7 +573,8 @@ pub const OPTIONS: &[OptionRow] = &[
         takes: "none|0|sync|1|dsync",
         default: "none",
         example: "dsync",
-        doc: "Every write is followed by a flush, as the kernel does for a drive with a cache.",
+        doc: "Every write has FUA set, as the kernel does for direct writes with O_SYNC and O_DSYNC: it \
+              completes when its data are safe from power loss.",
         effect: Effect::Load(apply::sync),
     },
     OptionRow {
@@ -912,7 +913,11 @@ pub const OPTIONS: &[OptionRow] = &[
     unsupported("file_append", &[], NO_ORDER),
     unsupported("percentage_sequential", &[], NO_ORDER),
     unsupported("rwmixcycle", &[], NO_ORDER),
-    unsupported("sync_file_range", &[], NO_COMMANDS),
+    ignored(
+        "sync_file_range",
+        &[],
+        "it writes pages of the kernel's cache back, of which there are none, and flushes no drive",
+    ),
     unsupported("write_barrier", &[], NO_COMMANDS),
     unsupported("trim_percentage", &[], NO_COMMANDS),
     unsupported("trim_verify_zero", &[], NO_COMMANDS),

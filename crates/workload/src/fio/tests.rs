@@ -336,7 +336,7 @@ fn what_others_must_end_or_wait_for_is_read() {
     assert_eq!((b.wait_for, a.wait_for), (Some(0), None));
     let groups: Vec<u32> = w.jobs.iter().map(|j| j.reporting_group).collect();
     assert_eq!(groups, [0, 1, 2, 2]);
-    assert_eq!(c.writes_per_flush, Some(1));
+    assert!(c.fua && c.writes_per_flush.is_none());
     assert!(!d.time_based);
     let notice = "t:14: `time_based` without `runtime` has no effect, as in fio";
     assert_eq!(w.notices.last().unwrap().to_string(), notice);

@@ -33,6 +33,8 @@ pub struct Request {
     pub offset_bytes: u64,
     /// Length, a multiple of 512; 0 for a flush.
     pub len_bytes: u32,
+    /// Whether a write completes only when its data are safe from power loss.
+    pub fua: bool,
     /// Earliest issue, in ns from the start of the job; 0 where the job is not paced. Never
     /// decreases.
     pub not_before_ns: u64,
@@ -84,6 +86,7 @@ pub struct JobStream {
     think_ns: u64,
     think_blocks: u32,
     until_think: u32,
+    fua: bool,
     writes_per_flush: u32,
     until_flush: u32,
     flush_is_next: bool,
@@ -214,6 +217,7 @@ impl JobStream {
             think_ns: think.map_or(0, |t| t.time_ns),
             think_blocks: think.map_or(0, |t| t.blocks.max(1)),
             until_think: think.map_or(0, |t| t.blocks.max(1)),
+            fua: spec.fua,
             writes_per_flush: spec.writes_per_flush.unwrap_or(0),
             until_flush: spec.writes_per_flush.unwrap_or(0),
             flush_is_next: false,
@@ -395,6 +399,7 @@ impl Iterator for JobStream {
                 op: operation(direction),
                 offset_bytes: self.region_start + draw * self.align[d],
                 len_bytes: len,
+                fua: self.fua && direction == Direction::Write,
                 not_before_ns: 0,
                 think_ns: 0,
             });
@@ -405,6 +410,7 @@ impl Iterator for JobStream {
                 op: HostOp::Flush,
                 offset_bytes: 0,
                 len_bytes: 0,
+                fua: false,
                 not_before_ns: self.clock_ns,
                 think_ns: 0,
             });
@@ -459,6 +465,7 @@ impl Iterator for JobStream {
             op: operation(direction),
             offset_bytes: self.region_start + at,
             len_bytes: len,
+            fua: self.fua && direction == Direction::Write,
             not_before_ns: self.clock_ns,
             think_ns,
         })

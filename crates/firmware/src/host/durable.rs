@@ -1,0 +1,117 @@
+//! When what the host writes is safe from power loss.
+//!
+//! With a protected write cache data are safe once they are in the write buffer: a flush and a write with
+//! FUA (Force Unit Access) have nothing to wait for. With a volatile one a flush waits until all writes that
+//! were acknowledged before are programmed, and a write with FUA until it is; a drive that writes through
+//! treats each write as one with FUA.
+//!
+//! All pages of a wordline are programmed at once, over all dies in stripe order. Where a command waits for
+//! a wordline that is not full, the rest of it is padded: its slots hold no data and count as programmed, in
+//! the write amplification too. While another wordline of the host is being programmed nothing is padded, so
+//! commands that come meanwhile share the next one.
+//!
+//! Not seen to: data whose program failed count as safe once they are in the buffer of moved data.
+
+use alloc::collections::VecDeque;
+
+use firstread_core::{Arena, CommandId, Ns, Ports, Status};
+
+use crate::Firmware;
+use crate::ftl::StreamId;
+use crate::log::Record;
+
+/// What the write buffer is to the host: the Volatile Write Cache of NVMe.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum WriteCache {
+    /// Protected from power loss: no volatile write cache.
+    #[default]
+    Protected,
+    /// Lost with power, unless flushed.
+    Volatile,
+    /// Every write completes when it is programmed: a volatile write cache that is disabled.
+    WriteThrough,
+}
+
+/// Commands that wait until data are programmed.
+#[derive(Debug)]
+pub(crate) struct Durable {
+    cache: WriteCache,
+    /// Each with the last wordline that it waits for, counted as they were begun.
+    waiting: VecDeque<(CommandId, u64)>,
+}
+
+impl Durable {
+    pub(crate) fn new(cache: WriteCache, max_commands: u32) -> Durable {
+        let room = match cache {
+            WriteCache::Protected => 0,
+            _ => max_commands as usize,
+        };
+        Durable {
+            cache,
+            waiting: VecDeque::with_capacity(room),
+        }
+    }
+
+    /// Whether a write with `fua`, or without, completes only when it is programmed.
+    #[inline]
+    pub(crate) fn waits_for_program(&self, fua: bool) -> bool {
+        match self.cache {
+            WriteCache::Protected => false,
+            WriteCache::Volatile => fua,
+            WriteCache::WriteThrough => true,
+        }
+    }
+
+    /// Whether a flush may have something to wait for.
+    #[inline]
+    pub(crate) fn flushes(&self) -> bool {
+        self.cache == WriteCache::Volatile
+    }
+
+    /// Whether commands wait.
+    #[inline]
+    pub(crate) fn any_waits(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+}
+
+impl<M: Arena> Firmware<M> {
+    /// Command `id`, whose data are in the write buffer, completes when everything there is programmed.
+    #[cold]
+    pub(crate) fn wait_until_safe<P: Ports<Record = Record>>(
+        &mut self,
+        now: Ns,
+        id: CommandId,
+        ports: &mut P,
+    ) {
+        let last = self.write_buffers[StreamId::Host as usize].lines_begun();
+        self.durable.waiting.push_back((id, last));
+        self.complete_safe(now, ports);
+    }
+
+    /// Completes the commands whose data are programmed, and sees that those of others will be.
+    #[cold]
+    pub(crate) fn complete_safe<P: Ports<Record = Record>>(&mut self, now: Ns, ports: &mut P) {
+        let stream = StreamId::Host as usize;
+        while let Some(&(id, line)) = self.durable.waiting.front() {
+            let open = self.write_buffers[stream].oldest_line();
+            if open.is_some_and(|open| open <= line) || !self.rescue.is_empty() {
+                break;
+            }
+            self.durable.waiting.pop_front();
+            self.end_command(id, Status::Ok, ports);
+        }
+        if !self.durable.any_waits() {
+            return;
+        }
+        while self.write_buffers[stream].only_fills() {
+            let Ok(slot) = self.write_buffers[stream].allocate() else {
+                break;
+            };
+            ports.pad(slot.buf);
+            self.counters.slots_padded += 1;
+            self.gc.earn(self.space.free);
+            self.start_programs(now, StreamId::Host, &slot, ports);
+        }
+    }
+}
