@@ -318,3 +318,96 @@ fn formula_sequential_small_reads_share_the_senses_of_their_rows() {
     assert!(senses <= 2 * rows + 16, "{senses} senses of {rows} rows");
     assert_eq!(stats.counters.joined_reads + senses, 32_768);
 }
+
+/// Writes in part of neighbouring slots: each slot is read once, and written once.
+#[test]
+fn formula_sequential_writes_in_part_take_as_many_slots_as_their_bytes() {
+    let p = profile("ct-qlc", IDEAL);
+    for (job, slots) in [
+        ("rw=write\nbs=4k\noffset=1k\nsize=64m", 16_385),
+        ("rw=write\nbs=2k\nsize=32m", 8_192),
+    ] {
+        let job = format!("[j]\n{job}\niodepth=128\n");
+        let stats = run(p.clone(), &DriveState::default(), &job, 16_384);
+        assert_eq!(stats.all.write.count(), 16_384);
+        let c = &stats.counters;
+        assert!(
+            c.host_slots_written.abs_diff(slots) <= 16,
+            "{} slots written, {slots} expected: {job}",
+            c.host_slots_written
+        );
+        // The reads of their old versions overlap: one at a time they would take 1.5 s.
+        let seconds = stats.all.runtime_ns as f64 * 1e-9;
+        assert!(seconds < 0.15, "{seconds} s: {job}");
+    }
+}
+
+/// How long a write waits for the programs of its wordline: all dies of a channel take their data one
+/// after another, the last one programs them.
+fn programmed_ns(p: &DriveProfile, bytes: u64) -> u64 {
+    let g = &p.geometry;
+    let row = u64::from(g.page_bytes) * u64::from(g.planes) * u64::from(p.mode.bits());
+    let dies = u64::from(g.dies() / g.channels);
+    let transfer = p.channel.command_ns + p.channel.transfer_ns(stored(p, row));
+    let ProgramTiming::OneShot { wordline_ns } = p.chip.mode(p.mode).unwrap().program else {
+        panic!("{}: a program of one step", p.name)
+    };
+    let link = (bytes * 1_000_000_000).div_ceil(p.link.bytes_per_s);
+    p.link.fetch_ns
+        + p.firmware.command_ns
+        + p.firmware.command_interval_ns
+        + link
+        + dies * transfer
+        + wordline_ns
+        + p.link.completion_ns
+}
+
+/// A write with FUA waits for its program on a drive whose cache is volatile, and any write on one that
+/// writes through; the rest of the wordline is padded. A flush waits for what was acknowledged before.
+#[test]
+fn formula_fua_and_flush_wait_for_programs_where_the_cache_is_not_protected() {
+    let state = DriveState {
+        fill: 0.0,
+        ..DriveState::default()
+    };
+    for (cache, option, waits, flushes) in [
+        ("protected", "sync=1", false, false),
+        ("protected", "fsync=1", false, false),
+        ("volatile", "", false, false),
+        ("volatile", "sync=1", true, false),
+        ("volatile", "fsync=1", false, true),
+        ("write-through", "", true, false),
+        ("write-through", "fsync=1", true, false),
+    ] {
+        let cache = format!("dram.write_cache={cache}");
+        let set: Vec<&str> = IDEAL.iter().copied().chain([cache.as_str()]).collect();
+        let p = profile("bench-4g", &set);
+        let job = format!("[j]\nrw=write\nbs=4k\nnumber_ios=8\n{option}\n");
+        let stats = run(p.clone(), &state, &job, u64::MAX);
+        let what = format!("{cache} {option}");
+        let expected = programmed_ns(&p, 4096);
+        let write = stats.all.write.mean_ns() as u64;
+        let flush = stats.all.flush.mean_ns() as u64;
+        assert_eq!(stats.all.write.count(), 8, "{what}");
+        match waits {
+            true => assert!(
+                write.abs_diff(expected) <= 100,
+                "{what}: {write}, {expected}"
+            ),
+            false => assert!(write < 20_000, "{what}: {write} ns"),
+        }
+        match flushes {
+            // Its data have crossed the link before.
+            true => assert!(
+                flush.abs_diff(expected) <= 1_000,
+                "{what}: {flush}, {expected}"
+            ),
+            false => assert!(flush < 20_000, "{what}: {flush} ns"),
+        }
+        let g = &p.geometry;
+        let line = g.page_bytes / g.slot_bytes * u32::from(g.planes) * u32::from(g.dies());
+        let padded = u64::from(line * u32::from(p.mode.bits()) - 1) * 8;
+        let expected = if waits || flushes { padded } else { 0 };
+        assert_eq!(stats.counters.slots_padded, expected, "{what}");
+    }
+}

@@ -1,8 +1,6 @@
 //! The life of one page read: levels, sense, and what follows from the outcome.
 
-use firstread_core::{
-    Arena, Buf, CommandId, FlashKind, Ns, PageAddr, Ports, Ppa, Priority, SenseMode,
-};
+use firstread_core::{Arena, Buf, FlashKind, Ns, PageAddr, Ports, Priority, SenseMode};
 
 use crate::Firmware;
 use crate::job::{Job, NO_JOB, Purpose};

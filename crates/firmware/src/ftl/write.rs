@@ -1,8 +1,7 @@
 //! The write buffer of a stream: wordlines of its open superblock, filled slot by slot in stripe
 //! order and programmed die by die, all pages of a wordline at once.
 //!
-//! The buffer has power-loss protection: data are safe once they are in, so a write is acknowledged
-//! then and a flush has nothing to wait for.
+//! Whether data are safe from power loss once they are in is what `host/durable.rs` knows.
 
 use alloc::boxed::Box;
 

@@ -35,7 +35,7 @@ enum State {
 #[derive(Clone, Copy, Debug)]
 struct Merge {
     lpn: u64,
-    /// The read, and the buffer of what it brings.
+    /// The read, and the buffer of what it brings; none once that is stale.
     job: u32,
     state: State,
     /// The slot was written or trimmed since: this is the last version no more, and cannot be found.
@@ -141,19 +141,30 @@ impl Merges {
         self.pool[before as usize].next = next;
     }
 
-    /// Logical page `lpn` was written.
+    /// Logical page `lpn` was written: the job that is to be released, if one holds what it was before.
     #[inline]
-    pub(super) fn written(&mut self, lpn: u64) {
-        if self.used > 0
-            && let Some(merge) = self.find(lpn)
-        {
-            self.unlist(merge);
-            self.pool[merge as usize].is_stale = true;
+    pub(super) fn written(&mut self, lpn: u64) -> Option<u32> {
+        if self.used == 0 {
+            return None;
+        }
+        let merge = self.find(lpn)?;
+        self.make_stale(merge)
+    }
+
+    /// What `merge` reads is the last version no more: the job that is to be released, if it has read it.
+    #[cold]
+    fn make_stale(&mut self, merge: u32) -> Option<u32> {
+        self.unlist(merge);
+        let merge = &mut self.pool[merge as usize];
+        merge.is_stale = true;
+        match merge.state {
+            State::Reading => None,
+            State::Read | State::Failed => Some(core::mem::replace(&mut merge.job, NONE)),
         }
     }
 
-    /// Logical pages `first` to `end` were trimmed.
-    pub(super) fn trimmed(&mut self, first: u64, end: u64) {
+    /// Logical pages `first` to `end` were trimmed: jobs to be released are handed to `release`.
+    pub(super) fn trimmed(&mut self, first: u64, end: u64, mut release: impl FnMut(u32)) {
         if self.used == 0 {
             return;
         }
@@ -161,9 +172,10 @@ impl Merges {
             let mut merge = self.lists[list];
             while merge != NONE {
                 let Merge { lpn, next, .. } = self.pool[merge as usize];
-                if (first..end).contains(&lpn) {
-                    self.unlist(merge);
-                    self.pool[merge as usize].is_stale = true;
+                if (first..end).contains(&lpn)
+                    && let Some(job) = self.make_stale(merge)
+                {
+                    release(job);
                 }
                 merge = next;
             }
@@ -195,7 +207,7 @@ impl Merges {
     pub(super) fn is_any_read(&self, merges: [u32; 2]) -> bool {
         let is_read = |&merge: &u32| {
             let merge = self.pool.get(merge as usize);
-            merge.is_some_and(|merge| merge.state == State::Read)
+            merge.is_some_and(|merge| merge.state == State::Read && !merge.is_stale)
         };
         merges.iter().any(is_read)
     }
@@ -315,9 +327,13 @@ impl<M: Arena> Firmware<M> {
             self.commands.stalled_merged.push_back(id);
             self.commands.note_stall(id, ports);
         }
-        if self.commands.merges.pool[merge as usize].holders == 0 {
-            self.commands.merges.remove(merge);
+        let state = &mut self.commands.merges.pool[merge as usize];
+        if state.is_stale || state.holders == 0 {
+            state.job = NONE;
             self.jobs.release(job);
+        }
+        if state.holders == 0 {
+            self.commands.merges.remove(merge);
         }
     }
 
@@ -349,7 +365,9 @@ impl<M: Arena> Firmware<M> {
         } = *state;
         if holders == 0 && state != State::Reading {
             self.commands.merges.remove(merge);
-            self.release_read(now, job, ports);
+            if job != NONE {
+                self.release_read(now, job, ports);
+            }
         }
     }
 }

@@ -450,6 +450,7 @@ impl<M: Arena> Firmware<M> {
                     pages => {
                         ports.trimmed(Lpn(lpn), pages);
                         self.commands.get(id).done += pages;
+                        self.resume_reads(now, ports);
                     }
                 }
                 continue;
@@ -548,7 +549,9 @@ impl<M: Arena> Firmware<M> {
         lpn: u64,
         ports: &mut P,
     ) {
-        self.commands.merges.written(lpn);
+        if let Some(job) = self.commands.merges.written(lpn) {
+            self.release_read(now, job, ports);
+        }
         let command = self.commands.get(id);
         let end = (command.done != 0) as usize;
         command.done += 1;
@@ -592,7 +595,11 @@ impl<M: Arena> Firmware<M> {
         let pages = self.map.trim(first, end, sequence, |block, pages| {
             blocks.row_mut(block).valid_slots -= pages;
         });
-        self.commands.merges.trimmed(first, first + pages as u64);
+        let jobs = &mut self.jobs;
+        let end = first + pages as u64;
+        self.commands
+            .merges
+            .trimmed(first, end, |job| jobs.release(job));
         if self.map_cache.is_on() {
             self.clear_map(first, first + pages as u64);
         }
