@@ -319,7 +319,8 @@ fn formula_sequential_small_reads_share_the_senses_of_their_rows() {
     assert_eq!(stats.counters.joined_reads + senses, 32_768);
 }
 
-/// Writes in part of neighbouring slots: each slot is read once, and written once.
+/// Writes in part of neighbouring slots: each slot is read once, and written once, unless the part of its
+/// die was complete before the second write came: one in 64 slots or so is the last of such a part.
 #[test]
 fn formula_sequential_writes_in_part_take_as_many_slots_as_their_bytes() {
     let p = profile("ct-qlc", IDEAL);
@@ -332,7 +333,7 @@ fn formula_sequential_writes_in_part_take_as_many_slots_as_their_bytes() {
         assert_eq!(stats.all.write.count(), 16_384);
         let c = &stats.counters;
         assert!(
-            c.host_slots_written.abs_diff(slots) <= 16,
+            (slots..slots + slots / 40).contains(&c.host_slots_written),
             "{} slots written, {slots} expected: {job}",
             c.host_slots_written
         );
