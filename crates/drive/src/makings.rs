@@ -64,11 +64,6 @@ impl Makings {
         })
     }
 
-    /// The voltage tables.
-    pub(crate) fn tables(&self) -> &VoltageTables {
-        &self.read_levels.tables
-    }
-
     /// The configuration of a firmware for `profile`.
     pub(crate) fn config(&self, profile: &DriveProfile) -> Config {
         let (geometry, chip) = (profile.geometry, &profile.chip.timing);
