@@ -161,7 +161,7 @@ fn formula_commands_take_their_share_of_a_saturated_channel() {
         let set: Vec<&str> = IDEAL.iter().copied().chain(build).collect();
         let p = profile("ct-qlc", &set);
         let each = p.channel.transfer_ns(stored(&p, 4096))
-            + occupies.then_some(p.channel.command_ns).unwrap_or(0);
+            + if occupies { p.channel.command_ns } else { 0 };
         // Each read is of the next die. What it takes until the channel is saturated, and from its last
         // command on, is in both runs.
         let run = |requests: u64| {
