@@ -40,6 +40,9 @@ pub fn report(setup: &Setup<'_>, outcome: &Outcome) -> String {
     text += &retries(outcome);
     let (direction, latencies) = tail_of(&outcome.stats.all);
     text += &tail(direction, latencies);
+    if direction != "write" {
+        text += &tail("write", &outcome.stats.all.write);
+    }
     text += &footer(setup, outcome);
     text + WITHIN + "\n"
 }
