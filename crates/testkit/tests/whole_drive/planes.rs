@@ -226,14 +226,14 @@ fn sequence_of_a_program_between_reads_of_planes() {
                   0  issue     HostRead tag 0 die 0 waited 0 b0 w8 LSB cw 000f factory 0
               49797  host      #0 Write 0+1M
               49797  complete  #0 Write 0+1M Ok
-             236997  event     die 0 planes 0001 free of tag 0
-             236997  issue     Program tag 1 die 0 waited 187200 program b18 w0
-             237097  event     decoded tag 0
-             237097  complete  #1 Read 8M+4K Ok
+             237197  event     die 0 planes 0001 free of tag 0
+             237197  issue     Program tag 1 die 0 waited 187400 program b18 w0
+             237297  event     decoded tag 0
+             237297  complete  #1 Read 8M+4K Ok
             2900000  host      #1 Read 9M+4K
             2900000  issue     Program tag 1 die 0 waited 0 suspend 1
             2910000  host      #0 Read 10256K+4K
-            3000000  event     suspended tag 1, 6021317 left
+            3000000  event     suspended tag 1, 6021717 left
             3000000  issue     HostRead tag 0 die 0 waited 100000 b0 w9 LSB cw 000f factory 0
             3000000  issue     HostRead tag 5 die 0 waited 90000 b0 w10 LSB cw 0000.000f factory 0
             3100000  host      #2 Read 11280K+4K
