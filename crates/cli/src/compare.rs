@@ -20,7 +20,7 @@ use crate::parallel;
 use crate::progress::Bars;
 use crate::run::{once_an_axis, tell};
 use crate::setup::Setup;
-use crate::simulate::{Outcome, simulate};
+use crate::simulate::{Outcome, check_ends, simulate};
 
 /// Examples at the end of the help.
 const EXAMPLES: &str = "\
@@ -39,7 +39,7 @@ Examples:
 
 Several --scheme axes are combined: every scheme of one with every scheme of the other.
 
-Exit status: 0 when all of it ran, 1 on an error, 2 when the command line is wrong.";
+Exit status: 0 when all of it ran, 1 on an error or when a drive reached its end of life, 2 when the command line is wrong.";
 
 /// The workload that is run where none is given.
 const DEFAULT_WORKLOAD: &str = "randread-64k-qd128";
@@ -175,7 +175,11 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
     if args.output.output == Form::Human {
         eprintln!("\n{}", next_command(args, &results));
     }
-    Ok(())
+    check_ends(
+        results
+            .iter()
+            .map(|(run, outcome)| (run.label.as_str(), outcome.stats.ended)),
+    )
 }
 
 /// The schemes asked for, or those of the example.

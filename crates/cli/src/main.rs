@@ -107,6 +107,11 @@ fn data(text: &str) -> anyhow::Result<()> {
     }
 }
 
+/// Warns on the standard error.
+fn warning(text: &str) {
+    eprintln!("warning: {text}");
+}
+
 /// Tells on the standard error what is no error.
 fn notice(text: &str) {
     eprintln!("note: {text}");

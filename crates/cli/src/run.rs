@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use clap::Args;
+use firstread_drive::Ended;
 
 use crate::args::{
     Choice, DriveArgs, DrivesArgs, Form, OutputArgs, Usage, WorkloadArgs, parse_choice,
@@ -10,8 +11,8 @@ use crate::input::Input;
 use crate::output::{self, calibration, drives, human, json};
 use crate::progress::Bars;
 use crate::setup::Setup;
-use crate::simulate::{Outcome, simulate};
-use crate::{data, files, notice, parallel};
+use crate::simulate::{Outcome, check_ends, simulate};
+use crate::{data, files, notice, parallel, warning};
 
 /// Examples at the end of the help.
 pub const EXAMPLES: &str = "\
@@ -28,7 +29,7 @@ Examples:
       on ten drives with chips of their own: each figure with its spread over them
   firstread run job.fio --output json | jq '.jobs[0].read.clat_ns.percentile'
 
-Exit status: 0 when all of it ran, 1 on an error, 2 when the command line is wrong.";
+Exit status: 0 when all of it ran, 1 on an error or when the drive reached its end of life, 2 when the command line is wrong.";
 
 /// Run a workload on a drive and report its latencies, its retries and what its tail is made of
 #[derive(Args, Debug)]
@@ -83,7 +84,7 @@ pub fn run(args: &RunArgs) -> Result<()> {
         }
     }
     eprintln!("{}", human::wall(&outcome));
-    Ok(())
+    check_ends([(setup.input.name(), outcome.stats.ended)].into_iter())
 }
 
 /// Runs it on several drives.
@@ -128,7 +129,9 @@ fn run_drives(args: &RunArgs, setup: Setup<'_>) -> Result<()> {
     for (setup, outcome) in setups.iter().zip(&outcomes) {
         eprintln!("seed {}: {}", setup.seed, human::wall(outcome));
     }
-    Ok(())
+    let names: Vec<String> = setups.iter().map(|s| format!("seed {}", s.seed)).collect();
+    let ends = outcomes.iter().map(|outcome| outcome.stats.ended);
+    check_ends(names.iter().map(String::as_str).zip(ends))
 }
 
 /// Tells what was understood differently than written, and where a limit was not reached.
@@ -136,8 +139,12 @@ pub fn tell(setup: &Setup<'_>, outcome: &Outcome) {
     for n in &outcome.notices {
         notice(&n.to_string());
     }
+    if let Some(beyond) = setup.beyond_rating() {
+        warning(&beyond);
+    }
     if let Some(limit) = setup.limit
         && outcome.stats.requests < limit
+        && outcome.stats.ended == Ended::Completed
     {
         let name = setup.input.name();
         let requests = outcome.stats.requests;

@@ -105,6 +105,24 @@ impl<'a> Setup<'a> {
         line
     }
 
+    /// P/E cycles that the chip is rated for, in the mode of the drive.
+    pub fn rated_pe_cycles(&self) -> Option<u32> {
+        let mode = self.profile.chip.mode(self.profile.mode)?;
+        Some(mode.endurance_pe_cycles)
+    }
+
+    /// What is to be said of wear beyond the chip's rating.
+    pub fn beyond_rating(&self) -> Option<String> {
+        let rated = self.rated_pe_cycles()?;
+        let worn = self.state.pe_cycles.1;
+        (worn > rated).then(|| {
+            format!(
+                "worn beyond the chip's rating: {worn} P/E cycles, rated for {rated} in {} mode",
+                self.profile.mode.name()
+            )
+        })
+    }
+
     /// The schemes, `axis=name` each.
     pub fn schemes(&self) -> String {
         let one = |c: &firstread_drive::profile::SchemeChoice| {

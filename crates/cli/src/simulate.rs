@@ -6,10 +6,10 @@
 
 use std::time::Instant;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use firstread_core::Ns;
 use firstread_core::voltage::BlockGroups;
-use firstread_drive::{Drive, DriveError, Host, RunStats, tables};
+use firstread_drive::{Drive, DriveError, Ended, Host, RunStats, tables};
 use firstread_firmware::log::Record;
 use firstread_workload::{Notice, Place, TraceRecord};
 
@@ -32,6 +32,19 @@ pub struct Outcome {
     /// What the user should know of the workload.
     pub notices: Vec<Notice>,
     pub wall: Wall,
+}
+
+/// Runs that did not end as they should, told once their results have been: exit status 1.
+pub fn check_ends<'a>(ended: impl Iterator<Item = (&'a str, Ended)>) -> Result<()> {
+    let told = ended.filter_map(|(name, ended)| match ended {
+        Ended::Completed => None,
+        Ended::EndOfLife(end) => Some(format!("{name}: {end}")),
+    });
+    let told: Vec<String> = told.collect();
+    match told.is_empty() {
+        true => Ok(()),
+        false => bail!("{}", told.join("\n")),
+    }
 }
 
 /// Figures that differ from one run to the next.

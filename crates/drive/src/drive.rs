@@ -9,7 +9,7 @@ use firstread_core::{BlockId, CellMode, DieId, Divisor, FlashEvent, Lpn, Ns, Sta
 use firstread_ecc::{Code, DecodeTiming};
 use firstread_firmware::Firmware;
 use firstread_firmware::ftl::{Busy, MAP_ENTRY_BYTES, RESERVE, Unsound};
-use firstread_firmware::observe::{BlockMonitor, BlockUse, Counters};
+use firstread_firmware::observe::{BlockMonitor, BlockRow, BlockUse, Counters};
 use firstread_firmware::policy::read_levels::ReadLevels;
 use firstread_firmware::voltage::groups;
 use firstread_nand::Medium;
@@ -64,36 +64,52 @@ pub enum DriveError {
         /// Bytes of the drive.
         capacity_bytes: u64,
     },
-    /// No free superblock is left.
-    #[error(
-        "the drive is out of free superblocks after {written} bytes written: write less, fill less \
-         (--fill), or use a drive with more over-provisioning"
-    )]
-    NoSpace {
-        /// Bytes the host wrote in this run.
-        written: u64,
-    },
-    /// The drive has reached its end of life.
-    #[error(
-        "the drive has reached its end of life after {written} bytes written: {retired} of {blocks} \
-         superblocks are retired, and what is left does not hold its capacity. It can still be read; \
-         write less, start with fewer P/E cycles (--pe-cycles), or use a drive with more \
-         over-provisioning"
-    )]
-    ReadOnly {
-        /// Bytes the host wrote in this run.
-        written: u64,
-        /// Superblocks that are retired.
-        retired: u32,
-        /// Superblocks in all.
-        blocks: u32,
-    },
     /// A read returned something else than the last version written: a defect of the firmware.
     #[error("defect: a read returned stale data: {0:?}")]
     Stale(StaleRead),
     /// Requests are in flight but nothing will happen any more: a defect.
     #[error("defect: {0} requests are in flight and no event is due")]
     Stuck(u32),
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ended {
+    /// All requests have completed.
+    Completed,
+    /// The drive takes no more writes.
+    EndOfLife(EndOfLife),
+}
+
+/// What a drive was like when it first refused a write.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EndOfLife {
+    /// Bytes the host wrote in this run.
+    pub written: u64,
+    /// Superblocks in all.
+    pub blocks: u32,
+    /// Superblocks that are retired.
+    pub retired: u32,
+    /// Superblocks in which a program has failed, and whose data have not been moved away.
+    pub failed: u32,
+}
+
+impl fmt::Display for EndOfLife {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let EndOfLife {
+            written,
+            blocks,
+            retired,
+            failed,
+        } = self;
+        write!(
+            f,
+            "the drive has reached its end of life after {written} bytes written: its spare is used up. \
+             Of {blocks} superblocks {retired} are retired, and programs failed in {failed} more that \
+             could not be emptied. It can still be read; write less, start with fewer P/E cycles \
+             (--pe-cycles), or use a drive with more over-provisioning"
+        )
+    }
 }
 
 /// Whose event it was.
@@ -154,6 +170,8 @@ pub struct RunStats {
     pub simulated: Ns,
     /// The power cut in it.
     pub power_cut: Option<PowerCut>,
+    /// How it ended.
+    pub ended: Ended,
 }
 
 impl Drive {
@@ -549,19 +567,19 @@ impl Drive {
         run.start(start);
         let mut events = 0u64;
         let mut reported = 0;
-        self.host_goes_on(&mut run, start, &before)?;
+        self.host_goes_on(&mut run, start)?;
         self.run_start = start;
         let mut power_cut = None;
-        while !run.done() {
+        while !run.is_over() {
             if self.cut.is_some() && self.cut_is_due(start, events) {
-                self.host_goes_on(&mut run, self.cut_at(), &before)?;
-                if run.done() {
+                self.host_goes_on(&mut run, self.cut_at())?;
+                if run.is_over() {
                     continue;
                 }
                 let cut = self.power_cut()?;
                 let now = self.world.now;
                 run.lose_all(now);
-                self.host_goes_on(&mut run, now, &before)?;
+                self.host_goes_on(&mut run, now)?;
                 power_cut = Some(cut);
                 continue;
             }
@@ -575,7 +593,7 @@ impl Drive {
             if step == Step::Drive {
                 continue;
             }
-            self.host_goes_on(&mut run, self.world.now, &before)?;
+            self.host_goes_on(&mut run, self.world.now)?;
             // The host was behind by as long as a command takes: its first one may be here.
             if self.world.command_due() == self.world.now {
                 self.command(Front::Command);
@@ -611,41 +629,34 @@ impl Drive {
             events,
             simulated: run_ended.since(start),
             power_cut,
+            ended: match run.failed {
+                Some(_) => Ended::EndOfLife(self.end_of_life(&before)),
+                None => Ended::Completed,
+            },
         })
     }
 
     /// The host goes on to `until`; an error if that meets what ends the run with one.
-    fn host_goes_on(
-        &mut self,
-        run: &mut Run<'_>,
-        until: Ns,
-        before: &Counters,
-    ) -> Result<(), DriveError> {
+    fn host_goes_on(&mut self, run: &mut Run<'_>, until: Ns) -> Result<(), DriveError> {
         run.go_on(until, &mut self.world)?;
         if let Some(stale) = self.world.stale {
             return Err(DriveError::Stale(stale));
         }
         match run.failed {
-            Some(status) => Err(self.failure(status, before)),
-            None => Ok(()),
+            None | Some(Status::NoSpace | Status::ReadOnly) => Ok(()),
+            Some(other) => Err(DriveError::State(format!("a request ended with {other:?}"))),
         }
     }
 
-    fn failure(&self, status: Status, before: &Counters) -> DriveError {
+    fn end_of_life(&self, before: &Counters) -> EndOfLife {
         let slots = self.firmware.counters().host_slots_written - before.host_slots_written;
-        let written = slots * self.profile.geometry.slot_bytes as u64;
-        match status {
-            Status::NoSpace => DriveError::NoSpace { written },
-            Status::ReadOnly => {
-                let blocks = self.firmware.blocks();
-                let retired = blocks.iter().filter(|(_, row)| row.usage == BlockUse::Bad);
-                DriveError::ReadOnly {
-                    written,
-                    retired: retired.count() as u32,
-                    blocks: blocks.len(),
-                }
-            }
-            other => DriveError::State(format!("a request ended with {other:?}")),
+        let blocks = self.firmware.blocks();
+        let count = |of: fn(&BlockRow) -> bool| blocks.iter().filter(|(_, row)| of(row)).count();
+        EndOfLife {
+            written: slots * self.profile.geometry.slot_bytes as u64,
+            blocks: blocks.len(),
+            retired: count(|row| row.usage == BlockUse::Bad) as u32,
+            failed: count(|row| row.failed && row.usage != BlockUse::Bad) as u32,
         }
     }
 

@@ -44,7 +44,7 @@ pub mod tables;
 mod world;
 mod write_waits;
 
-pub use drive::{Drive, DriveError, RunStats};
+pub use drive::{Drive, DriveError, EndOfLife, Ended, RunStats};
 pub use hardware::charge::{CAUSES, Cause, Parts};
 pub use payload::StaleRead;
 pub use power::{CutAt, PowerCut};

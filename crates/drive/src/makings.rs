@@ -74,7 +74,7 @@ impl Makings {
             capacity_slots: slots(profile.capacity_bytes),
             max_commands: profile.link.max_outstanding,
             max_reads: MAX_READS,
-            gc: profile.gc,
+            least_spare_slots: profile.least_spare_slots(),
             max_suspends: chip.max_suspends,
             independent_planes: chip.independent_plane_reads,
             max_wait: Ns(profile.firmware.max_wait_ns),

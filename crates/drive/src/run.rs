@@ -195,6 +195,11 @@ impl<'a> Run<'a> {
         self.running == 0
     }
 
+    /// Whether it has ended: done, or failed.
+    pub(crate) fn is_over(&self) -> bool {
+        self.done() || self.failed.is_some()
+    }
+
     /// Issues what is ready.
     fn issue(&mut self, world: &mut World) -> Result<(), DriveError> {
         if self.crowded && world.has_slot() {

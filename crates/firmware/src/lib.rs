@@ -40,8 +40,8 @@ use firstread_core::{
 };
 
 use ftl::{
-    Allocated, BadBlocks, Gc, GcThresholds, Map, MapCache, Mover, Place, Preconditioned, Program,
-    Rescue, STREAMS, Space, StreamId, Waiting, WriteBuffer,
+    Allocated, BadBlocks, Gc, Map, MapCache, Mover, Place, Preconditioned, Program, Rescue,
+    STREAMS, Space, StreamId, Waiting, WriteBuffer,
 };
 pub use host::WriteCache;
 use host::{Ahead, Commands, Durable, ReadCache, Rows};
@@ -67,12 +67,13 @@ pub struct Config {
     pub mode: CellMode,
     /// Logical pages it offers.
     pub capacity_slots: u64,
+    /// Slots beyond the capacity and the reserve of cleaning without which the drive is at its end of
+    /// life: cleaning costs the more, the fewer they are.
+    pub least_spare_slots: u64,
     /// Commands in flight at most; ids are below it.
     pub max_commands: u32,
     /// Page rows read at the same time at most.
     pub max_reads: u32,
-    /// When garbage collection runs.
-    pub gc: GcThresholds,
     /// Times the chip lets one program or erase be suspended.
     pub max_suspends: u16,
     /// Whether planes of a die read independently.
@@ -203,12 +204,17 @@ impl<M: Arena> Firmware<M> {
                 geometry.blocks_per_plane,
                 slots,
                 config.capacity_slots + map_cache.len() as u64,
+                config.least_spare_slots,
                 streams,
             ),
             bad: BadBlocks::new(dies, geometry.blocks_per_plane),
             rescue: Rescue::new(&geometry, config.mode, streams, rescue),
             mover: Mover::new(moves),
-            gc: Gc::new(config.gc, schemes.gc_victim, buffers),
+            gc: Gc::new(
+                schemes.gc_victim,
+                slots,
+                geometry.slots_per_stripe() * u32::from(config.mode.bits()),
+            ),
             map_cache,
             probe: None,
             rebuilds: Rebuilds::default(),
@@ -285,7 +291,6 @@ impl<M: Arena> Firmware<M> {
         row.pe_cycles = pe_cycles;
         row.programmed_at = now;
         row.valid_slots = pages;
-        self.gc.watch(self.space.free);
         self.block_changed(now, block);
     }
 

@@ -49,7 +49,13 @@ pub fn report(setup: &Setup<'_>, outcome: &Outcome) -> String {
 
 /// What ran on which drive.
 pub fn heading(setup: &Setup<'_>, outcome: &Outcome) -> String {
-    format!("{}, {}\n", configuration(setup, outcome), seeds(setup, 1))
+    let beyond = setup.beyond_rating().map(|text| format!("  {text}\n"));
+    format!(
+        "{}, {}\n{}",
+        configuration(setup, outcome),
+        seeds(setup, 1),
+        beyond.unwrap_or_default()
+    )
 }
 
 /// The same without its seeds.

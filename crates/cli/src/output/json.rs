@@ -4,8 +4,8 @@
 //! the same version, seed and configuration.
 
 use firstread_core::Ns;
-use firstread_drive::Cause;
 use firstread_drive::stats::{Latencies, Report};
+use firstread_drive::{Cause, Ended};
 use firstread_workload::JobSpec;
 use firstread_workload::job::DEFAULT_PERCENTILES;
 use serde_json::{Map, Value, json};
@@ -133,6 +133,14 @@ fn job(report: &Report, spec: Option<&JobSpec>, options: Map<String, Value>) -> 
 
 /// The error a host sees for data that cannot be corrected.
 const EIO: u32 = 5;
+
+/// How a run ended, as results say it.
+pub const fn ended(ended: Ended) -> &'static str {
+    match ended {
+        Ended::Completed => "completed",
+        Ended::EndOfLife(_) => "end-of-life",
+    }
+}
 
 const fn milliseconds(ns: u64) -> u64 {
     (ns + 500_000) / 1_000_000
@@ -274,7 +282,9 @@ fn own(setup: &Setup<'_>, outcome: &Outcome, with_calibration: bool) -> Value {
         "commit": COMMIT,
         "seed": setup.seed,
         "workload_seed": setup.state.workload_seed,
+        "ended": ended(outcome.stats.ended),
         "config": config(setup),
+        "rated_pe_cycles": setup.rated_pe_cycles(),
         "requests": outcome.stats.requests,
         "simulated_ns": outcome.stats.simulated.0,
         "first_try_rate": retries.first_try,

@@ -22,13 +22,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, Result};
 use clap::Args;
+use firstread_drive::Ended;
+use serde_json::Map;
 
 use crate::args::{Usage, unknown};
 use crate::output::format::{Side, table};
 use crate::progress::Bars;
 use crate::setup::{Setup, is_path};
 use crate::simulate::simulate;
-use crate::{data, files, notice, parallel};
+use crate::{data, files, notice, output, parallel};
 use measure::{Fact, Points};
 use plan::{Inputs, Point};
 use spec::Study;
@@ -271,14 +273,21 @@ fn simulate_all(
                 let outcome = simulate(&point.setup, &mut |progress| bar.show(progress));
                 bar.end();
                 let outcome = outcome.with_context(|| point.label())?;
-                store.keep(
-                    point,
-                    &inputs,
-                    measure::all(measure::RUNS, &outcome),
-                    &outcome,
-                )?
+                // What a drive did until it failed is not comparable with what others did to the end.
+                let metrics = match outcome.stats.ended {
+                    Ended::Completed => measure::all(measure::RUNS, &outcome),
+                    Ended::EndOfLife(_) => Map::new(),
+                };
+                store.keep(point, &inputs, metrics, &outcome)?
             }
         };
+        if result.ended != output::json::ended(Ended::Completed) {
+            notice(&format!(
+                "{}: left out: its drive ended with {}",
+                point.label(),
+                result.ended
+            ));
+        }
         all.inc(1);
         Ok(result)
     });

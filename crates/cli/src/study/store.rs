@@ -22,6 +22,8 @@ pub struct Store {
 #[derive(Clone, Debug)]
 pub struct Kept {
     pub metrics: Map<String, Value>,
+    /// How the run ended, as its result says.
+    pub ended: String,
     /// How long it took (s); 0 where that is not known any more.
     pub wall_s: f64,
 }
@@ -74,6 +76,10 @@ impl Store {
         };
         Ok(Some(Kept {
             metrics: metrics.clone(),
+            ended: value["result"]["firstread"]["ended"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned(),
             wall_s: wall_s.unwrap_or(0.0),
         }))
     }
@@ -97,7 +103,11 @@ impl Store {
         let page = |name: String, value| (name.into(), json::text(value).into_bytes());
         let pages = [page(point.file(), &value), page(point.wall_file(), &wall)];
         files::write(&self.folder, &pages)?;
-        Ok(Kept { metrics, wall_s })
+        Ok(Kept {
+            metrics,
+            ended: json::ended(outcome.stats.ended).to_owned(),
+            wall_s,
+        })
     }
 }
 

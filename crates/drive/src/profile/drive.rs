@@ -9,7 +9,7 @@ use firstread_core::params::{Axis, Param, ParamKind, Scheme, Values};
 use firstread_core::{CellMode, Geometry, StripeOrder};
 use firstread_ecc::{Code, DecodeTiming};
 use firstread_firmware::WriteCache;
-use firstread_firmware::ftl::{GcThresholds, MAP_ENTRY_BYTES, MOST_SLOTS};
+use firstread_firmware::ftl::{MAP_ENTRY_BYTES, MOST_SLOTS};
 use firstread_firmware::policy::{recovery, retry};
 use firstread_nand::ChipProfile;
 use firstread_nand::profile::ProgramTiming;
@@ -49,8 +49,6 @@ pub struct DriveProfile {
     pub link: LinkProfile,
     /// The controller's processors.
     pub firmware: FirmwareProfile,
-    /// When garbage collection runs.
-    pub gc: GcThresholds,
     /// What the controller's memory is used for.
     pub dram: DramProfile,
     /// Submission queues, and how they are arbitrated.
@@ -177,7 +175,19 @@ impl FillRate {
     }
 }
 
+/// A drive has one superblock in so many to spare, or more, or is at its end of life.
+const LEAST_SPARE: u32 = 64;
+
 impl DriveProfile {
+    /// Slots that must be left beyond the capacity and the reserve of cleaning. With fewer, the
+    /// superblocks that are cleaned would be nearly full: one in [`LEAST_SPARE`] bounds what cleaning
+    /// costs.
+    pub fn least_spare_slots(&self) -> u64 {
+        let g = &self.geometry;
+        let superblocks = g.blocks_per_plane.div_ceil(LEAST_SPARE);
+        u64::from(superblocks) * u64::from(g.slots_per_superblock(self.mode))
+    }
+
     /// The sustained rate of a sequential write in the mode that blocks start in.
     pub fn fill_rate(&self) -> FillRate {
         let g = &self.geometry;
@@ -336,14 +346,6 @@ fn read(keys: &Keys<'_>, chip: Option<LoadedChip>, axes: &'static [Axis]) -> Opt
         command_interval_ns: k.whole("command_interval", NS, 0, 1_000_000_000),
         max_wait_ns: k.whole("max_wait", NS, 1_000, 1_000_000_000_000),
     });
-    let gc = keys.table("gc", |k| {
-        let count = |key, least| k.whole(key, ONE, least, 1 << 20) as u32;
-        GcThresholds {
-            urgent: count("urgent", 0),
-            start: count("start", 1),
-            stop: count("stop", 2),
-        }
-    });
     let dram = keys.optional_table("dram", |k| {
         let bytes = |key| match k.has(key) {
             true => k.whole(key, B, 0, 1 << 36),
@@ -389,7 +391,6 @@ fn read(keys: &Keys<'_>, chip: Option<LoadedChip>, axes: &'static [Axis]) -> Opt
         ecc: ecc?.0,
         link,
         firmware,
-        gc,
         dram: dram.unwrap_or_default(),
         queues: queues.unwrap_or_default(),
         schemes,
@@ -595,37 +596,23 @@ fn check(reader: &Reader<'_>, drive: &DriveProfile) {
         return note("capacity", message);
     }
     // One superblock is open for the host, one for the data mover, and one must be free for the
-    // next of them.
+    // next of them. Cleaning needs some to spare besides.
     let superblock = u64::from(g.slots_per_superblock(drive.mode)) * u64::from(g.slot_bytes);
-    let kept = (streams + 1) * superblock + map_slots * u64::from(g.slot_bytes);
+    let spare = drive.least_spare_slots() * u64::from(g.slot_bytes);
+    let kept = (streams + 1) * superblock + spare + map_slots * u64::from(g.slot_bytes);
     let usable = g.raw_bytes(drive.mode).saturating_sub(kept);
     if drive.capacity_bytes > usable {
         let message = format!(
-            "{} B are more than the blocks hold in {} mode, less {} superblocks{}: {usable} B",
+            "{} B are more than the {} superblocks hold in {} mode, less {} that cleaning keeps, {} to \
+             spare{}: {usable} B",
             drive.capacity_bytes,
+            g.blocks_per_plane,
             drive.mode.name(),
-            ["three", "four"][streams as usize - 2],
+            streams + 1,
+            g.blocks_per_plane.div_ceil(LEAST_SPARE),
             ["", " and twice the map"][streams as usize - 2],
         );
         return note("capacity", message);
-    }
-    let GcThresholds {
-        start,
-        stop,
-        urgent,
-    } = drive.gc;
-    if start >= stop || start < urgent {
-        let message = format!(
-            "{start} free superblocks: it is not below `gc.urgent`, {urgent}, and below `gc.stop`, {stop}"
-        );
-        return note("gc.start", message);
-    }
-    if stop >= g.blocks_per_plane {
-        let message = format!(
-            "is not below the {} superblocks there are",
-            g.blocks_per_plane
-        );
-        return note("gc.stop", message);
     }
     if drive.channel.rate_mt_per_s > drive.chip.timing.io_mt_per_s {
         let message = format!(

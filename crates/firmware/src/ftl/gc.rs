@@ -1,48 +1,61 @@
 //! Garbage collection: when, how fast, and when it is hopeless. Wear leveling goes with it.
 //!
-//! It begins when few superblocks are free and moves in proportion to what the host writes: a
-//! victim with `v` valid of `n` slots gives back `n - v`, so `v / (n - v)` slots are moved for each
-//! that the host writes, and a little more while too few superblocks are free. Dies that are busy with
-//! the host's programs may keep it from that: then writes wait a little, again and again, once the host
-//! fills its last superblock. They stall for long only when no superblock is left but the one that cleaning
-//! needs; then it runs as fast as it can.
+//! **When.** The host needs a free superblock once it has filled the one that it fills. That is the
+//! deadline. Cleaning begins when fewer superblocks would be free by then than the host may take one
+//! of, and no sooner: the longer data lie, the more of them are overwritten.
+//!
+//! **How fast.** The moves that are left until enough superblocks are free are spread evenly over the
+//! slots that the host can write until the deadline. Both numbers are taken anew every few slots. The
+//! moves are those of the superblock being emptied and of as many more as it takes; what these will
+//! hold is not known yet, so they count like the last ones did. The superblocks that moved data will
+//! fill count too. Cleaning is done a little before the deadline, so that the last erase has ended by
+//! then.
+//!
+//! **Writes that wait.** Each slot of the host's makes moves due. While more are due than a wordline
+//! over all dies holds, writes wait for the mover: each a little, instead of one for all the work.
+//! They stall for long only when the last superblock that the host may have is full: then cleaning
+//! runs as fast as it can.
+//!
+//! **What is not worth it.** A drive without room for the host has garbage of about its spare. Before
+//! that nothing is moved for less than half of what a superblock then holds of it on average; the
+//! host can still write. So each slot that the host writes costs a bounded number of moves:
+//! `docs/firmware/cleaning.md` has the argument.
 
-use firstread_core::{Arena, BlockId, Ns};
+use firstread_core::{Arena, BlockId};
 
-use super::{Owner, RESERVE};
-use crate::Firmware;
+use super::{Owner, StreamId};
 use crate::policy::gc_victim::{AnyGcVictim, GcVictim, Victims};
 use crate::policy::wear::{AnyWear, Wear};
+use crate::{Firmware, streams};
 
-/// Free superblocks at which garbage collection changes its pace. Two are always left to it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct GcThresholds {
-    /// It begins at this many.
-    pub start: u32,
-    /// It ends at this many, more than `start`.
-    pub stop: u32,
-    /// At this many, not more than `start`, it moves twice as fast as its gain asks for.
-    pub urgent: u32,
-}
-
-/// Parts of a slot that credit is counted in.
+/// Parts of a slot in which moves that are due are counted.
 const PER_SLOT: i64 = 256;
+/// Wordlines over all dies that the host can still fill when cleaning is to be done: an erase takes
+/// about as long as ten programs of SLC, and writes share the dies with moves.
+const AHEAD_WORDLINES: u32 = 8;
+/// Parts of a superblock by which the emptiest are found.
+const SHARES: u64 = 64;
+/// Victims that are counted one by one; more are reckoned as one.
+const MOST_COUNTED: u32 = 32;
 
 /// The state of garbage collection.
 #[derive(Debug)]
 pub(crate) struct Gc {
-    thresholds: GcThresholds,
     victim: AnyGcVictim,
-    /// Whether it has begun and not ended.
-    active: bool,
-    /// Slots it may move, in parts of a slot.
-    credit: i64,
-    /// Credit that a slot of the host's earns.
-    earned: i64,
-    /// Slots it has to move to gain as fast as the host writes, in parts of a slot.
-    debt: i64,
-    /// Debt from which on writes wait for moves: the mover's write buffer full.
-    most_debt: i64,
+    /// Moves that are due, in parts of a slot.
+    due: i64,
+    /// Moves that become due with each slot of the host's, in parts of a slot.
+    per_host_slot: i64,
+    /// Moves that are due from which on writes wait.
+    most_due: i64,
+    /// Slots of the host's until the pace is reckoned anew, and after how many that is.
+    until_reckoned: u32,
+    reckon_after: u32,
+    /// Valid slots of a victim, on average over the last few.
+    chosen_valid: Option<u32>,
+    /// Valid slots, on average, of the emptiest superblocks that together free a superblock: those
+    /// that come may hold more than those that went.
+    least_valid: u32,
     /// A write waits for moves.
     pub(crate) holds_host: bool,
     /// Wear has changed since it was last looked at.
@@ -50,61 +63,45 @@ pub(crate) struct Gc {
 }
 
 impl Gc {
-    /// Writes wait once it owes `buffered` slots.
-    pub(crate) fn new(thresholds: GcThresholds, victim: AnyGcVictim, buffered: u32) -> Gc {
+    /// For superblocks of `superblock` slots, `wordline` of them on a wordline over all dies.
+    pub(crate) fn new(victim: AnyGcVictim, superblock: u32, wordline: u32) -> Gc {
         Gc {
-            thresholds,
             victim,
-            active: false,
-            credit: 0,
-            earned: 0,
-            debt: 0,
-            most_debt: i64::from(buffered) * PER_SLOT,
+            due: 0,
+            per_host_slot: 0,
+            most_due: i64::from(wordline) * PER_SLOT,
+            until_reckoned: 1,
+            reckon_after: (superblock / 256).clamp(1, 64),
+            chosen_valid: None,
+            least_valid: 0,
             holds_host: false,
             consider_wear: false,
         }
     }
 
-    /// `free` superblocks are free now.
-    pub(crate) fn watch(&mut self, free: u32) {
-        if free <= self.thresholds.start {
-            self.active = true;
-        } else if free >= self.thresholds.stop {
-            self.active = false;
-        }
-    }
-
-    /// The host has written a slot.
+    /// The host has written a slot. Whether the pace is to be reckoned anew.
     #[inline]
-    pub(crate) fn earn(&mut self, free: u32) {
-        if self.active {
-            let faster = if free <= self.thresholds.urgent { 8 } else { 5 };
-            // A little in any case, so that the first victim is looked for.
-            self.credit += (self.earned * faster / 4).max(1);
-            // What it fell behind earlier does not count: only now does it run short.
-            self.debt = match u64::from(free) < RESERVE {
-                true => self.debt + self.earned,
-                false => 0,
-            };
-        }
+    pub(crate) fn earn(&mut self) -> bool {
+        self.due += self.per_host_slot;
+        self.until_reckoned -= 1;
+        self.until_reckoned == 0
     }
 
-    /// `slots` slots are being moved.
+    /// `slots` slots are being moved. What is moved before it is due counts when the pace is reckoned.
     pub(crate) fn spend(&mut self, slots: u32) {
-        self.credit -= slots as i64 * PER_SLOT;
-        self.debt -= slots as i64 * PER_SLOT;
+        self.due = (self.due - i64::from(slots) * PER_SLOT).max(0);
     }
 
-    /// Whether, with `free` superblocks left, it has fallen so far behind that writes are to wait.
-    #[inline]
-    fn is_behind(&self, free: u32) -> bool {
-        self.debt >= self.most_debt && self.active && u64::from(free) < RESERVE
+    /// Nothing is due: there is nothing to move, or no need to.
+    fn rest(&mut self) {
+        self.due = 0;
+        self.per_host_slot = 0;
     }
 
-    /// Whether the host's writes have paid for another row.
+    /// Whether moves are due.
     #[inline]
-    pub(crate) fn has_credit(&self) -> bool {
-        self.active && self.credit > 0
+    pub(crate) fn is_due(&self) -> bool {
+        self.due > 0
     }
 }
 
@@ -112,62 +109,179 @@ impl<M: Arena> Firmware<M> {
     /// Whether there may be something to move, apart from what the mover has taken on.
     #[inline]
     pub(crate) fn has_more_to_move(&self) -> bool {
-        self.gc.has_credit()
+        self.gc.is_due()
             || self.space.host_waits
             || self.map_cache.waits_for_space
             || self.space.failed > 0
             || self.gc.consider_wear
     }
 
-    /// Whether a write is to wait until some moves that are under way have ended.
+    /// Whether a write is to wait until some moves have been made. Something is under way that will
+    /// end by itself and have this asked again: a move that has arrived may wait for the host's writes.
     #[inline]
     pub(crate) fn is_paced(&self) -> bool {
-        self.gc.is_behind(self.space.free) && self.mover.is_reading()
+        self.gc.due >= self.gc.most_due
+            && (self.mover.is_reading() || self.space.programs > 0 || self.space.erasing.is_some())
     }
 
     /// Whether a row may be moved for `owner` now.
     pub(crate) fn may_move(&self, owner: Owner) -> bool {
-        owner != Owner::Gc
-            || self.gc.has_credit()
-            || self.space.host_waits
+        !matches!(owner, Owner::Gc | Owner::Wear)
+            || self.gc.is_due()
+            || self.has_to_clean()
+            || (owner == Owner::Wear && (self.space.failed > 0 || self.mover.has_asked()))
+    }
+
+    /// Whether something waits that cannot go on before a superblock has been cleaned.
+    fn has_to_clean(&self) -> bool {
+        self.space.host_waits
             || self.map_cache.waits_for_space
             || (self.space.free == 0 && !self.rescue.is_empty())
             || self.others_wait()
     }
 
+    /// The host has written a slot: moves may be due.
+    #[inline]
+    pub(crate) fn pace(&mut self) {
+        if self.gc.earn() {
+            self.reckon_pace();
+        }
+    }
+
+    /// Reckons how many moves become due with each slot that the host writes.
+    pub(crate) fn reckon_pace(&mut self) {
+        self.gc.until_reckoned = self.gc.reckon_after;
+        let Some(moves) = self.moves_until_free() else {
+            return self.gc.rest();
+        };
+        let left = self.write_buffers[StreamId::Host as usize].slots_left();
+        let slots = self.space.largest_slots as u32;
+        let wordline = (self.gc.most_due / PER_SLOT) as u32;
+        let ahead = (AHEAD_WORDLINES * wordline).min(slots / 8);
+        let over = left.saturating_sub(ahead).max(left / 4).max(1);
+        // What is due is no longer to be spread. A little in any case, so that a victim is looked for.
+        let moves = (moves as i64 * PER_SLOT - self.gc.due).max(1);
+        self.gc.per_host_slot = (moves / i64::from(over)).max(1);
+    }
+
+    /// Moves until the host can have the superblock that it needs next: none when it can now. Those
+    /// under way are not counted.
+    fn moves_until_free(&self) -> Option<u64> {
+        let space = &self.space;
+        let slots = space.largest_slots as i64;
+        let mut missing = self.missing_room();
+        let mut free = i64::from(space.free) + i64::from(space.erasing.is_some());
+        if self.can_open(slots as u32) && free > 0 {
+            return None;
+        }
+        let typical = self.gc.chosen_valid.unwrap_or(0).max(self.gc.least_valid);
+        let typical = i64::from(typical).min(slots - 1);
+        let (mut moves, mut open) = (0, 0);
+        for stream in StreamId::of_mover(streams(&self.map_cache)) {
+            open += i64::from(self.write_buffers[*stream as usize].slots_left());
+        }
+        // A superblock is free once the one being emptied has been. The room that another will give
+        // counts from when it is chosen.
+        let mut next = self.mover.current.map(|current| {
+            let all_begun = current.row == current.rows;
+            let valid = self.blocks.row(current.block).valid_slots;
+            if all_begun { 0 } else { i64::from(valid) }
+        });
+        for _ in 0..MOST_COUNTED {
+            let taken = (moves - open + slots - 1).max(0) / slots;
+            if missing <= 0 && free > taken {
+                return Some(moves as u64);
+            }
+            if let Some(valid) = next {
+                moves += valid;
+                free += 1;
+            }
+            next = Some(typical);
+            missing -= slots - typical;
+        }
+        let more = missing.max(0) * typical / (slots - typical);
+        Some((moves + more) as u64)
+    }
+
     /// The superblock whose garbage, or whose wear, is to be seen to.
-    pub(crate) fn choose_victim(&mut self, now: Ns) -> Option<(Owner, BlockId)> {
+    pub(crate) fn choose_victim(&mut self) -> Option<(Owner, BlockId)> {
         if self.space.read_only {
             return None;
         }
         // It gives back what it takes, so it needs no more than cleaning; but it can wait.
-        if self.gc.consider_wear && !self.space.host_waits && self.has_beyond_reserve(0) {
+        if self.gc.consider_wear && !self.space.host_waits && self.can_spare(0) {
             self.gc.consider_wear = false;
             if let Some(block) = self.wear.cold(&self.blocks) {
                 return Some((Owner::Wear, block));
             }
         }
+        self.reckon_pace();
         if !self.may_move(Owner::Gc) {
             return None;
         }
-        let victims = Victims {
-            now,
-            blocks: &self.blocks,
-            geometry: &self.config.geometry,
+        let block = self.worth_cleaning();
+        let Some(block) = block else {
+            self.gc.rest();
+            return None;
         };
+        let valid = self.blocks.row(block).valid_slots;
+        let before = u64::from(self.gc.chosen_valid.unwrap_or(valid));
+        self.gc.chosen_valid = Some((3 * before + u64::from(valid)).div_ceil(4) as u32);
+        self.gc.least_valid = self.valid_of_emptiest(block);
+        // The next slot that the host writes has the pace reckoned with it.
+        self.gc.until_reckoned = 1;
+        Some((Owner::Gc, block))
+    }
+
+    /// The superblock that the scheme chooses, if cleaning it is worth its moves or the host can write
+    /// no more without it.
+    fn worth_cleaning(&mut self) -> Option<BlockId> {
         let chosen = match self.map_victim() {
             Some(block) => block,
-            None => self.gc.victim.choose(victims)?,
+            None => {
+                let victims = Victims::new(&self.blocks, &self.config.geometry);
+                if !self.has_to_clean() && victims.best_gain() < self.least_gain() {
+                    return None;
+                }
+                self.gc.victim.choose(victims)?
+            }
         };
-        let block = self.victim_that_fits(chosen)?;
-        let row = self.blocks.row(block);
-        let (valid, slots) = (row.valid_slots as i64, self.slots_of(row.mode) as i64);
-        self.gc.earned = PER_SLOT * valid / (slots - valid);
-        // Credit left over from the last victim is not saved up.
-        self.gc.credit = self.gc.credit.min(PER_SLOT);
-        // Nor is what it moved ahead of need.
-        self.gc.debt = self.gc.debt.max(0);
-        Some((Owner::Gc, block))
+        self.victim_that_fits(chosen)
+    }
+
+    /// Valid slots, on average, of the emptiest superblocks but `chosen` that together free as many
+    /// slots as a superblock has; to a part in [`SHARES`] of a superblock.
+    fn valid_of_emptiest(&self, chosen: BlockId) -> u32 {
+        let slots = self.space.largest_slots;
+        // Superblocks and what they free, by the share that they free.
+        let mut shares = [(0, 0); SHARES as usize + 1];
+        for (_, gain) in self.gains().filter(|(block, _)| *block != chosen) {
+            let share = &mut shares[(u64::from(gain) * SHARES / slots) as usize];
+            *share = (share.0 + 1, share.1 + u64::from(gain));
+        }
+        let (mut superblocks, mut freed) = (0, 0);
+        for (n, gain) in shares.into_iter().rev() {
+            if gain > 0 && freed + gain >= slots {
+                // As many of them as it takes.
+                let each = gain.div_ceil(n);
+                superblocks += (slots - freed).div_ceil(each);
+                return (slots - slots / superblocks) as u32;
+            }
+            (superblocks, freed) = (superblocks + n, freed + gain);
+        }
+        match superblocks {
+            0 => slots as u32,
+            n => (slots - freed / n) as u32,
+        }
+    }
+
+    /// Slots that the emptiest superblock must give back for cleaning to begin before the host has
+    /// no room left: half of what superblocks will give back on average then.
+    fn least_gain(&self) -> u32 {
+        let space = &self.space;
+        let spare = space.physical_slots.saturating_sub(space.needed_slots);
+        let superblocks = space.physical_slots / space.largest_slots;
+        (spare / (2 * superblocks.max(1))) as u32
     }
 
     /// Whether a write that waits for a superblock waits in vain: there is nothing to clean, and

@@ -31,7 +31,6 @@ mod write;
 pub use audit::Unsound;
 pub(crate) use bad::BadBlocks;
 pub(crate) use gc::Gc;
-pub use gc::GcThresholds;
 pub use map::{MOST_SLOTS, Map, Place};
 pub use map_cache::ENTRY_BYTES as MAP_ENTRY_BYTES;
 pub(crate) use map_cache::MapCache;

@@ -104,8 +104,8 @@ pub(crate) struct Evacuation {
     /// What it is erased into.
     pub(crate) mode: CellMode,
     /// Next page row to look at, in fill order; `rows` of them.
-    row: u32,
-    rows: u32,
+    pub(crate) row: u32,
+    pub(crate) rows: u32,
     /// Slots by which the drive shrinks.
     shrinks: u32,
 }
@@ -313,7 +313,7 @@ impl<M: Arena> Firmware<M> {
         }
         loop {
             let Some(current) = self.mover.current else {
-                match self.next_evacuation(now) {
+                match self.next_evacuation() {
                     Some(next) => self.mover.current = Some(next),
                     None => return self.nothing_to_empty(),
                 }
@@ -357,7 +357,7 @@ impl<M: Arena> Firmware<M> {
     }
 
     /// The superblock to be emptied next: what failed, what was asked for, garbage, wear.
-    fn next_evacuation(&mut self, now: Ns) -> Option<Evacuation> {
+    fn next_evacuation(&mut self) -> Option<Evacuation> {
         // What gives back less than it takes waits until cleaning has its reserve.
         let spare = self.has_spare();
         let (owner, block, mode, shrinks) = if spare
@@ -368,7 +368,7 @@ impl<M: Arena> Firmware<M> {
         } else if spare && let Some(asked) = self.next_asked() {
             (asked.owner, asked.block, asked.mode, asked.shrinks)
         } else {
-            let (owner, block) = self.choose_victim(now)?;
+            let (owner, block) = self.choose_victim()?;
             (owner, block, self.blocks.row(block).mode, 0)
         };
         let row = self.blocks.row_mut(block);
@@ -444,7 +444,7 @@ impl<M: Arena> Firmware<M> {
             if slots != 0 {
                 self.mover.current = Some(current);
                 self.start_move(now, current.owner, at, slots, false, ports);
-                if current.owner == Owner::Gc {
+                if matches!(current.owner, Owner::Gc | Owner::Wear) {
                     self.gc.spend(slots.count_ones());
                 }
                 return true;

@@ -280,7 +280,6 @@ impl<M: Arena> Firmware<M> {
     /// Goes on after a recovery. Events of before are void; those that follow are of operations
     /// issued from here on.
     pub fn restart<P: Ports<Record = Record>>(&mut self, now: Ns, ports: &mut P) {
-        self.gc.watch(self.space.free);
         self.space.is_short = true;
         if let Some((block, _, has_failed)) = self.space.erasing.take() {
             // The one that was cut short has worn the cells too.

@@ -25,7 +25,7 @@ use super::mover::Evacuation;
 use super::{Owner, StreamId};
 use crate::job::Purpose;
 use crate::log::Record;
-use crate::policy::gc_victim::Victims;
+use crate::policy::gc_victim;
 use crate::{Firmware, streams};
 
 impl<M: Arena> Firmware<M> {
@@ -62,10 +62,27 @@ impl<M: Arena> Firmware<M> {
     /// Whether the host or the map cache may take `slots` without keeping cleaning from its end, even
     /// if power is cut; or there is nothing to clean.
     pub(crate) fn can_spare(&self, slots: u32) -> bool {
-        let g = &self.config.geometry;
-        let torn = g.slots_per_stripe() * u32::from(self.config.mode.bits());
-        let kept = self.space.largest_slots as i64 + i64::from(torn);
-        self.room_for_moves() + self.gain() >= kept + i64::from(slots) || !self.has_garbage()
+        let kept = self.space.largest_slots + u64::from(self.torn_slots());
+        self.room_to_come() >= kept as i64 + i64::from(slots) || !self.has_garbage()
+    }
+
+    /// Room once the superblock being emptied has been. Moves do not change it: what they take of the
+    /// room they take from what is to be moved.
+    fn room_to_come(&self) -> i64 {
+        self.room_for_moves() + self.gain()
+    }
+
+    /// Slots that one power cut can tear.
+    fn torn_slots(&self) -> u32 {
+        self.config.geometry.slots_per_stripe() * u32::from(self.config.mode.bits())
+    }
+
+    /// Slots that are missing from the room before the host may open another superblock; none or fewer
+    /// when it may, if one is free.
+    pub(crate) fn missing_room(&self) -> i64 {
+        let slots = self.space.largest_slots;
+        let kept = self.kept_from_host() + u64::from(self.torn_slots());
+        (kept + slots) as i64 - self.room_to_come()
     }
 
     /// Whether `valid` slots can be moved.
@@ -82,20 +99,19 @@ impl<M: Arena> Firmware<M> {
     pub(crate) fn victim_that_fits(&self, chosen: BlockId) -> Option<BlockId> {
         let fits = |block: &BlockId| self.fits(self.blocks.row(*block).valid_slots);
         let emptiest = || {
-            let all = self.victims(Ns::ZERO).candidates();
-            all.min_by_key(|(_, row)| row.valid_slots)
+            let valid = |block| self.blocks.row(block).valid_slots;
+            self.gains().min_by_key(|(block, _)| valid(*block))
         };
         let other = || emptiest().map(|(block, _)| block).filter(fits);
         Some(chosen).filter(fits).or_else(other)
     }
 
-    /// What garbage collection may choose from.
-    pub(crate) fn victims(&self, now: Ns) -> Victims<'_> {
-        Victims {
-            now,
-            blocks: &self.blocks,
-            geometry: &self.config.geometry,
-        }
+    /// Superblocks that cleaning would gain slots from, and how many.
+    pub(crate) fn gains(&self) -> impl Iterator<Item = (BlockId, u32)> {
+        let geometry = &self.config.geometry;
+        let rows = self.blocks.iter();
+        let gains = rows.map(|(block, row)| (block, gc_victim::gain(geometry, row)));
+        gains.filter(|(_, gain)| *gain > 0)
     }
 
     /// The superblock being emptied stays as it is, and so do data on their way from there.
@@ -119,7 +135,7 @@ impl<M: Arena> Firmware<M> {
 
     /// Whether there is a superblock that it gains to clean.
     pub(crate) fn has_garbage(&self) -> bool {
-        self.victims(Ns::ZERO).candidates().next().is_some()
+        self.gains().next().is_some()
     }
 
     /// Nothing can be emptied now. If nothing is under way either, what waits for space may have it,
@@ -138,14 +154,22 @@ impl<M: Arena> Firmware<M> {
     /// more in case a program in it fails, as long as the drive has superblocks to spare.
     pub(crate) fn has_beyond_reserve(&self, slots: u64) -> bool {
         let space = &self.space;
-        let spare = space.physical_slots >= space.needed_slots + space.largest_slots;
-        let reserve = space.largest_slots * (1 + spare as u64);
-        space.free_slots() >= reserve + space.reserved + self.owed_slots() + slots
+        let kept = self.kept_from_host();
+        space.free_slots() >= kept + space.reserved + self.owed_slots() + slots
     }
 
-    /// Whether the host may open a free superblock of `slots` slots.
+    /// Slots of free superblocks that cleaning keeps: see [`Firmware::has_beyond_reserve`].
+    pub(crate) fn kept_from_host(&self) -> u64 {
+        let space = &self.space;
+        let spare = space.physical_slots >= space.needed_slots + space.largest_slots;
+        space.largest_slots * (1 + spare as u64)
+    }
+
+    /// Whether the host may open a free superblock of `slots` slots: if enough are free, or there will
+    /// be as much room when the superblock being emptied has been.
     pub(crate) fn can_open(&self, slots: u32) -> bool {
-        self.has_beyond_reserve(u64::from(slots)) && self.can_spare(slots)
+        (self.has_beyond_reserve(u64::from(slots)) && self.can_spare(slots))
+            || self.missing_room() <= 0
     }
 
     /// What a write waits for, before it may take a slot of the write buffer, so that cleaning keeps

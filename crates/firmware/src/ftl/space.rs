@@ -26,8 +26,10 @@ pub(crate) struct Space {
     pub(crate) physical_slots: u64,
     /// Slots that pages on the move alone will take.
     pub(crate) reserved: u64,
-    /// Slots that must stay: the capacity and the reserve.
+    /// Slots of the capacity and the reserve.
     pub(crate) needed_slots: u64,
+    /// Slots that must stay beyond these.
+    least_spare: u64,
     /// Slots of a superblock in the mode that holds most.
     pub(crate) largest_slots: u64,
     /// The drive takes no more writes.
@@ -45,9 +47,15 @@ pub(crate) struct Space {
 }
 
 impl Space {
-    /// `blocks` free superblocks of `slots` slots each, for `capacity` logical pages. Of `streams`
-    /// streams, two are counted in the reserve.
-    pub(crate) fn new(blocks: u32, slots: u32, capacity: u64, streams: usize) -> Space {
+    /// `blocks` free superblocks of `slots` slots each, for `capacity` logical pages and at least
+    /// `least_spare` slots to spare. Of `streams` streams, two are counted in the reserve.
+    pub(crate) fn new(
+        blocks: u32,
+        slots: u32,
+        capacity: u64,
+        least_spare: u64,
+        streams: usize,
+    ) -> Space {
         let all = blocks as u64 * slots as u64;
         Space {
             opened: 0,
@@ -56,6 +64,7 @@ impl Space {
             physical_slots: all,
             reserved: 0,
             needed_slots: capacity + (RESERVE + streams as u64 - 2) * slots as u64,
+            least_spare,
             largest_slots: slots as u64,
             read_only: false,
             erasing: None,
@@ -108,9 +117,14 @@ impl Space {
         self.failed = used().filter(|(_, row)| row.failed).count() as u32;
     }
 
-    /// Whether what is left holds the capacity and the reserve.
+    /// Whether what is left, less `slots`, holds the capacity, the reserve and the least spare.
+    pub(crate) fn holds_capacity_without(&self, slots: u64) -> bool {
+        self.physical_slots >= self.needed_slots + self.least_spare + slots
+    }
+
+    /// Whether what is left holds the capacity, the reserve and the least spare.
     pub(crate) fn holds_capacity(&self) -> bool {
-        self.physical_slots >= self.needed_slots
+        self.holds_capacity_without(0)
     }
 
     fn put_back(&mut self, slots: u32) {
@@ -155,7 +169,6 @@ impl<M: Arena> Firmware<M> {
         let mode = row.mode;
         self.write_buffers[stream as usize].open(block, mode);
         self.block_changed(now, block);
-        self.gc.watch(self.space.free);
         true
     }
 
@@ -240,7 +253,6 @@ impl<M: Arena> Firmware<M> {
             let mode = row.mode;
             row.usage = BlockUse::Free;
             self.space.put_back(self.slots_of(mode));
-            self.gc.watch(self.space.free);
             self.gc.consider_wear = true;
             self.block_changed(now, block);
         }
@@ -262,11 +274,10 @@ impl<M: Arena> Firmware<M> {
     ) -> Result<(), Busy> {
         let row = *self.blocks.row(block);
         let (before, after) = (self.slots_of(row.mode), self.slots_of(mode));
-        let left = self.space.physical_slots - before as u64 + after as u64;
         // What is asked for and not done yet counts as done.
-        let promised = self.mover.promised_slots();
+        let shrinks = u64::from(before.saturating_sub(after)) + self.mover.promised_slots();
         if after as u64 > self.space.largest_slots
-            || left < self.space.needed_slots + promised
+            || !self.space.holds_capacity_without(shrinks)
             || self.space.read_only
         {
             return Err(Busy::NoRoom);

@@ -110,7 +110,7 @@ impl<M: Arena> Firmware<M> {
             };
             ports.pad(slot.buf);
             self.counters.slots_padded += 1;
-            self.gc.earn(self.space.free);
+            self.pace();
             self.start_programs(now, StreamId::Host, &slot, ports);
         }
     }

@@ -523,7 +523,7 @@ impl<M: Arena> Firmware<M> {
             self.slot_written(now, id, lpn, ports);
             self.counters.host_slots_written += 1;
             self.counters.host_bytes_written += u64::from(bytes);
-            self.gc.earn(self.space.free);
+            self.pace();
             self.start_programs(now, StreamId::Host, &slot, ports);
         }
     }

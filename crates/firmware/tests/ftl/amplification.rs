@@ -7,9 +7,9 @@
 
 use firstread_core::{CellMode, HostOp, Stream};
 use firstread_firmware::observe::BlockUse;
-use firstread_firmware::policy::gc_victim::AXIS;
+use firstread_firmware::policy::gc_victim::{AXIS, Victims};
 
-use crate::world::{Build, Drive, Faults, LATE, geometry};
+use crate::world::{Build, Drive, Faults, geometry};
 
 const SUPERBLOCKS: u32 = 500;
 
@@ -28,7 +28,7 @@ struct Measured {
     amplification: f64,
     /// `T / U`.
     alpha: f64,
-    /// Mean valid share of superblocks that it gains to clean.
+    /// Mean valid share of superblocks that may be chosen.
     mean_valid: f64,
 }
 
@@ -48,7 +48,6 @@ fn measure(victim: &str, used: f64) -> Measured {
         wear: 0,
         suspend: 0,
         recovery: 0,
-        gc: LATE,
         faults: Faults::default(),
         read_cache: 0,
         read_ahead: false,
@@ -70,11 +69,13 @@ fn measure(victim: &str, used: f64) -> Measured {
             before = drive.firmware.counters().clone();
         }
         if i >= settle && i % 97 == 0 {
-            for (_, row) in drive.firmware.blocks().iter() {
+            let blocks = drive.firmware.blocks();
+            let victims = Victims::new(blocks, &g);
+            for (_, row) in blocks.iter() {
                 if row.usage == BlockUse::Full {
                     full += 1;
                     valid += row.valid_slots as u64;
-                    if row.valid_slots < per_block {
+                    if victims.is_candidate(row) {
                         gain += 1;
                         gain_valid += row.valid_slots as u64;
                     }

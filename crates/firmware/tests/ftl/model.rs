@@ -9,7 +9,7 @@ use firstread_firmware::observe::{BlockRow, BlockUse, Counters};
 use firstread_firmware::policy::{gc_victim, recovery, suspend, wear};
 use proptest::prelude::*;
 
-use crate::world::{Build, Drive, Faults, LATE, geometry};
+use crate::world::{Build, Drive, Faults, geometry};
 
 /// `parity` of axis `recovery`.
 const PARITY: usize = 2;
@@ -79,7 +79,6 @@ fn build() -> impl Strategy<Value = Build> {
                     wear,
                     suspend,
                     recovery,
-                    gc: LATE,
                     faults,
                     read_cache: (seed % 4) as u32 * 10,
                     read_ahead: seed % 3 == 0,
@@ -251,7 +250,6 @@ fn model_parity_saves_most_of_what_reads_lose() {
             wear: 2,
             suspend: 4,
             recovery: if stripe_parity { PARITY } else { 0 },
-            gc: LATE,
             faults: Faults {
                 program: 2,
                 erase: 1,
@@ -390,7 +388,6 @@ fn powerloss_meets_all_that_is_under_way() {
         wear: 2,
         suspend: 4,
         recovery: soft_parity,
-        gc: LATE,
         faults: Faults {
             sense: 550,
             ..Faults::default()
@@ -450,7 +447,6 @@ fn powerloss_does_not_end_the_life_of_a_tight_drive() {
             wear: 0,
             suspend: 0,
             recovery: 0,
-            gc: LATE,
             faults: Faults::default(),
             read_cache: 0,
             read_ahead: false,
@@ -505,7 +501,6 @@ fn model_tight_drives_live_to_their_end() {
                 wear: victim % 3,
                 suspend: victim,
                 recovery: 0,
-                gc: LATE,
                 faults,
                 read_cache: victim as u32 * 20,
                 read_ahead: victim % 2 == 0,
@@ -540,7 +535,6 @@ fn with_map_cache(victim: usize, faults: Faults) -> Build {
         wear: victim % 3,
         suspend: victim,
         recovery: 0,
-        gc: LATE,
         faults,
         read_cache: 0,
         read_ahead: victim == 1,

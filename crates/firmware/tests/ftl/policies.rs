@@ -1,10 +1,10 @@
 //! What the schemes choose, and what comes of it.
 
-use firstread_core::{BlockId, CellMode, HostOp, Ns, Stream};
+use firstread_core::{BlockId, CellMode, HostOp, Stream};
 use firstread_firmware::observe::{BlockMonitor, BlockUse};
 use firstread_firmware::policy::gc_victim::{AXIS, AnyGcVictim, GcVictim, Setup, Victims};
 
-use crate::world::{Build, Drive, Faults, LATE, geometry};
+use crate::world::{Build, Drive, Faults, geometry};
 
 fn choose(name: &str, blocks: &BlockMonitor) -> Option<BlockId> {
     let scheme = AXIS.schemes.iter().find(|s| s.name == name).unwrap();
@@ -12,27 +12,50 @@ fn choose(name: &str, blocks: &BlockMonitor) -> Option<BlockId> {
     let g = geometry(1, 1, 1, blocks.len(), 8);
     AnyGcVictim::new(name, &Setup { seed: 3 }, &values)
         .unwrap()
-        .choose(Victims {
-            now: Ns(1_000),
-            blocks,
-            geometry: &g,
-        })
+        .choose(Victims::new(blocks, &g))
+}
+
+/// Superblocks at rest, opened and valid; one more is free.
+fn full(rows: &[(u64, u32)]) -> BlockMonitor {
+    let mut blocks = BlockMonitor::new(rows.len() as u32 + 1, CellMode::Slc);
+    for (i, &(opened, valid)) in rows.iter().enumerate() {
+        let row = blocks.row_mut(BlockId(i as u32));
+        (row.usage, row.opened, row.valid_slots) = (BlockUse::Full, opened, valid);
+    }
+    blocks
+}
+
+/// Whatever the scheme: a superblock that frees next to nothing is left while a better one is there.
+#[test]
+fn formula_no_scheme_chooses_what_frees_next_to_nothing() {
+    // Of 256 slots: the oldest frees one in seventeen of what the emptiest does, or one in sixteen.
+    let g = geometry(1, 1, 1, 4, 128);
+    for (frees, is_candidate) in [(14, false), (15, true)] {
+        let blocks = full(&[(1, 256 - frees), (1_000_000, 16), (3, 256)]);
+        let victims = Victims::new(&blocks, &g);
+        assert_eq!(victims.best_gain(), 240);
+        let row = |i| blocks.row(BlockId(i));
+        assert_eq!(victims.is_candidate(row(0)), is_candidate, "frees {frees}");
+        assert!(victims.is_candidate(row(1)) && !victims.is_candidate(row(2)));
+        for scheme in AXIS.schemes.iter().filter(|_| !is_candidate) {
+            let values: Vec<i64> = scheme.params.iter().map(|p| p.default()).collect();
+            for seed in 0..20 {
+                let setup = Setup { seed };
+                let mut scheme = AnyGcVictim::new(scheme.name, &setup, &values).unwrap();
+                assert_eq!(scheme.choose(victims), Some(BlockId(1)), "{scheme:?}");
+            }
+        }
+    }
 }
 
 #[test]
 fn formula_each_scheme_chooses_its_victim() {
-    // Sixteen slots a superblock: opened, valid, programmed at.
-    let rows = [(3u64, 9u32, 900u64), (1, 12, 100), (2, 4, 990), (4, 16, 0)];
-    let mut blocks = BlockMonitor::new(5, CellMode::Slc);
-    for (i, (opened, valid, at)) in rows.into_iter().enumerate() {
-        let row = blocks.row_mut(BlockId(i as u32));
-        (row.usage, row.opened, row.valid_slots) = (BlockUse::Full, opened, valid);
-        row.programmed_at = Ns(at);
-    }
+    // Sixteen slots a superblock: opened, valid.
+    let blocks = full(&[(3, 9), (1, 12), (9, 4), (10, 16)]);
     assert_eq!(choose("fifo", &blocks), Some(BlockId(1)));
     assert_eq!(choose("greedy", &blocks), Some(BlockId(2)));
-    // 100 * 7/18, 900 * 4/24, 10 * 12/8.
-    assert_eq!(choose("cost-benefit", &blocks), Some(BlockId(1)));
+    // Opened 8, 10, 2 and 1 superblocks ago: 8 * 7/18, 10 * 4/24, 2 * 12/8.
+    assert_eq!(choose("cost-benefit", &blocks), Some(BlockId(0)));
     assert_eq!(choose("d-choices", &blocks), Some(BlockId(2)));
     for scheme in AXIS.schemes {
         let victim = choose(scheme.name, &blocks).unwrap();
@@ -59,7 +82,6 @@ fn spread(wear: usize) -> (u32, u32) {
         wear,
         suspend: 0,
         recovery: 0,
-        gc: LATE,
         faults: Faults::default(),
         read_cache: 0,
         read_ahead: false,

@@ -4,7 +4,7 @@ use firstread_core::{BlockId, CellMode, HostOp, Stream};
 use firstread_firmware::ftl::Busy;
 use firstread_firmware::observe::BlockUse;
 
-use crate::world::{Build, Drive, Faults, LATE, geometry};
+use crate::world::{Build, Drive, Faults, geometry};
 
 /// A full drive with `spare` superblocks beyond those that every drive keeps.
 fn full(spare: u32) -> Build {
@@ -19,7 +19,6 @@ fn full(spare: u32) -> Build {
         wear: 0,
         suspend: 0,
         recovery: 0,
-        gc: LATE,
         faults: Faults::default(),
         read_cache: 0,
         read_ahead: false,

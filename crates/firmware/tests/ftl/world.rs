@@ -11,7 +11,7 @@ use firstread_core::{
     HostCommand, HostOp, Layout, Levels, Lpn, Ns, OpClass, PageAddr, Ports, Ppa, Spare, Status,
     Stream, Tag,
 };
-use firstread_firmware::ftl::{Dump, GcThresholds, MAP_ENTRY_BYTES, Recovery};
+use firstread_firmware::ftl::{Dump, MAP_ENTRY_BYTES, Recovery};
 use firstread_firmware::log::Record;
 use firstread_firmware::policy::gc_victim::{self, AnyGcVictim};
 use firstread_firmware::policy::read_ahead::{self, AnyReadAhead};
@@ -525,13 +525,6 @@ impl Ports for World {
     fn log(&mut self, _record: Record) {}
 }
 
-/// Garbage collection as late as it can begin.
-pub const LATE: GcThresholds = GcThresholds {
-    start: 4,
-    stop: 5,
-    urgent: 3,
-};
-
 /// How a drive of the tests is built.
 #[derive(Clone, Copy, Debug)]
 pub struct Build {
@@ -544,7 +537,6 @@ pub struct Build {
     pub wear: usize,
     pub suspend: usize,
     pub recovery: usize,
-    pub gc: GcThresholds,
     pub faults: Faults,
     /// Slots of the read cache.
     pub read_cache: u32,
@@ -674,9 +666,9 @@ fn firmware(build: &Build) -> Firmware<Memory> {
         geometry: g,
         mode: build.mode,
         capacity_slots: build.capacity,
+        least_spare_slots: 0,
         max_commands: build.depth,
         max_reads: 8,
-        gc: build.gc,
         max_suspends: 3,
         independent_planes: build.planes_apart,
         max_wait: Ns(build.max_wait_ns),

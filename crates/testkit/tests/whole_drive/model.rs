@@ -13,7 +13,7 @@ use firstread_core::params::{Axis, ParamKind, Scheme};
 use firstread_core::voltage::VoltageTables;
 use firstread_core::{BlockId, CellMode, HostOp, Ns, Stream};
 use firstread_drive::profile::DriveProfile;
-use firstread_drive::{CutAt, Drive, DriveError, DriveState, Host, PowerCut, Precondition};
+use firstread_drive::{CutAt, Drive, DriveError, DriveState, Ended, Host, PowerCut, Precondition};
 use firstread_firmware::policy::{AXES, recovery, retry};
 use firstread_testkit::{profile, voltages};
 use firstread_workload::TraceRecord;
@@ -348,15 +348,7 @@ fn run(swarm: &Swarm, seed: u64, rounds: u64, requests: u64, met: &mut Met) {
         });
         let depth = 1 + stream.named("depth").below(64) as u32;
         let ran = drive.run(Host::trace("model", records, depth, None), &mut |_| {});
-        let stats = match ran {
-            Ok(stats) => stats,
-            Err(DriveError::NoSpace { .. }) if drive.is_read_only() => break,
-            Err(DriveError::ReadOnly { .. }) => {
-                met.ended += 1;
-                break;
-            }
-            Err(e) => fail(&e),
-        };
+        let stats = ran.unwrap_or_else(|e| fail(&e));
         met.requests += stats.requests;
         met.moved += stats.counters.slots_moved;
         met.suspends += stats.counters.suspends;
@@ -374,6 +366,10 @@ fn run(swarm: &Swarm, seed: u64, rounds: u64, requests: u64, met: &mut Met) {
         }
         if let Err(unsound) = drive.audit() {
             panic!("seed {seed}, round {round}: {unsound:?}\n{swarm:?}");
+        }
+        if stats.ended != Ended::Completed {
+            met.ended += 1;
+            break;
         }
     }
     let bad = drive.counters().since(&bad_at_first);

@@ -443,10 +443,7 @@ fn formula_parity_takes_its_share_of_space_and_writes() {
         .map(|s| Override::parse(s).unwrap())
         .collect();
     let error = load_drive(&Library::new(), "ct-qlc", &set, AXES).unwrap_err();
-    assert!(
-        error.to_string().contains("more than the blocks hold"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("superblocks hold in"), "{error}");
 }
 
 /// Without a failure, parity moves data to other places and does nothing else.

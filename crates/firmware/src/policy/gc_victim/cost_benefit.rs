@@ -1,4 +1,8 @@
 //! `cost-benefit`: the superblock with the most free space for the moving, weighted by age.
+//!
+//! Age counts the superblocks opened since, not hours. It stands for how settled the data are, and data
+//! settle only while others are written: by hours, a day without writes would make superblocks of before
+//! it worth cleaning for a single slot.
 
 use firstread_core::BlockId;
 use firstread_core::params::{Role, Scheme, Values};
@@ -9,7 +13,7 @@ use crate::observe::BlockRow;
 /// Its row.
 pub const SCHEME: Scheme = Scheme {
     name: "cost-benefit",
-    summary: "the highest age * (1 - u) / 2u, u being the valid share: old data are left to settle less",
+    summary: "the highest age * (1 - u) / 2u, u being the valid share and age superblocks opened since",
     source: "Kawaguchi et al. (USENIX 1995), after Rosenblum and Ousterhout (SOSP 1991)",
     role: Role::Scheme,
     params: &[],
@@ -28,7 +32,7 @@ impl CostBenefit {
 
 /// `age * (1 - u) / 2u`, in units that are the same for all; an empty superblock is worth most.
 fn worth(victims: &Victims<'_>, row: &BlockRow) -> u128 {
-    let age = victims.now.since(row.programmed_at).0.max(1) as u128;
+    let age = u128::from(victims.age(row));
     let (slots, valid) = (victims.slots(row), row.valid_slots);
     match valid {
         0 => u128::MAX,

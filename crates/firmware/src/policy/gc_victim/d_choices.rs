@@ -47,7 +47,7 @@ impl GcVictim for DChoices {
     fn choose(&mut self, victims: Victims<'_>) -> Option<BlockId> {
         let drawn = (0..self.d).filter_map(|i| draw(&victims, self.stream.at(self.draws + i)));
         let best = drawn.min_by_key(|&block| {
-            let row = victims.blocks.row(block);
+            let row = victims.blocks().row(block);
             ((row.valid_slots as u64) << 31) / victims.slots(row) as u64
         });
         self.draws += self.d;

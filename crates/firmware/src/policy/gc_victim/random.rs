@@ -36,9 +36,9 @@ impl Random {
 
 /// A superblock that it gains to clean, drawn at random.
 pub(super) fn draw(victims: &Victims<'_>, stream: Stream) -> Option<BlockId> {
-    let n = victims.blocks.len();
+    let n = victims.blocks().len();
     let at = |i: u64| BlockId(stream.at(i).below(n as u64) as u32);
-    let gains = |block: &BlockId| victims.has_gain(victims.blocks.row(*block));
+    let gains = |block: &BlockId| victims.is_candidate(victims.blocks().row(*block));
     (0..TRIES).map(at).find(gains).or_else(|| {
         let from = at(TRIES).0;
         (0..n).map(|i| BlockId((from + i) % n)).find(gains)
