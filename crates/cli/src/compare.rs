@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use clap::Args;
+use firstread_drive::Ended;
 use firstread_drive::stats::{Latencies, Percentile};
 use serde_json::{Value, json};
 
@@ -175,11 +176,16 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
     if args.output.output == Form::Human {
         eprintln!("\n{}", next_command(args, &results));
     }
-    check_ends(
-        results
-            .iter()
-            .map(|(run, outcome)| (run.label.as_str(), outcome.stats.ended)),
-    )
+    let ends = |compared: &Compared<'_>| -> Vec<(String, Ended)> {
+        let drives = compared.drives.iter();
+        let end = |(setup, outcome): &(Setup<'_>, Outcome)| {
+            let name = format!("{}, seed {}", compared.label, setup.seed);
+            (name, outcome.stats.ended)
+        };
+        drives.map(end).collect()
+    };
+    let ends: Vec<(String, Ended)> = results.iter().flat_map(ends).collect();
+    check_ends(ends.iter().map(|(name, ended)| (name.as_str(), *ended)))
 }
 
 /// The schemes asked for, or those of the example.
