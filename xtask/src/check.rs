@@ -1,7 +1,11 @@
-//! `cargo xtask test`: everything that must hold before a change lands.
+//! `cargo xtask test`: everything that must hold before a change lands. `cargo xtask long`: what takes
+//! too long for that.
 
+use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
+
+use crate::{ecc_tables, fio_examples, validate};
 
 type Step = (&'static str, fn() -> Result<(), String>);
 
@@ -28,6 +32,28 @@ const STEPS: &[Step] = &[
         run(doc.env("RUSTDOCFLAGS", "-D warnings"))
     }),
 ];
+
+/// In order of cost.
+const LONG: &[Step] = &[
+    ("deny", deny),
+    ("ecc-tables", || ecc_tables::run(true)),
+    ("validate", || validate::run(true)),
+    ("fio-examples", fio_jobs),
+    ("miri", miri),
+    ("ignored tests", || {
+        cargo(&[
+            "test",
+            "--workspace",
+            "--release",
+            "--quiet",
+            "--",
+            "--ignored",
+        ])
+    }),
+];
+
+/// Where the Debian package `fio-examples` puts fio's own job files.
+const FIO_EXAMPLES: &str = "/usr/share/doc/fio/examples";
 
 /// Crates that run on a controller: no `std`.
 const NO_STD: [&str; 4] = [
@@ -58,16 +84,31 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Runs the steps, or those whose name contains `only`.
+/// Runs the steps of `cargo xtask test`, or those whose name contains `only`.
 pub fn run_all(only: Option<&str>) -> Result<(), String> {
-    for (name, step) in STEPS
-        .iter()
-        .filter(|(name, _)| only.is_none_or(|o| name.contains(o)))
-    {
+    run_steps("test", STEPS, only)
+}
+
+/// Runs the steps of `cargo xtask long`, or those whose name contains `only`.
+pub fn run_long(only: Option<&str>) -> Result<(), String> {
+    run_steps("long", LONG, only)
+}
+
+fn run_steps(task: &str, steps: &[Step], only: Option<&str>) -> Result<(), String> {
+    let chosen = |(name, _): &&Step| only.is_none_or(|o| name.contains(o));
+    if !steps.iter().any(|step| chosen(&step)) {
+        let names: Vec<&str> = steps.iter().map(|(name, _)| *name).collect();
+        return Err(format!(
+            "no step of `{task}` is called `{}`; there are: {}",
+            only.unwrap_or_default(),
+            names.join(", ")
+        ));
+    }
+    for (name, step) in steps.iter().filter(chosen) {
         println!("== {name}");
         let start = Instant::now();
         step().map_err(|e| {
-            format!("step `{name}` failed: {e}\nrepeat it with: cargo xtask test --only {name}")
+            format!("step `{name}` failed: {e}\nrepeat it with: cargo xtask {task} --only '{name}'")
         })?;
         println!("== {name}: ok in {:.1} s", start.elapsed().as_secs_f64());
     }
@@ -115,6 +156,59 @@ fn wasm() -> Result<(), String> {
         "the run differs: digest {here} here, {there:?} as wasm\n{}",
         String::from_utf8_lossy(&out.stderr)
     ))
+}
+
+/// Licences, sources and versions of dependencies, and advisories where their database can be had.
+fn deny() -> Result<(), String> {
+    if !works(Command::new("cargo").args(["deny", "--version"])) {
+        println!("SKIPPED: cargo-deny is missing: cargo install cargo-deny --locked");
+        return Ok(());
+    }
+    cargo(&[
+        "deny",
+        "--all-features",
+        "check",
+        "bans",
+        "licenses",
+        "sources",
+    ])?;
+    if !works(&mut command("cargo", &["deny", "fetch", "db"])) {
+        println!("SKIPPED: advisories, as their database cannot be fetched: cargo deny fetch db");
+        return Ok(());
+    }
+    cargo(&["deny", "--all-features", "check", "advisories"])
+}
+
+/// `firstread-core` under Miri, where a nightly toolchain has it.
+fn miri() -> Result<(), String> {
+    if !works(Command::new("cargo").args(["+nightly", "miri", "--version"])) {
+        println!(
+            "SKIPPED: Miri is missing: rustup toolchain install nightly --component miri,rust-src"
+        );
+        return Ok(());
+    }
+    cargo(&[
+        "+nightly",
+        "miri",
+        "test",
+        "--quiet",
+        "-p",
+        "firstread-core",
+    ])
+}
+
+/// fio's own job files, where they are installed.
+fn fio_jobs() -> Result<(), String> {
+    let folder = Path::new(FIO_EXAMPLES);
+    if folder.is_dir() {
+        return fio_examples::run(folder, true);
+    }
+    println!("SKIPPED: fio's job files are not in {FIO_EXAMPLES}: apt install fio-examples");
+    Ok(())
+}
+
+fn works(command: &mut Command) -> bool {
+    command.output().is_ok_and(|out| out.status.success())
 }
 
 /// Installs a target where it is missing: rustup may be told not to do so by itself.

@@ -8,6 +8,7 @@ mod check;
 mod coverage;
 mod ecc_tables;
 mod fio_examples;
+mod mutants;
 mod release;
 mod validate;
 
@@ -31,6 +32,15 @@ enum Task {
         #[arg(long)]
         only: Option<String>,
     },
+    /// What takes too long for `test`: tests that are ignored there, documents made anew and compared,
+    /// licences and sources of dependencies (cargo-deny), `firstread-core` under Miri. Says what it skips
+    Long {
+        /// Only the steps whose name contains this
+        #[arg(long)]
+        only: Option<String>,
+    },
+    /// Deliberate faults, one at a time, and whether a test fails; writes docs/mutants.md. Hours
+    Mutants(mutants::Options),
     /// Make the voltage tables of the shipped chips anew, from their profiles
     Characterize,
     /// Measure the LDPC codes anew: failure and iterations by error weight
@@ -72,6 +82,8 @@ enum Task {
 fn main() -> ExitCode {
     let result = match Arguments::parse().task {
         Task::Test { only } => check::run_all(only.as_deref()),
+        Task::Long { only } => check::run_long(only.as_deref()),
+        Task::Mutants(options) => mutants::run(&options),
         Task::Characterize => characterize::run(),
         Task::Validate { check } => validate::run(check),
         Task::EccTables { check } => ecc_tables::run(check),

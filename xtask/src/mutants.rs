@@ -1,0 +1,611 @@
+//! `cargo xtask mutants`: deliberate faults, one at a time, and whether a test fails.
+//!
+//! cargo-mutants makes the faults (an operator changed, a body replaced by a constant) in a copy of the
+//! committed state, in `target/mutants`. Each mutant is judged by the tests of its own crate first, and
+//! if these pass, by those of the whole drive. All mutants take many processor hours, so a run
+//! takes a random sample, or as many as a number of hours allows; what was judged of the same commit is
+//! not judged again. The score is written into `docs/mutants.md`; `docs/mutants-no-fault.txt` says of
+//! which mutants a person has found that they change nothing that counts.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+use firstread_core::{Permutation, Stream};
+use firstread_ecc::measure::wilson;
+use serde_json::Value;
+
+use crate::check::{command, run as run_command};
+
+/// What is mutated.
+const FOLDERS: [&str; 4] = [
+    "crates/firmware/src/ftl",
+    "crates/firmware/src/voltage",
+    "crates/drive/src/hardware",
+    "crates/drive/src/stats",
+];
+/// Who judges what a crate's own tests let pass.
+const WHOLE_DRIVE: [&str; 4] = ["-p", "firstread-testkit", "--test", "whole_drive"];
+/// The share of viable mutants that tests are to catch.
+const AIM: f64 = 0.9;
+
+const DOCUMENT: &str = "docs/mutants.md";
+const NO_FAULT: &str = "docs/mutants-no-fault.txt";
+
+/// What the user asked for.
+#[derive(clap::Args, Debug)]
+pub struct Options {
+    /// Mutants to judge, drawn at random; all if not given
+    #[arg(long, value_name = "N")]
+    sample: Option<u64>,
+    /// Seed of the draw: the same seed and commit give the same mutants in the same order
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Start no mutant after so many hours
+    #[arg(long)]
+    hours: Option<f64>,
+    /// Only mutants whose name contains this; nothing is written
+    #[arg(long, value_name = "TEXT")]
+    only: Option<String>,
+    /// Print the names of the mutants, in the order of the draw, and judge none
+    #[arg(long)]
+    list: bool,
+}
+
+/// What became of a mutant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Verdict {
+    /// A test of its own crate failed.
+    Caught,
+    /// Only a test of the whole drive failed.
+    CaughtByDrive,
+    /// Tests did not come to an end.
+    Timeout,
+    /// All tests passed.
+    Missed,
+    /// It does not compile.
+    Unviable,
+}
+
+impl Verdict {
+    const ALL: [(Verdict, &str); 5] = [
+        (Verdict::Caught, "caught"),
+        (Verdict::CaughtByDrive, "caught by the whole drive"),
+        (Verdict::Timeout, "timeout"),
+        (Verdict::Missed, "missed"),
+        (Verdict::Unviable, "unviable"),
+    ];
+    fn text(self) -> &'static str {
+        let row = Verdict::ALL.iter().find(|(v, _)| *v == self);
+        row.map_or("", |(_, text)| text)
+    }
+    fn parse(text: &str) -> Option<Verdict> {
+        let row = Verdict::ALL.iter().find(|(_, t)| *t == text);
+        row.map(|(v, _)| *v)
+    }
+}
+
+/// A mutant: `crates/…/map.rs:296:26: replace > with >= in Map<M>::recovers`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Mutant {
+    name: String,
+    file: String,
+    package: String,
+}
+
+impl Mutant {
+    /// Its name without line and column, which any edit moves.
+    fn place(&self) -> String {
+        let change = self.name.splitn(4, ':').last().unwrap_or(&self.name);
+        format!("{}:{change}", self.file)
+    }
+}
+
+/// Judges mutants and writes the score.
+pub fn run(options: &Options) -> Result<(), String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let version = answer(Command::new("cargo").args(["mutants", "--version"])).map_err(|e| {
+        format!("cargo-mutants is missing: cargo install cargo-mutants --locked\n{e}")
+    })?;
+    let work = Work::prepare(&root)?;
+    let all = work.list()?;
+    let drawn = draw(all.clone(), options);
+    if options.list {
+        drawn.iter().for_each(|m| println!("{}", m.name));
+        return Ok(());
+    }
+    println!(
+        "{version}; {} mutants in {} files, {} of them drawn with seed {}",
+        all.len(),
+        by_file(all.iter().map(|m| (m, ()))).len(),
+        drawn.len(),
+        options.seed
+    );
+    let mut known = work.known()?;
+    let mut baselines: BTreeMap<String, Duration> = BTreeMap::new();
+    let mut judged = Vec::new();
+    let start = Instant::now();
+    for (i, mutant) in drawn.iter().enumerate() {
+        let verdict = match known.get(&mutant.name) {
+            Some(&verdict) => verdict,
+            None if options
+                .hours
+                .is_some_and(|h| start.elapsed().as_secs_f64() > h * 3600.0) =>
+            {
+                println!("the hours are used up");
+                break;
+            }
+            None => {
+                let verdict = work.judge(mutant, &mut baselines)?;
+                work.remember(mutant, verdict)?;
+                known.insert(mutant.name.clone(), verdict);
+                verdict
+            }
+        };
+        println!("{:>5} {:>26}  {}", i + 1, verdict.text(), mutant.name);
+        judged.push((mutant.clone(), verdict));
+    }
+    let no_fault = no_faults(&root)?;
+    let score = Score::of(&judged, &no_fault);
+    println!("{}", score.sentence());
+    if options.only.is_none() {
+        let all_judged = judged.len() == all.len();
+        let text = document(
+            &work.commit,
+            &version,
+            options.seed,
+            all.len(),
+            all_judged,
+            &judged,
+            &no_fault,
+        );
+        fs::write(root.join(DOCUMENT), text).map_err(|e| format!("{DOCUMENT}: {e}"))?;
+        println!("wrote {DOCUMENT}");
+    }
+    Ok(())
+}
+
+/// The mutants to be judged, in random order.
+fn draw(mut all: Vec<Mutant>, options: &Options) -> Vec<Mutant> {
+    if let Some(only) = &options.only {
+        all.retain(|m| m.name.contains(only.as_str()));
+    }
+    let n = all.len() as u64;
+    if n == 0 {
+        return all;
+    }
+    let order = Permutation::new(n, Stream::new(options.seed).named("mutants"));
+    let drawn = (0..options.sample.unwrap_or(n).min(n)).map(|i| all[order.at(i) as usize].clone());
+    drawn.collect()
+}
+
+/// The copy in which mutants are made.
+struct Work {
+    commit: String,
+    tree: PathBuf,
+    /// What cargo-mutants writes of a mutant.
+    out: PathBuf,
+    build: PathBuf,
+    results: PathBuf,
+}
+
+impl Work {
+    /// Copies the commit that is checked out.
+    fn prepare(root: &Path) -> Result<Work, String> {
+        let commit =
+            answer(command("git", &["rev-parse", "--short=12", "HEAD"]).env("LC_ALL", "C"))?;
+        let changed = answer(&mut command("git", &["status", "--porcelain", "crates"]))?;
+        if !changed.is_empty() {
+            return Err(format!(
+                "mutants are made of what is committed; these are not:\n{changed}"
+            ));
+        }
+        let folder = root.join("target/mutants");
+        fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+        let folder = fs::canonicalize(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+        let tree = folder.join("tree");
+        if !tree.exists() {
+            let git = fs::canonicalize(root).map_err(|e| e.to_string())?;
+            run_command(
+                Command::new("git")
+                    .args(["clone", "--quiet", "--shared"])
+                    .args([&git, &tree]),
+            )?;
+        }
+        let git = |args: &[&str]| run_command(Command::new("git").current_dir(&tree).args(args));
+        // A run that was interrupted may have left a mutant.
+        git(&["fetch", "--quiet", "origin", "HEAD"])?;
+        git(&["checkout", "--quiet", "--force", "--detach", "FETCH_HEAD"])?;
+        Ok(Work {
+            results: folder.join(format!("judged-{commit}.txt")),
+            out: folder.join("last"),
+            build: folder.join("build"),
+            commit,
+            tree,
+        })
+    }
+
+    fn mutants(&self, args: &[&str]) -> Command {
+        let mut command = Command::new("cargo");
+        command
+            .current_dir(&self.tree)
+            .env("CARGO_TARGET_DIR", &self.build);
+        command
+            .args(["mutants", "--colors", "never", "--no-times"])
+            .args(args);
+        command
+    }
+
+    /// All mutants, in the order of their files and lines.
+    fn list(&self) -> Result<Vec<Mutant>, String> {
+        let mut args = vec!["--list".to_owned(), "--json".to_owned()];
+        for folder in FOLDERS {
+            args.extend(["--file".to_owned(), format!("{folder}/**/*.rs")]);
+        }
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        let text = answer(&mut self.mutants(&args))?;
+        let list: Value =
+            serde_json::from_str(&text).map_err(|e| format!("cargo mutants --list: {e}"))?;
+        let text = |v: &Value| v.as_str().unwrap_or_default().to_owned();
+        let rows = list.as_array().into_iter().flatten();
+        let mutants = rows.map(|row| Mutant {
+            name: text(&row["name"]),
+            file: text(&row["file"]),
+            package: text(&row["package"]),
+        });
+        Ok(mutants.collect())
+    }
+
+    /// Judges `mutant`; `baselines` holds how long the tests take where nothing is changed.
+    fn judge(
+        &self,
+        mutant: &Mutant,
+        baselines: &mut BTreeMap<String, Duration>,
+    ) -> Result<Verdict, String> {
+        let own = ["-p", &mutant.package];
+        match self.tested(mutant, &own, baselines)? {
+            Verdict::Missed => Ok(match self.tested(mutant, &WHOLE_DRIVE, baselines)? {
+                Verdict::Caught => Verdict::CaughtByDrive,
+                verdict => verdict,
+            }),
+            verdict => Ok(verdict),
+        }
+    }
+
+    /// Runs the tests that `package` names, `["-p", name, ...]`, on `mutant`.
+    fn tested(
+        &self,
+        mutant: &Mutant,
+        package: &[&str],
+        baselines: &mut BTreeMap<String, Duration>,
+    ) -> Result<Verdict, String> {
+        let key = package.join(" ");
+        let baseline = match baselines.get(&key) {
+            Some(&time) => time,
+            None => {
+                let time = self.baseline(package)?;
+                *baselines.entry(key).or_insert(time)
+            }
+        };
+        // Faults that make a test no slower end long before; machines are not always quiet.
+        let timeout = (baseline.as_secs() * 4 + 60).to_string();
+        let exactly = format!("^{}$", escaped(&mutant.name));
+        let (out, file) = (self.out.to_string_lossy(), &mutant.file);
+        let mut args = vec![
+            "--in-place",
+            "--baseline",
+            "skip",
+            "--profile",
+            "mutants",
+            "--timeout",
+            &timeout,
+            "--output",
+            &out,
+            "--file",
+            file,
+            "--re",
+            &exactly,
+            "--test-package",
+            package[1],
+        ];
+        if package.len() > 2 {
+            args.push("--");
+            args.extend(&package[2..]);
+        }
+        let output = output(&mut self.mutants(&args))?;
+        let outcomes = self.out.join("mutants.out/outcomes.json");
+        let text = fs::read_to_string(&outcomes)
+            .map_err(|e| format!("{}: {e}\n{output:?}", outcomes.display()))?;
+        let outcomes: Value =
+            serde_json::from_str(&text).map_err(|e| format!("outcomes.json: {e}"))?;
+        let count = |key: &str| outcomes[key].as_u64().unwrap_or(0);
+        match [
+            count("caught"),
+            count("missed"),
+            count("timeout"),
+            count("unviable"),
+        ] {
+            [1, 0, 0, 0] => Ok(Verdict::Caught),
+            [0, 1, 0, 0] => Ok(Verdict::Missed),
+            [0, 0, 1, 0] => Ok(Verdict::Timeout),
+            [0, 0, 0, 1] => Ok(Verdict::Unviable),
+            other => Err(format!(
+                "{}: caught, missed, timeouts, unviable are {other:?}",
+                mutant.name
+            )),
+        }
+    }
+
+    /// How long the tests of `package` take, which must pass.
+    fn baseline(&self, package: &[&str]) -> Result<Duration, String> {
+        println!("tests without a mutant: {}", package.join(" "));
+        let test = |more: &[&str]| {
+            let mut command = Command::new("cargo");
+            command
+                .current_dir(&self.tree)
+                .env("CARGO_TARGET_DIR", &self.build);
+            run_command(
+                command
+                    .args(["test", "--quiet", "--profile", "mutants"])
+                    .args(package)
+                    .args(more),
+            )
+        };
+        test(&["--no-run"])?;
+        let start = Instant::now();
+        test(&[])?;
+        Ok(start.elapsed())
+    }
+
+    fn known(&self) -> Result<BTreeMap<String, Verdict>, String> {
+        let text = match fs::read_to_string(&self.results) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => String::new(),
+            other => other.map_err(|e| format!("{}: {e}", self.results.display()))?,
+        };
+        let rows = text.lines().filter_map(|line| {
+            let (verdict, name) = line.split_once('\t')?;
+            Some((name.to_owned(), Verdict::parse(verdict)?))
+        });
+        Ok(rows.collect())
+    }
+
+    fn remember(&self, mutant: &Mutant, verdict: Verdict) -> Result<(), String> {
+        use std::io::Write as _;
+        let file = fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(&self.results);
+        let line = format!("{}\t{}\n", verdict.text(), mutant.name);
+        let written = file.and_then(|mut f| f.write_all(line.as_bytes()));
+        written.map_err(|e| format!("{}: {e}", self.results.display()))
+    }
+}
+
+/// Mutants that a person has found to change nothing that counts: place and reason.
+fn no_faults(root: &Path) -> Result<BTreeMap<String, String>, String> {
+    let text = fs::read_to_string(root.join(NO_FAULT)).map_err(|e| format!("{NO_FAULT}: {e}"))?;
+    let mut found = BTreeMap::new();
+    for (number, line) in text.lines().enumerate() {
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let (place, why) = line
+            .split_once(" | ")
+            .ok_or_else(|| format!("{NO_FAULT}:{}: expected `mutant | reason`", number + 1))?;
+        found.insert(place.to_owned(), why.to_owned());
+    }
+    Ok(found)
+}
+
+/// Counts of verdicts.
+#[derive(Clone, Copy, Default, Debug)]
+struct Score {
+    viable: u32,
+    caught: u32,
+    timeouts: u32,
+    missed: u32,
+    no_fault: u32,
+    unviable: u32,
+}
+
+impl Score {
+    fn of(judged: &[(Mutant, Verdict)], no_fault: &BTreeMap<String, String>) -> Score {
+        let mut score = Score::default();
+        for (mutant, verdict) in judged {
+            match verdict {
+                Verdict::Unviable => score.unviable += 1,
+                Verdict::Caught | Verdict::CaughtByDrive => score.caught += 1,
+                Verdict::Timeout => score.timeouts += 1,
+                Verdict::Missed if no_fault.contains_key(&mutant.place()) => score.no_fault += 1,
+                Verdict::Missed => score.missed += 1,
+            }
+        }
+        score.viable = score.caught + score.timeouts + score.missed;
+        score
+    }
+    /// The share of viable mutants that tests notice, with its 95 % interval.
+    fn share(&self) -> Option<(f64, f64, f64)> {
+        let noticed = self.caught + self.timeouts;
+        let (low, high) = (self.viable > 0).then(|| wilson(noticed, self.viable, 1.96))?;
+        Some((f64::from(noticed) / f64::from(self.viable), low, high))
+    }
+    fn sentence(&self) -> String {
+        let Some((share, low, high)) = self.share() else {
+            return "no viable mutant was judged".into();
+        };
+        format!(
+            "{} of {} viable mutants noticed: {:.0} % (95 % interval of a share: {:.0} … {:.0} %; aim {:.0} %)",
+            self.caught + self.timeouts,
+            self.viable,
+            100.0 * share,
+            100.0 * low,
+            100.0 * high,
+            100.0 * AIM
+        )
+    }
+}
+
+fn by_file<'a, T>(
+    rows: impl Iterator<Item = (&'a Mutant, T)>,
+) -> BTreeMap<&'a str, Vec<(&'a Mutant, T)>> {
+    let mut files: BTreeMap<&str, Vec<_>> = BTreeMap::new();
+    for (mutant, row) in rows {
+        files.entry(&mutant.file).or_default().push((mutant, row));
+    }
+    files
+}
+
+fn document(
+    commit: &str,
+    version: &str,
+    seed: u64,
+    all: usize,
+    all_judged: bool,
+    judged: &[(Mutant, Verdict)],
+    no_fault: &BTreeMap<String, String>,
+) -> String {
+    let mut text = String::from("# Deliberate faults, and the tests that notice them\n\n");
+    text += "Written by `cargo xtask mutants`, never by hand. A *mutant* is the code with one small fault: an operator\n\
+             changed, a body replaced by a constant. A mutant that all tests let pass is a missing test, or changes\n\
+             nothing that counts. Each is judged by its crate's own tests, then by those of the whole drive.\n\n";
+    let of = match all_judged {
+        true => format!("all {all} mutants"),
+        false => format!(
+            "a random sample of {} of {all} mutants, drawn with seed {seed}",
+            judged.len()
+        ),
+    };
+    let score = Score::of(judged, no_fault);
+    let _ = writeln!(
+        text,
+        "Judged at commit {commit} with {version}: {of}.\n\n**{}.**\n",
+        score.sentence()
+    );
+    text += "Timeouts are noticed: a test no longer ends. Mutants that do not compile are not viable; those that change\n\
+             nothing that counts are left out of the share.\n\n\
+             | file | viable | caught | timeout | missed | no fault | unviable |\n|---|--:|--:|--:|--:|--:|--:|\n";
+    for (file, rows) in by_file(judged.iter().map(|(m, v)| (m, *v))) {
+        let rows: Vec<_> = rows.into_iter().map(|(m, v)| (m.clone(), v)).collect();
+        let s = Score::of(&rows, no_fault);
+        let _ = writeln!(
+            text,
+            "| {file} | {} | {} | {} | {} | {} | {} |",
+            s.viable, s.caught, s.timeouts, s.missed, s.no_fault, s.unviable
+        );
+    }
+    let missed: Vec<_> = judged
+        .iter()
+        .filter(|(_, v)| *v == Verdict::Missed)
+        .collect();
+    if !missed.is_empty() {
+        text += "\nMutants that no test noticed:\n\n| mutant | why |\n|---|---|\n";
+        for (mutant, _) in missed {
+            let why = no_fault.get(&mutant.place()).map_or("open", String::as_str);
+            let _ = writeln!(
+                text,
+                "| `{}` | {} |",
+                mutant.name.replace('|', "\\|"),
+                why.replace('|', "\\|")
+            );
+        }
+    }
+    text
+}
+
+/// `text` as a regular expression that matches itself.
+fn escaped(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        if r"\.+*?()|[]{}^$#&-~".contains(c) {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
+}
+
+fn output(command: &mut Command) -> Result<Output, String> {
+    command.output().map_err(|e| format!("{command:?}: {e}"))
+}
+
+/// What `command` prints.
+fn answer(command: &mut Command) -> Result<String, String> {
+    let out = output(command)?;
+    match out.status.success() {
+        true => Ok(String::from_utf8_lossy(&out.stdout).trim().to_owned()),
+        false => Err(format!(
+            "{command:?}: {}",
+            String::from_utf8_lossy(&out.stderr)
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mutant(name: &str) -> Mutant {
+        Mutant {
+            name: name.into(),
+            file: "crates/a/src/b.rs".into(),
+            package: "a".into(),
+        }
+    }
+
+    #[test]
+    fn formula_score_leaves_out_what_is_no_fault() {
+        let name = |line: u32| format!("crates/a/src/b.rs:{line}:7: replace > with >= in B::c");
+        let kept = BTreeMap::from([(
+            "crates/a/src/b.rs: replace < with <= in B::d".to_owned(),
+            "why".to_owned(),
+        )]);
+        let judged = [
+            (mutant(&name(1)), Verdict::Caught),
+            (mutant(&name(2)), Verdict::CaughtByDrive),
+            (mutant(&name(3)), Verdict::Timeout),
+            (mutant(&name(4)), Verdict::Missed),
+            (mutant(&name(5)), Verdict::Unviable),
+            (
+                mutant("crates/a/src/b.rs:6:1: replace < with <= in B::d"),
+                Verdict::Missed,
+            ),
+        ];
+        let score = Score::of(&judged, &kept);
+        assert_eq!((score.viable, score.no_fault, score.unviable), (4, 1, 1));
+        assert_eq!(score.share().map(|(share, ..)| share), Some(0.75));
+        let text = document("abc", "v", 1, 100, false, &judged, &kept);
+        assert!(
+            text.contains("sample of 6 of 100 mutants, drawn with seed 1"),
+            "{text}"
+        );
+        assert!(
+            text.contains("in B::c` | open |") && text.contains("in B::d` | why |"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn sequence_a_draw_follows_from_its_seed_and_names_a_mutant_once() {
+        let all: Vec<_> = (0..100).map(|i| mutant(&format!("f:{i}:1: x"))).collect();
+        let options = |seed, sample| Options {
+            sample,
+            seed,
+            hours: None,
+            only: None,
+            list: false,
+        };
+        let names = |seed, sample| -> Vec<String> {
+            let drawn = draw(all.clone(), &options(seed, sample));
+            drawn.into_iter().map(|m| m.name).collect()
+        };
+        assert_eq!(names(1, Some(10))[..], names(1, Some(20))[..10]);
+        assert_ne!(names(1, Some(10)), names(2, Some(10)));
+        let mut whole = names(3, None);
+        whole.sort();
+        whole.dedup();
+        assert_eq!(whole.len(), 100);
+    }
+}
