@@ -1,15 +1,17 @@
 //! What must not run out: free superblocks that are lent, and what a superblock's row remembers.
 
-use firstread_core::{BlockId, CellMode, HostOp, Stream};
-use firstread_firmware::ftl::Busy;
+use std::collections::BTreeMap;
+
+use firstread_core::{BlockId, CellMode, HostOp, Lpn, Stream};
+use firstread_firmware::ftl::{Busy, Owner};
 use firstread_firmware::observe::BlockUse;
 
 use crate::world::{Build, Drive, Faults, geometry};
 
-/// A full drive with `spare` superblocks beyond those that every drive keeps.
-fn full(spare: u32) -> Build {
-    let g = geometry(2, 1, 2, 16, 4);
-    let capacity = (13 - spare as u64) * g.slots_per_superblock(CellMode::Tlc) as u64;
+/// A full drive with blocks of `wordlines`, and `spare` superblocks beyond those that every drive keeps.
+fn tight(wordlines: u16, spare: u64) -> Build {
+    let g = geometry(2, 1, 2, 16, wordlines);
+    let capacity = (13 - spare) * g.slots_per_superblock(CellMode::Tlc) as u64;
     Build {
         geometry: g,
         mode: CellMode::Tlc,
@@ -39,7 +41,7 @@ fn free(drive: &Drive) -> Vec<BlockId> {
 /// Reads are counted from the erase on: what disturbed the data of before disturbs nothing any more.
 #[test]
 fn sequence_an_erase_forgets_the_reads_of_a_superblock() {
-    let build = full(0);
+    let build = tight(4, 0);
     let mut drive = Drive::new(&build);
     let stream = Stream::new(build.seed);
     let mut cycles = vec![0; build.geometry.blocks_per_plane as usize];
@@ -67,7 +69,7 @@ fn sequence_an_erase_forgets_the_reads_of_a_superblock() {
 /// A free superblock is erased into another mode only if cleaning keeps one; and one at a time.
 #[test]
 fn sequence_cleaning_keeps_its_free_superblock_from_a_change_of_mode() {
-    let build = full(0);
+    let build = tight(4, 0);
     let mut drive = Drive::new(&build);
     let ask = |drive: &mut Drive, block, mode| {
         let now = drive.now;
@@ -116,4 +118,174 @@ fn sequence_cleaning_keeps_its_free_superblock_from_a_change_of_mode() {
     assert!(refused > 20, "asked {refused} times for the last one");
     drive.settle();
     assert_eq!(drive.firmware.audit(), Ok(()));
+}
+
+/// A drive without a spare superblock, whose power is cut after every tenth write: what a cut tears is
+/// written again from a reserve of its own, and writes wait until that is whole. So the drive lives on.
+#[test]
+fn powerloss_cuts_after_few_writes_do_not_end_a_tight_drive() {
+    for victim in 0..5 {
+        let build = Build {
+            victim,
+            seed: victim as u64 + 1,
+            ..tight(16, 0)
+        };
+        let mut drive = Drive::new(&build);
+        let stream = Stream::new(build.seed);
+        let mut torn = 0;
+        for i in 0..4_000 {
+            let s = stream.at(i);
+            let lpn = s.at(0).below(build.capacity);
+            drive.submit(HostOp::Write, lpn * 4096, 4096);
+            if i % 10 == 9 {
+                (0..s.at(1).below(20)).for_each(|_| {
+                    drive.step();
+                });
+                torn += drive.power_cut().0.torn_programs;
+            }
+            assert!(
+                !drive.firmware.is_read_only(),
+                "victim {victim}: after {i} writes"
+            );
+        }
+        drive.settle();
+        assert_eq!(drive.firmware.audit(), Ok(()));
+        assert!(torn > 20, "{torn} programs were torn");
+    }
+}
+
+/// Cuts in a row may take more than there is in reserve. Then a drive lives on, or takes no more writes;
+/// it does not look for a victim for ever, and what it holds can be read.
+#[test]
+fn powerloss_cuts_in_a_row_leave_a_drive_that_answers() {
+    let mut ended = 0;
+    for seed in 1..=10 {
+        let build = Build {
+            seed,
+            victim: seed as usize % 5,
+            ..tight(4, 0)
+        };
+        let mut drive = Drive::new(&build);
+        let stream = Stream::new(seed);
+        for i in 0..4_000 {
+            let s = stream.at(i);
+            let lpn = s.at(0).below(build.capacity);
+            drive.submit(HostOp::Write, lpn * 4096, 4096);
+            if s.at(1).below(100) == 0 {
+                for cut in 0..1 + s.at(2).below(4) {
+                    (0..s.at(3).at(cut).below(20)).for_each(|_| {
+                        drive.step();
+                    });
+                    drive.power_cut();
+                }
+            }
+        }
+        drive.settle();
+        assert_eq!(drive.firmware.audit(), Ok(()), "seed {seed}");
+        ended += u32::from(drive.firmware.is_read_only());
+        for lpn in 0..build.capacity {
+            drive.submit(HostOp::Read, lpn * 4096, 4096);
+        }
+        drive.finish();
+    }
+    assert!((1..10).contains(&ended), "{ended} of 10 drives ended");
+}
+
+/// Pages that are moved alone take more than they give back: they wait while cleaning needs what is
+/// left, however many are asked for.
+#[test]
+fn sequence_pages_that_move_alone_leave_what_cleaning_needs() {
+    for victim in 0..5 {
+        let build = Build {
+            victim,
+            ..tight(4, 0)
+        };
+        let mut drive = Drive::new(&build);
+        let stream = Stream::new(build.seed);
+        let mut moved = 0;
+        for i in 0..4_000 {
+            let s = stream.at(i);
+            let lpn = s.at(0).below(build.capacity);
+            drive.submit(HostOp::Write, lpn * 4096, 4096);
+            for k in 0..4 {
+                let lpn = Lpn(s.at(1).at(k).below(build.capacity));
+                let now = drive.now;
+                let asked = drive
+                    .firmware
+                    .ask_move(now, Owner::Refresh, lpn, &mut drive.world);
+                moved += u32::from(asked.is_ok());
+            }
+            assert!(
+                !drive.firmware.is_read_only(),
+                "victim {victim}: after {i} writes"
+            );
+        }
+        drive.settle();
+        assert_eq!(drive.firmware.audit(), Ok(()));
+        assert!(moved > 100, "victim {victim}: {moved} pages moved");
+    }
+}
+
+/// A change of mode is asked of the data that a superblock holds. Where cleaning erases the superblock
+/// first, the request is forgotten, and what is written there next stays in the drive's mode.
+#[test]
+fn sequence_a_change_of_mode_is_forgotten_where_cleaning_comes_first() {
+    let (mut changed, mut overtaken) = (0, 0);
+    for seed in 1..=3 {
+        let build = Build {
+            seed,
+            victim: seed as usize,
+            ..tight(4, 5)
+        };
+        let mut drive = Drive::new(&build);
+        let stream = Stream::new(seed);
+        // What was asked of each superblock: in its how many-eth use.
+        let mut asked: BTreeMap<BlockId, u64> = BTreeMap::new();
+        for i in 0..8_000 {
+            let s = stream.at(i);
+            let lpn = s.at(0).below(build.capacity);
+            drive.submit(HostOp::Write, lpn * 4096, 4096);
+            // Pages that move keep cleaning busy, so that requests wait.
+            let (now, lpn) = (drive.now, Lpn(s.at(1).below(build.capacity)));
+            let _ = drive
+                .firmware
+                .ask_move(now, Owner::Refresh, lpn, &mut drive.world);
+            let block = BlockId(s.at(2).below(16) as u32);
+            let row = *drive.firmware.blocks().row(block);
+            if s.at(3).below(4) == 0
+                && (row.usage, row.mode) == (BlockUse::Full, CellMode::Tlc)
+                && drive
+                    .firmware
+                    .ask_mode(now, block, CellMode::Slc, &mut drive.world)
+                    .is_ok()
+            {
+                asked.insert(block, row.opened);
+            }
+            let rows: Vec<_> = drive.firmware.blocks().iter().collect();
+            for (block, row) in rows {
+                let Some(&opened) = asked.get(&block) else {
+                    continue;
+                };
+                if row.mode == CellMode::Slc {
+                    // Once it is open again, its row tells no more what it held.
+                    if matches!(row.usage, BlockUse::Erasing | BlockUse::Free) {
+                        assert_eq!(
+                            row.opened, opened,
+                            "seed {seed}: {block:?} held other data than when its mode was asked for"
+                        );
+                        changed += 1;
+                    }
+                    asked.remove(&block);
+                } else if row.opened != opened && row.usage == BlockUse::Full {
+                    overtaken += 1;
+                }
+            }
+        }
+        drive.settle();
+        assert_eq!(drive.firmware.audit(), Ok(()));
+    }
+    assert!(
+        changed > 3 && overtaken > 3,
+        "{changed} changed, {overtaken} times cleaned first"
+    );
 }
