@@ -158,7 +158,7 @@ fn powerloss_cuts_after_few_writes_do_not_end_a_tight_drive() {
 /// it does not look for a victim for ever, and what it holds can be read.
 #[test]
 fn powerloss_cuts_in_a_row_leave_a_drive_that_answers() {
-    let mut ended = 0;
+    let mut torn = 0;
     for seed in 1..=10 {
         let build = Build {
             seed,
@@ -176,19 +176,18 @@ fn powerloss_cuts_in_a_row_leave_a_drive_that_answers() {
                     (0..s.at(3).at(cut).below(20)).for_each(|_| {
                         drive.step();
                     });
-                    drive.power_cut();
+                    torn += drive.power_cut().0.torn_programs;
                 }
             }
         }
         drive.settle();
         assert_eq!(drive.firmware.audit(), Ok(()), "seed {seed}");
-        ended += u32::from(drive.firmware.is_read_only());
         for lpn in 0..build.capacity {
             drive.submit(HostOp::Read, lpn * 4096, 4096);
         }
         drive.finish();
     }
-    assert!((1..10).contains(&ended), "{ended} of 10 drives ended");
+    assert!(torn > 200, "{torn} programs were torn");
 }
 
 /// Pages that are moved alone take more than they give back: they wait while cleaning needs what is
