@@ -237,7 +237,7 @@ mod tests {
             (
                 "cells = {",
                 "unpowered = [\"1h\"]\ncells = {",
-                "neither `unpowered`",
+                "have no `unpowered`",
             ),
             ("cells = {", "workloads = [\"w\"]\ncells = {", "or `cells`"),
             (

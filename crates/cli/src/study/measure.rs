@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use firstread_drive::profile::DriveProfile;
 use firstread_drive::profile::reader::nearest;
-use firstread_drive::stats::student_t;
+use firstread_drive::stats::student::{P95, student};
 use firstread_drive::{Cause, tables};
 use firstread_firmware::policy::read_levels::{self, AnyReadLevels, Footprint};
 use firstread_nand::ageing::layers;
@@ -184,7 +184,7 @@ impl Estimate {
         let half = (n > 1).then(|| {
             let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
             let degrees = (n - 1) as f64;
-            student_t(degrees) * (squares / degrees / n as f64).sqrt()
+            student(P95, degrees) * (squares / degrees / n as f64).sqrt()
         });
         (n > 0).then_some(Estimate {
             mean,

@@ -21,13 +21,12 @@
 
 use firstread_firmware::observe::Counters;
 
+use super::student::{P95, P99, student};
+
 /// Fewest stretches that an interval is made of.
 pub const FEWEST: usize = 20;
 /// With so many stretches, two at a time become one.
 const MOST: usize = 2 * FEWEST;
-/// 97.5 % and 99.5 % of the normal distribution lie below.
-const Z_95: f64 = 1.959_964;
-const Z_99: f64 = 2.575_829;
 /// How near the mean is to theory's, as a share of that, for a preconditioned drive to be in the state
 /// it was put in.
 pub const NEAR: f64 = 0.1;
@@ -247,8 +246,8 @@ fn mean(stretches: &[Written]) -> Option<Estimate> {
     let variance = steps.sum::<f64>() / (2 * (n - 1)) as f64;
     let host = stretches.iter().map(|s| s.host_bytes as f64).sum::<f64>() / n as f64;
     let (a, b) = (first.len() as f64, second.len() as f64);
-    let room = student(Z_99, n - 2) * (variance * (1.0 / a + 1.0 / b)).sqrt() / host;
-    let half = student(Z_95, n - 1) * error;
+    let room = student(P99, (n - 2) as f64) * (variance * (1.0 / a + 1.0 / b)).sqrt() / host;
+    let half = student(P95, (n - 1) as f64) * error;
     Some(Estimate {
         mean,
         interval: (mean - half, mean + half),
@@ -270,16 +269,6 @@ fn ratio(stretches: &[Written]) -> Option<(f64, f64)> {
     });
     let variance = squares.sum::<f64>() / (n - 1.0);
     Some((mean, (n * variance).sqrt() / sum.host_bytes as f64))
-}
-
-/// The quantile of Student's t with `degrees` of freedom (eight or more: to 0.3 %) that corresponds to `z` of
-/// the normal distribution (Cornish and Fisher's expansion).
-fn student(z: f64, degrees: usize) -> f64 {
-    let (n, z2) = (degrees as f64, z * z);
-    let first = (z2 + 1.0) / 4.0;
-    let second = ((5.0 * z2 + 16.0) * z2 + 3.0) / 96.0;
-    let third = (((3.0 * z2 + 19.0) * z2 + 17.0) * z2 - 15.0) / 384.0;
-    z * (1.0 + (first + (second + third / n) / n) / n)
 }
 
 #[cfg(test)]
@@ -379,24 +368,6 @@ mod tests {
             (steady.mean - 3.0).abs() < 0.05 && steady.stretches == 20,
             "{settled:?}"
         );
-    }
-
-    #[test]
-    fn formula_students_t() {
-        for (z, degrees, t) in [
-            (Z_95, 9, 2.262),
-            (Z_95, 19, 2.093),
-            (Z_95, 39, 2.023),
-            (Z_99, 8, 3.355),
-            (Z_99, 18, 2.878),
-            (Z_99, 38, 2.712),
-        ] {
-            assert!(
-                (student(z, degrees) / t - 1.0).abs() < 3e-3,
-                "{degrees}: {}",
-                student(z, degrees)
-            );
-        }
     }
 
     /// Of 2000 runs with independent stretches the 95 % interval holds the true ratio in 95 %; and

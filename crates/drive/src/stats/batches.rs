@@ -4,6 +4,7 @@
 //! varies more than one of as many that know nothing of each other. How much more is told by batches,
 //! which are longer than that memory: `docs/intervals.md`.
 
+use super::student::{P95, student};
 use super::tail::BUCKETS;
 
 /// Batches at most. When there would be more, neighbours become one.
@@ -240,7 +241,7 @@ impl Batches {
             return Err(TooShort { times });
         }
         let variance = inflation * all * beyond * (1.0 - beyond);
-        Ok(student_t(degrees) * libm::sqrt(variance))
+        Ok(student(P95, degrees) * libm::sqrt(variance))
     }
 
     /// Half the 95 % interval of the mean latency (ns).
@@ -274,7 +275,7 @@ fn half(apart: &[f64]) -> Result<f64, TooShort> {
     if times > 1.0 {
         return Err(TooShort { times });
     }
-    Ok(student_t(v.degrees) * libm::sqrt(v.of_sum))
+    Ok(student(P95, v.degrees) * libm::sqrt(v.of_sum))
 }
 
 /// The variance of the sum of `apart`, which are what batches are away from their expectation.
@@ -315,26 +316,6 @@ pub(crate) fn variance(apart: &[f64]) -> Variance {
         degrees: ((2.0 / spread - 1.0) / smoothed).max(0.0),
         correlation: product(&fours, 1) / product(&fours, 0).max(f64::MIN_POSITIVE),
     }
-}
-
-/// 97.5 % quantile of Student's t distribution with `degrees` of freedom: within 1 % from 3 on, exact
-/// for 1 and 2.
-pub fn student_t(degrees: f64) -> f64 {
-    if degrees < 1.5 {
-        return 12.706;
-    }
-    if degrees < 2.5 {
-        return 4.303;
-    }
-    const Z: f64 = 1.959_964;
-    let z2 = Z * Z;
-    let terms = [
-        (z2 + 1.0) / 4.0,
-        ((5.0 * z2 + 16.0) * z2 + 3.0) / 96.0,
-        (((3.0 * z2 + 19.0) * z2 + 17.0) * z2 - 15.0) / 384.0,
-    ];
-    let by = |(i, term): (usize, &f64)| term / libm::pow(degrees, (i + 1) as f64);
-    Z * (1.0 + terms.iter().enumerate().map(by).sum::<f64>())
 }
 
 #[cfg(test)]
@@ -479,20 +460,6 @@ mod tests {
             let n: f64 = whole.requests().iter().sum();
             assert_eq!(n, 3_000.0);
             assert!(whole.used > MOST / 2 - 2 && whole.used <= MOST);
-        }
-    }
-
-    #[test]
-    fn formula_students_t() {
-        for (degrees, t) in [
-            (1.0, 12.706),
-            (2.0, 4.303),
-            (3.0, 3.182),
-            (5.0, 2.571),
-            (10.0, 2.228),
-            (30.0, 2.042),
-        ] {
-            assert!((student_t(degrees) / t - 1.0).abs() < 0.011, "{degrees}");
         }
     }
 }

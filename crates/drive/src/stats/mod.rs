@@ -2,10 +2,10 @@
 
 pub mod amplification;
 mod batches;
+pub mod student;
 mod tail;
 
 pub use amplification::{Amplification, Written};
-pub use batches::student_t;
 pub use tail::{Tail, TailShare};
 
 use firstread_core::{HostOp, Ns};

@@ -1,0 +1,84 @@
+//! Quantiles of Student's t distribution: how wide an interval is whose variance is itself an estimate.
+
+/// Share of cases in which a two-sided interval is to hold.
+#[derive(Clone, Copy, Debug)]
+pub struct Level {
+    /// The quantile of the normal distribution, standard deviations.
+    normal: f64,
+    /// The quantiles for one and two degrees of freedom, which the expansion does not reach.
+    one: f64,
+    two: f64,
+}
+
+/// 95 %.
+pub const P95: Level = Level {
+    normal: 1.959_964,
+    one: 12.706_205,
+    two: 4.302_653,
+};
+/// 99 %.
+pub const P99: Level = Level {
+    normal: 2.575_829,
+    one: 63.656_741,
+    two: 9.924_843,
+};
+
+/// Half the width, in standard errors, of an interval at `level` with `degrees` of freedom: by Cornish and
+/// Fisher's expansion to the fourth order (Abramowitz and Stegun, 26.7.5). Within 0.2 % at 95 % and 1 % at 99 %
+/// from three degrees on; exact for one and two.
+pub fn student(level: Level, degrees: f64) -> f64 {
+    if degrees < 1.5 {
+        return level.one;
+    }
+    if degrees < 2.5 {
+        return level.two;
+    }
+    let (n, z2) = (degrees, level.normal * level.normal);
+    let first = (z2 + 1.0) / 4.0;
+    let second = ((5.0 * z2 + 16.0) * z2 + 3.0) / 96.0;
+    let third = (((3.0 * z2 + 19.0) * z2 + 17.0) * z2 - 15.0) / 384.0;
+    let fourth = ((((79.0 * z2 + 776.0) * z2 + 1482.0) * z2 - 1920.0) * z2 - 945.0) / 92_160.0;
+    level.normal * (1.0 + (first + (second + (third + fourth / n) / n) / n) / n)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formula_quantiles_are_those_of_the_tables() {
+        for (level, within, table) in [
+            (
+                P95,
+                2e-3,
+                [
+                    (1, 12.706),
+                    (2, 4.303),
+                    (3, 3.182),
+                    (4, 2.776),
+                    (5, 2.571),
+                    (9, 2.262),
+                    (30, 2.042),
+                ],
+            ),
+            (
+                P99,
+                1e-2,
+                [
+                    (1, 63.657),
+                    (2, 9.925),
+                    (3, 5.841),
+                    (4, 4.604),
+                    (8, 3.355),
+                    (18, 2.878),
+                    (38, 2.712),
+                ],
+            ),
+        ] {
+            for (degrees, t) in table {
+                let of = student(level, f64::from(degrees));
+                assert!((of / t - 1.0).abs() < within, "{degrees}: {of} for {t}");
+            }
+        }
+    }
+}
