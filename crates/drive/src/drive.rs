@@ -396,6 +396,7 @@ impl Drive {
     /// Draws which blocks are bad, tells the firmware, and returns how many superblocks they cost.
     fn find_bad_blocks(&mut self, pe_cycles: &[u32]) -> Result<u32, DriveError> {
         let geometry = &self.profile.geometry;
+        let per_block = u64::from(geometry.slots_per_superblock(self.profile.mode));
         let mut bad = vec![0; geometry.dies() as usize];
         for (block, &pe_cycles) in (0..).map(BlockId).zip(pe_cycles) {
             let failures = &mut self.world.hardware.failures;
@@ -404,11 +405,13 @@ impl Drive {
         let worst = bad.iter().copied().max().unwrap_or(0);
         if !self.firmware.set_bad_blocks(&bad) {
             return Err(DriveError::State(format!(
-                "bad blocks cost {worst} of {} superblocks at this wear, and what is left does not \
-                 hold the capacity: start with fewer P/E cycles (--pe-cycles), set \
+                "bad blocks cost {worst} of {} superblocks at this wear. The capacity takes {}, cleaning \
+                 keeps {RESERVE} and needs {} to spare: start with fewer P/E cycles (--pe-cycles), set \
                  chip.failures.factory_bad or chip.failures.grown_bad lower, or use a drive with more \
                  over-provisioning",
-                geometry.blocks_per_plane
+                geometry.blocks_per_plane,
+                (self.profile.capacity_bytes / u64::from(geometry.slot_bytes)).div_ceil(per_block),
+                self.profile.least_spare_slots() / per_block,
             )));
         }
         Ok(worst)
