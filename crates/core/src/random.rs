@@ -85,6 +85,7 @@ mod tests {
     /// Fields of 16 bits, as sixteen Gaussians or four are made of them: even, and neither those of
     /// one word nor those of neighbouring words or streams agree more often than chance has it.
     #[test]
+    #[cfg_attr(miri, ignore = "too many steps for an interpreter")]
     fn quick_fields_are_even_and_agree_by_chance() {
         let n = 400_000u64;
         let mut hits = [[0u32; 256]; 4];
