@@ -40,7 +40,8 @@ Examples:
 
 Several --scheme axes are combined: every scheme of one with every scheme of the other.
 
-Exit status: 0 when all of it ran, 1 on an error or when a drive reached its end of life, 2 when the command line is wrong.";
+Exit status: 0 when all of it ran, 1 on an error or at a drive's end of life, 2 when the command
+line is wrong.";
 
 /// The workload that is run where none is given.
 const DEFAULT_WORKLOAD: &str = "randread-64k-qd128";

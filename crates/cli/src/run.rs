@@ -29,7 +29,8 @@ Examples:
       on ten drives with chips of their own: each figure with its spread over them
   firstread run job.fio --output json | jq '.jobs[0].read.clat_ns.percentile'
 
-Exit status: 0 when all of it ran, 1 on an error or when the drive reached its end of life, 2 when the command line is wrong.";
+Exit status: 0 when all of it ran, 1 on an error or at a drive's end of life, 2 when the command
+line is wrong.";
 
 /// Run a workload on a drive and report its latencies, its retries and what its tail is made of
 #[derive(Args, Debug)]
