@@ -113,6 +113,9 @@ pub fn run(options: &Options) -> Result<(), String> {
     let work = Work::prepare(&root)?;
     let all = work.list()?;
     let drawn = draw(all.clone(), options);
+    if drawn.is_empty() {
+        return Err(format!("{}: no mutant is there", FOLDERS.join(", ")));
+    }
     if options.list {
         drawn.iter().for_each(|m| println!("{}", m.name));
         return Ok(());
@@ -234,7 +237,7 @@ impl Work {
             .current_dir(&self.tree)
             .env("CARGO_TARGET_DIR", &self.build);
         command
-            .args(["mutants", "--colors", "never", "--no-times"])
+            .args(["mutants", "--workspace", "--colors", "never", "--no-times"])
             .args(args);
         command
     }
