@@ -25,8 +25,6 @@ pub enum Wait {
     Reserve,
     /// The data of a failed program are written again first.
     Rescue,
-    /// Another write in part is merging the same page.
-    SamePage,
     /// All buffers for reads are in use, and a write in part has to read the old version of a page.
     ReadBuffer,
     /// As many pages of the map have changes that are not on flash as may have.

@@ -99,7 +99,6 @@ const fn cause(wait: Option<Wait>) -> Cause {
         None | Some(Wait::Buffer | Wait::ReadBuffer) => Cause::Queue,
         Some(Wait::Cleaning) => Cause::Cleaning,
         Some(Wait::Superblock | Wait::Reserve | Wait::Rescue) => Cause::Reserve,
-        Some(Wait::SamePage) => Cause::SamePage,
         Some(Wait::Map | Wait::Overlay) => Cause::Map,
     }
 }
@@ -117,13 +116,12 @@ mod tests {
     use super::*;
     use firstread_core::Stream;
 
-    const WAITS: [Wait; 9] = [
+    const WAITS: [Wait; 8] = [
         Wait::Buffer,
         Wait::Cleaning,
         Wait::Superblock,
         Wait::Reserve,
         Wait::Rescue,
-        Wait::SamePage,
         Wait::ReadBuffer,
         Wait::Map,
         Wait::Overlay,
@@ -199,7 +197,6 @@ mod tests {
                 known.push(match on {
                     Some(Wait::Cleaning) => Cause::Cleaning,
                     Some(Wait::Superblock | Wait::Reserve | Wait::Rescue) => Cause::Reserve,
-                    Some(Wait::SamePage) => Cause::SamePage,
                     Some(Wait::Map | Wait::Overlay) => Cause::Map,
                     Some(Wait::Buffer | Wait::ReadBuffer) | None => Cause::Queue,
                 });

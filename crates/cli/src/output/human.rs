@@ -360,7 +360,6 @@ pub const fn in_words(cause: Cause) -> &'static str {
         Cause::Map => "waiting for the map",
         Cause::Cleaning => "cleaning is behind",
         Cause::Reserve => "no free superblock",
-        Cause::SamePage => "another write of the page",
         Cause::DieHostRead => "die busy with other reads",
         Cause::DieRetry => "die busy with retries",
         Cause::DieCalibration => "die busy with calibration",

@@ -19,8 +19,6 @@ pub enum Cause {
     Cleaning,
     /// Of a write: waiting for a free superblock, or until cleaning has made up for a failed program.
     Reserve,
-    /// Of a write: waiting for another one that changes the same page in part.
-    SamePage,
     /// The die was busy with other host reads.
     DieHostRead,
     /// The die was busy with retries, soft senses or rebuilds, of this or other reads.
@@ -58,7 +56,7 @@ pub enum Cause {
 }
 
 /// Number of causes.
-pub const CAUSES: usize = 22;
+pub const CAUSES: usize = 21;
 
 impl Cause {
     /// All causes, in the order of a request's life.
@@ -67,7 +65,6 @@ impl Cause {
         Cause::Map,
         Cause::Cleaning,
         Cause::Reserve,
-        Cause::SamePage,
         Cause::DieHostRead,
         Cause::DieRetry,
         Cause::DieCalibration,
@@ -94,7 +91,6 @@ impl Cause {
             Cause::Map => "map",
             Cause::Cleaning => "cleaning",
             Cause::Reserve => "reserve",
-            Cause::SamePage => "same_page",
             Cause::DieHostRead => "die_busy_host_read",
             Cause::DieRetry => "die_busy_retry",
             Cause::DieCalibration => "die_busy_calibration",

@@ -445,14 +445,10 @@ impl<M: Arena> Firmware<M> {
                     self.commands.get(id).done += 1;
                     continue;
                 }
-                match self.trim_some(&command, ports.sequence()) {
-                    0 => return Progress::Stalled(Wait::SamePage),
-                    pages => {
-                        ports.trimmed(Lpn(lpn), pages);
-                        self.commands.get(id).done += pages;
-                        self.resume_reads(now, ports);
-                    }
-                }
+                let pages = self.trim_some(&command, ports.sequence());
+                ports.trimmed(Lpn(lpn), pages);
+                self.commands.get(id).done += pages;
+                self.resume_reads(now, ports);
                 continue;
             }
             if self.space.read_only {
