@@ -180,7 +180,7 @@ const LEAST_SPARE: u32 = 64;
 
 impl DriveProfile {
     /// Slots that must be left beyond the capacity and the reserve of cleaning. With fewer, the
-    /// superblocks that are cleaned would be nearly full: one in [`LEAST_SPARE`] bounds what cleaning
+    /// superblocks that are cleaned would be nearly full: one in `LEAST_SPARE` bounds what cleaning
     /// costs.
     pub fn least_spare_slots(&self) -> u64 {
         let g = &self.geometry;
