@@ -112,24 +112,48 @@ fn once(case: &Case) -> Result<Measured, String> {
 
 /// The profile of the drive of `case`.
 pub fn profile(case: &Case) -> Result<DriveProfile, String> {
+    profile_with(case, &[])
+}
+
+/// [`profile`] with more of it changed.
+fn profile_with(case: &Case, set: &[&str]) -> Result<DriveProfile, String> {
     let overrides: Vec<Override> = case
         .set
         .iter()
+        .chain(set)
         .map(|s| Override::parse(s).map_err(|e| e.to_string()))
         .collect::<Result<_, _>>()?;
     load_drive(&Library::new(), case.drive, &overrides, AXES).map_err(|e| e.to_string())
 }
 
-fn one_run(case: &Case, seed: u64, start_together: &Barrier) -> Result<Measured, String> {
+/// Simulated time (s) of `job` on the drive of `case` with `set` changed, and that drive's profile.
+pub fn simulated_s(case: &Case, set: &[&str], job: &str) -> Result<(f64, DriveProfile), String> {
+    let profile = profile_with(case, set)?;
+    let tables = firstread_drive::tables::for_drive(&profile).map_err(|e| e.to_string())?;
+    let mut drive =
+        Drive::new(profile.clone(), tables, &state(case), 1).map_err(|e| e.to_string())?;
+    let workload = fio::parse(case.name, job).map_err(|e| e.to_string())?;
+    let host = Host::jobs(&workload, drive.capacity_bytes(), 1, Some(case.requests))
+        .map_err(|e| e.to_string())?;
+    let stats = drive.run(host, &mut |_| {}).map_err(|e| e.to_string())?;
+    Ok((stats.simulated.0 as f64 * 1e-9, profile))
+}
+
+/// The state of the drive of `case` at its first request.
+fn state(case: &Case) -> DriveState {
     let age = Ns::from_h(case.age_h);
-    let state = DriveState {
+    DriveState {
         age: (age, age),
         pe_cycles: (case.pe_cycles, case.pe_cycles),
         temperature_c: 55.0,
         fill: case.fill,
         precondition: case.precondition,
         ..DriveState::default()
-    };
+    }
+}
+
+fn one_run(case: &Case, seed: u64, start_together: &Barrier) -> Result<Measured, String> {
+    let state = state(case);
     let made = || -> Result<(Drive, f64), String> {
         let start = Instant::now();
         let profile = profile(case)?;

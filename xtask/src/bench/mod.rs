@@ -7,11 +7,12 @@
 mod cases;
 mod measure;
 mod mqsim;
+mod rules;
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use cases::{CASES, Case};
+use cases::{BESIDE, CASES, Case};
 use measure::Measured;
 
 /// What the user asked for.
@@ -102,11 +103,15 @@ fn chosen(options: &Options) -> Vec<&'static Case> {
         let mut named = CASES.iter().filter(|n| named(n) && n.job.is_some());
         named.any(|n| n.against == c.name)
     };
-    CASES.iter().filter(|c| named(c) || needed(c)).collect()
+    let beside = BESIDE
+        .iter()
+        .filter(|c| options.mqsim.is_some() && named(c));
+    let all = CASES.iter().filter(|c| named(c) || needed(c));
+    all.chain(beside).collect()
 }
 
 fn find(name: &str) -> Option<&'static Case> {
-    CASES.iter().find(|c| c.name == name)
+    CASES.iter().chain(BESIDE).find(|c| c.name == name)
 }
 
 fn in_own_process(case: &Case, repeat: u32) -> Result<Measured, String> {

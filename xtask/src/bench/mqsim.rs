@@ -1,7 +1,8 @@
 //! MQSim beside firstread: the same geometry, latencies and load, written in its terms from the same
 //! profile and job.
 //!
-//! Nothing of MQSim is part of this project: the user gives a binary.
+//! Nothing of MQSim is part of this project: the user gives a binary. Why mean latencies differ, where
+//! they do, is in `docs/mqsim.md`, whose table is printed here.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,8 +14,9 @@ use firstread_nand::profile::ProgramTiming;
 use firstread_workload::fio;
 use firstread_workload::job::{Extent, JobSpec, Operations};
 
-use super::cases::Case;
+use super::cases::{Case, LATENCY};
 use super::measure::{self, Measured};
+use super::rules::{self, Dies, Rules, Times};
 
 /// Part of the requests that a second run asks for: the difference of the two is free of start-up.
 const FEW: u64 = 10;
@@ -40,7 +42,6 @@ pub fn check(path: &Path) -> Result<(), String> {
 #[derive(Clone, Copy, Debug)]
 struct Reported {
     served: f64,
-    /// Whole seconds, which is how it divides.
     simulated_s: Option<f64>,
     pages_moved: f64,
     wall_s: f64,
@@ -88,11 +89,11 @@ pub fn compare(path: &Path, done: &[(&Case, Measured)], repeat: u32) -> Result<(
             amplification(ours.write_amplification),
             amplification(their_wa),
             format!(
-                "{:.1}/{}",
+                "{:.2}/{}",
                 ours.simulated_s,
                 theirs
                     .simulated_s
-                    .map_or("-".into(), |s| format!("{s:.0} s"))
+                    .map_or("-".into(), |s| format!("{s:.2} s"))
             ),
         );
         if theirs.served < case.requests as f64 {
@@ -105,9 +106,144 @@ pub fn compare(path: &Path, done: &[(&Case, Measured)], repeat: u32) -> Result<(
     println!(
         "requests per wall second, MQSim's without its start-up (a second run asks for a {FEW}th \
          of the requests); ideal map, write cache off, the best of a few random blocks cleaned at a time \
-         where ours cleans superblocks; simulated: ours/MQSim's, which it gives in whole seconds"
+         where ours cleans superblocks; simulated: ours/MQSim's (of writes in whole seconds, as it gives \
+         them)"
     );
+    latencies(path)
+}
+
+/// Prints mean latencies of reads by depth, of both simulators and of the small model with either one's
+/// rules, as a Markdown table.
+fn latencies(path: &Path) -> Result<(), String> {
+    const OURS: Rules = Rules {
+        data_first: false,
+        one_die_a_chip: false,
+    };
+    const THEIRS: Rules = Rules {
+        data_first: true,
+        one_die_a_chip: true,
+    };
+    println!(
+        "\nmean latency of 4 KiB random reads (us), by Little's law from the simulated time\n\n\
+         | channels × chips × dies | depth | firstread | model | MQSim | model | MQSim / firstread | data first \
+         alone | one die a chip alone |\n|---|---|---|---|---|---|---|---|---|"
+    );
+    let requests = LATENCY.requests;
+    for ((channels, chips, dies), depths) in DRIVES {
+        let job =
+            |depth| format!("[j]\nrw=randread\nbs=4k\niodepth={depth}\nnorandommap\nio_size=8t\n");
+        let of = Dies {
+            channels: *channels,
+            chips_per_channel: *chips,
+            dies_per_chip: *dies,
+        };
+        for &depth in *depths {
+            let set = [
+                format!("geometry.channels={channels}"),
+                format!("geometry.chips_per_channel={chips}"),
+                format!("geometry.dies_per_chip={dies}"),
+                "geometry.planes=1".into(),
+                format!("capacity={} GiB", channels * chips * dies * 7 / 2),
+                format!("channel.command={READ_COMMAND_NS} ns"),
+                // A page's data and parity take as long as its data alone at 333 MT/s.
+                "channel.rate=375 MT/s".into(),
+                "chip.timing.io=375 MT/s".into(),
+            ];
+            let set: Vec<&str> = set.iter().map(String::as_str).collect();
+            let job = job(depth);
+            let (ours_s, profile) = measure::simulated_s(&LATENCY, &set, &job)?;
+            let workload = fio::parse(LATENCY.name, &job).map_err(|e| e.to_string())?;
+            let times = Times::of(&profile);
+            let their_times = Times::of_mqsim(&profile);
+            let load = Load {
+                name: LATENCY.name,
+                profile,
+                job: workload.jobs[0].clone(),
+                dies_per_chip: *dies,
+            };
+            let theirs_s = load
+                .run(path, requests)?
+                .simulated_s
+                .ok_or("MQSim does not tell how long it simulated")?;
+            let mean_us = |s: f64| s * 1e6 * f64::from(depth) / requests as f64;
+            let (ours, theirs) = (mean_us(ours_s), mean_us(theirs_s));
+            let model =
+                |rules, times| rules::mean_latency_ns(rules, times, of, depth, requests) * 1e-3;
+            let (as_ours, as_theirs) = (model(OURS, times), model(THEIRS, their_times));
+            let data_first = Rules {
+                data_first: true,
+                ..OURS
+            };
+            let one_die = Rules {
+                one_die_a_chip: true,
+                ..OURS
+            };
+            let off = |model: f64, of: f64| (model / of - 1.0) * 100.0;
+            println!(
+                "| {channels} × {chips} × {dies} | {depth} | {ours:.2} | {as_ours:.2} ({:+.2} %) | {theirs:.2} | \
+                 {as_theirs:.2} ({:+.2} %) | {:.3} | {:.2} | {:.2} |",
+                off(as_ours, ours),
+                off(as_theirs, theirs),
+                theirs / ours,
+                model(data_first, times),
+                model(one_die, times),
+            );
+        }
+    }
     Ok(())
+}
+
+/// Bytes that a page stores for its data: the codes of all drives have rate 8/9. MQSim's pages have no
+/// parity.
+const STORED: (u64, u64) = (9, 8);
+
+/// Rate (MT/s) at which a channel without parity carries as much data.
+fn data_rate(p: &DriveProfile) -> u64 {
+    u64::from(p.channel.rate_mt_per_s) * STORED.1 / STORED.0
+}
+
+/// Command and address cycles of a read as MQSim counts them for NV-DDR2: 20 + 6 × 25 + 100 + 20 ns.
+const READ_COMMAND_NS: u64 = 290;
+
+/// What MQSim's host and link take of a read besides its data: a doorbell, a submission queue entry asked for
+/// and fetched, a completion queue entry; packets of 28 bytes more than they carry, over 7 GB/s.
+const MQSIM_HOST_NS: u64 = 27;
+
+/// Channels, chips of each and dies of each chip; and the depths asked for.
+type Drive = ((u32, u32, u32), &'static [u32]);
+
+/// 64 dies, each a chip or two a chip; and a die a channel, where nothing meets.
+const DRIVES: &[Drive] = &[
+    ((8, 8, 1), &[1, 4, 16, 64, 128, 512]),
+    ((8, 4, 2), &[1, 16, 128]),
+    ((8, 1, 1), &[1, 16, 128]),
+];
+
+impl Times {
+    /// Those of a drive of ours.
+    fn of(p: &DriveProfile) -> Times {
+        let mode = p.chip.mode(p.mode).expect("the drive's mode is its chip's");
+        let bytes = u64::from(p.geometry.slot_bytes);
+        Times {
+            command: READ_COMMAND_NS,
+            sense: mode.setup_ns + mode.sense.pre_ns + mode.sense.eval_ns + mode.sense.disch_ns,
+            transfer: p.channel.transfer_ns(bytes * STORED.0 / STORED.1),
+            link: bytes * 1_000_000_000 / p.link.bytes_per_s,
+            host: 0,
+        }
+    }
+
+    /// The same as MQSim counts them: whole nanoseconds a byte, packets of 128 bytes on the link.
+    fn of_mqsim(p: &DriveProfile) -> Times {
+        let bytes = u64::from(p.geometry.slot_bytes);
+        let packets = bytes.div_ceil(128) * (128 + 28);
+        Times {
+            transfer: bytes * (1_000 / data_rate(p)),
+            link: packets * 1_000_000_000 / p.link.bytes_per_s,
+            host: MQSIM_HOST_NS,
+            ..Times::of(p)
+        }
+    }
 }
 
 /// A case in MQSim's terms.
@@ -115,6 +251,9 @@ struct Load {
     name: &'static str,
     profile: DriveProfile,
     job: JobSpec,
+    /// Dies of a chip in MQSim's terms. It uses one of them at a time where ours are independent: a drive of
+    /// equal dies has one.
+    dies_per_chip: u32,
 }
 
 impl Load {
@@ -130,7 +269,13 @@ impl Load {
             name: case.name,
             profile: measure::profile(case)?,
             job: workload.jobs.remove(0),
+            dies_per_chip: 1,
         })
+    }
+
+    /// From the end of a read's command to its data.
+    fn sense_ns(&self) -> u64 {
+        Times::of(&self.profile).sense
     }
 
     fn read_percent(&self) -> u8 {
@@ -196,10 +341,17 @@ impl Load {
         if served == 0.0 {
             return Err(failed(format!("it served none of {requests} requests")));
         }
-        // A run below a second of simulated time has no rate there.
-        let simulated_s = number_after(&text, "<IOPS>")
-            .filter(|iops| iops.is_finite() && *iops > 0.0)
-            .map(|iops| generated / iops);
+        // It gives rates by whole seconds. The share of time in which each chip senses is exact: where there
+        // are only reads, and one die of a chip at a time, their sum tells the time.
+        let sensing: f64 = numbers_after(&text, "Fraction_of_Time_in_Execution=\"").sum();
+        let simulated_s = if self.read_percent() == 100 {
+            let reads = number("Issued_Flash_Read_CMD=\"")?
+                + number("Issued_Flash_Multiplane_Read_CMD=\"")?;
+            Some(reads * self.sense_ns() as f64 * 1e-9 / sensing)
+        } else {
+            let iops = number_after(&text, "<IOPS>").filter(|n| n.is_finite() && *n > 0.0);
+            iops.map(|iops| generated / iops)
+        };
         // Where nothing was moved the mean is not a number.
         let moved = |runs: &str, mean: &str| -> Result<f64, String> {
             let (runs, mean) = (number(runs)?, number_after(&text, mean).unwrap_or(f64::NAN));
@@ -214,6 +366,12 @@ impl Load {
         })
     }
 
+    /// Chips of a channel in MQSim's terms.
+    fn chips_per_channel(&self) -> u32 {
+        let g = &self.profile.geometry;
+        u32::from(g.chips_per_channel) * u32::from(g.dies_per_chip) / self.dies_per_chip
+    }
+
     /// The drive.
     fn device(&self) -> String {
         let (p, g) = (&self.profile, &self.profile.geometry);
@@ -221,8 +379,7 @@ impl Load {
             .chip
             .mode(p.mode)
             .expect("the drive's mode is one of its chip's");
-        let sense = mode.sense.pre_ns + mode.sense.eval_ns + mode.sense.disch_ns;
-        let read_ns = mode.setup_ns + sense;
+        let read_ns = self.sense_ns();
         let program_ns = match mode.program {
             ProgramTiming::OneShot { wordline_ns } => wordline_ns,
             ProgramTiming::TwoStep {
@@ -251,7 +408,7 @@ impl Load {
                     "Block_PE_Cycles_Limit",
                     mode.endurance_pe_cycles.to_string(),
                 ),
-                ("Die_No_Per_Chip", g.dies_per_chip.to_string()),
+                ("Die_No_Per_Chip", self.dies_per_chip.to_string()),
                 ("Plane_No_Per_Die", g.planes.to_string()),
                 ("Block_No_Per_Plane", g.blocks_per_plane.to_string()),
                 ("Page_No_Per_Block", g.wordlines_per_block.to_string()),
@@ -277,8 +434,8 @@ impl Load {
                 ("GC_Block_Selection_Policy", "RGA".into()),
                 ("Flash_Channel_Count", g.channels.to_string()),
                 ("Flash_Channel_Width", "1".into()),
-                ("Channel_Transfer_Rate", p.channel.rate_mt_per_s.to_string()),
-                ("Chip_No_Per_Channel", g.chips_per_channel.to_string()),
+                ("Channel_Transfer_Rate", data_rate(p).to_string()),
+                ("Chip_No_Per_Channel", self.chips_per_channel().to_string()),
                 ("Flash_Comm_Protocol", "NVDDR2".into()),
             ],
             &flash,
@@ -312,8 +469,8 @@ impl Load {
                 ("Priority_Class", "HIGH".into()),
                 ("Device_Level_Data_Caching_Mode", "TURNED_OFF".into()),
                 ("Channel_IDs", all(g.channels.into())),
-                ("Chip_IDs", all(g.chips_per_channel.into())),
-                ("Die_IDs", all(g.dies_per_chip.into())),
+                ("Chip_IDs", all(self.chips_per_channel().into())),
+                ("Die_IDs", all(self.dies_per_chip.into())),
                 ("Plane_IDs", all(g.planes.into())),
                 ("Initial_Occupancy_Percentage", "0".into()),
                 ("Working_Set_Percentage", percent.to_string()),
@@ -355,6 +512,12 @@ fn number_after(text: &str, key: &str) -> Option<f64> {
     let rest = text[text.find(key)? + key.len()..].trim_start();
     let end = rest.find(['<', '"', '\n', ' ']).unwrap_or(rest.len());
     rest[..end].parse().ok()
+}
+
+/// Every number that follows `key` in `text`.
+fn numbers_after<'a>(text: &'a str, key: &'a str) -> impl Iterator<Item = f64> + 'a {
+    text.match_indices(key)
+        .filter_map(move |(at, _)| number_after(&text[at..], key))
 }
 
 /// A folder for one run, removed with it.
