@@ -95,7 +95,7 @@ pub fn run(runs: u64, check: bool) -> Result<(), String> {
             500_000,
         ),
         case("random reads of 4 KiB, QD32", &[], random.into(), 100_000),
-        case("reads of 70/30, 4 KiB, QD32", &[], mixed.into(), 100_000),
+        case("reads of 70/30, 4 KiB, QD32", &[], mixed.into(), 200_000),
     ];
     let mut table = format!(
         "{runs} runs each, the drive of seed 1, workload seeds 1 to {runs}. *Covers*: of the runs that have an \
