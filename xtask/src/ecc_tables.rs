@@ -10,7 +10,7 @@ use std::path::Path;
 
 use firstread_core::Stream;
 use firstread_ecc::ldpc::Ldpc;
-use firstread_ecc::measure::{TABLE_DISTANCE, Tally, Trial, weights_of_score, wilson};
+use firstread_ecc::measure::{TABLE_DISTANCE, Tally, Trial, place, weights_of_place, wilson};
 use firstread_ecc::outcome::{COLUMNS, MIN_COUNT, Point, TABLES, parse_points};
 use firstread_ecc::{Code, SoftWeights};
 
@@ -32,8 +32,8 @@ struct Plan {
     file: &'static str,
     /// Its code.
     code: &'static str,
-    /// Scores: from, to, step, by range.
-    scores: [(u32, u32, usize); 2],
+    /// Places of the points ([`place`]): from, to, step, by range.
+    places: [(u32, u32, usize); 2],
     /// Most codewords of a point.
     most: u32,
     /// Whether reads are soft.
@@ -41,14 +41,14 @@ struct Plan {
 }
 
 const fn plan(file: &'static str, code: &'static str, soft: bool) -> Plan {
-    let (scores, most) = match code.as_bytes() {
+    let (places, most) = match code.as_bytes() {
         b"ldpc-1k" => ([(1, 45, 4), (48, 112, 3)], 2_000_000),
         _ => ([(2, 200, 18), (206, 391, 8)], 400_000),
     };
     Plan {
         file,
         code,
-        scores,
+        places,
         most,
         soft,
     }
@@ -84,9 +84,9 @@ fn trials(code: &str) -> Result<(Ldpc, Vec<Trial>), String> {
 }
 
 /// The stream of error patterns of one point.
-fn stream(seed: u64, file: &str, score: u32) -> Stream {
+fn stream(seed: u64, file: &str, weights: &SoftWeights) -> Stream {
     let tables = Stream::new(seed).named("ecc tables").named(file);
-    tables.at(u64::from(score))
+    tables.at(u64::from(place(weights)))
 }
 
 /// Decodes codewords `first` to `end`, shared among the trials.
@@ -118,21 +118,25 @@ fn decode(
 
 fn measure(plan: &Plan) -> Result<String, String> {
     let (code, mut trials) = trials(plan.code)?;
-    let scores = plan.scores.iter();
-    let scores: Vec<u32> = scores
+    let places = plan.places.iter();
+    let places: Vec<u32> = places
         .flat_map(|&(from, to, step)| (from..to).step_by(step))
         .collect();
     let mut points: Vec<Point> = Vec::new();
     let mut rare = false;
     // From the top, so that it is known when failures become too rare to look for.
-    for &score in scores.iter().rev() {
+    for &at in places.iter().rev() {
+        let bits = code.codeword_bits();
         let weights = if plan.soft {
-            weights_of_score(code.codeword_bits(), score)
+            weights_of_place(bits, at)
         } else {
-            SoftWeights::hard(score)
+            SoftWeights {
+                bits: [bits, 0, 0],
+                ..SoftWeights::hard(at)
+            }
         };
         let score = weights.score();
-        let stream = stream(SEED, plan.file, score);
+        let stream = stream(SEED, plan.file, &weights);
         let most = if rare { FEW } else { plan.most };
         let mut tally = Tally::default();
         while tally.frames < most && tally.failures() < ENOUGH {
@@ -189,14 +193,17 @@ fn table(plan: &Plan, code: &Ldpc, points: &[Point]) -> String {
         let (t, w) = (&p.tally, &p.weights);
         let (low, high) = wilson(t.failures(), t.frames, 1.96);
         let after = t.after.iter().enumerate().filter(|(_, n)| **n > 0);
+        let by_class = |counts: [u32; 3]| {
+            let counts = counts[..usize::from(w.classes)].iter();
+            counts.map(u32::to_string).collect::<Vec<_>>().join(" ")
+        };
         let after: Vec<String> = after.map(|(k, n)| format!("{k}:{n}")).collect();
         let _ = writeln!(
             out,
-            "{},{},{},{},{},{},{},{low:.3e},{high:.3e},{:.2},{}",
+            "{},{},{},{},{},{},{low:.3e},{high:.3e},{:.2},{}",
             p.score,
-            w.errors[0],
-            w.errors[1],
-            w.bits[1],
+            by_class(w.errors),
+            by_class(w.bits),
             t.frames,
             t.failures(),
             t.undetected,
@@ -227,7 +234,7 @@ fn check_all() -> Result<(), String> {
         let (mut repeated, mut fresh) = (0, 0);
         let cheap = points.iter().filter(|p| p.tally.frames <= ROUND);
         for p in cheap {
-            let stream = stream(SEED, plan.file, p.score);
+            let stream = stream(SEED, plan.file, &p.weights);
             let again = decode(&mut trials, &p.weights, stream, 0, p.tally.frames);
             repeated += 1;
             if again != p.tally {
@@ -242,7 +249,7 @@ fn check_all() -> Result<(), String> {
             (0.003..0.98).contains(&share)
         });
         for p in waterfall.step_by(2) {
-            let stream = stream(SEED + 1, plan.file, p.score);
+            let stream = stream(SEED + 1, plan.file, &p.weights);
             let again = decode(&mut trials, &p.weights, stream, 0, ROUND);
             fresh += 1;
             let (a, b) = wilson(p.tally.failures(), p.tally.frames, CHECK_Z);

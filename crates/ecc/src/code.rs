@@ -150,13 +150,22 @@ impl Code {
     }
 
     /// What the decoder makes of a hard-read codeword with `weight` bit errors. `draw` is 64
-    /// uniform bits that belong to the codeword and stay the same from read to read, so that the
-    /// same errors have the same end, and more errors never a better one.
+    /// uniform bits that belong to the codeword and stay the same from read to read as far as its errors
+    /// do, so that the same errors have the same end, and further errors never a better one.
     #[inline(always)] // Its verdict then stays in registers.
     pub fn judge(&self, weight: u32, draw: u64) -> Verdict {
         match self {
             Code::Threshold(c) => c.judge(weight),
             Code::Ldpc(c) => c.hard.judge(weight, weight, draw),
+        }
+    }
+
+    /// Whether a hard-read codeword with `weight` errors may as well fail as not: which one its draw decides.
+    #[inline(always)]
+    pub fn is_open(&self, weight: u32) -> bool {
+        match self {
+            Code::Threshold(_) => false,
+            Code::Ldpc(c) => c.hard.is_open(weight),
         }
     }
 
@@ -167,8 +176,7 @@ impl Code {
         let errors = weights.hard_errors();
         match self {
             Code::Threshold(c) => c.judge(errors),
-            Code::Ldpc(c) if weights.classes < 2 => c.hard.judge(errors, errors, draw),
-            Code::Ldpc(c) => c.soft.judge(weights.score(), errors, draw),
+            Code::Ldpc(c) => c.outcomes(weights).judge(weights.score(), errors, draw),
         }
     }
 
@@ -177,12 +185,11 @@ impl Code {
         matches!(self, Code::Ldpc(_))
     }
 
-    /// Probability that a soft decode fails, given the `score` of [`SoftWeights::score`]; of a code
-    /// without soft decoder, `score` errors.
-    pub fn soft_failure_probability(&self, score: u32) -> f64 {
+    /// Probability that the decode of a codeword with errors as in `weights` fails.
+    pub fn soft_failure_probability(&self, weights: &SoftWeights) -> f64 {
         match self {
-            Code::Threshold(_) => self.failure_probability(score),
-            Code::Ldpc(c) => c.soft.failure_probability(score),
+            Code::Threshold(_) => self.failure_probability(weights.hard_errors()),
+            Code::Ldpc(c) => c.outcomes(weights).failure_probability(weights.score()),
         }
     }
 
@@ -227,6 +234,17 @@ impl Code {
     }
 }
 
+impl LdpcCode {
+    /// The outcomes of reads with as many senses.
+    #[inline]
+    fn outcomes(&self, weights: &SoftWeights) -> &Outcomes {
+        match weights.classes {
+            0 | 1 => &self.hard,
+            _ => &self.soft,
+        }
+    }
+}
+
 impl Threshold {
     #[inline(always)] // So that verdicts stay in registers, whatever the code.
     fn judge(&self, weight: u32) -> Verdict {
@@ -243,7 +261,7 @@ impl Threshold {
 mod tests {
     use super::*;
     use crate::ldpc::Ldpc;
-    use crate::measure::{Trial, gaussian_weights, weights_of_score, wilson};
+    use crate::measure::{Trial, gaussian_weights, weights_of_place, wilson};
     use crate::outcome::parse_points;
     use firstread_core::Stream;
 
@@ -376,49 +394,77 @@ mod tests {
             let mut trial = Trial::new(&ldpc);
             let stream = Stream::new(0x5eed).named(name);
             for weight in weights {
-                let soft = weights_of_score(c.codeword_bits(), weight);
-                for (w, p) in [
-                    (SoftWeights::hard(weight), c.failure_probability(weight)),
-                    (soft, c.soft_failure_probability(soft.score())),
-                ] {
+                let soft = weights_of_place(c.codeword_bits(), weight);
+                for w in [SoftWeights::hard(weight), soft] {
                     let tally = trial.run(&w, stream.at(u64::from(weight)), 0..frames);
                     let (low, high) = wilson(tally.failures(), frames, 3.5);
+                    // Scores are rounded when they are looked up.
+                    let (outcomes, exact) = (outcomes(&c, &w), w.exact_score());
+                    let above = outcomes.failure_probability(libm::ceil(exact) as u32);
+                    let below = outcomes.failure_probability(libm::floor(exact) as u32);
                     assert!(
-                        low <= p && p <= high,
-                        "{name} {w:?}: {low}..{high}, table {p}"
+                        low <= above && below <= high,
+                        "{name} {w:?}: {low}..{high}, table {below}..{above}"
                     );
                 }
             }
         }
     }
 
+    fn outcomes<'a>(code: &'a Code, weights: &SoftWeights) -> &'a Outcomes {
+        match code {
+            Code::Ldpc(c) => c.outcomes(weights),
+            Code::Threshold(_) => panic!("a threshold code has no table"),
+        }
+    }
+
     #[test]
     fn model_the_score_tells_the_failures_of_other_senses() {
-        // The claim of the soft module: the score is right within 3 % whatever the distances of the
-        // levels; a little more is allowed for the noise of few codewords.
+        // The claim of the soft module: whatever the distances of the levels and whatever the counts, the
+        // odds are told within a factor of 1.5, beyond the noise of few codewords.
         let ldpc = Ldpc::new_1k();
         let c = code("ldpc-1k");
         let mut trial = Trial::new(&ldpc);
-        let mixes: [(&[f64], f64); 6] = [
-            (&[0.3], 0.0150),
-            (&[0.45], 0.0173),
-            (&[0.9], 0.0184),
-            (&[0.2, 0.8], 0.0199),
-            (&[0.45, 0.9], 0.0207),
-            (&[0.6, 1.2], 0.0205),
+        let (frames, bits) = (600, c.codeword_bits());
+        let reads: [(&[f64], [u32; 3]); 8] = [
+            (&[0.2], [0; 3]),
+            (&[0.43], [0; 3]),
+            (&[0.8], [0; 3]),
+            // Fewer strong errors than of two equal states, and more weak ones.
+            (&[0.43], [0, 40, 0]),
+            (&[0.3, 0.6], [0; 3]),
+            (&[0.43, 0.86], [0; 3]),
+            (&[0.43, 0.86], [0, 12, 0]),
+            (&[0.43, 0.86], [0, 0, 30]),
         ];
-        for (distances, rber) in mixes {
-            let w = gaussian_weights(c.codeword_bits(), rber, distances);
-            let frames = 400;
+        for (distances, more) in reads {
+            let counts = |rber: f64| {
+                let mut w = gaussian_weights(bits, rber, distances);
+                for (class, more) in more.into_iter().enumerate() {
+                    w.errors[class] += more;
+                    w.bits[class] += more;
+                }
+                w
+            };
+            let (mut low, mut high) = (1e-3, 0.05);
+            for _ in 0..40 {
+                let middle = 0.5 * (low + high);
+                if counts(middle).exact_score() < 85.5 {
+                    low = middle;
+                } else {
+                    high = middle;
+                }
+            }
+            let w = counts(high);
             let tally = trial.run(&w, Stream::new(11).named("score"), 0..frames);
             let (low, high) = wilson(tally.failures(), frames, 3.0);
-            let score = f64::from(w.score());
-            let at = |factor: f64| c.soft_failure_probability(libm::round(score * factor) as u32);
+            let outcomes = outcomes(&c, &w);
+            let odds = |p: f64| p / (1.0 - p);
+            let below = odds(outcomes.failure_probability(85)) / 1.5;
+            let above = odds(outcomes.failure_probability(86)) * 1.5;
             assert!(
-                at(0.965) <= high && low <= at(1.035),
-                "{distances:?} at {rber}: {low:.3}..{high:.3} fail, table {:.3} to {:.3}",
-                at(0.965),
-                at(1.035)
+                below <= odds(high) && odds(low) <= above,
+                "{distances:?} {w:?}: {low:.3}..{high:.3} fail, table odds {below:.3} to {above:.3}"
             );
         }
     }

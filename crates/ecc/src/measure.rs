@@ -200,12 +200,20 @@ pub fn gaussian_weights(bits: u32, rber: f64, distances: &[f64]) -> SoftWeights 
 /// best for the decoder: at 0.6 to 0.75 it corrects most with three senses.
 pub const TABLE_DISTANCE: f64 = 0.6;
 
-/// Three-sense counts of a given score, at [`TABLE_DISTANCE`]; their score may be off by one.
-pub fn weights_of_score(bits: u32, score: u32) -> SoftWeights {
+/// Where the point of `weights` lies in a table that is measured: the errors of a hard read; of three senses
+/// a number that grows about as fast. It spaces the points and names their error patterns.
+pub const fn place(weights: &SoftWeights) -> u32 {
+    let [strong, weak, _] = weights.errors;
+    let unreliable = weights.bits[1].saturating_sub(weak);
+    strong + (512 + 272 * weak + 32 * unreliable) / 1024
+}
+
+/// Three-sense counts at [`TABLE_DISTANCE`] of a given place, which may be off by one.
+pub fn weights_of_place(bits: u32, wanted: u32) -> SoftWeights {
     let (mut low, mut high) = (1e-6, 0.1);
     for _ in 0..60 {
         let middle = 0.5 * (low + high);
-        if gaussian_weights(bits, middle, &[TABLE_DISTANCE]).score() < score {
+        if place(&gaussian_weights(bits, middle, &[TABLE_DISTANCE])) < wanted {
             low = middle;
         } else {
             high = middle;

@@ -15,6 +15,7 @@
 
 use alloc::vec::Vec;
 use core::fmt;
+use core::ops::Range;
 
 use crate::code::{MAX_ITERATIONS, Verdict};
 use crate::measure::Tally;
@@ -51,15 +52,17 @@ pub const TABLES: [(&str, &str); 4] = [
     ),
 ];
 
-/// Columns of a table. The last holds `iterations:codewords` pairs, of the codewords that were
-/// right; the interval and the mean are there for the reader, and follow from the counts.
-pub const COLUMNS: &str = "score,strong_errors,weak_errors,weak_bits,frames,failed,undetected,\
-                           failed_low,failed_high,mean_iterations,right_after";
+/// Columns of a table. Errors and bits are by class, the most reliable first: one class of a hard
+/// read, two of three senses, three of five. The last column holds `iterations:codewords` pairs, of the
+/// codewords that were right; the interval and the mean are there for the reader, and follow from the
+/// counts.
+pub const COLUMNS: &str =
+    "score,errors,bits,frames,failed,undetected,failed_low,failed_high,mean_iterations,right_after";
 
 /// One line of a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Point {
-    /// Error weight of a hard read, score of a soft read.
+    /// Error weight of a hard read, score of a soft read, as [`SoftWeights::score`] gives it.
     pub score: u32,
     /// What was drawn.
     pub weights: SoftWeights,
@@ -103,7 +106,11 @@ pub fn parse_points(text: &str) -> Result<Vec<Point>, TableError> {
             continue;
         }
         let point = parse_point(row).map_err(fail)?;
-        if points.last().is_some_and(|p| p.score >= point.score) {
+        let score = point.weights.exact_score();
+        if points
+            .last()
+            .is_some_and(|p| p.weights.exact_score() >= score)
+        {
             return Err(fail("the score does not rise"));
         }
         points.push(point);
@@ -117,26 +124,43 @@ pub fn parse_points(text: &str) -> Result<Vec<Point>, TableError> {
 
 fn parse_point(row: &str) -> Result<Point, &'static str> {
     const COUNT: &str = "a count is not a whole number";
+    const MISSING: &str = "columns are missing";
     let mut fields = row.split(',');
-    let mut number = || fields.next().and_then(|f| f.parse::<u32>().ok());
-    let mut count = || number().ok_or(COUNT);
-    let score = count()?;
-    let (strong, weak, weak_bits) = (count()?, count()?, count()?);
-    let (frames, failed, undetected) = (count()?, count()?, count()?);
+    let mut field = || fields.next().ok_or(MISSING);
+    let count = |text: &str| text.parse::<u32>().map_err(|_| COUNT);
+    let classes = |text: &str| -> Result<(u8, [u32; 3]), &'static str> {
+        let (mut n, mut counts) = (0, [0; 3]);
+        for one in text.split_whitespace() {
+            let place = counts.get_mut(usize::from(n));
+            *place.ok_or("more classes than five senses tell apart")? = count(one)?;
+            n += 1;
+        }
+        Ok((n, counts))
+    };
+    let score = count(field()?)?;
+    let ((classes, errors), (same, bits)) = (classes(field()?)?, classes(field()?)?);
+    if classes != same || classes == 0 {
+        return Err("errors and bits are not of the same classes");
+    }
+    let weights = SoftWeights {
+        classes,
+        errors,
+        bits,
+    };
+    if score > MAX_SCORE {
+        return Err("the score is larger than any code's");
+    }
+    if errors.iter().zip(bits).any(|(&e, b)| e > b) || weights.score() != score {
+        return Err("the score is not that of its errors and bits");
+    }
+    let (frames, failed, undetected) = (count(field()?)?, count(field()?)?, count(field()?)?);
     let mut tally = Tally {
         frames,
         undetected,
         ..Tally::default()
     };
-    if score > MAX_SCORE {
-        return Err("the score is larger than any code's");
-    }
     const PAIR: &str = "a pair of the last column is not written iterations:codewords";
-    for pair in fields
-        .nth(3)
-        .ok_or("columns are missing")?
-        .split_whitespace()
-    {
+    for pair in fields.nth(3).ok_or(MISSING)?.split_whitespace() {
         let (k, n) = pair.split_once(':').ok_or(PAIR)?;
         let k: usize = k.parse().map_err(|_| PAIR)?;
         let after = tally.after.get_mut(k);
@@ -145,12 +169,6 @@ fn parse_point(row: &str) -> Result<Point, &'static str> {
     let right: u64 = tally.after.iter().map(|&n| u64::from(n)).sum();
     if frames == 0 || right + u64::from(failed) != u64::from(frames) {
         return Err("codewords right and failed do not add up to the frames");
-    }
-    let mut weights = SoftWeights::hard(strong);
-    if weak_bits > 0 {
-        weights.classes = 2;
-        weights.errors[1] = weak;
-        weights.bits[1] = weak_bits;
     }
     Ok(Point {
         score,
@@ -164,7 +182,12 @@ fn parse_point(row: &str) -> Result<Point, &'static str> {
 pub struct Outcomes {
     rows: Vec<Row>,
     measured_from: u32,
+    /// Scores at which [`CERTAIN`] is not reached.
+    open: Range<u32>,
 }
+
+/// A codeword that fails or does not with a probability below this is as good as certain.
+const CERTAIN: f64 = 1e-5;
 
 /// Draws that share the start of a search, by their highest bits.
 const STARTS: usize = 16;
@@ -236,10 +259,19 @@ impl Outcomes {
                 *start = row.survival.iter().filter(|&&s| last < s).count() as u8;
             }
         }
+        let below = |p: f64| rows.partition_point(|row| (row.fail as f64) < p * TWO_64) as u32;
+        let open = below(CERTAIN)..below(1.0 - CERTAIN);
         Outcomes {
             rows,
             measured_from,
+            open,
         }
+    }
+
+    /// Whether the number of errors leaves it open if a codeword fails.
+    #[inline(always)]
+    pub fn is_open(&self, score: u32) -> bool {
+        self.open.contains(&score)
     }
 
     /// The verdict on a codeword of this `score`, of which `errors` bits are wrong. A codeword fails
@@ -330,7 +362,7 @@ impl Curve {
                 let points = &points[pool.first..pool.end];
                 points
                     .iter()
-                    .map(move |p| (f64::from(p.score), libm::log(odds)))
+                    .map(move |p| (p.weights.exact_score(), libm::log(odds)))
             });
             each.collect()
         };

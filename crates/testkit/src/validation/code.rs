@@ -52,7 +52,7 @@ pub fn soft_fer(code: &Code, rber: f64, draws: u32) -> f64 {
         w.errors[1] = draw(&weak, 1);
         w.bits[1] = w.errors[1] + draw(&right, 2);
         w.bits[0] = code.codeword_bits() - w.bits[1];
-        sum += code.soft_failure_probability(w.score());
+        sum += code.soft_failure_probability(&w);
     }
     sum / draws as f64
 }
