@@ -37,7 +37,7 @@ const STEPS: &[Step] = &[
 const LONG: &[Step] = &[
     ("deny", deny),
     ("ecc-tables", || ecc_tables::run(true)),
-    ("validate", || validate::run(true)),
+    ("validate", || validate::run(true, None)),
     ("fio-examples", fio_jobs),
     ("miri", miri),
     ("ignored tests", || {

@@ -54,6 +54,9 @@ enum Task {
         /// Write nothing; fail where the document is stale or a miss has no reason
         #[arg(long)]
         check: bool,
+        /// Only the sections and pictures whose name contains this
+        #[arg(long)]
+        only: Option<String>,
     },
     /// Run every fio job file of a folder, and write docs/fio-examples.md
     FioExamples {
@@ -85,7 +88,7 @@ fn main() -> ExitCode {
         Task::Long { only } => check::run_long(only.as_deref()),
         Task::Mutants(options) => mutants::run(&options),
         Task::Characterize => characterize::run(),
-        Task::Validate { check } => validate::run(check),
+        Task::Validate { check, only } => validate::run(check, only.as_deref()),
         Task::EccTables { check } => ecc_tables::run(check),
         Task::FioExamples { folder, check } => fio_examples::run(&folder, check),
         Task::Coverage { runs, check } => coverage::run(runs, check),

@@ -11,14 +11,15 @@ use firstread_testkit::validation::{Effort, GROUPS, LISTINGS, figures::FIGURES, 
 
 const DOCUMENT: &str = "nand-model.md";
 
-/// Writes the document, or checks it.
-pub fn run(check: bool) -> Result<(), String> {
+/// Writes the document, or checks it; of its sections only those whose name contains `only`.
+pub fn run(check: bool, only: Option<&str>) -> Result<(), String> {
+    let wanted = |name: &str| only.is_none_or(|only| name.contains(only));
     let docs = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs"));
     let path = docs.join(DOCUMENT);
     let old = read(&path)?;
     let mut text = old.clone();
     let mut faults = Vec::new();
-    for (name, measure) in GROUPS {
+    for (name, measure) in GROUPS.iter().filter(|group| wanted(group.0)) {
         let rows = measure(Effort::Full)?;
         faults.extend(rows.iter().filter_map(|r| r.fault()));
         for r in &rows {
@@ -32,11 +33,11 @@ pub fn run(check: bool) -> Result<(), String> {
         }
         text = replaced(&text, name, &table(&rows))?;
     }
-    for (name, write) in LISTINGS {
+    for (name, write) in LISTINGS.iter().filter(|listing| wanted(listing.0)) {
         text = replaced(&text, name, &write(Effort::Full)?)?;
     }
     let mut files: Vec<(PathBuf, String, String)> = vec![(path, old, text)];
-    for (name, draw) in FIGURES {
+    for (name, draw) in FIGURES.iter().filter(|figure| wanted(figure.0)) {
         let path = docs.join(name);
         let old = read(&path).unwrap_or_default();
         files.push((path, old, draw(Effort::Full)?));

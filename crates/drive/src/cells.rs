@@ -402,6 +402,7 @@ impl Cells {
                     // The draw decides only codes whose failure is not certain at a weight.
                     let draw = match self.code {
                         Code::Threshold(_) => 0,
+                        Code::Ldpc(_) if self.code.is_open(weight) => page.fate(codeword + k),
                         Code::Ldpc(_) => page.draw(codeword + k),
                     };
                     let verdict = self.code.judge(weight, draw);
@@ -454,7 +455,7 @@ impl Cells {
                     errors,
                     bits,
                 };
-                let verdict = self.code.judge_soft(&weights, page.draw(codeword));
+                let verdict = self.code.judge_soft(&weights, page.fate(codeword));
                 tally.codewords += 1;
                 tally.add(start + codeword, weights.hard_errors(), verdict);
             }

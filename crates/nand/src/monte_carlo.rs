@@ -107,6 +107,22 @@ impl Cells {
         out
     }
 
+    /// Which cells a sense of page `page` reads wrongly, a bit a cell, by words of 64.
+    pub fn wrong(
+        &self,
+        gaussian: &Gaussian,
+        page: PageType,
+        levels: &LevelsMv,
+        sense: Stream,
+    ) -> Vec<u64> {
+        let mut out = alloc::vec![0; self.len().div_ceil(64)];
+        for (i, (s, seen)) in self.seen(gaussian, levels, sense).enumerate() {
+            let wrong = (self.words[s as usize] ^ self.words[seen as usize]) >> page.0 & 1;
+            out[i / 64] |= u64::from(wrong) << (i % 64);
+        }
+        out
+    }
+
     /// Cells that conduct at `level_mv`.
     pub fn ones_count(&self, gaussian: &Gaussian, level_mv: f64, sense: Stream) -> u32 {
         self.threshold_mv

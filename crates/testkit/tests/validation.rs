@@ -6,7 +6,9 @@ use firstread_drive::profile::{Library, load_chip};
 use firstread_ecc::Code;
 use firstread_nand::characterize::{FactoryRule, factory_table};
 use firstread_nand::{Medium, ReadLevels};
+use firstread_testkit::validation::code::{SOFT_READS, soft_failures};
 use firstread_testkit::validation::knobs::KNOBS;
+use firstread_testkit::validation::persistence::{MARGINAL, fates};
 use firstread_testkit::validation::population::{Aged, Curve, chip};
 use firstread_testkit::validation::{Effort, GROUPS, LISTINGS, disturb, retention, table};
 
@@ -225,4 +227,41 @@ fn model_where_the_margin_of_worn_tlc_goes() {
     assert!(worn[0] > 20.0, "and so have worn ones on the average");
     assert!(worn.windows(2).all(|w| w[0] >= w[1]), "{worn:?}");
     assert_eq!(worn[4], 0.0);
+}
+
+/// Failures again of codewords that failed once: three senses at the same levels, and on both sides of the
+/// best ones. One draw for all senses is out of these bounds.
+#[test]
+fn model_codewords_fail_again_as_often_as_cells() {
+    let wordlines = 80;
+    for case in [&MARGINAL[0], &MARGINAL[2]] {
+        let drawn = fates(case, wordlines).unwrap_or_else(|e| panic!("{}: {e}", case.what));
+        let (medium, cells) = drawn;
+        for (given, vectors) in [(1, 2), (1, 4)] {
+            let (m, c) = (medium.given(given, vectors), cells.given(given, vectors));
+            let failed = f64::from(wordlines * 16) * cells.failed(given);
+            let noise = 2.0 * (c * (1.0 - c) / failed).sqrt();
+            println!("{}: {m:.3} ({c:.3} +- {noise:.3})", case.what);
+            assert!(
+                (m - c).abs() < 0.01 + noise,
+                "{}, failed {vectors} given {given}: {m:.3}, cells {c:.3}",
+                case.what
+            );
+        }
+    }
+}
+
+/// Soft reads: the medium's counts and the table, against cells and the decoder.
+#[test]
+fn model_soft_reads_fail_as_often_as_cells() {
+    for read in &SOFT_READS {
+        let (medium, cells, rber) =
+            soft_failures(read, 20).unwrap_or_else(|e| panic!("{read:?}: {e}"));
+        let noise = 3.0 * (cells * (1.0 - cells) / 320.0).sqrt();
+        println!("{read:?}, {rber:.4}: {medium:.4} ({cells:.4} +- {noise:.4})");
+        assert!(
+            medium < 1.5 * (cells + noise) + 0.005 && cells < 1.5 * medium + noise + 0.005,
+            "{read:?}, RBER {rber:.4}: {medium:.4} fail, of cells {cells:.4}"
+        );
+    }
 }

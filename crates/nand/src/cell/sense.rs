@@ -266,11 +266,23 @@ impl PageSense<'_> {
         }
     }
 
-    /// 64 uniform bits that belong to the data of `codeword`, the same at every sense: for the fate of
-    /// errors that their number does not decide.
+    /// 64 uniform bits that belong to the data of `codeword`, the same at every sense: for what else a
+    /// decoder makes of errors whose fate their number decides.
     #[inline]
     pub const fn draw(&self, codeword: u32) -> u64 {
         own_draw(self.data, codeword)
+    }
+
+    /// 64 uniform bits for the fate of errors of `codeword` that their number does not decide. Two senses
+    /// share a fate as far as the same cells err in both.
+    #[inline(never)] // Seldom asked for.
+    pub fn fate(&self, codeword: u32) -> u64 {
+        fate(
+            self.gaussian,
+            [self.data, self.noise],
+            codeword,
+            [&self.left, &self.right],
+        )
     }
 
     /// Raw bit error rate that the codewords are drawn with.
@@ -283,6 +295,24 @@ impl PageSense<'_> {
 #[inline]
 const fn own_draw(data: Stream, codeword: u32) -> u64 {
     data.quick((1 << 63) + codeword as u64)
+}
+
+/// Groups of the processes that decide fates, beyond those of counts.
+const FATES: u64 = 1 << 40;
+
+/// A uniform draw made of point processes like those of the errors, one for each side in the measure of
+/// its errors: where other cells err, it is another draw.
+fn fate(gaussian: &Gaussian, [data, noise]: [Stream; 2], codeword: u32, sides: [&Point; 2]) -> u64 {
+    let score = |side: u64| {
+        let group = FATES + group(codeword, side);
+        let lane = codeword as usize % LANES;
+        let process = Process { group, lane };
+        sides[side as usize].fate(gaussian, data, process, noise.quick(group))
+    };
+    let [left, right] = sides.map(|side| f64::from(side.median().max(1)));
+    let z = libm::sqrt(left) * score(LEFT) as f64 + libm::sqrt(right) * score(RIGHT) as f64;
+    // A float that is too large becomes the largest integer.
+    (gaussian.tail(z / libm::sqrt(left + right)) * 18_446_744_073_709_551_616.0) as u64
 }
 
 /// Most reliability classes a soft sense tells apart.
@@ -321,10 +351,14 @@ pub struct SoftSense<'a> {
 }
 
 impl SoftSense<'_> {
-    /// A uniform draw that belongs to codeword `codeword`: that of a hard sense of it.
-    #[inline]
-    pub const fn draw(&self, codeword: u32) -> u64 {
-        own_draw(self.data, codeword)
+    /// 64 uniform bits for the fate of errors of `codeword`: [`PageSense::fate`] at the centre.
+    pub fn fate(&self, codeword: u32) -> u64 {
+        fate(
+            self.gaussian,
+            [self.data, self.noise],
+            codeword,
+            [&self.left[2], &self.right[2]],
+        )
     }
 
     /// Errors and bits by reliability of codeword `codeword`.

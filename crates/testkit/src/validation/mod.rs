@@ -185,6 +185,8 @@ pub const LISTINGS: &[Listing] = &[
     ("timing", parameters::timing),
     ("phenomenological", parameters::phenomenological),
     ("persistence", persistence::table),
+    ("fates", persistence::fates_table),
+    ("soft-outcomes", code::soft_table),
     ("sentinels-noise", sentinels::noise_table),
     ("sentinels-spread", sentinels::spread_table),
     ("tlc-tables", retention::tlc_tables),

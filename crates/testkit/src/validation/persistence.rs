@@ -1,11 +1,14 @@
-//! Two senses of the same cells: the medium against every cell of a wordline drawn one by one.
+//! Several senses of the same cells: the medium against every cell of a wordline drawn one by one, and what
+//! a decoder makes of them.
 
 use firstread_core::{BlockId, CellMode, DieId, PageAddr, PageType, SenseTiming, Stream};
+use firstread_ecc::Code;
+use firstread_ecc::ldpc::{Decoder, Encoder, Ldpc, Reliability};
 use firstread_nand::gaussian::Gaussian;
 use firstread_nand::monte_carlo::Cells;
 use firstread_nand::{BlockState, ReadLevels};
 
-use super::population::{Aged, chip};
+use super::population::{Aged, chip, hours};
 use super::{Effort, Result};
 
 /// Cells of a wordline of one plane, and of a 1 KiB codeword with parity.
@@ -170,6 +173,254 @@ pub fn table(effort: Effort) -> Result<String> {
             m.again(),
             c.again(),
         );
+    }
+    Ok(out)
+}
+
+/// Codewords that failed under which of three vectors of levels: bit `i` of the index is vector `i`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Fates([u32; 8]);
+
+impl Fates {
+    fn with(&self, vectors: usize) -> f64 {
+        let of = (0..8).filter(|f| f & vectors == vectors);
+        f64::from(of.map(|f| self.0[f]).sum::<u32>())
+    }
+    /// Share of codewords that failed under all of `vectors` (a bit each).
+    pub fn failed(&self, vectors: usize) -> f64 {
+        self.with(vectors) / self.with(0).max(1.0)
+    }
+    /// Of those that failed under all of `given`, the share that failed under all of `vectors`.
+    pub fn given(&self, given: usize, vectors: usize) -> f64 {
+        self.with(given | vectors) / self.with(given).max(1.0)
+    }
+}
+
+/// Levels of one sense.
+#[derive(Clone, Copy, Debug)]
+enum Vector {
+    /// So far above the best levels that codewords are marginal.
+    High,
+    /// So far below.
+    Low,
+    /// So many DAC units off the best levels.
+    Best(i8),
+    /// Those that are best at another age (h).
+    Aged(f64),
+}
+
+/// Three senses of one page.
+#[derive(Clone, Copy, Debug)]
+pub struct Marginal {
+    /// What the vectors are.
+    pub what: &'static str,
+    page: u8,
+    /// Worn until codewords are marginal at the best levels; otherwise 2,500 P/E.
+    worn: bool,
+    vectors: [Vector; 3],
+}
+
+/// Hours of the age at which the levels are sensed.
+const NOW_H: f64 = 28.0;
+
+/// Raw bit error rate of the sense at which codewords of `ldpc-1k` are marginal: one in seven fails.
+const KNEE: f64 = 0.0082;
+
+/// Three senses at the same levels, on both sides of the best ones, around them, and at entries of a table.
+pub const MARGINAL: [Marginal; 6] = [
+    Marginal {
+        what: "TSB, thrice above the best levels",
+        page: 3,
+        worn: false,
+        vectors: [Vector::High; 3],
+    },
+    Marginal {
+        what: "CSB, thrice above the best levels",
+        page: 1,
+        worn: false,
+        vectors: [Vector::High; 3],
+    },
+    Marginal {
+        what: "TSB, above, below, above the best levels",
+        page: 3,
+        worn: false,
+        vectors: [Vector::High, Vector::Low, Vector::High],
+    },
+    Marginal {
+        what: "TSB, worn: at the best levels, 10 mV above, 10 mV below",
+        page: 3,
+        worn: true,
+        vectors: [Vector::Best(0), Vector::Best(2), Vector::Best(-2)],
+    },
+    Marginal {
+        what: "CSB, worn: at the best levels, 10 mV above, 10 mV below",
+        page: 1,
+        worn: true,
+        vectors: [Vector::Best(0), Vector::Best(2), Vector::Best(-2)],
+    },
+    Marginal {
+        what: "TSB, worn: at the levels that are best at 28, 14 and 56 h",
+        page: 3,
+        worn: true,
+        vectors: [Vector::Best(0), Vector::Aged(14.0), Vector::Aged(56.0)],
+    },
+];
+
+/// Mean raw bit error rate of page `at` at `levels`.
+fn rber(a: &Aged, block: &BlockState, at: PageAddr, levels: [i8; 15]) -> Result<f64> {
+    let levels = ReadLevels::Offsets(levels);
+    let rber = a.medium.page_rber(at, 0, block, a.now, &levels);
+    rber.map_err(|e| e.to_string())
+}
+
+/// The blocks of `a`, worn until page `at` has an error rate of `target` at the best levels.
+pub fn worn_until(a: &Aged, at: PageAddr, target: f64) -> Result<BlockState> {
+    let mut block = a.block;
+    for pe_cycles in (500..20_000).step_by(50) {
+        block.pe_cycles = pe_cycles;
+        let best = a.medium.nominal_optimum(&block, a.now);
+        let best = best.map_err(|e| e.to_string())?;
+        if rber(a, &block, at, best)? >= target {
+            break;
+        }
+    }
+    Ok(block)
+}
+
+/// How far off the best levels (DAC units) page `at` has an error rate of `target`, on the side of `sign`.
+pub fn moved_until(a: &Aged, at: PageAddr, target: f64, sign: i8) -> Result<i8> {
+    let best = a.medium.nominal_optimum(&a.block, a.now);
+    let best = best.map_err(|e| e.to_string())?;
+    for by in 0..60 {
+        let levels = best.map(|x| x.saturating_add(sign * by));
+        if rber(a, &a.block, at, levels)? >= target {
+            return Ok(sign * by);
+        }
+    }
+    Err("no offset makes codewords marginal".into())
+}
+
+/// Fates of codewords under the three vectors of `case`, of the medium and of cells whose errors the decoder
+/// of `ldpc-1k` is given.
+pub fn fates(case: &Marginal, wordlines: u32) -> Result<(Fates, Fates)> {
+    let name = "ldpc-1k";
+    let text = |e: firstread_nand::SenseError| e.to_string();
+    let mut a = Aged::new(&chip("ct-qlc-176l")?, CellMode::Qlc, 2500, NOW_H, 55.0)?;
+    let code = Code::named(name).map_err(|e| e.to_string())?;
+    let ldpc = Ldpc::named(name).ok_or("no such decoder")?;
+    let page = PageType(case.page);
+    let at = PageAddr {
+        die: DieId(1),
+        block: BlockId(3),
+        wordline: 700,
+        page,
+    };
+    if case.worn {
+        a.block = worn_until(&a, at, KNEE)?;
+    }
+    let best = a.medium.nominal_optimum(&a.block, a.now).map_err(text)?;
+    let moved = |by: i8| best.map(|x| x.saturating_add(by));
+    let mut vectors = [[0; 15]; 3];
+    for (levels, vector) in vectors.iter_mut().zip(case.vectors) {
+        *levels = match vector {
+            Vector::High => moved(moved_until(&a, at, KNEE, 1)?),
+            Vector::Low => moved(moved_until(&a, at, KNEE, -1)?),
+            Vector::Best(by) => moved(by),
+            Vector::Aged(h) => a.medium.nominal_optimum(&a.block, hours(h)).map_err(text)?,
+        };
+    }
+    let states = a.medium.states(at, 0, &a.block, a.now).map_err(text)?;
+    let model = a.medium.model(CellMode::Qlc).map_err(text)?;
+    let mode = a.medium.chip().mode(CellMode::Qlc).ok_or("no QLC mode")?;
+    let noise_mv = a.medium.chip().sensing.noise_mv;
+    let g = Gaussian::new();
+
+    let (encoder, mut decoder) = (Encoder::new(&ldpc), Decoder::new(&ldpc));
+    let mut cells = Fates::default();
+    for version in 0..wordlines {
+        let key = Stream::new(99).at(u64::from(version));
+        let drawn = Cells::draw(
+            &g,
+            CellMode::Qlc,
+            &mode.pages,
+            &states,
+            noise_mv,
+            CELLS,
+            key,
+        );
+        let mut sense = 0;
+        let wrong = vectors.map(|levels| {
+            sense += 1;
+            let levels = a.medium.levels_mv(model, &levels);
+            drawn.wrong(&g, page, &levels, key.named("sense").at(sense))
+        });
+        let mut sent = vec![0; ldpc.codeword_words()];
+        for (bits, i) in sent.iter_mut().zip(0..) {
+            *bits = key.named("sent").draw(i);
+        }
+        encoder.encode(&mut sent);
+        for codeword in 0..CELLS / CODEWORD {
+            let words = codeword * CODEWORD / 64..(codeword + 1) * CODEWORD / 64;
+            let mut failed = 0;
+            for (i, wrong) in wrong.iter().enumerate() {
+                let wrong = &wrong[words.clone()];
+                let mut word: Vec<u64> = sent.iter().zip(wrong).map(|(a, b)| a ^ b).collect();
+                let decode = decoder.decode(&mut word, Reliability::Hard);
+                failed |= usize::from(!decode.ok || word != sent) << i;
+            }
+            cells.0[failed] += 1;
+        }
+    }
+
+    let mut medium = Fates::default();
+    for version in 0..20 * wordlines {
+        let block = BlockState { version, ..a.block };
+        let mut senses = Vec::new();
+        for (levels, id) in vectors.into_iter().zip(1..) {
+            let levels = ReadLevels::Offsets(levels);
+            let timing = SenseTiming::DEFAULT;
+            let sense = a.medium.sense(at, 0, &block, a.now, &levels, timing, id);
+            senses.push(sense.map_err(text)?);
+        }
+        for codeword in 0..(CELLS / CODEWORD) as u32 {
+            let mut failed = 0;
+            for (i, sense) in senses.iter().enumerate() {
+                let weight = u32::from(sense.codeword_weight(codeword));
+                let verdict = code.judge(weight, sense.fate(codeword));
+                failed |= usize::from(!verdict.ok) << i;
+            }
+            medium.0[failed] += 1;
+        }
+    }
+    Ok((medium, cells))
+}
+
+/// How often marginal codewords fail again.
+pub fn fates_table(effort: Effort) -> Result<String> {
+    let wordlines = effort.of(300);
+    let mut out = format!(
+        "Medium (cells, decoded): 28 h at 55 °C, 2,500 P/E where not worn; {} codewords of \
+         `ldpc-1k` by cells, {} by the medium.\n\n\
+         | three senses | P(1 fails) | P(2 fails) | P(3 fails) | P(2 fails, given 1) | P(3 fails, given 1) | \
+         P(all fail) |\n|---|---|---|---|---|---|---|\n",
+        wordlines * 16,
+        wordlines * 320,
+    );
+    for case in &MARGINAL {
+        let (m, c) = fates(case, wordlines)?;
+        let each = [
+            (m.failed(1), c.failed(1)),
+            (m.failed(2), c.failed(2)),
+            (m.failed(4), c.failed(4)),
+            (m.given(1, 2), c.given(1, 2)),
+            (m.given(1, 4), c.given(1, 4)),
+            (m.failed(7), c.failed(7)),
+        ];
+        out += &format!("| {}", case.what);
+        for (medium, cells) in each {
+            out += &format!(" | {medium:.3} ({cells:.3})");
+        }
+        out += " |\n";
     }
     Ok(out)
 }

@@ -73,7 +73,7 @@ fn from_the_last_hard_sense(scene: &mut Scene, soft: &[SenseMode]) -> (u64, Vec<
 
 #[test]
 fn sequence_three_senses_then_five() {
-    let mut scene = worn(&[SOFT]);
+    let mut scene = on_levels("optimal", &[SOFT], 1_000, 7_000);
     let soft = [SenseMode::Soft3, SenseMode::Soft5];
     let (row, crossings) = from_the_last_hard_sense(&mut scene, &soft);
     let text = scene.text(&crossings);
@@ -87,15 +87,15 @@ fn sequence_three_senses_then_five() {
      462780  event     failed tag 0: cw 0001
      462780  issue     Recovery tag 0 die 0 waited 0 LSB cw 0001 five senses around levels of Page
     1027640  event     die 0 free of tag 0
-    1028408  event     decoded tag 0
-    1028408  complete  #0 Read Ok
+    1028575  event     decoded tag 0
+    1028575  complete  #0 Read Ok
     ");
 }
 
 /// Each sense and each transfer takes what it takes: three times the levels, twice the bytes.
 #[test]
 fn formula_soft_senses_occupy_die_and_channel() {
-    let mut scene = worn(&[SOFT]);
+    let mut scene = on_levels("optimal", &[SOFT], 1_000, 7_000);
     let soft = [SenseMode::Soft3, SenseMode::Soft5];
     let (_, crossings) = from_the_last_hard_sense(&mut scene, &soft);
     let p = scene.drive.profile();
@@ -243,7 +243,7 @@ fn sequence_a_step_ahead_of_soft_senses_is_ended() {
 #[test]
 fn model_early_soft_senses_shorten_the_tail() {
     let run = |after: &str| {
-        let mut scene = on_levels("ct-qlc", &[SOFT, after], 28, 3_500);
+        let mut scene = on_levels("ct-qlc", &[SOFT, after], 28, 3_800);
         let stats = random(&mut scene, 4);
         let read = &stats.all.read;
         let mean = read.mean_ns() / 1e3;
@@ -333,10 +333,10 @@ fn sequence_a_page_is_rebuilt() {
     118530  event     die 3 free of tag 3
     119131  event     decoded tag 3
     119250  event     die 2 free of tag 2
-    119966  event     decoded tag 1
-    120352  event     decoded tag 2
-    120352  rebuilt   tag 0 cw 0001
-    120352  complete  #0 Read Ok
+    119465  event     decoded tag 1
+    120185  event     decoded tag 2
+    120185  rebuilt   tag 0 cw 0001
+    120185  complete  #0 Read Ok
     ");
 }
 
