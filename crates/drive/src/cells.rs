@@ -395,17 +395,17 @@ impl Cells {
                 page_left ^= four << codeword;
                 tally.codewords += COUNT[four as usize];
                 let weights = page.four_weights(codeword);
-                for (k, weight) in (0..).zip(weights) {
+                // Codes whose failure is certain at every weight are judged without draws.
+                let draws = match self.code {
+                    Code::Threshold(_) => [0; 4],
+                    Code::Ldpc(_) => page.four_draws(codeword),
+                };
+                for ((k, weight), draw) in (0..).zip(weights).zip(draws) {
                     if four >> k & 1 == 0 {
                         continue;
                     }
-                    // The draw decides only codes whose failure is not certain at a weight.
-                    let draw = match self.code {
-                        Code::Threshold(_) => 0,
-                        Code::Ldpc(_) if self.code.is_open(weight) => page.fate(codeword + k),
-                        Code::Ldpc(_) => page.draw(codeword + k),
-                    };
-                    let verdict = self.code.judge(weight, draw);
+                    let fate = || page.fate(codeword + k);
+                    let verdict = self.code.judge(weight, draw, fate);
                     tally.add(start + codeword + k, weight, verdict);
                 }
             }

@@ -149,34 +149,29 @@ impl Code {
         }
     }
 
-    /// What the decoder makes of a hard-read codeword with `weight` bit errors. `draw` is 64
-    /// uniform bits that belong to the codeword and stay the same from read to read as far as its errors
-    /// do, so that the same errors have the same end, and further errors never a better one.
+    /// What the decoder makes of a hard-read codeword with `weight` bit errors. `draw` is 64 uniform bits that
+    /// belong to the codeword and are the same at every read. `fate` gives 64 that stay the same as far as the
+    /// errors do; only a codeword is asked for them whose weight leaves it open if it fails. So the same errors
+    /// have the same end, and further errors never a better one.
     #[inline(always)] // Its verdict then stays in registers.
-    pub fn judge(&self, weight: u32, draw: u64) -> Verdict {
+    pub fn judge(&self, weight: u32, draw: u64, fate: impl FnOnce() -> u64) -> Verdict {
         match self {
             Code::Threshold(c) => c.judge(weight),
-            Code::Ldpc(c) => c.hard.judge(weight, weight, draw),
+            Code::Ldpc(c) => c.hard.judge(weight, weight, draw, fate),
         }
     }
 
-    /// Whether a hard-read codeword with `weight` errors may as well fail as not: which one its draw decides.
-    #[inline(always)]
-    pub fn is_open(&self, weight: u32) -> bool {
-        match self {
-            Code::Threshold(_) => false,
-            Code::Ldpc(c) => c.hard.is_open(weight),
-        }
-    }
-
-    /// What the decoder makes of a soft-read codeword; `draw` as for [`Code::judge`]. A threshold
-    /// code gains nothing from soft information.
+    /// What the decoder makes of a soft-read codeword; `fate` are the bits that [`Code::judge`] asks for. A
+    /// threshold code gains nothing from soft information.
     #[inline]
-    pub fn judge_soft(&self, weights: &SoftWeights, draw: u64) -> Verdict {
+    pub fn judge_soft(&self, weights: &SoftWeights, fate: u64) -> Verdict {
         let errors = weights.hard_errors();
         match self {
             Code::Threshold(c) => c.judge(errors),
-            Code::Ldpc(c) => c.outcomes(weights).judge(weights.score(), errors, draw),
+            Code::Ldpc(c) => {
+                let outcomes = c.outcomes(weights);
+                outcomes.judge(weights.score(), errors, fate, || fate)
+            }
         }
     }
 
@@ -297,11 +292,11 @@ mod tests {
                 // Half of the draws from the far tail.
                 let bits = Stream::new(seed).named("draw").bits();
                 let draw = bits >> (if seed % 2 == 0 { 0 } else { bits & 63 });
-                let mut last = c.judge(0, draw);
+                let mut last = c.judge(0, draw, || draw);
                 assert_eq!((last.ok, last.iterations), (true, 0), "{name}");
                 for weight in 1..500 {
-                    let v = c.judge(weight, draw);
-                    assert_eq!(v, c.judge(weight, draw));
+                    let v = c.judge(weight, draw, || draw);
+                    assert_eq!(v, c.judge(weight, draw, || draw));
                     assert!(
                         v.ok <= last.ok && v.iterations >= last.iterations,
                         "{name}, seed {seed}, weight {weight}: {last:?} then {v:?}"
@@ -320,7 +315,8 @@ mod tests {
         for weight in [60, 78, 87, 96] {
             let (mut failed, mut iterations, n) = (0, 0, 40_000);
             for i in 0..n {
-                let v = c.judge(weight, Stream::new(3).at(i).bits());
+                let draw = Stream::new(3).at(i).bits();
+                let v = c.judge(weight, draw, || draw);
                 failed += u32::from(!v.ok);
                 iterations += if v.ok { v.iterations } else { 0 };
             }

@@ -15,7 +15,6 @@
 
 use alloc::vec::Vec;
 use core::fmt;
-use core::ops::Range;
 
 use crate::code::{MAX_ITERATIONS, Verdict};
 use crate::measure::Tally;
@@ -182,12 +181,10 @@ fn parse_point(row: &str) -> Result<Point, &'static str> {
 pub struct Outcomes {
     rows: Vec<Row>,
     measured_from: u32,
-    /// Scores at which [`CERTAIN`] is not reached.
-    open: Range<u32>,
 }
 
-/// A codeword that fails or does not with a probability below this is as good as certain.
-const CERTAIN: f64 = 1e-5;
+/// A codeword that fails, or is right, with a probability below this is as good as certain. In units of 2^-64.
+const CERTAIN: u64 = (1e-5 * TWO_64) as u64;
 
 /// Draws that share the start of a search, by their highest bits.
 const STARTS: usize = 16;
@@ -210,6 +207,12 @@ impl Row {
         start: [0; STARTS],
         survival: [0; 32],
     };
+
+    /// Whether a codeword may as well fail as not.
+    #[inline(always)]
+    const fn is_open(&self) -> bool {
+        self.fail.wrapping_sub(CERTAIN) < u64::MAX - 2 * CERTAIN
+    }
 
     /// Iterations of a codeword that does not fail: as many as `survival` holds numbers above its
     /// draw.
@@ -259,36 +262,33 @@ impl Outcomes {
                 *start = row.survival.iter().filter(|&&s| last < s).count() as u8;
             }
         }
-        let below = |p: f64| rows.partition_point(|row| (row.fail as f64) < p * TWO_64) as u32;
-        let open = below(CERTAIN)..below(1.0 - CERTAIN);
         Outcomes {
             rows,
             measured_from,
-            open,
         }
     }
 
-    /// Whether the number of errors leaves it open if a codeword fails.
-    #[inline(always)]
-    pub fn is_open(&self, score: u32) -> bool {
-        self.open.contains(&score)
-    }
-
     /// The verdict on a codeword of this `score`, of which `errors` bits are wrong. A codeword fails
-    /// when its draw lies below `P(fail)`, and takes more iterations the nearer it comes to that.
+    /// when its draw lies below `P(fail)`, and takes more iterations the nearer it comes to that. `fate` is asked
+    /// for another draw where the score leaves it open if the codeword fails.
     #[inline(always)] // Its verdict then stays in registers.
-    pub fn judge(&self, score: u32, errors: u32, draw: u64) -> Verdict {
-        match self.rows.get(score as usize) {
-            Some(row) if draw >= row.fail => Verdict {
-                ok: true,
-                corrected: errors,
-                iterations: row.iterations(draw),
-            },
-            _ => Verdict {
-                ok: false,
-                corrected: 0,
-                iterations: u32::from(MAX_ITERATIONS),
-            },
+    pub fn judge(&self, score: u32, errors: u32, draw: u64, fate: impl FnOnce() -> u64) -> Verdict {
+        const FAILED: Verdict = Verdict {
+            ok: false,
+            corrected: 0,
+            iterations: MAX_ITERATIONS as u32,
+        };
+        let Some(row) = self.rows.get(score as usize) else {
+            return FAILED;
+        };
+        let draw = if row.is_open() { fate() } else { draw };
+        if draw < row.fail {
+            return FAILED;
+        }
+        Verdict {
+            ok: true,
+            corrected: errors,
+            iterations: row.iterations(draw),
         }
     }
 

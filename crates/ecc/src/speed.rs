@@ -88,7 +88,8 @@ fn speed_of_encoder_decoder_and_judge() {
         let t = best(5, || {
             for i in 0..n {
                 let draw = i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-                sum += u64::from(judge.judge((draw % top) as u32, draw).iterations);
+                let verdict = judge.judge((draw % top) as u32, draw, || draw);
+                sum += u64::from(verdict.iterations);
             }
         });
         std::println!("{name}: judge {:.1} ns ({sum})", t * 1e9 / n as f64);

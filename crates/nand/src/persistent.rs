@@ -30,7 +30,7 @@ const FINE_SHARE: f32 = 0.397;
 /// Swaps of cells by noise after which the fate of a codeword is as much another as its errors are after
 /// one. Measured with cells drawn one by one and the decoder (`model_codewords_fail_again_as_often_as_cells`):
 /// at the same levels a second failure is as frequent with 3 to 5, and a seventh too frequent with 1.
-const SWAPS: f32 = 4.0;
+const SWAPS: u32 = 4;
 
 /// Processes that share words of random bits, a field of 16 bits each.
 pub const LANES: usize = 4;
@@ -173,7 +173,7 @@ impl Point {
         let words = self.words(key, process.group, fresh);
         let [.., drawn_anew] = self.weights;
         let persists = 1.0 - drawn_anew * drawn_anew;
-        let still = libm::powf(persists.max(0.0), SWAPS);
+        let still: f32 = (0..SWAPS).map(|_| persists).product();
         let anew = gaussian.of_u16((fresh >> (16 * process.lane)) as u16);
         let kept = self.score(gaussian, words, process.lane) - drawn_anew * anew;
         kept * inverse_root(persists.max(1e-3)) * libm::sqrtf(still)

@@ -127,7 +127,7 @@ fn model_integrated_failures_are_those_of_drawn_reads() {
                 .medium
                 .sense_under(at, plane, condition, &levels, SenseTiming::DEFAULT, 7)
                 .unwrap();
-            (0..16).any(|cw| !code.judge(sense.codeword_weight(cw) as u32, 0).ok)
+            (0..16).any(|cw| !code.judge(sense.codeword_weight(cw) as u32, 0, || 0).ok)
         });
         failed += u32::from(fails);
     }

@@ -442,7 +442,8 @@ impl Sample<'_> {
         let codewords = 0..self.medium.geometry().codewords_per_page();
         let fails = codewords.into_iter().any(|c| {
             let weight = page.codeword_weight(c);
-            !self.code.judge(weight as u32, draws.draw(c as u64)).ok
+            let draw = draws.draw(c as u64);
+            !self.code.judge(weight as u32, draw, || draw).ok
         });
         Ok((fails, page.rber()))
     }

@@ -266,11 +266,18 @@ impl PageSense<'_> {
         }
     }
 
-    /// 64 uniform bits that belong to the data of `codeword`, the same at every sense: for what else a
-    /// decoder makes of errors whose fate their number decides.
+    /// 64 uniform bits that belong to the data of each of the four codewords among which `codeword` is, the same
+    /// at every sense: for what else a decoder makes of errors whose fate their number decides. They are one
+    /// word turned by 16 bits: what counts of them, the highest, is another field of it for each codeword.
     #[inline]
-    pub const fn draw(&self, codeword: u32) -> u64 {
-        own_draw(self.data, codeword)
+    pub const fn four_draws(&self, codeword: u32) -> [u64; LANES] {
+        let word = self.data.quick(OWN + (codeword / LANES as u32) as u64);
+        [
+            word,
+            word.rotate_left(16),
+            word.rotate_left(32),
+            word.rotate_left(48),
+        ]
     }
 
     /// 64 uniform bits for the fate of errors of `codeword` that their number does not decide. Two senses
@@ -291,11 +298,8 @@ impl PageSense<'_> {
     }
 }
 
-/// The draw of codeword `codeword` of the page `data`, beyond those of all groups.
-#[inline]
-const fn own_draw(data: Stream, codeword: u32) -> u64 {
-    data.quick((1 << 63) + codeword as u64)
-}
+/// Draws of codewords' own, beyond those of all groups.
+const OWN: u64 = 1 << 63;
 
 /// Groups of the processes that decide fates, beyond those of counts.
 const FATES: u64 = 1 << 40;

@@ -386,7 +386,8 @@ pub fn fates(case: &Marginal, wordlines: u32) -> Result<(Fates, Fates)> {
             let mut failed = 0;
             for (i, sense) in senses.iter().enumerate() {
                 let weight = u32::from(sense.codeword_weight(codeword));
-                let verdict = code.judge(weight, sense.fate(codeword));
+                let draw = sense.four_draws(codeword)[codeword as usize % 4];
+                let verdict = code.judge(weight, draw, || sense.fate(codeword));
                 failed |= usize::from(!verdict.ok) << i;
             }
             medium.0[failed] += 1;
