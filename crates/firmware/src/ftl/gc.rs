@@ -4,12 +4,16 @@
 //! deadline. Cleaning begins when fewer superblocks would be free by then than the host may take one
 //! of, and no sooner: the longer data lie, the more of them are overwritten.
 //!
+//! **Which.** When the host opens a superblock, the scheme of `gc_victim` is asked what it will choose
+//! until the next one: the victims are *foreseen*. A victim is chosen anew when its turn comes, but what
+//! was foreseen stands if the new choice is fuller. So the moves until the deadline only become fewer, and
+//! a scheme may take a nearly full superblock without a write that waits for it.
+//!
 //! **How fast.** The moves that are left until enough superblocks are free are spread evenly over the
 //! slots that the host can write until the deadline. Both numbers are taken anew every few slots. The
-//! moves are those of the superblock being emptied and of as many more as it takes; what these will
-//! hold is not known yet, so they count like the last ones did. The superblocks that moved data will
-//! fill count too. Cleaning is done a little before the deadline, so that the last erase has ended by
-//! then.
+//! moves are the valid slots of the superblock being emptied and of those foreseen, as they are now. The
+//! superblocks that moved data will fill count too. Cleaning is done a little before the deadline, so
+//! that the last erase has ended by then.
 //!
 //! **Writes that wait.** Each slot of the host's makes moves due. While more are due than a wordline
 //! over all dies holds, writes wait for the mover: each a little, instead of one for all the work.
@@ -23,8 +27,10 @@
 
 use firstread_core::{Arena, BlockId};
 
+use super::write::{STREAMS, WORDLINES, WriteBuffer};
 use super::{Owner, StreamId};
-use crate::policy::gc_victim::{AnyGcVictim, GcVictim, Victims};
+use crate::observe::{BlockMonitor, BlockUse};
+use crate::policy::gc_victim::{self, AnyGcVictim, GcVictim, Victims};
 use crate::policy::wear::{AnyWear, Wear};
 use crate::{Firmware, streams};
 
@@ -33,10 +39,8 @@ const PER_SLOT: i64 = 256;
 /// Wordlines over all dies that the host can still fill when cleaning is to be done: an erase takes
 /// about as long as ten programs of SLC, and writes share the dies with moves.
 const AHEAD_WORDLINES: u32 = 8;
-/// Parts of a superblock by which the emptiest are found.
-const SHARES: u64 = 64;
-/// Victims that are counted one by one; more are reckoned as one.
-const MOST_COUNTED: u32 = 32;
+/// Victims that are foreseen at most; those after them are taken to hold as much as the last of them.
+const MOST_FORESEEN: usize = 32;
 
 /// The state of garbage collection.
 #[derive(Debug)]
@@ -51,11 +55,11 @@ pub(crate) struct Gc {
     /// Slots of the host's until the pace is reckoned anew, and after how many that is.
     until_reckoned: u32,
     reckon_after: u32,
-    /// Valid slots of a victim, on average over the last few.
-    chosen_valid: Option<u32>,
-    /// Valid slots, on average, of the emptiest superblocks that together free a superblock: those
-    /// that come may hold more than those that went.
-    least_valid: u32,
+    /// Victims chosen so far.
+    chosen: u64,
+    /// The victims to come, the first of `known`.
+    foreseen: [BlockId; MOST_FORESEEN],
+    known: usize,
     /// A write waits for moves.
     pub(crate) holds_host: bool,
     /// Wear has changed since it was last looked at.
@@ -72,8 +76,9 @@ impl Gc {
             most_due: i64::from(wordline) * PER_SLOT,
             until_reckoned: 1,
             reckon_after: (superblock / 256).clamp(1, 64),
-            chosen_valid: None,
-            least_valid: 0,
+            chosen: 0,
+            foreseen: [BlockId(0); MOST_FORESEEN],
+            known: 0,
             holds_host: false,
             consider_wear: false,
         }
@@ -90,6 +95,21 @@ impl Gc {
     /// `slots` slots are being moved. What is moved before it is due counts when the pace is reckoned.
     pub(crate) fn spend(&mut self, slots: u32) {
         self.due = (self.due - i64::from(slots) * PER_SLOT).max(0);
+    }
+
+    /// The host has opened a superblock: victims are foreseen for the next one.
+    pub(crate) fn foresee_anew(&mut self) {
+        self.known = 0;
+    }
+
+    /// `block` is the next victim.
+    fn choose(&mut self, block: BlockId) {
+        self.chosen += 1;
+        let known = &self.foreseen[..self.known];
+        if let Some(at) = known.iter().position(|b| *b == block) {
+            self.foreseen.copy_within(at + 1..self.known, at);
+            self.known -= 1;
+        }
     }
 
     /// Nothing is due: there is nothing to move, or no need to.
@@ -160,13 +180,13 @@ impl<M: Arena> Firmware<M> {
         let ahead = (AHEAD_WORDLINES * wordline).min(slots / 8);
         let over = left.saturating_sub(ahead).max(left / 4).max(1);
         // What is due is no longer to be spread. A little in any case, so that a victim is looked for.
-        let moves = (moves as i64 * PER_SLOT - self.gc.due).max(1);
+        let moves = (moves * PER_SLOT - self.gc.due).max(1);
         self.gc.per_host_slot = (moves / i64::from(over)).max(1);
     }
 
     /// Moves until the host can have the superblock that it needs next: none when it can now. Those
     /// under way are not counted.
-    fn moves_until_free(&self) -> Option<u64> {
+    fn moves_until_free(&mut self) -> Option<i64> {
         let space = &self.space;
         let slots = space.largest_slots as i64;
         let mut missing = self.missing_room();
@@ -174,12 +194,10 @@ impl<M: Arena> Firmware<M> {
         if self.can_open(slots as u32) && free > 0 {
             return None;
         }
-        let typical = self.gc.chosen_valid.unwrap_or(0).max(self.gc.least_valid);
-        let typical = i64::from(typical).min(slots - 1);
-        let (mut moves, mut open) = (0, 0);
-        for stream in StreamId::of_mover(streams(&self.map_cache)) {
-            open += i64::from(self.write_buffers[*stream as usize].slots_left());
-        }
+        let streams = StreamId::of_mover(streams(&self.map_cache));
+        let open = streams.map(|s| self.write_buffers[*s as usize].slots_left());
+        let open = i64::from(open.sum::<u32>());
+        let mut moves = 0;
         // A superblock is free once the one being emptied has been. The room that another will give
         // counts from when it is chosen.
         let mut next = self.mover.current.map(|current| {
@@ -187,20 +205,80 @@ impl<M: Arena> Firmware<M> {
             let valid = self.blocks.row(current.block).valid_slots;
             if all_begun { 0 } else { i64::from(valid) }
         });
-        for _ in 0..MOST_COUNTED {
+        for after in 0..MOST_FORESEEN {
             let taken = (moves - open + slots - 1).max(0) / slots;
             if missing <= 0 && free > taken {
-                return Some(moves as u64);
+                return Some(moves);
             }
             if let Some(valid) = next {
                 moves += valid;
                 free += 1;
             }
-            next = Some(typical);
-            missing -= slots - typical;
+            let Some(block) = self.foreseen(after) else {
+                return Some(moves);
+            };
+            let row = self.blocks.row(block);
+            next = Some(i64::from(row.valid_slots));
+            missing -= i64::from(self.slots_of(row.mode) - row.valid_slots);
         }
-        let more = missing.max(0) * typical / (slots - typical);
-        Some((moves + more) as u64)
+        let last = next.unwrap_or(0).min(slots - 1);
+        Some(moves + missing.max(0) * last / (slots - last))
+    }
+
+    /// The victim after `after` others, as things are.
+    fn foreseen(&mut self, after: usize) -> Option<BlockId> {
+        if let Some(block) = self.known_victim(after) {
+            return Some(block);
+        }
+        // As if those before it were being emptied, and all that is filled were programmed.
+        let before = self.gc.foreseen;
+        let before = &before[..after];
+        let filled = self.filled_to_their_end();
+        let as_if = |blocks: &mut BlockMonitor, usage: BlockUse, leaving: bool| {
+            let filled = filled.iter().flatten();
+            filled.for_each(|block| blocks.row_mut(*block).usage = usage);
+            before
+                .iter()
+                .for_each(|b| blocks.row_mut(*b).leaving = leaving);
+        };
+        as_if(&mut self.blocks, BlockUse::Full, true);
+        let next = self.next_victim(after);
+        as_if(&mut self.blocks, BlockUse::Open, false);
+        self.gc.foreseen[after] = next?;
+        self.gc.known = after + 1;
+        next
+    }
+
+    /// Superblocks that are filled to their end and not yet programmed to it.
+    fn filled_to_their_end(&self) -> [Option<BlockId>; STREAMS * WORDLINES] {
+        let mut filled = [None; STREAMS * WORDLINES];
+        let lines = self.write_buffers.iter().flat_map(WriteBuffer::blocks);
+        for (into, block) in filled.iter_mut().zip(lines) {
+            let fills = |buffer: &WriteBuffer| buffer.fills(block) || buffer.fills_line_of(block);
+            let open = self.write_buffers.iter().any(fills);
+            *into = (!open).then_some(block);
+        }
+        filled
+    }
+
+    /// The victim after `after` others, if it was foreseen and can still be cleaned.
+    fn known_victim(&self, after: usize) -> Option<BlockId> {
+        let block = *self.gc.foreseen[..self.gc.known].get(after)?;
+        let mut row = *self.blocks.row(block);
+        if row.usage == BlockUse::Open && self.filled_to_their_end().contains(&Some(block)) {
+            row.usage = BlockUse::Full;
+        }
+        (gc_victim::gain(&self.config.geometry, &row) > 0).then_some(block)
+    }
+
+    /// What would be cleaned next, or by the scheme after `after` others.
+    fn next_victim(&self, after: usize) -> Option<BlockId> {
+        self.map_victim().or_else(|| {
+            let victims = Victims::new(&self.blocks, &self.config.geometry);
+            self.gc
+                .victim
+                .choose(victims, self.gc.chosen + after as u64)
+        })
     }
 
     /// The superblock whose garbage, or whose wear, is to be seen to.
@@ -224,55 +302,27 @@ impl<M: Arena> Firmware<M> {
             self.gc.rest();
             return None;
         };
-        let valid = self.blocks.row(block).valid_slots;
-        let before = u64::from(self.gc.chosen_valid.unwrap_or(valid));
-        self.gc.chosen_valid = Some((3 * before + u64::from(valid)).div_ceil(4) as u32);
-        self.gc.least_valid = self.valid_of_emptiest(block);
+        self.gc.choose(block);
         // The next slot that the host writes has the pace reckoned with it.
         self.gc.until_reckoned = 1;
         Some((Owner::Gc, block))
     }
 
-    /// The superblock that the scheme chooses, if cleaning it is worth its moves or the host can write
-    /// no more without it.
-    fn worth_cleaning(&mut self) -> Option<BlockId> {
-        let chosen = match self.map_victim() {
-            Some(block) => block,
-            None => {
-                let victims = Victims::new(&self.blocks, &self.config.geometry);
-                if !self.has_to_clean() && victims.best_gain() < self.least_gain() {
-                    return None;
-                }
-                self.gc.victim.choose(victims)?
+    /// The next victim, if cleaning it is worth its moves or the host can write no more without it.
+    fn worth_cleaning(&self) -> Option<BlockId> {
+        if !self.has_to_clean() && self.map_victim().is_none() {
+            let victims = Victims::new(&self.blocks, &self.config.geometry);
+            if victims.best_gain() < self.least_gain() {
+                return None;
             }
-        };
-        self.victim_that_fits(chosen)
-    }
-
-    /// Valid slots, on average, of the emptiest superblocks but `chosen` that together free as many
-    /// slots as a superblock has; to a part in [`SHARES`] of a superblock.
-    fn valid_of_emptiest(&self, chosen: BlockId) -> u32 {
-        let slots = self.space.largest_slots;
-        // Superblocks and what they free, by the share that they free.
-        let mut shares = [(0, 0); SHARES as usize + 1];
-        for (_, gain) in self.gains().filter(|(block, _)| *block != chosen) {
-            let share = &mut shares[(u64::from(gain) * SHARES / slots) as usize];
-            *share = (share.0 + 1, share.1 + u64::from(gain));
         }
-        let (mut superblocks, mut freed) = (0, 0);
-        for (n, gain) in shares.into_iter().rev() {
-            if gain > 0 && freed + gain >= slots {
-                // As many of them as it takes.
-                let each = gain.div_ceil(n);
-                superblocks += (slots - freed).div_ceil(each);
-                return (slots - slots / superblocks) as u32;
-            }
-            (superblocks, freed) = (superblocks + n, freed + gain);
-        }
-        match superblocks {
-            0 => slots as u32,
-            n => (slots - freed / n) as u32,
-        }
+        let valid = |block: &BlockId| self.blocks.row(*block).valid_slots;
+        let now = self.next_victim(0)?;
+        let foreseen = self
+            .known_victim(0)
+            .filter(|block| self.blocks.row(*block).usage == BlockUse::Full)
+            .filter(|block| valid(block) < valid(&now));
+        self.victim_that_fits(foreseen.unwrap_or(now))
     }
 
     /// Slots that the emptiest superblock must give back for cleaning to begin before the host has

@@ -168,6 +168,9 @@ impl<M: Arena> Firmware<M> {
         row.holds_map = stream == StreamId::Map;
         let mode = row.mode;
         self.write_buffers[stream as usize].open(block, mode);
+        if stream == StreamId::Host {
+            self.gc.foresee_anew();
+        }
         self.block_changed(now, block);
         true
     }

@@ -387,6 +387,16 @@ impl WriteBuffer {
         })
     }
 
+    /// Superblocks of the wordlines that it holds.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = BlockId> {
+        self.ring.iter().filter(|l| l.in_use).map(|l| l.block)
+    }
+
+    /// Whether the wordline that is being filled is of `block`.
+    pub(crate) fn fills_line_of(&self, block: BlockId) -> bool {
+        self.filling.is_some_and(|i| self.ring[i].block == block)
+    }
+
     /// Whether further slots of `block` are to be filled.
     pub(crate) fn fills(&self, block: BlockId) -> bool {
         self.next.is_some_and(|(b, ..)| b == block)

@@ -12,7 +12,7 @@ fn choose(name: &str, blocks: &BlockMonitor) -> Option<BlockId> {
     let g = geometry(1, 1, 1, blocks.len(), 8);
     AnyGcVictim::new(name, &Setup { seed: 3 }, &values)
         .unwrap()
-        .choose(Victims::new(blocks, &g))
+        .choose(Victims::new(blocks, &g), 0)
 }
 
 /// Superblocks at rest, opened and valid; one more is free.
@@ -41,8 +41,8 @@ fn formula_no_scheme_chooses_what_frees_next_to_nothing() {
             let values: Vec<i64> = scheme.params.iter().map(|p| p.default()).collect();
             for seed in 0..20 {
                 let setup = Setup { seed };
-                let mut scheme = AnyGcVictim::new(scheme.name, &setup, &values).unwrap();
-                assert_eq!(scheme.choose(victims), Some(BlockId(1)), "{scheme:?}");
+                let scheme = AnyGcVictim::new(scheme.name, &setup, &values).unwrap();
+                assert_eq!(scheme.choose(victims, 0), Some(BlockId(1)), "{scheme:?}");
             }
         }
     }

@@ -41,7 +41,7 @@ fn worth(victims: &Victims<'_>, row: &BlockRow) -> u128 {
 }
 
 impl GcVictim for CostBenefit {
-    fn choose(&mut self, victims: Victims<'_>) -> Option<BlockId> {
+    fn choose(&self, victims: Victims<'_>, _nth: u64) -> Option<BlockId> {
         let best = victims
             .candidates()
             .max_by_key(|(_, row)| (worth(&victims, row), u64::MAX - row.opened));

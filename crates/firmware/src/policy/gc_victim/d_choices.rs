@@ -29,7 +29,6 @@ pub const SCHEME: Scheme = Scheme {
 pub struct DChoices {
     d: u64,
     stream: Stream,
-    draws: u64,
 }
 
 impl DChoices {
@@ -38,19 +37,16 @@ impl DChoices {
         DChoices {
             d: values.get("d") as u64,
             stream: Stream::new(setup.seed).named("gc d-choices"),
-            draws: 0,
         }
     }
 }
 
 impl GcVictim for DChoices {
-    fn choose(&mut self, victims: Victims<'_>) -> Option<BlockId> {
-        let drawn = (0..self.d).filter_map(|i| draw(&victims, self.stream.at(self.draws + i)));
-        let best = drawn.min_by_key(|&block| {
+    fn choose(&self, victims: Victims<'_>, nth: u64) -> Option<BlockId> {
+        let drawn = (0..self.d).filter_map(|i| draw(&victims, self.stream.at(self.d * nth + i)));
+        drawn.min_by_key(|&block| {
             let row = victims.blocks().row(block);
             ((row.valid_slots as u64) << 31) / victims.slots(row) as u64
-        });
-        self.draws += self.d;
-        best
+        })
     }
 }

@@ -26,7 +26,7 @@ impl Fifo {
 }
 
 impl GcVictim for Fifo {
-    fn choose(&mut self, victims: Victims<'_>) -> Option<BlockId> {
+    fn choose(&self, victims: Victims<'_>, _nth: u64) -> Option<BlockId> {
         let oldest = victims.candidates().min_by_key(|(_, row)| row.opened);
         oldest.map(|(block, _)| block)
     }

@@ -26,7 +26,7 @@ impl Greedy {
 }
 
 impl GcVictim for Greedy {
-    fn choose(&mut self, victims: Victims<'_>) -> Option<BlockId> {
+    fn choose(&self, victims: Victims<'_>, _nth: u64) -> Option<BlockId> {
         // Superblocks of different modes differ in size: what counts is the share that is valid.
         let share = |row: &crate::observe::BlockRow| {
             ((row.valid_slots as u64) << 31) / victims.slots(row) as u64

@@ -101,8 +101,9 @@ impl<'a> Victims<'a> {
 
 /// The axis.
 pub trait GcVictim {
-    /// The superblock to clean next.
-    fn choose(&mut self, victims: Victims<'_>) -> Option<BlockId>;
+    /// The superblock to clean next, the `nth` of all. The same question has the same answer: cleaning is
+    /// paced by what the next few will be.
+    fn choose(&self, victims: Victims<'_>, nth: u64) -> Option<BlockId>;
 }
 
 macro_rules! schemes {
@@ -133,8 +134,8 @@ macro_rules! schemes {
         }
 
         impl GcVictim for AnyGcVictim {
-            fn choose(&mut self, victims: Victims<'_>) -> Option<BlockId> {
-                match self { $(Self::$scheme(s) => s.choose(victims)),+ }
+            fn choose(&self, victims: Victims<'_>, nth: u64) -> Option<BlockId> {
+                match self { $(Self::$scheme(s) => s.choose(victims, nth)),+ }
             }
         }
     };

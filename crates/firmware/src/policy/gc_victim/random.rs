@@ -21,7 +21,6 @@ const TRIES: u64 = 16;
 #[derive(Debug)]
 pub struct Random {
     stream: Stream,
-    draws: u64,
 }
 
 impl Random {
@@ -29,7 +28,6 @@ impl Random {
     pub fn new(setup: &Setup, _values: &Values) -> Random {
         Random {
             stream: Stream::new(setup.seed).named("gc random"),
-            draws: 0,
         }
     }
 }
@@ -46,8 +44,7 @@ pub(super) fn draw(victims: &Victims<'_>, stream: Stream) -> Option<BlockId> {
 }
 
 impl GcVictim for Random {
-    fn choose(&mut self, victims: Victims<'_>) -> Option<BlockId> {
-        self.draws += 1;
-        draw(&victims, self.stream.at(self.draws))
+    fn choose(&self, victims: Victims<'_>, nth: u64) -> Option<BlockId> {
+        draw(&victims, self.stream.at(nth))
     }
 }
