@@ -34,6 +34,8 @@ const ONE_DIE: &[&str] = &[
     "geometry.blocks_per_plane=24",
     "capacity=6 GiB",
     "chip.failures.factory_bad=0 %",
+    // One die has no other that could hold its parity.
+    "schemes.recovery=none",
 ];
 
 /// A load whose runs are looked at.

@@ -335,7 +335,9 @@ impl Drive {
                 .set_temperature(fill_ended + at, celsius)
                 .map_err(|e| DriveError::State(e.to_string()))?;
         }
-        self.theory = steady.as_ref().map(|s| s.amplification);
+        // Theory knows slots of data; the parity of their stripes is programmed with them.
+        let with_parity = f64::from(geometry.dies()) / f64::from(geometry.data_dies());
+        self.theory = steady.as_ref().map(|s| s.amplification * with_parity);
         let steady = steady.map(|s| s.state);
         if let Some(state) = &steady {
             self.firmware.precondition(state.clone());

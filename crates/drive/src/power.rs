@@ -195,6 +195,10 @@ mod tests {
             "capacity=16 MiB",
             "cells=ideal",
             "schemes.read_levels=factory",
+            "schemes.suspend=none",
+            "schemes.wear=none",
+            "schemes.recovery=none",
+            "schemes.gc_victim=fifo",
         ];
         let set = set.map(|s| Override::parse(s).unwrap());
         let profile = load_drive(&Library::new(), "ct-qlc", &set, AXES).unwrap();

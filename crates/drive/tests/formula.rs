@@ -155,6 +155,8 @@ fn formula_commands_take_their_share_of_a_saturated_channel() {
             "geometry.chips_per_channel=32",
             "geometry.dies_per_chip=2",
             "capacity=7 TB",
+            // Every die has data of every wordline.
+            "schemes.recovery=none",
             &command,
             &occupy,
         ];
@@ -191,6 +193,8 @@ fn write_bounds(p: &DriveProfile) -> [f64; 3] {
     let g = &p.geometry;
     let row = f64::from(g.page_bytes) * f64::from(g.planes) * f64::from(p.mode.bits());
     let transfer = p.channel.transfer_ns(stored(p, row as u64)) as f64;
+    // One die of each wordline may hold parity, which crosses its channel and is programmed as data are.
+    let data = row * f64::from(g.data_dies()) / f64::from(g.dies());
     let program = match p.chip.mode(p.mode).unwrap().program {
         ProgramTiming::OneShot { wordline_ns } => wordline_ns,
         ProgramTiming::TwoStep {
@@ -200,8 +204,9 @@ fn write_bounds(p: &DriveProfile) -> [f64; 3] {
     };
     [
         p.link.bytes_per_s as f64,
-        f64::from(g.channels) * row * 1e9 / (transfer + p.channel.command_ns as f64),
-        f64::from(g.dies()) * row * 1e9 / (p.channel.command_ns as f64 + transfer + program as f64),
+        f64::from(g.channels) * data * 1e9 / (transfer + p.channel.command_ns as f64),
+        f64::from(g.dies()) * data * 1e9
+            / (p.channel.command_ns as f64 + transfer + program as f64),
     ]
 }
 
@@ -225,7 +230,7 @@ fn formula_sustained_writes_reach_what_bounds_them() {
         // link is hardly faster than the dies, the buffer needs a hundred wordlines to fill.
         let wordline = u64::from(p.geometry.page_bytes)
             * u64::from(p.geometry.planes)
-            * u64::from(p.geometry.dies())
+            * u64::from(p.geometry.data_dies())
             * u64::from(p.mode.bits());
         let run = |wordlines: u64| {
             let job = format!(

@@ -25,6 +25,8 @@ const QLC: &[&str] = &[
     "chip.failures.factory_bad=0 %",
     "cells=ideal",
     "schemes.read_levels=factory",
+    // Both dies are for data.
+    "schemes.recovery=none",
 ];
 
 fn qlc(more: &[&str]) -> firstread_drive::Drive {

@@ -284,6 +284,51 @@ fn model_every_version_is_found_after_preconditioning() {
     }
 }
 
+/// Of four dies one holds the parity of each wordline: a superblock is smaller, more is moved, and a third is
+/// programmed on top. What theory expects counts all of it.
+#[test]
+fn model_theory_counts_the_parity_of_stripes() {
+    let amplification = |recovery: &str| {
+        let recovery = format!("schemes.recovery={recovery}");
+        let dies = ["geometry.dies_per_chip=2", "geometry.blocks_per_plane=80"];
+        let more = ["capacity=180 MiB", &recovery];
+        let set: Vec<&str> = SMALL.iter().chain(&dies).chain(&more).copied().collect();
+        let state = DriveState {
+            precondition: Precondition::Random,
+            ..DriveState::default()
+        };
+        let mut drive = drive(profile("bench-4g", &set), &state, 1);
+        overwrite_and_report(&mut drive)
+    };
+    let ((measured, expected), (with_parity, with_expected)) =
+        (amplification("none"), amplification("parity"));
+    println!(
+        "measured {measured:.3}, expected {expected:.3}; with parity {with_parity:.3}, {with_expected:.3}"
+    );
+    assert!(
+        (measured / expected - 1.0).abs() < 0.03,
+        "{measured} {expected}"
+    );
+    assert!(
+        (with_parity / with_expected - 1.0).abs() < 0.03,
+        "{with_parity} {with_expected}"
+    );
+    assert!(
+        with_parity > 4.0 / 3.0 * measured,
+        "{with_parity} {measured}"
+    );
+}
+
+/// Write amplification of random overwrites, measured and expected.
+fn overwrite_and_report(drive: &mut Drive) -> (f64, f64) {
+    let job = "[j]\nrw=randwrite\nbs=4k\niodepth=64\nnorandommap\nio_size=400m\n";
+    let amplification = try_run(drive, job, 1, None).unwrap().amplification;
+    (
+        amplification.estimate.unwrap().mean,
+        amplification.theory.unwrap(),
+    )
+}
+
 /// A drive that is as full as it may be is put into a steady state too.
 #[test]
 fn model_the_largest_capacity_can_be_preconditioned() {

@@ -25,6 +25,11 @@ pub const FOUR_DIES: &[&str] = &[
     "ecc.code=threshold",
     // With so few superblocks, one bad block more or less would show everywhere.
     "chip.failures.factory_bad=0 %",
+    // Each test has the schemes that it is about, and otherwise the null of every axis.
+    "schemes.suspend=none",
+    "schemes.wear=none",
+    "schemes.recovery=none",
+    "schemes.gc_victim=fifo",
 ];
 
 /// Overrides that leave of the drive `ct-qlc` four dies with blocks of 32 wordlines: a superblock is
@@ -38,6 +43,11 @@ pub const SMALL_BLOCKS: &[&str] = &[
     "chip.array.layers=4",
     "capacity=256 MiB",
     "chip.failures.factory_bad=0 %",
+    // Each test has the schemes that it is about, and otherwise the null of every axis.
+    "schemes.suspend=none",
+    "schemes.wear=none",
+    "schemes.recovery=none",
+    "schemes.gc_victim=fifo",
 ];
 
 /// Shipped drive `name` with overrides `PATH=VALUE`.

@@ -12,7 +12,7 @@ use firstread_firmware::policy::AXES;
 use firstread_workload::fio;
 use serde_json::{Value, json};
 
-use super::cases::Case;
+use super::cases::{Case, NULLS};
 
 /// What came of a case: the best of its repetitions.
 #[derive(Clone, Copy, Debug)]
@@ -117,9 +117,9 @@ pub fn profile(case: &Case) -> Result<DriveProfile, String> {
 
 /// [`profile`] with more of it changed.
 fn profile_with(case: &Case, set: &[&str]) -> Result<DriveProfile, String> {
-    let overrides: Vec<Override> = case
-        .set
+    let overrides: Vec<Override> = NULLS
         .iter()
+        .chain(case.set)
         .chain(set)
         .map(|s| Override::parse(s).map_err(|e| e.to_string()))
         .collect::<Result<_, _>>()?;

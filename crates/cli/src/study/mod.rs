@@ -367,6 +367,55 @@ mod tests {
         }
     }
 
+    /// A shipped study says itself which schemes its drives have where a drive's default may change.
+    #[test]
+    fn smoke_shipped_studies_name_the_schemes_of_their_drives() {
+        for (name, text) in STUDIES {
+            for (variant, v) in &Study::parse(name, text).unwrap().variants {
+                for axis in ["suspend", "wear", "recovery", "gc_victim"] {
+                    let of_axis = |s: &&String| s.split_once('=').is_some_and(|(a, _)| a == axis);
+                    let named = v.schemes.iter().filter(of_axis).count();
+                    assert_eq!(named, 1, "{name}: variant {variant}: {axis}");
+                }
+            }
+        }
+    }
+
+    /// What a study has for all its variants gives way to what a variant has itself.
+    #[test]
+    fn formula_variants_have_what_the_study_has_for_all() {
+        let common = "schemes = [\"gc_victim=d-choices\", \"wear=static\"]\n\
+                      set = [\"wear.spread=7P/E\", \"capacity=1GiB\"]\n";
+        let own = SMALL.replacen(
+            "schemes = [\"gc_victim=greedy\"]",
+            "schemes = [\"gc_victim=greedy\"]\nset = [\"capacity=2GiB\"]",
+            1,
+        );
+        let study = Study::parse("t", &format!("{common}{own}")).unwrap();
+        let drive = |name: &str| {
+            let variant = &study.variants[name];
+            Setup::profile(&variant.drive, &plan::overrides(variant).unwrap()).unwrap()
+        };
+        let scheme = |name: &str, axis| drive(name).scheme(axis).unwrap().scheme.name;
+        assert_eq!(scheme("a", "gc_victim"), "d-choices");
+        assert_eq!(scheme("b", "gc_victim"), "greedy");
+        for (name, gib) in [("a", 1), ("b", 2)] {
+            assert_eq!(scheme(name, "wear"), "static");
+            assert_eq!(drive(name).scheme("wear").unwrap().values, [7]);
+            assert_eq!(drive(name).capacity_bytes, gib << 30);
+        }
+        // A name that is wrong is said wherever it stands.
+        let wrong = format!("schemes = [\"waer=static\"]\n{SMALL}");
+        let study = Study::parse("t", &wrong).unwrap();
+        let error = plan::overrides(&study.variants["a"])
+            .and_then(|set| Setup::profile("bench-4g", &set))
+            .unwrap_err();
+        assert!(
+            format!("{error:#}").contains("nearest is `wear`"),
+            "{error:#}"
+        );
+    }
+
     #[test]
     fn what_is_refused() {
         for (from, to, message) in [

@@ -24,7 +24,13 @@ pub struct Study {
     /// What was open and how it was settled.
     #[serde(default)]
     pub knobs: Vec<Knob>,
-    /// Drives with their schemes, by the name that figures use.
+    /// `axis=name` for every variant that does not choose on that axis itself.
+    #[serde(default)]
+    pub schemes: Vec<String>,
+    /// `path=value` for every variant, below what it sets itself.
+    #[serde(default)]
+    pub set: Vec<String>,
+    /// Drives with their schemes, by the name that figures use; those of the whole study among them.
     pub variants: BTreeMap<String, Variant>,
     #[serde(default)]
     pub workloads: BTreeMap<String, Load>,
@@ -342,12 +348,24 @@ pub enum Over {
 impl Study {
     /// Reads `text`, called `name` in messages, and checks that all names in it mean something.
     pub fn parse(name: &str, text: &str) -> Result<Study> {
-        let study: Study = toml::from_str(text)
+        let mut study: Study = toml::from_str(text)
             .map_err(|e| anyhow::anyhow!("{name}: {}", e.to_string().trim()))?;
+        study.complete_variants();
         study
             .check()
             .map_err(|e| anyhow::anyhow!("{name}: {e:#}"))?;
         Ok(study)
+    }
+
+    /// Gives every variant what the study has for all.
+    fn complete_variants(&mut self) {
+        let axis = |scheme: &String| scheme.split('=').next().map(str::to_owned);
+        for variant in self.variants.values_mut() {
+            let own: Vec<_> = variant.schemes.iter().map(axis).collect();
+            let common = self.schemes.iter().filter(|s| !own.contains(&axis(s)));
+            variant.schemes.splice(0..0, common.cloned());
+            variant.set.splice(0..0, self.set.iter().cloned());
+        }
     }
 
     fn check(&self) -> Result<()> {

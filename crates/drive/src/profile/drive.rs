@@ -486,12 +486,15 @@ fn check(reader: &Reader<'_>, drive: &DriveProfile) {
     {
         let soft = Code::NAMES.into_iter();
         let soft = soft.filter(|n| Code::named(n).is_ok_and(|c| c.is_soft()));
+        let others = recovery::AXIS.schemes.iter().map(|s| s.name);
+        let others = others.filter(|name| !recovery::needs_soft_decoder(name));
         let message = format!(
             "`{}` needs a code with a soft decoder ({}); `ecc.code` is `{}`, which gains nothing from \
-             soft senses",
+             soft senses: choose {}",
             recovery.scheme.name,
             soft.collect::<Vec<_>>().join(", "),
             code.name(),
+            others.collect::<Vec<_>>().join(" or "),
         );
         return note("schemes.recovery", message);
     }

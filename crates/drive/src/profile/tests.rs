@@ -78,6 +78,41 @@ static AXES: &[Axis] = &[
             scheme("pipelined", Role::Scheme, &[]),
         ],
     },
+    Axis {
+        name: "suspend",
+        summary: "",
+        schemes: &[
+            scheme("none", Role::Null, &[]),
+            scheme("program-erase", Role::Scheme, &[]),
+        ],
+    },
+    Axis {
+        name: "wear",
+        summary: "",
+        schemes: &[
+            scheme("none", Role::Null, &[]),
+            scheme("static", Role::Scheme, &[]),
+        ],
+    },
+    Axis {
+        name: "recovery",
+        summary: "",
+        schemes: &[
+            scheme("none", Role::Null, &[]),
+            scheme("parity", Role::Scheme, &[]),
+            scheme("soft-parity", Role::Scheme, &[]),
+        ],
+    },
+    Axis {
+        name: "gc_victim",
+        summary: "",
+        schemes: &[
+            scheme("fifo", Role::Null, &[]),
+            scheme("greedy", Role::Scheme, &[]),
+            scheme("cost-benefit", Role::Scheme, &[]),
+            scheme("d-choices", Role::Scheme, &[]),
+        ],
+    },
 ];
 
 fn set(texts: &[&str]) -> Vec<Override> {
@@ -151,6 +186,49 @@ fn smoke_every_shipped_drive_loads() {
     }
 }
 
+/// Drives that stand for products have what products have; test drives and emulators have the null of an
+/// axis. A drive that is neither fails here, so that its schemes are decided.
+#[test]
+fn formula_products_have_the_schemes_of_products_and_test_drives_the_nulls() {
+    use firstread_firmware::policy::AXES;
+    // `suspend`, `wear`, `recovery`, `gc_victim`.
+    const PRODUCT: [&str; 4] = ["program-erase", "static", "soft-parity", "cost-benefit"];
+    // A threshold code gains nothing from soft senses.
+    const HARD_DECISIONS: [&str; 4] = ["program-erase", "static", "parity", "cost-benefit"];
+    const NULLS: [&str; 4] = ["none", "none", "none", "fifo"];
+    const EMULATOR: [&str; 4] = ["none", "none", "none", "cost-benefit"];
+    for (name, _) in DRIVES {
+        let expected = match *name {
+            "ct-qlc" | "ct-qlc-recommended" | "fg-qlc" | "ibm-qlc" | "a-tlc" | "s-tlc" => PRODUCT,
+            "tlc-48l" => HARD_DECISIONS,
+            "raro-femu" => EMULATOR,
+            "bench-512g" | "bench-4g" => NULLS,
+            _ => panic!("{name}: is it a product?"),
+        };
+        let drive = load_drive(&Library::new(), name, &[], AXES).unwrap();
+        for (axis, expected) in ["suspend", "wear", "recovery", "gc_victim"]
+            .iter()
+            .zip(expected)
+        {
+            let scheme = drive.scheme(axis).unwrap().scheme;
+            assert_eq!(scheme.name, expected, "{name}: {axis}");
+            // A bench drive's null is written down, and what a product has says why.
+            let path = format!("schemes.{axis}");
+            let entry = drive.resolved.iter().find(|e| e.path == path).unwrap();
+            let is_null = scheme.role == Role::Null;
+            assert!(
+                is_null || entry.source.len() > 20,
+                "{name}: {path} has no source"
+            );
+        }
+        assert_eq!(
+            drive.geometry.stripe_parity,
+            expected[2].contains("parity"),
+            "{name}"
+        );
+    }
+}
+
 #[test]
 fn every_scheme_of_the_firmware_can_be_chosen() {
     use firstread_firmware::policy::AXES;
@@ -191,25 +269,26 @@ fn formula_the_drive_of_the_paper() {
         (g.dies(), g.wordlines_per_block, g.codeword_bytes),
         (128, 1_408, 1_024)
     );
+    // The die of 128 that holds the parity of a wordline is not for data.
     assert_eq!(
         g.raw_bytes(CellMode::Qlc),
-        410 * 1_408 * 4 * 4 * 128 * 16_384
+        410 * 1_408 * 4 * 4 * 127 * 16_384
     );
-    assert_eq!(drive.over_provisioning_permille(), 261);
+    assert_eq!(drive.over_provisioning_permille(), 251);
     assert_eq!(drive.channel.transfer_ns(16_384), 10_240);
     assert_eq!(drive.stored_bytes(16_384), 18_432);
     assert_eq!((drive.cells, drive.mode), (Cells::Modelled, CellMode::Qlc));
     assert_eq!(drive.scheme("read_levels").unwrap().scheme.name, "ct-qlc");
     assert_eq!(drive.scheme("retry").unwrap().scheme.name, "sequential");
 
-    // 64 KiB x 4 pages on each of 128 dies: a command, 16 pages that cross the channel and a program of 8.6 ms.
-    // The channels, 8 x 1.6 GB/s, are faster.
+    // 64 KiB x 4 pages on each of 128 dies, 127 of them data: a command, 16 pages that cross the channel and a
+    // program of 8.6 ms. The channels, 8 x 1.6 GB/s, are faster.
     let fill = drive.fill_rate();
     assert_eq!(fill.bytes_per_s(), fill.program);
-    let ms: f64 = 4.0 * 65_536.0 * 128.0 / fill.program as f64 * 1e3;
+    let ms: f64 = 4.0 * 65_536.0 * 127.0 / fill.program as f64 * 1e3;
     let transfer_ns = 16.0 * 18_432.0 / 1.6 + 200.0;
     assert!((ms - 8.6 - transfer_ns / 1e6).abs() < 1e-3, "{ms}");
-    let channels = 8.0 * 16.0 * 16_384.0 / transfer_ns * 1e9;
+    let channels = 8.0 * 16.0 * 16_384.0 / transfer_ns * 1e9 * 127.0 / 128.0;
     assert!((fill.channels as f64 / channels - 1.0).abs() < 1e-6);
 
     // The decoders keep up with the channel at the three iterations of a codeword with few errors.
@@ -702,6 +781,8 @@ fn what_overrides_do() {
             "chip.modes.tlc.retention.low_energy=2mV/decade",
             "chip.modes.mlc.retention.low_energy=2mV/decade",
             "chip.modes.slc.retention.low_energy=2mV/decade",
+            // Fewer wordlines leave no room for parity.
+            "schemes.recovery=none",
             "read_levels.ct-qlc.pages=32 pages",
             "read_levels.frozen.entries=2",
             "read_levels.threshold=2%",

@@ -281,7 +281,7 @@ fn formula_a_threshold_code_has_nothing_soft() {
         .map(|s| Override::parse(s).unwrap())
         .collect();
     let error = load_drive(&Library::new(), "ct-qlc", &set, AXES).unwrap_err();
-    assert_snapshot!(error.to_string(), @"--set schemes.recovery=soft: schemes.recovery: `soft` needs a code with a soft decoder (ldpc-1k, ldpc-4k); `ecc.code` is `threshold`, which gains nothing from soft senses");
+    assert_snapshot!(error.to_string(), @"--set schemes.recovery=soft: schemes.recovery: `soft` needs a code with a soft decoder (ldpc-1k, ldpc-4k); `ecc.code` is `threshold`, which gains nothing from soft senses: choose none or parity");
 }
 
 const PARITY: &str = "schemes.recovery=parity";

@@ -253,6 +253,8 @@ fn model_a_pipelined_tail_is_no_longer() {
         let set = [
             "schemes.read_levels=ct-qlc",
             "schemes.suspend=program-erase",
+            // Soft senses would end the walks.
+            "schemes.recovery=none",
         ];
         let set: Vec<&str> = set.iter().chain(retry).copied().collect();
         let mut drive = drive(profile("ibm-qlc", &set), &aged(28, 1000), 1);
@@ -507,7 +509,9 @@ fn model_the_end_of_the_table_is_output_on_its_die() {
         temperature_c: 30.0,
         ..aged(0, 1500)
     };
-    let mut drive = drive(profile("tlc-48l", FROM_FIRST), &state, 2);
+    // What a rebuild reads would cancel senses too.
+    let set = [FROM_FIRST, &["schemes.recovery=none"]].concat();
+    let mut drive = drive(profile("tlc-48l", &set), &state, 2);
     let job = "[j]\nrw=randread\nbs=16k\niodepth=1\nnorandommap\nnumber_ios=20000\n";
     let stats = try_run(&mut drive, job, 2, None).unwrap();
     let failed_first = 20_000 - stats.counters.retries[0];
