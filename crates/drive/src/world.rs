@@ -8,7 +8,7 @@ use firstread_core::{
 };
 use firstread_firmware::log::Record;
 
-use crate::hardware::charge::{Account, AccountId, Cause, Parts};
+use crate::hardware::charge::{AccountId, Cause, Parts};
 use crate::hardware::timers::{FRONTS, Timers};
 use crate::hardware::{Hardware, Resource};
 use crate::payload::{Payload, StaleRead};
@@ -400,13 +400,29 @@ impl World {
         }
     }
 
+    /// Command `id` has waited for the read under `tag` last.
+    #[inline]
+    fn charge_as(&mut self, id: CommandId, Tag(tag): Tag) {
+        let slot = &mut self.slots[id.0 as usize];
+        if slot.command.op == HostOp::Read {
+            let account = self.hardware.hand_over(tag);
+            if let Some(before) = slot.account.replace(account) {
+                self.hardware.accounts.close(before);
+            }
+        } else {
+            // It may have waited before, and may again.
+            let (own, read) = (self.account_of(id), *self.hardware.account_of(tag));
+            self.hardware.accounts[own].add(&read);
+        }
+    }
+
     /// The account of command `id`; all of its time so far is its own.
     fn account_of(&mut self, id: CommandId) -> AccountId {
         let slot = &mut self.slots[id.0 as usize];
         let accounts = &mut self.hardware.accounts;
         *slot
             .account
-            .get_or_insert_with(|| accounts.open(Account::from(slot.submitted)))
+            .get_or_insert_with(|| accounts.open(slot.submitted))
     }
 
     fn lpn(&self, id: CommandId, slot: u32) -> u64 {
@@ -480,18 +496,8 @@ impl Ports for World {
         self.hardware.failures.replace(block, die);
     }
 
-    fn waited(&mut self, id: CommandId, Tag(tag): Tag) {
-        if self.slots[id.0 as usize].command.op == HostOp::Read {
-            let account = self.hardware.hand_over(tag);
-            let before = self.slots[id.0 as usize].account.replace(account);
-            if let Some(before) = before {
-                self.hardware.accounts.close(before);
-            }
-        } else {
-            // It may have waited before, and may again.
-            let (own, read) = (self.account_of(id), *self.hardware.account_of(tag));
-            self.hardware.accounts[own].add(&read);
-        }
+    fn waited(&mut self, id: CommandId, tag: Tag) {
+        self.charge_as(id, tag);
     }
 
     fn writes_wait_for(&mut self, what: Option<Wait>) {
@@ -558,7 +564,7 @@ impl Ports for World {
         self.port_log
             .note(now, || Passed::Completed(command, status));
         if let Some(tag) = last {
-            self.waited(command.id, tag);
+            self.charge_as(command.id, tag);
         }
         if let Some(queues) = &mut self.queues {
             queues.completed();
@@ -568,7 +574,7 @@ impl Ports for World {
             submitted, account, ..
         } = self.slots[command.id.0 as usize];
         let accounts = &mut self.hardware.accounts;
-        let id = account.unwrap_or_else(|| accounts.open(Account::from(submitted)));
+        let id = account.unwrap_or_else(|| accounts.open(submitted));
         let account = &accounts[id];
         let mut queue_ns = account.first_queued.since(submitted).0;
         let mut charged_to = account.mark;

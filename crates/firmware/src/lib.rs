@@ -188,7 +188,7 @@ impl<M: Arena> Firmware<M> {
             blocks: BlockMonitor::new(geometry.blocks_per_plane, config.mode),
             dies: DieQueues::new(&geometry, config.independent_planes, config.max_wait),
             commands: Commands::new(config.max_commands, config.max_reads),
-            rows: Rows::new(),
+            rows: Rows::new(jobs.len()),
             durable: Durable::new(config.write_cache, config.max_commands),
             read_cache: ReadCache::new(
                 config.read_cache_slots,

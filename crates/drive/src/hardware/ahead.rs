@@ -7,7 +7,7 @@
 
 use firstread_core::{DieId, FlashKind, FlashOp, Ns, OpClass, Tag};
 
-use super::charge::{Account, Cause};
+use super::charge::Cause;
 use super::{DiePhase, Done, Hardware, Resource};
 use crate::hardware::timers::Timers;
 
@@ -140,7 +140,7 @@ impl Hardware {
             self.account_of(read).mark = now;
         } else {
             let first = read.checked_sub(self.jobs).unwrap_or(read);
-            self.ops[first as usize].open(&mut self.accounts, Account::from(now));
+            self.ops[first as usize].open(&mut self.accounts, now);
         }
         if self.dies[die.0 as usize].phase == DiePhase::Cache(CachePhase::Sensed(read)) {
             self.turn(now, die, read, timers);

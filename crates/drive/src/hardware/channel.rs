@@ -87,17 +87,27 @@ impl Channel {
         (self.free_at, shifts)
     }
 
-    /// `data` will come, or have come just now and are behind all that have come: their place.
+    /// `data` will come, or have come just now and are behind all that have come. Whether they are the
+    /// first.
     #[inline]
-    fn expect(&mut self, now: Ns, data: Coming) -> usize {
-        let mut place = self.coming.len();
-        self.coming.push_back(data);
+    fn expect(&mut self, now: Ns, data: Coming) -> bool {
         let order = (data.at, if data.at > now { data.lane } else { u16::MAX });
-        while place > 0 && self.coming[place - 1].order() > order {
-            self.coming.swap(place - 1, place);
-            place -= 1;
+        let is_last = self.coming.back().is_none_or(|last| last.order() <= order);
+        if !is_last {
+            return self.expect_before(order, data);
         }
-        place
+        self.coming.push_back(data);
+        self.coming.len() == 1
+    }
+
+    /// `data` will come before others. Whether they are the first.
+    #[inline(never)]
+    fn expect_before(&mut self, order: (Ns, u16), data: Coming) -> bool {
+        let later = self.coming.iter().rev();
+        let later = later.take_while(|other| other.order() > order).count();
+        let place = self.coming.len() - later;
+        self.coming.insert(place, data);
+        place == 0
     }
 
     /// Whether the data of `tag` have begun to cross by `now`.
@@ -124,7 +134,7 @@ impl Channel {
 
 impl Hardware {
     /// The command of an operation on `channel` is issued: when it has crossed.
-    #[inline]
+    #[inline(always)] // Once for a plain read.
     pub(super) fn command(&mut self, now: Ns, channel: u16, timers: &mut Timers) -> Ns {
         let cycles = Ns(self.times.command_ns);
         if !self.times.commands_occupy {
@@ -147,6 +157,7 @@ impl Hardware {
 
     /// The data of `tag` come to their channel at `now`: those of a program with its command, those of a
     /// read that were sensed before, perhaps out of the cache register.
+    #[inline(never)]
     pub(super) fn start_crossing(
         &mut self,
         now: Ns,
@@ -163,7 +174,7 @@ impl Hardware {
     }
 
     /// The data of `tag` come to their channel at `at`.
-    #[inline]
+    #[inline(always)] // Once for a plain read, once for all others.
     fn come(
         &mut self,
         now: Ns,
@@ -183,8 +194,7 @@ impl Hardware {
             tag,
             transfer,
         };
-        let place = coming.expect(now, data);
-        if place == 0 {
+        if coming.expect(now, data) {
             if let Some(&second) = coming.coming.get(1) {
                 self.set_end(second, Ns::MAX, timers);
             }

@@ -111,6 +111,16 @@ impl Cause {
         }
     }
 
+    /// What is charged to this cause on a first attempt: an operation of `class` may be a later one.
+    #[inline]
+    pub(crate) const fn in_step(self, class: OpClass) -> Cause {
+        match class {
+            OpClass::HostRetry => Cause::Retry,
+            OpClass::Recovery => Cause::Recovery,
+            _ => self,
+        }
+    }
+
     /// What a wait behind an operation of `class` is charged to.
     pub(crate) const fn busy_with(class: OpClass) -> Cause {
         match class {
@@ -149,6 +159,14 @@ impl Account {
             first_queued: from,
             mark: from,
         }
+    }
+
+    /// Nothing has been charged since `from`: this account, anew.
+    #[inline]
+    pub(crate) fn restart(&mut self, from: Ns) {
+        self.parts.fill(0);
+        self.first_queued = from;
+        self.mark = from;
     }
 
     /// Adds the time of `read`, which the command has waited for since it was charged last.
@@ -227,11 +245,12 @@ impl Accounts {
         *self = Accounts::new(self.all.len() as u32);
     }
 
+    /// Opens an account of time from `from` on.
     #[inline]
-    pub(crate) fn open(&mut self, account: Account) -> AccountId {
+    pub(crate) fn open(&mut self, from: Ns) -> AccountId {
         let id = self.closed.pop();
         let id = id.expect("there is one for each operation and each command");
-        self[id] = account;
+        self[id].restart(from);
         id
     }
 

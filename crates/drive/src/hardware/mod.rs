@@ -332,11 +332,11 @@ impl Hardware {
                 // what it is charged nobody asks for.
                 let account = match state.account {
                     Some(own) if op.class.goes_on() && !state.handed_over => own,
-                    _ => state.open(&mut self.accounts, Account::from(op.queued)),
+                    _ => state.open(&mut self.accounts, op.queued),
                 };
-                let account = &mut self.accounts[account];
-                die.log.charge_wait(op.queued, now, &mut account.parts);
-                account.mark = now;
+                let charged = &mut self.accounts[account];
+                die.log.charge_wait(op.queued, now, &mut charged.parts);
+                charged.mark = now;
                 die.phase = DiePhase::Array(tag);
                 let channel = state.channel;
                 let mut sense = self.cells.read_ns(cell_mode, page, mode, timing);
@@ -350,7 +350,8 @@ impl Hardware {
                 let starts = self.command(now, channel, timers);
                 let waited = starts.0 - now.0 - self.times.command_ns;
                 if waited != 0 {
-                    self.charge(now + Ns(waited), tag, Cause::Transfer);
+                    let cause = Cause::Transfer.in_step(op.class);
+                    self.accounts[account].charge(now + Ns(waited), cause);
                 }
                 self.expect(now, tag, starts + Ns(sense), timers);
                 self.ask_for_sense(now, tag);
@@ -546,8 +547,8 @@ impl Hardware {
 
     #[inline]
     fn transfer_done(&mut self, now: Ns, tag: u32, timers: &mut Timers) -> Done {
-        let op = &self.ops[tag as usize].op;
-        let die = op.die;
+        let InFlight { op, sensed_at, .. } = &self.ops[tag as usize];
+        let (die, class, sensed) = (op.die, op.class, *sensed_at);
         let mode = match op.kind {
             FlashKind::Read { mode, .. } => mode,
             FlashKind::Program { block, .. } => {
@@ -559,9 +560,9 @@ impl Hardware {
             _ => unreachable!("only reads and programs use the channel"),
         };
         // Of a read through the cache register it is past, and nothing is charged.
-        let sensed = self.ops[tag as usize].sensed_at;
-        self.charge(sensed, tag, Cause::Sense);
-        self.charge(now, tag, Cause::Transfer);
+        let account = self.account_of(tag);
+        account.charge(sensed, Cause::Sense.in_step(class));
+        account.charge(now, Cause::Transfer.in_step(class));
         self.free_die(now, tag);
         self.see_to_sense(now, tag);
         if let SenseMode::OnesCount { .. } = mode {
@@ -782,11 +783,7 @@ impl Hardware {
     /// retry.
     #[inline]
     fn charge(&mut self, until: Ns, tag: u32, cause: Cause) {
-        let cause = match self.ops[tag as usize].op.class {
-            OpClass::HostRetry => Cause::Retry,
-            OpClass::Recovery => Cause::Recovery,
-            _ => cause,
-        };
+        let cause = cause.in_step(self.ops[tag as usize].op.class);
         self.account_of(tag).charge(until, cause);
     }
 
@@ -811,7 +808,7 @@ impl Hardware {
         if state.op.class == OpClass::ReadAhead {
             state.op.class = OpClass::HostRead;
         }
-        state.open(&mut self.accounts, Account::from(now));
+        state.open(&mut self.accounts, now);
     }
 
     /// A command waits under `waiter` for the read under `read`, as others do: from now on, or from its
@@ -834,7 +831,8 @@ impl Hardware {
         } else {
             before.first_queued = now;
         }
-        self.ops[waiter as usize].open(&mut self.accounts, before);
+        let account = self.ops[waiter as usize].open(&mut self.accounts, now);
+        self.accounts[account] = before;
     }
 
     /// What `waiter` waits for of the read under `read` is there: the time of the read since then is its.
@@ -884,24 +882,26 @@ impl Hardware {
             .expect("a read that was issued has an account");
         if std::mem::replace(&mut state.handed_over, true) {
             let same = self.accounts[account];
-            return self.accounts.open(same);
+            let copy = self.accounts.open(same.mark);
+            self.accounts[copy] = same;
+            return copy;
         }
         account
     }
 }
 
 impl InFlight {
-    /// Opens an account for it, which begins as `account`.
+    /// Opens an account for it, of time from `from` on.
     #[inline]
-    fn open(&mut self, accounts: &mut Accounts, account: Account) -> AccountId {
+    fn open(&mut self, accounts: &mut Accounts, from: Ns) -> AccountId {
         match self.account {
             Some(id) if !self.handed_over => {
-                accounts[id] = account;
+                accounts[id].restart(from);
                 id
             }
             _ => {
                 self.handed_over = false;
-                *self.account.insert(accounts.open(account))
+                *self.account.insert(accounts.open(from))
             }
         }
     }

@@ -33,6 +33,8 @@ pub(crate) struct Batches {
     first: u64,
     /// Batches begun.
     used: usize,
+    /// The last of them.
+    last: usize,
     /// Where the row of the last begins.
     row: usize,
     /// When it ends (ns).
@@ -65,6 +67,7 @@ impl Default for Batches {
             shift: SHORTEST,
             first: 0,
             used: 0,
+            last: 0,
             row: 0,
             end: 0,
         }
@@ -79,7 +82,7 @@ impl Batches {
             self.begin(now_ns);
         }
         self.counts[self.row + bucket] += 1;
-        self.sums[self.used - 1] += latency_ns;
+        self.sums[self.last % MOST] += latency_ns;
     }
 
     /// The batch of `now_ns` begins.
@@ -92,7 +95,7 @@ impl Batches {
             self.merge_neighbours();
         }
         let index = ((now_ns >> self.shift) - self.first) as usize;
-        self.used = index + 1;
+        (self.used, self.last) = (index + 1, index);
         self.row = index * BUCKETS;
         self.end = ((now_ns >> self.shift) + 1) << self.shift;
     }
@@ -167,7 +170,8 @@ impl Batches {
             .zip(&other.sums[..other.used])
             .for_each(|(a, b)| *a += b);
         (self.first, self.used) = (first, (last - first) as usize);
-        self.row = (self.used - 1) * BUCKETS;
+        self.last = self.used - 1;
+        self.row = self.last * BUCKETS;
         self.end = (self.first + self.used as u64) << self.shift;
     }
 
