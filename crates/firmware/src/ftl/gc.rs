@@ -273,11 +273,11 @@ impl<M: Arena> Firmware<M> {
 
     /// What would be cleaned next, or by the scheme after `after` others.
     fn next_victim(&self, after: usize) -> Option<BlockId> {
+        let after = after as u64;
         self.map_victim().or_else(|| {
-            let victims = Victims::new(&self.blocks, &self.config.geometry);
-            self.gc
-                .victim
-                .choose(victims, self.gc.chosen + after as u64)
+            // Each superblock that is cleaned makes room to open one.
+            let victims = Victims::new(&self.blocks, &self.config.geometry).after(after);
+            self.gc.victim.choose(victims, self.gc.chosen + after)
         })
     }
 

@@ -231,7 +231,7 @@ const TRIMS: &str = "[t]\nrw=randtrim\nbs=64k\niodepth=1\nnorandommap\nthinktime
 fn formula_no_write_waits_long_for_cleaning() {
     for scheme in gc_victim::AXIS.schemes {
         let (uniform, zipf) = match scheme.name {
-            "cost-benefit" => (1.0, 2.75),
+            "cost-benefit" => (1.0, 1.5),
             "d-choices" => (1.25, 1.75),
             "random" => (1.5, 1.5),
             _ => (1.0, 1.5),

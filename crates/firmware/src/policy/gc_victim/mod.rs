@@ -68,6 +68,13 @@ impl<'a> Victims<'a> {
             newest,
         }
     }
+    /// The same once `opened` more superblocks have been opened.
+    pub fn after(self, opened: u64) -> Victims<'a> {
+        Victims {
+            newest: self.newest + opened,
+            ..self
+        }
+    }
     /// The superblocks.
     pub fn blocks(&self) -> &'a BlockMonitor {
         self.blocks
