@@ -60,6 +60,9 @@ pub(crate) struct Gc {
     /// The victims to come, the first of `known`.
     foreseen: [BlockId; MOST_FORESEEN],
     known: usize,
+    /// Slots that the host had written, and pages of the map that had been, when the host opened the
+    /// superblock before this one, and this one.
+    before: [(u64, u64); 2],
     /// A write waits for moves.
     pub(crate) holds_host: bool,
     /// Wear has changed since it was last looked at.
@@ -79,6 +82,7 @@ impl Gc {
             chosen: 0,
             foreseen: [BlockId(0); MOST_FORESEEN],
             known: 0,
+            before: [(0, 0); 2],
             holds_host: false,
             consider_wear: false,
         }
@@ -95,11 +99,6 @@ impl Gc {
     /// `slots` slots are being moved. What is moved before it is due counts when the pace is reckoned.
     pub(crate) fn spend(&mut self, slots: u32) {
         self.due = (self.due - i64::from(slots) * PER_SLOT).max(0);
-    }
-
-    /// The host has opened a superblock: victims are foreseen for the next one.
-    pub(crate) fn foresee_anew(&mut self) {
-        self.known = 0;
     }
 
     /// `block` is the next victim.
@@ -168,6 +167,28 @@ impl<M: Arena> Firmware<M> {
         }
     }
 
+    /// The host has opened a superblock: victims are foreseen for the next one.
+    pub(crate) fn foresee_anew(&mut self) {
+        self.gc.known = 0;
+        self.gc.before = [self.gc.before[1], self.written()];
+    }
+
+    /// Slots that the host has written, and pages of the map that have been for it.
+    fn written(&self) -> (u64, u64) {
+        let c = &self.counters;
+        (c.host_slots_written, c.front.map_written)
+    }
+
+    /// Pages of the map that will be written before the host has written `left` more slots: as many for
+    /// each as of late, and four standard deviations more, as if they came by chance. They take of the
+    /// room, and a single slot that is missing at the deadline costs a superblock's moves.
+    fn map_pages_to_come(&self, left: u32) -> i64 {
+        let (now, before) = (self.written(), self.gc.before[0]);
+        let (slots, pages) = (now.0 - before.0, now.1 - before.1);
+        let mean = u64::from(left) * pages / slots.max(1);
+        (mean + 4 * mean.isqrt()) as i64
+    }
+
     /// Reckons how many moves become due with each slot that the host writes.
     pub(crate) fn reckon_pace(&mut self) {
         self.gc.until_reckoned = self.gc.reckon_after;
@@ -189,9 +210,11 @@ impl<M: Arena> Firmware<M> {
     fn moves_until_free(&mut self) -> Option<i64> {
         let space = &self.space;
         let slots = space.largest_slots as i64;
-        let mut missing = self.missing_room();
+        let left = self.write_buffers[StreamId::Host as usize].slots_left();
+        let to_come = self.map_pages_to_come(left);
+        let mut missing = self.missing_room() + to_come;
         let mut free = i64::from(space.free) + i64::from(space.erasing.is_some());
-        if self.can_open(slots as u32) && free > 0 {
+        if free > 0 && (missing <= 0 || to_come == 0 && self.can_open(slots as u32)) {
             return None;
         }
         let streams = StreamId::of_mover(streams(&self.map_cache));

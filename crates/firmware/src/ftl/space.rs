@@ -169,7 +169,7 @@ impl<M: Arena> Firmware<M> {
         let mode = row.mode;
         self.write_buffers[stream as usize].open(block, mode);
         if stream == StreamId::Host {
-            self.gc.foresee_anew();
+            self.foresee_anew();
         }
         self.block_changed(now, block);
         true
