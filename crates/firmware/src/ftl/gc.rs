@@ -167,26 +167,34 @@ impl<M: Arena> Firmware<M> {
         }
     }
 
-    /// The host has opened a superblock: victims are foreseen for the next one.
-    pub(crate) fn foresee_anew(&mut self) {
-        self.gc.known = 0;
-        self.gc.before = [self.gc.before[1], self.written()];
+    /// `stream` has opened a superblock. Victims are foreseen anew: for the next one of the host, and
+    /// because that of the map may be one.
+    pub(crate) fn foresee_anew(&mut self, stream: StreamId) {
+        if stream != StreamId::Move {
+            self.gc.known = 0;
+        }
+        if stream == StreamId::Host {
+            self.gc.before = [self.gc.before[1], self.written()];
+        }
     }
 
     /// Slots that the host has written, and pages of the map that have been for it.
     fn written(&self) -> (u64, u64) {
         let c = &self.counters;
-        (c.host_slots_written, c.front.map_written)
+        (c.host_slots_written, c.front.map_writes)
     }
 
-    /// Pages of the map that will be written before the host has written `left` more slots: as many for
-    /// each as of late, and four standard deviations more, as if they came by chance. They take of the
-    /// room, and a single slot that is missing at the deadline costs a superblock's moves.
-    fn map_pages_to_come(&self, left: u32) -> i64 {
+    /// Pages of the map that will be written before the host has written the slots that it has left, at
+    /// least and at most: as many for each as of late, and four standard deviations on either side, as if
+    /// they came by chance. They take of the room, and a single slot that is missing at the deadline costs
+    /// a superblock's moves.
+    fn map_pages_to_come(&self) -> (i64, i64) {
+        let left = self.write_buffers[StreamId::Host as usize].slots_left();
         let (now, before) = (self.written(), self.gc.before[0]);
         let (slots, pages) = (now.0 - before.0, now.1 - before.1);
         let mean = u64::from(left) * pages / slots.max(1);
-        (mean + 4 * mean.isqrt()) as i64
+        let off = 4 * mean.isqrt() as i64;
+        (mean as i64 - off, mean as i64 + off)
     }
 
     /// Reckons how many moves become due with each slot that the host writes.
@@ -210,8 +218,7 @@ impl<M: Arena> Firmware<M> {
     fn moves_until_free(&mut self) -> Option<i64> {
         let space = &self.space;
         let slots = space.largest_slots as i64;
-        let left = self.write_buffers[StreamId::Host as usize].slots_left();
-        let to_come = self.map_pages_to_come(left);
+        let (_, to_come) = self.map_pages_to_come();
         let mut missing = self.missing_room() + to_come;
         let mut free = i64::from(space.free) + i64::from(space.erasing.is_some());
         if free > 0 && (missing <= 0 || to_come == 0 && self.can_open(slots as u32)) {
@@ -272,13 +279,17 @@ impl<M: Arena> Firmware<M> {
         next
     }
 
-    /// Superblocks that are filled to their end and not yet programmed to it.
+    /// Superblocks that are filled to their end and not yet programmed to it. That of the map counts if it
+    /// will be full before the host's is: most of it may be garbage, and then it goes before all others.
     fn filled_to_their_end(&self) -> [Option<BlockId>; STREAMS * WORDLINES] {
+        let map_left = self.write_buffers[StreamId::Map as usize].slots_left();
+        let map_ends = self.map_pages_to_come().0 > i64::from(map_left);
+        let streams = if map_ends { STREAMS - 1 } else { STREAMS };
         let mut filled = [None; STREAMS * WORDLINES];
         let lines = self.write_buffers.iter().flat_map(WriteBuffer::blocks);
         for (into, block) in filled.iter_mut().zip(lines) {
             let fills = |buffer: &WriteBuffer| buffer.fills(block) || buffer.fills_line_of(block);
-            let open = self.write_buffers.iter().any(fills);
+            let open = self.write_buffers[..streams].iter().any(fills);
             *into = (!open).then_some(block);
         }
         filled

@@ -168,9 +168,7 @@ impl<M: Arena> Firmware<M> {
         row.holds_map = stream == StreamId::Map;
         let mode = row.mode;
         self.write_buffers[stream as usize].open(block, mode);
-        if stream == StreamId::Host {
-            self.foresee_anew();
-        }
+        self.foresee_anew(stream);
         self.block_changed(now, block);
         true
     }
