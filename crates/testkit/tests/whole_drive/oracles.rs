@@ -1,6 +1,8 @@
 //! Oracles are bounds: no scheme of an axis does better than its oracle, on the same cells and requests.
 
+use firstread_core::params::Role;
 use firstread_drive::{DriveState, RunStats};
+use firstread_firmware::policy::AXES;
 use firstread_testkit::{FOUR_DIES, aged, drive, profile, try_run};
 
 /// What a run came to.
@@ -32,21 +34,34 @@ fn check(oracle: &str, bound: Came, scheme: &str, came: Came, seed: u64) {
     assert!(holds, "{oracle} {bound:?}, {scheme} {came:?}, seed {seed}");
 }
 
-/// Ages (h at 55 C) and P/E cycles of a drive, and its seed: from young to past what levels can do.
-const DRIVES: [(u64, u32, u64); 3] = [(28, 300, 1), (28, 2500, 2), (168, 2500, 3)];
+/// The schemes of an axis that are no oracles.
+fn schemes(axis: &str) -> impl Iterator<Item = &'static str> {
+    let axis = AXES.iter().find(|a| a.name == axis).expect("an axis");
+    let known = axis.schemes.iter().filter(|s| s.role != Role::Oracle);
+    known.map(|s| s.name)
+}
+
+/// Ages (h at 55 C) and P/E cycles of a drive, its seed and its code: from young to past what levels can do.
+const DRIVES: [(u64, u32, u64, &str); 5] = [
+    (28, 300, 1, "ecc.code=threshold"),
+    (28, 2500, 2, "ecc.code=threshold"),
+    (168, 2500, 3, "ecc.code=threshold"),
+    (300, 3000, 4, "ecc.code=threshold"),
+    (300, 3000, 4, "ecc.code=ldpc-1k"),
+];
 
 const READS: &str = "[j]\nrw=randread\nbs=4k\niodepth=2\nnorandommap\nnumber_ios=3000\n";
 
 #[test]
 fn model_no_levels_are_better_than_the_oracles() {
-    for (age_h, pe_cycles, seed) in DRIVES {
+    for (age_h, pe_cycles, seed, code) in DRIVES {
         let state = aged(age_h, pe_cycles);
         let of = |levels: &str| {
             let levels = format!("schemes.read_levels={levels}");
-            run(&[&levels], &state, seed, READS)
+            run(&[code, &levels], &state, seed, READS)
         };
         let (page, group) = (of("optimal"), of("optimal-group"));
-        println!("{age_h} h, {pe_cycles} P/E: optimal {page:?}, optimal-group {group:?}");
+        println!("{age_h} h, {pe_cycles} P/E, {code}: optimal {page:?}, optimal-group {group:?}");
         // Both end at the valleys of the page: which of the codewords at the edge are lost there, or after how
         // many attempts, is noise, and only the mean tells them apart.
         let noise = (group.lost as f64).sqrt() as u64;
@@ -56,16 +71,10 @@ fn model_no_levels_are_better_than_the_oracles() {
             ..group
         };
         check("optimal", page, "optimal-group", group_at_most, seed);
-        // Those that keep levels by group, or none.
-        for scheme in ["factory", "frozen", "ct-qlc"] {
+        for scheme in schemes("read_levels") {
             let came = of(scheme);
             println!("    {scheme} {came:?}");
             check("optimal-group", group, scheme, came, seed);
-            check("optimal", page, scheme, came, seed);
-        }
-        for scheme in ["similar-page", "block-calibration", "sentinel-cells"] {
-            let came = of(scheme);
-            println!("    {scheme} {came:?}");
             check("optimal", page, scheme, came, seed);
         }
     }
@@ -73,17 +82,17 @@ fn model_no_levels_are_better_than_the_oracles() {
 
 #[test]
 fn model_no_way_to_retry_is_better_than_the_oracle() {
-    for (age_h, pe_cycles, seed) in DRIVES {
+    for (age_h, pe_cycles, seed, code) in DRIVES {
         let state = aged(age_h, pe_cycles);
         for levels in ["factory", "ct-qlc"] {
             let levels = format!("schemes.read_levels={levels}");
             let of = |retry: &str| {
                 let retry = format!("schemes.retry={retry}");
-                run(&[&levels, &retry], &state, seed, READS)
+                run(&[code, &levels, &retry], &state, seed, READS)
             };
             let bound = of("single-step");
-            println!("{age_h} h, {pe_cycles} P/E, {levels}: {bound:?}");
-            for scheme in ["sequential", "pipelined", "adaptive", "pipelined-adaptive"] {
+            println!("{age_h} h, {pe_cycles} P/E, {code}, {levels}: {bound:?}");
+            for scheme in schemes("retry") {
                 let came = of(scheme);
                 println!("    {scheme} {came:?}");
                 check("single-step", bound, scheme, came, seed);
@@ -104,7 +113,7 @@ fn model_no_way_to_suspend_is_better_for_reads_than_the_oracle() {
         };
         let bound = of("free");
         println!("seed {seed}: free {bound:?}");
-        for scheme in ["none", "erase", "program", "program-erase"] {
+        for scheme in schemes("suspend") {
             let came = of(scheme);
             println!("    {scheme} {came:?}");
             check("free", bound, scheme, came, seed);
