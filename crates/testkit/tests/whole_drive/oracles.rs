@@ -3,7 +3,7 @@
 use firstread_core::params::Role;
 use firstread_drive::{DriveState, RunStats};
 use firstread_firmware::policy::AXES;
-use firstread_testkit::{FOUR_DIES, aged, drive, profile, try_run};
+use firstread_testkit::{FOUR_DIES, SMALL_BLOCKS, aged, drive, profile, try_run};
 
 /// What a run came to.
 #[derive(Clone, Copy, Debug)]
@@ -11,10 +11,11 @@ struct Came {
     lost: u64,
     mean_us: f64,
     p99_us: f64,
+    erases: u64,
 }
 
-fn run(set: &[&str], state: &DriveState, seed: u64, job: &str) -> Came {
-    let set: Vec<&str> = FOUR_DIES.iter().chain(set).copied().collect();
+fn run(drives: &[&str], set: &[&str], state: &DriveState, seed: u64, job: &str) -> Came {
+    let set: Vec<&str> = drives.iter().chain(set).copied().collect();
     let mut drive = drive(profile("ct-qlc", &set), state, seed);
     let stats: RunStats = try_run(&mut drive, job, seed, None).unwrap();
     let read = &stats.all.read;
@@ -22,6 +23,7 @@ fn run(set: &[&str], state: &DriveState, seed: u64, job: &str) -> Came {
         lost: stats.counters.uncorrectable,
         mean_us: read.mean_ns() / 1e3,
         p99_us: read.percentile(99.0).ns as f64 / 1e3,
+        erases: stats.counters.erases,
     }
 }
 
@@ -58,7 +60,7 @@ fn model_no_levels_are_better_than_the_oracles() {
         let state = aged(age_h, pe_cycles);
         let of = |levels: &str| {
             let levels = format!("schemes.read_levels={levels}");
-            run(&[code, &levels], &state, seed, READS)
+            run(FOUR_DIES, &[code, &levels], &state, seed, READS)
         };
         let (page, group) = (of("optimal"), of("optimal-group"));
         println!("{age_h} h, {pe_cycles} P/E, {code}: optimal {page:?}, optimal-group {group:?}");
@@ -88,7 +90,7 @@ fn model_no_way_to_retry_is_better_than_the_oracle() {
             let levels = format!("schemes.read_levels={levels}");
             let of = |retry: &str| {
                 let retry = format!("schemes.retry={retry}");
-                run(&[code, &levels, &retry], &state, seed, READS)
+                run(FOUR_DIES, &[code, &levels, &retry], &state, seed, READS)
             };
             let bound = of("single-step");
             println!("{age_h} h, {pe_cycles} P/E, {code}, {levels}: {bound:?}");
@@ -101,21 +103,26 @@ fn model_no_way_to_retry_is_better_than_the_oracle() {
     }
 }
 
-/// Reads behind programs: the axis is about these.
+/// Reads behind programs and erases: the axis is about these.
 #[test]
 fn model_no_way_to_suspend_is_better_for_reads_than_the_oracle() {
-    let job = "[j]\nrw=randrw\nrwmixread=90\nbs=4k\niodepth=4\nnorandommap\nnumber_ios=8000\n";
+    let job = "[j]\nrw=randrw\nrwmixread=50\nbs=16k\niodepth=4\nnorandommap\nnumber_ios=16000\n";
     for seed in 1..=3 {
         let state = aged(28, 300);
         let of = |suspend: &str| {
             let suspend = format!("schemes.suspend={suspend}");
-            run(&[&suspend], &state, seed, job)
+            run(SMALL_BLOCKS, &[&suspend], &state, seed, job)
         };
         let bound = of("free");
         println!("seed {seed}: free {bound:?}");
         for scheme in schemes("suspend") {
             let came = of(scheme);
             println!("    {scheme} {came:?}");
+            assert!(
+                came.erases > 2,
+                "{scheme}: {} erases, seed {seed}",
+                came.erases
+            );
             check("free", bound, scheme, came, seed);
         }
     }
