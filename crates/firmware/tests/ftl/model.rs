@@ -273,7 +273,8 @@ fn model_parity_saves_most_of_what_reads_lose() {
     let (none, parity) = (lost_and_rebuilt(false), lost_and_rebuilt(true));
     assert_eq!(none.1, 0);
     assert!(parity.1 > 20, "{parity:?}");
-    assert!(5.0 * parity.0 < none.0, "{parity:?}, without {none:?}");
+    // What stays lost is a second page of the stripe: a tenth and less.
+    assert!(8.0 * parity.0 < none.0, "{parity:?}, without {none:?}");
 }
 
 /// Power is cut again and again before anything was programmed: what each cut tears waits to be written
