@@ -9,9 +9,9 @@ use firstread_core::{Ns, Wait};
 
 use crate::hardware::charge::{AccountId, Accounts, CAUSES, Cause, DieLog, Parts};
 
-/// Causes that a wait in the queue can have: what the firmware waits for, and what a die did. They stand
-/// before all others.
-const WAITS: usize = Cause::DieErase as usize + 1;
+/// Causes that a wait in the queue can have: what the firmware waits for, and what a die did, suspending among
+/// it. No other stands behind them but the link.
+const WAITS: usize = Cause::Suspend as usize + 1;
 
 /// The queue's time by cause.
 #[derive(Debug)]
@@ -133,8 +133,9 @@ mod tests {
 
     /// What a die did, nanosecond by nanosecond.
     fn did(at: u64) -> Cause {
-        match at / 7 % 5 {
+        match at / 7 % 6 {
             0 => Cause::DieErase,
+            5 => Cause::Suspend,
             1 => Cause::DieMoveProgram,
             2 => Cause::DieMove,
             3 => Cause::DieDataIn,
