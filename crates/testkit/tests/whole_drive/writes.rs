@@ -1,6 +1,6 @@
 //! Whether writes end, whatever they wait for.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use firstread_core::HostOp;
 use firstread_drive::port_log::Passed;
@@ -160,7 +160,7 @@ fn writes_are_paced(load: &Load, queues: f64) {
         load.drive, load.precondition
     );
     assert!(stats.counters.erases > 30, "{what}: {:?}", stats.counters);
-    let mut submitted = HashMap::new();
+    let mut submitted = BTreeMap::new();
     let mut writes = Vec::new();
     for crossing in made.crossings() {
         match crossing.what {
