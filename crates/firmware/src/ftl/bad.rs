@@ -40,6 +40,12 @@ impl BadBlocks {
             self.failed.push((block, die));
         }
     }
+
+    /// Whether there are spares for the blocks of `block` that have failed.
+    pub(crate) fn can_repair(&self, block: BlockId) -> bool {
+        let mut failed = self.failed.iter().filter(|f| f.0 == block);
+        failed.all(|f| self.spares[f.1.0 as usize] > 0)
+    }
 }
 
 impl<M: Arena> Firmware<M> {
@@ -72,12 +78,10 @@ impl<M: Arena> Firmware<M> {
         block: BlockId,
         ports: &mut P,
     ) -> bool {
-        let of_block = |f: &&(BlockId, DieId)| f.0 == block;
-        let bad = &mut self.bad;
-        let mut failed = bad.failed.iter().filter(of_block);
-        if !failed.all(|f| bad.spares[f.1.0 as usize] > 0) {
+        if !self.bad.can_repair(block) {
             return false;
         }
+        let bad = &mut self.bad;
         bad.failed.retain(|&(b, die)| {
             if b == block {
                 bad.spares[die.0 as usize] -= 1;

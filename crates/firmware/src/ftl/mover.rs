@@ -624,30 +624,30 @@ impl<M: Arena> Firmware<M> {
             return false;
         }
         let is_map = self.map_cache.is_map(lpn);
-        let mut stream = if is_map {
-            StreamId::Map
-        } else {
-            StreamId::Move
+        let (own, other) = match is_map {
+            true => (StreamId::Map, StreamId::Move),
+            false => (StreamId::Move, StreamId::Map),
         };
-        let mut shares = !self.map_cache.is_on();
+        // Where no superblock is free, there may be room in that of the other stream, and at last in
+        // that of the host.
+        let other = self.map_cache.is_on().then_some(other);
+        let host = self.space.erasing.is_none().then_some(StreamId::Host);
+        let mut instead = other.into_iter().chain(host);
+        let mut stream = own;
         let slot = loop {
             match self.write_buffers[stream as usize].allocate() {
                 Ok(slot) => break slot,
-                Err(Refused::NeedsBlock) if self.open_superblock(now, stream) => {}
-                Err(Refused::NeedsBlock) if shares => {
-                    self.mover.lacks_room = true;
-                    return false;
-                }
-                // Where no superblock is free, there may be room in that of the other stream.
-                Err(Refused::NeedsBlock) => {
-                    shares = true;
-                    stream = if is_map {
-                        StreamId::Move
-                    } else {
-                        StreamId::Map
-                    };
-                }
                 Err(Refused::Full) => return false,
+                Err(Refused::NeedsBlock) => {
+                    if stream == own && self.open_superblock(now, own) {
+                        continue;
+                    }
+                    let Some(next) = instead.next() else {
+                        self.mover.lacks_room = true;
+                        return false;
+                    };
+                    stream = next;
+                }
             }
         };
         if is_map {

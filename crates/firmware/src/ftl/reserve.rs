@@ -13,8 +13,10 @@
 //! - A power cut and a program that fails take what they tear. Writes of the host wait until cleaning
 //!   has made up for it.
 //! - More power cuts before that, or more failures than there are spare superblocks, may take the
-//!   room that a superblock being emptied needs. Then it stays as it is, and the emptiest that fits
-//!   is cleaned first. If none fits, the drive has reached its end: it takes no more writes.
+//!   room that a superblock being emptied needs. Then it stays as it is, and the one that gains most
+//!   is cleaned first, whatever the scheme chooses. Without other room moved data go to what is left
+//!   of the superblock of the host, who waits. If that is not enough, the drive has reached its end:
+//!   it takes no more writes.
 //!
 //! Data and pages of the map have streams of their own, but share the room: without a free superblock
 //! the one goes to the superblock of the other.
@@ -90,27 +92,39 @@ impl<M: Arena> Firmware<M> {
         i64::from(valid) <= self.room_for_moves().max(0)
     }
 
-    /// Whether the superblock being emptied can be emptied to its end.
-    pub(crate) fn can_finish(&self, current: Evacuation) -> bool {
-        self.fits(self.blocks.row(current.block).valid_slots)
+    /// Whether `valid` slots can be moved if some go to the superblock of the host, as they do when
+    /// there is no other room.
+    fn fits_with_host(&self, valid: u32) -> bool {
+        let host = self.write_buffers[StreamId::Host as usize].slots_left();
+        i64::from(valid) <= (self.room_for_moves() + i64::from(host)).max(0)
     }
 
-    /// The superblock to be cleaned: `chosen`, or the emptiest if that does not fit.
+    /// Whether the superblock being emptied can be emptied to its end.
+    pub(crate) fn can_finish(&self, current: Evacuation) -> bool {
+        self.fits_with_host(self.blocks.row(current.block).valid_slots)
+    }
+
+    /// The superblock to be cleaned: `chosen`, or the one that gains most if that does not fit or the
+    /// reserve is to be made up for.
     pub(crate) fn victim_that_fits(&self, chosen: BlockId) -> Option<BlockId> {
-        let fits = |block: &BlockId| self.fits(self.blocks.row(*block).valid_slots);
-        let emptiest = || {
-            let valid = |block| self.blocks.row(block).valid_slots;
-            self.gains().min_by_key(|(block, _)| valid(*block))
+        let valid = |block: &BlockId| self.blocks.row(*block).valid_slots;
+        let best = || self.gains().max_by_key(|(_, gain)| *gain);
+        let best = || best().map(|(block, _)| block);
+        let chosen = Some(chosen).filter(|block| self.fits(valid(block)));
+        let chosen = if self.space.is_short && !self.can_spare(0) {
+            None
+        } else {
+            chosen
         };
-        let other = || emptiest().map(|(block, _)| block).filter(fits);
-        Some(chosen).filter(fits).or_else(other)
+        chosen.or_else(|| best().filter(|block| self.fits_with_host(valid(block))))
     }
 
     /// Superblocks that cleaning would gain slots from, and how many.
     pub(crate) fn gains(&self) -> impl Iterator<Item = (BlockId, u32)> {
         let geometry = &self.config.geometry;
         let rows = self.blocks.iter();
-        let gains = rows.map(|(block, row)| (block, gc_victim::gain(geometry, row)));
+        let repairable = rows.filter(|(block, row)| !row.failed || self.bad.can_repair(*block));
+        let gains = repairable.map(|(block, row)| (block, gc_victim::gain(geometry, row)));
         gains.filter(|(_, gain)| *gain > 0)
     }
 

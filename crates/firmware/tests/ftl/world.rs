@@ -73,7 +73,7 @@ struct Last {
 #[derive(Debug)]
 pub struct World {
     geometry: Geometry,
-    faults: Faults,
+    pub faults: Faults,
     stream: Stream,
     draws: u64,
     /// Planes of each die that are in use.
@@ -106,6 +106,11 @@ pub struct World {
 }
 
 impl World {
+    /// Commands in flight.
+    pub fn commands(&self) -> usize {
+        self.commands.len()
+    }
+
     fn draw(&mut self, n: u64) -> u64 {
         self.draws += 1;
         self.stream.at(self.draws).below(n)
