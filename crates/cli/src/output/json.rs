@@ -270,13 +270,8 @@ fn own(setup: &Setup<'_>, outcome: &Outcome, with_calibration: bool) -> Value {
         .rposition(|&n| n > 0)
         .map_or(0, |last| last + 1);
     let (tail_of, latencies) = tail_of(&outcome.stats.all);
-    let tail = latencies.tail.slowest(TAIL);
-    let shares = tail.as_ref().map(|tail| {
-        let shares = Cause::ALL.into_iter().zip(tail.share);
-        shares
-            .map(|(cause, share)| (cause.name().to_owned(), share.into()))
-            .collect::<Map<_, _>>()
-    });
+    let (tail, tail_requests) = tail(latencies);
+    let (write_tail, write_tail_requests) = self::tail(&outcome.stats.all.write);
     let mut value = json!({
         "version": VERSION,
         "commit": COMMIT,
@@ -304,10 +299,12 @@ fn own(setup: &Setup<'_>, outcome: &Outcome, with_calibration: bool) -> Value {
         "rebuilt": counters.rebuilt,
         "uncorrectable": outcome.stats.all.uncorrectable(),
         "lost_share": outcome.stats.all.read.lost_share(),
-        "tail": shares,
+        "tail": tail,
         "tail_of": tail_of,
         "tail_fraction": TAIL,
-        "tail_requests": tail.map_or(0, |tail| tail.requests),
+        "tail_requests": tail_requests,
+        "write_tail": write_tail,
+        "write_tail_requests": write_tail_requests,
     });
     for (key, of_writes) in writes::json(setup, outcome) {
         value[key] = of_writes;
@@ -323,6 +320,17 @@ fn own(setup: &Setup<'_>, outcome: &Outcome, with_calibration: bool) -> Value {
     value["prepare_wall_seconds"] = outcome.wall.prepare_s.into();
     value["peak_rss_bytes"] = files::peak_rss_bytes().into();
     value
+}
+
+/// Where the time of the slowest of these requests went, the share of each cause, and how many they are.
+/// Null and 0 where there are too few.
+fn tail(latencies: &Latencies) -> (Value, u64) {
+    let Some(tail) = latencies.tail.slowest(TAIL) else {
+        return (Value::Null, 0);
+    };
+    let shares = Cause::ALL.into_iter().zip(tail.share);
+    let shares = shares.map(|(cause, share)| (cause.name().to_owned(), share.into()));
+    (shares.collect::<Map<_, _>>().into(), tail.requests)
 }
 
 /// What the translation layer did in the run. A slot is the unit of the mapping.
