@@ -252,16 +252,22 @@ fn formula_json_has_fios_keys_and_adds_up() {
     assert_eq!(own["page_reads"], pages);
     let first_try = own["first_try_rate"].as_f64().unwrap();
     assert!((first_try - histogram[0] as f64 / pages as f64).abs() < 1e-12);
-    let tail: f64 = own["tail"]
-        .as_object()
-        .unwrap()
-        .values()
-        .map(|v| v.as_f64().unwrap())
-        .sum();
-    assert!(
-        (tail - 1.0).abs() < 1e-9,
-        "the causes of the tail add up to {tail}"
-    );
+    assert_eq!(own["tail_of"], "read");
+    for key in ["tail", "write_tail"] {
+        let causes = own[key].as_object().unwrap_or_else(|| panic!("{key}"));
+        let all: f64 = causes.values().map(|v| v.as_f64().unwrap()).sum();
+        assert!(
+            (all - 1.0).abs() < 1e-9,
+            "the causes of {key} add up to {all}"
+        );
+        assert!(
+            own[format!("{key}_requests")].as_u64().unwrap() > 0,
+            "{key}"
+        );
+    }
+    // A write here is in the buffer at once, and a read is sensed.
+    assert_eq!(own["write_tail"]["sense"], 0.0);
+    assert!(own["tail"]["sense"].as_f64().unwrap() > 0.1);
 }
 
 #[test]

@@ -110,6 +110,10 @@ pub trait Ports {
     fn map_waited(&mut self, id: CommandId, since: Ns) {
         let _ = (id, since);
     }
+    /// Command `id` has waited since `since` until data were programmed. Nothing acts on it.
+    fn program_waited(&mut self, id: CommandId, since: Ns) {
+        let _ = (id, since);
+    }
     /// Writes and trims that cannot go on wait in a queue, in order; the first of them, and so all,
     /// wait for `what` from now on. None when the queue is empty. Nothing acts on it.
     fn writes_wait_for(&mut self, what: Option<Wait>) {

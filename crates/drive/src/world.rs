@@ -500,6 +500,13 @@ impl Ports for World {
         self.charge_as(id, tag);
     }
 
+    fn program_waited(&mut self, id: CommandId, since: Ns) {
+        let (now, id) = (self.now, self.account_of(id));
+        let account = &mut self.hardware.accounts[id];
+        account.charge(since, Cause::Queue);
+        account.charge(now, Cause::Flush);
+    }
+
     fn writes_wait_for(&mut self, what: Option<Wait>) {
         let accounts = &mut self.hardware.accounts;
         self.write_waits.wait_for(self.now, what, accounts);

@@ -10,7 +10,7 @@ use firstread_core::{Ns, Wait};
 use crate::hardware::charge::{AccountId, Accounts, CAUSES, Cause, DieLog, Parts};
 
 /// Causes that a wait in the queue can have: what the firmware waits for, and what a die did, suspending among
-/// it. No other stands behind them but the link.
+/// it. No others stand behind them but flush and link.
 const WAITS: usize = Cause::Suspend as usize + 1;
 
 /// The queue's time by cause.

@@ -1,8 +1,8 @@
 //! Unloaded latency and saturated bandwidth against closed form, for every shipped drive.
 
 use firstread_core::StripeOrder;
-use firstread_drive::DriveState;
 use firstread_drive::profile::{DriveProfile, Kind, Library};
+use firstread_drive::{Cause, DriveState};
 use firstread_nand::profile::ProgramTiming;
 use firstread_testkit::{IDEAL, aged, profile, run};
 
@@ -409,6 +409,17 @@ fn formula_fua_and_flush_wait_for_programs_where_the_cache_is_not_protected() {
                 "{what}: {flush}, {expected}"
             ),
             false => assert!(flush < 20_000, "{what}: {flush} ns"),
+        }
+        // Nearly all of the wait is charged to it, and none where there is none.
+        for (latencies, waits) in [(&stats.all.write, waits), (&stats.all.flush, flushes)] {
+            let Some(tail) = latencies.tail.slowest(1.0) else {
+                continue;
+            };
+            let share = tail.share[Cause::Flush as usize];
+            assert!(
+                if waits { share > 0.97 } else { share == 0.0 },
+                "{what}: {share}"
+            );
         }
         let g = &p.geometry;
         let line = g.page_bytes / g.slot_bytes * u32::from(g.planes) * u32::from(g.dies());

@@ -376,6 +376,7 @@ pub const fn in_words(cause: Cause) -> &'static str {
         Cause::Retry => "its own retries",
         Cause::Recovery => "soft senses and rebuilding",
         Cause::Suspend => "suspend",
+        Cause::Flush => "until data are programmed",
         Cause::Link => "host link",
     }
 }

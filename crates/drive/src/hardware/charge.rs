@@ -51,12 +51,14 @@ pub enum Cause {
     Recovery,
     /// Suspending what the die was doing.
     Suspend,
+    /// Of a flush, a write with FUA, a write that is written through: waiting until data are programmed.
+    Flush,
     /// The host link and the completion.
     Link,
 }
 
 /// Number of causes.
-pub const CAUSES: usize = 21;
+pub const CAUSES: usize = 22;
 
 impl Cause {
     /// All causes, in the order of a request's life.
@@ -81,6 +83,7 @@ impl Cause {
         Cause::Retry,
         Cause::Recovery,
         Cause::Suspend,
+        Cause::Flush,
         Cause::Link,
     ];
 
@@ -107,6 +110,7 @@ impl Cause {
             Cause::Retry => "retry",
             Cause::Recovery => "recovery",
             Cause::Suspend => "suspend",
+            Cause::Flush => "flush",
             Cause::Link => "link",
         }
     }

@@ -36,8 +36,8 @@ pub enum WriteCache {
 #[derive(Debug)]
 pub(crate) struct Durable {
     cache: WriteCache,
-    /// Each with the last wordline that it waits for, counted as they were begun.
-    waiting: VecDeque<(CommandId, u64)>,
+    /// Each with the last wordline that it waits for, counted as they were begun, and since when.
+    waiting: VecDeque<(CommandId, u64, Ns)>,
 }
 
 impl Durable {
@@ -85,7 +85,7 @@ impl<M: Arena> Firmware<M> {
         ports: &mut P,
     ) {
         let last = self.write_buffers[StreamId::Host as usize].lines_begun();
-        self.durable.waiting.push_back((id, last));
+        self.durable.waiting.push_back((id, last, now));
         self.complete_safe(now, ports);
     }
 
@@ -93,12 +93,13 @@ impl<M: Arena> Firmware<M> {
     #[cold]
     pub(crate) fn complete_safe<P: Ports<Record = Record>>(&mut self, now: Ns, ports: &mut P) {
         let stream = StreamId::Host as usize;
-        while let Some(&(id, line)) = self.durable.waiting.front() {
+        while let Some(&(id, line, since)) = self.durable.waiting.front() {
             let open = self.write_buffers[stream].oldest_line();
             if open.is_some_and(|open| open <= line) || !self.rescue.is_empty() {
                 break;
             }
             self.durable.waiting.pop_front();
+            ports.program_waited(id, since);
             self.end_command(id, Status::Ok, ports);
         }
         if !self.durable.any_waits() {
