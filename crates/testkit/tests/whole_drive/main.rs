@@ -13,6 +13,7 @@ mod golden;
 mod jobs;
 mod map_cache;
 mod model;
+mod moves;
 mod oracles;
 mod planes;
 mod queues;
