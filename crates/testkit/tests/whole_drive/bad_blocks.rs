@@ -1,7 +1,8 @@
 //! Bad blocks through the whole drive: of the factory, grown, and until the end of its life.
 
+use firstread_drive::profile::{Kind, Library};
 use firstread_drive::{Drive, DriveError, DriveState, Ended, RunStats};
-use firstread_testkit::{SMALL_BLOCKS, drive, profile, try_run, voltages};
+use firstread_testkit::{SMALL_BLOCKS, aged, drive, profile, try_run, voltages};
 
 /// A drive whose blocks live for some dozen cycles.
 fn short_lived(more: &[&str]) -> Vec<String> {
@@ -129,5 +130,24 @@ fn formula_the_shipped_drive_holds_its_capacity_to_its_endurance() {
         );
         println!("{pe_cycles}: {:?}", drive.counters().retired);
         assert!(drive.counters().retired < 60);
+    }
+}
+
+/// Blocks that wear out cost less than the spare of a shipped drive until the rated wear, whichever its chips.
+#[test]
+fn model_every_shipped_drive_lasts_to_its_rating() {
+    for name in Library::new().names(Kind::Drive) {
+        let p = profile(name, &["schemes.read_levels=factory"]);
+        let rated = p.chip.mode(p.mode).unwrap().endurance_pe_cycles;
+        let tables = voltages(&p);
+        let state = aged(0, rated);
+        for seed in 1..=4 {
+            let made = Drive::new(p.clone(), tables.clone(), &state, seed);
+            assert!(
+                made.is_ok(),
+                "{name}, seed {seed}, {rated} P/E: {}",
+                made.unwrap_err()
+            );
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Axis `wear`: which block wears next.
 //!
-//! `open` is called when a superblock is to be opened, `cold` when garbage collection has no hurry;
-//! both once a superblock, never on the path of a request. Nothing here allocates after `new`.
+//! `open` is called when a superblock is to be opened, `cold` at most once after each erase, when garbage
+//! collection has no hurry; both once a superblock, never on the path of a request. Nothing here allocates after `new`.
 
 use firstread_core::BlockId;
 use firstread_core::params::{Axis, Values};

@@ -1,7 +1,11 @@
 //! `static`: as `dynamic`, and data that hold back a young superblock are moved to a worn one.
+//!
+//! A superblock is emptied for its wear at most once in `every` erases. So leveling costs a bounded part of
+//! the writes even on a drive whose superblocks differ by more than it can mend, as one of which some were
+//! replaced or used before; without the bound, each erase of leveling would begin the next.
 
 use firstread_core::BlockId;
-use firstread_core::params::{Param, ParamKind, Role, Scheme, Values};
+use firstread_core::params::{Param, Role, Scheme, Values};
 
 use super::{Wear, free};
 use crate::observe::{BlockMonitor, BlockUse};
@@ -12,22 +16,29 @@ pub const SCHEME: Scheme = Scheme {
     summary: "dynamic, and cold data move from the youngest superblock once wear spreads too far",
     source: "Chang, Hsieh and Kuo (DAC 2007), by P/E cycles instead of their erase bits",
     role: Role::Scheme,
-    params: &[Param {
-        key: "spread",
-        doc: "P/E cycles that the most worn superblock may be ahead of the least worn with data",
-        kind: ParamKind::Number {
-            unit: "P/E",
-            default: 100,
-            min: 1,
-            max: 1_000_000,
-        },
-    }],
+    params: &[
+        Param::number(
+            "spread",
+            "P/E cycles that the most worn superblock may be ahead of the least worn with data",
+            "P/E",
+            (100, 1, 1_000_000),
+        ),
+        Param::number(
+            "every",
+            "superblocks erased for each whose cold data move, at least",
+            "erases",
+            (16, 1, 1_000_000),
+        ),
+    ],
 };
 
 /// The scheme.
 #[derive(Debug)]
 pub struct Static {
     spread: u32,
+    every: u32,
+    /// Erases since cold data were moved last.
+    erases: u32,
 }
 
 impl Static {
@@ -35,6 +46,8 @@ impl Static {
     pub fn new(values: &Values) -> Static {
         Static {
             spread: values.get("spread") as u32,
+            every: values.get("every") as u32,
+            erases: 0,
         }
     }
 }
@@ -50,12 +63,20 @@ impl Wear for Static {
     }
 
     fn cold(&mut self, blocks: &BlockMonitor) -> Option<BlockId> {
+        self.erases = self.erases.saturating_add(1);
+        if self.erases < self.every {
+            return None;
+        }
         let alive = blocks.iter().filter(|(_, row)| row.usage != BlockUse::Bad);
         let most = alive.map(|(_, row)| row.pe_cycles).max()?;
         let (block, row) = blocks
             .iter()
             .filter(|(_, row)| row.usage == BlockUse::Full && !row.leaving)
             .min_by_key(|(block, row)| (row.pe_cycles, block.0))?;
-        (most - row.pe_cycles > self.spread).then_some(block)
+        if most - row.pe_cycles <= self.spread {
+            return None;
+        }
+        self.erases = 0;
+        Some(block)
     }
 }
