@@ -401,7 +401,10 @@ mod tests {
         assert_eq!(scheme("b", "gc_victim"), "greedy");
         for (name, gib) in [("a", 1), ("b", 2)] {
             assert_eq!(scheme(name, "wear"), "static");
-            assert_eq!(drive(name).scheme("wear").unwrap().values, [7]);
+            assert_eq!(
+                drive(name).scheme("wear").unwrap().values().get("spread"),
+                7
+            );
             assert_eq!(drive(name).capacity_bytes, gib << 30);
         }
         // A name that is wrong is said wherever it stands.
