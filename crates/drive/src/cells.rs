@@ -404,7 +404,7 @@ impl Cells {
                     if four >> k & 1 == 0 {
                         continue;
                     }
-                    let fate = move || page.fate(codeword + k);
+                    let fate = || page.fate(codeword + k);
                     let verdict = self.code.judge(weight, draw, fate);
                     tally.add(start + codeword + k, weight, verdict);
                 }

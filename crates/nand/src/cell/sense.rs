@@ -282,8 +282,8 @@ impl PageSense<'_> {
 
     /// 64 uniform bits for the fate of errors of `codeword` that their number does not decide. Two senses
     /// share a fate as far as the same cells err in both.
-    #[inline(never)] // Seldom asked for. Were it a reference, all of it would lie in memory for its sake.
-    pub fn fate(self, codeword: u32) -> u64 {
+    #[inline(never)] // Seldom asked for.
+    pub fn fate(&self, codeword: u32) -> u64 {
         fate(
             self.gaussian,
             [self.data, self.noise],
