@@ -282,3 +282,50 @@ fn formula_no_write_waits_long_for_cleaning_on_qlc() {
         writes_are_paced(&load, queues);
     }
 }
+
+/// Drives of a real size. The rate is that of the whole run: uniform writes on a drive that was
+/// overwritten cost the same all the time.
+#[test]
+#[ignore = "minutes: cargo test --release -p firstread-testkit --test whole_drive -- --ignored paced"]
+fn formula_writes_of_large_drives_are_paced() {
+    // One die a channel: of the 64 superblocks, 16 are erased in four million writes.
+    let scaled: &[&str] = &[
+        "geometry.chips_per_channel=1",
+        "geometry.dies_per_chip=1",
+        "geometry.blocks_per_plane=64",
+        "capacity=136 GiB",
+    ];
+    for (name, set, depth, writes) in [
+        ("ct-qlc", scaled, 32, 4_000_000),
+        ("ct-qlc", &[], 32, 600_000),
+        ("ct-qlc", &[], 256, 600_000),
+        ("bench-4g", &[], 32, 1_000_000),
+        ("bench-4g", &[], 256, 1_000_000),
+    ] {
+        for victim in ["schemes.gc_victim=greedy", "schemes.gc_victim=cost-benefit"] {
+            let set: Vec<&str> = set.iter().copied().chain([victim]).collect();
+            let profile = profile(name, &set);
+            let mode = profile.mode;
+            let erase_ns = profile.chip.mode(mode).unwrap().erase_ns;
+            let state = DriveState {
+                precondition: Precondition::Random,
+                ..DriveState::default()
+            };
+            let mut made = firstread_testkit::drive(profile, &state, 1);
+            let program_ns = made.medium().program_ns(mode).unwrap();
+            let job =
+                format!("[w]\nrw=randwrite\nbs=4k\nnorandommap\niodepth={depth}\nio_size=100g\n");
+            let stats = firstread_testkit::try_run(&mut made, &job, 1, Some(writes)).unwrap();
+            let write = &stats.all.write;
+            let queue_ns = depth * stats.all.runtime_ns / write.count();
+            let bound = queue_ns + erase_ns + PROGRAMS * program_ns;
+            let what = format!(
+                "{name} {set:?} QD{depth}, seed 1: longest {} ns, bound {bound} ns",
+                write.max_ns()
+            );
+            println!("{what}");
+            assert!(stats.counters.slots_moved > writes, "{what}");
+            assert!(write.max_ns() <= bound, "{what}");
+        }
+    }
+}
