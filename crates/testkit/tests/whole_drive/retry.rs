@@ -509,8 +509,9 @@ fn model_the_end_of_the_table_is_output_on_its_die() {
         temperature_c: 30.0,
         ..aged(0, 1500)
     };
-    // What a rebuild reads would cancel senses too.
-    let set = [FROM_FIRST, &["schemes.recovery=none"]].concat();
+    // What a rebuild reads would cancel senses too. The addresses of 2 TB are drawn so that some of the reads
+    // come to the end of the table.
+    let set = [FROM_FIRST, &["schemes.recovery=none", "capacity=2 TB"]].concat();
     let mut drive = drive(profile("tlc-48l", &set), &state, 2);
     let job = "[j]\nrw=randread\nbs=16k\niodepth=1\nnorandommap\nnumber_ios=20000\n";
     let stats = try_run(&mut drive, job, 2, None).unwrap();
