@@ -1,4 +1,7 @@
 //! `d-choices`: the emptiest of a few superblocks drawn at random.
+//!
+//! A draw may meet a fuller superblock than the next: the bound on the longest write holds with up to
+//! three quarters of the queue more.
 
 use firstread_core::params::{Param, ParamKind, Role, Scheme, Values};
 use firstread_core::{BlockId, Stream};

@@ -1,4 +1,7 @@
 //! `fifo`: the superblock opened longest ago.
+//!
+//! Under skew some are nearly full: the bound on the longest write holds for the rate of the superblock
+//! that the host fills, which may be far below that of the run.
 
 use firstread_core::BlockId;
 use firstread_core::params::{Role, Scheme, Values};

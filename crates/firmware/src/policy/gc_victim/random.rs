@@ -1,4 +1,7 @@
 //! `random`: a superblock drawn at random.
+//!
+//! Victims of one superblock of the host may cost several times the mean: the bound on the longest write
+//! holds for the rate of that superblock, with half of the queue more.
 
 use firstread_core::params::{Role, Scheme, Values};
 use firstread_core::{BlockId, Stream};
