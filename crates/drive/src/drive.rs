@@ -17,6 +17,7 @@ use firstread_workload::WorkloadError;
 use thiserror::Error;
 
 use crate::cells::Cells;
+use crate::completions::Digest;
 use crate::growing_memory::GrowingMemory;
 use crate::hardware::failures::Failures;
 use crate::hardware::suspend::SuspendTimes;
@@ -528,6 +529,14 @@ impl Drive {
     /// Keeps what passes the firmware's ports from now on, and forgets what was kept.
     pub fn log_ports(&mut self) {
         self.world.port_log.start();
+    }
+    /// Folds every completion that reaches the host from now on into a digest.
+    pub fn digest_completions(&mut self) {
+        self.world.digest.start();
+    }
+    /// The digest of what has completed since [`Drive::digest_completions`]; none where that was not called.
+    pub fn completions(&self) -> Option<Digest> {
+        self.world.digest.digest()
     }
     /// What passed them since [`Drive::log_ports`]; nothing where it was not called.
     pub fn crossings(&self) -> &[Crossing] {

@@ -10,6 +10,7 @@
 //!   `latency_target`.
 //! - [`queues`]: submission queues, and which is fetched from next.
 //! - `makings`: what a firmware is made from, at first and when power is back.
+//! - [`completions`]: a digest of every completion, for tests.
 //! - [`port_log`]: what passed the firmware's ports, for tests and tools.
 //! - [`power`]: power cuts, and what coming back takes.
 //! - [`drive`]: the event loop.
@@ -19,6 +20,7 @@
 //! No clock, file, thread or global: it also runs as wasm.
 
 mod cells;
+pub mod completions;
 mod depth_search;
 pub mod drive;
 #[cfg(test)]

@@ -8,6 +8,7 @@ use firstread_core::{
 };
 use firstread_firmware::log::Record;
 
+use crate::completions::Completions;
 use crate::hardware::charge::{AccountId, Cause, Parts};
 use crate::hardware::timers::{FRONTS, Timers};
 use crate::hardware::{Hardware, Resource};
@@ -122,6 +123,7 @@ pub(crate) struct World {
     write_waits: WriteWaits,
     pub log: RecordLog,
     pub port_log: PortLog,
+    pub(crate) digest: Completions,
     pub stale: Option<StaleRead>,
 }
 
@@ -179,6 +181,7 @@ impl World {
             write_waits: WriteWaits::new(commands),
             log: RecordLog::default(),
             port_log: PortLog::default(),
+            digest: Completions::default(),
             stale: None,
         }
     }
@@ -365,6 +368,13 @@ impl World {
         let map_ns = slot.map_ns.min(queue_ns);
         parts[Cause::Queue as usize] = queue_ns - map_ns;
         parts[Cause::Map as usize] += map_ns;
+        self.digest.note(
+            &slot.command,
+            slot.submitted,
+            ended.due,
+            ended.status,
+            parts,
+        );
         Completed {
             slot,
             status: ended.status,

@@ -5,6 +5,7 @@ mod attribution;
 mod bad_blocks;
 mod calibration;
 mod comparators;
+mod completions;
 mod determinism;
 mod formula;
 mod front;
