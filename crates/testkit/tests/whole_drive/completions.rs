@@ -256,7 +256,7 @@ fn trace() -> impl Iterator<Item = Result<TraceRecord, firstread_workload::Workl
             time_ns: i / 40 * 5_000_000 + i % 40 * 3_000,
             op,
             offset_bytes: i * 2_654_435_761 % (4 << 20) * 4 * KIB,
-            len_bytes: (4 * KIB << (i * 5 % 4)) as u32,
+            len_bytes: ((4 * KIB) << (i * 5 % 4)) as u32,
             device: 0,
         })
     })
