@@ -1,16 +1,16 @@
 //! A digest of every completion that reaches the host: equal where two runs are, completion by completion.
 
-use firstread_core::{HostCommand, Ns, Status};
+use firstread_core::Ns;
 
-use crate::hardware::charge::Parts;
+use crate::world::Completed;
 
-/// What completions fold into (FNV-1a, eight bytes at a time).
+/// What completions fold into, eight bytes at a time, by the constants of FNV-1a.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Digest {
     /// Completions.
     pub count: u64,
-    /// Of each: number, what was asked, when it was submitted and when it ended (ns), how, and the time by
-    /// cause (ns), in the order in which completions reached the host.
+    /// Of each: number, operation, client, address and length (bytes), when it was submitted and when it reached
+    /// the host (ns), status, and the time by cause (ns), in the order in which completions reached the host.
     pub hash: u64,
 }
 
@@ -32,43 +32,30 @@ impl Completions {
         self.0
     }
 
-    /// `command`, submitted at `submitted`, has ended at `ended`.
+    /// A command has reached the host at `at`.
     #[inline]
-    pub(crate) fn note(
-        &mut self,
-        command: &HostCommand,
-        submitted: Ns,
-        ended: Ns,
-        status: Status,
-        parts: &Parts,
-    ) {
+    pub(crate) fn note(&mut self, at: Ns, completed: &Completed<'_>) {
         if let Some(digest) = &mut self.0 {
-            digest.add(command, submitted, ended, status, parts);
+            digest.add(at, completed);
         }
     }
 }
 
 impl Digest {
     #[inline(never)]
-    fn add(
-        &mut self,
-        command: &HostCommand,
-        submitted: Ns,
-        ended: Ns,
-        status: Status,
-        parts: &Parts,
-    ) {
+    fn add(&mut self, at: Ns, completed: &Completed<'_>) {
+        let command = &completed.slot.command;
         let words = [
             u64::from(command.id.0),
             command.op as u64,
             u64::from(command.client),
             command.offset_bytes,
             u64::from(command.len_bytes),
-            submitted.0,
-            ended.0,
-            status as u64,
+            completed.slot.submitted.0,
+            at.0,
+            completed.status as u64,
         ];
-        for word in words.iter().chain(parts) {
+        for word in words.iter().chain(completed.parts) {
             self.hash = (self.hash ^ word).wrapping_mul(0x0000_0100_0000_01b3);
             self.hash ^= self.hash >> 32;
         }

@@ -368,18 +368,13 @@ impl World {
         let map_ns = slot.map_ns.min(queue_ns);
         parts[Cause::Queue as usize] = queue_ns - map_ns;
         parts[Cause::Map as usize] += map_ns;
-        self.digest.note(
-            &slot.command,
-            slot.submitted,
-            ended.due,
-            ended.status,
-            parts,
-        );
-        Completed {
+        let completed = Completed {
             slot,
             status: ended.status,
             parts,
-        }
+        };
+        self.digest.note(ended.due, &completed);
+        completed
     }
 
     /// Power is cut: nothing is under way any more. How many commands were in flight.
@@ -407,22 +402,6 @@ impl World {
     fn check(&mut self, result: Result<(), StaleRead>) {
         if let Err(stale) = result {
             self.stale.get_or_insert(stale);
-        }
-    }
-
-    /// Command `id` has waited for the read under `tag` last.
-    #[inline]
-    fn charge_as(&mut self, id: CommandId, Tag(tag): Tag) {
-        let slot = &mut self.slots[id.0 as usize];
-        if slot.command.op == HostOp::Read {
-            let account = self.hardware.hand_over(tag);
-            if let Some(before) = slot.account.replace(account) {
-                self.hardware.accounts.close(before);
-            }
-        } else {
-            // It may have waited before, and may again.
-            let (own, read) = (self.account_of(id), *self.hardware.account_of(tag));
-            self.hardware.accounts[own].add(&read);
         }
     }
 
@@ -506,8 +485,18 @@ impl Ports for World {
         self.hardware.failures.replace(block, die);
     }
 
-    fn waited(&mut self, id: CommandId, tag: Tag) {
-        self.charge_as(id, tag);
+    fn waited(&mut self, id: CommandId, Tag(tag): Tag) {
+        let slot = &mut self.slots[id.0 as usize];
+        if slot.command.op == HostOp::Read {
+            let account = self.hardware.hand_over(tag);
+            if let Some(before) = slot.account.replace(account) {
+                self.hardware.accounts.close(before);
+            }
+        } else {
+            // It may have waited before, and may again.
+            let (own, read) = (self.account_of(id), *self.hardware.account_of(tag));
+            self.hardware.accounts[own].add(&read);
+        }
     }
 
     fn program_waited(&mut self, id: CommandId, since: Ns) {
@@ -581,7 +570,7 @@ impl Ports for World {
         self.port_log
             .note(now, || Passed::Completed(command, status));
         if let Some(tag) = last {
-            self.charge_as(command.id, tag);
+            self.waited(command.id, tag);
         }
         if let Some(queues) = &mut self.queues {
             queues.completed();

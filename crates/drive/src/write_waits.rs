@@ -9,10 +9,6 @@ use firstread_core::{Ns, Wait};
 
 use crate::hardware::charge::{AccountId, Accounts, CAUSES, Cause, DieLog, Parts};
 
-/// Causes that a wait in the queue can have: what the firmware waits for, and what a die did, suspending among
-/// it. No others stand behind them but flush and link.
-const WAITS: usize = Cause::Suspend as usize + 1;
-
 /// The queue's time by cause.
 #[derive(Debug)]
 pub(crate) struct WriteWaits {
@@ -71,7 +67,7 @@ impl WriteWaits {
     pub(crate) fn leave(&mut self, now: Ns, account: AccountId, accounts: &mut Accounts) {
         self.settle(now, None, accounts);
         let account = &mut accounts[account];
-        for (part, sum) in account.parts[..WAITS].iter_mut().zip(&self.sum) {
+        for (part, sum) in account.parts.iter_mut().zip(&self.sum) {
             *part = part.wrapping_add(*sum);
         }
         account.mark = now;
@@ -110,7 +106,7 @@ const fn cause(wait: Option<Wait>) -> Cause {
 /// What is added to `parts` later on may be less than what is taken from them now, until the whole is
 /// added again.
 fn subtract(parts: &mut Parts, sum: &Parts) {
-    for (part, sum) in parts[..WAITS].iter_mut().zip(sum) {
+    for (part, sum) in parts.iter_mut().zip(sum) {
         *part = part.wrapping_sub(*sum);
     }
 }
@@ -120,7 +116,7 @@ mod tests {
     use super::*;
     use firstread_core::Stream;
 
-    const WHAT: [Wait; 8] = [
+    const WAITS: [Wait; 8] = [
         Wait::Buffer,
         Wait::Cleaning,
         Wait::Superblock,
@@ -135,10 +131,10 @@ mod tests {
     fn did(at: u64) -> Cause {
         match at / 7 % 6 {
             0 => Cause::DieErase,
-            5 => Cause::Suspend,
             1 => Cause::DieMoveProgram,
             2 => Cause::DieMove,
             3 => Cause::DieDataIn,
+            4 => Cause::Suspend,
             _ => Cause::DieProgram,
         }
     }
@@ -174,8 +170,8 @@ mod tests {
                         }
                     }
                     1 => {
-                        let index = draw.at(1).below(WHAT.len() as u64 + 1);
-                        on = WHAT.get(index as usize).copied();
+                        let index = draw.at(1).below(WAITS.len() as u64 + 1);
+                        on = WAITS.get(index as usize).copied();
                         waits.wait_for(Ns(now), on, &mut accounts);
                     }
                     2 | 3 if waiting.len() < 40 => {

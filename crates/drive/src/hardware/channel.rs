@@ -134,7 +134,7 @@ impl Channel {
 
 impl Hardware {
     /// The command of an operation on `channel` is issued: when it has crossed.
-    #[inline(always)] // Once for a plain read.
+    #[inline(always)] // On the path of a plain read.
     pub(super) fn command(&mut self, now: Ns, channel: u16, timers: &mut Timers) -> Ns {
         let cycles = Ns(self.times.command_ns);
         if !self.times.commands_occupy {
@@ -174,7 +174,7 @@ impl Hardware {
     }
 
     /// The data of `tag` come to their channel at `at`.
-    #[inline(always)] // Once for a plain read, once for all others.
+    #[inline(always)] // On the path of a plain read; others come through `start_crossing`.
     fn come(
         &mut self,
         now: Ns,

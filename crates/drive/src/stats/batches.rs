@@ -37,8 +37,6 @@ pub(crate) struct Batches {
     first: u64,
     /// Batches begun.
     used: usize,
-    /// The last of them.
-    last: usize,
     /// Where the row of the last begins.
     row: usize,
     /// When it ends (ns).
@@ -71,7 +69,6 @@ impl Default for Batches {
             shift: SHORTEST,
             first: 0,
             used: 0,
-            last: 0,
             row: 0,
             end: 0,
         }
@@ -86,7 +83,7 @@ impl Batches {
             self.begin(now_ns);
         }
         self.counts[self.row + bucket] += 1;
-        self.sums[self.last % MOST] += latency_ns;
+        self.sums[(self.used - 1) % MOST] += latency_ns;
     }
 
     /// The batch of `now_ns` begins.
@@ -99,7 +96,7 @@ impl Batches {
             self.merge_neighbours();
         }
         let index = ((now_ns >> self.shift) - self.first) as usize;
-        (self.used, self.last) = (index + 1, index);
+        self.used = index + 1;
         self.row = index * BUCKETS;
         self.end = ((now_ns >> self.shift) + 1) << self.shift;
     }
@@ -174,8 +171,7 @@ impl Batches {
             .zip(&other.sums[..other.used])
             .for_each(|(a, b)| *a += b);
         (self.first, self.used) = (first, (last - first) as usize);
-        self.last = self.used - 1;
-        self.row = self.last * BUCKETS;
+        self.row = (self.used - 1) * BUCKETS;
         self.end = (self.first + self.used as u64) << self.shift;
     }
 
@@ -423,7 +419,8 @@ mod tests {
     }
 
     /// Runs of a queue at 90 % load that are too short, or just long enough, for P99: those that have an
-    /// interval are not those that saw too little of the tail.
+    /// interval are not those that saw too little of the tail. Of 50 binomial trials at 95 %, 44 and more succeed
+    /// in 99 of 100 cases.
     #[test]
     fn model_short_runs_with_an_interval_cover_as_often_as_others() {
         const PERCENT: f64 = 0.99;
