@@ -54,6 +54,7 @@ impl Sensed {
 pub(crate) struct Cells {
     medium: Medium,
     code: Code,
+    checks: Checks,
     decode: DecodeTiming,
     /// Bytes of a codeword in flash.
     codeword_bytes: u64,
@@ -130,6 +131,7 @@ impl Cells {
             oracle: GroupOracle::new(groups, code.clone()),
             medium,
             codeword_bytes: (code.codeword_bits() as u64).div_ceil(8),
+            checks: Checks::new(&code),
             code,
             decode,
             spare_cells: [0; 4],
@@ -410,7 +412,7 @@ impl Cells {
                 }
             }
         }
-        let mut sensed = tally.sensed(self.decode, &self.code);
+        let mut sensed = tally.sensed(self.decode, &self.code, &mut self.checks);
         let cells = self.spare_cells[self.blocks[block].mode.bits() as usize - 1];
         if cells != 0 && sensed.failed != 0 {
             sensed.spare = self.spare(at, sensed.failed, condition, &levels, timing, cells);
@@ -461,7 +463,8 @@ impl Cells {
             }
         }
         let senses = soft.senses() as u64;
-        (tally.sensed(self.decode, &self.code), planes * senses)
+        let sensed = tally.sensed(self.decode, &self.code, &mut self.checks);
+        (sensed, planes * senses)
     }
 
     /// What the spare cells show of the planes with codewords in `failed`.
@@ -569,6 +572,36 @@ impl Cells {
 /// Ones in a number of four bits: a plain processor has no instruction for it.
 const COUNT: [u32; 16] = [0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4];
 
+/// Checks that so many errors leave unsatisfied, each computed when it is asked for first.
+struct Checks {
+    /// One more than them; zero before.
+    known: Vec<u32>,
+}
+
+impl Checks {
+    fn new(code: &Code) -> Checks {
+        Checks {
+            known: vec![0; code.codeword_bits() as usize + 1],
+        }
+    }
+
+    #[inline]
+    fn unsatisfied(&mut self, code: &Code, errors: u32) -> u16 {
+        // No codeword has more errors than bits.
+        let last = self.known.len() - 1;
+        let known = &mut self.known[last.min(errors as usize)];
+        if *known == 0 {
+            *known = Checks::compute(code, errors) + 1;
+        }
+        (*known - 1) as u16
+    }
+
+    #[cold]
+    fn compute(code: &Code, errors: u32) -> u32 {
+        code.unsatisfied_checks(errors).min(u16::MAX as u32)
+    }
+}
+
 /// Verdicts of one operation.
 #[derive(Default)]
 struct Tally {
@@ -597,14 +630,15 @@ impl Tally {
     }
 
     /// What they come to: decoding times are linear in the iterations.
-    fn sensed(self, decode: DecodeTiming, code: &Code) -> Sensed {
+    #[inline]
+    fn sensed(self, decode: DecodeTiming, code: &Code, checks: &mut Checks) -> Sensed {
         let unsatisfied = match self.failed {
             0 => 0,
-            failed => code.unsatisfied_checks(self.failed_errors / failed.count_ones()),
+            failed => checks.unsatisfied(code, self.failed_errors / failed.count_ones()),
         };
         Sensed {
             failed: self.failed,
-            unsatisfied: unsatisfied.min(u16::MAX as u32) as u16,
+            unsatisfied,
             max_errors: self.max_errors.min(u16::MAX as u32) as u16,
             sum_errors: self.sum_errors,
             decode_sum_ns: decode.latency_of(self.codewords, self.sum_iterations).0,
