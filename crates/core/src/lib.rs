@@ -11,6 +11,7 @@
 //! - [`flash`]: operations the firmware issues, events that come back.
 //! - [`host`]: commands of the host and their completions.
 //! - [`port`]: what firmware needs from the world it runs in.
+//! - [`account`]: what it says of its time, on which nothing acts.
 //! - [`params`]: one record per scheme, from which help, keys and tests are made.
 //! - [`permutation`]: keyed permutations, computed both ways.
 //! - [`random`]: counter-based random streams, keyed by purpose.
@@ -18,6 +19,7 @@
 //! - [`voltage`]: integer voltage tables that characterization makes for the firmware.
 #![no_std]
 
+pub mod account;
 pub mod address;
 pub mod cell;
 pub mod flash;
@@ -32,6 +34,7 @@ pub mod sensing;
 pub mod units;
 pub mod voltage;
 
+pub use account::{Account, Wait};
 pub use address::{BlockId, DieId, Lpn, PageAddr, Ppa};
 pub use cell::{CellMode, PageType};
 pub use flash::{
@@ -42,6 +45,6 @@ pub use geometry::{Divisor, Geometry, Layout, StripeOrder};
 pub use host::{CommandId, HostCommand, HostOp, Status};
 pub use levels::{IdealScope, LevelOffsets, Levels};
 pub use permutation::Permutation;
-pub use port::{Arena, Ports, Spare, Wait};
+pub use port::{Arena, Ports, Spare};
 pub use random::Stream;
 pub use units::Ns;

@@ -1,0 +1,139 @@
+//! The firmware's ports: what acts.
+
+use firstread_core::{
+    Account, BlockId, Buf, CommandId, DieId, FlashOp, HostCommand, HostOp, Lpn, Ns, Ports, Ppa,
+    Spare, Status, Tag,
+};
+use firstread_firmware::log::Record;
+
+use super::{Completion, Slot, World};
+use crate::port_log::Passed;
+
+impl Ports for World {
+    type Record = Record;
+
+    fn issue(&mut self, op: FlashOp) {
+        self.port_log.note(self.now, || Passed::Issued(op));
+        self.hardware.issue(self.now, op, &mut self.timers);
+    }
+
+    fn data_in(&mut self, id: CommandId, first: u32, slots: u32, buf: Buf) {
+        for i in 0..slots {
+            self.payload.data_in(self.lpn(id, first + i), buf.slot(i));
+        }
+    }
+
+    fn data_out(&mut self, id: CommandId, first: u32, slots: u32, buf: Buf, bytes: u32) {
+        let seen = self.slots[id.0 as usize].seen;
+        let lpn = self.lpn(id, first);
+        for i in 0..slots {
+            let checked = self.payload.check(lpn + i as u64, seen, buf.slot(i));
+            self.check(checked);
+        }
+        self.out_free_at = self.out_free_at.max(self.now) + self.bytes_ns(bytes);
+    }
+
+    fn zeros_out(&mut self, id: CommandId, first: u32, slots: u32, bytes: u32) {
+        let seen = self.slots[id.0 as usize].seen;
+        for i in 0..slots {
+            let checked = self.payload.check_zeros(self.lpn(id, first + i), seen);
+            self.check(checked);
+        }
+        self.out_free_at = self.out_free_at.max(self.now) + self.bytes_ns(bytes);
+    }
+
+    fn copy(&mut self, from: Buf, to: Buf) {
+        self.payload.copy(from, to);
+    }
+
+    fn pad(&mut self, buf: Buf) {
+        self.payload.pad(buf);
+    }
+
+    fn buffered(&self, buf: Buf) -> Option<Spare> {
+        self.payload.buffered_spare(buf)
+    }
+
+    fn stored(&self, ppa: Ppa) -> Option<Spare> {
+        self.payload.stored_spare(ppa)
+    }
+
+    fn is_filled(&self, block: BlockId) -> bool {
+        self.payload.is_filled(block)
+    }
+
+    fn sequence(&self) -> u64 {
+        self.payload.written()
+    }
+
+    fn replace(&mut self, die: DieId, block: BlockId) {
+        self.hardware.failures.replace(block, die);
+    }
+
+    fn widen(&mut self, tag: Tag, more: u64) -> bool {
+        self.hardware.widen(self.now, tag.0, more, &mut self.timers)
+    }
+
+    fn rebuilt(&mut self, tag: Tag, made: u64) {
+        let now = self.now;
+        self.port_log.note(now, || Passed::Rebuilt(tag, made));
+        self.hardware.rebuilt(now, tag.0, made, &mut self.payload);
+    }
+
+    fn map_in(&mut self, page: Lpn, buf: Buf) {
+        self.payload.data_in(page.0, buf);
+    }
+
+    fn map_out(&mut self, page: Lpn, buf: Buf) {
+        let checked = self.payload.check(page.0, self.payload.written(), buf);
+        self.check(checked);
+    }
+
+    fn complete(&mut self, command: HostCommand, status: Status, last: Option<Tag>) {
+        let now = self.now;
+        self.port_log
+            .note(now, || Passed::Completed(command, status));
+        if let Some(tag) = last {
+            self.waited(command.id, tag);
+        }
+        if let Some(queues) = &mut self.queues {
+            queues.completed();
+            self.fetch();
+        }
+        let Slot {
+            submitted, account, ..
+        } = self.slots[command.id.0 as usize];
+        let accounts = &mut self.hardware.accounts;
+        let id = account.unwrap_or_else(|| accounts.open(submitted));
+        let account = &accounts[id];
+        let mut queue_ns = account.first_queued.since(submitted).0;
+        let mut charged_to = account.mark;
+        if last.is_none() {
+            queue_ns += now.since(charged_to).0;
+            charged_to = now;
+        }
+        // Data that other commands wait to send goes first only if it was ready first.
+        let sent = if command.op == HostOp::Read {
+            self.out_free_at.max(now)
+        } else {
+            now
+        };
+        let last_due = self.completions.back().map_or(Ns::ZERO, |c| c.due);
+        let due = (sent + Ns(self.link.completion_ns)).max(last_due);
+        self.completions.push_back(Completion {
+            due,
+            id: command.id,
+            status,
+            account: id,
+            queue_ns,
+            charged_to,
+        });
+        if due < self.host_due {
+            self.set_host(due);
+        }
+    }
+
+    fn log(&mut self, record: Record) {
+        self.log.push(record);
+    }
+}
