@@ -12,6 +12,7 @@
 //! - [`host`]: commands of the host and their completions.
 //! - [`port`]: what firmware needs from the world it runs in.
 //! - [`account`]: what it says of its time, on which nothing acts.
+//! - [`before`]: what lay on a drive before its firmware wrote anything.
 //! - [`params`]: one record per scheme, from which help, keys and tests are made.
 //! - [`permutation`]: keyed permutations, computed both ways.
 //! - [`random`]: counter-based random streams, keyed by purpose.
@@ -21,6 +22,7 @@
 
 pub mod account;
 pub mod address;
+pub mod before;
 pub mod cell;
 pub mod flash;
 pub mod geometry;
@@ -36,6 +38,7 @@ pub mod voltage;
 
 pub use account::{Account, Wait};
 pub use address::{BlockId, DieId, Lpn, PageAddr, Ppa};
+pub use before::Before;
 pub use cell::{CellMode, PageType};
 pub use flash::{
     Buf, FlashEvent, FlashKind, FlashOp, OpClass, Priority, SenseMode, SenseTiming, SpareErrors,

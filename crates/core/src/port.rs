@@ -1,6 +1,8 @@
 //! What firmware needs from the world it runs in.
 
-use crate::{Account, BlockId, Buf, CommandId, DieId, FlashOp, HostCommand, Lpn, Ppa, Status, Tag};
+use crate::{
+    Account, Before, BlockId, Buf, CommandId, DieId, FlashOp, HostCommand, Lpn, Ppa, Status, Tag,
+};
 
 /// What the spare area of a slot says of its data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,9 +42,6 @@ pub trait Ports: Account {
     /// superblock repeats: a controller looks into the table that it has read. None where nothing was
     /// written since the erase, or power was cut or the program failed meanwhile.
     fn stored(&self, ppa: Ppa) -> Option<Spare>;
-    /// Whether `block` holds what it was filled with, or the preconditioned state, and not what was
-    /// programmed since: its table of contents need not be read slot by slot.
-    fn is_filled(&self, block: BlockId) -> bool;
     /// Send operations on `block` of `die`, which has failed, to a spare of that die from now on: erased,
     /// and on every plane.
     fn replace(&mut self, die: DieId, block: BlockId);
@@ -70,8 +69,9 @@ pub trait Ports: Account {
 }
 
 /// Memory for tables that grow with use. A controller hands over a fixed piece; a simulator hands
-/// over a larger one, between events, when the firmware says that it runs short.
-pub trait Arena {
+/// over a larger one, between events, when the firmware says that it runs short. What is in the map's
+/// table lies over what lay on the drive [`Before`], which comes with its memory.
+pub trait Arena: Before {
     /// The memory. What was handed over may hold anything.
     fn bytes(&self) -> &[u8];
     /// The memory, to change.

@@ -16,9 +16,9 @@ use firstread_nand::Medium;
 use firstread_workload::WorkloadError;
 use thiserror::Error;
 
+use crate::before::FilledMemory;
 use crate::cells::Cells;
 use crate::completions::Digest;
-use crate::growing_memory::GrowingMemory;
 use crate::hardware::failures::Failures;
 use crate::hardware::suspend::SuspendTimes;
 use crate::hardware::{Done, Hardware, Resource, Times};
@@ -125,7 +125,7 @@ enum Step {
 /// A drive.
 pub struct Drive {
     pub(crate) profile: DriveProfile,
-    pub(crate) firmware: Firmware<GrowingMemory>,
+    pub(crate) firmware: Firmware<FilledMemory>,
     pub(crate) world: World,
     /// What a firmware is made from, at first and when power is back.
     makings: Box<Makings>,
@@ -222,7 +222,8 @@ impl Drive {
             .map_err(|e| DriveError::State(e.to_string()))?;
 
         let config = makings.config(&profile);
-        let firmware = Firmware::new(config, schemes, GrowingMemory::new());
+        let memory = FilledMemory::new(geometry.slots_per_superblock(profile.mode));
+        let firmware = Firmware::new(config, schemes, memory);
         let times = Times {
             command_ns: profile.channel.command_ns,
             commands_occupy: profile.channel.commands_occupy && profile.channel.command_ns > 0,
@@ -288,10 +289,11 @@ impl Drive {
     }
 
     /// A firmware that knows nothing, as it is when power comes on.
-    pub(crate) fn new_firmware(&self) -> Firmware<GrowingMemory> {
+    pub(crate) fn new_firmware(&self) -> Firmware<FilledMemory> {
         let config = self.makings.config(&self.profile);
         let schemes = self.makings.schemes(&self.profile);
-        Firmware::new(config, schemes, GrowingMemory::new())
+        let per_block = config.geometry.slots_per_superblock(config.mode);
+        Firmware::new(config, schemes, FilledMemory::new(per_block))
     }
 
     /// Fills and ages the drive.
@@ -340,9 +342,13 @@ impl Drive {
         let with_parity = f64::from(geometry.dies()) / f64::from(geometry.data_dies());
         self.theory = steady.as_ref().map(|s| s.amplification * with_parity);
         let steady = steady.map(|s| s.state);
-        if let Some(state) = &steady {
-            self.firmware.precondition(state.clone());
-            self.world.payload.precondition(state.clone());
+        let before = self.firmware.before_mut();
+        match &steady {
+            Some(state) => {
+                before.precondition(state.clone());
+                self.world.payload.precondition(state.clone());
+            }
+            None => before.fill(slots),
         }
 
         for free in blocks..geometry.blocks_per_plane {
@@ -771,7 +777,7 @@ impl Drive {
     #[inline]
     pub(crate) fn wake_firmware(&mut self) {
         while self.firmware.overlay_is_short(OVERLAY_RESERVE) {
-            let grow = GrowingMemory::grow;
+            let grow = FilledMemory::grow;
             self.firmware
                 .grow_overlay(self.world.now, grow, &mut self.world);
         }

@@ -1,6 +1,6 @@
 //! Memory that sparse tables grow into.
 
-use firstread_core::Arena;
+use firstread_core::{Arena, Before};
 
 /// Bytes it starts with; they take no memory before something is written to them.
 const START: usize = 8 << 20;
@@ -37,3 +37,5 @@ impl Arena for GrowingMemory {
         &mut self.0
     }
 }
+
+impl Before for GrowingMemory {}

@@ -2,7 +2,7 @@
 //!
 //! - [`profile`]: strict TOML text to a resolved drive.
 //! - [`state`]: filled, worn and aged before the run begins.
-//! - [`precondition`]: the steady state of random overwrites.
+//! - [`precondition`]: the steady state of random overwrites. `before`: what lay where, then.
 //! - `hardware`: dies, channels, decoders; where the time went.
 //! - `cells`: medium and code joined at the end of a sense.
 //! - `world`: the firmware's ports on the virtual clock, the host link.
@@ -19,6 +19,7 @@
 //!
 //! No clock, file, thread or global: it also runs as wasm.
 
+mod before;
 mod cells;
 pub mod completions;
 mod depth_search;

@@ -9,10 +9,9 @@
 //! on a drive of more than 2^25 pages, and eight on a smaller one.
 
 use firstread_core::{BlockId, Buf, Lpn, Ppa, Spare};
-use firstread_firmware::ftl::{
-    Preconditioned, REGION_PAGES, Slot, SparseTable, VALUE_BITS, is_large,
-};
+use firstread_firmware::ftl::{REGION_PAGES, SparseTable, VALUE_BITS, is_large};
 
+use crate::before::{Preconditioned, Slot};
 use crate::growing_memory::GrowingMemory;
 use crate::slots::{Held, Slots};
 
@@ -352,12 +351,6 @@ impl Payload {
     #[inline]
     pub(crate) fn stored_spare(&self, ppa: Ppa) -> Option<Spare> {
         self.stored(ppa).spare()
-    }
-
-    /// Whether `block` holds what it was filled with, or what the preconditioned state tells.
-    pub(crate) fn is_filled(&self, block: BlockId) -> bool {
-        let contents = &self.blocks[block.0 as usize];
-        matches!(contents, Contents::Filled(..) | Contents::Preconditioned)
     }
 
     /// Whether the versions of slots are their whole sequence numbers.

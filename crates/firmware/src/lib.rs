@@ -40,8 +40,8 @@ use firstread_core::{
 };
 
 use ftl::{
-    Allocated, BadBlocks, Gc, Map, MapCache, Mover, Place, Preconditioned, Program, Rescue,
-    STREAMS, Space, StreamId, Waiting, WriteBuffer,
+    Allocated, BadBlocks, Gc, Map, MapCache, Mover, Place, Program, Rescue, STREAMS, Space,
+    StreamId, Waiting, WriteBuffer,
 };
 pub use host::WriteCache;
 use host::{Ahead, Commands, Durable, ReadCache, Rows};
@@ -253,15 +253,15 @@ impl<M: Arena> Firmware<M> {
         self.jobs.len()
     }
 
-    /// Takes the pages of `state` as written, into superblocks that are to be adopted in order: how
-    /// a simulator brings a drive into the steady state of random overwrites.
-    pub fn precondition(&mut self, state: Preconditioned) {
-        self.map.precondition(state);
+    /// What lay on the drive before its first write, with the overlay's memory: a simulator says there what
+    /// it has filled.
+    pub fn before_mut(&mut self) -> &mut M {
+        self.map.before_mut()
     }
 
-    /// Notes that the next stretch of logical pages was written into `block`, a free superblock of
-    /// `pe_cycles`, all at once at time `now`: how a simulator fills a drive. On a preconditioned
-    /// drive, that `block` holds `pages` valid ones of it.
+    /// Learns that `block`, a free superblock of `pe_cycles`, was written all at once at time `now` and holds
+    /// the last versions of `pages` pages, whose places it is told elsewhere: what a recovery learns of a
+    /// superblock from its table of contents. So a drive comes to its firmware filled.
     pub fn adopt<P: Ports<Record = Record>>(
         &mut self,
         now: Ns,
@@ -271,9 +271,6 @@ impl<M: Arena> Firmware<M> {
         ports: &mut P,
     ) {
         self.adopt_block(now, block, pe_cycles, pages);
-        if self.map.preconditioned().is_none() {
-            self.map.fill(block, pages as u64);
-        }
         self.start_probe(now, ports);
     }
 

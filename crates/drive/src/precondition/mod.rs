@@ -13,9 +13,9 @@
 use std::fmt;
 
 use firstread_core::Stream;
-use firstread_firmware::ftl::Preconditioned;
 use firstread_workload::stream::hot_page_order;
 
+use crate::before::Preconditioned;
 use crate::profile::drive::SchemeChoice;
 
 mod uniform;

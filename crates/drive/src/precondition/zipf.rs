@@ -10,8 +10,8 @@
 //! trajectory, from a drive filled in address order on, over [`CAPACITIES`] times its pages: a drive
 //! reaches the state of use in a few, but forgets the fill of pages it hardly writes in hundreds.
 
+use crate::before::heat_classes;
 use firstread_core::Stream;
-use firstread_firmware::ftl::heat_classes;
 
 use super::{Counts, Shape, Victim, fit, whole};
 

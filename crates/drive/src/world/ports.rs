@@ -58,10 +58,6 @@ impl Ports for World {
         self.payload.stored_spare(ppa)
     }
 
-    fn is_filled(&self, block: BlockId) -> bool {
-        self.payload.is_filled(block)
-    }
-
     fn sequence(&self) -> u64 {
         self.payload.written()
     }

@@ -1,7 +1,6 @@
 //! Flash translation layer: where a logical page lies, and how data get there.
 //!
-//! - `map`: logical pages to slots. `sparse`: those that nothing else tells.
-//! - `preconditioned`: where the pages of a drive lie that random overwrites have scattered.
+//! - `map`: logical pages to slots. `sparse`: those that were written.
 //! - `map_cache`: which pages of the map are in memory, and what the others cost.
 //! - `write`: the write buffer of each stream.
 //! - `space`: superblocks opened and erased.
@@ -20,27 +19,25 @@ mod map;
 mod map_cache;
 mod mover;
 mod page_set;
-mod preconditioned;
 mod recovery;
 mod rescue;
 mod reserve;
 mod space;
-mod sparse;
 mod write;
 
 pub use audit::Unsound;
 pub(crate) use bad::BadBlocks;
 pub(crate) use gc::Gc;
-pub use map::{MOST_SLOTS, Map, Place};
+pub use map::{
+    MOST_SLOTS, Map, Place, REGION_PAGES, SMALL_PAGES, SparseTable, VALUE_BITS, is_large,
+};
 pub use map_cache::ENTRY_BYTES as MAP_ENTRY_BYTES;
 pub(crate) use map_cache::MapCache;
 pub(crate) use mover::Mover;
 pub use mover::{Busy, OWNERS, Owner};
-pub use preconditioned::{Preconditioned, Slot, heat_classes};
 pub(crate) use recovery::Waiting;
 pub use recovery::{Dump, Recovering, Recovery};
 pub(crate) use rescue::Rescue;
 pub use space::RESERVE;
 pub(crate) use space::Space;
-pub use sparse::{REGION_PAGES, SMALL_PAGES, SparseTable, VALUE_BITS, is_large};
 pub(crate) use write::{Allocated, Program, Refused, STREAMS, StreamId, WriteBuffer};

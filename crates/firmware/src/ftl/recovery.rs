@@ -86,7 +86,7 @@ pub(crate) type Waiting = VecDeque<(Purpose, PageAddr)>;
 /// drive keeps over its life.
 #[derive(Debug)]
 pub struct Dump<M> {
-    /// The journal's trims and losses; which stretches were filled. No other places, unless the map
+    /// The journal's trims and losses, over what lay there before. No other places, unless the map
     /// lies on flash: then this is what is there and in the dump.
     map: Map<M>,
     /// Changes of the map, where it lies on flash; which of its pages lie nowhere. No other places.
@@ -160,13 +160,11 @@ impl<M: Arena> Firmware<M> {
             }
         }
         recovery.waiting_programs = self.waiting.len() as u32;
-        let blocks = &self.blocks;
-        let is_filled = |block| blocks.row(block).usage == BlockUse::Full && ports.is_filled(block);
         if self.map_cache.is_on() {
-            recovery.dumped_map_pages = self.map_cache.forget(is_filled);
+            recovery.dumped_map_pages = self.map_cache.forget(|_| false);
         } else {
             debug_assert!(self.map.has_room(1), "the overlay is short");
-            self.map.forget_places(is_filled);
+            self.map.forget_places();
         }
         for block in (0..self.blocks.len()).map(BlockId) {
             let row = self.blocks.row_mut(block);
@@ -323,7 +321,7 @@ impl<M: Arena> Firmware<M> {
             Some(wordlines) => u64::from(wordlines) * u64::from(mode.bits()) * u64::from(g.dies()),
             None => (u64::from(slots) * ENTRY_BYTES).div_ceil(self.row_bytes()),
         };
-        if ports.is_filled(block) {
+        if self.map.is_computed(block) {
             return;
         }
         for ppa in (0..slots).map(|slot| Ppa::new(block, slot)) {

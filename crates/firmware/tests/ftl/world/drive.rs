@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use firstread_core::voltage::{Line, MAX_FACTORY, Parabola, VoltageTables};
 use firstread_core::{
-    BlockId, CellMode, CommandId, Geometry, HostCommand, HostOp, Levels, Ns, Stream,
+    Arena, Before, BlockId, CellMode, CommandId, Geometry, HostCommand, HostOp, Levels, Lpn, Ns,
+    Ppa, Stream,
 };
 use firstread_firmware::ftl::{Dump, MAP_ENTRY_BYTES, Recovery};
 use firstread_firmware::policy::gc_victim::{self, AnyGcVictim};
@@ -74,16 +75,43 @@ pub struct Drive {
 /// Bytes by which the overlay's memory grows.
 const MEMORY_STEP: usize = 320 << 10;
 
-/// Memory that grows.
+/// Memory that grows, of a drive that was filled in address order.
 #[derive(Debug)]
-pub struct Memory(pub Vec<u8>);
+pub struct Memory {
+    pub bytes: Vec<u8>,
+    filled: u64,
+    slots_per_block: u64,
+    erased: Vec<bool>,
+}
 
-impl firstread_core::Arena for Memory {
+impl Arena for Memory {
     fn bytes(&self) -> &[u8] {
-        &self.0
+        &self.bytes
     }
     fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut self.0
+        &mut self.bytes
+    }
+}
+
+impl Before for Memory {
+    fn run(&self, lpn: Lpn, max: u64) -> (Option<Ppa>, u64) {
+        let block = BlockId((lpn.0 / self.slots_per_block) as u32);
+        let slot = lpn.0 % self.slots_per_block;
+        let left = max.min(self.slots_per_block - slot);
+        match self.filled.saturating_sub(lpn.0) {
+            0 => (None, left),
+            filled => (Some(Ppa::new(block, slot as u32)), left.min(filled)),
+        }
+    }
+    fn holds(&self, block: BlockId) -> bool {
+        u64::from(block.0) * self.slots_per_block < self.filled && !self.erased[block.0 as usize]
+    }
+    fn page_at(&self, ppa: Ppa) -> Option<Lpn> {
+        let page = u64::from(ppa.block().0) * self.slots_per_block + u64::from(ppa.slot());
+        (page < self.filled).then_some(Lpn(page))
+    }
+    fn erase(&mut self, block: BlockId) {
+        self.erased[block.0 as usize] = true;
     }
 }
 
@@ -170,7 +198,13 @@ fn firmware(build: &Build) -> Firmware<Memory> {
         write_cache: WriteCache::default(),
         map_cache_pages: build.map_cache,
     };
-    Firmware::new(config, schemes, Memory(vec![0; MEMORY_STEP]))
+    let memory = Memory {
+        bytes: vec![0; MEMORY_STEP],
+        filled: 0,
+        slots_per_block: g.slots_per_superblock(build.mode).into(),
+        erased: vec![false; g.blocks_per_plane as usize],
+    };
+    Firmware::new(config, schemes, memory)
 }
 
 impl Drive {
@@ -180,7 +214,6 @@ impl Drive {
         let block = Block {
             mode: Some(build.mode),
             written: vec![0; g.dies() as usize],
-            filled: false,
             slots: BTreeMap::new(),
             torn: BTreeSet::new(),
         };
@@ -216,13 +249,13 @@ impl Drive {
             build: *build,
         };
         let per_block = g.slots_per_superblock(build.mode) as u64;
+        drive.firmware.before_mut().filled = build.fill;
         for i in 0..build.fill.div_ceil(per_block) {
             let pages = per_block.min(build.fill - i * per_block) as u32;
             let slots = (0..pages).map(|s| (s, Some((i * per_block + s as u64, 0))));
             let b = &mut drive.world.blocks[i as usize];
             b.slots = slots.collect();
             b.written.fill(g.wordlines_per_block);
-            b.filled = true;
             drive
                 .firmware
                 .adopt(Ns::ZERO, BlockId(i as u32), 0, pages, &mut drive.world);
@@ -241,7 +274,6 @@ impl Drive {
                 .map(|s| (s, Some((from + s as u64, 0))))
                 .collect();
             b.written.fill(g.wordlines_per_block);
-            b.filled = true;
             let block = BlockId((first + i) as u32);
             drive
                 .firmware
@@ -263,7 +295,7 @@ impl Drive {
             self.firmware.poll(self.now, &mut self.world);
         }
         if self.firmware.overlay_is_short(2) {
-            let grow = |m: &mut Memory| m.0.resize(m.0.len() + MEMORY_STEP, 0);
+            let grow = |m: &mut Memory| m.bytes.resize(m.bytes.len() + MEMORY_STEP, 0);
             self.firmware.grow_overlay(self.now, grow, &mut self.world);
         }
         !events.is_empty() || wakes

@@ -37,8 +37,6 @@ struct Block {
     mode: Option<CellMode>,
     /// Wordlines programmed, by die.
     written: Vec<u16>,
-    /// Whether it holds what the drive was filled with.
-    filled: bool,
     slots: BTreeMap<u32, Option<Data>>,
     /// Parts of wordlines whose program failed or was cut short.
     torn: BTreeSet<(DieId, u16)>,
@@ -218,7 +216,6 @@ impl World {
                 if op.die == DieId(0) {
                     b.slots.clear();
                     b.torn.clear();
-                    b.filled = false;
                 }
                 b.mode = Some(mode);
                 b.written[op.die.0 as usize] = 0;
@@ -251,7 +248,6 @@ impl World {
                 FlashKind::Erase { block, .. } => {
                     let b = &mut self.blocks[block.0 as usize];
                     b.slots.clear();
-                    b.filled = false;
                     // Until the erase is done again, nothing may be programmed.
                     b.written[op.die.0 as usize] = u16::MAX;
                 }

@@ -98,9 +98,6 @@ impl Ports for World {
         let data = slots.get(&ppa.slot()).copied().flatten();
         data.map(spare)
     }
-    fn is_filled(&self, block: BlockId) -> bool {
-        self.blocks[block.0 as usize].filled
-    }
     fn sequence(&self) -> u64 {
         self.counter
     }

@@ -14,15 +14,11 @@
 //! A stale slot names a page as its spare area would: one whose last version lies in a superblock
 //! that was opened later, drawn by a hash of the slot. Superblocks are numbered as they were opened.
 
-use alloc::boxed::Box;
-use alloc::vec;
-use alloc::vec::Vec;
-
 use firstread_core::{BlockId, Lpn, Permutation, Ppa, Stream};
 
 /// Where the pages of a preconditioned drive lie.
 #[derive(Clone, Debug)]
-pub struct Preconditioned {
+pub(crate) struct Preconditioned {
     pages: u64,
     /// Rank of a page, inverted: the page of a rank.
     page_of_rank: Permutation,
@@ -111,7 +107,7 @@ const fn class_of(rank: u64) -> usize {
 }
 
 /// Heat classes of `pages` pages, and the lowest rank of each. The second one is empty.
-pub fn heat_classes(pages: u64) -> Vec<u64> {
+pub(crate) fn heat_classes(pages: u64) -> Vec<u64> {
     let last = class_of(pages.max(1) - 1);
     let first = |class: usize| match class {
         0 => 0,
@@ -123,7 +119,7 @@ pub fn heat_classes(pages: u64) -> Vec<u64> {
 
 /// What a slot holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Slot {
+pub(crate) enum Slot {
     /// The last version of a page.
     Valid(Lpn),
     /// An earlier version of a page.
@@ -136,7 +132,7 @@ impl Preconditioned {
     /// it holds; `classes` is one, or that of [`heat_classes`]. `page_of_rank` selects which pages
     /// are hot: rank `r` is page `Permutation::new(pages, page_of_rank).at(r)`, where `pages` is the
     /// sum of `valid`. None where `valid` does not fit the classes or the superblocks.
-    pub fn new(
+    pub(crate) fn new(
         slots_per_block: u32,
         classes: u32,
         valid: &[u32],
@@ -197,22 +193,22 @@ impl Preconditioned {
     }
 
     /// Logical pages that hold data: those below this one.
-    pub fn pages(&self) -> u64 {
+    pub(crate) fn pages(&self) -> u64 {
         self.pages
     }
     /// Superblocks that hold data: those below this one.
-    pub fn blocks(&self) -> u32 {
+    pub(crate) fn blocks(&self) -> u32 {
         self.valid_before.len() as u32 - 1
     }
     /// Valid slots of `block`.
-    pub fn valid(&self, block: BlockId) -> u32 {
+    pub(crate) fn valid(&self, block: BlockId) -> u32 {
         let b = block.0 as usize;
         (self.valid_before[b + 1] - self.valid_before[b]) as u32
     }
 
     /// Where `lpn` lies, which is below [`Preconditioned::pages`].
     #[inline]
-    pub fn locate(&self, lpn: Lpn) -> Ppa {
+    pub(crate) fn locate(&self, lpn: Lpn) -> Ppa {
         let rank = self.page_of_rank.index_of(lpn.0);
         let c = if self.classes.len() == 1 {
             0
@@ -233,14 +229,14 @@ impl Preconditioned {
     /// The page whose last version slot `ppa` holds, if it holds one. The slot is one of a
     /// superblock below [`Preconditioned::blocks`].
     #[inline]
-    pub fn valid_at(&self, ppa: Ppa) -> Option<Lpn> {
+    pub(crate) fn valid_at(&self, ppa: Ppa) -> Option<Lpn> {
         let block = ppa.block().0;
         let place = self.place(ppa);
         (place < self.valid(ppa.block())).then(|| self.page_at(block, place))
     }
 
     /// What slot `ppa` holds, one of a superblock below [`Preconditioned::blocks`].
-    pub fn slot(&self, ppa: Ppa) -> Slot {
+    pub(crate) fn slot(&self, ppa: Ppa) -> Slot {
         match self.valid_at(ppa) {
             Some(lpn) => Slot::Valid(lpn),
             None => Slot::Stale(self.overwritten(ppa)),
@@ -290,7 +286,6 @@ impl Preconditioned {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::vec::Vec;
 
     fn classes_of(pages: u64) -> Vec<u64> {
         let firsts = heat_classes(pages);

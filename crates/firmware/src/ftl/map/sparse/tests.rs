@@ -1,32 +1,23 @@
 //! The table against a map, its owners and what it takes.
 
+use super::super::tests::Memory;
 use super::*;
 use firstread_core::Stream;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::vec::Vec;
 
-struct Memory(Vec<u8>);
-impl Arena for Memory {
-    fn bytes(&self) -> &[u8] {
-        &self.0
-    }
-    fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut self.0
-    }
-}
-
 /// A table that treats its pages as part of a large one.
 fn table(pages: u64) -> SparseTable<Memory> {
     SparseTable {
         regions: vec![Region::EMPTY; pages.div_ceil(REGION_PAGES) as usize].into(),
-        ..SparseTable::new(SMALL_PAGES + 1, Memory(Vec::new()))
+        ..SparseTable::new(SMALL_PAGES + 1, Memory::default())
     }
 }
 /// Room for a change, and no more than that takes. New memory holds anything.
 fn make_room(table: &mut SparseTable<Memory>) {
     while !table.has_room(1) {
-        table.grow(|m| m.0.resize(m.0.len() + 5_000, 0xa5));
+        table.grow(|m| m.bytes.resize(m.bytes.len() + 5_000, 0xa5));
     }
 }
 
@@ -108,7 +99,7 @@ proptest! {
     fn model_a_sparse_table_is_a_map(steps in prop::collection::vec(step(), 1..40), seed: u64) {
         let stream = Stream::new(seed);
         let mut table = match seed % 3 {
-            0 => SparseTable::new(PAGES, Memory(Vec::new())),
+            0 => SparseTable::new(PAGES, Memory::default()),
             _ => table(PAGES),
         };
         let mut model = BTreeMap::new();
@@ -210,7 +201,7 @@ fn formula_random_overwrites_take_few_bytes_each() {
         let stream = Stream::new(5).named("overwrites");
         for i in 0..writes {
             while !table.has_room(1) {
-                table.grow(|m| m.0.resize(m.0.len() + 100 * FRAME, 0));
+                table.grow(|m| m.bytes.resize(m.bytes.len() + 100 * FRAME, 0));
             }
             table.set(stream.at(i).below(pages), 1 + i);
         }

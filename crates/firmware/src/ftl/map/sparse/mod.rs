@@ -167,6 +167,16 @@ impl<M: Arena> SparseTable<M> {
     pub fn has_room(&self, changes: u32) -> bool {
         self.available >= changes * self.frames_per_change
     }
+    /// Its memory.
+    #[inline]
+    pub fn memory(&self) -> &M {
+        &self.memory
+    }
+    /// Its memory, to change what comes with the bytes, not these.
+    #[inline]
+    pub(super) fn memory_mut(&mut self) -> &mut M {
+        &mut self.memory
+    }
     /// Bytes of its memory.
     pub fn memory_bytes(&self) -> usize {
         self.memory.bytes().len()

@@ -1,0 +1,261 @@
+use super::*;
+use firstread_core::Before;
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+use std::vec::Vec;
+
+/// Memory, of a drive on which each page lay where a table says.
+#[derive(Default)]
+pub(super) struct Memory {
+    pub bytes: Vec<u8>,
+    places: Vec<Ppa>,
+    page_at: BTreeMap<Ppa, u64>,
+    /// Superblocks of these places that were not erased.
+    blocks: BTreeSet<BlockId>,
+}
+
+impl Memory {
+    fn filled(places: impl Iterator<Item = Ppa>) -> Memory {
+        let places: Vec<Ppa> = places.collect();
+        Memory {
+            bytes: Vec::new(),
+            page_at: places.iter().copied().zip(0..).collect(),
+            blocks: places.iter().map(|ppa| ppa.block()).collect(),
+            places,
+        }
+    }
+}
+
+impl Arena for Memory {
+    fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+}
+
+impl Before for Memory {
+    fn run(&self, lpn: Lpn, max: u64) -> (Option<Ppa>, u64) {
+        let lpn = lpn.0 as usize;
+        let Some(ppa) = self.places.get(lpn) else {
+            return (None, max);
+        };
+        let follow = |&(i, next): &(u64, &Ppa)| next.block() == ppa.block() && next.0 == ppa.0 + i;
+        let behind = (0..max).zip(&self.places[lpn..]);
+        (Some(*ppa), behind.take_while(follow).count() as u64)
+    }
+    fn holds(&self, block: BlockId) -> bool {
+        self.blocks.contains(&block)
+    }
+    fn page_at(&self, ppa: Ppa) -> Option<Lpn> {
+        self.page_at.get(&ppa).copied().map(Lpn)
+    }
+    fn erase(&mut self, block: BlockId) {
+        self.blocks.remove(&block);
+    }
+}
+
+/// A drive of ten regions and a bit, filled up to a page within the eighth.
+fn map() -> Map<Memory> {
+    let memory = Memory::filled((0..41_000).map_while(filled));
+    Map::new(41_000, 1 << 20, 10_000, memory)
+}
+fn filled(lpn: u64) -> Option<Ppa> {
+    let block = BlockId([7, 3, 5, 9, 0][(lpn / 10_000) as usize]);
+    (lpn < 31_234).then(|| Ppa::new(block, (lpn % 10_000) as u32))
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Write { first: u64, pages: u64, stride: u64 },
+    Trim { first: u64, pages: u64 },
+    Lose(u64),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let first = 0u64..41_000;
+    prop_oneof![
+        4 => (first.clone(), 1u64..3_000, 1u64..40)
+            .prop_map(|(first, pages, stride)| Step::Write { first, pages, stride }),
+        1 => (first.clone(), 1u64..10_000).prop_map(|(first, pages)| Step::Trim { first, pages }),
+        1 => first.prop_map(Step::Lose),
+    ]
+}
+
+fn at(block: u32, slot: u32) -> Place {
+    Place::At(Ppa::new(BlockId(block), slot))
+}
+
+/// After a power cut, what flash holds of a page of a region that was trimmed as a whole counts only
+/// if it came in after the trim.
+#[test]
+fn powerloss_a_trimmed_region_keeps_older_data_out() {
+    let mut map = map();
+    map.grow_overlay(|m| m.bytes.resize(1_000_000, 0));
+    let region = |r: u64| r * REGION_PAGES;
+    map.set(Lpn(region(1)), at(1, 0));
+    for (r, sequence) in [(1, 100), (3, 300)] {
+        let trimmed = map.trim(region(r), region(r + 1), sequence, |_, _| ());
+        assert_eq!(u64::from(trimmed), REGION_PAGES);
+    }
+    // Written again, trimmed alone, lost; and pages of regions that were never trimmed as a whole.
+    map.set(Lpn(region(1) + 1), at(1, 1));
+    map.set(Lpn(region(1) + 2), Place::Trimmed);
+    map.set(Lpn(region(1) + 3), Place::Lost);
+    map.set(Lpn(region(2)), at(1, 2));
+    map.set(Lpn(region(2) + 1), Place::Trimmed);
+    map.forget_places();
+    let recovers = |page: u64| {
+        [0, 99, 100, 101, 299, 300, 301].map(|sequence| map.recovers(Lpn(page), sequence))
+    };
+    let (after_100, after_300) = ([3, 4, 5, 6], [6]);
+    let from = |later: &[usize]| core::array::from_fn(|i| later.contains(&i));
+    assert_eq!(
+        recovers(region(1)),
+        from(&after_100),
+        "trimmed with its region"
+    );
+    assert_eq!(
+        recovers(region(2) - 1),
+        from(&after_100),
+        "the region's last page"
+    );
+    assert_eq!(recovers(region(1) + 1), from(&after_100), "written since");
+    assert_eq!(recovers(region(1) + 2), [false; 7], "trimmed alone since");
+    assert_eq!(recovers(region(1) + 3), [false; 7], "lost since");
+    assert_eq!(
+        recovers(region(3)),
+        from(&after_300),
+        "each region has its own trim"
+    );
+    assert_eq!(
+        recovers(region(2)),
+        [true; 7],
+        "written, its region not trimmed"
+    );
+    assert_eq!(recovers(region(2) + 1), [false; 7], "trimmed alone");
+    assert_eq!(recovers(0), [true; 7], "neither written nor trimmed");
+}
+
+/// A slot is valid exactly if its page is found there, whatever was written, trimmed or lost since the drive
+/// was filled.
+#[test]
+fn model_a_computed_slot_is_valid_where_its_page_is_found() {
+    let (slots, blocks) = (1_000u32, 13u32);
+    // Nine slots of ten hold a page, in an order of their own.
+    let key = firstread_core::Stream::new(1);
+    let pages = u64::from(slots * blocks) * 9 / 10;
+    let order = firstread_core::Permutation::new(u64::from(slots * blocks), key);
+    let place = |lpn: u64| {
+        let slot = order.at(lpn) as u32;
+        Ppa::new(BlockId(slot / slots), slot % slots)
+    };
+    let memory = Memory::filled((0..pages).map(place));
+    let mut map = Map::new(pages, 20, slots, memory);
+    map.grow_overlay(|m| m.bytes.resize(1_000_000, 0));
+    // Regions: one that nothing happens to, one that is trimmed as a whole, one that is trimmed and
+    // written in part, and the last one, which changes in part.
+    assert!(pages > 2 * REGION_PAGES && pages < 3 * REGION_PAGES);
+    let check = |map: &Map<Memory>| {
+        let mut held = 0;
+        for block in (0..blocks).map(BlockId) {
+            assert!(map.is_computed(block));
+            for ppa in (0..slots).map(|slot| Ppa::new(block, slot)) {
+                let page = map.before().page_at(ppa);
+                let found = page.is_some_and(|lpn| map.at(lpn) == Some(ppa));
+                assert_eq!(map.holds(ppa), found, "{ppa:?}");
+                held += u64::from(found);
+            }
+        }
+        held
+    };
+    assert_eq!(check(&map), pages);
+    let last = 2 * REGION_PAGES;
+    map.set(Lpn(last), at(15, 0));
+    map.set(Lpn(last + 1), Place::Trimmed);
+    map.set(Lpn(last + 2), Place::Lost);
+    assert_eq!(check(&map), pages - 3);
+    map.trim(REGION_PAGES, last, 1, |_, _| ());
+    assert_eq!(check(&map), pages - 3 - REGION_PAGES);
+    map.set(Lpn(REGION_PAGES), at(15, 1));
+    assert_eq!(check(&map), pages - 3 - REGION_PAGES);
+}
+
+/// What lay in a superblock before is there after a power cut, unless the superblock was erased.
+#[test]
+fn powerloss_what_was_there_before_is_there_until_an_erase() {
+    let mut map = map();
+    map.grow_overlay(|m| m.bytes.resize(1_000_000, 0));
+    // Superblock 3 is emptied and erased, 5 is being emptied.
+    for lpn in 10_000..20_000 {
+        map.set(Lpn(lpn), at(20, lpn as u32 - 10_000));
+    }
+    map.set(Lpn(20_000), at(21, 0));
+    map.erase(BlockId(3));
+    map.forget_places();
+    assert_eq!(map.at(Lpn(10_000)), None, "its copy is yet to be found");
+    assert_eq!(map.at(Lpn(20_000)), filled(20_000));
+    assert_eq!(map.at(Lpn(9_999)), filled(9_999));
+    assert!(!map.is_computed(BlockId(3)) && map.is_computed(BlockId(5)));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn model_map_is_a_map(steps in prop::collection::vec(step(), 1..40)) {
+        let mut map = map();
+        let mut model: BTreeMap<u64, Place> = BTreeMap::new();
+        let mut next = 0u64;
+        let at = |model: &BTreeMap<u64, Place>, lpn| match model.get(&lpn) {
+            None => filled(lpn),
+            Some(Place::At(ppa)) => Some(*ppa),
+            Some(_) => None,
+        };
+        for step in steps {
+            match step {
+                Step::Write { first, pages, stride } => {
+                    for lpn in (0..pages).map(|i| first + i * stride).take_while(|&l| l < 41_000) {
+                        if !map.has_room(1) {
+                            map.grow_overlay(|m| m.bytes.resize(m.bytes.len() + 1_000_000, 0));
+                        }
+                        next += 1;
+                        let place = Place::At(Ppa::new(BlockId((next / 10_000) as u32), (next % 10_000) as u32));
+                        prop_assert_eq!(map.set(Lpn(lpn), place), at(&model, lpn));
+                        model.insert(lpn, place);
+                    }
+                }
+                Step::Trim { first, pages } => {
+                    let end = (first + pages).min(41_000);
+                    let (mut lpn, mut told) = (first, 0u64);
+                    while lpn < end {
+                        if !map.has_room(1) {
+                            map.grow_overlay(|m| m.bytes.resize(m.bytes.len() + 1_000_000, 0));
+                        }
+                        lpn += map.trim(lpn, end, 0, |_, n| told += n as u64) as u64;
+                    }
+                    prop_assert_eq!(lpn, end);
+                    let held = (first..end).filter(|&l| at(&model, l).is_some()).count();
+                    prop_assert_eq!(told, held as u64);
+                    (first..end).for_each(|l| { model.insert(l, Place::Trimmed); });
+                }
+                Step::Lose(lpn) => {
+                    if !map.has_room(1) {
+                        map.grow_overlay(|m| m.bytes.resize(m.bytes.len() + 1_000_000, 0));
+                    }
+                    map.set(Lpn(lpn), Place::Lost);
+                    model.insert(lpn, Place::Lost);
+                    prop_assert!(map.lookup(Lpn(lpn), 9).lost);
+                }
+            }
+        }
+        let mut lpn = 0;
+        while lpn < 41_000 {
+            let run = map.lookup(Lpn(lpn), u32::MAX);
+            for i in 0..run.pages as u64 {
+                prop_assert_eq!(run.ppa.map(|p| Ppa(p.0 + i)), at(&model, lpn + i), "page {}", lpn + i);
+            }
+            lpn += run.pages as u64;
+        }
+    }
+}
