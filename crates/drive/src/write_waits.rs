@@ -5,6 +5,8 @@
 //! a full write buffer was waited for is known when a wordline of it becomes free: what the die did
 //! meanwhile whose program was the last.
 
+use std::collections::VecDeque;
+
 use firstread_core::{Ns, Wait};
 
 use crate::hardware::charge::{AccountId, Accounts, CAUSES, Cause, DieLog, Parts};
@@ -20,6 +22,9 @@ pub(crate) struct WriteWaits {
     sum: Parts,
     /// Accounts of writes that have joined since then.
     joined: Vec<AccountId>,
+    /// Those charged until then from which `sum` is yet to be taken: most leave before more is added up,
+    /// and nothing need be taken and added again.
+    level: VecDeque<AccountId>,
 }
 
 impl WriteWaits {
@@ -30,6 +35,7 @@ impl WriteWaits {
             since: Ns::ZERO,
             sum: [0; CAUSES],
             joined: Vec::with_capacity(commands as usize),
+            level: VecDeque::with_capacity(commands as usize),
         }
     }
 
@@ -37,6 +43,7 @@ impl WriteWaits {
     pub(crate) fn clear(&mut self) {
         self.on = None;
         self.joined.clear();
+        self.level.clear();
     }
 
     /// From `now` on the first write waits for `what`.
@@ -57,7 +64,7 @@ impl WriteWaits {
     pub(crate) fn join(&mut self, now: Ns, account: AccountId, accounts: &mut Accounts) {
         debug_assert_eq!(accounts[account].mark, now);
         if self.since == now {
-            subtract(&mut accounts[account].parts, &self.sum);
+            self.level.push_back(account);
         } else {
             self.joined.push(account);
         }
@@ -66,6 +73,9 @@ impl WriteWaits {
     /// The write with `account` leaves the queue at `now`.
     pub(crate) fn leave(&mut self, now: Ns, account: AccountId, accounts: &mut Accounts) {
         self.settle(now, None, accounts);
+        if self.leaves_level(account) {
+            return;
+        }
         let account = &mut accounts[account];
         for (part, sum) in account.parts.iter_mut().zip(&self.sum) {
             *part = part.wrapping_add(*sum);
@@ -73,10 +83,30 @@ impl WriteWaits {
         account.mark = now;
     }
 
+    /// Whether `sum` has not been taken from `account`, which leaves the queue.
+    #[inline]
+    fn leaves_level(&mut self, account: AccountId) -> bool {
+        // Nearly always they leave in the order in which they joined.
+        if self.level.front() == Some(&account) {
+            self.level.pop_front();
+            return true;
+        }
+        let place = self.level.iter().position(|level| *level == account);
+        place.is_some_and(|place| self.level.remove(place).is_some())
+    }
+
     /// Adds up the time until `now`.
+    #[inline]
     fn settle(&mut self, now: Ns, log: Option<&DieLog>, accounts: &mut Accounts) {
-        if self.since == now {
-            return;
+        if self.since != now {
+            self.add_up(now, log, accounts);
+        }
+    }
+
+    #[inline(never)]
+    fn add_up(&mut self, now: Ns, log: Option<&DieLog>, accounts: &mut Accounts) {
+        for id in self.level.drain(..) {
+            subtract(&mut accounts[id].parts, &self.sum);
         }
         let charge = |since: Ns, parts: &mut Parts| match log {
             Some(log) => log.charge_wait(since, now, parts),
@@ -87,7 +117,7 @@ impl WriteWaits {
             let account = &mut accounts[id];
             charge(account.mark, &mut account.parts);
             account.mark = now;
-            subtract(&mut account.parts, &self.sum);
+            self.level.push_back(id);
         }
         self.since = now;
     }

@@ -160,24 +160,49 @@ impl Point {
         self.poisson.quantiles(scores)
     }
 
-    /// The score of process `process` of `key`, in a sense whose own random bits for its group are `fresh`,
-    /// where it stands for the fate of errors: it persists as the errors do while levels move, and is drawn
-    /// anew as if noise had swapped cells [`SWAPS`] times.
-    pub(crate) fn fate(
-        &self,
+    /// Of each point the score of process `lane` of its group of `key`, in a sense whose own random bits for
+    /// the group are `fresh`, where it stands for the fate of errors: it persists as the errors do while levels
+    /// move, and is drawn anew as if noise had swapped cells [`SWAPS`] times.
+    #[inline(always)] // Once: the steps of two points go side by side.
+    pub(crate) fn fates<const N: usize>(
+        points: &[Point; N],
         gaussian: &Gaussian,
         key: Stream,
-        process: Process,
-        fresh: u64,
-    ) -> f32 {
-        let words = self.words(key, process.group, fresh);
-        let [.., drawn_anew] = self.weights;
-        let persists = 1.0 - drawn_anew * drawn_anew;
-        let still: f32 = (0..SWAPS).map(|_| persists).product();
-        let anew = gaussian.of_u16((fresh >> (16 * process.lane)) as u16);
-        let kept = self.score(gaussian, words, process.lane) - drawn_anew * anew;
-        kept * inverse_root(persists.max(1e-3)) * libm::sqrtf(still)
-            + libm::sqrtf(1.0 - still) * anew
+        groups: [u64; N],
+        lane: usize,
+        fresh: [u64; N],
+    ) -> [f32; N] {
+        let each = |f: &dyn Fn(usize) -> f32| core::array::from_fn::<f32, N, _>(f);
+        let words: [[u64; 5]; N] =
+            core::array::from_fn(|k| points[k].words(key, groups[k], fresh[k]));
+        let weight = |k: usize, i: usize| points[k].weights[i];
+        let draw = |k: usize, i: usize| gaussian.inner_u16((words[k][i] >> (16 * lane)) as u16);
+        let mut anew = each(&|k| draw(k, 4));
+        let mut score = [0.0; N];
+        for i in 0..5 {
+            score = each(&|k| score[k] + weight(k, i) * draw(k, i));
+        }
+        for k in 0..N {
+            if score[k].is_nan() {
+                (score[k], anew[k]) = points[k].exact_fate(gaussian, words[k], lane);
+            }
+        }
+        let drawn_anew = each(&|k| weight(k, 4));
+        let persists = each(&|k| 1.0 - drawn_anew[k] * drawn_anew[k]);
+        let still = each(&|k| (0..SWAPS).map(|_| persists[k]).product());
+        let kept = each(&|k| score[k] - drawn_anew[k] * anew[k]);
+        each(&|k| {
+            let persists = if persists[k] > 1e-3 { persists[k] } else { 1e-3 };
+            kept[k] * inverse_root(persists) * libm::sqrtf(still[k])
+                + libm::sqrtf(1.0 - still[k]) * anew[k]
+        })
+    }
+
+    /// Score and what is drawn anew where a draw lies at an end of its distribution.
+    #[cold]
+    fn exact_fate(&self, gaussian: &Gaussian, words: [u64; 5], lane: usize) -> (f32, f32) {
+        let anew = gaussian.of_u16((words[4] >> (16 * lane)) as u16);
+        (self.score(gaussian, words, lane), anew)
     }
 
     /// The count of process `process` of `key` in a sense whose own random bits for its group are
@@ -239,13 +264,11 @@ mod tests {
             let key = Stream::new(8).named("fates");
             let (n, mut square, mut cross) = (40_000, 0.0, 0.0);
             for i in 0..n {
-                let process = Process {
-                    group: i / LANES as u64,
-                    lane: i as usize % LANES,
-                };
+                let (group, lane) = (i / LANES as u64, i as usize % LANES);
                 let fate = |sense: u64| {
-                    let noise = key.named("noise").at(sense).draw(process.group);
-                    f64::from(p.fate(&g, key, process, noise))
+                    let noise = key.named("noise").at(sense).draw(group);
+                    let [fate] = Point::fates(&[p], &g, key, [group], lane, [noise]);
+                    f64::from(fate)
                 };
                 let (a, b) = (fate(1), fate(2));
                 square += (a * a + b * b) / (2.0 * n as f64);

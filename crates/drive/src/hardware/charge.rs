@@ -145,8 +145,9 @@ impl Cause {
 pub type Parts = [u64; CAUSES];
 
 /// What the time of a read in flight is charged to; later, that of the command it was for. Or that of a
-/// write that waits.
+/// write that waits. Three lines of a cache.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 pub(crate) struct Account {
     pub parts: Parts,
     /// When the first attempt was queued.

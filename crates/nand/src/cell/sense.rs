@@ -282,14 +282,10 @@ impl PageSense<'_> {
 
     /// 64 uniform bits for the fate of errors of `codeword` that their number does not decide. Two senses
     /// share a fate as far as the same cells err in both.
-    #[inline(never)] // Seldom asked for.
-    pub fn fate(&self, codeword: u32) -> u64 {
-        fate(
-            self.gaussian,
-            [self.data, self.noise],
-            codeword,
-            [&self.left, &self.right],
-        )
+    #[inline(always)] // By value: were it a reference, the whole sense would lie in memory for its sake.
+    pub fn fate(self, codeword: u32) -> u64 {
+        let sides = [self.left, self.right];
+        fate(self.gaussian, [self.data, self.noise], codeword, sides)
     }
 
     /// Raw bit error rate that the codewords are drawn with.
@@ -306,15 +302,19 @@ const FATES: u64 = 1 << 40;
 
 /// A uniform draw made of point processes like those of the errors, one for each side in the measure of
 /// its errors: where other cells err, it is another draw.
-fn fate(gaussian: &Gaussian, [data, noise]: [Stream; 2], codeword: u32, sides: [&Point; 2]) -> u64 {
-    let score = |side: u64| {
-        let group = FATES + group(codeword, side);
-        let lane = codeword as usize % LANES;
-        let process = Process { group, lane };
-        sides[side as usize].fate(gaussian, data, process, noise.quick(group))
-    };
+#[inline(never)] // Seldom asked for.
+fn fate(
+    gaussian: &Gaussian,
+    [data, noise]: [Stream; 2],
+    codeword: u32,
+    sides: [Point; 2],
+) -> u64 {
+    let lane = codeword as usize % LANES;
+    let groups = [LEFT, RIGHT].map(|side| FATES + group(codeword, side));
+    let fresh = groups.map(|group| noise.quick(group));
+    let scores = Point::fates(&sides, gaussian, data, groups, lane, fresh);
     let [left, right] = sides.map(|side| f64::from(side.median().max(1)));
-    let z = libm::sqrt(left) * score(LEFT) as f64 + libm::sqrt(right) * score(RIGHT) as f64;
+    let z = libm::sqrt(left) * scores[0] as f64 + libm::sqrt(right) * scores[1] as f64;
     // A float that is too large becomes the largest integer.
     (gaussian.tail(z / libm::sqrt(left + right)) * 18_446_744_073_709_551_616.0) as u64
 }
@@ -361,7 +361,7 @@ impl SoftSense<'_> {
             self.gaussian,
             [self.data, self.noise],
             codeword,
-            [&self.left[2], &self.right[2]],
+            [self.left[2], self.right[2]],
         )
     }
 
