@@ -192,7 +192,11 @@ impl Point {
         let still = each(&|k| (0..SWAPS).map(|_| persists[k]).product());
         let kept = each(&|k| score[k] - drawn_anew[k] * anew[k]);
         each(&|k| {
-            let persists = if persists[k] > 1e-3 { persists[k] } else { 1e-3 };
+            let persists = if persists[k] > 1e-3 {
+                persists[k]
+            } else {
+                1e-3
+            };
             kept[k] * inverse_root(persists) * libm::sqrtf(still[k])
                 + libm::sqrtf(1.0 - still[k]) * anew[k]
         })

@@ -303,12 +303,7 @@ const FATES: u64 = 1 << 40;
 /// A uniform draw made of point processes like those of the errors, one for each side in the measure of
 /// its errors: where other cells err, it is another draw.
 #[inline(never)] // Seldom asked for.
-fn fate(
-    gaussian: &Gaussian,
-    [data, noise]: [Stream; 2],
-    codeword: u32,
-    sides: [Point; 2],
-) -> u64 {
+fn fate(gaussian: &Gaussian, [data, noise]: [Stream; 2], codeword: u32, sides: [Point; 2]) -> u64 {
     let lane = codeword as usize % LANES;
     let groups = [LEFT, RIGHT].map(|side| FATES + group(codeword, side));
     let fresh = groups.map(|group| noise.quick(group));
