@@ -6,13 +6,12 @@
 
 use super::student::{P95, student};
 use super::tail::BUCKETS;
+use super::variance::{Variance, variance};
 
 /// Batches at most. When there would be more, neighbours become one.
 const MOST: usize = 64;
 /// The length of a batch at first, as a power of two (ns).
 const SHORTEST: u32 = 18;
-/// Neighbouring batches whose correlation is taken to be real, weighted down with their distance.
-const LAGS: usize = 2;
 /// Fewest independent events (clusters of requests beyond a percentile) for an interval of it.
 const FEWEST_EVENTS: f64 = 12.0;
 /// A percentile with a smaller share of requests beyond it has at least the inflation of the one with ten
@@ -41,17 +40,6 @@ pub(crate) struct Batches {
     row: usize,
     /// When it ends (ns).
     end: u64,
-}
-
-/// How a sum of a run varies from one run to the next.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Variance {
-    /// Of the sum over all batches.
-    pub of_sum: f64,
-    /// What the estimate of it is worth, in degrees of freedom.
-    pub degrees: f64,
-    /// Correlation of neighbours among batches merged by four: whether batches are long enough.
-    pub correlation: f64,
 }
 
 /// Why there is no interval, and what there must be for one.
@@ -285,46 +273,6 @@ fn half(apart: &[f64]) -> Result<f64, TooShort> {
         return Err(TooShort { times });
     }
     Ok(student(P95, v.degrees) * libm::sqrt(v.of_sum))
-}
-
-/// The variance of the sum of `apart`, which are what batches are away from their expectation.
-pub(crate) fn variance(apart: &[f64]) -> Variance {
-    let n = apart.len() as f64;
-    let product = |of: &[f64], lag: usize| -> f64 {
-        let later = of.iter().skip(lag);
-        of.iter().zip(later).map(|(a, b)| a * b).sum()
-    };
-    let squares = product(apart, 0);
-    if apart.len() < 2 || squares == 0.0 {
-        return Variance {
-            of_sum: 0.0,
-            degrees: if squares == 0.0 { n - 1.0 } else { 0.0 },
-            correlation: 0.0,
-        };
-    }
-    let lagged = (1..=LAGS).map(|lag| {
-        let weight = 1.0 - lag as f64 / (LAGS + 1) as f64;
-        2.0 * weight * product(apart, lag)
-    });
-    let of_sum = (squares + lagged.sum::<f64>()).max(0.3 * squares) * n / (n - 1.0);
-    // As many degrees of freedom as a sum of squares that varies like this one has. Of a few batches
-    // with all of the variance they are few.
-    let fourths: f64 = apart.iter().map(|d| d * d * d * d).sum();
-    let spread = (fourths / (squares * squares) - 1.0 / n).max(2.0 / n);
-    let smoothed = 1.0
-        + 2.0
-            * (1..=LAGS)
-                .map(|l| {
-                    let w = 1.0 - l as f64 / (LAGS + 1) as f64;
-                    w * w
-                })
-                .sum::<f64>();
-    let fours: Vec<f64> = apart.chunks(4).map(|four| four.iter().sum()).collect();
-    Variance {
-        of_sum,
-        degrees: ((2.0 / spread - 1.0) / smoothed).max(0.0),
-        correlation: product(&fours, 1) / product(&fours, 0).max(f64::MIN_POSITIVE),
-    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ pub mod amplification;
 mod batches;
 pub mod student;
 mod tail;
+mod variance;
 
 pub use amplification::{Amplification, Written};
 pub use tail::{Tail, TailShare};

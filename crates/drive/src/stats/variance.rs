@@ -1,0 +1,176 @@
+//! How a sum over batches varies from one run to the next, from the batches of one run.
+
+/// Neighbouring batches whose correlation is taken to be real, weighted down with their distance.
+const LAGS: usize = 2;
+/// A wave: batches a wave apart go together as much as this, and some between are the opposite by that.
+const CREST: f64 = 0.5;
+const TROUGH: f64 = 0.25;
+
+/// How a sum of a run varies from one run to the next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Variance {
+    /// Of the sum over all batches.
+    pub of_sum: f64,
+    /// What the estimate of it is worth, in degrees of freedom.
+    pub degrees: f64,
+    /// Correlation of neighbours among batches merged by four: whether batches are long enough. 0
+    /// where windows are of a wave: a run has too few of them to tell.
+    pub correlation: f64,
+}
+
+/// The sum of products of batches `lag` apart.
+fn product(of: &[f64], lag: usize) -> f64 {
+    of.iter()
+        .zip(&of[lag.min(of.len())..])
+        .map(|(a, b)| a * b)
+        .sum()
+}
+
+/// The variance of the sum of `apart`, which are what batches are away from their expectation.
+pub(crate) fn variance(apart: &[f64]) -> Variance {
+    let n = apart.len() as f64;
+    let squares = product(apart, 0);
+    if apart.len() < 2 || squares == 0.0 {
+        return Variance {
+            of_sum: 0.0,
+            degrees: if squares == 0.0 { n - 1.0 } else { 0.0 },
+            correlation: 0.0,
+        };
+    }
+    match wave(apart) {
+        Some(length) => of_windows(apart, length),
+        None => of_neighbours(apart, squares),
+    }
+}
+
+/// By products of neighbours.
+fn of_neighbours(apart: &[f64], squares: f64) -> Variance {
+    let n = apart.len() as f64;
+    let weight = |lag: usize| 1.0 - lag as f64 / (LAGS + 1) as f64;
+    let lagged: f64 = (1..=LAGS)
+        .map(|lag| 2.0 * weight(lag) * product(apart, lag))
+        .sum();
+    // As many degrees of freedom as a sum of squares that varies like this one has. Of a few batches
+    // with all of the variance they are few.
+    let fourths: f64 = apart.iter().map(|d| d * d * d * d).sum();
+    let spread = (fourths / (squares * squares) - 1.0 / n).max(2.0 / n);
+    let smoothed = 1.0 + 2.0 * (1..=LAGS).map(|lag| weight(lag) * weight(lag)).sum::<f64>();
+    let fours: Vec<f64> = apart.chunks(4).map(|four| four.iter().sum()).collect();
+    Variance {
+        of_sum: (squares + lagged).max(0.3 * squares) * n / (n - 1.0),
+        degrees: ((2.0 / spread - 1.0) / smoothed).max(0.0),
+        correlation: product(&fours, 1) / product(&fours, 0).max(f64::MIN_POSITIVE),
+    }
+}
+
+/// By windows as long as a wave: each has all of one, wherever it begins. Windows that overlap are worth half as
+/// many again as those that do not (Meketon and Schmeiser, WSC 1984).
+fn of_windows(apart: &[f64], length: usize) -> Variance {
+    let windows: Vec<f64> = apart.windows(length).map(|w| w.iter().sum()).collect();
+    let of_window = product(&windows, 0) / windows.len() as f64;
+    let waves = apart.len() as f64 / length as f64;
+    Variance {
+        // The mean is of the same batches: one wave less than they are.
+        of_sum: of_window * waves * waves / (waves - 1.0),
+        degrees: 1.5 * (waves - 1.0),
+        correlation: 0.0,
+    }
+}
+
+/// How many batches long a wave is that goes through `apart`: the first distance after which batches that were
+/// opposites go together again. The run has four waves of it or more.
+fn wave(apart: &[f64]) -> Option<usize> {
+    let n = apart.len();
+    let share = |lag: usize| product(apart, lag) / product(apart, 0) * n as f64 / (n - lag) as f64;
+    let shares: Vec<f64> = (0..=n / 4).map(share).collect();
+    let trough = shares.iter().position(|&share| share < -TROUGH)?;
+    let rise = trough + shares[trough..].iter().position(|&share| share > CREST)?;
+    let falls = shares[rise..].windows(2).position(|two| two[1] <= two[0]);
+    Some(falls.map_or(n / 4, |steps| rise + steps))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::student::{P95, student};
+    use firstread_core::Stream;
+
+    const BATCHES: usize = 48;
+
+    /// Batches of noise of variance 1, of which each takes `memory` of the one before, on a wave so many batches long
+    /// and so high that begins anywhere: what each is away from the mean of this run, and how far the sum is
+    /// from that of all runs.
+    fn batches(seed: u64, memory: f64, wave: f64, height: f64) -> (Vec<f64>, f64) {
+        let draws = Stream::new(seed).named("noise");
+        let unit = |i: u64| (draws.at(i).below(1 << 40) as f64 + 0.5) / (1u64 << 40) as f64;
+        let fresh = libm::sqrt(12.0 * (1.0 - memory * memory));
+        let (mut noise, phase) = (0.0, unit(1_000));
+        let one = |i: usize| {
+            noise = memory * noise + fresh * (unit(i as u64) - 0.5);
+            let turn = i as f64 / wave + phase;
+            // Low for a third of it, as reads are while a wordline is programmed.
+            let low = turn - libm::floor(turn) < 1.0 / 3.0;
+            noise + height * (1.0 / 3.0 - f64::from(u8::from(low)))
+        };
+        let all: Vec<f64> = (0..BATCHES).map(one).collect();
+        let sum: f64 = all.iter().sum();
+        (all.iter().map(|x| x - sum / BATCHES as f64).collect(), sum)
+    }
+
+    fn mean(of: impl Iterator<Item = f64>) -> f64 {
+        let all: Vec<f64> = of.collect();
+        all.iter().sum::<f64>() / all.len() as f64
+    }
+
+    /// Whole waves add the same to every run: the variance of a sum is that of the noise alone.
+    #[test]
+    fn formula_a_wave_is_no_variance() {
+        for wave in [4.0, 6.0, 8.0, 12.0] {
+            let runs = (0..200).map(|seed| variance(&batches(seed, 0.0, wave, 10.0).0).of_sum);
+            let share = mean(runs) / BATCHES as f64;
+            assert!(
+                (0.8..1.25).contains(&share),
+                "waves of {wave} batches: {share}"
+            );
+        }
+    }
+
+    /// Of 400 runs' intervals 95 % hold the truth (364 to 392: 99.9 % of binomial draws), also where a run has no whole
+    /// number of waves; batches by themselves would take the wave for noise.
+    #[test]
+    fn formula_windows_of_a_wave_cover() {
+        for wave in [6.0, 6.4] {
+            let (mut covered, mut wide) = (0, 0.0);
+            for seed in 0..400 {
+                let (apart, sum) = batches(seed, 0.0, wave, 10.0);
+                let v = variance(&apart);
+                // Windows of 6 batches, or 7.
+                assert!(
+                    (8.7..10.6).contains(&v.degrees),
+                    "seed {seed}: {}",
+                    v.degrees
+                );
+                let half = student(P95, v.degrees) * libm::sqrt(v.of_sum);
+                covered += u32::from(libm::fabs(sum) <= half);
+                wide +=
+                    libm::sqrt(v.of_sum / of_neighbours(&apart, product(&apart, 0)).of_sum) / 400.0;
+            }
+            println!("waves of {wave} batches: {covered} of 400, {wide:.2} as wide");
+            assert!(
+                (364..=392).contains(&covered),
+                "waves of {wave}: {covered} of 400"
+            );
+            assert!(wide < 0.5, "waves of {wave}: {wide}");
+        }
+    }
+
+    /// What has no wave is taken for one in few runs: noise, and a queue's memory.
+    #[test]
+    fn formula_noise_is_no_wave() {
+        for memory in [0.0, 0.3, 0.6, 0.9] {
+            let found = |seed: &u64| wave(&batches(*seed, memory, 6.0, 0.0).0).is_some();
+            let waves = (0..400).filter(found).count();
+            assert!(waves <= 12, "memory {memory}: {waves} of 400");
+        }
+    }
+}
