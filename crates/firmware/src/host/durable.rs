@@ -14,23 +14,13 @@
 
 use alloc::collections::VecDeque;
 
-use firstread_core::{Arena, CommandId, Ns, Ports, Status};
+use firstread_core::{CommandId, Ns, Status};
 
-use crate::Firmware;
-use crate::ftl::StreamId;
-use crate::log::Record;
-
-/// What the write buffer is to the host: the Volatile Write Cache of NVMe.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum WriteCache {
-    /// Protected from power loss: no volatile write cache.
-    #[default]
-    Protected,
-    /// Lost with power, unless flushed.
-    Volatile,
-    /// Every write completes when it is programmed: a volatile write cache that is disabled.
-    WriteThrough,
-}
+use super::Host;
+use crate::base::Out;
+use crate::below::Store;
+use crate::config::WriteCache;
+use crate::observe::StreamId;
 
 /// Commands that wait until data are programmed.
 #[derive(Debug)]
@@ -75,27 +65,33 @@ impl Durable {
     }
 }
 
-impl<M: Arena> Firmware<M> {
-    /// Command `id`, whose data are in the write buffer, completes when everything there is programmed.
+impl Host {
+    /// Command `id`, whose data are in the write buffer, completes when everything there is programmed: see
+    /// [`Host::complete_safe`].
     #[cold]
-    pub(crate) fn wait_until_safe<P: Ports<Record = Record>>(
-        &mut self,
-        now: Ns,
-        id: CommandId,
-        ports: &mut P,
-    ) {
-        let last = self.write_buffers[StreamId::Host as usize].lines_begun();
+    pub(super) fn wait_until_safe<M>(&mut self, now: Ns, id: CommandId, store: &Store<M>) {
+        let last = store.place.buffer(StreamId::Host).lines_begun();
         self.durable.waiting.push_back((id, last, now));
-        self.complete_safe(now, ports);
     }
 
-    /// Completes the commands whose data are programmed, and sees that those of others will be.
+    /// Whether commands wait until data are programmed.
+    #[inline]
+    pub(crate) fn any_waits_for_programs(&self) -> bool {
+        self.durable.any_waits()
+    }
+
+    /// Completes the commands whose data are programmed, and sees that those of others will be. True when the
+    /// pace of cleaning is to be reckoned before this goes on.
     #[cold]
-    pub(crate) fn complete_safe<P: Ports<Record = Record>>(&mut self, now: Ns, ports: &mut P) {
-        let stream = StreamId::Host as usize;
+    pub(crate) fn complete_safe<M>(
+        &mut self,
+        now: Ns,
+        store: &mut Store<M>,
+        ports: &mut impl Out,
+    ) -> bool {
         while let Some(&(id, line, since)) = self.durable.waiting.front() {
-            let open = self.write_buffers[stream].oldest_line();
-            if open.is_some_and(|open| open <= line) || !self.rescue.is_empty() {
+            let open = store.place.buffer(StreamId::Host).oldest_line();
+            if open.is_some_and(|open| open <= line) || store.place.has_rescued() {
                 break;
             }
             self.durable.waiting.pop_front();
@@ -103,16 +99,13 @@ impl<M: Arena> Firmware<M> {
             self.end_command(id, Status::Ok, ports);
         }
         if !self.durable.any_waits() {
-            return;
+            return false;
         }
-        while self.write_buffers[stream].only_fills() {
-            let Ok(slot) = self.write_buffers[stream].allocate() else {
-                break;
-            };
-            ports.pad(slot.buf);
-            self.counters.slots_padded += 1;
-            self.pace();
-            self.start_programs(now, StreamId::Host, &slot, ports);
+        while store.place.pad(now, &mut store.base, ports) {
+            if store.place.ledger.pace.earn() {
+                return true;
+            }
         }
+        false
     }
 }

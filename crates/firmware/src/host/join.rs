@@ -18,11 +18,12 @@
 use alloc::boxed::Box;
 
 use firstread_core::flash::planes_of;
-use firstread_core::{Arena, Ns, PageAddr, Ports, Tag};
+use firstread_core::{Arena, PageAddr, Tag};
 
-use crate::Firmware;
-use crate::job::{Job, NO_JOB, Purpose};
-use crate::log::Record;
+use super::Host;
+use crate::base::{Base, Out};
+use crate::below::Store;
+use crate::schedule::{Job, NO_JOB, Purpose};
 
 /// Entries of the table of rows: assumed, some times the rows that are read at once at the depth of a
 /// usual queue. A row whose entry another one has taken is not joined any more.
@@ -70,12 +71,12 @@ impl Rows {
     }
 }
 
-impl<M: Arena> Firmware<M> {
+impl Host {
     /// The job of a read of the host at row `at`, if one is on its way.
     #[inline]
-    pub(crate) fn reader_of(&self, at: PageAddr) -> Option<u32> {
+    pub(crate) fn reader_of(&self, at: PageAddr, base: &Base) -> Option<u32> {
         let job = self.rows.find(at)?;
-        let read = &self.jobs[job];
+        let read = &base.jobs[job];
         let is_read = matches!(
             read.purpose,
             Purpose::HostRead { .. } | Purpose::SharedRead | Purpose::Merge { .. }
@@ -87,13 +88,14 @@ impl<M: Arena> Firmware<M> {
     /// Has the part of a command that `purpose` names, which wants codewords `wanted`, wait for the read of
     /// job `read`, under `waiter`. False when the read cannot bring them.
     #[inline(never)]
-    pub(crate) fn join_read<P: Ports<Record = Record>>(
+    pub(crate) fn join_read(
         &mut self,
         waiter: u32,
         purpose: Purpose,
         wanted: u64,
         read: u32,
-        ports: &mut P,
+        base: &mut Base,
+        ports: &mut impl Out,
     ) -> bool {
         let Job {
             purpose: of,
@@ -101,89 +103,92 @@ impl<M: Arena> Firmware<M> {
             step,
             is_waiting,
             ..
-        } = self.jobs[read];
+        } = base.jobs[read];
         // The command that it was started for is one of several from now on.
         let mut first = NO_JOB;
         if of != Purpose::SharedRead {
-            match self.jobs.take_read() {
+            match base.jobs.take_read() {
                 Some(job) => first = job,
                 None => return false,
             }
         }
         let more = wanted & !coming;
         if more != 0 {
-            let per_page = self.layout.codewords_per_page();
+            let per_page = base.layout.codewords_per_page();
             let same_planes = planes_of(more, per_page) & !planes_of(coming, per_page) == 0;
             let fits = step == 0
                 && match is_waiting {
-                    true => same_planes || !self.config.independent_planes,
+                    true => same_planes || !base.config.independent_planes,
                     false => same_planes && ports.widen(Tag(read), more),
                 };
             if !fits {
                 if first != NO_JOB {
-                    self.jobs.give_back(first);
+                    base.jobs.give_back(first);
                 }
                 return false;
             }
         }
         if first != NO_JOB {
-            self.jobs[read].purpose = Purpose::SharedRead;
-            self.wait_for(first, of, coming, read, true, ports);
+            base.jobs[read].purpose = Purpose::SharedRead;
+            self.wait_for(first, of, coming, read, true, base, ports);
         }
-        self.jobs[read].wanted |= more;
-        self.wait_for(waiter, purpose, wanted, read, false, ports);
-        self.counters.joined_reads += 1;
+        base.jobs[read].wanted |= more;
+        self.wait_for(waiter, purpose, wanted, read, false, base, ports);
+        base.counters.joined_reads += 1;
         true
     }
 
     /// The command that `purpose` names waits under `waiter` for codewords `wanted` of the read of job
     /// `read`, from now on or, if it was started for it, from the `start`.
-    pub(crate) fn wait_for<P: Ports<Record = Record>>(
+    #[allow(clippy::too_many_arguments)] // the fields of a job, spelled out once
+    pub(super) fn wait_for(
         &mut self,
         waiter: u32,
         purpose: Purpose,
         wanted: u64,
         read: u32,
         start: bool,
-        ports: &mut P,
+        base: &mut Base,
+        ports: &mut impl Out,
     ) {
         let Job {
             is_waiting,
             queued,
             joined,
             ..
-        } = self.jobs[read];
-        self.jobs[waiter] = Job {
+        } = base.jobs[read];
+        base.jobs[waiter] = Job {
             purpose,
             wanted,
             link: joined,
             joined: NO_JOB,
             pinned: false,
-            ..self.jobs[waiter]
+            ..base.jobs[waiter]
         };
-        self.jobs[read].joined = waiter;
+        base.jobs[read].joined = waiter;
         let queued = is_waiting.then_some(queued);
         ports.share(Tag(waiter), Tag(read), queued, start);
     }
 
     /// The read of `job` has come to codewords that failed, `failed`: serves the commands that wait for none
-    /// of these, or `all` of them. Returns the codewords of all slots that commands were served.
+    /// of these, or `all` of them. The codewords of all slots that commands were
+    /// served, and whether writes in part got what they have waited for.
     #[inline(never)]
-    pub(crate) fn serve_joined<P: Ports<Record = Record>>(
+    pub(crate) fn serve_joined<M: Arena>(
         &mut self,
-        now: Ns,
         job: u32,
         failed: u64,
         all: bool,
-        ports: &mut P,
-    ) -> u64 {
-        let keeps = self.read_cache.keeps() && self.jobs[job].purpose == Purpose::SharedRead;
-        let codewords = self.layout.codewords_per_slot();
+        store: &mut Store<M>,
+        ports: &mut impl Out,
+    ) -> (u64, bool) {
+        let keeps = self.read_cache.keeps() && store.base.jobs[job].purpose == Purpose::SharedRead;
+        let codewords = store.base.layout.codewords_per_slot();
         // In the order in which they came.
         let mut next = NO_JOB;
-        let mut last = core::mem::replace(&mut self.jobs[job].joined, NO_JOB);
+        let mut last = core::mem::replace(&mut store.base.jobs[job].joined, NO_JOB);
         while last != NO_JOB {
-            let before = core::mem::replace(&mut self.jobs[last].link, next);
+            let before = core::mem::replace(&mut store.base.jobs[last].link, next);
             (next, last) = (last, before);
         }
         let mut served = 0u64;
@@ -195,22 +200,22 @@ impl<M: Arena> Firmware<M> {
                 wanted,
                 link,
                 ..
-            } = self.jobs[waiter];
+            } = store.base.jobs[waiter];
             next = link;
             let ok = failed & wanted == 0;
             if !ok && !all {
-                let joined = &mut self.jobs[job].joined;
+                let joined = &mut store.base.jobs[job].joined;
                 let before = core::mem::replace(joined, waiter);
-                self.jobs[waiter].link = before;
+                store.base.jobs[waiter].link = before;
                 continue;
             }
             ports.shared(Tag(waiter), Tag(job));
             if let Purpose::Merge { merge, row_slot } = purpose {
                 let row_slot = row_slot as u32;
-                let from = self.job_buffer(job).slot(row_slot);
-                ports.copy(from, self.job_buffer(waiter).slot(row_slot));
+                let from = store.base.job_buffer(job).slot(row_slot);
+                ports.copy(from, store.base.job_buffer(waiter).slot(row_slot));
                 served |= (u64::MAX >> (64 - codewords)) << (row_slot * codewords);
-                self.merge_read(merge, waiter, ok, ports);
+                self.merge_read(merge, waiter, ok, &mut store.base, ports);
                 merges = true;
                 continue;
             }
@@ -226,50 +231,36 @@ impl<M: Arena> Firmware<M> {
             };
             let (slots, row_slot) = (slots as u32, row_slot as u32);
             if ok {
-                let buf = self.job_buffer(job).slot(row_slot);
+                let buf = store.base.job_buffer(job).slot(row_slot);
                 ports.data_out(id, first, slots, buf, bytes);
                 if keeps {
-                    self.keep_read(id, first, slots, row_slot, job, ports);
+                    self.keep_read(id, first, slots, row_slot, job, store, ports);
                 }
             } else {
-                self.counters.uncorrectable += 1;
-                self.counters.lost_retries += self.jobs[job].step as u64;
+                store.base.counters.uncorrectable += 1;
+                store.base.counters.lost_retries += store.base.jobs[job].step as u64;
             }
             served |= (u64::MAX >> (64 - slots * codewords)) << (row_slot * codewords);
             self.host_read_done(id, waiter, ok, ports);
-            self.jobs.release(waiter);
+            store.base.jobs.release(waiter);
         }
-        if merges {
-            self.go_on_merging(now, ports);
-        }
-        served
+        (served, merges)
     }
 
     /// Codewords `failed` of the read of `job`, which others have joined, are to be read again: serves the
-    /// commands that want none of them.
+    /// commands that want none of them. Whether writes in part got what they have waited for.
     #[cold]
-    pub(crate) fn serve_early<P: Ports<Record = Record>>(
+    pub(crate) fn serve_early<M: Arena>(
         &mut self,
-        now: Ns,
         job: u32,
         failed: u64,
-        ports: &mut P,
-    ) {
-        let served = self.serve_joined(now, job, failed, false, ports);
-        if self.jobs[job].purpose == Purpose::ReadAhead {
+        store: &mut Store<M>,
+        ports: &mut impl Out,
+    ) -> bool {
+        let (served, merges) = self.serve_joined(job, failed, false, store, ports);
+        if store.base.jobs[job].purpose == Purpose::ReadAhead {
             self.ahead.served(job, served);
         }
-    }
-
-    /// The read of `job` has ended for all that have joined it; codewords `failed` are lost.
-    pub(crate) fn shared_read_ended<P: Ports<Record = Record>>(
-        &mut self,
-        now: Ns,
-        job: u32,
-        failed: u64,
-        ports: &mut P,
-    ) {
-        self.serve_joined(now, job, failed, true, ports);
-        self.release_read(now, job, ports);
+        merges
     }
 }

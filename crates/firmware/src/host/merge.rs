@@ -11,12 +11,13 @@
 
 use alloc::boxed::Box;
 
-use firstread_core::{Arena, Buf, CommandId, Lpn, Ns, Ports, Ppa, Priority, Tag};
+use firstread_core::{Arena, Buf, CommandId, Lpn, Ns, Ppa, Priority, Tag};
 
-use super::bytes_between;
-use crate::Firmware;
-use crate::job::Purpose;
-use crate::log::Record;
+use super::Host;
+use super::commands::bytes_between;
+use crate::base::{Base, Out};
+use crate::below::{Below, Store};
+use crate::schedule::Purpose;
 
 /// No merge, no command.
 pub(super) const NONE: u32 = u32::MAX;
@@ -213,32 +214,33 @@ impl Merges {
     }
 }
 
-impl<M: Arena> Firmware<M> {
+impl Host {
     /// Where what write `id` keeps of `lpn`, whose last version lies at `ppa`, is to be had. Starts to read
     /// it; if it `waits`, the command waits for what is on its way.
-    pub(super) fn kept<P: Ports<Record = Record>>(
+    pub(super) fn kept<M: Arena>(
         &mut self,
         now: Ns,
         id: CommandId,
         lpn: u64,
         ppa: Ppa,
         waits: bool,
-        ports: &mut P,
+        below: &mut Below<M>,
+        ports: &mut impl Out,
     ) -> Kept {
         let end = (lpn != self.commands.get(id).first) as usize;
-        if let Some(buf) = self.buffered(ppa).or_else(|| self.cached(lpn)) {
-            self.let_go(now, id, end, ports);
+        if let Some(buf) = below.store.buffered(ppa).or_else(|| self.cached(lpn)) {
+            self.let_go(now, id, end, below, ports);
             return Kept::Here(buf);
         }
         let mut merge = self.commands.get(id).merges[end];
         if merge != NONE && self.commands.merges.pool[merge as usize].is_stale {
-            self.let_go(now, id, end, ports);
+            self.let_go(now, id, end, below, ports);
             merge = NONE;
         }
         if merge == NONE {
             merge = match self.commands.merges.find(lpn) {
                 Some(merge) => merge,
-                None => match self.read_for_merge(now, lpn, ppa, ports) {
+                None => match self.read_for_merge(now, lpn, ppa, &mut below.store, ports) {
                     Some(merge) => merge,
                     None => return Kept::NoJob,
                 },
@@ -248,7 +250,7 @@ impl<M: Arena> Firmware<M> {
         }
         let Merge { state, job, .. } = self.commands.merges.pool[merge as usize];
         match state {
-            State::Read => Kept::Read(self.merge_buffer(job)),
+            State::Read => Kept::Read(merge_buffer(job, &below.store.base)),
             State::Failed => Kept::Lost,
             State::Reading => {
                 if waits {
@@ -260,59 +262,62 @@ impl<M: Arena> Firmware<M> {
     }
 
     /// Starts to read what write `id` keeps of its last slot, if it writes that in part.
-    pub(super) fn read_last_slot<P: Ports<Record = Record>>(
+    pub(super) fn read_last_slot<M: Arena>(
         &mut self,
         now: Ns,
         id: CommandId,
-        ports: &mut P,
+        below: &mut Below<M>,
+        ports: &mut impl Out,
     ) {
         let command = *self.commands.get(id);
         let lpn = command.first + command.slots as u64 - 1;
-        let slot_bytes = self.config.geometry.slot_bytes;
-        if bytes_between(&command.command, &self.layout, lpn, 1) < slot_bytes
-            && let Some(ppa) = self.map.at(Lpn(lpn))
+        let slot_bytes = below.store.base.config.geometry.slot_bytes;
+        if bytes_between(&command.command, &below.store.base.layout, lpn, 1) < slot_bytes
+            && let Some(ppa) = below.store.table.map.at(Lpn(lpn))
         {
-            self.kept(now, id, lpn, ppa, false, ports);
+            self.kept(now, id, lpn, ppa, false, below, ports);
         }
     }
 
     /// Starts to read `lpn`, which lies at `ppa`. None when there is no job.
-    fn read_for_merge<P: Ports<Record = Record>>(
+    fn read_for_merge<M: Arena>(
         &mut self,
         now: Ns,
         lpn: u64,
         ppa: Ppa,
-        ports: &mut P,
+        store: &mut Store<M>,
+        ports: &mut impl Out,
     ) -> Option<u32> {
-        let job = self.jobs.take_read()?;
+        let job = store.base.jobs.take_read()?;
         let Some(merge) = self.commands.merges.add(lpn, job) else {
-            self.jobs.give_back(job);
+            store.base.jobs.give_back(job);
             return None;
         };
-        let codewords = self.layout.codewords_per_slot();
-        let (at, row_slot) = self.row_of(ppa);
+        let codewords = store.base.layout.codewords_per_slot();
+        let (at, row_slot) = store.base.row_of(ppa);
         let wanted = (u64::MAX >> (64 - codewords)) << (row_slot * codewords);
         let row_slot = row_slot as u8;
         let purpose = Purpose::Merge { merge, row_slot };
-        let joins = match self.reader_of(at) {
-            Some(read) => self.join_read(job, purpose, wanted, read, ports),
+        let joins = match self.reader_of(at, &store.base) {
+            Some(read) => self.join_read(job, purpose, wanted, read, &mut store.base, ports),
             None => false,
         };
         if !joins {
             self.rows.started(at, job);
-            self.start_read(now, job, purpose, Priority::Host, at, wanted, ports);
+            store.start_read(now, job, purpose, Priority::Host, at, wanted, ports);
         }
         Some(merge)
     }
 
     /// The read of `merge` has ended, under `job`, whose buffer holds the slot if it went well. What waits
-    /// for it is to go on with [`Firmware::go_on_merging`].
-    pub(crate) fn merge_read<P: Ports<Record = Record>>(
+    /// for it is to go on.
+    pub(crate) fn merge_read(
         &mut self,
         merge: u32,
         job: u32,
         ok: bool,
-        ports: &mut P,
+        base: &mut Base,
+        ports: &mut impl Out,
     ) {
         let merges = &mut self.commands.merges;
         let state = &mut merges.pool[merge as usize];
@@ -330,27 +335,21 @@ impl<M: Arena> Firmware<M> {
         let state = &mut self.commands.merges.pool[merge as usize];
         if state.is_stale || state.holders == 0 {
             state.job = NONE;
-            self.jobs.release(job);
+            base.jobs.release(job);
         }
         if state.holders == 0 {
             self.commands.merges.remove(merge);
         }
     }
 
-    /// Reads of merges have ended: goes on with the writes that waited for them.
-    pub(crate) fn go_on_merging<P: Ports<Record = Record>>(&mut self, now: Ns, ports: &mut P) {
-        self.resume_writes(now, ports);
-        self.resume_reads(now, ports);
-        self.pump(now, ports);
-    }
-
     /// Write `id` wants no more of what it keeps of its first (0) or last (1) slot.
-    pub(super) fn let_go<P: Ports<Record = Record>>(
+    pub(super) fn let_go<M: Arena>(
         &mut self,
         now: Ns,
         id: CommandId,
         end: usize,
-        ports: &mut P,
+        below: &mut Below<M>,
+        ports: &mut impl Out,
     ) {
         let merge = core::mem::replace(&mut self.commands.get(id).merges[end], NONE);
         let Some(state) = self.commands.merges.pool.get_mut(merge as usize) else {
@@ -366,8 +365,16 @@ impl<M: Arena> Firmware<M> {
         if holders == 0 && state != State::Reading {
             self.commands.merges.remove(merge);
             if job != NONE {
-                self.release_read(now, job, ports);
+                self.release_read(now, job, below, ports);
             }
         }
     }
+}
+
+/// Buffer of the one slot that `job` has read for a merge.
+fn merge_buffer(job: u32, base: &Base) -> Buf {
+    let Purpose::Merge { row_slot, .. } = base.jobs[job].purpose else {
+        unreachable!("a merge waits for a read of its own")
+    };
+    base.job_buffer(job).slot(row_slot as u32)
 }

@@ -6,15 +6,16 @@
 
 use alloc::boxed::Box;
 
-use firstread_core::{Arena, CommandId, HostCommand, Lpn, Ns, Ports, Priority, Tag};
+use firstread_core::{Arena, CommandId, HostCommand, Lpn, Ns, Priority};
 
+use super::Host;
+use super::commands::{bytes_between, wanted_codewords};
 use super::read_cache::Found;
-use super::{bytes_between, wanted_codewords};
-use crate::Firmware;
-use crate::job::{Job, Jobs, Purpose};
-use crate::log::Record;
+use crate::base::Out;
+use crate::below::{Below, Store};
 use crate::observe::{BlockUse, RETRY_BINS};
 use crate::policy::read_ahead::{AnyReadAhead, HostRead, ReadAhead};
+use crate::schedule::{Job, Jobs, Purpose};
 
 /// A page row that is read ahead.
 #[derive(Clone, Copy, Debug)]
@@ -76,13 +77,14 @@ impl Ahead {
     }
 }
 
-impl<M: Arena> Firmware<M> {
+impl Host {
     /// The host reads `command`: starts to read what the scheme wants ahead of it.
-    pub(crate) fn read_ahead<P: Ports<Record = Record>>(
+    pub(crate) fn read_ahead<M: Arena>(
         &mut self,
         now: Ns,
         command: &HostCommand,
-        ports: &mut P,
+        below: &mut Below<M>,
+        ports: &mut impl Out,
     ) {
         let read = HostRead {
             client: command.client,
@@ -90,18 +92,19 @@ impl<M: Arena> Firmware<M> {
             len_bytes: command.len_bytes,
         };
         if let Some(ahead) = self.ahead.scheme.on_read(read) {
-            let end = self.start_ahead(now, ahead.first, ahead.end, ports);
+            let end = self.start_ahead(now, ahead.first, ahead.end, below, ports);
             self.ahead.scheme.started(ahead.stream, end);
         }
     }
 
     /// Starts reads of pages `first` to `end`, as far as jobs and memory go; returns how far.
-    fn start_ahead<P: Ports<Record = Record>>(
+    fn start_ahead<M: Arena>(
         &mut self,
         now: Ns,
         first: u64,
         end: u64,
-        ports: &mut P,
+        below: &mut Below<M>,
+        ports: &mut impl Out,
     ) -> u64 {
         let mut lpn = first;
         while lpn < end {
@@ -109,22 +112,23 @@ impl<M: Arena> Firmware<M> {
                 lpn += 1;
                 continue;
             }
-            if !self.map_ahead(now, lpn, ports) {
+            if !below.pager.map_ahead(now, lpn, &mut below.store, ports) {
                 return lpn;
             }
-            let end = end.min(self.map_cache.reach(lpn));
-            let run = self.map.lookup(Lpn(lpn), (end - lpn) as u32);
+            let end = end.min(below.store.table.directory.reach(lpn));
+            let run = below.store.table.map.lookup(Lpn(lpn), (end - lpn) as u32);
             let Some(ppa) = run.ppa else {
                 // There is nothing to read.
                 lpn += run.pages as u64;
                 continue;
             };
-            if self.blocks.row(ppa.block()).usage == BlockUse::Open && self.buffered(ppa).is_some()
+            if below.store.base.blocks.row(ppa.block()).usage == BlockUse::Open
+                && below.store.buffered(ppa).is_some()
             {
                 lpn += 1;
                 continue;
             }
-            match self.start_ahead_row(now, lpn, end, ports) {
+            match self.start_ahead_row(now, lpn, end, &mut below.store, ports) {
                 0 => return lpn,
                 slots => lpn += slots as u64,
             }
@@ -134,31 +138,32 @@ impl<M: Arena> Firmware<M> {
 
     /// Starts to read the row of page `first`, which lies on flash, and those after it up to `end`
     /// that lie in the row: how many. Zero when there is no job or memory.
-    fn start_ahead_row<P: Ports<Record = Record>>(
+    fn start_ahead_row<M: Arena>(
         &mut self,
         now: Ns,
         first: u64,
         end: u64,
-        ports: &mut P,
+        store: &mut Store<M>,
+        ports: &mut impl Out,
     ) -> u32 {
         if self.ahead.left == 0 {
             return 0;
         }
-        let Some(job) = self.jobs.take() else {
+        let Some(job) = store.base.jobs.take() else {
             return 0;
         };
-        let layout = self.layout;
+        let layout = store.base.layout;
         let codewords = layout.codewords_per_slot();
-        let Some(ppa) = self.map.at(Lpn(first)) else {
+        let Some(ppa) = store.table.map.at(Lpn(first)) else {
             unreachable!("the page lies on flash")
         };
-        let mode = self.blocks.row(ppa.block()).mode;
+        let mode = store.base.blocks.row(ppa.block()).mode;
         let (at, row_slot) = layout.row_of(ppa, mode);
         let (mut slots, mut wanted) = (0u32, 0u64);
         while first + (slots as u64) < end && row_slot + slots < layout.slots_per_row() {
             let lpn = first + slots as u64;
             if slots > 0 {
-                let Some(next) = self.map.at(Lpn(lpn)) else {
+                let Some(next) = store.table.map.at(Lpn(lpn)) else {
                     break;
                 };
                 if layout.row_of(next, mode) != (at, row_slot + slots) {
@@ -166,16 +171,19 @@ impl<M: Arena> Firmware<M> {
                 }
             }
             if !self.read_cache.has(lpn) {
-                if !self.read_cache.reserve(lpn, job, &mut self.counters.front) {
+                if !self
+                    .read_cache
+                    .reserve(lpn, job, &mut store.base.counters.front)
+                {
                     break;
                 }
                 wanted |= (u64::MAX >> (64 - codewords)) << ((row_slot + slots) * codewords);
             }
             slots += 1;
         }
-        self.jobs[job].purpose = Purpose::ReadAhead;
+        store.base.jobs[job].purpose = Purpose::ReadAhead;
         if wanted == 0 {
-            self.jobs.release(job);
+            store.base.jobs.release(job);
             return slots;
         }
         self.ahead.left -= 1;
@@ -186,22 +194,23 @@ impl<M: Arena> Firmware<M> {
             wanted,
             used: 0,
         };
-        self.counters.front.ahead_rows += 1;
-        self.counters.front.ahead_slots += (wanted.count_ones() / codewords) as u64;
+        store.base.counters.front.ahead_rows += 1;
+        store.base.counters.front.ahead_slots += (wanted.count_ones() / codewords) as u64;
         let priority = Priority::ReadAhead;
-        self.start_read(now, job, Purpose::ReadAhead, priority, at, wanted, ports);
+        store.start_read(now, job, Purpose::ReadAhead, priority, at, wanted, ports);
         slots
     }
 
     /// The next slots of read `id` are on their way under `job`: the command waits for them.
-    pub(crate) fn join_ahead<P: Ports<Record = Record>>(
+    pub(crate) fn join_ahead<M: Arena>(
         &mut self,
         now: Ns,
         id: CommandId,
         job: u32,
-        ports: &mut P,
+        store: &mut Store<M>,
+        ports: &mut impl Out,
     ) -> Found {
-        let Some(waiter) = self.jobs.take_read() else {
+        let Some(waiter) = store.base.jobs.take_read() else {
             return Found::NoJob;
         };
         let command = *self.commands.get(id);
@@ -211,9 +220,9 @@ impl<M: Arena> Firmware<M> {
         let most = (row.slots as u32 - index).min(command.slots - command.done);
         let coming = |i: &u32| self.read_cache.coming(lpn + *i as u64) == Some(job);
         let slots = (0..most).take_while(coming).count() as u32;
-        let codewords = self.layout.codewords_per_slot();
+        let codewords = store.base.layout.codewords_per_slot();
         let wanted = (0..slots).fold(0u64, |all, i| {
-            let of_slot = wanted_codewords(&command.command, &self.layout, lpn + i as u64);
+            let of_slot = wanted_codewords(&command.command, &store.base.layout, lpn + i as u64);
             all | of_slot << ((row.row_slot as u32 + index + i) * codewords)
         });
         let purpose = Purpose::HostRead {
@@ -221,52 +230,32 @@ impl<M: Arena> Firmware<M> {
             first: command.done,
             slots: slots as u8,
             row_slot: row.row_slot + index as u8,
-            bytes: bytes_between(&command.command, &self.layout, lpn, slots),
+            bytes: bytes_between(&command.command, &store.base.layout, lpn, slots),
         };
         let command = self.commands.get(id);
         command.done += slots;
         command.pending += 1;
-        if self.jobs[job].priority != Priority::Host {
-            self.make_host_read(now, job, ports);
+        if store.base.jobs[job].priority != Priority::Host {
+            store.read.make_host_read(now, job, &mut store.base, ports);
         }
-        self.wait_for(waiter, purpose, wanted, job, false, ports);
+        let base = &mut store.base;
+        self.wait_for(waiter, purpose, wanted, job, false, base, ports);
         Found::Served
     }
 
-    /// A command waits for the read of `job`, which was not started for it: it is one of the host's
-    /// from now on.
-    pub(crate) fn make_host_read<P: Ports<Record = Record>>(
+    /// The row of `job` has been read ahead; codewords `failed` could not be corrected. Commands that
+    /// have joined got codewords `served`. The job is free.
+    pub(crate) fn ahead_read<M: Arena>(
         &mut self,
-        now: Ns,
-        job: u32,
-        ports: &mut P,
-    ) {
-        let Job { at, priority, .. } = self.jobs[job];
-        ports.join(Tag(job));
-        self.jobs[job].priority = Priority::Host;
-        // If it is not issued yet, it has waited for the host since now.
-        self.jobs[job].queued = now;
-        let waits = priority != Priority::Host
-            && self
-                .dies
-                .promote(&mut self.jobs, at.die, priority, Priority::Host, job);
-        if waits {
-            self.start_die(now, at.die, ports);
-            self.suspend_for_host(now, at.die, ports);
-        }
-    }
-
-    /// The row of `job` has been read ahead; codewords `failed` could not be corrected.
-    pub(crate) fn ahead_read<P: Ports<Record = Record>>(
-        &mut self,
-        now: Ns,
         job: u32,
         failed: u64,
-        ports: &mut P,
+        served: u64,
+        store: &mut Store<M>,
+        ports: &mut impl Out,
     ) {
         let Job {
             at, step, priority, ..
-        } = self.jobs[job];
+        } = store.base.jobs[job];
         let Row {
             first,
             row_slot,
@@ -274,39 +263,39 @@ impl<M: Arena> Firmware<M> {
             wanted,
             used,
         } = self.ahead.rows[job as usize];
-        let codewords = self.config.geometry.codewords_per_slot();
+        let codewords = store.base.config.geometry.codewords_per_slot();
         let mask =
             |from: u32, slots: u32| (u64::MAX >> (64 - slots * codewords)) << (from * codewords);
         if priority == Priority::Host {
             if failed == 0 {
-                self.counters.retries[(step as usize).min(RETRY_BINS - 1)] += 1;
+                store.base.counters.retries[(step as usize).min(RETRY_BINS - 1)] += 1;
             }
         } else {
-            self.counters.front.ahead_retries += step as u64;
+            store.base.counters.front.ahead_retries += step as u64;
         }
-        let used = used | self.serve_joined(now, job, failed, true, ports);
+        let used = used | served;
         for i in 0..slots as u32 {
             let (lpn, row_slot) = (first + i as u64, row_slot as u32 + i);
             if wanted & mask(row_slot, 1) == 0 {
                 continue;
             }
             let was_used = used & mask(row_slot, 1) != 0;
-            self.counters.front.ahead_used += was_used as u64;
-            self.counters.front.ahead_joined += was_used as u64;
+            store.base.counters.front.ahead_used += was_used as u64;
+            store.base.counters.front.ahead_joined += was_used as u64;
             // A write or trim that came meanwhile has dropped the entry, or another has taken it.
             let mut kept = false;
             if self.read_cache.coming(lpn) == Some(job) {
-                let last = self.map.at(Lpn(lpn)) == Some(self.ppa_in(at, row_slot));
+                let last = store.table.map.at(Lpn(lpn)) == Some(store.base.ppa_in(at, row_slot));
                 if failed & mask(row_slot, 1) != 0 || !last {
-                    self.read_cache.forget(lpn, &mut self.counters.front);
+                    self.read_cache.forget(lpn, &mut store.base.counters.front);
                 } else if let Some(buf) = self.read_cache.arrive(lpn, job, !was_used) {
-                    ports.copy(self.job_buffer(job).slot(row_slot), buf);
+                    ports.copy(store.base.job_buffer(job).slot(row_slot), buf);
                     kept = true;
                 }
             }
-            self.counters.front.ahead_wasted += (!kept && !was_used) as u64;
+            store.base.counters.front.ahead_wasted += (!kept && !was_used) as u64;
         }
         self.ahead.left += 1;
-        self.release_read(now, job, ports);
+        store.base.jobs.release(job);
     }
 }

@@ -10,13 +10,14 @@
 
 use alloc::boxed::Box;
 
-use firstread_core::{Arena, Buf, CommandId, Lpn, Ns, Ports};
+use firstread_core::{Arena, Buf, CommandId, Lpn, Ns};
 
-use super::bytes_between;
-use crate::Firmware;
+use super::Host;
+use super::commands::bytes_between;
+use crate::base::Out;
+use crate::below::Store;
 use crate::cache::Cache;
 use crate::ftl::REGION_PAGES;
-use crate::log::Record;
 use crate::observe::FrontCounters;
 
 /// The cache.
@@ -171,7 +172,7 @@ impl ReadCache {
     }
 }
 
-impl<M: Arena> Firmware<M> {
+impl Host {
     /// The buffer of page `lpn`, if it is in the read cache.
     pub(crate) fn cached(&self, lpn: u64) -> Option<Buf> {
         match self.read_cache.is_on() {
@@ -181,11 +182,12 @@ impl<M: Arena> Firmware<M> {
     }
 
     /// Serves the next slot of read `id` from the read cache, or with what is on its way there.
-    pub(crate) fn read_cached<P: Ports<Record = Record>>(
+    pub(crate) fn read_cached<M: Arena>(
         &mut self,
         now: Ns,
         id: CommandId,
-        ports: &mut P,
+        store: &mut Store<M>,
+        ports: &mut impl Out,
     ) -> Found {
         let command = *self.commands.get(id);
         let lpn = command.first + command.done as u64;
@@ -193,41 +195,43 @@ impl<M: Arena> Firmware<M> {
             return Found::Not;
         };
         if let Some(job) = self.read_cache.cache.coming(e) {
-            return self.join_ahead(now, id, job, ports);
+            return self.join_ahead(now, id, job, store, ports);
         }
-        let bytes = bytes_between(&command.command, &self.layout, lpn, 1);
+        let bytes = bytes_between(&command.command, &store.base.layout, lpn, 1);
         ports.data_out(id, command.done, 1, self.read_cache.buffer(e), bytes);
-        self.read_cache.used(e, &mut self.counters.front);
+        self.read_cache.used(e, &mut store.base.counters.front);
         self.commands.get(id).done += 1;
         Found::Served
     }
 
     /// Slots `first` to `first + slots` of read `id` have come under `job`, from `row_slot` of its
     /// row on: keeps those that were read in whole.
-    pub(crate) fn keep_read<P: Ports<Record = Record>>(
+    #[allow(clippy::too_many_arguments)] // the part of a command that a job has read
+    pub(crate) fn keep_read<M: Arena>(
         &mut self,
         id: CommandId,
         first: u32,
         slots: u32,
         row_slot: u32,
         job: u32,
-        ports: &mut P,
+        store: &mut Store<M>,
+        ports: &mut impl Out,
     ) {
         let command = *self.commands.get(id);
-        let slot_bytes = self.config.geometry.slot_bytes;
-        let at = self.jobs[job].at;
+        let slot_bytes = store.base.config.geometry.slot_bytes;
+        let at = store.base.jobs[job].at;
         for i in 0..slots {
             let lpn = command.first + (first + i) as u64;
-            let whole = bytes_between(&command.command, &self.layout, lpn, 1) == slot_bytes;
-            let ppa = self.ppa_in(at, row_slot + i);
-            if !whole || self.read_cache.has(lpn) || self.map.at(Lpn(lpn)) != Some(ppa) {
+            let whole = bytes_between(&command.command, &store.base.layout, lpn, 1) == slot_bytes;
+            let ppa = store.base.ppa_in(at, row_slot + i);
+            if !whole || self.read_cache.has(lpn) || store.table.map.at(Lpn(lpn)) != Some(ppa) {
                 continue;
             }
-            let counters = &mut self.counters.front;
+            let counters = &mut store.base.counters.front;
             if self.read_cache.reserve(lpn, job, counters)
                 && let Some(buf) = self.read_cache.arrive(lpn, job, false)
             {
-                ports.copy(self.job_buffer(job).slot(row_slot + i), buf);
+                ports.copy(store.base.job_buffer(job).slot(row_slot + i), buf);
             }
         }
     }

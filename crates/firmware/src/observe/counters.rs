@@ -1,7 +1,7 @@
 //! Counters a drive keeps of itself.
 
-use super::FrontCounters;
-use crate::ftl::OWNERS;
+use super::front::FrontCounters;
+use super::who::OWNERS;
 
 /// Bins of the retry histogram; the last holds that many retries or more.
 pub const RETRY_BINS: usize = 65;
@@ -35,7 +35,7 @@ pub struct Counters {
     pub erases: u64,
     /// Slots the data mover wrote.
     pub slots_moved: u64,
-    /// The same by who had them moved, in the order of [`crate::ftl::Owner::ALL`].
+    /// The same by who had them moved, in the order of [`super::Owner::ALL`].
     pub slots_moved_by: [u64; OWNERS],
     /// Slots whose move a host write or trim overtook.
     pub moves_overtaken: u64,

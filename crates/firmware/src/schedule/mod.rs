@@ -1,262 +1,272 @@
-//! A queue for each die, by priority, linked through the jobs; what it runs and has suspended.
+//! Schedule: the jobs on flash, a queue for each die, and what a die does next.
 //!
-//! While a program or an erase is suspended, the die reads for the host alone, and it resumes when
-//! no such read is left.
-//!
-//! Reads of the host go first, but not for ever: what has waited for longer than a bound is next,
-//! the longest wait first, and is not suspended any more. Then reads of the host have the die for as
-//! long as that bound again. So under reads without end writes still make progress, a program, a move
-//! or an erase a die in each such span, and under writes without end reads do.
+//! Programs and erases, and what stops and resumes them, are issued here. A read is handed back to the
+//! caller: its levels are those of the moment at which its sense starts.
 
+mod job;
 mod planes;
+mod queues;
 
-use alloc::boxed::Box;
+use firstread_core::{
+    DieId, FlashKind, FlashOp, Geometry, Ns, OpClass, PageAddr, Ports, Priority, Tag,
+};
 
-use firstread_core::flash::ALL_PLANES;
-use firstread_core::{DieId, Geometry, Ns, Priority};
+pub(crate) use job::{Job, Jobs, NO_JOB, Nearest, Purpose, Step};
+use queues::{DieQueues, Next};
 
-use crate::job::{Job, Jobs, NO_JOB};
+use crate::observe::StreamId;
+use crate::policy::suspend::{AnySuspend, Running, Suspend};
 
-const PRIORITIES: usize = 5;
-/// The bit of reads of the host.
-const HOST: u8 = 1 << Priority::Host as usize;
-
-/// Queues of one die.
-#[derive(Clone, Copy, Debug)]
-struct DieQueue {
-    /// Planes that are in use.
-    busy: u8,
-    /// Job on the die, if it is one that can be suspended.
-    running: u32,
-    /// Job that is suspended.
-    suspended: u32,
-    /// What it runs has waited its bound out.
-    aged: bool,
-    /// When the last one of these ended.
-    let_through: Ns,
-    /// A bit for each priority of which jobs wait.
-    waiting: u8,
-    /// First and last job of each priority that waits.
-    head: [u32; PRIORITIES],
-    tail: [u32; PRIORITIES],
-}
-
-impl DieQueue {
-    const EMPTY: DieQueue = DieQueue {
-        busy: 0,
-        running: NO_JOB,
-        suspended: NO_JOB,
-        aged: false,
-        let_through: Ns::ZERO,
-        waiting: 0,
-        head: [NO_JOB; PRIORITIES],
-        tail: [NO_JOB; PRIORITIES],
-    };
-}
-
-impl DieQueue {
-    /// How long `job` has waited behind reads of the host that might have let it through.
-    fn waited(&self, now: Ns, jobs: &Jobs, job: u32) -> Ns {
-        now.since(jobs[job].queued.max(self.let_through))
-    }
-
-    /// Takes `job` of priority `p` out, which waits behind `before`, or is the first.
-    fn take(&mut self, jobs: &mut Jobs, p: usize, before: u32, job: u32) {
-        let after = jobs[job].link;
-        match (before, after) {
-            (NO_JOB, NO_JOB) => self.waiting ^= 1 << p,
-            (NO_JOB, after) => self.head[p] = after,
-            (before, after) => jobs[before].link = after,
-        }
-        if self.tail[p] == job {
-            self.tail[p] = before;
-        }
-    }
-}
-
-/// What a die does next.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Next {
-    /// It starts this job.
-    Start(u32),
-    /// It goes on with this one.
-    Resume(u32),
-}
-
-/// Queues of all dies.
+/// The queues of the dies, and the scheme of axis `suspend`.
 #[derive(Debug)]
-pub(crate) struct DieQueues {
-    dies: Box<[DieQueue]>,
-    /// How long a job waits at most behind reads of the host that came later.
-    max_wait: Ns,
-    /// Planes of a die that read independently, a bit each, and codewords of a page.
-    planes: u8,
-    per_page: u32,
+pub(crate) struct Schedule {
+    dies: DieQueues,
+    suspend: AnySuspend,
+    /// Times the chip lets one program or erase be suspended.
+    max_suspends: u16,
+    /// Whether planes of a die read independently.
+    independent_planes: bool,
 }
 
-impl DieQueues {
-    /// For the dies of `geometry`, whose planes read independently or not.
-    pub(crate) fn new(geometry: &Geometry, independent: bool, max_wait: Ns) -> DieQueues {
-        let planes = if independent { geometry.planes } else { 8 };
-        DieQueues {
-            dies: alloc::vec![DieQueue::EMPTY; geometry.dies() as usize].into_boxed_slice(),
-            max_wait,
-            planes: ALL_PLANES >> (8 - planes),
-            per_page: geometry.codewords_per_page(),
+impl Schedule {
+    /// For the dies of `geometry`. A job waits at most `max_wait` behind reads of the host that came
+    /// later. `suspend`: the scheme, and how often the chip lets one program or erase be suspended.
+    pub(crate) fn new(
+        geometry: &Geometry,
+        independent_planes: bool,
+        max_wait: Ns,
+        suspend: (AnySuspend, u16),
+    ) -> Schedule {
+        let (suspend, max_suspends) = suspend;
+        Schedule {
+            dies: DieQueues::new(geometry, independent_planes, max_wait),
+            suspend,
+            max_suspends,
+            independent_planes,
         }
     }
 
-    /// Puts `job` at the end of its die's queue of `priority`.
-    pub(crate) fn push(&mut self, jobs: &mut Jobs, die: DieId, priority: Priority, job: u32) {
-        let (queue, p) = (&mut self.dies[die.0 as usize], priority as usize);
-        jobs[job].link = NO_JOB;
-        if queue.waiting >> p & 1 == 0 {
-            queue.waiting |= 1 << p;
-            queue.head[p] = job;
-        } else {
-            jobs[queue.tail[p]].link = job;
-        }
-        queue.tail[p] = job;
+    /// Whether planes of a die read independently.
+    #[inline]
+    pub(crate) fn has_independent_planes(&self) -> bool {
+        self.independent_planes
     }
 
-    /// Puts `job` before all others of `priority`: a retry goes on where it left off.
-    pub(crate) fn push_front(&mut self, jobs: &mut Jobs, die: DieId, priority: Priority, job: u32) {
-        let (queue, p) = (&mut self.dies[die.0 as usize], priority as usize);
-        if queue.waiting >> p & 1 == 0 {
-            return self.push(jobs, die, priority, job);
-        }
-        jobs[job].link = queue.head[p];
-        queue.head[p] = job;
+    /// `planes` of `die` are free.
+    #[inline]
+    pub(crate) fn free(&mut self, die: DieId, planes: u8) {
+        self.dies.free(die, planes);
     }
 
-    /// Moves `job` from the queue of `from` to the end of that of `to`. False when it waits no more.
-    pub(crate) fn promote(
+    /// Puts the read of `job` at the end of its die's queue.
+    #[inline]
+    pub(crate) fn push(&mut self, job: u32, jobs: &mut Jobs) {
+        let Job { at, priority, .. } = jobs[job];
+        self.dies.push(jobs, at.die, priority, job);
+    }
+
+    /// Puts the read of `job` before all others of its priority: a retry goes on where it left off.
+    pub(crate) fn push_front(&mut self, job: u32, jobs: &mut Jobs) {
+        let Job { at, priority, .. } = jobs[job];
+        self.dies.push_front(jobs, at.die, priority, job);
+    }
+
+    /// The read of `job`, which waits in the queue of `from`, is one of the host's from now on. False when
+    /// it waits no more.
+    pub(crate) fn promote(&mut self, job: u32, from: Priority, jobs: &mut Jobs) -> bool {
+        let die = jobs[job].at.die;
+        self.dies.promote(jobs, die, from, Priority::Host, job)
+    }
+
+    /// Starts the next job of `die`, if it is idle or, where planes read independently, if a job finds its
+    /// planes idle. A read is returned: the caller issues it.
+    #[inline]
+    pub(crate) fn start(
         &mut self,
-        jobs: &mut Jobs,
+        now: Ns,
         die: DieId,
-        from: Priority,
-        to: Priority,
+        jobs: &mut Jobs,
+        ports: &mut impl Ports,
+    ) -> Option<u32> {
+        let (job, resumes) = match self.dies.start(now, jobs, die)? {
+            Next::Start(job) => (job, false),
+            Next::Resume(job) => (job, true),
+        };
+        if !resumes && !is_change(jobs[job].purpose) {
+            return Some(job);
+        }
+        self.issue_change(now, job, resumes, jobs, ports);
+        None
+    }
+
+    /// Issues the program or erase of `job`, or `resumes` it.
+    fn issue_change(
+        &mut self,
+        now: Ns,
         job: u32,
-    ) -> bool {
-        let (queue, p) = (&mut self.dies[die.0 as usize], from as usize);
-        if queue.waiting >> p & 1 == 0 {
-            return false;
+        resumes: bool,
+        jobs: &Jobs,
+        ports: &mut impl Ports,
+    ) {
+        let Job {
+            purpose,
+            at,
+            queued,
+            ..
+        } = jobs[job];
+        if resumes {
+            let victim = Tag(job);
+            return issue_about(now, job, FlashKind::Resume { victim }, jobs, ports);
         }
-        let (mut before, mut at) = (NO_JOB, queue.head[p]);
-        while at != job {
-            if at == NO_JOB {
-                return false;
+        let block = at.block;
+        let (class, kind) = match purpose {
+            Purpose::Program { stream, buf, .. } => {
+                let wordline = at.wordline;
+                let kind = FlashKind::Program {
+                    block,
+                    wordline,
+                    buf,
+                };
+                (program_class(stream), kind)
             }
-            (before, at) = (at, jobs[at].link);
-        }
-        queue.take(jobs, p, before, job);
-        self.push(jobs, die, to, job);
-        true
+            Purpose::Erase { mode } => (OpClass::Erase, FlashKind::Erase { block, mode }),
+            _ => unreachable!("{purpose:?} is a read"),
+        };
+        self.dies.runs(at.die, job);
+        issue(queued, job, class, kind, jobs, ports);
     }
 
-    /// Takes the next job of `die` if it is idle, or the planes that the job wants are, and makes it or
-    /// them busy.
+    /// Queues a program or an erase at `at`.
+    pub(crate) fn start_change(
+        &mut self,
+        now: Ns,
+        purpose: Purpose,
+        at: PageAddr,
+        jobs: &mut Jobs,
+        ports: &mut impl Ports,
+    ) {
+        let job = jobs
+            .take()
+            .expect("a job is reserved for every program of the buffers and every erase");
+        jobs[job] = Job {
+            purpose,
+            priority: Priority::Write,
+            at,
+            wanted: 0,
+            queued: now,
+            step: 0,
+            ..jobs[job]
+        };
+        self.dies.push(jobs, at.die, Priority::Write, job);
+        let read = self.start(now, at.die, jobs, ports);
+        debug_assert_eq!(read, None, "no read waits for a die that is idle");
+    }
+
+    /// The program or erase of `job` has ended: its job is free, and where it was.
+    pub(crate) fn change_ended(&mut self, job: u32, jobs: &mut Jobs) -> PageAddr {
+        let at = jobs[job].at;
+        self.dies.ends(at.die);
+        jobs.release(job);
+        at
+    }
+
+    /// A read of the host waits for `die`: suspends what it runs, if the scheme says so.
     #[inline]
-    pub(crate) fn start(&mut self, now: Ns, jobs: &mut Jobs, die: DieId) -> Option<Next> {
-        if self.planes != ALL_PLANES {
-            return self.start_on_planes(now, jobs, die);
+    pub(crate) fn suspend_for_host(
+        &mut self,
+        now: Ns,
+        die: DieId,
+        jobs: &Jobs,
+        ports: &mut impl Ports,
+    ) {
+        let Some(victim) = self.dies.suspendable(die) else {
+            return;
+        };
+        let Job { purpose, step, .. } = jobs[victim];
+        let running = match purpose {
+            Purpose::Erase { .. } => Running::Erase,
+            _ => Running::Program,
+        };
+        if self
+            .suspend
+            .suspends(running, step as u16, self.max_suspends)
+        {
+            self.dies.ends(die);
+            let kind = FlashKind::Suspend {
+                victim: Tag(victim),
+            };
+            issue_about(now, victim, kind, jobs, ports);
         }
-        let queue = &mut self.dies[die.0 as usize];
-        if queue.busy != 0 {
-            return None;
-        }
-        if queue.aged {
-            queue.aged = false;
-            queue.let_through = now;
-        }
-        if queue.suspended != NO_JOB {
-            let host_waits = queue.waiting & HOST != 0;
-            queue.aged = host_waits && queue.waited(now, jobs, queue.suspended) >= self.max_wait;
-            if queue.aged || !host_waits {
-                queue.busy = ALL_PLANES;
-                queue.running = core::mem::replace(&mut queue.suspended, NO_JOB);
-                return Some(Next::Resume(queue.running));
-            }
-        }
-        if queue.waiting == 0 {
-            return None;
-        }
-        let mut p = queue.waiting.trailing_zeros() as usize % PRIORITIES;
-        if queue.waiting & HOST != 0 && queue.waiting != HOST && queue.suspended == NO_JOB {
-            let lower = (0..PRIORITIES).filter(|p| (queue.waiting & !HOST) >> p & 1 != 0);
-            let longest = lower.min_by_key(|&p| jobs[queue.head[p]].queued);
-            if let Some(longest) = longest
-                && queue.waited(now, jobs, queue.head[longest]) >= self.max_wait
-            {
-                p = longest;
-                queue.aged = true;
-            }
-        }
-        let job = queue.head[p];
-        let next = jobs[job].link;
-        queue.head[p] = next;
-        if next == NO_JOB {
-            queue.waiting &= !(1 << p);
-        }
-        queue.busy = ALL_PLANES;
-        Some(Next::Start(job))
     }
 
-    /// `job`, which `die` has just started, can be suspended.
-    pub(crate) fn runs(&mut self, die: DieId, job: u32) {
-        self.dies[die.0 as usize].running = job;
-    }
-
-    /// The job that `die` runs, if it can be suspended and none is.
-    #[inline]
-    pub(crate) fn suspendable(&self, die: DieId) -> Option<u32> {
-        let queue = &self.dies[die.0 as usize];
-        (queue.running != NO_JOB && queue.suspended == NO_JOB && !queue.aged)
-            .then_some(queue.running)
-    }
-
-    /// Nothing that `die` runs can be suspended any more: it has been told to stop, or has ended.
-    pub(crate) fn ends(&mut self, die: DieId) {
-        self.dies[die.0 as usize].running = NO_JOB;
-    }
-
-    /// `job` is suspended on `die`, which is free for reads of the host.
-    pub(crate) fn suspended(&mut self, die: DieId, job: u32) {
-        let queue = &mut self.dies[die.0 as usize];
-        queue.suspended = job;
-        queue.busy = 0;
-    }
-
-    /// Tells `waited` of each job that is in a queue, in the order of its queue.
-    pub(crate) fn each_waiting(&self, jobs: &mut Jobs, mut waited: impl FnMut(&mut Job)) {
-        for queue in &self.dies {
-            for p in (0..PRIORITIES).filter(|p| queue.waiting >> p & 1 != 0) {
-                let mut job = queue.head[p];
-                while job != NO_JOB {
-                    waited(&mut jobs[job]);
-                    job = jobs[job].link;
-                }
-            }
-        }
+    /// The program or erase of `job` has stopped, to go on later: its die, which is free for reads of the
+    /// host.
+    pub(crate) fn stopped(&mut self, now: Ns, job: u32, jobs: &mut Jobs) -> DieId {
+        let state = &mut jobs[job];
+        state.step = state.step.saturating_add(1);
+        // It waits again from now on.
+        state.queued = now;
+        let die = state.at.die;
+        self.dies.suspended(die, job);
+        die
     }
 
     /// Whether a read of the host waits for `die`.
     pub(crate) fn host_waits(&self, die: DieId) -> bool {
-        self.dies[die.0 as usize].waiting & HOST != 0
+        self.dies.host_waits(die)
     }
 
     /// Whether anything has waited for `die` as long as a job may behind reads of the host.
-    pub(crate) fn has_waited_enough(&self, now: Ns, jobs: &Jobs, die: DieId) -> bool {
-        let queue = &self.dies[die.0 as usize];
-        let enough = |job: u32| queue.waited(now, jobs, job) >= self.max_wait;
-        queue.suspended != NO_JOB && enough(queue.suspended)
-            || (0..PRIORITIES)
-                .filter(|p| queue.waiting >> p & 1 != 0)
-                .any(|p| enough(queue.head[p]))
+    pub(crate) fn has_waited_enough(&self, now: Ns, die: DieId, jobs: &Jobs) -> bool {
+        self.dies.has_waited_enough(now, jobs, die)
     }
 
-    /// `planes` of `die` are free.
-    pub(crate) fn free(&mut self, die: DieId, planes: u8) {
-        self.dies[die.0 as usize].busy &= !planes;
+    /// Tells `waited` of each job that is in a queue, in the order of its queue.
+    pub(crate) fn each_waiting(&self, jobs: &mut Jobs, waited: impl FnMut(&mut Job)) {
+        self.dies.each_waiting(jobs, waited);
+    }
+}
+
+/// Issues an operation of `job`, or a command about it, to its die. `queued` is when it was put in the
+/// queue.
+#[inline]
+pub(crate) fn issue(
+    queued: Ns,
+    job: u32,
+    class: OpClass,
+    kind: FlashKind,
+    jobs: &Jobs,
+    ports: &mut impl Ports,
+) {
+    ports.issue(FlashOp {
+        tag: Tag(job),
+        die: jobs[job].at.die,
+        after: None,
+        class,
+        queued,
+        kind,
+    });
+}
+
+/// Issues a command about the program or erase of `job`.
+fn issue_about(now: Ns, job: u32, kind: FlashKind, jobs: &Jobs, ports: &mut impl Ports) {
+    let class = match jobs[job].purpose {
+        Purpose::Program { stream, .. } => program_class(stream),
+        _ => OpClass::Erase,
+    };
+    issue(now, job, class, kind, jobs, ports);
+}
+
+/// Whether `purpose` is that of a program or an erase.
+#[inline]
+const fn is_change(purpose: Purpose) -> bool {
+    matches!(purpose, Purpose::Program { .. } | Purpose::Erase { .. })
+}
+
+const fn program_class(stream: StreamId) -> OpClass {
+    match stream {
+        StreamId::Map => OpClass::MapProgram,
+        StreamId::Host => OpClass::Program,
+        StreamId::Move => OpClass::MoveProgram,
     }
 }

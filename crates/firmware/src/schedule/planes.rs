@@ -7,8 +7,8 @@
 use firstread_core::flash::planes_of;
 use firstread_core::{DieId, Ns};
 
-use super::{DieQueues, HOST, Next, PRIORITIES};
-use crate::job::{Jobs, NO_JOB};
+use super::job::{Jobs, NO_JOB};
+use super::queues::{DieQueues, HOST, Next, PRIORITIES};
 
 /// Jobs of a queue that are looked at for one whose planes are idle: assumed, four for each of four
 /// planes.

@@ -1,4 +1,5 @@
-//! The map from logical pages to physical slots.
+//! The map from logical pages to physical slots. `directory`: where the pages of the map itself lie.
+//! `table`: both.
 //!
 //! What lay on the drive before the first write needs no table: its places are computed ([`Before`]).
 //! What was written or trimmed since lies over that in an overlay, a `sparse` table. A region of 4,096 pages
@@ -10,9 +11,14 @@ use alloc::vec;
 
 use firstread_core::{Arena, BlockId, Divisor, Lpn, Ppa};
 
+mod directory;
 mod sparse;
+mod table;
 
+pub(crate) use directory::Directory;
+pub use directory::ENTRY_BYTES as MAP_ENTRY_BYTES;
 pub use sparse::{REGION_PAGES, SMALL_PAGES, SparseTable, VALUE_BITS, is_large};
+pub(crate) use table::Table;
 
 /// The page is trimmed. Places count slots over all superblocks from one on; zero stands for a page
 /// that the overlay does not know.

@@ -7,7 +7,7 @@ use firstread_core::{
     Arena, Before, BlockId, CellMode, CommandId, Geometry, HostCommand, HostOp, Levels, Lpn, Ns,
     Ppa, Stream,
 };
-use firstread_firmware::ftl::{Dump, MAP_ENTRY_BYTES, Recovery};
+use firstread_firmware::ftl::MAP_ENTRY_BYTES;
 use firstread_firmware::policy::gc_victim::{self, AnyGcVictim};
 use firstread_firmware::policy::read_ahead::{self, AnyReadAhead};
 use firstread_firmware::policy::read_levels::{AnyReadLevels, Setup};
@@ -15,7 +15,7 @@ use firstread_firmware::policy::recovery::{self, AnyRecovery};
 use firstread_firmware::policy::retry::{self, AnyRetry};
 use firstread_firmware::policy::suspend::{self, AnySuspend};
 use firstread_firmware::policy::wear::{self, AnyWear};
-use firstread_firmware::{Config, Firmware, Schemes, WriteCache};
+use firstread_firmware::{Config, Dump, Firmware, Recovery, Schemes, WriteCache};
 
 use super::{Block, Command, Faults, World};
 use crate::memory::allocations;

@@ -9,11 +9,11 @@ use alloc::vec;
 
 use firstread_core::{Arena, BlockId, Lpn, Ppa};
 
-use super::Space;
-use super::map::Run;
 use crate::Firmware;
-use crate::job::Purpose;
+use crate::ftl::map::Run;
+use crate::ftl::place::Space;
 use crate::observe::BlockUse;
+use crate::schedule::Purpose;
 
 /// What does not add up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,25 +39,27 @@ const SMALL_PAGES: u64 = 1 << 14;
 impl<M: Arena> Firmware<M> {
     /// Checks the whole drive: time and memory in proportion to its pages. For tests.
     pub fn audit(&self) -> Result<(), Unsound> {
-        let blocks = self.blocks.len() as usize;
+        let store = &self.below.store;
+        let (table, base, space) = (&store.table, &store.base, &store.place.space);
+        let blocks = base.blocks.len() as usize;
         let mut valid = vec![0u32; blocks];
-        let widest = self.space.largest_slots as usize;
+        let widest = space.largest_slots as usize;
         let mut owned = vec![0u64; (blocks * widest).div_ceil(64)];
-        let first_map_page = self.map.capacity();
+        let first_map_page = table.map.capacity();
         let map_pages = (0..u64::from(self.map_pages())).map(|page| {
             let page = Lpn(first_map_page + page);
-            let ppa = self.map_cache.at(page);
+            let ppa = table.directory.at(page);
             let (lost, pages) = (false, 1);
             (page, Run { ppa, lost, pages })
         });
-        for (Lpn(lpn), run) in self.map.runs().chain(map_pages) {
+        for (Lpn(lpn), run) in table.map.runs().chain(map_pages) {
             for i in 0..run.ppa.map_or(0, |_| run.pages as u64) {
                 let ppa = Ppa(run.ppa.map_or(0, |p| p.0) + i);
                 let block = ppa.block().0 as usize;
-                let holds = self.blocks.iter().nth(block).is_some_and(|(_, row)| {
+                let holds = base.blocks.iter().nth(block).is_some_and(|(_, row)| {
                     matches!(row.usage, BlockUse::Open | BlockUse::Full)
-                        && ppa.slot() < self.slots_of(row.mode)
-                        && (row.holds_map || !self.map_cache.is_map(Lpn(lpn)))
+                        && ppa.slot() < base.slots_of(row.mode)
+                        && (row.holds_map || !table.directory.is_map(Lpn(lpn)))
                 });
                 if !holds {
                     return Err(Unsound::Nowhere(Lpn(lpn + i), ppa));
@@ -71,12 +73,12 @@ impl<M: Arena> Firmware<M> {
             }
         }
         let mut pins = vec![0u32; blocks];
-        for job in self.jobs.iter().filter(|job| job.pinned) {
+        for job in base.jobs.iter().filter(|job| job.pinned) {
             debug_assert_ne!(job.purpose, Purpose::Free, "a free job pins nothing");
             pins[job.at.block.0 as usize] += 1;
         }
         let mut physical = 0;
-        for (block, row) in self.blocks.iter() {
+        for (block, row) in base.blocks.iter() {
             let b = block.0 as usize;
             if row.valid_slots != valid[b] {
                 return Err(Unsound::Valid(block, row.valid_slots, valid[b]));
@@ -85,14 +87,14 @@ impl<M: Arena> Firmware<M> {
                 return Err(Unsound::Pins(block, row.pins, pins[b]));
             }
             if row.usage != BlockUse::Bad {
-                physical += self.slots_of(row.mode) as u64;
+                physical += base.slots_of(row.mode) as u64;
             }
         }
-        let (free, free_slots) = Space::counted(&self.blocks, |mode| self.slots_of(mode));
-        if (free, free_slots) != (self.space.free, self.space.free_slots()) {
+        let (free, free_slots) = Space::counted(&base.blocks, |mode| base.slots_of(mode));
+        if (free, free_slots) != (space.free, space.free_slots()) {
             return Err(Unsound::Free);
         }
-        if physical != self.space.physical_slots {
+        if physical != space.physical_slots {
             return Err(Unsound::Physical);
         }
         Ok(())
@@ -101,7 +103,7 @@ impl<M: Arena> Firmware<M> {
     /// Audits a small drive at every 64th erase.
     #[cfg(debug_assertions)]
     pub(crate) fn audit_now_and_then(&self) {
-        if self.counters.erases.is_multiple_of(64) {
+        if self.counters().erases.is_multiple_of(64) {
             self.audit_if_small();
         }
     }
@@ -109,7 +111,7 @@ impl<M: Arena> Firmware<M> {
     /// Audits a small drive.
     #[cfg(debug_assertions)]
     pub(crate) fn audit_if_small(&self) {
-        if self.map.capacity() <= SMALL_PAGES {
+        if self.below.store.table.map.capacity() <= SMALL_PAGES {
             debug_assert_eq!(self.audit(), Ok(()), "audit");
         }
     }

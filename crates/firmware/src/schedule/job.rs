@@ -4,12 +4,10 @@
 use alloc::boxed::Box;
 use core::ops::{Index, IndexMut};
 
-use firstread_core::{CellMode, CommandId, Levels, Ns, PageAddr, Priority, SenseMode};
+use firstread_core::{Buf, CellMode, CommandId, Levels, Ns, PageAddr, Priority, SenseMode, Tag};
 
-use crate::ftl::{Owner, StreamId};
+use crate::observe::{Owner, StreamId};
 use crate::policy::retry::Haste;
-use crate::retry::Step;
-use crate::soft::Nearest;
 
 /// End of a list of jobs.
 pub(crate) const NO_JOB: u32 = u32::MAX;
@@ -54,8 +52,13 @@ pub(crate) enum Purpose {
     },
     /// A row that is read because another one of its stripe is made anew.
     Rebuild,
-    /// The program of a die's part of ring line `line` of a stream's write buffer.
-    Program { stream: StreamId, line: u8 },
+    /// The program of a die's part of ring line `line` of a stream's write buffer, whose data begin
+    /// at `buf`.
+    Program {
+        stream: StreamId,
+        line: u8,
+        buf: Buf,
+    },
     /// The erase of a die's part of a superblock.
     Erase { mode: CellMode },
 }
@@ -103,6 +106,74 @@ impl Job {
     pub(crate) fn asked_slot(&self, codewords: u32) -> u32 {
         self.wanted.trailing_zeros() / codewords
     }
+}
+
+/// A step of a read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Step {
+    /// Retries up to it, itself included.
+    pub step: u8,
+    /// Which entry of the levels it tries.
+    pub entry: u8,
+    /// What the scheme of the levels remembers.
+    pub note: u8,
+    pub levels: Levels,
+    pub haste: Haste,
+    /// The read makes haste no more.
+    pub slow: bool,
+    pub sense: SenseMode,
+}
+
+impl Step {
+    /// Step `step` with entry `entry`, at the default time.
+    pub(crate) const fn of(step: u8, entry: u8, note: u8) -> Step {
+        Step {
+            step,
+            entry,
+            note,
+            levels: Levels::DEFAULT,
+            haste: Haste::NONE,
+            slow: false,
+            sense: SenseMode::Hard,
+        }
+    }
+}
+
+impl Job {
+    /// The read goes on with `next`.
+    pub(crate) fn begin(&mut self, next: Step) {
+        self.step = next.step;
+        self.entry = next.entry;
+        self.note = next.note;
+        self.levels = next.levels;
+        self.haste = next.haste;
+        self.slow = next.slow;
+        self.sense = next.sense;
+        self.hurried |= next.haste != Haste::NONE;
+    }
+}
+
+/// The step of a read that came nearest.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Nearest {
+    pub(crate) failed: u8,
+    pub(crate) unsatisfied: u16,
+    pub(crate) levels: Levels,
+    /// Hard steps since, none of which came nearer.
+    pub(crate) since: u8,
+    /// Whether soft senses around its levels have failed.
+    pub(crate) tried: bool,
+}
+
+impl Nearest {
+    /// No step yet.
+    pub(crate) const NONE: Nearest = Nearest {
+        failed: u8::MAX,
+        unsatisfied: u16::MAX,
+        levels: Levels::DEFAULT,
+        since: 0,
+        tried: false,
+    };
 }
 
 /// What few reads need, apart from what all do.
@@ -169,6 +240,12 @@ impl Jobs {
     /// Jobs in the pool.
     pub(crate) fn len(&self) -> u32 {
         self.pool.len() as u32
+    }
+
+    /// The job of the operation under `tag`.
+    #[inline]
+    pub(crate) fn of(&self, tag: Tag) -> u32 {
+        tag.0.checked_sub(self.len()).unwrap_or(tag.0)
     }
 
     /// Takes a job for a host read, or none when all are in use.

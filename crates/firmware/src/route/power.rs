@@ -29,18 +29,15 @@
 //! nothing that is not in the dump or on flash can come through. A recovery writes nothing, so a
 //! power cut in the middle of one leaves the dump as it was.
 
-use alloc::collections::VecDeque;
+use firstread_core::{Arena, BlockId, Ns, Ports, Ppa, SenseMode, Spare};
 
-use firstread_core::{Arena, BlockId, CellMode, Lpn, Ns, PageAddr, Ports, Ppa, SenseMode, Spare};
-
-use super::mover::Evacuation;
-use super::{BadBlocks, Gc, Map, MapCache, Owner, Place, Rescue, STREAMS, WriteBuffer};
 use crate::Firmware;
-use crate::job::{Job, Purpose};
+use crate::ftl::map::Table;
+use crate::ftl::{pager, place, relocate};
 use crate::log::Record;
-use crate::observe::{BlockMonitor, BlockRow, BlockUse, Counters};
-use crate::policy::read_levels::{AnyReadLevels, Probe, ReadLevels};
-use crate::policy::retry::AnyRetry;
+use crate::observe::{BlockMonitor, BlockRow, BlockUse, Counters, Owner};
+use crate::read;
+use crate::schedule::Purpose;
 
 /// Bytes of a slot in a table of contents: logical page and sequence number.
 const ENTRY_BYTES: u64 = 16;
@@ -79,38 +76,20 @@ pub struct Recovery {
     pub rebuild_reads: u32,
 }
 
-/// Programs that had not begun when power was cut, in the order in which they are issued again.
-pub(crate) type Waiting = VecDeque<(Purpose, PageAddr)>;
-
 /// What a power cut leaves beside flash: the emergency dump and the journal. Also counters, which a
 /// drive keeps over its life.
 #[derive(Debug)]
 pub struct Dump<M> {
     /// The journal's trims and losses, over what lay there before. No other places, unless the map
-    /// lies on flash: then this is what is there and in the dump.
-    map: Map<M>,
-    /// Changes of the map, where it lies on flash; which of its pages lie nowhere. No other places.
-    map_cache: MapCache,
+    /// lies on flash: then this is what is there and in the dump, and the directory has no other places.
+    table: Table<M>,
+    /// Changes of the map, where it lies on flash.
+    pager: pager::Pager,
     /// The table of superblocks, without valid slots and reads under way.
     blocks: BlockMonitor,
-    write_buffers: [WriteBuffer; STREAMS],
-    rescue: Rescue,
-    bad: BadBlocks,
-    /// Superblocks opened so far, and whether the drive has reached its end of life.
-    opened: u64,
-    read_only: bool,
-    /// The superblock being erased, with dies that have not ended and whether one has failed.
-    erasing: Option<(BlockId, u16, bool)>,
-    /// The superblock being emptied.
-    emptying: Option<Evacuation>,
-    /// The pace of garbage collection.
-    gc: Gc,
-    /// The tables of read levels, with the background read that they wait for.
-    levels: AnyReadLevels,
-    probe: Option<Probe>,
-    /// What is known of short senses.
-    retry: AnyRetry,
-    waiting: Waiting,
+    place: place::Dumped,
+    relocate: relocate::Dumped,
+    read: read::Dumped,
     counters: Counters,
     recovery: Recovery,
 }
@@ -129,115 +108,80 @@ impl<M: Arena> Firmware<M> {
     /// before.
     pub fn dump<P: Ports<Record = Record>>(mut self, ports: &mut P) -> Dump<M> {
         let mut recovery = Recovery {
-            erasing: self.space.erasing.is_some(),
+            erasing: self.below.store.place.space.erasing.is_some(),
             converting: self.is_converting(),
-            probing: self.probe.is_some(),
+            probing: self.below.store.read.is_probing(),
             ..Recovery::default()
         };
-        let codewords = self.config.geometry.codewords_per_slot();
-        let ahead_slots = self.ahead.under_way(&self.jobs) / codewords;
-        self.counters.front.ahead_wasted += u64::from(ahead_slots) + self.read_cache.unused();
-        let waiting = &mut self.waiting;
-        self.dies.each_waiting(&mut self.jobs, |job| {
-            if let Purpose::Program { .. } = job.purpose {
-                waiting.push_back((job.purpose, job.at));
-                // What still is a program after this was on a die.
-                job.purpose = Purpose::Free;
-            }
-        });
-        for job in 0..self.jobs.len() {
-            let Job {
-                purpose, at, sense, ..
-            } = self.jobs[job];
-            match purpose {
-                Purpose::Program { stream, line } => {
-                    self.rescue_part(stream, at.die, line, ports);
-                    recovery.torn_programs += 1;
-                }
+        let (mut pager, store) = (self.below.pager, self.below.store);
+        let (mut table, mut place, mut base) = (store.table, store.place, store.base);
+        let codewords = base.config.geometry.codewords_per_slot();
+        base.counters.front.ahead_wasted += self.host.cut(&base.jobs, codewords);
+        recovery.torn_programs = place.cut(&mut base, ports);
+        for job in base.jobs.iter() {
+            match job.purpose {
                 Purpose::Rebuild => recovery.rebuild_reads += 1,
-                Purpose::Free | Purpose::Erase { .. } | Purpose::Probe => {}
-                _ => recovery.soft_reads += u32::from(sense != SenseMode::Hard),
+                Purpose::Free
+                | Purpose::Program { .. }
+                | Purpose::Erase { .. }
+                | Purpose::Probe => {}
+                _ => recovery.soft_reads += u32::from(job.sense != SenseMode::Hard),
             }
         }
-        recovery.waiting_programs = self.waiting.len() as u32;
-        if self.map_cache.is_on() {
-            recovery.dumped_map_pages = self.map_cache.forget(|_| false);
+        recovery.waiting_programs = place.waiting_programs();
+        if pager.is_on() {
+            table.directory.forget_places();
+            recovery.dumped_map_pages = pager.cut();
         } else {
-            debug_assert!(self.map.has_room(1), "the overlay is short");
-            self.map.forget_places();
+            debug_assert!(table.map.has_room(1), "the overlay is short");
+            table.map.forget_places();
         }
-        for block in (0..self.blocks.len()).map(BlockId) {
-            let row = self.blocks.row_mut(block);
+        for block in (0..base.blocks.len()).map(BlockId) {
+            let row = base.blocks.row_mut(block);
             (row.valid_slots, row.pins) = (0, 0);
         }
-        self.gc.holds_host = false;
         Dump {
-            map: self.map,
-            map_cache: self.map_cache,
-            blocks: self.blocks,
-            write_buffers: self.write_buffers,
-            rescue: self.rescue,
-            bad: self.bad,
-            opened: self.space.opened(),
-            read_only: self.space.read_only,
-            erasing: self.space.erasing,
-            emptying: self.mover.current.map(Evacuation::restarted),
-            gc: self.gc,
-            levels: self.levels,
-            probe: self.probe,
-            retry: self.retry,
-            waiting: self.waiting,
-            counters: self.counters,
+            table,
+            pager,
+            blocks: base.blocks,
+            place: place.dump(),
+            relocate: self.relocate.dump(),
+            read: store.read.dump(),
+            counters: base.counters,
             recovery,
         }
     }
 
     /// Whether a superblock is being emptied or erased into another mode.
     fn is_converting(&self) -> bool {
-        let current = self
-            .mover
-            .current
-            .is_some_and(|e| e.owner == Owner::Convert);
-        let erased_into = |(block, ..): (BlockId, u16, bool)| self.blocks.row(block).mode;
-        current
-            || self
-                .space
-                .erasing
-                .map(erased_into)
-                .is_some_and(|mode| mode != self.config.mode)
+        let (place, base) = (&self.below.store.place, &self.below.store.base);
+        let converts = |owner| owner == Owner::Convert;
+        let mode_of = |block| base.blocks.row(block).mode;
+        let emptying = place.ledger.emptying.map(|e| e.owner);
+        let erasing = place.space.erasing.map(|(block, ..)| mode_of(block));
+        emptying.is_some_and(converts) || erasing.is_some_and(|mode| mode != base.config.mode)
     }
 
     /// Power is back: this firmware, which is a new one of the same configuration, takes on `dump`.
     /// Nothing else is asked of it before the recovery has come to its end and [`Firmware::restart`].
     pub fn begin_recovery(&mut self, dump: Dump<M>) -> Recovering {
         let Dump {
-            map,
-            map_cache,
+            table,
+            pager,
             blocks,
-            write_buffers,
-            rescue,
-            bad,
-            opened,
-            read_only,
-            erasing,
-            emptying,
-            gc,
-            levels,
-            probe,
-            retry,
-            waiting,
+            place,
+            relocate,
+            read,
             counters,
             recovery,
         } = dump;
-        let slots_of = |mode: CellMode| self.config.geometry.slots_per_superblock(mode);
-        self.space
-            .recover(opened, read_only, erasing, &blocks, slots_of);
-        self.mover.current = emptying;
-        self.levels_due = levels.due();
-        (self.map, self.map_cache, self.blocks, self.bad) = (map, map_cache, blocks, bad);
-        (self.write_buffers, self.rescue, self.waiting) = (write_buffers, rescue, waiting);
-        (self.levels, self.probe, self.retry) = (levels, probe, retry);
-        (self.gc, self.counters) = (gc, counters);
+        let store = &mut self.below.store;
+        (store.base.blocks, store.base.counters) = (blocks, counters);
+        store.place.take_dumped(place, &store.base);
+        store.read.take_dumped(read);
+        store.table = table;
+        self.below.pager = pager;
+        self.relocate.take_dumped(relocate);
         Recovering { recovery, next: 0 }
     }
 
@@ -249,13 +193,14 @@ impl<M: Arena> Firmware<M> {
         ports: &P,
     ) -> bool {
         let block = BlockId(recovering.next);
-        if block.0 < self.blocks.len() {
+        if block.0 < self.blocks().len() {
             recovering.next += 1;
             self.read_contents(block, &mut recovering.recovery, ports);
             return true;
         }
         self.take_dumped(&mut recovering.recovery, ports);
-        self.count_valid();
+        let store = &mut self.below.store;
+        store.place.count_valid(&store.table, &mut store.base);
         false
     }
 
@@ -278,20 +223,10 @@ impl<M: Arena> Firmware<M> {
     /// Goes on after a recovery. Events of before are void; those that follow are of operations
     /// issued from here on.
     pub fn restart<P: Ports<Record = Record>>(&mut self, now: Ns, ports: &mut P) {
-        self.space.is_short = true;
-        if let Some((block, _, has_failed)) = self.space.erasing.take() {
-            // The one that was cut short has worn the cells too.
-            self.blocks.row_mut(block).pe_cycles += 1;
-            self.erase_dies(now, block, has_failed, ports);
-        }
-        while let Some((purpose, at)) = self.waiting.pop_front() {
-            self.space.programs += 1;
-            self.start_change(now, purpose, at, ports);
-        }
-        if let Some(probe) = self.probe.take() {
-            self.read_probe(now, probe, ports);
-        }
-        self.mover.again = true;
+        let store = &mut self.below.store;
+        store.place.restart(now, &mut store.base, ports);
+        store.read.restart(now, &mut store.base, ports);
+        self.relocate.wake();
     }
 
     /// Reads the table of contents of `block`, if it holds what has to be found.
@@ -301,27 +236,27 @@ impl<M: Arena> Firmware<M> {
         recovery: &mut Recovery,
         ports: &P,
     ) {
+        let base = &self.below.store.base;
         let BlockRow {
             usage,
             mode,
             holds_map,
             ..
-        } = *self.blocks.row(block);
+        } = *base.blocks.row(block);
         if !matches!(usage, BlockUse::Open | BlockUse::Full) {
             return;
         }
-        if self.map_cache.is_on() && !holds_map && usage == BlockUse::Full {
+        if self.below.pager.is_on() && !holds_map && usage == BlockUse::Full {
             return;
         }
-        let g = self.config.geometry;
-        let slots = self.slots_of(mode);
+        let g = base.config.geometry;
+        let slots = base.slots_of(mode);
         recovery.superblocks += 1;
-        let filling = self.write_buffers.iter().find_map(|b| b.begun(block));
-        recovery.rows_read += match filling {
+        recovery.rows_read += match self.below.store.place.begun(block) {
             Some(wordlines) => u64::from(wordlines) * u64::from(mode.bits()) * u64::from(g.dies()),
             None => (u64::from(slots) * ENTRY_BYTES).div_ceil(self.row_bytes()),
         };
-        if self.map.is_computed(block) {
+        if self.below.store.table.map.is_computed(block) {
             return;
         }
         for ppa in (0..slots).map(|slot| Ppa::new(block, slot)) {
@@ -333,83 +268,58 @@ impl<M: Arena> Firmware<M> {
 
     /// Bytes of a page row.
     fn row_bytes(&self) -> u64 {
-        let g = &self.config.geometry;
+        let g = &self.below.store.base.config.geometry;
         u64::from(g.slots_per_row()) * u64::from(g.slot_bytes)
     }
 
     /// Maps the slots that were dumped, and counts the bytes of the dump.
     fn take_dumped<P: Ports<Record = Record>>(&mut self, recovery: &mut Recovery, ports: &P) {
-        let mut take = |firmware: &mut Self, (ppa, buf)| {
-            recovery.dumped_slots += 1;
-            if let Some(spare) = ports.buffered(buf) {
-                firmware.found(spare, ppa, ports);
-            }
-        };
-        for stream in 0..STREAMS {
-            for i in 0..self.write_buffers[stream].len() {
-                if let Some(held) = self.write_buffers[stream].held_at(i) {
-                    take(self, held);
+        for i in 0.. {
+            let Some(held) = self.below.store.place.dumped_at(i) else {
+                break;
+            };
+            if let Some((ppa, buf)) = held {
+                recovery.dumped_slots += 1;
+                if let Some(spare) = ports.buffered(buf) {
+                    self.found(spare, ppa, ports);
                 }
             }
         }
-        for i in 0..self.rescue.len() {
-            take(self, self.rescue.at(i));
-        }
-        let g = self.config.geometry;
+        let base = &self.below.store.base;
+        let g = base.config.geometry;
         let dumped = recovery.dumped_slots + u64::from(recovery.dumped_map_pages);
         // The sums that are to become parity, as far as they have got.
-        let lines: usize = self.write_buffers.iter().map(|b| b.lines()).sum();
-        let bits = u64::from(self.config.mode.bits());
+        let lines = self.below.store.place.lines();
+        let bits = u64::from(base.config.mode.bits());
         let rows = lines as u64 * bits * u64::from(g.stripe_parity);
         recovery.dumped_bytes = dumped * (u64::from(g.slot_bytes) + ENTRY_BYTES)
             + rows * self.row_bytes()
-            + u64::from(self.blocks.len()) * ROW_BYTES
+            + u64::from(base.blocks.len()) * ROW_BYTES
             + LEVELS_BYTES;
         recovery.rows_read += recovery.dumped_bytes.div_ceil(self.row_bytes());
     }
 
     /// The slot at `ppa` holds what `spare` says: maps it, if that is the last version so far.
     fn found<P: Ports<Record = Record>>(&mut self, spare: Spare, ppa: Ppa, ports: &P) {
+        let store = &mut self.below.store;
         let Spare { lpn, sequence } = spare;
         // A spare area whose program failed may name any page.
-        let (at, recovers) = match (self.map_cache.is_on(), self.map_cache.is_map(lpn)) {
-            (true, true) => (self.map_cache.at(lpn), self.map_cache.recovers(lpn)),
-            (false, false) => (self.map.at(lpn), self.map.recovers(lpn, sequence)),
-            _ => return,
+        let Some(recovers) = store.table.recovers(lpn, sequence) else {
+            return;
         };
-        let other = at.and_then(|at| match self.buffered(at) {
+        let at = store.table.at(lpn);
+        let other = at.and_then(|at| match store.buffered(at) {
             Some(buf) => ports.buffered(buf),
             None => ports.stored(at),
         });
-        let is_leaving = |ppa: Ppa| self.blocks.row(ppa.block()).leaving;
+        let is_leaving = |ppa: Ppa| store.base.blocks.row(ppa.block()).leaving;
         let is_later = |other: Spare| match other.sequence == sequence {
             true => at.is_some_and(is_leaving) && !is_leaving(ppa),
             false => other.sequence < sequence,
         };
         if recovers && other.is_none_or(is_later) {
-            if self.map_cache.is_on() {
-                self.map_cache.set(lpn, Some(ppa));
-            } else {
-                // What is found was set before the cut: there is room (`Map::forget_places`).
-                self.map.set(lpn, Place::At(ppa));
-            }
-        }
-    }
-
-    /// Counts the valid slots of every superblock anew.
-    fn count_valid(&mut self) {
-        for block in (0..self.blocks.len()).map(BlockId) {
-            self.blocks.row_mut(block).valid_slots = 0;
-        }
-        for page in 0..self.map_cache.len() as u64 {
-            if let Some(ppa) = self.map_cache.at(Lpn(self.map.capacity() + page)) {
-                self.blocks.row_mut(ppa.block()).valid_slots += 1;
-            }
-        }
-        for (_, run) in self.map.runs() {
-            if let Some(ppa) = run.ppa {
-                self.blocks.row_mut(ppa.block()).valid_slots += run.pages;
-            }
+            // What is found was set before the cut: there is room (`Map::forget_places`).
+            store.table.set(lpn, ppa);
         }
     }
 }

@@ -3,74 +3,28 @@
 //! A step sensed ahead is an operation of its own under the job's other tag. The two tags of a job
 //! take turns, so that the step whose outcome is awaited and the one behind it never share one.
 
-use firstread_core::{
-    Arena, FlashKind, FlashOp, Levels, Ns, OpClass, Ports, Priority, SenseMode, Tag,
-};
+use firstread_core::{FlashKind, FlashOp, Ns, OpClass, Priority, SenseMode, Tag};
 
-use crate::Firmware;
-use crate::job::{Job, Purpose};
-use crate::log::Record;
+use super::Read;
+use crate::base::{Base, Out};
 use crate::policy::read_levels::{Outcome, ReadCtx, ReadLevels};
 use crate::policy::retry::{Haste, Retry};
+use crate::schedule::{Job, Jobs, Purpose, Step};
 
 /// Whether at most a quarter of the codewords asked for failed.
 fn nearly_passed(outcome: &Outcome) -> bool {
     4 * outcome.failed.count_ones() <= outcome.wanted.count_ones()
 }
 
-/// A step of a read.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Step {
-    /// Retries up to it, itself included.
-    pub step: u8,
-    /// Which entry of the levels it tries.
-    pub entry: u8,
-    /// What the scheme of the levels remembers.
-    pub note: u8,
-    pub levels: Levels,
-    pub haste: Haste,
-    /// The read makes haste no more.
-    pub slow: bool,
-    pub sense: SenseMode,
-}
-
-impl Step {
-    /// Step `step` with entry `entry`, at the default time.
-    pub(crate) const fn of(step: u8, entry: u8, note: u8) -> Step {
-        Step {
-            step,
-            entry,
-            note,
-            levels: Levels::DEFAULT,
-            haste: Haste::NONE,
-            slow: false,
-            sense: SenseMode::Hard,
-        }
-    }
-}
-
-impl Job {
-    /// The read goes on with `next`.
-    pub(crate) fn begin(&mut self, next: Step) {
-        self.step = next.step;
-        self.entry = next.entry;
-        self.note = next.note;
-        self.levels = next.levels;
-        self.haste = next.haste;
-        self.slow = next.slow;
-        self.sense = next.sense;
-        self.hurried |= next.haste != Haste::NONE;
-    }
-}
-
-impl<M: Arena> Firmware<M> {
+impl Read {
     /// The step after the one of `job` that failed, or none when there is nothing left to try. `last`
     /// is the outcome, if it is known yet.
-    pub(crate) fn next_step(
+    pub(super) fn next_step(
         &mut self,
         ctx: &ReadCtx,
         job: u32,
         last: Option<&Outcome>,
+        jobs: &Jobs,
     ) -> Option<Step> {
         let Job {
             step,
@@ -81,7 +35,7 @@ impl<M: Arena> Firmware<M> {
             hurried,
             mut note,
             ..
-        } = self.jobs[job];
+        } = jobs[job];
         let step = step.checked_add(1)?;
         let own = self.retry.own_steps();
         if own > 0 {
@@ -128,26 +82,9 @@ impl<M: Arena> Firmware<M> {
         })
     }
 
-    /// The job of the operation under `tag`.
-    #[inline]
-    pub(crate) fn job_of(&self, tag: Tag) -> u32 {
-        tag.0.checked_sub(self.jobs.len()).unwrap_or(tag.0)
-    }
-
-    /// The tag of the step of `job` whose outcome comes next, or of the one after it.
-    fn step_tag(&self, job: u32, after: bool) -> Tag {
-        let high = self.jobs[job].high_tag != after;
-        Tag(job + high as u32 * self.jobs.len())
-    }
-
     /// The step of `job` begins to be sensed, or its output has been asked for: has the one after it
     /// sensed ahead, unless the read is to give way. The die is then free once this step is transferred.
-    pub(crate) fn look_ahead<P: Ports<Record = Record>>(
-        &mut self,
-        now: Ns,
-        job: u32,
-        ports: &mut P,
-    ) {
+    pub(super) fn look_ahead(&mut self, now: Ns, job: u32, base: &mut Base, ports: &mut impl Out) {
         let Job {
             purpose,
             priority,
@@ -156,7 +93,7 @@ impl<M: Arena> Firmware<M> {
             step,
             sense,
             ..
-        } = self.jobs[job];
+        } = base.jobs[job];
         // A soft sense rarely fails: what would follow it is not sensed ahead.
         let alone = purpose == Purpose::Probe || sense != SenseMode::Hard;
         if alone || !self.retry.looks_ahead(step) {
@@ -164,23 +101,23 @@ impl<M: Arena> Firmware<M> {
         }
         // A read that nobody of the host waits for keeps no die that the host waits for.
         let keeps = priority == Priority::Host && self.retry.keeps_die(step);
-        if !keeps && self.dies.host_waits(at.die)
-            || self.dies.has_waited_enough(now, &self.jobs, at.die)
+        if !keeps && base.schedule.host_waits(at.die)
+            || base.schedule.has_waited_enough(now, at.die, &base.jobs)
         {
             return;
         }
-        let ctx = self.read_ctx(now, at);
-        let Some(next) = self.next_step(&ctx, job, None) else {
+        let ctx = base.read_ctx(now, at);
+        let Some(next) = self.next_step(&ctx, job, None, &base.jobs) else {
             return;
         };
-        self.jobs[job].is_ahead = true;
-        self.jobs.further(job).ahead = next;
-        self.blocks.row_mut(at.block).reads += 1;
+        base.jobs[job].is_ahead = true;
+        base.jobs.further(job).ahead = next;
+        base.blocks.row_mut(at.block).reads += 1;
         ports.issue(FlashOp {
-            tag: self.step_tag(job, true),
+            tag: step_tag(job, true, &base.jobs),
             die: at.die,
-            after: Some(self.step_tag(job, false)),
-            class: self.read_class(job, step + 1),
+            after: Some(step_tag(job, false, &base.jobs)),
+            class: class(&base.jobs[job], step + 1),
             queued: now,
             kind: FlashKind::Read {
                 block: at.block,
@@ -191,23 +128,24 @@ impl<M: Arena> Firmware<M> {
                 levels: next.levels,
                 timing: next.haste.timing,
                 mode: SenseMode::Hard,
-                buf: self.job_buffer(job),
+                buf: base.job_buffer(job),
             },
         });
     }
 
     /// A step of `job` has come to `outcome`; the step after it was sensed ahead. Whether
     /// the read goes on with that one: not if it has succeeded, or is sensed softly next.
-    pub(crate) fn ahead_decoded<P: Ports<Record = Record>>(
+    pub(super) fn ahead_decoded(
         &mut self,
         now: Ns,
         job: u32,
         outcome: &Outcome,
-        ports: &mut P,
+        base: &mut Base,
+        ports: &mut impl Out,
     ) -> bool {
-        let next = self.step_tag(job, true);
-        let softens = outcome.failed != 0 && self.softens(job);
-        let state = &mut self.jobs[job];
+        let next = step_tag(job, true, &base.jobs);
+        let softens = outcome.failed != 0 && self.softens(job, &mut base.jobs);
+        let state = &mut base.jobs[job];
         debug_assert!(state.is_ahead, "the caller has looked");
         state.is_ahead = false;
         let (die, step) = (state.at.die, state.step + 1);
@@ -220,21 +158,21 @@ impl<M: Arena> Firmware<M> {
             kind,
         };
         if outcome.failed == 0 || softens {
-            self.counters.cancelled_senses += 1;
-            let class = self.read_class(job, step);
+            base.counters.cancelled_senses += 1;
+            let class = class(&base.jobs[job], step);
             ports.issue(about(class, FlashKind::Cancel { victim: next }));
             return false;
         }
-        let ahead = self.jobs.further(job).ahead;
-        let state = &mut self.jobs[job];
+        let ahead = base.jobs.further(job).ahead;
+        let state = &mut base.jobs[job];
         state.begin(ahead);
         state.high_tag = !state.high_tag;
         let failed = outcome.failed;
         state.wanted = failed;
         state.queued = now;
         // First: the command that moves a page out of the page register says what is sensed next.
-        self.look_ahead(now, job, ports);
-        let class = self.read_class(job, step);
+        self.look_ahead(now, job, base, ports);
+        let class = class(&base.jobs[job], step);
         let output = FlashKind::Output {
             read: next,
             wanted: failed,
@@ -242,22 +180,25 @@ impl<M: Arena> Firmware<M> {
         ports.issue(about(class, output));
         true
     }
+}
 
-    /// What step `step` of the read of `job` is charged to.
-    #[inline]
-    pub(crate) fn read_class(&self, job: u32, step: u8) -> OpClass {
-        let Job {
-            purpose, priority, ..
-        } = self.jobs[job];
-        match purpose {
-            Purpose::Probe => OpClass::Calibration,
-            Purpose::ReadAhead if priority != Priority::Host => OpClass::ReadAhead,
-            Purpose::MapRead { .. } => OpClass::MapRead,
-            Purpose::Merge { .. } | Purpose::Move { .. } => OpClass::MoveRead,
-            Purpose::Rebuild => OpClass::Recovery,
-            _ if step == 0 => OpClass::HostRead,
-            _ if self.jobs[job].sense != SenseMode::Hard => OpClass::Recovery,
-            _ => OpClass::HostRetry,
-        }
+/// The tag of the step of `job` whose outcome comes next, or of the one after it.
+fn step_tag(job: u32, after: bool, jobs: &Jobs) -> Tag {
+    let high = jobs[job].high_tag != after;
+    Tag(job + high as u32 * jobs.len())
+}
+
+/// What step `step` of the read `job` is charged to.
+#[inline]
+pub(super) fn class(job: &Job, step: u8) -> OpClass {
+    match job.purpose {
+        Purpose::Probe => OpClass::Calibration,
+        Purpose::ReadAhead if job.priority != Priority::Host => OpClass::ReadAhead,
+        Purpose::MapRead { .. } => OpClass::MapRead,
+        Purpose::Merge { .. } | Purpose::Move { .. } => OpClass::MoveRead,
+        Purpose::Rebuild => OpClass::Recovery,
+        _ if step == 0 => OpClass::HostRead,
+        _ if job.sense != SenseMode::Hard => OpClass::Recovery,
+        _ => OpClass::HostRetry,
     }
 }

@@ -6,11 +6,11 @@
 //! when one of these fails too. There is one adder: rebuilds follow one another, and each has a job for
 //! every row it needs, so that none waits for another's.
 
-use firstread_core::{Arena, DieId, Ns, PageAddr, Ports, Tag};
+use firstread_core::{DieId, Ns, PageAddr, Tag};
 
-use crate::Firmware;
-use crate::job::{NO_JOB, Purpose};
-use crate::log::Record;
+use super::Read;
+use crate::base::{Base, Out};
+use crate::schedule::{NO_JOB, Purpose};
 
 /// The rebuild under way, and what waits for its turn.
 #[derive(Debug)]
@@ -38,48 +38,47 @@ impl Default for Rebuilds {
     }
 }
 
-impl<M: Arena> Firmware<M> {
-    /// The read of `job` could not correct codewords `failed`: has them made anew, if they have parity.
-    /// False when nothing can be done.
+impl Read {
+    /// The read of `job` could not correct codewords `failed`, of a wordline that is programmed on every
+    /// die: has them made anew, if they have parity. False when nothing can be done.
     #[cold]
-    pub(crate) fn rebuild<P: Ports<Record = Record>>(
+    pub(crate) fn rebuild(
         &mut self,
         now: Ns,
         job: u32,
         failed: u64,
-        ports: &mut P,
+        base: &mut Base,
+        ports: &mut impl Out,
     ) -> bool {
-        let at = self.jobs[job].at;
-        let mut buffers = self.write_buffers.iter();
-        if !self.config.geometry.stripe_parity
-            || self.jobs[job].purpose == Purpose::Rebuild
-            || self.blocks.row(at.block).stripe_broken
-            || buffers.any(|b| b.holds_line(at.block, at.wordline))
+        let at = base.jobs[job].at;
+        if !base.config.geometry.stripe_parity
+            || base.jobs[job].purpose == Purpose::Rebuild
+            || base.blocks.row(at.block).stripe_broken
         {
             return false;
         }
-        self.jobs[job].wanted = failed;
-        self.jobs[job].link = NO_JOB;
+        base.jobs[job].wanted = failed;
+        base.jobs[job].link = NO_JOB;
         let queue = &mut self.rebuilds;
         match queue.last {
             NO_JOB => queue.first = job,
-            last => self.jobs[last].link = job,
+            last => base.jobs[last].link = job,
         }
         queue.last = job;
         if queue.job == NO_JOB {
-            self.start_rebuild(now, ports);
+            self.start_rebuild(now, base, ports);
         }
         true
     }
 
     /// Starts the reads of the rebuild that has waited longest, if any waits.
-    fn start_rebuild<P: Ports<Record = Record>>(&mut self, now: Ns, ports: &mut P) {
+    fn start_rebuild(&mut self, now: Ns, base: &mut Base, ports: &mut impl Out) {
         let job = self.rebuilds.first;
         if job == NO_JOB {
             return;
         }
-        let dies = self.config.geometry.dies();
-        let next = self.jobs[job].link;
+        let dies = base.config.geometry.dies();
+        let next = base.jobs[job].link;
         self.rebuilds = Rebuilds {
             job,
             rows_left: dies - 1,
@@ -91,42 +90,53 @@ impl<M: Arena> Firmware<M> {
             },
         };
         let (at, wanted, priority) = {
-            let job = &self.jobs[job];
+            let job = &base.jobs[job];
             (job.at, job.wanted, job.priority)
         };
         for die in (0..dies).map(DieId).filter(|die| *die != at.die) {
-            let row = self
+            let row = base
                 .jobs
                 .take()
                 .expect("a job is reserved for every row of one rebuild");
             let at = PageAddr { die, ..at };
-            self.counters.rebuild_reads += 1;
-            self.start_read(now, row, Purpose::Rebuild, priority, at, wanted, ports);
+            base.counters.rebuild_reads += 1;
+            self.start(
+                now,
+                row,
+                Purpose::Rebuild,
+                priority,
+                at,
+                wanted,
+                base,
+                ports,
+            );
         }
     }
 
-    /// A row of the stripe has been read, but for codewords `failed`.
-    pub(crate) fn rebuild_row_read<P: Ports<Record = Record>>(
+    /// A row of the stripe has been read, but for codewords `failed`. The read that was made anew, if this
+    /// was the last row, and the codewords that are lost for good.
+    pub(crate) fn rebuild_row_read(
         &mut self,
         now: Ns,
         row: u32,
         failed: u64,
-        ports: &mut P,
-    ) {
-        self.jobs.release(row);
+        base: &mut Base,
+        ports: &mut impl Out,
+    ) -> Option<(u32, u64)> {
+        base.jobs.release(row);
         let current = &mut self.rebuilds;
         current.lost |= failed;
         current.rows_left -= 1;
         if current.rows_left > 0 {
-            return;
+            return None;
         }
         let (job, lost) = (current.job, current.lost);
         current.job = NO_JOB;
-        let wanted = self.jobs[job].wanted;
-        self.counters.rebuilt += (lost == 0) as u64;
+        let wanted = base.jobs[job].wanted;
+        base.counters.rebuilt += (lost == 0) as u64;
         ports.rebuilt(Tag(job), wanted & !lost);
         // Before the read ends: its job may be taken for another one.
-        self.start_rebuild(now, ports);
-        self.read_ended(now, job, lost, ports);
+        self.start_rebuild(now, base, ports);
+        Some((job, lost))
     }
 }

@@ -7,41 +7,19 @@
 //! They come when the hard steps have ended, or when so many in a row as axis `recovery` says came no
 //! nearer. Where they fail, the hard steps go on; levels that come nearer still may be sensed softly too.
 
-use firstread_core::{Arena, Levels, SenseMode};
+use firstread_core::SenseMode;
 
-use crate::Firmware;
-use crate::job::Job;
+use super::Read;
+use crate::base::Base;
+use crate::observe::Counters;
 use crate::policy::read_levels::{Outcome, ReadCtx};
 use crate::policy::recovery::Recovery;
 use crate::policy::retry::Haste;
-use crate::retry::Step;
+use crate::schedule::{Job, Jobs, Nearest, Step};
 
-/// The step of a read that came nearest.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Nearest {
-    failed: u8,
-    unsatisfied: u16,
-    levels: Levels,
-    /// Hard steps since, none of which came nearer.
-    since: u8,
-    /// Whether soft senses around its levels have failed.
-    tried: bool,
-}
-
-impl Nearest {
-    /// No step yet.
-    pub(crate) const NONE: Nearest = Nearest {
-        failed: u8::MAX,
-        unsatisfied: u16::MAX,
-        levels: Levels::DEFAULT,
-        since: 0,
-        tried: false,
-    };
-}
-
-impl<M: Arena> Firmware<M> {
+impl Read {
     /// A step of the read of `job` has failed, hard or soft: notes what that says of its levels.
-    pub(crate) fn remember(&mut self, job: u32, outcome: &Outcome) {
+    pub(crate) fn remember(&self, job: u32, outcome: &Outcome, jobs: &mut Jobs) {
         if self.recovery.soft_after(SenseMode::Hard).is_none() {
             return;
         }
@@ -50,8 +28,8 @@ impl<M: Arena> Firmware<M> {
             levels,
             sense,
             ..
-        } = self.jobs[job];
-        let before = &mut self.jobs.further(job).nearest;
+        } = jobs[job];
+        let before = &mut jobs.further(job).nearest;
         if sense != SenseMode::Hard {
             before.tried = true;
             return;
@@ -71,10 +49,10 @@ impl<M: Arena> Firmware<M> {
     }
 
     /// Whether soft senses come before the hard steps of `job` go on.
-    pub(crate) fn softens(&mut self, job: u32) -> bool {
+    pub(super) fn softens(&self, job: u32, jobs: &mut Jobs) -> bool {
         let after = self.recovery.hard_steps();
-        let sense = self.jobs[job].sense;
-        let nearest = self.jobs.further(job).nearest;
+        let sense = jobs[job].sense;
+        let nearest = jobs.further(job).nearest;
         let due = !nearest.tried && after.is_some_and(|after| nearest.since >= after);
         // Five senses where three were not enough, before anything else.
         sense != SenseMode::Hard || due
@@ -83,57 +61,58 @@ impl<M: Arena> Firmware<M> {
     /// The step after the one of `job` that has failed, hard or soft, or none when there is nothing
     /// left to try.
     #[inline(never)]
-    pub(crate) fn step_after(
+    pub(super) fn step_after(
         &mut self,
         ctx: &ReadCtx,
         job: u32,
         outcome: &Outcome,
+        base: &mut Base,
     ) -> Option<Step> {
-        let sense = self.jobs[job].sense;
-        if self.softens(job)
-            && let Some(next) = self.soft_step(job, sense)
+        let sense = base.jobs[job].sense;
+        if self.softens(job, &mut base.jobs)
+            && let Some(next) = self.soft_step(job, sense, base)
         {
             return Some(next);
         }
         // What a soft sense tells of spare cells and codewords is not what a hard step would.
         let last = (sense == SenseMode::Hard).then_some(outcome);
-        let next = self.next_step(ctx, job, last);
-        if next.is_some() || self.jobs.further(job).nearest.tried {
+        let next = self.next_step(ctx, job, last, &base.jobs);
+        if next.is_some() || base.jobs.further(job).nearest.tried {
             return next;
         }
-        self.soft_step(job, SenseMode::Hard)
+        self.soft_step(job, SenseMode::Hard, base)
     }
 
     /// The soft step of `job` after one that sensed `failed`.
-    fn soft_step(&mut self, job: u32, failed: SenseMode) -> Option<Step> {
+    fn soft_step(&self, job: u32, failed: SenseMode, base: &mut Base) -> Option<Step> {
         let Job {
             step,
             entry,
             note,
             slow,
             ..
-        } = self.jobs[job];
+        } = base.jobs[job];
         let sense = self.recovery.soft_after(failed)?;
         let step = step.checked_add(1)?;
-        self.counters.soft_reads += 1;
+        base.counters.soft_reads += 1;
         Some(Step {
-            levels: self.jobs.further(job).nearest.levels,
+            levels: base.jobs.further(job).nearest.levels,
             haste: Haste::NONE,
             slow,
             sense,
             ..Step::of(step, entry, note)
         })
     }
+}
 
-    /// A soft step has ended the read: the outcome of its hard steps, which have all failed.
-    #[cold]
-    pub(crate) fn soft_decoded(&mut self, outcome: &Outcome) -> Outcome {
-        self.counters.soft_saved += (outcome.failed == 0) as u64;
-        Outcome {
-            failed: outcome.wanted,
-            max_errors: 0,
-            sum_errors: 0,
-            ..*outcome
-        }
+/// A soft step has ended the read with `outcome`: the outcome of its hard steps, which have all failed.
+#[cold]
+pub(super) fn of_hard_steps(outcome: &Outcome, counters: &mut Counters) -> Outcome {
+    counters.soft_saved += (outcome.failed == 0) as u64;
+    Outcome {
+        failed: outcome.wanted,
+        max_errors: 0,
+        sum_errors: 0,
+        ..*outcome
     }
 }

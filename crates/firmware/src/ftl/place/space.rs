@@ -1,13 +1,13 @@
 //! Superblocks: opened for a stream, erased, retired; and when the drive ends its life.
 
-use firstread_core::{Arena, BlockId, CellMode, DieId, Ns, PageAddr, PageType, Ports};
+use firstread_core::{Arena, BlockId, CellMode, DieId, Ns, PageAddr, PageType};
 
-use super::{Busy, Owner, StreamId};
-use crate::Firmware;
-use crate::job::Purpose;
-use crate::log::Record;
-use crate::observe::{BlockMonitor, BlockUse};
+use super::Place;
+use crate::base::{Base, Out};
+use crate::ftl::map::Table;
+use crate::observe::{BlockMonitor, BlockUse, Owner, StreamId};
 use crate::policy::wear::Wear;
+use crate::schedule::Purpose;
 
 /// Superblocks that a drive needs beyond its capacity: one open for the host, one open for the data
 /// mover, and one that is free for the mover, so that cleaning can always finish.
@@ -40,8 +40,6 @@ pub(crate) struct Space {
     pub(crate) programs: u32,
     /// Superblocks with a failed program that are yet to be emptied.
     pub(crate) failed: u32,
-    /// A write waits for a superblock.
-    pub(crate) host_waits: bool,
     /// Something may have taken of the reserve: writes wait until it is whole.
     pub(crate) is_short: bool,
 }
@@ -70,7 +68,6 @@ impl Space {
             erasing: None,
             programs: 0,
             failed: 0,
-            host_waits: false,
             is_short: false,
         }
     }
@@ -144,70 +141,148 @@ impl Space {
     }
 }
 
-impl<M: Arena> Firmware<M> {
-    pub(crate) fn slots_of(&self, mode: CellMode) -> u32 {
-        self.config.geometry.slots_per_superblock(mode)
-    }
-
+impl Place {
     /// Opens a free superblock for `stream`. False when there is none it may have.
-    pub(crate) fn open_superblock(&mut self, now: Ns, stream: StreamId) -> bool {
-        let owner = self.mover.current.map(|e| e.owner);
+    pub(super) fn open(&mut self, now: Ns, stream: StreamId, base: &mut Base) -> bool {
+        let owner = self.ledger.emptying.map(|e| e.owner);
         let cold = stream == StreamId::Move && owner == Some(Owner::Wear);
-        let chosen = self.wear.open(&self.blocks, cold);
+        let chosen = self.wear.open(&base.blocks, cold);
         let Some(block) = chosen else { return false };
-        let slots = self.slots_of(self.blocks.row(block).mode);
+        let slots = base.slots_of(base.blocks.row(block).mode);
         // The host leaves enough for one more cleaning.
-        if stream == StreamId::Host && !self.can_open(slots) {
+        if stream == StreamId::Host && !self.can_open(slots, base) {
             return false;
         }
         let opened = self.space.take(slots);
-        let row = self.blocks.row_mut(block);
+        let row = base.blocks.row_mut(block);
         row.usage = BlockUse::Open;
         row.programmed_at = now;
         row.opened = opened;
         row.holds_map = stream == StreamId::Map;
-        let mode = row.mode;
-        self.write_buffers[stream as usize].open(block, mode);
-        self.foresee_anew(stream);
-        self.block_changed(now, block);
+        self.buffers[stream as usize].open(block, row.mode);
+        self.ledger.foresee_anew |= stream != StreamId::Move;
+        if stream == StreamId::Host {
+            let c = &base.counters;
+            let written = (c.host_slots_written, c.front.map_writes);
+            self.ledger.written_before = [self.ledger.written_before[1], written];
+        }
+        self.opened = Some(block);
         true
+    }
+
+    /// A superblock that is free is taken, to be erased into another mode.
+    pub(crate) fn take_free(&mut self, slots: u32) {
+        self.space.take(slots);
+    }
+
+    /// `block`, a free superblock, was filled with `pages` pages.
+    pub(crate) fn adopt(
+        &mut self,
+        now: Ns,
+        block: BlockId,
+        pe_cycles: u32,
+        pages: u32,
+        base: &mut Base,
+    ) {
+        let row = base.blocks.row_mut(block);
+        debug_assert_eq!(
+            row.usage,
+            BlockUse::Free,
+            "only a free superblock can be filled"
+        );
+        row.opened = self
+            .space
+            .take(base.config.geometry.slots_per_superblock(row.mode));
+        row.usage = BlockUse::Full;
+        row.pe_cycles = pe_cycles;
+        row.programmed_at = now;
+        row.valid_slots = pages;
+    }
+
+    /// A new drive has so many bad blocks on each die: as many superblocks as the worst die has, the last
+    /// ones, are retired, and their good blocks replace the others' bad ones. False when what is left does
+    /// not hold the capacity.
+    pub(crate) fn set_bad_blocks(&mut self, of_dies: &[u32], base: &mut Base) -> bool {
+        let worst = of_dies.iter().copied().max().unwrap_or(0);
+        let last = base.blocks.len();
+        if worst > last {
+            return false;
+        }
+        self.bad.of_factory(of_dies, worst);
+        for block in (last - worst..last).map(BlockId) {
+            let slots = base.slots_of(base.blocks.row(block).mode);
+            base.blocks.row_mut(block).usage = BlockUse::Bad;
+            self.space.drop_free(slots);
+            base.counters.retired += 1;
+        }
+        base.counters.replaced += of_dies.iter().map(|&bad| bad as u64).sum::<u64>();
+        self.space.holds_capacity()
+    }
+
+    /// Replaces the blocks of `block`, which holds nothing, that have failed. False when a die has no
+    /// spare left.
+    pub(crate) fn repair(&mut self, block: BlockId, base: &mut Base, ports: &mut impl Out) -> bool {
+        if !self.bad.can_repair(block) {
+            return false;
+        }
+        let counters = &mut base.counters;
+        self.bad.repair(block, |die| {
+            counters.replaced += 1;
+            ports.replace(die, block);
+        });
+        base.blocks.row_mut(block).failed = false;
+        true
+    }
+
+    /// `block`, which holds nothing, is used no more. Its good blocks become spares.
+    pub(crate) fn retire(&mut self, block: BlockId, base: &mut Base) {
+        let slots = base.slots_of(base.blocks.row(block).mode);
+        let row = base.blocks.row_mut(block);
+        row.usage = BlockUse::Bad;
+        row.leaving = false;
+        base.counters.retired += 1;
+        self.bad.retire(block);
+        self.space.retired(slots);
     }
 
     /// Begins to erase `block` into `mode`. It holds nothing, nobody reads it, and no other
     /// superblock is being erased.
-    pub(crate) fn start_erase<P: Ports<Record = Record>>(
+    pub(crate) fn start_erase<M: Arena>(
         &mut self,
         now: Ns,
         block: BlockId,
         mode: CellMode,
-        ports: &mut P,
+        table: &mut Table<M>,
+        base: &mut Base,
+        ports: &mut impl Out,
     ) {
         debug_assert!(self.space.erasing.is_none(), "one erase at a time");
         let slots = (
-            self.slots_of(self.blocks.row(block).mode),
-            self.slots_of(mode),
+            base.slots_of(base.blocks.row(block).mode),
+            base.slots_of(mode),
         );
-        let row = self.blocks.row_mut(block);
+        let row = base.blocks.row_mut(block);
         debug_assert_eq!((row.valid_slots, row.pins), (0, 0), "{row:?} is in use");
         row.usage = BlockUse::Erasing;
         row.leaving = false;
         row.mode = mode;
-        self.map.erase(block);
+        table.map.erase(block);
         let space = &mut self.space;
         space.physical_slots = space.physical_slots - slots.0 as u64 + slots.1 as u64;
-        self.erase_dies(now, block, false, ports);
+        self.erase_dies(now, block, false, base, ports);
     }
 
     /// Erases every die's part of `block`, into the mode that its row says.
-    pub(crate) fn erase_dies<P: Ports<Record = Record>>(
+    pub(super) fn erase_dies(
         &mut self,
         now: Ns,
         block: BlockId,
         has_failed: bool,
-        ports: &mut P,
+        base: &mut Base,
+        ports: &mut impl Out,
     ) {
-        let mode = self.blocks.row(block).mode;
-        let dies = self.config.geometry.dies();
+        let mode = base.blocks.row(block).mode;
+        let dies = base.config.geometry.dies();
         self.space.erasing = Some((block, dies, has_failed));
         for die in (0..dies).map(DieId) {
             let at = PageAddr {
@@ -216,91 +291,42 @@ impl<M: Arena> Firmware<M> {
                 wordline: 0,
                 page: PageType(0),
             };
-            self.start_change(now, Purpose::Erase { mode }, at, ports);
+            base.start_change(now, Purpose::Erase { mode }, at, ports);
         }
     }
 
-    /// A die has erased its part of a superblock.
-    pub(crate) fn erased<P: Ports<Record = Record>>(
+    /// A die has erased its part of a superblock, under `job`. The superblock, if that was the last die:
+    /// it is free, or retired.
+    pub(crate) fn die_erased(
         &mut self,
-        now: Ns,
         job: u32,
         ok: bool,
-        ports: &mut P,
-    ) {
-        let at = self.jobs[job].at;
-        self.dies.ends(at.die);
-        self.jobs.release(job);
+        base: &mut Base,
+        ports: &mut impl Out,
+    ) -> Option<BlockId> {
+        let at = base.schedule.change_ended(job, &mut base.jobs);
         if !ok {
             self.bad.note(at.block, at.die);
         }
-        let Some((block, left, failed)) = self.space.erasing else {
-            return;
-        };
+        let (block, left, failed) = self.space.erasing?;
         if left > 1 {
             self.space.erasing = Some((block, left - 1, failed || !ok));
-            return;
+            return None;
         }
         self.space.erasing = None;
-        self.counters.erases += 1;
-        let row = self.blocks.row_mut(block);
+        base.counters.erases += 1;
+        let row = base.blocks.row_mut(block);
         row.pe_cycles += 1;
         row.reads = 0;
         row.stripe_broken = false;
-        if (failed || !ok) && !self.repair(block, ports) {
-            self.retire(now, block);
+        if (failed || !ok) && !self.repair(block, base, ports) {
+            self.retire(block, base);
         } else {
-            let row = self.blocks.row_mut(block);
-            let mode = row.mode;
+            let row = base.blocks.row_mut(block);
             row.usage = BlockUse::Free;
-            self.space.put_back(self.slots_of(mode));
-            self.gc.consider_wear = true;
-            self.block_changed(now, block);
+            let slots = base.config.geometry.slots_per_superblock(row.mode);
+            self.space.put_back(slots);
         }
-        #[cfg(debug_assertions)]
-        self.audit_now_and_then();
-        self.resume_writes(now, ports);
-        self.pump(now, ports);
-    }
-
-    /// Asks that `block` be erased into `mode`. What it holds is moved away first. Refused when the
-    /// superblock is not at rest, and when the drive would no longer hold its capacity. Forgotten
-    /// when garbage collection erases the superblock first.
-    pub fn ask_mode<P: Ports<Record = Record>>(
-        &mut self,
-        now: Ns,
-        block: BlockId,
-        mode: CellMode,
-        ports: &mut P,
-    ) -> Result<(), Busy> {
-        let row = *self.blocks.row(block);
-        let (before, after) = (self.slots_of(row.mode), self.slots_of(mode));
-        // What is asked for and not done yet counts as done.
-        let shrinks = u64::from(before.saturating_sub(after)) + self.mover.promised_slots();
-        if after as u64 > self.space.largest_slots
-            || !self.space.holds_capacity_without(shrinks)
-            || self.space.read_only
-        {
-            return Err(Busy::NoRoom);
-        }
-        match row.usage {
-            BlockUse::Free if self.space.erasing.is_none() => {
-                // It is not free while it is being erased, and the mover must keep its reserve.
-                if !self.has_beyond_reserve(before as u64) {
-                    return Err(Busy::NoRoom);
-                }
-                self.space.take(before);
-                self.start_erase(now, block, mode, ports);
-                Ok(())
-            }
-            BlockUse::Full if !row.leaving && !row.failed => {
-                let shrinks = before.saturating_sub(after);
-                self.mover
-                    .ask(Owner::Convert, block, row.opened, mode, shrinks)?;
-                self.pump(now, ports);
-                Ok(())
-            }
-            _ => Err(Busy::NotAtRest),
-        }
+        Some(block)
     }
 }

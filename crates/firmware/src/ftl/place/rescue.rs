@@ -13,7 +13,7 @@ use alloc::boxed::Box;
 
 use firstread_core::{BlockId, Buf, CellMode, Geometry, Ppa};
 
-use super::write::WriteBuffer;
+use super::buffer::WriteBuffer;
 
 /// The slots that wait to be written again: a ring with a buffer for each place.
 #[derive(Debug)]

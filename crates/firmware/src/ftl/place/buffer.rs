@@ -10,27 +10,6 @@ use firstread_core::{BlockId, Buf, CellMode, DieId, Geometry, Layout, PageAddr, 
 /// Wordlines (over all dies) the buffer holds: one filling, the others being programmed.
 pub(crate) const WORDLINES: usize = 3;
 
-/// Who writes. Each stream fills a superblock of its own, so that data of one age share a block.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum StreamId {
-    /// The host.
-    Host,
-    /// The data mover.
-    Move,
-    /// Pages of the map, where not all of it is in memory.
-    Map,
-}
-
-impl StreamId {
-    /// Of the first `streams`, those that the data mover writes to.
-    pub(crate) fn of_mover(streams: usize) -> core::slice::Iter<'static, StreamId> {
-        [StreamId::Move, StreamId::Map][..streams - 1].iter()
-    }
-}
-
-/// Number of streams.
-pub(crate) const STREAMS: usize = 3;
-
 /// A wordline over all dies of the open superblock.
 #[derive(Debug)]
 struct OpenWordline {

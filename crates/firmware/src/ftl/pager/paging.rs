@@ -1,0 +1,364 @@
+//! Pages of the map on their way: read when a command wants them, written when they go.
+
+use firstread_core::{Arena, Buf, CommandId, Ns, Ppa, Priority};
+
+use super::Pager;
+use crate::base::Out;
+use crate::below::Store;
+use crate::cache::NONE;
+use crate::ftl::place::{Item, Why};
+use crate::observe::{BlockUse, Counters};
+use crate::schedule::Purpose;
+
+impl Pager {
+    /// Whether the entry of page `lpn` is in memory. If not, command `id` waits for it, and is gone on
+    /// with when it is.
+    #[inline]
+    pub(crate) fn map_ready<M: Arena>(
+        &mut self,
+        now: Ns,
+        id: CommandId,
+        lpn: u64,
+        store: &mut Store<M>,
+        ports: &mut impl Out,
+    ) -> bool {
+        !self.is_on() || self.want_map(now, id, lpn, store, ports)
+    }
+
+    fn want_map<M: Arena>(
+        &mut self,
+        now: Ns,
+        id: CommandId,
+        lpn: u64,
+        store: &mut Store<M>,
+        ports: &mut impl Out,
+    ) -> bool {
+        let page = store.table.directory.page_of(lpn);
+        let i = id.0 as usize;
+        if let Some(e) = self.cache.find(page as u64) {
+            let Some(job) = self.cache.coming(e) else {
+                // One that has waited for it has missed it.
+                if self.waits_since[i].take().is_none() {
+                    self.cache.touch(e);
+                    store.base.counters.front.map_hits += 1;
+                }
+                return true;
+            };
+            self.wait_for_map(now, id, job, store, ports);
+            return false;
+        }
+        let Some(ppa) = flash_place_of(page, store) else {
+            store.base.counters.front.map_hits += 1;
+            self.waits_since[i] = None;
+            self.make_page(now, page, store, ports);
+            return true;
+        };
+        if self.fetches_left > 0 {
+            self.fetches_left -= 1;
+            let job = self.start_map_read(now, page, ppa, Priority::Host, store, ports);
+            self.wait_for_map(now, id, job, store, ports);
+        } else {
+            self.note_map_miss(now, id, &mut store.base.counters);
+            self.stalled.push_back(id);
+        }
+        false
+    }
+
+    /// Whether the entry of page `lpn` is in memory, for a read ahead of the host: if not, it is read
+    /// ahead as well.
+    pub(crate) fn map_ahead<M: Arena>(
+        &mut self,
+        now: Ns,
+        lpn: u64,
+        store: &mut Store<M>,
+        ports: &mut impl Out,
+    ) -> bool {
+        if !self.is_on() {
+            return true;
+        }
+        let page = store.table.directory.page_of(lpn);
+        if let Some(e) = self.cache.find(page as u64) {
+            return self.cache.coming(e).is_none();
+        }
+        match flash_place_of(page, store) {
+            None => {
+                self.make_page(now, page, store, ports);
+                true
+            }
+            Some(ppa) => {
+                if self.fetches_left > 1 {
+                    self.fetches_left -= 1;
+                    self.start_map_read(now, page, ppa, Priority::ReadAhead, store, ports);
+                }
+                false
+            }
+        }
+    }
+
+    /// Puts page `page` of the map, which needs no read, into the cache.
+    fn make_page<M: Arena>(
+        &mut self,
+        now: Ns,
+        page: u32,
+        store: &mut Store<M>,
+        ports: &mut impl Out,
+    ) {
+        self.replace_page(now, store, ports);
+        // Without room for it what is changed stays in memory by itself.
+        if let Some((e, _)) = self.cache.reserve(page as u64, NONE) {
+            self.cache.arrive(e);
+            let changed = self.changed.remove(page);
+            self.cache.set_mark(e, changed);
+        }
+    }
+
+    /// Makes sure that what is to be replaced next in the cache is not lost.
+    fn replace_page<M: Arena>(&mut self, now: Ns, store: &mut Store<M>, ports: &mut impl Out) {
+        let Some(e) = self.cache.next_to_go() else {
+            return;
+        };
+        let page = self.cache.key(e) as u32;
+        if self.cache.mark(e) && !self.write_map(now, page, store, ports) {
+            self.changed.insert(page);
+        }
+        self.cache.set_mark(e, false);
+    }
+
+    /// Starts to read page `page` of the map, which lies at `ppa`, under the job that is returned.
+    fn start_map_read<M: Arena>(
+        &mut self,
+        now: Ns,
+        page: u32,
+        ppa: Ppa,
+        priority: Priority,
+        store: &mut Store<M>,
+        ports: &mut impl Out,
+    ) -> u32 {
+        self.replace_page(now, store, ports);
+        let job = store
+            .base
+            .jobs
+            .take()
+            .expect("a job is reserved for every read of the map");
+        let reserved = self.cache.reserve(page as u64, job);
+        let (e, _) = reserved.expect("fewer pages are on their way than there are entries");
+        let changed = self.changed.remove(page);
+        self.cache.set_mark(e, changed);
+        let codewords = store.base.config.geometry.codewords_per_slot();
+        let (at, row_slot) = store.base.row_of(ppa);
+        let wanted = (u64::MAX >> (64 - codewords)) << (row_slot * codewords);
+        let purpose = Purpose::MapRead {
+            page,
+            first_waiter: NONE,
+            last_waiter: NONE,
+            merges: priority == Priority::Move,
+        };
+        store.base.counters.front.map_reads += 1;
+        let base = &mut store.base;
+        let read = &mut store.read;
+        read.start(now, job, purpose, priority, at, wanted, base, ports);
+        job
+    }
+
+    /// Command `id` waits for the map, from now on if it has not waited before.
+    fn note_map_miss(&mut self, now: Ns, id: CommandId, counters: &mut Counters) {
+        let since = &mut self.waits_since[id.0 as usize];
+        if since.is_none() {
+            *since = Some(now);
+            counters.front.map_misses += 1;
+        }
+    }
+
+    /// Command `id` is a new one.
+    pub(crate) fn forget_map_wait(&mut self, id: CommandId) {
+        self.waits_since[id.0 as usize] = None;
+    }
+
+    /// Command `id` waits for the page that `job` brings.
+    fn wait_for_map<M: Arena>(
+        &mut self,
+        now: Ns,
+        id: CommandId,
+        job: u32,
+        store: &mut Store<M>,
+        ports: &mut impl Out,
+    ) {
+        self.note_map_miss(now, id, &mut store.base.counters);
+        self.next_waiter[id.0 as usize] = NONE;
+        let Purpose::MapRead {
+            first_waiter,
+            last_waiter,
+            ..
+        } = &mut store.base.jobs[job].purpose
+        else {
+            unreachable!("a page of the map is brought by a read of the map")
+        };
+        match *last_waiter {
+            NONE => *first_waiter = id.0,
+            last => self.next_waiter[last as usize] = id.0,
+        }
+        *last_waiter = id.0;
+        let base = &mut store.base;
+        store.read.make_host_read(now, job, base, ports);
+    }
+
+    /// The page of the map that `job` was to bring has been decoded. The first command that waits
+    /// for it, if any: [`Pager::goes_on`] tells of each in turn.
+    pub(crate) fn map_read<M: Arena>(
+        &mut self,
+        now: Ns,
+        job: u32,
+        ok: bool,
+        store: &mut Store<M>,
+        ports: &mut impl Out,
+    ) -> Option<CommandId> {
+        let step = store.base.jobs[job].step;
+        let Purpose::MapRead {
+            page,
+            first_waiter,
+            merges,
+            ..
+        } = store.base.jobs[job].purpose
+        else {
+            unreachable!("only reads of the map bring its pages")
+        };
+        store.base.counters.front.map_retries += step as u64;
+        let codewords = store.base.config.geometry.codewords_per_slot();
+        let row_slot = store.base.jobs[job].asked_slot(codewords);
+        if ok {
+            let buf: Buf = store.base.job_buffer(job).slot(row_slot);
+            ports.map_out(store.table.directory.lpn(page), buf);
+        } else {
+            store.base.counters.front.map_lost += 1;
+        }
+        match merges {
+            true => self.merges_left += 1,
+            false => self.fetches_left += 1,
+        }
+        if let Some(e) = self.cache.find(page as u64)
+            && self.cache.coming(e) == Some(job)
+        {
+            let changed = self.cache.mark(e) || !ok;
+            self.cache.arrive(e);
+            self.cache.set_mark(e, changed);
+            if merges && changed && self.write_map(now, page, store, ports) {
+                self.cache.set_mark(e, false);
+            }
+            if first_waiter == NONE && merges {
+                self.cache.retire(e);
+            }
+        }
+        store.base.jobs.release(job);
+        (first_waiter != NONE).then_some(CommandId(first_waiter))
+    }
+
+    /// Command `id`, which has waited for a page of the map that has come, goes on. The next one that has
+    /// waited for the same page.
+    pub(crate) fn goes_on(
+        &mut self,
+        now: Ns,
+        id: CommandId,
+        ports: &mut impl Out,
+    ) -> Option<CommandId> {
+        if let Some(since) = &mut self.waits_since[id.0 as usize] {
+            ports.map_waited(id, *since);
+            *since = now;
+        }
+        let next = self.next_waiter[id.0 as usize];
+        (next != NONE).then_some(CommandId(next))
+    }
+
+    /// Commands for whose page no read could be started.
+    pub(crate) fn stalled(&self) -> usize {
+        self.stalled.len()
+    }
+
+    /// The first of these, if a read can be started now.
+    pub(crate) fn next_stalled(&mut self) -> Option<CommandId> {
+        (self.fetches_left > 0).then(|| self.stalled.pop_front())?
+    }
+
+    /// Writes page `page` of the map, which is in memory. False when there is no room now.
+    fn write_map<M: Arena>(
+        &mut self,
+        now: Ns,
+        page: u32,
+        store: &mut Store<M>,
+        ports: &mut impl Out,
+    ) -> bool {
+        let lpn = store.table.directory.lpn(page);
+        let item = Item {
+            lpn,
+            expect: None,
+            why: Why::Map,
+        };
+        let Ok(placed) = store.take(now, &item) else {
+            return false;
+        };
+        ports.map_in(lpn, placed.buf());
+        store.base.counters.front.map_writes += 1;
+        let programs = store.commit(placed);
+        store.start(now, programs, ports);
+        true
+    }
+
+    /// Writes changes back while there are too many of them in memory.
+    pub(crate) fn merge_map<M: Arena>(
+        &mut self,
+        now: Ns,
+        store: &mut Store<M>,
+        ports: &mut impl Out,
+    ) {
+        if store.place.ledger.map_needs_superblock {
+            store.place.give_map_space(now, &mut store.base);
+            store.tell_opened(now);
+        }
+        while self.changed.len() > self.changed_most / 2
+            && self.merges_left > 0
+            && store.map_may_write(now)
+        {
+            let Some(page) = self.changed.next() else {
+                return;
+            };
+            debug_assert!(
+                self.cache.find(page as u64).is_none(),
+                "a page in memory has its changes with it"
+            );
+            match flash_place_of(page, store) {
+                None => {
+                    self.changed.remove(page);
+                    if !self.write_map(now, page, store, ports) {
+                        self.changed.insert(page);
+                        return;
+                    }
+                }
+                Some(ppa) => {
+                    self.merges_left -= 1;
+                    self.start_map_read(now, page, ppa, Priority::Move, store, ports);
+                }
+            }
+        }
+    }
+
+    /// Whether the mover, or a write, should make no more changes until some are written back, which
+    /// has begun.
+    #[inline]
+    pub(crate) fn map_is_crowded<M: Arena>(
+        &mut self,
+        now: Ns,
+        store: &mut Store<M>,
+        ports: &mut impl Out,
+    ) -> bool {
+        self.is_crowded() && {
+            self.merge_map(now, store, ports);
+            self.is_crowded()
+        }
+    }
+}
+
+/// Where page `page` of the map must be read from: none if it lies nowhere, or in the write buffer.
+fn flash_place_of<M>(page: u32, store: &Store<M>) -> Option<Ppa> {
+    let ppa = store.table.directory.place_of(page)?;
+    let open = store.base.blocks.row(ppa.block()).usage == BlockUse::Open;
+    (!open || store.place.buffered(ppa, &store.base).is_none()).then_some(ppa)
+}

@@ -1,0 +1,79 @@
+//! Bad blocks and spares.
+//!
+//! A superblock has a block of every die. One that fails is replaced by a spare of the same die. The
+//! spares are what retired superblocks leave: of a superblock that cannot be repaired, the blocks
+//! that are good become spares of their dies. So a drive whose worst die has `k` bad blocks loses `k`
+//! superblocks and no more.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use firstread_core::{BlockId, DieId};
+
+/// What is known of bad blocks.
+#[derive(Debug)]
+pub(crate) struct BadBlocks {
+    /// Spare blocks of each die.
+    spares: Box<[u32]>,
+    /// Blocks that have failed in superblocks that are in use.
+    failed: Vec<(BlockId, DieId)>,
+}
+
+impl BadBlocks {
+    pub(crate) fn new(dies: u16, blocks: u32) -> BadBlocks {
+        BadBlocks {
+            spares: alloc::vec![0; dies as usize].into_boxed_slice(),
+            // One that is forgotten for lack of room fails again.
+            failed: Vec::with_capacity(blocks as usize + 4 * dies as usize),
+        }
+    }
+
+    /// `block` of `die` has failed.
+    pub(crate) fn note(&mut self, block: BlockId, die: DieId) {
+        let known = self.failed.contains(&(block, die));
+        if !known && self.failed.len() < self.failed.capacity() {
+            self.failed.push((block, die));
+        }
+    }
+
+    /// Whether there are spares for the blocks of `block` that have failed.
+    pub(crate) fn can_repair(&self, block: BlockId) -> bool {
+        let mut failed = self.failed.iter().filter(|f| f.0 == block);
+        failed.all(|f| self.spares[f.1.0 as usize] > 0)
+    }
+}
+
+impl BadBlocks {
+    /// A new drive has so many bad blocks on each die; as many superblocks as the worst die has are
+    /// retired, and their good blocks are spares.
+    pub(crate) fn of_factory(&mut self, of_dies: &[u32], retired: u32) {
+        for (spares, bad) in self.spares.iter_mut().zip(of_dies) {
+            *spares = retired - bad;
+        }
+    }
+
+    /// Has `replaced` told of each die whose block of `block` has failed: a spare takes its place. There is a
+    /// spare for each.
+    pub(crate) fn repair(&mut self, block: BlockId, mut replaced: impl FnMut(DieId)) {
+        let spares = &mut self.spares;
+        self.failed.retain(|&(b, die)| {
+            if b == block {
+                spares[die.0 as usize] -= 1;
+                replaced(die);
+            }
+            b != block
+        });
+    }
+
+    /// `block` is retired: its good blocks are spares of their dies.
+    pub(crate) fn retire(&mut self, block: BlockId) {
+        let spares = &mut self.spares;
+        spares.iter_mut().for_each(|spares| *spares += 1);
+        self.failed.retain(|&(b, die)| {
+            if b == block {
+                spares[die.0 as usize] -= 1;
+            }
+            b != block
+        });
+    }
+}

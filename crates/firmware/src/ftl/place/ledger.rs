@@ -1,0 +1,179 @@
+//! The ledger: what relocation has under way and will give, and who waits for room.
+//!
+//! Relocation writes it; placement reads it when it decides who may have how much.
+
+use firstread_core::{BlockId, CellMode};
+
+use crate::observe::Owner;
+
+/// Parts of a slot in which moves that are due are counted.
+const PER_SLOT: i64 = 256;
+
+/// A superblock that is being emptied, or is to be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Evacuation {
+    pub(crate) owner: Owner,
+    pub(crate) block: BlockId,
+    /// When it was opened, in the order of opening: tells whether it was erased since.
+    pub(crate) opened: u64,
+    /// What it is erased into.
+    pub(crate) mode: CellMode,
+    /// Next page row to look at, in fill order; `rows` of them.
+    pub(crate) row: u32,
+    pub(crate) rows: u32,
+    /// Slots by which the drive shrinks.
+    pub(crate) shrinks: u32,
+}
+
+impl Evacuation {
+    /// The same, looked through from its start: what it holds is not known any more.
+    pub(crate) fn restarted(self) -> Evacuation {
+        Evacuation { row: 0, ..self }
+    }
+}
+
+/// How fast cleaning is to go: moves that become due with each slot that the host writes.
+#[derive(Clone, Debug)]
+pub(crate) struct Pace {
+    /// Moves that are due, in parts of a slot.
+    due: i64,
+    /// Moves that become due with each slot of the host's, in parts of a slot.
+    per_host_slot: i64,
+    /// Moves that are due from which on writes wait.
+    most_due: i64,
+    /// Slots of the host's until the pace is reckoned anew, and after how many that is.
+    until_reckoned: u32,
+    reckon_after: u32,
+}
+
+impl Pace {
+    /// For superblocks of `superblock` slots, `wordline` of them on a wordline over all dies.
+    pub(crate) fn new(superblock: u32, wordline: u32) -> Pace {
+        Pace {
+            due: 0,
+            per_host_slot: 0,
+            most_due: i64::from(wordline) * PER_SLOT,
+            until_reckoned: 1,
+            reckon_after: (superblock / 256).clamp(1, 64),
+        }
+    }
+
+    /// The host has written a slot. Whether the pace is to be reckoned anew.
+    #[inline]
+    pub(crate) fn earn(&mut self) -> bool {
+        self.due += self.per_host_slot;
+        self.until_reckoned -= 1;
+        self.until_reckoned == 0
+    }
+
+    /// `slots` slots are being moved. What is moved before it is due counts when the pace is reckoned.
+    pub(crate) fn spend(&mut self, slots: u32) {
+        self.due = (self.due - i64::from(slots) * PER_SLOT).max(0);
+    }
+
+    /// The pace is being reckoned: the next time is some slots of the host's away.
+    pub(crate) fn reckon(&mut self) {
+        self.until_reckoned = self.reckon_after;
+    }
+
+    /// The next slot that the host writes has the pace reckoned with it.
+    pub(crate) fn reckon_soon(&mut self) {
+        self.until_reckoned = 1;
+    }
+
+    /// `moves` slots are to be moved while the host writes `over` slots.
+    pub(crate) fn spread(&mut self, moves: i64, over: u32) {
+        // What is due is no longer to be spread. A little in any case, so that a victim is looked for.
+        let moves = (moves * PER_SLOT - self.due).max(1);
+        self.per_host_slot = (moves / i64::from(over)).max(1);
+    }
+
+    /// Nothing is due: there is nothing to move, or no need to.
+    pub(crate) fn rest(&mut self) {
+        self.due = 0;
+        self.per_host_slot = 0;
+    }
+
+    /// Whether moves are due.
+    #[inline]
+    pub(crate) fn is_due(&self) -> bool {
+        self.due > 0
+    }
+
+    /// Whether so many moves are due that writes wait.
+    #[inline]
+    pub(crate) fn is_behind(&self) -> bool {
+        self.due >= self.most_due
+    }
+
+    /// Slots of a wordline over all dies.
+    pub(crate) fn wordline(&self) -> u32 {
+        (self.most_due / PER_SLOT) as u32
+    }
+}
+
+/// What relocation has under way, and who waits for room.
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    /// The superblock being emptied.
+    pub(crate) emptying: Option<Evacuation>,
+    /// Moves that hold a job.
+    pub(crate) moves: u32,
+    /// Of these, how many have not been read to their end. One that has arrived may itself wait for the
+    /// host's writes, so nothing may wait for it.
+    pub(crate) moves_reading: u32,
+    /// Superblocks and pages that relocation has been asked to move and has not begun with.
+    pub(crate) asked: u32,
+    /// The pace of cleaning.
+    pub(crate) pace: Pace,
+    /// A write of the host waits for the moves that are due.
+    pub(crate) host_is_paced: bool,
+    /// A write of the host waits for a superblock.
+    pub(crate) host_needs_superblock: bool,
+    /// The map cache waits for a superblock.
+    pub(crate) map_needs_superblock: bool,
+    /// The host or the map cache has opened a superblock: victims are foreseen anew.
+    pub(crate) foresee_anew: bool,
+    /// Slots that the host had written, and pages of the map that had been, when the host opened the
+    /// superblock before this one, and this one.
+    pub(crate) written_before: [(u64, u64); 2],
+}
+
+impl Ledger {
+    /// Nothing is under way.
+    pub(crate) fn new(pace: Pace) -> Ledger {
+        Ledger {
+            emptying: None,
+            moves: 0,
+            moves_reading: 0,
+            asked: 0,
+            pace,
+            host_is_paced: false,
+            host_needs_superblock: false,
+            map_needs_superblock: false,
+            foresee_anew: false,
+            written_before: [(0, 0); 2],
+        }
+    }
+
+    /// Whether relocation has nothing to do and nothing under way.
+    #[inline]
+    pub(crate) fn is_idle(&self) -> bool {
+        self.is_resting() && self.asked == 0
+    }
+
+    /// Whether no move is under way, nor a superblock being emptied.
+    pub(crate) fn is_resting(&self) -> bool {
+        self.emptying.is_none() && self.moves == 0
+    }
+
+    /// Power was cut: what is emptied further and how fast it was to go stay, all else is lost.
+    pub(crate) fn after_power_cut(self) -> Ledger {
+        Ledger {
+            emptying: self.emptying.map(Evacuation::restarted),
+            foresee_anew: self.foresee_anew,
+            written_before: self.written_before,
+            ..Ledger::new(self.pace)
+        }
+    }
+}

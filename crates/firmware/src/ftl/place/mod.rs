@@ -1,0 +1,596 @@
+//! Placement: the one door by which data get a place on flash.
+//!
+//! Whoever writes [`Place::take`]s a place, puts the data into its buffer, and [`Place::commit`]s: from
+//! then on the page lies there. Between the two, data are copied and nothing else happens. Which stream a
+//! page goes to, which superblock a stream opens and how much of the free space it may have is decided
+//! here alone, and nowhere else do counts of valid slots change.
+//!
+//! - `buffer`: the write buffer of a stream.
+//! - `space`: superblocks opened, erased and retired. `bad`: blocks that fail, and spares.
+//! - `reserve`: that cleaning can always finish. `ledger`: what relocation tells of itself.
+//! - `rescue`: data whose program failed, until they are written again.
+//! - `power`: what a power cut leaves.
+
+mod bad;
+mod buffer;
+mod ledger;
+mod power;
+mod rescue;
+mod reserve;
+mod space;
+
+use firstread_core::{
+    Arena, BlockId, Buf, DieId, Geometry, Lpn, Ns, PageAddr, PageType, Ppa, Status, Wait,
+};
+
+use crate::base::{Base, Out};
+use crate::config::Config;
+use crate::ftl::map::Table;
+use crate::observe::{Owner, STREAMS, StreamId};
+use crate::policy::wear::{AnyWear, Wear};
+use crate::schedule::{Job, Purpose};
+use bad::BadBlocks;
+pub(crate) use buffer::WriteBuffer;
+use buffer::{Allocated, Program, Refused};
+pub(crate) use ledger::{Evacuation, Ledger, Pace};
+pub(crate) use power::Dumped;
+use rescue::Rescue;
+pub use space::RESERVE;
+pub(crate) use space::Space;
+
+/// Superblocks that may be filled to their end and not yet programmed to it.
+pub(crate) const FILLED: usize = STREAMS * buffer::WORDLINES;
+
+/// A page that is to be written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Item {
+    pub(crate) lpn: Lpn,
+    /// Where its last version must lie still; anywhere if none. A move is overtaken by a write or trim that
+    /// came meanwhile.
+    pub(crate) expect: Option<Ppa>,
+    pub(crate) why: Why,
+}
+
+/// Why a page is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Why {
+    /// The host writes it. `has_merged`: in part, and what it keeps has been read.
+    Host { has_merged: bool },
+    /// It is moved for `owner`.
+    Moved(Owner),
+    /// It is a page of the map, which has changed.
+    Map,
+}
+
+/// Why no place is to be had.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Refusal {
+    /// What was to be written is the last version no more.
+    Overtaken,
+    /// Not now.
+    Wait(Wait),
+    /// Not any more.
+    Never(Status),
+}
+
+/// A place that was taken and not committed yet.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub(crate) struct Placed {
+    lpn: Lpn,
+    stream: StreamId,
+    slot: Allocated,
+}
+
+impl Placed {
+    /// The buffer that the data go to.
+    pub(crate) fn buf(&self) -> Buf {
+        self.slot.buf
+    }
+}
+
+/// Programs that are due: of a die whose part of a wordline is complete, and of its parity.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub(crate) struct Programs {
+    stream: StreamId,
+    due: [Option<Program>; 2],
+}
+
+/// Placement: free space, write buffers, and the scheme of axis `wear`.
+#[derive(Debug)]
+pub(crate) struct Place {
+    pub(crate) space: Space,
+    pub(crate) ledger: Ledger,
+    buffers: [WriteBuffer; STREAMS],
+    /// Streams in use.
+    streams: usize,
+    rescue: Rescue,
+    bad: BadBlocks,
+    wear: AnyWear,
+    /// The superblock that was opened last and that nobody was told of.
+    opened: Option<BlockId>,
+    /// Programs to be issued again after a power cut.
+    waiting: power::Waiting,
+}
+
+impl Place {
+    /// All superblocks are free. `map_pages` pages of the map are on flash; slot buffers begin at `first`.
+    pub(crate) fn new(config: &Config, map_pages: u32, wear: AnyWear, first: Buf) -> Place {
+        let geometry = config.geometry;
+        let layout = firstread_core::Layout::new(geometry);
+        let slots = geometry.slots_per_superblock(config.mode);
+        let streams = Place::streams(map_pages);
+        let buffers = WriteBuffer::buffers(&geometry, config.mode);
+        let buffer = |i| WriteBuffer::new(layout, config.mode, first.slot(i as u32 * buffers));
+        let rescue = first.slot(streams as u32 * buffers);
+        let wordline = geometry.slots_per_stripe() * u32::from(config.mode.bits());
+        Place {
+            space: Space::new(
+                geometry.blocks_per_plane,
+                slots,
+                config.capacity_slots + u64::from(map_pages),
+                config.least_spare_slots,
+                streams,
+            ),
+            ledger: Ledger::new(Pace::new(slots, wordline)),
+            buffers: core::array::from_fn(buffer),
+            streams,
+            rescue: Rescue::new(&geometry, config.mode, streams, rescue),
+            bad: BadBlocks::new(geometry.dies(), geometry.blocks_per_plane),
+            wear,
+            opened: None,
+            waiting: power::Waiting::with_capacity(Place::programs(&geometry, map_pages) as usize),
+        }
+    }
+
+    /// Streams in use.
+    fn streams(map_pages: u32) -> usize {
+        STREAMS - (map_pages == 0) as usize
+    }
+
+    /// Programs that the write buffers may have under way.
+    pub(crate) fn programs(geometry: &Geometry, map_pages: u32) -> u32 {
+        Place::streams(map_pages) as u32 * WriteBuffer::programs(geometry)
+    }
+
+    /// Slot buffers it uses.
+    pub(crate) fn slot_buffers(config: &Config, map_pages: u32) -> u32 {
+        let streams = Place::streams(map_pages);
+        streams as u32 * WriteBuffer::buffers(&config.geometry, config.mode)
+            + Rescue::buffers(&config.geometry, config.mode, streams)
+    }
+
+    /// Takes a place for `item`. It has to be committed, once its data are in the buffer that it names.
+    #[inline]
+    pub(crate) fn take<M: Arena>(
+        &mut self,
+        now: Ns,
+        item: &Item,
+        table: &Table<M>,
+        base: &mut Base,
+    ) -> Result<Placed, Refusal> {
+        if item.expect.is_some_and(|ppa| !table.lies_at(item.lpn, ppa)) {
+            return Err(Refusal::Overtaken);
+        }
+        let (stream, slot) = match item.why {
+            Why::Host { has_merged } => {
+                (StreamId::Host, self.take_for_host(now, has_merged, base)?)
+            }
+            Why::Moved(_) => {
+                if !table.map.has_room(1) {
+                    return Err(Refusal::Wait(Wait::Overlay));
+                }
+                self.take_for_move(now, table.directory.is_map(item.lpn), base)?
+            }
+            Why::Map => (StreamId::Map, self.take_for_map(now, base)?),
+        };
+        let lpn = item.lpn;
+        Ok(Placed { lpn, stream, slot })
+    }
+
+    fn take_for_host(
+        &mut self,
+        now: Ns,
+        has_merged: bool,
+        base: &mut Base,
+    ) -> Result<Allocated, Refusal> {
+        loop {
+            if let Some(wait) = self.waits_for_cleaning(has_merged, base) {
+                return Err(Refusal::Wait(wait));
+            }
+            match self.buffers[StreamId::Host as usize].allocate() {
+                Ok(slot) => return Ok(slot),
+                Err(Refused::Full) => return Err(Refusal::Wait(Wait::Buffer)),
+                Err(Refused::NeedsBlock) => {}
+            }
+            let needs = !self.open(now, StreamId::Host, base);
+            self.ledger.host_needs_superblock = needs;
+            if needs && !self.is_full(base) {
+                return Err(Refusal::Wait(Wait::Superblock));
+            }
+            if needs {
+                self.ledger.host_needs_superblock = false;
+                return Err(Refusal::Never(Status::NoSpace));
+            }
+        }
+    }
+
+    /// A place for a page that moves, `is_map` if it is one of the map's. Where no superblock is free, there
+    /// may be room in that of the other stream, and at last in that of the host.
+    fn take_for_move(
+        &mut self,
+        now: Ns,
+        is_map: bool,
+        base: &mut Base,
+    ) -> Result<(StreamId, Allocated), Refusal> {
+        let (own, other) = match is_map {
+            true => (StreamId::Map, StreamId::Move),
+            false => (StreamId::Move, StreamId::Map),
+        };
+        let other = self.has_map().then_some(other);
+        let host = self.space.erasing.is_none().then_some(StreamId::Host);
+        let mut instead = other.into_iter().chain(host);
+        let mut stream = own;
+        loop {
+            match self.buffers[stream as usize].allocate() {
+                Ok(slot) => {
+                    if is_map {
+                        base.blocks.row_mut(slot.ppa.block()).holds_map = true;
+                    }
+                    return Ok((stream, slot));
+                }
+                Err(Refused::Full) => return Err(Refusal::Wait(Wait::Buffer)),
+                Err(Refused::NeedsBlock) => {}
+            }
+            if stream == own && self.open(now, own, base) {
+                continue;
+            }
+            stream = instead.next().ok_or(Refusal::Wait(Wait::Superblock))?;
+        }
+    }
+
+    fn take_for_map(&mut self, now: Ns, base: &mut Base) -> Result<Allocated, Refusal> {
+        self.map_may_write(now, base)?;
+        let slot = self.buffers[StreamId::Map as usize].allocate();
+        slot.map_err(|_| Refusal::Wait(Wait::Buffer))
+    }
+
+    /// Whether the map cache may write a page. Opens a superblock for it, if that takes one.
+    pub(crate) fn map_may_write(&mut self, now: Ns, base: &mut Base) -> Result<(), Refusal> {
+        if !self.rescue.is_empty() {
+            return Err(Refusal::Wait(Wait::Rescue));
+        }
+        if let Some(Refused::Full) = self.buffers[StreamId::Map as usize].refuses() {
+            return Err(Refusal::Wait(Wait::Buffer));
+        }
+        match self.give_map_space(now, base) {
+            true => Ok(()),
+            false => Err(Refusal::Wait(Wait::Superblock)),
+        }
+    }
+
+    /// Whether cleaning can spare what the map cache writes next. Opens a superblock for it, if it takes
+    /// one.
+    pub(crate) fn give_map_space(&mut self, now: Ns, base: &mut Base) -> bool {
+        let slots = self.space.largest_slots;
+        let refuses = self.buffers[StreamId::Map as usize].refuses();
+        let needs_block = matches!(refuses, Some(Refused::NeedsBlock));
+        let gives = self.can_spare(1, base)
+            && (!needs_block
+                || self.has_beyond_reserve(slots, base) && self.open(now, StreamId::Map, base));
+        self.ledger.map_needs_superblock = !gives;
+        gives
+    }
+
+    /// The data of `placed` are in their buffer: the page lies there from now on. The programs that are due
+    /// with it.
+    #[inline]
+    pub(crate) fn commit<M: Arena>(
+        &self,
+        placed: Placed,
+        table: &mut Table<M>,
+        base: &mut Base,
+    ) -> Programs {
+        let Placed { lpn, stream, slot } = placed;
+        let old = table.set(lpn, slot.ppa);
+        base.blocks.row_mut(slot.ppa.block()).valid_slots += 1;
+        if let Some(old) = old {
+            base.blocks.row_mut(old.block()).valid_slots -= 1;
+        }
+        Programs {
+            stream,
+            due: [slot.complete, slot.parity],
+        }
+    }
+
+    /// Pads the wordline that the host fills with a slot that holds no data, while it is the only one of the
+    /// host's that is not programmed. Whether it did.
+    pub(crate) fn pad(&mut self, now: Ns, base: &mut Base, ports: &mut impl Out) -> bool {
+        let buffer = &mut self.buffers[StreamId::Host as usize];
+        if !buffer.only_fills() {
+            return false;
+        }
+        let Ok(slot) = buffer.allocate() else {
+            return false;
+        };
+        ports.pad(slot.buf);
+        base.counters.slots_padded += 1;
+        let programs = Programs {
+            stream: StreamId::Host,
+            due: [slot.complete, slot.parity],
+        };
+        self.start(now, programs, base, ports);
+        true
+    }
+
+    /// Logical pages from `first` on are trimmed, up to `end` and to the end of their region: how many.
+    /// `sequence` is the number of the last slot that came in before.
+    pub(crate) fn trim<M: Arena>(
+        &self,
+        first: u64,
+        end: u64,
+        sequence: u64,
+        table: &mut Table<M>,
+        base: &mut Base,
+    ) -> u32 {
+        let blocks = &mut base.blocks;
+        table.map.trim(first, end, sequence, |block, pages| {
+            blocks.row_mut(block).valid_slots -= pages;
+        })
+    }
+
+    /// Page `lpn` of the map lies nowhere any more.
+    pub(crate) fn forget_map_page<M: Arena>(
+        &self,
+        lpn: Lpn,
+        table: &mut Table<M>,
+        base: &mut Base,
+    ) {
+        if let Some(ppa) = table.directory.set(lpn, None) {
+            base.blocks.row_mut(ppa.block()).valid_slots -= 1;
+        }
+    }
+
+    /// The data of the host's page `lpn` at `ppa` are gone: the host is told when it reads them, and never
+    /// gets others.
+    pub(crate) fn lose<M: Arena>(&self, lpn: Lpn, ppa: Ppa, table: &mut Table<M>, base: &mut Base) {
+        table.map.set(lpn, crate::ftl::Place::Lost);
+        base.blocks.row_mut(ppa.block()).valid_slots -= 1;
+        base.counters.slots_lost += 1;
+    }
+
+    /// Starts `programs`.
+    #[inline]
+    pub(crate) fn start(
+        &mut self,
+        now: Ns,
+        programs: Programs,
+        base: &mut Base,
+        ports: &mut impl Out,
+    ) {
+        let Programs { stream, due } = programs;
+        for program in due.into_iter().flatten() {
+            self.start_program(now, stream, program, base, ports);
+        }
+    }
+
+    fn start_program(
+        &mut self,
+        now: Ns,
+        stream: StreamId,
+        program: Program,
+        base: &mut Base,
+        ports: &mut impl Out,
+    ) {
+        let Program {
+            die,
+            block,
+            wordline,
+            line,
+        } = program;
+        let at = PageAddr {
+            die,
+            block,
+            wordline,
+            page: PageType(0),
+        };
+        self.space.programs += 1;
+        let purpose = Purpose::Program {
+            stream,
+            line,
+            buf: self.buffers[stream as usize].ring_buffer(line as usize),
+        };
+        base.start_change(now, purpose, at, ports);
+    }
+
+    /// The program of `job` has ended. Whether a wordline of its stream's buffer is free again; a program
+    /// that failed has its data rescued.
+    pub(crate) fn programmed(
+        &mut self,
+        job: u32,
+        ok: bool,
+        base: &mut Base,
+        ports: &mut impl Out,
+    ) -> bool {
+        let Job { purpose, .. } = base.jobs[job];
+        let Purpose::Program { stream, line, .. } = purpose else {
+            unreachable!("{purpose:?} programs nothing")
+        };
+        let at = base.schedule.change_ended(job, &mut base.jobs);
+        self.space.programs -= 1;
+        if ok {
+            let bits = base.blocks.row(at.block).mode.bits();
+            let slots = base.layout.slots_per_row() * bits as u32;
+            base.counters.slots_programmed += slots as u64;
+            return self.release_part(stream, at.block, at.die, line, base, ports);
+        }
+        let program = Program {
+            die: at.die,
+            block: at.block,
+            wordline: at.wordline,
+            line,
+        };
+        self.program_failed(stream, program, base, ports);
+        false
+    }
+
+    /// The write buffer of `stream` needs the part of `die` in ring line `line` no more. Whether that
+    /// has made room.
+    fn release_part(
+        &mut self,
+        stream: StreamId,
+        block: BlockId,
+        die: DieId,
+        line: u8,
+        base: &mut Base,
+        ports: &mut impl Out,
+    ) -> bool {
+        let free = self.buffers[stream as usize].done(die, line);
+        if free {
+            self.close_if_done(block, base);
+            if stream == StreamId::Host {
+                ports.buffer_freed(die);
+            }
+        }
+        free
+    }
+
+    /// Notes that `block` is full, if nothing more will be programmed in it or read from a buffer.
+    fn close_if_done(&self, block: BlockId, base: &mut Base) {
+        let mut buffers = self.buffers.iter();
+        if !buffers.any(|b| b.fills(block) || b.is_busy_with(block))
+            && !self.rescue.is_busy_with(block)
+        {
+            base.blocks.row_mut(block).usage = crate::observe::BlockUse::Full;
+        }
+    }
+
+    /// A program has failed: its superblock is closed, and what the buffer holds of it and cannot be
+    /// programmed there is written elsewhere.
+    fn program_failed(
+        &mut self,
+        stream: StreamId,
+        program: Program,
+        base: &mut Base,
+        ports: &mut impl Out,
+    ) {
+        self.bad.note(program.block, program.die);
+        self.rescue_part(stream, program.die, program.line, base, ports);
+        let row = base.blocks.row_mut(program.block);
+        if row.failed {
+            return;
+        }
+        row.failed = true;
+        self.space.failed += 1;
+        self.space.is_short = true;
+        let Some(line) = self.buffers[stream as usize].abandon(program.block) else {
+            return;
+        };
+        for die in (0..base.config.geometry.dies()).map(DieId) {
+            if self.buffers[stream as usize].is_incomplete(die, line) {
+                self.rescue_part(stream, die, line, base, ports);
+            }
+        }
+    }
+
+    /// Copies what the part of `die` of ring line `line` holds out of the write buffer of `stream`,
+    /// which needs it no more.
+    fn rescue_part(
+        &mut self,
+        stream: StreamId,
+        die: DieId,
+        line: u8,
+        base: &mut Base,
+        ports: &mut impl Out,
+    ) {
+        let buffer = &self.buffers[stream as usize];
+        let block = buffer.block_of(line);
+        base.blocks.row_mut(block).stripe_broken = true;
+        for (ppa, from) in buffer.filled_of(die, line) {
+            ports.copy(from, self.rescue.take(ppa));
+        }
+        self.release_part(stream, block, die, line, base, ports);
+    }
+
+    /// Whether there is a stream for pages of the map.
+    pub(crate) fn has_map(&self) -> bool {
+        self.streams == STREAMS
+    }
+
+    /// Whether data wait to be written again.
+    #[inline]
+    pub(crate) fn has_rescued(&self) -> bool {
+        !self.rescue.is_empty()
+    }
+
+    /// The rescued slot to be written again next: where it was to be, and its buffer.
+    pub(crate) fn next_rescued(&self) -> Option<(Ppa, Buf)> {
+        self.rescue.next()
+    }
+
+    /// That slot has been written again, or is the last version no more.
+    pub(crate) fn rescued(&mut self, base: &mut Base) {
+        if let Some(block) = self.rescue.advance() {
+            self.close_if_done(block, base);
+        }
+    }
+
+    /// The buffer that holds `ppa`, if it is not programmed yet.
+    pub(crate) fn buffered(&self, ppa: Ppa, base: &Base) -> Option<Buf> {
+        let used = &self.buffers[..self.streams];
+        let written = used.iter().find_map(|b| b.holds(ppa));
+        // What is rescued has broken the stripes of its superblock.
+        let is_rescued = !self.rescue.is_empty() && base.blocks.row(ppa.block()).stripe_broken;
+        written.or_else(|| is_rescued.then(|| self.rescue.holds(ppa))?)
+    }
+
+    /// Whether `wordline` of `block` is in a buffer: some die of it is not programmed yet.
+    pub(crate) fn holds_line(&self, block: BlockId, wordline: u16) -> bool {
+        self.buffers.iter().any(|b| b.holds_line(block, wordline))
+    }
+
+    /// The write buffer of `stream`.
+    #[inline]
+    pub(crate) fn buffer(&self, stream: StreamId) -> &WriteBuffer {
+        &self.buffers[stream as usize]
+    }
+
+    /// Superblocks that are filled to their end and not yet programmed to it. That of the map counts if
+    /// `map_ends`: it will be full before the host's is.
+    pub(crate) fn filled_to_their_end(&self, map_ends: bool) -> [Option<BlockId>; FILLED] {
+        let streams = if map_ends { STREAMS - 1 } else { STREAMS };
+        let mut filled = [None; FILLED];
+        let lines = self.buffers.iter().flat_map(WriteBuffer::blocks);
+        for (into, block) in filled.iter_mut().zip(lines) {
+            let fills = |buffer: &WriteBuffer| buffer.fills(block) || buffer.fills_line_of(block);
+            let open = self.buffers[..streams].iter().any(fills);
+            *into = (!open).then_some(block);
+        }
+        filled
+    }
+
+    /// Slots that the superblocks which the mover fills have left.
+    pub(crate) fn left_for_moves(&self) -> u32 {
+        let streams = StreamId::of_mover(self.streams);
+        streams
+            .map(|s| self.buffers[*s as usize].slots_left())
+            .sum()
+    }
+
+    /// The superblock that was opened since this was asked last.
+    #[inline]
+    pub(crate) fn opened(&mut self) -> Option<BlockId> {
+        self.opened.take()
+    }
+
+    /// The scheme of axis `wear`.
+    pub(crate) fn wear(&self) -> &AnyWear {
+        &self.wear
+    }
+
+    /// A superblock whose data should move so that it wears like the others.
+    pub(crate) fn cold(&mut self, base: &Base) -> Option<BlockId> {
+        self.wear.cold(&base.blocks)
+    }
+}

@@ -1,0 +1,163 @@
+//! What a power cut leaves of placement, and how it goes on from there.
+//!
+//! The slots of the write buffers that no program has finished are dumped, with the buffers' descriptors.
+//! A program that was on a die has torn its wordline: its data are rescued. Programs that waited are issued
+//! again, and an erase is done again on every die.
+
+use alloc::collections::VecDeque;
+
+use firstread_core::{Arena, BlockId, Buf, CellMode, Ns, PageAddr, Ppa};
+
+use super::Place;
+use super::bad::BadBlocks;
+use super::buffer::WriteBuffer;
+use super::ledger::Ledger;
+use super::rescue::Rescue;
+use crate::base::{Base, Out};
+use crate::ftl::map::Table;
+use crate::observe::{STREAMS, StreamId};
+use crate::schedule::Purpose;
+
+/// Programs that had not begun when power was cut, in the order in which they are issued again.
+pub(super) type Waiting = VecDeque<(Purpose, PageAddr)>;
+
+/// What a power cut leaves of placement.
+#[derive(Debug)]
+pub(crate) struct Dumped {
+    buffers: [WriteBuffer; STREAMS],
+    rescue: Rescue,
+    bad: BadBlocks,
+    /// Superblocks opened so far, and whether the drive has reached its end of life.
+    opened: u64,
+    read_only: bool,
+    /// The superblock being erased, with dies that have not ended and whether one has failed.
+    erasing: Option<(BlockId, u16, bool)>,
+    /// The superblock being emptied, and the pace of cleaning.
+    ledger: Ledger,
+    waiting: Waiting,
+}
+
+impl Place {
+    /// Power is cut: programs that waited are noted, and what programs on a die have torn is rescued. How
+    /// many were on a die.
+    pub(crate) fn cut(&mut self, base: &mut Base, ports: &mut impl Out) -> u32 {
+        let waiting = &mut self.waiting;
+        base.schedule.each_waiting(&mut base.jobs, |job| {
+            if let Purpose::Program { .. } = job.purpose {
+                waiting.push_back((job.purpose, job.at));
+                // What still is a program after this was on a die.
+                job.purpose = Purpose::Free;
+            }
+        });
+        let mut torn = 0;
+        for job in 0..base.jobs.len() {
+            let at = base.jobs[job].at;
+            if let Purpose::Program { stream, line, .. } = base.jobs[job].purpose {
+                self.rescue_part(stream, at.die, line, base, ports);
+                torn += 1;
+            }
+        }
+        torn
+    }
+
+    /// Programs that had not begun when power was cut.
+    pub(crate) fn waiting_programs(&self) -> u32 {
+        self.waiting.len() as u32
+    }
+
+    /// What is dumped.
+    pub(crate) fn dump(self) -> Dumped {
+        Dumped {
+            buffers: self.buffers,
+            rescue: self.rescue,
+            bad: self.bad,
+            opened: self.space.opened(),
+            read_only: self.space.read_only,
+            erasing: self.space.erasing,
+            ledger: self.ledger.after_power_cut(),
+            waiting: self.waiting,
+        }
+    }
+
+    /// Power is back: takes on what was dumped.
+    pub(crate) fn take_dumped(&mut self, dumped: Dumped, base: &Base) {
+        let Dumped {
+            buffers,
+            rescue,
+            bad,
+            opened,
+            read_only,
+            erasing,
+            ledger,
+            waiting,
+        } = dumped;
+        let slots_of = |mode: CellMode| base.slots_of(mode);
+        self.space
+            .recover(opened, read_only, erasing, &base.blocks, slots_of);
+        (self.buffers, self.rescue, self.bad) = (buffers, rescue, bad);
+        (self.ledger, self.waiting) = (ledger, waiting);
+    }
+
+    /// Wordlines of `block` that were begun, if it is being filled.
+    pub(crate) fn begun(&self, block: BlockId) -> Option<u16> {
+        self.buffers.iter().find_map(|b| b.begun(block))
+    }
+
+    /// Wordlines in the write buffers.
+    pub(crate) fn lines(&self) -> usize {
+        self.buffers.iter().map(|b| b.lines()).sum()
+    }
+
+    /// What the `i`-th place of the dump holds: where the slot was to be, and its buffer. None for a place
+    /// without a slot; past the last place, nothing.
+    pub(crate) fn dumped_at(&self, i: u32) -> Option<Option<(Ppa, Buf)>> {
+        let per_buffer = self.buffers[0].len();
+        let in_buffers = per_buffer * STREAMS as u32;
+        if i < in_buffers {
+            return Some(self.buffers[(i / per_buffer) as usize].held_at(i % per_buffer));
+        }
+        let i = i - in_buffers;
+        (i < self.rescue.len()).then(|| Some(self.rescue.at(i)))
+    }
+
+    /// Slots that the host wrote and that are in a buffer, not on flash yet.
+    pub(crate) fn host_slots_buffered(&self) -> u32 {
+        let buffer = &self.buffers[StreamId::Host as usize];
+        let held = (0..buffer.len()).filter(|&i| buffer.held_at(i).is_some());
+        held.count() as u32
+    }
+
+    /// Counts the valid slots of every superblock anew.
+    pub(crate) fn count_valid<M: Arena>(&self, table: &Table<M>, base: &mut Base) {
+        let blocks = &mut base.blocks;
+        for block in (0..blocks.len()).map(BlockId) {
+            blocks.row_mut(block).valid_slots = 0;
+        }
+        let directory = &table.directory;
+        for page in 0..directory.len() {
+            if let Some(ppa) = directory.place_of(page) {
+                blocks.row_mut(ppa.block()).valid_slots += 1;
+            }
+        }
+        for (_, run) in table.map.runs() {
+            if let Some(ppa) = run.ppa {
+                blocks.row_mut(ppa.block()).valid_slots += run.pages;
+            }
+        }
+    }
+
+    /// Goes on after a recovery: what was being erased is erased again, on every die, and programs that
+    /// waited are issued.
+    pub(crate) fn restart(&mut self, now: Ns, base: &mut Base, ports: &mut impl Out) {
+        self.space.is_short = true;
+        if let Some((block, _, has_failed)) = self.space.erasing.take() {
+            // The one that was cut short has worn the cells too.
+            base.blocks.row_mut(block).pe_cycles += 1;
+            self.erase_dies(now, block, has_failed, base, ports);
+        }
+        while let Some((purpose, at)) = self.waiting.pop_front() {
+            self.space.programs += 1;
+            base.start_change(now, purpose, at, ports);
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! Superblocks emptied, one at a time, a page row after another, and then erased or retired.
+
+use firstread_core::{Arena, BlockId, Ns};
+
+use super::Relocate;
+use crate::base::Out;
+use crate::below::Below;
+use crate::ftl::place::Evacuation;
+use crate::observe::{BlockUse, Owner};
+
+/// Slots looked up in one go for the next row with valid ones; after that other work comes first.
+const SCAN_SLOTS: u32 = 1024;
+
+impl Relocate {
+    /// Empties superblocks as far as that goes now. `is_held`: data that have arrived find no room. Whether
+    /// jobs have become free that moves held.
+    pub(crate) fn empty<M: Arena>(
+        &mut self,
+        now: Ns,
+        is_held: bool,
+        below: &mut Below<M>,
+        ports: &mut impl Out,
+    ) -> bool {
+        let current = below.store.place.ledger.emptying;
+        let emptied = |e: Evacuation| below.store.base.blocks.row(e.block).valid_slots == 0;
+        let mut freed = false;
+        if self.lacks_room && !current.is_some_and(emptied) {
+            if below.store.place.space.erasing.is_some() {
+                return freed;
+            }
+            freed |= self.give_up_emptying(below);
+        } else if is_held {
+            return freed;
+        }
+        while below.store.place.ledger.moves < self.window
+            && !self.pages.is_empty()
+            && below.store.place.has_beyond_reserve(1, &below.store.base)
+            && let Some((owner, lpn)) = self.pages.pop_front()
+        {
+            below.store.place.ledger.asked -= 1;
+            self.start_page(now, owner, lpn, below, ports);
+        }
+        loop {
+            let Some(current) = below.store.place.ledger.emptying else {
+                match self.next_evacuation(below) {
+                    Some(next) => below.store.place.ledger.emptying = Some(next),
+                    None => {
+                        self.nothing_to_empty(below);
+                        return freed;
+                    }
+                }
+                continue;
+            };
+            let store = &mut below.store;
+            let row = store.base.blocks.row(current.block);
+            if row.valid_slots == 0 {
+                if row.pins > 0 || store.place.space.erasing.is_some() {
+                    return freed;
+                }
+                self.emptied(now, current, below, ports);
+                continue;
+            }
+            if store.place.ledger.moves == self.window
+                || !self.may_move(current.owner, &below.store)
+            {
+                return freed;
+            }
+            if below.pager.is_crowded() {
+                if below.pager.map_is_crowded(now, &mut below.store, ports) {
+                    if !below.store.place.ledger.map_needs_superblock {
+                        return freed;
+                    }
+                } else {
+                    self.lets_writes_go = true;
+                }
+            }
+            let store = &below.store;
+            let valid = store.base.blocks.row(current.block).valid_slots;
+            if !store.place.fits_with_host(valid, &store.base) {
+                freed |= self.give_up_emptying(below);
+                continue;
+            }
+            if !self.start_next_row(now, current, below, ports) {
+                return freed;
+            }
+        }
+    }
+
+    /// The superblock being emptied holds nothing any more: it is erased, or retired.
+    fn emptied<M: Arena>(
+        &mut self,
+        now: Ns,
+        current: Evacuation,
+        below: &mut Below<M>,
+        ports: &mut impl Out,
+    ) {
+        let store = &mut below.store;
+        let (place, base) = (&mut store.place, &mut store.base);
+        place.ledger.emptying = None;
+        let (block, mode) = (current.block, current.mode);
+        let failed = base.blocks.row(block).failed;
+        place.space.failed -= failed as u32;
+        if failed && !place.repair(block, base, ports) {
+            place.retire(block, base);
+            store.read.block_changed(now, block, &base.blocks);
+        } else {
+            place.start_erase(now, block, mode, &mut store.table, base, ports);
+        }
+    }
+
+    /// The superblock being emptied stays as it is, and so do data on their way from there. Whether jobs
+    /// have become free.
+    fn give_up_emptying<M>(&mut self, below: &mut Below<M>) -> bool {
+        if let Some(current) = below.store.place.ledger.emptying.take() {
+            below.store.base.blocks.row_mut(current.block).leaving = false;
+        }
+        let frees = !self.arrived.is_empty();
+        while !self.arrived.is_empty() {
+            self.end_move(below);
+        }
+        frees
+    }
+
+    /// Nothing can be emptied now. If nothing is under way either, what waits for space may have it,
+    /// or waits in vain: when there is garbage that cannot be cleaned, the drive has reached its end.
+    fn nothing_to_empty<M: Arena>(&mut self, below: &mut Below<M>) {
+        let (place, table) = (&mut below.store.place, &below.store.table);
+        let is_held = place.has_rescued() && table.map.has_room(1);
+        let ledger = &place.ledger;
+        let waits = is_held || ledger.host_needs_superblock || ledger.map_needs_superblock;
+        let space = &place.space;
+        if waits && ledger.is_resting() && space.erasing.is_none() && space.programs == 0 {
+            let ends = is_held || place.has_garbage(&below.store.base);
+            place.space.read_only |= ends;
+            self.lets_writes_go = true;
+        }
+    }
+
+    /// The superblock to be emptied next: what failed, what was asked for, garbage, wear.
+    fn next_evacuation<M: Arena>(&mut self, below: &mut Below<M>) -> Option<Evacuation> {
+        // What gives back less than it takes waits until cleaning has its reserve.
+        let spare = below.store.place.has_spare();
+        let row_of = |below: &Below<M>, block| *below.store.base.blocks.row(block);
+        let (owner, block, mode, shrinks) = if spare
+            && below.store.place.space.failed > 0
+            && let Some(block) = failed_at_rest(below)
+        {
+            (Owner::Retire, block, row_of(below, block).mode, 0)
+        } else if spare && let Some(asked) = self.next_asked(below) {
+            (asked.owner, asked.block, asked.mode, asked.shrinks)
+        } else {
+            let (owner, block) = self.choose_victim(&mut below.store)?;
+            (owner, block, row_of(below, block).mode, 0)
+        };
+        let base = &mut below.store.base;
+        let row = base.blocks.row_mut(block);
+        row.leaving = true;
+        let opened = row.opened;
+        let g = &base.config.geometry;
+        let rows = g.data_dies() as u32 * row.mode.bits() as u32 * g.wordlines_per_block as u32;
+        Some(Evacuation {
+            owner,
+            block,
+            opened,
+            mode,
+            row: 0,
+            rows,
+            shrinks,
+        })
+    }
+
+    /// The next superblock asked for that is still as it was when it was.
+    fn next_asked<M>(&mut self, below: &mut Below<M>) -> Option<Evacuation> {
+        while let Some(asked) = self.asked.pop_front() {
+            below.store.place.ledger.asked -= 1;
+            let row = below.store.base.blocks.row(asked.block);
+            if row.usage == BlockUse::Full && row.opened == asked.opened {
+                return Some(asked);
+            }
+        }
+        None
+    }
+
+    /// Whether superblocks wait to be emptied for another reason than their garbage.
+    pub(super) fn has_asked(&self) -> bool {
+        !self.asked.is_empty()
+    }
+
+    /// Starts the move of the next row of `current` that holds valid slots. False when there is none
+    /// or it was not found in one go.
+    fn start_next_row<M: Arena>(
+        &mut self,
+        now: Ns,
+        mut current: Evacuation,
+        below: &mut Below<M>,
+        ports: &mut impl Out,
+    ) -> bool {
+        let store = &mut below.store;
+        let layout = store.base.layout;
+        let mode = store.base.blocks.row(current.block).mode;
+        let per_row = layout.slots_per_row();
+        let computed = store.table.map.is_computed(current.block);
+        let mut budget = SCAN_SLOTS.div_ceil(per_row);
+        while current.row < current.rows {
+            if budget == 0 {
+                self.again = true;
+                store.place.ledger.emptying = Some(current);
+                return false;
+            }
+            budget -= 1;
+            let at = layout.data_row(current.row, current.block, mode);
+            current.row += 1;
+            let mut slots = 0u64;
+            for row_slot in 0..per_row {
+                let ppa = layout.slot_at(at, row_slot, mode);
+                let holds = if computed {
+                    store.table.map.holds(ppa)
+                } else {
+                    let spare = ports.stored(ppa);
+                    spare.is_some_and(|spare| store.table.lies_at(spare.lpn, ppa))
+                };
+                if holds {
+                    slots |= 1 << row_slot;
+                }
+            }
+            if slots != 0 {
+                store.place.ledger.emptying = Some(current);
+                self.start_move(now, current.owner, at, slots, false, below, ports);
+                if matches!(current.owner, Owner::Gc | Owner::Wear) {
+                    below.store.place.ledger.pace.spend(slots.count_ones());
+                }
+                return true;
+            }
+        }
+        // Moves under way will have emptied it; if none is, look again from its start.
+        if store.place.ledger.moves == 0 {
+            debug_assert!(
+                false,
+                "every valid slot of {:?} was found: {:?}",
+                current.block,
+                store.base.blocks.row(current.block)
+            );
+            current.row = 0;
+        }
+        store.place.ledger.emptying = Some(current);
+        false
+    }
+}
+
+/// A superblock in which a program has failed and that is programmed to its end.
+fn failed_at_rest<M>(below: &Below<M>) -> Option<BlockId> {
+    let mut blocks = below.store.base.blocks.iter();
+    let failed = blocks.find(|(_, row)| row.failed && row.usage == BlockUse::Full);
+    failed.map(|(block, _)| block)
+}

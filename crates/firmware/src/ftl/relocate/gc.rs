@@ -1,0 +1,331 @@
+//! Garbage collection: when, how fast, and when it is hopeless. Wear leveling goes with it.
+//!
+//! **When.** The host needs a free superblock once it has filled the one that it fills. That is the
+//! deadline. Cleaning begins when fewer superblocks would be free by then than the host may take one
+//! of, and no sooner: the longer data lie, the more of them are overwritten.
+//!
+//! **Which.** When the host opens a superblock, the scheme of `gc_victim` is asked what it will choose
+//! until the next one: the victims are *foreseen*. A victim is chosen anew when its turn comes, but what
+//! was foreseen stands if the new choice is fuller. So the moves until the deadline only become fewer, and
+//! a scheme may take a nearly full superblock without a write that waits for it.
+//!
+//! **How fast.** The moves that are left until enough superblocks are free are spread evenly over the
+//! slots that the host can write until the deadline. Both numbers are taken anew every few slots. The
+//! moves are the valid slots of the superblock being emptied and of those foreseen, as they are now. The
+//! superblocks that moved data will fill count too. Cleaning is done a little before the deadline, so
+//! that the last erase has ended by then.
+//!
+//! **Writes that wait.** Each slot of the host's makes moves due. While more are due than a wordline
+//! over all dies holds, writes wait for the mover: each a little, instead of one for all the work.
+//! They stall for long only when the last superblock that the host may have is full: then cleaning
+//! runs as fast as it can.
+//!
+//! **What is not worth it.** A drive without room for the host has garbage of about its spare. Before
+//! that nothing is moved for less than half of what a superblock then holds of it on average; the
+//! host can still write. So each slot that the host writes costs a bounded number of moves:
+//! `docs/firmware/cleaning.md` has the argument.
+
+use firstread_core::BlockId;
+
+use super::Relocate;
+use crate::base::Base;
+use crate::below::Store;
+use crate::ftl::place::{FILLED, Place};
+use crate::observe::{BlockMonitor, BlockUse, Owner, StreamId};
+use crate::policy::gc_victim::{self, AnyGcVictim, GcVictim, Victims};
+
+/// Wordlines over all dies that the host can still fill when cleaning is to be done: an erase takes
+/// about as long as ten programs of SLC, and writes share the dies with moves.
+const AHEAD_WORDLINES: u32 = 8;
+/// Victims that are foreseen at most; those after them are taken to hold as much as the last of them.
+const MOST_FORESEEN: usize = 32;
+
+/// The scheme of axis `gc_victim`, and the victims to come.
+#[derive(Debug)]
+pub(crate) struct Gc {
+    victim: AnyGcVictim,
+    /// Victims chosen so far.
+    chosen: u64,
+    /// The victims to come, the first of `known`.
+    foreseen: [BlockId; MOST_FORESEEN],
+    known: usize,
+    /// Wear has changed since it was last looked at.
+    consider_wear: bool,
+}
+
+impl Gc {
+    pub(super) fn new(victim: AnyGcVictim) -> Gc {
+        Gc {
+            victim,
+            chosen: 0,
+            foreseen: [BlockId(0); MOST_FORESEEN],
+            known: 0,
+            consider_wear: false,
+        }
+    }
+
+    /// The scheme.
+    pub(super) fn victim(&self) -> &AnyGcVictim {
+        &self.victim
+    }
+
+    /// Wear has changed.
+    pub(super) fn consider_wear(&mut self) {
+        self.consider_wear = true;
+    }
+
+    /// `block` is the next victim.
+    fn choose(&mut self, block: BlockId) {
+        self.chosen += 1;
+        let known = &self.foreseen[..self.known];
+        if let Some(at) = known.iter().position(|b| *b == block) {
+            self.foreseen.copy_within(at + 1..self.known, at);
+            self.known -= 1;
+        }
+    }
+}
+
+impl Relocate {
+    /// Pages of the map that will be written before the host has written the slots that it has left, at
+    /// least and at most: as many for each as of late, and four standard deviations on either side, as if
+    /// they came by chance. They take of the room, and a single slot that is missing at the deadline costs
+    /// a superblock's moves.
+    fn map_pages_to_come<M>(&self, store: &Store<M>) -> (i64, i64) {
+        let (place, counters) = (&store.place, &store.base.counters);
+        let left = place.buffer(StreamId::Host).slots_left();
+        let before = place.ledger.written_before[0];
+        let slots = counters.host_slots_written - before.0;
+        let pages = counters.front.map_writes - before.1;
+        let mean = u64::from(left) * pages / slots.max(1);
+        let off = 4 * mean.isqrt() as i64;
+        (mean as i64 - off, mean as i64 + off)
+    }
+
+    /// Reckons how many moves become due with each slot that the host writes.
+    pub(crate) fn reckon_pace<M>(&mut self, store: &mut Store<M>) {
+        if core::mem::take(&mut store.place.ledger.foresee_anew) {
+            self.gc.known = 0;
+        }
+        store.place.ledger.pace.reckon();
+        let Some(moves) = self.moves_until_free(store) else {
+            return store.place.ledger.pace.rest();
+        };
+        let place = &mut store.place;
+        let left = place.buffer(StreamId::Host).slots_left();
+        let slots = place.space.largest_slots as u32;
+        let wordline = place.ledger.pace.wordline();
+        let ahead = (AHEAD_WORDLINES * wordline).min(slots / 8);
+        let over = left.saturating_sub(ahead).max(left / 4).max(1);
+        place.ledger.pace.spread(moves, over);
+    }
+
+    /// Moves until the host can have the superblock that it needs next: none when it can now. Those
+    /// under way are not counted.
+    fn moves_until_free<M>(&mut self, store: &mut Store<M>) -> Option<i64> {
+        let (_, to_come) = self.map_pages_to_come(store);
+        let (place, base) = (&store.place, &store.base);
+        let space = &place.space;
+        let slots = space.largest_slots as i64;
+        let mut missing = place.missing_room(base) + to_come;
+        let mut free = i64::from(space.free) + i64::from(space.erasing.is_some());
+        if free > 0 && (missing <= 0 || to_come == 0 && place.can_open(slots as u32, base)) {
+            return None;
+        }
+        let open = i64::from(place.left_for_moves());
+        let mut moves = 0;
+        // A superblock is free once the one being emptied has been. The room that another will give
+        // counts from when it is chosen.
+        let mut next = place.ledger.emptying.map(|current| {
+            let all_begun = current.row == current.rows;
+            let valid = base.blocks.row(current.block).valid_slots;
+            if all_begun { 0 } else { i64::from(valid) }
+        });
+        for after in 0..MOST_FORESEEN {
+            let taken = (moves - open + slots - 1).max(0) / slots;
+            if missing <= 0 && free > taken {
+                return Some(moves);
+            }
+            if let Some(valid) = next {
+                moves += valid;
+                free += 1;
+            }
+            let Some(block) = self.foreseen(after, store) else {
+                return Some(moves);
+            };
+            let row = store.base.blocks.row(block);
+            next = Some(i64::from(row.valid_slots));
+            missing -= i64::from(store.base.slots_of(row.mode) - row.valid_slots);
+        }
+        let last = next.unwrap_or(0).min(slots - 1);
+        Some(moves + missing.max(0) * last / (slots - last))
+    }
+
+    /// The victim after `after` others, as things are.
+    fn foreseen<M>(&mut self, after: usize, store: &mut Store<M>) -> Option<BlockId> {
+        if let Some(block) = self.known_victim(after, store) {
+            return Some(block);
+        }
+        // As if those before it were being emptied, and all that is filled were programmed.
+        let before = self.gc.foreseen;
+        let before = &before[..after];
+        let filled = self.filled_to_their_end(store);
+        let as_if = |blocks: &mut BlockMonitor, usage: BlockUse, leaving: bool| {
+            let filled = filled.iter().flatten();
+            filled.for_each(|block| blocks.row_mut(*block).usage = usage);
+            before
+                .iter()
+                .for_each(|b| blocks.row_mut(*b).leaving = leaving);
+        };
+        as_if(&mut store.base.blocks, BlockUse::Full, true);
+        let next = self.next_victim(after, store);
+        as_if(&mut store.base.blocks, BlockUse::Open, false);
+        self.gc.foreseen[after] = next?;
+        self.gc.known = after + 1;
+        next
+    }
+
+    /// Superblocks that are filled to their end and not yet programmed to it. That of the map counts if it
+    /// will be full before the host's is: most of it may be garbage, and then it goes before all others.
+    fn filled_to_their_end<M>(&self, store: &Store<M>) -> [Option<BlockId>; FILLED] {
+        let map_left = store.place.buffer(StreamId::Map).slots_left();
+        let map_ends = self.map_pages_to_come(store).0 > i64::from(map_left);
+        store.place.filled_to_their_end(map_ends)
+    }
+
+    /// The victim after `after` others, if it was foreseen and can still be cleaned.
+    fn known_victim<M>(&self, after: usize, store: &Store<M>) -> Option<BlockId> {
+        let block = *self.gc.foreseen[..self.gc.known].get(after)?;
+        let mut row = *store.base.blocks.row(block);
+        if row.usage == BlockUse::Open && self.filled_to_their_end(store).contains(&Some(block)) {
+            row.usage = BlockUse::Full;
+        }
+        (gc_victim::gain(&store.base.config.geometry, &row) > 0).then_some(block)
+    }
+
+    /// What would be cleaned next, or by the scheme after `after` others.
+    fn next_victim<M>(&self, after: usize, store: &Store<M>) -> Option<BlockId> {
+        let after = after as u64;
+        map_victim(&store.place, &store.base).or_else(|| {
+            // Each superblock that is cleaned makes room to open one.
+            let victims =
+                Victims::new(&store.base.blocks, &store.base.config.geometry).after(after);
+            self.gc.victim.choose(victims, self.gc.chosen + after)
+        })
+    }
+
+    /// The superblock whose garbage, or whose wear, is to be seen to.
+    pub(crate) fn choose_victim<M>(&mut self, store: &mut Store<M>) -> Option<(Owner, BlockId)> {
+        if store.place.space.read_only {
+            return None;
+        }
+        // It gives back what it takes, so it needs no more than cleaning; but it can wait.
+        if self.gc.consider_wear
+            && !store.place.ledger.host_needs_superblock
+            && store.place.can_spare(0, &store.base)
+        {
+            self.gc.consider_wear = false;
+            if let Some(block) = store.place.cold(&store.base) {
+                return Some((Owner::Wear, block));
+            }
+        }
+        self.reckon_pace(store);
+        if !self.may_move(Owner::Gc, store) {
+            return None;
+        }
+        let block = self.worth_cleaning(store);
+        let Some(block) = block else {
+            store.place.ledger.pace.rest();
+            return None;
+        };
+        self.gc.choose(block);
+        store.place.ledger.pace.reckon_soon();
+        Some((Owner::Gc, block))
+    }
+
+    /// The next victim, if cleaning it is worth its moves or the host can write no more without it.
+    fn worth_cleaning<M>(&self, store: &Store<M>) -> Option<BlockId> {
+        if !self.has_to_clean(store) && map_victim(&store.place, &store.base).is_none() {
+            let victims = Victims::new(&store.base.blocks, &store.base.config.geometry);
+            if victims.best_gain() < self.least_gain(store) {
+                return None;
+            }
+        }
+        let valid = |block: &BlockId| store.base.blocks.row(*block).valid_slots;
+        let now = self.next_victim(0, store)?;
+        let foreseen = self
+            .known_victim(0, store)
+            .filter(|block| store.base.blocks.row(*block).usage == BlockUse::Full)
+            .filter(|block| valid(block) < valid(&now));
+        self.victim_that_fits(foreseen.unwrap_or(now), store)
+    }
+
+    /// Slots that the emptiest superblock must give back for cleaning to begin before the host has
+    /// no room left: half of what superblocks will give back on average then.
+    fn least_gain<M>(&self, store: &Store<M>) -> u32 {
+        let space = &store.place.space;
+        let spare = space.physical_slots.saturating_sub(space.needed_slots);
+        let superblocks = space.physical_slots / space.largest_slots;
+        (spare / (2 * superblocks.max(1))) as u32
+    }
+
+    /// Whether a row may be moved for `owner` now.
+    pub(crate) fn may_move<M>(&self, owner: Owner, store: &Store<M>) -> bool {
+        !matches!(owner, Owner::Gc | Owner::Wear)
+            || store.place.ledger.pace.is_due()
+            || self.has_to_clean(store)
+            || (owner == Owner::Wear && (store.place.space.failed > 0 || self.has_asked()))
+    }
+
+    /// Whether something waits that cannot go on before a superblock has been cleaned.
+    fn has_to_clean<M>(&self, store: &Store<M>) -> bool {
+        store.place.ledger.host_needs_superblock
+            || store.place.ledger.map_needs_superblock
+            || (store.place.space.free == 0 && store.place.has_rescued())
+            || self.others_wait(store)
+    }
+
+    /// Whether there may be something to move, apart from what the mover has taken on.
+    #[inline]
+    pub(crate) fn has_more_to_move<M>(&self, store: &Store<M>) -> bool {
+        store.place.ledger.pace.is_due()
+            || store.place.ledger.host_needs_superblock
+            || store.place.ledger.map_needs_superblock
+            || store.place.space.failed > 0
+            || self.gc.consider_wear
+    }
+
+    /// The superblock to be cleaned: `chosen`, or the one that gains most if that does not fit or the
+    /// reserve is to be made up for.
+    pub(crate) fn victim_that_fits<M>(&self, chosen: BlockId, store: &Store<M>) -> Option<BlockId> {
+        let valid = |block: &BlockId| store.base.blocks.row(*block).valid_slots;
+        let (place, base) = (&store.place, &store.base);
+        let best = || place.gains(base).max_by_key(|(_, gain)| *gain);
+        let best = || best().map(|(block, _)| block);
+        let chosen = Some(chosen).filter(|block| place.fits(valid(block), base));
+        let chosen = if store.place.space.is_short && !store.place.can_spare(0, &store.base) {
+            None
+        } else {
+            chosen
+        };
+        chosen.or_else(|| best().filter(|block| place.fits_with_host(valid(block), base)))
+    }
+
+    /// Whether nobody but garbage collection may move data, because cleaning has no superblock to
+    /// spare, and others wait for that.
+    pub(crate) fn others_wait<M>(&self, store: &Store<M>) -> bool {
+        !store.place.has_spare() && (store.place.space.failed > 0 || self.has_asked())
+    }
+}
+
+/// The superblock of the map to be cleaned before others: the emptiest, if it is half garbage.
+fn map_victim(place: &Place, base: &Base) -> Option<BlockId> {
+    if !place.has_map() {
+        return None;
+    }
+    let half_garbage = base.blocks.iter().filter(|(_, row)| {
+        let slots = base.slots_of(row.mode);
+        row.holds_map && row.usage == BlockUse::Full && !row.leaving && row.valid_slots <= slots / 2
+    });
+    let emptiest = half_garbage.min_by_key(|(_, row)| row.valid_slots);
+    emptiest.map(|(block, _)| block)
+}

@@ -1,0 +1,148 @@
+//! Commands in flight, and those that wait.
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+
+use firstread_core::{CommandId, HostCommand, Layout, Ports, Status, Wait};
+
+use super::merge::{self, Merges};
+
+/// One command in flight.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Command {
+    pub(super) command: HostCommand,
+    /// First logical page.
+    pub(super) first: u64,
+    /// Logical pages it touches.
+    pub(super) slots: u32,
+    /// Slots handled so far.
+    pub(super) done: u32,
+    /// Jobs under way.
+    pub(super) pending: u32,
+    pub(super) status: Status,
+    /// What a write in part keeps of its first and of its last slot, where that is read from flash.
+    pub(super) merges: [u32; 2],
+    /// It waits in the queue of writes.
+    pub(super) is_stalled: bool,
+}
+
+/// All commands in flight.
+#[derive(Debug)]
+pub(crate) struct Commands {
+    pub(super) table: Box<[Option<Command>]>,
+    /// Reads that wait for a job.
+    pub(super) stalled_reads: VecDeque<CommandId>,
+    /// Writes in part for which something was read. They go first, because a job holds what was read.
+    pub(super) stalled_merged: VecDeque<CommandId>,
+    /// Writes and trims that wait for buffers or for each other.
+    stalled_writes: VecDeque<CommandId>,
+    /// A write waits for the job of a read.
+    pub(super) want_job: bool,
+    pub(super) merges: Merges,
+    /// What the first of the writes and trims that wait is waiting for.
+    wait: Option<Wait>,
+}
+
+impl Commands {
+    pub(crate) fn new(max_commands: u32, max_reads: u32) -> Commands {
+        let capacity = max_commands as usize;
+        Commands {
+            table: alloc::vec![None; capacity].into_boxed_slice(),
+            stalled_reads: VecDeque::with_capacity(capacity),
+            stalled_merged: VecDeque::with_capacity(capacity),
+            stalled_writes: VecDeque::with_capacity(capacity),
+            want_job: false,
+            merges: Merges::new(max_reads, max_commands),
+            wait: None,
+        }
+    }
+    /// `command`, of `slots` logical pages from `first` on, is in flight.
+    #[inline]
+    pub(super) fn begin(&mut self, command: HostCommand, first: u64, slots: u32) {
+        self.table[command.id.0 as usize] = Some(Command {
+            command,
+            first,
+            slots,
+            done: 0,
+            pending: 0,
+            status: Status::Ok,
+            merges: [merge::NONE; 2],
+            is_stalled: false,
+        });
+    }
+    pub(super) fn get(&mut self, id: CommandId) -> &mut Command {
+        self.table[id.0 as usize]
+            .as_mut()
+            .expect("an event names a command in flight")
+    }
+    pub(crate) fn has_stalled_writes(&self) -> bool {
+        !self.stalled_writes.is_empty() || !self.stalled_merged.is_empty()
+    }
+    /// The write or trim to go on with.
+    pub(super) fn next_stalled(&mut self) -> Option<CommandId> {
+        let merged = self.stalled_merged.pop_front();
+        merged.or_else(|| self.stalled_writes.pop_front())
+    }
+    /// Whether what write `id` keeps of a slot was read, and a job holds it.
+    pub(super) fn holds_read(&mut self, id: CommandId) -> bool {
+        let merges = self.get(id).merges;
+        self.merges.is_any_read(merges)
+    }
+    /// Write or trim `id`, which was under way, waits before all others of its kind, for `wait`.
+    pub(super) fn stall<P: Ports>(&mut self, id: CommandId, wait: Wait, ports: &mut P) {
+        if self.holds_read(id) {
+            self.stalled_merged.push_front(id);
+        } else {
+            self.stalled_writes.push_front(id);
+        }
+        self.wait_for(Some(wait), ports);
+        self.note_stall(id, ports);
+    }
+    /// Write or trim `id` waits behind all others, if any, of its kind.
+    pub(super) fn stall_last<P: Ports>(&mut self, id: CommandId, ports: &mut P) {
+        self.stalled_writes.push_back(id);
+        self.note_stall(id, ports);
+    }
+    pub(super) fn note_stall<P: Ports>(&mut self, id: CommandId, ports: &mut P) {
+        if !core::mem::replace(&mut self.get(id).is_stalled, true) {
+            ports.write_waits(id);
+        }
+    }
+    /// Write or trim `id` waits in the queue no more.
+    pub(super) fn leave_queue<P: Ports>(&mut self, id: CommandId, ports: &mut P) {
+        if core::mem::take(&mut self.get(id).is_stalled) {
+            ports.write_goes_on(id);
+        }
+    }
+    /// The first of the writes and trims that wait is waiting for `wait`.
+    pub(super) fn wait_for<P: Ports>(&mut self, wait: Option<Wait>, ports: &mut P) {
+        if self.wait != wait {
+            self.wait = wait;
+            ports.writes_wait_for(wait);
+        }
+    }
+}
+
+/// Bytes that `command` asks for in `slots` logical pages from `lpn` on.
+#[inline]
+pub(super) fn bytes_between(command: &HostCommand, layout: &Layout, lpn: u64, slots: u32) -> u32 {
+    let slot_bytes = layout.geometry.slot_bytes as u64;
+    let start = lpn * slot_bytes;
+    let end = start + slots as u64 * slot_bytes;
+    let command_end = command.offset_bytes + command.len_bytes as u64;
+    (end.min(command_end) - start.max(command.offset_bytes)) as u32
+}
+
+/// The codewords of logical page `lpn` that `command` touches, lowest bit first.
+#[inline]
+pub(super) fn wanted_codewords(command: &HostCommand, layout: &Layout, lpn: u64) -> u64 {
+    let slot_bytes = layout.geometry.slot_bytes as u64;
+    let start = lpn * slot_bytes;
+    let end = command.offset_bytes + command.len_bytes as u64;
+    if command.offset_bytes <= start && end >= start + slot_bytes {
+        return u64::MAX >> (64 - layout.codewords_per_slot());
+    }
+    let from = layout.codewords_in(command.offset_bytes.saturating_sub(start));
+    let last = layout.codewords_in((end - start).min(slot_bytes) - 1);
+    (u64::MAX >> (63 - (last - from))) << from
+}

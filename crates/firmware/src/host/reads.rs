@@ -1,0 +1,222 @@
+//! Reads of the host: split into page rows, each read under a job of its own.
+
+use firstread_core::{Arena, CommandId, Lpn, Ns, Ppa, Priority, Status, Tag};
+
+use super::Host;
+use super::commands::{Command, bytes_between, wanted_codewords};
+use super::read_cache::Found;
+use crate::base::Out;
+use crate::below::{Below, Store};
+use crate::observe::{BlockRow, BlockUse, RETRY_BINS};
+use crate::schedule::{Job, Purpose};
+
+impl Host {
+    /// Goes on with reads that waited for a job.
+    pub(crate) fn resume_reads<M: Arena>(
+        &mut self,
+        now: Ns,
+        below: &mut Below<M>,
+        ports: &mut impl Out,
+    ) {
+        while let Some(id) = self.commands.stalled_reads.pop_front() {
+            if !self.advance_read(now, id, below, ports) {
+                break;
+            }
+        }
+    }
+
+    /// Splits a read into page rows. False when it ran out of jobs and waits at the queue's head.
+    pub(super) fn advance_read<M: Arena>(
+        &mut self,
+        now: Ns,
+        id: CommandId,
+        below: &mut Below<M>,
+        ports: &mut impl Out,
+    ) -> bool {
+        let Command {
+            command,
+            first,
+            slots: all,
+            mut done,
+            ..
+        } = *self.commands.get(id);
+        while done < all {
+            if self.read_cache.is_on() {
+                match self.read_cached(now, id, &mut below.store, ports) {
+                    Found::Not => {}
+                    Found::Served => {
+                        done = self.commands.get(id).done;
+                        continue;
+                    }
+                    Found::NoJob => {
+                        self.commands.stalled_reads.push_front(id);
+                        return false;
+                    }
+                }
+            }
+            let lpn = first + done as u64;
+            if !below.pager.map_ready(now, id, lpn, &mut below.store, ports) {
+                return true;
+            }
+            // Slots before this one have places that are known now.
+            let known = (below.store.table.directory.reach(lpn) - first).min(all as u64) as u32;
+            let store = &mut below.store;
+            let layout = &store.base.layout;
+            let run = store.table.map.lookup(Lpn(lpn), known - done);
+            let Some(ppa) = run.ppa else {
+                if run.lost {
+                    store.base.counters.uncorrectable += 1;
+                    self.commands.get(id).status = Status::Uncorrectable;
+                } else {
+                    let bytes = bytes_between(&command, layout, first + done as u64, run.pages);
+                    ports.zeros_out(id, done, run.pages, bytes);
+                }
+                done += run.pages;
+                self.commands.get(id).done = done;
+                continue;
+            };
+            let BlockRow { usage, mode, .. } = *store.base.blocks.row(ppa.block());
+            if usage == BlockUse::Open
+                && let Some(buf) = store.buffered(ppa)
+            {
+                store.base.counters.buffer_hits += 1;
+                let bytes = bytes_between(&command, layout, first + done as u64, 1);
+                ports.data_out(id, done, 1, buf, bytes);
+                done += 1;
+                self.commands.get(id).done = done;
+                continue;
+            }
+            let Some(job) = store.base.jobs.take_read() else {
+                self.commands.stalled_reads.push_front(id);
+                return false;
+            };
+            // Gather the slots of this page row, as long as logical and physical order agree.
+            let (at, row_slot) = layout.row_of(ppa, mode);
+            let mut wanted = 0u64;
+            let mut slots = 0u32;
+            let (mut run_left, mut next) = (run.pages, ppa);
+            loop {
+                let index = done + slots;
+                let codewords = wanted_codewords(&command, layout, first + index as u64);
+                wanted |= codewords << ((row_slot + slots) * layout.codewords_per_slot());
+                slots += 1;
+                let index = done + slots;
+                if index == known || row_slot + slots == layout.slots_per_row() {
+                    break;
+                }
+                if self.read_cache.is_on() && self.read_cache.has(first + index as u64) {
+                    break;
+                }
+                run_left -= 1;
+                next = Ppa(next.0 + 1);
+                if run_left == 0 {
+                    let more = store
+                        .table
+                        .map
+                        .lookup(Lpn(first + index as u64), known - index);
+                    if more.ppa != Some(next) {
+                        break;
+                    }
+                    run_left = more.pages;
+                }
+                let crosses_page = (row_slot + slots).is_multiple_of(layout.slots_per_page());
+                if crosses_page && layout.row_of(next, mode) != (at, row_slot + slots) {
+                    break;
+                }
+            }
+            if self.read_cache.is_on() {
+                store.base.counters.front.cache_misses += slots as u64;
+            }
+            let purpose = Purpose::HostRead {
+                id,
+                first: done,
+                slots: slots as u8,
+                row_slot: row_slot as u8,
+                bytes: bytes_between(&command, layout, first + done as u64, slots),
+            };
+            done += slots;
+            let state = self.commands.get(id);
+            state.done = done;
+            state.pending += 1;
+            if let Some(read) = self.reader_of(at, &store.base)
+                && self.join_read(job, purpose, wanted, read, &mut store.base, ports)
+            {
+                continue;
+            }
+            self.rows.started(at, job);
+            store.start_read(now, job, purpose, Priority::Host, at, wanted, ports);
+        }
+        self.finish_if_done(id, None, ports);
+        true
+    }
+
+    /// A page row that the host alone waited for has been read under `job`, but for codewords `failed`. Its
+    /// job is free.
+    #[inline]
+    pub(crate) fn row_read<M: Arena>(
+        &mut self,
+        job: u32,
+        failed: u64,
+        store: &mut Store<M>,
+        ports: &mut impl Out,
+    ) {
+        let Job { purpose, step, .. } = store.base.jobs[job];
+        let Purpose::HostRead {
+            id,
+            first,
+            slots,
+            row_slot,
+            bytes,
+        } = purpose
+        else {
+            unreachable!("{purpose:?} is no read of the host")
+        };
+        let ok = failed == 0;
+        let base = &mut store.base;
+        let (slots, row_slot) = (slots as u32, row_slot as u32);
+        if ok {
+            base.counters.retries[(step as usize).min(RETRY_BINS - 1)] += 1;
+            let buf = base.job_buffer(job).slot(row_slot);
+            ports.data_out(id, first, slots, buf, bytes);
+        } else {
+            base.counters.uncorrectable += 1;
+            base.counters.lost_retries += step as u64;
+        }
+        if ok && self.read_cache.keeps() {
+            self.keep_read(id, first, slots, row_slot, job, store, ports);
+        }
+        self.host_read_done(id, job, ok, ports);
+        store.base.jobs.release(job);
+    }
+
+    /// A page row of read `id` has ended.
+    pub(super) fn host_read_done(
+        &mut self,
+        id: CommandId,
+        job: u32,
+        ok: bool,
+        ports: &mut impl Out,
+    ) {
+        let command = self.commands.get(id);
+        command.pending -= 1;
+        if !ok {
+            command.status = Status::Uncorrectable;
+        }
+        if command.pending == 0 && command.done < command.slots {
+            // It waits for a job, and what comes next may need none.
+            ports.waited(id, Tag(job));
+        }
+        self.finish_if_done(id, Some(Tag(job)), ports);
+    }
+
+    fn finish_if_done(&mut self, id: CommandId, last: Option<Tag>, ports: &mut impl Out) {
+        let command = self.commands.get(id);
+        if command.done == command.slots && command.pending == 0 {
+            let Command {
+                command, status, ..
+            } = *command;
+            self.commands.table[id.0 as usize] = None;
+            ports.complete(command, status, last);
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! Writes and trims of the host: a slot after another, as far as each gets.
+
+use firstread_core::{Arena, CommandId, HostOp, Lpn, Ns, Status, Wait};
+
+use super::Host;
+use super::commands::{Command, bytes_between};
+use super::merge::{self, Kept};
+use crate::base::Out;
+use crate::below::Below;
+use crate::ftl::REGION_PAGES;
+use crate::ftl::map::Table;
+use crate::ftl::place::{Item, Refusal, Why};
+use crate::observe::StreamId;
+
+/// How far a write or trim got.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Progress {
+    /// It is complete.
+    Ended,
+    /// It waits for the read of a slot that it changes in part, or of a page of the map.
+    Waiting,
+    /// It waits in the queue of writes, for this.
+    Stalled(Wait),
+    /// It goes on once the pace of cleaning has been reckoned.
+    Paces,
+    /// All its data are in the write buffer, and it completes when they are programmed.
+    Buffered,
+}
+
+impl Host {
+    /// The write or trim to go on with, of those that wait.
+    pub(crate) fn next_stalled(&mut self) -> Option<CommandId> {
+        self.commands.next_stalled()
+    }
+
+    /// Write or trim `id`, which was under way, waits before all others of its kind, for `wait`. Whether the
+    /// others wait with it: it may wait for a job that one of them holds, and that one goes on.
+    pub(crate) fn stall(&mut self, id: CommandId, wait: Wait, ports: &mut impl Out) -> bool {
+        self.commands.stall(id, wait, ports);
+        self.commands.holds_read(id) || self.commands.stalled_merged.is_empty()
+    }
+
+    /// No write and no trim waits in the queue.
+    pub(crate) fn none_stalls(&mut self, ports: &mut impl Out) {
+        self.commands.wait_for(None, ports);
+    }
+
+    /// Whether writes or trims wait.
+    pub(crate) fn has_stalled_writes(&self) -> bool {
+        self.commands.has_stalled_writes()
+    }
+
+    /// Whether a write has waited for the job of a read since this was asked last.
+    #[inline]
+    pub(crate) fn wanted_job(&mut self) -> bool {
+        core::mem::take(&mut self.commands.want_job)
+    }
+
+    /// Moves a write or trim on.
+    pub(crate) fn advance_write<M: Arena>(
+        &mut self,
+        now: Ns,
+        id: CommandId,
+        below: &mut Below<M>,
+        ports: &mut impl Out,
+    ) -> Progress {
+        loop {
+            let command = *self.commands.get(id);
+            if command.done == command.slots || command.status != Status::Ok {
+                self.commands.leave_queue(id, ports);
+                let c = &command.command;
+                if command.status == Status::Ok
+                    && c.op == HostOp::Write
+                    && self.durable.waits_for_program(c.fua)
+                {
+                    self.wait_until_safe(now, id, &below.store);
+                    return Progress::Buffered;
+                }
+                self.end_command(id, command.status, ports);
+                return Progress::Ended;
+            }
+            let lpn = command.first + command.done as u64;
+            if !below.store.table.map.has_room(1) {
+                return Progress::Stalled(Wait::Overlay);
+            }
+            let store = &mut below.store;
+            if !store.place.space.read_only && below.pager.map_is_crowded(now, store, ports) {
+                let place = &store.place;
+                if !place.ledger.map_needs_superblock || !place.is_full(&store.base) {
+                    return Progress::Stalled(Wait::Map);
+                }
+                self.fail_write(now, id, Status::NoSpace, below, ports);
+                continue;
+            }
+            if below.pager.is_on() {
+                let c = &command.command;
+                let slot_bytes = below.store.base.config.geometry.slot_bytes as u64;
+                let end = (c.offset_bytes + c.len_bytes as u64) / slot_bytes;
+                let empties = c.op == HostOp::Trim && empties_region(lpn, end, &below.store.table);
+                if !empties && !below.pager.map_ready(now, id, lpn, &mut below.store, ports) {
+                    self.commands.leave_queue(id, ports);
+                    return Progress::Waiting;
+                }
+            }
+            let slot_bytes = below.store.base.config.geometry.slot_bytes;
+            let bytes = bytes_between(&command.command, &below.store.base.layout, lpn, 1);
+            let partial = bytes < slot_bytes;
+            if command.command.op == HostOp::Trim {
+                // Only whole slots can be forgotten.
+                if partial {
+                    self.commands.get(id).done += 1;
+                    continue;
+                }
+                let pages = self.trim_some(&command, ports.sequence(), below);
+                ports.trimmed(Lpn(lpn), pages);
+                self.commands.get(id).done += pages;
+                self.resume_reads(now, below, ports);
+                continue;
+            }
+            if below.store.place.space.read_only {
+                self.fail_write(now, id, Status::ReadOnly, below, ports);
+                continue;
+            }
+            if command.done == 0 && command.slots > 1 && !below.pager.is_on() {
+                self.read_last_slot(now, id, below, ports);
+            }
+            // Only a write in part asks where the old version lies.
+            let run = partial.then(|| below.store.table.map.lookup(Lpn(lpn), 1));
+            if run.is_some_and(|run| run.lost) {
+                self.fail_write(now, id, Status::Uncorrectable, below, ports);
+                continue;
+            }
+            let old = run.and_then(|run| run.ppa);
+            let buffer = below.store.place.buffer(StreamId::Host);
+            if let Some(buf) = old.and_then(|ppa| buffer.open_slot(ppa)) {
+                ports.data_in(id, command.done, 1, buf);
+                self.slot_written(now, id, lpn, below, ports);
+                below.store.base.counters.merged_in_place += 1;
+                below.store.base.counters.host_bytes_written += u64::from(bytes);
+                continue;
+            }
+            let kept = old.map(|ppa| self.kept(now, id, lpn, ppa, true, below, ports));
+            match kept {
+                None | Some(Kept::Here(_) | Kept::Read(_)) => {}
+                Some(Kept::Coming) => {
+                    self.commands.leave_queue(id, ports);
+                    return Progress::Waiting;
+                }
+                Some(Kept::Lost) => {
+                    self.fail_write(now, id, Status::Uncorrectable, below, ports);
+                    continue;
+                }
+                Some(Kept::NoJob) => {
+                    // What it holds of its last slot may be all that others wait for.
+                    self.let_go(now, id, 1, below, ports);
+                    self.commands.want_job = true;
+                    return Progress::Stalled(Wait::ReadBuffer);
+                }
+            }
+            let item = Item {
+                lpn: Lpn(lpn),
+                expect: None,
+                // A write in part that has read what it keeps goes on: a job holds that.
+                why: Why::Host {
+                    has_merged: matches!(kept, Some(Kept::Read(_))),
+                },
+            };
+            let placed = match below.store.take(now, &item) {
+                Ok(placed) => placed,
+                Err(Refusal::Wait(wait)) => return Progress::Stalled(wait),
+                Err(Refusal::Never(status)) => {
+                    self.fail_write(now, id, status, below, ports);
+                    continue;
+                }
+                Err(Refusal::Overtaken) => unreachable!("a write of the host is the last version"),
+            };
+            if let Some(Kept::Here(buf) | Kept::Read(buf)) = kept {
+                ports.copy(buf, placed.buf());
+            }
+            ports.data_in(id, command.done, 1, placed.buf());
+            let programs = below.store.commit(placed);
+            below.pager.change(Lpn(lpn), &below.store.table.directory);
+            self.slot_written(now, id, lpn, below, ports);
+            let counters = &mut below.store.base.counters;
+            counters.host_slots_written += 1;
+            counters.host_bytes_written += u64::from(bytes);
+            below.store.start(now, programs, ports);
+            if below.store.place.ledger.pace.earn() {
+                return Progress::Paces;
+            }
+        }
+    }
+
+    /// Command `id`, which is no read, completes.
+    pub(super) fn end_command(&mut self, id: CommandId, status: Status, ports: &mut impl Out) {
+        let command = self.commands.get(id).command;
+        self.commands.table[id.0 as usize] = None;
+        ports.complete(command, status, None);
+    }
+
+    /// The next slot of write `id`, which is `lpn`, is in the write buffer.
+    #[inline]
+    fn slot_written<M: Arena>(
+        &mut self,
+        now: Ns,
+        id: CommandId,
+        lpn: u64,
+        below: &mut Below<M>,
+        ports: &mut impl Out,
+    ) {
+        if let Some(job) = self.commands.merges.written(lpn) {
+            self.release_read(now, job, below, ports);
+        }
+        let command = self.commands.get(id);
+        let end = (command.done != 0) as usize;
+        command.done += 1;
+        if command.merges[end] != merge::NONE {
+            // Of a slot between the ends nothing is kept.
+            let last = command.done == command.slots;
+            if end == 0 || last {
+                self.let_go(now, id, end, below, ports);
+            }
+        }
+        if self.read_cache.is_on() {
+            self.read_cache
+                .forget(lpn, &mut below.store.base.counters.front);
+        }
+    }
+
+    /// Trims pages of `command` from the next on, within one region of the map; returns how many, or
+    /// zero when none can be.
+    fn trim_some<M: Arena>(
+        &mut self,
+        command: &Command,
+        sequence: u64,
+        below: &mut Below<M>,
+    ) -> u32 {
+        let store = &mut below.store;
+        let c = &command.command;
+        let slot_bytes = store.base.config.geometry.slot_bytes as u64;
+        let first = command.first + command.done as u64;
+        let mut end = (c.offset_bytes + c.len_bytes as u64) / slot_bytes;
+        if below.pager.is_on() && !empties_region(first, end, &store.table) {
+            end = end.min(store.table.directory.reach(first));
+        }
+        let (table, base) = (&mut store.table, &mut store.base);
+        let pages = store.place.trim(first, end, sequence, table, base);
+        let jobs = &mut base.jobs;
+        let end = first + pages as u64;
+        self.commands
+            .merges
+            .trimmed(first, end, |job| jobs.release(job));
+        if below.pager.is_on() {
+            below.pager.clear(first, end, store);
+        }
+        if self.read_cache.is_on() {
+            let counters = &mut store.base.counters.front;
+            self.read_cache.forget_all(first, end, counters);
+        }
+        pages
+    }
+
+    /// Write `id` cannot go on.
+    fn fail_write<M: Arena>(
+        &mut self,
+        now: Ns,
+        id: CommandId,
+        status: Status,
+        below: &mut Below<M>,
+        ports: &mut impl Out,
+    ) {
+        self.commands.get(id).status = status;
+        self.let_go(now, id, 0, below, ports);
+        self.let_go(now, id, 1, below, ports);
+    }
+}
+
+/// Whether a trim that goes on at `first` and ends at `end` empties a whole region of the map, so
+/// that it needs not know what is there.
+fn empties_region<M: Arena>(first: u64, end: u64, table: &Table<M>) -> bool {
+    let region_end = (first / REGION_PAGES + 1) * REGION_PAGES;
+    first.is_multiple_of(REGION_PAGES)
+        && end >= region_end.min(table.map.capacity())
+        && REGION_PAGES.is_multiple_of(table.directory.entries())
+}

@@ -1,0 +1,130 @@
+//! Background reads: what axis `read_levels` asks for by itself, one at a time.
+
+use firstread_core::{Ns, Priority};
+
+use super::Read;
+use crate::base::{Base, Out};
+use crate::policy::read_levels::{AnyReadLevels, Probe, ProbeResult, ReadLevels};
+use crate::policy::retry::AnyRetry;
+use crate::schedule::Purpose;
+
+/// What a power cut leaves of reads.
+#[derive(Debug)]
+pub(crate) struct Dumped {
+    /// The tables of read levels, with the background read that they wait for.
+    levels: AnyReadLevels,
+    probe: Option<Probe>,
+    /// What is known of short senses.
+    retry: AnyRetry,
+}
+
+impl Read {
+    /// Power is on and the drive is filled: background work begins.
+    pub(crate) fn power_up(&mut self, now: Ns, base: &Base) {
+        self.levels.start(now, &base.blocks);
+        self.levels_due = self.levels.due();
+    }
+
+    /// Power is back after a shutdown in which nothing was lost; the firmware's clock stood still, and the
+    /// cells have aged.
+    pub(crate) fn power_on(&mut self, now: Ns, base: &Base) {
+        self.levels.power_on(now, &base.blocks);
+        self.levels_due = self.levels.due();
+    }
+
+    /// When the next background read is due; [`Ns::MAX`] while one is in flight.
+    #[inline]
+    pub(crate) fn next_probe(&self) -> Ns {
+        match self.probe {
+            Some(_) => Ns::MAX,
+            None => self.levels_due,
+        }
+    }
+
+    /// Starts the next background read that is due, unless one is in flight.
+    pub(crate) fn start_probe(&mut self, now: Ns, base: &mut Base, ports: &mut impl Out) {
+        if self.probe.is_some() || self.levels_due > now {
+            return;
+        }
+        let probe = self
+            .levels
+            .probe(now, &base.blocks, &mut |record| ports.log(record));
+        self.levels_due = self.levels.due();
+        let Some(probe) = probe else {
+            return;
+        };
+        base.counters.background_reads += 1;
+        self.read_probe(now, probe, base, ports);
+    }
+
+    /// Queues the background read `probe`.
+    fn read_probe(&mut self, now: Ns, probe: Probe, base: &mut Base, ports: &mut impl Out) {
+        let job = base
+            .jobs
+            .take()
+            .expect("a job is reserved for the one probe in flight");
+        let codewords = base.layout.codewords_per_page();
+        let wanted = (0..base.config.geometry.planes as u32)
+            .filter(|plane| probe.planes >> plane & 1 != 0)
+            .fold(0u64, |all, plane| {
+                all | (u64::MAX >> (64 - codewords)) << (plane * codewords)
+            });
+        self.probe = Some(probe);
+        base.jobs[job].levels = probe.levels;
+        let (purpose, priority) = (Purpose::Probe, Priority::Background);
+        self.start(now, job, purpose, priority, probe.at, wanted, base, ports);
+    }
+
+    /// The background read of `job` has come back; the job is free. True when that was the last read to
+    /// keep its superblock from its erase.
+    pub(crate) fn probe_done(
+        &mut self,
+        now: Ns,
+        job: u32,
+        result: ProbeResult,
+        base: &mut Base,
+        ports: &mut impl Out,
+    ) -> bool {
+        let probe = self.probe.take().expect("a probe is in flight");
+        self.levels
+            .on_probe(now, &probe, &result, &base.blocks, &mut |record| {
+                ports.log(record)
+            });
+        self.levels_due = self.levels.due();
+        let last = base.unpin(job);
+        base.jobs.release(job);
+        last
+    }
+
+    /// Whether a background read is in flight.
+    pub(crate) fn is_probing(&self) -> bool {
+        self.probe.is_some()
+    }
+
+    /// Power is cut: what is left.
+    pub(crate) fn dump(self) -> Dumped {
+        Dumped {
+            levels: self.levels,
+            probe: self.probe,
+            retry: self.retry,
+        }
+    }
+
+    /// Power is back: takes on what was dumped.
+    pub(crate) fn take_dumped(&mut self, dumped: Dumped) {
+        let Dumped {
+            levels,
+            probe,
+            retry,
+        } = dumped;
+        self.levels_due = levels.due();
+        (self.levels, self.probe, self.retry) = (levels, probe, retry);
+    }
+
+    /// After a recovery: the background read that was in flight is read again.
+    pub(crate) fn restart(&mut self, now: Ns, base: &mut Base, ports: &mut impl Out) {
+        if let Some(probe) = self.probe.take() {
+            self.read_probe(now, probe, base, ports);
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! Reads: the life of one page read, whoever asks for it. Levels, sense, and what follows from the outcome.
+//!
+//! - `steps`: the levels of each step, and the steps that are sensed ahead.
+//! - `soft`: soft senses, once the hard steps have failed.
+//! - `rebuild`: what is made anew from the other dies of a stripe.
+//! - `background`: the reads that axis `read_levels` asks for by itself.
+
+mod background;
+mod rebuild;
+mod soft;
+mod steps;
+
+use firstread_core::{BlockId, DieId, FlashKind, Ns, PageAddr, Priority, SenseMode, Tag};
+
+use crate::base::{Base, Out};
+use crate::observe::BlockMonitor;
+use crate::policy::read_levels::{AnyReadLevels, Outcome, Probe, ReadLevels};
+use crate::policy::recovery::AnyRecovery;
+use crate::policy::retry::{AnyRetry, Haste, Retry};
+use crate::schedule::{self, Job, NO_JOB, Purpose};
+
+pub(crate) use background::Dumped;
+use rebuild::Rebuilds;
+
+/// All reads: the schemes of axes `read_levels`, `retry` and `recovery`.
+#[derive(Debug)]
+pub(crate) struct Read {
+    levels: AnyReadLevels,
+    /// When `levels` is next due.
+    levels_due: Ns,
+    retry: AnyRetry,
+    recovery: AnyRecovery,
+    /// The background read in flight.
+    probe: Option<Probe>,
+    rebuilds: Rebuilds,
+}
+
+impl Read {
+    pub(crate) fn new(levels: AnyReadLevels, retry: AnyRetry, recovery: AnyRecovery) -> Read {
+        Read {
+            levels_due: levels.due(),
+            levels,
+            retry,
+            recovery,
+            probe: None,
+            rebuilds: Rebuilds::default(),
+        }
+    }
+
+    /// The scheme of axis `read_levels`.
+    pub(crate) fn levels(&self) -> &AnyReadLevels {
+        &self.levels
+    }
+
+    /// Tags of each job: the second is that of steps that are sensed ahead.
+    pub(crate) fn tags_per_job(&self) -> u32 {
+        1 + self.retry.pipelines() as u32
+    }
+
+    /// `block` begins to hold data, or holds none any more.
+    pub(crate) fn block_changed(&mut self, now: Ns, block: BlockId, blocks: &BlockMonitor) {
+        self.levels.on_block(now, block, blocks);
+        self.levels_due = self.levels.due();
+    }
+
+    /// Queues a read of page row `at` under `job`.
+    #[allow(clippy::too_many_arguments)] // the fields of a job, spelled out once
+    pub(crate) fn start(
+        &mut self,
+        now: Ns,
+        job: u32,
+        purpose: Purpose,
+        priority: Priority,
+        at: PageAddr,
+        wanted: u64,
+        base: &mut Base,
+        ports: &mut impl Out,
+    ) {
+        base.jobs[job] = Job {
+            purpose,
+            priority,
+            at,
+            wanted,
+            queued: now,
+            is_waiting: true,
+            joined: NO_JOB,
+            step: 0,
+            pinned: true,
+            is_ahead: false,
+            high_tag: false,
+            entry: 0,
+            haste: Haste::NONE,
+            slow: false,
+            hurried: false,
+            sense: SenseMode::Hard,
+            ..base.jobs[job]
+        };
+        base.blocks.row_mut(at.block).pins += 1;
+        base.schedule.push(job, &mut base.jobs);
+        self.start_die(now, at.die, base, ports);
+        if priority == Priority::Host {
+            base.suspend_for_host(now, at.die, ports);
+        }
+    }
+
+    /// Starts the next job of `die`, if it is idle; where planes read independently, as many as find
+    /// theirs idle.
+    #[inline]
+    pub(crate) fn start_die(&mut self, now: Ns, die: DieId, base: &mut Base, ports: &mut impl Out) {
+        while let Some(job) = base.start_die(now, die, ports) {
+            self.issue(now, job, base, ports);
+            if !base.schedule.has_independent_planes() {
+                return;
+            }
+        }
+    }
+
+    /// Issues the sense of `job`, whose die is free.
+    fn issue(&mut self, now: Ns, job: u32, base: &mut Base, ports: &mut impl Out) {
+        let Job {
+            purpose,
+            at,
+            step,
+            queued,
+            wanted,
+            ..
+        } = base.jobs[job];
+        let mode = match purpose {
+            Purpose::Probe => self.probe.expect("a probe is in flight").mode,
+            _ => base.jobs[job].sense,
+        };
+        let class = steps::class(&base.jobs[job], step);
+        base.jobs[job].is_waiting = false;
+        if step == 0 && purpose != Purpose::Probe {
+            // The freshest levels are those of the moment the sense starts.
+            let ctx = base.read_ctx(now, at);
+            let state = &mut base.jobs[job];
+            state.note = 0;
+            state.levels = self
+                .levels
+                .attempt(&ctx, 0, None, &mut state.note)
+                .expect("every scheme has a first attempt");
+        }
+        let row = base.blocks.row_mut(at.block);
+        row.reads += 1;
+        let kind = FlashKind::Read {
+            block: at.block,
+            wordline: at.wordline,
+            page: at.page,
+            cell_mode: row.mode,
+            wanted,
+            levels: base.jobs[job].levels,
+            timing: base.jobs[job].haste.timing,
+            mode,
+            buf: base.job_buffer(job),
+        };
+        schedule::issue(queued, job, class, kind, &base.jobs, ports);
+        if self.retry.looks_ahead(step) {
+            self.look_ahead(now, job, base, ports);
+        }
+    }
+
+    /// A step of the read of `job` has been decoded, with this `outcome`: goes on with the next one. The
+    /// codewords that failed when there is none: the read has ended, unless they are made anew.
+    pub(crate) fn decoded(
+        &mut self,
+        now: Ns,
+        job: u32,
+        outcome: &Outcome,
+        base: &mut Base,
+        ports: &mut impl Out,
+    ) -> Option<u64> {
+        let Job {
+            at,
+            step,
+            priority,
+            is_ahead,
+            ..
+        } = base.jobs[job];
+        let ok = outcome.failed == 0;
+        if is_ahead && self.ahead_decoded(now, job, outcome, base, ports) {
+            return None;
+        }
+        let ctx = base.read_ctx(now, at);
+        if !ok && let Some(next) = self.step_after(&ctx, job, outcome, base) {
+            let state = &mut base.jobs[job];
+            state.wanted = outcome.failed;
+            state.queued = now;
+            state.high_tag = false;
+            state.begin(next);
+            base.schedule.push_front(job, &mut base.jobs);
+            self.start_die(now, at.die, base, ports);
+            if priority == Priority::Host {
+                base.suspend_for_host(now, at.die, ports);
+            }
+            return None;
+        }
+        let Job {
+            entry,
+            haste,
+            note,
+            sense,
+            ..
+        } = base.jobs[job];
+        let soft;
+        let told = match sense {
+            SenseMode::Hard => outcome,
+            _ => {
+                soft = soft::of_hard_steps(outcome, &mut base.counters);
+                &soft
+            }
+        };
+        // What an oracle's own step found is nothing the scheme tried.
+        if entry != 0 || step == 0 {
+            self.levels.on_read(&ctx, entry, told, note);
+        }
+        self.retry.on_read(&ctx, entry, haste.timing, told);
+        Some(outcome.failed)
+    }
+
+    /// A command waits for the read of `job`, which was not started for it: it is one of the host's
+    /// from now on.
+    pub(crate) fn make_host_read(
+        &mut self,
+        now: Ns,
+        job: u32,
+        base: &mut Base,
+        ports: &mut impl Out,
+    ) {
+        let Job { at, priority, .. } = base.jobs[job];
+        ports.join(Tag(job));
+        base.jobs[job].priority = Priority::Host;
+        // If it is not issued yet, it has waited for the host since now.
+        base.jobs[job].queued = now;
+        let waits =
+            priority != Priority::Host && base.schedule.promote(job, priority, &mut base.jobs);
+        if waits {
+            self.start_die(now, at.die, base, ports);
+            base.suspend_for_host(now, at.die, ports);
+        }
+    }
+}

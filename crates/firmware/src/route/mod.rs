@@ -1,0 +1,358 @@
+//! Routes: what each event of flash, each command and each machine's answer makes others do.
+//!
+//! The only folder that knows all machines. It has no state and decides nothing: it hands on.
+
+mod audit;
+mod power;
+mod service;
+
+pub use audit::Unsound;
+pub use power::{Dump, Recovering, Recovery};
+
+use firstread_core::{Arena, CommandId, FlashEvent, HostCommand, Ns, Wait};
+
+use crate::Firmware;
+use crate::base::Out;
+use crate::ftl::relocate::{Arrived, Rescued};
+use crate::host::{Progress, Submitted};
+use crate::policy::read_levels::{Outcome, ProbeResult};
+use crate::schedule::{NO_JOB, Purpose};
+
+impl<M: Arena> Firmware<M> {
+    /// A command of the host has come.
+    #[inline]
+    pub(crate) fn submitted(&mut self, now: Ns, command: HostCommand, ports: &mut impl Out) {
+        match self.host.submit(now, command, &mut self.below, ports) {
+            Submitted::Nothing => return,
+            Submitted::Flushes => return self.complete_safe(now, ports),
+            Submitted::Queued => {}
+            Submitted::Writes => self.go_on_writing(now, command.id, ports),
+        }
+        self.pump(now, ports);
+    }
+
+    /// An event of flash has come.
+    #[inline]
+    pub(crate) fn happened(&mut self, now: Ns, event: FlashEvent, ports: &mut impl Out) {
+        let store = &mut self.below.store;
+        match event {
+            FlashEvent::ArrayFree { die, planes, .. } => {
+                store.base.schedule.free(die, planes);
+                store.read.start_die(now, die, &mut store.base, ports);
+            }
+            FlashEvent::Decoded {
+                tag,
+                failed,
+                max_errors,
+                sum_errors,
+                unsatisfied,
+                spare,
+            } => {
+                let job = store.base.jobs.of(tag);
+                let wanted = store.base.jobs[job].wanted;
+                let outcome = Outcome {
+                    wanted,
+                    failed,
+                    max_errors,
+                    sum_errors,
+                    unsatisfied,
+                    spare,
+                };
+                self.decoded(now, job, outcome, ports);
+            }
+            FlashEvent::Ones { tag, count, cells } => {
+                self.probe_done(now, tag.0, ProbeResult::Ones { count, cells }, ports);
+            }
+            FlashEvent::Programmed { tag, ok } => self.programmed(now, tag.0, ok, ports),
+            FlashEvent::Erased { tag, ok } => self.erased(now, tag.0, ok, ports),
+            FlashEvent::Suspended { tag, .. } => {
+                store.base.counters.suspends += 1;
+                let die = store.base.stopped(now, tag.0);
+                store.read.start_die(now, die, &mut store.base, ports);
+            }
+        }
+    }
+
+    /// A step of the read of `job` has been decoded.
+    fn decoded(&mut self, now: Ns, job: u32, outcome: Outcome, ports: &mut impl Out) {
+        let store = &mut self.below.store;
+        if store.base.jobs[job].purpose == Purpose::Probe {
+            return self.probe_done(now, job, ProbeResult::Decoded(outcome), ports);
+        }
+        if outcome.failed != 0 {
+            store.read.remember(job, &outcome, &mut store.base.jobs);
+            if store.base.jobs[job].joined != NO_JOB
+                && self.host.serve_early(job, outcome.failed, store, ports)
+            {
+                self.go_on_merging(now, ports);
+            }
+        }
+        let store = &mut self.below.store;
+        let base = &mut store.base;
+        if let Some(failed) = store.read.decoded(now, job, &outcome, base, ports)
+            && (failed == 0 || !self.rebuild(now, job, failed, ports))
+        {
+            self.read_ended(now, job, failed, ports);
+        }
+    }
+
+    /// The read of `job` could not correct codewords `failed`: has them made anew from the other dies.
+    /// False when they cannot be.
+    #[cold]
+    fn rebuild(&mut self, now: Ns, job: u32, failed: u64, ports: &mut impl Out) -> bool {
+        let store = &mut self.below.store;
+        let at = store.base.jobs[job].at;
+        !store.place.holds_line(at.block, at.wordline)
+            && store.read.rebuild(now, job, failed, &mut store.base, ports)
+    }
+
+    /// The read of `job` has ended, for good or with codewords `failed` lost.
+    #[inline]
+    fn read_ended(&mut self, now: Ns, job: u32, failed: u64, ports: &mut impl Out) {
+        let store = &mut self.below.store;
+        let purpose = store.base.jobs[job].purpose;
+        if let Purpose::Move { .. } = purpose {
+            self.relocate.move_read(job, failed, &mut self.below);
+            return self.pump(now, ports);
+        }
+        let last = store.base.unpin(job);
+        match purpose {
+            Purpose::HostRead { .. } => {
+                self.host.row_read(job, failed, store, ports);
+                self.resume_reads(now, ports);
+            }
+            Purpose::SharedRead => {
+                self.shared_read_ended(now, job, failed, ports);
+            }
+            Purpose::Merge { merge, .. } => {
+                let base = &mut store.base;
+                self.host.merge_read(merge, job, failed == 0, base, ports);
+                self.go_on_merging(now, ports);
+            }
+            Purpose::MapRead { .. } => self.map_page_came(now, job, failed == 0, ports),
+            Purpose::ReadAhead => {
+                let (served, merges) = self.host.serve_joined(job, failed, true, store, ports);
+                if merges {
+                    self.go_on_merging(now, ports);
+                }
+                let store = &mut self.below.store;
+                self.host.ahead_read(job, failed, served, store, ports);
+                self.resume_reads(now, ports);
+            }
+            Purpose::Rebuild => {
+                let base = &mut store.base;
+                let made = store.read.rebuild_row_read(now, job, failed, base, ports);
+                if let Some((job, lost)) = made {
+                    self.read_ended(now, job, lost, ports);
+                }
+            }
+            Purpose::Free
+            | Purpose::Probe
+            | Purpose::Move { .. }
+            | Purpose::Program { .. }
+            | Purpose::Erase { .. } => {
+                unreachable!("{purpose:?} decodes nothing")
+            }
+        }
+        let wanted = self.host.wanted_job();
+        if wanted {
+            self.resume_writes(now, ports);
+        }
+        if wanted || last {
+            self.pump(now, ports);
+        }
+    }
+
+    /// The read of `job`, which several commands have joined, has ended for all of them.
+    fn shared_read_ended(&mut self, now: Ns, job: u32, failed: u64, ports: &mut impl Out) {
+        let store = &mut self.below.store;
+        if failed == 0 {
+            store.base.count_retries(job);
+        }
+        let (_, merges) = self.host.serve_joined(job, failed, true, store, ports);
+        if merges {
+            self.go_on_merging(now, ports);
+        }
+        self.below.store.base.jobs.release(job);
+        self.resume_reads(now, ports);
+    }
+
+    /// A page of the map that `job` was to bring has been decoded: commands that waited for it go on.
+    fn map_page_came(&mut self, now: Ns, job: u32, ok: bool, ports: &mut impl Out) {
+        let store = &mut self.below.store;
+        let mut waiter = self.below.pager.map_read(now, job, ok, store, ports);
+        while let Some(id) = waiter {
+            waiter = self.below.pager.goes_on(now, id, ports);
+            self.go_on(now, id, ports);
+        }
+        for _ in 0..self.below.pager.stalled() {
+            let Some(id) = self.below.pager.next_stalled() else {
+                break;
+            };
+            self.below.pager.goes_on(now, id, ports);
+            self.go_on(now, id, ports);
+        }
+        self.resume_writes(now, ports);
+        self.pump(now, ports);
+    }
+
+    /// Command `id`, which has waited for the map, goes on.
+    fn go_on(&mut self, now: Ns, id: CommandId, ports: &mut impl Out) {
+        if self.host.is_read(id) {
+            self.host.go_on_reading(now, id, &mut self.below, ports);
+        } else {
+            self.go_on_writing(now, id, ports);
+        }
+    }
+
+    /// Starts the next background read that is due.
+    pub(crate) fn start_probe(&mut self, now: Ns, ports: &mut impl Out) {
+        let store = &mut self.below.store;
+        store.read.start_probe(now, &mut store.base, ports);
+    }
+
+    /// The background read of `job` has come back.
+    fn probe_done(&mut self, now: Ns, job: u32, result: ProbeResult, ports: &mut impl Out) {
+        let store = &mut self.below.store;
+        let base = &mut store.base;
+        let last = store.read.probe_done(now, job, result, base, ports);
+        self.resume_reads(now, ports);
+        self.start_probe(now, ports);
+        if last {
+            self.pump(now, ports);
+        }
+    }
+
+    /// The program of `job` has ended.
+    fn programmed(&mut self, now: Ns, job: u32, ok: bool, ports: &mut impl Out) {
+        let store = &mut self.below.store;
+        if store.place.programmed(job, ok, &mut store.base, ports) {
+            if self.host.any_waits_for_programs() {
+                self.complete_safe(now, ports);
+            }
+            self.resume_writes(now, ports);
+        }
+        self.pump(now, ports);
+    }
+
+    /// A die has erased its part of a superblock, under `job`.
+    fn erased(&mut self, now: Ns, job: u32, ok: bool, ports: &mut impl Out) {
+        let store = &mut self.below.store;
+        let base = &mut store.base;
+        let Some(block) = store.place.die_erased(job, ok, base, ports) else {
+            return;
+        };
+        store.read.block_changed(now, block, &base.blocks);
+        if base.is_free(block) {
+            self.relocate.erased();
+        }
+        #[cfg(debug_assertions)]
+        self.audit_now_and_then();
+        self.resume_writes(now, ports);
+        self.pump(now, ports);
+    }
+
+    /// Goes on with reads that waited for a job.
+    #[inline]
+    fn resume_reads(&mut self, now: Ns, ports: &mut impl Out) {
+        self.host.resume_reads(now, &mut self.below, ports);
+    }
+
+    /// Reads for writes in part have ended: goes on with the writes that waited for them.
+    fn go_on_merging(&mut self, now: Ns, ports: &mut impl Out) {
+        self.resume_writes(now, ports);
+        self.resume_reads(now, ports);
+        self.pump(now, ports);
+    }
+
+    /// Goes on with the writes and trims that wait, in order, as far as they get.
+    pub(crate) fn resume_writes(&mut self, now: Ns, ports: &mut impl Out) {
+        if self.below.pager.is_on() {
+            let store = &mut self.below.store;
+            self.below.pager.merge_map(now, store, ports);
+        }
+        while let Some(id) = self.host.next_stalled() {
+            if let Some(wait) = self.write(now, id, ports)
+                && self.host.stall(id, wait, ports)
+            {
+                return;
+            }
+        }
+        self.host.none_stalls(ports);
+    }
+
+    /// Write or trim `id` goes on, before others that wait.
+    fn go_on_writing(&mut self, now: Ns, id: CommandId, ports: &mut impl Out) {
+        if let Some(wait) = self.write(now, id, ports) {
+            self.host.stall(id, wait, ports);
+        }
+    }
+
+    /// Moves write or trim `id` on. What it waits for in the queue of writes, if it does.
+    #[inline]
+    fn write(&mut self, now: Ns, id: CommandId, ports: &mut impl Out) -> Option<Wait> {
+        loop {
+            match self.host.advance_write(now, id, &mut self.below, ports) {
+                Progress::Ended | Progress::Waiting => return None,
+                Progress::Stalled(wait) => return Some(wait),
+                Progress::Paces => self.relocate.reckon_pace(&mut self.below.store),
+                Progress::Buffered => {
+                    self.complete_safe(now, ports);
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// Completes the commands whose data are programmed.
+    fn complete_safe(&mut self, now: Ns, ports: &mut impl Out) {
+        while self.host.complete_safe(now, &mut self.below.store, ports) {
+            self.relocate.reckon_pace(&mut self.below.store);
+        }
+    }
+
+    /// Moves on whatever can move on.
+    pub(crate) fn pump(&mut self, now: Ns, ports: &mut impl Out) {
+        if self.relocate.begin(&self.below) {
+            self.move_on(now, ports);
+        }
+        let lets_go = self.relocate.lets_writes_go();
+        // At the end of the drive's life what waits for space waits in vain.
+        let read_only = self.is_read_only();
+        if (lets_go || read_only) && self.host.has_stalled_writes() {
+            self.below.store.place.ledger.host_needs_superblock &= !read_only;
+            self.resume_writes(now, ports);
+        }
+        let place = &mut self.below.store.place;
+        if place.ledger.host_is_paced && !place.is_paced() {
+            place.ledger.host_is_paced = false;
+            self.resume_writes(now, ports);
+            if self.relocate.has_more_to_move(&self.below.store) {
+                self.relocate.wake();
+            }
+        }
+    }
+
+    fn move_on(&mut self, now: Ns, ports: &mut impl Out) {
+        // What has no other place is written first.
+        let rescued = self.relocate.write_again(now, &mut self.below, ports);
+        if rescued == Rescued::All {
+            // Writes have waited for this.
+            if self.host.any_waits_for_programs() {
+                self.complete_safe(now, ports);
+            }
+            self.resume_writes(now, ports);
+        }
+        let mut is_held = false;
+        while rescued != Rescued::Blocked && !is_held {
+            match self.relocate.write_arrived(now, &mut self.below, ports) {
+                Arrived::Ended => self.resume_reads(now, ports),
+                Arrived::Blocked => is_held = true,
+                Arrived::Nothing => break,
+            }
+        }
+        if self.relocate.empty(now, is_held, &mut self.below, ports) {
+            self.resume_reads(now, ports);
+        }
+    }
+}
