@@ -1,6 +1,6 @@
 //! What lies below a machine, for the machines above it to call through their doors.
 
-use firstread_core::{Arena, Buf, Ns, PageAddr, Ppa, Priority};
+use firstread_core::{Arena, BlockId, Buf, CellMode, Ns, PageAddr, Ppa, Priority};
 
 use crate::base::{Base, Out};
 use crate::ftl::map::Table;
@@ -52,6 +52,27 @@ impl<M: Arena> Store<M> {
     #[inline]
     pub(crate) fn start(&mut self, now: Ns, programs: Programs, ports: &mut impl Out) {
         self.place.start(now, programs, &mut self.base, ports);
+        self.read.issue_handed_back(now, &mut self.base, ports);
+    }
+
+    /// Pads the wordline that the host fills: [`Place::pad`].
+    pub(crate) fn pad(&mut self, now: Ns, ports: &mut impl Out) -> bool {
+        let padded = self.place.pad(now, &mut self.base, ports);
+        self.read.issue_handed_back(now, &mut self.base, ports);
+        padded
+    }
+
+    /// Begins to erase `block` into `mode`: [`Place::start_erase`].
+    pub(crate) fn start_erase(
+        &mut self,
+        now: Ns,
+        block: BlockId,
+        mode: CellMode,
+        ports: &mut impl Out,
+    ) {
+        let (table, base) = (&mut self.table, &mut self.base);
+        self.place.start_erase(now, block, mode, table, base, ports);
+        self.read.issue_handed_back(now, base, ports);
     }
 
     /// Queues a read of page row `at` under `job`: [`Read::start`].

@@ -14,7 +14,7 @@
 
 use alloc::collections::VecDeque;
 
-use firstread_core::{CommandId, Ns, Status};
+use firstread_core::{Arena, CommandId, Ns, Status};
 
 use super::Host;
 use crate::base::Out;
@@ -83,7 +83,7 @@ impl Host {
     /// Completes the commands whose data are programmed, and sees that those of others will be. True when the
     /// pace of cleaning is to be reckoned before this goes on.
     #[cold]
-    pub(crate) fn complete_safe<M>(
+    pub(crate) fn complete_safe<M: Arena>(
         &mut self,
         now: Ns,
         store: &mut Store<M>,
@@ -101,7 +101,7 @@ impl Host {
         if !self.durable.any_waits() {
             return false;
         }
-        while store.place.pad(now, &mut store.base, ports) {
+        while store.pad(now, ports) {
             if store.place.ledger.pace.earn() {
                 return true;
             }

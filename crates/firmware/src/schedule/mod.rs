@@ -7,6 +7,8 @@ mod job;
 mod planes;
 mod queues;
 
+use alloc::collections::VecDeque;
+
 use firstread_core::{
     DieId, FlashKind, FlashOp, Geometry, Ns, OpClass, PageAddr, Ports, Priority, Tag,
 };
@@ -26,6 +28,8 @@ pub(crate) struct Schedule {
     max_suspends: u16,
     /// Whether planes of a die read independently.
     independent_planes: bool,
+    /// Reads that have started and that nobody has issued yet, one a program or erase that was queued.
+    handed_back: VecDeque<u32>,
 }
 
 impl Schedule {
@@ -43,6 +47,7 @@ impl Schedule {
             suspend,
             max_suspends,
             independent_planes,
+            handed_back: VecDeque::with_capacity(usize::from(geometry.dies()) + 1),
         }
     }
 
@@ -136,7 +141,8 @@ impl Schedule {
         issue(queued, job, class, kind, jobs, ports);
     }
 
-    /// Queues a program or an erase at `at`.
+    /// Queues a program or an erase at `at`. Where planes read independently, a read that waited for one may
+    /// have waited long enough by now to start instead: [`Schedule::handed_back`] names it.
     pub(crate) fn start_change(
         &mut self,
         now: Ns,
@@ -158,8 +164,19 @@ impl Schedule {
             ..jobs[job]
         };
         self.dies.push(jobs, at.die, Priority::Write, job);
-        let read = self.start(now, at.die, jobs, ports);
-        debug_assert_eq!(read, None, "no read waits for a die that is idle");
+        if let Some(read) = self.start(now, at.die, jobs, ports) {
+            debug_assert!(
+                self.independent_planes,
+                "{read} waits for a die that is idle"
+            );
+            self.handed_back.push_back(read);
+        }
+    }
+
+    /// A read that has started in the place of a program or an erase that was queued: the caller issues it.
+    #[inline]
+    pub(crate) fn handed_back(&mut self) -> Option<u32> {
+        self.handed_back.pop_front()
     }
 
     /// The program or erase of `job` has ended: its job is free, and where it was.

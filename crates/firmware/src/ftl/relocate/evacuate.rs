@@ -104,7 +104,7 @@ impl Relocate {
             place.retire(block, base);
             store.read.block_changed(now, block, &base.blocks);
         } else {
-            place.start_erase(now, block, mode, &mut store.table, base, ports);
+            store.start_erase(now, block, mode, ports);
         }
     }
 

@@ -198,7 +198,7 @@ impl Relocate {
                     return Err(Busy::NoRoom);
                 }
                 place.take_free(before);
-                place.start_erase(now, block, mode, &mut store.table, base, ports);
+                store.start_erase(now, block, mode, ports);
                 Ok(false)
             }
             BlockUse::Full if !row.leaving && !row.failed => {
