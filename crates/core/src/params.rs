@@ -82,6 +82,25 @@ pub enum Role {
     Oracle,
 }
 
+/// What a scheme takes for granted of its drive, beyond what every drive has. A profile whose drive cannot meet
+/// it is refused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Need {
+    /// Reads of what the planes of a die have in common, its cache register or its sensing times: planes
+    /// that read by themselves have neither.
+    WholeDie,
+    /// Parity across the dies of a superblock: the geometry of the drive has it.
+    StripeParity,
+    /// A code whose decoder gains from soft senses.
+    SoftDecoder,
+    /// The table of how short a sense of the chip may be.
+    SafeSenses,
+    /// The true valleys of the cells ([`crate::Levels::Ideal`]), which an oracle alone knows.
+    TrueLevels,
+    /// Programs and erases that stop and go on in no time and lose nothing by it: an oracle's chip.
+    FreeSuspends,
+}
+
 /// A scheme.
 #[derive(Clone, Copy, Debug)]
 pub struct Scheme {
@@ -93,8 +112,17 @@ pub struct Scheme {
     pub source: &'static str,
     /// What it is on its axis.
     pub role: Role,
+    /// What it needs.
+    pub needs: &'static [Need],
     /// Its parameters.
     pub params: &'static [Param],
+}
+
+impl Scheme {
+    /// Whether it needs `need`.
+    pub fn requires(&self, need: Need) -> bool {
+        self.needs.contains(&need)
+    }
 }
 
 /// An axis: a decision the firmware makes, with the schemes that can make it.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use firstread_core::flash::ALL_PLANES;
-use firstread_core::params::Role;
+use firstread_core::params::Need;
 use firstread_core::voltage::VoltageTables;
 use firstread_core::{BlockId, CellMode, DieId, Divisor, FlashEvent, Lpn, Ns, Status};
 use firstread_ecc::{Code, DecodeTiming};
@@ -11,6 +11,7 @@ use firstread_firmware::Firmware;
 use firstread_firmware::Unsound;
 use firstread_firmware::ftl::{Busy, MAP_ENTRY_BYTES, RESERVE};
 use firstread_firmware::observe::{BlockMonitor, BlockRow, BlockUse, Counters};
+use firstread_firmware::policy::gc_victim::GcVictim;
 use firstread_firmware::policy::read_levels::ReadLevels;
 use firstread_firmware::voltage::groups;
 use firstread_nand::Medium;
@@ -193,10 +194,9 @@ impl Drive {
         let makings = makings.map_err(|e| bad_profile(&e))?;
         let schemes = makings.schemes(&profile);
         let chip = profile.chip.timing;
-        let suspend = profile.scheme("suspend").map(|s| s.scheme.role);
-        let suspend_times = match suspend {
-            Some(Role::Oracle) => SuspendTimes::FREE,
-            _ => SuspendTimes::of(&chip),
+        let suspend_times = match profile.needs(Need::FreeSuspends) {
+            true => SuspendTimes::FREE,
+            false => SuspendTimes::of(&chip),
         };
 
         let mut medium =
@@ -453,11 +453,17 @@ impl Drive {
             )));
         }
         let blocks = (all - RESERVE - self.map_superblocks(pages)) as u32;
-        let victim = self.profile.scheme("gc_victim");
-        let victim = victim.expect("every profile has a scheme for every axis");
+        let law = self.firmware.gc_victim().law();
+        let law = law.ok_or_else(|| {
+            DriveError::State(format!(
+                "--precondition {}: no theory is known of how this drive's superblocks are chosen for cleaning \
+                 (schemes.gc_victim)",
+                state.precondition
+            ))
+        })?;
         let shape = (blocks, per_block, pages);
         let seeds = (self.seed, state.workload_seed);
-        let steady = precondition::steady(state.precondition, shape, victim, seeds);
+        let steady = precondition::steady(state.precondition, shape, law, seeds);
         steady.map(Some).map_err(DriveError::State)
     }
 

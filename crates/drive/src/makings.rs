@@ -2,33 +2,23 @@
 //! one at first, and a new one each time that power comes back.
 
 use firstread_core::Ns;
+use firstread_core::params::Need;
 use firstread_core::sensing::SensingTable;
 use firstread_core::voltage::VoltageTables;
 use firstread_ecc::Code;
-use firstread_firmware::policy::gc_victim::{self, AnyGcVictim};
-use firstread_firmware::policy::read_ahead::{self, AnyReadAhead};
-use firstread_firmware::policy::read_levels::{AnyReadLevels, Setup};
-use firstread_firmware::policy::recovery::AnyRecovery;
-use firstread_firmware::policy::retry::{self, AnyRetry};
-use firstread_firmware::policy::suspend::AnySuspend;
-use firstread_firmware::policy::wear::AnyWear;
+use firstread_firmware::policy::Setup;
 use firstread_firmware::{Config, Schemes};
 use firstread_nand::ageing::layers;
 
-use crate::profile::{DriveProfile, SchemeChoice};
+use crate::profile::DriveProfile;
 use crate::tables;
 
 /// Page rows in flight at most: more than any queue depth of interest keeps busy.
 const MAX_READS: u32 = 4096;
 
-/// What the schemes want to know beside their parameters.
+/// What a firmware is made from, but for its memory.
 #[derive(Debug)]
-pub(crate) struct Makings {
-    read_levels: Setup,
-    retry: retry::Setup,
-    gc_victim: gc_victim::Setup,
-    read_ahead: read_ahead::Setup,
-}
+pub(crate) struct Makings(Setup);
 
 impl Makings {
     /// For drives of `profile` with these voltage tables and this code, never hotter than `hottest_c`.
@@ -40,28 +30,19 @@ impl Makings {
         seed: u64,
     ) -> Result<Makings, String> {
         let geometry = profile.geometry;
-        let makes_haste = retry::makes_haste(choice(profile, "retry").scheme.name);
-        Ok(Makings {
-            read_levels: Setup {
-                geometry,
-                tables,
-                layer_of: layers::of_wordlines(&profile.chip, geometry.wordlines_per_block),
-                seed,
-            },
-            retry: retry::Setup {
-                sensing: match makes_haste {
-                    true => tables::sensing(profile, code).map_err(|e| e.to_string())?,
-                    false => SensingTable::NOTHING,
-                },
-                temperature_c: libm::ceil(hottest_c) as i16,
-            },
-            gc_victim: gc_victim::Setup { seed },
-            read_ahead: read_ahead::Setup {
-                slot_bytes: geometry.slot_bytes,
-                row_slots: geometry.slots_per_row(),
-                capacity_slots: profile.capacity_bytes / u64::from(geometry.slot_bytes),
-            },
-        })
+        let sensing = match profile.needs(Need::SafeSenses) {
+            true => tables::sensing(profile, code).map_err(|e| e.to_string())?,
+            false => SensingTable::NOTHING,
+        };
+        Ok(Makings(Setup {
+            geometry,
+            capacity_slots: profile.capacity_bytes / u64::from(geometry.slot_bytes),
+            tables,
+            layer_of: layers::of_wordlines(&profile.chip, geometry.wordlines_per_block),
+            sensing,
+            temperature_c: libm::ceil(hottest_c) as i16,
+            seed,
+        }))
     }
 
     /// The configuration of a firmware for `profile`.
@@ -86,28 +67,11 @@ impl Makings {
 
     /// The schemes of `profile`, as they are before their first read.
     pub(crate) fn schemes(&self, profile: &DriveProfile) -> Schemes {
-        let of = |axis| {
-            let choice = choice(profile, axis);
-            (choice.scheme.name, &*choice.values)
-        };
-        let known = "the profile's schemes are those of the axis";
-        let (levels, victim, retry) = (of("read_levels"), of("gc_victim"), of("retry"));
-        let (ahead, recovery) = (of("read_ahead"), of("recovery"));
-        let (wear, suspend) = (of("wear"), of("suspend"));
-        Schemes {
-            read_levels: AnyReadLevels::new(levels.0, &self.read_levels, levels.1).expect(known),
-            gc_victim: AnyGcVictim::new(victim.0, &self.gc_victim, victim.1).expect(known),
-            wear: AnyWear::new(wear.0, wear.1).expect(known),
-            retry: AnyRetry::new(retry.0, &self.retry, retry.1).expect(known),
-            recovery: AnyRecovery::new(recovery.0, recovery.1).expect(known),
-            suspend: AnySuspend::new(suspend.0, suspend.1).expect(known),
-            read_ahead: AnyReadAhead::new(ahead.0, &self.read_ahead, ahead.1).expect(known),
-        }
+        let schemes = Schemes::new(&self.0, |axis| {
+            let choice = profile.scheme(axis.name);
+            let choice = choice.expect("every profile has a scheme for every axis");
+            (choice.scheme.name, &choice.values)
+        });
+        schemes.expect("the profile's schemes are those of the axes")
     }
-}
-
-/// The scheme of `axis`.
-fn choice<'a>(profile: &'a DriveProfile, axis: &str) -> &'a SchemeChoice {
-    let choice = profile.scheme(axis);
-    choice.expect("every profile has a scheme for every axis")
 }

@@ -49,34 +49,13 @@ use host::Host;
 use log::Record;
 use observe::{BlockMonitor, Counters};
 use policy::gc_victim::AnyGcVictim;
-use policy::read_ahead::{AnyReadAhead, ReadAhead};
+use policy::read_ahead::ReadAhead;
 use policy::read_levels::AnyReadLevels;
-use policy::recovery::AnyRecovery;
-use policy::retry::AnyRetry;
-use policy::suspend::AnySuspend;
 use policy::wear::AnyWear;
+pub use policy::{Schemes, Setup};
 use read::Read;
 pub use route::{Dump, Recovering, Recovery, Unsound};
 use schedule::{Jobs, Schedule};
-
-/// The schemes of a drive, one an axis.
-#[derive(Debug)]
-pub struct Schemes {
-    /// Which levels a read tries.
-    pub read_levels: AnyReadLevels,
-    /// How the steps of a read execute.
-    pub retry: AnyRetry,
-    /// What is tried when they have all failed.
-    pub recovery: AnyRecovery,
-    /// Which superblock garbage collection cleans next.
-    pub gc_victim: AnyGcVictim,
-    /// Which block wears next.
-    pub wear: AnyWear,
-    /// Whether a die stops a program or an erase for a read of the host.
-    pub suspend: AnySuspend,
-    /// What is read before the host asks for it.
-    pub read_ahead: AnyReadAhead,
-}
 
 /// The firmware of one drive. `M` is the memory of the map's overlay.
 #[derive(Debug)]

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
+use firstread_core::sensing::SensingTable;
 use firstread_drive::profile::DriveProfile;
 use firstread_drive::profile::reader::nearest;
 use firstread_drive::stats::student::{P95, student};
 use firstread_drive::{Cause, tables};
-use firstread_firmware::policy::read_levels::{self, AnyReadLevels, Footprint};
+use firstread_firmware::policy;
+use firstread_firmware::policy::read_levels::{AnyReadLevels, Footprint, ReadLevels};
 use firstread_nand::ageing::layers;
 use firstread_nand::characterize::Correlation;
 use serde_json::{Map, Value};
@@ -404,24 +406,21 @@ impl Fact {
 
     /// Its value for the drive of `profile`; none where the drive's scheme keeps no tables.
     pub fn value(&self, profile: &DriveProfile) -> Result<Option<f64>> {
-        let setup = read_levels::Setup {
-            geometry: profile.geometry,
+        let geometry = profile.geometry;
+        let setup = policy::Setup {
+            geometry,
+            capacity_slots: profile.capacity_bytes / u64::from(geometry.slot_bytes),
             tables: tables::for_drive(profile)?,
-            layer_of: layers::of_wordlines(&profile.chip, profile.geometry.wordlines_per_block),
+            layer_of: layers::of_wordlines(&profile.chip, geometry.wordlines_per_block),
+            sensing: SensingTable::NOTHING,
+            temperature_c: 25,
             seed: 0,
         };
-        let Some(choice) = profile.scheme("read_levels") else {
-            return Ok(None);
-        };
-        Ok(
-            match AnyReadLevels::new(choice.scheme.name, &setup, &choice.values) {
-                Some(AnyReadLevels::CtQlc(scheme)) => {
-                    let superblocks = profile.geometry.blocks_per_plane as usize;
-                    Some((self.of)(&scheme.footprint(), superblocks))
-                }
-                _ => None,
-            },
-        )
+        let levels = profile
+            .scheme("read_levels")
+            .and_then(|c| AnyReadLevels::new(c.scheme.name, &setup, &c.values));
+        let footprint = levels.and_then(|levels| levels.footprint());
+        Ok(footprint.map(|f| (self.of)(&f, geometry.blocks_per_plane as usize)))
     }
 }
 

@@ -13,10 +13,10 @@
 use std::fmt;
 
 use firstread_core::Stream;
+use firstread_firmware::policy::gc_victim::Law;
 use firstread_workload::stream::hot_page_order;
 
 use crate::before::Preconditioned;
-use crate::profile::drive::SchemeChoice;
 
 mod uniform;
 mod zipf;
@@ -68,32 +68,6 @@ impl fmt::Display for Precondition {
     }
 }
 
-/// How victims are chosen, as far as theory tells schemes apart.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Victim {
-    /// The one opened longest ago.
-    Oldest,
-    /// The emptiest of all.
-    Emptiest,
-    /// The one with the most free space by age.
-    CostBenefit,
-    /// The emptiest of so many drawn at random.
-    Drawn(u32),
-}
-
-impl Victim {
-    fn of(choice: &SchemeChoice) -> Option<Victim> {
-        Some(match choice.scheme.name {
-            "fifo" => Victim::Oldest,
-            "greedy" => Victim::Emptiest,
-            "cost-benefit" => Victim::CostBenefit,
-            "random" => Victim::Drawn(1),
-            "d-choices" => Victim::Drawn(choice.values().get("d") as u32),
-            _ => return None,
-        })
-    }
-}
-
 /// What superblocks hold: a table of their valid slots by heat class, the superblock opened longest
 /// ago first.
 #[derive(Clone, PartialEq, Debug)]
@@ -126,11 +100,11 @@ pub(crate) struct Steady {
 }
 
 /// The steady state of `pages` pages on `blocks` superblocks of `slots` slots, none of them free. `seed`
-/// draws where pages lie on this drive, `workload_seed` which of them are hot.
+/// draws where pages lie on this drive, `workload_seed` which of them are hot. Victims are chosen by `law`.
 pub(crate) fn steady(
     precondition: Precondition,
     (blocks, slots, pages): (u32, u32, u64),
-    choice: &SchemeChoice,
+    law: Law,
     (seed, workload_seed): (u64, u64),
 ) -> Result<Steady, String> {
     let shape = Shape {
@@ -138,19 +112,13 @@ pub(crate) fn steady(
         slots,
         pages,
     };
-    let victim = Victim::of(choice).ok_or_else(|| {
-        format!(
-            "no theory is known for gc_victim={}: the drive cannot be preconditioned under it",
-            choice.scheme.name
-        )
-    })?;
     let key = Stream::new(seed).named("precondition");
     let (counts, order) = match precondition {
         Precondition::Zipf(theta) => (
-            zipf::counts(&shape, theta, victim, key),
+            zipf::counts(&shape, theta, law, key),
             hot_page_order(workload_seed),
         ),
-        _ => (uniform::counts(&shape, victim), key.named("pages")),
+        _ => (uniform::counts(&shape, law), key.named("pages")),
     };
     let state = Preconditioned::new(slots, counts.classes as u32, &counts.valid, order, key)
         .ok_or("defect: the steady state does not fit the drive")?;

@@ -20,17 +20,19 @@
 //! Desnoyers, Bux and Iliadis, and Van Houdt give). What is left out is the scatter of the valid
 //! slots of one superblock, of the order of `sqrt(S)`.
 
-use super::{Counts, Shape, Victim, fit, whole};
+use firstread_firmware::policy::gc_victim::Law;
+
+use super::{Counts, Shape, fit, whole};
 
 /// Steps of the integral between two superblocks.
 const STEPS: u32 = 8;
 
 /// `I(F)` at the middle of each of `n` equal parts of 0 to 1, in rising order of `F`.
-fn integrals(n: u32, victim: Victim) -> Vec<f64> {
+fn integrals(n: u32, victim: Law) -> Vec<f64> {
     let n = n as f64;
     let middle = |i: u32| (i as f64 + 0.5) / n;
     let d = match victim {
-        Victim::Drawn(d) => f64::from(d),
+        Law::Drawn(d) => f64::from(d),
         _ => return (0..n as u32).map(|i| 1.0 - middle(i)).collect(),
     };
     let density = |f: f64| 1.0 / (1.0 - libm::pow(1.0 - f, d));
@@ -51,7 +53,7 @@ fn integrals(n: u32, victim: Victim) -> Vec<f64> {
 }
 
 /// The steady state of `shape` under `victim`.
-pub(super) fn counts(shape: &Shape, victim: Victim) -> Counts {
+pub(super) fn counts(shape: &Shape, victim: Law) -> Counts {
     let Shape {
         blocks,
         slots,
@@ -94,7 +96,7 @@ pub(super) fn counts(shape: &Shape, victim: Victim) -> Counts {
 mod tests {
     use super::*;
 
-    fn shares(victim: Victim, used: f64) -> Vec<f64> {
+    fn shares(victim: Law, used: f64) -> Vec<f64> {
         let shape = Shape {
             blocks: 1000,
             slots: 1_000_000,
@@ -117,7 +119,7 @@ mod tests {
             for _ in 0..1000 {
                 u = libm::exp(-(1.0 - u) / used);
             }
-            let valid = shares(Victim::Oldest, used);
+            let valid = shares(Law::Oldest, used);
             let oldest = valid[0] * valid[0] / libm::sqrt(valid[0] * valid[1]);
             assert!(
                 (oldest / u - 1.0).abs() < 2e-3,
@@ -130,9 +132,9 @@ mod tests {
     #[test]
     fn formula_choices_reach_from_random_to_fifo() {
         let (one, many, fifo) = (
-            shares(Victim::Drawn(1), 0.8),
-            shares(Victim::Drawn(1000), 0.8),
-            shares(Victim::Oldest, 0.8),
+            shares(Law::Drawn(1), 0.8),
+            shares(Law::Drawn(1000), 0.8),
+            shares(Law::Oldest, 0.8),
         );
         // x = F^(1/c) has the mean 1 / (1 + 1/c).
         let inverse_c = 1.0 / 0.8 - 1.0;

@@ -13,7 +13,9 @@
 use crate::before::heat_classes;
 use firstread_core::Stream;
 
-use super::{Counts, Shape, Victim, fit, whole};
+use firstread_firmware::policy::gc_victim::Law;
+
+use super::{Counts, Shape, fit, whole};
 
 /// Overwrites, in times of the pages.
 const CAPACITIES: f64 = 5.0;
@@ -118,7 +120,7 @@ struct Population<'a> {
     classes: &'a [Class],
     /// Slots of a superblock.
     slots: f64,
-    victim: Victim,
+    victim: Law,
     key: Stream,
     draws: u64,
     blocks: Vec<Block>,
@@ -135,7 +137,7 @@ struct Population<'a> {
 
 impl<'a> Population<'a> {
     /// Filled in address order.
-    fn new(classes: &'a [Class], slots: f64, victim: Victim, key: Stream) -> Population<'a> {
+    fn new(classes: &'a [Class], slots: f64, victim: Law, key: Stream) -> Population<'a> {
         let empty = || Open {
             block: Block::empty(classes.len()),
             filled: 0.0,
@@ -234,15 +236,15 @@ impl<'a> Population<'a> {
         let gains = |b: &Block| b.sum < full;
         let candidates = || self.blocks.iter().enumerate().filter(|(_, b)| gains(b));
         match self.victim {
-            Victim::Oldest => candidates().min_by_key(|(_, b)| b.opened),
-            Victim::Emptiest => candidates().min_by(|(_, a), (_, b)| a.sum.total_cmp(&b.sum)),
-            Victim::CostBenefit => {
+            Law::Oldest => candidates().min_by_key(|(_, b)| b.opened),
+            Law::Emptiest => candidates().min_by(|(_, a), (_, b)| a.sum.total_cmp(&b.sum)),
+            Law::CostBenefit => {
                 let worth = |b: &Block| {
                     (self.now - b.opened_at) * (self.slots - b.sum) / (2.0 * b.sum).max(1e-9)
                 };
                 candidates().max_by(|(_, a), (_, b)| worth(a).total_cmp(&worth(b)))
             }
-            Victim::Drawn(d) => {
+            Law::Drawn(d) => {
                 let all: Vec<usize> = candidates().map(|(i, _)| i).collect();
                 if all.is_empty() {
                     return None;
@@ -320,12 +322,12 @@ impl<'a> Population<'a> {
 }
 
 /// The state of `shape` under `victim` after random overwrites by Zipf's law of exponent `theta`.
-pub(super) fn counts(shape: &Shape, theta: f64, victim: Victim, key: Stream) -> Counts {
+pub(super) fn counts(shape: &Shape, theta: f64, victim: Law, key: Stream) -> Counts {
     let classes = classes(shape.pages, theta);
     counts_of(shape, &classes, victim, key)
 }
 
-fn counts_of(shape: &Shape, classes: &[Class], victim: Victim, key: Stream) -> Counts {
+fn counts_of(shape: &Shape, classes: &[Class], victim: Law, key: Stream) -> Counts {
     let n = match shape.blocks {
         few @ ..=MOST_BLOCKS => few,
         _ => FEW_BLOCKS,
@@ -389,7 +391,7 @@ mod tests {
             pages: 16e6,
             rate: 1.0 / 16e6,
         }];
-        for victim in [Victim::Oldest, Victim::Emptiest, Victim::CostBenefit] {
+        for victim in [Law::Oldest, Law::Emptiest, Law::CostBenefit] {
             let model = counts_of(&shape, &one, victim, Stream::new(1));
             let theory = super::super::uniform::counts(&shape, victim);
             let mut sorted = model.valid.clone();

@@ -5,12 +5,11 @@
 //! others say, so that a run may switch schemes without touching them. `--set AXIS.KEY=VALUE` is a
 //! short form for the scheme that is chosen.
 
-use firstread_core::params::{Axis, Param, ParamKind, Scheme, Values};
+use firstread_core::params::{Axis, Need, Param, ParamKind, Scheme, Values};
 use firstread_core::{CellMode, Geometry, StripeOrder};
 use firstread_ecc::{Code, DecodeTiming};
 use firstread_firmware::WriteCache;
 use firstread_firmware::ftl::{MAP_ENTRY_BYTES, MOST_SLOTS};
-use firstread_firmware::policy::{recovery, retry};
 use firstread_nand::ChipProfile;
 use firstread_nand::profile::ProgramTiming;
 
@@ -232,6 +231,11 @@ impl DriveProfile {
         (raw - self.capacity_bytes) * 1_000 / self.capacity_bytes
     }
 
+    /// Whether a scheme of the drive needs `need`.
+    pub fn needs(&self, need: Need) -> bool {
+        any_needs(&self.schemes, need)
+    }
+
     /// The choice on the axis called `axis`.
     pub fn scheme(&self, axis: &str) -> Option<&SchemeChoice> {
         self.schemes.iter().find(|c| c.axis.name == axis)
@@ -377,8 +381,7 @@ fn read(keys: &Keys<'_>, chip: Option<LoadedChip>, axes: &'static [Axis]) -> Opt
     let schemes = schemes(keys, axes);
     let chip = chip?;
     geometry.wordlines_per_block = chip.chip.wordlines() as u16;
-    let recovery = schemes.iter().find(|c| c.axis.name == "recovery");
-    geometry.stripe_parity = recovery.is_some_and(|c| recovery::needs_parity(c.scheme.name));
+    geometry.stripe_parity = any_needs(&schemes, Need::StripeParity);
     Some(DriveProfile {
         name,
         summary,
@@ -450,6 +453,42 @@ fn ecc(keys: &Keys<'_>) -> Option<(EccProfile, u32)> {
     }
 }
 
+/// Whether a scheme of `choices` needs `need`.
+fn any_needs(choices: &[SchemeChoice], need: Need) -> bool {
+    choices.iter().any(|c| c.scheme.requires(need))
+}
+
+/// What the drive lacks that a scheme who needs `need` takes for granted.
+fn lacks(drive: &DriveProfile, need: Need) -> Option<String> {
+    match need {
+        Need::WholeDie if drive.chip.timing.independent_plane_reads => Some(
+            "reads through the cache register or sets the sensing time of a whole die, and \
+             `chip.timing.independent_plane_reads` is true"
+                .into(),
+        ),
+        Need::StripeParity if drive.geometry.dies() < 2 => {
+            Some("needs parity across dies, two at least".into())
+        }
+        Need::SoftDecoder => {
+            let code = Code::named(&drive.ecc.code).ok().filter(|c| !c.is_soft())?;
+            let soft = Code::NAMES.into_iter();
+            let soft = soft.filter(|n| Code::named(n).is_ok_and(|c| c.is_soft()));
+            Some(format!(
+                "needs a code with a soft decoder ({}); `ecc.code` is `{}`, which gains nothing from \
+                 soft senses",
+                soft.collect::<Vec<_>>().join(", "),
+                code.name(),
+            ))
+        }
+        // What any drive is simulated with.
+        Need::WholeDie
+        | Need::StripeParity
+        | Need::SafeSenses
+        | Need::TrueLevels
+        | Need::FreeSuspends => None,
+    }
+}
+
 /// What a drive must be beyond its keys, each reported at the key it most likely comes from.
 fn check(reader: &Reader<'_>, drive: &DriveProfile) {
     let g = &drive.geometry;
@@ -476,27 +515,19 @@ fn check(reader: &Reader<'_>, drive: &DriveProfile) {
         let message = format!("one sense of all planes has {codewords} codewords, at most 64");
         return note("geometry.page", message);
     }
-    if g.stripe_parity && dies < 2 {
-        return note("schemes.recovery", "parity needs two dies at least".into());
-    }
-    if let Some(recovery) = drive.scheme("recovery")
-        && recovery::needs_soft_decoder(recovery.scheme.name)
-        && let Ok(code) = Code::named(&drive.ecc.code)
-        && !code.is_soft()
-    {
-        let soft = Code::NAMES.into_iter();
-        let soft = soft.filter(|n| Code::named(n).is_ok_and(|c| c.is_soft()));
-        let others = recovery::AXIS.schemes.iter().map(|s| s.name);
-        let others = others.filter(|name| !recovery::needs_soft_decoder(name));
-        let message = format!(
-            "`{}` needs a code with a soft decoder ({}); `ecc.code` is `{}`, which gains nothing from \
-             soft senses: choose {}",
-            recovery.scheme.name,
-            soft.collect::<Vec<_>>().join(", "),
-            code.name(),
-            others.collect::<Vec<_>>().join(" or "),
-        );
-        return note("schemes.recovery", message);
+    for choice in &drive.schemes {
+        for &need in choice.scheme.needs {
+            if let Some(what) = lacks(drive, need) {
+                let others = choice.axis.schemes.iter().filter(|s| !s.requires(need));
+                let others: Vec<&str> = others.map(|s| s.name).collect();
+                let message = format!(
+                    "`{}` {what}: choose {}",
+                    choice.scheme.name,
+                    others.join(" or ")
+                );
+                return note(&format!("schemes.{}", choice.axis.name), message);
+            }
+        }
     }
     if drive.chip.timing.independent_plane_reads {
         let lanes = dies * (1 + u64::from(g.planes)) + u64::from(g.channels);
@@ -512,17 +543,6 @@ fn check(reader: &Reader<'_>, drive: &DriveProfile) {
                            their own: set `chip.timing.plane_levels` too"
                 .into();
             return note("chip.timing.independent_plane_reads", message);
-        }
-        let retry = drive.scheme("retry").map(|c| c.scheme.name);
-        if let Some(retry) = retry.filter(|name| retry::needs_whole_die(name)) {
-            let others = retry::AXIS.schemes.iter().map(|s| s.name);
-            let others = others.filter(|name| !retry::needs_whole_die(name));
-            let message = format!(
-                "is {retry}, which reads through the cache register or sets the sensing time of a \
-                 whole die: with `chip.timing.independent_plane_reads` choose {}",
-                others.collect::<Vec<_>>().join(" or ")
-            );
-            return note("schemes.retry", message);
         }
     }
     let modes: Vec<&str> = drive.chip.modes.iter().map(|m| m.mode.name()).collect();

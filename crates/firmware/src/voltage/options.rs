@@ -15,7 +15,7 @@ use super::sampling::{MAX_BLOCKS, Sampler};
 use super::selector::{Fallback, Selector};
 use super::tables::{Form, TableManager};
 use super::valley::{Direction, Epsilon, Rules};
-use crate::policy::read_levels::Setup;
+use crate::policy::Setup;
 
 /// Nanoseconds of an hour.
 const HOUR: i64 = 3_600_000_000_000;

@@ -3,6 +3,7 @@
 //! reads, moves asked for page by page.
 
 use firstread_core::params::Axis;
+use firstread_core::params::Need;
 use firstread_core::{BlockId, CellMode, HostOp, Lpn, Status, Stream};
 use firstread_firmware::ftl::Owner;
 use firstread_firmware::observe::{BlockRow, BlockUse, Counters};
@@ -65,8 +66,8 @@ fn build() -> impl Strategy<Value = Build> {
                 }
                 // Parity lies on another die.
                 let recovery = if g.dies() > 1 { recovery } else { 0 };
-                let name = recovery::AXIS.schemes[recovery].name;
-                g.stripe_parity = recovery::needs_parity(name);
+                let scheme = recovery::AXIS.schemes[recovery];
+                g.stripe_parity = scheme.requires(Need::StripeParity);
                 let kept = if cached { 6 } else { 3 };
                 let per_block = g.slots_per_superblock(mode) as u64;
                 let capacity = (blocks - kept).saturating_sub(spare).max(1) as u64 * per_block;

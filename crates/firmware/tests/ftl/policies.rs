@@ -2,15 +2,15 @@
 
 use firstread_core::{BlockId, CellMode, HostOp, Stream};
 use firstread_firmware::observe::{BlockMonitor, BlockUse};
-use firstread_firmware::policy::gc_victim::{AXIS, AnyGcVictim, GcVictim, Setup, Victims};
+use firstread_firmware::policy::gc_victim::{AXIS, AnyGcVictim, GcVictim, Victims};
 
-use crate::world::{Build, Drive, Faults, geometry};
+use crate::world::{Build, Drive, Faults, geometry, setup};
 
 fn choose(name: &str, blocks: &BlockMonitor) -> Option<BlockId> {
     let scheme = AXIS.schemes.iter().find(|s| s.name == name).unwrap();
     let values: Vec<i64> = scheme.params.iter().map(|p| p.default()).collect();
     let g = geometry(1, 1, 1, blocks.len(), 8);
-    AnyGcVictim::new(name, &Setup { seed: 3 }, &values)
+    AnyGcVictim::new(name, &setup(g, CellMode::Slc, 1, 3), &values)
         .unwrap()
         .choose(Victims::new(blocks, &g), 0)
 }
@@ -40,7 +40,7 @@ fn formula_no_scheme_chooses_what_frees_next_to_nothing() {
         for scheme in AXIS.schemes.iter().filter(|_| !is_candidate) {
             let values: Vec<i64> = scheme.params.iter().map(|p| p.default()).collect();
             for seed in 0..20 {
-                let setup = Setup { seed };
+                let setup = setup(g, CellMode::Slc, 1, seed);
                 let scheme = AnyGcVictim::new(scheme.name, &setup, &values).unwrap();
                 assert_eq!(scheme.choose(victims, 0), Some(BlockId(1)), "{scheme:?}");
             }

@@ -6,13 +6,15 @@
 
 use std::sync::LazyLock;
 
+use firstread_core::sensing::SensingTable;
 use firstread_core::voltage::{Line, MAX_FACTORY, Parabola, SPARE_NODES, VoltageTables};
 use firstread_core::{
     CellMode, Geometry, LevelOffsets, Levels, Ns, PageAddr, SenseMode, SpareErrors, Stream,
     StripeOrder,
 };
 use firstread_firmware::observe::{BlockMonitor, BlockUse};
-use firstread_firmware::policy::read_levels::{Outcome, Probe, ProbeResult, Setup};
+use firstread_firmware::policy::Setup;
+use firstread_firmware::policy::read_levels::{Outcome, Probe, ProbeResult};
 
 /// Millivolts of a DAC unit.
 pub const DAC_MV: f64 = 5.0;
@@ -97,8 +99,11 @@ fn correction(i: usize) -> i8 {
 pub fn setup() -> Setup {
     Setup {
         geometry: geometry(),
+        capacity_slots: 0,
         tables: tables(),
         layer_of: (0..1408).map(|w| w / 8).collect(),
+        sensing: SensingTable::NOTHING,
+        temperature_c: 25,
         seed: 1,
     }
 }

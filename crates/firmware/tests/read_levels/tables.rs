@@ -149,10 +149,8 @@ fn sizes_are_as_published() {
     setup.geometry.blocks_per_plane = 410;
     let footprint = |set: &[(&str, i64)]| {
         let values = crate::drive::values("ct-qlc", set);
-        match AnyReadLevels::new("ct-qlc", &setup, &values) {
-            Some(AnyReadLevels::CtQlc(s)) => s.footprint(),
-            _ => panic!("it exists"),
-        }
+        let scheme = AnyReadLevels::new("ct-qlc", &setup, &values).unwrap();
+        scheme.footprint().unwrap()
     };
     let with = footprint(&[]);
     assert_eq!(

@@ -9,12 +9,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
-use firstread_core::params::{Axis, ParamKind, Scheme};
+use firstread_core::params::{Axis, Need, ParamKind, Scheme};
 use firstread_core::voltage::VoltageTables;
 use firstread_core::{BlockId, CellMode, HostOp, Ns, Stream};
 use firstread_drive::profile::DriveProfile;
 use firstread_drive::{CutAt, Drive, DriveError, DriveState, Ended, Host, PowerCut, Precondition};
-use firstread_firmware::policy::{AXES, recovery, retry};
+use firstread_firmware::policy::AXES;
 use firstread_testkit::{profile, voltages};
 use firstread_workload::TraceRecord;
 
@@ -61,8 +61,8 @@ fn swarm(seed: u64) -> Swarm {
     let (mut has_parity, mut whole_die) = (false, false);
     for axis in AXES {
         let (scheme, words) = drawn(axis, seed);
-        has_parity |= axis.name == "recovery" && recovery::needs_parity(scheme.name);
-        whole_die |= axis.name == "retry" && retry::needs_whole_die(scheme.name);
+        has_parity |= scheme.requires(Need::StripeParity);
+        whole_die |= scheme.requires(Need::WholeDie);
         schemes.push(format!("{}={}", axis.name, scheme.name));
         set.push(format!("schemes.{}={}", axis.name, scheme.name));
         set.extend(words);

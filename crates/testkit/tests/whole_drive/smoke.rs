@@ -1,9 +1,9 @@
 //! Whether every shipped drive runs with every scheme.
 
+use firstread_core::params::Need;
 use firstread_drive::profile::DRIVES;
 use firstread_drive::{Drive, RunStats};
 use firstread_firmware::policy::AXES;
-use firstread_firmware::policy::recovery::{needs_parity, needs_soft_decoder};
 use firstread_testkit::{aged, profile, try_run, voltages};
 
 /// Reads, writes and flushes; then trims.
@@ -49,10 +49,10 @@ fn smoke_every_drive_runs_every_scheme() {
                 let mut set = vec![set];
                 // Soft senses are for codes with a soft decoder; parity takes space that not every
                 // drive can spare.
-                if axis.name == "recovery" && needs_soft_decoder(scheme.name) {
+                if scheme.requires(Need::SoftDecoder) {
                     set.push("ecc.code=ldpc-1k".into());
                 }
-                if axis.name == "recovery" && needs_parity(scheme.name) {
+                if scheme.requires(Need::StripeParity) {
                     set.push(format!("capacity={} MiB", capacity_mib / 2));
                 }
                 let set: Vec<&str> = set.iter().map(String::as_str).collect();

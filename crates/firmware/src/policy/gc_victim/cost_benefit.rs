@@ -7,8 +7,9 @@
 use firstread_core::BlockId;
 use firstread_core::params::{Role, Scheme, Values};
 
-use super::{GcVictim, Setup, Victims};
+use super::{GcVictim, Law, Victims};
 use crate::observe::BlockRow;
+use crate::policy::Setup;
 
 /// Its row.
 pub const SCHEME: Scheme = Scheme {
@@ -16,6 +17,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "the highest age * (1 - u) / 2u, u being the valid share and age superblocks opened since",
     source: "Kawaguchi et al. (USENIX 1995), after Rosenblum and Ousterhout (SOSP 1991)",
     role: Role::Scheme,
+    needs: &[],
     params: &[],
 };
 
@@ -46,5 +48,8 @@ impl GcVictim for CostBenefit {
             .candidates()
             .max_by_key(|(_, row)| (worth(&victims, row), u64::MAX - row.opened));
         best.map(|(block, _)| block)
+    }
+    fn law(&self) -> Option<Law> {
+        Some(Law::CostBenefit)
     }
 }

@@ -7,7 +7,8 @@ use firstread_core::params::{Param, ParamKind, Role, Scheme, Values};
 use firstread_core::{BlockId, Stream};
 
 use super::random::draw;
-use super::{GcVictim, Setup, Victims};
+use super::{GcVictim, Law, Victims};
+use crate::policy::Setup;
 
 /// Its row.
 pub const SCHEME: Scheme = Scheme {
@@ -15,6 +16,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "the emptiest of d superblocks drawn at random",
     source: "Van Houdt (SIGMETRICS 2013); Li, Lee and Lui (SIGMETRICS 2013)",
     role: Role::Scheme,
+    needs: &[],
     params: &[Param {
         key: "d",
         doc: "superblocks drawn",
@@ -51,5 +53,8 @@ impl GcVictim for DChoices {
             let row = victims.blocks().row(block);
             ((row.valid_slots as u64) << 31) / victims.slots(row) as u64
         })
+    }
+    fn law(&self) -> Option<Law> {
+        Some(Law::Drawn(self.d as u32))
     }
 }

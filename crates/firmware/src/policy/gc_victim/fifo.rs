@@ -6,7 +6,8 @@
 use firstread_core::BlockId;
 use firstread_core::params::{Role, Scheme, Values};
 
-use super::{GcVictim, Setup, Victims};
+use super::{GcVictim, Law, Victims};
+use crate::policy::Setup;
 
 /// Its row.
 pub const SCHEME: Scheme = Scheme {
@@ -14,6 +15,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "the superblock opened longest ago",
     source: "the null: a circular log; Desnoyers (SYSTOR 2012) gives its write amplification in closed form",
     role: Role::Null,
+    needs: &[],
     params: &[],
 };
 
@@ -32,5 +34,8 @@ impl GcVictim for Fifo {
     fn choose(&self, victims: Victims<'_>, _nth: u64) -> Option<BlockId> {
         let oldest = victims.candidates().min_by_key(|(_, row)| row.opened);
         oldest.map(|(block, _)| block)
+    }
+    fn law(&self) -> Option<Law> {
+        Some(Law::Oldest)
     }
 }

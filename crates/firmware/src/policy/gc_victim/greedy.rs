@@ -3,7 +3,8 @@
 use firstread_core::BlockId;
 use firstread_core::params::{Role, Scheme, Values};
 
-use super::{GcVictim, Setup, Victims};
+use super::{GcVictim, Law, Victims};
+use crate::policy::Setup;
 
 /// Its row.
 pub const SCHEME: Scheme = Scheme {
@@ -11,6 +12,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "the superblock with the fewest valid slots, the oldest of equals",
     source: "Rosenblum and Ousterhout (SOSP 1991), section 3.4; optimal under uniform random writes",
     role: Role::Scheme,
+    needs: &[],
     params: &[],
 };
 
@@ -35,5 +37,8 @@ impl GcVictim for Greedy {
             .candidates()
             .min_by_key(|(_, row)| (share(row), row.opened));
         emptiest.map(|(block, _)| block)
+    }
+    fn law(&self) -> Option<Law> {
+        Some(Law::Emptiest)
     }
 }

@@ -4,23 +4,16 @@
 //! it may look at all of them. It names one of [`Victims::candidates`], or none if there are none.
 //! These leave out, for every scheme, what frees next to nothing. Nothing here allocates after `new`.
 
-use firstread_core::params::{Axis, Values};
 use firstread_core::{BlockId, Geometry};
 
 use crate::observe::{BlockMonitor, BlockRow, BlockUse};
+use crate::policy::axes::axis;
 
 mod cost_benefit;
 mod d_choices;
 mod fifo;
 mod greedy;
 mod random;
-
-/// What a scheme is built from.
-#[derive(Clone, Copy, Debug)]
-pub struct Setup {
-    /// Seed of the firmware's own choices.
-    pub seed: u64,
-}
 
 /// A candidate frees at least one in so many of the slots that the emptiest one does, superblocks of
 /// one size compared. A scheme that pays this much more for a slot than it must is as far from greedy
@@ -106,53 +99,39 @@ impl<'a> Victims<'a> {
     }
 }
 
+/// How a scheme chooses, as far as theory tells schemes apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Law {
+    /// The one opened longest ago.
+    Oldest,
+    /// The emptiest of all.
+    Emptiest,
+    /// The one with the most free space by age.
+    CostBenefit,
+    /// The emptiest of so many drawn at random.
+    Drawn(u32),
+}
+
 /// The axis.
 pub trait GcVictim {
     /// The superblock to clean next, the `nth` of all. The same question has the same answer: cleaning is
     /// paced by what the next few will be.
     fn choose(&self, victims: Victims<'_>, nth: u64) -> Option<BlockId>;
+    /// The law it follows, where theory knows one: the steady state of overwrites is computed from it.
+    fn law(&self) -> Option<Law> {
+        None
+    }
 }
 
-macro_rules! schemes {
-    ($($module:ident::$scheme:ident),+ $(,)?) => {
-        /// Which superblock garbage collection cleans next.
-        pub const AXIS: Axis = Axis {
-            name: "gc_victim",
-            summary: "which superblock garbage collection cleans next",
-            schemes: &[$($module::SCHEME),+],
-        };
-
-        /// The scheme in use.
-        #[allow(missing_docs)]
-        #[derive(Debug)]
-        pub enum AnyGcVictim {
-            $($scheme($module::$scheme)),+
-        }
-
-        impl AnyGcVictim {
-            /// Builds scheme `name` of the axis; `values` are its parameters in the order of its record.
-            pub fn new(name: &str, setup: &Setup, values: &[i64]) -> Option<AnyGcVictim> {
-                $(if name == $module::SCHEME.name {
-                    let values = Values::new(&$module::SCHEME, values);
-                    return Some(AnyGcVictim::$scheme($module::$scheme::new(setup, &values)));
-                })+
-                None
-            }
-        }
-
-        impl GcVictim for AnyGcVictim {
-            fn choose(&self, victims: Victims<'_>, nth: u64) -> Option<BlockId> {
-                match self { $(Self::$scheme(s) => s.choose(victims, nth)),+ }
-            }
-        }
-    };
-}
-
-// One row a scheme, the null first.
-schemes! {
-    fifo::Fifo,
-    greedy::Greedy,
-    cost_benefit::CostBenefit,
-    d_choices::DChoices,
-    random::Random,
+axis! {
+    "gc_victim": "which superblock garbage collection cleans next";
+    AnyGcVictim: GcVictim {
+        fifo::Fifo,
+        greedy::Greedy,
+        cost_benefit::CostBenefit,
+        d_choices::DChoices,
+        random::Random,
+    }
+    fn choose(&self, victims: Victims<'_>, nth: u64) -> Option<BlockId>;
+    fn law(&self) -> Option<Law>;
 }

@@ -6,7 +6,8 @@
 use firstread_core::params::{Role, Scheme, Values};
 use firstread_core::{BlockId, Stream};
 
-use super::{GcVictim, Setup, Victims};
+use super::{GcVictim, Law, Victims};
+use crate::policy::Setup;
 
 /// Its row.
 pub const SCHEME: Scheme = Scheme {
@@ -14,6 +15,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "a superblock drawn at random",
     source: "Van Houdt (SIGMETRICS 2013): d-choices with d = 1, whose victims are as full as the mean",
     role: Role::Scheme,
+    needs: &[],
     params: &[],
 };
 
@@ -49,5 +51,8 @@ pub(super) fn draw(victims: &Victims<'_>, stream: Stream) -> Option<BlockId> {
 impl GcVictim for Random {
     fn choose(&self, victims: Victims<'_>, nth: u64) -> Option<BlockId> {
         draw(&victims, self.stream.at(nth))
+    }
+    fn law(&self) -> Option<Law> {
+        Some(Law::Drawn(1))
     }
 }

@@ -5,21 +5,10 @@
 //! how far that got: jobs and buffers may run out, and the rest is asked for again with the
 //! stream's next read. Both are on the path of a request. Nothing here allocates after `new`.
 
-use firstread_core::params::{Axis, Values};
+use crate::policy::axes::axis;
 
 mod none;
 mod sequential;
-
-/// What a scheme is built from.
-#[derive(Clone, Copy, Debug)]
-pub struct Setup {
-    /// Bytes of a logical page.
-    pub slot_bytes: u32,
-    /// Logical pages of a page row, which are sensed at once.
-    pub row_slots: u32,
-    /// Logical pages of the drive.
-    pub capacity_slots: u64,
-}
 
 /// A read of the host.
 #[derive(Clone, Copy, Debug)]
@@ -56,53 +45,15 @@ pub trait ReadAhead {
     fn rows(&self) -> u32;
 }
 
-macro_rules! schemes {
-    ($($module:ident::$scheme:ident),+ $(,)?) => {
-        /// What is read before the host asks for it.
-        pub const AXIS: Axis = Axis {
-            name: "read_ahead",
-            summary: "what is read before the host asks for it",
-            schemes: &[$($module::SCHEME),+],
-        };
-
-        /// The scheme in use.
-        #[allow(missing_docs)]
-        #[derive(Debug)]
-        pub enum AnyReadAhead {
-            $($scheme($module::$scheme)),+
-        }
-
-        impl AnyReadAhead {
-            /// Builds scheme `name` of the axis; `values` are its parameters in the order of its record.
-            pub fn new(name: &str, setup: &Setup, values: &[i64]) -> Option<AnyReadAhead> {
-                $(if name == $module::SCHEME.name {
-                    let values = Values::new(&$module::SCHEME, values);
-                    return Some(AnyReadAhead::$scheme($module::$scheme::new(setup, &values)));
-                })+
-                None
-            }
-        }
-
-        impl ReadAhead for AnyReadAhead {
-            #[inline]
-            fn on_read(&mut self, read: HostRead) -> Option<Ahead> {
-                match self { $(Self::$scheme(s) => s.on_read(read)),+ }
-            }
-            fn started(&mut self, stream: u16, end: u64) {
-                match self { $(Self::$scheme(s) => s.started(stream, end)),+ }
-            }
-            fn buffer_slots(&self) -> u32 {
-                match self { $(Self::$scheme(s) => s.buffer_slots()),+ }
-            }
-            fn rows(&self) -> u32 {
-                match self { $(Self::$scheme(s) => s.rows()),+ }
-            }
-        }
-    };
-}
-
-// One row a scheme, the null first.
-schemes! {
-    none::Nothing,
-    sequential::Sequential,
+axis! {
+    "read_ahead": "what is read before the host asks for it";
+    AnyReadAhead: ReadAhead {
+        none::Nothing,
+        sequential::Sequential,
+    }
+    #[inline]
+    fn on_read(&mut self, read: HostRead) -> Option<Ahead>;
+    fn started(&mut self, stream: u16, end: u64);
+    fn buffer_slots(&self) -> u32;
+    fn rows(&self) -> u32;
 }

@@ -2,7 +2,8 @@
 
 use firstread_core::params::{Role, Scheme, Values};
 
-use super::{Ahead, HostRead, ReadAhead, Setup};
+use super::{Ahead, HostRead, ReadAhead};
+use crate::policy::Setup;
 
 /// Its row.
 pub const SCHEME: Scheme = Scheme {
@@ -10,6 +11,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "nothing is read before the host asks for it",
     source: "the null; CT-QLC's ablation without read-ahead (Fig 8)",
     role: Role::Null,
+    needs: &[],
     params: &[],
 };
 

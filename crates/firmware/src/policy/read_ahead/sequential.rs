@@ -12,7 +12,8 @@ use alloc::boxed::Box;
 
 use firstread_core::params::{Param, ParamKind, Role, Scheme, Values};
 
-use super::{Ahead, HostRead, ReadAhead, Setup};
+use super::{Ahead, HostRead, ReadAhead};
+use crate::policy::Setup;
 
 const KIB: i64 = 1 << 10;
 const MIB: i64 = 1 << 20;
@@ -25,6 +26,7 @@ pub const SCHEME: Scheme = Scheme {
              Linux readahead framework (SIGOPS OSR 2008). CT-QLC names read-ahead in the firmware \
              for low queue depths and says no more",
     role: Role::Scheme,
+    needs: &[],
     params: &[
         Param {
             key: "streams",
@@ -132,10 +134,21 @@ impl Stream {
     };
 }
 
+/// The drive's logical pages.
+#[derive(Clone, Copy, Debug)]
+struct Pages {
+    /// Bytes of one.
+    slot_bytes: u32,
+    /// In a page row, which are sensed at once.
+    row_slots: u32,
+    /// On the drive.
+    capacity_slots: u64,
+}
+
 /// The scheme.
 #[derive(Debug)]
 pub struct Sequential {
-    setup: Setup,
+    pages: Pages,
     streams: Box<[Stream]>,
     trigger: u32,
     initial: u32,
@@ -149,16 +162,25 @@ pub struct Sequential {
 impl Sequential {
     /// From its parameters.
     pub fn new(setup: &Setup, values: &Values) -> Sequential {
-        let slots = |key| (values.get(key) as u64).div_ceil(setup.slot_bytes as u64) as u32;
+        let pages = Pages {
+            slot_bytes: setup.geometry.slot_bytes,
+            row_slots: setup.geometry.slots_per_row(),
+            capacity_slots: setup.capacity_slots,
+        };
+        Sequential::over(pages, values)
+    }
+
+    fn over(pages: Pages, values: &Values) -> Sequential {
+        let slots = |key| (values.get(key) as u64).div_ceil(pages.slot_bytes as u64) as u32;
         Sequential {
-            setup: *setup,
+            pages,
             streams: alloc::vec![Stream::NONE; values.get("streams") as usize].into_boxed_slice(),
             trigger: values.get("trigger") as u32,
             initial: slots("initial"),
             maximum: slots("maximum").max(slots("initial")),
             growth_permille: values.get("growth") as u64,
             // At least a row, or nothing could be read ahead.
-            buffer_slots: slots("buffer").max(setup.row_slots),
+            buffer_slots: slots("buffer").max(pages.row_slots),
             rows: values.get("rows") as u32,
             reads: 0,
         }
@@ -191,14 +213,14 @@ impl ReadAhead for Sequential {
         if stream.run < self.trigger {
             return None;
         }
-        let page = next.div_ceil(self.setup.slot_bytes as u64);
+        let page = next.div_ceil(self.pages.slot_bytes as u64);
         stream.ahead = stream.ahead.max(page);
         if stream.ahead - page > stream.window as u64 / 2 {
             return None;
         }
-        let row = self.setup.row_slots as u64;
+        let row = self.pages.row_slots as u64;
         let end = (page + stream.window as u64).div_ceil(row) * row;
-        let end = end.min(self.setup.capacity_slots);
+        let end = end.min(self.pages.capacity_slots);
         (stream.ahead < end).then_some(Ahead {
             stream: i as u16,
             first: stream.ahead,
@@ -241,12 +263,12 @@ mod tests {
                 own.map_or(p.default(), |(_, value)| *value)
             })
             .collect();
-        let setup = Setup {
+        let pages = Pages {
             slot_bytes: PAGE as u32,
             row_slots: 16,
             capacity_slots: 10_000,
         };
-        Sequential::new(&setup, &Values::new(&SCHEME, &values))
+        Sequential::over(pages, &Values::new(&SCHEME, &values))
     }
 
     fn read(s: &mut Sequential, client: u16, page: u64, pages: u64) -> Option<(u64, u64)> {

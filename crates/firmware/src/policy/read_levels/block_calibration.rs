@@ -26,9 +26,10 @@ use firstread_core::{
     Stream,
 };
 
-use super::{Outcome, Probe, ProbeResult, ReadCtx, ReadLevels, Setup};
+use super::{Outcome, Probe, ProbeResult, ReadCtx, ReadLevels};
 use crate::log::Record;
 use crate::observe::{BlockMonitor, BlockRow, BlockUse};
+use crate::policy::Setup;
 use crate::voltage::offset_search::{Errors, OffsetSearch};
 use crate::voltage::pace::{INTERVAL_PARAM, Pace, READS_PARAM};
 use crate::voltage::selector::outward;
@@ -39,6 +40,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "levels of its own for every block, calibrated continuously where drift is fastest",
     source: "Achieving Latency and Reliability Targets with QLC in Enterprise Controllers (IBM), Flash Memory Summit",
     role: Role::Scheme,
+    needs: &[],
     params: &[
         Param::choice(
             "unit",

@@ -20,9 +20,10 @@ use firstread_core::params::{Role, Scheme, Values};
 use firstread_core::voltage::BlockGroups;
 use firstread_core::{BlockId, Levels, Ns};
 
-use super::{Outcome, Probe, ProbeResult, ReadCtx, ReadLevels, Setup};
+use super::{Footprint, Outcome, Probe, ProbeResult, ReadCtx, ReadLevels};
 use crate::log::{Record, What};
 use crate::observe::BlockMonitor;
+use crate::policy::Setup;
 use crate::voltage::cadence::Cadence;
 use crate::voltage::calibration::{Refinement, Tally, Tracking, Trial, ascending};
 use crate::voltage::census::{Census, Centered};
@@ -30,7 +31,7 @@ use crate::voltage::groups::GroupSet;
 use crate::voltage::keeper::Keeper;
 use crate::voltage::options::{CT_QLC, cadence, keeper, refinement, rules};
 use crate::voltage::selector::Selector;
-use crate::voltage::tables::{ENTRIES, TableBytes};
+use crate::voltage::tables::ENTRIES;
 
 /// Its row.
 pub const SCHEME: Scheme = Scheme {
@@ -38,6 +39,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "three entries a group, verified every 5 h, sorted by fail ratio, valleys tracked",
     source: "CT-QLC: A Production-Ready Firmware Solution for Tail Latency QoS in Charge-Trap QLC SSDs",
     role: Role::Scheme,
+    needs: &[],
     params: CT_QLC,
 };
 
@@ -99,26 +101,6 @@ struct Pass {
 /// Most verifications in a row of a group whose levels move: assumed, so that one pass ends.
 const REPEATS: u8 = 4;
 
-/// Bytes of what the scheme keeps, all of it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Footprint {
-    /// The tables.
-    pub tables: TableBytes,
-    /// Four bytes a superblock.
-    pub superblocks: usize,
-    /// Buffers of the trial and the search, and the scheme's own state.
-    pub working: usize,
-    /// The zone of each wordline, where a block has several.
-    pub zones: usize,
-}
-
-impl Footprint {
-    /// All of it, what could be derived from the rest included: it lies in memory.
-    pub const fn total(&self) -> usize {
-        self.tables.total() + self.superblocks + self.working + self.zones
-    }
-}
-
 impl CtQlc {
     /// From the chip's tables and the scheme's parameters.
     pub fn new(setup: &Setup, values: &Values) -> CtQlc {
@@ -156,19 +138,6 @@ impl CtQlc {
     /// Its groups and tables.
     pub fn selector(&self) -> &Selector {
         &self.keeper.selector
-    }
-
-    /// Bytes of what it keeps.
-    pub fn footprint(&self) -> Footprint {
-        Footprint {
-            tables: self.keeper.selector.tables.bytes(),
-            superblocks: self.keeper.members.bytes(),
-            zones: self.keeper.zone_bytes(),
-            working: size_of::<CtQlc>()
-                + size_of::<Trial>()
-                + size_of::<Tracking>()
-                + self.census.as_ref().map_or(0, |_| size_of::<Census>()),
-        }
     }
 
     /// In a pass all groups that have superblocks are due. One that comes due while another is under
@@ -536,5 +505,16 @@ impl ReadLevels for CtQlc {
 
     fn groups(&self) -> Option<&BlockGroups> {
         Some(&self.keeper.selector.groups)
+    }
+    fn footprint(&self) -> Option<Footprint> {
+        Some(Footprint {
+            tables: self.keeper.selector.tables.bytes(),
+            superblocks: self.keeper.members.bytes(),
+            zones: self.keeper.zone_bytes(),
+            working: size_of::<CtQlc>()
+                + size_of::<Trial>()
+                + size_of::<Tracking>()
+                + self.census.as_ref().map_or(0, |_| size_of::<Census>()),
+        })
     }
 }

@@ -6,7 +6,8 @@ use firstread_core::Levels;
 use firstread_core::params::{Role, Scheme, Values};
 use firstread_core::voltage::VoltageTables;
 
-use super::{Outcome, ReadCtx, ReadLevels, Setup};
+use super::{Outcome, ReadCtx, ReadLevels};
+use crate::policy::Setup;
 
 /// Its row.
 pub const SCHEME: Scheme = Scheme {
@@ -14,6 +15,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "walk the manufacturer's retry table from its first entry",
     source: "the null: what a drive does that keeps no levels of its own",
     role: Role::Null,
+    needs: &[],
     params: &[],
 };
 

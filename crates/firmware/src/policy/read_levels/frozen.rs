@@ -8,9 +8,10 @@ use firstread_core::params::{Role, Scheme, Values};
 use firstread_core::voltage::BlockGroups;
 use firstread_core::{BlockId, Levels, Ns};
 
-use super::{Outcome, Probe, ProbeResult, ReadCtx, ReadLevels, Setup};
+use super::{Outcome, Probe, ProbeResult, ReadCtx, ReadLevels};
 use crate::log::Record;
 use crate::observe::BlockMonitor;
+use crate::policy::Setup;
 use crate::voltage::keeper::Keeper;
 use crate::voltage::options::{FROZEN, keeper};
 use crate::voltage::selector::Selector;
@@ -21,6 +22,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "three entries a group chosen from the factory table at start-up, never calibrated",
     source: "CT-QLC without voltage calibration (no-cal), the baseline of its Figs 3 and 12 to 14",
     role: Role::Scheme,
+    needs: &[],
     params: FROZEN,
 };
 

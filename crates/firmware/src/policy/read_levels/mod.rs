@@ -9,14 +9,13 @@
 //! axis's probes is in flight, `probe` may return one; its result comes back through `on_probe`
 //! before the next. Nothing here allocates after `new`.
 
-use alloc::boxed::Box;
-
-use firstread_core::params::{Axis, Values};
-use firstread_core::voltage::{BlockGroups, VoltageTables};
-use firstread_core::{BlockId, CellMode, Geometry, Levels, Ns, PageAddr, SenseMode, SpareErrors};
+use firstread_core::voltage::BlockGroups;
+use firstread_core::{BlockId, CellMode, Levels, Ns, PageAddr, SenseMode, SpareErrors};
 
 use crate::log::Record;
 use crate::observe::BlockMonitor;
+use crate::policy::axes::axis;
+use crate::voltage::tables::TableBytes;
 
 mod block_calibration;
 mod ct_qlc;
@@ -26,8 +25,6 @@ mod optimal;
 mod optimal_group;
 mod sentinel_cells;
 mod similar_page;
-
-pub use ct_qlc::Footprint;
 
 /// What is known of the page row about to be read.
 #[derive(Clone, Copy, Debug)]
@@ -89,17 +86,24 @@ pub enum ProbeResult {
     },
 }
 
-/// What a scheme is built from.
-#[derive(Clone, Debug)]
-pub struct Setup {
-    /// Geometry of the drive.
-    pub geometry: Geometry,
-    /// Voltage tables of the chip.
-    pub tables: VoltageTables,
-    /// Layer of each wordline of a block.
-    pub layer_of: Box<[u16]>,
-    /// Seed of the firmware's own sampling.
-    pub seed: u64,
+/// Bytes of what the scheme keeps, all of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Footprint {
+    /// The tables.
+    pub tables: TableBytes,
+    /// Four bytes a superblock.
+    pub superblocks: usize,
+    /// Buffers of the trial and the search, and the scheme's own state.
+    pub working: usize,
+    /// The zone of each wordline, where a block has several.
+    pub zones: usize,
+}
+
+impl Footprint {
+    /// All of it, what could be derived from the rest included: it lies in memory.
+    pub const fn total(&self) -> usize {
+        self.tables.total() + self.superblocks + self.working + self.zones
+    }
 }
 
 /// The axis.
@@ -171,81 +175,34 @@ pub trait ReadLevels {
     fn groups(&self) -> Option<&BlockGroups> {
         None
     }
+    /// Bytes of what it keeps, where its paper counts them.
+    fn footprint(&self) -> Option<Footprint> {
+        None
+    }
 }
 
-macro_rules! schemes {
-    ($($module:ident::$scheme:ident),+ $(,)?) => {
-        /// Which levels a read tries.
-        pub const AXIS: Axis = Axis {
-            name: "read_levels",
-            summary: "which levels a read tries, in what order, and who keeps them true",
-            schemes: &[$($module::SCHEME),+],
-        };
-
-        /// The scheme in use.
-        #[allow(missing_docs)]
-        #[derive(Debug)]
-        pub enum AnyReadLevels {
-            $($scheme($module::$scheme)),+
-        }
-
-        impl AnyReadLevels {
-            /// Builds scheme `name` of the axis; `values` are its parameters in the order of its record.
-            pub fn new(name: &str, setup: &Setup, values: &[i64]) -> Option<AnyReadLevels> {
-                $(if name == $module::SCHEME.name {
-                    let values = Values::new(&$module::SCHEME, values);
-                    return Some(AnyReadLevels::$scheme($module::$scheme::new(setup, &values)));
-                })+
-                None
-            }
-        }
-
-        impl ReadLevels for AnyReadLevels {
-            fn attempt(&mut self, ctx: &ReadCtx, step: u8, last: Option<&Outcome>, note: &mut u8) -> Option<Levels> {
-                match self { $(Self::$scheme(s) => s.attempt(ctx, step, last, note)),+ }
-            }
-            fn needs_outcome(&self, step: u8) -> bool {
-                match self { $(Self::$scheme(s) => s.needs_outcome(step)),+ }
-            }
-            fn on_read(&mut self, ctx: &ReadCtx, step: u8, outcome: &Outcome, note: u8) {
-                match self { $(Self::$scheme(s) => s.on_read(ctx, step, outcome, note)),+ }
-            }
-            fn start(&mut self, now: Ns, blocks: &BlockMonitor) {
-                match self { $(Self::$scheme(s) => s.start(now, blocks)),+ }
-            }
-            fn power_on(&mut self, now: Ns, blocks: &BlockMonitor) {
-                match self { $(Self::$scheme(s) => s.power_on(now, blocks)),+ }
-            }
-            fn on_block(&mut self, now: Ns, block: BlockId, blocks: &BlockMonitor) {
-                match self { $(Self::$scheme(s) => s.on_block(now, block, blocks)),+ }
-            }
-            fn due(&self) -> Ns {
-                match self { $(Self::$scheme(s) => s.due()),+ }
-            }
-            fn probe(&mut self, now: Ns, blocks: &BlockMonitor, log: &mut impl FnMut(Record)) -> Option<Probe> {
-                match self { $(Self::$scheme(s) => s.probe(now, blocks, log)),+ }
-            }
-            fn on_probe(&mut self, now: Ns, probe: &Probe, result: &ProbeResult, blocks: &BlockMonitor, log: &mut impl FnMut(Record)) {
-                match self { $(Self::$scheme(s) => s.on_probe(now, probe, result, blocks, log)),+ }
-            }
-            fn spare_ppm(&self) -> u32 {
-                match self { $(Self::$scheme(s) => s.spare_ppm()),+ }
-            }
-            fn groups(&self) -> Option<&BlockGroups> {
-                match self { $(Self::$scheme(s) => s.groups()),+ }
-            }
-        }
-    };
-}
-
-// One row a scheme, the null first.
-schemes! {
-    factory::Factory,
-    frozen::Frozen,
-    ct_qlc::CtQlc,
-    similar_page::SimilarPage,
-    block_calibration::BlockCalibration,
-    sentinel_cells::SentinelCells,
-    optimal_group::OptimalGroup,
-    optimal::Optimal,
+axis! {
+    "read_levels": "which levels a read tries, in what order, and who keeps them true";
+    AnyReadLevels: ReadLevels {
+        factory::Factory,
+        frozen::Frozen,
+        ct_qlc::CtQlc,
+        similar_page::SimilarPage,
+        block_calibration::BlockCalibration,
+        sentinel_cells::SentinelCells,
+        optimal_group::OptimalGroup,
+        optimal::Optimal,
+    }
+    fn attempt(&mut self, ctx: &ReadCtx, step: u8, last: Option<&Outcome>, note: &mut u8) -> Option<Levels>;
+    fn needs_outcome(&self, step: u8) -> bool;
+    fn on_read(&mut self, ctx: &ReadCtx, step: u8, outcome: &Outcome, note: u8);
+    fn start(&mut self, now: Ns, blocks: &BlockMonitor);
+    fn power_on(&mut self, now: Ns, blocks: &BlockMonitor);
+    fn on_block(&mut self, now: Ns, block: BlockId, blocks: &BlockMonitor);
+    fn due(&self) -> Ns;
+    fn probe(&mut self, now: Ns, blocks: &BlockMonitor, log: &mut impl FnMut(Record)) -> Option<Probe>;
+    fn on_probe(&mut self, now: Ns, probe: &Probe, result: &ProbeResult, blocks: &BlockMonitor, log: &mut impl FnMut(Record));
+    fn spare_ppm(&self) -> u32;
+    fn groups(&self) -> Option<&BlockGroups>;
+    fn footprint(&self) -> Option<Footprint>;
 }

@@ -4,10 +4,11 @@
 //! reads it earlier, or reads it at all where its own valleys fail, but for the noise of a sense: that is why
 //! there are several attempts.
 
-use firstread_core::params::{Role, Scheme, Values};
+use firstread_core::params::{Need, Role, Scheme, Values};
 use firstread_core::{IdealScope, Levels};
 
-use super::{Outcome, ReadCtx, ReadLevels, Setup};
+use super::{Outcome, ReadCtx, ReadLevels};
+use crate::policy::Setup;
 
 /// Its row.
 pub const SCHEME: Scheme = Scheme {
@@ -15,6 +16,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "the true valleys of the page that is read",
     source: "the oracle: no levels have fewer errors on this page",
     role: Role::Oracle,
+    needs: &[Need::TrueLevels],
     params: &[],
 };
 

@@ -5,12 +5,13 @@
 //! suits no page better than the page's own valleys, so these follow. Schemes with levels for less than a group
 //! (a block, a layer, a zone of `ct-qlc`) may read more pages at the first attempt; `optimal` bounds them too.
 
-use firstread_core::params::{Role, Scheme, Values};
+use firstread_core::params::{Need, Role, Scheme, Values};
 use firstread_core::voltage::BlockGroups;
 use firstread_core::{IdealScope, Levels};
 
 use super::optimal::ATTEMPTS;
-use super::{Outcome, ReadCtx, ReadLevels, Setup};
+use super::{Outcome, ReadCtx, ReadLevels};
+use crate::policy::Setup;
 use crate::voltage::groups;
 
 /// Its row.
@@ -19,6 +20,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "the best levels that the pages of a block group can share, then those of the page",
     source: "the oracle of every scheme that keeps levels by group of P/E cycles and retention",
     role: Role::Oracle,
+    needs: &[Need::TrueLevels],
     params: &[groups::RETENTION_BINS_PARAM],
 };
 

@@ -22,8 +22,9 @@ use firstread_core::params::{Param, ParamKind, Role, Scheme, Values};
 use firstread_core::voltage::{MAX_PAGES, VoltageTables};
 use firstread_core::{BlockId, Levels, Ns};
 
-use super::{Outcome, ReadCtx, ReadLevels, Setup};
+use super::{Outcome, ReadCtx, ReadLevels};
 use crate::observe::BlockMonitor;
+use crate::policy::Setup;
 use crate::voltage::selector::outward;
 
 /// Its row.
@@ -32,6 +33,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "a failed read is repeated where cells of known data show that the levels belong",
     source: "Shaving Retries with Sentinels for Fast Read over High-Density 3D Flash, MICRO 2020",
     role: Role::Scheme,
+    needs: &[],
     params: &[
         Param {
             key: "spare",

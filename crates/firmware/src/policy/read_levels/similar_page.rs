@@ -22,9 +22,10 @@ use firstread_core::params::{Param, Role, Scheme, Values};
 use firstread_core::voltage::VoltageTables;
 use firstread_core::{BlockId, DieId, Geometry, Levels, Ns, PageAddr, PageType, SenseMode, Stream};
 
-use super::{Outcome, Probe, ProbeResult, ReadCtx, ReadLevels, Setup};
+use super::{Outcome, Probe, ProbeResult, ReadCtx, ReadLevels};
 use crate::log::Record;
 use crate::observe::{BlockMonitor, BlockRow, BlockUse};
+use crate::policy::Setup;
 use crate::voltage::pace::{INTERVAL_PARAM, Pace, READS_PARAM};
 use crate::voltage::selector::outward;
 
@@ -34,6 +35,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "first what last worked for a page of the same layer of the same block",
     source: "Exploiting Process Similarity of 3D Flash Memory for High Performance SSDs (PSO), MICRO 2019",
     role: Role::Scheme,
+    needs: &[],
     params: &[
         Param::choice(
             "key",

@@ -3,6 +3,7 @@
 use firstread_core::params::{Role, Scheme, Values};
 
 use super::Recovery;
+use crate::policy::Setup;
 
 /// Its row.
 pub const SCHEME: Scheme = Scheme {
@@ -10,6 +11,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "a read that its levels do not save is uncorrectable",
     source: "the null",
     role: Role::Null,
+    needs: &[],
     params: &[],
 };
 
@@ -19,7 +21,7 @@ pub struct Nothing;
 
 impl Nothing {
     /// It has no parameters.
-    pub fn new(_values: &Values) -> Nothing {
+    pub fn new(_setup: &Setup, _values: &Values) -> Nothing {
         Nothing
     }
 }

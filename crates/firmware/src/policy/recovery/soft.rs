@@ -5,9 +5,10 @@
 //! times, and two or three pages are transferred.
 
 use firstread_core::SenseMode;
-use firstread_core::params::{Param, Role, Scheme, Values};
+use firstread_core::params::{Need, Param, Role, Scheme, Values};
 
 use super::Recovery;
+use crate::policy::Setup;
 
 /// Its row.
 pub const SCHEME: Scheme = Scheme {
@@ -15,6 +16,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "soft senses around the nearest levels, and soft decoding",
     source: "usual in LDPC controllers (Dong et al., TCAS-I 2011; Zhao et al., FAST 2013)",
     role: Role::Scheme,
+    needs: &[Need::SoftDecoder],
     params: PARAMS,
 };
 
@@ -45,7 +47,7 @@ pub struct Soft {
 
 impl Soft {
     /// From its parameters.
-    pub fn new(values: &Values) -> Soft {
+    pub fn new(_setup: &Setup, values: &Values) -> Soft {
         let (three, five) = match values.get("senses") {
             0 => (true, true),
             1 => (true, false),

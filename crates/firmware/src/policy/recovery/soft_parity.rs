@@ -1,10 +1,11 @@
 //! `soft-parity`: soft senses first, then the other dies of the stripe.
 
 use firstread_core::SenseMode;
-use firstread_core::params::{Role, Scheme, Values};
+use firstread_core::params::{Need, Role, Scheme, Values};
 
 use super::Recovery;
 use super::soft::{PARAMS, Soft};
+use crate::policy::Setup;
 
 /// Its row.
 pub const SCHEME: Scheme = Scheme {
@@ -12,6 +13,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "soft senses, then parity across the dies of a superblock",
     source: "the usual order: hard, retries, soft, RAID (RiF, HPCA 2024, second-hand)",
     role: Role::Scheme,
+    needs: &[Need::SoftDecoder, Need::StripeParity],
     params: PARAMS,
 };
 
@@ -21,8 +23,8 @@ pub struct SoftParity(Soft);
 
 impl SoftParity {
     /// From the parameters of `soft`.
-    pub fn new(values: &Values) -> SoftParity {
-        SoftParity(Soft::new(values))
+    pub fn new(setup: &Setup, values: &Values) -> SoftParity {
+        SoftParity(Soft::new(setup, values))
     }
 }
 

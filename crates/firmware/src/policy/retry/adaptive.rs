@@ -5,10 +5,11 @@
 //! first short sense, and before the first one at the default time after it, whosever it is.
 
 use firstread_core::SenseTiming;
-use firstread_core::params::{Role, Scheme, Values};
+use firstread_core::params::{Need, Role, Scheme, Values};
 
+use super::Retry;
 use super::haste::{Haste, Reckoner};
-use super::{Retry, Setup};
+use crate::policy::Setup;
 use crate::policy::read_levels::{Outcome, ReadCtx};
 
 /// Its row.
@@ -17,6 +18,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "retries sense for a shorter time where that is safe",
     source: "AR2 (Park et al., ASPLOS 2021); the table is made from this chip's cells",
     role: Role::Scheme,
+    needs: &[Need::WholeDie, Need::SafeSenses],
     params: &[],
 };
 

@@ -20,7 +20,7 @@ use alloc::boxed::Box;
 use firstread_core::SenseTiming;
 use firstread_core::sensing::SensingTable;
 
-use super::Setup;
+use crate::policy::Setup;
 use crate::policy::read_levels::{Outcome, ReadCtx};
 
 /// How long a step senses.

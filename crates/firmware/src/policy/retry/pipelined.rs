@@ -15,9 +15,10 @@
 //! sensed while the step is decoded, and the next step goes on before all other reads of the host, as a
 //! sequential one does. Once no read waits, steps are sensed ahead again.
 
-use firstread_core::params::{Param, Role, Scheme, Values};
+use firstread_core::params::{Need, Param, Role, Scheme, Values};
 
-use super::{Retry, Setup};
+use super::Retry;
+use crate::policy::Setup;
 
 /// Its row.
 pub const SCHEME: Scheme = Scheme {
@@ -25,6 +26,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "a step is sensed while the one before is transferred and decoded",
     source: "PR2 (Park et al., ASPLOS 2021)",
     role: Role::Scheme,
+    needs: &[Need::WholeDie],
     params: PARAMS,
 };
 

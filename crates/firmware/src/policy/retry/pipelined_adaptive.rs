@@ -1,11 +1,12 @@
 //! `pipelined-adaptive`: steps sensed ahead, for a shorter time where that is safe (PR² and AR²).
 
 use firstread_core::SenseTiming;
-use firstread_core::params::{Role, Scheme, Values};
+use firstread_core::params::{Need, Role, Scheme, Values};
 
+use super::Retry;
 use super::haste::{Haste, Reckoner};
 use super::pipelined::{PARAMS, Pipelined};
-use super::{Retry, Setup};
+use crate::policy::Setup;
 use crate::policy::read_levels::{Outcome, ReadCtx};
 
 /// Its row.
@@ -14,6 +15,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "steps sensed ahead, for a shorter time where that is safe",
     source: "PR2 and AR2 (Park et al., ASPLOS 2021)",
     role: Role::Scheme,
+    needs: &[Need::WholeDie, Need::SafeSenses],
     params: PARAMS,
 };
 

@@ -5,7 +5,8 @@
 
 use firstread_core::params::{Role, Scheme, Values};
 
-use super::{Retry, Setup};
+use super::Retry;
+use crate::policy::Setup;
 
 /// Its row.
 pub const SCHEME: Scheme = Scheme {
@@ -13,6 +14,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "a step begins when the one before has been decoded",
     source: "the null",
     role: Role::Null,
+    needs: &[],
     params: &[],
 };
 

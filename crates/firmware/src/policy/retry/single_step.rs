@@ -4,10 +4,11 @@
 //! of them, and no step of a walk reads what the page's own valleys do not, but for the noise of a sense. So these are
 //! tried several times, and the read then ends: a walk would only make reads that are lost take longer.
 
-use firstread_core::params::{Role, Scheme, Values};
+use firstread_core::params::{Need, Role, Scheme, Values};
 use firstread_core::{IdealScope, Levels};
 
-use super::{Retry, Setup};
+use super::Retry;
+use crate::policy::Setup;
 
 /// Its row.
 pub const SCHEME: Scheme = Scheme {
@@ -15,6 +16,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "the first retry is at the true valleys of the page",
     source: "the oracle: a read that fails is retried once, as far as its cells allow it",
     role: Role::Oracle,
+    needs: &[Need::TrueLevels],
     params: &[],
 };
 

@@ -1,8 +1,9 @@
 //! `free`: programs and erases stop at once, as often as asked, and lose nothing.
 
-use firstread_core::params::{Role, Scheme, Values};
+use firstread_core::params::{Need, Role, Scheme, Values};
 
 use super::{Running, Suspend};
+use crate::policy::Setup;
 
 /// Its row.
 pub const SCHEME: Scheme = Scheme {
@@ -10,6 +11,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "programs and erases stop at once, as often as asked, and lose nothing by it",
     source: "the oracle: what suspending could come to at most",
     role: Role::Oracle,
+    needs: &[Need::FreeSuspends],
     params: &[],
 };
 
@@ -19,7 +21,7 @@ pub struct Free;
 
 impl Free {
     /// It has no parameters.
-    pub fn new(_values: &Values) -> Free {
+    pub fn new(_setup: &Setup, _values: &Values) -> Free {
         Free
     }
 }

@@ -3,6 +3,7 @@
 use firstread_core::params::{Role, Scheme, Values};
 
 use super::{Running, Suspend};
+use crate::policy::Setup;
 
 /// Its row.
 pub const SCHEME: Scheme = Scheme {
@@ -10,6 +11,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "a read waits until the die is free",
     source: "the null",
     role: Role::Null,
+    needs: &[],
     params: &[],
 };
 
@@ -19,7 +21,7 @@ pub struct Uninterrupted;
 
 impl Uninterrupted {
     /// It has no parameters.
-    pub fn new(_values: &Values) -> Uninterrupted {
+    pub fn new(_setup: &Setup, _values: &Values) -> Uninterrupted {
         Uninterrupted
     }
 }

@@ -3,6 +3,7 @@
 use firstread_core::params::{Role, Scheme, Values};
 
 use super::{Running, Suspend};
+use crate::policy::Setup;
 
 /// Its row.
 pub const SCHEME: Scheme = Scheme {
@@ -10,6 +11,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "programs are suspended for reads of the host",
     source: "Wu and He (FAST 2012): program suspension",
     role: Role::Scheme,
+    needs: &[],
     params: &[],
 };
 
@@ -19,7 +21,7 @@ pub struct Programs;
 
 impl Programs {
     /// It has no parameters.
-    pub fn new(_values: &Values) -> Programs {
+    pub fn new(_setup: &Setup, _values: &Values) -> Programs {
         Programs
     }
 }

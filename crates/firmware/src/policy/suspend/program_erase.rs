@@ -3,6 +3,7 @@
 use firstread_core::params::{Role, Scheme, Values};
 
 use super::{Running, Suspend};
+use crate::policy::Setup;
 
 /// Its row.
 pub const SCHEME: Scheme = Scheme {
@@ -10,6 +11,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "programs and erases are suspended for reads of the host",
     source: "Wu and He (FAST 2012); one of the parts of the IBM controller",
     role: Role::Scheme,
+    needs: &[],
     params: &[],
 };
 
@@ -19,7 +21,7 @@ pub struct Both;
 
 impl Both {
     /// It has no parameters.
-    pub fn new(_values: &Values) -> Both {
+    pub fn new(_setup: &Setup, _values: &Values) -> Both {
         Both
     }
 }

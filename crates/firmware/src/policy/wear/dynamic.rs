@@ -5,6 +5,7 @@ use firstread_core::params::{Role, Scheme, Values};
 
 use super::{Wear, free};
 use crate::observe::BlockMonitor;
+use crate::policy::Setup;
 
 /// Its row.
 pub const SCHEME: Scheme = Scheme {
@@ -12,6 +13,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "the free superblock with the fewest P/E cycles",
     source: "dynamic wear leveling, as surveyed by Gal and Toledo (ACM Computing Surveys 2005)",
     role: Role::Scheme,
+    needs: &[],
     params: &[],
 };
 
@@ -21,7 +23,7 @@ pub struct Dynamic;
 
 impl Dynamic {
     /// It has no parameters.
-    pub fn new(_values: &Values) -> Dynamic {
+    pub fn new(_setup: &Setup, _values: &Values) -> Dynamic {
         Dynamic
     }
 }

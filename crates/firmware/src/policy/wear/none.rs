@@ -5,6 +5,7 @@ use firstread_core::params::{Role, Scheme, Values};
 
 use super::{Wear, free};
 use crate::observe::BlockMonitor;
+use crate::policy::Setup;
 
 /// Its row.
 pub const SCHEME: Scheme = Scheme {
@@ -12,6 +13,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "the free superblock of the lowest number: wear is left to chance",
     source: "the null",
     role: Role::Null,
+    needs: &[],
     params: &[],
 };
 
@@ -21,7 +23,7 @@ pub struct Unleveled;
 
 impl Unleveled {
     /// It has no parameters.
-    pub fn new(_values: &Values) -> Unleveled {
+    pub fn new(_setup: &Setup, _values: &Values) -> Unleveled {
         Unleveled
     }
 }

@@ -9,6 +9,7 @@ use firstread_core::params::{Param, Role, Scheme, Values};
 
 use super::{Wear, free};
 use crate::observe::{BlockMonitor, BlockUse};
+use crate::policy::Setup;
 
 /// Its row.
 pub const SCHEME: Scheme = Scheme {
@@ -16,6 +17,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "dynamic, and cold data move from the youngest superblock once wear spreads too far",
     source: "Chang, Hsieh and Kuo (DAC 2007), by P/E cycles instead of their erase bits",
     role: Role::Scheme,
+    needs: &[],
     params: &[
         Param::number(
             "spread",
@@ -43,7 +45,7 @@ pub struct Static {
 
 impl Static {
     /// From its parameters.
-    pub fn new(values: &Values) -> Static {
+    pub fn new(_setup: &Setup, values: &Values) -> Static {
         Static {
             spread: values.get("spread") as u32,
             every: values.get("every") as u32,

@@ -2,20 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use firstread_core::params::{Axis, Param};
+use firstread_core::sensing::SensingTable;
 use firstread_core::voltage::{Line, MAX_FACTORY, Parabola, VoltageTables};
 use firstread_core::{
     Arena, Before, BlockId, CellMode, CommandId, Geometry, HostCommand, HostOp, Levels, Lpn, Ns,
     Ppa, Stream,
 };
 use firstread_firmware::ftl::MAP_ENTRY_BYTES;
-use firstread_firmware::policy::gc_victim::{self, AnyGcVictim};
-use firstread_firmware::policy::read_ahead::{self, AnyReadAhead};
-use firstread_firmware::policy::read_levels::{AnyReadLevels, Setup};
-use firstread_firmware::policy::recovery::{self, AnyRecovery};
-use firstread_firmware::policy::retry::{self, AnyRetry};
-use firstread_firmware::policy::suspend::{self, AnySuspend};
-use firstread_firmware::policy::wear::{self, AnyWear};
-use firstread_firmware::{Config, Dump, Firmware, Recovery, Schemes, WriteCache};
+use firstread_firmware::policy::AXES;
+use firstread_firmware::{Config, Dump, Firmware, Recovery, Schemes, Setup, WriteCache};
 
 use super::{Block, Command, Faults, World};
 use crate::memory::allocations;
@@ -132,58 +128,47 @@ fn tables(mode: CellMode) -> VoltageTables {
     }
 }
 
+/// What the schemes of a drive of the tests are built from.
+pub fn setup(geometry: Geometry, mode: CellMode, capacity_slots: u64, seed: u64) -> Setup {
+    Setup {
+        geometry,
+        capacity_slots,
+        tables: tables(mode),
+        layer_of: (0..geometry.wordlines_per_block).collect(),
+        sensing: SensingTable::NOTHING,
+        temperature_c: 25,
+        seed,
+    }
+}
+
 /// A firmware that knows nothing.
 fn firmware(build: &Build) -> Firmware<Memory> {
     let g = build.geometry;
-    let defaults = |axis: &firstread_core::params::Axis, i: usize| -> Vec<i64> {
-        axis.schemes[i].params.iter().map(|p| p.default()).collect()
+    let choice = |axis: &Axis| {
+        let of = |i: usize| axis.schemes[i];
+        let scheme = match axis.name {
+            "gc_victim" => of(build.victim),
+            "wear" => of(build.wear),
+            "recovery" => of(build.recovery),
+            "suspend" => of(build.suspend),
+            "read_ahead" => of(build.read_ahead as usize),
+            _ => of(0),
+        };
+        // Small, so that jobs, buffers and streams run out, and so that leveling acts.
+        let value = |p: &Param| match (axis.name, p.key) {
+            ("wear", _) => 4,
+            ("read_ahead", "streams" | "rows") => 3,
+            ("read_ahead", "buffer") => 64 << 10,
+            _ => p.default(),
+        };
+        (scheme.name, scheme.params.iter().map(value).collect())
     };
-    let (victim, leveling) = (build.victim, build.wear);
-    let setup = Setup {
-        geometry: g,
-        tables: tables(build.mode),
-        layer_of: (0..g.wordlines_per_block).collect(),
-        seed: build.seed,
+    let choices: Vec<(&str, Vec<i64>)> = AXES.iter().map(choice).collect();
+    let of = |axis: &Axis| {
+        let i = AXES.iter().position(|a| a.name == axis.name).unwrap();
+        (choices[i].0, &*choices[i].1)
     };
-    let schemes = Schemes {
-        read_levels: AnyReadLevels::new("factory", &setup, &[]).unwrap(),
-        gc_victim: AnyGcVictim::new(
-            gc_victim::AXIS.schemes[victim].name,
-            &gc_victim::Setup { seed: build.seed },
-            &defaults(&gc_victim::AXIS, victim),
-        )
-        .unwrap(),
-        wear: AnyWear::new(
-            wear::AXIS.schemes[leveling].name,
-            // The spread of `static`: small, so that it acts.
-            &vec![4; wear::AXIS.schemes[leveling].params.len()],
-        )
-        .unwrap(),
-        retry: AnyRetry::new("sequential", &retry::Setup::NOTHING, &[]).unwrap(),
-        recovery: AnyRecovery::new(
-            recovery::AXIS.schemes[build.recovery].name,
-            &defaults(&recovery::AXIS, build.recovery),
-        )
-        .unwrap(),
-        suspend: AnySuspend::new(suspend::AXIS.schemes[build.suspend].name, &[]).unwrap(),
-        read_ahead: {
-            let setup = read_ahead::Setup {
-                slot_bytes: g.slot_bytes,
-                row_slots: g.slots_per_row(),
-                capacity_slots: build.capacity,
-            };
-            let scheme = &read_ahead::AXIS.schemes[build.read_ahead as usize];
-            // Small, so that jobs, buffers and streams run out.
-            let small = |p: &firstread_core::params::Param| match p.key {
-                "streams" => 3,
-                "rows" => 3,
-                "buffer" => 64 << 10,
-                _ => p.default(),
-            };
-            let values: Vec<i64> = scheme.params.iter().map(small).collect();
-            AnyReadAhead::new(scheme.name, &setup, &values).unwrap()
-        },
-    };
+    let schemes = Schemes::new(&setup(g, build.mode, build.capacity, build.seed), of).unwrap();
     let config = Config {
         geometry: g,
         mode: build.mode,
