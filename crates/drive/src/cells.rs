@@ -12,6 +12,7 @@ use firstread_ecc::{Code, DecodeTiming, SoftWeights, Verdict};
 use firstread_nand::{BlockState, Condition, Medium, ReadLevels, SoftLevels, SoftWeight, Standing};
 
 use crate::group_oracle::{GroupOracle, Members};
+use crate::tally::{COUNT, Checks, Tally};
 
 /// What a sense, its transfer and its decode come to.
 #[derive(Clone, Copy, Debug, Default)]
@@ -566,85 +567,6 @@ impl Cells {
             IdealScope::Page => return ReadLevels::Ideal,
             IdealScope::Group(group) => oracle.levels(group, now, real, &members),
         })
-    }
-}
-
-/// Ones in a number of four bits: a plain processor has no instruction for it.
-const COUNT: [u32; 16] = [0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4];
-
-/// Checks that so many errors leave unsatisfied, each computed when it is asked for first.
-struct Checks {
-    /// One more than them; zero before.
-    known: Vec<u32>,
-}
-
-impl Checks {
-    fn new(code: &Code) -> Checks {
-        Checks {
-            known: vec![0; code.codeword_bits() as usize + 1],
-        }
-    }
-
-    #[inline]
-    fn unsatisfied(&mut self, code: &Code, errors: u32) -> u16 {
-        // No codeword has more errors than bits.
-        let last = self.known.len() - 1;
-        let known = &mut self.known[last.min(errors as usize)];
-        if *known == 0 {
-            *known = Checks::compute(code, errors) + 1;
-        }
-        (*known - 1) as u16
-    }
-
-    #[cold]
-    fn compute(code: &Code, errors: u32) -> u32 {
-        code.unsatisfied_checks(errors).min(u16::MAX as u32)
-    }
-}
-
-/// Verdicts of one operation.
-#[derive(Default)]
-struct Tally {
-    codewords: u32,
-    failed: u64,
-    max_errors: u32,
-    sum_errors: u32,
-    /// Errors of the codewords that fail.
-    failed_errors: u32,
-    max_iterations: u32,
-    sum_iterations: u32,
-}
-
-impl Tally {
-    #[inline]
-    fn add(&mut self, bit: u32, errors: u32, verdict: Verdict) {
-        if verdict.ok {
-            self.max_errors = self.max_errors.max(verdict.corrected);
-            self.sum_errors += verdict.corrected;
-        } else {
-            self.failed |= 1 << bit;
-            self.failed_errors = self.failed_errors.saturating_add(errors);
-        }
-        self.max_iterations = self.max_iterations.max(verdict.iterations);
-        self.sum_iterations += verdict.iterations;
-    }
-
-    /// What they come to: decoding times are linear in the iterations.
-    #[inline]
-    fn sensed(self, decode: DecodeTiming, code: &Code, checks: &mut Checks) -> Sensed {
-        let unsatisfied = match self.failed {
-            0 => 0,
-            failed => checks.unsatisfied(code, self.failed_errors / failed.count_ones()),
-        };
-        Sensed {
-            failed: self.failed,
-            unsatisfied,
-            max_errors: self.max_errors.min(u16::MAX as u32) as u16,
-            sum_errors: self.sum_errors,
-            decode_sum_ns: decode.latency_of(self.codewords, self.sum_iterations).0,
-            decode_last_ns: decode.latency_of(1, self.max_iterations).0,
-            ..Sensed::default()
-        }
     }
 }
 

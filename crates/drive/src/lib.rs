@@ -44,6 +44,7 @@ mod slots;
 pub mod state;
 pub mod stats;
 pub mod tables;
+mod tally;
 mod world;
 mod write_waits;
 
