@@ -496,10 +496,12 @@ impl Drive {
         for i in 0..pages.div_ceil(per_block) {
             let block = BlockId(first + i as u32);
             let here = (pages - i * per_block).min(per_block) as u32;
-            world.payload.fill_map(block, i * per_block, here);
+            let from = i * per_block;
+            world.payload.fill_map(block, from, here);
             let cells = world.hardware.cells_mut();
             cells.fill(now, block, self.profile.mode, pe_cycles);
-            self.firmware.adopt_map(now, block, pe_cycles, here, world);
+            self.firmware
+                .adopt_map(now, block, pe_cycles, from as u32, here, world);
         }
     }
 

@@ -72,7 +72,7 @@ impl<M: Arena> Firmware<M> {
         let slots = geometry.slots_per_superblock(config.mode);
         let paged = config.map_cache_pages > 0;
         let (capacity, slot_bytes) = (config.capacity_slots, geometry.slot_bytes);
-        let directory = Directory::new(paged, capacity, slot_bytes, slots);
+        let directory = Directory::new(paged, capacity, slot_bytes);
         let pager = Pager::new(config.map_cache_pages, &directory, config.max_commands);
         let map_pages = directory.len();
         let dies = u32::from(geometry.dies());

@@ -1,6 +1,6 @@
 //! Routes of what is asked of the firmware between events: setting up a drive, power, memory, moves.
 
-use firstread_core::{Arena, BlockId, CellMode, Lpn, Ns, Ports};
+use firstread_core::{Arena, BlockId, CellMode, Lpn, Ns, Ports, Ppa};
 
 use crate::Firmware;
 use crate::ftl::{Busy, Owner};
@@ -28,20 +28,25 @@ impl<M: Arena> Firmware<M> {
         self.start_probe(now, ports);
     }
 
-    /// Notes that the next pages of the map were written into `block`, a free superblock of
-    /// `pe_cycles`, all at once at time `now`: how a simulator fills a drive.
+    /// Learns the same of `block`, which holds pages of the map in its first slots, the `first` one and those
+    /// behind it, `pages` in all.
+    #[allow(clippy::too_many_arguments)] // what a table of contents says, spelled out once
     pub fn adopt_map<P: Ports<Record = Record>>(
         &mut self,
         now: Ns,
         block: BlockId,
         pe_cycles: u32,
+        first: u32,
         pages: u32,
         ports: &mut P,
     ) {
         self.adopt_block(now, block, pe_cycles, pages);
         let store = &mut self.below.store;
         store.base.blocks.row_mut(block).holds_map = true;
-        store.table.directory.fill(block, pages);
+        let directory = &mut store.table.directory;
+        for slot in 0..pages {
+            directory.set(directory.lpn(first + slot), Some(Ppa::new(block, slot)));
+        }
         self.start_probe(now, ports);
     }
 

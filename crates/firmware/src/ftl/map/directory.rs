@@ -4,19 +4,16 @@
 //! host's, in superblocks of a stream of their own. The directory is in memory.
 
 use alloc::boxed::Box;
-use alloc::vec::Vec;
 
-use firstread_core::{BlockId, Lpn, Ppa};
+use firstread_core::{Lpn, Ppa};
 
 /// Bytes of an entry: a place of 52 bits, and room for what else a drive may keep of a page.
 pub const ENTRY_BYTES: u32 = 8;
 
-/// In the directory: as it was filled, if it was; else a place plus one.
-const AS_FILLED: u64 = 0;
+/// In the directory: it was never written, or lies where a recovery has yet to find it. Else a place plus one.
+const UNKNOWN: u64 = 0;
 /// It lies nowhere: every entry is empty.
 const NOWHERE: u64 = u64::MAX;
-/// It lies where a recovery has yet to find it.
-const UNKNOWN: u64 = u64::MAX - 1;
 
 /// The directory; empty where all of the map is in memory.
 #[derive(Debug)]
@@ -27,26 +24,17 @@ pub(crate) struct Directory {
     entries: u64,
     /// Where each page lies.
     places: Box<[u64]>,
-    /// Superblocks that the map was filled into, in order, and pages in each but the last.
-    filled_into: Vec<BlockId>,
-    filled_slots: u32,
-    filled: u32,
 }
 
 impl Directory {
-    /// Of the map of `capacity` logical pages of `slot_bytes`; empty unless the map is `paged`. A superblock
-    /// of the fill holds `filled_slots`.
-    pub(crate) fn new(paged: bool, capacity: u64, slot_bytes: u32, filled_slots: u32) -> Directory {
+    /// Of the map of `capacity` logical pages of `slot_bytes`; empty unless the map is `paged`.
+    pub(crate) fn new(paged: bool, capacity: u64, slot_bytes: u32) -> Directory {
         let entries = u64::from(slot_bytes / ENTRY_BYTES);
         let pages = if paged { capacity.div_ceil(entries) } else { 0 };
-        let superblocks = pages.div_ceil(u64::from(filled_slots.max(1))) as usize;
         Directory {
             capacity,
             entries,
-            places: alloc::vec![AS_FILLED; pages as usize].into_boxed_slice(),
-            filled_into: Vec::with_capacity(superblocks),
-            filled_slots,
-            filled: 0,
+            places: alloc::vec![UNKNOWN; pages as usize].into_boxed_slice(),
         }
     }
 
@@ -94,20 +82,10 @@ impl Directory {
         }
     }
 
-    /// The next pages of the map were filled into `block`.
-    pub(crate) fn fill(&mut self, block: BlockId, pages: u32) {
-        self.filled_into.push(block);
-        self.filled += pages;
-    }
-
     /// Where page `page` lies.
     pub(crate) fn place_of(&self, page: u32) -> Option<Ppa> {
         match self.places[page as usize] {
-            AS_FILLED if page < self.filled => {
-                let block = self.filled_into[(page / self.filled_slots) as usize];
-                Some(Ppa::new(block, page % self.filled_slots))
-            }
-            AS_FILLED | NOWHERE | UNKNOWN => None,
+            NOWHERE | UNKNOWN => None,
             place => Some(Ppa(place - 1)),
         }
     }

@@ -260,9 +260,14 @@ impl Drive {
                 .collect();
             b.written.fill(g.wordlines_per_block);
             let block = BlockId((first + i) as u32);
-            drive
-                .firmware
-                .adopt_map(Ns::ZERO, block, 0, pages, &mut drive.world);
+            drive.firmware.adopt_map(
+                Ns::ZERO,
+                block,
+                0,
+                (i * per_block) as u32,
+                pages,
+                &mut drive.world,
+            );
         }
         drive.firmware.start(Ns::ZERO, &mut drive.world);
         drive
