@@ -8,8 +8,8 @@ use firstread_core::voltage::VoltageTables;
 use firstread_core::{BlockId, CellMode, DieId, Divisor, FlashEvent, Lpn, Ns, Status};
 use firstread_ecc::{Code, DecodeTiming};
 use firstread_firmware::Firmware;
-use firstread_firmware::Unsound;
-use firstread_firmware::ftl::{Busy, MAP_ENTRY_BYTES, RESERVE};
+
+use firstread_firmware::ftl::{Busy, MAP_ENTRY_BYTES, RESERVE, Unsound};
 use firstread_firmware::observe::{BlockMonitor, BlockRow, BlockUse, Counters};
 use firstread_firmware::policy::gc_victim::GcVictim;
 use firstread_firmware::policy::read_levels::ReadLevels;

@@ -8,7 +8,7 @@
 
 use firstread_core::{CellMode, Ns, PageType, SenseMode, SenseTiming};
 use firstread_firmware::WriteCache;
-use firstread_firmware::{Recovering, Recovery};
+use firstread_firmware::ftl::{Recovering, Recovery};
 
 use crate::drive::{Drive, DriveError};
 

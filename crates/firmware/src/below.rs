@@ -1,107 +1,11 @@
-//! What lies below a machine, for the machines above it to call through their doors.
+//! What the host's commands and relocation stand on.
 
-use firstread_core::{Arena, BlockId, Buf, CellMode, Ns, PageAddr, Ppa, Priority};
-
-use crate::base::{Base, Out};
-use crate::ftl::map::Table;
 use crate::ftl::pager::Pager;
-use crate::ftl::place::{Item, Place, Placed, Programs, Refusal};
-use crate::read::Read;
-use crate::schedule::Purpose;
-
-/// What the pager stands on: the table, placement and reads.
-#[derive(Debug)]
-pub(crate) struct Store<M> {
-    pub(crate) table: Table<M>,
-    pub(crate) place: Place,
-    pub(crate) read: Read,
-    pub(crate) base: Base,
-}
+use crate::store::Store;
 
 /// What the host's commands and relocation stand on: the same, and the pager.
 #[derive(Debug)]
 pub(crate) struct Below<M> {
     pub(crate) pager: Pager,
     pub(crate) store: Store<M>,
-}
-
-impl<M: Arena> Store<M> {
-    /// Takes a place for `item`: [`Place::take`].
-    #[inline]
-    pub(crate) fn take(&mut self, now: Ns, item: &Item) -> Result<Placed, Refusal> {
-        let placed = self.place.take(now, item, &self.table, &mut self.base);
-        self.tell_opened(now);
-        placed
-    }
-
-    /// Tells reads of the superblock that placement has opened, if it has.
-    #[inline]
-    pub(crate) fn tell_opened(&mut self, now: Ns) {
-        if let Some(block) = self.place.opened() {
-            self.read.block_changed(now, block, &self.base.blocks);
-        }
-    }
-
-    /// The data of `placed` are in their buffer: [`Place::commit`].
-    #[inline]
-    pub(crate) fn commit(&mut self, placed: Placed) -> Programs {
-        self.place.commit(placed, &mut self.table, &mut self.base)
-    }
-
-    /// Starts the programs that are due: [`Place::start`].
-    #[inline]
-    pub(crate) fn start(&mut self, now: Ns, programs: Programs, ports: &mut impl Out) {
-        self.place.start(now, programs, &mut self.base, ports);
-        self.read.issue_handed_back(now, &mut self.base, ports);
-    }
-
-    /// Pads the wordline that the host fills: [`Place::pad`].
-    pub(crate) fn pad(&mut self, now: Ns, ports: &mut impl Out) -> bool {
-        let padded = self.place.pad(now, &mut self.base, ports);
-        self.read.issue_handed_back(now, &mut self.base, ports);
-        padded
-    }
-
-    /// Begins to erase `block` into `mode`: [`Place::start_erase`].
-    pub(crate) fn start_erase(
-        &mut self,
-        now: Ns,
-        block: BlockId,
-        mode: CellMode,
-        ports: &mut impl Out,
-    ) {
-        let (table, base) = (&mut self.table, &mut self.base);
-        self.place.start_erase(now, block, mode, table, base, ports);
-        self.read.issue_handed_back(now, base, ports);
-    }
-
-    /// Queues a read of page row `at` under `job`: [`Read::start`].
-    #[inline]
-    #[allow(clippy::too_many_arguments)] // the fields of a job, spelled out once
-    pub(crate) fn start_read(
-        &mut self,
-        now: Ns,
-        job: u32,
-        purpose: Purpose,
-        priority: Priority,
-        at: PageAddr,
-        wanted: u64,
-        ports: &mut impl Out,
-    ) {
-        let base = &mut self.base;
-        self.read
-            .start(now, job, purpose, priority, at, wanted, base, ports);
-    }
-
-    /// The buffer that holds `ppa`, if it is not programmed yet.
-    pub(crate) fn buffered(&self, ppa: Ppa) -> Option<Buf> {
-        self.place.buffered(ppa, &self.base)
-    }
-
-    /// Whether the map cache may write a page: [`Place::map_may_write`].
-    pub(crate) fn map_may_write(&mut self, now: Ns) -> bool {
-        let may = self.place.map_may_write(now, &mut self.base).is_ok();
-        self.tell_opened(now);
-        may
-    }
 }

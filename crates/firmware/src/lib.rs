@@ -1,9 +1,8 @@
 //! The firmware of firstread: portable, integer only, without a clock.
 //!
-//! Machines, each with its own state and a folder; a machine calls those below it through their doors,
-//! and what concerns those above it is a value that it returns. From the host downwards:
+//! Machines, each with its own state and a folder. A machine calls those below it through their doors;
+//! what concerns those above it is a value that it returns, and `route` hands it on. Downwards:
 //!
-//! - `route`: the only one that knows all: events come in, and what a machine returns is handed on.
 //! - `host`: commands, split into page rows. [`ftl`]`/relocate`: data that move.
 //! - [`ftl`]`/pager`: the map cache.
 //! - `read`: the life of one page read. [`ftl`]`/place`: the one door by which data get a place.
@@ -12,9 +11,8 @@
 //! - [`observe`]: what is known of blocks and reads.
 //! - [`policy`]: the schemes, one folder an axis, one file a scheme.
 //!
-//! Time, flash and randomness are arguments. Commands are pushed in by `submit`, flash events by
-//! `complete`; `poll` handles expired timers alone. Memory is allocated when the firmware is made
-//! and never after, but for the map's overlay, which grows in an arena of its own.
+//! Time, flash and randomness are arguments. Memory is allocated when the firmware is made and never
+//! after, but for the map's overlay, which grows in an arena of its own.
 #![no_std]
 
 extern crate alloc;
@@ -33,12 +31,13 @@ pub mod policy;
 mod read;
 mod route;
 mod schedule;
+mod store;
 pub mod voltage;
 
 use firstread_core::{Arena, Buf, FlashEvent, HostCommand, Layout, Lpn, Ns, Ports};
 
 use base::Base;
-use below::{Below, Store};
+use below::Below;
 pub use config::{Config, WriteCache};
 use ftl::map::Directory;
 use ftl::map::Table;
@@ -54,8 +53,9 @@ use policy::read_levels::AnyReadLevels;
 use policy::wear::AnyWear;
 pub use policy::{Schemes, Setup};
 use read::Read;
-pub use route::{Dump, Recovering, Recovery, Unsound};
+pub use route::Dump;
 use schedule::{Jobs, Schedule};
+use store::Store;
 
 /// The firmware of one drive. `M` is the memory of the map's overlay.
 #[derive(Debug)]
@@ -88,8 +88,7 @@ impl<M: Arena> Firmware<M> {
         let jobs = Jobs::new(config.max_reads, reserve);
         let buffers = Buf(jobs.len() * geometry.slots_per_row());
         let cache = buffers.slot(Place::slot_buffers(&config, map_pages));
-        let (blocks, planes) = (geometry.blocks_per_plane, config.independent_planes);
-        let suspend = (schemes.suspend, config.max_suspends);
+        let blocks = geometry.blocks_per_plane;
         Firmware {
             host: Host::new(&config, schemes.read_ahead, &jobs, cache),
             relocate: Relocate::new(&geometry, schemes.gc_victim),
@@ -105,7 +104,7 @@ impl<M: Arena> Firmware<M> {
                     base: Base {
                         layout: Layout::new(geometry),
                         blocks: BlockMonitor::new(blocks, config.mode),
-                        schedule: Schedule::new(&geometry, planes, config.max_wait, suspend),
+                        schedule: Schedule::new(&config, schemes.suspend),
                         counters: Counters::default(),
                         jobs,
                         config,

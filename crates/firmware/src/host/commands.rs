@@ -5,7 +5,7 @@ use alloc::collections::VecDeque;
 
 use firstread_core::{CommandId, HostCommand, Layout, Ports, Status, Wait};
 
-use super::merge::{self, Merges};
+use super::merges::{self, Merges};
 
 /// One command in flight.
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +66,7 @@ impl Commands {
             done: 0,
             pending: 0,
             status: Status::Ok,
-            merges: [merge::NONE; 2],
+            merges: [merges::NONE; 2],
             is_stalled: false,
         });
     }

@@ -9,57 +9,15 @@
 //! not used once the slot was written or trimmed after the read began. Writes in flight at the same time
 //! that touch one slot may take effect in any order, as NVMe allows.
 
-use alloc::boxed::Box;
-
 use firstread_core::{Arena, Buf, CommandId, Lpn, Ns, Ppa, Priority, Tag};
 
 use super::Host;
 use super::commands::bytes_between;
+use super::merges::{Merge, NONE, State};
 use crate::base::{Base, Out};
-use crate::below::{Below, Store};
+use crate::below::Below;
 use crate::schedule::Purpose;
-
-/// No merge, no command.
-pub(super) const NONE: u32 = u32::MAX;
-/// Lists that merges are found by.
-const LISTS: usize = 256;
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum State {
-    Reading,
-    /// The buffer of its job holds the slot.
-    Read,
-    Failed,
-}
-
-/// The last version of a slot, which is read from flash for writes in part.
-#[derive(Clone, Copy, Debug)]
-struct Merge {
-    lpn: u64,
-    /// The read, and the buffer of what it brings; none once that is stale.
-    job: u32,
-    state: State,
-    /// The slot was written or trimmed since: this is the last version no more, and cannot be found.
-    is_stale: bool,
-    /// Commands that want it.
-    holders: u32,
-    /// Commands that wait for the read.
-    first_waiter: u32,
-    last_waiter: u32,
-    /// The next one of its list, or the next one that is free.
-    next: u32,
-}
-
-/// Slots that are read to be merged with writes.
-#[derive(Debug)]
-pub(crate) struct Merges {
-    pool: Box<[Merge]>,
-    free: u32,
-    used: u32,
-    lists: Box<[u32; LISTS]>,
-    /// By command, the one that waits behind it.
-    next_waiter: Box<[u32]>,
-}
+use crate::store::Store;
 
 /// Where what a write in part keeps of its slot is to be had.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -74,144 +32,6 @@ pub(super) enum Kept {
     Lost,
     /// No job is left to read it with.
     NoJob,
-}
-
-impl Merges {
-    /// For so many reads at a time, of so many commands.
-    pub(crate) fn new(reads: u32, commands: u32) -> Merges {
-        let merge = |i: u32| Merge {
-            lpn: 0,
-            job: NONE,
-            state: State::Failed,
-            is_stale: false,
-            holders: 0,
-            first_waiter: NONE,
-            last_waiter: NONE,
-            next: if i + 1 == reads { NONE } else { i + 1 },
-        };
-        Merges {
-            pool: (0..reads).map(merge).collect(),
-            free: if reads == 0 { NONE } else { 0 },
-            used: 0,
-            lists: Box::new([NONE; LISTS]),
-            next_waiter: alloc::vec![NONE; commands as usize].into_boxed_slice(),
-        }
-    }
-
-    fn find(&self, lpn: u64) -> Option<u32> {
-        let mut merge = self.lists[lpn as usize % LISTS];
-        while merge != NONE && self.pool[merge as usize].lpn != lpn {
-            merge = self.pool[merge as usize].next;
-        }
-        (merge != NONE).then_some(merge)
-    }
-
-    /// A new one of `lpn`, which `job` reads. None when all are in use.
-    fn add(&mut self, lpn: u64, job: u32) -> Option<u32> {
-        let merge = self.free;
-        let free = self.pool.get(merge as usize)?.next;
-        self.free = free;
-        self.used += 1;
-        let list = &mut self.lists[lpn as usize % LISTS];
-        self.pool[merge as usize] = Merge {
-            lpn,
-            job,
-            state: State::Reading,
-            is_stale: false,
-            holders: 0,
-            first_waiter: NONE,
-            last_waiter: NONE,
-            next: *list,
-        };
-        *list = merge;
-        Some(merge)
-    }
-
-    /// `merge` is not found any more.
-    fn unlist(&mut self, merge: u32) {
-        let Merge { lpn, next, .. } = self.pool[merge as usize];
-        let list = &mut self.lists[lpn as usize % LISTS];
-        if *list == merge {
-            *list = next;
-            return;
-        }
-        let mut before = *list;
-        while self.pool[before as usize].next != merge {
-            before = self.pool[before as usize].next;
-        }
-        self.pool[before as usize].next = next;
-    }
-
-    /// Logical page `lpn` was written: the job that is to be released, if one holds what it was before.
-    #[inline]
-    pub(super) fn written(&mut self, lpn: u64) -> Option<u32> {
-        if self.used == 0 {
-            return None;
-        }
-        let merge = self.find(lpn)?;
-        self.make_stale(merge)
-    }
-
-    /// What `merge` reads is the last version no more: the job that is to be released, if it has read it.
-    #[cold]
-    fn make_stale(&mut self, merge: u32) -> Option<u32> {
-        self.unlist(merge);
-        let merge = &mut self.pool[merge as usize];
-        merge.is_stale = true;
-        match merge.state {
-            State::Reading => None,
-            State::Read | State::Failed => Some(core::mem::replace(&mut merge.job, NONE)),
-        }
-    }
-
-    /// Logical pages `first` to `end` were trimmed: jobs to be released are handed to `release`.
-    pub(super) fn trimmed(&mut self, first: u64, end: u64, mut release: impl FnMut(u32)) {
-        if self.used == 0 {
-            return;
-        }
-        for list in 0..LISTS {
-            let mut merge = self.lists[list];
-            while merge != NONE {
-                let Merge { lpn, next, .. } = self.pool[merge as usize];
-                if (first..end).contains(&lpn)
-                    && let Some(job) = self.make_stale(merge)
-                {
-                    release(job);
-                }
-                merge = next;
-            }
-        }
-    }
-
-    /// `merge` is over: nobody wants it, and nothing reads it.
-    fn remove(&mut self, merge: u32) {
-        if !self.pool[merge as usize].is_stale {
-            self.unlist(merge);
-        }
-        self.pool[merge as usize].next = self.free;
-        self.free = merge;
-        self.used -= 1;
-    }
-
-    /// Command `id` waits for `merge`.
-    fn wait(&mut self, merge: u32, id: CommandId) {
-        self.next_waiter[id.0 as usize] = NONE;
-        let merge = &mut self.pool[merge as usize];
-        match merge.last_waiter {
-            NONE => merge.first_waiter = id.0,
-            last => self.next_waiter[last as usize] = id.0,
-        }
-        merge.last_waiter = id.0;
-    }
-
-    /// Whether the read of one of `merges` has brought its slot.
-    pub(super) fn is_any_read(&self, merges: [u32; 2]) -> bool {
-        let is_read = |&merge: &u32| {
-            let merge = self.pool.get(merge as usize);
-            merge.is_some_and(|merge| merge.state == State::Read && !merge.is_stale)
-        };
-        merges.iter().any(is_read)
-    }
 }
 
 impl Host {

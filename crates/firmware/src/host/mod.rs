@@ -1,17 +1,25 @@
 //! Commands of the host: split into page rows, held back when jobs or buffers run out.
 //!
 //! - `commands`: those in flight, and those that wait.
-//! - `reads`, `writes`: how each goes on. `merge`: writes in part. `join`: reads that share a sense.
-//! - `durable`: when what was written is safe from power loss.
-//! - `read_cache`, `read_ahead`: what is in memory before it is asked for.
+//! - `reads`, `writes`: how each goes on.
+//! - `join`: reads that share a sense, found by `rows`.
+//! - `merge`: writes in part, with what `merges` reads for them.
+//! - `flush`: what waits until data are programmed, as `durable` says.
+//! - `cached`: slots that `read_cache` holds. `read_ahead`: slots that it will hold, with their rows in
+//!   `ahead`.
 
+mod ahead;
+mod cached;
 mod commands;
 mod durable;
+mod flush;
 mod join;
 mod merge;
+mod merges;
 mod read_ahead;
 mod read_cache;
 mod reads;
+mod rows;
 mod writes;
 
 use firstread_core::{Arena, Buf, CommandId, HostCommand, HostOp, Ns, Status};
@@ -21,11 +29,11 @@ use crate::below::Below;
 use crate::config::Config;
 use crate::policy::read_ahead::{AnyReadAhead, ReadAhead};
 use crate::schedule::Jobs;
+use ahead::Ahead;
 use commands::Commands;
 use durable::Durable;
-use join::Rows;
-use read_ahead::Ahead;
 use read_cache::ReadCache;
+use rows::Rows;
 pub(crate) use writes::Progress;
 
 /// Bytes of a host sector.

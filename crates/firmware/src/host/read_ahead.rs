@@ -4,78 +4,18 @@
 //! A command that wants a slot still on its way joins the read (`join`): its row is not sensed twice. From
 //! then on the read is the host's, in its priority, and its time the command's.
 
-use alloc::boxed::Box;
-
 use firstread_core::{Arena, CommandId, HostCommand, Lpn, Ns, Priority};
 
 use super::Host;
+use super::ahead::Row;
+use super::cached::Found;
 use super::commands::{bytes_between, wanted_codewords};
-use super::read_cache::Found;
 use crate::base::Out;
-use crate::below::{Below, Store};
+use crate::below::Below;
 use crate::observe::{BlockUse, RETRY_BINS};
-use crate::policy::read_ahead::{AnyReadAhead, HostRead, ReadAhead};
-use crate::schedule::{Job, Jobs, Purpose};
-
-/// A page row that is read ahead.
-#[derive(Clone, Copy, Debug)]
-struct Row {
-    /// Logical page at `row_slot` of the row; `slots` of them follow each other.
-    first: u64,
-    row_slot: u8,
-    slots: u8,
-    /// Codewords of those that are to be read.
-    wanted: u64,
-    /// Codewords of slots that commands have joined for and got.
-    used: u64,
-}
-
-/// What is being read ahead.
-#[derive(Debug)]
-pub(crate) struct Ahead {
-    scheme: AnyReadAhead,
-    /// By job; none where nothing is read ahead.
-    rows: Box<[Row]>,
-    /// Rows that may still be started.
-    left: u32,
-}
-
-impl Ahead {
-    /// For a drive of `jobs`.
-    pub(crate) fn new(scheme: AnyReadAhead, jobs: &Jobs) -> Ahead {
-        let row = Row {
-            first: 0,
-            row_slot: 0,
-            slots: 0,
-            wanted: 0,
-            used: 0,
-        };
-        let left = scheme.rows();
-        let rows = if left == 0 { 0 } else { jobs.len() as usize };
-        Ahead {
-            scheme,
-            rows: alloc::vec![row; rows].into_boxed_slice(),
-            left,
-        }
-    }
-
-    #[inline]
-    pub(crate) fn is_on(&self) -> bool {
-        !self.rows.is_empty()
-    }
-
-    /// Commands got codewords `used` of what `job` reads.
-    pub(crate) fn served(&mut self, job: u32, used: u64) {
-        self.rows[job as usize].used |= used;
-    }
-
-    /// Codewords that are being read.
-    pub(crate) fn under_way(&self, jobs: &Jobs) -> u32 {
-        let rows = self.rows.iter().zip(jobs.iter());
-        let under_way = rows.filter(|(_, job)| job.purpose == Purpose::ReadAhead);
-        under_way.map(|(row, _)| row.wanted.count_ones()).sum()
-    }
-}
+use crate::policy::read_ahead::{HostRead, ReadAhead};
+use crate::schedule::{Job, Purpose};
+use crate::store::Store;
 
 impl Host {
     /// The host reads `command`: starts to read what the scheme wants ahead of it.

@@ -10,12 +10,8 @@
 
 use alloc::boxed::Box;
 
-use firstread_core::{Arena, Buf, CommandId, Lpn, Ns};
+use firstread_core::Buf;
 
-use super::Host;
-use super::commands::bytes_between;
-use crate::base::Out;
-use crate::below::Store;
 use crate::cache::Cache;
 use crate::ftl::REGION_PAGES;
 use crate::observe::FrontCounters;
@@ -23,24 +19,13 @@ use crate::observe::FrontCounters;
 /// The cache.
 #[derive(Debug)]
 pub(crate) struct ReadCache {
-    cache: Cache,
+    pub(super) cache: Cache,
     /// Buffer of the first entry.
     first: Buf,
     /// Whether it keeps what the host reads, or only what was read ahead.
     keeps: bool,
     /// Entries in each region of logical pages, so that a trim passes over those without any.
     in_region: Box<[u16]>,
-}
-
-/// What became of a slot that was looked for in the cache.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Found {
-    /// It is not there.
-    Not,
-    /// It is answered, or will be when the read that brings it ends.
-    Served,
-    /// It is on its way, and no job is left to wait for it with.
-    NoJob,
 }
 
 impl ReadCache {
@@ -97,7 +82,7 @@ impl ReadCache {
         let e = self.cache.find(lpn)?;
         self.cache.coming(e).is_none().then(|| self.buffer(e))
     }
-    fn buffer(&self, e: u32) -> Buf {
+    pub(super) fn buffer(&self, e: u32) -> Buf {
         self.first.slot(e)
     }
 
@@ -156,7 +141,7 @@ impl ReadCache {
     }
 
     /// The host reads entry `e`, which is here.
-    fn used(&mut self, e: u32, counters: &mut FrontCounters) {
+    pub(super) fn used(&mut self, e: u32, counters: &mut FrontCounters) {
         counters.cache_hits += 1;
         let first = self.cache.mark(e);
         if first {
@@ -168,71 +153,6 @@ impl ReadCache {
             // That is what it was read for: it is as if it had just come from flash.
             (true, true) => self.cache.renew(e),
             (true, false) => self.cache.touch(e),
-        }
-    }
-}
-
-impl Host {
-    /// The buffer of page `lpn`, if it is in the read cache.
-    pub(crate) fn cached(&self, lpn: u64) -> Option<Buf> {
-        match self.read_cache.is_on() {
-            true => self.read_cache.here(lpn),
-            false => None,
-        }
-    }
-
-    /// Serves the next slot of read `id` from the read cache, or with what is on its way there.
-    pub(crate) fn read_cached<M: Arena>(
-        &mut self,
-        now: Ns,
-        id: CommandId,
-        store: &mut Store<M>,
-        ports: &mut impl Out,
-    ) -> Found {
-        let command = *self.commands.get(id);
-        let lpn = command.first + command.done as u64;
-        let Some(e) = self.read_cache.cache.find(lpn) else {
-            return Found::Not;
-        };
-        if let Some(job) = self.read_cache.cache.coming(e) {
-            return self.join_ahead(now, id, job, store, ports);
-        }
-        let bytes = bytes_between(&command.command, &store.base.layout, lpn, 1);
-        ports.data_out(id, command.done, 1, self.read_cache.buffer(e), bytes);
-        self.read_cache.used(e, &mut store.base.counters.front);
-        self.commands.get(id).done += 1;
-        Found::Served
-    }
-
-    /// Slots `first` to `first + slots` of read `id` have come under `job`, from `row_slot` of its
-    /// row on: keeps those that were read in whole.
-    #[allow(clippy::too_many_arguments)] // the part of a command that a job has read
-    pub(crate) fn keep_read<M: Arena>(
-        &mut self,
-        id: CommandId,
-        first: u32,
-        slots: u32,
-        row_slot: u32,
-        job: u32,
-        store: &mut Store<M>,
-        ports: &mut impl Out,
-    ) {
-        let command = *self.commands.get(id);
-        let slot_bytes = store.base.config.geometry.slot_bytes;
-        let at = store.base.jobs[job].at;
-        for i in 0..slots {
-            let lpn = command.first + (first + i) as u64;
-            let whole = bytes_between(&command.command, &store.base.layout, lpn, 1) == slot_bytes;
-            let ppa = store.base.ppa_in(at, row_slot + i);
-            if !whole || self.read_cache.has(lpn) || store.table.map.at(Lpn(lpn)) != Some(ppa) {
-                continue;
-            }
-            let counters = &mut store.base.counters.front;
-            if self.read_cache.reserve(lpn, job, counters)
-                && let Some(buf) = self.read_cache.arrive(lpn, job, false)
-            {
-                ports.copy(store.base.job_buffer(job).slot(row_slot + i), buf);
-            }
         }
     }
 }

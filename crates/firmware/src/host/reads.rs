@@ -3,12 +3,13 @@
 use firstread_core::{Arena, CommandId, Lpn, Ns, Ppa, Priority, Status, Tag};
 
 use super::Host;
+use super::cached::Found;
 use super::commands::{Command, bytes_between, wanted_codewords};
-use super::read_cache::Found;
 use crate::base::Out;
-use crate::below::{Below, Store};
+use crate::below::Below;
 use crate::observe::{BlockRow, BlockUse, RETRY_BINS};
 use crate::schedule::{Job, Purpose};
+use crate::store::Store;
 
 impl Host {
     /// Goes on with reads that waited for a job.

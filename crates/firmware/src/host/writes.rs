@@ -4,7 +4,8 @@ use firstread_core::{Arena, CommandId, HostOp, Lpn, Ns, Status, Wait};
 
 use super::Host;
 use super::commands::{Command, bytes_between};
-use super::merge::{self, Kept};
+use super::merge::Kept;
+use super::merges;
 use crate::base::Out;
 use crate::below::Below;
 use crate::ftl::REGION_PAGES;
@@ -214,7 +215,7 @@ impl Host {
         let command = self.commands.get(id);
         let end = (command.done != 0) as usize;
         command.done += 1;
-        if command.merges[end] != merge::NONE {
+        if command.merges[end] != merges::NONE {
             // Of a slot between the ends nothing is kept.
             let last = command.done == command.slots;
             if end == 0 || last {

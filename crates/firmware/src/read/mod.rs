@@ -7,6 +7,7 @@
 
 mod background;
 mod rebuild;
+mod rebuilds;
 mod soft;
 mod steps;
 
@@ -20,7 +21,7 @@ use crate::policy::retry::{AnyRetry, Haste, Retry};
 use crate::schedule::{self, Job, NO_JOB, Purpose};
 
 pub(crate) use background::Dumped;
-use rebuild::Rebuilds;
+use rebuilds::Rebuilds;
 
 /// All reads: the schemes of axes `read_levels`, `retry` and `recovery`.
 #[derive(Debug)]

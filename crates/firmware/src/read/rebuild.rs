@@ -9,34 +9,9 @@
 use firstread_core::{DieId, Ns, PageAddr, Tag};
 
 use super::Read;
+use super::rebuilds::Rebuilds;
 use crate::base::{Base, Out};
 use crate::schedule::{NO_JOB, Purpose};
-
-/// The rebuild under way, and what waits for its turn.
-#[derive(Debug)]
-pub(crate) struct Rebuilds {
-    /// The read whose codewords are made anew.
-    job: u32,
-    /// Rows whose reads have not ended.
-    rows_left: u16,
-    /// Codewords that another row has failed too.
-    lost: u64,
-    /// Reads that wait, linked from the first to the last.
-    first: u32,
-    last: u32,
-}
-
-impl Default for Rebuilds {
-    fn default() -> Rebuilds {
-        Rebuilds {
-            job: NO_JOB,
-            rows_left: 0,
-            lost: 0,
-            first: NO_JOB,
-            last: NO_JOB,
-        }
-    }
-}
 
 impl Read {
     /// The read of `job` could not correct codewords `failed`, of a wordline that is programmed on every

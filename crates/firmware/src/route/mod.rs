@@ -2,12 +2,10 @@
 //!
 //! The only folder that knows all machines. It has no state and decides nothing: it hands on.
 
-mod audit;
 mod power;
 mod service;
 
-pub use audit::Unsound;
-pub use power::{Dump, Recovering, Recovery};
+pub use power::Dump;
 
 use firstread_core::{Arena, CommandId, FlashEvent, HostCommand, Ns, Wait};
 
@@ -122,7 +120,15 @@ impl<M: Arena> Firmware<M> {
                 self.resume_reads(now, ports);
             }
             Purpose::SharedRead => {
-                self.shared_read_ended(now, job, failed, ports);
+                if failed == 0 {
+                    store.base.count_retries(job);
+                }
+                let (_, merges) = self.host.serve_joined(job, failed, true, store, ports);
+                if merges {
+                    self.go_on_merging(now, ports);
+                }
+                self.below.store.base.jobs.release(job);
+                self.resume_reads(now, ports);
             }
             Purpose::Merge { merge, .. } => {
                 let base = &mut store.base;
@@ -161,20 +167,6 @@ impl<M: Arena> Firmware<M> {
         if wanted || last {
             self.pump(now, ports);
         }
-    }
-
-    /// The read of `job`, which several commands have joined, has ended for all of them.
-    fn shared_read_ended(&mut self, now: Ns, job: u32, failed: u64, ports: &mut impl Out) {
-        let store = &mut self.below.store;
-        if failed == 0 {
-            store.base.count_retries(job);
-        }
-        let (_, merges) = self.host.serve_joined(job, failed, true, store, ports);
-        if merges {
-            self.go_on_merging(now, ports);
-        }
-        self.below.store.base.jobs.release(job);
-        self.resume_reads(now, ports);
     }
 
     /// A page of the map that `job` was to bring has been decoded: commands that waited for it go on.
@@ -247,7 +239,7 @@ impl<M: Arena> Firmware<M> {
             self.relocate.erased();
         }
         #[cfg(debug_assertions)]
-        self.audit_now_and_then();
+        self.below.store.audit_now_and_then();
         self.resume_writes(now, ports);
         self.pump(now, ports);
     }

@@ -1,80 +1,15 @@
-//! Recovery: what a power cut leaves, and how the drive comes back from it.
-//!
-//! Flash keeps its contents. Each slot has its logical page and a sequence number in the spare area,
-//! and a full superblock repeats them in its last rows, its table of contents. Capacitors hold the
-//! controller up for one **emergency dump**, into blocks that are kept erased for it: the slots of the
-//! write buffers that no program has finished, with the buffers' descriptors; the table of
-//! superblocks; the tables of read levels, a few KiB; and the tail of the journal. The **journal**
-//! holds what flash cannot tell: trims and losses. Its merged contents are the entries of that kind
-//! in the map's overlay, which is where they stay here.
-//!
-//! Lost are commands, queues, reads and moves under way, what else was asked of the mover, and the map.
-//! A program that was on a die has torn its wordline: nothing of it can be read, and its data, still
-//! in the buffer, are written elsewhere as after a program that failed. Programs that waited are
-//! issued again, and the open superblocks filled further. An erase is done again, on every die.
-//!
-//! The map is made anew from the tables of contents: of each page the slot with the highest sequence
-//! number counts, unless the journal says that the page was trimmed or lost since. A copy has the
-//! number of its original, and either will do; but what has left the superblock that is being emptied
-//! must not be found there, or cuts would undo what cleaning does. So the dump names that superblock,
-//! and it is emptied further. Where memory does not
-//! hold the whole map, the map lies on flash itself, but for the changes in the dump: then its
-//! directory alone is made anew, from the tables of contents of its superblocks.
-//!
-//! What was kept to read it sooner is lost: the read cache, what is read ahead, and pages of the map
-//! that were not changed.
-//!
-//! [`Firmware::dump`] ends a firmware and leaves the dump alone. A new firmware takes it on and reads
-//! flash, a superblock at a time ([`Firmware::begin_recovery`], [`Firmware::recover_superblock`]):
-//! nothing that is not in the dump or on flash can come through. A recovery writes nothing, so a
-//! power cut in the middle of one leaves the dump as it was.
+//! Routes of power: what a cut leaves of each machine, and how each goes on. `ftl/recovery.rs` tells how the
+//! map is made anew.
 
-use firstread_core::{Arena, BlockId, Ns, Ports, Ppa, SenseMode, Spare};
+use firstread_core::{Arena, BlockId, Ns, Ports, SenseMode};
 
 use crate::Firmware;
 use crate::ftl::map::Table;
-use crate::ftl::{pager, place, relocate};
+use crate::ftl::{Recovering, Recovery, pager, place, relocate};
 use crate::log::Record;
-use crate::observe::{BlockMonitor, BlockRow, BlockUse, Counters, Owner};
+use crate::observe::{BlockMonitor, Counters};
 use crate::read;
 use crate::schedule::Purpose;
-
-/// Bytes of a slot in a table of contents: logical page and sequence number.
-const ENTRY_BYTES: u64 = 16;
-/// Bytes of a superblock in the dumped table of superblocks.
-const ROW_BYTES: u64 = 32;
-/// Bytes of the tables of read levels, an upper bound of what any scheme keeps over a loss of power.
-const LEVELS_BYTES: u64 = 16 << 10;
-
-/// What a recovery had to do.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Recovery {
-    /// Slots of the write buffers that were dumped.
-    pub dumped_slots: u64,
-    /// Pages of the map that were dumped, the changes of a page that was not in memory counted as
-    /// one.
-    pub dumped_map_pages: u32,
-    /// Bytes dumped in all.
-    pub dumped_bytes: u64,
-    /// Superblocks whose contents were read.
-    pub superblocks: u32,
-    /// Page rows read: tables of contents, and all rows of superblocks that have none yet.
-    pub rows_read: u64,
-    /// Programs that were on a die.
-    pub torn_programs: u32,
-    /// Programs that waited for theirs and were issued again.
-    pub waiting_programs: u32,
-    /// Whether a superblock was being erased.
-    pub erasing: bool,
-    /// Whether a superblock was being emptied or erased into another cell mode.
-    pub converting: bool,
-    /// Whether a background read of the axis `read_levels` was under way, which is read again.
-    pub probing: bool,
-    /// Reads that were lost with soft senses under way.
-    pub soft_reads: u32,
-    /// Reads for parity that were lost.
-    pub rebuild_reads: u32,
-}
 
 /// What a power cut leaves beside flash: the emergency dump and the journal. Also counters, which a
 /// drive keeps over its life.
@@ -94,14 +29,6 @@ pub struct Dump<M> {
     recovery: Recovery,
 }
 
-/// A recovery under way.
-#[derive(Debug)]
-pub struct Recovering {
-    recovery: Recovery,
-    /// The superblock whose table of contents is read next.
-    next: u32,
-}
-
 impl<M: Arena> Firmware<M> {
     /// Power is cut: what is left of the firmware, where flash is as the cut has left it. The recovery
     /// needs room for a change of the map: where [`Firmware::overlay_is_short`], hand over more memory
@@ -109,7 +36,7 @@ impl<M: Arena> Firmware<M> {
     pub fn dump<P: Ports<Record = Record>>(mut self, ports: &mut P) -> Dump<M> {
         let mut recovery = Recovery {
             erasing: self.below.store.place.space.erasing.is_some(),
-            converting: self.is_converting(),
+            converting: self.below.store.is_converting(),
             probing: self.below.store.read.is_probing(),
             ..Recovery::default()
         };
@@ -152,37 +79,16 @@ impl<M: Arena> Firmware<M> {
         }
     }
 
-    /// Whether a superblock is being emptied or erased into another mode.
-    fn is_converting(&self) -> bool {
-        let (place, base) = (&self.below.store.place, &self.below.store.base);
-        let converts = |owner| owner == Owner::Convert;
-        let mode_of = |block| base.blocks.row(block).mode;
-        let emptying = place.ledger.emptying.map(|e| e.owner);
-        let erasing = place.space.erasing.map(|(block, ..)| mode_of(block));
-        emptying.is_some_and(converts) || erasing.is_some_and(|mode| mode != base.config.mode)
-    }
-
     /// Power is back: this firmware, which is a new one of the same configuration, takes on `dump`.
     /// Nothing else is asked of it before the recovery has come to its end and [`Firmware::restart`].
     pub fn begin_recovery(&mut self, dump: Dump<M>) -> Recovering {
-        let Dump {
-            table,
-            pager,
-            blocks,
-            place,
-            relocate,
-            read,
-            counters,
-            recovery,
-        } = dump;
         let store = &mut self.below.store;
-        (store.base.blocks, store.base.counters) = (blocks, counters);
-        store.place.take_dumped(place, &store.base);
-        store.read.take_dumped(read);
-        store.table = table;
-        self.below.pager = pager;
-        self.relocate.take_dumped(relocate);
-        Recovering { recovery, next: 0 }
+        (store.base.blocks, store.base.counters) = (dump.blocks, dump.counters);
+        store.place.take_dumped(dump.place, &store.base);
+        store.read.take_dumped(dump.read);
+        (store.table, self.below.pager) = (dump.table, dump.pager);
+        self.relocate.take_dumped(dump.relocate);
+        Recovering::new(dump.recovery)
     }
 
     /// Reads the table of contents of the next superblock; after the last one, takes on what was
@@ -192,16 +98,7 @@ impl<M: Arena> Firmware<M> {
         recovering: &mut Recovering,
         ports: &P,
     ) -> bool {
-        let block = BlockId(recovering.next);
-        if block.0 < self.blocks().len() {
-            recovering.next += 1;
-            self.read_contents(block, &mut recovering.recovery, ports);
-            return true;
-        }
-        self.take_dumped(&mut recovering.recovery, ports);
-        let store = &mut self.below.store;
-        store.place.count_valid(&store.table, &mut store.base);
-        false
+        self.below.store.recover_superblock(recovering, ports)
     }
 
     /// A whole recovery, from the dump on.
@@ -227,119 +124,5 @@ impl<M: Arena> Firmware<M> {
         store.place.restart(now, &mut store.base, ports);
         store.read.restart(now, &mut store.base, ports);
         self.relocate.wake();
-    }
-
-    /// Reads the table of contents of `block`, if it holds what has to be found.
-    fn read_contents<P: Ports<Record = Record>>(
-        &mut self,
-        block: BlockId,
-        recovery: &mut Recovery,
-        ports: &P,
-    ) {
-        let base = &self.below.store.base;
-        let BlockRow {
-            usage,
-            mode,
-            holds_map,
-            ..
-        } = *base.blocks.row(block);
-        if !matches!(usage, BlockUse::Open | BlockUse::Full) {
-            return;
-        }
-        if self.below.pager.is_on() && !holds_map && usage == BlockUse::Full {
-            return;
-        }
-        let g = base.config.geometry;
-        let slots = base.slots_of(mode);
-        recovery.superblocks += 1;
-        recovery.rows_read += match self.below.store.place.begun(block) {
-            Some(wordlines) => u64::from(wordlines) * u64::from(mode.bits()) * u64::from(g.dies()),
-            None => (u64::from(slots) * ENTRY_BYTES).div_ceil(self.row_bytes()),
-        };
-        if self.below.store.table.map.is_computed(block) {
-            return;
-        }
-        for ppa in (0..slots).map(|slot| Ppa::new(block, slot)) {
-            if let Some(spare) = ports.stored(ppa) {
-                self.found(spare, ppa, ports);
-            }
-        }
-    }
-
-    /// Bytes of a page row.
-    fn row_bytes(&self) -> u64 {
-        let g = &self.below.store.base.config.geometry;
-        u64::from(g.slots_per_row()) * u64::from(g.slot_bytes)
-    }
-
-    /// Maps the slots that were dumped, and counts the bytes of the dump.
-    fn take_dumped<P: Ports<Record = Record>>(&mut self, recovery: &mut Recovery, ports: &P) {
-        for i in 0.. {
-            let Some(held) = self.below.store.place.dumped_at(i) else {
-                break;
-            };
-            if let Some((ppa, buf)) = held {
-                recovery.dumped_slots += 1;
-                if let Some(spare) = ports.buffered(buf) {
-                    self.found(spare, ppa, ports);
-                }
-            }
-        }
-        let base = &self.below.store.base;
-        let g = base.config.geometry;
-        let dumped = recovery.dumped_slots + u64::from(recovery.dumped_map_pages);
-        // The sums that are to become parity, as far as they have got.
-        let lines = self.below.store.place.lines();
-        let bits = u64::from(base.config.mode.bits());
-        let rows = lines as u64 * bits * u64::from(g.stripe_parity);
-        recovery.dumped_bytes = dumped * (u64::from(g.slot_bytes) + ENTRY_BYTES)
-            + rows * self.row_bytes()
-            + u64::from(base.blocks.len()) * ROW_BYTES
-            + LEVELS_BYTES;
-        recovery.rows_read += recovery.dumped_bytes.div_ceil(self.row_bytes());
-    }
-
-    /// The slot at `ppa` holds what `spare` says: maps it, if that is the last version so far.
-    fn found<P: Ports<Record = Record>>(&mut self, spare: Spare, ppa: Ppa, ports: &P) {
-        let store = &mut self.below.store;
-        let Spare { lpn, sequence } = spare;
-        // A spare area whose program failed may name any page.
-        let Some(recovers) = store.table.recovers(lpn, sequence) else {
-            return;
-        };
-        let at = store.table.at(lpn);
-        let other = at.and_then(|at| match store.buffered(at) {
-            Some(buf) => ports.buffered(buf),
-            None => ports.stored(at),
-        });
-        let is_leaving = |ppa: Ppa| store.base.blocks.row(ppa.block()).leaving;
-        let is_later = |other: Spare| match other.sequence == sequence {
-            true => at.is_some_and(is_leaving) && !is_leaving(ppa),
-            false => other.sequence < sequence,
-        };
-        if recovers && other.is_none_or(is_later) {
-            // What is found was set before the cut: there is room (`Map::forget_places`).
-            store.table.set(lpn, ppa);
-        }
-    }
-}
-
-impl Recovery {
-    /// What `recovery` had to do, which followed this one that a power cut has ended: the cut found
-    /// nothing under way but what was to be issued again.
-    pub fn again(self, recovery: Recovery) -> Recovery {
-        Recovery {
-            torn_programs: self.torn_programs,
-            soft_reads: self.soft_reads,
-            rebuild_reads: self.rebuild_reads,
-            ..recovery
-        }
-    }
-}
-
-impl Recovering {
-    /// What the recovery had to do.
-    pub fn done(self) -> Recovery {
-        self.recovery
     }
 }

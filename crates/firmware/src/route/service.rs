@@ -3,7 +3,7 @@
 use firstread_core::{Arena, BlockId, CellMode, Lpn, Ns, Ports, Ppa};
 
 use crate::Firmware;
-use crate::ftl::{Busy, Owner};
+use crate::ftl::{Busy, Owner, Unsound};
 use crate::log::Record;
 
 impl<M: Arena> Firmware<M> {
@@ -24,7 +24,7 @@ impl<M: Arena> Firmware<M> {
         pages: u32,
         ports: &mut P,
     ) {
-        self.adopt_block(now, block, pe_cycles, pages);
+        self.below.store.adopt(now, block, pe_cycles, pages);
         self.start_probe(now, ports);
     }
 
@@ -40,22 +40,14 @@ impl<M: Arena> Firmware<M> {
         pages: u32,
         ports: &mut P,
     ) {
-        self.adopt_block(now, block, pe_cycles, pages);
         let store = &mut self.below.store;
+        store.adopt(now, block, pe_cycles, pages);
         store.base.blocks.row_mut(block).holds_map = true;
         let directory = &mut store.table.directory;
         for slot in 0..pages {
             directory.set(directory.lpn(first + slot), Some(Ppa::new(block, slot)));
         }
         self.start_probe(now, ports);
-    }
-
-    /// `block`, a free superblock, was filled with `pages` pages.
-    fn adopt_block(&mut self, now: Ns, block: BlockId, pe_cycles: u32, pages: u32) {
-        let store = &mut self.below.store;
-        let base = &mut store.base;
-        store.place.adopt(now, block, pe_cycles, pages, base);
-        store.read.block_changed(now, block, &base.blocks);
     }
 
     /// Sets the wear of a free superblock.
@@ -129,5 +121,10 @@ impl<M: Arena> Firmware<M> {
             self.pump(now, ports);
         }
         Ok(())
+    }
+
+    /// Checks the whole drive: time and memory in proportion to its pages. For tests.
+    pub fn audit(&self) -> Result<(), Unsound> {
+        self.below.store.audit()
     }
 }

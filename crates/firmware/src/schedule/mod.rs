@@ -9,13 +9,12 @@ mod queues;
 
 use alloc::collections::VecDeque;
 
-use firstread_core::{
-    DieId, FlashKind, FlashOp, Geometry, Ns, OpClass, PageAddr, Ports, Priority, Tag,
-};
+use firstread_core::{DieId, FlashKind, FlashOp, Ns, OpClass, PageAddr, Ports, Priority, Tag};
 
 pub(crate) use job::{Job, Jobs, NO_JOB, Nearest, Purpose, Step};
 use queues::{DieQueues, Next};
 
+use crate::config::Config;
 use crate::observe::StreamId;
 use crate::policy::suspend::{AnySuspend, Running, Suspend};
 
@@ -33,19 +32,13 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    /// For the dies of `geometry`. A job waits at most `max_wait` behind reads of the host that came
-    /// later. `suspend`: the scheme, and how often the chip lets one program or erase be suspended.
-    pub(crate) fn new(
-        geometry: &Geometry,
-        independent_planes: bool,
-        max_wait: Ns,
-        suspend: (AnySuspend, u16),
-    ) -> Schedule {
-        let (suspend, max_suspends) = suspend;
+    /// For the dies of a drive of `config`.
+    pub(crate) fn new(config: &Config, suspend: AnySuspend) -> Schedule {
+        let (geometry, independent_planes) = (&config.geometry, config.independent_planes);
         Schedule {
-            dies: DieQueues::new(geometry, independent_planes, max_wait),
+            dies: DieQueues::new(geometry, independent_planes, config.max_wait),
             suspend,
-            max_suspends,
+            max_suspends: config.max_suspends,
             independent_planes,
             handed_back: VecDeque::with_capacity(usize::from(geometry.dies()) + 1),
         }

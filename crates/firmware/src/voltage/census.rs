@@ -7,11 +7,8 @@
 use firstread_core::PageType;
 use firstread_core::voltage::MAX_PAGES;
 
-use super::tables::{ENTRIES, TableManager};
+use super::tables::{ENTRIES, MAX_ZONES, TableManager};
 use crate::policy::read_levels::ProbeResult;
-
-/// Most zones: assumed, a table entry each.
-pub const MAX_ZONES: usize = 4;
 
 /// Furthest that a zone is shifted (DAC units): assumed, beyond it a zone is misread.
 const FURTHEST: i16 = 24;

@@ -8,11 +8,11 @@ use firstread_core::params::{Param, Values};
 
 use super::cadence::{Cadence, Pacing};
 use super::calibration::Refinement;
-use super::census::MAX_ZONES;
 use super::groups::{self, GROUPING_PARAM, RETENTION_BINS_PARAM};
 use super::keeper::Keeper;
 use super::sampling::{MAX_BLOCKS, Sampler};
 use super::selector::{Fallback, Selector};
+use super::tables::MAX_ZONES;
 use super::tables::{Form, TableManager};
 use super::valley::{Direction, Epsilon, Rules};
 use crate::policy::Setup;

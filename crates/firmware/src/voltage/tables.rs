@@ -18,8 +18,10 @@ use alloc::vec;
 use firstread_core::voltage::{MAX_PAGES, VoltageTables};
 use firstread_core::{CellMode, LevelOffsets};
 
-use super::census::MAX_ZONES;
 use super::groups::GroupSet;
+
+/// Most zones: assumed, a table entry each.
+pub const MAX_ZONES: usize = 4;
 
 /// Entries of a group, in the order reads try them.
 pub const ENTRIES: usize = 3;

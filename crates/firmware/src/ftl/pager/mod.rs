@@ -31,9 +31,9 @@ use alloc::collections::VecDeque;
 
 use firstread_core::{Arena, CommandId, Lpn, Ns};
 
-use crate::below::Store;
 use crate::cache::{Cache, NONE};
 use crate::schedule::NO_JOB;
+use crate::store::Store;
 use page_set::PageSet;
 
 use crate::ftl::map::Directory;

@@ -4,11 +4,11 @@ use firstread_core::{Arena, Buf, CommandId, Ns, Ppa, Priority};
 
 use super::Pager;
 use crate::base::Out;
-use crate::below::Store;
 use crate::cache::NONE;
 use crate::ftl::place::{Item, Why};
 use crate::observe::{BlockUse, Counters};
 use crate::schedule::Purpose;
+use crate::store::Store;
 
 impl Pager {
     /// Whether the entry of page `lpn` is in memory. If not, command `id` waits for it, and is gone on

@@ -28,63 +28,16 @@
 use firstread_core::BlockId;
 
 use super::Relocate;
+use super::victims::MOST_FORESEEN;
 use crate::base::Base;
-use crate::below::Store;
 use crate::ftl::place::{FILLED, Place};
 use crate::observe::{BlockMonitor, BlockUse, Owner, StreamId};
-use crate::policy::gc_victim::{self, AnyGcVictim, GcVictim, Victims};
+use crate::policy::gc_victim::{self, GcVictim, Victims};
+use crate::store::Store;
 
 /// Wordlines over all dies that the host can still fill when cleaning is to be done: an erase takes
 /// about as long as ten programs of SLC, and writes share the dies with moves.
 const AHEAD_WORDLINES: u32 = 8;
-/// Victims that are foreseen at most; those after them are taken to hold as much as the last of them.
-const MOST_FORESEEN: usize = 32;
-
-/// The scheme of axis `gc_victim`, and the victims to come.
-#[derive(Debug)]
-pub(crate) struct Gc {
-    victim: AnyGcVictim,
-    /// Victims chosen so far.
-    chosen: u64,
-    /// The victims to come, the first of `known`.
-    foreseen: [BlockId; MOST_FORESEEN],
-    known: usize,
-    /// Wear has changed since it was last looked at.
-    consider_wear: bool,
-}
-
-impl Gc {
-    pub(super) fn new(victim: AnyGcVictim) -> Gc {
-        Gc {
-            victim,
-            chosen: 0,
-            foreseen: [BlockId(0); MOST_FORESEEN],
-            known: 0,
-            consider_wear: false,
-        }
-    }
-
-    /// The scheme.
-    pub(super) fn victim(&self) -> &AnyGcVictim {
-        &self.victim
-    }
-
-    /// Wear has changed.
-    pub(super) fn consider_wear(&mut self) {
-        self.consider_wear = true;
-    }
-
-    /// `block` is the next victim.
-    fn choose(&mut self, block: BlockId) {
-        self.chosen += 1;
-        let known = &self.foreseen[..self.known];
-        if let Some(at) = known.iter().position(|b| *b == block) {
-            self.foreseen.copy_within(at + 1..self.known, at);
-            self.known -= 1;
-        }
-    }
-}
-
 impl Relocate {
     /// Pages of the map that will be written before the host has written the slots that it has left, at
     /// least and at most: as many for each as of late, and four standard deviations on either side, as if

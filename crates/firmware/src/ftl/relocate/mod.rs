@@ -16,11 +16,12 @@
 //!
 //! - `evacuate`: superblocks emptied, row after row, and erased.
 //! - `moves`: one move, from its read to its new place.
-//! - `gc`: garbage collection, its victims and its pace; wear leveling.
+//! - `gc`: garbage collection and its pace; wear leveling. `victims`: those chosen and to come.
 
 mod evacuate;
 mod gc;
 mod moves;
+mod victims;
 
 use alloc::collections::VecDeque;
 
@@ -32,8 +33,8 @@ use crate::ftl::place::Evacuation;
 use crate::observe::{BlockUse, Owner};
 use crate::policy::gc_victim::AnyGcVictim;
 use crate::schedule::Purpose;
-use gc::Gc;
 pub(crate) use moves::{Arrived, Rescued};
+use victims::Gc;
 
 /// Superblocks that may be asked for at a time, beyond the one being emptied.
 const ASKED: usize = 8;

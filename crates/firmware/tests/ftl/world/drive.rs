@@ -9,9 +9,9 @@ use firstread_core::{
     Arena, Before, BlockId, CellMode, CommandId, Geometry, HostCommand, HostOp, Levels, Lpn, Ns,
     Ppa, Stream,
 };
-use firstread_firmware::ftl::MAP_ENTRY_BYTES;
+use firstread_firmware::ftl::{MAP_ENTRY_BYTES, Recovery};
 use firstread_firmware::policy::AXES;
-use firstread_firmware::{Config, Dump, Firmware, Recovery, Schemes, Setup, WriteCache};
+use firstread_firmware::{Config, Dump, Firmware, Schemes, Setup, WriteCache};
 
 use super::{Block, Command, Faults, World};
 use crate::memory::allocations;

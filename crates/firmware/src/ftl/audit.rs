@@ -9,11 +9,11 @@ use alloc::vec;
 
 use firstread_core::{Arena, BlockId, Lpn, Ppa};
 
-use crate::Firmware;
-use crate::ftl::map::Run;
-use crate::ftl::place::Space;
+use super::map::Run;
+use super::place::Space;
 use crate::observe::BlockUse;
 use crate::schedule::Purpose;
+use crate::store::Store;
 
 /// What does not add up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,17 +36,16 @@ pub enum Unsound {
 #[cfg(debug_assertions)]
 const SMALL_PAGES: u64 = 1 << 14;
 
-impl<M: Arena> Firmware<M> {
+impl<M: Arena> Store<M> {
     /// Checks the whole drive: time and memory in proportion to its pages. For tests.
-    pub fn audit(&self) -> Result<(), Unsound> {
-        let store = &self.below.store;
-        let (table, base, space) = (&store.table, &store.base, &store.place.space);
+    pub(crate) fn audit(&self) -> Result<(), Unsound> {
+        let (table, base, space) = (&self.table, &self.base, &self.place.space);
         let blocks = base.blocks.len() as usize;
         let mut valid = vec![0u32; blocks];
         let widest = space.largest_slots as usize;
         let mut owned = vec![0u64; (blocks * widest).div_ceil(64)];
         let first_map_page = table.map.capacity();
-        let map_pages = (0..u64::from(self.map_pages())).map(|page| {
+        let map_pages = (0..u64::from(table.directory.len())).map(|page| {
             let page = Lpn(first_map_page + page);
             let ppa = table.directory.at(page);
             let (lost, pages) = (false, 1);
@@ -103,7 +102,7 @@ impl<M: Arena> Firmware<M> {
     /// Audits a small drive at every 64th erase.
     #[cfg(debug_assertions)]
     pub(crate) fn audit_now_and_then(&self) {
-        if self.counters().erases.is_multiple_of(64) {
+        if self.base.counters.erases.is_multiple_of(64) {
             self.audit_if_small();
         }
     }
@@ -111,7 +110,7 @@ impl<M: Arena> Firmware<M> {
     /// Audits a small drive.
     #[cfg(debug_assertions)]
     pub(crate) fn audit_if_small(&self) {
-        if self.below.store.table.map.capacity() <= SMALL_PAGES {
+        if self.table.map.capacity() <= SMALL_PAGES {
             debug_assert_eq!(self.audit(), Ok(()), "audit");
         }
     }

@@ -1,0 +1,53 @@
+//! The victims of garbage collection: those chosen, and those to come.
+
+use firstread_core::BlockId;
+
+use crate::policy::gc_victim::AnyGcVictim;
+
+/// Victims that are foreseen at most; those after them are taken to hold as much as the last of them.
+pub(super) const MOST_FORESEEN: usize = 32;
+
+/// The scheme of axis `gc_victim`, and the victims to come.
+#[derive(Debug)]
+pub(crate) struct Gc {
+    pub(super) victim: AnyGcVictim,
+    /// Victims chosen so far.
+    pub(super) chosen: u64,
+    /// The victims to come, the first of `known`.
+    pub(super) foreseen: [BlockId; MOST_FORESEEN],
+    pub(super) known: usize,
+    /// Wear has changed since it was last looked at.
+    pub(super) consider_wear: bool,
+}
+
+impl Gc {
+    pub(super) fn new(victim: AnyGcVictim) -> Gc {
+        Gc {
+            victim,
+            chosen: 0,
+            foreseen: [BlockId(0); MOST_FORESEEN],
+            known: 0,
+            consider_wear: false,
+        }
+    }
+
+    /// The scheme.
+    pub(super) fn victim(&self) -> &AnyGcVictim {
+        &self.victim
+    }
+
+    /// Wear has changed.
+    pub(super) fn consider_wear(&mut self) {
+        self.consider_wear = true;
+    }
+
+    /// `block` is the next victim.
+    pub(super) fn choose(&mut self, block: BlockId) {
+        self.chosen += 1;
+        let known = &self.foreseen[..self.known];
+        if let Some(at) = known.iter().position(|b| *b == block) {
+            self.foreseen.copy_within(at + 1..self.known, at);
+            self.known -= 1;
+        }
+    }
+}

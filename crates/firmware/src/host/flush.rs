@@ -1,0 +1,53 @@
+//! Commands that wait until data are programmed (`durable`): when they complete, and what is padded for them.
+
+use firstread_core::{Arena, CommandId, Ns, Status};
+
+use super::Host;
+use crate::base::Out;
+use crate::observe::StreamId;
+use crate::store::Store;
+
+impl Host {
+    /// Command `id`, whose data are in the write buffer, completes when everything there is programmed: see
+    /// [`Host::complete_safe`].
+    #[cold]
+    pub(super) fn wait_until_safe<M>(&mut self, now: Ns, id: CommandId, store: &Store<M>) {
+        let last = store.place.buffer(StreamId::Host).lines_begun();
+        self.durable.waiting.push_back((id, last, now));
+    }
+
+    /// Whether commands wait until data are programmed.
+    #[inline]
+    pub(crate) fn any_waits_for_programs(&self) -> bool {
+        self.durable.any_waits()
+    }
+
+    /// Completes the commands whose data are programmed, and sees that those of others will be. True when the
+    /// pace of cleaning is to be reckoned before this goes on.
+    #[cold]
+    pub(crate) fn complete_safe<M: Arena>(
+        &mut self,
+        now: Ns,
+        store: &mut Store<M>,
+        ports: &mut impl Out,
+    ) -> bool {
+        while let Some(&(id, line, since)) = self.durable.waiting.front() {
+            let open = store.place.buffer(StreamId::Host).oldest_line();
+            if open.is_some_and(|open| open <= line) || store.place.has_rescued() {
+                break;
+            }
+            self.durable.waiting.pop_front();
+            ports.program_waited(id, since);
+            self.end_command(id, Status::Ok, ports);
+        }
+        if !self.durable.any_waits() {
+            return false;
+        }
+        while store.pad(now, ports) {
+            if store.place.ledger.pace.earn() {
+                return true;
+            }
+        }
+        false
+    }
+}
