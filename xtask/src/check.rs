@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use crate::{ecc_tables, fio_examples, validate};
+use crate::{ecc_tables, fio_examples, validate, walls};
 
 type Step = (&'static str, fn() -> Result<(), String>);
 
@@ -13,6 +13,7 @@ type Step = (&'static str, fn() -> Result<(), String>);
 const STEPS: &[Step] = &[
     ("fmt", || cargo(&["fmt", "--all", "--check"])),
     ("dependencies", dependencies),
+    ("walls", walls::run),
     ("clippy", || {
         cargo(&[
             "clippy",

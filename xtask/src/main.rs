@@ -11,6 +11,7 @@ mod fio_examples;
 mod mutants;
 mod release;
 mod validate;
+mod walls;
 
 use std::process::ExitCode;
 

@@ -1,12 +1,13 @@
 //! Reads of the host: split into page rows, each read under a job of its own.
 
-use firstread_core::{Arena, CommandId, Lpn, Ns, Ppa, Priority, Status, Tag};
+use firstread_core::{Arena, CommandId, HostCommand, Lpn, Ns, Ppa, Priority, Status, Tag};
 
 use super::Host;
 use super::cached::Found;
 use super::commands::{Command, bytes_between, wanted_codewords};
 use crate::base::Out;
 use crate::below::Below;
+use crate::ftl::map::Run;
 use crate::observe::{BlockRow, BlockUse, RETRY_BINS};
 use crate::schedule::{Job, Purpose};
 use crate::store::Store;
@@ -91,40 +92,15 @@ impl Host {
                 self.commands.stalled_reads.push_front(id);
                 return false;
             };
-            // Gather the slots of this page row, as long as logical and physical order agree.
             let (at, row_slot) = layout.row_of(ppa, mode);
-            let mut wanted = 0u64;
-            let mut slots = 0u32;
-            let (mut run_left, mut next) = (run.pages, ppa);
-            loop {
-                let index = done + slots;
-                let codewords = wanted_codewords(&command, layout, first + index as u64);
-                wanted |= codewords << ((row_slot + slots) * layout.codewords_per_slot());
-                slots += 1;
-                let index = done + slots;
-                if index == known || row_slot + slots == layout.slots_per_row() {
-                    break;
-                }
-                if self.read_cache.is_on() && self.read_cache.has(first + index as u64) {
-                    break;
-                }
-                run_left -= 1;
-                next = Ppa(next.0 + 1);
-                if run_left == 0 {
-                    let more = store
-                        .table
-                        .map
-                        .lookup(Lpn(first + index as u64), known - index);
-                    if more.ppa != Some(next) {
-                        break;
-                    }
-                    run_left = more.pages;
-                }
-                let crosses_page = (row_slot + slots).is_multiple_of(layout.slots_per_page());
-                if crosses_page && layout.row_of(next, mode) != (at, row_slot + slots) {
-                    break;
-                }
-            }
+            let gathered = self.gather(
+                &command,
+                first + done as u64,
+                run,
+                first + known as u64,
+                store,
+            );
+            let (wanted, slots) = gathered;
             if self.read_cache.is_on() {
                 store.base.counters.front.cache_misses += slots as u64;
             }
@@ -133,7 +109,7 @@ impl Host {
                 first: done,
                 slots: slots as u8,
                 row_slot: row_slot as u8,
-                bytes: bytes_between(&command, layout, first + done as u64, slots),
+                bytes: bytes_between(&command, &store.base.layout, lpn, slots),
             };
             done += slots;
             let state = self.commands.get(id);
@@ -149,6 +125,51 @@ impl Host {
         }
         self.finish_if_done(id, None, ports);
         true
+    }
+
+    /// Gathers the slots of the page row that logical page `lpn` lies in, as long as logical and physical order
+    /// agree, up to logical page `end`. `run` is where `lpn` lies. The codewords wanted, and how many slots.
+    #[inline]
+    fn gather<M: Arena>(
+        &self,
+        command: &HostCommand,
+        lpn: u64,
+        run: Run,
+        end: u64,
+        store: &Store<M>,
+    ) -> (u64, u32) {
+        let (layout, map) = (&store.base.layout, &store.table.map);
+        let mut next = run.ppa.expect("the page lies on flash");
+        let mode = store.base.blocks.row(next.block()).mode;
+        let (at, row_slot) = layout.row_of(next, mode);
+        let mut run_left = run.pages;
+        let (mut wanted, mut slots) = (0u64, 0u32);
+        loop {
+            let codewords = wanted_codewords(command, layout, lpn + slots as u64);
+            wanted |= codewords << ((row_slot + slots) * layout.codewords_per_slot());
+            slots += 1;
+            let following = lpn + slots as u64;
+            if following == end || row_slot + slots == layout.slots_per_row() {
+                break;
+            }
+            if self.read_cache.is_on() && self.read_cache.has(following) {
+                break;
+            }
+            run_left -= 1;
+            next = Ppa(next.0 + 1);
+            if run_left == 0 {
+                let more = map.lookup(Lpn(following), (end - following) as u32);
+                if more.ppa != Some(next) {
+                    break;
+                }
+                run_left = more.pages;
+            }
+            let crosses_page = (row_slot + slots).is_multiple_of(layout.slots_per_page());
+            if crosses_page && layout.row_of(next, mode) != (at, row_slot + slots) {
+                break;
+            }
+        }
+        (wanted, slots)
     }
 
     /// A page row that the host alone waited for has been read under `job`, but for codewords `failed`. Its

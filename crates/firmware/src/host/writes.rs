@@ -1,12 +1,14 @@
 //! Writes and trims of the host: a slot after another, as far as each gets.
 
-use firstread_core::{Arena, CommandId, HostOp, Lpn, Ns, Status, Wait};
+use core::ops::ControlFlow;
+
+use firstread_core::{Arena, CommandId, HostCommand, HostOp, Lpn, Ns, Status, Wait};
 
 use super::Host;
 use super::commands::{Command, bytes_between};
 use super::merge::Kept;
 use super::merges;
-use crate::base::Out;
+use crate::base::{Base, Out};
 use crate::below::Below;
 use crate::ftl::REGION_PAGES;
 use crate::ftl::map::Table;
@@ -80,115 +82,144 @@ impl Host {
                 self.end_command(id, command.status, ports);
                 return Progress::Ended;
             }
-            let lpn = command.first + command.done as u64;
-            if !below.store.table.map.has_room(1) {
-                return Progress::Stalled(Wait::Overlay);
-            }
-            let store = &mut below.store;
-            if !store.place.space.read_only && below.pager.map_is_crowded(now, store, ports) {
-                let place = &store.place;
-                if !place.ledger.map_needs_superblock || !place.is_full(&store.base) {
-                    return Progress::Stalled(Wait::Map);
+            let may = self.may_change(now, id, &command, below, ports);
+            let went = match (may, command.command.op) {
+                (ControlFlow::Continue(false), _) => continue,
+                (ControlFlow::Continue(true), HostOp::Trim) => {
+                    self.trim_some(now, id, &command, below, ports)
                 }
-                self.fail_write(now, id, Status::NoSpace, below, ports);
-                continue;
-            }
-            if below.pager.is_on() {
-                let c = &command.command;
-                let slot_bytes = below.store.base.config.geometry.slot_bytes as u64;
-                let end = (c.offset_bytes + c.len_bytes as u64) / slot_bytes;
-                let empties = c.op == HostOp::Trim && empties_region(lpn, end, &below.store.table);
-                if !empties && !below.pager.map_ready(now, id, lpn, &mut below.store, ports) {
-                    self.commands.leave_queue(id, ports);
-                    return Progress::Waiting;
+                (ControlFlow::Continue(true), _) => {
+                    self.write_slot(now, id, &command, below, ports)
                 }
-            }
-            let slot_bytes = below.store.base.config.geometry.slot_bytes;
-            let bytes = bytes_between(&command.command, &below.store.base.layout, lpn, 1);
-            let partial = bytes < slot_bytes;
-            if command.command.op == HostOp::Trim {
-                // Only whole slots can be forgotten.
-                if partial {
-                    self.commands.get(id).done += 1;
-                    continue;
-                }
-                let pages = self.trim_some(&command, ports.sequence(), below);
-                ports.trimmed(Lpn(lpn), pages);
-                self.commands.get(id).done += pages;
-                self.resume_reads(now, below, ports);
-                continue;
-            }
-            if below.store.place.space.read_only {
-                self.fail_write(now, id, Status::ReadOnly, below, ports);
-                continue;
-            }
-            if command.done == 0 && command.slots > 1 && !below.pager.is_on() {
-                self.read_last_slot(now, id, below, ports);
-            }
-            // Only a write in part asks where the old version lies.
-            let run = partial.then(|| below.store.table.map.lookup(Lpn(lpn), 1));
-            if run.is_some_and(|run| run.lost) {
-                self.fail_write(now, id, Status::Uncorrectable, below, ports);
-                continue;
-            }
-            let old = run.and_then(|run| run.ppa);
-            let buffer = below.store.place.buffer(StreamId::Host);
-            if let Some(buf) = old.and_then(|ppa| buffer.open_slot(ppa)) {
-                ports.data_in(id, command.done, 1, buf);
-                self.slot_written(now, id, lpn, below, ports);
-                below.store.base.counters.merged_in_place += 1;
-                below.store.base.counters.host_bytes_written += u64::from(bytes);
-                continue;
-            }
-            let kept = old.map(|ppa| self.kept(now, id, lpn, ppa, true, below, ports));
-            match kept {
-                None | Some(Kept::Here(_) | Kept::Read(_)) => {}
-                Some(Kept::Coming) => {
-                    self.commands.leave_queue(id, ports);
-                    return Progress::Waiting;
-                }
-                Some(Kept::Lost) => {
-                    self.fail_write(now, id, Status::Uncorrectable, below, ports);
-                    continue;
-                }
-                Some(Kept::NoJob) => {
-                    // What it holds of its last slot may be all that others wait for.
-                    self.let_go(now, id, 1, below, ports);
-                    self.commands.want_job = true;
-                    return Progress::Stalled(Wait::ReadBuffer);
-                }
-            }
-            let item = Item {
-                lpn: Lpn(lpn),
-                expect: None,
-                // A write in part that has read what it keeps goes on: a job holds that.
-                why: Why::Host {
-                    has_merged: matches!(kept, Some(Kept::Read(_))),
-                },
+                (ControlFlow::Break(stays), _) => ControlFlow::Break(stays),
             };
-            let placed = match below.store.take(now, &item) {
-                Ok(placed) => placed,
-                Err(Refusal::Wait(wait)) => return Progress::Stalled(wait),
-                Err(Refusal::Never(status)) => {
-                    self.fail_write(now, id, status, below, ports);
-                    continue;
-                }
-                Err(Refusal::Overtaken) => unreachable!("a write of the host is the last version"),
-            };
-            if let Some(Kept::Here(buf) | Kept::Read(buf)) = kept {
-                ports.copy(buf, placed.buf());
+            if let ControlFlow::Break(progress) = went {
+                return progress;
             }
-            ports.data_in(id, command.done, 1, placed.buf());
-            let programs = below.store.commit(placed);
-            below.pager.change(Lpn(lpn), &below.store.table.directory);
+        }
+    }
+
+    /// Whether the map may be changed for the next slot of write or trim `id`: it has room, few enough of its
+    /// pages have changes that are not on flash, and it knows where the slot lies. False where it never may:
+    /// the command has failed.
+    #[inline]
+    fn may_change<M: Arena>(
+        &mut self,
+        now: Ns,
+        id: CommandId,
+        command: &Command,
+        below: &mut Below<M>,
+        ports: &mut impl Out,
+    ) -> ControlFlow<Progress, bool> {
+        let store = &mut below.store;
+        if !store.table.map.has_room(1) {
+            return ControlFlow::Break(Progress::Stalled(Wait::Overlay));
+        }
+        if !below.pager.is_on() {
+            return ControlFlow::Continue(true);
+        }
+        if !store.place.space.read_only && below.pager.map_is_crowded(now, store, ports) {
+            let place = &store.place;
+            if !place.ledger.map_needs_superblock || !place.is_full(&store.base) {
+                return ControlFlow::Break(Progress::Stalled(Wait::Map));
+            }
+            self.fail_write(now, id, Status::NoSpace, below, ports);
+            return ControlFlow::Continue(false);
+        }
+        let lpn = command.first + command.done as u64;
+        let end = end_of(&command.command, &store.base);
+        let empties = command.command.op == HostOp::Trim && empties_region(lpn, end, &store.table);
+        if !empties && !below.pager.map_ready(now, id, lpn, store, ports) {
+            self.commands.leave_queue(id, ports);
+            return ControlFlow::Break(Progress::Waiting);
+        }
+        ControlFlow::Continue(true)
+    }
+
+    /// Writes the next slot of write `id`.
+    fn write_slot<M: Arena>(
+        &mut self,
+        now: Ns,
+        id: CommandId,
+        command: &Command,
+        below: &mut Below<M>,
+        ports: &mut impl Out,
+    ) -> ControlFlow<Progress> {
+        let lpn = command.first + command.done as u64;
+        if below.store.place.space.read_only {
+            self.fail_write(now, id, Status::ReadOnly, below, ports);
+            return ControlFlow::Continue(());
+        }
+        if command.done == 0 && command.slots > 1 && !below.pager.is_on() {
+            self.read_last_slot(now, id, below, ports);
+        }
+        let base = &below.store.base;
+        let bytes = bytes_between(&command.command, &base.layout, lpn, 1);
+        // Only a write in part asks where the old version lies.
+        let partial = bytes < base.config.geometry.slot_bytes;
+        let run = partial.then(|| below.store.table.map.lookup(Lpn(lpn), 1));
+        if run.is_some_and(|run| run.lost) {
+            self.fail_write(now, id, Status::Uncorrectable, below, ports);
+            return ControlFlow::Continue(());
+        }
+        let old = run.and_then(|run| run.ppa);
+        let buffer = below.store.place.buffer(StreamId::Host);
+        if let Some(buf) = old.and_then(|ppa| buffer.open_slot(ppa)) {
+            ports.data_in(id, command.done, 1, buf);
             self.slot_written(now, id, lpn, below, ports);
-            let counters = &mut below.store.base.counters;
-            counters.host_slots_written += 1;
-            counters.host_bytes_written += u64::from(bytes);
-            below.store.start(now, programs, ports);
-            if below.store.place.ledger.pace.earn() {
-                return Progress::Paces;
+            below.store.base.counters.merged_in_place += 1;
+            below.store.base.counters.host_bytes_written += u64::from(bytes);
+            return ControlFlow::Continue(());
+        }
+        let kept = old.map(|ppa| self.kept(now, id, lpn, ppa, true, below, ports));
+        match kept {
+            None | Some(Kept::Here(_) | Kept::Read(_)) => {}
+            Some(Kept::Coming) => {
+                self.commands.leave_queue(id, ports);
+                return ControlFlow::Break(Progress::Waiting);
             }
+            Some(Kept::Lost) => {
+                self.fail_write(now, id, Status::Uncorrectable, below, ports);
+                return ControlFlow::Continue(());
+            }
+            Some(Kept::NoJob) => {
+                // What it holds of its last slot may be all that others wait for.
+                self.let_go(now, id, 1, below, ports);
+                self.commands.want_job = true;
+                return stalled(Wait::ReadBuffer);
+            }
+        }
+        let item = Item {
+            lpn: Lpn(lpn),
+            expect: None,
+            // A write in part that has read what it keeps goes on: a job holds that.
+            why: Why::Host {
+                has_merged: matches!(kept, Some(Kept::Read(_))),
+            },
+        };
+        let placed = match below.store.take(now, &item) {
+            Ok(placed) => placed,
+            Err(Refusal::Wait(wait)) => return stalled(wait),
+            Err(Refusal::Never(status)) => {
+                self.fail_write(now, id, status, below, ports);
+                return ControlFlow::Continue(());
+            }
+            Err(Refusal::Overtaken) => unreachable!("a write of the host is the last version"),
+        };
+        if let Some(Kept::Here(buf) | Kept::Read(buf)) = kept {
+            ports.copy(buf, placed.buf());
+        }
+        ports.data_in(id, command.done, 1, placed.buf());
+        let programs = below.store.commit(placed);
+        below.pager.change(Lpn(lpn), &below.store.table.directory);
+        self.slot_written(now, id, lpn, below, ports);
+        let counters = &mut below.store.base.counters;
+        counters.host_slots_written += 1;
+        counters.host_bytes_written += u64::from(bytes);
+        below.store.start(now, programs, ports);
+        match below.store.place.ledger.pace.earn() {
+            true => ControlFlow::Break(Progress::Paces),
+            false => ControlFlow::Continue(()),
         }
     }
 
@@ -228,24 +259,29 @@ impl Host {
         }
     }
 
-    /// Trims pages of `command` from the next on, within one region of the map; returns how many, or
-    /// zero when none can be.
+    /// Trims pages of trim `id` from the next on, within one region of the map. Only whole slots can be
+    /// forgotten.
     fn trim_some<M: Arena>(
         &mut self,
+        now: Ns,
+        id: CommandId,
         command: &Command,
-        sequence: u64,
         below: &mut Below<M>,
-    ) -> u32 {
+        ports: &mut impl Out,
+    ) -> ControlFlow<Progress> {
         let store = &mut below.store;
-        let c = &command.command;
-        let slot_bytes = store.base.config.geometry.slot_bytes as u64;
         let first = command.first + command.done as u64;
-        let mut end = (c.offset_bytes + c.len_bytes as u64) / slot_bytes;
+        let bytes = bytes_between(&command.command, &store.base.layout, first, 1);
+        if bytes < store.base.config.geometry.slot_bytes {
+            self.commands.get(id).done += 1;
+            return ControlFlow::Continue(());
+        }
+        let mut end = end_of(&command.command, &store.base);
         if below.pager.is_on() && !empties_region(first, end, &store.table) {
             end = end.min(store.table.directory.reach(first));
         }
         let (table, base) = (&mut store.table, &mut store.base);
-        let pages = store.place.trim(first, end, sequence, table, base);
+        let pages = store.place.trim(first, end, ports.sequence(), table, base);
         let jobs = &mut base.jobs;
         let end = first + pages as u64;
         self.commands
@@ -258,10 +294,13 @@ impl Host {
             let counters = &mut store.base.counters.front;
             self.read_cache.forget_all(first, end, counters);
         }
-        pages
+        ports.trimmed(Lpn(first), pages);
+        self.commands.get(id).done += pages;
+        self.resume_reads(now, below, ports);
+        ControlFlow::Continue(())
     }
 
-    /// Write `id` cannot go on.
+    /// Write `id` cannot go on: it ends with `status`.
     fn fail_write<M: Arena>(
         &mut self,
         now: Ns,
@@ -274,6 +313,17 @@ impl Host {
         self.let_go(now, id, 0, below, ports);
         self.let_go(now, id, 1, below, ports);
     }
+}
+
+/// A write or trim waits in the queue, for `wait`.
+const fn stalled(wait: Wait) -> ControlFlow<Progress> {
+    ControlFlow::Break(Progress::Stalled(wait))
+}
+
+/// The first logical page behind the whole ones that `command` ends with.
+fn end_of(command: &HostCommand, base: &Base) -> u64 {
+    let slot_bytes = u64::from(base.config.geometry.slot_bytes);
+    (command.offset_bytes + u64::from(command.len_bytes)) / slot_bytes
 }
 
 /// Whether a trim that goes on at `first` and ends at `end` empties a whole region of the map, so

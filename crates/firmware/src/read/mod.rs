@@ -14,7 +14,7 @@ mod steps;
 use firstread_core::{BlockId, DieId, FlashKind, Ns, PageAddr, Priority, SenseMode, Tag};
 
 use crate::base::{Base, Out};
-use crate::observe::BlockMonitor;
+use crate::observe::{BlockMonitor, Counters};
 use crate::policy::read_levels::{AnyReadLevels, Outcome, Probe, ReadLevels};
 use crate::policy::recovery::AnyRecovery;
 use crate::policy::retry::{AnyRetry, Haste, Retry};
@@ -140,7 +140,7 @@ impl Read {
             Purpose::Probe => self.probe.expect("a probe is in flight").mode,
             _ => base.jobs[job].sense,
         };
-        let class = steps::class(&base.jobs[job], step);
+        let class = base.jobs[job].class(step);
         base.jobs[job].is_waiting = false;
         if step == 0 && purpose != Purpose::Probe {
             // The freshest levels are those of the moment the sense starts.
@@ -217,7 +217,7 @@ impl Read {
         let told = match sense {
             SenseMode::Hard => outcome,
             _ => {
-                soft = soft::of_hard_steps(outcome, &mut base.counters);
+                soft = of_hard_steps(outcome, &mut base.counters);
                 &soft
             }
         };
@@ -249,5 +249,17 @@ impl Read {
             self.start_die(now, at.die, base, ports);
             base.suspend_for_host(now, at.die, ports);
         }
+    }
+}
+
+/// A soft step has ended the read with `outcome`: the outcome of its hard steps, which have all failed.
+#[cold]
+fn of_hard_steps(outcome: &Outcome, counters: &mut Counters) -> Outcome {
+    counters.soft_saved += (outcome.failed == 0) as u64;
+    Outcome {
+        failed: outcome.wanted,
+        max_errors: 0,
+        sum_errors: 0,
+        ..*outcome
     }
 }

@@ -11,7 +11,6 @@ use firstread_core::SenseMode;
 
 use super::Read;
 use crate::base::Base;
-use crate::observe::Counters;
 use crate::policy::read_levels::{Outcome, ReadCtx};
 use crate::policy::recovery::Recovery;
 use crate::policy::retry::Haste;
@@ -102,17 +101,5 @@ impl Read {
             sense,
             ..Step::of(step, entry, note)
         })
-    }
-}
-
-/// A soft step has ended the read with `outcome`: the outcome of its hard steps, which have all failed.
-#[cold]
-pub(super) fn of_hard_steps(outcome: &Outcome, counters: &mut Counters) -> Outcome {
-    counters.soft_saved += (outcome.failed == 0) as u64;
-    Outcome {
-        failed: outcome.wanted,
-        max_errors: 0,
-        sum_errors: 0,
-        ..*outcome
     }
 }

@@ -3,7 +3,7 @@
 //! A step sensed ahead is an operation of its own under the job's other tag. The two tags of a job
 //! take turns, so that the step whose outcome is awaited and the one behind it never share one.
 
-use firstread_core::{FlashKind, FlashOp, Ns, OpClass, Priority, SenseMode, Tag};
+use firstread_core::{FlashKind, FlashOp, Ns, Priority, SenseMode, Tag};
 
 use super::Read;
 use crate::base::{Base, Out};
@@ -117,7 +117,7 @@ impl Read {
             tag: step_tag(job, true, &base.jobs),
             die: at.die,
             after: Some(step_tag(job, false, &base.jobs)),
-            class: class(&base.jobs[job], step + 1),
+            class: base.jobs[job].class(step + 1),
             queued: now,
             kind: FlashKind::Read {
                 block: at.block,
@@ -159,7 +159,7 @@ impl Read {
         };
         if outcome.failed == 0 || softens {
             base.counters.cancelled_senses += 1;
-            let class = class(&base.jobs[job], step);
+            let class = base.jobs[job].class(step);
             ports.issue(about(class, FlashKind::Cancel { victim: next }));
             return false;
         }
@@ -172,7 +172,7 @@ impl Read {
         state.queued = now;
         // First: the command that moves a page out of the page register says what is sensed next.
         self.look_ahead(now, job, base, ports);
-        let class = class(&base.jobs[job], step);
+        let class = base.jobs[job].class(step);
         let output = FlashKind::Output {
             read: next,
             wanted: failed,
@@ -186,19 +186,4 @@ impl Read {
 fn step_tag(job: u32, after: bool, jobs: &Jobs) -> Tag {
     let high = jobs[job].high_tag != after;
     Tag(job + high as u32 * jobs.len())
-}
-
-/// What step `step` of the read `job` is charged to.
-#[inline]
-pub(super) fn class(job: &Job, step: u8) -> OpClass {
-    match job.purpose {
-        Purpose::Probe => OpClass::Calibration,
-        Purpose::ReadAhead if job.priority != Priority::Host => OpClass::ReadAhead,
-        Purpose::MapRead { .. } => OpClass::MapRead,
-        Purpose::Merge { .. } | Purpose::Move { .. } => OpClass::MoveRead,
-        Purpose::Rebuild => OpClass::Recovery,
-        _ if step == 0 => OpClass::HostRead,
-        _ if job.sense != SenseMode::Hard => OpClass::Recovery,
-        _ => OpClass::HostRetry,
-    }
 }

@@ -1,6 +1,5 @@
-//! Routes: what each event of flash, each command and each machine's answer makes others do.
-//!
-//! The only folder that knows all machines. It has no state and decides nothing: it hands on.
+//! Routes: what each event of flash, each command and each machine's answer makes others do. The only
+//! folder that knows all machines. It has no state and decides nothing: it hands on.
 
 mod power;
 mod service;
@@ -131,8 +130,8 @@ impl<M: Arena> Firmware<M> {
                 self.resume_reads(now, ports);
             }
             Purpose::Merge { merge, .. } => {
-                let base = &mut store.base;
-                self.host.merge_read(merge, job, failed == 0, base, ports);
+                let (ok, base) = (failed == 0, &mut store.base);
+                self.host.merge_read(merge, job, ok, base, ports);
                 self.go_on_merging(now, ports);
             }
             Purpose::MapRead { .. } => self.map_page_came(now, job, failed == 0, ports),
@@ -178,11 +177,10 @@ impl<M: Arena> Firmware<M> {
             self.go_on(now, id, ports);
         }
         for _ in 0..self.below.pager.stalled() {
-            let Some(id) = self.below.pager.next_stalled() else {
-                break;
-            };
-            self.below.pager.goes_on(now, id, ports);
-            self.go_on(now, id, ports);
+            if let Some(id) = self.below.pager.next_stalled() {
+                self.below.pager.goes_on(now, id, ports);
+                self.go_on(now, id, ports);
+            }
         }
         self.resume_writes(now, ports);
         self.pump(now, ports);
@@ -205,9 +203,8 @@ impl<M: Arena> Firmware<M> {
 
     /// The background read of `job` has come back.
     fn probe_done(&mut self, now: Ns, job: u32, result: ProbeResult, ports: &mut impl Out) {
-        let store = &mut self.below.store;
-        let base = &mut store.base;
-        let last = store.read.probe_done(now, job, result, base, ports);
+        let (read, base) = (&mut self.below.store.read, &mut self.below.store.base);
+        let last = read.probe_done(now, job, result, base, ports);
         self.resume_reads(now, ports);
         self.start_probe(now, ports);
         if last {

@@ -4,7 +4,9 @@
 use alloc::boxed::Box;
 use core::ops::{Index, IndexMut};
 
-use firstread_core::{Buf, CellMode, CommandId, Levels, Ns, PageAddr, Priority, SenseMode, Tag};
+use firstread_core::{
+    Buf, CellMode, CommandId, Levels, Ns, OpClass, PageAddr, Priority, SenseMode, Tag,
+};
 
 use crate::observe::{Owner, StreamId};
 use crate::policy::retry::Haste;
@@ -102,6 +104,21 @@ pub(crate) struct Job {
 }
 
 impl Job {
+    /// What step `step` of its read is charged to.
+    #[inline]
+    pub(crate) fn class(&self, step: u8) -> OpClass {
+        match self.purpose {
+            Purpose::Probe => OpClass::Calibration,
+            Purpose::ReadAhead if self.priority != Priority::Host => OpClass::ReadAhead,
+            Purpose::MapRead { .. } => OpClass::MapRead,
+            Purpose::Merge { .. } | Purpose::Move { .. } => OpClass::MoveRead,
+            Purpose::Rebuild => OpClass::Recovery,
+            _ if step == 0 => OpClass::HostRead,
+            _ if self.sense != SenseMode::Hard => OpClass::Recovery,
+            _ => OpClass::HostRetry,
+        }
+    }
+
     /// The slot of the row that it reads, of `codewords` each: it reads one.
     pub(crate) fn asked_slot(&self, codewords: u32) -> u32 {
         self.wanted.trailing_zeros() / codewords

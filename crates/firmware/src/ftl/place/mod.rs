@@ -8,27 +8,29 @@
 //! - `buffer`: the write buffer of a stream.
 //! - `space`: superblocks opened, erased and retired. `bad`: blocks that fail, and spares.
 //! - `reserve`: that cleaning can always finish. `ledger`: what relocation tells of itself.
-//! - `rescue`: data whose program failed, until they are written again.
+//! - `program`: programs, and what becomes of data whose program failed. `rescue` holds them until they are
+//!   written again.
 //! - `power`: what a power cut leaves.
 
 mod bad;
 mod buffer;
 mod ledger;
 mod power;
+mod program;
 mod rescue;
 mod reserve;
 mod space;
 
-use firstread_core::{
-    Arena, BlockId, Buf, DieId, Geometry, Lpn, Ns, PageAddr, PageType, Ppa, Status, Wait,
-};
+use alloc::collections::VecDeque;
+
+use firstread_core::{Arena, BlockId, Buf, Geometry, Lpn, Ns, PageAddr, Ppa, Status, Wait};
 
 use crate::base::{Base, Out};
 use crate::config::Config;
-use crate::ftl::map::Table;
+use crate::ftl::map::{self, Table};
 use crate::observe::{Owner, STREAMS, StreamId};
 use crate::policy::wear::{AnyWear, Wear};
-use crate::schedule::{Job, Purpose};
+use crate::schedule::Purpose;
 use bad::BadBlocks;
 pub(crate) use buffer::WriteBuffer;
 use buffer::{Allocated, Program, Refused};
@@ -37,6 +39,9 @@ pub(crate) use power::Dumped;
 use rescue::Rescue;
 pub use space::RESERVE;
 pub(crate) use space::Space;
+
+/// Programs that had not begun when power was cut, in the order in which they are issued again.
+type Waiting = VecDeque<(Purpose, PageAddr)>;
 
 /// Superblocks that may be filled to their end and not yet programmed to it.
 pub(crate) const FILLED: usize = STREAMS * buffer::WORDLINES;
@@ -111,7 +116,7 @@ pub(crate) struct Place {
     /// The superblock that was opened last and that nobody was told of.
     opened: Option<BlockId>,
     /// Programs to be issued again after a power cut.
-    waiting: power::Waiting,
+    waiting: Waiting,
 }
 
 impl Place {
@@ -140,7 +145,7 @@ impl Place {
             bad: BadBlocks::new(geometry.dies(), geometry.blocks_per_plane),
             wear,
             opened: None,
-            waiting: power::Waiting::with_capacity(Place::programs(&geometry, map_pages) as usize),
+            waiting: Waiting::with_capacity(Place::programs(&geometry, map_pages) as usize),
         }
     }
 
@@ -355,185 +360,14 @@ impl Place {
     /// The data of the host's page `lpn` at `ppa` are gone: the host is told when it reads them, and never
     /// gets others.
     pub(crate) fn lose<M: Arena>(&self, lpn: Lpn, ppa: Ppa, table: &mut Table<M>, base: &mut Base) {
-        table.map.set(lpn, crate::ftl::Place::Lost);
+        table.map.set(lpn, map::Place::Lost);
         base.blocks.row_mut(ppa.block()).valid_slots -= 1;
         base.counters.slots_lost += 1;
-    }
-
-    /// Starts `programs`.
-    #[inline]
-    pub(crate) fn start(
-        &mut self,
-        now: Ns,
-        programs: Programs,
-        base: &mut Base,
-        ports: &mut impl Out,
-    ) {
-        let Programs { stream, due } = programs;
-        for program in due.into_iter().flatten() {
-            self.start_program(now, stream, program, base, ports);
-        }
-    }
-
-    fn start_program(
-        &mut self,
-        now: Ns,
-        stream: StreamId,
-        program: Program,
-        base: &mut Base,
-        ports: &mut impl Out,
-    ) {
-        let Program {
-            die,
-            block,
-            wordline,
-            line,
-        } = program;
-        let at = PageAddr {
-            die,
-            block,
-            wordline,
-            page: PageType(0),
-        };
-        self.space.programs += 1;
-        let purpose = Purpose::Program {
-            stream,
-            line,
-            buf: self.buffers[stream as usize].ring_buffer(line as usize),
-        };
-        base.start_change(now, purpose, at, ports);
-    }
-
-    /// The program of `job` has ended. Whether a wordline of its stream's buffer is free again; a program
-    /// that failed has its data rescued.
-    pub(crate) fn programmed(
-        &mut self,
-        job: u32,
-        ok: bool,
-        base: &mut Base,
-        ports: &mut impl Out,
-    ) -> bool {
-        let Job { purpose, .. } = base.jobs[job];
-        let Purpose::Program { stream, line, .. } = purpose else {
-            unreachable!("{purpose:?} programs nothing")
-        };
-        let at = base.schedule.change_ended(job, &mut base.jobs);
-        self.space.programs -= 1;
-        if ok {
-            let bits = base.blocks.row(at.block).mode.bits();
-            let slots = base.layout.slots_per_row() * bits as u32;
-            base.counters.slots_programmed += slots as u64;
-            return self.release_part(stream, at.block, at.die, line, base, ports);
-        }
-        let program = Program {
-            die: at.die,
-            block: at.block,
-            wordline: at.wordline,
-            line,
-        };
-        self.program_failed(stream, program, base, ports);
-        false
-    }
-
-    /// The write buffer of `stream` needs the part of `die` in ring line `line` no more. Whether that
-    /// has made room.
-    fn release_part(
-        &mut self,
-        stream: StreamId,
-        block: BlockId,
-        die: DieId,
-        line: u8,
-        base: &mut Base,
-        ports: &mut impl Out,
-    ) -> bool {
-        let free = self.buffers[stream as usize].done(die, line);
-        if free {
-            self.close_if_done(block, base);
-            if stream == StreamId::Host {
-                ports.buffer_freed(die);
-            }
-        }
-        free
-    }
-
-    /// Notes that `block` is full, if nothing more will be programmed in it or read from a buffer.
-    fn close_if_done(&self, block: BlockId, base: &mut Base) {
-        let mut buffers = self.buffers.iter();
-        if !buffers.any(|b| b.fills(block) || b.is_busy_with(block))
-            && !self.rescue.is_busy_with(block)
-        {
-            base.blocks.row_mut(block).usage = crate::observe::BlockUse::Full;
-        }
-    }
-
-    /// A program has failed: its superblock is closed, and what the buffer holds of it and cannot be
-    /// programmed there is written elsewhere.
-    fn program_failed(
-        &mut self,
-        stream: StreamId,
-        program: Program,
-        base: &mut Base,
-        ports: &mut impl Out,
-    ) {
-        self.bad.note(program.block, program.die);
-        self.rescue_part(stream, program.die, program.line, base, ports);
-        let row = base.blocks.row_mut(program.block);
-        if row.failed {
-            return;
-        }
-        row.failed = true;
-        self.space.failed += 1;
-        self.space.is_short = true;
-        let Some(line) = self.buffers[stream as usize].abandon(program.block) else {
-            return;
-        };
-        for die in (0..base.config.geometry.dies()).map(DieId) {
-            if self.buffers[stream as usize].is_incomplete(die, line) {
-                self.rescue_part(stream, die, line, base, ports);
-            }
-        }
-    }
-
-    /// Copies what the part of `die` of ring line `line` holds out of the write buffer of `stream`,
-    /// which needs it no more.
-    fn rescue_part(
-        &mut self,
-        stream: StreamId,
-        die: DieId,
-        line: u8,
-        base: &mut Base,
-        ports: &mut impl Out,
-    ) {
-        let buffer = &self.buffers[stream as usize];
-        let block = buffer.block_of(line);
-        base.blocks.row_mut(block).stripe_broken = true;
-        for (ppa, from) in buffer.filled_of(die, line) {
-            ports.copy(from, self.rescue.take(ppa));
-        }
-        self.release_part(stream, block, die, line, base, ports);
     }
 
     /// Whether there is a stream for pages of the map.
     pub(crate) fn has_map(&self) -> bool {
         self.streams == STREAMS
-    }
-
-    /// Whether data wait to be written again.
-    #[inline]
-    pub(crate) fn has_rescued(&self) -> bool {
-        !self.rescue.is_empty()
-    }
-
-    /// The rescued slot to be written again next: where it was to be, and its buffer.
-    pub(crate) fn next_rescued(&self) -> Option<(Ppa, Buf)> {
-        self.rescue.next()
-    }
-
-    /// That slot has been written again, or is the last version no more.
-    pub(crate) fn rescued(&mut self, base: &mut Base) {
-        if let Some(block) = self.rescue.advance() {
-            self.close_if_done(block, base);
-        }
     }
 
     /// The buffer that holds `ppa`, if it is not programmed yet.

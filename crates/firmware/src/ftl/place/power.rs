@@ -4,22 +4,17 @@
 //! A program that was on a die has torn its wordline: its data are rescued. Programs that waited are issued
 //! again, and an erase is done again on every die.
 
-use alloc::collections::VecDeque;
+use firstread_core::{Arena, BlockId, Buf, CellMode, Ns, Ppa};
 
-use firstread_core::{Arena, BlockId, Buf, CellMode, Ns, PageAddr, Ppa};
-
-use super::Place;
 use super::bad::BadBlocks;
 use super::buffer::WriteBuffer;
 use super::ledger::Ledger;
 use super::rescue::Rescue;
+use super::{Place, Waiting};
 use crate::base::{Base, Out};
 use crate::ftl::map::Table;
 use crate::observe::{STREAMS, StreamId};
 use crate::schedule::Purpose;
-
-/// Programs that had not begun when power was cut, in the order in which they are issued again.
-pub(super) type Waiting = VecDeque<(Purpose, PageAddr)>;
 
 /// What a power cut leaves of placement.
 #[derive(Debug)]
