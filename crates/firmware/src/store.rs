@@ -113,4 +113,18 @@ impl<M: Arena> Store<M> {
         let emptying = place.ledger.emptying.map(|e| e.owner);
         emptying == Some(Owner::Convert) || erasing.is_some_and(|mode| mode != base.config.mode)
     }
+
+    /// A die has erased its part of a superblock, under `job`: [`Place::die_erased`].
+    pub(crate) fn die_erased(
+        &mut self,
+        now: Ns,
+        job: u32,
+        ok: bool,
+        ports: &mut impl Out,
+    ) -> Option<BlockId> {
+        let base = &mut self.base;
+        let block = self.place.die_erased(job, ok, base, ports)?;
+        self.read.block_changed(now, block, &base.blocks);
+        Some(block)
+    }
 }

@@ -145,9 +145,8 @@ impl<M: Arena> Firmware<M> {
                 self.resume_reads(now, ports);
             }
             Purpose::Rebuild => {
-                let base = &mut store.base;
-                let made = store.read.rebuild_row_read(now, job, failed, base, ports);
-                if let Some((job, lost)) = made {
+                let (read, base) = (&mut store.read, &mut store.base);
+                if let Some((job, lost)) = read.rebuild_row_read(now, job, failed, base, ports) {
                     self.read_ended(now, job, lost, ports);
                 }
             }
@@ -226,13 +225,10 @@ impl<M: Arena> Firmware<M> {
 
     /// A die has erased its part of a superblock, under `job`.
     fn erased(&mut self, now: Ns, job: u32, ok: bool, ports: &mut impl Out) {
-        let store = &mut self.below.store;
-        let base = &mut store.base;
-        let Some(block) = store.place.die_erased(job, ok, base, ports) else {
+        let Some(block) = self.below.store.die_erased(now, job, ok, ports) else {
             return;
         };
-        store.read.block_changed(now, block, &base.blocks);
-        if base.is_free(block) {
+        if self.below.store.base.is_free(block) {
             self.relocate.erased();
         }
         #[cfg(debug_assertions)]

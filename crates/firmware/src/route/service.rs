@@ -52,8 +52,7 @@ impl<M: Arena> Firmware<M> {
 
     /// Sets the wear of a free superblock.
     pub fn set_pe_cycles(&mut self, block: BlockId, pe_cycles: u32) {
-        let blocks = &mut self.below.store.base.blocks;
-        blocks.row_mut(block).pe_cycles = pe_cycles;
+        self.below.store.base.blocks.row_mut(block).pe_cycles = pe_cycles;
     }
 
     /// Tells a new drive how many bad blocks each die has: as many superblocks as the worst die has,
