@@ -75,6 +75,9 @@ enum Task {
         /// Write nothing
         #[arg(long)]
         check: bool,
+        /// Only loads whose name and requests contain this; nothing is written
+        #[arg(long, value_name = "TEXT")]
+        only: Option<String>,
     },
     /// How fast the simulator is and what it holds in memory, case by case
     Bench(bench::Options),
@@ -92,7 +95,7 @@ fn main() -> ExitCode {
         Task::Validate { check, only } => validate::run(check, only.as_deref()),
         Task::EccTables { check } => ecc_tables::run(check),
         Task::FioExamples { folder, check } => fio_examples::run(&folder, check),
-        Task::Coverage { runs, check } => coverage::run(runs, check),
+        Task::Coverage { runs, check, only } => coverage::run(runs, check, only.as_deref()),
         Task::Bench(options) => bench::run(&options),
         Task::Release => release::build(),
     };

@@ -7,17 +7,18 @@
 //! not judged again. The score is written into `docs/mutants.md`; `docs/mutants-no-fault.txt` says of
 //! which mutants a person has found that they change nothing that counts.
 
+mod report;
+
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use firstread_core::{Permutation, Stream};
-use firstread_ecc::measure::wilson;
 use serde_json::Value;
 
+use self::report::{Score, by_file, document};
 use crate::check::{command, run as run_command};
 
 /// What is mutated.
@@ -29,10 +30,10 @@ const FOLDERS: [&str; 4] = [
 ];
 /// Who judges what a crate's own tests let pass.
 const WHOLE_DRIVE: [&str; 4] = ["-p", "firstread-testkit", "--test", "whole_drive"];
-/// The share of viable mutants that tests are to catch.
-const AIM: f64 = 0.9;
 
 const DOCUMENT: &str = "docs/mutants.md";
+/// After this the document is written by hand.
+const BY_HAND: &str = "<!-- by hand from here on -->\n";
 const NO_FAULT: &str = "docs/mutants-no-fault.txt";
 
 /// What the user asked for.
@@ -47,6 +48,9 @@ pub struct Options {
     /// Start no mutant after so many hours
     #[arg(long)]
     hours: Option<f64>,
+    /// Leave out the tests of the whole drive, which take minutes for each mutant that its crate's tests let pass
+    #[arg(long)]
+    own_crate: bool,
     /// Only mutants whose name contains this; nothing is written
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
@@ -66,16 +70,19 @@ enum Verdict {
     Timeout,
     /// All tests passed.
     Missed,
+    /// Those of its crate passed, and no others were asked.
+    MissedByCrate,
     /// It does not compile.
     Unviable,
 }
 
 impl Verdict {
-    const ALL: [(Verdict, &str); 5] = [
+    const ALL: [(Verdict, &str); 6] = [
         (Verdict::Caught, "caught"),
         (Verdict::CaughtByDrive, "caught by the whole drive"),
         (Verdict::Timeout, "timeout"),
         (Verdict::Missed, "missed"),
+        (Verdict::MissedByCrate, "missed by its crate"),
         (Verdict::Unviable, "unviable"),
     ];
     fn text(self) -> &'static str {
@@ -133,16 +140,16 @@ pub fn run(options: &Options) -> Result<(), String> {
     let start = Instant::now();
     for (i, mutant) in drawn.iter().enumerate() {
         let verdict = match known.get(&mutant.name) {
-            Some(&verdict) => verdict,
-            None if options
+            Some(&verdict) if options.own_crate || verdict != Verdict::MissedByCrate => verdict,
+            _ if options
                 .hours
                 .is_some_and(|h| start.elapsed().as_secs_f64() > h * 3600.0) =>
             {
                 println!("the hours are used up");
                 break;
             }
-            None => {
-                let verdict = work.judge(mutant, &mut baselines)?;
+            _ => {
+                let verdict = work.judge(mutant, options.own_crate, &mut baselines)?;
                 work.remember(mutant, verdict)?;
                 known.insert(mutant.name.clone(), verdict);
                 verdict
@@ -165,6 +172,10 @@ pub fn run(options: &Options) -> Result<(), String> {
             &judged,
             &no_fault,
         );
+        // What a person wrote of the survivors stays.
+        let old = fs::read_to_string(root.join(DOCUMENT)).unwrap_or_default();
+        let by_hand = old.split_once(BY_HAND).map_or("", |(_, rest)| rest);
+        let text = format!("{text}\n{BY_HAND}{by_hand}");
         fs::write(root.join(DOCUMENT), text).map_err(|e| format!("{DOCUMENT}: {e}"))?;
         println!("wrote {DOCUMENT}");
     }
@@ -266,6 +277,7 @@ impl Work {
     fn judge(
         &self,
         mutant: &Mutant,
+        own_crate: bool,
         baselines: &mut BTreeMap<String, Duration>,
     ) -> Result<Verdict, String> {
         let module = mutant.file.split("/src/").nth(1).unwrap_or_default();
@@ -276,6 +288,9 @@ impl Work {
                 Verdict::Missed => {}
                 verdict => return Ok(verdict),
             }
+        }
+        if own_crate {
+            return Ok(Verdict::MissedByCrate);
         }
         Ok(match self.tested(mutant, &WHOLE_DRIVE, baselines)? {
             Verdict::Caught => Verdict::CaughtByDrive,
@@ -409,122 +424,6 @@ fn no_faults(root: &Path) -> Result<BTreeMap<String, String>, String> {
     Ok(found)
 }
 
-/// Counts of verdicts.
-#[derive(Clone, Copy, Default, Debug)]
-struct Score {
-    viable: u32,
-    caught: u32,
-    timeouts: u32,
-    missed: u32,
-    no_fault: u32,
-    unviable: u32,
-}
-
-impl Score {
-    fn of(judged: &[(Mutant, Verdict)], no_fault: &BTreeMap<String, String>) -> Score {
-        let mut score = Score::default();
-        for (mutant, verdict) in judged {
-            match verdict {
-                Verdict::Unviable => score.unviable += 1,
-                Verdict::Caught | Verdict::CaughtByDrive => score.caught += 1,
-                Verdict::Timeout => score.timeouts += 1,
-                Verdict::Missed if no_fault.contains_key(&mutant.place()) => score.no_fault += 1,
-                Verdict::Missed => score.missed += 1,
-            }
-        }
-        score.viable = score.caught + score.timeouts + score.missed;
-        score
-    }
-    /// The share of viable mutants that tests notice, with its 95 % interval.
-    fn share(&self) -> Option<(f64, f64, f64)> {
-        let noticed = self.caught + self.timeouts;
-        let (low, high) = (self.viable > 0).then(|| wilson(noticed, self.viable, 1.96))?;
-        Some((f64::from(noticed) / f64::from(self.viable), low, high))
-    }
-    fn sentence(&self) -> String {
-        let Some((share, low, high)) = self.share() else {
-            return "no viable mutant was judged".into();
-        };
-        format!(
-            "{} of {} viable mutants noticed: {:.0} % (95 % interval of a share: {:.0} … {:.0} %; aim {:.0} %)",
-            self.caught + self.timeouts,
-            self.viable,
-            100.0 * share,
-            100.0 * low,
-            100.0 * high,
-            100.0 * AIM
-        )
-    }
-}
-
-fn by_file<'a, T>(
-    rows: impl Iterator<Item = (&'a Mutant, T)>,
-) -> BTreeMap<&'a str, Vec<(&'a Mutant, T)>> {
-    let mut files: BTreeMap<&str, Vec<_>> = BTreeMap::new();
-    for (mutant, row) in rows {
-        files.entry(&mutant.file).or_default().push((mutant, row));
-    }
-    files
-}
-
-fn document(
-    commit: &str,
-    version: &str,
-    seed: u64,
-    all: usize,
-    all_judged: bool,
-    judged: &[(Mutant, Verdict)],
-    no_fault: &BTreeMap<String, String>,
-) -> String {
-    let mut text = String::from("# Deliberate faults, and the tests that notice them\n\n");
-    text += "Written by `cargo xtask mutants`, never by hand. A *mutant* is the code with one small fault: an operator\n\
-             changed, a body replaced by a constant. A mutant that all tests let pass is a missing test, or changes\n\
-             nothing that counts. Each is judged by the unit tests of its folder, then by its crate's, then by those of the\n\
-             whole drive.\n\n";
-    let of = match all_judged {
-        true => format!("all {all} mutants"),
-        false => format!(
-            "a random sample of {} of {all} mutants, drawn with seed {seed}",
-            judged.len()
-        ),
-    };
-    let score = Score::of(judged, no_fault);
-    let _ = writeln!(
-        text,
-        "Judged at commit {commit} with {version}: {of}.\n\n**{}.**\n",
-        score.sentence()
-    );
-    text += "Timeouts are noticed: a test no longer ends. Mutants that do not compile are not viable; those that change\n\
-             nothing that counts are left out of the share.\n\n\
-             | file | viable | caught | timeout | missed | no fault | unviable |\n|---|--:|--:|--:|--:|--:|--:|\n";
-    for (file, rows) in by_file(judged.iter().map(|(m, v)| (m, *v))) {
-        let rows: Vec<_> = rows.into_iter().map(|(m, v)| (m.clone(), v)).collect();
-        let s = Score::of(&rows, no_fault);
-        let _ = writeln!(
-            text,
-            "| {file} | {} | {} | {} | {} | {} | {} |",
-            s.viable, s.caught, s.timeouts, s.missed, s.no_fault, s.unviable
-        );
-    }
-    let missed: Vec<_> = judged
-        .iter()
-        .filter(|(_, v)| *v == Verdict::Missed)
-        .collect();
-    if !missed.is_empty() {
-        text += "\nMutants that no test noticed:\n\n| mutant | why |\n|---|---|\n";
-        for (mutant, _) in missed {
-            let why = no_fault.get(&mutant.place()).map_or("open", String::as_str);
-            let _ = writeln!(
-                text,
-                "| `{}` | {} |",
-                mutant.name.replace('|', "\\|"),
-                why.replace('|', "\\|")
-            );
-        }
-    }
-    text
-}
-
 /// `text` as a regular expression that matches itself.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
@@ -566,44 +465,13 @@ mod tests {
     }
 
     #[test]
-    fn formula_score_leaves_out_what_is_no_fault() {
-        let name = |line: u32| format!("crates/a/src/b.rs:{line}:7: replace > with >= in B::c");
-        let kept = BTreeMap::from([(
-            "crates/a/src/b.rs: replace < with <= in B::d".to_owned(),
-            "why".to_owned(),
-        )]);
-        let judged = [
-            (mutant(&name(1)), Verdict::Caught),
-            (mutant(&name(2)), Verdict::CaughtByDrive),
-            (mutant(&name(3)), Verdict::Timeout),
-            (mutant(&name(4)), Verdict::Missed),
-            (mutant(&name(5)), Verdict::Unviable),
-            (
-                mutant("crates/a/src/b.rs:6:1: replace < with <= in B::d"),
-                Verdict::Missed,
-            ),
-        ];
-        let score = Score::of(&judged, &kept);
-        assert_eq!((score.viable, score.no_fault, score.unviable), (4, 1, 1));
-        assert_eq!(score.share().map(|(share, ..)| share), Some(0.75));
-        let text = document("abc", "v", 1, 100, false, &judged, &kept);
-        assert!(
-            text.contains("sample of 6 of 100 mutants, drawn with seed 1"),
-            "{text}"
-        );
-        assert!(
-            text.contains("in B::c` | open |") && text.contains("in B::d` | why |"),
-            "{text}"
-        );
-    }
-
-    #[test]
     fn sequence_a_draw_follows_from_its_seed_and_names_a_mutant_once() {
         let all: Vec<_> = (0..100).map(|i| mutant(&format!("f:{i}:1: x"))).collect();
         let options = |seed, sample| Options {
             sample,
             seed,
             hours: None,
+            own_crate: false,
             only: None,
             list: false,
         };

@@ -339,4 +339,47 @@ mod tests {
         assert!((share[0] - 500_500.0 / sum as f64).abs() < 1e-12);
         assert!((share[1] - 1_545_150.0 / sum as f64).abs() < 1e-12);
     }
+
+    /// Requests that come and last as chance has it: deviation and halves have closed forms.
+    #[test]
+    fn formula_deviation_and_halves_of_requests_that_know_nothing_of_each_other() {
+        const REQUESTS: u64 = 100_000;
+        let mut l = Latencies::default();
+        assert_eq!((l.stdev_ns(), l.min_ns(), l.max_ns()), (0.0, 0, 0));
+        assert_eq!((l.mean_half_ns(), l.rate_half()), (None, None));
+        let gaps = firstread_core::Stream::new(3).named("gaps");
+        let mut now = 0.0;
+        for i in 0..REQUESTS {
+            let u = (gaps.at(i).below(1 << 40) as f64 + 0.5) / (1u64 << 40) as f64;
+            now -= libm::log(u) * 10_000.0;
+            let ns = 1 + i * 61_843 % 100_000;
+            l.record(Ns(now as u64), Ns(ns), 4096, &[0; CAUSES]);
+        }
+        let near = |value: f64, of: f64, within: f64| {
+            assert!((value / of - 1.0).abs() < within, "{value} for {of}");
+        };
+        let deviation = 100_000.0 / libm::sqrt(12.0);
+        near(l.stdev_ns(), deviation, 1e-3);
+        assert_eq!(l.min_ns(), 1);
+        assert!(l.max_ns().abs_diff(100_000) < 100, "{}", l.max_ns());
+        let events = libm::sqrt(REQUESTS as f64);
+        // The variance of some 60 batches is known to a fifth.
+        near(l.rate_half().unwrap(), 1.96 / events, 0.4);
+        near(l.mean_half_ns().unwrap(), 1.96 * deviation / events, 0.4);
+    }
+
+    /// How many requests a run takes is said in two digits, never too few.
+    #[test]
+    fn formula_requests_needed_are_rounded_up() {
+        let of = |count: u64, times: f64| {
+            let mut l = Latencies::default();
+            (0..count).for_each(|i| l.record(Ns(i), Ns(1), 4096, &[0; CAUSES]));
+            l.needed(TooShort { times })
+        };
+        assert_eq!(of(100, 12.34), Some(1_300));
+        assert_eq!(of(100, 13.0), Some(1_300));
+        assert_eq!(of(100, 0.991), Some(100));
+        assert_eq!(of(3, 1.0), Some(3));
+        assert_eq!((of(0, 2.0), of(3, f64::INFINITY)), (None, None));
+    }
 }
