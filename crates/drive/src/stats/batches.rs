@@ -263,6 +263,11 @@ impl Batches {
 }
 
 fn half(apart: &[f64]) -> Result<f64, TooShort> {
+    if apart.len() < 2 {
+        return Err(TooShort {
+            times: f64::INFINITY,
+        });
+    }
     let v = variance(apart);
     let times = (FEWEST_DEGREES / v.degrees).max(if v.correlation > MOST_CORRELATED {
         4.0

@@ -1,6 +1,8 @@
 //! Groups: all of them, entering and leaving, inheritance.
 
-use firstread_core::{BlockId, CellMode, Ns};
+use std::collections::BTreeSet;
+
+use firstread_core::{BlockId, CellMode, Ns, Stream};
 use firstread_firmware::log::What;
 use firstread_firmware::observe::BlockUse;
 use firstread_firmware::policy::read_levels::{AnyReadLevels, ReadLevels};
@@ -189,5 +191,51 @@ fn first_group_of_an_empty_drive_is_populated_once_there_is_data() {
             What::Populated { group: 0, .. }
         ));
         assert!(drive.probes.iter().all(|(_, p)| p.at.block == BlockId(0)));
+    }
+}
+
+/// A set of groups, against the library's.
+#[test]
+fn model_a_set_of_groups_is_a_set() {
+    for seed in 0..20 {
+        let draws = Stream::new(seed).named("set");
+        let (mut set, mut model) = (GroupSet::EMPTY, BTreeSet::new());
+        for i in 0..400 {
+            let group = draws.at(2 * i).below(128) as u8;
+            match draws.at(2 * i + 1).below(8) {
+                0..4 => {
+                    set.insert(group);
+                    model.insert(group);
+                }
+                4 => {
+                    set.remove(group);
+                    model.remove(&group);
+                }
+                5 => assert_eq!(set.pop(), model.pop_first()),
+                6 => {
+                    let mut two = GroupSet::EMPTY;
+                    two.insert(group);
+                    two.insert(group ^ 1);
+                    let common = set.take_common(two);
+                    let found = (model.remove(&group), model.remove(&(group ^ 1)));
+                    assert_eq!((common.contains(group), common.contains(group ^ 1)), found);
+                }
+                _ => {
+                    let mut more = GroupSet::EMPTY;
+                    more.insert(group);
+                    set.extend(more);
+                    model.insert(group);
+                }
+            }
+            assert_eq!(
+                (set.len() as usize, set.is_empty()),
+                (model.len(), model.is_empty())
+            );
+            assert_eq!(set.contains(group), model.contains(&group));
+        }
+        let mut taken = set.take();
+        assert!(set.is_empty());
+        let order: Vec<u8> = std::iter::from_fn(|| taken.pop()).collect();
+        assert_eq!(order, model.into_iter().collect::<Vec<_>>());
     }
 }

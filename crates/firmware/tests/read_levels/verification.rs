@@ -129,6 +129,32 @@ fn step_visits_every_page_type_of_any_mode() {
     }
 }
 
+/// Thousandths are rounded, and a ratio is above a bound only where it is not the bound itself.
+#[test]
+fn formula_fail_ratio_of_a_tally() {
+    let of = |failed, pages| Tally {
+        failed,
+        pages,
+        ..Tally::default()
+    };
+    for (failed, pages, permille) in [
+        (0, 0, 0),
+        (1, 3, 333),
+        (2, 3, 667),
+        (1, 2, 500),
+        (48, 48, 1000),
+    ] {
+        assert_eq!(
+            of(failed, pages).fail_permille(),
+            permille,
+            "{failed} of {pages}"
+        );
+    }
+    assert!(!of(3, 48).exceeds(63) && of(3, 48).exceeds(62));
+    assert!(!of(3, 30).exceeds(100) && of(4, 30).exceeds(100));
+    assert!(!of(0, 0).exceeds(0));
+}
+
 fn tally(failed: u16) -> Tally {
     Tally {
         pages: 128,
