@@ -1,26 +1,19 @@
 //! A drive's text to [`DriveProfile`].
-//!
-//! Schemes are chosen in `[schemes]`, one key an axis; an axis that is not named has its null.
-//! Parameters of a scheme are in `[AXIS.SCHEME]` and hold while that scheme is chosen, whatever the
-//! others say, so that a run may switch schemes without touching them. `--set AXIS.KEY=VALUE` is a
-//! short form for the scheme that is chosen.
 
-use firstread_core::params::{Axis, Need, Param, ParamKind, Scheme, Values};
+use firstread_core::params::{Axis, Need, ParamKind};
 use firstread_core::{CellMode, Geometry, StripeOrder};
 use firstread_ecc::{Code, DecodeTiming};
 use firstread_firmware::WriteCache;
-use firstread_firmware::ftl::{MAP_ENTRY_BYTES, MOST_SLOTS};
 use firstread_nand::ChipProfile;
 use firstread_nand::profile::ProgramTiming;
 
-use crate::payload::MOST_PAGES;
+use crate::profile::check::check;
 use crate::profile::chip::load_chip;
 use crate::profile::document::Document;
-use crate::profile::quantity::{
-    B, B_PER_S, DEGC, MT_PER_S, MV, NS, ONE, PE, PERMILLE, Quantity, UNITS, Unit,
-};
+use crate::profile::quantity::{B, B_PER_S, MT_PER_S, NS, ONE, Quantity};
 use crate::profile::queues::{self, QueuesProfile};
 use crate::profile::reader::{Keys, Reader};
+use crate::profile::schemes::{SchemeChoice, any_needs, schemes, unit_of};
 use crate::profile::{Kind, Library, LoadedChip, Override, ProfileError, ResolvedEntry};
 
 /// A drive, fully resolved.
@@ -138,24 +131,6 @@ pub struct DramProfile {
     pub write_cache: WriteCache,
 }
 
-/// The scheme of one axis and its parameters.
-#[derive(Clone, Debug)]
-pub struct SchemeChoice {
-    /// The axis.
-    pub axis: &'static Axis,
-    /// The scheme.
-    pub scheme: &'static Scheme,
-    /// Values of its parameters, in the order of its record.
-    pub values: Vec<i64>,
-}
-
-impl SchemeChoice {
-    /// The values by name.
-    pub fn values(&self) -> Values<'_> {
-        Values::new(self.scheme, &self.values)
-    }
-}
-
 /// What a long sequential write is limited by (bytes/s of user data).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FillRate {
@@ -175,7 +150,7 @@ impl FillRate {
 }
 
 /// A drive has one superblock in so many to spare, or more, or is at its end of life.
-const LEAST_SPARE: u32 = 64;
+pub(super) const LEAST_SPARE: u32 = 64;
 
 impl DriveProfile {
     /// Slots that must be left beyond the capacity and the reserve of cleaning. With fewer, the
@@ -451,304 +426,6 @@ fn ecc(keys: &Keys<'_>) -> Option<(EccProfile, u32)> {
             None
         }
     }
-}
-
-/// Whether a scheme of `choices` needs `need`.
-fn any_needs(choices: &[SchemeChoice], need: Need) -> bool {
-    choices.iter().any(|c| c.scheme.requires(need))
-}
-
-/// What the drive lacks that a scheme who needs `need` takes for granted.
-fn lacks(drive: &DriveProfile, need: Need) -> Option<String> {
-    match need {
-        Need::WholeDie if drive.chip.timing.independent_plane_reads => Some(
-            "reads through the cache register or sets the sensing time of a whole die, and \
-             `chip.timing.independent_plane_reads` is true"
-                .into(),
-        ),
-        Need::StripeParity if drive.geometry.dies() < 2 => {
-            Some("needs parity across dies, two at least".into())
-        }
-        Need::SoftDecoder => {
-            let code = Code::named(&drive.ecc.code).ok().filter(|c| !c.is_soft())?;
-            let soft = Code::NAMES.into_iter();
-            let soft = soft.filter(|n| Code::named(n).is_ok_and(|c| c.is_soft()));
-            Some(format!(
-                "needs a code with a soft decoder ({}); `ecc.code` is `{}`, which gains nothing from \
-                 soft senses",
-                soft.collect::<Vec<_>>().join(", "),
-                code.name(),
-            ))
-        }
-        // What any drive is simulated with.
-        Need::WholeDie
-        | Need::StripeParity
-        | Need::SafeSenses
-        | Need::TrueLevels
-        | Need::FreeSuspends => None,
-    }
-}
-
-/// What a drive must be beyond its keys, each reported at the key it most likely comes from.
-fn check(reader: &Reader<'_>, drive: &DriveProfile) {
-    let g = &drive.geometry;
-    let dies = u64::from(g.channels) * u64::from(g.chips_per_channel) * u64::from(g.dies_per_chip);
-    let note = |path: &str, message: String| reader.note_at(path, message);
-    if dies > u64::from(u16::MAX) {
-        return note(
-            "geometry.channels",
-            format!("{dies} dies are more than 65535"),
-        );
-    }
-    if !g.page_bytes.is_multiple_of(g.slot_bytes) {
-        return note(
-            "geometry.mapping_unit",
-            "does not divide `geometry.page`".into(),
-        );
-    }
-    if !g.slot_bytes.is_multiple_of(g.codeword_bytes) {
-        let message = format!("is not a multiple of the codeword, {} B", g.codeword_bytes);
-        return note("geometry.mapping_unit", message);
-    }
-    let codewords = g.codewords_per_page() * u32::from(g.planes);
-    if codewords > 64 {
-        let message = format!("one sense of all planes has {codewords} codewords, at most 64");
-        return note("geometry.page", message);
-    }
-    for choice in &drive.schemes {
-        for &need in choice.scheme.needs {
-            if let Some(what) = lacks(drive, need) {
-                let others = choice.axis.schemes.iter().filter(|s| !s.requires(need));
-                let others: Vec<&str> = others.map(|s| s.name).collect();
-                let message = format!(
-                    "`{}` {what}: choose {}",
-                    choice.scheme.name,
-                    others.join(" or ")
-                );
-                return note(&format!("schemes.{}", choice.axis.name), message);
-            }
-        }
-    }
-    if drive.chip.timing.independent_plane_reads {
-        let lanes = dies * (1 + u64::from(g.planes)) + u64::from(g.channels);
-        if lanes > u64::from(u16::MAX - 2) {
-            let message = format!(
-                "is true: {dies} dies with {} planes that read by themselves are too many",
-                g.planes
-            );
-            return note("chip.timing.independent_plane_reads", message);
-        }
-        if !drive.chip.timing.plane_levels {
-            let message = "is true, but planes that read by themselves need level registers of \
-                           their own: set `chip.timing.plane_levels` too"
-                .into();
-            return note("chip.timing.independent_plane_reads", message);
-        }
-    }
-    let modes: Vec<&str> = drive.chip.modes.iter().map(|m| m.mode.name()).collect();
-    if drive.chip.mode(drive.mode).is_none() {
-        return note(
-            "mode",
-            format!("is not a mode of the chip: {}", modes.join(", ")),
-        );
-    }
-    let widest = drive
-        .chip
-        .modes
-        .iter()
-        .map(|m| m.mode.bits())
-        .max()
-        .unwrap_or(1);
-    let slots = u64::from(g.slots_per_row()) * dies * u64::from(widest);
-    if slots * u64::from(g.wordlines_per_block) > u64::from(u32::MAX) {
-        return note(
-            "geometry.channels",
-            "a superblock has more than 2^32 slots".into(),
-        );
-    }
-    let bytes = u128::from(slots)
-        * u128::from(g.wordlines_per_block)
-        * u128::from(g.blocks_per_plane)
-        * u128::from(g.slot_bytes);
-    if bytes > 1 << 53 {
-        return note(
-            "geometry.blocks_per_plane",
-            format!("{bytes} B are more than 2^53"),
-        );
-    }
-    let per_block = u64::from(g.slots_per_superblock(drive.mode));
-    let slots = per_block * u64::from(g.blocks_per_plane);
-    if slots > MOST_SLOTS {
-        let message = format!(
-            "the blocks hold {slots} mapping units, more than the {MOST_SLOTS} that the map can tell \
-             apart; raise `geometry.mapping_unit`"
-        );
-        return note("geometry.blocks_per_plane", message);
-    }
-    if !drive.capacity_bytes.is_multiple_of(u64::from(g.slot_bytes)) {
-        return note(
-            "capacity",
-            "is not a multiple of `geometry.mapping_unit`".into(),
-        );
-    }
-    let cached = drive.dram.map_cache_bytes;
-    let (mut streams, mut map_slots) = (2, 0);
-    if cached > 0 {
-        if cached < 64 * u64::from(g.slot_bytes) {
-            let message = format!(
-                "holds fewer than 64 pages of the map, {} B each; 0 is for the whole map",
-                g.slot_bytes
-            );
-            return note("dram.map_cache", message);
-        }
-        // Superblocks of the map are cleaned once they are half garbage.
-        streams += 1;
-        let entries = u64::from(g.slot_bytes / MAP_ENTRY_BYTES);
-        map_slots = 2 * (drive.capacity_bytes / u64::from(g.slot_bytes)).div_ceil(entries);
-        if map_slots > u64::from(u32::MAX) {
-            let message = "the map has too many pages; raise `geometry.mapping_unit`".into();
-            return note("dram.map_cache", message);
-        }
-    }
-    let pages = drive.capacity_bytes / u64::from(g.slot_bytes) + map_slots / 2;
-    if pages > MOST_PAGES {
-        let message = format!(
-            "{pages} mapping units, those of the map among them, are more than the {MOST_PAGES} that \
-             can be simulated; raise `geometry.mapping_unit`"
-        );
-        return note("capacity", message);
-    }
-    // One superblock is open for the host, one for the data mover, and one must be free for the
-    // next of them. Cleaning needs some to spare besides.
-    let superblock = u64::from(g.slots_per_superblock(drive.mode)) * u64::from(g.slot_bytes);
-    let spare = drive.least_spare_slots() * u64::from(g.slot_bytes);
-    let kept = (streams + 1) * superblock + spare + map_slots * u64::from(g.slot_bytes);
-    let usable = g.raw_bytes(drive.mode).saturating_sub(kept);
-    if drive.capacity_bytes > usable {
-        let message = format!(
-            "{} B are more than the {} superblocks hold in {} mode, less {} that cleaning keeps, {} to \
-             spare{}: {usable} B",
-            drive.capacity_bytes,
-            g.blocks_per_plane,
-            drive.mode.name(),
-            streams + 1,
-            g.blocks_per_plane.div_ceil(LEAST_SPARE),
-            ["", " and twice the map"][streams as usize - 2],
-        );
-        return note("capacity", message);
-    }
-    if drive.channel.rate_mt_per_s > drive.chip.timing.io_mt_per_s {
-        let message = format!(
-            "is faster than the chip, whose `timing.io` is {} MT/s",
-            drive.chip.timing.io_mt_per_s
-        );
-        note("channel.rate", message);
-    }
-}
-
-fn schemes(keys: &Keys<'_>, axes: &'static [Axis]) -> Vec<SchemeChoice> {
-    let chosen: Vec<usize> = keys
-        .optional_table("schemes", |k| {
-            let choose = |axis: &Axis| {
-                let names = axis.schemes.iter().map(|s| s.name);
-                if k.has(axis.name) {
-                    return k.try_choice(axis.name, names).unwrap_or(0);
-                }
-                k.declare(axis.name);
-                0
-            };
-            axes.iter().map(choose).collect()
-        })
-        .unwrap_or_else(|| vec![0; axes.len()]);
-    let choices = axes.iter().zip(chosen).map(|(axis, chosen)| {
-        let scheme = &axis.schemes[chosen];
-        let values = if keys.has(axis.name) {
-            keys.table(axis.name, |k| axis_values(k, axis, scheme))
-        } else {
-            keys.declare(axis.name);
-            scheme.params.iter().map(Param::default).collect()
-        };
-        SchemeChoice {
-            axis,
-            scheme,
-            values,
-        }
-    });
-    choices.collect()
-}
-
-/// Values of the parameters of `scheme`, from the axis's table.
-fn axis_values(keys: &Keys<'_>, axis: &Axis, scheme: &Scheme) -> Vec<i64> {
-    let mut values: Vec<Option<i64>> = vec![None; scheme.params.len()];
-    for other in axis.schemes {
-        // Tables of schemes that are not chosen are checked all the same.
-        keys.optional_table(other.name, |k| {
-            for (i, param) in other.params.iter().enumerate() {
-                let value = value_of(k, param);
-                if other.name == scheme.name {
-                    values[i] = value;
-                }
-            }
-        });
-    }
-    for (i, param) in scheme.params.iter().enumerate() {
-        values[i] = value_of(keys, param).or(values[i]);
-    }
-    for key in keys.unread() {
-        let owners = axis
-            .schemes
-            .iter()
-            .filter(|s| s.params.iter().any(|p| p.key == key));
-        let owners: Vec<&str> = owners.map(|s| s.name).collect();
-        if !owners.is_empty() {
-            let message = format!(
-                "is a parameter of {}, and the scheme is {}: write `{}.{}.{key}`",
-                owners.join(", "),
-                scheme.name,
-                axis.name,
-                owners[0],
-            );
-            keys.note(key, message);
-            keys.declare(key);
-        }
-    }
-    let pairs = values.iter().zip(scheme.params);
-    pairs
-        .map(|(value, param)| value.unwrap_or_else(|| param.default()))
-        .collect()
-}
-
-fn value_of(keys: &Keys<'_>, param: &Param) -> Option<i64> {
-    if !keys.has(param.key) {
-        keys.declare(param.key);
-        return None;
-    }
-    match param.kind {
-        ParamKind::Number { unit, min, max, .. } => {
-            keys.integer(param.key, unit_of(unit), unit, min, max)
-        }
-        ParamKind::Choice(words) => keys
-            .try_choice(param.key, words.iter().copied())
-            .map(|i| i as i64),
-        ParamKind::Flag(_) => Some(i64::from(keys.flag(param.key))),
-    }
-}
-
-/// The unit of a parameter; what is not a unit is a thing that is counted.
-fn unit_of(name: &str) -> &'static Unit {
-    const KNOWN: [Unit; 6] = [NS, PERMILLE, MV, DEGC, PE, B];
-    let symbol = match name {
-        "mv" => "mV",
-        "bytes" => "B",
-        "c" => "degC",
-        "cycles" | "pe_cycles" => "P/E",
-        other => other,
-    };
-    let known = KNOWN.iter().find(|u| u.symbol == symbol).unwrap_or(&ONE);
-    UNITS
-        .iter()
-        .find(|u| *u == known)
-        .unwrap_or(&UNITS[UNITS.len() - 1])
 }
 
 /// What `channel.commands_occupy` means where it is not given.

@@ -11,9 +11,11 @@
 //! - [`reader`]: the strict reader.
 //! - [`listing`]: what was read, as a flat list.
 //! - [`chip`]: a chip's text to [`firstread_nand::ChipProfile`].
-//! - [`drive`]: a drive's text to [`DriveProfile`], chip and schemes included.
+//! - [`drive`]: a drive's text to [`DriveProfile`], chip included. `schemes`: the schemes in it.
 //! - [`queues`]: its submission queues.
+//! - `check`: what a drive must be beyond its keys, what its schemes need among it.
 
+mod check;
 pub mod chip;
 pub mod document;
 pub mod drive;
@@ -21,15 +23,17 @@ pub mod listing;
 pub mod quantity;
 pub mod queues;
 pub mod reader;
+mod schemes;
 
 use std::fmt;
 
 pub use chip::{LoadedChip, load_chip};
 pub use document::Override;
-pub use drive::{DriveProfile, SchemeChoice, chip_reference, load_drive};
+pub use drive::{DriveProfile, chip_reference, load_drive};
 pub use listing::{ResolvedEntry, to_toml};
 pub use quantity::{Dimension, Quantity, Unit};
 pub use queues::{Arbitration, QueuesProfile};
+pub use schemes::SchemeChoice;
 
 /// One thing that is wrong, and where.
 #[derive(Clone, PartialEq, Eq, Debug)]

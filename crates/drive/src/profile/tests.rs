@@ -181,46 +181,6 @@ fn smoke_every_shipped_chip_loads() {
     }
 }
 
-/// Only an oracle knows what no firmware can, and each says so.
-#[test]
-fn an_oracle_says_what_it_knows() {
-    for axis in firstread_firmware::policy::AXES {
-        for scheme in axis.schemes {
-            let oracles = [Need::TrueLevels, Need::FreeSuspends];
-            let knows = oracles.iter().any(|&need| scheme.requires(need));
-            assert_eq!(knows, scheme.role == Role::Oracle, "{}", scheme.name);
-        }
-    }
-}
-
-/// A scheme whose drive lacks what it needs is refused, and those of its axis that would do are named.
-#[test]
-fn a_scheme_is_refused_where_its_need_is_not_met() {
-    let one_die = ["channels", "chips_per_channel", "dies_per_chip"];
-    let one_die = one_die.map(|key| format!("geometry.{key}=1"));
-    let refused = |set: &[&str], what: &str| {
-        let axes = firstread_firmware::policy::AXES;
-        let overrides = self::set(set);
-        let text = message(load_drive(&Library::new(), "tlc-48l", &overrides, axes));
-        assert!(text.contains(what), "{set:?}: {text}");
-    };
-    let mut parity = vec!["schemes.recovery=parity"];
-    parity.extend(one_die.iter().map(String::as_str));
-    refused(
-        &parity,
-        "schemes.recovery: `parity` needs parity across dies, two at least: choose none or soft",
-    );
-    let apart = "chip.timing.independent_plane_reads=true";
-    for retry in ["pipelined", "adaptive", "pipelined-adaptive"] {
-        let set = [&*format!("schemes.retry={retry}"), apart];
-        refused(&set, "choose sequential or single-step");
-    }
-    refused(
-        &["schemes.recovery=soft", "ecc.code=threshold"],
-        "`ecc.code` is `threshold`, which gains nothing from soft senses: choose none or parity",
-    );
-}
-
 #[test]
 fn smoke_every_shipped_drive_loads() {
     use firstread_firmware::policy::AXES;

@@ -1,0 +1,248 @@
+//! What a drive must be beyond its keys.
+
+use firstread_core::params::Need;
+use firstread_ecc::Code;
+use firstread_firmware::ftl::{MAP_ENTRY_BYTES, MOST_SLOTS};
+
+use crate::payload::MOST_PAGES;
+use crate::profile::DriveProfile;
+use crate::profile::drive::LEAST_SPARE;
+use crate::profile::reader::Reader;
+
+/// What `drive` lacks that a scheme with this need takes for granted.
+fn lacks(drive: &DriveProfile, need: Need) -> Option<String> {
+    match need {
+        Need::WholeDie if drive.chip.timing.independent_plane_reads => Some(
+            "reads through the cache register or sets the sensing time of a whole die, and \
+             `chip.timing.independent_plane_reads` is true"
+                .into(),
+        ),
+        Need::StripeParity if drive.geometry.dies() < 2 => {
+            Some("needs parity across dies, two at least".into())
+        }
+        Need::SoftDecoder => {
+            let code = Code::named(&drive.ecc.code).ok().filter(|c| !c.is_soft())?;
+            let soft = Code::NAMES.into_iter();
+            let soft = soft.filter(|n| Code::named(n).is_ok_and(|c| c.is_soft()));
+            Some(format!(
+                "needs a code with a soft decoder ({}); `ecc.code` is `{}`, which gains nothing from \
+                 soft senses",
+                soft.collect::<Vec<_>>().join(", "),
+                code.name(),
+            ))
+        }
+        // What any drive is simulated with.
+        Need::WholeDie
+        | Need::StripeParity
+        | Need::SafeSenses
+        | Need::TrueLevels
+        | Need::FreeSuspends => None,
+    }
+}
+
+/// What a drive must be beyond its keys, each reported at the key it most likely comes from.
+pub(super) fn check(reader: &Reader<'_>, drive: &DriveProfile) {
+    let g = &drive.geometry;
+    let dies = u64::from(g.channels) * u64::from(g.chips_per_channel) * u64::from(g.dies_per_chip);
+    let note = |path: &str, message: String| reader.note_at(path, message);
+    if dies > u64::from(u16::MAX) {
+        return note(
+            "geometry.channels",
+            format!("{dies} dies are more than 65535"),
+        );
+    }
+    if !g.page_bytes.is_multiple_of(g.slot_bytes) {
+        return note(
+            "geometry.mapping_unit",
+            "does not divide `geometry.page`".into(),
+        );
+    }
+    if !g.slot_bytes.is_multiple_of(g.codeword_bytes) {
+        let message = format!("is not a multiple of the codeword, {} B", g.codeword_bytes);
+        return note("geometry.mapping_unit", message);
+    }
+    let codewords = g.codewords_per_page() * u32::from(g.planes);
+    if codewords > 64 {
+        let message = format!("one sense of all planes has {codewords} codewords, at most 64");
+        return note("geometry.page", message);
+    }
+    for choice in &drive.schemes {
+        for &need in choice.scheme.needs {
+            if let Some(what) = lacks(drive, need) {
+                let others = choice.axis.schemes.iter().filter(|s| !s.requires(need));
+                let others: Vec<&str> = others.map(|s| s.name).collect();
+                let message = format!(
+                    "`{}` {what}: choose {}",
+                    choice.scheme.name,
+                    others.join(" or ")
+                );
+                return note(&format!("schemes.{}", choice.axis.name), message);
+            }
+        }
+    }
+    if drive.chip.timing.independent_plane_reads {
+        let lanes = dies * (1 + u64::from(g.planes)) + u64::from(g.channels);
+        if lanes > u64::from(u16::MAX - 2) {
+            let message = format!(
+                "is true: {dies} dies with {} planes that read by themselves are too many",
+                g.planes
+            );
+            return note("chip.timing.independent_plane_reads", message);
+        }
+        if !drive.chip.timing.plane_levels {
+            let message = "is true, but planes that read by themselves need level registers of \
+                           their own: set `chip.timing.plane_levels` too"
+                .into();
+            return note("chip.timing.independent_plane_reads", message);
+        }
+    }
+    let modes: Vec<&str> = drive.chip.modes.iter().map(|m| m.mode.name()).collect();
+    if drive.chip.mode(drive.mode).is_none() {
+        return note(
+            "mode",
+            format!("is not a mode of the chip: {}", modes.join(", ")),
+        );
+    }
+    let widest = drive
+        .chip
+        .modes
+        .iter()
+        .map(|m| m.mode.bits())
+        .max()
+        .unwrap_or(1);
+    let slots = u64::from(g.slots_per_row()) * dies * u64::from(widest);
+    if slots * u64::from(g.wordlines_per_block) > u64::from(u32::MAX) {
+        return note(
+            "geometry.channels",
+            "a superblock has more than 2^32 slots".into(),
+        );
+    }
+    let bytes = u128::from(slots)
+        * u128::from(g.wordlines_per_block)
+        * u128::from(g.blocks_per_plane)
+        * u128::from(g.slot_bytes);
+    if bytes > 1 << 53 {
+        return note(
+            "geometry.blocks_per_plane",
+            format!("{bytes} B are more than 2^53"),
+        );
+    }
+    let per_block = u64::from(g.slots_per_superblock(drive.mode));
+    let slots = per_block * u64::from(g.blocks_per_plane);
+    if slots > MOST_SLOTS {
+        let message = format!(
+            "the blocks hold {slots} mapping units, more than the {MOST_SLOTS} that the map can tell \
+             apart; raise `geometry.mapping_unit`"
+        );
+        return note("geometry.blocks_per_plane", message);
+    }
+    if !drive.capacity_bytes.is_multiple_of(u64::from(g.slot_bytes)) {
+        return note(
+            "capacity",
+            "is not a multiple of `geometry.mapping_unit`".into(),
+        );
+    }
+    let cached = drive.dram.map_cache_bytes;
+    let (mut streams, mut map_slots) = (2, 0);
+    if cached > 0 {
+        if cached < 64 * u64::from(g.slot_bytes) {
+            let message = format!(
+                "holds fewer than 64 pages of the map, {} B each; 0 is for the whole map",
+                g.slot_bytes
+            );
+            return note("dram.map_cache", message);
+        }
+        // Superblocks of the map are cleaned once they are half garbage.
+        streams += 1;
+        let entries = u64::from(g.slot_bytes / MAP_ENTRY_BYTES);
+        map_slots = 2 * (drive.capacity_bytes / u64::from(g.slot_bytes)).div_ceil(entries);
+        if map_slots > u64::from(u32::MAX) {
+            let message = "the map has too many pages; raise `geometry.mapping_unit`".into();
+            return note("dram.map_cache", message);
+        }
+    }
+    let pages = drive.capacity_bytes / u64::from(g.slot_bytes) + map_slots / 2;
+    if pages > MOST_PAGES {
+        let message = format!(
+            "{pages} mapping units, those of the map among them, are more than the {MOST_PAGES} that \
+             can be simulated; raise `geometry.mapping_unit`"
+        );
+        return note("capacity", message);
+    }
+    // One superblock is open for the host, one for the data mover, and one must be free for the
+    // next of them. Cleaning needs some to spare besides.
+    let superblock = u64::from(g.slots_per_superblock(drive.mode)) * u64::from(g.slot_bytes);
+    let spare = drive.least_spare_slots() * u64::from(g.slot_bytes);
+    let kept = (streams + 1) * superblock + spare + map_slots * u64::from(g.slot_bytes);
+    let usable = g.raw_bytes(drive.mode).saturating_sub(kept);
+    if drive.capacity_bytes > usable {
+        let message = format!(
+            "{} B are more than the {} superblocks hold in {} mode, less {} that cleaning keeps, {} to \
+             spare{}: {usable} B",
+            drive.capacity_bytes,
+            g.blocks_per_plane,
+            drive.mode.name(),
+            streams + 1,
+            g.blocks_per_plane.div_ceil(LEAST_SPARE),
+            ["", " and twice the map"][streams as usize - 2],
+        );
+        return note("capacity", message);
+    }
+    if drive.channel.rate_mt_per_s > drive.chip.timing.io_mt_per_s {
+        let message = format!(
+            "is faster than the chip, whose `timing.io` is {} MT/s",
+            drive.chip.timing.io_mt_per_s
+        );
+        note("channel.rate", message);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use firstread_core::params::Role;
+    use firstread_firmware::policy::AXES;
+
+    use super::*;
+    use crate::profile::{Library, Override, load_drive};
+
+    /// Only an oracle knows what no firmware can, and each says so.
+    #[test]
+    fn an_oracle_says_what_it_knows() {
+        for axis in AXES {
+            for scheme in axis.schemes {
+                let oracles = [Need::TrueLevels, Need::FreeSuspends];
+                let knows = oracles.iter().any(|&need| scheme.requires(need));
+                assert_eq!(knows, scheme.role == Role::Oracle, "{}", scheme.name);
+            }
+        }
+    }
+
+    /// A scheme whose drive lacks what it needs is refused, and those of its axis that would do are named.
+    #[test]
+    fn a_scheme_is_refused_where_its_need_is_not_met() {
+        let one_die = ["channels", "chips_per_channel", "dies_per_chip"];
+        let one_die = one_die.map(|key| format!("geometry.{key}=1"));
+        let refused = |set: &[&str], what: &str| {
+            let overrides: Vec<Override> =
+                set.iter().map(|t| Override::parse(t).unwrap()).collect();
+            let loaded = load_drive(&Library::new(), "tlc-48l", &overrides, AXES);
+            let text = loaded.unwrap_err().to_string();
+            assert!(text.contains(what), "{set:?}: {text}");
+        };
+        let mut parity = vec!["schemes.recovery=parity"];
+        parity.extend(one_die.iter().map(String::as_str));
+        refused(
+            &parity,
+            "schemes.recovery: `parity` needs parity across dies, two at least: choose none or soft",
+        );
+        let apart = "chip.timing.independent_plane_reads=true";
+        for retry in ["pipelined", "adaptive", "pipelined-adaptive"] {
+            let set = [&*format!("schemes.retry={retry}"), apart];
+            refused(&set, "choose sequential or single-step");
+        }
+        refused(
+            &["schemes.recovery=soft", "ecc.code=threshold"],
+            "`ecc.code` is `threshold`, which gains nothing from soft senses: choose none or parity",
+        );
+    }
+}

@@ -1,0 +1,140 @@
+//! The schemes of a drive.
+//!
+//! Schemes are chosen in `[schemes]`, one key an axis; an axis that is not named has its null.
+//! Parameters of a scheme are in `[AXIS.SCHEME]` and hold while that scheme is chosen, whatever the
+//! others say, so that a run may switch schemes without touching them. `--set AXIS.KEY=VALUE` is a
+//! short form for the scheme that is chosen.
+
+use firstread_core::params::{Axis, Need, Param, ParamKind, Scheme, Values};
+
+use crate::profile::quantity::{B, DEGC, MV, NS, ONE, PE, PERMILLE, UNITS, Unit};
+use crate::profile::reader::Keys;
+
+/// The scheme of one axis and its parameters.
+#[derive(Clone, Debug)]
+pub struct SchemeChoice {
+    /// The axis.
+    pub axis: &'static Axis,
+    /// The scheme.
+    pub scheme: &'static Scheme,
+    /// Values of its parameters, in the order of its record.
+    pub values: Vec<i64>,
+}
+
+impl SchemeChoice {
+    /// The values by name.
+    pub fn values(&self) -> Values<'_> {
+        Values::new(self.scheme, &self.values)
+    }
+}
+
+/// Whether a scheme of `choices` needs `need`.
+pub(super) fn any_needs(choices: &[SchemeChoice], need: Need) -> bool {
+    choices.iter().any(|c| c.scheme.requires(need))
+}
+
+/// The choices of `keys`, one for each of `axes`.
+pub(super) fn schemes(keys: &Keys<'_>, axes: &'static [Axis]) -> Vec<SchemeChoice> {
+    let chosen: Vec<usize> = keys
+        .optional_table("schemes", |k| {
+            let choose = |axis: &Axis| {
+                let names = axis.schemes.iter().map(|s| s.name);
+                if k.has(axis.name) {
+                    return k.try_choice(axis.name, names).unwrap_or(0);
+                }
+                k.declare(axis.name);
+                0
+            };
+            axes.iter().map(choose).collect()
+        })
+        .unwrap_or_else(|| vec![0; axes.len()]);
+    let choices = axes.iter().zip(chosen).map(|(axis, chosen)| {
+        let scheme = &axis.schemes[chosen];
+        let values = if keys.has(axis.name) {
+            keys.table(axis.name, |k| axis_values(k, axis, scheme))
+        } else {
+            keys.declare(axis.name);
+            scheme.params.iter().map(Param::default).collect()
+        };
+        SchemeChoice {
+            axis,
+            scheme,
+            values,
+        }
+    });
+    choices.collect()
+}
+
+/// Values of the parameters of `scheme`, from the axis's table.
+fn axis_values(keys: &Keys<'_>, axis: &Axis, scheme: &Scheme) -> Vec<i64> {
+    let mut values: Vec<Option<i64>> = vec![None; scheme.params.len()];
+    for other in axis.schemes {
+        // Tables of schemes that are not chosen are checked all the same.
+        keys.optional_table(other.name, |k| {
+            for (i, param) in other.params.iter().enumerate() {
+                let value = value_of(k, param);
+                if other.name == scheme.name {
+                    values[i] = value;
+                }
+            }
+        });
+    }
+    for (i, param) in scheme.params.iter().enumerate() {
+        values[i] = value_of(keys, param).or(values[i]);
+    }
+    for key in keys.unread() {
+        let owners = axis
+            .schemes
+            .iter()
+            .filter(|s| s.params.iter().any(|p| p.key == key));
+        let owners: Vec<&str> = owners.map(|s| s.name).collect();
+        if !owners.is_empty() {
+            let message = format!(
+                "is a parameter of {}, and the scheme is {}: write `{}.{}.{key}`",
+                owners.join(", "),
+                scheme.name,
+                axis.name,
+                owners[0],
+            );
+            keys.note(key, message);
+            keys.declare(key);
+        }
+    }
+    let pairs = values.iter().zip(scheme.params);
+    pairs
+        .map(|(value, param)| value.unwrap_or_else(|| param.default()))
+        .collect()
+}
+
+fn value_of(keys: &Keys<'_>, param: &Param) -> Option<i64> {
+    if !keys.has(param.key) {
+        keys.declare(param.key);
+        return None;
+    }
+    match param.kind {
+        ParamKind::Number { unit, min, max, .. } => {
+            keys.integer(param.key, unit_of(unit), unit, min, max)
+        }
+        ParamKind::Choice(words) => keys
+            .try_choice(param.key, words.iter().copied())
+            .map(|i| i as i64),
+        ParamKind::Flag(_) => Some(i64::from(keys.flag(param.key))),
+    }
+}
+
+/// The unit of a parameter; what is not a unit is a thing that is counted.
+pub(super) fn unit_of(name: &str) -> &'static Unit {
+    const KNOWN: [Unit; 6] = [NS, PERMILLE, MV, DEGC, PE, B];
+    let symbol = match name {
+        "mv" => "mV",
+        "bytes" => "B",
+        "c" => "degC",
+        "cycles" | "pe_cycles" => "P/E",
+        other => other,
+    };
+    let known = KNOWN.iter().find(|u| u.symbol == symbol).unwrap_or(&ONE);
+    UNITS
+        .iter()
+        .find(|u| *u == known)
+        .unwrap_or(&UNITS[UNITS.len() - 1])
+}
