@@ -32,23 +32,27 @@ impl Base {
     }
 
     /// The page row that `ppa` lies in, and its slot of it.
+    #[inline]
     pub(crate) fn row_of(&self, ppa: Ppa) -> (PageAddr, u32) {
         let mode = self.blocks.row(ppa.block()).mode;
         self.layout.row_of(ppa, mode)
     }
 
     /// The slot `row_slot` of page row `at`.
+    #[inline]
     pub(crate) fn ppa_in(&self, at: PageAddr, row_slot: u32) -> Ppa {
         let mode = self.blocks.row(at.block).mode;
         self.layout.slot_at(at, row_slot, mode)
     }
 
     /// First slot buffer of `job`.
+    #[inline]
     pub(crate) fn job_buffer(&self, job: u32) -> Buf {
         Buf(job * self.layout.slots_per_row())
     }
 
     /// What is known of page row `at`.
+    #[inline]
     pub(crate) fn read_ctx(&self, now: Ns, at: PageAddr) -> ReadCtx {
         let row = self.blocks.row(at.block);
         ReadCtx {
@@ -61,6 +65,7 @@ impl Base {
     }
 
     /// `job` needs its superblock no more. True when that was the last to keep it from its erase.
+    #[inline]
     pub(crate) fn unpin(&mut self, job: u32) -> bool {
         let job = &mut self.jobs[job];
         debug_assert!(job.pinned, "a read pins its superblock once");

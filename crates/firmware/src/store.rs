@@ -20,7 +20,8 @@ pub(crate) struct Store<M> {
 
 impl<M: Arena> Store<M> {
     /// Takes a place for `item`: [`Place::take`].
-    #[inline]
+    // Each caller has one reason, and takes that part of the door alone.
+    #[inline(always)]
     pub(crate) fn take(&mut self, now: Ns, item: &Item) -> Result<Placed, Refusal> {
         let placed = self.place.take(now, item, &self.table, &mut self.base);
         self.tell_opened(now);

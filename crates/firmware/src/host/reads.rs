@@ -1,15 +1,16 @@
 //! Reads of the host: split into page rows, each read under a job of its own.
 
-use firstread_core::{Arena, CommandId, HostCommand, Lpn, Ns, Ppa, Priority, Status, Tag};
+use firstread_core::{
+    Arena, CellMode, CommandId, HostCommand, Lpn, Ns, PageAddr, Ppa, Priority, Status, Tag,
+};
 
 use super::Host;
 use super::cached::Found;
 use super::commands::{Command, bytes_between, wanted_codewords};
 use crate::base::Out;
 use crate::below::Below;
-use crate::ftl::map::Run;
 use crate::observe::{BlockRow, BlockUse, RETRY_BINS};
-use crate::schedule::{Job, Purpose};
+use crate::schedule::Purpose;
 use crate::store::Store;
 
 impl Host {
@@ -93,14 +94,9 @@ impl Host {
                 return false;
             };
             let (at, row_slot) = layout.row_of(ppa, mode);
-            let gathered = self.gather(
-                &command,
-                first + done as u64,
-                run,
-                first + known as u64,
-                store,
-            );
-            let (wanted, slots) = gathered;
+            let row = (at, row_slot, mode);
+            let from = (ppa, run.pages);
+            let (wanted, slots) = self.gather(&command, lpn, from, row, known - done, store);
             if self.read_cache.is_on() {
                 store.base.counters.front.cache_misses += slots as u64;
             }
@@ -127,38 +123,38 @@ impl Host {
         true
     }
 
-    /// Gathers the slots of the page row that logical page `lpn` lies in, as long as logical and physical order
-    /// agree, up to logical page `end`. `run` is where `lpn` lies. The codewords wanted, and how many slots.
-    #[inline]
+    /// Gathers the slots of a page row from logical page `lpn` on, as long as logical and physical order agree,
+    /// at most `most`. `from` is where `lpn` lies and how many pages after it, `row` the row, its slot and the mode. The codewords wanted, and
+    /// how many slots.
+    #[inline(always)] // Of one caller, whose path it is part of.
     fn gather<M: Arena>(
         &self,
         command: &HostCommand,
         lpn: u64,
-        run: Run,
-        end: u64,
+        from: (Ppa, u32),
+        row: (PageAddr, u32, CellMode),
+        most: u32,
         store: &Store<M>,
     ) -> (u64, u32) {
         let (layout, map) = (&store.base.layout, &store.table.map);
-        let mut next = run.ppa.expect("the page lies on flash");
-        let mode = store.base.blocks.row(next.block()).mode;
-        let (at, row_slot) = layout.row_of(next, mode);
-        let mut run_left = run.pages;
+        let (at, row_slot, mode) = row;
+        let (mut next, mut run_left) = from;
         let (mut wanted, mut slots) = (0u64, 0u32);
         loop {
             let codewords = wanted_codewords(command, layout, lpn + slots as u64);
             wanted |= codewords << ((row_slot + slots) * layout.codewords_per_slot());
             slots += 1;
-            let following = lpn + slots as u64;
-            if following == end || row_slot + slots == layout.slots_per_row() {
+            if slots == most || row_slot + slots == layout.slots_per_row() {
                 break;
             }
+            let following = lpn + slots as u64;
             if self.read_cache.is_on() && self.read_cache.has(following) {
                 break;
             }
             run_left -= 1;
             next = Ppa(next.0 + 1);
             if run_left == 0 {
-                let more = map.lookup(Lpn(following), (end - following) as u32);
+                let more = map.lookup(Lpn(following), most - slots);
                 if more.ppa != Some(next) {
                     break;
                 }
@@ -172,17 +168,17 @@ impl Host {
         (wanted, slots)
     }
 
-    /// A page row that the host alone waited for has been read under `job`, but for codewords `failed`. Its
-    /// job is free.
+    /// A page row that the host alone waited for has been read under `job`, whose `purpose` says for what, but for
+    /// codewords `failed`. The job is free.
     #[inline]
     pub(crate) fn row_read<M: Arena>(
         &mut self,
         job: u32,
+        purpose: Purpose,
         failed: u64,
         store: &mut Store<M>,
         ports: &mut impl Out,
     ) {
-        let Job { purpose, step, .. } = store.base.jobs[job];
         let Purpose::HostRead {
             id,
             first,
@@ -195,6 +191,7 @@ impl Host {
         };
         let ok = failed == 0;
         let base = &mut store.base;
+        let step = base.jobs[job].step;
         let (slots, row_slot) = (slots as u32, row_slot as u32);
         if ok {
             base.counters.retries[(step as usize).min(RETRY_BINS - 1)] += 1;

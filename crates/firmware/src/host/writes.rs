@@ -102,7 +102,7 @@ impl Host {
     /// Whether the map may be changed for the next slot of write or trim `id`: it has room, few enough of its
     /// pages have changes that are not on flash, and it knows where the slot lies. False where it never may:
     /// the command has failed.
-    #[inline]
+    #[inline(always)] // Of one caller, whose path it is part of.
     fn may_change<M: Arena>(
         &mut self,
         now: Ns,
@@ -137,6 +137,7 @@ impl Host {
     }
 
     /// Writes the next slot of write `id`.
+    #[inline(always)] // Of one caller, whose path it is part of.
     fn write_slot<M: Arena>(
         &mut self,
         now: Ns,

@@ -104,7 +104,7 @@ impl<M: Arena> Firmware<M> {
     }
 
     /// The read of `job` has ended, for good or with codewords `failed` lost.
-    #[inline]
+    #[inline(always)] // Of one read, and of one in millions that is made anew.
     fn read_ended(&mut self, now: Ns, job: u32, failed: u64, ports: &mut impl Out) {
         let store = &mut self.below.store;
         let purpose = store.base.jobs[job].purpose;
@@ -115,7 +115,7 @@ impl<M: Arena> Firmware<M> {
         let last = store.base.unpin(job);
         match purpose {
             Purpose::HostRead { .. } => {
-                self.host.row_read(job, failed, store, ports);
+                self.host.row_read(job, purpose, failed, store, ports);
                 self.resume_reads(now, ports);
             }
             Purpose::SharedRead => {
@@ -144,12 +144,7 @@ impl<M: Arena> Firmware<M> {
                 self.host.ahead_read(job, failed, served, store, ports);
                 self.resume_reads(now, ports);
             }
-            Purpose::Rebuild => {
-                let (read, base) = (&mut store.read, &mut store.base);
-                if let Some((job, lost)) = read.rebuild_row_read(now, job, failed, base, ports) {
-                    self.read_ended(now, job, lost, ports);
-                }
-            }
+            Purpose::Rebuild => self.rebuild_row_read(now, job, failed, ports),
             Purpose::Free
             | Purpose::Probe
             | Purpose::Move { .. }
@@ -164,6 +159,15 @@ impl<M: Arena> Firmware<M> {
         }
         if wanted || last {
             self.pump(now, ports);
+        }
+    }
+
+    /// The read of `job`, a row of the stripe that is made anew, has ended.
+    #[cold]
+    fn rebuild_row_read(&mut self, now: Ns, job: u32, failed: u64, ports: &mut impl Out) {
+        let (read, base) = (&mut self.below.store.read, &mut self.below.store.base);
+        if let Some((job, lost)) = read.rebuild_row_read(now, job, failed, base, ports) {
+            self.read_ended(now, job, lost, ports);
         }
     }
 

@@ -167,7 +167,7 @@ impl Place {
     }
 
     /// Takes a place for `item`. It has to be committed, once its data are in the buffer that it names.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take<M: Arena>(
         &mut self,
         now: Ns,
@@ -194,6 +194,7 @@ impl Place {
         Ok(Placed { lpn, stream, slot })
     }
 
+    #[inline(always)]
     fn take_for_host(
         &mut self,
         now: Ns,
@@ -223,6 +224,7 @@ impl Place {
 
     /// A place for a page that moves, `is_map` if it is one of the map's. Where no superblock is free, there
     /// may be room in that of the other stream, and at last in that of the host.
+    #[inline(always)]
     fn take_for_move(
         &mut self,
         now: Ns,
@@ -255,6 +257,7 @@ impl Place {
         }
     }
 
+    #[inline]
     fn take_for_map(&mut self, now: Ns, base: &mut Base) -> Result<Allocated, Refusal> {
         self.map_may_write(now, base)?;
         let slot = self.buffers[StreamId::Map as usize].allocate();
@@ -290,7 +293,7 @@ impl Place {
 
     /// The data of `placed` are in their buffer: the page lies there from now on. The programs that are due
     /// with it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn commit<M: Arena>(
         &self,
         placed: Placed,
