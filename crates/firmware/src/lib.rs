@@ -31,6 +31,7 @@ pub mod policy;
 mod read;
 mod route;
 mod schedule;
+mod setup;
 mod store;
 pub mod voltage;
 

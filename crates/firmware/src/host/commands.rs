@@ -36,8 +36,6 @@ pub(crate) struct Commands {
     pub(super) stalled_merged: VecDeque<CommandId>,
     /// Writes and trims that wait for buffers or for each other.
     stalled_writes: VecDeque<CommandId>,
-    /// A write waits for the job of a read.
-    pub(super) want_job: bool,
     pub(super) merges: Merges,
     /// What the first of the writes and trims that wait is waiting for.
     wait: Option<Wait>,
@@ -51,7 +49,6 @@ impl Commands {
             stalled_reads: VecDeque::with_capacity(capacity),
             stalled_merged: VecDeque::with_capacity(capacity),
             stalled_writes: VecDeque::with_capacity(capacity),
-            want_job: false,
             merges: Merges::new(max_reads, max_commands),
             wait: None,
         }

@@ -53,12 +53,6 @@ impl Host {
         self.commands.has_stalled_writes()
     }
 
-    /// Whether a write has waited for the job of a read since this was asked last.
-    #[inline]
-    pub(crate) fn wanted_job(&mut self) -> bool {
-        core::mem::take(&mut self.commands.want_job)
-    }
-
     /// Moves a write or trim on.
     pub(crate) fn advance_write<M: Arena>(
         &mut self,
@@ -120,7 +114,7 @@ impl Host {
         }
         if !store.place.space.read_only && below.pager.map_is_crowded(now, store, ports) {
             let place = &store.place;
-            if !place.ledger.map_needs_superblock || !place.is_full(&store.base) {
+            if !place.ledger.map_waits.has(Wait::Superblock) || !place.is_full(&store.base) {
                 return ControlFlow::Break(Progress::Stalled(Wait::Map));
             }
             self.fail_write(now, id, Status::NoSpace, below, ports);
@@ -186,7 +180,8 @@ impl Host {
             Some(Kept::NoJob) => {
                 // What it holds of its last slot may be all that others wait for.
                 self.let_go(now, id, 1, below, ports);
-                self.commands.want_job = true;
+                let ledger = &mut below.store.place.ledger;
+                ledger.host_waits.set(Wait::ReadBuffer, true);
                 return stalled(Wait::ReadBuffer);
             }
         }

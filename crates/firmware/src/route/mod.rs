@@ -153,7 +153,13 @@ impl<M: Arena> Firmware<M> {
                 unreachable!("{purpose:?} decodes nothing")
             }
         }
-        let wanted = self.host.wanted_job();
+        let wanted = self
+            .below
+            .store
+            .place
+            .ledger
+            .host_waits
+            .end(Wait::ReadBuffer);
         if wanted {
             self.resume_writes(now, ports);
         }
@@ -309,12 +315,19 @@ impl<M: Arena> Firmware<M> {
         // At the end of the drive's life what waits for space waits in vain.
         let read_only = self.is_read_only();
         if (lets_go || read_only) && self.host.has_stalled_writes() {
-            self.below.store.place.ledger.host_needs_superblock &= !read_only;
+            if read_only {
+                self.below
+                    .store
+                    .place
+                    .ledger
+                    .host_waits
+                    .end(Wait::Superblock);
+            }
             self.resume_writes(now, ports);
         }
         let place = &mut self.below.store.place;
-        if place.ledger.host_is_paced && !place.is_paced() {
-            place.ledger.host_is_paced = false;
+        if place.ledger.host_waits.has(Wait::Cleaning) && !place.is_paced() {
+            place.ledger.host_waits.end(Wait::Cleaning);
             self.resume_writes(now, ports);
             if self.relocate.has_more_to_move(&self.below.store) {
                 self.relocate.wake();

@@ -1,6 +1,6 @@
 //! Pages of the map on their way: read when a command wants them, written when they go.
 
-use firstread_core::{Arena, Buf, CommandId, Ns, Ppa, Priority};
+use firstread_core::{Arena, Buf, CommandId, Ns, Ppa, Priority, Wait};
 
 use super::Pager;
 use crate::base::Out;
@@ -309,7 +309,7 @@ impl Pager {
         store: &mut Store<M>,
         ports: &mut impl Out,
     ) {
-        if store.place.ledger.map_needs_superblock {
+        if store.place.ledger.map_waits.has(Wait::Superblock) {
             store.place.give_map_space(now, &mut store.base);
             store.tell_opened(now);
         }

@@ -2,7 +2,7 @@
 //!
 //! Relocation writes it; placement reads it when it decides who may have how much.
 
-use firstread_core::{BlockId, CellMode};
+use firstread_core::{BlockId, CellMode, Wait};
 
 use crate::observe::Owner;
 
@@ -112,6 +112,32 @@ impl Pace {
     }
 }
 
+/// What somebody waits for: none, one or several.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Waits(u8);
+
+impl Waits {
+    /// Whether `wait` is among them.
+    #[inline]
+    pub(crate) fn has(self, wait: Wait) -> bool {
+        self.0 >> wait as u8 & 1 != 0
+    }
+
+    /// From now on `wait` is among them, or is not.
+    #[inline]
+    pub(crate) fn set(&mut self, wait: Wait, waits: bool) {
+        self.0 = self.0 & !(1 << wait as u8) | u8::from(waits) << wait as u8;
+    }
+
+    /// `wait` is among them no more. Whether it was.
+    #[inline]
+    pub(crate) fn end(&mut self, wait: Wait) -> bool {
+        let had = self.has(wait);
+        self.set(wait, false);
+        had
+    }
+}
+
 /// What relocation has under way, and who waits for room.
 #[derive(Debug)]
 pub(crate) struct Ledger {
@@ -126,12 +152,11 @@ pub(crate) struct Ledger {
     pub(crate) asked: u32,
     /// The pace of cleaning.
     pub(crate) pace: Pace,
-    /// A write of the host waits for the moves that are due.
-    pub(crate) host_is_paced: bool,
-    /// A write of the host waits for a superblock.
-    pub(crate) host_needs_superblock: bool,
-    /// The map cache waits for a superblock.
-    pub(crate) map_needs_superblock: bool,
+    /// What writes of the host wait for that somebody has to give them: a superblock, moves that are due, the
+    /// job of a read.
+    pub(crate) host_waits: Waits,
+    /// What the map cache waits for: a superblock.
+    pub(crate) map_waits: Waits,
     /// The host or the map cache has opened a superblock: victims are foreseen anew.
     pub(crate) foresee_anew: bool,
     /// Slots that the host had written, and pages of the map that had been, when the host opened the
@@ -148,12 +173,17 @@ impl Ledger {
             moves_reading: 0,
             asked: 0,
             pace,
-            host_is_paced: false,
-            host_needs_superblock: false,
-            map_needs_superblock: false,
+            host_waits: Waits::default(),
+            map_waits: Waits::default(),
             foresee_anew: false,
             written_before: [(0, 0); 2],
         }
+    }
+
+    /// Whether the host or the map cache waits for a superblock.
+    #[inline]
+    pub(crate) fn superblock_is_wanted(&self) -> bool {
+        self.host_waits.has(Wait::Superblock) || self.map_waits.has(Wait::Superblock)
     }
 
     /// Whether relocation has nothing to do and nothing under way.

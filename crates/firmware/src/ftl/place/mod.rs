@@ -211,12 +211,12 @@ impl Place {
                 Err(Refused::NeedsBlock) => {}
             }
             let needs = !self.open(now, StreamId::Host, base);
-            self.ledger.host_needs_superblock = needs;
+            self.ledger.host_waits.set(Wait::Superblock, needs);
             if needs && !self.is_full(base) {
                 return Err(Refusal::Wait(Wait::Superblock));
             }
             if needs {
-                self.ledger.host_needs_superblock = false;
+                self.ledger.host_waits.set(Wait::Superblock, false);
                 return Err(Refusal::Never(Status::NoSpace));
             }
         }
@@ -287,7 +287,7 @@ impl Place {
         let gives = self.can_spare(1, base)
             && (!needs_block
                 || self.has_beyond_reserve(slots, base) && self.open(now, StreamId::Map, base));
-        self.ledger.map_needs_superblock = !gives;
+        self.ledger.map_waits.set(Wait::Superblock, !gives);
         gives
     }
 

@@ -144,7 +144,7 @@ impl Place {
             return Some(Wait::Reserve);
         }
         if !has_merged && self.is_paced() {
-            self.ledger.host_is_paced = true;
+            self.ledger.host_waits.set(Wait::Cleaning, true);
             return Some(Wait::Cleaning);
         }
         None
@@ -153,7 +153,9 @@ impl Place {
     /// Whether a write must wait, because a power cut or a program that failed has taken of the reserve.
     fn waits_for_reserve(&mut self, base: &Base) -> bool {
         self.space.is_short = !self.can_spare(0, base);
-        self.ledger.host_needs_superblock |= self.space.is_short;
+        if self.space.is_short {
+            self.ledger.host_waits.set(Wait::Superblock, true);
+        }
         self.space.is_short
     }
 

@@ -1,6 +1,6 @@
 //! Superblocks emptied, one at a time, a page row after another, and then erased or retired.
 
-use firstread_core::{Arena, BlockId, Ns};
+use firstread_core::{Arena, BlockId, Ns, Wait};
 
 use super::Relocate;
 use crate::base::Out;
@@ -67,7 +67,8 @@ impl Relocate {
             }
             if below.pager.is_crowded() {
                 if below.pager.map_is_crowded(now, &mut below.store, ports) {
-                    if !below.store.place.ledger.map_needs_superblock {
+                    let ledger = &below.store.place.ledger;
+                    if !ledger.map_waits.has(Wait::Superblock) {
                         return freed;
                     }
                 } else {
@@ -127,7 +128,7 @@ impl Relocate {
         let (place, table) = (&mut below.store.place, &below.store.table);
         let is_held = place.has_rescued() && table.map.has_room(1);
         let ledger = &place.ledger;
-        let waits = is_held || ledger.host_needs_superblock || ledger.map_needs_superblock;
+        let waits = is_held || ledger.superblock_is_wanted();
         let space = &place.space;
         if waits && ledger.is_resting() && space.erasing.is_none() && space.programs == 0 {
             let ends = is_held || place.has_garbage(&below.store.base);

@@ -25,7 +25,7 @@
 //! host can still write. So each slot that the host writes costs a bounded number of moves:
 //! `docs/firmware/cleaning.md` has the argument.
 
-use firstread_core::BlockId;
+use firstread_core::{BlockId, Wait};
 
 use super::Relocate;
 use super::victims::MOST_FORESEEN;
@@ -173,7 +173,7 @@ impl Relocate {
         }
         // It gives back what it takes, so it needs no more than cleaning; but it can wait.
         if self.gc.consider_wear
-            && !store.place.ledger.host_needs_superblock
+            && !store.place.ledger.host_waits.has(Wait::Superblock)
             && store.place.can_spare(0, &store.base)
         {
             self.gc.consider_wear = false;
@@ -231,8 +231,7 @@ impl Relocate {
 
     /// Whether something waits that cannot go on before a superblock has been cleaned.
     fn has_to_clean<M>(&self, store: &Store<M>) -> bool {
-        store.place.ledger.host_needs_superblock
-            || store.place.ledger.map_needs_superblock
+        store.place.ledger.superblock_is_wanted()
             || (store.place.space.free == 0 && store.place.has_rescued())
             || self.others_wait(store)
     }
@@ -241,8 +240,7 @@ impl Relocate {
     #[inline]
     pub(crate) fn has_more_to_move<M>(&self, store: &Store<M>) -> bool {
         store.place.ledger.pace.is_due()
-            || store.place.ledger.host_needs_superblock
-            || store.place.ledger.map_needs_superblock
+            || store.place.ledger.superblock_is_wanted()
             || store.place.space.failed > 0
             || self.gc.consider_wear
     }
