@@ -241,6 +241,7 @@ fn formula_no_write_waits_long_for_cleaning() {
             (32, ZIPF, "", Precondition::Zipf(1.1), zipf),
             (256, ZIPF, "", Precondition::Zipf(1.1), zipf),
             (64, UNIFORM, TRIMS, Precondition::None, 1.5),
+            (64, ZIPF, TRIMS, Precondition::Zipf(1.1), zipf),
         ] {
             let victim = format!("schemes.gc_victim={}", scheme.name);
             let set = SMALL_BENCH.iter().map(|s| s.to_string());
