@@ -344,21 +344,17 @@ impl Work {
             .map_err(|e| format!("{}: {e}\n{output:?}", outcomes.display()))?;
         let outcomes: Value =
             serde_json::from_str(&text).map_err(|e| format!("outcomes.json: {e}"))?;
-        let count = |key: &str| outcomes[key].as_u64().unwrap_or(0);
-        match [
-            count("caught"),
-            count("missed"),
-            count("timeout"),
-            count("unviable"),
-        ] {
-            [1, 0, 0, 0] => Ok(Verdict::Caught),
-            [0, 1, 0, 0] => Ok(Verdict::Missed),
-            [0, 0, 1, 0] => Ok(Verdict::Timeout),
-            [0, 0, 0, 1] => Ok(Verdict::Unviable),
-            other => Err(format!(
-                "{}: caught, missed, timeouts, unviable are {other:?}",
-                mutant.name
-            )),
+        // Others may be there: mutants of fields are made whatever the expression (cargo-mutants 27.1).
+        let rows = outcomes["outcomes"].as_array().into_iter().flatten();
+        let own = rows
+            .filter(|row| row["scenario"]["Mutant"]["name"] == mutant.name.as_str())
+            .find_map(|row| row["summary"].as_str());
+        match own {
+            Some("CaughtMutant") => Ok(Verdict::Caught),
+            Some("MissedMutant") => Ok(Verdict::Missed),
+            Some("Timeout") => Ok(Verdict::Timeout),
+            Some("Unviable") => Ok(Verdict::Unviable),
+            other => Err(format!("{}: {other:?}\n{output:?}", mutant.name)),
         }
     }
 
