@@ -26,8 +26,8 @@ pub(super) enum Kept {
     Here(Buf),
     /// In this buffer, where a read has brought it.
     Read(Buf),
-    /// It is on its way from flash.
-    Coming,
+    /// It is on its way from flash, under this merge.
+    Coming(u32),
     /// It cannot be read.
     Lost,
     /// No job is left to read it with.
@@ -36,14 +36,13 @@ pub(super) enum Kept {
 
 impl Host {
     /// Where what write `id` keeps of `lpn`, whose last version lies at `ppa`, is to be had. Starts to read
-    /// it; if it `waits`, the command waits for what is on its way.
+    /// it.
     pub(super) fn kept<M: Arena>(
         &mut self,
         now: Ns,
         id: CommandId,
         lpn: u64,
         ppa: Ppa,
-        waits: bool,
         below: &mut Below<M>,
         ports: &mut impl Out,
     ) -> Kept {
@@ -72,12 +71,7 @@ impl Host {
         match state {
             State::Read => Kept::Read(merge_buffer(job, &below.store.base)),
             State::Failed => Kept::Lost,
-            State::Reading => {
-                if waits {
-                    self.commands.merges.wait(merge, id);
-                }
-                Kept::Coming
-            }
+            State::Reading => Kept::Coming(merge),
         }
     }
 
@@ -95,7 +89,7 @@ impl Host {
         if bytes_between(&command.command, &below.store.base.layout, lpn, 1) < slot_bytes
             && let Some(ppa) = below.store.table.map.at(Lpn(lpn))
         {
-            self.kept(now, id, lpn, ppa, false, below, ports);
+            self.kept(now, id, lpn, ppa, below, ports);
         }
     }
 

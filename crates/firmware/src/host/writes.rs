@@ -166,10 +166,11 @@ impl Host {
             below.store.base.counters.host_bytes_written += u64::from(bytes);
             return ControlFlow::Continue(());
         }
-        let kept = old.map(|ppa| self.kept(now, id, lpn, ppa, true, below, ports));
+        let kept = old.map(|ppa| self.kept(now, id, lpn, ppa, below, ports));
         match kept {
             None | Some(Kept::Here(_) | Kept::Read(_)) => {}
-            Some(Kept::Coming) => {
+            Some(Kept::Coming(merge)) => {
+                self.commands.merges.wait(merge, id);
                 self.commands.leave_queue(id, ports);
                 return ControlFlow::Break(Progress::Waiting);
             }

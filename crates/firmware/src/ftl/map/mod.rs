@@ -1,7 +1,7 @@
 //! The map from logical pages to physical slots. `directory`: where the pages of the map itself lie.
 //! `table`: both.
 //!
-//! What lay on the drive before the first write needs no table: its places are computed ([`Before`]).
+//! What lay on the drive before the first write needs no table: its places are computed ([`firstread_core::Before`]).
 //! What was written or trimmed since lies over that in an overlay, a `sparse` table. A region of 4,096 pages
 //! that the overlay knows nothing of costs 16 bytes and a bit: its word in that table, when it was trimmed as a
 //! whole, and whether it is touched.
@@ -39,8 +39,8 @@ pub struct Map<M> {
     any_touched: bool,
     /// Sequence number at which each region was trimmed as a whole last.
     trimmed_at: Box<[u64]>,
-    /// Places of pages written or trimmed since the drive was as [`Before`], which its memory tells. A region is marked whose pages are trimmed where it
-    /// does not say otherwise.
+    /// Places of pages written or trimmed since; its memory tells what lay there before. A region is marked
+    /// whose pages are trimmed where the overlay does not say otherwise.
     overlay: SparseTable<M>,
 }
 

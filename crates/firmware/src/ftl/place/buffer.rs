@@ -1,7 +1,7 @@
 //! The write buffer of a stream: wordlines of its open superblock, filled slot by slot in stripe
 //! order and programmed die by die, all pages of a wordline at once.
 //!
-//! Whether data are safe from power loss once they are in is what `host/durable.rs` knows.
+//! Whether data are safe from power loss once they are in is what `host/durable.rs` says.
 
 use alloc::boxed::Box;
 

@@ -34,6 +34,7 @@ pub(crate) enum Arrived {
 
 impl Relocate {
     /// Starts the move of `slots` of page row `at`; `alone` if it was asked for by itself.
+    #[allow(clippy::too_many_arguments)] // the fields of a move, spelled out once
     pub(super) fn start_move<M: Arena>(
         &mut self,
         now: Ns,
