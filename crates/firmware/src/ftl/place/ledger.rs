@@ -207,3 +207,105 @@ impl Ledger {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn model_waits_are_a_set() {
+        let mut waits = Waits::default();
+        waits.set(Wait::Superblock, true);
+        waits.set(Wait::Cleaning, true);
+        waits.set(Wait::Superblock, true);
+        assert!(waits.has(Wait::Superblock) && waits.has(Wait::Cleaning));
+        assert!(!waits.has(Wait::ReadBuffer));
+        assert!(waits.end(Wait::Superblock) && !waits.end(Wait::Superblock));
+        assert!(waits.has(Wait::Cleaning));
+        waits.set(Wait::Cleaning, false);
+        assert_eq!(waits, Waits::default());
+    }
+
+    #[test]
+    fn formula_the_moves_are_spread_over_the_room_of_the_host() {
+        let mut pace = Pace::new(4096, 64);
+        pace.spread(1000, 100);
+        for _ in 0..100 {
+            pace.reckon();
+            pace.earn();
+            // Ten are due with each slot, no more and no fewer.
+            pace.spend(9);
+            assert!(pace.is_due());
+            pace.spend(1);
+            assert!(!pace.is_due());
+        }
+    }
+
+    #[test]
+    fn formula_writes_wait_once_a_wordline_is_due() {
+        let mut pace = Pace::new(4096, 64);
+        pace.spread(1000, 100);
+        let written = (1..).find(|_| {
+            pace.reckon();
+            pace.earn();
+            pace.is_behind()
+        });
+        // Ten moves a slot, 64 slots a wordline.
+        assert_eq!(written, Some(7));
+        pace.spend(64);
+        assert!(pace.is_due() && !pace.is_behind());
+        // What is due already is not spread again.
+        pace.spread(6, 100);
+        pace.reckon();
+        pace.earn();
+        pace.spend(6);
+        assert!(!pace.is_behind());
+        pace.rest();
+        assert!(!pace.is_due());
+    }
+
+    #[test]
+    fn formula_the_pace_is_reckoned_every_256th_part_of_a_superblock_or_at_once() {
+        let mut pace = Pace::new(4096, 64);
+        assert!(pace.earn(), "at the first slot");
+        pace.reckon();
+        let after = (1..).find(|_| pace.earn());
+        assert_eq!(after, Some(16));
+        pace.reckon();
+        pace.reckon_soon();
+        assert!(pace.earn());
+    }
+
+    #[test]
+    fn powerloss_what_is_emptied_and_the_pace_outlive_the_rest() {
+        let mut pace = Pace::new(4096, 64);
+        pace.spread(1000, 100);
+        pace.earn();
+        let mut ledger = Ledger::new(pace);
+        ledger.emptying = Some(Evacuation {
+            owner: Owner::Gc,
+            block: BlockId(3),
+            opened: 7,
+            mode: CellMode::Qlc,
+            row: 5,
+            rows: 9,
+            shrinks: 0,
+        });
+        ledger.written_before = [(1, 2), (3, 4)];
+        (ledger.moves, ledger.moves_reading, ledger.asked) = (4, 3, 2);
+        ledger.host_waits.set(Wait::Cleaning, true);
+        ledger.map_waits.set(Wait::Superblock, true);
+        let ledger = ledger.after_power_cut();
+        assert!(ledger.pace.is_due());
+        assert_eq!(
+            ledger.emptying.map(|e| (e.block, e.row)),
+            Some((BlockId(3), 0))
+        );
+        assert_eq!(ledger.written_before, [(1, 2), (3, 4)]);
+        assert_eq!(
+            (ledger.moves, ledger.moves_reading, ledger.asked),
+            (0, 0, 0)
+        );
+        assert!(!ledger.superblock_is_wanted() && !ledger.host_waits.has(Wait::Cleaning));
+    }
+}
