@@ -45,6 +45,7 @@ const WALLS: &[(&str, &[&str])] = &[
             "ftl/map",
             "ftl/place",
             "observe",
+            "read",
             "schedule",
             "store",
         ],
@@ -60,15 +61,18 @@ const WALLS: &[(&str, &[&str])] = &[
             "store",
         ],
     ),
-    ("below", &["ftl/pager", "store"]),
+    ("below", &["ftl/pager", "ftl/place", "store"]),
     (
         "ftl/relocate",
         &[
             "base",
             "below",
+            "ftl/map",
+            "ftl/pager",
             "ftl/place",
             "observe",
             "policy",
+            "read",
             "schedule",
             "store",
         ],
@@ -82,9 +86,11 @@ const WALLS: &[(&str, &[&str])] = &[
             "config",
             "ftl",
             "ftl/map",
+            "ftl/pager",
             "ftl/place",
             "observe",
             "policy",
+            "read",
             "schedule",
             "store",
         ],
@@ -94,6 +100,9 @@ const WALLS: &[(&str, &[&str])] = &[
 const OF_PARTS: &[&str] = &["policy", "voltage"];
 /// What knows all machines.
 const ROUTES: &[&str] = &["route", "lib", "setup"];
+
+/// A file that is in neither list.
+const NOBODY: &str = "nobody";
 
 /// Lines of a file, of a function, of all of `route/` and of `lib.rs`, at most; tests are not counted.
 const FILE_LINES: usize = 600;
@@ -111,8 +120,9 @@ struct File {
     lines: usize,
     /// Paths below the crate that it names, with the line.
     names: Vec<(Module, usize)>,
-    /// What it hands on under a name of its own (`pub use`).
+    /// What it hands on under a name of its own (`pub use`), and the same with the line.
     exports: BTreeMap<String, Module>,
+    handed_on: Vec<(Module, usize)>,
     /// Functions with their first and last line.
     functions: Vec<(String, usize, usize)>,
 }
@@ -174,6 +184,7 @@ impl File {
             module: module.clone(),
             names: Vec::new(),
             exports: BTreeMap::new(),
+            handed_on: Vec::new(),
             functions: Vec::new(),
             tests_from: usize::MAX,
         };
@@ -184,6 +195,7 @@ impl File {
             module,
             names: reader.names,
             exports: reader.exports,
+            handed_on: reader.handed_on,
             functions: reader.functions,
         })
     }
@@ -195,6 +207,7 @@ struct Reader {
     module: Module,
     names: Vec<(Module, usize)>,
     exports: BTreeMap<String, Module>,
+    handed_on: Vec<(Module, usize)>,
     functions: Vec<(String, usize, usize)>,
     /// Line at which the file's own tests begin.
     tests_from: usize,
@@ -251,8 +264,10 @@ impl Reader {
             return;
         };
         match (public, name.or_else(|| path.last().cloned())) {
+            // What a file hands on is no import of its own, but the walls stand for it too.
             (true, Some(name)) => {
-                self.exports.insert(name, path);
+                self.exports.insert(name, path.clone());
+                self.handed_on.push((path, line));
             }
             _ => self.names.push((path, line)),
         }
@@ -320,7 +335,13 @@ fn check(files: &[File]) -> Vec<String> {
     for file in files {
         lengths(file, &mut faults);
         let owner = owner(&file.module);
-        for (name, line) in &file.names {
+        if owner == NOBODY {
+            faults.push(format!(
+                "{} belongs to no machine: name it in WALLS",
+                file.path
+            ));
+        }
+        for (name, line) in file.names.iter().chain(&file.handed_on) {
             if let Some(fault) = wall(owner, file, name, &modules) {
                 faults.push(format!("{}:{line}: {fault}", file.path));
             }
@@ -366,10 +387,8 @@ fn owner(module: &[String]) -> &'static str {
         .map(|(name, _)| *name)
         .chain(ROUTES.iter().copied());
     let holds = |name: &&str| path == **name || path.starts_with(&format!("{name}/"));
-    walls
-        .filter(holds)
-        .max_by_key(|name| name.len())
-        .unwrap_or("lib")
+    let longest = walls.filter(holds).max_by_key(|name| name.len());
+    longest.unwrap_or(if module.is_empty() { "lib" } else { NOBODY })
 }
 
 /// What is wrong with `file`, of machine `of`, naming `name`.
@@ -509,6 +528,21 @@ mod tests {
         let past = ("host/mod.rs", "use crate::schedule::job::Job;");
         let told = faults(&[LIB, schedule, job, past]);
         assert!(told[0].contains("reaches past the mod.rs"), "{told:?}");
+    }
+
+    #[test]
+    fn formula_what_is_handed_on_meets_the_walls_too() {
+        let host = ("host/mod.rs", "pub struct Host;");
+        let up = ("read/mod.rs", "pub(crate) use crate::host::Host;");
+        assert_eq!(faults(&[LIB, host, up]).len(), 1);
+        let deeper = ("ftl/place/a.rs", "use super::super::super::host::Host;");
+        assert_eq!(faults(&[LIB, host, deeper]).len(), 1);
+    }
+
+    #[test]
+    fn formula_a_file_that_no_wall_names_is_found() {
+        let told = faults(&[LIB, ("hidden.rs", "use crate::route::Any;")]);
+        assert!(told[0].contains("belongs to no machine"), "{told:?}");
     }
 
     #[test]

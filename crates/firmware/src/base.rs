@@ -81,16 +81,17 @@ impl Base {
         self.schedule.start(now, die, &mut self.jobs, ports)
     }
 
-    /// Queues a program or an erase at `at`.
+    /// Queues a program or an erase at `at`. A read that starts instead is returned: the caller issues it.
+    #[must_use]
     pub(crate) fn start_change(
         &mut self,
         now: Ns,
         purpose: Purpose,
         at: PageAddr,
         ports: &mut impl Out,
-    ) {
+    ) -> Option<u32> {
         let jobs = &mut self.jobs;
-        self.schedule.start_change(now, purpose, at, jobs, ports);
+        self.schedule.start_change(now, purpose, at, jobs, ports)
     }
 
     /// A read of the host waits for `die`: suspends what it runs, if the scheme says so.

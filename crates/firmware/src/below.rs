@@ -1,6 +1,9 @@
 //! What the host's commands and relocation stand on.
 
+use firstread_core::Arena;
+
 use crate::ftl::pager::Pager;
+use crate::ftl::place::{Placed, Programs};
 use crate::store::Store;
 
 /// What the host's commands and relocation stand on: the same, and the pager.
@@ -8,4 +11,16 @@ use crate::store::Store;
 pub(crate) struct Below<M> {
     pub(crate) pager: Pager,
     pub(crate) store: Store<M>,
+}
+
+impl<M: Arena> Below<M> {
+    /// The data of `placed` are in their buffer: [`Place::commit`](crate::ftl::place::Place::commit). The pager is
+    /// told of the entry that has changed.
+    #[inline(always)]
+    pub(crate) fn commit(&mut self, placed: Placed) -> Programs {
+        let lpn = placed.lpn();
+        let programs = self.store.commit(placed);
+        self.pager.change(lpn, &self.store.table.directory);
+        programs
+    }
 }

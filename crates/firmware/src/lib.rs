@@ -6,7 +6,7 @@
 //! - `host`: commands, split into page rows. [`ftl`]`/relocate`: data that move.
 //! - [`ftl`]`/pager`: the map cache.
 //! - `read`: the life of one page read. [`ftl`]`/place`: the one door by which data get a place.
-//! - [`ftl`]`/table`: where a logical page lies. `schedule`: a queue for each die. [`voltage`]:
+//! - [`ftl`]`/map`: where a logical page lies. `schedule`: a queue for each die. [`voltage`]:
 //!   read-voltage tables, groups and calibration.
 //! - [`observe`]: what is known of blocks and reads.
 //! - [`policy`]: the schemes, one folder an axis, one file a scheme.

@@ -1,6 +1,9 @@
-//! What the pager stands on, for it and the machines above it to call through their doors.
+//! What the pager stands on: the map, placement and reads, with what they share.
+//!
+//! Calls that concern two of them are here, so that one order holds: reads are told of a superblock as soon as
+//! placement has opened it, and a read that starts where a program or an erase was queued is issued at once.
 
-use firstread_core::{Arena, BlockId, Buf, CellMode, Ns, PageAddr, Ppa, Priority};
+use firstread_core::{Arena, BlockId, Buf, CellMode, DieId, Ns, PageAddr, Ppa, Priority};
 
 use crate::base::{Base, Out};
 use crate::ftl::map::Table;
@@ -30,7 +33,7 @@ impl<M: Arena> Store<M> {
 
     /// Tells reads of the superblock that placement has opened, if it has.
     #[inline]
-    pub(crate) fn tell_opened(&mut self, now: Ns) {
+    fn tell_opened(&mut self, now: Ns) {
         if let Some(block) = self.place.opened() {
             self.read.block_changed(now, block, &self.base.blocks);
         }
@@ -45,18 +48,25 @@ impl<M: Arena> Store<M> {
     /// Starts the programs that are due: [`Place::start`].
     #[inline]
     pub(crate) fn start(&mut self, now: Ns, programs: Programs, ports: &mut impl Out) {
-        self.place.start(now, programs, &mut self.base, ports);
-        self.read.issue_handed_back(now, &mut self.base, ports);
+        let (place, base) = (&mut self.place, &mut self.base);
+        for program in programs.each() {
+            if let Some(read) = place.start(now, program, base, ports) {
+                self.read.issue_started(now, read, base, ports);
+            }
+        }
     }
 
-    /// Pads the wordline that the host fills: [`Place::pad`].
+    /// Pads the wordline that the host fills: [`Place::pad`]. Whether there was one to pad.
     pub(crate) fn pad(&mut self, now: Ns, ports: &mut impl Out) -> bool {
-        let padded = self.place.pad(now, &mut self.base, ports);
-        self.read.issue_handed_back(now, &mut self.base, ports);
+        let programs = self.place.pad(&mut self.base, ports);
+        let padded = programs.is_some();
+        if let Some(programs) = programs {
+            self.start(now, programs, ports);
+        }
         padded
     }
 
-    /// Begins to erase `block` into `mode`: [`Place::start_erase`].
+    /// Begins to erase `block` into `mode`, on every die: [`Place::begin_erase`].
     pub(crate) fn start_erase(
         &mut self,
         now: Ns,
@@ -64,9 +74,13 @@ impl<M: Arena> Store<M> {
         mode: CellMode,
         ports: &mut impl Out,
     ) {
-        let (table, base) = (&mut self.table, &mut self.base);
-        self.place.start_erase(now, block, mode, table, base, ports);
-        self.read.issue_handed_back(now, base, ports);
+        let (place, base) = (&mut self.place, &mut self.base);
+        place.begin_erase(block, mode, &mut self.table, base);
+        for die in (0..base.config.geometry.dies()).map(DieId) {
+            if let Some(read) = place.erase_die(now, block, die, base, ports) {
+                self.read.issue_started(now, read, base, ports);
+            }
+        }
     }
 
     /// Queues a read of page row `at` under `job`: [`Read::start`].
@@ -127,5 +141,12 @@ impl<M: Arena> Store<M> {
         let block = self.place.die_erased(job, ok, base, ports)?;
         self.read.block_changed(now, block, &base.blocks);
         Some(block)
+    }
+
+    /// Whether the map cache has the room that it waited for: [`Place::give_map_space`].
+    pub(crate) fn give_map_space(&mut self, now: Ns) -> bool {
+        let gives = self.place.give_map_space(now, &mut self.base);
+        self.tell_opened(now);
+        gives
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Verifies that no two logical pages lie at one slot, that each superblock counts as many valid
 //! slots as the map points at, that no page lies in a superblock without data, and that free
-//! superblocks, their slots, pins and physical slots are as the table of superblocks says. It does
+//! superblocks, their slots, pins and physical slots are as the table of superblocks says, and that moves and
+//! programs are as many as their jobs. It does
 //! not verify the data: the drive's payload does, with every read.
 
 use alloc::vec;
@@ -30,6 +31,8 @@ pub enum Unsound {
     Free,
     /// Slots of superblocks that are not retired are counted wrong.
     Physical,
+    /// Moves, moves of single pages or programs under way are counted wrong.
+    UnderWay,
 }
 
 /// Logical pages up to which a debug build audits by itself.
@@ -95,6 +98,17 @@ impl<M: Arena> Store<M> {
         }
         if physical != space.physical_slots {
             return Err(Unsound::Physical);
+        }
+        let count = |is: fn(&Purpose) -> bool| base.jobs.iter().filter(|j| is(&j.purpose)).count();
+        let moves = count(|p| matches!(p, Purpose::Move { .. }));
+        let alone = count(|p| matches!(p, Purpose::Move { alone: true, .. }));
+        let programs = count(|p| matches!(p, Purpose::Program { .. }));
+        let ledger = &self.place.ledger;
+        if (moves, alone as u64) != (ledger.moves as usize, space.reserved)
+            || programs != space.programs as usize
+            || ledger.moves_reading > ledger.moves
+        {
+            return Err(Unsound::UnderWay);
         }
         Ok(())
     }

@@ -207,8 +207,7 @@ impl Host {
             ports.copy(buf, placed.buf());
         }
         ports.data_in(id, command.done, 1, placed.buf());
-        let programs = below.store.commit(placed);
-        below.pager.change(Lpn(lpn), &below.store.table.directory);
+        let programs = below.commit(placed);
         self.slot_written(now, id, lpn, below, ports);
         let counters = &mut below.store.base.counters;
         counters.host_slots_written += 1;

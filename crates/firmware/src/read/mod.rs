@@ -116,14 +116,18 @@ impl Read {
         }
     }
 
-    /// Issues the reads that have started in the place of programs and erases that were queued.
-    #[inline]
-    pub(crate) fn issue_handed_back(&mut self, now: Ns, base: &mut Base, ports: &mut impl Out) {
-        while let Some(job) = base.schedule.handed_back() {
-            let die = base.jobs[job].at.die;
-            self.issue(now, job, base, ports);
-            self.start_die(now, die, base, ports);
-        }
+    /// Issues the read of `job`, which has started in the place of a program or an erase that was queued.
+    #[cold]
+    pub(crate) fn issue_started(
+        &mut self,
+        now: Ns,
+        job: u32,
+        base: &mut Base,
+        ports: &mut impl Out,
+    ) {
+        let die = base.jobs[job].at.die;
+        self.issue(now, job, base, ports);
+        self.start_die(now, die, base, ports);
     }
 
     /// Issues the sense of `job`, whose die is free.

@@ -1,5 +1,5 @@
 //! Routes: what each event of flash, each command and each machine's answer makes others do. The only
-//! folder that knows all machines. It has no state and decides nothing: it hands on.
+//! folder that knows all machines. It has no state: it hands answers on, in the order that they have to come.
 
 mod power;
 mod service;
@@ -137,10 +137,7 @@ impl<M: Arena> Firmware<M> {
             Purpose::MapRead { .. } => self.map_page_came(now, job, failed == 0, ports),
             Purpose::ReadAhead => {
                 let (served, merges) = self.host.serve_joined(job, failed, true, store, ports);
-                if merges {
-                    self.go_on_merging(now, ports);
-                }
-                let store = &mut self.below.store;
+                debug_assert!(!merges, "writes in part join no read ahead");
                 self.host.ahead_read(job, failed, served, store, ports);
                 self.resume_reads(now, ports);
             }
@@ -353,8 +350,9 @@ impl<M: Arena> Firmware<M> {
                 Arrived::Nothing => break,
             }
         }
-        if self.relocate.empty(now, is_held, &mut self.below, ports) {
+        while self.relocate.empty(now, is_held, &mut self.below, ports) {
             self.resume_reads(now, ports);
+            is_held = false;
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Routes of power: what a cut leaves of each machine, and how each goes on. `ftl/recovery.rs` tells how the
 //! map is made anew.
 
-use firstread_core::{Arena, BlockId, Ns, Ports, SenseMode};
+use firstread_core::{Arena, Ns, Ports, SenseMode};
 
 use crate::Firmware;
 use crate::ftl::map::Table;
@@ -63,10 +63,7 @@ impl<M: Arena> Firmware<M> {
             debug_assert!(table.map.has_room(1), "the overlay is short");
             table.map.forget_places();
         }
-        for block in (0..base.blocks.len()).map(BlockId) {
-            let row = base.blocks.row_mut(block);
-            (row.valid_slots, row.pins) = (0, 0);
-        }
+        place.forget_counts(&mut base);
         Dump {
             table,
             pager,

@@ -7,8 +7,6 @@ mod job;
 mod planes;
 mod queues;
 
-use alloc::collections::VecDeque;
-
 use firstread_core::{DieId, FlashKind, FlashOp, Ns, OpClass, PageAddr, Ports, Priority, Tag};
 
 pub(crate) use job::{Job, Jobs, NO_JOB, Nearest, Purpose, Step};
@@ -27,8 +25,6 @@ pub(crate) struct Schedule {
     max_suspends: u16,
     /// Whether planes of a die read independently.
     independent_planes: bool,
-    /// Reads that have started and that nobody has issued yet, one a program or erase that was queued.
-    handed_back: VecDeque<u32>,
 }
 
 impl Schedule {
@@ -40,7 +36,6 @@ impl Schedule {
             suspend,
             max_suspends: config.max_suspends,
             independent_planes,
-            handed_back: VecDeque::with_capacity(usize::from(geometry.dies()) + 1),
         }
     }
 
@@ -135,7 +130,8 @@ impl Schedule {
     }
 
     /// Queues a program or an erase at `at`. Where planes read independently, a read that waited for one may
-    /// have waited long enough by now to start instead: [`Schedule::handed_back`] names it.
+    /// have waited long enough by now to start instead: the caller issues it.
+    #[must_use]
     pub(crate) fn start_change(
         &mut self,
         now: Ns,
@@ -143,7 +139,7 @@ impl Schedule {
         at: PageAddr,
         jobs: &mut Jobs,
         ports: &mut impl Ports,
-    ) {
+    ) -> Option<u32> {
         let job = jobs
             .take()
             .expect("a job is reserved for every program of the buffers and every erase");
@@ -157,19 +153,12 @@ impl Schedule {
             ..jobs[job]
         };
         self.dies.push(jobs, at.die, Priority::Write, job);
-        if let Some(read) = self.start(now, at.die, jobs, ports) {
-            debug_assert!(
-                self.independent_planes,
-                "{read} waits for a die that is idle"
-            );
-            self.handed_back.push_back(read);
-        }
-    }
-
-    /// A read that has started in the place of a program or an erase that was queued: the caller issues it.
-    #[inline]
-    pub(crate) fn handed_back(&mut self) -> Option<u32> {
-        self.handed_back.pop_front()
+        let read = self.start(now, at.die, jobs, ports);
+        debug_assert!(
+            read.is_none() || self.independent_planes,
+            "a read waits for a die that is idle"
+        );
+        read
     }
 
     /// The program or erase of `job` has ended: its job is free, and where it was.

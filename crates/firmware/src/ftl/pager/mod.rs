@@ -106,10 +106,10 @@ impl Pager {
         self.changed.len() > self.changed_most
     }
 
-    /// The entry of the host's page `lpn` has changed.
+    /// The entry of page `lpn` has changed, if it is one of the host's: pages of the map have none.
     #[inline]
     pub(crate) fn change(&mut self, lpn: Lpn, directory: &Directory) {
-        if self.is_on() {
+        if self.is_on() && !directory.is_map(lpn) {
             self.change_page(directory.page_of(lpn.0));
         }
     }

@@ -273,7 +273,7 @@ impl Pager {
         self.stalled.len()
     }
 
-    /// The first of these, if a read can be started now.
+    /// The first command for whose page no read could be started, if one can be started now.
     pub(crate) fn next_stalled(&mut self) -> Option<CommandId> {
         (self.fetches_left > 0).then(|| self.stalled.pop_front())?
     }
@@ -310,8 +310,7 @@ impl Pager {
         ports: &mut impl Out,
     ) {
         if store.place.ledger.map_waits.has(Wait::Superblock) {
-            store.place.give_map_space(now, &mut store.base);
-            store.tell_opened(now);
+            store.give_map_space(now);
         }
         while self.changed.len() > self.changed_most / 2
             && self.merges_left > 0

@@ -1,6 +1,7 @@
 //! The ledger: what relocation has under way and will give, and who waits for room.
 //!
-//! Relocation writes it; placement reads it when it decides who may have how much.
+//! Relocation keeps here what it has under way. Placement keeps who waits. Each reads what the other keeps:
+//! placement when it decides who may have how much, relocation when it decides what to move and how fast.
 
 use firstread_core::{BlockId, CellMode, Wait};
 
@@ -115,6 +116,9 @@ impl Pace {
 /// What somebody waits for: none, one or several.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Waits(u8);
+
+/// A bit for each of them.
+const _: () = assert!((Wait::Overlay as u32) < u8::BITS);
 
 impl Waits {
     /// Whether `wait` is among them.

@@ -1,9 +1,9 @@
 //! Placement: the one door by which data get a place on flash.
 //!
 //! Whoever writes [`Place::take`]s a place, puts the data into its buffer, and [`Place::commit`]s: from
-//! then on the page lies there. Between the two, data are copied and nothing else happens. Which stream a
+//! then on the page lies there. Between the two, data are copied and no place changes. Which stream a
 //! page goes to, which superblock a stream opens and how much of the free space it may have is decided
-//! here alone, and nowhere else do counts of valid slots change.
+//! here alone. Nowhere else do counts of valid slots change.
 //!
 //! - `buffer`: the write buffer of a stream.
 //! - `space`: superblocks opened, erased and retired. `bad`: blocks that fail, and spares.
@@ -79,7 +79,7 @@ pub(crate) enum Refusal {
 }
 
 /// A place that was taken and not committed yet.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 #[must_use]
 pub(crate) struct Placed {
     lpn: Lpn,
@@ -88,6 +88,11 @@ pub(crate) struct Placed {
 }
 
 impl Placed {
+    /// The page that is to lie there.
+    pub(crate) fn lpn(&self) -> Lpn {
+        self.lpn
+    }
+
     /// The buffer that the data go to.
     pub(crate) fn buf(&self) -> Buf {
         self.slot.buf
@@ -95,11 +100,20 @@ impl Placed {
 }
 
 /// Programs that are due: of a die whose part of a wordline is complete, and of its parity.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 #[must_use]
 pub(crate) struct Programs {
     stream: StreamId,
     due: [Option<Program>; 2],
+}
+
+impl Programs {
+    /// Each with its stream.
+    #[inline]
+    pub(crate) fn each(self) -> impl Iterator<Item = (StreamId, Program)> {
+        let stream = self.stream;
+        self.due.into_iter().flatten().map(move |p| (stream, p))
+    }
 }
 
 /// Placement: free space, write buffers, and the scheme of axis `wear`.
@@ -313,23 +327,18 @@ impl Place {
     }
 
     /// Pads the wordline that the host fills with a slot that holds no data, while it is the only one of the
-    /// host's that is not programmed. Whether it did.
-    pub(crate) fn pad(&mut self, now: Ns, base: &mut Base, ports: &mut impl Out) -> bool {
-        let buffer = &mut self.buffers[StreamId::Host as usize];
+    /// host's that is not programmed. The programs that are due with it; none where nothing is padded.
+    pub(crate) fn pad(&mut self, base: &mut Base, ports: &mut impl Out) -> Option<Programs> {
+        let stream = StreamId::Host;
+        let buffer = &mut self.buffers[stream as usize];
         if !buffer.only_fills() {
-            return false;
+            return None;
         }
-        let Ok(slot) = buffer.allocate() else {
-            return false;
-        };
+        let slot = buffer.allocate().ok()?;
         ports.pad(slot.buf);
         base.counters.slots_padded += 1;
-        let programs = Programs {
-            stream: StreamId::Host,
-            due: [slot.complete, slot.parity],
-        };
-        self.start(now, programs, base, ports);
-        true
+        let due = [slot.complete, slot.parity];
+        Some(Programs { stream, due })
     }
 
     /// Logical pages from `first` on are trimmed, up to `end` and to the end of their region: how many.

@@ -4,7 +4,7 @@
 //! A program that was on a die has torn its wordline: its data are rescued. Programs that waited are issued
 //! again, and an erase is done again on every die.
 
-use firstread_core::{Arena, BlockId, Buf, CellMode, Ns, Ppa};
+use firstread_core::{Arena, BlockId, Buf, CellMode, DieId, Ns, Ppa};
 
 use super::bad::BadBlocks;
 use super::buffer::WriteBuffer;
@@ -53,6 +53,14 @@ impl Place {
             }
         }
         torn
+    }
+
+    /// Counts of valid slots and of reads under way are lost with the power: recovery counts anew.
+    pub(crate) fn forget_counts(&self, base: &mut Base) {
+        for block in (0..base.blocks.len()).map(BlockId) {
+            let row = base.blocks.row_mut(block);
+            (row.valid_slots, row.pins) = (0, 0);
+        }
     }
 
     /// Programs that had not begun when power was cut.
@@ -145,14 +153,20 @@ impl Place {
     /// waited are issued.
     pub(crate) fn restart(&mut self, now: Ns, base: &mut Base, ports: &mut impl Out) {
         self.space.is_short = true;
-        if let Some((block, _, has_failed)) = self.space.erasing.take() {
+        let dies = base.config.geometry.dies();
+        if let Some((block, _, has_failed)) = self.space.erasing {
             // The one that was cut short has worn the cells too.
             base.blocks.row_mut(block).pe_cycles += 1;
-            self.erase_dies(now, block, has_failed, base, ports);
+            self.space.erasing = Some((block, dies, has_failed));
+            for die in (0..dies).map(DieId) {
+                let read = self.erase_die(now, block, die, base, ports);
+                debug_assert_eq!(read, None, "no read was queued before");
+            }
         }
         while let Some((purpose, at)) = self.waiting.pop_front() {
             self.space.programs += 1;
-            base.start_change(now, purpose, at, ports);
+            let read = base.start_change(now, purpose, at, ports);
+            debug_assert_eq!(read, None, "no read was queued before");
         }
     }
 }

@@ -3,36 +3,22 @@
 
 use firstread_core::{BlockId, Buf, DieId, Ns, PageAddr, PageType, Ppa};
 
+use super::Place;
 use super::buffer::Program;
-use super::{Place, Programs};
 use crate::base::{Base, Out};
 use crate::observe::{BlockUse, StreamId};
 use crate::schedule::{Job, Purpose};
 
 impl Place {
-    /// Starts `programs`.
-    #[inline]
+    /// Starts `program` of `stream`. A read that starts instead is returned: the caller issues it.
+    #[must_use]
     pub(crate) fn start(
         &mut self,
         now: Ns,
-        programs: Programs,
+        (stream, program): (StreamId, Program),
         base: &mut Base,
         ports: &mut impl Out,
-    ) {
-        let Programs { stream, due } = programs;
-        for program in due.into_iter().flatten() {
-            self.start_program(now, stream, program, base, ports);
-        }
-    }
-
-    fn start_program(
-        &mut self,
-        now: Ns,
-        stream: StreamId,
-        program: Program,
-        base: &mut Base,
-        ports: &mut impl Out,
-    ) {
+    ) -> Option<u32> {
         let Program {
             die,
             block,
@@ -51,7 +37,7 @@ impl Place {
             line,
             buf: self.buffers[stream as usize].ring_buffer(line as usize),
         };
-        base.start_change(now, purpose, at, ports);
+        base.start_change(now, purpose, at, ports)
     }
 
     /// The program of `job` has ended. Whether a wordline of its stream's buffer is free again; a program

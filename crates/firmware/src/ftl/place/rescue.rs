@@ -97,7 +97,7 @@ impl Rescue {
         self.held().next()
     }
 
-    /// That slot is done. The superblock that it was to be in, if that waits for no other.
+    /// The slot that was next has been written. The superblock that it was to be in, if that waits for no other.
     pub(crate) fn advance(&mut self) -> Option<BlockId> {
         let (ppa, _) = self.next()?;
         self.oldest = self.place(1);

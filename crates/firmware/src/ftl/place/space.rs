@@ -166,6 +166,7 @@ impl Place {
             let written = (c.host_slots_written, c.front.map_writes);
             self.ledger.written_before = [self.ledger.written_before[1], written];
         }
+        debug_assert!(self.opened.is_none(), "reads were told of the one before");
         self.opened = Some(block);
         true
     }
@@ -245,16 +246,14 @@ impl Place {
         self.space.retired(slots);
     }
 
-    /// Begins to erase `block` into `mode`. It holds nothing, nobody reads it, and no other
-    /// superblock is being erased.
-    pub(crate) fn start_erase<M: Arena>(
+    /// `block` is to be erased into `mode`, on every die ([`Place::erase_die`]). It holds nothing, nobody reads it,
+    /// and no other superblock is being erased.
+    pub(crate) fn begin_erase<M: Arena>(
         &mut self,
-        now: Ns,
         block: BlockId,
         mode: CellMode,
         table: &mut Table<M>,
         base: &mut Base,
-        ports: &mut impl Out,
     ) {
         debug_assert!(self.space.erasing.is_none(), "one erase at a time");
         let slots = (
@@ -269,30 +268,28 @@ impl Place {
         table.map.erase(block);
         let space = &mut self.space;
         space.physical_slots = space.physical_slots - slots.0 as u64 + slots.1 as u64;
-        self.erase_dies(now, block, false, base, ports);
+        space.erasing = Some((block, base.config.geometry.dies(), false));
     }
 
-    /// Erases every die's part of `block`, into the mode that its row says.
-    pub(super) fn erase_dies(
+    /// Erases the part of `die` of `block`, into the mode that its row says. A read that starts instead is
+    /// returned: the caller issues it.
+    #[must_use]
+    pub(crate) fn erase_die(
         &mut self,
         now: Ns,
         block: BlockId,
-        has_failed: bool,
+        die: DieId,
         base: &mut Base,
         ports: &mut impl Out,
-    ) {
+    ) -> Option<u32> {
         let mode = base.blocks.row(block).mode;
-        let dies = base.config.geometry.dies();
-        self.space.erasing = Some((block, dies, has_failed));
-        for die in (0..dies).map(DieId) {
-            let at = PageAddr {
-                die,
-                block,
-                wordline: 0,
-                page: PageType(0),
-            };
-            base.start_change(now, Purpose::Erase { mode }, at, ports);
-        }
+        let at = PageAddr {
+            die,
+            block,
+            wordline: 0,
+            page: PageType(0),
+        };
+        base.start_change(now, Purpose::Erase { mode }, at, ports)
     }
 
     /// A die has erased its part of a superblock, under `job`. The superblock, if that was the last die:

@@ -12,8 +12,8 @@ use crate::observe::{BlockUse, Owner};
 const SCAN_SLOTS: u32 = 1024;
 
 impl Relocate {
-    /// Empties superblocks as far as that goes now. `is_held`: data that have arrived find no room. Whether
-    /// jobs have become free that moves held.
+    /// Empties superblocks as far as that goes now. `is_held`: data that have arrived find no room. True when
+    /// emptying was given up and jobs of moves are free: whoever waits for one comes first, then this goes on.
     pub(crate) fn empty<M: Arena>(
         &mut self,
         now: Ns,
@@ -23,14 +23,16 @@ impl Relocate {
     ) -> bool {
         let current = below.store.place.ledger.emptying;
         let emptied = |e: Evacuation| below.store.base.blocks.row(e.block).valid_slots == 0;
-        let mut freed = false;
         if self.lacks_room && !current.is_some_and(emptied) {
             if below.store.place.space.erasing.is_some() {
-                return freed;
+                return false;
             }
-            freed |= self.give_up_emptying(below);
+            self.lacks_room = false;
+            if self.give_up_emptying(below) {
+                return true;
+            }
         } else if is_held {
-            return freed;
+            return false;
         }
         while below.store.place.ledger.moves < self.window
             && !self.pages.is_empty()
@@ -46,7 +48,7 @@ impl Relocate {
                     Some(next) => below.store.place.ledger.emptying = Some(next),
                     None => {
                         self.nothing_to_empty(below);
-                        return freed;
+                        return false;
                     }
                 }
                 continue;
@@ -55,7 +57,7 @@ impl Relocate {
             let row = store.base.blocks.row(current.block);
             if row.valid_slots == 0 {
                 if row.pins > 0 || store.place.space.erasing.is_some() {
-                    return freed;
+                    return false;
                 }
                 self.emptied(now, current, below, ports);
                 continue;
@@ -63,13 +65,13 @@ impl Relocate {
             if store.place.ledger.moves == self.window
                 || !self.may_move(current.owner, &below.store)
             {
-                return freed;
+                return false;
             }
             if below.pager.is_crowded() {
                 if below.pager.map_is_crowded(now, &mut below.store, ports) {
                     let ledger = &below.store.place.ledger;
                     if !ledger.map_waits.has(Wait::Superblock) {
-                        return freed;
+                        return false;
                     }
                 } else {
                     self.lets_writes_go = true;
@@ -78,11 +80,13 @@ impl Relocate {
             let store = &below.store;
             let valid = store.base.blocks.row(current.block).valid_slots;
             if !store.place.fits_with_host(valid, &store.base) {
-                freed |= self.give_up_emptying(below);
+                if self.give_up_emptying(below) {
+                    return true;
+                }
                 continue;
             }
             if !self.start_next_row(now, current, below, ports) {
-                return freed;
+                return false;
             }
         }
     }

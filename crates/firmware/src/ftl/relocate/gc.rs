@@ -1,4 +1,4 @@
-//! Garbage collection: when, how fast, and when it is hopeless. Wear leveling goes with it.
+//! Garbage collection: when, and how fast. Wear leveling goes with it.
 //!
 //! **When.** The host needs a free superblock once it has filled the one that it fills. That is the
 //! deadline. Cleaning begins when fewer superblocks would be free by then than the host may take one

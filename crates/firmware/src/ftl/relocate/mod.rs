@@ -120,7 +120,7 @@ impl Relocate {
         self.again = true;
     }
 
-    /// Whether there is.
+    /// Whether there is something to look at soon.
     #[inline]
     pub(crate) fn wakes(&self) -> bool {
         self.again
@@ -156,7 +156,8 @@ impl Relocate {
             return Err(Busy::NothingThere);
         }
         let is_asked = self.pages.iter().any(|(_, l)| *l == lpn);
-        if row.leaving || is_asked || is_moving(ppa, &store.base) {
+        if row.leaving || is_asked || (store.place.ledger.moves > 0 && is_moving(ppa, &store.base))
+        {
             return Err(Busy::Moving);
         }
         if self.pages.len() == PAGES {

@@ -207,13 +207,10 @@ impl Relocate {
         self.lacks_room |= matches!(placed, Err(Refusal::Wait(Wait::Superblock)));
         let placed = placed?;
         ports.copy(from, placed.buf());
-        if !store.table.directory.is_map(item.lpn) {
-            below.pager.change(item.lpn, &store.table.directory);
-        }
         store.base.counters.slots_moved += 1;
         store.base.counters.slots_moved_by[owner as usize] += 1;
-        let programs = store.commit(placed);
-        store.start(now, programs, ports);
+        let programs = below.commit(placed);
+        below.store.start(now, programs, ports);
         Ok(())
     }
 
