@@ -291,17 +291,28 @@ impl Layout {
             }
             None => 0,
         };
-        let (die, row_slot) = (at.die.0 as u64 - before, row_slot as u64);
+        let die = at.die.0 as u64 - before;
         let dies = self.data_dies.get();
-        let slot = match self.geometry.stripe {
-            StripeOrder::PlaneFirst => (stripe * dies + die) * self.slots_per_row.get() + row_slot,
+        let first = match self.geometry.stripe {
+            StripeOrder::PlaneFirst => (stripe * dies + die) * self.slots_per_row.get(),
             StripeOrder::DieFirst => {
-                let (plane, slot) = self.slots_per_page.div_rem(row_slot);
-                let page = (stripe * self.planes.get() + plane) * dies + die;
-                page * self.slots_per_page.get() + slot
+                (stripe * self.planes.get() * dies + die) * self.slots_per_page.get()
             }
         };
-        Ppa::new(at.block, slot as u32)
+        self.slot_behind(Ppa::new(at.block, first as u32), row_slot)
+    }
+
+    /// Slot `row_slot` of the page row whose first slot is `first`.
+    #[inline]
+    pub const fn slot_behind(&self, first: Ppa, row_slot: u32) -> Ppa {
+        let behind = match self.geometry.stripe {
+            StripeOrder::PlaneFirst => row_slot as u64,
+            StripeOrder::DieFirst => {
+                let (plane, slot) = self.slots_per_page.div_rem(row_slot as u64);
+                plane * self.data_dies.get() * self.slots_per_page.get() + slot
+            }
+        };
+        Ppa(first.0 + behind)
     }
 }
 

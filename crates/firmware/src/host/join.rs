@@ -58,7 +58,7 @@ impl Host {
         } = base.jobs[read];
         // The command that it was started for is one of several from now on.
         let mut first = NO_JOB;
-        if of != Purpose::SharedRead {
+        if !matches!(of, Purpose::SharedRead) {
             match base.jobs.take_read() {
                 Some(job) => first = job,
                 None => return false,
@@ -134,7 +134,8 @@ impl Host {
         store: &mut Store<M>,
         ports: &mut impl Out,
     ) -> (u64, bool) {
-        let keeps = self.read_cache.keeps() && store.base.jobs[job].purpose == Purpose::SharedRead;
+        let keeps =
+            self.read_cache.keeps() && matches!(store.base.jobs[job].purpose, Purpose::SharedRead);
         let codewords = store.base.layout.codewords_per_slot();
         // In the order in which they came.
         let mut next = NO_JOB;

@@ -11,14 +11,14 @@ mod rebuilds;
 mod soft;
 mod steps;
 
-use firstread_core::{BlockId, DieId, FlashKind, Ns, PageAddr, Priority, SenseMode, Tag};
+use firstread_core::{BlockId, DieId, FlashKind, FlashOp, Ns, PageAddr, Priority, SenseMode, Tag};
 
 use crate::base::{Base, Out};
 use crate::observe::{BlockMonitor, Counters};
 use crate::policy::read_levels::{AnyReadLevels, Outcome, Probe, ReadLevels};
 use crate::policy::recovery::AnyRecovery;
 use crate::policy::retry::{AnyRetry, Haste, Retry};
-use crate::schedule::{self, Job, NO_JOB, Purpose};
+use crate::schedule::{Job, NO_JOB, Purpose};
 
 pub(crate) use background::Dumped;
 use rebuilds::Rebuilds;
@@ -132,44 +132,44 @@ impl Read {
 
     /// Issues the sense of `job`, whose die is free.
     fn issue(&mut self, now: Ns, job: u32, base: &mut Base, ports: &mut impl Out) {
-        let Job {
-            purpose,
-            at,
-            step,
-            queued,
-            wanted,
-            ..
-        } = base.jobs[job];
-        let mode = match purpose {
-            Purpose::Probe => self.probe.expect("a probe is in flight").mode,
-            _ => base.jobs[job].sense,
+        let buf = base.job_buffer(job);
+        let at = base.jobs[job].at;
+        let ctx = base.read_ctx(now, at);
+        base.blocks.row_mut(at.block).reads += 1;
+        let state = &mut base.jobs[job];
+        let step = state.step;
+        let is_probe = matches!(state.purpose, Purpose::Probe);
+        let mode = match is_probe {
+            true => self.probe.expect("a probe is in flight").mode,
+            false => state.sense,
         };
-        let class = base.jobs[job].class(step);
-        base.jobs[job].is_waiting = false;
-        if step == 0 && purpose != Purpose::Probe {
+        state.is_waiting = false;
+        if step == 0 && !is_probe {
             // The freshest levels are those of the moment the sense starts.
-            let ctx = base.read_ctx(now, at);
-            let state = &mut base.jobs[job];
             state.note = 0;
             state.levels = self
                 .levels
                 .attempt(&ctx, 0, None, &mut state.note)
                 .expect("every scheme has a first attempt");
         }
-        let row = base.blocks.row_mut(at.block);
-        row.reads += 1;
-        let kind = FlashKind::Read {
-            block: at.block,
-            wordline: at.wordline,
-            page: at.page,
-            cell_mode: row.mode,
-            wanted,
-            levels: base.jobs[job].levels,
-            timing: base.jobs[job].haste.timing,
-            mode,
-            buf: base.job_buffer(job),
-        };
-        schedule::issue(queued, job, class, kind, &base.jobs, ports);
+        ports.issue(FlashOp {
+            tag: Tag(job),
+            die: at.die,
+            after: None,
+            class: state.class(step),
+            queued: state.queued,
+            kind: FlashKind::Read {
+                block: at.block,
+                wordline: at.wordline,
+                page: at.page,
+                cell_mode: ctx.mode,
+                wanted: state.wanted,
+                levels: state.levels,
+                timing: state.haste.timing,
+                mode,
+                buf,
+            },
+        });
         if self.retry.looks_ahead(step) {
             self.look_ahead(now, job, base, ports);
         }

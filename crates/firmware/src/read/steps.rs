@@ -95,7 +95,7 @@ impl Read {
             ..
         } = base.jobs[job];
         // A soft sense rarely fails: what would follow it is not sensed ahead.
-        let alone = purpose == Purpose::Probe || sense != SenseMode::Hard;
+        let alone = matches!(purpose, Purpose::Probe) || sense != SenseMode::Hard;
         if alone || !self.retry.looks_ahead(step) {
             return;
         }

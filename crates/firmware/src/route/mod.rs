@@ -34,8 +34,9 @@ impl<M: Arena> Firmware<M> {
         let store = &mut self.below.store;
         match event {
             FlashEvent::ArrayFree { die, planes, .. } => {
-                store.base.schedule.free(die, planes);
-                store.read.start_die(now, die, &mut store.base, ports);
+                if store.base.schedule.free(die, planes) {
+                    store.read.start_die(now, die, &mut store.base, ports);
+                }
             }
             FlashEvent::Decoded {
                 tag,
@@ -73,7 +74,7 @@ impl<M: Arena> Firmware<M> {
     /// A step of the read of `job` has been decoded.
     fn decoded(&mut self, now: Ns, job: u32, outcome: Outcome, ports: &mut impl Out) {
         let store = &mut self.below.store;
-        if store.base.jobs[job].purpose == Purpose::Probe {
+        if let Purpose::Probe = store.base.jobs[job].purpose {
             return self.probe_done(now, job, ProbeResult::Decoded(outcome), ports);
         }
         if outcome.failed != 0 {

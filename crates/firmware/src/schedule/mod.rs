@@ -45,10 +45,10 @@ impl Schedule {
         self.independent_planes
     }
 
-    /// `planes` of `die` are free.
+    /// `planes` of `die` are free. Whether anything may start on it.
     #[inline]
-    pub(crate) fn free(&mut self, die: DieId, planes: u8) {
-        self.dies.free(die, planes);
+    pub(crate) fn free(&mut self, die: DieId, planes: u8) -> bool {
+        self.dies.free(die, planes)
     }
 
     /// Puts the read of `job` at the end of its die's queue.
@@ -81,26 +81,22 @@ impl Schedule {
         jobs: &mut Jobs,
         ports: &mut impl Ports,
     ) -> Option<u32> {
-        let (job, resumes) = match self.dies.start(now, jobs, die)? {
+        match self.dies.start(now, jobs, die)? {
+            Next::Start(job) if !is_change(jobs[job].purpose) => Some(job),
+            change => {
+                self.issue_change(now, change, jobs, ports);
+                None
+            }
+        }
+    }
+
+    /// Starts or resumes a program or an erase.
+    #[inline(never)] // Reads, which are many, start without its registers.
+    fn issue_change(&mut self, now: Ns, change: Next, jobs: &Jobs, ports: &mut impl Ports) {
+        let (job, resumes) = match change {
             Next::Start(job) => (job, false),
             Next::Resume(job) => (job, true),
         };
-        if !resumes && !is_change(jobs[job].purpose) {
-            return Some(job);
-        }
-        self.issue_change(now, job, resumes, jobs, ports);
-        None
-    }
-
-    /// Issues the program or erase of `job`, or `resumes` it.
-    fn issue_change(
-        &mut self,
-        now: Ns,
-        job: u32,
-        resumes: bool,
-        jobs: &Jobs,
-        ports: &mut impl Ports,
-    ) {
         let Job {
             purpose,
             at,
@@ -229,7 +225,7 @@ impl Schedule {
 /// Issues an operation of `job`, or a command about it, to its die. `queued` is when it was put in the
 /// queue.
 #[inline]
-pub(crate) fn issue(
+fn issue(
     queued: Ns,
     job: u32,
     class: OpClass,

@@ -45,10 +45,19 @@ pub(crate) struct WriteBuffer {
 pub(crate) struct Allocated {
     pub(crate) ppa: Ppa,
     pub(crate) buf: Buf,
-    /// The die whose wordline is now complete and must be programmed.
-    pub(crate) complete: Option<Program>,
+    pub(crate) due: Due,
+}
+
+/// The parts of a wordline that are complete with its last slot and must be programmed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Due {
+    pub(crate) wordline: u16,
+    /// Ring index of it.
+    pub(crate) line: u8,
+    /// The die whose part is.
+    pub(crate) die: Option<DieId>,
     /// The die that holds the parity of the wordline, once the others are complete.
-    pub(crate) parity: Option<Program>,
+    pub(crate) parity: Option<DieId>,
 }
 
 /// A program to issue.
@@ -125,36 +134,27 @@ impl WriteBuffer {
             line.block,
             line.wordline as u32 * slots_per_wordline + in_line,
         );
-        let mut complete = None;
+        let mut due = Due {
+            wordline: line.wordline,
+            line: index as u8,
+            die: None,
+            parity: None,
+        };
         // In either stripe order, a die's last slot is the last of its last plane's last page.
         let last_page = in_line >= slots_per_wordline - self.layout.slots_per_stripe();
         if last_page {
             let (at, row_slot) = self.layout.row_of(ppa, line.mode);
             let last_of_die = row_slot + 1 == self.layout.slots_per_row();
-            complete = last_of_die.then_some(Program {
-                die: at.die,
-                block: line.block,
-                wordline: line.wordline,
-                line: index as u8,
-            });
+            due.die = last_of_die.then_some(at.die);
         }
-        let mut parity = None;
         if line.filled == slots_per_wordline {
             self.filling = None;
-            let (block, wordline) = (line.block, line.wordline);
-            let die = self.layout.parity_die(wordline);
-            parity = die.map(|die| Program {
-                die,
-                block,
-                wordline,
-                line: index as u8,
-            });
+            due.parity = self.layout.parity_die(line.wordline);
         }
         Ok(Allocated {
             ppa,
             buf: buf.slot(in_line),
-            complete,
-            parity,
+            due,
         })
     }
 

@@ -33,7 +33,7 @@ use crate::policy::wear::{AnyWear, Wear};
 use crate::schedule::Purpose;
 use bad::BadBlocks;
 pub(crate) use buffer::WriteBuffer;
-use buffer::{Allocated, Program, Refused};
+use buffer::{Allocated, Due, Program, Refused};
 pub(crate) use ledger::{Evacuation, Ledger, Pace};
 pub(crate) use power::Dumped;
 use rescue::Rescue;
@@ -104,15 +104,28 @@ impl Placed {
 #[must_use]
 pub(crate) struct Programs {
     stream: StreamId,
-    due: [Option<Program>; 2],
+    block: BlockId,
+    due: Due,
 }
 
 impl Programs {
-    /// Each with its stream.
+    /// Whether none is.
     #[inline]
+    pub(crate) fn are_none(&self) -> bool {
+        self.due.die.is_none() && self.due.parity.is_none()
+    }
+
+    /// Each with its stream.
     pub(crate) fn each(self) -> impl Iterator<Item = (StreamId, Program)> {
-        let stream = self.stream;
-        self.due.into_iter().flatten().map(move |p| (stream, p))
+        let Programs { stream, block, due } = self;
+        let program = move |die| Program {
+            die,
+            block,
+            wordline: due.wordline,
+            line: due.line,
+        };
+        let dies = [due.die, due.parity].into_iter().flatten();
+        dies.map(move |die| (stream, program(die)))
     }
 }
 
@@ -224,20 +237,25 @@ impl Place {
                 Err(Refused::Full) => return Err(Refusal::Wait(Wait::Buffer)),
                 Err(Refused::NeedsBlock) => {}
             }
-            let needs = !self.open(now, StreamId::Host, base);
-            self.ledger.host_waits.set(Wait::Superblock, needs);
-            if needs && !self.is_full(base) {
-                return Err(Refusal::Wait(Wait::Superblock));
-            }
-            if needs {
-                self.ledger.host_waits.set(Wait::Superblock, false);
-                return Err(Refusal::Never(Status::NoSpace));
-            }
+            self.open_for_host(now, base)?;
         }
     }
 
-    /// A place for a page that moves, `is_map` if it is one of the map's. Where no superblock is free, there
-    /// may be room in that of the other stream, and at last in that of the host.
+    #[cold]
+    fn open_for_host(&mut self, now: Ns, base: &mut Base) -> Result<(), Refusal> {
+        let needs = !self.open(now, StreamId::Host, base);
+        self.ledger.host_waits.set(Wait::Superblock, needs);
+        if needs && !self.is_full(base) {
+            return Err(Refusal::Wait(Wait::Superblock));
+        }
+        if needs {
+            self.ledger.host_waits.set(Wait::Superblock, false);
+            return Err(Refusal::Never(Status::NoSpace));
+        }
+        Ok(())
+    }
+
+    /// A place for a page that moves, `is_map` if it is one of the map's.
     #[inline(always)]
     fn take_for_move(
         &mut self,
@@ -245,30 +263,52 @@ impl Place {
         is_map: bool,
         base: &mut Base,
     ) -> Result<(StreamId, Allocated), Refusal> {
-        let (own, other) = match is_map {
-            true => (StreamId::Map, StreamId::Move),
-            false => (StreamId::Move, StreamId::Map),
+        let mut stream = if is_map {
+            StreamId::Map
+        } else {
+            StreamId::Move
+        };
+        let mut taken = self.buffers[stream as usize].allocate();
+        if let Err(Refused::NeedsBlock) = taken {
+            (stream, taken) = self.take_of_new(now, stream, base);
+        }
+        match taken {
+            Ok(slot) => {
+                if is_map {
+                    base.blocks.row_mut(slot.ppa.block()).holds_map = true;
+                }
+                Ok((stream, slot))
+            }
+            Err(Refused::Full) => Err(Refusal::Wait(Wait::Buffer)),
+            Err(Refused::NeedsBlock) => Err(Refusal::Wait(Wait::Superblock)),
+        }
+    }
+
+    /// A slot for stream `own` of the mover, of a new superblock. Where none is free, there may be room in
+    /// that of the mover's other stream, and at last in that of the host.
+    #[cold]
+    fn take_of_new(
+        &mut self,
+        now: Ns,
+        own: StreamId,
+        base: &mut Base,
+    ) -> (StreamId, Result<Allocated, Refused>) {
+        if self.open(now, own, base) {
+            return (own, self.buffers[own as usize].allocate());
+        }
+        let other = match own {
+            StreamId::Map => StreamId::Move,
+            _ => StreamId::Map,
         };
         let other = self.has_map().then_some(other);
         let host = self.space.erasing.is_none().then_some(StreamId::Host);
-        let mut instead = other.into_iter().chain(host);
-        let mut stream = own;
-        loop {
-            match self.buffers[stream as usize].allocate() {
-                Ok(slot) => {
-                    if is_map {
-                        base.blocks.row_mut(slot.ppa.block()).holds_map = true;
-                    }
-                    return Ok((stream, slot));
-                }
-                Err(Refused::Full) => return Err(Refusal::Wait(Wait::Buffer)),
-                Err(Refused::NeedsBlock) => {}
+        for stream in other.into_iter().chain(host) {
+            let taken = self.buffers[stream as usize].allocate();
+            if !matches!(taken, Err(Refused::NeedsBlock)) {
+                return (stream, taken);
             }
-            if stream == own && self.open(now, own, base) {
-                continue;
-            }
-            stream = instead.next().ok_or(Refusal::Wait(Wait::Superblock))?;
         }
+        (own, Err(Refused::NeedsBlock))
     }
 
     #[inline]
@@ -322,7 +362,8 @@ impl Place {
         }
         Programs {
             stream,
-            due: [slot.complete, slot.parity],
+            block: slot.ppa.block(),
+            due: slot.due,
         }
     }
 
@@ -337,8 +378,8 @@ impl Place {
         let slot = buffer.allocate().ok()?;
         ports.pad(slot.buf);
         base.counters.slots_padded += 1;
-        let due = [slot.complete, slot.parity];
-        Some(Programs { stream, due })
+        let (block, due) = (slot.ppa.block(), slot.due);
+        Some(Programs { stream, block, due })
     }
 
     /// Logical pages from `first` on are trimmed, up to `end` and to the end of their region: how many.

@@ -201,7 +201,7 @@ impl Relocate {
         ports: &mut impl Out,
     ) -> bool {
         let store = &mut below.store;
-        let layout = store.base.layout;
+        let layout = &store.base.layout;
         let mode = store.base.blocks.row(current.block).mode;
         let per_row = layout.slots_per_row();
         let computed = store.table.map.is_computed(current.block);
@@ -215,9 +215,10 @@ impl Relocate {
             budget -= 1;
             let at = layout.data_row(current.row, current.block, mode);
             current.row += 1;
+            let first = layout.slot_at(at, 0, mode);
             let mut slots = 0u64;
             for row_slot in 0..per_row {
-                let ppa = layout.slot_at(at, row_slot, mode);
+                let ppa = layout.slot_behind(first, row_slot);
                 let holds = if computed {
                     store.table.map.holds(ppa)
                 } else {

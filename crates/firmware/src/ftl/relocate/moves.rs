@@ -131,11 +131,13 @@ impl Relocate {
         else {
             unreachable!("{purpose:?} moves nothing")
         };
+        let first = below.store.base.ppa_in(at, 0);
+        let buffer = below.store.base.job_buffer(job);
         while slots != 0 {
             let row_slot = slots.trailing_zeros();
             let base = &mut below.store.base;
-            let ppa = base.ppa_in(at, row_slot);
-            let from = base.job_buffer(job).slot(row_slot);
+            let ppa = base.layout.slot_behind(first, row_slot);
+            let from = buffer.slot(row_slot);
             let is_lost = lost >> row_slot & 1 != 0;
             let spare = match is_lost {
                 true => ports.stored(ppa),
