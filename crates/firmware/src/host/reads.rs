@@ -10,7 +10,7 @@ use super::commands::{Command, bytes_between, wanted_codewords};
 use crate::base::Out;
 use crate::below::Below;
 use crate::observe::{BlockRow, BlockUse, RETRY_BINS};
-use crate::schedule::Purpose;
+use crate::schedule::{Job, Purpose};
 use crate::store::Store;
 
 impl Host {
@@ -168,17 +168,19 @@ impl Host {
         (wanted, slots)
     }
 
-    /// A page row that the host alone waited for has been read under `job`, whose `purpose` says for what, but for
-    /// codewords `failed`. The job is free.
+    /// A page row that the host alone waited for has been read under `job` but for codewords `failed`. The job is
+    /// free.
     #[inline]
     pub(crate) fn row_read<M: Arena>(
         &mut self,
         job: u32,
-        purpose: Purpose,
         failed: u64,
         store: &mut Store<M>,
         ports: &mut impl Out,
     ) {
+        let ok = failed == 0;
+        let base = &mut store.base;
+        let Job { purpose, step, .. } = base.jobs[job];
         let Purpose::HostRead {
             id,
             first,
@@ -189,9 +191,6 @@ impl Host {
         else {
             unreachable!("{purpose:?} is no read of the host")
         };
-        let ok = failed == 0;
-        let base = &mut store.base;
-        let step = base.jobs[job].step;
         let (slots, row_slot) = (slots as u32, row_slot as u32);
         if ok {
             base.counters.retries[(step as usize).min(RETRY_BINS - 1)] += 1;
@@ -209,6 +208,7 @@ impl Host {
     }
 
     /// A page row of read `id` has ended.
+    #[inline]
     pub(super) fn host_read_done(
         &mut self,
         id: CommandId,

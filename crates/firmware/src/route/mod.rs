@@ -105,18 +105,17 @@ impl<M: Arena> Firmware<M> {
     }
 
     /// The read of `job` has ended, for good or with codewords `failed` lost.
-    #[inline(always)] // Of one read, and of one in millions that is made anew.
+    #[inline(never)] // One for all reads, those that are made anew too.
     fn read_ended(&mut self, now: Ns, job: u32, failed: u64, ports: &mut impl Out) {
         let store = &mut self.below.store;
-        let purpose = store.base.jobs[job].purpose;
-        if let Purpose::Move { .. } = purpose {
+        if let Purpose::Move { .. } = store.base.jobs[job].purpose {
             self.relocate.move_read(job, failed, &mut self.below);
             return self.pump(now, ports);
         }
         let last = store.base.unpin(job);
-        match purpose {
+        match store.base.jobs[job].purpose {
             Purpose::HostRead { .. } => {
-                self.host.row_read(job, purpose, failed, store, ports);
+                self.host.row_read(job, failed, store, ports);
                 self.resume_reads(now, ports);
             }
             Purpose::SharedRead => {
@@ -143,11 +142,11 @@ impl<M: Arena> Firmware<M> {
                 self.resume_reads(now, ports);
             }
             Purpose::Rebuild => self.rebuild_row_read(now, job, failed, ports),
-            Purpose::Free
+            purpose @ (Purpose::Free
             | Purpose::Probe
             | Purpose::Move { .. }
             | Purpose::Program { .. }
-            | Purpose::Erase { .. } => {
+            | Purpose::Erase { .. }) => {
                 unreachable!("{purpose:?} decodes nothing")
             }
         }

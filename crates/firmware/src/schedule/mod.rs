@@ -81,22 +81,26 @@ impl Schedule {
         jobs: &mut Jobs,
         ports: &mut impl Ports,
     ) -> Option<u32> {
-        match self.dies.start(now, jobs, die)? {
-            Next::Start(job) if !is_change(jobs[job].purpose) => Some(job),
-            change => {
-                self.issue_change(now, change, jobs, ports);
-                None
-            }
-        }
-    }
-
-    /// Starts or resumes a program or an erase.
-    #[inline(never)] // Reads, which are many, start without its registers.
-    fn issue_change(&mut self, now: Ns, change: Next, jobs: &Jobs, ports: &mut impl Ports) {
-        let (job, resumes) = match change {
+        let (job, resumes) = match self.dies.start(now, jobs, die)? {
             Next::Start(job) => (job, false),
             Next::Resume(job) => (job, true),
         };
+        if !resumes && !is_change(jobs[job].purpose) {
+            return Some(job);
+        }
+        self.issue_change(now, job, resumes, jobs, ports);
+        None
+    }
+
+    /// Issues the program or erase of `job`, or `resumes` it.
+    fn issue_change(
+        &mut self,
+        now: Ns,
+        job: u32,
+        resumes: bool,
+        jobs: &Jobs,
+        ports: &mut impl Ports,
+    ) {
         let Job {
             purpose,
             at,

@@ -58,14 +58,6 @@ impl DieQueue {
         now.since(jobs[job].queued.max(self.let_through))
     }
 
-    /// The priority below reads of the host whose first job has waited longest, if that is `max_wait`.
-    #[inline(never)] // Most dies run nothing but reads of the host.
-    fn waits_too_long(&self, now: Ns, jobs: &Jobs, max_wait: Ns) -> Option<usize> {
-        let lower = (0..PRIORITIES).filter(|p| (self.waiting & !HOST) >> p & 1 != 0);
-        let longest = lower.min_by_key(|&p| jobs[self.head[p]].queued)?;
-        (self.waited(now, jobs, self.head[longest]) >= max_wait).then_some(longest)
-    }
-
     /// Takes `job` of priority `p` out, which waits behind `before`, or is the first.
     pub(super) fn take(&mut self, jobs: &mut Jobs, p: usize, before: u32, job: u32) {
         let after = jobs[job].link;
@@ -189,7 +181,11 @@ impl DieQueues {
         }
         let mut p = queue.waiting.trailing_zeros() as usize % PRIORITIES;
         if queue.waiting & HOST != 0 && queue.waiting != HOST && queue.suspended == NO_JOB {
-            if let Some(longest) = queue.waits_too_long(now, jobs, self.max_wait) {
+            let lower = (0..PRIORITIES).filter(|p| (queue.waiting & !HOST) >> p & 1 != 0);
+            let longest = lower.min_by_key(|&p| jobs[queue.head[p]].queued);
+            if let Some(longest) = longest
+                && queue.waited(now, jobs, queue.head[longest]) >= self.max_wait
+            {
                 p = longest;
                 queue.aged = true;
             }
