@@ -310,6 +310,23 @@ impl<'ast> Visit<'ast> for Reader {
         visit::visit_path(self, path);
     }
 
+    // The rows of a table name files below: `axis! { factory::Factory, ... }`.
+    fn visit_macro(&mut self, item: &'ast syn::Macro) {
+        let line = item.path.span().start().line;
+        let tokens: Vec<String> = item.tokens.clone().into_iter().flat_map(flat).collect();
+        for three in tokens.windows(3) {
+            let [module, colon, next] = three else {
+                continue;
+            };
+            if colon == ":" && next == ":" && self.children.contains(module) {
+                let mut path = self.module.clone();
+                path.push(module.clone());
+                self.names.push((path, line));
+            }
+        }
+        visit::visit_macro(self, item);
+    }
+
     fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
         let span = item.block.span();
         let name = item.sig.ident.to_string();
@@ -324,6 +341,14 @@ impl<'ast> Visit<'ast> for Reader {
         self.functions
             .push((name, first, item.block.span().end().line));
         visit::visit_impl_item_fn(self, item);
+    }
+}
+
+/// The words and signs of `tree`, groups opened.
+fn flat(tree: proc_macro2::TokenTree) -> Vec<String> {
+    match tree {
+        proc_macro2::TokenTree::Group(group) => group.stream().into_iter().flat_map(flat).collect(),
+        other => vec![other.to_string()],
     }
 }
 
@@ -537,6 +562,20 @@ mod tests {
         assert_eq!(faults(&[LIB, host, up]).len(), 1);
         let deeper = ("ftl/place/a.rs", "use super::super::super::host::Host;");
         assert_eq!(faults(&[LIB, host, deeper]).len(), 1);
+    }
+
+    #[test]
+    fn formula_a_circle_through_the_rows_of_a_table_is_found() {
+        let table = (
+            "policy/wear/mod.rs",
+            "mod none; pub trait Wear {} axis! { Any: Wear { none::None, } }",
+        );
+        let scheme = ("policy/wear/none.rs", "use super::Wear; pub struct None;");
+        let told = faults(&[LIB, table, scheme]);
+        assert_eq!(
+            told,
+            ["a circle of files: policy/wear/mod.rs policy/wear/none.rs"]
+        );
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! contract tests come from these rows.
 
 mod axes;
+mod axis;
 pub mod gc_victim;
 pub mod read_ahead;
 pub mod read_levels;

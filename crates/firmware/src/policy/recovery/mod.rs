@@ -4,27 +4,16 @@
 //! next, or none. They are due after the last hard step, and before it once `hard_steps` in a row came no
 //! nearer than the nearest one. Neither is asked for a read that succeeds.
 
-use crate::policy::axes::axis;
 use firstread_core::SenseMode;
 
+mod contract;
 mod none;
 mod parity;
 mod soft;
 mod soft_parity;
 
-/// The axis.
-pub trait Recovery {
-    /// What is sensed after a step that sensed `failed` has failed.
-    fn soft_after(&self, failed: SenseMode) -> Option<SenseMode> {
-        let _ = failed;
-        None
-    }
-    /// Hard steps in a row that came no nearer, after which soft senses come first; none: only when there
-    /// are no hard steps left.
-    fn hard_steps(&self) -> Option<u8> {
-        None
-    }
-}
+use crate::policy::axis::axis;
+pub use contract::Recovery;
 
 axis! {
     "recovery": "what is tried when every step of a read has failed";

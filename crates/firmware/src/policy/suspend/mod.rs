@@ -4,29 +4,15 @@
 //! once more for each that comes while it runs; what is suspended resumes when the die has no read
 //! of the host left. What a chip allows and what it costs is the chip's.
 
-use crate::policy::axes::axis;
-
+mod contract;
 mod erase;
 mod free;
 mod none;
 mod program;
 mod program_erase;
 
-/// What a die runs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Running {
-    /// A program.
-    Program,
-    /// An erase.
-    Erase,
-}
-
-/// The axis.
-pub trait Suspend {
-    /// Whether to suspend what runs; it has been suspended `times` before, and the chip allows
-    /// `most`.
-    fn suspends(&self, running: Running, times: u16, most: u16) -> bool;
-}
+use crate::policy::axis::axis;
+pub use contract::{Running, Suspend};
 
 axis! {
     "suspend": "whether a die stops a program or an erase for a read of the host";

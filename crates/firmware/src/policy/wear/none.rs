@@ -3,7 +3,8 @@
 use firstread_core::BlockId;
 use firstread_core::params::{Role, Scheme, Values};
 
-use super::{Wear, free};
+use super::Wear;
+use super::contract::free;
 use crate::observe::BlockMonitor;
 use crate::policy::Setup;
 

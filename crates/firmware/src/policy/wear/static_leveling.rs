@@ -7,7 +7,8 @@
 use firstread_core::BlockId;
 use firstread_core::params::{Param, Role, Scheme, Values};
 
-use super::{Wear, free};
+use super::Wear;
+use super::contract::free;
 use crate::observe::{BlockMonitor, BlockUse};
 use crate::policy::Setup;
 
