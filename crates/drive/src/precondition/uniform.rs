@@ -13,7 +13,8 @@
 //!
 //! `c`, superblocks opened in the time in which a page is overwritten once on average over those
 //! there are, is such that the valid slots add up to `U`; so `c` times the slots there are is what is
-//! programmed while the host writes `U`, and `c` over the share of valid slots is the write amplification. `d = 1` is a random victim, `x = S F^(1/c)`.
+//! programmed while the host writes `U`, and `c` over the share of valid slots is the write
+//! amplification. `d = 1` is a random victim, `x = S F^(1/c)`.
 //! FIFO is `d → ∞`, `x = S e^(-(1 - F) / c)`: exponential decay with age, whose oldest superblock
 //! solves the equation of Desnoyers (SYSTOR 2012). Greedy and cost-benefit cleaning choose the same
 //! victims where superblocks hold many slots: then the oldest is also the emptiest (the limit that

@@ -124,8 +124,8 @@ impl Host {
     }
 
     /// Gathers the slots of a page row from logical page `lpn` on, as long as logical and physical order agree,
-    /// at most `most`. `from` is where `lpn` lies and how many pages after it, `row` the row, its slot and the mode. The codewords wanted, and
-    /// how many slots.
+    /// at most `most`. `from` is where `lpn` lies, and how many pages lie one after the other from there on. `row` is
+    /// the row, the first slot of the row that is read, and the mode. Returns the codewords wanted and how many slots.
     #[inline(always)] // Of one caller, whose path it is part of.
     fn gather<M: Arena>(
         &self,

@@ -4,7 +4,8 @@
 //! for the outcome of the step before, is decided here. `looks_ahead` is asked when step `step` begins
 //! to be sensed, and again when its output is asked for; a step that was sensed ahead costs its die
 //! until it is output or cancelled. `keeps_die` is asked with it where reads of the host wait for that
-//! die. `own_levels` come in place of those of `read_levels` from the first retry on. `haste` is asked for each step before it is issued; `on_read` is told how a read ended.
+//! die. `own_levels` come in place of those of `read_levels` from the first retry on. `haste` is asked for
+//! each step before it is issued; `on_read` is told how a read ended.
 
 use crate::policy::read_levels::{Outcome, ReadCtx};
 use firstread_core::{Levels, SenseTiming};
