@@ -3,7 +3,7 @@
 //! How many slots of each superblock are valid follows from the scheme that chooses victims: in
 //! closed form where all pages are written alike (`uniform`), from a mean-field model of heat
 //! classes where they are not (`zipf`). Which slots, and which pages they hold, is a keyed
-//! permutation ([`Preconditioned`]). Both are the state at a moment at which no superblock is open.
+//! permutation (`before::Preconditioned`). Both are the state at a moment at which no superblock is open.
 //!
 //! Overwrites are of single mapping units. The steady state of pages below [`fill`] is that of a
 //! drive of which the rest was never written.
