@@ -452,7 +452,7 @@ fn answer(command: &mut Command) -> Result<String, String> {
 mod tests {
     use super::*;
 
-    fn mutant(name: &str) -> Mutant {
+    pub(super) fn mutant(name: &str) -> Mutant {
         Mutant {
             name: name.into(),
             file: "crates/a/src/b.rs".into(),

@@ -140,15 +140,8 @@ pub(super) fn document(
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::mutant;
     use super::*;
-
-    fn mutant(name: &str) -> Mutant {
-        Mutant {
-            name: name.into(),
-            file: "crates/a/src/b.rs".into(),
-            package: "a".into(),
-        }
-    }
 
     #[test]
     fn formula_score_leaves_out_what_is_no_fault() {

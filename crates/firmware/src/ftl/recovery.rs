@@ -8,7 +8,7 @@
 //! holds what flash cannot tell: trims and losses. Its merged contents are the entries of that kind
 //! in the map's overlay, which is where they stay here.
 //!
-//! Lost are commands, queues, reads and moves under way, what else was asked of the mover, and the map.
+//! Lost are commands, queues, reads and moves under way, what else was asked of relocation, and the map.
 //! A program that was on a die has torn its wordline: nothing of it can be read, and its data, still
 //! in the buffer, are written elsewhere as after a program that failed. Programs that waited are
 //! issued again, and the open superblocks filled further. An erase is done again, on every die.

@@ -70,7 +70,7 @@ impl Host {
             let same_planes = planes_of(more, per_page) & !planes_of(coming, per_page) == 0;
             let fits = step == 0
                 && match is_waiting {
-                    true => same_planes || !base.config.independent_planes,
+                    true => same_planes || !base.schedule.has_independent_planes(),
                     false => same_planes && ports.widen(Tag(read), more),
                 };
             if !fits {

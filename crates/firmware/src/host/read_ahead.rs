@@ -12,7 +12,7 @@ use super::cached::Found;
 use super::commands::{bytes_between, wanted_codewords};
 use crate::base::Out;
 use crate::below::Below;
-use crate::observe::{BlockUse, RETRY_BINS};
+use crate::observe::BlockUse;
 use crate::policy::read_ahead::{HostRead, ReadAhead};
 use crate::schedule::{Job, Purpose};
 use crate::store::Store;
@@ -208,7 +208,7 @@ impl Host {
             |from: u32, slots: u32| (u64::MAX >> (64 - slots * codewords)) << (from * codewords);
         if priority == Priority::Host {
             if failed == 0 {
-                store.base.counters.retries[(step as usize).min(RETRY_BINS - 1)] += 1;
+                store.base.count_retries(job);
             }
         } else {
             store.base.counters.front.ahead_retries += step as u64;

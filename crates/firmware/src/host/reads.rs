@@ -9,7 +9,7 @@ use super::cached::Found;
 use super::commands::{Command, bytes_between, wanted_codewords};
 use crate::base::Out;
 use crate::below::Below;
-use crate::observe::{BlockRow, BlockUse, RETRY_BINS};
+use crate::observe::{BlockRow, BlockUse};
 use crate::schedule::{Job, Purpose};
 use crate::store::Store;
 
@@ -193,7 +193,7 @@ impl Host {
         };
         let (slots, row_slot) = (slots as u32, row_slot as u32);
         if ok {
-            base.counters.retries[(step as usize).min(RETRY_BINS - 1)] += 1;
+            base.count_retries(job);
             let buf = base.job_buffer(job).slot(row_slot);
             ports.data_out(id, first, slots, buf, bytes);
         } else {

@@ -10,11 +10,11 @@
 //!   never written, or that lies in the write buffer, needs none.
 //! - A changed page is written when it is replaced: to the write buffer of its stream, which
 //!   programs whole wordlines. When that has no room, the page's changes stay in memory without it.
-//! - The data mover never waits for the map: it changes entries of pages that are not in memory, and
+//! - Relocation never waits for the map: it changes entries of pages that are not in memory, and
 //!   these changes stay in memory as well. When there are many, the pages are read, changed and
-//!   written, and meanwhile neither the mover nor writes of the host make more, unless it is space
+//!   written, and meanwhile neither moves nor writes of the host make more, unless it is space
 //!   for these pages that is missing: then cleaning goes on, and the changes pass the limit.
-//! - Superblocks of the map are moved and worn as any, by the mover. One that is half garbage is
+//! - Superblocks of the map are moved and worn as any. One that is half garbage is
 //!   cleaned before the scheme of `gc_victim` is asked, so that the map takes no more than twice its
 //!   size, plus what is open.
 //!

@@ -339,7 +339,7 @@ impl Pager {
         }
     }
 
-    /// Whether the mover, or a write, should make no more changes until some are written back, which
+    /// Whether a move, or a write, should make no more changes until some are written back, which
     /// has begun.
     #[inline]
     pub(crate) fn map_is_crowded<M: Arena>(

@@ -457,7 +457,7 @@ impl Place {
         filled
     }
 
-    /// Slots that the superblocks which the mover fills have left.
+    /// Slots that the superblocks which moves fill have left.
     pub(crate) fn left_for_moves(&self) -> u32 {
         let streams = StreamId::of_mover(self.streams);
         streams

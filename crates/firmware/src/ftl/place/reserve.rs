@@ -1,6 +1,6 @@
 //! The reserve: that cleaning can always finish.
 //!
-//! Moved data go to free superblocks and to what is left of the superblocks that the mover fills: its
+//! Moved data go to free superblocks and to what is left of the superblocks that moves fill: its
 //! **room**. Emptying a superblock of `n` slots of which `v` are valid takes `v` of it and gives back
 //! `n`, so the room never shrinks as long as it takes a superblock's worth to begin with and nobody else
 //! takes from it. Who does:
@@ -36,10 +36,7 @@ impl Place {
         let erasing = space
             .erasing
             .map_or(0, |(block, ..)| base.slots_of(base.blocks.row(block).mode));
-        let streams = StreamId::of_mover(self.streams);
-        let open: u32 = streams
-            .map(|s| self.buffers[*s as usize].slots_left())
-            .sum();
+        let open = self.left_for_moves();
         (space.free_slots() + u64::from(erasing) + u64::from(open)) as i64
             - (space.reserved + u64::from(self.rescue.len())) as i64
     }

@@ -142,6 +142,32 @@ impl Space {
 }
 
 impl Place {
+    /// A page on the move alone takes a slot: nobody else gets it.
+    pub(crate) fn reserve_slot(&mut self) {
+        self.space.reserved += 1;
+    }
+
+    /// The slot that a page on the move alone was to take is taken, or not needed.
+    pub(crate) fn release_slot(&mut self) {
+        self.space.reserved -= 1;
+    }
+
+    /// The drive has reached its end: it takes no more writes.
+    pub(crate) fn end_of_life(&mut self) {
+        self.space.read_only = true;
+    }
+
+    /// A superblock in which a program failed has been emptied: replaces its failed blocks, or retires it where a
+    /// die has no spare left. Whether it can be used further.
+    pub(crate) fn mend(&mut self, block: BlockId, base: &mut Base, ports: &mut impl Out) -> bool {
+        self.space.failed -= 1;
+        let mended = self.repair(block, base, ports);
+        if !mended {
+            self.retire(block, base);
+        }
+        mended
+    }
+
     /// Opens a free superblock for `stream`. False when there is none it may have.
     pub(super) fn open(&mut self, now: Ns, stream: StreamId, base: &mut Base) -> bool {
         let owner = self.ledger.emptying.map(|e| e.owner);
@@ -222,7 +248,7 @@ impl Place {
 
     /// Replaces the blocks of `block`, which holds nothing, that have failed. False when a die has no
     /// spare left.
-    pub(crate) fn repair(&mut self, block: BlockId, base: &mut Base, ports: &mut impl Out) -> bool {
+    fn repair(&mut self, block: BlockId, base: &mut Base, ports: &mut impl Out) -> bool {
         if !self.bad.can_repair(block) {
             return false;
         }
@@ -236,7 +262,7 @@ impl Place {
     }
 
     /// `block`, which holds nothing, is used no more. Its good blocks become spares.
-    pub(crate) fn retire(&mut self, block: BlockId, base: &mut Base) {
+    fn retire(&mut self, block: BlockId, base: &mut Base) {
         let slots = base.slots_of(base.blocks.row(block).mode);
         let row = base.blocks.row_mut(block);
         row.usage = BlockUse::Bad;

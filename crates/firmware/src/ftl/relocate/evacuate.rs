@@ -103,10 +103,7 @@ impl Relocate {
         let (place, base) = (&mut store.place, &mut store.base);
         place.ledger.emptying = None;
         let (block, mode) = (current.block, current.mode);
-        let failed = base.blocks.row(block).failed;
-        place.space.failed -= failed as u32;
-        if failed && !place.repair(block, base, ports) {
-            place.retire(block, base);
+        if base.blocks.row(block).failed && !place.mend(block, base, ports) {
             store.read.block_changed(now, block, &base.blocks);
         } else {
             store.start_erase(now, block, mode, ports);
@@ -135,8 +132,9 @@ impl Relocate {
         let waits = is_held || ledger.superblock_is_wanted();
         let space = &place.space;
         if waits && ledger.is_resting() && space.erasing.is_none() && space.programs == 0 {
-            let ends = is_held || place.has_garbage(&below.store.base);
-            place.space.read_only |= ends;
+            if is_held || place.has_garbage(&below.store.base) {
+                place.end_of_life();
+            }
             self.lets_writes_go = true;
         }
     }

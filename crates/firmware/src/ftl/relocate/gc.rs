@@ -16,7 +16,7 @@
 //! that the last erase has ended by then.
 //!
 //! **Writes that wait.** Each slot of the host's makes moves due. While more are due than a wordline
-//! over all dies holds, writes wait for the mover: each a little, instead of one for all the work.
+//! over all dies holds, writes wait for moves: each a little, instead of one for all the work.
 //! They stall for long only when the last superblock that the host may have is full: then cleaning
 //! runs as fast as it can.
 //!
@@ -236,7 +236,7 @@ impl Relocate {
             || self.others_wait(store)
     }
 
-    /// Whether there may be something to move, apart from what the mover has taken on.
+    /// Whether there may be something to move, apart from what was asked for.
     #[inline]
     pub(crate) fn has_more_to_move<M>(&self, store: &Store<M>) -> bool {
         store.place.ledger.pace.is_due()

@@ -1,7 +1,7 @@
 //! Relocation: the one way in which data move, whoever asks.
 //!
 //! Garbage collection, wear leveling, conversion and retirement empty superblocks, one at a time,
-//! a page row after another; refresh and others ask for single pages. Reads of the mover take the
+//! a page row after another; refresh and others ask for single pages. Reads of a move take the
 //! real read path at their own priority, behind those of the host, and may need retries. What was
 //! read goes to the write buffer of a stream of its own.
 //!
@@ -9,10 +9,10 @@
 //! is the last version; a host write or trim that came meanwhile has won, and the move is dropped.
 //! A superblock is erased once no slot of it is valid, no move is under way and no read is queued.
 //!
-//! The mover keeps no reverse map: a slot's spare area holds its logical page, which arrives with
+//! Relocation keeps no reverse map: a slot's spare area holds its logical page, which arrives with
 //! the data. Which slots to read is asked of the superblock's table of contents, which a controller
 //! reads with the superblock's last rows (sixteen bytes a slot, 0.4 % of the rows; not charged). Where
-//! the map computes what a slot holds (`preconditioned`), nobody is asked.
+//! what a slot holds is known from before the first write ([`firstread_core::Before`]), nobody is asked.
 //!
 //! - `evacuate`: superblocks emptied, row after row, and erased.
 //! - `moves`: one move, from its read to its new place.
@@ -43,7 +43,7 @@ const PAGES: usize = 64;
 /// Moves under way at most; fewer on drives with fewer dies.
 const MAX_MOVES: u16 = 128;
 
-/// Why the mover does not take something on.
+/// Why relocation does not take something on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Busy {
     /// It has as many requests as it can hold: ask later.
@@ -195,7 +195,7 @@ impl Relocate {
         }
         match row.usage {
             BlockUse::Free if place.space.erasing.is_none() => {
-                // It is not free while it is being erased, and the mover must keep its reserve.
+                // It is not free while it is being erased, and cleaning must keep its reserve.
                 if !place.has_beyond_reserve(u64::from(before), base) {
                     return Err(Busy::NoRoom);
                 }

@@ -87,7 +87,7 @@ impl Relocate {
         // Whatever put it on the move since has won.
         if row.usage == BlockUse::Full && !row.leaving {
             let (at, row_slot) = store.base.row_of(ppa);
-            store.place.space.reserved += 1;
+            store.place.reserve_slot();
             self.start_move(now, owner, at, 1 << row_slot, true, below, ports);
         }
     }
@@ -188,7 +188,9 @@ impl Relocate {
         };
         let (place, base) = (&mut below.store.place, &mut below.store.base);
         let alone = matches!(base.jobs[job].purpose, Purpose::Move { alone: true, .. });
-        place.space.reserved -= u64::from(alone);
+        if alone {
+            place.release_slot();
+        }
         place.ledger.moves -= 1;
         base.unpin(job);
         base.jobs.release(job);
