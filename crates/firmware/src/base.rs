@@ -76,22 +76,14 @@ impl Base {
     }
 
     /// Starts the next job of `die`, if it can start. A read is returned: the caller issues it.
-    #[inline]
+    #[inline(always)] // Of one caller, whose path it is part of.
     pub(crate) fn start_die(&mut self, now: Ns, die: DieId, ports: &mut impl Out) -> Option<u32> {
         self.schedule.start(now, die, &mut self.jobs, ports)
     }
 
-    /// Queues a program or an erase at `at`. A read that starts instead is returned: the caller issues it.
-    #[must_use]
-    pub(crate) fn start_change(
-        &mut self,
-        now: Ns,
-        purpose: Purpose,
-        at: PageAddr,
-        ports: &mut impl Out,
-    ) -> Option<u32> {
-        let jobs = &mut self.jobs;
-        self.schedule.start_change(now, purpose, at, jobs, ports)
+    /// Queues a program or an erase at `at`.
+    pub(crate) fn push_change(&mut self, now: Ns, purpose: Purpose, at: PageAddr) {
+        self.schedule.push_change(now, purpose, at, &mut self.jobs);
     }
 
     /// A read of the host waits for `die`: suspends what it runs, if the scheme says so.

@@ -134,7 +134,10 @@ impl<M: Arena> Firmware<M> {
         event: FlashEvent,
         ports: &mut P,
     ) {
-        self.happened(now, event, ports);
+        match event {
+            FlashEvent::ArrayFree { die, planes, .. } => self.array_free(now, die, planes, ports),
+            _ => self.happened(now, event, ports),
+        }
     }
 
     /// Handles timers that have expired.

@@ -1,7 +1,7 @@
 //! What the pager stands on: the map, placement and reads, with what they share.
 //!
 //! Calls that concern two of them are here, so that one order holds: reads are told of a superblock as soon as
-//! placement has opened it, and a read that starts where a program or an erase was queued is issued at once.
+//! placement has opened it, and a die starts what it can as soon as a program or an erase is queued.
 
 use firstread_core::{Arena, BlockId, Buf, CellMode, DieId, Ns, PageAddr, Ppa, Priority};
 
@@ -45,7 +45,7 @@ impl<M: Arena> Store<M> {
         self.place.commit(placed, &mut self.table, &mut self.base)
     }
 
-    /// Starts the programs that are due: [`Place::start`].
+    /// Starts the programs that are due.
     #[inline]
     pub(crate) fn start(&mut self, now: Ns, programs: Programs, ports: &mut impl Out) {
         if !programs.are_none() {
@@ -57,9 +57,8 @@ impl<M: Arena> Store<M> {
     fn start_some(&mut self, now: Ns, programs: Programs, ports: &mut impl Out) {
         let (place, base) = (&mut self.place, &mut self.base);
         for program in programs.each() {
-            if let Some(read) = place.start(now, program, base, ports) {
-                self.read.issue_started(now, read, base, ports);
-            }
+            place.push_program(now, program, base);
+            self.read.start_die(now, program.1.die, base, ports);
         }
     }
 
@@ -83,11 +82,27 @@ impl<M: Arena> Store<M> {
     ) {
         let (place, base) = (&mut self.place, &mut self.base);
         place.begin_erase(block, mode, &mut self.table, base);
+        self.erase_dies(now, block, ports);
+    }
+
+    /// Erases the part of every die of `block`.
+    fn erase_dies(&mut self, now: Ns, block: BlockId, ports: &mut impl Out) {
+        let base = &mut self.base;
         for die in (0..base.config.geometry.dies()).map(DieId) {
-            if let Some(read) = place.erase_die(now, block, die, base, ports) {
-                self.read.issue_started(now, read, base, ports);
-            }
+            self.place.push_erase(now, block, die, base);
+            self.read.start_die(now, die, base, ports);
         }
+    }
+
+    /// Goes on after a recovery: what was being erased is erased again, and programs that waited are issued.
+    pub(crate) fn restart(&mut self, now: Ns, ports: &mut impl Out) {
+        if let Some(block) = self.place.restart(&mut self.base) {
+            self.erase_dies(now, block, ports);
+        }
+        while let Some(die) = self.place.push_waiting(now, &mut self.base) {
+            self.read.start_die(now, die, &mut self.base, ports);
+        }
+        self.read.restart(now, &mut self.base, ports);
     }
 
     /// Queues a read of page row `at` under `job`: [`Read::start`].

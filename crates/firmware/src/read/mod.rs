@@ -106,7 +106,7 @@ impl Read {
 
     /// Starts the next job of `die`, if it is idle; where planes read independently, as many as find
     /// theirs idle.
-    #[inline]
+    #[inline(never)] // All that starts on a die starts here.
     pub(crate) fn start_die(&mut self, now: Ns, die: DieId, base: &mut Base, ports: &mut impl Out) {
         while let Some(job) = base.start_die(now, die, ports) {
             self.issue(now, job, base, ports);
@@ -116,21 +116,8 @@ impl Read {
         }
     }
 
-    /// Issues the read of `job`, which has started in the place of a program or an erase that was queued.
-    #[cold]
-    pub(crate) fn issue_started(
-        &mut self,
-        now: Ns,
-        job: u32,
-        base: &mut Base,
-        ports: &mut impl Out,
-    ) {
-        let die = base.jobs[job].at.die;
-        self.issue(now, job, base, ports);
-        self.start_die(now, die, base, ports);
-    }
-
     /// Issues the sense of `job`, whose die is free.
+    #[inline(always)] // Of one caller, whose path it is part of.
     fn issue(&mut self, now: Ns, job: u32, base: &mut Base, ports: &mut impl Out) {
         let buf = base.job_buffer(job);
         let at = base.jobs[job].at;

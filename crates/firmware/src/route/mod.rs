@@ -6,7 +6,7 @@ mod service;
 
 pub use power::Dump;
 
-use firstread_core::{Arena, CommandId, FlashEvent, HostCommand, Ns, Wait};
+use firstread_core::{Arena, CommandId, DieId, FlashEvent, HostCommand, Ns, Wait};
 
 use crate::Firmware;
 use crate::base::Out;
@@ -28,16 +28,20 @@ impl<M: Arena> Firmware<M> {
         self.pump(now, ports);
     }
 
-    /// An event of flash has come.
+    /// The array of `die` is free, or `planes` of it.
     #[inline]
+    pub(crate) fn array_free(&mut self, now: Ns, die: DieId, planes: u8, ports: &mut impl Out) {
+        let store = &mut self.below.store;
+        if store.base.schedule.free(die, planes) {
+            store.read.start_die(now, die, &mut store.base, ports);
+        }
+    }
+
+    /// An event of flash has come.
     pub(crate) fn happened(&mut self, now: Ns, event: FlashEvent, ports: &mut impl Out) {
         let store = &mut self.below.store;
         match event {
-            FlashEvent::ArrayFree { die, planes, .. } => {
-                if store.base.schedule.free(die, planes) {
-                    store.read.start_die(now, die, &mut store.base, ports);
-                }
-            }
+            FlashEvent::ArrayFree { die, planes, .. } => self.array_free(now, die, planes, ports),
             FlashEvent::Decoded {
                 tag,
                 failed,
@@ -72,6 +76,7 @@ impl<M: Arena> Firmware<M> {
     }
 
     /// A step of the read of `job` has been decoded.
+    #[inline]
     fn decoded(&mut self, now: Ns, job: u32, outcome: Outcome, ports: &mut impl Out) {
         let store = &mut self.below.store;
         if let Purpose::Probe = store.base.jobs[job].purpose {
@@ -104,15 +109,43 @@ impl<M: Arena> Firmware<M> {
             && store.read.rebuild(now, job, failed, &mut store.base, ports)
     }
 
-    /// The read of `job` has ended, for good or with codewords `failed` lost.
-    #[inline(never)] // One for all reads, those that are made anew too.
+    /// The read of `job` has ended, for good or with codewords `failed` lost. With the last row of a stripe ends
+    /// the read that is made anew from it.
+    #[inline(always)] // Of one caller, whose path it is part of.
     fn read_ended(&mut self, now: Ns, job: u32, failed: u64, ports: &mut impl Out) {
-        let store = &mut self.below.store;
-        if let Purpose::Move { .. } = store.base.jobs[job].purpose {
-            self.relocate.move_read(job, failed, &mut self.below);
-            return self.pump(now, ports);
+        let mut row = None;
+        let (mut job, mut failed) = (job, failed);
+        loop {
+            let base = &mut self.below.store.base;
+            if let Purpose::Move { .. } = base.jobs[job].purpose {
+                self.relocate.move_read(job, failed, &mut self.below);
+                self.pump(now, ports);
+                break;
+            }
+            let last = base.unpin(job);
+            let Some(anew) = self.serve(now, job, failed, ports) else {
+                self.read_left(now, last, ports);
+                break;
+            };
+            row = Some(last);
+            (job, failed) = anew;
         }
-        let last = store.base.unpin(job);
+        if let Some(last) = row {
+            self.read_left(now, last, ports);
+        }
+    }
+
+    /// Those who asked for the read of `job` have what it read. The read that is made anew from its row and
+    /// has ended with it, and the codewords that are lost for good, if there is one.
+    #[inline(always)] // Of one caller, whose path it is part of.
+    fn serve(
+        &mut self,
+        now: Ns,
+        job: u32,
+        failed: u64,
+        ports: &mut impl Out,
+    ) -> Option<(u32, u64)> {
+        let store = &mut self.below.store;
         match store.base.jobs[job].purpose {
             Purpose::HostRead { .. } => {
                 self.host.row_read(job, failed, store, ports);
@@ -141,7 +174,10 @@ impl<M: Arena> Firmware<M> {
                 self.host.ahead_read(job, failed, served, store, ports);
                 self.resume_reads(now, ports);
             }
-            Purpose::Rebuild => self.rebuild_row_read(now, job, failed, ports),
+            Purpose::Rebuild => {
+                let (read, base) = (&mut store.read, &mut store.base);
+                return read.rebuild_row_read(now, job, failed, base, ports);
+            }
             purpose @ (Purpose::Free
             | Purpose::Probe
             | Purpose::Move { .. }
@@ -150,27 +186,20 @@ impl<M: Arena> Firmware<M> {
                 unreachable!("{purpose:?} decodes nothing")
             }
         }
-        let wanted = self
-            .below
-            .store
-            .place
-            .ledger
-            .host_waits
-            .end(Wait::ReadBuffer);
+        None
+    }
+
+    /// A read has given its buffer back, and was the `last` of a superblock that waits for its erase, or not:
+    /// goes on with what waited for that.
+    #[inline]
+    fn read_left(&mut self, now: Ns, last: bool, ports: &mut impl Out) {
+        let ledger = &mut self.below.store.place.ledger;
+        let wanted = ledger.host_waits.end(Wait::ReadBuffer);
         if wanted {
             self.resume_writes(now, ports);
         }
         if wanted || last {
             self.pump(now, ports);
-        }
-    }
-
-    /// The read of `job`, a row of the stripe that is made anew, has ended.
-    #[cold]
-    fn rebuild_row_read(&mut self, now: Ns, job: u32, failed: u64, ports: &mut impl Out) {
-        let (read, base) = (&mut self.below.store.read, &mut self.below.store.base);
-        if let Some((job, lost)) = read.rebuild_row_read(now, job, failed, base, ports) {
-            self.read_ended(now, job, lost, ports);
         }
     }
 

@@ -117,9 +117,7 @@ impl<M: Arena> Firmware<M> {
     /// Goes on after a recovery. Events of before are void; those that follow are of operations
     /// issued from here on.
     pub fn restart<P: Ports<Record = Record>>(&mut self, now: Ns, ports: &mut P) {
-        let store = &mut self.below.store;
-        store.place.restart(now, &mut store.base, ports);
-        store.read.restart(now, &mut store.base, ports);
+        self.below.store.restart(now, ports);
         self.relocate.wake();
     }
 }

@@ -73,7 +73,7 @@ impl Schedule {
 
     /// Starts the next job of `die`, if it is idle or, where planes read independently, if a job finds its
     /// planes idle. A read is returned: the caller issues it.
-    #[inline]
+    #[inline(always)] // Of one caller, whose path it is part of.
     pub(crate) fn start(
         &mut self,
         now: Ns,
@@ -93,6 +93,7 @@ impl Schedule {
     }
 
     /// Issues the program or erase of `job`, or `resumes` it.
+    #[inline(never)] // Rare beside reads.
     fn issue_change(
         &mut self,
         now: Ns,
@@ -129,17 +130,8 @@ impl Schedule {
         issue(queued, job, class, kind, jobs, ports);
     }
 
-    /// Queues a program or an erase at `at`. Where planes read independently, a read that waited for one may
-    /// have waited long enough by now to start instead: the caller issues it.
-    #[must_use]
-    pub(crate) fn start_change(
-        &mut self,
-        now: Ns,
-        purpose: Purpose,
-        at: PageAddr,
-        jobs: &mut Jobs,
-        ports: &mut impl Ports,
-    ) -> Option<u32> {
+    /// Queues a program or an erase at `at`.
+    pub(crate) fn push_change(&mut self, now: Ns, purpose: Purpose, at: PageAddr, jobs: &mut Jobs) {
         let job = jobs
             .take()
             .expect("a job is reserved for every program of the buffers and every erase");
@@ -153,12 +145,6 @@ impl Schedule {
             ..jobs[job]
         };
         self.dies.push(jobs, at.die, Priority::Write, job);
-        let read = self.start(now, at.die, jobs, ports);
-        debug_assert!(
-            read.is_none() || self.independent_planes,
-            "a read waits for a die that is idle"
-        );
-        read
     }
 
     /// The program or erase of `job` has ended: its job is free, and where it was.

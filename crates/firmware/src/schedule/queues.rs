@@ -154,7 +154,7 @@ impl DieQueues {
 
     /// Takes the next job of `die` if it is idle, or the planes that the job wants are, and makes it or
     /// them busy.
-    #[inline]
+    #[inline(always)] // Of one caller, whose path it is part of.
     pub(crate) fn start(&mut self, now: Ns, jobs: &mut Jobs, die: DieId) -> Option<Next> {
         if self.planes != ALL_PLANES {
             return self.start_on_planes(now, jobs, die);

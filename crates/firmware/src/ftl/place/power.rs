@@ -149,24 +149,22 @@ impl Place {
         }
     }
 
-    /// Goes on after a recovery: what was being erased is erased again, on every die, and programs that
-    /// waited are issued.
-    pub(crate) fn restart(&mut self, now: Ns, base: &mut Base, ports: &mut impl Out) {
+    /// Goes on after a recovery. The superblock that was being erased, if one was: it is erased again, on every
+    /// die.
+    pub(crate) fn restart(&mut self, base: &mut Base) -> Option<BlockId> {
         self.space.is_short = true;
-        let dies = base.config.geometry.dies();
-        if let Some((block, _, has_failed)) = self.space.erasing {
-            // The one that was cut short has worn the cells too.
-            base.blocks.row_mut(block).pe_cycles += 1;
-            self.space.erasing = Some((block, dies, has_failed));
-            for die in (0..dies).map(DieId) {
-                let read = self.erase_die(now, block, die, base, ports);
-                debug_assert_eq!(read, None, "no read was queued before");
-            }
-        }
-        while let Some((purpose, at)) = self.waiting.pop_front() {
-            self.space.programs += 1;
-            let read = base.start_change(now, purpose, at, ports);
-            debug_assert_eq!(read, None, "no read was queued before");
-        }
+        let (block, left, _) = self.space.erasing.as_mut()?;
+        // The one that was cut short has worn the cells too.
+        base.blocks.row_mut(*block).pe_cycles += 1;
+        *left = base.config.geometry.dies();
+        Some(*block)
+    }
+
+    /// Queues the next program that has waited for the recovery, if there is one: its die.
+    pub(crate) fn push_waiting(&mut self, now: Ns, base: &mut Base) -> Option<DieId> {
+        let (purpose, at) = self.waiting.pop_front()?;
+        self.space.programs += 1;
+        base.push_change(now, purpose, at);
+        Some(at.die)
     }
 }

@@ -10,15 +10,13 @@ use crate::observe::{BlockUse, StreamId};
 use crate::schedule::{Job, Purpose};
 
 impl Place {
-    /// Starts `program` of `stream`. A read that starts instead is returned: the caller issues it.
-    #[must_use]
-    pub(crate) fn start(
+    /// Queues `program` of `stream`.
+    pub(crate) fn push_program(
         &mut self,
         now: Ns,
         (stream, program): (StreamId, Program),
         base: &mut Base,
-        ports: &mut impl Out,
-    ) -> Option<u32> {
+    ) {
         let Program {
             die,
             block,
@@ -37,7 +35,7 @@ impl Place {
             line,
             buf: self.buffers[stream as usize].ring_buffer(line as usize),
         };
-        base.start_change(now, purpose, at, ports)
+        base.push_change(now, purpose, at);
     }
 
     /// The program of `job` has ended. Whether a wordline of its stream's buffer is free again; a program

@@ -272,7 +272,7 @@ impl Place {
         self.space.retired(slots);
     }
 
-    /// `block` is to be erased into `mode`, on every die ([`Place::erase_die`]). It holds nothing, nobody reads it,
+    /// `block` is to be erased into `mode`, on every die ([`Place::push_erase`]). It holds nothing, nobody reads it,
     /// and no other superblock is being erased.
     pub(crate) fn begin_erase<M: Arena>(
         &mut self,
@@ -297,17 +297,8 @@ impl Place {
         space.erasing = Some((block, base.config.geometry.dies(), false));
     }
 
-    /// Erases the part of `die` of `block`, into the mode that its row says. A read that starts instead is
-    /// returned: the caller issues it.
-    #[must_use]
-    pub(crate) fn erase_die(
-        &mut self,
-        now: Ns,
-        block: BlockId,
-        die: DieId,
-        base: &mut Base,
-        ports: &mut impl Out,
-    ) -> Option<u32> {
+    /// Queues the erase of the part of `die` of `block`, into the mode that its row says.
+    pub(crate) fn push_erase(&self, now: Ns, block: BlockId, die: DieId, base: &mut Base) {
         let mode = base.blocks.row(block).mode;
         let at = PageAddr {
             die,
@@ -315,7 +306,7 @@ impl Place {
             wordline: 0,
             page: PageType(0),
         };
-        base.start_change(now, Purpose::Erase { mode }, at, ports)
+        base.push_change(now, Purpose::Erase { mode }, at);
     }
 
     /// A die has erased its part of a superblock, under `job`. The superblock, if that was the last die:
