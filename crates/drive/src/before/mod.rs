@@ -72,7 +72,7 @@ impl Arena for FilledMemory {
 }
 
 impl Before for FilledMemory {
-    #[inline]
+    #[inline(always)] // Once in each look-up of the map.
     fn run(&self, lpn: Lpn, max: u64) -> (Option<Ppa>, u64) {
         if let Some(state) = &self.scattered
             && lpn.0 < self.pages

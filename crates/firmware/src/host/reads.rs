@@ -170,7 +170,7 @@ impl Host {
 
     /// A page row that the host alone waited for has been read under `job` but for codewords `failed`. The job is
     /// free.
-    #[inline]
+    #[inline(always)] // Of one caller, whose path it is part of.
     pub(crate) fn row_read<M: Arena>(
         &mut self,
         job: u32,

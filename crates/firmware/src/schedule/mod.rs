@@ -156,7 +156,7 @@ impl Schedule {
     }
 
     /// A read of the host waits for `die`: suspends what it runs, if the scheme says so.
-    #[inline]
+    #[inline(always)] // What most dies run ends here: a read.
     pub(crate) fn suspend_for_host(
         &mut self,
         now: Ns,
@@ -164,9 +164,14 @@ impl Schedule {
         jobs: &Jobs,
         ports: &mut impl Ports,
     ) {
-        let Some(victim) = self.dies.suspendable(die) else {
-            return;
-        };
+        if let Some(victim) = self.dies.suspendable(die) {
+            self.suspend(now, die, victim, jobs, ports);
+        }
+    }
+
+    /// Suspends `victim`, which `die` runs, if the scheme says so.
+    #[inline(never)]
+    fn suspend(&mut self, now: Ns, die: DieId, victim: u32, jobs: &Jobs, ports: &mut impl Ports) {
         let Job { purpose, step, .. } = jobs[victim];
         let running = match purpose {
             Purpose::Erase { .. } => Running::Erase,

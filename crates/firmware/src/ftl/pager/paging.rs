@@ -13,7 +13,7 @@ use crate::store::Store;
 impl Pager {
     /// Whether the entry of page `lpn` is in memory. If not, command `id` waits for it, and is gone on
     /// with when it is.
-    #[inline]
+    #[inline(always)] // A map that lies in memory as a whole costs one test.
     pub(crate) fn map_ready<M: Arena>(
         &mut self,
         now: Ns,
@@ -25,6 +25,7 @@ impl Pager {
         !self.is_on() || self.want_map(now, id, lpn, store, ports)
     }
 
+    #[inline(never)]
     fn want_map<M: Arena>(
         &mut self,
         now: Ns,

@@ -39,8 +39,10 @@ axis! {
         optimal_group::OptimalGroup,
         optimal::Optimal,
     }
+    #[inline]
     fn attempt(&mut self, ctx: &ReadCtx, step: u8, last: Option<&Outcome>, note: &mut u8) -> Option<Levels>;
     fn needs_outcome(&self, step: u8) -> bool;
+    #[inline]
     fn on_read(&mut self, ctx: &ReadCtx, step: u8, outcome: &Outcome, note: u8);
     fn start(&mut self, now: Ns, blocks: &BlockMonitor);
     fn power_on(&mut self, now: Ns, blocks: &BlockMonitor);
