@@ -641,7 +641,8 @@ impl Drive {
             name: "all".into(),
             ..Report::default()
         };
-        for report in &run.reports {
+        for report in &mut run.reports {
+            report.settle();
             all.read.merge(&report.read);
             all.write.merge(&report.write);
             all.trim.merge(&report.trim);

@@ -2,6 +2,7 @@
 
 pub mod amplification;
 mod batches;
+mod counted;
 pub mod student;
 mod tail;
 mod variance;
@@ -13,18 +14,14 @@ use firstread_core::{HostOp, Ns};
 use hdrhistogram::Histogram;
 
 use self::batches::{Batches, TooShort};
+use self::counted::{Counted, growing, record_growing};
 use self::tail::bucket;
 use crate::hardware::charge::Parts;
-
-/// Significant digits of a latency.
-const DIGITS: u8 = 3;
-/// Longest latency told apart: an hour.
-const MAX_NS: u64 = 3_600_000_000_000;
 
 /// Requests of one direction.
 #[derive(Clone, Debug)]
 pub struct Latencies {
-    histogram: Histogram<u64>,
+    counted: Counted,
     /// Those of them that ended in an error. Empty until the first does: it grows with the longest.
     lost: Histogram<u64>,
     batches: Batches,
@@ -58,11 +55,9 @@ pub struct Percentile {
 
 impl Default for Latencies {
     fn default() -> Latencies {
-        let histogram =
-            Histogram::new_with_bounds(1, MAX_NS, DIGITS).expect("the bounds are valid");
         Latencies {
-            histogram,
-            lost: Histogram::new(DIGITS).expect("the digits are valid"),
+            counted: Counted::default(),
+            lost: growing(),
             batches: Batches::default(),
             sum_ns: 0,
             bytes: 0,
@@ -75,7 +70,7 @@ impl Latencies {
     /// A request of `bytes` ended now after `latency`, charged to `parts`.
     #[inline(always)] // Once for a request that ended without an error.
     pub(crate) fn record(&mut self, now: Ns, latency: Ns, bytes: u32, parts: &Parts) {
-        self.histogram.saturating_record(latency.0);
+        self.counted.record(latency.0);
         self.sum_ns += latency.0 as u128;
         self.bytes += bytes as u64;
         let bucket = bucket(latency.0);
@@ -87,8 +82,12 @@ impl Latencies {
     #[cold]
     pub(crate) fn record_lost(&mut self, now: Ns, latency: Ns, parts: &Parts) {
         self.record(now, latency, 0, parts);
-        let recorded = self.lost.record(latency.0.min(MAX_NS));
-        recorded.expect("the histogram grows to the longest latency");
+        record_growing(&mut self.lost, latency.0);
+    }
+
+    /// The run has ended: figures may be asked for.
+    fn settle(&mut self) {
+        self.counted.settle();
     }
 
     /// Requests that ended in an error.
@@ -102,7 +101,7 @@ impl Latencies {
 
     /// Requests, with those that ended in an error.
     pub fn count(&self) -> u64 {
-        self.histogram.len()
+        self.counted.histogram().len()
     }
     /// Mean latency (ns), exact. A request that ended in an error counts with the time until then.
     pub fn mean_ns(&self) -> f64 {
@@ -113,7 +112,7 @@ impl Latencies {
         if self.count() == 0 {
             0.0
         } else {
-            self.histogram.stdev()
+            self.counted.histogram().stdev()
         }
     }
     /// Shortest latency (ns); 0 where there is none.
@@ -121,12 +120,12 @@ impl Latencies {
         if self.count() == 0 {
             0
         } else {
-            self.histogram.min()
+            self.counted.histogram().min()
         }
     }
     /// Longest latency (ns).
     pub fn max_ns(&self) -> u64 {
-        self.histogram.max()
+        self.counted.histogram().max()
     }
 
     /// The time after which `percent` of the requests have ended, with data or in an error.
@@ -134,17 +133,21 @@ impl Latencies {
         let n = self.count() as f64;
         let p = percent / 100.0;
         let at = |rank: f64| {
-            self.histogram
+            self.counted
+                .histogram()
                 .value_at_quantile((rank / n.max(1.0)).clamp(0.0, 1.0))
         };
-        let ns = self.histogram.value_at_quantile(p);
+        let ns = self.counted.histogram().value_at_quantile(p);
         let from = |histogram: &Histogram<u64>| match histogram.max() < ns {
             true => 0.0,
             false => histogram.count_between(ns, u64::MAX) as f64,
         };
         let (interval_ns, requests_needed) = match self.batches.ranks(1.0 - p) {
             Ok(half) => {
-                let low = self.histogram.lowest_equivalent(at((n * p - half).floor()));
+                let low = self
+                    .counted
+                    .histogram()
+                    .lowest_equivalent(at((n * p - half).floor()));
                 let ends = (low, at((n * p + half).ceil()));
                 (Some(ends), None)
             }
@@ -156,7 +159,7 @@ impl Latencies {
             interval_ns,
             requests_needed,
             beyond: (n * (1.0 - p)).round() as u64,
-            lost_share: from(&self.lost) / from(&self.histogram).max(1.0),
+            lost_share: from(&self.lost) / from(self.counted.histogram()).max(1.0),
             among_errors: ((self.count() - self.lost()) as f64) < (n * p).floor(),
         }
     }
@@ -183,16 +186,15 @@ impl Latencies {
     /// The distribution: the highest latency (ns) and the requests of each bucket that has any, in
     /// rising order.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.histogram
+        self.counted
+            .histogram()
             .iter_recorded()
             .map(|b| (b.value_iterated_to(), b.count_at_value()))
     }
 
     /// Adds the requests of `other`.
     pub fn merge(&mut self, other: &Latencies) {
-        self.histogram
-            .add(&other.histogram)
-            .expect("all histograms have the same bounds");
+        self.counted.merge(&other.counted);
         self.lost
             .add(&other.lost)
             .expect("the histogram grows to the longest latency");
@@ -254,6 +256,18 @@ impl Report {
         };
     }
 
+    /// The run has ended: figures may be asked for.
+    pub(crate) fn settle(&mut self) {
+        for latencies in [
+            &mut self.read,
+            &mut self.write,
+            &mut self.trim,
+            &mut self.flush,
+        ] {
+            latencies.settle();
+        }
+    }
+
     pub(crate) fn direction(&mut self, op: HostOp) -> &mut Latencies {
         match op {
             HostOp::Read => &mut self.read,
@@ -278,6 +292,7 @@ mod tests {
         (0..989).for_each(|i| l.record(at, Ns(1_000 + i), 4096, &parts));
         (0..10).for_each(|i| l.record_lost(at, Ns(50_000 + 1_000 * i), &parts));
         l.record(at, Ns(100_000), 4096, &parts);
+        l.settle();
         assert_eq!((l.count(), l.lost(), l.bytes), (1000, 10, 990 * 4096));
         assert!((l.mean_ns() - (989.0 * 1_494.0 + 545_000.0 + 100_000.0) / 1000.0).abs() < 1e-9);
         for (percent, ns, lost_share, among_errors) in [
@@ -308,6 +323,7 @@ mod tests {
             let ns = 1 + i * 61_843 % 100_000;
             l.record(Ns(i * 10_000), Ns(ns), 4096, &[0; CAUSES]);
         }
+        l.settle();
         let p = l.percentile(99.0);
         assert!(p.ns.abs_diff(99_000) <= 99, "{p:?}");
         assert_eq!(p.beyond, 1000);
@@ -327,6 +343,7 @@ mod tests {
                 parts[cause] = ns;
                 l.record(Ns(1_000_000), Ns(ns), 4096, &parts);
             }
+            l.settle();
             l
         };
         let mut all = of(1..=1_000, 0);
@@ -350,6 +367,7 @@ mod tests {
         // Of one batch or two none is whole.
         let mut short = l.clone();
         short.record(Ns(1), Ns(1), 4096, &[0; CAUSES]);
+        short.settle();
         assert_eq!((short.mean_half_ns(), short.rate_half()), (None, None));
         let draws = firstread_core::Stream::new(3);
         let (gaps, latencies) = (draws.named("gaps"), draws.named("latencies"));
@@ -360,6 +378,7 @@ mod tests {
             let ns = 1 + latencies.at(i).below(100_000);
             l.record(Ns(now as u64), Ns(ns), 4096, &[0; CAUSES]);
         }
+        l.settle();
         let near = |value: f64, of: f64, within: f64| {
             assert!((value / of - 1.0).abs() < within, "{value} for {of}");
         };
@@ -379,6 +398,7 @@ mod tests {
         let of = |count: u64, times: f64| {
             let mut l = Latencies::default();
             (0..count).for_each(|i| l.record(Ns(i), Ns(1), 4096, &[0; CAUSES]));
+            l.settle();
             l.needed(TooShort { times })
         };
         assert_eq!(of(100, 12.34), Some(1_300));
