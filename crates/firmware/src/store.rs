@@ -7,8 +7,8 @@ use firstread_core::{Arena, BlockId, Buf, CellMode, DieId, Ns, PageAddr, Ppa, Pr
 
 use crate::base::{Base, Out};
 use crate::ftl::map::Table;
-use crate::ftl::place::{Item, Place, Placed, Programs, Refusal};
-use crate::observe::Owner;
+use crate::ftl::place::{Item, Place, Placed, Program, Programs, Refusal};
+use crate::observe::{Owner, StreamId};
 use crate::read::Read;
 use crate::schedule::Purpose;
 
@@ -55,11 +55,18 @@ impl<M: Arena> Store<M> {
 
     #[inline(never)] // One slot of many completes a part of its wordline.
     fn start_some(&mut self, now: Ns, programs: Programs, ports: &mut impl Out) {
-        let (place, base) = (&mut self.place, &mut self.base);
-        for program in programs.each() {
-            place.push_program(now, program, base);
-            self.read.start_die(now, program.1.die, base, ports);
+        if let Some(program) = programs.of_data() {
+            self.start_program(now, program, ports);
         }
+        if let Some(program) = programs.of_parity() {
+            self.start_program(now, program, ports);
+        }
+    }
+
+    fn start_program(&mut self, now: Ns, program: (StreamId, Program), ports: &mut impl Out) {
+        self.place.push_program(now, program, &mut self.base);
+        let die = program.1.die;
+        self.read.start_die(now, die, &mut self.base, ports);
     }
 
     /// Pads the wordline that the host fills: [`Place::pad`]. Whether there was one to pad.

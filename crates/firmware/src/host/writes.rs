@@ -62,20 +62,20 @@ impl Host {
         ports: &mut impl Out,
     ) -> Progress {
         loop {
-            let command = *self.commands.get(id);
-            if command.done == command.slots || command.status != Status::Ok {
+            let command = self.commands.get(id);
+            let status = command.status;
+            if command.done == command.slots || status != Status::Ok {
+                let (op, fua) = (command.command.op, command.command.fua);
                 self.commands.leave_queue(id, ports);
-                let c = &command.command;
-                if command.status == Status::Ok
-                    && c.op == HostOp::Write
-                    && self.durable.waits_for_program(c.fua)
-                {
+                let ended_well = status == Status::Ok && op == HostOp::Write;
+                if ended_well && self.durable.waits_for_program(fua) {
                     self.wait_until_safe(now, id, &below.store);
                     return Progress::Buffered;
                 }
-                self.end_command(id, command.status, ports);
+                self.end_command(id, status, ports);
                 return Progress::Ended;
             }
+            let command = *command;
             let may = self.may_change(now, id, &command, below, ports);
             let went = match (may, command.command.op) {
                 (ControlFlow::Continue(false), _) => continue,

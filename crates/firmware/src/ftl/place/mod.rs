@@ -23,7 +23,7 @@ mod space;
 
 use alloc::collections::VecDeque;
 
-use firstread_core::{Arena, BlockId, Buf, Geometry, Lpn, Ns, PageAddr, Ppa, Status, Wait};
+use firstread_core::{Arena, BlockId, Buf, DieId, Geometry, Lpn, Ns, PageAddr, Ppa, Status, Wait};
 
 use crate::base::{Base, Out};
 use crate::config::Config;
@@ -32,8 +32,8 @@ use crate::observe::{Owner, STREAMS, StreamId};
 use crate::policy::wear::{AnyWear, Wear};
 use crate::schedule::Purpose;
 use bad::BadBlocks;
-pub(crate) use buffer::WriteBuffer;
-use buffer::{Allocated, Due, Program, Refused};
+use buffer::{Allocated, Due, Refused};
+pub(crate) use buffer::{Program, WriteBuffer};
 pub(crate) use ledger::{Evacuation, Ledger, Pace};
 pub(crate) use power::Dumped;
 use rescue::Rescue;
@@ -115,17 +115,27 @@ impl Programs {
         self.due.die.is_none() && self.due.parity.is_none()
     }
 
-    /// Each with its stream.
-    pub(crate) fn each(self) -> impl Iterator<Item = (StreamId, Program)> {
-        let Programs { stream, block, due } = self;
-        let program = move |die| Program {
+    /// That of data, with its stream.
+    #[inline]
+    pub(crate) fn of_data(&self) -> Option<(StreamId, Program)> {
+        self.due.die.map(|die| self.on(die))
+    }
+
+    /// That of parity, which follows it.
+    #[inline]
+    pub(crate) fn of_parity(&self) -> Option<(StreamId, Program)> {
+        self.due.parity.map(|die| self.on(die))
+    }
+
+    #[inline]
+    fn on(&self, die: DieId) -> (StreamId, Program) {
+        let program = Program {
             die,
-            block,
-            wordline: due.wordline,
-            line: due.line,
+            block: self.block,
+            wordline: self.due.wordline,
+            line: self.due.line,
         };
-        let dies = [due.die, due.parity].into_iter().flatten();
-        dies.map(move |die| (stream, program(die)))
+        (self.stream, program)
     }
 }
 
