@@ -228,6 +228,15 @@ pub const fn planes_of(wanted: u64, per_page: u32) -> u8 {
     planes
 }
 
+/// How many codewords `wanted` names. Most reads want one, and not every processor counts bits by itself.
+#[inline]
+pub const fn codewords(wanted: u64) -> u32 {
+    match wanted.is_power_of_two() {
+        true => 1,
+        false => wanted.count_ones(),
+    }
+}
+
 /// What comes back from flash. Each carries the tag of its operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FlashEvent {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use firstread_core::flash::planes_of;
+use firstread_core::flash::{codewords, planes_of};
 use firstread_core::voltage::BlockGroups;
 use firstread_core::{
     BlockId, CellMode, FlashKind, FlashOp, IdealScope, Levels, Ns, PageAddr, PageType, SenseMode,
@@ -509,7 +509,7 @@ impl Cells {
         };
         let Ns(one) = self.decode.latency(verdict);
         Sensed {
-            decode_sum_ns: one * wanted.count_ones() as u64,
+            decode_sum_ns: one * u64::from(codewords(wanted)),
             decode_last_ns: one,
             ..Sensed::default()
         }

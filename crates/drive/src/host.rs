@@ -236,7 +236,29 @@ impl<'a> Client<'a> {
     }
 
     /// What it does now.
+    #[inline]
     pub(crate) fn next(&mut self, now: Ns) -> Result<Next, WorkloadError> {
+        // Where the queue depth alone holds it, nothing else need be asked.
+        if self.in_flight < self.depth
+            && self.holds_for_depth_alone()
+            && now >= self.resume_at
+            && let Source::Job(stream) = &mut self.source
+            && let Some(request) = stream.next_plain()
+        {
+            self.in_flight += 1;
+            return Ok(Next::Issue(request, now));
+        }
+        self.next_of_any(now)
+    }
+
+    /// Whether neither a runtime, a search for its depth nor its end holds it.
+    #[inline]
+    fn holds_for_depth_alone(&self) -> bool {
+        self.runtime.is_none() && self.search.is_none() && !self.exhausted
+    }
+
+    /// What it does now, whatever it is.
+    fn next_of_any(&mut self, now: Ns) -> Result<Next, WorkloadError> {
         if self.exhausted {
             return Ok(Next::End);
         }

@@ -13,7 +13,7 @@
 
 use std::collections::VecDeque;
 
-use firstread_core::flash::SenseMode;
+use firstread_core::flash::{SenseMode, codewords};
 use firstread_core::{FlashKind, Ns};
 
 use super::{Hardware, InFlight};
@@ -124,11 +124,12 @@ impl Channel {
         first.expect("its timer runs only while there is one")
     }
 
-    /// The first data, and when they have crossed if nothing comes before.
+    /// The lane of the first data, whether they are cached, and when they have crossed if nothing comes before.
     #[inline]
-    fn first_ends(&self) -> Option<(Coming, Ns)> {
-        let first = *self.coming.front()?;
-        Some((first, self.free_at.max(first.at) + first.transfer))
+    fn first_ends(&self) -> Option<(u16, bool, Ns)> {
+        let first = self.coming.front()?;
+        let ends = self.free_at.max(first.at) + first.transfer;
+        Some((first.lane, first.is_cached, ends))
     }
 }
 
@@ -195,8 +196,9 @@ impl Hardware {
             transfer,
         };
         if coming.expect(now, data) {
-            if let Some(&second) = coming.coming.get(1) {
-                self.set_end(second, Ns::MAX, timers);
+            if let Some(second) = coming.coming.get(1) {
+                let (lane, is_cached) = (second.lane, second.is_cached);
+                self.set_end(lane, is_cached, Ns::MAX, timers);
             }
             self.time_first(channel, timers);
         }
@@ -206,19 +208,20 @@ impl Hardware {
     #[inline]
     fn time_first(&mut self, channel: u16, timers: &mut Timers) {
         if channel != self.untimed
-            && let Some((first, ends)) = self.channels[channel as usize].first_ends()
+            && let Some((lane, is_cached, ends)) = self.channels[channel as usize].first_ends()
         {
-            self.set_end(first, ends, timers);
+            self.set_end(lane, is_cached, ends, timers);
         }
     }
 
-    /// `data` will have crossed at `ends`, unless something comes before; [`Ns::MAX`] if others go first.
+    /// The data of `lane` will have crossed at `ends`, unless something comes before; [`Ns::MAX`] if others go
+    /// first.
     #[inline]
-    fn set_end(&mut self, data: Coming, ends: Ns, timers: &mut Timers) {
-        if data.is_cached {
-            self.leaves(data.lane, ends, timers);
+    fn set_end(&mut self, lane: u16, is_cached: bool, ends: Ns, timers: &mut Timers) {
+        if is_cached {
+            self.leaves(lane, ends, timers);
         } else {
-            timers.set(self.decoders.len() + data.lane as usize, ends);
+            timers.set(self.decoders.len() + lane as usize, ends);
         }
     }
 
@@ -289,7 +292,7 @@ impl Hardware {
                     SenseMode::Soft5 => 3,
                     _ => 1,
                 };
-                (wanted.count_ones() as u64 * self.cells.codeword_bytes()
+                (u64::from(codewords(wanted)) * self.cells.codeword_bytes()
                     + self.cells.spare_bytes(wanted))
                     * senses
             }

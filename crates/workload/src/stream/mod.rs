@@ -377,32 +377,42 @@ impl JobStream {
     }
 }
 
+impl JobStream {
+    /// The next request of a job of one direction, length and kind of placement, which nothing paces; none of
+    /// other jobs, and none at the end.
+    #[inline]
+    pub fn next_plain(&mut self) -> Option<Request> {
+        let (direction, len) = self.plain?;
+        if self.bytes_left < u64::from(len) || self.requests_left == 0 {
+            return None;
+        }
+        let d = direction as usize;
+        let draw = self.placements[self.placement_of[d]].draw(self.place, self.random_count);
+        self.random_count += 1;
+        self.count += 1;
+        self.requests_left -= 1;
+        if self.amount_bytes.is_some() {
+            self.bytes_left -= u64::from(len);
+        }
+        Some(Request {
+            op: operation(direction),
+            offset_bytes: self.region_start + draw * self.align[d],
+            len_bytes: len,
+            fua: self.fua && direction == Direction::Write,
+            not_before_ns: 0,
+            think_ns: 0,
+        })
+    }
+}
+
 impl Iterator for JobStream {
     type Item = Request;
 
     #[inline]
     fn next(&mut self) -> Option<Request> {
-        if let Some((direction, len)) = self.plain
-            && self.bytes_left >= u64::from(len)
-            && self.requests_left > 0
-        {
-            // The rest of this function comes to the same, by way of what other jobs ask for.
-            let d = direction as usize;
-            let draw = self.placements[self.placement_of[d]].draw(self.place, self.random_count);
-            self.random_count += 1;
-            self.count += 1;
-            self.requests_left -= 1;
-            if self.amount_bytes.is_some() {
-                self.bytes_left -= u64::from(len);
-            }
-            return Some(Request {
-                op: operation(direction),
-                offset_bytes: self.region_start + draw * self.align[d],
-                len_bytes: len,
-                fua: self.fua && direction == Direction::Write,
-                not_before_ns: 0,
-                think_ns: 0,
-            });
+        // The rest of this function comes to the same, by way of what other jobs ask for.
+        if let Some(request) = self.next_plain() {
+            return Some(request);
         }
         if self.flush_is_next {
             self.flush_is_next = false;

@@ -4,7 +4,6 @@ use alloc::boxed::Box;
 
 use firstread_core::Levels;
 use firstread_core::params::{Role, Scheme, Values};
-use firstread_core::voltage::VoltageTables;
 
 use super::{Outcome, ReadCtx, ReadLevels};
 use crate::policy::Setup;
@@ -22,14 +21,18 @@ pub const SCHEME: Scheme = Scheme {
 /// The scheme.
 #[derive(Debug)]
 pub struct Factory {
-    tables: Box<VoltageTables>,
+    /// As a read takes them.
+    entries: Box<[Levels]>,
 }
 
 impl Factory {
     /// From the chip's tables.
     pub fn new(setup: &Setup, _values: &Values) -> Factory {
         Factory {
-            tables: Box::new(setup.tables.clone()),
+            entries: setup.tables.factory[..setup.tables.factory_len as usize]
+                .iter()
+                .map(|&offsets| Levels::Offsets(offsets))
+                .collect(),
         }
     }
 }
@@ -42,7 +45,6 @@ impl ReadLevels for Factory {
         _last: Option<&Outcome>,
         _note: &mut u8,
     ) -> Option<Levels> {
-        (step < self.tables.factory_len)
-            .then(|| Levels::Offsets(self.tables.factory[step as usize]))
+        self.entries.get(step as usize).copied()
     }
 }
