@@ -326,7 +326,7 @@ mod tests {
         channel.clear();
         assert!(channel.first_ends().is_none());
         channel.expect(Ns(100), data(100, 7));
-        assert_eq!(channel.first_ends().map(|(_, ends)| ends), Some(Ns(107)));
+        assert_eq!(channel.first_ends().map(|(.., ends)| ends), Some(Ns(107)));
         channel.crossed(Ns(107));
         assert_eq!(channel.command(Ns(107), Ns(5)), (Ns(112), false));
     }
@@ -363,7 +363,7 @@ mod tests {
             let mut now = Ns::ZERO;
             for (i, &(after, what, takes)) in plan.iter().enumerate() {
                 now += Ns(after);
-                while let Some((_, end)) = channel.first_ends().filter(|(_, end)| *end <= now) {
+                while let Some((.., end)) = channel.first_ends().filter(|(.., end)| *end <= now) {
                     ends[channel.crossed(end).tag as usize] = end;
                 }
                 // In no order.
@@ -385,7 +385,7 @@ mod tests {
                 channel.expect(now, Coming { at, lane, is_cached: false, tag, transfer });
                 data.push((at, if at > now { lane } else { u16::MAX }, i));
             }
-            while let Some((_, end)) = channel.first_ends() {
+            while let Some((.., end)) = channel.first_ends() {
                 ends[channel.crossed(end).tag as usize] = end;
             }
             data.sort();

@@ -9,6 +9,7 @@ mod channel;
 pub(crate) mod charge;
 mod decoder;
 pub(crate) mod failures;
+mod issue;
 mod planes;
 mod power;
 mod sensing;
@@ -287,90 +288,6 @@ impl Hardware {
         match resource {
             Resource::Decoder(channel) => channel as usize,
             Resource::Die(die) => self.decoders.len() + die as usize,
-        }
-    }
-
-    /// The firmware issues `op`.
-    pub(crate) fn issue(&mut self, now: Ns, op: FlashOp, timers: &mut Timers) {
-        let tag = op.tag.0;
-        match op.kind {
-            FlashKind::Suspend { victim } => return self.suspend(now, op.die, victim.0, timers),
-            FlashKind::Resume { victim } => return self.resume(now, op.die, victim.0, timers),
-            FlashKind::Output { read, wanted } => {
-                return self.output(now, op.die, read.0, wanted, timers);
-            }
-            FlashKind::Cancel { victim } => return self.cancel(now, op.die, victim.0, timers),
-            _ if op.after.is_some() => return self.issue_after(now, op, timers),
-            _ => {}
-        }
-        let mut lane = op.die.0;
-        if self.lanes.are_used() {
-            lane = self.take_lanes(&op);
-        }
-        let die = &mut self.dies[lane as usize];
-        assert_eq!(
-            die.phase,
-            DiePhase::Idle,
-            "operation issued to a busy die: {op:?}"
-        );
-        die.since = now;
-        let state = &mut self.ops[tag as usize];
-        state.op = op;
-        state.lane = lane;
-        state.channel = self.layout.channel(op.die);
-        match op.kind {
-            FlashKind::Read {
-                page,
-                block,
-                cell_mode,
-                timing,
-                mode,
-                ..
-            } => {
-                debug_assert_eq!(cell_mode, self.cells.mode(block), "{op:?}");
-                // Nobody waits for programs and erases. A row of a rebuild goes on with another read:
-                // what it is charged nobody asks for.
-                let account = match state.account {
-                    Some(own) if op.class.goes_on() && !state.handed_over => own,
-                    _ => state.open(&mut self.accounts, op.queued),
-                };
-                let charged = &mut self.accounts[account];
-                die.log.charge_wait(op.queued, now, &mut charged.parts);
-                charged.mark = now;
-                die.phase = DiePhase::Array(tag);
-                let channel = state.channel;
-                let mut sense = self.cells.read_ns(cell_mode, page, mode, timing);
-                if die.timing != timing {
-                    die.timing = timing;
-                    sense += self.times.set_feature_ns;
-                }
-                if self.times.sets_levels() {
-                    sense += self.times.levels(&self.cells, &mut die.levels, &op, sense);
-                }
-                let starts = self.command(now, channel, timers);
-                let waited = starts.0 - now.0 - self.times.command_ns;
-                if waited != 0 {
-                    let cause = Cause::Transfer.in_step(op.class);
-                    self.accounts[account].charge(now + Ns(waited), cause);
-                }
-                self.expect(now, tag, starts + Ns(sense), timers);
-                self.ask_for_sense(now, tag);
-            }
-            FlashKind::Program { .. } => {
-                self.start_transfer(now, tag, timers);
-            }
-            FlashKind::Erase { mode, .. } => {
-                let channel = state.channel;
-                let starts = self.command(now, channel, timers);
-                let erase = starts.since(now).0 + self.cells.erase_ns(mode);
-                self.start_work(now, op.die, tag, erase, timers);
-            }
-            FlashKind::Suspend { .. }
-            | FlashKind::Resume { .. }
-            | FlashKind::Output { .. }
-            | FlashKind::Cancel { .. } => {
-                unreachable!("they are about an operation, and are done with above")
-            }
         }
     }
 

@@ -12,6 +12,7 @@ use crate::port_log::Passed;
 impl Ports for World {
     type Record = Record;
 
+    #[inline(always)] // So that the kind of operation is known: see [`crate::hardware::Hardware::issue`].
     fn issue(&mut self, op: FlashOp) {
         self.port_log.note(self.now, || Passed::Issued(op));
         self.hardware.issue(self.now, op, &mut self.timers);
