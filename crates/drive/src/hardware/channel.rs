@@ -375,7 +375,7 @@ mod tests {
                         ends[i] = end;
                         commands.push_back((now, i));
                         let after = channel.first_ends();
-                        prop_assert_eq!(shifts, before.map(|b| b.1) != after.map(|a| a.1));
+                        prop_assert_eq!(shifts, before.map(|b| b.2) != after.map(|a| a.2));
                         continue;
                     }
                     Comes::Read(sense) => now + Ns(sense),
