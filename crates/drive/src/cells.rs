@@ -403,10 +403,11 @@ impl Cells {
                     Code::Threshold(_) => [0; 4],
                     Code::Ldpc(_) => page.four_draws(codeword),
                 };
-                for ((k, weight), draw) in (0..).zip(weights).zip(draws) {
+                for k in 0..4 {
                     if four >> k & 1 == 0 {
                         continue;
                     }
+                    let (weight, draw) = (weights[k as usize], draws[k as usize]);
                     let fate = || page.fate(codeword + k);
                     let verdict = self.code.judge(weight, draw, fate);
                     tally.add(start + codeword + k, weight, verdict);

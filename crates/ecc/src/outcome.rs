@@ -189,8 +189,10 @@ const CERTAIN: u64 = (1e-5 * TWO_64) as u64;
 /// Draws that share the start of a search, by their highest bits.
 const STARTS: usize = 16;
 
-/// Outcomes at one score.
+/// Outcomes at one score. What most codewords ask for lies in one line of a cache: how many fail, and the first
+/// few iterations.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 struct Row {
     /// `P(fail)` in units of 2^-64.
     fail: u64,
@@ -220,10 +222,14 @@ impl Row {
     fn iterations(&self, draw: u64) -> u32 {
         let mut k = u32::from(self.start[(draw >> 60) as usize % STARTS]);
         let draw = (draw >> 32) as u32;
-        while draw < self.survival[k as usize % 32] {
-            k += 1;
+        // Two at a time: whether it is the one or the next is chance, and so no branch.
+        loop {
+            let [one, two] = [k, k + 1].map(|k| draw < self.survival[k as usize % 32]);
+            k += u32::from(one) + u32::from(two);
+            if !two {
+                return k;
+            }
         }
-        k
     }
 }
 
