@@ -28,8 +28,15 @@ const FOLDERS: [&str; 4] = [
     "crates/drive/src/hardware",
     "crates/drive/src/stats",
 ];
-/// Who judges what a crate's own tests let pass.
-const WHOLE_DRIVE: [&str; 4] = ["-p", "firstread-testkit", "--test", "whole_drive"];
+/// Who judges what a crate's own tests let pass: the digests of every completion; without the last word, all tests
+/// of the whole drive.
+const WHOLE_DRIVE: [&str; 5] = [
+    "-p",
+    "firstread-testkit",
+    "--test",
+    "whole_drive",
+    "completions",
+];
 
 const DOCUMENT: &str = "docs/mutants.md";
 /// After this the document is written by hand.
@@ -48,15 +55,27 @@ pub struct Options {
     /// Start no mutant after so many hours
     #[arg(long)]
     hours: Option<f64>,
-    /// Leave out the tests of the whole drive, which take minutes for each mutant that its crate's tests let pass
-    #[arg(long)]
-    own_crate: bool,
+    /// Whose tests judge: those of the mutant's crate, these and the digests of completions, or these and all
+    /// of the whole drive, which take minutes for each mutant that the others let pass
+    #[arg(long, value_enum, default_value = "drive")]
+    by: Judges,
     /// Only mutants whose name contains this; nothing is written
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
     /// Print the names of the mutants, in the order of the draw, and judge none
     #[arg(long)]
     list: bool,
+}
+
+/// Whose tests judge, each with those before.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, clap::ValueEnum)]
+enum Judges {
+    /// Those of the mutant's crate
+    Crate,
+    /// The digests of every completion
+    Digests,
+    /// All tests of the whole drive
+    Drive,
 }
 
 /// What became of a mutant.
@@ -72,22 +91,33 @@ enum Verdict {
     Missed,
     /// Those of its crate passed, and no others were asked.
     MissedByCrate,
+    /// Those of its crate and the digests of completions passed, and no others were asked.
+    MissedByDigests,
     /// It does not compile.
     Unviable,
 }
 
 impl Verdict {
-    const ALL: [(Verdict, &str); 6] = [
+    const ALL: [(Verdict, &str); 7] = [
         (Verdict::Caught, "caught"),
         (Verdict::CaughtByDrive, "caught by the whole drive"),
         (Verdict::Timeout, "timeout"),
         (Verdict::Missed, "missed"),
         (Verdict::MissedByCrate, "missed by its crate"),
+        (Verdict::MissedByDigests, "missed by the digests"),
         (Verdict::Unviable, "unviable"),
     ];
     fn text(self) -> &'static str {
         let row = Verdict::ALL.iter().find(|(v, _)| *v == self);
         row.map_or("", |(_, text)| text)
+    }
+    /// Who has let it pass so far, if that leaves others to be asked.
+    fn passed(self) -> Option<Judges> {
+        match self {
+            Verdict::MissedByCrate => Some(Judges::Crate),
+            Verdict::MissedByDigests => Some(Judges::Digests),
+            _ => None,
+        }
     }
     fn parse(text: &str) -> Option<Verdict> {
         let row = Verdict::ALL.iter().find(|(_, t)| *t == text);
@@ -140,7 +170,7 @@ pub fn run(options: &Options) -> Result<(), String> {
     let start = Instant::now();
     for (i, mutant) in drawn.iter().enumerate() {
         let verdict = match known.get(&mutant.name) {
-            Some(&verdict) if options.own_crate || verdict != Verdict::MissedByCrate => verdict,
+            Some(&verdict) if verdict.passed().is_none_or(|by| by >= options.by) => verdict,
             _ if options
                 .hours
                 .is_some_and(|h| start.elapsed().as_secs_f64() > h * 3600.0) =>
@@ -149,7 +179,8 @@ pub fn run(options: &Options) -> Result<(), String> {
                 break;
             }
             _ => {
-                let verdict = work.judge(mutant, options.own_crate, &mut baselines)?;
+                let passed = known.get(&mutant.name).and_then(|known| known.passed());
+                let verdict = work.judge(mutant, passed, options.by, &mut baselines)?;
                 work.remember(mutant, verdict)?;
                 known.insert(mutant.name.clone(), verdict);
                 verdict
@@ -273,28 +304,38 @@ impl Work {
         Ok(mutants.collect())
     }
 
-    /// Judges `mutant`; `baselines` holds how long the tests take where nothing is changed.
+    /// Judges `mutant`, whom some may have let pass before, by whom is asked; `baselines` holds how long the tests
+    /// take where nothing is changed.
     fn judge(
         &self,
         mutant: &Mutant,
-        own_crate: bool,
+        passed: Option<Judges>,
+        by: Judges,
         baselines: &mut BTreeMap<String, Duration>,
     ) -> Result<Verdict, String> {
         let module = mutant.file.split("/src/").nth(1).unwrap_or_default();
         let module = module.split('/').next().unwrap_or_default().to_owned() + "::";
         let near = ["-p", &mutant.package, "--lib", &module];
-        for tests in [&near[..], &near[..2]] {
+        let rows: [(Judges, &[&str]); 4] = [
+            (Judges::Crate, &near),
+            (Judges::Crate, &near[..2]),
+            (Judges::Digests, &WHOLE_DRIVE),
+            (Judges::Drive, &WHOLE_DRIVE[..4]),
+        ];
+        for (judge, tests) in rows {
+            if judge > by || passed.is_some_and(|passed| judge <= passed) {
+                continue;
+            }
             match self.tested(mutant, tests, baselines)? {
                 Verdict::Missed => {}
+                Verdict::Caught if judge > Judges::Crate => return Ok(Verdict::CaughtByDrive),
                 verdict => return Ok(verdict),
             }
         }
-        if own_crate {
-            return Ok(Verdict::MissedByCrate);
-        }
-        Ok(match self.tested(mutant, &WHOLE_DRIVE, baselines)? {
-            Verdict::Caught => Verdict::CaughtByDrive,
-            verdict => verdict,
+        Ok(match by {
+            Judges::Crate => Verdict::MissedByCrate,
+            Judges::Digests => Verdict::MissedByDigests,
+            Judges::Drive => Verdict::Missed,
         })
     }
 
@@ -467,7 +508,7 @@ mod tests {
             sample,
             seed,
             hours: None,
-            own_crate: false,
+            by: Judges::Drive,
             only: None,
             list: false,
         };

@@ -29,12 +29,14 @@ impl Score {
                 Verdict::Unviable => score.unviable += 1,
                 Verdict::Caught | Verdict::CaughtByDrive => score.caught += 1,
                 Verdict::Timeout => score.timeouts += 1,
-                Verdict::Missed | Verdict::MissedByCrate
+                Verdict::Missed | Verdict::MissedByCrate | Verdict::MissedByDigests
                     if no_fault.contains_key(&mutant.place()) =>
                 {
                     score.no_fault += 1
                 }
-                Verdict::Missed | Verdict::MissedByCrate => score.missed += 1,
+                Verdict::Missed | Verdict::MissedByCrate | Verdict::MissedByDigests => {
+                    score.missed += 1
+                }
             }
         }
         score.viable = score.caught + score.timeouts + score.missed;
@@ -99,13 +101,25 @@ pub(super) fn document(
         "Judged at commit {commit} with {version}: {of}.\n\n**{}.**\n",
         score.sentence()
     );
-    let by_crate = judged.iter().filter(|(_, v)| *v == Verdict::MissedByCrate);
-    let by_crate = by_crate.count();
-    if by_crate > 0 {
-        let _ = writeln!(
-            text,
-            "Of {by_crate} mutants missed, the tests of the whole drive were not asked (`--own-crate`).\n"
-        );
+    for (missed, of, others) in [
+        (
+            Verdict::MissedByCrate,
+            "crate",
+            "the digests of completions and the tests of the whole drive",
+        ),
+        (
+            Verdict::MissedByDigests,
+            "digests",
+            "the other tests of the whole drive",
+        ),
+    ] {
+        let count = judged.iter().filter(|(_, v)| *v == missed).count();
+        if count > 0 {
+            let _ = writeln!(
+                text,
+                "Of {count} mutants missed, {others} were not asked (`--by {of}`).\n"
+            );
+        }
     }
     text += "Timeouts are noticed: a test no longer ends. Mutants that do not compile are not viable; those that change\n\
              nothing that counts are left out of the share.\n\n\
@@ -121,7 +135,12 @@ pub(super) fn document(
     }
     let missed: Vec<_> = judged
         .iter()
-        .filter(|(_, v)| matches!(v, Verdict::Missed | Verdict::MissedByCrate))
+        .filter(|(_, v)| {
+            matches!(
+                v,
+                Verdict::Missed | Verdict::MissedByCrate | Verdict::MissedByDigests
+            )
+        })
         .collect();
     if !missed.is_empty() {
         text += "\nMutants that no test noticed:\n\n| mutant | why |\n|---|---|\n";
