@@ -121,6 +121,22 @@ fn model_a_tiny_map_cache_changes_no_data() {
     println!("{c:?}");
 }
 
+/// Each write asks once where its page of the map lies, one that opens a superblock too.
+#[test]
+fn formula_a_write_looks_its_page_of_the_map_up_once() {
+    let mut set = SMALL_BLOCKS.to_vec();
+    set.extend(IDEAL);
+    set.push("dram.map_cache=16MiB");
+    // So slow that no write waits: one that goes on looks up again.
+    let job = "[w]\nrw=write\nbs=4k\nsize=64m\niodepth=1\nthinktime=1ms\n";
+    let profile = profile("ct-qlc", &set);
+    let writes = 64 << 20 >> 12;
+    let per_superblock = profile.geometry.slots_per_superblock(profile.mode);
+    assert!(writes > 3 * u64::from(per_superblock), "{per_superblock}");
+    let f = run(profile, &aged(0, 0), job, u64::MAX).counters.front;
+    assert_eq!(f.map_hits + f.map_misses, writes, "{f:?}");
+}
+
 #[test]
 fn sequence_of_a_miss() {
     let mut set = IDEAL.to_vec();
