@@ -420,4 +420,46 @@ mod tests {
         log.charge_wait(Ns(3), Ns(400), &mut parts);
         assert_eq!(parts.iter().sum::<u64>(), 397);
     }
+
+    /// However often the log has gone round, its last entry is the last that was pushed.
+    #[test]
+    fn model_the_last_end_is_that_of_the_last_entry() {
+        let mut log = DieLog::new();
+        for i in 1..3 * DieLog::LEN as u64 {
+            log.push(Ns(i * 10), Ns(i * 10 + 9), Cause::DieHostRead);
+            assert_eq!(log.last_end(), Ns(i * 10 + 9), "entry {i}");
+        }
+    }
+
+    /// A command that has waited for a read is charged what the read was charged since it was charged last.
+    #[test]
+    fn formula_a_command_is_charged_the_time_of_the_read_that_it_waited_for() {
+        let mut read = Account::from(Ns(100));
+        read.charge(Ns(130), Cause::DieProgram);
+        read.charge(Ns(200), Cause::Sense);
+        // It was charged until 80, so it waited for something else until the read was queued.
+        let mut early = Account::from(Ns(50));
+        early.charge(Ns(80), Cause::Cleaning);
+        early.add(&read);
+        let of = |a: &Account, causes: [Cause; 4]| causes.map(|c| a.parts[c as usize]);
+        let causes = [
+            Cause::Cleaning,
+            Cause::Queue,
+            Cause::DieProgram,
+            Cause::Sense,
+        ];
+        assert_eq!(of(&early, causes), [30, 20, 30, 70]);
+        assert_eq!(early.mark, Ns(200));
+        // It was charged until 150: of the read the first 50 ns were before.
+        let mut late = Account::from(Ns(140));
+        late.charge(Ns(150), Cause::Cleaning);
+        late.add(&read);
+        assert_eq!(of(&late, causes), [10, 0, 0, 50]);
+        // It was charged for longer than the read took: there is nothing to add.
+        let mut after = Account::from(Ns(190));
+        after.charge(Ns(200), Cause::Cleaning);
+        let before = after.parts;
+        after.add(&read);
+        assert_eq!((after.parts, after.mark), (before, Ns(200)));
+    }
 }

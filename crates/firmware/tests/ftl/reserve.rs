@@ -340,3 +340,28 @@ fn sequence_two_failures_in_a_row_do_not_end_a_drive_with_spare() {
         assert!(ends.is_empty(), "victim {victim}: seeds {ends:?} end");
     }
 }
+
+/// Whoever asks first that a page move owns the move: until it has moved nobody else is let ask for it.
+#[test]
+fn sequence_a_page_on_the_move_is_asked_for_once() {
+    let build = tight(4, 2);
+    let mut drive = Drive::new(&build);
+    let ask = |drive: &mut Drive, owner| {
+        let now = drive.now;
+        drive
+            .firmware
+            .ask_move(now, owner, Lpn(0), &mut drive.world)
+    };
+    let moved = |drive: &Drive, owner| drive.firmware.counters().slots_moved_by[owner as usize];
+    assert_eq!(ask(&mut drive, Owner::Refresh), Ok(()));
+    let mut refused = 0;
+    while moved(&drive, Owner::Refresh) == 0 {
+        assert_eq!(ask(&mut drive, Owner::Wear), Err(Busy::Moving));
+        refused += 1;
+        assert!(drive.step(), "the move comes to an end");
+    }
+    drive.settle();
+    assert!(refused > 1, "the page was asked for while it was read");
+    assert_eq!(moved(&drive, Owner::Wear), 0);
+    assert_eq!(drive.firmware.audit(), Ok(()));
+}

@@ -174,6 +174,10 @@ fn sizes_are_as_published() {
 
     let single = footprint(&[("grouping", 0)]);
     assert_eq!(single.tables.active, 12);
+
+    // The zone of each wordline takes a byte; one zone needs none.
+    let zoned = footprint(&[("verify", 1), ("zones", 4)]);
+    assert_eq!((with.zones, zoned.zones), (0, setup.layer_of.len()));
 }
 
 /// Outward from the start and each entry once, wherever the start is.
