@@ -135,6 +135,7 @@ impl<M: Arena> Firmware<M> {
         ports: &mut P,
     ) {
         match event {
+            // The event of every read that does least: it needs no frame on the stack.
             FlashEvent::ArrayFree { die, planes, .. } => self.array_free(now, die, planes, ports),
             _ => self.happened(now, event, ports),
         }

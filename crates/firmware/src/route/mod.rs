@@ -189,8 +189,8 @@ impl<M: Arena> Firmware<M> {
         None
     }
 
-    /// A read has given its buffer back, and was the `last` of a superblock that waits for its erase, or not:
-    /// goes on with what waited for that.
+    /// A read has given its buffer back; `last` if its superblock waits for its erase and no other read pins it.
+    /// Goes on with what waited for either.
     #[inline]
     fn read_left(&mut self, now: Ns, last: bool, ports: &mut impl Out) {
         let ledger = &mut self.below.store.place.ledger;
