@@ -266,7 +266,7 @@ fn one_run(
     let mut run = |requests: u64, seed: u64| {
         let host = Host::jobs(&workload, drive.capacity_bytes(), seed, Some(requests));
         let host = host.map_err(|e| failed(&e))?;
-        drive.run(host, &mut |_| {}).map_err(|e| failed(&e))
+        host.run(&mut drive, &mut |_| {}).map_err(|e| failed(&e))
     };
     if case.lead > 0 {
         let lead = Stream::new(workload_seed).named("lead").at(0);

@@ -85,7 +85,7 @@ fn simulate(workload: &Workload) -> Result<RunStats, String> {
     let mut drive = Drive::new(profile, tables, &state, 1).map_err(|e| e.to_string())?;
     let host =
         Host::jobs(workload, drive.capacity_bytes(), 1, Some(LIMIT)).map_err(|e| e.to_string())?;
-    drive.run(host, &mut |_| {}).map_err(|e| e.to_string())
+    host.run(&mut drive, &mut |_| {}).map_err(|e| e.to_string())
 }
 
 fn row(workload: &Workload, stats: &RunStats) -> Row {

@@ -9,7 +9,7 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 use firstread_core::Ns;
 use firstread_core::voltage::BlockGroups;
-use firstread_drive::{Drive, DriveError, Ended, Host, RunStats, tables};
+use firstread_drive::{Drive, Ended, Host, RunError, RunStats, tables};
 use firstread_firmware::log::Record;
 use firstread_workload::{Notice, Place, TraceRecord};
 
@@ -145,9 +145,9 @@ fn run(
     progress: &mut dyn FnMut(u64),
     setup: &Setup<'_>,
 ) -> Result<RunStats> {
-    drive.run(host, progress).map_err(|error| match error {
+    host.run(drive, progress).map_err(|error| match error {
         // These name file and line already.
-        DriveError::Workload(error) => anyhow::Error::msg(with_options(&error.to_string())),
+        RunError::Workload(error) => anyhow::Error::msg(with_options(&error.to_string())),
         _ => anyhow::Error::new(error).context(setup.input.name().to_owned()),
     })
 }

@@ -1,7 +1,5 @@
 //! A digest of every completion that reaches the host: equal where two runs are, completion by completion.
 
-use firstread_core::Ns;
-
 use crate::world::Completed;
 
 /// What completions fold into, eight bytes at a time, by the constants of FNV-1a.
@@ -32,27 +30,27 @@ impl Completions {
         self.0
     }
 
-    /// A command has reached the host at `at`.
+    /// A completion has reached the host.
     #[inline]
-    pub(crate) fn note(&mut self, at: Ns, completed: &Completed<'_>) {
+    pub(crate) fn note(&mut self, completed: &Completed<'_>) {
         if let Some(digest) = &mut self.0 {
-            digest.add(at, completed);
+            digest.add(completed);
         }
     }
 }
 
 impl Digest {
     #[inline(never)]
-    fn add(&mut self, at: Ns, completed: &Completed<'_>) {
-        let command = &completed.slot.command;
+    fn add(&mut self, completed: &Completed<'_>) {
+        let command = completed.command;
         let words = [
             u64::from(command.id.0),
             command.op as u64,
             u64::from(command.client),
             command.offset_bytes,
             u64::from(command.len_bytes),
-            completed.slot.submitted.0,
-            at.0,
+            completed.since.0,
+            completed.at.0,
             completed.status as u64,
         ];
         for word in words.iter().chain(completed.parts) {

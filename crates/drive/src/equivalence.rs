@@ -39,9 +39,15 @@ fn drive(set: &[&str]) -> Drive {
 }
 
 fn run(drive: &mut Drive, job: &str) -> RunStats {
+    run_until(drive, job, None)
+}
+
+/// The same, until the power is cut.
+fn run_until(drive: &mut Drive, job: &str, cut: Option<CutAt>) -> RunStats {
     let workload = fio::parse("test.fio", job).unwrap();
-    let host = Host::jobs(&workload, drive.capacity_bytes(), 1, Some(2_000)).unwrap();
-    drive.run(host, &mut |_| {}).unwrap()
+    let mut host = Host::jobs(&workload, drive.capacity_bytes(), 1, Some(2_000)).unwrap();
+    cut.into_iter().for_each(|cut| host.cut_power_at(cut));
+    host.run(drive, &mut |_| {}).unwrap()
 }
 
 /// Every latency of a run with its causes, and when it ended.
@@ -107,10 +113,9 @@ fn model_senses_worked_out_together_are_those_worked_out_alone() {
             let (mut together, mut alone) = (drive(set), drive(set));
             alone.world.hardware.one_by_one = true;
             for run_of in 0..2 {
-                let cut = CutAt::Events(400 + 300 * run_of);
-                together.cut_power_at(cut);
-                alone.cut_power_at(cut);
-                let (a, b) = (run(&mut together, job), run(&mut alone, job));
+                let cut = Some(CutAt::Events(400 + 300 * run_of));
+                let a = run_until(&mut together, job, cut);
+                let b = run_until(&mut alone, job, cut);
                 assert!(a.power_cut.is_some(), "{} events", a.events);
                 assert!(
                     seen_by_the_host(&a) == seen_by_the_host(&b),
@@ -126,11 +131,7 @@ fn model_senses_worked_out_together_are_those_worked_out_alone() {
 fn powerloss_after_the_last_completion_is_not_in_the_run() {
     let job = JOBS[0];
     let whole = run(&mut drive(&[]), job);
-    let cut_after = |after: Ns| {
-        let mut drive = drive(&[]);
-        drive.cut_power_at(CutAt::Time(after));
-        run(&mut drive, job)
-    };
+    let cut_after = |after: Ns| run_until(&mut drive(&[]), job, Some(CutAt::Time(after)));
     let ended = cut_after(whole.simulated);
     assert!(ended.power_cut.is_none());
     assert_eq!(seen_by_the_host(&ended), seen_by_the_host(&whole));
@@ -143,11 +144,11 @@ fn powerloss_after_the_last_completion_is_not_in_the_run() {
 #[test]
 fn powerloss_on_a_volatile_cache_is_refused() {
     let mut volatile = drive(&["dram.write_cache=volatile"]);
-    let refused = volatile.power_cut().unwrap_err().to_string();
+    let refused = volatile.power_cut(Ns::ZERO).unwrap_err().to_string();
     assert!(refused.contains("dram.write_cache"), "{refused}");
     assert!(
         drive(&["dram.write_cache=write-through"])
-            .power_cut()
+            .power_cut(Ns::ZERO)
             .is_ok()
     );
 }

@@ -6,14 +6,11 @@
 //! - `hardware`: dies, channels, decoders; where the time went.
 //! - `cells`: medium and code joined at the end of a sense.
 //! - `world`: the firmware's ports on the virtual clock, the host link.
-//! - `host`: jobs and traces as the drive sees them; `flow` and `depth_search`: fio's `flow` and
-//!   `latency_target`.
 //! - [`queues`]: submission queues, and which is fetched from next.
-//! - `makings`: what a firmware is made from, at first and when power is back.
 //! - [`completions`]: a digest of every completion, for tests.
 //! - [`port_log`]: what passed the firmware's ports, for tests and tools.
-//! - [`power`]: power cuts, and what coming back takes.
-//! - [`drive`]: the event loop.
+//! - [`drive`]: the machine: takes commands, lets time pass, gives completions.
+//! - [`runner`]: a run above it: jobs and traces, who issues next, what is counted.
 //! - [`stats`]: what came of it.
 //! - [`tables`]: what the firmware is told of its chip's voltages.
 //!
@@ -22,24 +19,19 @@
 mod before;
 mod cells;
 pub mod completions;
-mod depth_search;
 pub mod drive;
 #[cfg(test)]
 mod equivalence;
-mod flow;
 mod group_oracle;
 mod growing_memory;
 mod hardware;
-mod host;
-mod makings;
 mod payload;
 pub mod port_log;
-pub mod power;
 pub mod precondition;
 pub mod profile;
 pub mod queues;
 mod record_log;
-mod run;
+pub mod runner;
 mod slots;
 pub mod state;
 pub mod stats;
@@ -48,10 +40,10 @@ mod tally;
 mod world;
 mod write_waits;
 
-pub use drive::{Drive, DriveError, EndOfLife, Ended, RunStats};
+pub use drive::{CutRefused, Drive, DriveError, PowerCut, Step, SubmitError};
 pub use hardware::charge::{CAUSES, Cause, Parts};
 pub use payload::StaleRead;
-pub use power::{CutAt, PowerCut};
 pub use precondition::Precondition;
-pub use run::Host;
+pub use runner::{CutAt, EndOfLife, Ended, Host, RunError, RunStats};
 pub use state::DriveState;
+pub use world::{Completed, Submission};

@@ -7,7 +7,7 @@ pub mod validation;
 use firstread_core::voltage::VoltageTables;
 use firstread_core::{HostOp, Ns};
 use firstread_drive::profile::{DriveProfile, Library, Override, load_drive};
-use firstread_drive::{Drive, DriveError, DriveState, Host, RunStats, tables};
+use firstread_drive::{CutAt, Drive, DriveState, Host, RunError, RunStats, tables};
 use firstread_firmware::policy::AXES;
 use firstread_workload::{TraceRecord, fio};
 
@@ -94,7 +94,22 @@ pub fn drive(profile: DriveProfile, state: &DriveState, seed: u64) -> Drive {
 pub type Scripted = (u64, HostOp, u64, u32);
 
 /// Runs the requests of `script` on `drive`, each submitted at its time.
-pub fn play(drive: &mut Drive, script: &[Scripted]) -> Result<RunStats, DriveError> {
+pub fn play(drive: &mut Drive, script: &[Scripted]) -> Result<RunStats, RunError> {
+    scripted(script).run(drive, &mut |_| {})
+}
+
+/// The same, with the power cut at `cut`.
+pub fn play_until(
+    drive: &mut Drive,
+    script: &[Scripted],
+    cut: CutAt,
+) -> Result<RunStats, RunError> {
+    let mut host = scripted(script);
+    host.cut_power_at(cut);
+    host.run(drive, &mut |_| {})
+}
+
+fn scripted(script: &[Scripted]) -> Host<'_> {
     let records = script.iter().map(|&(us, op, offset_bytes, len_bytes)| {
         Ok(TraceRecord {
             time_ns: us * 1_000,
@@ -104,7 +119,7 @@ pub fn play(drive: &mut Drive, script: &[Scripted]) -> Result<RunStats, DriveErr
             device: 0,
         })
     });
-    drive.run(Host::trace("script", records, u32::MAX, None), &mut |_| {})
+    Host::trace("script", records, u32::MAX, None)
 }
 
 /// Runs the fio job file `job` on `drive`, `limit` requests of it at most.
@@ -113,10 +128,10 @@ pub fn try_run(
     job: &str,
     seed: u64,
     limit: Option<u64>,
-) -> Result<RunStats, DriveError> {
+) -> Result<RunStats, RunError> {
     let workload = fio::parse("test.fio", job)?;
     let host = Host::jobs(&workload, drive.capacity_bytes(), seed, limit)?;
-    drive.run(host, &mut |_| {})
+    host.run(drive, &mut |_| {})
 }
 
 /// The same on a fresh drive; any error fails the test.

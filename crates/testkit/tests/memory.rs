@@ -62,8 +62,8 @@ fn allocations(scheme: &str, request: impl Fn(u64) -> (HostOp, u64, u32)) -> u64
             device: 0,
         })
     });
-    let stats = drive
-        .run(Host::trace("memory", records, 64, None), &mut |_| {})
+    let stats = Host::trace("memory", records, 64, None)
+        .run(&mut drive, &mut |_| {})
         .unwrap();
     assert_eq!(stats.requests, WARM_UP + MEASURED + 1);
     at_end.get() - at_start.get()
@@ -111,7 +111,7 @@ fn overwrites_are_all_that_grows(precondition: Precondition) {
                 device: 0,
             })
         });
-        let stats = drive.run(Host::trace("memory", records, 64, None), &mut |_| {});
+        let stats = Host::trace("memory", records, 64, None).run(&mut drive, &mut |_| {});
         moved += stats.unwrap().counters.slots_moved;
         written = until;
         let bytes = (held() - made) as f64 / (written + moved) as f64;
@@ -154,12 +154,11 @@ fn no_request_allocates() {
     let host = Host::jobs(&workload, drive.capacity_bytes(), 1, Some(140_000)).unwrap();
     let mut seen = [0; 8];
     let mut calls = 0;
-    drive
-        .run(host, &mut |_| {
-            seen[calls] = ALLOCATIONS.load(Ordering::Relaxed);
-            calls += 1;
-        })
-        .unwrap();
+    host.run(&mut drive, &mut |_| {
+        seen[calls] = ALLOCATIONS.load(Ordering::Relaxed);
+        calls += 1;
+    })
+    .unwrap();
     assert!(calls >= 2, "{calls} reports of progress");
     assert_eq!(seen[1] - seen[0], 0, "allocations while a job runs");
 }

@@ -135,7 +135,9 @@ pub fn simulated_s(case: &Case, set: &[&str], job: &str) -> Result<(f64, DrivePr
     let workload = fio::parse(case.name, job).map_err(|e| e.to_string())?;
     let host = Host::jobs(&workload, drive.capacity_bytes(), 1, Some(case.requests))
         .map_err(|e| e.to_string())?;
-    let stats = drive.run(host, &mut |_| {}).map_err(|e| e.to_string())?;
+    let stats = host
+        .run(&mut drive, &mut |_| {})
+        .map_err(|e| e.to_string())?;
     Ok((stats.simulated.0 as f64 * 1e-9, profile))
 }
 
@@ -183,7 +185,9 @@ fn one_run(case: &Case, seed: u64, start_together: &Barrier) -> Result<Measured,
     let host = Host::jobs(&workload, drive.capacity_bytes(), seed, Some(case.requests))
         .map_err(|e| e.to_string())?;
     let start = Instant::now();
-    let stats = drive.run(host, &mut |_| {}).map_err(|e| e.to_string())?;
+    let stats = host
+        .run(&mut drive, &mut |_| {})
+        .map_err(|e| e.to_string())?;
     measured.run_s = start.elapsed().as_secs_f64();
     if stats.requests != case.requests {
         let (ran, asked) = (stats.requests, case.requests);

@@ -47,9 +47,9 @@ impl Queues {
         }))
     }
 
-    /// Client `client` puts command `id` into its queue; it may be fetched from `visible` on.
-    pub(crate) fn put(&mut self, client: u32, id: CommandId, visible: Ns) {
-        let queue = client as usize % self.waiting.len();
+    /// Command `id` is put into queue `queue` of the host; it may be fetched from `visible` on.
+    pub(crate) fn put(&mut self, queue: u32, id: CommandId, visible: Ns) {
+        let queue = queue as usize % self.waiting.len();
         self.waiting[queue].push_back((visible, id));
     }
 

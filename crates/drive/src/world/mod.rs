@@ -30,16 +30,35 @@ pub(crate) struct LinkTimes {
     pub fs_per_byte: u64,
 }
 
+/// A command, as the host submits it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Submission {
+    /// What to do.
+    pub op: HostOp,
+    /// First byte, a multiple of 512.
+    pub offset_bytes: u64,
+    /// Length (bytes), a multiple of 512, not zero except for a flush.
+    pub len_bytes: u32,
+    /// Whether a write has to be safe from power loss before it completes.
+    pub fua: bool,
+    /// The host's submission queue. A drive that has fewer takes the number modulo theirs.
+    pub queue: u32,
+    /// From when on its time counts: before it is submitted, where it has waited for room in the queues.
+    pub since: Ns,
+}
+
 /// A command of the host in flight: a line of a cache.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct Slot {
     pub command: HostCommand,
+    /// From when on its time counts.
     pub submitted: Ns,
     /// Writes and trims that the drive had taken by then. Its clock may be ahead of the host's, but the
     /// command reaches it later still.
     seen: u64,
-    pub client: u32,
+    /// The host's submission queue.
+    queue: u32,
     /// Of what it has waited for last, once that has ended.
     account: Option<AccountId>,
     /// Time it has waited for the map.
@@ -59,12 +78,20 @@ struct Completion {
     charged_to: Ns,
 }
 
-/// A command that has reached the host.
+/// A completion that has reached the host.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Completed<'a> {
-    pub slot: &'a Slot,
+pub struct Completed<'a> {
+    /// The command, under the identifier that it was given when it was submitted.
+    pub command: &'a HostCommand,
+    /// The host's submission queue.
+    pub queue: u32,
+    /// From when on its time counts: [`Submission::since`].
+    pub since: Ns,
+    /// When it reached the host. Its latency is the time from `since`.
+    pub at: Ns,
+    /// How it ended.
     pub status: Status,
-    /// What its latency was charged to.
+    /// What its latency was charged to, by cause (ns).
     pub parts: &'a Parts,
 }
 
@@ -148,7 +175,7 @@ impl World {
             command: idle,
             submitted: Ns::ZERO,
             seen: 0,
-            client: 0,
+            queue: 0,
             account: None,
             map_ns: 0,
         };
@@ -228,45 +255,42 @@ impl World {
     #[inline]
     pub(crate) fn set_host(&mut self, due: Ns) {
         self.host_due = due;
-        self.set_front(Front::Host, due.saturating_add(self.host_lag));
+        let felt = due.saturating_add(self.host_lag);
+        self.set_front(Front::Host, felt.max(self.now));
     }
 
-    /// The host submits a command at `now`; its latency counts from `submitted`.
-    #[allow(clippy::too_many_arguments)] // the fields of a command, spelled out once
-    pub(crate) fn submit(
-        &mut self,
-        now: Ns,
-        op: HostOp,
-        offset_bytes: u64,
-        len_bytes: u32,
-        fua: bool,
-        client: u32,
-        submitted: Ns,
-    ) {
-        let id = CommandId(
-            self.free_slots
-                .pop()
-                .expect("the caller asked for a free slot"),
-        );
+    /// The host submits a command at `now`. None where no slot is free.
+    #[inline]
+    pub(crate) fn submit(&mut self, now: Ns, submission: Submission) -> Option<CommandId> {
+        let Submission {
+            op,
+            offset_bytes,
+            len_bytes,
+            fua,
+            queue,
+            since,
+        } = submission;
+        let id = CommandId(self.free_slots.pop()?);
         let command = HostCommand {
             id,
             op,
-            client: client as u16,
+            client: queue as u16,
             offset_bytes,
             len_bytes,
             fua,
         };
         let slot = &mut self.slots[id.0 as usize];
         slot.command = command;
-        slot.submitted = submitted;
+        slot.submitted = since;
         slot.seen = self.payload.written();
-        slot.client = client;
+        slot.queue = queue;
         slot.account = None;
         slot.map_ns = 0;
         let fetched = now + Ns(self.link.fetch_ns);
         if let Some(queues) = &mut self.queues {
-            queues.put(client, id, fetched);
-            return self.fetch();
+            queues.put(queue, id, fetched);
+            self.fetch();
+            return Some(id);
         }
         if op == HostOp::Write {
             self.in_free_at = self.in_free_at.max(fetched) + self.bytes_ns(len_bytes);
@@ -282,6 +306,7 @@ impl World {
                 self.set_front(Front::Command, self.commands_free_at);
             }
         }
+        Some(id)
     }
 
     /// Whether commands wait in queues until they are fetched.
@@ -345,12 +370,10 @@ impl World {
         command
     }
 
-    /// The first completion reaches the host, with all of the latency charged.
-    pub(crate) fn completed(&mut self) -> Completed<'_> {
-        let ended = self
-            .completions
-            .pop_front()
-            .expect("the host asked when it is due");
+    /// The first completion reaches the host, with all of the latency charged; none where there is none.
+    #[inline]
+    pub(crate) fn completed(&mut self) -> Option<Completed<'_>> {
+        let ended = self.completions.pop_front()?;
         if self.completions.is_empty() {
             // It begins at its start again, which stays in the caches.
             self.completions.clear();
@@ -368,12 +391,15 @@ impl World {
         parts[Cause::Queue as usize] = queue_ns - map_ns;
         parts[Cause::Map as usize] += map_ns;
         let completed = Completed {
-            slot,
+            command: &slot.command,
+            queue: slot.queue,
+            since: slot.submitted,
+            at: ended.due,
             status: ended.status,
             parts,
         };
-        self.digest.note(ended.due, &completed);
-        completed
+        self.digest.note(&completed);
+        Some(completed)
     }
 
     /// Power is cut: nothing is under way any more. How many commands were in flight.

@@ -1,7 +1,7 @@
 //! Bad blocks through the whole drive: of the factory, grown, and until the end of its life.
 
 use firstread_drive::profile::{Kind, Library};
-use firstread_drive::{Drive, DriveError, DriveState, Ended, RunStats};
+use firstread_drive::{Drive, DriveError, DriveState, Ended, RunError, RunStats};
 use firstread_testkit::{SMALL_BLOCKS, aged, drive, profile, try_run, voltages};
 
 /// A drive whose blocks live for some dozen cycles.
@@ -22,7 +22,7 @@ fn made(set: &[String], pe_cycles: u32) -> Result<Drive, DriveError> {
     Drive::new(profile, tables, &state, 1)
 }
 
-fn overwrite(drive: &mut Drive, mib: u64) -> Result<RunStats, DriveError> {
+fn overwrite(drive: &mut Drive, mib: u64) -> Result<RunStats, RunError> {
     let job = format!(
         "[w]\nrw=randwrite\nbs=64k\niodepth=16\nnorandommap\nio_size={mib}m\n\
          [r]\nstonewall\nrw=read\nbs=64k\niodepth=8\n"
@@ -98,7 +98,7 @@ fn sequence_the_end_of_life_is_a_result_and_leaves_the_data_readable() {
         assert!(text.contains(what), "{text}");
     }
     // Requests are in flight that the run has given up.
-    drive.power_cut().unwrap();
+    drive.power_cut(drive.now()).unwrap();
     let read = try_run(&mut drive, "[r]\nrw=read\nbs=64k\niodepth=8\n", 1, None).unwrap();
     assert_eq!(read.all.uncorrectable(), 0);
     assert_eq!(drive.audit(), Ok(()));

@@ -7,7 +7,7 @@ use firstread_drive::port_log::{Crossing, Passed};
 use firstread_drive::{CutAt, Drive, DriveState};
 use firstread_firmware::log::What;
 use firstread_nand::StateDistribution;
-use firstread_testkit::{FOUR_DIES, aged, drive, play, profile, try_run, voltages};
+use firstread_testkit::{FOUR_DIES, aged, drive, play, play_until, profile, try_run, voltages};
 
 struct Searched {
     drive: Drive,
@@ -155,8 +155,9 @@ fn powerloss_calibration_goes_on_after_a_cut_in_it() {
     for at in [all[0], all[all.len() / 2]] {
         let mut drive = made();
         // A sense takes some ten microseconds at least.
-        drive.cut_power_at(CutAt::Time(at.since(start) + Ns(5_000)));
-        let cut = play(&mut drive, &hours).unwrap().power_cut.unwrap();
+        let cut = CutAt::Time(at.since(start) + Ns(5_000));
+        let cut = play_until(&mut drive, &hours, cut).unwrap().power_cut;
+        let cut = cut.unwrap();
         assert!(cut.work.probing, "{cut:?}");
         play(&mut drive, &hours).unwrap();
         let passed = |what: &What| matches!(what, What::Passed { .. } | What::Verified { .. });

@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use firstread_core::HostOp;
-use firstread_drive::power::CutAt;
 use firstread_drive::precondition::Precondition;
 use firstread_drive::profile::{Kind, Library};
-use firstread_drive::{Drive, DriveState, Host};
+use firstread_drive::{CutAt, Drive, DriveState, Host};
 use firstread_firmware::policy::AXES;
 use firstread_testkit::{FOUR_DIES, SMALL_BLOCKS, aged, profile, voltages};
 use firstread_workload::{TraceRecord, fio};
@@ -281,18 +280,18 @@ fn golden_every_completion_of_many_runs() {
         let mut cuts = 0;
         let (mut requests, mut lost) = (0, 0);
         for part in 0..=row.cuts.len() as u64 {
-            if let Some(&events) = row.cuts.get(part as usize) {
-                drive.cut_power_at(CutAt::Events(events));
-            }
-            let host = match row.job {
+            let mut host = match row.job {
                 "" => Host::trace("trace", trace(), 64, None),
                 job => {
                     let workload = fio::parse("completions.fio", job).unwrap();
                     Host::jobs(&workload, capacity, 1 + part, None).unwrap()
                 }
             };
-            let stats = drive
-                .run(host, &mut |_| {})
+            if let Some(&events) = row.cuts.get(part as usize) {
+                host.cut_power_at(CutAt::Events(events));
+            }
+            let stats = host
+                .run(&mut drive, &mut |_| {})
                 .unwrap_or_else(|e| panic!("{}: {e}", row.name));
             requests += stats.requests;
             lost += stats.all.uncorrectable();
@@ -302,10 +301,7 @@ fn golden_every_completion_of_many_runs() {
         if capacity <= 1 << 28 {
             assert_eq!(drive.audit(), Ok(()), "{}", row.name);
         }
-        let (c, digest) = (
-            drive.counters().since(&before),
-            drive.completions().unwrap(),
-        );
+        let (c, digest) = (drive.counters().since(&before), drive.digest().unwrap());
         assert_eq!(digest.count, requests, "{}", row.name);
         let failures = c.replaced + c.retired;
         writeln!(

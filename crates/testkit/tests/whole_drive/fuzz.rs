@@ -159,7 +159,7 @@ fn serve(mut jobs: Vec<JobSpec>, setting: Setting) -> Result<(), TestCaseError> 
         notices: Vec::new(),
     };
     let host = Host::jobs(&workload, drive.capacity_bytes(), seed, None).unwrap();
-    match drive.run(host, &mut |_| {}) {
+    match host.run(&mut drive, &mut |_| {}) {
         // A drive without room left says so.
         Ok(stats) if stats.ended != Ended::Completed => Ok(()),
         Ok(stats) => {

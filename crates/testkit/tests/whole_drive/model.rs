@@ -7,6 +7,7 @@
 //! A failure prints its seed; `FIRSTREAD_MODEL_SEED=N` runs that one alone.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
 use std::sync::{Mutex, PoisonError};
 
 use firstread_core::params::{Axis, Need, ParamKind, Scheme};
@@ -277,18 +278,19 @@ fn run(swarm: &Swarm, seed: u64, rounds: u64, requests: u64, met: &mut Met) {
     let bad_at_first = drive.counters().clone();
     let slots = drive.capacity_bytes() / unit;
     let stream = Stream::new(seed).named("host");
-    let fail = |e: &DriveError| -> ! { panic!("seed {seed}: {e}\n{swarm:?}") };
+    let fail = |e: &dyn Error| -> ! { panic!("seed {seed}: {e}\n{swarm:?}") };
     met.schemes.extend(swarm.schemes.iter().cloned());
     for round in 0..rounds {
         let s = stream.at(round);
         let is_cut = s.at(0).below(100) < swarm.cuts;
+        let mut cut = None;
         if is_cut {
             // A request is two to ten events. Many cuts come soon after the one before.
             let event = match s.at(8).below(3) {
                 0 => s.at(1).below(30),
                 _ => s.at(1).below(requests * 4),
             };
-            drive.cut_power_at(match s.at(6).below(2) {
+            cut = Some(match s.at(6).below(2) {
                 0 => CutAt::Events(event),
                 _ => CutAt::Time(Ns(1 << s.at(7).below(30))),
             });
@@ -309,7 +311,7 @@ fn run(swarm: &Swarm, seed: u64, rounds: u64, requests: u64, met: &mut Met) {
         let at_once = s.at(11).below(8);
         for _ in 0..at_once.saturating_sub(4) * u64::from(is_cut) {
             // What came back from the cut before has not done a thing.
-            met.cut(&drive.power_cut().unwrap_or_else(|e| fail(&e)));
+            met.cut(&drive.power_cut(drive.now()).unwrap_or_else(|e| fail(&e)));
             met.cuts_back_to_back += 1;
         }
         // Few pages are hot, so that superblocks differ.
@@ -347,7 +349,9 @@ fn run(swarm: &Swarm, seed: u64, rounds: u64, requests: u64, met: &mut Met) {
             })
         });
         let depth = 1 + stream.named("depth").below(64) as u32;
-        let ran = drive.run(Host::trace("model", records, depth, None), &mut |_| {});
+        let mut host = Host::trace("model", records, depth, None);
+        cut.into_iter().for_each(|cut| host.cut_power_at(cut));
+        let ran = host.run(&mut drive, &mut |_| {});
         let stats = ran.unwrap_or_else(|e| fail(&e));
         met.requests += stats.requests;
         met.moved += stats.counters.slots_moved;
@@ -377,7 +381,7 @@ fn run(swarm: &Swarm, seed: u64, rounds: u64, requests: u64, met: &mut Met) {
     met.retired += bad.retired;
     if drive.is_read_only() {
         // Requests are in flight that a run has given up.
-        drive.power_cut().unwrap_or_else(|e| fail(&e));
+        drive.power_cut(drive.now()).unwrap_or_else(|e| fail(&e));
     }
     // All of it reads back.
     let all = (0..slots.div_ceil(16)).map(|i| {
@@ -389,7 +393,7 @@ fn run(swarm: &Swarm, seed: u64, rounds: u64, requests: u64, met: &mut Met) {
             device: 0,
         })
     });
-    let read = drive.run(Host::trace("all", all, 32, None), &mut |_| {});
+    let read = Host::trace("all", all, 32, None).run(&mut drive, &mut |_| {});
     let read = read.unwrap_or_else(|e| fail(&e));
     let ideal = swarm.set.iter().any(|s| s == "cells=ideal");
     met.uncorrectable += read.all.uncorrectable();

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::path::PathBuf;
 
 use firstread_core::HostOp;
-use firstread_drive::{DriveError, Host, RunStats};
+use firstread_drive::{Host, RunError, RunStats};
 use firstread_testkit::{IDEAL, aged, drive, profile};
 use firstread_workload::trace::TimeBack;
 use firstread_workload::{TraceOptions, TraceReader, TraceRecord};
@@ -24,7 +24,7 @@ fn trace(name: &str) -> Option<PathBuf> {
 }
 
 /// Runs a trace whole on the 15.36 TB drive; also how many records were read.
-fn replay(path: &PathBuf) -> Result<(RunStats, u64), DriveError> {
+fn replay(path: &PathBuf) -> Result<(RunStats, u64), RunError> {
     let mut drive = drive(profile("ct-qlc", &[]), &aged(28, 300), 1);
     let options = TraceOptions {
         capacity_bytes: drive.capacity_bytes(),
@@ -37,7 +37,7 @@ fn replay(path: &PathBuf) -> Result<(RunStats, u64), DriveError> {
     let records = Cell::new(0);
     let counted = reader.inspect(|r| records.set(records.get() + r.is_ok() as u64));
     let host = Host::trace("trace", counted, 4096, None);
-    let stats = drive.run(host, &mut |_| {})?;
+    let stats = host.run(&mut drive, &mut |_| {})?;
     Ok((stats, records.get()))
 }
 
@@ -111,7 +111,7 @@ fn fuzz_a_record_that_no_clock_reaches_is_an_error() {
         };
         let host = Host::trace("late", [record(0), record(time_ns)].into_iter(), 8, None);
         let mut drive = drive(profile("ct-qlc", IDEAL), &aged(1, 0), 1);
-        let error = drive.run(host, &mut |_| {}).unwrap_err().to_string();
+        let error = host.run(&mut drive, &mut |_| {}).unwrap_err().to_string();
         assert!(error.contains("146 years"), "{time_ns}: {error}");
     }
 }

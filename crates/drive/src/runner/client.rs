@@ -4,7 +4,7 @@ use firstread_core::{HostOp, Ns};
 use firstread_workload::job::ExitWhat;
 use firstread_workload::{JobSpec, JobStream, Place, Request, TraceRecord, WorkloadError};
 
-use crate::depth_search::{DepthSearch, Verdict};
+use super::depth_search::{DepthSearch, Verdict};
 use crate::stats::DepthFound;
 
 /// Where requests come from.

@@ -10,16 +10,7 @@ use firstread_core::{CellMode, Ns, PageType, SenseMode, SenseTiming};
 use firstread_firmware::WriteCache;
 use firstread_firmware::ftl::{Recovering, Recovery};
 
-use crate::drive::{Drive, DriveError};
-
-/// When power is cut in a run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum CutAt {
-    /// So long after its start.
-    Time(Ns),
-    /// After so many of its events.
-    Events(u64),
-}
+use super::{CutRefused, Drive};
 
 /// What a power cut came to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,54 +30,25 @@ pub struct PowerCut {
 }
 
 impl Drive {
-    /// Cuts the power in the next run.
-    pub fn cut_power_at(&mut self, cut: CutAt) {
-        self.cut = Some(cut);
-    }
-
     /// Cuts the power once more in the recovery from the next cut, when that has read so many
     /// superblocks' tables of contents.
     pub fn cut_recovery_after(&mut self, superblocks: u32) {
         self.cut_recovery = Some(superblocks);
     }
 
-    /// Whether a cut is due in a run that began at `start`, after so many events of it.
-    #[cold]
-    pub(crate) fn cut_is_due(&self, start: Ns, events: u64) -> bool {
-        match self.cut {
-            Some(CutAt::Time(after)) => self.world.due() > start + after,
-            Some(CutAt::Events(n)) => events >= n,
-            None => false,
-        }
-    }
-
-    /// When the power is cut.
-    pub(crate) fn cut_at(&self) -> Ns {
-        match self.cut {
-            Some(CutAt::Time(after)) => self.world.now.max(self.run_start + after),
-            _ => self.world.now,
-        }
-    }
-
-    /// Cuts the power now, and brings the drive back: everything under way is lost.
-    pub fn power_cut(&mut self) -> Result<PowerCut, DriveError> {
+    /// Cuts the power at `at`, or now if that is past, and brings the drive back: everything under way is lost,
+    /// what is due before `at` too.
+    ///
+    /// # Errors
+    /// [`CutRefused`] where what a cut leaves is not simulated; then nothing has changed.
+    pub fn power_cut(&mut self, at: Ns) -> Result<PowerCut, CutRefused> {
         if !self.world.payload.has_whole_sequence() {
-            return Err(DriveError::State(
-                "power cannot be cut after more than a million million slots were written: a slot's \
-                 sequence number is simulated with 40 bits; cut earlier"
-                    .into(),
-            ));
+            return Err(CutRefused::SequenceEnded);
         }
         if self.profile.dram.write_cache == WriteCache::Volatile {
-            return Err(DriveError::State(
-                "power cannot be cut on a drive with `dram.write_cache = \"volatile\"`: that its \
-                 unflushed writes are lost is not simulated; cut a drive with `protected` or \
-                 `write-through`"
-                    .into(),
-            ));
+            return Err(CutRefused::VolatileCache);
         }
-        let at = self.cut_at();
-        self.cut = None;
+        let at = at.max(self.world.now);
         let lost_requests = self.world.power_cut();
         self.wake = Ns::MAX;
         let mut recovering = self.power_on();
@@ -180,7 +142,7 @@ mod tests {
     use super::*;
     use crate::port_log::{Crossing, Passed};
     use crate::profile::{Library, Override, load_drive};
-    use crate::{DriveState, Host, RunStats, tables};
+    use crate::{CutAt, DriveState, Host, RunStats, tables};
 
     /// Two dies with superblocks of eight wordlines, full, that never err.
     fn drive() -> Drive {
@@ -208,6 +170,17 @@ mod tests {
 
     /// Random writes of 16 KiB, or sequential reads.
     fn run(drive: &mut Drive, op: HostOp, requests: u64, seed: u64) -> RunStats {
+        run_until(drive, op, requests, seed, None)
+    }
+
+    /// The same, until the power is cut.
+    fn run_until(
+        drive: &mut Drive,
+        op: HostOp,
+        requests: u64,
+        seed: u64,
+        cut: Option<CutAt>,
+    ) -> RunStats {
         let places = drive.capacity_bytes() >> 14;
         let records = (0..requests).map(|i| {
             let place = match op {
@@ -222,8 +195,9 @@ mod tests {
                 device: 0,
             })
         });
-        let host = Host::trace("power", records, 8, None);
-        drive.run(host, &mut |_| {}).unwrap()
+        let mut host = Host::trace("power", records, 8, None);
+        cut.into_iter().for_each(|cut| host.cut_power_at(cut));
+        host.run(drive, &mut |_| {}).unwrap()
     }
 
     /// What was acknowledged reads back, though the numbers of slots pass 2^29 and 2^34 meanwhile.
@@ -234,8 +208,8 @@ mod tests {
             run(&mut drive, HostOp::Write, 3_000, 1);
             drive.world.payload.pass(passed - 5_000);
             for seed in 0..20 {
-                drive.cut_power_at(CutAt::Events(500 + 37 * seed));
-                let cut = run(&mut drive, HostOp::Write, 300, seed).power_cut;
+                let at = Some(CutAt::Events(500 + 37 * seed));
+                let cut = run_until(&mut drive, HostOp::Write, 300, seed, at).power_cut;
                 assert!(cut.is_some());
             }
             assert!(drive.world.payload.written() > passed);
@@ -244,7 +218,7 @@ mod tests {
         }
         let mut drive = drive();
         drive.world.payload.pass(1 << 40);
-        let refused = drive.power_cut().unwrap_err().to_string();
+        let refused = drive.power_cut(Ns::ZERO).unwrap_err().to_string();
         assert!(refused.contains("sequence number"), "{refused}");
     }
 
@@ -282,8 +256,8 @@ mod tests {
         let (mut erases, mut seen) = (Erases::default(), 0);
         let (mut torn, mut waited) = (0, [0; 24]);
         for seed in 0..300 {
-            drive.cut_power_at(CutAt::Events(100 + 7 * seed));
-            let cut = run(&mut drive, HostOp::Write, 200, seed).power_cut;
+            let at = Some(CutAt::Events(100 + 7 * seed));
+            let cut = run_until(&mut drive, HostOp::Write, 200, seed, at).power_cut;
             let cut_at = cut.map_or(Ns::MAX, |cut| cut.at);
             let crossings = &drive.crossings()[seen..];
             seen += crossings.len();

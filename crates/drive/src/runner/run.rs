@@ -1,73 +1,15 @@
 //! A run under way: who issues next, who has ended, what is counted.
 
-use firstread_core::{HostOp, Ns, Status};
-use firstread_workload::WorkloadError;
+use firstread_core::{Ns, Status};
 use firstread_workload::job::ExitWhat;
 
-use crate::drive::DriveError;
-use crate::flow::{Flows, Share};
-use crate::hardware::timers::LATEST;
-use crate::host::{Client, Next};
+use super::client::{Client, Next};
+use super::error::RunError;
+use super::flow::{Flows, Share};
+use super::host::Host;
+use crate::drive::Drive;
 use crate::stats::Report;
-use crate::world::{Completed, World};
-
-/// A run's sources of requests.
-pub struct Host<'a> {
-    clients: Vec<Client<'a>>,
-    reports: Vec<Report>,
-    flows: Option<Flows>,
-    limit: Option<u64>,
-}
-
-impl<'a> Host<'a> {
-    /// The jobs of a job file.
-    pub fn jobs(
-        workload: &firstread_workload::Workload,
-        capacity_bytes: u64,
-        seed: u64,
-        limit: Option<u64>,
-    ) -> Result<Host<'a>, DriveError> {
-        let mut host = Host {
-            clients: Vec::new(),
-            reports: Vec::new(),
-            flows: Flows::new(workload.jobs.iter().map(|job| job.flow)),
-            limit,
-        };
-        for job in &workload.jobs {
-            let report = job.report as usize;
-            if report >= host.reports.len() {
-                host.reports.push(Report {
-                    name: job.name.clone(),
-                    percentiles: job.percentiles.clone(),
-                    ..Report::default()
-                });
-            }
-            host.clients
-                .push(Client::job(job, capacity_bytes, seed, report)?);
-        }
-        Ok(host)
-    }
-
-    /// A trace, with at most `depth` requests in flight.
-    pub fn trace(
-        name: &str,
-        records: impl Iterator<Item = Result<firstread_workload::TraceRecord, WorkloadError>> + 'a,
-        depth: u32,
-        limit: Option<u64>,
-    ) -> Host<'a> {
-        let report = Report {
-            name: name.to_owned(),
-            percentiles: firstread_workload::job::DEFAULT_PERCENTILES.to_vec(),
-            ..Report::default()
-        };
-        Host {
-            clients: vec![Client::trace(records, depth)],
-            reports: vec![report],
-            flows: None,
-            limit,
-        }
-    }
-}
+use crate::world::{Completed, Submission};
 
 /// A run under way.
 pub(crate) struct Run<'a> {
@@ -93,13 +35,12 @@ pub(crate) struct Run<'a> {
     flows: Option<Flows>,
     /// Clients found the queues full.
     crowded: bool,
-    capacity_bytes: u64,
     /// A status that ends the run.
     pub(crate) failed: Option<Status>,
 }
 
 impl<'a> Run<'a> {
-    pub(crate) fn new(host: Host<'a>, capacity_bytes: u64) -> Run<'a> {
+    pub(crate) fn new(host: Host<'a>) -> Run<'a> {
         let clients = host.clients;
         Run {
             now: Ns::ZERO,
@@ -116,7 +57,6 @@ impl<'a> Run<'a> {
             left: host.limit.unwrap_or(u64::MAX),
             completed: 0,
             in_flight: 0,
-            capacity_bytes,
             failed: None,
             clients,
         }
@@ -133,30 +73,27 @@ impl<'a> Run<'a> {
         self.now
     }
 
-    /// The host goes on to `until`: issues what is ready, hears of completions, issues more. It stops
-    /// early at the end of the run, and at what fails it.
-    pub(crate) fn go_on(&mut self, until: Ns, world: &mut World) -> Result<(), DriveError> {
+    /// The host goes on to `until`: issues what is ready, takes completions, issues more. It stops early at the
+    /// end of the run, and at what fails it. When it goes on next, if no completion reaches it before.
+    pub(crate) fn go_on(&mut self, until: Ns, drive: &mut Drive) -> Result<Ns, RunError> {
         loop {
-            self.issue(world)?;
-            let completion = world.completion_due();
+            self.issue(drive)?;
+            let completion = drive.completion_due();
             let next = completion.min(self.wake_due);
             if next > until || self.done() {
-                if next > LATEST && next != Ns::MAX {
-                    return Err(DriveError::State(
-                        "a request is due after the end of simulated time (146 years)".into(),
-                    ));
+                if next > Drive::LATEST && next != Ns::MAX {
+                    return Err(RunError::AfterTheEnd);
                 }
-                world.set_host(next);
-                return Ok(());
+                return Ok(next);
             }
             self.now = next;
-            if completion <= self.wake_due {
-                self.completed(world.completed());
-            } else {
+            if completion > self.wake_due {
                 self.woken();
+            } else if let Some(completed) = drive.completion(next) {
+                self.completed(&completed);
             }
-            if self.failed.is_some() || world.stale.is_some() {
-                return Ok(());
+            if self.failed.is_some() || drive.stale().is_some() {
+                return Ok(Ns::MAX);
             }
         }
     }
@@ -201,8 +138,8 @@ impl<'a> Run<'a> {
     }
 
     /// Issues what is ready.
-    fn issue(&mut self, world: &mut World) -> Result<(), DriveError> {
-        if self.crowded && world.has_slot() {
+    fn issue(&mut self, drive: &mut Drive) -> Result<(), RunError> {
+        if self.crowded && drive.has_room() {
             self.crowded = false;
             self.ready
                 .extend((0..self.clients.len() as u32).filter(|&i| !self.ended[i as usize]));
@@ -210,7 +147,7 @@ impl<'a> Run<'a> {
         while let Some(i) = self.ready.pop() {
             let client = &self.clients[i as usize];
             if client.group == self.group && client.is_started() {
-                self.issue_of(i, world)?;
+                self.issue_of(i, drive)?;
                 self.note_end(i);
             }
             if self.running == 0
@@ -230,14 +167,14 @@ impl<'a> Run<'a> {
     }
 
     #[inline]
-    fn issue_of(&mut self, i: u32, world: &mut World) -> Result<(), DriveError> {
+    fn issue_of(&mut self, i: u32, drive: &mut Drive) -> Result<(), RunError> {
         let client = &mut self.clients[i as usize];
         loop {
             if self.left == 0 {
                 client.stop();
                 return Ok(());
             }
-            if !world.has_slot() {
+            if !drive.has_room() {
                 self.crowded = true;
                 return Ok(());
             }
@@ -254,31 +191,20 @@ impl<'a> Run<'a> {
             }
             match client.next(self.now)? {
                 Next::Issue(request, since) => {
-                    let end = request
-                        .offset_bytes
-                        .saturating_add(request.len_bytes as u64);
-                    if end > self.capacity_bytes {
-                        return Err(DriveError::OutOfRange {
-                            op: op_name(request.op),
-                            offset_bytes: request.offset_bytes,
-                            len_bytes: request.len_bytes,
-                            capacity_bytes: self.capacity_bytes,
-                        });
-                    }
                     self.left -= 1;
                     self.in_flight += 1;
                     if let Some(flows) = &mut self.flows {
                         flows.issued(i, &mut self.ready);
                     }
-                    world.submit(
-                        self.now,
-                        request.op,
-                        request.offset_bytes,
-                        request.len_bytes,
-                        request.fua,
-                        i,
+                    let command = Submission {
+                        op: request.op,
+                        offset_bytes: request.offset_bytes,
+                        len_bytes: request.len_bytes,
+                        fua: request.fua,
+                        queue: i,
                         since,
-                    );
+                    };
+                    drive.submit(self.now, command)?;
                     if client.is_busy() {
                         return Ok(());
                     }
@@ -357,38 +283,41 @@ impl<'a> Run<'a> {
 
     /// A request has completed now.
     #[inline]
-    fn completed(&mut self, ended: Completed<'_>) {
+    fn completed(&mut self, ended: &Completed<'_>) {
         let Completed {
-            slot,
+            command,
+            queue,
+            since,
             status,
             parts,
-        } = ended;
+            ..
+        } = *ended;
         let now = self.now;
         self.completed += 1;
         self.in_flight -= 1;
-        let client = &mut self.clients[slot.client as usize];
-        let forget = client.completed(now, slot.submitted);
-        if self.ready.last() != Some(&slot.client) {
-            self.ready.push(slot.client);
+        let client = &mut self.clients[queue as usize];
+        let forget = client.completed(now, since);
+        if self.ready.last() != Some(&queue) {
+            self.ready.push(queue);
         }
         let report = &mut self.reports[client.report];
         if forget {
             report.forget();
             self.first[client.report] = None;
         }
-        if slot.submitted >= client.counts_from {
-            let first = self.first[client.report].get_or_insert(slot.submitted);
-            *first = (*first).min(slot.submitted);
+        if since >= client.counts_from {
+            let first = self.first[client.report].get_or_insert(since);
+            *first = (*first).min(since);
             report.runtime_ns = now.since(*first).0;
-            let latency = now.since(slot.submitted);
+            let latency = now.since(since);
             debug_assert!(
                 parts.iter().sum::<u64>() == latency.0
                     || !matches!(status, Status::Ok | Status::Uncorrectable),
                 "every nanosecond has a cause: {ended:?}"
             );
-            let latencies = report.direction(slot.command.op);
+            let latencies = report.direction(command.op);
             match status {
-                Status::Ok => latencies.record(now, latency, slot.command.len_bytes, parts),
+                Status::Ok => latencies.record(now, latency, command.len_bytes, parts),
                 Status::Uncorrectable => latencies.record_lost(now, latency, parts),
                 other => self.failed = Some(other),
             }
@@ -397,7 +326,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// It is time for whom it was to be asked again.
+    /// The time has come at which a client wanted to be asked again: all that wait for a time are.
     fn woken(&mut self) {
         for (i, wake) in self
             .wake
@@ -409,14 +338,5 @@ impl<'a> Run<'a> {
             self.ready.push(i as u32);
         }
         self.wake_due = Ns::MAX;
-    }
-}
-
-const fn op_name(op: HostOp) -> &'static str {
-    match op {
-        HostOp::Read => "read",
-        HostOp::Write => "write",
-        HostOp::Trim => "trim",
-        HostOp::Flush => "flush",
     }
 }

@@ -1,0 +1,165 @@
+//! A drive made from a profile: its firmware, its hardware and the link to its host.
+
+use firstread_core::params::Need;
+use firstread_core::voltage::{BlockGroups, VoltageTables};
+use firstread_core::{Divisor, Ns};
+use firstread_ecc::{Code, DecodeTiming};
+use firstread_firmware::Firmware;
+use firstread_firmware::policy::read_levels::ReadLevels;
+use firstread_nand::Medium;
+
+use super::makings::Makings;
+use super::{Drive, DriveError};
+use crate::before::FilledMemory;
+use crate::cells::Cells;
+use crate::hardware::failures::Failures;
+use crate::hardware::suspend::SuspendTimes;
+use crate::hardware::{Hardware, Times};
+use crate::payload::Payload;
+use crate::profile::DriveProfile;
+use crate::profile::drive::Cells as CellModel;
+use crate::queues::Queues;
+use crate::state::DriveState;
+use crate::world::{LinkTimes, World};
+
+impl Drive {
+    /// A drive in `state`, with everything that happens until its host comes already done: filled and
+    /// aged by arithmetic, its firmware's background work simulated. `seed` draws its chips and what its
+    /// firmware draws.
+    ///
+    /// # Errors
+    /// [`DriveError`] where `profile` cannot be simulated or the drive cannot be in `state`.
+    pub fn new(
+        profile: DriveProfile,
+        tables: VoltageTables,
+        state: &DriveState,
+        seed: u64,
+    ) -> Result<Drive, DriveError> {
+        let geometry = profile.geometry;
+        let code = Code::named(&profile.ecc.code).map_err(bad_profile)?;
+        let makings = Makings::new(&profile, tables, &code, state.hottest_c(), seed);
+        let makings = makings.map_err(bad_profile)?;
+        let schemes = makings.schemes(&profile);
+        let groups = schemes.read_levels.groups().copied();
+        let mut cells = cells(&profile, code, groups, seed)?;
+        cells.set_spare(schemes.read_levels.spare_ppm());
+        cells
+            .set_temperature(Ns::ZERO, state.temperature_c)
+            .map_err(|e| DriveError::State(e.to_string()))?;
+
+        let config = makings.config(&profile);
+        let memory = FilledMemory::new(geometry.slots_per_superblock(profile.mode));
+        let firmware = Firmware::new(config, schemes, memory);
+        let endurance = profile.chip.mode(profile.mode);
+        let endurance = endurance.map_or(1, |m| m.endurance_pe_cycles);
+        let failures = Failures::new(profile.chip.failures, endurance, &geometry, seed);
+        let hardware = Hardware::new(
+            geometry,
+            times(&profile),
+            cells,
+            failures,
+            firmware.tags(),
+            firmware.jobs(),
+            profile.link.max_outstanding,
+        );
+        let payload = Payload::new(
+            geometry.blocks_per_plane,
+            firmware.buffer_slots(),
+            config.capacity_slots,
+            firmware.map_pages(),
+        );
+        let timers = hardware.resources();
+        let world = World::new(
+            hardware,
+            payload,
+            link_times(&profile),
+            geometry.slot_bytes,
+            timers,
+            profile.link.max_outstanding,
+            Queues::new(&profile.queues, profile.link.max_outstanding),
+        );
+        let mut drive = Drive {
+            profile,
+            firmware,
+            world,
+            makings: Box::new(makings),
+            seed,
+            wake: Ns::MAX,
+            cut_recovery: None,
+            theory: None,
+        };
+        drive.prepare(state)?;
+        Ok(drive)
+    }
+
+    /// A firmware that knows nothing, as it is when power comes on.
+    pub(super) fn new_firmware(&self) -> Firmware<FilledMemory> {
+        let config = self.makings.config(&self.profile);
+        let schemes = self.makings.schemes(&self.profile);
+        let per_block = config.geometry.slots_per_superblock(config.mode);
+        Firmware::new(config, schemes, FilledMemory::new(per_block))
+    }
+}
+
+fn bad_profile(why: impl ToString) -> DriveError {
+    DriveError::Profile(why.to_string())
+}
+
+/// The cells of a drive of `profile` with their code; `groups` are those that an oracle of groups reads by.
+fn cells(
+    profile: &DriveProfile,
+    code: Code,
+    groups: Option<BlockGroups>,
+    seed: u64,
+) -> Result<Cells, DriveError> {
+    let medium = Medium::new(profile.chip.clone(), profile.geometry, seed);
+    let mut medium = medium.map_err(bad_profile)?;
+    medium.set_codeword_bits(code.codeword_bits());
+    let ideal = profile.cells == CellModel::Ideal;
+    // A decoder has so many lanes: an iteration over a longer codeword takes longer.
+    let kib = code.data_bytes().div_ceil(1024);
+    let decode = DecodeTiming {
+        iteration_ns: profile.ecc.timing.iteration_ns * kib,
+        ..profile.ecc.timing
+    };
+    Ok(Cells::new(
+        medium,
+        code,
+        decode,
+        ideal,
+        profile.mode,
+        groups,
+    ))
+}
+
+/// Durations of the hardware of `profile` outside the chip.
+fn times(profile: &DriveProfile) -> Times {
+    let chip = profile.chip.timing;
+    Times {
+        command_ns: profile.channel.command_ns,
+        commands_occupy: profile.channel.commands_occupy && profile.channel.command_ns > 0,
+        channel_fs_per_byte: 1_000_000_000 / profile.channel.rate_mt_per_s as u64,
+        decoder_lanes: Divisor::new(profile.ecc.engines_per_channel as u64),
+        decode_streams: profile.ecc.streams,
+        suspend: match profile.needs(Need::FreeSuspends) {
+            true => SuspendTimes::FREE,
+            false => SuspendTimes::of(&chip),
+        },
+        cache_busy_ns: chip.cache_busy_ns,
+        reset_ns: chip.reset_ns,
+        set_feature_ns: chip.set_feature_ns,
+        set_levels_ns: chip.set_levels_ns,
+        shared_levels: !chip.plane_levels,
+        independent_planes: chip.independent_plane_reads,
+    }
+}
+
+/// Durations of the link of `profile` and of the processing of its commands.
+fn link_times(profile: &DriveProfile) -> LinkTimes {
+    LinkTimes {
+        fetch_ns: profile.link.fetch_ns + profile.firmware.command_ns,
+        command_ns: profile.firmware.command_interval_ns,
+        completion_ns: profile.link.completion_ns,
+        fs_per_byte: 1_000_000_000_000_000 / profile.link.bytes_per_s,
+    }
+}

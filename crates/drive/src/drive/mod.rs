@@ -1,0 +1,385 @@
+//! A drive as a machine on the virtual clock: firmware and hardware joined in one loop of events.
+//!
+//! Whoever is above it submits commands, lets time pass and takes completions. The drive knows neither jobs nor
+//! reports, and whoever knows those has no part in how the drive works: see [`crate::runner`].
+//!
+//! - `build`, `prepare`: made from a profile, then filled and aged.
+//! - `power`: power cuts, and what coming back takes.
+//! - `makings`: what a firmware is made from, at first and when power is back.
+
+mod build;
+mod error;
+mod makings;
+mod power;
+mod prepare;
+
+use std::fmt;
+
+use firstread_core::flash::ALL_PLANES;
+use firstread_core::voltage::BlockGroups;
+use firstread_core::{BlockId, CellMode, CommandId, DieId, FlashEvent, Lpn, Ns};
+use firstread_firmware::Firmware;
+use firstread_firmware::ftl::{Busy, Unsound};
+use firstread_firmware::log::Record;
+use firstread_firmware::observe::{BlockMonitor, Counters};
+use firstread_firmware::policy::read_levels::ReadLevels;
+use firstread_nand::Medium;
+
+use crate::before::FilledMemory;
+use crate::completions::Digest;
+use crate::hardware::timers::LATEST;
+use crate::hardware::{Done, Resource};
+use crate::payload::StaleRead;
+use crate::port_log::{Crossing, Passed};
+use crate::profile::DriveProfile;
+use crate::world::{Completed, Due, Front, Submission, World};
+use makings::Makings;
+
+pub use error::{CutRefused, DriveError, SubmitError};
+pub use power::PowerCut;
+
+/// The overlay grows when fewer changes of the map than this fit.
+const OVERLAY_RESERVE: u32 = 8;
+
+/// Whose event it was.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// The drive's, which has been handled.
+    Drive,
+    /// The host's: a completion has reached it, or the time has come until which it had nothing to do.
+    Host,
+}
+
+/// A drive.
+///
+/// The drive's clock may be ahead of its host's by [`Drive::host_lag`], the time in which a command is fetched
+/// and taken: nothing that the host does is felt sooner. So the host may do several things at a time.
+pub struct Drive {
+    pub(crate) profile: DriveProfile,
+    pub(crate) firmware: Firmware<FilledMemory>,
+    pub(crate) world: World,
+    /// What a firmware is made from, at first and when power is back.
+    makings: Box<Makings>,
+    seed: u64,
+    /// When the firmware is polled next, as it asked.
+    wake: Ns,
+    /// Superblocks that the next recovery reads before power is cut again.
+    cut_recovery: Option<u32>,
+    /// Write amplification that theory expects of the state it was preconditioned into.
+    theory: Option<f64>,
+}
+
+impl fmt::Debug for Drive {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Drive")
+            .field("name", &self.profile.name)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What its host does.
+impl Drive {
+    /// No event is later: 146 years.
+    pub const LATEST: Ns = LATEST;
+
+    /// Whether the queues take another command.
+    #[inline]
+    pub fn has_room(&self) -> bool {
+        self.world.has_slot()
+    }
+
+    /// The host submits a command at `at`, by the host's clock.
+    ///
+    /// # Errors
+    /// [`SubmitError`] where the queues are full, the command reaches past the end of the drive, or `at` lies
+    /// further behind [`Drive::now`] than [`Drive::host_lag`]. The drive is as it was then.
+    #[inline]
+    pub fn submit(&mut self, at: Ns, command: Submission) -> Result<CommandId, SubmitError> {
+        let Submission {
+            op,
+            offset_bytes,
+            len_bytes,
+            ..
+        } = command;
+        let capacity_bytes = self.profile.capacity_bytes;
+        if offset_bytes.saturating_add(u64::from(len_bytes)) > capacity_bytes {
+            return Err(SubmitError::OutOfRange {
+                op,
+                offset_bytes,
+                len_bytes,
+                capacity_bytes,
+            });
+        }
+        if at + self.world.host_lag < self.world.now {
+            return Err(SubmitError::Late);
+        }
+        self.world.submit(at, command).ok_or(SubmitError::Full)
+    }
+
+    /// When the first completion that has not been taken reaches the host, as far as is known; [`Ns::MAX`] for
+    /// never.
+    #[inline]
+    pub fn completion_due(&self) -> Ns {
+        self.world.completion_due()
+    }
+
+    /// Takes the first completion that reaches the host by `by`. None that reaches it by [`Drive::now`] is missing,
+    /// nor by [`Drive::due`].
+    #[inline]
+    pub fn completion(&mut self, by: Ns) -> Option<Completed<'_>> {
+        if self.world.completion_due() > by {
+            return None;
+        }
+        self.world.completed()
+    }
+
+    /// Handles every event until `until`, by the host's clock, or until the first completion reaches the host, if
+    /// that is sooner; at once where a completion has not been taken. The drive's clock is ahead of the host's then
+    /// ([`Drive::host_lag`]). Where nothing is in flight and `until` is [`Ns::MAX`], it returns only if the firmware
+    /// has no background work ever again.
+    pub fn advance(&mut self, until: Ns) {
+        let stop = until.min(self.completion_due());
+        if stop.saturating_add(self.world.host_lag) <= self.world.now {
+            return;
+        }
+        self.wait(until);
+        while self.step() == Some(Step::Drive) {}
+    }
+
+    /// The host has done what it does by [`Drive::now`], and has nothing to do until `until` or until a completion
+    /// reaches it. [`Drive::step`] tells when that is.
+    #[inline]
+    pub fn wait(&mut self, until: Ns) {
+        self.world.set_host(until.min(self.completion_due()));
+        // The host was behind by as long as a command takes: its first one may be here.
+        if self.world.command_due() == self.world.now {
+            self.command(Front::Command);
+            self.wake_firmware();
+        }
+    }
+
+    /// When the next event is due; [`Ns::MAX`] for never.
+    #[inline]
+    pub fn due(&self) -> Ns {
+        self.world.due()
+    }
+
+    /// How far the host's clock may be behind the drive's (ns): as long as a command takes from the host to the
+    /// firmware at least.
+    pub fn host_lag(&self) -> Ns {
+        self.world.host_lag
+    }
+
+    /// The first read, if any, that returned something else than the last version written.
+    #[inline]
+    pub fn stale(&self) -> Option<StaleRead> {
+        self.world.stale
+    }
+
+    /// Time passes until `until`, without a host.
+    fn pass_time(&mut self, until: Ns) {
+        while self.world.due() <= until {
+            self.step();
+        }
+        self.world.now = self.world.now.max(until);
+    }
+}
+
+/// What is known of it, and what is asked of it beside commands.
+impl Drive {
+    /// Bytes the host sees.
+    pub fn capacity_bytes(&self) -> u64 {
+        self.profile.capacity_bytes
+    }
+    /// The profile it was made from.
+    pub fn profile(&self) -> &DriveProfile {
+        &self.profile
+    }
+    /// Counters of the firmware since the drive was made.
+    #[inline]
+    pub fn counters(&self) -> &Counters {
+        self.firmware.counters()
+    }
+    /// What the firmware did in the background, in order: the last 32,768 records at least.
+    pub fn log(&self) -> &[Record] {
+        self.world.log.records()
+    }
+    /// Records of background work before those of [`Drive::log`], which are not kept.
+    pub fn log_dropped(&self) -> u64 {
+        self.world.log.dropped()
+    }
+    /// The block groups of the scheme that keeps read levels, if it has any.
+    pub fn groups(&self) -> Option<&BlockGroups> {
+        self.firmware.levels().groups()
+    }
+    /// Simulated time, by the drive's clock.
+    #[inline]
+    pub fn now(&self) -> Ns {
+        self.world.now
+    }
+    /// Keeps what passes the firmware's ports from now on, and forgets what was kept.
+    pub fn log_ports(&mut self) {
+        self.world.port_log.start();
+    }
+    /// Folds every completion that reaches the host from now on into a digest.
+    pub fn digest_completions(&mut self) {
+        self.world.digest.start();
+    }
+    /// The digest of what has completed since [`Drive::digest_completions`]; none where that was not called.
+    pub fn digest(&self) -> Option<Digest> {
+        self.world.digest.digest()
+    }
+    /// What passed them since [`Drive::log_ports`]; nothing where it was not called.
+    pub fn crossings(&self) -> &[Crossing] {
+        self.world.port_log.crossings()
+    }
+    /// What the firmware knows of its superblocks: what they are used for, what they hold.
+    pub fn blocks(&self) -> &BlockMonitor {
+        self.firmware.blocks()
+    }
+    /// Whether it has reached its end of life and takes no more writes.
+    pub fn is_read_only(&self) -> bool {
+        self.firmware.is_read_only()
+    }
+    /// Checks that every slot has one owner and every count adds up: time and memory in proportion to
+    /// the pages of the drive. For tests.
+    pub fn audit(&self) -> Result<(), Unsound> {
+        self.firmware.audit()
+    }
+    /// Asks that `block` be erased into `mode`, once what it holds has been moved away.
+    pub fn ask_mode(&mut self, block: BlockId, mode: CellMode) -> Result<(), Busy> {
+        let now = self.world.now;
+        let asked = self.firmware.ask_mode(now, block, mode, &mut self.world);
+        self.wake_firmware();
+        asked
+    }
+    /// The cells.
+    pub fn medium(&self) -> &Medium {
+        self.world.hardware.cells().medium()
+    }
+    /// Bytes of the host's that are in the write buffer, not on flash.
+    pub fn buffered_bytes(&self) -> u64 {
+        let slots = u64::from(self.firmware.host_slots_buffered());
+        slots * u64::from(self.profile.geometry.slot_bytes)
+    }
+    /// Write amplification that theory expects of the state it was preconditioned into, if it was.
+    pub fn expected_amplification(&self) -> Option<f64> {
+        self.theory
+    }
+    /// Whether logical page `lpn` lies on flash or in the write buffer.
+    pub fn is_mapped(&self, lpn: u64) -> bool {
+        self.firmware.is_mapped(Lpn(lpn))
+    }
+}
+
+/// How events are handled.
+impl Drive {
+    /// A read has left planes of a die.
+    #[cold]
+    fn planes_done(&mut self, now: Ns, event: Option<FlashEvent>, free: FlashEvent) {
+        let world = &mut self.world;
+        for event in event.into_iter().chain([free]) {
+            world.port_log.note(now, || Passed::Event(event));
+            self.firmware.complete(now, event, world);
+        }
+    }
+
+    /// Handles the next event, if there is one. After one of the host's, the host calls [`Drive::wait`].
+    #[inline]
+    pub fn step(&mut self) -> Option<Step> {
+        let next = self.world.next()?;
+        let world = &mut self.world;
+        let due = world.now;
+        match next {
+            Due::Hardware(Resource::Die(die)) => {
+                let done = world
+                    .hardware
+                    .die_done(due, die, &mut world.timers, &mut world.payload);
+                let (event, free, decoded) = match done {
+                    Done::GoesOn => {
+                        world.hardware.time_next(&mut world.timers);
+                        return Some(Step::Drive);
+                    }
+                    Done::Free(tag) => (None, Some(tag), false),
+                    Done::FreeThenDecoded(tag) => (None, Some(tag), true),
+                    Done::Event(event) => (Some(event), None, false),
+                    Done::EventThenFree(event, tag) => (Some(event), Some(tag), false),
+                    Done::Planes(event, free) => {
+                        self.planes_done(due, event, free);
+                        (None, None, false)
+                    }
+                };
+                if let Some(event) = event {
+                    self.tell(due, event);
+                }
+                if let Some(tag) = free {
+                    let (die, planes) = (DieId(die), ALL_PLANES);
+                    self.tell(due, FlashEvent::ArrayFree { tag, die, planes });
+                    if decoded {
+                        let world = &mut self.world;
+                        let event = world.hardware.decoded(due, tag.0, &mut world.payload);
+                        self.tell(due, event);
+                    }
+                }
+                let world = &mut self.world;
+                world.hardware.time_next(&mut world.timers);
+            }
+            Due::Hardware(Resource::Decoder(channel)) => {
+                let (timers, payload) = (&mut world.timers, &mut world.payload);
+                let event = world.hardware.decode_done(due, channel, timers, payload);
+                self.tell(due, event);
+            }
+            Due::Front(front @ (Front::Command | Front::Write)) => self.command(front),
+            Due::Front(Front::Host) => return Some(Step::Host),
+            Due::Front(Front::Firmware) => {
+                self.wake = Ns::MAX;
+                self.firmware.poll(due, world);
+            }
+        }
+        self.wake_firmware();
+        Some(Step::Drive)
+    }
+
+    /// The firmware hears of `event`.
+    #[inline(always)]
+    fn tell(&mut self, now: Ns, event: FlashEvent) {
+        let world = &mut self.world;
+        world.port_log.note(now, || Passed::Event(event));
+        self.firmware.complete(now, event, world);
+    }
+
+    /// A command has reached the firmware through `front`, unless its data are yet to come.
+    #[inline]
+    fn command(&mut self, front: Front) {
+        if self.world.has_queues() && front == Front::Command {
+            return self.fetched();
+        }
+        let world = &mut self.world;
+        let command = world.arrived(front);
+        self.firmware.submit(world.now, command, world);
+    }
+
+    /// A fetch from the queues has ended.
+    #[cold]
+    fn fetched(&mut self) {
+        let world = &mut self.world;
+        if let Some(command) = world.fetched() {
+            self.firmware.submit(world.now, command, world);
+        }
+    }
+
+    /// Sees that the firmware is polled when it wants to be, and has memory for what it changes.
+    #[inline]
+    pub(crate) fn wake_firmware(&mut self) {
+        while self.firmware.overlay_is_short(OVERLAY_RESERVE) {
+            let grow = FilledMemory::grow;
+            self.firmware
+                .grow_overlay(self.world.now, grow, &mut self.world);
+        }
+        let due = self.firmware.next_wakeup();
+        if due != self.wake {
+            self.wake = due;
+            self.world.wake_firmware(due);
+        }
+    }
+}

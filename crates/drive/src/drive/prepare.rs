@@ -1,0 +1,255 @@
+//! A drive filled, worn and aged before its host comes: by arithmetic, with the firmware powered through
+//! that history on the virtual clock.
+
+use firstread_core::{BlockId, Ns};
+use firstread_firmware::ftl::{MAP_ENTRY_BYTES, RESERVE};
+use firstread_firmware::policy::gc_victim::GcVictim;
+use firstread_firmware::policy::read_levels::ReadLevels;
+use firstread_firmware::voltage::groups;
+
+use super::{Drive, DriveError};
+use crate::before::Preconditioned;
+use crate::precondition::{self, Precondition, Steady};
+use crate::state::{DriveState, Plan};
+
+/// What a drive is filled with, and when.
+struct Filling {
+    /// Logical pages written.
+    slots: u64,
+    /// Superblocks that they take.
+    blocks: u32,
+    /// Wear of every superblock (P/E cycles).
+    wear: Vec<u32>,
+    plan: Plan,
+    /// The steady state of overwrites, where one is asked for.
+    steady: Option<Preconditioned>,
+}
+
+impl Drive {
+    /// Fills and ages the drive.
+    pub(super) fn prepare(&mut self, state: &DriveState) -> Result<(), DriveError> {
+        let filling = self.filling(state)?;
+        if let Some((at, celsius)) = state.temperature_step {
+            let fill_ended = filling.plan.run.since(state.age.1);
+            let cells = self.world.hardware.cells_mut();
+            cells
+                .set_temperature(fill_ended + at, celsius)
+                .map_err(|e| DriveError::State(e.to_string()))?;
+        }
+        let before = self.firmware.before_mut();
+        match &filling.steady {
+            Some(steady) => {
+                before.precondition(steady.clone());
+                self.world.payload.precondition(steady.clone());
+            }
+            None => before.fill(filling.slots),
+        }
+        self.fill(&filling);
+        self.fill_map(filling.blocks, filling.slots, state.pe_cycles.0);
+        self.wake_firmware();
+        self.pass_time(filling.plan.run);
+        if state.unpowered > Ns::ZERO {
+            self.world.hardware.cells_mut().power_off(state.unpowered);
+            self.firmware.power_on(self.world.now, &mut self.world);
+            self.wake_firmware();
+        }
+        Ok(())
+    }
+
+    /// What `state` has the drive filled with. Its bad blocks are drawn.
+    fn filling(&mut self, state: &DriveState) -> Result<Filling, DriveError> {
+        let geometry = self.profile.geometry;
+        let per_block = geometry.slots_per_superblock(self.profile.mode);
+        let capacity = self.profile.capacity_bytes / geometry.slot_bytes as u64;
+        let slots = (capacity as f64 * state.fill) as u64;
+        let default_groups = groups::groups(0);
+        let bins = self.firmware.levels().groups().unwrap_or(&default_groups);
+        let used = match state.precondition {
+            Precondition::None => slots.div_ceil(per_block as u64) as u32,
+            _ => geometry.blocks_per_plane,
+        };
+        let mut wear = state.deal_wear(used, bins, self.seed);
+        wear.resize(geometry.blocks_per_plane as usize, state.pe_cycles.0);
+        let bad = self.find_bad_blocks(&wear)?;
+
+        let steady = self.steady_state(state, slots, bad)?;
+        let blocks = match &steady {
+            Some(steady) => steady.state.blocks(),
+            None => slots.div_ceil(per_block as u64) as u32,
+        };
+        if blocks > geometry.blocks_per_plane {
+            return Err(DriveError::Profile(format!(
+                "the capacity takes {blocks} superblocks, but there are {}",
+                geometry.blocks_per_plane
+            )));
+        }
+        let block_bytes = per_block as u128 * geometry.slot_bytes as u128;
+        let block_fill = Ns(
+            (block_bytes * 1_000_000_000 / self.profile.fill_rate().bytes_per_s() as u128) as u64
+        );
+        let bins = self.firmware.levels().groups().unwrap_or(&default_groups);
+        let in_order = || (0..blocks as u64).rev().collect::<Vec<u64>>();
+        let since = steady.as_ref().map_or_else(in_order, |s| s.since.clone());
+        // Theory knows slots of data; the parity of their stripes is programmed with them.
+        let with_parity = f64::from(geometry.dies()) / f64::from(geometry.data_dies());
+        self.theory = steady.as_ref().map(|s| s.amplification * with_parity);
+        Ok(Filling {
+            plan: state.plan(&since, &wear, block_fill, bins),
+            slots,
+            blocks,
+            wear,
+            steady: steady.map(|s| s.state),
+        })
+    }
+
+    /// Superblocks are filled one after another, from power-on on with the firmware at work.
+    fn fill(&mut self, filling: &Filling) {
+        let Filling {
+            slots,
+            blocks,
+            wear,
+            plan,
+            steady,
+        } = filling;
+        let mode = self.profile.mode;
+        let per_block = self.profile.geometry.slots_per_superblock(mode);
+        for free in *blocks..self.profile.geometry.blocks_per_plane {
+            let (block, pe_cycles) = (BlockId(free), wear[free as usize]);
+            self.firmware.set_pe_cycles(block, pe_cycles);
+            let cells = self.world.hardware.cells_mut();
+            cells.erase(block, mode, pe_cycles);
+        }
+        let mut started = false;
+        for (i, planned) in plan.blocks.iter().enumerate() {
+            self.pass_time(planned.at);
+            if !started && planned.at > plan.start {
+                self.firmware.start(plan.start, &mut self.world);
+                started = true;
+            }
+            let (block, first) = (BlockId(i as u32), i as u64 * per_block as u64);
+            let pages = match steady {
+                Some(state) => state.valid(block),
+                None => {
+                    let pages = (slots - first).min(per_block as u64) as u32;
+                    self.world.payload.fill(block, first, pages);
+                    pages
+                }
+            };
+            let cells = self.world.hardware.cells_mut();
+            cells.fill(planned.at, block, mode, planned.pe_cycles);
+            self.firmware
+                .adopt(planned.at, block, planned.pe_cycles, pages, &mut self.world);
+            if !started && planned.at >= plan.start {
+                self.firmware.start(planned.at, &mut self.world);
+                started = true;
+            }
+            self.wake_firmware();
+        }
+        if !started {
+            self.firmware
+                .start(plan.start.max(self.world.now), &mut self.world);
+        }
+    }
+
+    /// Draws which blocks are bad, tells the firmware, and returns how many superblocks they cost.
+    fn find_bad_blocks(&mut self, pe_cycles: &[u32]) -> Result<u32, DriveError> {
+        let geometry = &self.profile.geometry;
+        let per_block = u64::from(geometry.slots_per_superblock(self.profile.mode));
+        let mut bad = vec![0; geometry.dies() as usize];
+        for (block, &pe_cycles) in (0..).map(BlockId).zip(pe_cycles) {
+            let failures = &mut self.world.hardware.failures;
+            failures.make(block, pe_cycles, |die| bad[die.0 as usize] += 1);
+        }
+        let worst = bad.iter().copied().max().unwrap_or(0);
+        if !self.firmware.set_bad_blocks(&bad) {
+            return Err(DriveError::State(format!(
+                "bad blocks cost {worst} of {} superblocks at this wear. The capacity takes {}, cleaning \
+                 keeps {RESERVE} and needs {} to spare: start with fewer P/E cycles (--pe-cycles), set \
+                 chip.failures.factory_bad or chip.failures.grown_bad lower, or use a drive with more \
+                 over-provisioning",
+                geometry.blocks_per_plane,
+                (self.profile.capacity_bytes / u64::from(geometry.slot_bytes)).div_ceil(per_block),
+                self.profile.least_spare_slots() / per_block,
+            )));
+        }
+        Ok(worst)
+    }
+
+    /// The steady state that `state` asks for with `pages` pages, if it asks for one. The reserve is
+    /// free, as a host leaves it that writes as fast as it can: garbage collection then never gets
+    /// ahead. (On average one and a half superblocks are free then and two half full, which make one
+    /// that is full and one that is free.)
+    fn steady_state(
+        &self,
+        state: &DriveState,
+        pages: u64,
+        bad: u32,
+    ) -> Result<Option<Steady>, DriveError> {
+        if state.precondition == Precondition::None || pages == 0 {
+            return Ok(None);
+        }
+        let geometry = self.profile.geometry;
+        let per_block = geometry.slots_per_superblock(self.profile.mode);
+        let all = (geometry.blocks_per_plane - bad) as u64;
+        let needed = pages.div_ceil(per_block as u64) + self.map_superblocks(pages);
+        if needed + RESERVE >= all {
+            return Err(DriveError::State(format!(
+                "--precondition {}: {needed} of {all} superblocks are needed for the data and their map, and \
+                 cleaning needs {} more: fill less (--fill), or use a drive with more over-provisioning",
+                state.precondition,
+                RESERVE + 1,
+            )));
+        }
+        let blocks = (all - RESERVE - self.map_superblocks(pages)) as u32;
+        let law = self.firmware.gc_victim().law();
+        let law = law.ok_or_else(|| {
+            DriveError::State(format!(
+                "--precondition {}: no theory is known of how this drive's superblocks are chosen for cleaning \
+                 (schemes.gc_victim)",
+                state.precondition
+            ))
+        })?;
+        let shape = (blocks, per_block, pages);
+        let seeds = (self.seed, state.workload_seed);
+        let steady = precondition::steady(state.precondition, shape, law, seeds);
+        steady.map(Some).map_err(DriveError::State)
+    }
+
+    /// Pages of the map that say where the first `slots` logical pages lie; none where the map lies
+    /// in memory.
+    fn map_pages_of(&self, slots: u64) -> u64 {
+        let entries = (self.profile.geometry.slot_bytes / MAP_ENTRY_BYTES) as u64;
+        match self.firmware.map_pages() {
+            0 => 0,
+            _ => slots.div_ceil(entries),
+        }
+    }
+
+    /// Superblocks of these pages.
+    fn map_superblocks(&self, slots: u64) -> u64 {
+        let per_block = self
+            .profile
+            .geometry
+            .slots_per_superblock(self.profile.mode);
+        self.map_pages_of(slots).div_ceil(per_block as u64)
+    }
+
+    /// Writes the pages of the map that say where the first `slots` logical pages lie into the
+    /// superblocks from `first` on, where the map does not lie in memory.
+    fn fill_map(&mut self, first: u32, slots: u64, pe_cycles: u32) {
+        let pages = self.map_pages_of(slots);
+        let geometry = self.profile.geometry;
+        let per_block = geometry.slots_per_superblock(self.profile.mode) as u64;
+        let (now, world) = (self.world.now, &mut self.world);
+        for i in 0..pages.div_ceil(per_block) {
+            let block = BlockId(first + i as u32);
+            let here = (pages - i * per_block).min(per_block) as u32;
+            let from = i * per_block;
+            world.payload.fill_map(block, from, here);
+            let cells = world.hardware.cells_mut();
+            cells.fill(now, block, self.profile.mode, pe_cycles);
+            self.firmware
+                .adopt_map(now, block, pe_cycles, from as u32, here, world);
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! A run: a host above a drive. Which of its jobs issues when, when the power is cut, and what comes of it.
+//!
+//! - `host`: jobs or a trace, and when the power is cut.
+//! - `client`: one job or trace, with its queue, pace and end; `flow` and `depth_search`: fio's `flow` and
+//!   `latency_target`.
+//! - `run`: who issues next, who has ended, what is counted.
+//! - `outcome`: what a run came to.
+
+mod client;
+mod depth_search;
+mod error;
+mod flow;
+mod host;
+mod outcome;
+mod run;
+
+use firstread_core::{Ns, Status};
+
+use crate::drive::{Drive, Step};
+use crate::stats::Report;
+use crate::stats::amplification::Stretches;
+use run::Run;
+
+pub use error::RunError;
+pub use host::{CutAt, Host};
+pub use outcome::{EndOfLife, Ended, RunStats};
+
+/// Completions after which `progress` is told again.
+const PROGRESS: u64 = 1 << 16;
+
+impl Host<'_> {
+    /// Runs on `drive` until every job has ended. `progress` is told now and then how many requests have completed.
+    ///
+    /// # Errors
+    /// [`RunError`] where a request does not fit the drive, the workload goes wrong midway, the power cannot be cut
+    /// or a defect of the firmware shows. Requests may be in flight then, and the drive is of no more use.
+    pub fn run(
+        self,
+        drive: &mut Drive,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<RunStats, RunError> {
+        let start = drive.now();
+        let before = drive.counters().clone();
+        let geometry = drive.profile().geometry;
+        let mut stretches = Stretches::new(&before, geometry.slot_bytes);
+        let mut cut = self.cut;
+        let mut run = Run::new(self);
+        run.start(start);
+        let mut events = 0u64;
+        let mut reported = 0;
+        let due = goes_on(&mut run, start, drive)?;
+        drive.wait(due);
+        let mut power_cut = None;
+        while !run.is_over() {
+            if let Some(when) = cut
+                && let Some(at) = when.due(drive, start, events)
+            {
+                goes_on(&mut run, at, drive)?;
+                if run.is_over() {
+                    continue;
+                }
+                cut = None;
+                power_cut = Some(drive.power_cut(at)?);
+                let now = drive.now();
+                run.lose_all(now);
+                let due = goes_on(&mut run, now, drive)?;
+                drive.wait(due);
+                continue;
+            }
+            let Some(step) = drive.step() else {
+                return Err(RunError::Stuck(run.in_flight));
+            };
+            events += 1;
+            if stretches.is_behind(drive.counters()) {
+                stretches.note(drive.counters());
+            }
+            if step == Step::Drive {
+                continue;
+            }
+            let due = goes_on(&mut run, drive.now(), drive)?;
+            drive.wait(due);
+            if run.completed >= reported + PROGRESS {
+                reported = run.completed;
+                progress(reported);
+            }
+        }
+        drive.wait(Ns::MAX);
+        progress(run.completed);
+        let run_ended = run.now();
+        let all = merged(&mut run.reports);
+        Ok(RunStats {
+            reports: run.reports,
+            all,
+            requests: run.completed,
+            counters: drive.counters().since(&before),
+            amplification: stretches.end(geometry.blocks_per_plane, drive.expected_amplification()),
+            buffered_bytes: drive.buffered_bytes(),
+            events,
+            simulated: run_ended.since(start),
+            power_cut,
+            ended: match run.failed {
+                Some(_) => Ended::EndOfLife(EndOfLife::of(drive, &before)),
+                None => Ended::Completed,
+            },
+        })
+    }
+}
+
+impl CutAt {
+    /// When the power of `drive` is cut, if that is before its next event, in a run that began at `start`, after so
+    /// many events of it.
+    #[cold]
+    fn due(self, drive: &Drive, start: Ns, events: u64) -> Option<Ns> {
+        let (is_due, at) = match self {
+            CutAt::Time(after) => (drive.due() > start + after, start + after),
+            CutAt::Events(n) => (events >= n, Ns::ZERO),
+        };
+        is_due.then(|| at.max(drive.now()))
+    }
+}
+
+/// The host goes on to `until`, and has nothing to do until the time returned: an error if it meets what ends the
+/// run with one.
+#[inline]
+fn goes_on(run: &mut Run<'_>, until: Ns, drive: &mut Drive) -> Result<Ns, RunError> {
+    let due = run.go_on(until, drive)?;
+    if let Some(stale) = drive.stale() {
+        return Err(RunError::Stale(stale));
+    }
+    match run.failed {
+        None | Some(Status::NoSpace | Status::ReadOnly) => Ok(due),
+        Some(other) => Err(RunError::Failed(other)),
+    }
+}
+
+/// The requests of all `reports`, each of which is settled.
+fn merged(reports: &mut [Report]) -> Report {
+    let mut all = Report {
+        name: "all".into(),
+        ..Report::default()
+    };
+    for report in reports {
+        report.settle();
+        all.read.merge(&report.read);
+        all.write.merge(&report.write);
+        all.trim.merge(&report.trim);
+        all.flush.merge(&report.flush);
+        all.runtime_ns = all.runtime_ns.max(report.runtime_ns);
+    }
+    all
+}

@@ -1,0 +1,90 @@
+//! What a run came to.
+
+use std::fmt;
+
+use firstread_core::Ns;
+use firstread_firmware::observe::{BlockRow, BlockUse, Counters};
+
+use crate::drive::{Drive, PowerCut};
+use crate::stats::{Amplification, Report};
+
+/// What a run did.
+#[derive(Clone, Debug)]
+pub struct RunStats {
+    /// One report a job, or a group of jobs.
+    pub reports: Vec<Report>,
+    /// Requests of all reports.
+    pub all: Report,
+    /// Requests completed, counted or not (before a ramp's end).
+    pub requests: u64,
+    /// Counters of the firmware over the run, and over the time of a fetch after it, which the drive is
+    /// ahead of its host.
+    pub counters: Counters,
+    /// Its write amplification.
+    pub amplification: Amplification,
+    /// Bytes of the host's that were in the write buffer at its end, not on flash.
+    pub buffered_bytes: u64,
+    /// Events handled. Several completions may reach the host in one.
+    pub events: u64,
+    /// Simulated time of the run, to its last completion.
+    pub simulated: Ns,
+    /// The power cut in it.
+    pub power_cut: Option<PowerCut>,
+    /// How it ended.
+    pub ended: Ended,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ended {
+    /// All requests have completed.
+    Completed,
+    /// The drive takes no more writes.
+    EndOfLife(EndOfLife),
+}
+
+/// What a drive was like when it first refused a write.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EndOfLife {
+    /// Bytes the host wrote in this run.
+    pub written: u64,
+    /// Superblocks in all.
+    pub blocks: u32,
+    /// Superblocks that are retired.
+    pub retired: u32,
+    /// Superblocks in which a program has failed, and whose data have not been moved away.
+    pub failed: u32,
+}
+
+impl fmt::Display for EndOfLife {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let EndOfLife {
+            written,
+            blocks,
+            retired,
+            failed,
+        } = self;
+        write!(
+            f,
+            "the drive has reached its end of life after {written} bytes written: its spare is used up. \
+             Of {blocks} superblocks {retired} are retired, and programs failed in {failed} more that \
+             could not be emptied. It can still be read; write less, start with fewer P/E cycles \
+             (--pe-cycles), or use a drive with more over-provisioning"
+        )
+    }
+}
+
+impl EndOfLife {
+    /// What `drive` is like now, in a run that began with its counters at `before`.
+    pub(super) fn of(drive: &Drive, before: &Counters) -> EndOfLife {
+        let slots = drive.counters().host_slots_written - before.host_slots_written;
+        let blocks = drive.blocks();
+        let count = |of: fn(&BlockRow) -> bool| blocks.iter().filter(|(_, row)| of(row)).count();
+        EndOfLife {
+            written: slots * u64::from(drive.profile().geometry.slot_bytes),
+            blocks: blocks.len(),
+            retired: count(|row| row.usage == BlockUse::Bad) as u32,
+            failed: count(|row| row.failed && row.usage != BlockUse::Bad) as u32,
+        }
+    }
+}
