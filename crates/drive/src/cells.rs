@@ -52,6 +52,7 @@ impl Sensed {
 }
 
 /// The cells of a drive with their code.
+#[derive(Clone)]
 pub(crate) struct Cells {
     medium: Medium,
     code: Code,

@@ -13,7 +13,7 @@ pub struct Digest {
 }
 
 /// The digest, once it is switched on.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Completions(Option<Digest>);
 
 impl Completions {

@@ -31,7 +31,7 @@ struct Found {
 }
 
 /// Best levels by group, searched when they are asked for.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct GroupOracle {
     groups: Option<BlockGroups>,
     /// Most errors in a codeword that the code corrects about half the time.

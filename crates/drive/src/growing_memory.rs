@@ -12,7 +12,7 @@ const LEAST_GROWTH: usize = 1 << 20;
 ///
 /// Steps this small are cheap only where `realloc` moves a large piece by its page table, as the
 /// allocators of Linux do (`mremap`). One that copies would copy 32 bytes for each that is added.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct GrowingMemory(Vec<u8>);
 
 impl GrowingMemory {

@@ -66,7 +66,7 @@ impl Tag {
 const STALE: u64 = MOST_VERSIONS + 1;
 
 /// What a superblock holds.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Contents {
     /// Version 0 of so many consecutive logical pages from the first on.
     Filled(u64, u32),
@@ -88,7 +88,7 @@ impl Contents {
 }
 
 /// Data of all superblocks and buffers.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Payload {
     blocks: Vec<Contents>,
     /// Whether memory counts for more than time.
@@ -129,7 +129,7 @@ struct Version {
 const LEAST_GROWTH: usize = 1 << 10;
 
 /// The last version of each page that was written or trimmed since the fill.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Versions {
     /// One word a page, in memory that is taken when it is first touched: twice the version, plus one
     /// when it is a trim. 0 for the fill.
@@ -140,7 +140,7 @@ enum Versions {
 
 /// The pages written, in a table of the same kind as the map's; what checks the map of a small drive is a
 /// plain one. Regions trimmed as a whole are kept apart.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Written {
     /// Version and whether it is a trim, below a bit that is always set; later than the trim of the
     /// page's region.

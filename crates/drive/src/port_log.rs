@@ -28,7 +28,7 @@ pub enum Passed {
 }
 
 /// The log, once it is switched on.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct PortLog(Option<Vec<Crossing>>);
 
 impl PortLog {

@@ -6,7 +6,7 @@ use firstread_firmware::log::Record;
 const MOST: usize = 1 << 16;
 
 /// The log.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct RecordLog {
     records: Vec<Record>,
     dropped: u64,

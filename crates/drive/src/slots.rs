@@ -20,7 +20,7 @@ const NOWHERE: u16 = u16::MAX;
 const BEFORE: u64 = 1 << 15;
 
 /// Versions of a chunk, as far as its slots are programmed.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Versions {
     /// None is.
     Unset,
@@ -85,7 +85,7 @@ impl Versions {
 }
 
 /// Pages of a chunk.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Pages {
     /// All below 2^32 - 1, which stands for none.
     Low(Box<[u32; CHUNK]>),
@@ -138,7 +138,7 @@ pub(crate) enum Held {
 }
 
 /// Slots of a superblock that follow each other.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Chunk {
     Unset,
     /// All lay in the preconditioned state, so far behind a base that is [`BEFORE`] slots before where
@@ -223,7 +223,7 @@ fn page_of(held: Held, page_at: impl Fn(Ppa) -> (u64, u64)) -> (u64, u64) {
 }
 
 /// What was programmed into a superblock since its erase, by slot.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Slots(Vec<Chunk>);
 
 impl Slots {

@@ -8,6 +8,7 @@ use crate::cells::Sensed;
 pub(crate) const COUNT: [u32; 16] = [0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4];
 
 /// Checks that so many errors leave unsatisfied, each computed when it is asked for first.
+#[derive(Clone)]
 pub(crate) struct Checks {
     /// One more than them; zero before.
     known: Vec<u32>,

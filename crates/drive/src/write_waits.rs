@@ -12,7 +12,7 @@ use firstread_core::{Ns, Wait};
 use crate::hardware::charge::{AccountId, Accounts, CAUSES, Cause, DieLog, Parts};
 
 /// The queue's time by cause.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct WriteWaits {
     /// What its first write waits for.
     on: Option<Wait>,

@@ -126,7 +126,11 @@ fn formula_an_idle_drive_stops_at_the_time_given() {
     assert_eq!(drive.now(), until + drive.host_lag());
     assert_eq!(drive.completion_due(), Ns::MAX);
     drive.advance(until);
-    assert_eq!(drive.now(), until + drive.host_lag(), "time does not go back");
+    assert_eq!(
+        drive.now(),
+        until + drive.host_lag(),
+        "time does not go back"
+    );
 }
 
 #[test]

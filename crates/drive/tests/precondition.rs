@@ -110,7 +110,7 @@ fn watch(drive: &mut Drive, precondition: Precondition, seed: u64, draws: Stream
                 device: 0,
             })
         });
-        let stats = Host::trace("w", records, 64, None).run(&mut drive, &mut |_| {});
+        let stats = Host::trace("w", records, 64, None).run(drive, &mut |_| {});
         let counters = stats.unwrap().counters;
         host += counters.host_slots_written;
         moved += counters.slots_moved;

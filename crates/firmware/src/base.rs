@@ -15,7 +15,7 @@ pub(crate) trait Out: Ports<Record = Record> {}
 impl<P: Ports<Record = Record>> Out for P {}
 
 /// The records that all machines share.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Base {
     pub(crate) config: Config,
     pub(crate) layout: Layout,

@@ -7,7 +7,7 @@ use crate::ftl::place::{Placed, Programs};
 use crate::store::Store;
 
 /// What the host's commands and relocation stand on: the same, and the pager.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Below<M> {
     pub(crate) pager: Pager,
     pub(crate) store: Store<M>,

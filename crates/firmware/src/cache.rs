@@ -64,7 +64,7 @@ pub(crate) struct Replaced {
 }
 
 /// The entries.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Cache {
     entries: Box<[Entry]>,
     buckets: Box<[u32]>,

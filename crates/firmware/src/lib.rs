@@ -59,7 +59,7 @@ use schedule::{Jobs, Schedule};
 use store::Store;
 
 /// The firmware of one drive. `M` is the memory of the map's overlay.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Firmware<M> {
     host: Host,
     relocate: Relocate,

@@ -13,7 +13,7 @@ use crate::read::Read;
 use crate::schedule::Purpose;
 
 /// What the pager stands on: the table, placement and reads.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Store<M> {
     pub(crate) table: Table<M>,
     pub(crate) place: Place,

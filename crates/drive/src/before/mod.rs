@@ -9,7 +9,7 @@ mod preconditioned;
 pub(crate) use preconditioned::{Preconditioned, Slot, heat_classes};
 
 /// The memory of the map's overlay, over what was filled.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct FilledMemory {
     memory: GrowingMemory,
     /// Slots of a superblock that was filled.

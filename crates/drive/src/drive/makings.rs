@@ -17,7 +17,7 @@ use crate::tables;
 const MAX_READS: u32 = 4096;
 
 /// What a firmware is made from, but for its memory.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Makings(Setup);
 
 impl Makings {

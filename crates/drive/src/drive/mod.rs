@@ -54,6 +54,11 @@ pub enum Step {
 ///
 /// The drive's clock may be ahead of its host's by [`Drive::host_lag`], the time in which a command is fetched
 /// and taken: nothing that the host does is felt sooner. So the host may do several things at a time.
+///
+/// A clone goes on as the drive would: with the same commands at the same times it gives the same completions. So
+/// a drive can be burnt in once and measured many times. A clone copies all memory of the drive, what it has
+/// reserved and not used yet too, and neither knows of the other.
+#[derive(Clone)]
 pub struct Drive {
     pub(crate) profile: DriveProfile,
     pub(crate) firmware: Firmware<FilledMemory>,

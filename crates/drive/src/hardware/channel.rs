@@ -43,7 +43,7 @@ impl Coming {
 }
 
 /// A channel.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Channel {
     /// When the first data may begin to cross: what was before them has crossed by then.
     free_at: Ns,

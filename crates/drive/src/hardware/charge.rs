@@ -231,7 +231,7 @@ pub(crate) struct AccountId(u32);
 
 /// Accounts of operations and of commands, handed from one to the other. The one that was closed last is
 /// opened first: few are ever touched.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Accounts {
     all: Vec<Account>,
     closed: Vec<AccountId>,

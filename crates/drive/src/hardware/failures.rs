@@ -17,7 +17,7 @@ const UNIT: f64 = 1.0 / (1u64 << 53) as f64;
 type Place = (u32, u16);
 
 /// The failures of a drive's blocks.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Failures {
     law: FailureProfile,
     /// Cycles at which the law's share has failed.

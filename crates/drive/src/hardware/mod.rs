@@ -130,7 +130,7 @@ enum DiePhase {
 }
 
 /// A die, in the order in which it is needed: what every read needs lies in front.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 #[repr(C, align(64))]
 struct Die {
     phase: DiePhase,
@@ -175,7 +175,7 @@ struct InFlight {
 }
 
 /// The hardware behind the firmware.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Hardware {
     layout: Layout,
     times: Times,

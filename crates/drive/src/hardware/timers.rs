@@ -36,7 +36,7 @@ struct Timer {
 }
 
 /// Timers of a fixed number of resources. Those of the front have the indices behind all others.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Timers {
     /// When the last timer expired: none is due before.
     now: Ns,

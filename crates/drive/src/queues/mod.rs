@@ -15,7 +15,7 @@ use crate::profile::QueuesProfile;
 use arbiter::Arbiter;
 
 /// The queues of a drive.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Queues {
     /// Commands of each queue, with the time from which on they may be fetched.
     waiting: Box<[VecDeque<(Ns, CommandId)>]>,

@@ -124,6 +124,7 @@ pub(crate) enum Due {
 }
 
 /// Everything around the firmware.
+#[derive(Clone)]
 pub(crate) struct World {
     pub now: Ns,
     pub hardware: Hardware,

@@ -19,7 +19,7 @@ pub(super) struct Row {
 }
 
 /// What is being read ahead.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Ahead {
     pub(super) scheme: AnyReadAhead,
     /// By job; none where nothing is read ahead.

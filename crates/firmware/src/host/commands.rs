@@ -27,7 +27,7 @@ pub(super) struct Command {
 }
 
 /// All commands in flight.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Commands {
     pub(super) table: Box<[Option<Command>]>,
     /// Reads that wait for a job.

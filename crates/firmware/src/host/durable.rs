@@ -19,7 +19,7 @@ use firstread_core::{CommandId, Ns};
 use crate::config::WriteCache;
 
 /// Commands that wait until data are programmed.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Durable {
     cache: WriteCache,
     /// Each with the last wordline that it waits for, counted as they were begun, and since when.

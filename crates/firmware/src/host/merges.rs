@@ -36,7 +36,7 @@ pub(super) struct Merge {
 }
 
 /// Slots that are read to be merged with writes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Merges {
     pub(super) pool: Box<[Merge]>,
     free: u32,

@@ -40,7 +40,7 @@ pub(crate) use writes::Progress;
 const SECTOR_BYTES: u64 = 512;
 
 /// The commands of the host, and what is kept in memory for them.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Host {
     commands: Commands,
     /// Rows that are being read.

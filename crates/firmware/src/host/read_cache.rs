@@ -17,7 +17,7 @@ use crate::ftl::REGION_PAGES;
 use crate::observe::FrontCounters;
 
 /// The cache.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct ReadCache {
     pub(super) cache: Cache,
     /// Buffer of the first entry.

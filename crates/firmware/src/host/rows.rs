@@ -13,7 +13,7 @@ const ROWS: usize = 1024;
 const JOB: u32 = 0x00ff_ffff;
 
 /// The read that was started last of each row; older ones may have ended.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Rows {
     /// Eight bits that tell rows of one entry apart, above the job.
     last: Box<[u32]>,

@@ -52,7 +52,7 @@ pub struct BlockRow {
 }
 
 /// The table of superblocks.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct BlockMonitor {
     rows: Box<[BlockRow]>,
 }

@@ -10,7 +10,7 @@ macro_rules! axes {
         pub const AXES: &[Axis] = &[$(super::$axis::AXIS),+];
 
         /// The schemes of a drive, one an axis.
-        #[derive(Debug)]
+        #[derive(Clone, Debug)]
         pub struct Schemes {
             $($(#[$doc])* pub $axis: super::$axis::$any),+
         }

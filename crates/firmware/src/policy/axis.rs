@@ -19,7 +19,7 @@ macro_rules! axis {
 
         /// The scheme in use.
         #[allow(missing_docs)]
-        #[derive(Debug)]
+        #[derive(Clone, Debug)]
         pub enum $any {
             $($scheme($module::$scheme)),+
         }

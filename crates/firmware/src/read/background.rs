@@ -9,7 +9,7 @@ use crate::policy::retry::AnyRetry;
 use crate::schedule::Purpose;
 
 /// What a power cut leaves of reads.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Dumped {
     /// The tables of read levels, with the background read that they wait for.
     levels: AnyReadLevels,

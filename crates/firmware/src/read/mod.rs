@@ -24,7 +24,7 @@ pub(crate) use background::Dumped;
 use rebuilds::Rebuilds;
 
 /// All reads: the schemes of axes `read_levels`, `retry` and `recovery`.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Read {
     levels: AnyReadLevels,
     /// When `levels` is next due.

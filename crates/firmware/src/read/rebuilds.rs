@@ -3,7 +3,7 @@
 use crate::schedule::NO_JOB;
 
 /// The rebuild under way, and what waits for its turn.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Rebuilds {
     /// The read whose codewords are made anew.
     pub(super) job: u32,

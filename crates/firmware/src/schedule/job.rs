@@ -203,7 +203,7 @@ pub(crate) struct Further {
 }
 
 /// The pool of jobs, fixed in size.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Jobs {
     pool: Box<[Job]>,
     further: Box<[Further]>,

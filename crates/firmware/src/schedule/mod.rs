@@ -17,7 +17,7 @@ use crate::observe::StreamId;
 use crate::policy::suspend::{AnySuspend, Running, Suspend};
 
 /// The queues of the dies, and the scheme of axis `suspend`.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Schedule {
     dies: DieQueues,
     suspend: AnySuspend,

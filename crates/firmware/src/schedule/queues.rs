@@ -82,7 +82,7 @@ pub(crate) enum Next {
 }
 
 /// Queues of all dies.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct DieQueues {
     pub(super) dies: Box<[DieQueue]>,
     /// How long a job waits at most behind reads of the host that came later.

@@ -29,7 +29,7 @@ pub struct Settled {
 }
 
 /// The parts, and what is left to populate.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Keeper {
     /// Groups and tables.
     pub selector: Selector,

@@ -30,7 +30,7 @@ impl Note {
 }
 
 /// Group of every superblock.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Members {
     mode: CellMode,
     notes: Box<[Note]>,

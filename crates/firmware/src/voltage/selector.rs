@@ -33,7 +33,7 @@ pub enum Fallback {
 }
 
 /// The selector, with the tables it selects from.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Selector {
     /// The groups.
     pub groups: BlockGroups,

@@ -41,7 +41,7 @@ pub enum Form {
 }
 
 /// A copy of the active table.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Copy {
     /// `groups × ENTRIES × width` offsets.
     packed: Box<[i8]>,
@@ -72,7 +72,7 @@ fn shifts(groups: usize, zones: usize) -> Box<[i8]> {
 }
 
 /// The tables and the only hand that writes them.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct TableManager {
     factory: Box<VoltageTables>,
     form: Form,

@@ -4,6 +4,7 @@ mod ages;
 mod attribution;
 mod bad_blocks;
 mod calibration;
+mod clones;
 mod comparators;
 mod completions;
 mod determinism;

@@ -16,7 +16,7 @@ const UNKNOWN: u64 = 0;
 const NOWHERE: u64 = u64::MAX;
 
 /// The directory; empty where all of the map is in memory.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Directory {
     /// Logical pages of the host, and the number of the first page of the map.
     capacity: u64,

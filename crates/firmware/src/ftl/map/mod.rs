@@ -29,7 +29,7 @@ const LOST: u64 = TRIMMED - 1;
 pub const MOST_SLOTS: u64 = LOST - 1;
 
 /// The map of a drive.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Map<M> {
     capacity: u64,
     slots_per_block: Divisor,

@@ -6,7 +6,7 @@ use super::directory::Directory;
 use super::{Map, Place};
 
 /// The map of the host's pages, and the directory of the map's own.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Table<M> {
     pub(crate) map: Map<M>,
     pub(crate) directory: Directory,

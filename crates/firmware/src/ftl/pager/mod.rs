@@ -46,7 +46,7 @@ const MERGES: u32 = 8;
 const FEWEST: u32 = 8;
 
 /// The map cache.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Pager {
     cache: Cache,
     /// Pages with changes in memory that are not there themselves.

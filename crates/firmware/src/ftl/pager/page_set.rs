@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 
 /// The set.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct PageSet {
     words: Box<[u64]>,
     /// Which words are not empty.

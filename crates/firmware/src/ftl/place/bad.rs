@@ -11,27 +11,31 @@ use alloc::vec::Vec;
 use firstread_core::{BlockId, DieId};
 
 /// What is known of bad blocks.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct BadBlocks {
     /// Spare blocks of each die.
     spares: Box<[u32]>,
     /// Blocks that have failed in superblocks that are in use.
     failed: Vec<(BlockId, DieId)>,
+    /// As many as `failed` has room for.
+    most_failed: usize,
 }
 
 impl BadBlocks {
     pub(crate) fn new(dies: u16, blocks: u32) -> BadBlocks {
+        // One that is forgotten for lack of room fails again.
+        let most_failed = blocks as usize + 4 * dies as usize;
         BadBlocks {
             spares: alloc::vec![0; dies as usize].into_boxed_slice(),
-            // One that is forgotten for lack of room fails again.
-            failed: Vec::with_capacity(blocks as usize + 4 * dies as usize),
+            failed: Vec::with_capacity(most_failed),
+            most_failed,
         }
     }
 
     /// `block` of `die` has failed.
     pub(crate) fn note(&mut self, block: BlockId, die: DieId) {
         let known = self.failed.contains(&(block, die));
-        if !known && self.failed.len() < self.failed.capacity() {
+        if !known && self.failed.len() < self.most_failed {
             self.failed.push((block, die));
         }
     }

@@ -11,7 +11,7 @@ use firstread_core::{BlockId, Buf, CellMode, DieId, Geometry, Layout, PageAddr, 
 pub(crate) const WORDLINES: usize = 3;
 
 /// A wordline over all dies of the open superblock.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct OpenWordline {
     block: BlockId,
     wordline: u16,
@@ -25,7 +25,7 @@ struct OpenWordline {
 }
 
 /// The buffer.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct WriteBuffer {
     layout: Layout,
     /// Slot buffers of a wordline of the widest mode.

@@ -143,7 +143,7 @@ impl Waits {
 }
 
 /// What relocation has under way, and who waits for room.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Ledger {
     /// The superblock being emptied.
     pub(crate) emptying: Option<Evacuation>,

@@ -140,7 +140,7 @@ impl Programs {
 }
 
 /// Placement: free space, write buffers, and the scheme of axis `wear`.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Place {
     pub(crate) space: Space,
     pub(crate) ledger: Ledger,

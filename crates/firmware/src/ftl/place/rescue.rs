@@ -16,7 +16,7 @@ use firstread_core::{BlockId, Buf, CellMode, Geometry, Ppa};
 use super::buffer::WriteBuffer;
 
 /// The slots that wait to be written again: a ring with a buffer for each place.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Rescue {
     /// Where each slot was to be.
     slots: Box<[Ppa]>,

@@ -14,7 +14,7 @@ use crate::schedule::Purpose;
 pub const RESERVE: u64 = 3;
 
 /// What is known of superblocks as a whole.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Space {
     /// Superblocks opened so far.
     opened: u64,

@@ -59,7 +59,7 @@ pub enum Busy {
 }
 
 /// What relocation has been asked for, and the scheme of axis `gc_victim`.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Relocate {
     asked: VecDeque<Evacuation>,
     pages: VecDeque<(Owner, Lpn)>,

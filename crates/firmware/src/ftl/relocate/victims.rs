@@ -8,7 +8,7 @@ use crate::policy::gc_victim::AnyGcVictim;
 pub(super) const MOST_FORESEEN: usize = 32;
 
 /// The scheme of axis `gc_victim`, and the victims to come.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Gc {
     pub(super) victim: AnyGcVictim,
     /// Victims chosen so far.

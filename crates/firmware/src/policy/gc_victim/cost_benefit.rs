@@ -22,7 +22,7 @@ pub const SCHEME: Scheme = Scheme {
 };
 
 /// The scheme.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct CostBenefit;
 
 impl CostBenefit {

@@ -30,7 +30,7 @@ pub const SCHEME: Scheme = Scheme {
 };
 
 /// The scheme.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct DChoices {
     d: u64,
     stream: Stream,

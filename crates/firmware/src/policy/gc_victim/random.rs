@@ -23,7 +23,7 @@ pub const SCHEME: Scheme = Scheme {
 const TRIES: u64 = 16;
 
 /// The scheme.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Random {
     stream: Stream,
 }

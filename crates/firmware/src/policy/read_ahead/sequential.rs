@@ -146,7 +146,7 @@ struct Pages {
 }
 
 /// The scheme.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Sequential {
     pages: Pages,
     streams: Box<[Stream]>,

@@ -157,7 +157,7 @@ enum Phase {
 }
 
 /// The scheme.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct BlockCalibration {
     tables: Box<VoltageTables>,
     geometry: Geometry,

@@ -56,7 +56,7 @@ enum Phase {
 }
 
 /// The scheme.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct CtQlc {
     keeper: Keeper,
     refinement: Refinement,

@@ -19,7 +19,7 @@ pub const SCHEME: Scheme = Scheme {
 };
 
 /// The scheme.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Factory {
     /// As a read takes them.
     entries: Box<[Levels]>,

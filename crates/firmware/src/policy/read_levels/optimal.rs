@@ -24,7 +24,7 @@ pub const SCHEME: Scheme = Scheme {
 pub(super) const ATTEMPTS: u8 = 8;
 
 /// The scheme.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Optimal;
 
 impl Optimal {

@@ -25,7 +25,7 @@ pub const SCHEME: Scheme = Scheme {
 };
 
 /// The scheme.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct OptimalGroup {
     groups: BlockGroups,
 }

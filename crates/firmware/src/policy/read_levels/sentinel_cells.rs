@@ -74,7 +74,7 @@ pub const SCHEME: Scheme = Scheme {
 };
 
 /// The scheme.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SentinelCells {
     tables: Box<VoltageTables>,
     spare_ppm: u32,

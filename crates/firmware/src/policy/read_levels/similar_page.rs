@@ -107,7 +107,7 @@ struct Patrol {
 }
 
 /// The scheme.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SimilarPage {
     tables: Box<VoltageTables>,
     layer_of: Box<[u16]>,

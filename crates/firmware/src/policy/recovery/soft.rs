@@ -37,7 +37,7 @@ pub const PARAMS: &[Param] = &[
 ];
 
 /// The scheme.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Soft {
     three: bool,
     five: bool,

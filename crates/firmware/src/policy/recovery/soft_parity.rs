@@ -18,7 +18,7 @@ pub const SCHEME: Scheme = Scheme {
 };
 
 /// The scheme.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SoftParity(Soft);
 
 impl SoftParity {

@@ -23,7 +23,7 @@ pub const SCHEME: Scheme = Scheme {
 };
 
 /// The scheme.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Adaptive {
     reckoner: Reckoner,
 }

@@ -67,7 +67,7 @@ struct Row {
 }
 
 /// The knowledge.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Reckoner {
     table: Box<SensingTable>,
     temperature_c: i16,

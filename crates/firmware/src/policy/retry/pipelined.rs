@@ -50,7 +50,7 @@ pub(super) const PARAMS: &[Param] = &[
 const MAX_STEPS: i64 = 255;
 
 /// The scheme.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Pipelined {
     /// First step that looks ahead.
     from: u8,

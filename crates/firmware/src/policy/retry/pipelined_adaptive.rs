@@ -20,7 +20,7 @@ pub const SCHEME: Scheme = Scheme {
 };
 
 /// The scheme.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct PipelinedAdaptive {
     pipelined: Pipelined,
     reckoner: Reckoner,

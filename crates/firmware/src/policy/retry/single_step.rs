@@ -24,7 +24,7 @@ pub const SCHEME: Scheme = Scheme {
 const STEPS: u8 = 8;
 
 /// The scheme.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SingleStep;
 
 impl SingleStep {

@@ -36,7 +36,7 @@ pub const SCHEME: Scheme = Scheme {
 };
 
 /// The scheme.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Static {
     spread: u32,
     every: u32,

@@ -120,7 +120,7 @@ struct Class {
 }
 
 /// A table from pages to values of 36 bits, of which zero stands for none.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SparseTable<M> {
     regions: Box<[Region]>,
     memory: M,
