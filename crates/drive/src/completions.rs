@@ -34,7 +34,8 @@ impl Completions {
     #[inline]
     pub(crate) fn note(&mut self, completed: &Completed<'_>) {
         if let Some(digest) = &mut self.0 {
-            digest.add(completed);
+            // A copy, so that without a digest the completion need not lie in memory.
+            digest.add(&{ *completed });
         }
     }
 }

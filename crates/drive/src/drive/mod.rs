@@ -153,7 +153,7 @@ impl Drive {
 
     /// The host has done what it does by [`Drive::now`], and has nothing to do until `until` or until a completion
     /// reaches it. [`Drive::step`] tells when that is.
-    #[inline]
+    #[inline(always)] // Of the one loop of a run.
     pub fn wait(&mut self, until: Ns) {
         self.world.set_host(until.min(self.completion_due()));
         // The host was behind by as long as a command takes: its first one may be here.

@@ -16,7 +16,7 @@ mod run;
 
 use firstread_core::{Ns, Status};
 
-use crate::drive::{Drive, Step};
+use crate::drive::{Drive, PowerCut, Step};
 use crate::stats::Report;
 use crate::stats::amplification::Stretches;
 use run::Run;
@@ -48,43 +48,42 @@ impl Host<'_> {
         run.start(start);
         let mut events = 0u64;
         let mut reported = 0;
-        let due = goes_on(&mut run, start, drive)?;
-        drive.wait(due);
         let mut power_cut = None;
-        while !run.is_over() {
-            if let Some(when) = cut
-                && let Some(at) = when.due(drive, start, events)
-            {
-                goes_on(&mut run, at, drive)?;
-                if run.is_over() {
-                    continue;
-                }
-                cut = None;
-                power_cut = Some(drive.power_cut(at)?);
-                let now = drive.now();
-                run.lose_all(now);
-                let due = goes_on(&mut run, now, drive)?;
-                drive.wait(due);
-                continue;
-            }
-            let Some(step) = drive.step() else {
-                return Err(RunError::Stuck(run.in_flight));
-            };
-            events += 1;
-            if stretches.is_behind(drive.counters()) {
-                stretches.note(drive.counters());
-            }
-            if step == Step::Drive {
-                continue;
-            }
-            let due = goes_on(&mut run, drive.now(), drive)?;
+        let mut until = start;
+        'run: loop {
+            let due = goes_on(&mut run, until, drive)?;
             drive.wait(due);
+            if run.is_over() {
+                break;
+            }
             if run.completed >= reported + PROGRESS {
                 reported = run.completed;
                 progress(reported);
             }
+            // The drive goes on until the host does.
+            loop {
+                if let Some(when) = cut
+                    && let Some(at) = when.due(drive, start, events)
+                {
+                    let Some(was_cut) = cut_power(&mut run, at, drive)? else {
+                        break 'run;
+                    };
+                    (cut, power_cut) = (None, Some(was_cut));
+                    break;
+                }
+                let Some(step) = drive.step() else {
+                    return Err(RunError::Stuck(run.in_flight));
+                };
+                events += 1;
+                if stretches.is_behind(drive.counters()) {
+                    stretches.note(drive.counters());
+                }
+                if step == Step::Host {
+                    break;
+                }
+            }
+            until = drive.now();
         }
-        drive.wait(Ns::MAX);
         progress(run.completed);
         let run_ended = run.now();
         let all = merged(&mut run.reports);
@@ -119,9 +118,21 @@ impl CutAt {
     }
 }
 
+/// The host goes on to `at`, and then the power is cut, unless the run is over by then.
+#[cold]
+fn cut_power(run: &mut Run<'_>, at: Ns, drive: &mut Drive) -> Result<Option<PowerCut>, RunError> {
+    goes_on(run, at, drive)?;
+    if run.is_over() {
+        return Ok(None);
+    }
+    let cut = drive.power_cut(at)?;
+    run.lose_all(drive.now());
+    Ok(Some(cut))
+}
+
 /// The host goes on to `until`, and has nothing to do until the time returned: an error if it meets what ends the
 /// run with one.
-#[inline]
+#[inline(always)] // Of the loop of a run, and of a power cut.
 fn goes_on(run: &mut Run<'_>, until: Ns, drive: &mut Drive) -> Result<Ns, RunError> {
     let due = run.go_on(until, drive)?;
     if let Some(stale) = drive.stale() {

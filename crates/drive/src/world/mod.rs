@@ -261,7 +261,7 @@ impl World {
     }
 
     /// The host submits a command at `now`. None where no slot is free.
-    #[inline]
+    #[inline(always)] // So that the parts of the command stay in registers.
     pub(crate) fn submit(&mut self, now: Ns, submission: Submission) -> Option<CommandId> {
         let Submission {
             op,
@@ -372,7 +372,7 @@ impl World {
     }
 
     /// The first completion reaches the host, with all of the latency charged; none where there is none.
-    #[inline]
+    #[inline(always)] // So that its parts stay in registers.
     pub(crate) fn completed(&mut self) -> Option<Completed<'_>> {
         let ended = self.completions.pop_front()?;
         if self.completions.is_empty() {
