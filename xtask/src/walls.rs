@@ -1,13 +1,19 @@
-//! The walls inside the firmware: which machine may know which, that no two files import each other in a
-//! circle, and how long files and functions may be. ARCHITECTURE.md draws the map; here it is held.
+//! Walls between files. Of every crate: no two files import each other in a circle. Of the firmware besides:
+//! which machine may know which, and how long files and functions may be. ARCHITECTURE.md draws the map; here
+//! it is held.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
+mod circles;
+mod source;
+
+use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use syn::spanned::Spanned;
-use syn::visit::{self, Visit};
+use circles::{STANDING, circles, tell};
+use source::{File, by_module, files_of, module_of};
+
+/// The crate whose machines have walls of their own.
+const FIRMWARE: &str = "crates/firmware";
 
 /// The machines of the firmware and what they share, each with what it may import. A path is a folder or a
 /// file below `crates/firmware/src`; what is not named belongs to the nearest folder above that is.
@@ -110,253 +116,40 @@ const FUNCTION_LINES: usize = 100;
 const ROUTE_LINES: usize = 600;
 const LIB_LINES: usize = 250;
 
-/// A module path below the crate.
-type Module = Vec<String>;
-
-/// One file.
-struct File {
-    path: String,
-    module: Module,
-    lines: usize,
-    /// Paths below the crate that it names, with the line.
-    names: Vec<(Module, usize)>,
-    /// What it hands on under a name of its own (`pub use`), and the same with the line.
-    exports: BTreeMap<String, Module>,
-    handed_on: Vec<(Module, usize)>,
-    /// Functions with their first and last line.
-    functions: Vec<(String, usize, usize)>,
-}
-
-/// Checks the firmware.
+/// Checks every crate of the workspace.
 pub fn run() -> Result<(), String> {
-    let root = Path::new(concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../crates/firmware/src"
-    ));
-    let mut paths = Vec::new();
-    collect(root, &mut paths)?;
-    paths.sort();
-    let files: Vec<File> = paths
-        .iter()
-        .map(|path| File::read(root, path))
-        .collect::<Result<_, _>>()?;
-    let faults = check(&files);
+    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    let entries = fs::read_dir(root.join("crates")).map_err(|e| format!("crates: {e}"))?;
+    let mut crates = vec!["xtask".to_owned()];
+    for entry in entries {
+        let name = entry.map_err(|e| e.to_string())?.file_name();
+        crates.push(format!("crates/{}", name.to_string_lossy()));
+    }
+    crates.sort();
+    let mut faults = Vec::new();
+    for name in &crates {
+        let files = files_of(&root.join(name).join("src"))?;
+        let mut told = tell(name, circles(&files), STANDING);
+        if name == FIRMWARE {
+            told.extend(check(&files));
+        }
+        faults.extend(told.into_iter().map(|fault| format!("{name}/src: {fault}")));
+    }
+    for (name, _, _) in STANDING {
+        if !crates.iter().any(|c| c == name) {
+            faults.push(format!("there is no crate {name}: take it out of STANDING"));
+        }
+    }
     if faults.is_empty() {
         return Ok(());
     }
-    Err(format!("crates/firmware/src:\n{}", faults.join("\n")))
+    Err(faults.join("\n"))
 }
 
-fn collect(folder: &Path, into: &mut Vec<PathBuf>) -> Result<(), String> {
-    let entries = fs::read_dir(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-    for entry in entries {
-        let path = entry.map_err(|e| e.to_string())?.path();
-        if path.is_dir() {
-            collect(&path, into)?;
-        } else if path.extension().is_some_and(|e| e == "rs") && !path.ends_with("tests.rs") {
-            into.push(path);
-        }
-    }
-    Ok(())
-}
-
-impl File {
-    fn read(root: &Path, path: &Path) -> Result<File, String> {
-        let text = fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
-        let below = path.strip_prefix(root).map_err(|e| e.to_string())?;
-        File::parse(&below.to_string_lossy(), &text)
-    }
-
-    fn parse(path: &str, text: &str) -> Result<File, String> {
-        let parsed = syn::parse_file(text).map_err(|e| format!("{path}: {e}"))?;
-        let stem = path.trim_end_matches(".rs").replace('\\', "/");
-        let stem = stem.trim_end_matches("/mod");
-        let module: Module = match stem {
-            "lib" => Vec::new(),
-            _ => stem.split('/').map(str::to_owned).collect(),
-        };
-        let children = parsed.items.iter().filter_map(|item| match item {
-            syn::Item::Mod(m) if m.content.is_none() => Some(m.ident.to_string()),
-            _ => None,
-        });
-        let mut reader = Reader {
-            children: children.collect(),
-            module: module.clone(),
-            names: Vec::new(),
-            exports: BTreeMap::new(),
-            handed_on: Vec::new(),
-            functions: Vec::new(),
-            tests_from: usize::MAX,
-        };
-        reader.visit_file(&parsed);
-        Ok(File {
-            path: path.to_owned(),
-            lines: text.lines().count().min(reader.tests_from - 1),
-            module,
-            names: reader.names,
-            exports: reader.exports,
-            handed_on: reader.handed_on,
-            functions: reader.functions,
-        })
-    }
-}
-
-/// Reads what a file names.
-struct Reader {
-    children: BTreeSet<String>,
-    module: Module,
-    names: Vec<(Module, usize)>,
-    exports: BTreeMap<String, Module>,
-    handed_on: Vec<(Module, usize)>,
-    functions: Vec<(String, usize, usize)>,
-    /// Line at which the file's own tests begin.
-    tests_from: usize,
-}
-
-impl Reader {
-    /// The path below the crate that `path` is; none for one of another crate or of the prelude.
-    fn absolute(&self, path: &[String]) -> Option<Module> {
-        let first = path.first()?;
-        let mut at = self.module.clone();
-        match first.as_str() {
-            "crate" => return Some(path[1..].to_vec()),
-            "self" => at.extend_from_slice(&path[1..]),
-            "super" => {
-                let up = path.iter().take_while(|p| *p == "super").count();
-                at.truncate(at.len().checked_sub(up)?);
-                at.extend_from_slice(&path[up..]);
-            }
-            child if self.children.contains(child) => at.extend_from_slice(path),
-            _ => return None,
-        }
-        Some(at)
-    }
-
-    fn uses(&mut self, tree: &syn::UseTree, before: &[String], public: bool, line: usize) {
-        let mut path = before.to_vec();
-        match tree {
-            syn::UseTree::Path(p) => {
-                path.push(p.ident.to_string());
-                self.uses(&p.tree, &path, public, line);
-            }
-            syn::UseTree::Group(group) => {
-                for tree in &group.items {
-                    self.uses(tree, &path, public, line);
-                }
-            }
-            syn::UseTree::Name(name) if name.ident == "self" => {
-                self.used(&path, None, public, line)
-            }
-            syn::UseTree::Name(name) => {
-                path.push(name.ident.to_string());
-                self.used(&path, None, public, line);
-            }
-            syn::UseTree::Rename(rename) => {
-                path.push(rename.ident.to_string());
-                self.used(&path, Some(rename.rename.to_string()), public, line);
-            }
-            _ => self.used(&path, None, public, line),
-        }
-    }
-
-    fn used(&mut self, path: &[String], name: Option<String>, public: bool, line: usize) {
-        let Some(path) = self.absolute(path) else {
-            return;
-        };
-        match (public, name.or_else(|| path.last().cloned())) {
-            // What a file hands on is no import of its own, but the walls stand for it too.
-            (true, Some(name)) => {
-                self.exports.insert(name, path.clone());
-                self.handed_on.push((path, line));
-            }
-            _ => self.names.push((path, line)),
-        }
-    }
-}
-
-fn is_test(attributes: &[syn::Attribute]) -> bool {
-    attributes.iter().any(|a| {
-        a.path().is_ident("cfg")
-            && a.parse_args::<syn::Ident>()
-                .is_ok_and(|ident| ident == "test")
-    })
-}
-
-impl<'ast> Visit<'ast> for Reader {
-    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
-        if item.content.is_some() && is_test(&item.attrs) {
-            self.tests_from = item.span().start().line;
-        } else {
-            visit::visit_item_mod(self, item);
-        }
-    }
-
-    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
-        let public = !matches!(item.vis, syn::Visibility::Inherited);
-        let line = item.span().start().line;
-        self.uses(&item.tree, &[], public, line);
-    }
-
-    fn visit_path(&mut self, path: &'ast syn::Path) {
-        let names: Vec<String> = path.segments.iter().map(|s| s.ident.to_string()).collect();
-        let first = names.first().map_or("", String::as_str);
-        let line = path.span().start().line;
-        if names.len() > 1
-            && (["crate", "super"].contains(&first) || self.children.contains(first))
-            && let Some(path) = self.absolute(&names)
-        {
-            self.names.push((path, line));
-        }
-        visit::visit_path(self, path);
-    }
-
-    // The rows of a table name files below: `axis! { factory::Factory, ... }`.
-    fn visit_macro(&mut self, item: &'ast syn::Macro) {
-        let line = item.path.span().start().line;
-        let tokens: Vec<String> = item.tokens.clone().into_iter().flat_map(flat).collect();
-        for three in tokens.windows(3) {
-            let [module, colon, next] = three else {
-                continue;
-            };
-            if colon == ":" && next == ":" && self.children.contains(module) {
-                let mut path = self.module.clone();
-                path.push(module.clone());
-                self.names.push((path, line));
-            }
-        }
-        visit::visit_macro(self, item);
-    }
-
-    fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
-        let span = item.block.span();
-        let name = item.sig.ident.to_string();
-        let first = item.sig.span().start().line;
-        self.functions.push((name, first, span.end().line));
-        visit::visit_item_fn(self, item);
-    }
-
-    fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
-        let name = item.sig.ident.to_string();
-        let first = item.sig.span().start().line;
-        self.functions
-            .push((name, first, item.block.span().end().line));
-        visit::visit_impl_item_fn(self, item);
-    }
-}
-
-/// The words and signs of `tree`, groups opened.
-fn flat(tree: proc_macro2::TokenTree) -> Vec<String> {
-    match tree {
-        proc_macro2::TokenTree::Group(group) => group.stream().into_iter().flat_map(flat).collect(),
-        other => vec![other.to_string()],
-    }
-}
-
-/// What does not hold, a line each.
+/// What does not hold of the firmware, a line each.
 fn check(files: &[File]) -> Vec<String> {
     let mut faults = Vec::new();
-    let modules: BTreeMap<&[String], &File> =
-        files.iter().map(|f| (f.module.as_slice(), f)).collect();
+    let modules = by_module(files);
     for file in files {
         lengths(file, &mut faults);
         let owner = owner(&file.module);
@@ -377,7 +170,6 @@ fn check(files: &[File]) -> Vec<String> {
     if route > ROUTE_LINES {
         faults.push(format!("route/ has {route} lines, at most {ROUTE_LINES}"));
     }
-    faults.extend(circles(files, &modules));
     faults
 }
 
@@ -447,77 +239,6 @@ fn wall(
     })
 }
 
-/// The longest module that `name` begins with.
-fn module_of<'a>(name: &'a [String], modules: &BTreeMap<&[String], &File>) -> &'a [String] {
-    let longest = (0..=name.len())
-        .rev()
-        .find(|&n| modules.contains_key(&name[..n]));
-    &name[..longest.unwrap_or(0)]
-}
-
-/// The file that defines what `name` names: exports are followed.
-fn defined_in<'a>(
-    name: &[String],
-    modules: &BTreeMap<&[String], &'a File>,
-    depth: usize,
-) -> Option<&'a File> {
-    let module = module_of(name, modules);
-    let file = *modules.get(module)?;
-    let next = name
-        .get(module.len())
-        .and_then(|item| file.exports.get(item));
-    match next {
-        Some(path) if depth > 0 && path.as_slice() != name => {
-            let path: Module = path
-                .iter()
-                .chain(&name[module.len() + 1..])
-                .cloned()
-                .collect();
-            defined_in(&path, modules, depth - 1)
-        }
-        _ => Some(file),
-    }
-}
-
-/// Files that import each other in a circle: each circle once.
-fn circles(files: &[File], modules: &BTreeMap<&[String], &File>) -> Vec<String> {
-    let mut next: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for file in files {
-        let named = file
-            .names
-            .iter()
-            .filter_map(|(n, _)| defined_in(n, modules, 8));
-        let named = named.map(|f| f.path.as_str()).filter(|p| *p != file.path);
-        next.entry(&file.path).or_default().extend(named);
-    }
-    let reach = |from: &str| {
-        let mut seen = BTreeSet::new();
-        let mut open: Vec<&str> = next[from].iter().copied().collect();
-        while let Some(path) = open.pop() {
-            if seen.insert(path) {
-                open.extend(&next[path]);
-            }
-        }
-        seen
-    };
-    let reached: BTreeMap<&str, BTreeSet<&str>> = next.keys().map(|p| (*p, reach(p))).collect();
-    let mut told = BTreeSet::new();
-    let mut circles = Vec::new();
-    for (path, seen) in &reached {
-        if !seen.contains(path) || !told.insert(*path) {
-            continue;
-        }
-        let others = seen.iter().filter(|other| reached[**other].contains(path));
-        let mut circle = String::from("a circle of files:");
-        for other in others {
-            told.insert(other);
-            let _ = write!(circle, " {other}");
-        }
-        circles.push(circle);
-    }
-    circles
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -527,7 +248,9 @@ mod tests {
             .iter()
             .map(|(path, text)| File::parse(path, text).expect("the example is Rust"))
             .collect();
-        check(&files)
+        let mut told = check(&files);
+        told.extend(tell(FIRMWARE, circles(&files), &[]));
+        told
     }
 
     const LIB: (&str, &str) = ("lib.rs", "mod read; mod host; mod route; mod schedule;");
