@@ -12,7 +12,8 @@ use firstread_core::voltage::{
     Line, MAX_FACTORY, MAX_PAGES, MAX_VALLEYS, Parabola, SPARE_NODES, VoltageTables,
 };
 use firstread_ecc::Code;
-use firstread_nand::characterize::{FactoryRule, FitConditions, voltage_tables};
+use firstread_nand::characterize::{FitConditions, voltage_tables};
+use firstread_nand::profile::FactoryRule;
 use firstread_nand::sensing::{CodeStrength, SensingRule, sensing_table};
 use firstread_nand::{ChipProfile, Medium, SenseError};
 use thiserror::Error;

@@ -7,9 +7,7 @@ use firstread_core::Ns;
 use crate::ldpc;
 use crate::outcome::{self, Outcomes, TableError};
 use crate::soft::SoftWeights;
-
-/// Most iterations of the LDPC decoder, after which it gives up.
-pub const MAX_ITERATIONS: u8 = 30;
+use crate::verdict::Verdict;
 
 /// An error-correcting code as the simulator sees it: what becomes of a codeword with so many bit
 /// errors. No bit is decoded; the LDPC codes answer from outcomes measured with the decoder of
@@ -38,18 +36,6 @@ pub struct LdpcCode {
     parity_bits: u32,
     hard: Outcomes,
     soft: Outcomes,
-}
-
-/// What the decoder made of a codeword.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Verdict {
-    /// Whether the data came out right. A miscorrection counts as a failure: controllers keep a
-    /// checksum within the codeword.
-    pub ok: bool,
-    /// Bits corrected; 0 where the decoder failed.
-    pub corrected: u32,
-    /// Iterations run. 0 where the syndrome was zero at once, and always for a threshold code.
-    pub iterations: u32,
 }
 
 /// Decoder times, from the drive's profile.

@@ -19,6 +19,9 @@ pub mod outcome;
 pub mod soft;
 #[cfg(test)]
 mod speed;
+mod verdict;
 
-pub use code::{Code, CodeError, DecodeTiming, MAX_ITERATIONS, Verdict};
+pub use code::{Code, CodeError, DecodeTiming};
+pub use ldpc::MAX_ITERATIONS;
 pub use soft::SoftWeights;
+pub use verdict::Verdict;

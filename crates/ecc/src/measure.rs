@@ -8,8 +8,7 @@ use core::ops::Range;
 
 use firstread_core::Stream;
 
-use crate::code::MAX_ITERATIONS;
-use crate::ldpc::{Decoder, Encoder, Ldpc, Reliability};
+use crate::ldpc::{Decoder, Encoder, Ldpc, MAX_ITERATIONS, Reliability};
 use crate::soft::SoftWeights;
 
 /// Codewords by how their decoding ended.

@@ -16,9 +16,10 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::code::{MAX_ITERATIONS, Verdict};
+use crate::ldpc::MAX_ITERATIONS;
 use crate::measure::Tally;
 use crate::soft::SoftWeights;
+use crate::verdict::Verdict;
 
 /// Events a point needs before an extrapolation leans on it.
 pub const MIN_COUNT: u32 = 10;

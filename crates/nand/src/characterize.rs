@@ -10,41 +10,10 @@ use firstread_core::{
     BlockId, CellMode, DieId, Geometry, LevelOffsets, Ns, PageAddr, PageType, StripeOrder,
 };
 
+use crate::cell::levels::SenseError;
 use crate::cell::optimum;
-use crate::medium::{Medium, SenseError};
-use crate::profile::ChipProfile;
-
-/// The rule a factory table is made by.
-///
-/// Entry 0 is the default. The entries after it go down the nominal drift path in equal steps of
-/// the top valley: the path is the nominal page's optimum as stress grows, so each valley takes the
-/// share of the step that its state loses. After every `interleave` such entries comes one above the
-/// default, for blocks colder or fresher than the default's condition. The order is that of a vendor
-/// who expects retention first; a table has no entry for a page's own deviation.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FactoryRule {
-    /// Step of the top valley (mV).
-    pub step_mv: f64,
-    /// Entries down the path.
-    pub down: u8,
-    /// Entries up the path, at the same step.
-    pub up: u8,
-    /// Entries down between two entries up.
-    pub interleave: u8,
-}
-
-impl FactoryRule {
-    /// 10 mV a step lies between the 7.5 mV that reproduces published TLC retry counts and the 15 mV
-    /// at which neighbouring entries leave gaps for aged QLC pages; 32 steps cover the shift of a
-    /// year at 30 °C and rated wear on either reference chip (150 and 280 mV). Steps and lengths of
-    /// real tables are proprietary, so all of it is assumed.
-    pub const DEFAULT: FactoryRule = FactoryRule {
-        step_mv: 10.0,
-        down: 32,
-        up: 3,
-        interleave: 8,
-    };
-}
+use crate::medium::Medium;
+use crate::profile::{ChipProfile, FactoryRule};
 
 /// What is characterized: so many `chips` of one block each, with pages of 16 KiB in codewords of 1 KiB.
 pub fn geometry(chip: &ChipProfile, chips: u16) -> Geometry {

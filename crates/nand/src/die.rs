@@ -10,7 +10,8 @@ use core::fmt;
 
 use firstread_core::{BlockId, CellMode, Ns, PageType, SenseMode, SenseTiming};
 
-use crate::medium::{Medium, SenseError};
+use crate::cell::levels::SenseError;
+use crate::medium::Medium;
 
 /// A command the die does not accept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

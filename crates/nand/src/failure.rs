@@ -4,7 +4,21 @@
 //! A block's life is Weibull distributed: by `t` cycles of a rated endurance `E` a share
 //! `1 - (1 - grown_bad)^((t / E)^shape)` of the good ones has failed.
 
-use crate::profile::FailureProfile;
+use crate::profile::field::numbers;
+
+numbers! {
+    /// Blocks that are bad or go bad. Null: both shares zero.
+    pub struct FailureProfile {
+        /// Share of blocks that are bad from the factory.
+        factory_bad: f64 = "factory_bad", X, 0.0, 0.5;
+        /// Share of the others that have failed by the rated endurance.
+        grown_bad: f64 = "grown_bad", X, 0.0, 0.99;
+        /// Weibull shape of a block's life: above one, failures grow with wear.
+        shape: f64 = "shape", X, 0.1, 50.0;
+        /// Share of failures that come in the erase and not in a program.
+        erase_share: f64 = "erase_share", X, 0.0, 1.0;
+    }
+}
 
 impl FailureProfile {
     /// Whether any block ever fails.

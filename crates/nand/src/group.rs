@@ -5,9 +5,10 @@ use alloc::vec::Vec;
 
 use firstread_core::{BlockId, CellMode, DieId, LevelOffsets, Ns, PageAddr, PageType, Stream};
 
+use crate::cell::levels::SenseError;
 use crate::cell::model::{BlockState, StateDistribution, Wordline};
 use crate::cell::optimum::crossing;
-use crate::medium::{Medium, SenseError};
+use crate::medium::Medium;
 use crate::poisson;
 
 /// Rounds of coordinate descent at most; it stands after three or four.

@@ -1,7 +1,7 @@
 //! The medium: what cells hold, how they age, and what a sense of them returns.
 //!
 //! [`Medium`] is all cells of a drive as arithmetic: threshold voltages by state, the ageing laws of
-//! [`ageing`], variation by address, and persistent randomness ([`persistent`]) so that reading twice
+//! [`ageing`], variation by address ([`place`]), and persistent randomness ([`persistent`]) so that reading twice
 //! at the same levels fails twice. [`die`] is the state and legality of one die. [`characterize`]
 //! makes the firmware's voltage tables, [`monte_carlo`] draws every cell of a wordline and is the
 //! reference that [`Medium`] is tested against. [`profile`] is the input: one chip in plain numbers.
@@ -22,6 +22,7 @@ pub mod medium;
 pub mod monte_carlo;
 pub mod persistent;
 pub mod phenomenological;
+pub mod place;
 pub mod poisson;
 pub mod profile;
 pub mod reference;
@@ -31,7 +32,8 @@ pub mod spare;
 pub mod timing;
 
 pub use ageing::history::{History, Stress};
+pub use cell::levels::{LevelsMv, ReadLevels, SenseError, SoftLevels};
 pub use cell::model::{BlockState, Condition, ModeModel, StateDistribution};
 pub use cell::sense::{PageSense, SoftSense, SoftWeight};
-pub use medium::{Medium, ReadLevels, SenseError, SoftLevels, Standing};
+pub use medium::{Medium, Standing};
 pub use profile::{ChipProfile, ProfileError};

@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use firstread_core::{CellMode, PageType, Stream};
 
 use crate::cell::gray;
+use crate::cell::levels::LevelsMv;
 use crate::cell::model::StateDistribution;
-use crate::cell::sense::LevelsMv;
 use crate::gaussian::Gaussian;
 
 /// The cells of one wordline of one plane.

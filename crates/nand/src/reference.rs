@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use firstread_core::CellMode;
 
-use crate::characterize::FactoryRule;
+use crate::ageing::Laws;
 use crate::profile::*;
 
 /// Charge-trap QLC, prototype set CT-A: 16 states 250 mV apart, 42 mV wide, 28 mV a decade at the
@@ -31,46 +31,45 @@ pub fn ct_a() -> ChipProfile {
             pe_cycles: 0,
         },
         factory_table: FactoryRule::DEFAULT,
-        retention: RetentionProfile {
-            components: vec![RetentionComponent {
-                onset_h: 0.5,
-                saturation_h: f64::INFINITY,
-                activation_energy_ev: 1.1,
-                per_kpe: 0.1,
-            }],
-            broadening: 0.2,
-            dwell_coefficient: 0.0,
-            level_law: LevelLaw::Linear { floor: 0.3 },
-            erased_rise: 0.5,
-        },
-        wear: WearProfile {
-            sigma_per_kpe: 0.04,
-            erased_shift_mv_per_kpe: 0.0,
-            programmed_shift_mv_per_kpe: 0.0,
-        },
-        // Assumed: 5e5 reads raise the erased state by about 1.2 V, less than the 1.9 V at which a
-        // TLC page fails, as QLC tolerates about a fifth of the reads (second-hand).
-        disturb: DisturbProfile {
-            shift_mv: 300.0,
-            onset_reads: 10_000.0,
-            adjacent_weight: 8.4,
-            per_kpe: 0.2,
-            level_scale_mv: 600.0,
-        },
-        cross_temperature: CrossTemperatureProfile {
-            shift_mv_per_c: 0.0,
-            slope_mv_per_c: 0.0,
-            sigma_mv_per_c: 0.0,
+        laws: Laws {
+            retention: RetentionProfile {
+                components: vec![RetentionComponent {
+                    name: "late",
+                    onset_h: 0.5,
+                    saturation_h: f64::INFINITY,
+                    activation_energy_ev: 1.1,
+                    per_kpe: 0.1,
+                }],
+                broadening: 0.2,
+                dwell_coefficient: 0.0,
+                level_law: LevelLaw::Linear { floor: 0.3 },
+                erased_rise: 0.5,
+            },
+            wear: WearProfile {
+                sigma_per_kpe: 0.04,
+                erased_shift_mv_per_kpe: 0.0,
+                programmed_shift_mv_per_kpe: 0.0,
+            },
+            // Assumed: 5e5 reads raise the erased state by about 1.2 V, less than the 1.9 V at which a
+            // TLC page fails, as QLC tolerates about a fifth of the reads (second-hand).
+            disturb: DisturbProfile {
+                shift_mv: 300.0,
+                onset_reads: 10_000.0,
+                adjacent_weight: 8.4,
+                per_kpe: 0.2,
+                level_scale_mv: 600.0,
+            },
+            transient: TransientProfile {
+                shift_mv: 0.0,
+                time_constant_s: 60.0,
+            },
+            ..Laws::null()
         },
         failures: FailureProfile {
             factory_bad: 0.0,
             grown_bad: 0.0,
             shape: 3.0,
             erase_share: 0.5,
-        },
-        transient: TransientProfile {
-            shift_mv: 0.0,
-            time_constant_s: 60.0,
         },
         layers: LayerProfile {
             shape: LayerShape::Linear,
@@ -195,13 +194,14 @@ pub fn ct_t1() -> ChipProfile {
         },
         erase_ns: 5_000_000,
     }];
-    chip.retention.components[0] = RetentionComponent {
+    chip.laws.retention.components[0] = RetentionComponent {
+        name: "early",
         onset_h: 1.0,
         per_kpe: 0.15,
-        ..chip.retention.components[0]
+        ..chip.laws.retention.components[0]
     };
-    chip.retention.broadening = 0.15;
-    chip.wear.sigma_per_kpe = 0.03;
+    chip.laws.retention.broadening = 0.15;
+    chip.laws.wear.sigma_per_kpe = 0.03;
     chip.variation.block_rate = 0.0;
     chip.variation.wordline_rate = 0.05;
     chip.variation.wordline_offset_mv = 4.0;

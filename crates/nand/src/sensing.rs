@@ -11,9 +11,10 @@ use alloc::vec::Vec;
 use firstread_core::sensing::{AGES_H, SafeSense, SensingTable, TEMPERATURES_C, WEARS_PE};
 use firstread_core::{BlockId, CellMode, DieId, Ns, PageAddr, PageType, SenseMode, SenseTiming};
 
+use crate::cell::levels::{ReadLevels, SenseError};
 use crate::cell::model::BlockState;
 use crate::characterize::{factory_table, geometry};
-use crate::medium::{Medium, ReadLevels, SenseError};
+use crate::medium::Medium;
 use crate::profile::{ChipProfile, ProfileError};
 
 /// The rule a table is made by.

@@ -7,10 +7,11 @@
 
 use firstread_core::{CellMode, LevelOffsets, PageAddr, SenseTiming, SpareErrors, Stream};
 
+use crate::cell::levels::SenseError;
 use crate::cell::model::{Condition, ModeModel, StateDistribution};
+use crate::cell::noise;
 use crate::gaussian::Gaussian;
-use crate::medium::{Medium, SenseError};
-use crate::timing;
+use crate::medium::Medium;
 
 /// Distinguishes the draws of spare cells from those of the data of a page.
 const KEY: u64 = 0x40;
@@ -35,7 +36,7 @@ impl Medium {
         sense_id: u64,
         cells: u16,
     ) -> Result<SpareErrors, SenseError> {
-        let haste = timing::extra_variance(&self.chip().sensing, sense_timing);
+        let haste = noise::extra_variance(&self.chip().sensing, sense_timing);
         let (w, key) = self.wordline(at, plane, condition, haste)?;
         let page = at.page.0 as usize;
         let valley = w.model.sentinel.get(page).copied().unwrap_or(0) as usize;

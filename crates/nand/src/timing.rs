@@ -1,41 +1,10 @@
-//! Durations of array operations, and what haste costs.
+//! Durations of array operations.
 
 use firstread_core::{CellMode, PageType, SenseMode, SenseTiming};
 
-use crate::medium::{Medium, SenseError};
-use crate::profile::{PhaseSettling, ProgramTiming, SensingProfile};
-
-/// Variance of the noise that a shortened sense adds (mV squared).
-///
-/// A node that settles with time constant `T` is off by `exp(-t / T)` of its swing after `t`; cut to
-/// `x` of its default length, a phase adds what is missing against the default. That precharge has
-/// slack and evaluation has none (AR², ASPLOS'21) is an unverified recollection; the amplitudes are
-/// the profile's.
-#[inline]
-pub fn extra_variance(s: &SensingProfile, t: SenseTiming) -> f32 {
-    if t == SenseTiming::DEFAULT {
-        0.0
-    } else {
-        of_haste(s, t)
-    }
-}
-
-#[cold]
-fn of_haste(s: &SensingProfile, t: SenseTiming) -> f32 {
-    let phase = |p: &PhaseSettling, permille: u16| {
-        let x = permille as f64 * 1e-3;
-        if x >= 1.0 {
-            return 0.0;
-        }
-        p.amplitude_mv * (libm::exp(-x * p.time_constants) - libm::exp(-p.time_constants))
-    };
-    let (a, b, c) = (
-        phase(&s.pre, t.pre_permille),
-        phase(&s.eval, t.eval_permille),
-        phase(&s.disch, t.disch_permille),
-    );
-    (a * a + b * b + c * c) as f32
-}
+use crate::cell::levels::SenseError;
+use crate::medium::Medium;
+use crate::profile::ProgramTiming;
 
 impl Medium {
     /// `tR` of a page (ns): setup and as many senses as the page has levels, three or five times as

@@ -95,14 +95,16 @@ fn formula_stress_is_additive_over_any_history() {
 #[test]
 fn formula_early_component_saturates_and_low_energy_one_ignores_heat() {
     let mut chip = reference::ct_a();
-    chip.retention.components = vec![
+    chip.laws.retention.components = vec![
         RetentionComponent {
+            name: "early",
             onset_h: 0.001,
             saturation_h: 1.0,
             activation_energy_ev: 0.0,
             per_kpe: 0.0,
         },
         RetentionComponent {
+            name: "early",
             onset_h: 0.5,
             saturation_h: f64::INFINITY,
             activation_energy_ev: 0.0,
@@ -128,7 +130,7 @@ fn formula_early_component_saturates_and_low_energy_one_ignores_heat() {
 #[test]
 fn formula_dwell_slows_and_the_neutral_law_lifts_low_states() {
     let mut chip = reference::ct_a();
-    chip.retention.dwell_coefficient = 0.1;
+    chip.laws.retention.dwell_coefficient = 0.1;
     let m = medium(chip.clone());
     let rushed = m.programmed(CellMode::Qlc, 500, 1, Ns::ZERO);
     let rested = BlockState {
@@ -137,7 +139,7 @@ fn formula_dwell_slows_and_the_neutral_law_lifts_low_states() {
     };
     let now = Ns::from_h(20);
     assert!(means(&m, &rested, now)[15] > means(&m, &rushed, now)[15] + 10.0);
-    chip.retention.level_law = LevelLaw::AroundNeutral { neutral_state: 5.0 };
+    chip.laws.retention.level_law = LevelLaw::AroundNeutral { neutral_state: 5.0 };
     let m = medium(chip);
     let (young, old) = (means(&m, &rushed, Ns::ZERO), means(&m, &rushed, now));
     assert!(old[2] > young[2] && (old[5] - young[5]).abs() < 1e-9 && old[15] < young[15]);
@@ -146,13 +148,13 @@ fn formula_dwell_slows_and_the_neutral_law_lifts_low_states() {
 #[test]
 fn formula_wear_disturb_temperature_transient_and_open_blocks() {
     let mut chip = reference::ct_a();
-    chip.retention.components.clear();
+    chip.laws.retention.components.clear();
     chip.modes[0].retention_mv_per_decade.clear();
-    chip.wear.erased_shift_mv_per_kpe = 50.0;
-    chip.cross_temperature.shift_mv_per_c = -0.5;
-    chip.cross_temperature.slope_mv_per_c = -0.5;
-    chip.cross_temperature.sigma_mv_per_c = 1.0;
-    chip.transient = TransientProfile {
+    chip.laws.wear.erased_shift_mv_per_kpe = 50.0;
+    chip.laws.cross_temperature.shift_mv_per_c = -0.5;
+    chip.laws.cross_temperature.slope_mv_per_c = -0.5;
+    chip.laws.cross_temperature.sigma_mv_per_c = 1.0;
+    chip.laws.transient = TransientProfile {
         shift_mv: -20.0,
         time_constant_s: 60.0,
     };
@@ -376,7 +378,8 @@ fn formula_shorter_sensing_adds_noise_and_takes_less_time() {
 fn formula_standing_conditions_last_and_end_in_time() {
     let mut chip = reference::ct_a();
     chip.variation = VariationProfile::default();
-    chip.retention.components.push(RetentionComponent {
+    chip.laws.retention.components.push(RetentionComponent {
+        name: "early",
         onset_h: 0.01,
         saturation_h: 1.0,
         activation_energy_ev: 0.2,
@@ -432,7 +435,7 @@ fn formula_standing_conditions_last_and_end_in_time() {
         }
     }
     // What differs with every pause between reads never stands, nor does a change of temperature.
-    chip.transient.shift_mv = -20.0;
+    chip.laws.transient.shift_mv = -20.0;
     let mut m = medium(chip);
     let block = m.programmed(CellMode::Qlc, 0, 1, Ns::ZERO);
     assert!(!m.stands(&m.standing(&block, Ns(5)), &block, Ns(5)));

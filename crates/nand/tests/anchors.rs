@@ -4,7 +4,8 @@
 
 use firstread_core::{BlockId, CellMode, DieId, Geometry, Ns, PageAddr, PageType, StripeOrder};
 use firstread_nand::ageing::history::acceleration;
-use firstread_nand::characterize::{FactoryRule, FitConditions, factory_table, sentinel_fit};
+use firstread_nand::characterize::{FitConditions, factory_table, sentinel_fit};
+use firstread_nand::profile::FactoryRule;
 use firstread_nand::{BlockState, ChipProfile, Medium, ReadLevels, reference};
 
 /// 72 bits in 1 KiB.

@@ -174,18 +174,18 @@ fn model_group_optimum_is_no_worse_than_its_start_nor_better_than_the_oracle() {
 fn validation_names_the_key() {
     type Break = fn(&mut firstread_nand::ChipProfile);
     let cases: [(&str, Break); 9] = [
-        ("modes.qlc.mean_mv", |c| c.modes[0].mean_mv.swap(3, 4)),
-        ("modes.qlc.sigma_mv", |c| c.modes[0].sigma_mv.truncate(3)),
+        ("modes.qlc.mean", |c| c.modes[0].mean_mv.swap(3, 4)),
+        ("modes.qlc.sigma", |c| c.modes[0].sigma_mv.truncate(3)),
         ("modes.qlc.pages", |c| c.modes[0].pages[0][0] = 4),
         ("modes.qlc.sentinels", |c| c.modes[0].sentinels[0] = 1),
-        ("modes.qlc.erase_ns", |c| c.modes[0].erase_ns = 0),
-        ("factory_default.temperature_c", |c| {
+        ("modes.qlc.erase", |c| c.modes[0].erase_ns = 0),
+        ("factory_default.temperature", |c| {
             c.factory_default.temperature_c = 300.0
         }),
-        ("retention.components[0].saturation_h", |c| {
-            c.retention.components[0].saturation_h = f64::NAN
+        ("retention.late.saturation", |c| {
+            c.laws.retention.components[0].saturation_h = f64::NAN
         }),
-        ("sensing.noise_mv", |c| c.sensing.noise_mv = 60.0),
+        ("sensing.noise", |c| c.sensing.noise_mv = 60.0),
         ("variation.tail_sigma_ratio", |c| {
             c.variation.tail_fraction = 0.1
         }),

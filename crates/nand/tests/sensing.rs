@@ -5,7 +5,8 @@ use firstread_core::sensing::{AGES_H, SafeSense, TEMPERATURES_C, WEARS_PE};
 use firstread_core::{
     BlockId, CellMode, DieId, Geometry, Ns, PageAddr, PageType, SenseTiming, StripeOrder,
 };
-use firstread_nand::characterize::{FactoryRule, factory_table};
+use firstread_nand::characterize::factory_table;
+use firstread_nand::profile::FactoryRule;
 use firstread_nand::sensing::{Bench, CodeStrength, SensingRule, sensing_table};
 use firstread_nand::{Medium, ReadLevels, reference};
 

@@ -4,7 +4,8 @@
 use firstread_core::{CellMode, Ns, SenseTiming};
 use firstread_drive::profile::{Library, load_chip};
 use firstread_ecc::Code;
-use firstread_nand::characterize::{FactoryRule, factory_table};
+use firstread_nand::characterize::factory_table;
+use firstread_nand::profile::FactoryRule;
 use firstread_nand::{Medium, ReadLevels};
 use firstread_testkit::validation::code::{SOFT_READS, soft_failures};
 use firstread_testkit::validation::knobs::KNOBS;

@@ -98,33 +98,6 @@ pub(super) const STANDING: &[(&str, &[&str], &str)] = &[
         "what a profile's text may do wrong is defined above its parts",
     ),
     (
-        "crates/ecc",
-        &["code.rs", "ldpc/decoder.rs", "measure.rs", "outcome.rs"],
-        "the most iterations and the verdict are defined with the codes",
-    ),
-    (
-        "crates/nand",
-        &[
-            "ageing/cross_temperature.rs",
-            "ageing/disturb.rs",
-            "ageing/history.rs",
-            "ageing/layers.rs",
-            "ageing/open_block.rs",
-            "ageing/retention.rs",
-            "ageing/transient.rs",
-            "ageing/variation.rs",
-            "ageing/wear.rs",
-            "cell/model.rs",
-            "cell/optimum.rs",
-            "cell/sense.rs",
-            "characterize.rs",
-            "medium.rs",
-            "profile.rs",
-            "timing.rs",
-        ],
-        "the laws take the whole chip",
-    ),
-    (
         "crates/testkit",
         &[
             "validation/code.rs",
@@ -245,6 +218,13 @@ mod tests {
         // A circle that has grown is another one.
         let told = tell("crates/nand", circle(), &standing);
         assert_eq!(told.len(), 2, "{told:?}");
+    }
+
+    #[test]
+    fn formula_super_within_braces_is_the_file_itself() {
+        let file = File::parse("a/b.rs", "pub struct B; mod c { use super::B; }").unwrap();
+        let above = File::parse("a/mod.rs", "mod b; use b::B;").unwrap();
+        assert_eq!(circles(&[file, above]), Vec::<Vec<String>>::new());
     }
 
     #[test]

@@ -171,8 +171,16 @@ impl<'ast> Visit<'ast> for Reader {
     fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
         if item.content.is_some() && is_test(&item.attrs) {
             self.tests_from = item.span().start().line;
-        } else {
-            visit::visit_item_mod(self, item);
+            return;
+        }
+        // `super` within braces is the file itself.
+        let braces = item.content.is_some();
+        if braces {
+            self.module.push(item.ident.to_string());
+        }
+        visit::visit_item_mod(self, item);
+        if braces {
+            self.module.pop();
         }
     }
 

@@ -10,7 +10,7 @@ use firstread_drive::stats::student::{P95, student};
 use firstread_drive::{Cause, tables};
 use firstread_firmware::policy;
 use firstread_firmware::policy::read_levels::{AnyReadLevels, Footprint, ReadLevels};
-use firstread_nand::ageing::layers;
+use firstread_nand::place::layers;
 use firstread_nand::characterize::Correlation;
 use serde_json::{Map, Value};
 
@@ -411,7 +411,7 @@ impl Fact {
             geometry,
             capacity_slots: profile.capacity_bytes / u64::from(geometry.slot_bytes),
             tables: tables::for_drive(profile)?,
-            layer_of: layers::of_wordlines(&profile.chip, geometry.wordlines_per_block),
+            layer_of: layers::of_wordlines(&profile.chip.array, geometry.wordlines_per_block),
             sensing: SensingTable::NOTHING,
             temperature_c: 25,
             seed: 0,

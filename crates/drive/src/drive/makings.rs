@@ -8,7 +8,7 @@ use firstread_core::voltage::VoltageTables;
 use firstread_ecc::Code;
 use firstread_firmware::policy::Setup;
 use firstread_firmware::{Config, Schemes};
-use firstread_nand::ageing::layers;
+use firstread_nand::place::layers;
 
 use crate::profile::DriveProfile;
 use crate::tables;
@@ -38,7 +38,7 @@ impl Makings {
             geometry,
             capacity_slots: profile.capacity_bytes / u64::from(geometry.slot_bytes),
             tables,
-            layer_of: layers::of_wordlines(&profile.chip, geometry.wordlines_per_block),
+            layer_of: layers::of_wordlines(&profile.chip.array, geometry.wordlines_per_block),
             sensing,
             temperature_c: libm::ceil(hottest_c) as i16,
             seed,

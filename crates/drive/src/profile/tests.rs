@@ -808,7 +808,7 @@ fn what_overrides_do() {
     );
     assert_eq!(qlc.retention_mv_per_decade, [8.0, 2.0]);
     assert_eq!(
-        drive.chip.retention.components[1].saturation_h,
+        drive.chip.laws.retention.components[1].saturation_h,
         f64::INFINITY
     );
     let choice = drive.scheme("read_levels").unwrap();

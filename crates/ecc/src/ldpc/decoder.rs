@@ -2,7 +2,9 @@
 
 use super::kernel::{LANES, MAX_CHANNEL, State};
 use super::matrix::Ldpc;
-use crate::code::MAX_ITERATIONS;
+
+/// Most iterations of the decoder, after which it gives up.
+pub const MAX_ITERATIONS: u8 = 30;
 
 /// Magnitude a hard-read bit enters the decoder with. Min-sum is indifferent to scale but for
 /// rounding and the cap of messages: measured at the knee, 12 to 32 fail alike within 6 %, 8 fails

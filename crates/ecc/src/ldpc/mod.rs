@@ -9,6 +9,6 @@ mod encoder;
 mod kernel;
 mod matrix;
 
-pub use decoder::{Decode, Decoder, Reliability};
+pub use decoder::{Decode, Decoder, MAX_ITERATIONS, Reliability};
 pub use encoder::Encoder;
 pub use matrix::{CHECK_BITS, COLUMNS, DATA_COLUMNS, Edge, Ldpc, ROWS};

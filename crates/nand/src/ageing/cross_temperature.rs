@@ -2,20 +2,46 @@
 //! depend on temperature, and the chip compensates only part of it. Linear in the difference; the
 //! spread of cells' coefficients broadens the states. Null: zeros.
 
-use crate::profile::CrossTemperatureProfile;
+use super::law::{Effect, Law, Lived, Shares};
+use crate::profile::field::numbers;
+use crate::profile::mode::ModeProfile;
 
-/// Shift per °C of each of `states` states (mV); the erased state moves like the lowest.
-pub fn shift_mv_per_c(x: &CrossTemperatureProfile, states: usize) -> [f64; 16] {
-    let mut out = [0.0; 16];
-    let top = states as f64 - 1.0;
-    for (s, o) in out.iter_mut().enumerate().take(states) {
-        *o = x.shift_mv_per_c + x.slope_mv_per_c * s as f64 / top;
+numbers! {
+    /// Reading at another temperature than that of programming: what the chip's own compensation
+    /// leaves. A state shifts by `(shift_mv_per_c + slope_mv_per_c * s/top) * (T_read - T_program)` and
+    /// gains a standard deviation of `sigma_mv_per_c * |T_read - T_program|` in quadrature. Null: zeros.
+    pub struct CrossTemperatureProfile {
+        /// Common shift (mV/°C; negative: warmer reads lower).
+        shift_mv_per_c: f64 = "shift", MV_PER_DEGC, -20.0, 20.0;
+        /// Further shift of the top state (mV/°C).
+        slope_mv_per_c: f64 = "slope", MV_PER_DEGC, -20.0, 20.0;
+        /// Broadening (mV/°C).
+        sigma_mv_per_c: f64 = "sigma", MV_PER_DEGC, 0.0, 20.0;
     }
-    out
 }
 
-/// Broadening at a difference of `delta_c` (mV, standard deviation).
-#[inline]
-pub fn sigma_mv(x: &CrossTemperatureProfile, delta_c: f64) -> f64 {
-    x.sigma_mv_per_c * delta_c.abs()
+impl Law for CrossTemperatureProfile {
+    fn null() -> CrossTemperatureProfile {
+        CrossTemperatureProfile {
+            shift_mv_per_c: 0.0,
+            slope_mv_per_c: 0.0,
+            sigma_mv_per_c: 0.0,
+        }
+    }
+
+    #[inline]
+    fn shift(&self, lived: &Lived, to: &mut Effect) {
+        to.delta_c += lived.delta_c;
+        let sigma_mv = self.sigma_mv_per_c * lived.delta_c.abs();
+        to.variance += sigma_mv * sigma_mv;
+    }
+
+    /// The erased state moves like the lowest.
+    fn shares(&self, mode: &ModeProfile, to: &mut Shares) {
+        let states = mode.mode.states();
+        let top = states as f64 - 1.0;
+        for (s, share) in to.mv_per_c.iter_mut().enumerate().take(states) {
+            *share += self.shift_mv_per_c + self.slope_mv_per_c * s as f64 / top;
+        }
+    }
 }

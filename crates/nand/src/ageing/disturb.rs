@@ -3,42 +3,72 @@
 //!
 //! A logarithm of reads, as tunnelling slows while the state rises. Null: `shift_mv = 0`.
 
-use crate::profile::{DisturbProfile, ModeProfile};
+use super::law::{Effect, Law, Lived, Shares, Slopes};
+use crate::profile::field::numbers;
+use crate::profile::mode::ModeProfile;
 
-/// Reads a wordline has suffered, in reads of a wordline that is not its neighbour. `reads` are
-/// spread evenly over `wordlines`; `adjacent` more went to its neighbours.
-#[inline]
-pub fn effective_reads(d: &DisturbProfile, reads: f64, adjacent: f64, wordlines: f64) -> f64 {
-    reads * even_weight(d, wordlines) + adjacent * d.adjacent_weight
-}
-
-/// What a read that is one of many spread evenly over `wordlines` counts for.
-#[inline]
-pub fn even_weight(d: &DisturbProfile, wordlines: f64) -> f64 {
-    1.0 + (d.adjacent_weight - 1.0) * 2.0 / wordlines
-}
-
-/// Rise of the erased state (mV).
-#[inline]
-pub fn erased_rise_mv(d: &DisturbProfile, effective_reads: f64, pe_cycles: u32) -> f64 {
-    if d.shift_mv == 0.0 || effective_reads <= 0.0 {
-        return 0.0;
+numbers! {
+    /// Read disturb. With `N_eff = N_other + adjacent_weight * N_adjacent` reads, the erased state rises
+    /// by `shift_mv * (1 + per_kpe * PEC/1000) * ln(1 + N_eff / onset_reads)`; a state whose mean lies
+    /// `d` mV above the erased one rises by `exp(-d / level_scale_mv)` of that. The null is `shift_mv = 0`.
+    pub struct DisturbProfile {
+        /// Rise of the erased state per e-fold of reads (mV).
+        shift_mv: f64 = "shift", MV_PER_E, 0.0, 1e4;
+        /// Reads at which the logarithm sets in.
+        onset_reads: f64 = "onset", READS, 1.0, 1e12;
+        /// Weight of a read of a neighbouring wordline against one further away.
+        adjacent_weight: f64 = "adjacent_weight", X, 1.0, 1e3;
+        /// Growth per 1,000 program/erase cycles, as a share.
+        per_kpe: f64 = "per_kpe", PERCENT_PER_KPE, 0.0, 1_000.0;
+        /// Decay of the effect with a state's mean above the erased state's (mV).
+        level_scale_mv: f64 = "level_scale", MV, 1.0, 1e6;
     }
-    d.shift_mv
-        * (1.0 + d.per_kpe * pe_cycles as f64 * 1e-3)
-        * libm::log1p(effective_reads / d.onset_reads)
 }
 
-/// How fast the erased state rises (mV per effective read).
-pub fn rise_mv_per_read(d: &DisturbProfile, effective_reads: f64, pe_cycles: u32) -> f64 {
-    d.shift_mv * (1.0 + d.per_kpe * pe_cycles as f64 * 1e-3) / (d.onset_reads + effective_reads)
-}
-
-/// Share of the erased state's rise that each state of a mode takes.
-pub fn share(d: &DisturbProfile, mode: &ModeProfile) -> [f64; 16] {
-    let mut out = [0.0; 16];
-    for (o, mean) in out.iter_mut().zip(&mode.mean_mv) {
-        *o = libm::exp(-(mean - mode.mean_mv[0]) / d.level_scale_mv);
+impl DisturbProfile {
+    /// Reads a wordline has suffered, in reads of a wordline that is not its neighbour. `reads` are
+    /// spread evenly over `wordlines`; `adjacent` more went to its neighbours.
+    #[inline]
+    pub fn effective_reads(&self, reads: f64, adjacent: f64, wordlines: f64) -> f64 {
+        reads * self.even_weight(wordlines) + adjacent * self.adjacent_weight
     }
-    out
+
+    /// What a read that is one of many spread evenly over `wordlines` counts for.
+    #[inline]
+    pub fn even_weight(&self, wordlines: f64) -> f64 {
+        1.0 + (self.adjacent_weight - 1.0) * 2.0 / wordlines
+    }
+}
+
+impl Law for DisturbProfile {
+    fn null() -> DisturbProfile {
+        DisturbProfile {
+            shift_mv: 0.0,
+            onset_reads: 1.0,
+            adjacent_weight: 1.0,
+            per_kpe: 0.0,
+            level_scale_mv: 1.0,
+        }
+    }
+
+    #[inline]
+    fn shift(&self, lived: &Lived, to: &mut Effect) {
+        if self.shift_mv != 0.0 && lived.reads > 0.0 {
+            to.rise_mv += self.shift_mv
+                * (1.0 + self.per_kpe * lived.pe_cycles as f64 * 1e-3)
+                * libm::log1p(lived.reads / self.onset_reads);
+        }
+    }
+
+    fn slope(&self, lived: &Lived, to: &mut Slopes) {
+        to.per_read.rise_mv +=
+            self.shift_mv * (1.0 + self.per_kpe * lived.pe_cycles as f64 * 1e-3)
+                / (self.onset_reads + lived.reads);
+    }
+
+    fn shares(&self, mode: &ModeProfile, to: &mut Shares) {
+        for (share, mean) in to.of_rise.iter_mut().zip(&mode.mean_mv) {
+            *share += libm::exp(-(mean - mode.mean_mv[0]) / self.level_scale_mv);
+        }
+    }
 }

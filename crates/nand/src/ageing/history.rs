@@ -5,7 +5,9 @@ use alloc::vec::Vec;
 
 use firstread_core::Ns;
 
-use crate::profile::{MAX_COMPONENTS, ProfileError, RetentionProfile, temperature};
+use super::law::MAX_COMPONENTS;
+use super::retention::RetentionProfile;
+use crate::profile::field::{ProfileError, temperature};
 
 /// Boltzmann's constant (eV/K), CODATA.
 const BOLTZMANN_EV_PER_K: f64 = 8.617_333_262e-5;
@@ -56,7 +58,7 @@ pub struct History {
 impl History {
     /// `celsius` from time zero on.
     pub fn new(retention: &RetentionProfile, celsius: f64) -> Result<History, ProfileError> {
-        temperature("temperature", celsius)?;
+        temperature(celsius)?;
         let mut h = History {
             activation_energy_ev: retention
                 .components
@@ -84,7 +86,7 @@ impl History {
 
     /// `celsius` from `at` on. Segments are appended: `at` is not before the last change.
     pub fn set(&mut self, at: Ns, celsius: f64) -> Result<(), ProfileError> {
-        temperature("temperature", celsius)?;
+        temperature(celsius)?;
         let last = self.segments[self.segments.len() - 1];
         if at < last.start {
             return Err(ProfileError {

@@ -2,13 +2,37 @@
 //! and a first read sees the programmed states shifted until reads have settled it again.
 //! An exponential approach; amplitude and time constant are the profile's. Null: `shift_mv = 0`.
 
-use crate::profile::TransientProfile;
+use super::law::{Effect, Law, Lived, Slopes};
+use crate::profile::field::numbers;
 
-/// Shift of the programmed states after `idle_s` seconds without a read (mV).
-#[inline]
-pub fn shift_mv(t: &TransientProfile, idle_s: f64) -> f64 {
-    if t.shift_mv == 0.0 || idle_s <= 0.0 {
-        return 0.0;
+numbers! {
+    /// The first read after idling: programmed states are seen shifted by
+    /// `shift_mv * (1 - exp(-idle / time_constant_s))`. The null is `shift_mv = 0`.
+    pub struct TransientProfile {
+        /// Shift after a long idle time (mV; negative: seen lower).
+        shift_mv: f64 = "shift", MV, -1e3, 1e3;
+        /// Time constant of its return (s).
+        time_constant_s: f64 = "time_constant", S, 1e-6, 1e9;
     }
-    t.shift_mv * -libm::expm1(-idle_s / t.time_constant_s)
+}
+
+impl Law for TransientProfile {
+    fn null() -> TransientProfile {
+        TransientProfile {
+            shift_mv: 0.0,
+            time_constant_s: 1.0,
+        }
+    }
+
+    #[inline]
+    fn shift(&self, lived: &Lived, to: &mut Effect) {
+        if self.shift_mv != 0.0 && lived.idle_s > 0.0 {
+            to.shift_mv[1] += self.shift_mv * -libm::expm1(-lived.idle_s / self.time_constant_s);
+        }
+    }
+
+    fn slope(&self, lived: &Lived, to: &mut Slopes) {
+        let left = libm::exp(-lived.idle_s / self.time_constant_s);
+        to.per_idle_s.shift_mv[1] += self.shift_mv * left / self.time_constant_s;
+    }
 }

@@ -1,20 +1,35 @@
 //! Program/erase cycles: wider states, and shifts of where programming and erasing leave them.
 //! Faster retention of worn blocks is part of the retention law. Null: zeros.
 
-use crate::profile::WearProfile;
+use super::law::{Effect, Law, Lived};
+use crate::profile::field::numbers;
 
-/// Factor on every standard deviation after `pe_cycles`.
-#[inline]
-pub fn sigma_factor(wear: &WearProfile, pe_cycles: u32) -> f64 {
-    1.0 + wear.sigma_per_kpe * pe_cycles as f64 * 1e-3
+numbers! {
+    /// What program/erase cycles do. The null is all zeros.
+    pub struct WearProfile {
+        /// Growth of every standard deviation per 1,000 cycles, as a share.
+        sigma_per_kpe: f64 = "sigma_per_kpe", PERCENT_PER_KPE, 0.0, 100.0;
+        /// Shift of the erased state per 1,000 cycles (mV, up is positive).
+        erased_shift_mv_per_kpe: f64 = "erased_shift", MV_PER_KPE, -1e3, 1e3;
+        /// Shift of the programmed states right after programming per 1,000 cycles (mV).
+        programmed_shift_mv_per_kpe: f64 = "programmed_shift", MV_PER_KPE, -1e3, 1e3;
+    }
 }
 
-/// Shift of the erased and of the programmed states after `pe_cycles` (mV).
-#[inline]
-pub fn shift_mv(wear: &WearProfile, pe_cycles: u32) -> (f64, f64) {
-    let kpe = pe_cycles as f64 * 1e-3;
-    (
-        wear.erased_shift_mv_per_kpe * kpe,
-        wear.programmed_shift_mv_per_kpe * kpe,
-    )
+impl Law for WearProfile {
+    fn null() -> WearProfile {
+        WearProfile {
+            sigma_per_kpe: 0.0,
+            erased_shift_mv_per_kpe: 0.0,
+            programmed_shift_mv_per_kpe: 0.0,
+        }
+    }
+
+    #[inline]
+    fn shift(&self, lived: &Lived, to: &mut Effect) {
+        to.widening += self.sigma_per_kpe * lived.pe_cycles as f64 * 1e-3;
+        let kpe = lived.pe_cycles as f64 * 1e-3;
+        to.shift_mv[0] += self.erased_shift_mv_per_kpe * kpe;
+        to.shift_mv[1] += self.programmed_shift_mv_per_kpe * kpe;
+    }
 }

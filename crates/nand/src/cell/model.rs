@@ -4,11 +4,13 @@ use alloc::vec::Vec;
 
 use firstread_core::{CellMode, Ns, PageType};
 
-use crate::ageing::layers::LayerFactors;
-use crate::ageing::variation::Drawn;
-use crate::ageing::{cross_temperature, disturb, retention, transient, wear};
+use crate::ageing::Laws;
+use crate::ageing::history::Stress;
+use crate::ageing::law::{Effect, MAX_COMPONENTS};
 use crate::gaussian::Gaussian;
-use crate::profile::{ChipProfile, MAX_COMPONENTS, ModeProfile, SensePhases, VariationProfile};
+use crate::place::layers::LayerFactors;
+use crate::place::variation::{Drawn, VariationProfile};
+use crate::profile::mode::{ModeProfile, SensePhases};
 use crate::single::inverse_root;
 
 /// Valleys of one page type.
@@ -72,10 +74,7 @@ pub struct ModeModel {
     /// Laws of the two states around each valley (index `valley - 1`).
     pairs: [PairLaw; 16],
     erased: StateLaw,
-    /// Most deviations that a state moves in a decade of each retention component.
-    pub(crate) deviations_per_decade: [f64; MAX_COMPONENTS],
-    /// Most deviations that a state moves while the erased state rises by 1 mV.
-    pub(crate) deviations_per_rise: f64,
+    most: Most,
     broadening: f64,
     /// One over the number of states.
     pub(crate) share: f32,
@@ -100,6 +99,22 @@ pub struct ModeModel {
     pub soft_spacing_mv: f64,
 }
 
+/// Most deviations that a state moves.
+#[derive(Clone, Copy, Debug)]
+struct Most {
+    /// In a decade of each component of retention.
+    per_decade: [f64; MAX_COMPONENTS],
+    /// While the erased state rises by 1 mV.
+    of_rise: f64,
+    /// In a degree.
+    per_c: f64,
+    /// By a shift of 1 mV.
+    per_mv: f64,
+}
+
+/// Deviations from a state's mean at which its read level lies, about.
+const LEVEL_DEVIATIONS: f64 = 3.0;
+
 /// What one state is like and how it moves.
 #[derive(Clone, Copy, Debug, Default)]
 struct StateLaw {
@@ -123,29 +138,28 @@ struct PairLaw {
 }
 
 impl ModeModel {
-    pub(crate) fn new(chip: &ChipProfile, m: &ModeProfile) -> ModeModel {
+    /// Mode `m` of a chip with `laws`, whose soft senses lie `soft_spacing` deviations of the top state apart.
+    pub(crate) fn new(laws: &Laws, m: &ModeProfile, soft_spacing: f64) -> ModeModel {
         let mut states = [StateLaw::default(); 16];
-        let disturb_share = disturb::share(&chip.disturb, m);
-        let cross = cross_temperature::shift_mv_per_c(&chip.cross_temperature, m.mode.states());
+        let shares = laws.shares(m);
         for (s, law) in states.iter_mut().enumerate().take(m.mode.states()) {
             law.mean_mv = m.mean_mv[s];
             law.sigma_mv = m.sigma_mv[s];
-            law.disturb_share = disturb_share[s];
-            law.cross_mv_per_c = cross[s];
-        }
-        for c in 0..chip.retention.components.len() {
-            let shift = retention::per_decade(chip, m, c);
-            for (law, a) in states.iter_mut().zip(shift) {
-                law.per_decade[c] = a;
-            }
+            law.disturb_share = shares.of_rise[s];
+            law.cross_mv_per_c = shares.mv_per_c[s];
+            law.per_decade = shares.per_decade.map(|a| a[s]);
         }
         let in_use = &states[..m.mode.states()];
         let most = |mv: &dyn Fn(&StateLaw) -> f64| {
             let deviations = in_use.iter().map(|s| mv(s).abs() / s.sigma_mv);
             deviations.fold(0.0, f64::max)
         };
-        let deviations_per_decade = core::array::from_fn(|c| most(&|s| s.per_decade[c]));
-        let deviations_per_rise = most(&|s| s.disturb_share);
+        let most = Most {
+            per_decade: core::array::from_fn(|c| most(&|s| s.per_decade[c])),
+            of_rise: most(&|s| s.disturb_share),
+            per_c: most(&|s| s.cross_mv_per_c),
+            per_mv: most(&|_| 1.0),
+        };
         let mut pages = [PageValleys::default(); 4];
         let mut page_of_valley = [0; 15];
         let mut sentinel = [0; 4];
@@ -171,11 +185,10 @@ impl ModeModel {
                 }
             }),
             erased: states[0],
-            deviations_per_decade,
-            deviations_per_rise,
-            broadening: chip.retention.broadening,
+            most,
+            broadening: laws.retention.broadening,
             share: 1.0 / m.mode.states() as f32,
-            components: chip.retention.components.len(),
+            components: laws.retention.components.len(),
             states,
             fours: Default::default(),
             pages,
@@ -184,10 +197,27 @@ impl ModeModel {
             default_mv: [0.0; 15],
             setup_ns: m.setup_ns,
             phases: m.sense,
-            soft_spacing_mv: chip.sensing.soft_spacing * m.sigma_mv[top],
+            soft_spacing_mv: soft_spacing * m.sigma_mv[top],
         };
         model.set_default([0.0; 15]);
         model
+    }
+
+    /// Most deviations that `effect` moves a state's tail at its read level, at least.
+    pub(crate) fn deviations(&self, effect: &Effect) -> f64 {
+        let m = &self.most;
+        let decades = m.per_decade.iter().zip(effect.decades);
+        let drift = decades.fold(0.0, |sum, (most, d)| sum + most * d.abs());
+        let shift = effect
+            .shift_mv
+            .iter()
+            .fold(0.0, |most, s| s.abs().max(most));
+        let wider = effect.widening.abs() + 0.5 * effect.variance.abs() * m.per_mv * m.per_mv;
+        drift
+            + m.of_rise * effect.rise_mv.abs()
+            + m.per_c * effect.delta_c.abs()
+            + m.per_mv * shift
+            + LEVEL_DEVIATIONS * wider
     }
 
     /// Sets the factory default level of each valley (mV).
@@ -255,18 +285,10 @@ impl ModeModel {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Condition {
     pub(crate) mode: CellMode,
-    /// Decades of each retention component at the nominal rate.
-    decades: [f64; MAX_COMPONENTS],
-    /// Shift of the erased state and of all programmed ones (mV).
-    shift_mv: [f64; 2],
-    /// Rise of the erased state, of which others take their share (mV).
-    rise_mv: f64,
-    /// Temperature above that of programming (°C).
-    delta_c: f64,
+    /// What the laws of ageing have done to it, at the nominal rate.
+    effect: Effect,
     /// Factor on the standard deviation of each state.
     sigma: f64,
-    /// Variance that all states gain (mV squared).
-    added_variance: f64,
     /// The erased state is of no account above this (mV).
     pub(crate) erased_reach_mv: f32,
     pub(crate) written: u16,
@@ -296,7 +318,7 @@ pub struct BlockState {
     /// How often it has been programmed: new data, new errors.
     pub version: u32,
     /// Stress coordinate at which it was programmed.
-    pub programmed: crate::ageing::history::Stress,
+    pub programmed: Stress,
     /// Temperature at which it was programmed (°C).
     pub program_temperature_c: f32,
     /// Time between its last cycles, in hours at 25 °C.
@@ -464,7 +486,8 @@ impl<'a> Wordline<'a> {
     #[inline]
     pub fn neighbours(&self, valley: usize) -> Neighbours {
         let lower = valley.wrapping_sub(1) & 15;
-        let (c, law) = (self.condition, &self.model.pairs[lower]);
+        let (sigma, law) = (self.condition.sigma, &self.model.pairs[lower]);
+        let c = &self.condition.effect;
         let each = |f: &dyn Fn(usize) -> f64| [f(0), f(1)];
         let mut drawn = self.scores(lower, |bits| self.gaussian.inner_u16(bits));
         if drawn.iter().sum::<f32>().is_nan() {
@@ -479,8 +502,8 @@ impl<'a> Wordline<'a> {
         let shift = [a[programmed], a[1]];
         let spread = [b[programmed], b[1]];
         let (of_all, by_state) = (self.rate as f64, self.rate_spread as f64);
-        let width = c.sigma * self.sigma as f64;
-        let added = c.added_variance + self.variance as f64;
+        let width = sigma * self.sigma as f64;
+        let added = c.variance + self.variance as f64;
         let nominal = each(&|k| {
             law.per_decade[0][k] * c.decades[0]
                 + law.per_decade[1][k] * c.decades[1]
@@ -527,61 +550,32 @@ impl<'a> Wordline<'a> {
     }
 }
 
-/// The condition of `block` in mode `m`, given its retention and where it stands otherwise.
-pub(crate) fn condition(
-    chip: &ChipProfile,
-    m: &ModeModel,
-    block: &BlockState,
-    decades: [f64; MAX_COMPONENTS],
-    moment: Moment,
-) -> Condition {
-    let (erased_mv, programmed_mv) = wear::shift_mv(&chip.wear, block.pe_cycles);
-    let reads = disturb::effective_reads(
-        &chip.disturb,
-        block.reads as f64,
-        block.adjacent_reads as f64,
-        moment.wordlines,
-    );
-    let rise = disturb::erased_rise_mv(&chip.disturb, reads, block.pe_cycles);
-    let delta_c = moment.temperature_c - block.program_temperature_c as f64;
-    let cross_sigma = cross_temperature::sigma_mv(&chip.cross_temperature, delta_c);
-    let transient_mv = transient::shift_mv(&chip.transient, moment.idle_s);
-    let mut c = Condition {
-        mode: block.mode,
-        decades,
-        shift_mv: [erased_mv, programmed_mv + transient_mv],
-        rise_mv: rise,
-        delta_c,
-        sigma: wear::sigma_factor(&chip.wear, block.pe_cycles),
-        added_variance: cross_sigma * cross_sigma,
-        erased_reach_mv: 0.0,
-        written: block.written_wordlines,
-        version: block.version,
-        near: Near::default(),
-    };
+/// The condition of `block` in mode `m` under `effect`.
+pub(crate) fn condition(m: &ModeModel, block: &BlockState, effect: Effect) -> Condition {
+    let sigma = 1.0 + effect.widening;
     // Five deviations, and a fifth more for layers and variation.
     let e = &m.erased;
-    let mean_mv = e.mean_mv + erased_mv + rise * e.disturb_share + delta_c * e.cross_mv_per_c;
-    let drift_mv: f64 = e.per_decade.iter().zip(decades).map(|(a, d)| a * d).sum();
-    c.erased_reach_mv = (mean_mv + 1.2 * drift_mv.abs() + 6.0 * c.sigma * e.sigma_mv) as f32;
-    c.near = Near {
-        decades: c.decades.map(|d| d as f32),
-        shift_mv: c.shift_mv.map(|s| s as f32),
-        rise_mv: c.rise_mv as f32,
-        delta_c: c.delta_c as f32,
-        sigma: c.sigma as f32,
-        added_variance: c.added_variance as f32,
-    };
-    c
-}
-
-/// Where and when a block is looked at.
-#[derive(Clone, Copy)]
-pub(crate) struct Moment {
-    /// Temperature (°C).
-    pub temperature_c: f64,
-    /// Time since its last read (s).
-    pub idle_s: f64,
-    /// Wordlines of the block.
-    pub wordlines: f64,
+    let [erased_mv, _] = effect.shift_mv;
+    let mean_mv = e.mean_mv
+        + erased_mv
+        + effect.rise_mv * e.disturb_share
+        + effect.delta_c * e.cross_mv_per_c;
+    let decades = e.per_decade.iter().zip(effect.decades);
+    let drift_mv: f64 = decades.map(|(a, d)| a * d).sum();
+    Condition {
+        mode: block.mode,
+        effect,
+        sigma,
+        erased_reach_mv: (mean_mv + 1.2 * drift_mv.abs() + 6.0 * sigma * e.sigma_mv) as f32,
+        written: block.written_wordlines,
+        version: block.version,
+        near: Near {
+            decades: effect.decades.map(|d| d as f32),
+            shift_mv: effect.shift_mv.map(|s| s as f32),
+            rise_mv: effect.rise_mv as f32,
+            delta_c: effect.delta_c as f32,
+            sigma: sigma as f32,
+            added_variance: effect.variance as f32,
+        },
+    }
 }

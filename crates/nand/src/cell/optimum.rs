@@ -2,7 +2,7 @@
 
 use crate::cell::model::{StateDistribution, Wordline};
 use crate::gaussian::density;
-use crate::profile::VariationProfile;
+use crate::place::variation::VariationProfile;
 
 /// Density of a state at `x`, tails included.
 fn pdf(d: StateDistribution, v: &VariationProfile, x: f64) -> f64 {

@@ -2,16 +2,13 @@
 
 use firstread_core::{PageType, Stream};
 
+use crate::cell::levels::ReadLevels;
 use crate::cell::model::{ABREAST, Four, Wordline};
 use crate::cell::optimum::crossing;
 use crate::gaussian::Gaussian;
-use crate::medium::ReadLevels;
 use crate::persistent::{LANES, Point, Process};
 use crate::poisson::Quantiles;
 use crate::single::{number, rounded};
-
-/// Level positions of a sense (mV), index `valley - 1`.
-pub type LevelsMv = [f64; 15];
 
 /// Errors of one page, as shares of all its cells.
 #[derive(Clone, Copy, Debug, Default)]

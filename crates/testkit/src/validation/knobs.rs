@@ -183,7 +183,7 @@ pub const KNOBS: &[Knob] = &[
     ),
     knob!(
         "retention.broadening",
-        retention.broadening,
+        laws.retention.broadening,
         "%",
         0.01,
         10.0,
@@ -192,7 +192,7 @@ pub const KNOBS: &[Knob] = &[
     ),
     knob!(
         "wear.sigma_per_kpe",
-        wear.sigma_per_kpe,
+        laws.wear.sigma_per_kpe,
         "%/kP/E",
         0.01,
         2.0,
@@ -258,10 +258,10 @@ const VARIANTS: &[Variant] = &[
                    1.0 of any generation; charge-trap QLC has no single one (TCAD'25, second-hand)",
         cases: [
             ("1.0 eV", |c| {
-                c.retention.components[0].activation_energy_ev = 1.0
+                c.laws.retention.components[0].activation_energy_ev = 1.0
             }),
             ("1.2 eV", |c| {
-                c.retention.components[0].activation_energy_ev = 1.2
+                c.laws.retention.components[0].activation_energy_ev = 1.2
             }),
         ],
     },
@@ -270,8 +270,10 @@ const VARIANTS: &[Variant] = &[
         frozen: "10 %/kP/E",
         evidence: "cycles matter little to drift (CT-QLC, §III-E); 25 %/kP/E from first failures of TLC (RiF)",
         cases: [
-            ("0 %/kP/E", |c| c.retention.components[0].per_kpe = 0.0),
-            ("25 %/kP/E", |c| c.retention.components[0].per_kpe = 0.25),
+            ("0 %/kP/E", |c| c.laws.retention.components[0].per_kpe = 0.0),
+            ("25 %/kP/E", |c| {
+                c.laws.retention.components[0].per_kpe = 0.25
+            }),
         ],
     },
     Variant {
@@ -540,7 +542,7 @@ pub fn unknowns(effort: Effort) -> Result<String> {
             "first reads after idling see 5 mV less",
             |c, pe| {
                 let mut c = c.clone();
-                c.transient.shift_mv = -5.0;
+                c.laws.transient.shift_mv = -5.0;
                 Aged::new(&c, CellMode::Qlc, pe, 28.0, 55.0)
             },
             hot,

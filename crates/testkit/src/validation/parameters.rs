@@ -35,8 +35,8 @@ pub fn chips(_: Effort) -> Result<String> {
     for name in modelled() {
         let c = chip(name)?;
         let m = densest(&c)?;
-        let (top, r) = (m.mode.states() - 1, &c.retention.components[0]);
-        let floor = match c.retention.level_law {
+        let (top, r) = (m.mode.states() - 1, &c.laws.retention.components[0]);
+        let floor = match c.laws.retention.level_law {
             LevelLaw::Linear { floor } => format!("{floor}"),
             LevelLaw::AroundNeutral { neutral_state } => format!("neutral at {neutral_state}"),
         };
@@ -52,9 +52,9 @@ pub fn chips(_: Effort) -> Result<String> {
             r.onset_h,
             r.activation_energy_ev,
             r.per_kpe,
-            c.retention.broadening,
-            c.wear.sigma_per_kpe,
-            c.disturb.shift_mv,
+            c.laws.retention.broadening,
+            c.laws.wear.sigma_per_kpe,
+            c.laws.disturb.shift_mv,
             m.endurance_pe_cycles,
         );
     }

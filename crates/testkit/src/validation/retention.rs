@@ -2,7 +2,8 @@
 
 use firstread_core::{CellMode, SenseTiming};
 use firstread_nand::ageing::history::acceleration;
-use firstread_nand::characterize::{FactoryRule, factory_table};
+use firstread_nand::characterize::factory_table;
+use firstread_nand::profile::FactoryRule;
 use firstread_nand::{ChipProfile, ReadLevels};
 
 use super::population::{Aged, Curve, DEFAULT, LIMIT, chip, first_time};
@@ -13,7 +14,7 @@ const RIF_LIMIT: f64 = 0.0085;
 
 /// Activation energy of the late component.
 fn energy(chip: &ChipProfile) -> f64 {
-    chip.retention.components[0].activation_energy_ev
+    chip.laws.retention.components[0].activation_energy_ev
 }
 
 /// Acceleration by temperature.

@@ -122,7 +122,7 @@ fn sign_changing(c: &ChipProfile) -> ChipProfile {
     let mut c = c.clone();
     // Modes of fewer states have no seventh.
     c.modes.retain(|m| m.mode == CellMode::Qlc);
-    c.retention.level_law = LevelLaw::AroundNeutral { neutral_state: 7.0 };
+    c.laws.retention.level_law = LevelLaw::AroundNeutral { neutral_state: 7.0 };
     c
 }
 

@@ -5,7 +5,41 @@
 use firstread_core::Stream;
 
 use crate::gaussian::Gaussian;
-use crate::profile::VariationProfile;
+use crate::profile::field::numbers;
+
+numbers! {
+    /// Random differences, all Gaussian and drawn from counter-based streams: nothing is stored per
+    /// cell. Rates multiply retention; offsets move programmed states; sigmas multiply standard
+    /// deviations. The null is all zeros.
+    #[derive(Default)]
+    pub struct VariationProfile {
+        /// Retention rate between chips, relative standard deviation.
+        chip_rate: f64 = "chip_rate", X, 0.0, 0.5;
+        /// Retention rate between blocks of a plane, relative standard deviation.
+        block_rate: f64 = "block_rate", X, 0.0, 0.5;
+        /// Retention rate between wordlines of a layer, relative standard deviation.
+        wordline_rate: f64 = "wordline_rate", X, 0.0, 0.5;
+        /// Retention rate of each state, independent in each block, relative standard deviation. It
+        /// keeps a page's valleys from moving as one.
+        state_rate: f64 = "state_rate", X, 0.0, 0.5;
+        /// Offset of all programmed states between chips (mV).
+        chip_offset_mv: f64 = "chip_offset", MV, 0.0, 200.0;
+        /// Offset of all programmed states between blocks (mV).
+        block_offset_mv: f64 = "block_offset", MV, 0.0, 200.0;
+        /// Offset of all programmed states between wordlines (mV).
+        wordline_offset_mv: f64 = "wordline_offset", MV, 0.0, 200.0;
+        /// Offset of each programmed state, independent in each wordline (mV).
+        state_offset_mv: f64 = "state_offset", MV, 0.0, 200.0;
+        /// Width of the states between blocks, relative standard deviation.
+        block_sigma: f64 = "block_sigma", X, 0.0, 0.5;
+        /// Width of the states between wordlines, relative standard deviation.
+        wordline_sigma: f64 = "wordline_sigma", X, 0.0, 0.5;
+        /// Share of cells of a state that belong to a wider Gaussian (heavy tails; null 0).
+        tail_fraction: f64 = "tail_fraction", X, 0.0, 0.5;
+        /// Width of that Gaussian relative to the state's (at least 1; ignored at a zero share).
+        tail_sigma_ratio: f64 = "tail_sigma_ratio", X, 1.0, 5.0;
+    }
+}
 
 /// Deviations of the profile, as evaluated.
 #[derive(Clone, Copy, Debug)]

@@ -2,7 +2,23 @@
 //! when its successors are programmed, and unwritten cells conduct better, so every wordline of the
 //! string reads a little lower. Null: zeros and a factor of one.
 
-use crate::profile::OpenBlockProfile;
+use crate::profile::field::numbers;
+
+numbers! {
+    /// Blocks that are only partly written: the last wordlines written lack the interference of their
+    /// successors. Null: zeros and `frontier_sigma_factor = 1`.
+    pub struct OpenBlockProfile {
+        /// Wordlines before the first unwritten one that differ.
+        frontier_wordlines: u16 = "frontier_wordlines", ONE, 0, 65_535;
+        /// Their shift (mV).
+        frontier_shift_mv: f64 = "frontier_shift", MV, -1e3, 1e3;
+        /// Their standard deviations are multiplied by this.
+        frontier_sigma_factor: f64 = "frontier_sigma_factor", X, 0.1, 10.0;
+        /// Shift of every wordline while the block is open: fewer cells of a string conduct against it
+        /// (mV).
+        open_shift_mv: f64 = "open_shift", MV, -1e3, 1e3;
+    }
+}
 
 /// Shift of the programmed states (mV) and factor on standard deviations of `wordline` in a block of
 /// which `written` of `wordlines` wordlines are programmed.

@@ -1,0 +1,65 @@
+//! Levels of a sense, and why a sense is refused.
+
+use core::fmt;
+
+use firstread_core::{CellMode, DieId, LevelOffsets, PageType};
+
+/// Positions of a mode's levels (mV), index `valley - 1`.
+pub type LevelsMv = [f64; 15];
+
+/// Levels of one sense.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum ReadLevels {
+    /// Offsets from the factory default (DAC units).
+    Offsets(LevelOffsets),
+    /// The best levels of the very page that is sensed, unrounded.
+    Ideal,
+}
+
+/// How many levels a soft sense places around each valley.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SoftLevels {
+    /// Three, two reliability classes.
+    Three,
+    /// Five, three reliability classes.
+    Five,
+}
+
+impl SoftLevels {
+    /// Senses of each valley.
+    pub const fn senses(self) -> u32 {
+        match self {
+            SoftLevels::Three => 3,
+            SoftLevels::Five => 5,
+        }
+    }
+}
+
+/// What a sense was asked for that the medium does not have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SenseError {
+    /// The chip has no such cell mode.
+    Mode(CellMode),
+    /// The mode has no such page type.
+    Page(CellMode, PageType),
+    /// The drive has no such die.
+    Die(DieId),
+    /// The block has no such wordline.
+    Wordline(u16),
+    /// The mode has no such valley.
+    Valley(CellMode, u8),
+}
+
+impl fmt::Display for SenseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SenseError::Mode(m) => write!(f, "the chip has no {} mode", m.name()),
+            SenseError::Page(m, p) => write!(f, "{} mode has no page type {}", m.name(), p.0),
+            SenseError::Die(d) => write!(f, "the drive has no die {}", d.0),
+            SenseError::Wordline(w) => write!(f, "the block has no wordline {w}"),
+            SenseError::Valley(m, v) => write!(f, "{} mode has no valley {v}", m.name()),
+        }
+    }
+}
+
+impl core::error::Error for SenseError {}

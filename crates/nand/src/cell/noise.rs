@@ -1,0 +1,94 @@
+//! Noise of a sense, and what haste adds to it.
+
+use firstread_core::SenseTiming;
+
+use crate::profile::field::{Field, Numbers, ProfileError, Source, numbers, path, table, unit};
+
+/// Noise of a sense. Shorter phases add noise: a phase at `x` of its default adds
+/// `amplitude_mv * (exp(-x m) - exp(-m))` with `m` its default length in time constants (incomplete
+/// settling), in quadrature over the phases.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct SensingProfile {
+    /// Noise that is drawn anew at every sense of a cell: sense amplifier and random telegraph noise
+    /// (mV, standard deviation). Part of `sigma_mv`; it decides how alike two senses are.
+    pub noise_mv: f64,
+    /// Settling of the precharge.
+    pub pre: PhaseSettling,
+    /// Settling of the evaluation.
+    pub eval: PhaseSettling,
+    /// Settling of the discharge.
+    pub disch: PhaseSettling,
+    /// Distance of neighbouring levels of a soft sense, per mode: as a share of the top state's
+    /// fresh standard deviation.
+    pub soft_spacing: f64,
+}
+
+numbers! {
+    /// Settling of one sense phase.
+    pub struct PhaseSettling {
+        /// Noise of a phase of zero length (mV); null 0.
+        amplitude_mv: f64 = "amplitude", MV, 0.0, 1e5;
+        /// Default length in time constants.
+        time_constants: f64 = "time_constants", ONE, 0.01, 100.0;
+    }
+}
+
+/// Noise of a default sense.
+pub(crate) const NOISE: Field = Field::new("noise", unit::MV, 0.0, 500.0);
+const SOFT_SPACING: Field = Field::new("soft_spacing", unit::X, 0.01, 5.0);
+
+impl Numbers for SensingProfile {
+    fn read(from: &dyn Source) -> SensingProfile {
+        SensingProfile {
+            noise_mv: from.number(&NOISE),
+            pre: table(from, "pre", PhaseSettling::read),
+            eval: table(from, "eval", PhaseSettling::read),
+            disch: table(from, "disch", PhaseSettling::read),
+            soft_spacing: from.number(&SOFT_SPACING),
+        }
+    }
+
+    fn check(&self, table: &str) -> Result<(), ProfileError> {
+        NOISE.check(table, self.noise_mv)?;
+        for (key, phase) in [
+            ("pre", self.pre),
+            ("eval", self.eval),
+            ("disch", self.disch),
+        ] {
+            phase.check(&path(table, key))?;
+        }
+        SOFT_SPACING.check(table, self.soft_spacing)
+    }
+}
+
+/// Variance of the noise that a shortened sense adds (mV squared).
+///
+/// A node that settles with time constant `T` is off by `exp(-t / T)` of its swing after `t`; cut to
+/// `x` of its default length, a phase adds what is missing against the default. That precharge has
+/// slack and evaluation has none (AR², ASPLOS'21) is an unverified recollection; the amplitudes are
+/// the profile's.
+#[inline]
+pub fn extra_variance(s: &SensingProfile, t: SenseTiming) -> f32 {
+    if t == SenseTiming::DEFAULT {
+        0.0
+    } else {
+        of_haste(s, t)
+    }
+}
+
+#[cold]
+fn of_haste(s: &SensingProfile, t: SenseTiming) -> f32 {
+    let phase = |p: &PhaseSettling, permille: u16| {
+        let x = permille as f64 * 1e-3;
+        if x >= 1.0 {
+            return 0.0;
+        }
+        p.amplitude_mv * (libm::exp(-x * p.time_constants) - libm::exp(-p.time_constants))
+    };
+    let (a, b, c) = (
+        phase(&s.pre, t.pre_permille),
+        phase(&s.eval, t.eval_permille),
+        phase(&s.disch, t.disch_permille),
+    );
+    (a * a + b * b + c * c) as f32
+}

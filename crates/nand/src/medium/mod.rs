@@ -1,0 +1,354 @@
+//! The medium of a drive: all its cells, as arithmetic.
+//!
+//! Nothing is stored per cell or page. What a page is like follows from its address (variation), its
+//! superblock's [`BlockState`] and the temperature history; which of its bits fail is drawn from
+//! streams keyed by address, program number and codeword, so the same levels fail the same bits
+//! again but for the noise of a sense.
+
+mod sense;
+mod truth;
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::vec::Vec;
+
+use firstread_core::{BlockId, CellMode, DieId, Geometry, Ns, PageAddr, Stream};
+
+use crate::ageing::history::{History, NS_PER_H, Stress};
+use crate::ageing::law::Lived;
+use crate::cell::levels::SenseError;
+use crate::cell::model::{self, BlockState, Condition, Extra, ModeModel, Wordline};
+use crate::gaussian::Gaussian;
+use crate::place::layers::{self, LayerFactors};
+use crate::place::open_block;
+use crate::place::variation::{ChipDrawn, Drawn, Spread};
+use crate::poisson::Quantiles;
+use crate::profile::{ChipProfile, ProfileError};
+
+/// All cells of a drive.
+#[derive(Clone, Debug)]
+pub struct Medium {
+    chip: ChipProfile,
+    geometry: Geometry,
+    codeword_bits: u32,
+    pub(crate) gaussian: Box<Gaussian>,
+    quantiles: Box<Quantiles>,
+    spread: Spread,
+    modes: [Option<Box<ModeModel>>; 4],
+    history: History,
+    /// Layer of each wordline.
+    layer_of: Box<[u16]>,
+    /// Reads spread evenly that one next to a wordline is worth.
+    adjacent_worth: f32,
+    /// Factors of each layer.
+    layers: Vec<LayerFactors>,
+    nominal_layer: LayerFactors,
+    /// Draws of each die.
+    chips: Vec<ChipDrawn>,
+    blocks: Stream,
+}
+
+/// How far time, and how far reads, may move any state while its condition counts as known, in
+/// deviations of the state. At three deviations, where read levels lie, an error rate changes by
+/// 3.3 per deviation: by 0.16 % for this, where its scatter between codewords is above 10 %.
+const STANDING_DEVIATIONS: f64 = 5e-4;
+
+/// A superblock's condition, and how long it stands for the true one.
+#[derive(Clone, Copy, Debug)]
+pub struct Standing {
+    /// The condition.
+    pub condition: Condition,
+    until: Ns,
+    even_reads: f32,
+}
+
+const fn index(mode: CellMode) -> usize {
+    mode.bits() as usize - 1
+}
+
+impl Medium {
+    /// The medium of a drive of `geometry` built from `chip`, at 25 °C until told otherwise.
+    ///
+    /// A geometry with fewer wordlines than the chip's block stands for an even choice of them. The
+    /// codeword length follows from the geometry's user bytes at rate 8/9; see
+    /// [`Medium::set_codeword_bits`].
+    pub fn new(chip: ChipProfile, geometry: Geometry, seed: u64) -> Result<Medium, ProfileError> {
+        chip.validate()?;
+        let error = |key: &str, reason| ProfileError {
+            key: key.into(),
+            reason,
+        };
+        let have = chip.wordlines();
+        let want = geometry.wordlines_per_block;
+        if want == 0 || want as u32 > have {
+            return Err(error(
+                "geometry.wordlines_per_block",
+                format!("{want}, but a block of {} has 1..={have}", chip.name),
+            ));
+        }
+        if geometry.planes == 0 || geometry.codeword_bytes == 0 {
+            return Err(error(
+                "geometry",
+                "planes and codeword_bytes are above zero".into(),
+            ));
+        }
+        let root = Stream::new(seed).named("medium");
+        let (layers, nominal_layer) = layers::table(&chip.layers, chip.array.layers);
+        let layer_of = layers::of_wordlines(&chip.array, want);
+        let gaussian = Box::<Gaussian>::default();
+        let chip_stream = root.named("chip");
+        let chips = (0..geometry.dies() as u64)
+            .map(|die| ChipDrawn::new(&chip.variation, &gaussian, chip_stream.at(die)))
+            .collect();
+        let history = History::new(&chip.laws.retention, 25.0)?;
+        let mut medium = Medium {
+            codeword_bits: geometry.codeword_bytes * 9,
+            gaussian,
+            quantiles: Box::default(),
+            spread: Spread::new(&chip.variation),
+            modes: [None, None, None, None],
+            history,
+            layer_of,
+            adjacent_worth: (chip.laws.disturb.adjacent_weight
+                / chip
+                    .laws
+                    .disturb
+                    .even_weight(geometry.wordlines_per_block as f64))
+                as f32,
+            layers,
+            nominal_layer,
+            chips,
+            blocks: root.named("block"),
+            chip,
+            geometry,
+        };
+        for m in &medium.chip.modes {
+            medium.modes[index(m.mode)] = Some(Box::new(ModeModel::new(
+                &medium.chip.laws,
+                m,
+                medium.chip.sensing.soft_spacing,
+            )));
+        }
+        medium.place_defaults();
+        Ok(medium)
+    }
+
+    /// The default levels: the optimum of the nominal page under the profile's condition.
+    fn place_defaults(&mut self) {
+        let f = self.chip.factory_default;
+        for mode in CellMode::ALL {
+            let levels =
+                self.nominal_levels_mv(mode, f.pe_cycles, &[(f.retention_h, f.temperature_c)]);
+            if let (Ok(levels), Some(m)) = (levels, &mut self.modes[index(mode)]) {
+                m.set_default(levels);
+            }
+        }
+    }
+
+    /// Sets the bits of a codeword as stored, parity included.
+    pub fn set_codeword_bits(&mut self, bits: u32) {
+        self.codeword_bits = bits.max(1);
+    }
+
+    /// Bits of a codeword as stored.
+    pub const fn codeword_bits(&self) -> u32 {
+        self.codeword_bits
+    }
+
+    /// The chip.
+    pub const fn chip(&self) -> &ChipProfile {
+        &self.chip
+    }
+
+    /// The drive's geometry.
+    pub const fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// The temperature history.
+    pub const fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// The drive is at `celsius` from `at` on.
+    pub fn set_temperature(&mut self, at: Ns, celsius: f64) -> Result<(), ProfileError> {
+        self.history.set(at, celsius)
+    }
+
+    /// The compiled `mode`, if the chip has it.
+    #[inline]
+    pub fn model(&self, mode: CellMode) -> Result<&ModeModel, SenseError> {
+        match &self.modes[index(mode)] {
+            Some(m) => Ok(m),
+            None => Err(SenseError::Mode(mode)),
+        }
+    }
+
+    /// The state of a superblock that is erased into `mode` and programmed completely at `now`, for
+    /// the `version`-th time.
+    pub fn programmed(&self, mode: CellMode, pe_cycles: u32, version: u32, now: Ns) -> BlockState {
+        BlockState {
+            mode,
+            pe_cycles,
+            version,
+            programmed: self.history.stress(now),
+            program_temperature_c: self.history.temperature_c(now) as f32,
+            dwell_h: 0.0,
+            reads: 0.0,
+            adjacent_reads: 0.0,
+            last_read: now,
+            written_wordlines: self.geometry.wordlines_per_block,
+        }
+    }
+
+    /// The same for data that at `now` has already lived through `lived` (hours, °C), oldest first;
+    /// it was programmed at the first of these temperatures.
+    pub fn programmed_before(
+        &self,
+        mode: CellMode,
+        pe_cycles: u32,
+        version: u32,
+        now: Ns,
+        lived: &[(f64, f64)],
+    ) -> BlockState {
+        let mut b = self.programmed(mode, pe_cycles, version, now);
+        b.programmed = self.history.before(now, lived);
+        if let Some(&(_, celsius)) = lived.first() {
+            b.program_temperature_c = celsius as f32;
+        }
+        b
+    }
+
+    /// The condition of a superblock at `now`: the part of a sense that all its pages share.
+    ///
+    /// Of a mode that the chip lacks nothing can be said; the senses that follow are refused.
+    #[inline]
+    pub fn condition(&self, block: &BlockState, now: Ns) -> Condition {
+        let effect = self.chip.laws.shift(&self.lived(block, now));
+        model::condition(self.some_model(block.mode), block, effect)
+    }
+
+    /// What `block` has lived through at `now`.
+    #[inline]
+    fn lived(&self, block: &BlockState, now: Ns) -> Lived {
+        let stress: Stress = self.history.stress(now);
+        let wordlines = self.geometry.wordlines_per_block as f64;
+        let (reads, adjacent) = (block.reads as f64, block.adjacent_reads as f64);
+        let disturb = &self.chip.laws.disturb;
+        Lived {
+            stress_h: stress.since(&block.programmed),
+            dwell_h: block.dwell_h as f64,
+            pe_cycles: block.pe_cycles,
+            reads: disturb.effective_reads(reads, adjacent, wordlines),
+            delta_c: self.history.temperature_c(now) - block.program_temperature_c as f64,
+            idle_s: now.since(block.last_read).0 as f64 * 1e-9,
+        }
+    }
+
+    /// [`Medium::condition`], with how long it stands.
+    pub fn standing(&self, block: &BlockState, now: Ns) -> Standing {
+        let model = self.some_model(block.mode);
+        // The next read ends the pause: what counts is how a pause begins.
+        let lived = Lived {
+            idle_s: 0.0,
+            ..self.lived(block, now)
+        };
+        let slopes = self.chip.laws.slope(&lived);
+        let (rates, change) = self.history.rates(now);
+        let mut deviations_per_ns = 0.0;
+        for (per_h, rate) in slopes.per_h.iter().zip(rates) {
+            deviations_per_ns += model.deviations(per_h) * rate * (1.0 / NS_PER_H);
+        }
+        let deviations_per_read = model.deviations(&slopes.per_read);
+        let until = if model.deviations(&slopes.per_idle_s) == 0.0 {
+            // A cast saturates, and a null law divides to infinity.
+            let hold_ns = (STANDING_DEVIATIONS / deviations_per_ns) as u64;
+            Ns(now.0.saturating_add(hold_ns)).min(change)
+        } else {
+            // It differs with every pause between reads.
+            now
+        };
+        let wordlines = self.geometry.wordlines_per_block as f64;
+        Standing {
+            condition: self.condition(block, now),
+            until,
+            even_reads: ((lived.reads + STANDING_DEVIATIONS / deviations_per_read)
+                / self.chip.laws.disturb.even_weight(wordlines)) as f32,
+        }
+    }
+
+    /// Whether `known` still stands for the condition of `block` at `now`, if time and reads are all
+    /// that has passed since.
+    #[inline]
+    pub fn stands(&self, known: &Standing, block: &BlockState, now: Ns) -> bool {
+        // In reads spread evenly.
+        let reads = block.reads + block.adjacent_reads * self.adjacent_worth;
+        now < known.until && reads < known.even_reads
+    }
+
+    /// The model of `mode`, or another where the chip lacks it.
+    fn some_model(&self, mode: CellMode) -> &ModeModel {
+        let wanted = self.modes[index(mode)].as_deref();
+        let any = || self.modes.iter().find_map(|m| m.as_deref());
+        wanted.or_else(any).expect("a valid chip has a mode")
+    }
+
+    fn block_key(&self, die: DieId, plane: u8, block: BlockId) -> Stream {
+        self.blocks
+            .at(((die.0 as u64) << 40) | ((plane as u64) << 32) | block.0 as u64)
+    }
+
+    /// The wordline at `at` under `condition`, and the stream of its block.
+    #[inline]
+    pub(crate) fn wordline<'a>(
+        &'a self,
+        at: PageAddr,
+        plane: u8,
+        condition: &'a Condition,
+        extra_variance: f32,
+    ) -> Result<(Wordline<'a>, Stream), SenseError> {
+        let model = self.model(condition.mode)?;
+        let Some(layer) = self.layer_of.get(at.wordline as usize) else {
+            return Err(SenseError::Wordline(at.wordline));
+        };
+        let layer = &self.layers[*layer as usize];
+        let Some(chip) = self.chips.get(at.die.0 as usize) else {
+            return Err(SenseError::Die(at.die));
+        };
+        let block = self.block_key(at.die, plane, at.block);
+        let wordline = block.at(at.wordline as u64);
+        let drawn = Drawn::new(&self.spread, &self.gaussian, chip, block, wordline);
+        let (shift_mv, sigma) = open_block::effect(
+            &self.chip.open_block,
+            at.wordline,
+            condition.written,
+            self.geometry.wordlines_per_block,
+        );
+        let extra = Extra {
+            shift_mv,
+            sigma,
+            variance: extra_variance,
+        };
+        let (v, g) = (&self.chip.variation, &*self.gaussian);
+        Ok((
+            Wordline::new(model, v, g, condition, drawn, layer, extra),
+            wordline,
+        ))
+    }
+
+    /// The nominal wordline: mean layer, no variation, `block` closed or not.
+    pub(crate) fn nominal<'a>(
+        &'a self,
+        condition: &'a Condition,
+    ) -> Result<Wordline<'a>, SenseError> {
+        Ok(Wordline::new(
+            self.model(condition.mode)?,
+            &self.chip.variation,
+            &self.gaussian,
+            condition,
+            Drawn::NOMINAL,
+            &self.nominal_layer,
+            Extra::NONE,
+        ))
+    }
+}

@@ -1,0 +1,180 @@
+//! What no sense tells: best levels, error rates and states, of a page or of the nominal one.
+
+use firstread_core::{CellMode, LevelOffsets, Ns, PageAddr, PageType, SenseTiming};
+
+use super::Medium;
+use crate::ageing::history::acceleration;
+use crate::ageing::law::{Lived, MAX_COMPONENTS};
+use crate::cell::levels::{LevelsMv, ReadLevels, SenseError};
+use crate::cell::model::{self, BlockState, Condition, ModeModel, StateDistribution, Wordline};
+use crate::cell::noise;
+use crate::cell::optimum;
+
+impl Medium {
+    /// The best levels of the very wordline at `at` (mV), index `valley - 1`.
+    pub fn ideal_levels_mv(
+        &self,
+        at: PageAddr,
+        plane: u8,
+        block: &BlockState,
+        now: Ns,
+    ) -> Result<LevelsMv, SenseError> {
+        let condition = self.condition(block, now);
+        let (w, _) = self.wordline(at, plane, &condition, 0.0)?;
+        Ok(optimum::levels_mv(&w))
+    }
+
+    /// The same in DAC units from the default, unrounded.
+    pub fn ideal_offsets(
+        &self,
+        at: PageAddr,
+        plane: u8,
+        block: &BlockState,
+        now: Ns,
+    ) -> Result<[f64; 15], SenseError> {
+        let model = self.model(block.mode)?;
+        let levels = self.ideal_levels_mv(at, plane, block, now)?;
+        Ok(self.units(model, &levels))
+    }
+
+    pub(crate) fn units(&self, model: &ModeModel, levels: &LevelsMv) -> [f64; 15] {
+        let mut out = [0.0; 15];
+        for (k, o) in out.iter_mut().enumerate().take(model.mode.valleys()) {
+            *o = (levels[k] - model.default_mv[k]) / self.chip.dac_step_mv;
+        }
+        out
+    }
+
+    /// Mean raw bit error rate of the page at `levels`, without drawing anything.
+    pub fn page_rber(
+        &self,
+        at: PageAddr,
+        plane: u8,
+        block: &BlockState,
+        now: Ns,
+        levels: &ReadLevels,
+    ) -> Result<f64, SenseError> {
+        self.page_rber_of(at, plane, block, now, levels, SenseTiming::DEFAULT)
+    }
+
+    /// The same of a sense with other phases.
+    pub fn page_rber_of(
+        &self,
+        at: PageAddr,
+        plane: u8,
+        block: &BlockState,
+        now: Ns,
+        levels: &ReadLevels,
+        sense_timing: SenseTiming,
+    ) -> Result<f64, SenseError> {
+        let condition = self.condition(block, now);
+        let haste = noise::extra_variance(&self.chip.sensing, sense_timing);
+        let (w, _) = self.wordline(at, plane, &condition, haste)?;
+        Ok(self.overlap_at(&w, at.page, levels, 0.0)?.rber())
+    }
+
+    /// Distributions of the states of the wordline at `at`.
+    pub fn states(
+        &self,
+        at: PageAddr,
+        plane: u8,
+        block: &BlockState,
+        now: Ns,
+    ) -> Result<[StateDistribution; 16], SenseError> {
+        let condition = self.condition(block, now);
+        let (w, _) = self.wordline(at, plane, &condition, 0.0)?;
+        Ok(w.states())
+    }
+
+    /// Distributions of the states of the nominal wordline.
+    pub fn nominal_states(
+        &self,
+        block: &BlockState,
+        now: Ns,
+    ) -> Result<[StateDistribution; 16], SenseError> {
+        Ok(self.nominal(&self.condition(block, now))?.states())
+    }
+
+    /// Mean raw bit error rate of a page type of the nominal wordline.
+    pub fn nominal_rber(
+        &self,
+        page: PageType,
+        block: &BlockState,
+        now: Ns,
+        levels: &ReadLevels,
+    ) -> Result<f64, SenseError> {
+        let condition = self.condition(block, now);
+        let w = self.nominal(&condition)?;
+        Ok(self.overlap_at(&w, page, levels, 0.0)?.rber())
+    }
+
+    /// The condition of a closed block of `pe_cycles` whose data has lived through `lived` (hours,
+    /// °C), read at the last of these temperatures after programming at the same one.
+    pub fn aged_condition(
+        &self,
+        mode: CellMode,
+        pe_cycles: u32,
+        lived: &[(f64, f64)],
+    ) -> Condition {
+        let mut stress = [0.0; MAX_COMPONENTS];
+        for &(hours, celsius) in lived {
+            for (s, c) in stress.iter_mut().zip(&self.chip.laws.retention.components) {
+                *s += hours * acceleration(c.activation_energy_ev, celsius);
+            }
+        }
+        let celsius = lived.last().map_or(25.0, |l| l.1);
+        let block = BlockState {
+            program_temperature_c: celsius as f32,
+            ..self.programmed(mode, pe_cycles, 0, Ns::ZERO)
+        };
+        // Read at the temperature of programming, at once, and without reads before.
+        let effect = self.chip.laws.shift(&Lived {
+            stress_h: stress,
+            pe_cycles,
+            ..Lived::default()
+        });
+        model::condition(self.some_model(mode), &block, effect)
+    }
+
+    /// The best levels of the nominal page (mV) of a block of `pe_cycles` after `lived`.
+    pub fn nominal_levels_mv(
+        &self,
+        mode: CellMode,
+        pe_cycles: u32,
+        lived: &[(f64, f64)],
+    ) -> Result<LevelsMv, SenseError> {
+        self.model(mode)?;
+        let condition = self.aged_condition(mode, pe_cycles, lived);
+        let w = self.nominal(&condition)?;
+        Ok(optimum::levels_mv(&w))
+    }
+
+    /// The same in DAC units from the default, unrounded.
+    pub fn nominal_offsets(
+        &self,
+        mode: CellMode,
+        pe_cycles: u32,
+        lived: &[(f64, f64)],
+    ) -> Result<[f64; 15], SenseError> {
+        let levels = self.nominal_levels_mv(mode, pe_cycles, lived)?;
+        Ok(self.units(self.model(mode)?, &levels))
+    }
+
+    /// The best offsets of the nominal page of `block` at `now`, rounded to DAC units.
+    pub fn nominal_optimum(&self, block: &BlockState, now: Ns) -> Result<LevelOffsets, SenseError> {
+        let model = self.model(block.mode)?;
+        let condition = self.condition(block, now);
+        let w = self.nominal(&condition)?;
+        Ok(self.offsets_of(model, &optimum::levels_mv(&w)))
+    }
+
+    /// The wordline of one member page, for the group search.
+    pub(crate) fn member<'a>(
+        &'a self,
+        at: PageAddr,
+        plane: u8,
+        condition: &'a Condition,
+    ) -> Result<Wordline<'a>, SenseError> {
+        Ok(self.wordline(at, plane, condition, 0.0)?.0)
+    }
+}

@@ -1,0 +1,60 @@
+//! Layers and strings of a block.
+
+use super::field::{Field, Kind, Numbers, ProfileError, Source, bad, choose, unit};
+
+/// Layers and strings of a block. A wordline index runs over `layers * strings_per_layer`.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ArrayProfile {
+    /// Word-line layers of the stack.
+    pub layers: u16,
+    /// Strings that share a layer, each a wordline of its own to the firmware.
+    pub strings_per_layer: u16,
+    /// Which of the two runs faster in the wordline index.
+    pub order: WordlineOrder,
+}
+
+/// How wordline indices map to layers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WordlineOrder {
+    /// `layer = wordline / strings_per_layer`: all strings of a layer, then the next layer.
+    LayerByLayer,
+    /// `layer = wordline % layers`: all layers of a string, then the next string.
+    StringByString,
+}
+
+impl WordlineOrder {
+    const NAMES: [(&str, WordlineOrder); 2] = [
+        ("layer-by-layer", WordlineOrder::LayerByLayer),
+        ("string-by-string", WordlineOrder::StringByString),
+    ];
+}
+
+const LAYERS: Field = Field::new("layers", unit::ONE, 1.0, 2_000.0).of_kind(Kind::Whole);
+const STRINGS: Field =
+    Field::new("strings_per_layer", unit::ONE, 1.0, 30_000.0).of_kind(Kind::Whole);
+
+impl ArrayProfile {
+    /// Wordlines of a block.
+    pub const fn wordlines(&self) -> u32 {
+        self.layers as u32 * self.strings_per_layer as u32
+    }
+}
+
+impl Numbers for ArrayProfile {
+    fn read(from: &dyn Source) -> ArrayProfile {
+        ArrayProfile {
+            layers: from.number(&LAYERS) as u16,
+            strings_per_layer: from.number(&STRINGS) as u16,
+            order: choose(from, "order", &WordlineOrder::NAMES),
+        }
+    }
+
+    fn check(&self, table: &str) -> Result<(), ProfileError> {
+        LAYERS.check(table, self.layers as f64)?;
+        STRINGS.check(table, self.strings_per_layer as f64)?;
+        if self.wordlines() > u16::MAX as u32 {
+            return Err(bad(table, "more than 65,535 wordlines in a block"));
+        }
+        Ok(())
+    }
+}

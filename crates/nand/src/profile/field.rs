@@ -1,0 +1,307 @@
+//! Numbers of a profile: each stands once, with its key, unit and range.
+//!
+//! [`numbers!`] writes a struct from a table of them. What reads a profile's text is a [`Source`]: it is asked
+//! for each number by its [`Field`]. [`Numbers::check`] holds the same ranges for a profile made otherwise.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt;
+
+/// Why a profile is not usable.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ProfileError {
+    /// The key, as in the profile: `modes.qlc.mean`.
+    pub key: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+impl fmt::Display for ProfileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.key, self.reason)
+    }
+}
+
+impl core::error::Error for ProfileError {}
+
+pub(crate) fn bad(key: impl Into<String>, reason: impl Into<String>) -> ProfileError {
+    ProfileError {
+        key: key.into(),
+        reason: reason.into(),
+    }
+}
+
+/// The path of `key` in the table at `table`; the root has no name.
+pub(crate) fn path(table: &str, key: &str) -> String {
+    if table.is_empty() {
+        key.to_string()
+    } else {
+        format!("{table}.{key}")
+    }
+}
+
+/// The unit that a number has in a profile's text.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Unit {
+    /// As written after the number.
+    pub symbol: &'static str,
+    /// How many of it make one of what the struct holds: 100 where the text says per cent and the struct
+    /// holds a share.
+    pub per: f64,
+}
+
+/// Units of a chip's numbers.
+pub mod unit {
+    use super::Unit;
+
+    macro_rules! units {
+        ($($(#[$doc:meta])* $name:ident = $symbol:literal, $per:literal;)*) => {
+            $($(#[$doc])* pub const $name: Unit = Unit { symbol: $symbol, per: $per };)*
+        };
+    }
+
+    units! {
+        /// Nanoseconds.
+        NS = "ns", 1.0;
+        /// Seconds.
+        S = "s", 1.0;
+        /// Hours.
+        H = "h", 1.0;
+        /// Degrees Celsius.
+        DEGC = "degC", 1.0;
+        /// Electronvolts.
+        EV = "eV", 1.0;
+        /// Millivolts.
+        MV = "mV", 1.0;
+        /// Millivolts per decade of time.
+        MV_PER_DECADE = "mV/decade", 1.0;
+        /// Millivolts per degree.
+        MV_PER_DEGC = "mV/degC", 1.0;
+        /// Millivolts per thousand program/erase cycles.
+        MV_PER_KPE = "mV/kP/E", 1.0;
+        /// Millivolts per e-fold of reads.
+        MV_PER_E = "mV/e", 1.0;
+        /// Shares per thousand program/erase cycles, written in per cent.
+        PERCENT_PER_KPE = "%/kP/E", 100.0;
+        /// Program/erase cycles.
+        PE = "P/E", 1.0;
+        /// Reads.
+        READS = "reads", 1.0;
+        /// Million transfers per second.
+        MT_PER_S = "MT/s", 1.0;
+        /// A ratio.
+        X = "x", 1.0;
+        /// A bare number.
+        ONE = "", 1.0;
+    }
+}
+
+/// How a number is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// Any number.
+    Real,
+    /// Any number, or the word `none` for infinity.
+    RealOrNone,
+    /// A whole number.
+    Whole,
+    /// `true` or `false`: one or zero.
+    Flag,
+}
+
+/// One number of a profile.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Field {
+    /// Its key.
+    pub key: &'static str,
+    /// Its unit in the text.
+    pub unit: Unit,
+    /// The least it may be, in that unit.
+    pub min: f64,
+    /// The most it may be, in that unit.
+    pub max: f64,
+    /// How it is written.
+    pub kind: Kind,
+}
+
+impl Field {
+    pub(crate) const fn new(key: &'static str, unit: Unit, min: f64, max: f64) -> Field {
+        Field {
+            key,
+            unit,
+            min,
+            max,
+            kind: Kind::Real,
+        }
+    }
+
+    pub(crate) const fn of_kind(mut self, kind: Kind) -> Field {
+        self.kind = kind;
+        self
+    }
+
+    /// Whether `value` of the struct is one that the field may have, in the table at `table`.
+    pub(crate) fn check(&self, table: &str, value: f64) -> Result<(), ProfileError> {
+        let (min, max) = (self.min / self.unit.per, self.max / self.unit.per);
+        let endless = self.kind == Kind::RealOrNone && value == f64::INFINITY;
+        if endless || value >= min && value <= max {
+            return Ok(());
+        }
+        let reason = format!("{value} is outside {min}..={max}");
+        Err(bad(path(table, self.key), reason))
+    }
+}
+
+/// What reads a profile's text, table by table. It keeps what is wrong for itself and answers with a neutral
+/// value.
+pub trait Source {
+    /// The number of `field`, as the struct holds it.
+    fn number(&self, field: &Field) -> f64;
+    /// The list of numbers of `field`, each within its range.
+    fn numbers(&self, field: &Field) -> Vec<f64>;
+    /// The lists of small whole numbers at `key`.
+    fn lists(&self, key: &str) -> Vec<Vec<u8>>;
+    /// Which of `names` stands at `key`.
+    fn choice(&self, key: &str, names: &[&str]) -> usize;
+    /// Whether there is something at `key`.
+    fn has(&self, key: &str) -> bool;
+    /// Says what is wrong with `key`.
+    fn note(&self, key: &str, message: String);
+    /// Has the table at `key` read.
+    fn table(&self, key: &str, read: &mut dyn FnMut(&dyn Source));
+    /// Has the table at `key` read, if there is one.
+    fn optional_table(&self, key: &str, read: &mut dyn FnMut(&dyn Source));
+}
+
+/// What `read` makes of the table at `key` of `from`; none if there is no such table.
+pub(crate) fn optional<T>(
+    from: &dyn Source,
+    key: &str,
+    read: impl Fn(&dyn Source) -> T,
+) -> Option<T> {
+    let mut out = None;
+    from.optional_table(key, &mut |keys| out = Some(read(keys)));
+    out
+}
+
+/// What `read` makes of the table at `key` of `from`.
+pub(crate) fn table<T>(from: &dyn Source, key: &str, read: impl Fn(&dyn Source) -> T) -> T {
+    let mut out = None;
+    from.table(key, &mut |keys| out = Some(read(keys)));
+    out.expect("a source has every table read, if only to note what is missing")
+}
+
+/// Which of `choices` stands at `key` of `from`.
+pub(crate) fn choose<T: Copy, const N: usize>(
+    from: &dyn Source,
+    key: &str,
+    choices: &[(&str, T); N],
+) -> T {
+    choices[from.choice(key, &choices.map(|(name, _)| name))].1
+}
+
+/// A table of a profile.
+pub trait Numbers {
+    /// Reads it.
+    fn read(from: &dyn Source) -> Self
+    where
+        Self: Sized;
+    /// Checks every number of it; `table` is its path.
+    fn check(&self, table: &str) -> Result<(), ProfileError>;
+}
+
+/// A type that a number of a profile has.
+pub(crate) trait Value: Copy {
+    /// How it is written.
+    const KIND: Kind;
+    fn of(number: f64) -> Self;
+    fn number(self) -> f64;
+}
+
+/// The kind of a number that may be `none`.
+pub(crate) const fn none() -> Kind {
+    Kind::RealOrNone
+}
+
+macro_rules! values {
+    ($($type:ty: $kind:ident),*) => {
+        $(impl Value for $type {
+            const KIND: Kind = Kind::$kind;
+            fn of(number: f64) -> $type {
+                number as $type
+            }
+            fn number(self) -> f64 {
+                self as f64
+            }
+        })*
+    };
+}
+
+values! { f64: Real, u8: Whole, u16: Whole, u32: Whole, u64: Whole }
+
+impl Value for bool {
+    const KIND: Kind = Kind::Flag;
+    fn of(number: f64) -> bool {
+        number != 0.0
+    }
+    fn number(self) -> f64 {
+        self as u8 as f64
+    }
+}
+
+/// A struct of numbers: `field: type = key, unit, least, most;`. After the range, `or none` allows infinity. Where
+/// there may be several tables of the kind, each knows its `key`.
+macro_rules! numbers {
+    ($(#[$meta:meta])* pub struct $name:ident {
+        $([key $table:ident: $kdoc:literal])?
+        $($(#[$doc:meta])* $field:ident: $type:ty =
+            $key:literal, $unit:ident, $min:expr, $max:expr $(, or $none:ident)?;)*
+    }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, PartialEq, Debug)]
+        pub struct $name {
+            $(#[doc = $kdoc] pub $table: &'static str,)?
+            $(
+                $(#[$doc])*
+                #[doc = concat!("\n\nKey `", $key, "`, ", stringify!($min), " to ", stringify!($max))]
+                #[doc = concat!("`", stringify!($unit), "`.")]
+                pub $field: $type,
+            )*
+        }
+
+        impl $name {
+            /// Its numbers, in order.
+            pub const FIELDS: &[$crate::profile::field::Field] = &[$({
+                use $crate::profile::field::{Field, Kind, Value, unit};
+                let kinds: &[Kind] = &[$($crate::profile::field::$none(),)? <$type as Value>::KIND];
+                Field::new($key, unit::$unit, $min as f64, $max as f64).of_kind(kinds[0])
+            }),*];
+        }
+
+        impl $crate::profile::field::Numbers for $name {
+            fn read(from: &dyn $crate::profile::field::Source) -> $name {
+                let mut numbers = Self::FIELDS.iter().map(|field| from.number(field));
+                let mut next = || numbers.next().unwrap_or_default();
+                $name { $($table: "",)? $($field: <$type as $crate::profile::field::Value>::of(next())),* }
+            }
+            fn check(&self, table: &str) -> Result<(), $crate::profile::field::ProfileError> {
+                let values = [$($crate::profile::field::Value::number(self.$field)),*];
+                let mut all = Self::FIELDS.iter().zip(values);
+                all.try_for_each(|(field, value)| field.check(table, value))
+            }
+        }
+    };
+}
+pub(crate) use numbers;
+
+/// A temperature that the laws are used at.
+pub const TEMPERATURE: Field = Field::new("temperature", unit::DEGC, -55.0, 150.0);
+
+/// Checks a temperature.
+pub(crate) fn temperature(celsius: f64) -> Result<(), ProfileError> {
+    TEMPERATURE.check("", celsius)
+}
+
+/// One hundred seconds (ns): longer array operations are unit mistakes.
+pub const LONGEST_NS: u64 = 100_000_000_000;

@@ -1,0 +1,240 @@
+//! What characterization knows of a chip: plain numbers with units in their names.
+//!
+//! A profile holds measurements and the parameters of the ageing laws, never an outcome: no retry
+//! count, no latency, no error rate. Every law has a null, named at its structure, so that a study
+//! can switch one mechanism off. [`ChipProfile::validate`] says which key is wrong and why.
+
+pub mod array;
+pub mod field;
+pub mod mode;
+pub mod timing;
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use firstread_core::CellMode;
+use firstread_core::voltage::MAX_FACTORY;
+
+use crate::ageing::Laws;
+use crate::cell::noise::NOISE;
+use field::{
+    Field, Numbers, Source, TEMPERATURE, bad, choose, numbers, optional, path, table, unit,
+};
+
+pub use crate::ageing::cross_temperature::CrossTemperatureProfile;
+pub use crate::ageing::disturb::DisturbProfile;
+pub use crate::ageing::law::MAX_COMPONENTS;
+pub use crate::ageing::retention::{LevelLaw, RetentionComponent, RetentionProfile};
+pub use crate::ageing::transient::TransientProfile;
+pub use crate::ageing::wear::WearProfile;
+pub use crate::cell::noise::{PhaseSettling, SensingProfile};
+pub use crate::failure::FailureProfile;
+pub use crate::place::layers::{LayerProfile, LayerShape};
+pub use crate::place::open_block::OpenBlockProfile;
+pub use crate::place::variation::VariationProfile;
+pub use array::{ArrayProfile, WordlineOrder};
+pub use field::ProfileError;
+pub use mode::{ModeProfile, ProgramTiming, SensePhases};
+pub use timing::ChipTiming;
+
+/// How a cell keeps its charge. The laws are the same code; the numbers differ.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Technology {
+    /// Charge in traps of a nitride layer: early, level-dependent loss.
+    ChargeTrap,
+    /// Charge on a conductive floating gate: slow loss.
+    FloatingGate,
+}
+
+impl Technology {
+    const NAMES: [(&str, Technology); 2] = [
+        (Technology::ChargeTrap.name(), Technology::ChargeTrap),
+        (Technology::FloatingGate.name(), Technology::FloatingGate),
+    ];
+
+    /// The name used in profiles and options.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Technology::ChargeTrap => "charge-trap",
+            Technology::FloatingGate => "floating-gate",
+        }
+    }
+}
+
+/// One chip: everything the medium needs to know of it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ChipProfile {
+    /// Name, as in `firstread cells NAME`.
+    pub name: String,
+    /// Charge storage.
+    pub technology: Technology,
+    /// Layers and strings of a block.
+    pub array: ArrayProfile,
+    /// Size of one DAC unit of a read level (mV).
+    pub dac_step_mv: f64,
+    /// The modes the chip can run a block in, any order, each at most once.
+    pub modes: Vec<ModeProfile>,
+    /// At which condition the factory default read levels are the optimum.
+    pub factory_default: FactoryDefault,
+    /// By which rule its factory retry table is made.
+    pub factory_table: FactoryRule,
+    /// The laws of ageing.
+    pub laws: Laws,
+    /// Differences between layers of the stack.
+    pub layers: LayerProfile,
+    /// Blocks that are only partly written.
+    pub open_block: OpenBlockProfile,
+    /// Random differences between chips, blocks, wordlines and states.
+    pub variation: VariationProfile,
+    /// Noise of a sense.
+    pub sensing: SensingProfile,
+    /// Blocks that are bad or go bad.
+    pub failures: FailureProfile,
+    /// Durations that do not depend on the mode.
+    pub timing: ChipTiming,
+}
+
+numbers! {
+    /// The condition at which the default read levels are optimal. The levels themselves are computed
+    /// by the model, never typed.
+    pub struct FactoryDefault {
+        /// Time since programming (h).
+        retention_h: f64 = "retention", H, 0.0, 1e6;
+        /// Temperature during it (°C).
+        temperature_c: f64 = "temperature", DEGC, TEMPERATURE.min, TEMPERATURE.max;
+        /// Program/erase cycles.
+        pe_cycles: u32 = "pe_cycles", PE, 0, 1_000_000;
+    }
+}
+
+numbers! {
+    /// The rule a factory table is made by.
+    ///
+    /// Entry 0 is the default. The entries after it go down the nominal drift path in equal steps of
+    /// the top valley: the path is the nominal page's optimum as stress grows, so each valley takes the
+    /// share of the step that its state loses. After every `interleave` such entries comes one above the
+    /// default, for blocks colder or fresher than the default's condition. The order is that of a vendor
+    /// who expects retention first; a table has no entry for a page's own deviation.
+    pub struct FactoryRule {
+        /// Step of the top valley (mV).
+        step_mv: f64 = "step", MV, 0.1, 1e3;
+        /// Entries down the path.
+        down: u8 = "down", ONE, 0, MAX_FACTORY;
+        /// Entries up the path, at the same step.
+        up: u8 = "up", ONE, 0, MAX_FACTORY;
+        /// Entries down between two entries up.
+        interleave: u8 = "interleave", ONE, 1, MAX_FACTORY;
+    }
+}
+
+impl FactoryRule {
+    /// 10 mV a step lies between the 7.5 mV that reproduces published TLC retry counts and the 15 mV
+    /// at which neighbouring entries leave gaps for aged QLC pages; 32 steps cover the shift of a
+    /// year at 30 °C and rated wear on either reference chip (150 and 280 mV). Steps and lengths of
+    /// real tables are proprietary, so all of it is assumed.
+    pub const DEFAULT: FactoryRule = FactoryRule {
+        step_mv: 10.0,
+        down: 32,
+        up: 3,
+        interleave: 8,
+    };
+}
+
+const DAC_STEP: Field = Field::new("dac_step", unit::MV, 0.1, 100.0);
+
+impl ChipProfile {
+    /// Reads the chip called `name`.
+    pub fn read(name: String, from: &dyn Source) -> ChipProfile {
+        let technology = choose(from, "technology", &Technology::NAMES);
+        let dac_step_mv = from.number(&DAC_STEP);
+        let array = table(from, "array", ArrayProfile::read);
+        let factory_default = table(from, "factory_default", FactoryDefault::read);
+        let factory_table = table(from, "factory_table", FactoryRule::read);
+        let laws = Laws::read(from);
+        let components = laws.retention.names();
+        ChipProfile {
+            name,
+            technology,
+            dac_step_mv,
+            array,
+            factory_default,
+            factory_table,
+            laws,
+            failures: table(from, "failures", FailureProfile::read),
+            layers: table(from, "layers", LayerProfile::read),
+            open_block: table(from, "open_block", OpenBlockProfile::read),
+            variation: table(from, "variation", VariationProfile::read),
+            sensing: table(from, "sensing", SensingProfile::read),
+            timing: table(from, "timing", ChipTiming::read),
+            modes: table(from, "modes", |from| {
+                let modes = CellMode::ALL.iter().filter_map(|&mode| {
+                    let read = |from: &dyn Source| ModeProfile::read(from, mode, &components);
+                    optional(from, mode.name(), read)
+                });
+                modes.collect()
+            }),
+        }
+    }
+
+    /// The profile of `mode`, if the chip has it.
+    pub fn mode(&self, mode: CellMode) -> Option<&ModeProfile> {
+        self.modes.iter().find(|m| m.mode == mode)
+    }
+
+    /// Wordlines of a block.
+    pub fn wordlines(&self) -> u32 {
+        self.array.wordlines()
+    }
+
+    /// Checks every number; the error names the key of the first that is wrong.
+    pub fn validate(&self) -> Result<(), ProfileError> {
+        if self.name.is_empty() {
+            return Err(bad("name", "is empty"));
+        }
+        self.array.check("array")?;
+        DAC_STEP.check("", self.dac_step_mv)?;
+        if self.modes.is_empty() {
+            return Err(bad("modes", "the chip has no cell mode"));
+        }
+        let components = self.laws.retention.names();
+        for (i, m) in self.modes.iter().enumerate() {
+            if self.modes[..i].iter().any(|o| o.mode == m.mode) {
+                return Err(bad(path("modes", m.mode.name()), "appears twice"));
+            }
+            m.check(&components)?;
+        }
+        self.factory_default.check("factory_default")?;
+        self.factory_table.check("factory_table")?;
+        self.laws.check(&self.modes)?;
+        self.failures.check("failures")?;
+        self.layers.check("layers")?;
+        self.layers.suits("layers", self.array.layers)?;
+        self.open_block.check("open_block")?;
+        // Without a tail its width is of no account.
+        let v = self.variation;
+        let tail_sigma_ratio = if v.tail_fraction > 0.0 {
+            v.tail_sigma_ratio
+        } else {
+            1.0
+        };
+        VariationProfile {
+            tail_sigma_ratio,
+            ..v
+        }
+        .check("variation")?;
+        self.sensing.check("sensing")?;
+        for m in &self.modes {
+            if m.sigma_mv.iter().any(|&s| s <= self.sensing.noise_mv) {
+                return Err(bad(
+                    path("sensing", NOISE.key),
+                    format!(
+                        "is part of modes.{}.sigma_mv and must be below it",
+                        m.mode.name()
+                    ),
+                ));
+            }
+        }
+        self.timing.validate("timing")
+    }
+}

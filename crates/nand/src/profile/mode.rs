@@ -1,0 +1,217 @@
+//! One cell mode of a chip.
+
+use alloc::format;
+use alloc::vec::Vec;
+
+use firstread_core::CellMode;
+
+use super::field::{
+    Field, Kind, LONGEST_NS, Numbers, ProfileError, Source, bad, numbers, path, table, unit,
+};
+use crate::cell::gray;
+
+/// One cell mode of the chip.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ModeProfile {
+    /// The mode.
+    pub mode: CellMode,
+    /// Mean threshold voltage of each state right after programming of a fresh block, erased state
+    /// first (mV). As many as the mode has states, rising.
+    pub mean_mv: Vec<f64>,
+    /// Standard deviation of each state at the same moment, erased state first (mV). It is what a
+    /// default sense sees: [`SensingProfile::noise_mv`](crate::profile::SensingProfile::noise_mv) is
+    /// part of it.
+    pub sigma_mv: Vec<f64>,
+    /// The Gray code: for each page type, LSB first, its valleys (1-based; valley `k` lies between
+    /// states `k - 1` and `k`), rising. Each valley is on exactly one page.
+    pub pages: Vec<Vec<u8>>,
+    /// Sentinel valley of each page type, one of that page's valleys: the one a search moves and the
+    /// others are projected from.
+    pub sentinels: Vec<u8>,
+    /// Retention shift of the top state per decade of time in a fresh block (mV), the `A` of the
+    /// law; one number for each of
+    /// [`RetentionProfile::components`](crate::profile::RetentionProfile::components).
+    pub retention_mv_per_decade: Vec<f64>,
+    /// Rated program/erase cycles.
+    pub endurance_pe_cycles: u32,
+    /// Part of `tR` that does not depend on how many levels are sensed (ns).
+    pub setup_ns: u64,
+    /// Phases of one sense; `tR = setup + n * (pre + eval + disch)` for a page of `n` valleys.
+    pub sense: SensePhases,
+    /// Programming all pages of one wordline (on all planes at once). Beware: data sheets and
+    /// ISSCC tables often give the average *per page*; check against the programming throughput.
+    pub program: ProgramTiming,
+    /// Erasing a block, `tBERS` (ns).
+    pub erase_ns: u64,
+}
+
+numbers! {
+    /// Phases of one sense (ns).
+    #[derive(Eq)]
+    pub struct SensePhases {
+        /// Bit-line precharge, `tPRE`.
+        pre_ns: u64 = "pre", NS, 1, LONGEST_NS;
+        /// Evaluation, `tEVAL`.
+        eval_ns: u64 = "eval", NS, 1, LONGEST_NS;
+        /// Discharge, `tDISCH`.
+        disch_ns: u64 = "disch", NS, 1, LONGEST_NS;
+    }
+}
+
+/// Time to program one wordline, all of its pages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ProgramTiming {
+    /// All pages in one operation.
+    OneShot {
+        /// Its duration.
+        wordline_ns: u64,
+    },
+    /// A coarse pass, then a fine one.
+    TwoStep {
+        /// Duration of the coarse pass.
+        first_ns: u64,
+        /// Duration of the fine pass.
+        second_ns: u64,
+    },
+}
+
+const fn time(key: &'static str, min: f64) -> Field {
+    Field::new(key, unit::NS, min, LONGEST_NS as f64).of_kind(Kind::Whole)
+}
+
+const MEAN: Field = Field::new("mean", unit::MV, -1e4, 1e4);
+const SIGMA: Field = Field::new("sigma", unit::MV, 1.0, 5e3);
+const SENTINELS: Field = Field::new("sentinels", unit::ONE, 1.0, 15.0);
+const ENDURANCE: Field = Field::new("endurance", unit::PE, 1.0, 10_000_000.0).of_kind(Kind::Whole);
+const SETUP: Field = time("setup", 0.0);
+const PROGRAM: Field = time("program", 1.0);
+const ERASE: Field = time("erase", 1.0);
+
+/// The amplitude of the retention component called `name`.
+const fn amplitude(name: &'static str) -> Field {
+    Field::new(name, unit::MV_PER_DECADE, 0.0, 1e3)
+}
+
+impl ModeProfile {
+    /// Reads the table of `mode`, of a chip whose retention has the components called `components`.
+    pub(super) fn read(
+        from: &dyn Source,
+        mode: CellMode,
+        components: &[&'static str],
+    ) -> ModeProfile {
+        let program = program(from);
+        ModeProfile {
+            mode,
+            mean_mv: from.numbers(&MEAN),
+            sigma_mv: from.numbers(&SIGMA),
+            pages: from.lists("pages"),
+            sentinels: sentinels(from),
+            retention_mv_per_decade: table(from, "retention", |from| {
+                let numbers = components.iter().map(|name| from.number(&amplitude(name)));
+                numbers.collect()
+            }),
+            endurance_pe_cycles: from.number(&ENDURANCE) as u32,
+            setup_ns: from.number(&SETUP) as u64,
+            sense: table(from, "sense", SensePhases::read),
+            program,
+            erase_ns: from.number(&ERASE) as u64,
+        }
+    }
+
+    pub(super) fn check(&self, components: &[&'static str]) -> Result<(), ProfileError> {
+        let mode = self.mode;
+        let at = &path("modes", mode.name());
+        let key = |name: &str| path(at, name);
+        for (field, values) in [(MEAN, &self.mean_mv), (SIGMA, &self.sigma_mv)] {
+            if values.len() != mode.states() {
+                return Err(bad(
+                    key(field.key),
+                    format!("{} values for {} states", values.len(), mode.states()),
+                ));
+            }
+            for &value in values {
+                field.check(at, value)?;
+            }
+        }
+        if let Some(s) = (1..mode.states()).find(|&s| self.mean_mv[s] <= self.mean_mv[s - 1]) {
+            return Err(bad(
+                key(MEAN.key),
+                format!("states {} and {s} are not in rising order", s - 1),
+            ));
+        }
+        if self.retention_mv_per_decade.len() != components.len() {
+            return Err(bad(
+                key("retention"),
+                format!(
+                    "{} values for {} components of retention",
+                    self.retention_mv_per_decade.len(),
+                    components.len()
+                ),
+            ));
+        }
+        for (name, &a) in components.iter().zip(&self.retention_mv_per_decade) {
+            amplitude(name).check(&key("retention"), a)?;
+        }
+        gray::check(mode, &self.pages).map_err(|reason| bad(key("pages"), reason))?;
+        if self.sentinels.len() != self.pages.len() {
+            return Err(bad(
+                key(SENTINELS.key),
+                format!(
+                    "{} for {} page types",
+                    self.sentinels.len(),
+                    self.pages.len()
+                ),
+            ));
+        }
+        for (page, sentinel) in self.sentinels.iter().enumerate() {
+            if !self.pages[page].contains(sentinel) {
+                return Err(bad(
+                    key(SENTINELS.key),
+                    format!("valley {sentinel} is not on page {page}"),
+                ));
+            }
+        }
+        ENDURANCE.check(at, self.endurance_pe_cycles as f64)?;
+        SETUP.check(at, self.setup_ns as f64)?;
+        self.sense.check(&key("sense"))?;
+        match self.program {
+            ProgramTiming::OneShot { wordline_ns } => PROGRAM.check(at, wordline_ns as f64)?,
+            ProgramTiming::TwoStep {
+                first_ns,
+                second_ns,
+            } => {
+                PROGRAM.check(at, first_ns as f64)?;
+                PROGRAM.check(at, second_ns as f64)?;
+            }
+        }
+        ERASE.check(at, self.erase_ns as f64)
+    }
+}
+
+fn program(from: &dyn Source) -> ProgramTiming {
+    match from.numbers(&PROGRAM).as_slice() {
+        &[first, second] => ProgramTiming::TwoStep {
+            first_ns: first as u64,
+            second_ns: second as u64,
+        },
+        &[wordline] => ProgramTiming::OneShot {
+            wordline_ns: wordline as u64,
+        },
+        other => {
+            if from.has(PROGRAM.key) && !other.is_empty() {
+                from.note(PROGRAM.key, "has more than two passes".into());
+            } else if from.has(PROGRAM.key) {
+                from.note(PROGRAM.key, "has no pass".into());
+            }
+            ProgramTiming::OneShot { wordline_ns: 1 }
+        }
+    }
+}
+
+fn sentinels(from: &dyn Source) -> Vec<u8> {
+    let valleys = from.numbers(&SENTINELS);
+    if valleys.iter().any(|v| *v as u8 as f64 != *v) {
+        from.note(SENTINELS.key, "has a valley that is not whole".into());
+    }
+    valleys.iter().map(|&v| v as u8).collect()
+}
