@@ -19,10 +19,10 @@ use firstread_drive::profile::{Dimension, Kind, Library, LoadedChip, Override, l
 use firstread_ecc::Code;
 
 use crate::args::{Form, Usage, parse_celsius, parse_unpowered, unknown};
-use crate::data;
 use crate::files::{self, Page};
 use crate::output::json;
 use crate::setup::is_path;
+use crate::streams::data;
 use characterization::{Characterization, Conditions};
 
 /// Examples at the end of the help.
@@ -157,7 +157,7 @@ fn pictures(result: &Characterization, valleys: &[u8]) -> Vec<Page> {
 
 #[cfg(not(feature = "figures"))]
 fn pictures(_: &Characterization, _: &[u8]) -> Vec<Page> {
-    crate::notice("no picture: this firstread was built without its feature `figures`");
+    crate::streams::notice("no picture: this firstread was built without its feature `figures`");
     Vec::new()
 }
 

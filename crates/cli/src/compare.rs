@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use crate::args::{
     Choice, Choices, DriveArgs, DrivesArgs, Form, OutputArgs, Usage, WorkloadArgs, parse_choices,
 };
-use crate::data;
 use crate::files::{self, Page};
 use crate::input::Input;
 use crate::output::drives::{self, SPREAD, causes, half_of, within};
@@ -22,6 +21,7 @@ use crate::progress::Bars;
 use crate::run::{once_an_axis, tell};
 use crate::setup::Setup;
 use crate::simulate::{Outcome, check_ends, simulate};
+use crate::streams::data;
 
 /// Examples at the end of the help.
 const EXAMPLES: &str = "\

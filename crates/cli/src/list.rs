@@ -9,9 +9,9 @@ use firstread_workload::StandIn;
 use firstread_workload::synthetic::STAND_INS;
 use firstread_workload::trace::FORMATS;
 
-use crate::data;
 use crate::input::EXAMPLES;
 use crate::output::format::{Side, capacity, count, table};
+use crate::streams::data;
 
 /// What can be listed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]

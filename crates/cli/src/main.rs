@@ -4,7 +4,8 @@
 //! - [`args`]: options that they share.
 //! - [`input`]: the workload. [`setup`]: the drive. [`simulate`]: both run.
 //! - [`output`]: what is printed and kept. `figure`: pictures.
-//! - [`files`]: the one place that opens files. [`progress`]: bars on a terminal.
+//! - [`files`]: the one place that opens files. [`progress`]: bars on a terminal. [`streams`]:
+//!   what goes to the standard output and error.
 //!
 //! Data goes to the standard output, everything else to the standard error.
 
@@ -24,10 +25,10 @@ mod run;
 mod setup;
 mod show;
 mod simulate;
+mod streams;
 #[cfg(feature = "figures")]
 mod study;
 
-use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -97,22 +98,4 @@ fn main() -> ExitCode {
     } else {
         ExitCode::FAILURE
     }
-}
-
-/// Prints `text`, which is data. Whoever reads it may stop early, which is no error of this command.
-fn data(text: &str) -> anyhow::Result<()> {
-    match io::stdout().lock().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
-        _ => Ok(()),
-    }
-}
-
-/// Warns on the standard error.
-fn warning(text: &str) {
-    eprintln!("warning: {text}");
-}
-
-/// Tells on the standard error what is no error.
-fn notice(text: &str) {
-    eprintln!("note: {text}");
 }

@@ -12,7 +12,8 @@ use crate::output::{self, calibration, drives, human, json};
 use crate::progress::Bars;
 use crate::setup::Setup;
 use crate::simulate::{Outcome, check_ends, simulate};
-use crate::{data, files, notice, parallel, warning};
+use crate::streams::{data, notice, warning};
+use crate::{files, parallel};
 
 /// Examples at the end of the help.
 pub const EXAMPLES: &str = "\

@@ -13,11 +13,12 @@ use firstread_workload::synthetic::STAND_INS;
 use firstread_workload::trace::FORMATS;
 
 use crate::args::Usage;
+use crate::files;
 use crate::input::{EXAMPLES, Example};
 use crate::list::{self, role};
 use crate::output::format::{Side, bytes, capacity, table, wrap};
 use crate::setup::{is_path, library};
-use crate::{data, files};
+use crate::streams::data;
 
 /// Show a drive, chip, scheme, axis, trace format, example or stand-in: values, units and sources
 #[derive(Args, Debug)]

@@ -8,45 +8,6 @@ use super::source::{File, by_module, defined_in};
 /// from here.
 pub(super) const STANDING: &[(&str, &[&str], &str)] = &[
     (
-        "crates/cli",
-        &[
-            "cells.rs",
-            "compare.rs",
-            "list.rs",
-            "main.rs",
-            "run.rs",
-            "show.rs",
-            "study/mod.rs",
-        ],
-        "what all sub-commands call lies in main",
-    ),
-    (
-        "crates/cli",
-        &[
-            "figure/axis.rs",
-            "figure/layout.rs",
-            "figure/mod.rs",
-            "figure/png.rs",
-            "figure/svg.rs",
-        ],
-        "the data of a figure lie beside what draws it",
-    ),
-    (
-        "crates/cli",
-        &["output/human.rs", "output/json.rs", "output/mod.rs"],
-        "an output is chosen where it is defined",
-    ),
-    (
-        "crates/cli",
-        &[
-            "study/margin.rs",
-            "study/measure.rs",
-            "study/plan.rs",
-            "study/spec.rs",
-        ],
-        "the words of a study are read by what measures them",
-    ),
-    (
         "crates/drive",
         &["cells.rs", "tally.rs"],
         "cells and their tally hold each other's types",

@@ -7,21 +7,14 @@ pub mod front;
 pub mod human;
 pub mod json;
 pub mod spread;
+mod tail;
 pub mod writes;
 
 use crate::files::Page;
 use crate::setup::Setup;
 use crate::simulate::Outcome;
 
-/// Share of the requests that the tail is made of.
-pub const TAIL: f64 = 0.0001;
-
-/// What an interval of one run is over.
-pub const WITHIN: &str = "intervals hold 95 % of runs like this on this drive with other requests (--workload-seed); drives differ \
-     by more (--drives)";
-
-/// Fewest samples beyond a percentile for its value to be read without the interval.
-pub const ENOUGH_BEYOND: u64 = 100;
+pub use tail::{ENOUGH_BEYOND, TAIL, WITHIN};
 
 /// The files of one run.
 pub fn pages(setup: &Setup, outcome: &Outcome) -> Vec<Page> {

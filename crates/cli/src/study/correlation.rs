@@ -7,8 +7,9 @@ use firstread_nand::characterize::{Correlation, sentinel_correlations};
 use indicatif::{ProgressBar, ProgressFinish};
 
 use super::dimension::Dimension;
-use super::measure::{self, Estimate, Points};
+use super::metric;
 use super::plan::{self, Coordinates};
+use super::points::{Estimate, Points};
 use super::spec::{self, Study};
 use crate::args::{parse_age, parse_celsius, parse_pe_cycles, single};
 use crate::figure::{
@@ -52,7 +53,7 @@ pub fn measure<'a>(
         let one = one(study, spec, &bar).with_context(|| format!("correlation `{}`", spec.id))?;
         for pairs in &one.drives {
             let at = Dimension::ALL.map(|d| spec.values(d).first().cloned().unwrap_or_default());
-            let metrics = measure::all(measure::PAIRS, pairs.as_slice());
+            let metrics = metric::all(metric::PAIRS, pairs.as_slice());
             points.add(&spec.id, Coordinates::new(at), metrics);
         }
         all.push(one);

@@ -2,8 +2,9 @@
 //! that neither lie along the axis nor tell series apart.
 
 use super::dimension::Dimension;
-use super::measure::{Estimate, Metric, Points};
+use super::metric::Metric;
 use super::plan::Coordinates;
+use super::points::{Estimate, Points};
 use super::spec::{Drawing, Experiment};
 use crate::figure::{
     Axis, Colour, Dash, Figure, Mark, Marker, PALETTE, Panel, Row, Series, TWO_COLUMNS_PX, Ticks,

@@ -2,30 +2,20 @@
 //! the cells of a population of chips, without a run.
 
 use anyhow::{Context, Result, anyhow};
-use firstread_core::sensing::SafeSense;
 use firstread_drive::tables;
 use firstread_ecc::Code;
 use firstread_nand::SenseError;
-use firstread_nand::sensing::{Bench, LastStep, SensingRule};
+use firstread_nand::sensing::{Bench, SensingRule};
 
 use super::dimension::Dimension;
-use super::measure::{self, Points};
+use super::metric::{self, Margin};
 use super::plan::{self, Coordinates};
+use super::points::Points;
 use super::spec::{Cells, Experiment, Study};
 use crate::args::{parse_age, parse_celsius, parse_pe_cycles, single};
 use crate::parallel;
 use crate::progress::Bars;
 use crate::setup::Setup;
-
-/// A population of chips in one condition.
-#[derive(Clone, Copy, Debug)]
-pub struct Margin {
-    pub capability_bits: u16,
-    pub last: LastStep,
-    pub safe: SafeSense,
-    /// What of `tR` is then left off (%).
-    pub cut_percent: f64,
-}
 
 /// A population: of a variant's chips, at a temperature.
 struct Job<'a> {
@@ -82,7 +72,7 @@ pub fn measure(
     let measured = measured?;
     for (job, margins) in jobs.iter().zip(measured) {
         for (at, margin) in job.at.iter().zip(margins) {
-            let metrics = measure::all(measure::MARGINS, &margin);
+            let metrics = metric::all(metric::MARGINS, &margin);
             points.add(&job.experiment.id, at.clone(), metrics);
         }
     }

@@ -3,15 +3,19 @@
 //! - [`spec`]: a study as it is written. [`plan`]: the simulations it comes to.
 //! - [`store`]: their results on disk, kept from one run to the next.
 //! - [`correlation`], [`margin`]: what the cells alone tell.
-//! - [`measure`]: metrics, means over drives, verdicts.
+//! - [`metric`]: the numbers of a point. [`points`]: those of all, and their means over drives. [`fact`]: what
+//!   needs no run. [`measure`]: verdicts.
 //! - [`figures`], [`report`]: what is shown.
 
 mod correlation;
 mod dimension;
+mod fact;
 mod figures;
 mod margin;
 mod measure;
+mod metric;
 mod plan;
+mod points;
 mod report;
 mod spec;
 mod store;
@@ -30,9 +34,11 @@ use crate::output::format::{Side, table};
 use crate::progress::Bars;
 use crate::setup::{Setup, is_path};
 use crate::simulate::simulate;
-use crate::{data, files, notice, output, parallel};
-use measure::{Fact, Points};
+use crate::streams::{data, notice};
+use crate::{files, output, parallel};
+use fact::Fact;
 use plan::{Inputs, Point};
+use points::Points;
 use spec::Study;
 use store::Store;
 
@@ -275,7 +281,7 @@ fn simulate_all(
                 let outcome = outcome.with_context(|| point.label())?;
                 // What a drive did until it failed is not comparable with what others did to the end.
                 let metrics = match outcome.stats.ended {
-                    Ended::Completed => measure::all(measure::RUNS, &outcome),
+                    Ended::Completed => metric::all(metric::RUNS, &outcome),
                     Ended::EndOfLife(_) => Map::new(),
                 };
                 store.keep(point, &inputs, metrics, &outcome)?

@@ -10,7 +10,8 @@ use firstread_drive::profile::reader::nearest;
 use serde::Deserialize;
 
 use super::dimension::Dimension;
-use super::measure::{Fact, Metric, Source};
+use super::fact::Fact;
+use super::metric::{Metric, Source};
 
 /// A study.
 #[derive(Deserialize, Debug)]

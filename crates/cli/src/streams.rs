@@ -1,0 +1,21 @@
+//! The standard output, for data, and the standard error, for everything else.
+
+use std::io::{self, Write};
+
+/// Prints `text`, which is data. Whoever reads it may stop early, which is no error of this command.
+pub fn data(text: &str) -> anyhow::Result<()> {
+    match io::stdout().lock().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Warns on the standard error.
+pub fn warning(text: &str) {
+    eprintln!("warning: {text}");
+}
+
+/// Tells on the standard error what is no error.
+pub fn notice(text: &str) {
+    eprintln!("note: {text}");
+}

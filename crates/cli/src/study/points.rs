@@ -1,0 +1,83 @@
+//! The numbers of all points that have run, and their means over drives.
+
+use std::collections::BTreeMap;
+
+use firstread_drive::stats::student::{P95, student};
+use serde_json::{Map, Value};
+
+use super::plan::Coordinates;
+
+/// A mean over drives, with its 95 % interval.
+///
+/// The unit of repetition is the drive: each has chips, blocks and pages of its own, so the interval
+/// holds what differs between them. A single drive has none.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Estimate {
+    pub mean: f64,
+    pub half: Option<f64>,
+    pub drives: usize,
+}
+
+impl Estimate {
+    /// Of one number a drive; none of no number.
+    pub fn of(values: &[f64]) -> Option<Estimate> {
+        let n = values.len();
+        let mean = values.iter().sum::<f64>() / n as f64;
+        let half = (n > 1).then(|| {
+            let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
+            let degrees = (n - 1) as f64;
+            student(P95, degrees) * (squares / degrees / n as f64).sqrt()
+        });
+        (n > 0).then_some(Estimate {
+            mean,
+            half,
+            drives: n,
+        })
+    }
+}
+
+/// The numbers of all points that have run: by experiment and coordinates, metrics by repetition.
+#[derive(Default, Debug)]
+pub struct Points(BTreeMap<(String, Coordinates), Vec<Map<String, Value>>>);
+
+impl Points {
+    /// Adds a repetition's metrics. Repetitions of a point come in the order of their seeds.
+    pub fn add(&mut self, experiment: &str, at: Coordinates, metrics: Map<String, Value>) {
+        let key = (experiment.to_owned(), at);
+        self.0.entry(key).or_default().push(metrics);
+    }
+
+    /// A metric of a point, a value a repetition; none where one lacks it.
+    pub fn values(&self, experiment: &str, at: &Coordinates, metric: &str) -> Option<Vec<f64>> {
+        let of = self.0.get(&(experiment.to_owned(), at.clone()))?;
+        of.iter().map(|m| m.get(metric)?.as_f64()).collect()
+    }
+
+    /// The same over all drives.
+    pub fn estimate(&self, experiment: &str, at: &Coordinates, metric: &str) -> Option<Estimate> {
+        Estimate::of(&self.values(experiment, at, metric)?)
+    }
+
+    /// Coordinates of an experiment's points, sorted.
+    pub fn of_experiment<'a>(&'a self, id: &'a str) -> impl Iterator<Item = &'a Coordinates> {
+        self.0
+            .keys()
+            .filter(move |(e, _)| e == id)
+            .map(|(_, at)| at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formula_intervals_are_students() {
+        // Mean 3, standard deviation sqrt(2.5) of five: 2.776 * sqrt(2.5 / 5) = 1.963.
+        let e = Estimate::of(&[1.0, 2.0, 3.0, 4.0, 5.0]).unwrap();
+        assert_eq!((e.mean, e.drives), (3.0, 5));
+        assert!((e.half.unwrap() - 1.963).abs() < 1e-3, "{e:?}");
+        assert_eq!(Estimate::of(&[7.0]).unwrap().half, None);
+        assert_eq!(Estimate::of(&[]), None);
+    }
+}
