@@ -19,11 +19,6 @@ pub(super) const STANDING: &[(&str, &[&str], &str)] = &[
     ),
     (
         "crates/drive",
-        &["drive.rs", "power.rs", "run.rs"],
-        "the event loop, its runs and its power cuts are methods of one type",
-    ),
-    (
-        "crates/drive",
         &[
             "hardware/ahead.rs",
             "hardware/channel.rs",
