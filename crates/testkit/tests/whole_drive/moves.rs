@@ -141,7 +141,11 @@ fn none_moves_without_end(seeds: core::ops::Range<u64>) {
         drawn.len()
     );
     // A third of what is drawn is a drive that can be made.
-    assert!(drawn.len() > n / 4 && most > 5.0, "{} of {n}, {most:.1}", drawn.len());
+    assert!(
+        drawn.len() > n / 4 && most > 5.0,
+        "{} of {n}, {most:.1}",
+        drawn.len()
+    );
 }
 
 #[test]
