@@ -26,7 +26,7 @@ use crate::profile::mode::ModeProfile;
 /// empty list of components.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RetentionProfile {
-    /// The components it has, in the order of [`Component`], each at most once.
+    /// The components it has, in the order of `Component`, each at most once.
     pub components: Vec<RetentionComponent>,
     /// Broadening: standard deviation added in quadrature, as a share of the state's own shift.
     pub broadening: f64,

@@ -1,6 +1,6 @@
 //! Numbers of a profile: each stands once, with its key, unit and range.
 //!
-//! [`numbers!`] writes a struct from a table of them. What reads a profile's text is a [`Source`]: it is asked
+//! `numbers!` writes a struct from a table of them. What reads a profile's text is a [`Source`]: it is asked
 //! for each number by its [`Field`]. [`Numbers::check`] holds the same ranges for a profile made otherwise.
 
 use alloc::format;
