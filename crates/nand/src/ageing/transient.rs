@@ -32,7 +32,9 @@ impl Law for TransientProfile {
     }
 
     fn slope(&self, lived: &Lived, to: &mut Slopes) {
-        let left = libm::exp(-lived.idle_s / self.time_constant_s);
-        to.per_idle_s.shift_mv[1] += self.shift_mv * left / self.time_constant_s;
+        if self.shift_mv != 0.0 {
+            let left = libm::exp(-lived.idle_s / self.time_constant_s);
+            to.per_idle_s.shift_mv[1] += self.shift_mv * left / self.time_constant_s;
+        }
     }
 }

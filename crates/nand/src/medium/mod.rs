@@ -248,12 +248,13 @@ impl Medium {
     /// [`Medium::condition`], with how long it stands.
     pub fn standing(&self, block: &BlockState, now: Ns) -> Standing {
         let model = self.some_model(block.mode);
+        let lived = self.lived(block, now);
+        let effect = self.chip.laws.shift(&lived);
         // The next read ends the pause: what counts is how a pause begins.
-        let lived = Lived {
+        let slopes = self.chip.laws.slope(&Lived {
             idle_s: 0.0,
-            ..self.lived(block, now)
-        };
-        let slopes = self.chip.laws.slope(&lived);
+            ..lived
+        });
         let (rates, change) = self.history.rates(now);
         let mut deviations_per_ns = 0.0;
         for (per_h, rate) in slopes.per_h.iter().zip(rates) {
@@ -270,7 +271,7 @@ impl Medium {
         };
         let wordlines = self.geometry.wordlines_per_block as f64;
         Standing {
-            condition: self.condition(block, now),
+            condition: model::condition(model, block, effect),
             until,
             even_reads: ((lived.reads + STANDING_DEVIATIONS / deviations_per_read)
                 / self.chip.laws.disturb.even_weight(wordlines)) as f32,
