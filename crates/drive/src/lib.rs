@@ -22,7 +22,6 @@ pub mod completions;
 pub mod drive;
 #[cfg(test)]
 mod equivalence;
-mod group_oracle;
 mod growing_memory;
 mod hardware;
 mod payload;
@@ -36,7 +35,6 @@ mod slots;
 pub mod state;
 pub mod stats;
 pub mod tables;
-mod tally;
 mod world;
 mod write_waits;
 

@@ -147,15 +147,16 @@ impl Drive {
         if stop.saturating_add(self.world.host_lag) <= self.world.now {
             return;
         }
-        self.wait(until);
+        self.wait(stop);
         while self.step() == Some(Step::Drive) {}
     }
 
     /// The host has done what it does by [`Drive::now`], and has nothing to do until `until` or until a completion
-    /// reaches it. [`Drive::step`] tells when that is.
+    /// reaches it that is not known yet; `until` is no later than [`Drive::completion_due`]. [`Drive::step`] tells when
+    /// that is.
     #[inline(always)] // Of the one loop of a run.
     pub fn wait(&mut self, until: Ns) {
-        self.world.set_host(until.min(self.completion_due()));
+        self.world.set_host(until);
         // The host was behind by as long as a command takes: its first one may be here.
         if self.world.command_due() == self.world.now {
             self.command(Front::Command);

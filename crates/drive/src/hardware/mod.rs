@@ -5,11 +5,14 @@
 //! over the channel first.
 
 mod ahead;
+mod change;
 mod channel;
 pub(crate) mod charge;
+mod decode;
 mod decoder;
 pub(crate) mod failures;
 mod issue;
+mod owners;
 mod planes;
 mod power;
 mod sensing;
@@ -18,15 +21,15 @@ pub(crate) mod timers;
 
 use firstread_core::flash::SenseMode;
 use firstread_core::{
-    BlockId, Buf, CellMode, DieId, Divisor, FlashEvent, FlashKind, FlashOp, Geometry, IdealScope,
-    Layout, Levels, Ns, OpClass, PageAddr, PageType, SenseTiming, Tag,
+    DieId, Divisor, FlashEvent, FlashKind, FlashOp, Geometry, IdealScope, Layout, Levels, Ns,
+    OpClass, SenseTiming, Tag,
 };
 
 use crate::cells::{Cells, Sensed};
 use crate::payload::Payload;
 use ahead::{Ahead, CachePhase};
 use channel::Channel;
-use charge::{Account, AccountId, Accounts, Cause, DieLog};
+use charge::{AccountId, Accounts, Cause, DieLog};
 use decoder::{Decoder, Turn};
 use failures::Failures;
 use planes::Lanes;
@@ -291,94 +294,6 @@ impl Hardware {
         }
     }
 
-    /// A program or erase starts on the array, for `ns`.
-    fn start_work(&mut self, now: Ns, die: DieId, tag: u32, ns: u64, timers: &mut Timers) {
-        let state = &mut self.dies[die.0 as usize];
-        state.phase = DiePhase::Array(tag);
-        state.work = Work {
-            started: now,
-            until: now + Ns(ns),
-            resumed: false,
-        };
-        timers.set(self.timer(Resource::Die(die.0)), now + Ns(ns));
-        if self.dies[die.0 as usize].told.is_some() {
-            self.stop(now, die, tag, timers);
-        }
-    }
-
-    /// The firmware wants `die` to suspend the program or erase `victim`. While its data are on the
-    /// way to the die there is nothing to stop yet.
-    fn suspend(&mut self, now: Ns, die: DieId, victim: u32, timers: &mut Timers) {
-        let state = &mut self.dies[die.0 as usize];
-        assert!(
-            state.suspended.is_none() && state.told.is_none(),
-            "die {} suspends one operation at a time",
-            die.0
-        );
-        state.told = Some(now);
-        match state.phase {
-            DiePhase::Array(tag) if tag == victim => self.stop(now, die, victim, timers),
-            DiePhase::Registers(tag) if tag == victim => {}
-            phase => panic!("die {} does not run operation {victim}: {phase:?}", die.0),
-        }
-    }
-
-    fn stop(&mut self, now: Ns, die: DieId, tag: u32, timers: &mut Timers) {
-        let times = self.times.suspend;
-        let latency_ns = match self.ops[tag as usize].op.kind {
-            FlashKind::Erase { .. } => times.erase_ns,
-            _ => times.program_ns,
-        };
-        let state = &mut self.dies[die.0 as usize];
-        state.told = Some(now);
-        // It may end before it can stop; then it does.
-        if let Some((stops, left)) = state.work.stop(now, latency_ns, &times) {
-            state.phase = DiePhase::Stopping(tag);
-            state.suspended = Some((tag, left));
-            timers.set(self.timer(Resource::Die(die.0)), stops);
-        }
-    }
-
-    /// The program or erase of `die` has stopped.
-    fn stopped(&mut self, now: Ns, die: u16, tag: u32) -> Done {
-        let op = self.ops[tag as usize].op;
-        let state = &mut self.dies[die as usize];
-        let (since, told) = (state.since, state.told.take().unwrap_or(now));
-        state.log.push(since, told, Cause::busy_with(op.class));
-        state.log.push(told, now, Cause::Suspend);
-        state.phase = DiePhase::Idle;
-        let remaining = state.suspended.map_or(Ns::ZERO, |(_, left)| left);
-        if self.lanes.are_used() {
-            self.leave_lanes(&op, since, told, Cause::busy_with(op.class));
-            self.leave_lanes(&op, told, now, Cause::Suspend);
-        }
-        let tag = Tag(tag);
-        Done::Event(FlashEvent::Suspended { tag, remaining })
-    }
-
-    /// The firmware wants `die` to go on with the suspended `victim`.
-    fn resume(&mut self, now: Ns, die: DieId, victim: u32, timers: &mut Timers) {
-        let times = self.times.suspend;
-        assert!(
-            self.lanes_are_idle(die),
-            "operation {victim} resumed while a plane reads"
-        );
-        let state = &mut self.dies[die.0 as usize];
-        assert_eq!(
-            state.phase,
-            DiePhase::Idle,
-            "operation {victim} resumed on a busy die"
-        );
-        let Some((tag, left)) = state.suspended.take().filter(|(tag, _)| *tag == victim) else {
-            panic!("die {} has not suspended operation {victim}", die.0)
-        };
-        state.since = now;
-        state.phase = DiePhase::Array(tag);
-        let work = Work::resume(now, left, &times);
-        state.work = work;
-        timers.set(self.timer(Resource::Die(die.0)), work.until);
-    }
-
     /// The timer of `die` has expired.
     #[inline]
     pub(crate) fn die_done(
@@ -420,39 +335,6 @@ impl Hardware {
             return Done::GoesOn;
         }
         self.changed(now, die, tag, payload)
-    }
-
-    /// The program or erase under `tag` has ended.
-    fn changed(&mut self, now: Ns, die: u16, tag: u32, payload: &mut Payload) -> Done {
-        let op = self.ops[tag as usize].op;
-        self.free_die(now, tag);
-        let tag = op.tag;
-        let event = match op.kind {
-            FlashKind::Program {
-                block,
-                wordline,
-                buf,
-            } => {
-                self.cells_mut().program(now, block, wordline);
-                let ok = !self.failures.program_fails(block, op.die, wordline);
-                // What did not verify cannot be read.
-                if ok {
-                    self.program(op.die, block, wordline, buf, payload);
-                }
-                FlashEvent::Programmed { tag, ok }
-            }
-            FlashKind::Erase { block, mode } => {
-                // The firmware erases a superblock on every die before it uses it again.
-                if die == 0 {
-                    self.cells_mut().erased(block, mode);
-                    payload.erase(block);
-                }
-                let ok = !self.failures.erase_fails(block, op.die);
-                FlashEvent::Erased { tag, ok }
-            }
-            _ => unreachable!("only reads, programs and erases use the array"),
-        };
-        Done::EventThenFree(event, tag)
     }
 
     /// The data of `tag` come to the channel; the die's timer tells when they have crossed it.
@@ -498,181 +380,6 @@ impl Hardware {
         self.free_after(tag, None)
     }
 
-    /// The data of `tag` are with the decoder.
-    fn decode(&mut self, now: Ns, tag: u32, timers: &mut Timers) {
-        self.see_to_sense(now, tag);
-        self.start_decode(now, tag, false, timers);
-    }
-
-    /// The data of `tag` wait for the decoder. True when it is done with them already, which only counts
-    /// if it `may_be_now`.
-    #[inline(always)] // Once for a plain read, once for a cache read.
-    fn start_decode(&mut self, now: Ns, tag: u32, may_be_now: bool, timers: &mut Timers) -> bool {
-        let InFlight {
-            channel,
-            transfer_starts,
-            sensed,
-            ..
-        } = &self.ops[tag as usize];
-        let (channel, since) = (*channel, *transfer_starts);
-        let lanes = self.times.decoder_lanes;
-        let work = Ns(lanes.div(sensed.decode_sum_ns + lanes.get() - 1));
-        let last = Ns(sensed.decode_last_ns);
-        let decoder = &mut self.decoders[channel as usize];
-        let end = if self.times.decode_streams {
-            // Codewords are decoded as they arrive; the last one cannot start before it is here.
-            (decoder.free_at().max(since) + work).max(now + last)
-        } else {
-            decoder.free_at().max(now) + work.max(last)
-        };
-        if may_be_now && end == now && decoder.is_idle() {
-            return true;
-        }
-        if decoder.enter(&mut self.ops, tag, end) {
-            timers.set(self.timer(Resource::Decoder(channel)), end);
-        }
-        false
-    }
-
-    /// The decoder of `channel` is done with the first that is there.
-    #[inline]
-    pub(crate) fn decode_done(
-        &mut self,
-        now: Ns,
-        channel: u16,
-        timers: &mut Timers,
-        payload: &mut Payload,
-    ) -> FlashEvent {
-        let (tag, next) = self.decoders[channel as usize].leave(&self.ops);
-        if next != Ns::MAX {
-            timers.set(self.timer(Resource::Decoder(channel)), next);
-        }
-        self.decoded(now, tag, payload)
-    }
-
-    /// The read under `tag` is decoded.
-    #[inline]
-    pub(crate) fn decoded(&mut self, now: Ns, tag: u32, payload: &mut Payload) -> FlashEvent {
-        self.charge(now, tag, Cause::Decode);
-        let InFlight { op, sensed, .. } = &self.ops[tag as usize];
-        let FlashKind::Read {
-            block,
-            wordline,
-            page,
-            cell_mode,
-            wanted,
-            buf,
-            ..
-        } = op.kind
-        else {
-            unreachable!("only reads are decoded")
-        };
-        if buf != Buf::NONE {
-            let at = PageAddr {
-                die: op.die,
-                block,
-                wordline,
-                page,
-            };
-            self.deliver(at, cell_mode, wanted & !sensed.failed, buf, payload);
-        }
-        FlashEvent::Decoded {
-            tag: op.tag,
-            failed: sensed.failed,
-            max_errors: sensed.max_errors,
-            sum_errors: sensed.sum_errors,
-            unsatisfied: sensed.unsatisfied,
-            spare: sensed.spare,
-        }
-    }
-
-    /// Codewords `made` of the read under `tag` have been made anew from the rest of their stripe. In
-    /// simulation a payload names its page, which the sum of the others would come to.
-    pub(crate) fn rebuilt(&mut self, now: Ns, tag: u32, made: u64, payload: &mut Payload) {
-        self.account_of(tag).charge(now, Cause::Recovery);
-        let state = &self.ops[tag as usize];
-        let die = state.op.die;
-        let FlashKind::Read {
-            block,
-            wordline,
-            page,
-            cell_mode,
-            buf,
-            ..
-        } = state.op.kind
-        else {
-            unreachable!("only a read is made anew")
-        };
-        let at = PageAddr {
-            die,
-            block,
-            wordline,
-            page,
-        };
-        self.deliver(at, cell_mode, made, buf, payload);
-    }
-
-    /// Moves the slots of `decoded` codewords into the buffers of a page row. Parity has none: it goes
-    /// into the sum.
-    #[inline(always)] // Of one read, and of one in millions that is made anew.
-    fn deliver(&self, at: PageAddr, mode: CellMode, decoded: u64, buf: Buf, payload: &mut Payload) {
-        if self.layout.parity_die(at.wordline) == Some(at.die) {
-            return;
-        }
-        let per_slot = self.layout.codewords_per_slot();
-        let mut left = decoded;
-        while left != 0 {
-            let row_slot = self.layout.slot_of_codeword(left.trailing_zeros());
-            left &= !((u64::MAX >> (64 - per_slot)) << (row_slot * per_slot));
-            payload.read(self.layout.slot_at(at, row_slot, mode), buf.slot(row_slot));
-        }
-    }
-
-    /// Bytes that a program moves over the channel, parity included.
-    fn program_bytes(&self, block: BlockId) -> u64 {
-        let rows = self.layout.slots_per_row() * self.cells.mode(block).bits() as u32;
-        let codewords = rows as u64 * self.layout.codewords_per_slot() as u64;
-        codewords * self.cells.codeword_bytes()
-    }
-
-    /// Moves a die's part of a wordline from its buffers into the cells.
-    fn program(&self, die: DieId, block: BlockId, wordline: u16, buf: Buf, payload: &mut Payload) {
-        let layout = &self.layout;
-        // What is programmed there is the sum of the wordline's other parts.
-        if layout.parity_die(wordline) == Some(die) {
-            return;
-        }
-        let mode = self.cells.mode(block);
-        let first = wordline as u32 * layout.slots_per_stripe() * mode.bits() as u32;
-        for page in (0..mode.bits()).map(PageType) {
-            let at = PageAddr {
-                die,
-                block,
-                wordline,
-                page,
-            };
-            for row_slot in 0..layout.slots_per_row() {
-                let ppa = layout.slot_at(at, row_slot, mode);
-                payload.program(ppa, buf.slot(ppa.slot() - first));
-            }
-        }
-    }
-
-    /// `die` has taken in the data of a program.
-    fn data_is_in(&mut self, now: Ns, die: DieId) {
-        let state = &mut self.dies[die.0 as usize];
-        let since = std::mem::replace(&mut state.since, now);
-        state.log.push(since, now, Cause::DieDataIn);
-        if self.lanes.are_used() {
-            self.log_lanes(die, since, now, Cause::DieDataIn);
-        }
-    }
-
-    /// What `die` did last; and all accounts.
-    pub(crate) fn log_and_accounts(&mut self, die: DieId) -> (&DieLog, &mut Accounts) {
-        (&self.dies[die.0 as usize].log, &mut self.accounts)
-    }
-
     fn free_die(&mut self, now: Ns, tag: u32) {
         if self.lanes.are_used() {
             self.free_lanes(now, tag);
@@ -694,68 +401,6 @@ impl Hardware {
             Some(event) => Done::EventThenFree(event, Tag(tag)),
             None => Done::Free(Tag(tag)),
         }
-    }
-
-    /// Charges the time of `tag` from its last mark to `until`: to `cause` on a first attempt, else to the
-    /// retry.
-    #[inline]
-    fn charge(&mut self, until: Ns, tag: u32, cause: Cause) {
-        let cause = cause.in_step(self.ops[tag as usize].op.class);
-        self.account_of(tag).charge(until, cause);
-    }
-
-    /// The account of the operation under `tag`, which has been issued, or of the read whose further step
-    /// it is.
-    #[inline]
-    pub(crate) fn account_of(&mut self, tag: u32) -> &mut Account {
-        let first = tag.checked_sub(self.jobs).unwrap_or(tag);
-        let account = self.ops[first as usize].account;
-        &mut self.accounts[account.expect("a read that was issued has an account")]
-    }
-
-    /// From now on a command of the host waits for the read under `tag`, and pays for it.
-    pub(crate) fn join(&mut self, now: Ns, tag: u32) {
-        // A further step of the read may be under way.
-        if let Some(step) = self.ops.get_mut((tag + self.jobs) as usize)
-            && step.op.class == OpClass::ReadAhead
-        {
-            step.op.class = OpClass::HostRetry;
-        }
-        let state = &mut self.ops[tag as usize];
-        if state.op.class == OpClass::ReadAhead {
-            state.op.class = OpClass::HostRead;
-        }
-        state.open(&mut self.accounts, now);
-    }
-
-    /// A command waits under `waiter` for the read under `read`, as others do: from now on, or from its
-    /// `start`. `queued` is since when the read waits for its die, none where it has been issued. Until
-    /// [`Hardware::shared`] the account of `waiter` says what of the read is not the command's.
-    pub(crate) fn share(
-        &mut self,
-        now: Ns,
-        waiter: u32,
-        read: u32,
-        queued: Option<Ns>,
-        start: bool,
-    ) {
-        let mut before = match queued {
-            Some(queued) => Account::from(queued),
-            None => *self.account_of(read),
-        };
-        if start {
-            before = Account::from(before.first_queued);
-        } else {
-            before.first_queued = now;
-        }
-        let account = self.ops[waiter as usize].open(&mut self.accounts, now);
-        self.accounts[account] = before;
-    }
-
-    /// What `waiter` waits for of the read under `read` is there: the time of the read since then is its.
-    pub(crate) fn shared(&mut self, waiter: u32, read: u32) {
-        let read = *self.account_of(read);
-        self.account_of(waiter).became(&read);
     }
 
     /// Codewords `more`, on planes that the read under `tag` senses, are to be transferred and decoded too.
@@ -788,38 +433,5 @@ impl Hardware {
             self.lengthen(tag, timers);
         }
         true
-    }
-
-    /// A command has waited for the read under `tag` last: the account of the read is the command's from
-    /// now on. Where several have waited for it, each has its own.
-    pub(crate) fn hand_over(&mut self, tag: u32) -> AccountId {
-        let state = &mut self.ops[tag as usize];
-        let account = state
-            .account
-            .expect("a read that was issued has an account");
-        if std::mem::replace(&mut state.handed_over, true) {
-            let same = self.accounts[account];
-            let copy = self.accounts.open(same.mark);
-            self.accounts[copy] = same;
-            return copy;
-        }
-        account
-    }
-}
-
-impl InFlight {
-    /// Opens an account for it, of time from `from` on.
-    #[inline]
-    fn open(&mut self, accounts: &mut Accounts, from: Ns) -> AccountId {
-        match self.account {
-            Some(id) if !self.handed_over => {
-                accounts[id].restart(from);
-                id
-            }
-            _ => {
-                self.handed_over = false;
-                *self.account.insert(accounts.open(from))
-            }
-        }
     }
 }

@@ -8,8 +8,9 @@ use firstread_nand::ChipProfile;
 use firstread_nand::profile::field::{Field, Kind as Written, Source};
 
 use crate::profile::document::Document;
+use crate::profile::keys::Keys;
 use crate::profile::quantity::{UNITS, Unit};
-use crate::profile::reader::{Keys, Reader};
+use crate::profile::reader::Reader;
 use crate::profile::{Kind, Library, Override, ProfileError, ResolvedEntry};
 
 /// A chip and its listing.

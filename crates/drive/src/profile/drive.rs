@@ -10,9 +10,10 @@ use firstread_nand::profile::ProgramTiming;
 use crate::profile::check::check;
 use crate::profile::chip::load_chip;
 use crate::profile::document::Document;
+use crate::profile::keys::Keys;
 use crate::profile::quantity::{B, B_PER_S, MT_PER_S, NS, ONE, Quantity};
 use crate::profile::queues::{self, QueuesProfile};
-use crate::profile::reader::{Keys, Reader};
+use crate::profile::reader::Reader;
 use crate::profile::schemes::{SchemeChoice, any_needs, schemes, unit_of};
 use crate::profile::{Kind, Library, LoadedChip, Override, ProfileError, ResolvedEntry};
 

@@ -19,7 +19,9 @@ mod check;
 pub mod chip;
 pub mod document;
 pub mod drive;
+pub mod keys;
 pub mod listing;
+mod nearest;
 pub mod quantity;
 pub mod queues;
 pub mod reader;
@@ -178,7 +180,7 @@ impl Library {
         Err(Problem::new(format!(
             "there is no {} `{name}`; the nearest is `{}` of {}",
             kind.name(),
-            reader::nearest(name, names.iter().copied()).unwrap_or_default(),
+            nearest::nearest(name, names.iter().copied()).unwrap_or_default(),
             names.join(", ")
         )))
     }

@@ -1,7 +1,8 @@
 //! The submission queues of a drive: `[queues]`, a table that may be left out.
 
+use crate::profile::keys::Keys;
+use crate::profile::nearest::nearest;
 use crate::profile::quantity::ONE;
-use crate::profile::reader::{Keys, nearest};
 use crate::queues::arbiter::{Arbiter, Class};
 
 /// How the controller fetches commands.

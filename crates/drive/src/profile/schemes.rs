@@ -7,8 +7,8 @@
 
 use firstread_core::params::{Axis, Need, Param, ParamKind, Scheme, Values};
 
+use crate::profile::keys::Keys;
 use crate::profile::quantity::{B, DEGC, MV, NS, ONE, PE, PERMILLE, UNITS, Unit};
-use crate::profile::reader::Keys;
 
 /// The scheme of one axis and its parameters.
 #[derive(Clone, Debug)]

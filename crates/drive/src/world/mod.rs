@@ -256,8 +256,7 @@ impl World {
     #[inline]
     pub(crate) fn set_host(&mut self, due: Ns) {
         self.host_due = due;
-        let felt = due.saturating_add(self.host_lag);
-        self.set_front(Front::Host, felt.max(self.now));
+        self.set_front(Front::Host, due.saturating_add(self.host_lag));
     }
 
     /// The host submits a command at `now`. None where no slot is free.

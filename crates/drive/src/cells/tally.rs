@@ -2,7 +2,7 @@
 
 use firstread_ecc::{Code, DecodeTiming, Verdict};
 
-use crate::cells::Sensed;
+use super::sensed::Sensed;
 
 /// Ones in a number of four bits: a plain processor has no instruction for it.
 pub(crate) const COUNT: [u32; 16] = [0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4];

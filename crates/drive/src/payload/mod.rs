@@ -8,12 +8,15 @@
 //! takes as few bits as it needs. The last version of a page written takes six bytes and little more
 //! on a drive of more than 2^25 pages, and eight on a smaller one.
 
+mod versions;
+
 use firstread_core::{BlockId, Buf, Lpn, Ppa, Spare};
-use firstread_firmware::ftl::{REGION_PAGES, SparseTable, VALUE_BITS, is_large};
 
 use crate::before::{Preconditioned, Slot};
-use crate::growing_memory::GrowingMemory;
 use crate::slots::{Held, Slots};
+use versions::{Version, Versions, is_later, is_same};
+
+pub(crate) use versions::MOST_PAGES;
 
 /// Logical page and version of a slot's data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,8 +25,6 @@ pub(crate) struct Tag {
     version: u64,
 }
 
-/// Logical pages, with those of the map, that a drive may have: 64 TB of 4 KiB pages.
-pub(crate) const MOST_PAGES: u64 = (1 << 34) - 1;
 /// Writes and trims that versions count: 4.5 PB in slots of 4 KiB.
 pub(crate) const MOST_VERSIONS: u64 = (1 << VERSION_BITS) - 2;
 const VERSION_BITS: u32 = 40;
@@ -117,121 +118,8 @@ pub struct StaleRead {
     pub returned: Option<(u64, u64)>,
 }
 
-/// Last version of a page.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Version {
-    /// The write or trim that made it, as far as its bits are kept; 0 is the fill.
-    number: u64,
-    trimmed: bool,
-}
-
 /// Slots that the list of a superblock grows by at least.
 const LEAST_GROWTH: usize = 1 << 10;
-
-/// The last version of each page that was written or trimmed since the fill.
-#[derive(Clone, Debug)]
-enum Versions {
-    /// One word a page, in memory that is taken when it is first touched: twice the version, plus one
-    /// when it is a trim. 0 for the fill.
-    All(Vec<u64>),
-    /// Those written.
-    Some(Box<Written>),
-}
-
-/// The pages written, in a table of the same kind as the map's; what checks the map of a small drive is a
-/// plain one. Regions trimmed as a whole are kept apart.
-#[derive(Clone, Debug)]
-struct Written {
-    /// Version and whether it is a trim, below a bit that is always set; later than the trim of the
-    /// page's region.
-    pages: SparseTable<GrowingMemory>,
-    /// Number of the last trim of each whole region; 0 for none.
-    regions: Vec<u64>,
-}
-
-/// Bits of a version that are kept of a page on a large drive: a version that is wrong by a multiple of
-/// 17 thousand million writes would go unnoticed.
-const KEPT_BITS: u32 = VALUE_BITS - 2;
-const KEPT: u64 = (1 << KEPT_BITS) - 1;
-const WRITTEN: u64 = 1 << (KEPT_BITS + 1);
-
-impl Written {
-    fn set(&mut self, lpn: u64, version: Version) {
-        if !self.pages.has_room(1) {
-            self.pages.grow(GrowingMemory::grow);
-        }
-        let low = (version.number & KEPT) << 1 | version.trimmed as u64;
-        self.pages.set(lpn, WRITTEN | low);
-    }
-
-    /// The region of `lpn` was trimmed as a whole.
-    fn trim_region(&mut self, lpn: u64, number: u64) {
-        self.pages.clear_region(lpn);
-        self.regions[(lpn / REGION_PAGES) as usize] = number;
-    }
-
-    fn get(&self, lpn: u64) -> Option<Version> {
-        let word = self.pages.get(lpn);
-        if word != 0 {
-            return Some(Version {
-                number: word >> 1 & KEPT,
-                trimmed: word & 1 != 0,
-            });
-        }
-        let number = self.regions[(lpn / REGION_PAGES) as usize];
-        let trimmed = true;
-        (number != 0).then_some(Version { number, trimmed })
-    }
-}
-
-/// Whether of two versions, less than half as far apart as what is kept of them counts, `a` is the
-/// later one.
-const fn is_later(a: u64, b: u64) -> bool {
-    let ahead = a.wrapping_sub(b) & KEPT;
-    ahead != 0 && ahead <= KEPT / 2
-}
-
-/// Whether two versions are the same, as far as they are kept.
-const fn is_same(a: u64, b: u64) -> bool {
-    (a ^ b) & KEPT == 0
-}
-
-impl Versions {
-    fn new(capacity: u64) -> Versions {
-        if !is_large(capacity) {
-            return Versions::All(vec![0; capacity as usize]);
-        }
-        assert!(capacity <= MOST_PAGES, "the slots can name the page");
-        Versions::Some(Box::new(Written {
-            pages: SparseTable::new(capacity, GrowingMemory::new()),
-            regions: vec![0; capacity.div_ceil(REGION_PAGES) as usize],
-        }))
-    }
-
-    #[inline]
-    fn get(&self, lpn: u64) -> Option<Version> {
-        match self {
-            Versions::All(words) => match words[lpn as usize] {
-                0 => None,
-                word => Some(Version {
-                    number: word >> 1,
-                    trimmed: word & 1 != 0,
-                }),
-            },
-            Versions::Some(written) => written.get(lpn),
-        }
-    }
-
-    #[inline]
-    fn set(&mut self, lpn: u64, version: Version) {
-        match self {
-            Versions::All(words) => {
-                words[lpn as usize] = version.number << 1 | version.trimmed as u64;
-            }
-            Versions::Some(written) => written.set(lpn, version),
-        }
-    }
-}
 
 impl Payload {
     /// For a drive of `capacity` logical pages, and `map_pages` more for its map.
@@ -308,22 +196,7 @@ impl Payload {
     /// Pages `first` to `end` were trimmed: they read as zeros from now on.
     pub(crate) fn trim(&mut self, first: u64, end: u64) {
         self.written += 1;
-        let number = self.written;
-        let trimmed = true;
-        let mut lpn = first;
-        while lpn < end {
-            let region = lpn / REGION_PAGES * REGION_PAGES;
-            if let Versions::Some(written) = &mut self.versions
-                && lpn == region
-                && end - lpn >= REGION_PAGES
-            {
-                written.trim_region(lpn, number);
-                lpn += REGION_PAGES;
-            } else {
-                self.versions.set(lpn, Version { number, trimmed });
-                lpn += 1;
-            }
-        }
+        self.versions.trim(first, end, self.written);
     }
 
     /// The slot in `buf` holds no data from now on.
@@ -502,7 +375,7 @@ impl Payload {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use firstread_firmware::ftl::SMALL_PAGES;
+    use firstread_firmware::ftl::{REGION_PAGES, SMALL_PAGES};
 
     #[test]
     fn model_old_versions_are_caught() {

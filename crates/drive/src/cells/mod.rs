@@ -1,0 +1,321 @@
+//! Joins the medium and the code: what a sense and its decode come to.
+
+mod group_oracle;
+mod sense;
+mod sensed;
+mod tally;
+
+use std::fmt;
+
+use firstread_core::flash::planes_of;
+use firstread_core::voltage::BlockGroups;
+use firstread_core::{BlockId, CellMode, Ns, PageType, SenseMode, SenseTiming};
+use firstread_ecc::{Code, DecodeTiming};
+use firstread_nand::{BlockState, Medium, Standing};
+
+use group_oracle::GroupOracle;
+use tally::Checks;
+
+pub(crate) use sensed::Sensed;
+
+/// The cells of a drive with their code.
+#[derive(Clone)]
+pub(crate) struct Cells {
+    medium: Medium,
+    code: Code,
+    checks: Checks,
+    decode: DecodeTiming,
+    /// Bytes of a codeword in flash.
+    codeword_bytes: u64,
+    /// Spare cells of each of their states on a wordline, by mode.
+    spare_cells: [u16; 4],
+    /// Bytes that they add to a transfer of a page.
+    spare_bytes: u64,
+    /// Whether cells never err.
+    ideal: bool,
+    blocks: Vec<BlockState>,
+    /// What each superblock's cells were like when last looked at; forgotten by whatever else than
+    /// time and reads changes them.
+    standing: Vec<Option<Standing>>,
+    /// Codewords of a page.
+    per_page: u32,
+    /// As many ones.
+    page_mask: u64,
+    /// The plane of each codeword that an operation can want.
+    plane_of: [u8; 64],
+    /// Planes sensed of each superblock since it was programmed. The medium wants the mean of its
+    /// blocks, which is this over their number; added up in that unit it would stop to grow.
+    planes_sensed: Vec<u64>,
+    /// One over the blocks of a superblock.
+    per_block: f64,
+    /// When each superblock that holds data was programmed, by the firmware's clock.
+    programmed_at: Vec<Option<Ns>>,
+    /// Senses so far: names the noise of each.
+    senses: u64,
+    /// How far the cells' clock is ahead of the firmware's, which stands still without power.
+    unpowered: Ns,
+    /// Array time of a hard read at default timing, by mode and page type (ns).
+    read_ns: [[u64; 4]; 4],
+    oracle: GroupOracle,
+}
+
+impl fmt::Debug for Cells {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cells")
+            .field("senses", &self.senses)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Cells {
+    pub(crate) fn new(
+        medium: Medium,
+        code: Code,
+        decode: DecodeTiming,
+        ideal: bool,
+        mode: CellMode,
+        groups: Option<BlockGroups>,
+    ) -> Cells {
+        let geometry = *medium.geometry();
+        let per_page = geometry.codewords_per_page();
+        let fresh = medium.programmed(mode, 0, 0, Ns::ZERO);
+        let mut read_ns = [[0; 4]; 4];
+        for (m, row) in CellMode::ALL.into_iter().zip(&mut read_ns) {
+            for (page, ns) in (0..m.bits()).zip(row.iter_mut()) {
+                // A mode the chip lacks is never erased into, so its zero is never read.
+                *ns = medium
+                    .read_ns(m, PageType(page), SenseMode::Hard, SenseTiming::DEFAULT)
+                    .unwrap_or(0);
+            }
+        }
+        Cells {
+            blocks: vec![fresh; geometry.blocks_per_plane as usize],
+            standing: vec![None; geometry.blocks_per_plane as usize],
+            per_page,
+            page_mask: u64::MAX >> (64 - per_page),
+            plane_of: core::array::from_fn(|codeword| (codeword as u32 / per_page) as u8),
+            planes_sensed: vec![0; geometry.blocks_per_plane as usize],
+            per_block: 1.0 / (geometry.dies() as f64 * geometry.planes as f64),
+            programmed_at: vec![None; geometry.blocks_per_plane as usize],
+            oracle: GroupOracle::new(groups, code.clone()),
+            medium,
+            codeword_bytes: (code.codeword_bits() as u64).div_ceil(8),
+            checks: Checks::new(&code),
+            code,
+            decode,
+            spare_cells: [0; 4],
+            spare_bytes: 0,
+            ideal,
+            senses: 0,
+            unpowered: Ns::ZERO,
+            read_ns,
+        }
+    }
+
+    /// `ppm` millionths of the cells of every wordline are programmed with states that the firmware
+    /// knows.
+    pub(crate) fn set_spare(&mut self, ppm: u32) {
+        for (mode, cells) in CellMode::ALL.into_iter().zip(&mut self.spare_cells) {
+            *cells = self.medium.spare_cells(mode, ppm).unwrap_or(0);
+        }
+        self.spare_bytes = (self.medium.cells() as u64 * ppm as u64 / 1_000_000).div_ceil(8);
+    }
+
+    /// The drive is at `celsius` from `now` on.
+    pub(crate) fn set_temperature(
+        &mut self,
+        now: Ns,
+        celsius: f64,
+    ) -> Result<(), firstread_nand::ProfileError> {
+        self.standing.fill(None);
+        self.medium.set_temperature(now + self.unpowered, celsius)
+    }
+
+    /// The cells live through `time` in which the firmware has no power.
+    pub(crate) fn power_off(&mut self, time: Ns) {
+        self.unpowered += time;
+    }
+
+    /// `block` was programmed completely at `now`.
+    pub(crate) fn fill(&mut self, now: Ns, block: BlockId, mode: CellMode, pe_cycles: u32) {
+        let version = self.blocks[block.0 as usize].version + 1;
+        self.programmed_at[block.0 as usize] = Some(now);
+        self.standing[block.0 as usize] = None;
+        self.planes_sensed[block.0 as usize] = 0;
+        self.blocks[block.0 as usize] =
+            self.medium
+                .programmed(mode, pe_cycles, version, now + self.unpowered);
+    }
+
+    /// `block` was erased into `mode`, at `pe_cycles`.
+    pub(crate) fn erase(&mut self, block: BlockId, mode: CellMode, pe_cycles: u32) {
+        let state = &mut self.blocks[block.0 as usize];
+        state.mode = mode;
+        state.pe_cycles = pe_cycles;
+        self.standing[block.0 as usize] = None;
+        self.programmed_at[block.0 as usize] = None;
+    }
+
+    /// `block` was erased into `mode` by the firmware: one more cycle.
+    pub(crate) fn erased(&mut self, block: BlockId, mode: CellMode) {
+        let pe_cycles = self.blocks[block.0 as usize].pe_cycles + 1;
+        self.erase(block, mode, pe_cycles);
+    }
+
+    /// P/E cycles that `block` has seen.
+    #[cfg(test)]
+    pub(crate) fn pe_cycles(&self, block: BlockId) -> u32 {
+        self.blocks[block.0 as usize].pe_cycles
+    }
+
+    /// A die's part of `wordline` of `block` was programmed; the first one starts the age of the
+    /// superblock.
+    pub(crate) fn program(&mut self, now: Ns, block: BlockId, wordline: u16) {
+        if self.programmed_at[block.0 as usize].is_none() {
+            let BlockState {
+                mode, pe_cycles, ..
+            } = self.blocks[block.0 as usize];
+            self.fill(now, block, mode, pe_cycles);
+            self.blocks[block.0 as usize].written_wordlines = 0;
+        }
+        self.standing[block.0 as usize] = None;
+        let written = &mut self.blocks[block.0 as usize].written_wordlines;
+        *written = (*written).max(wordline + 1);
+    }
+
+    pub(crate) fn medium(&self) -> &Medium {
+        &self.medium
+    }
+    /// Whether they never err.
+    #[inline]
+    pub(crate) fn are_ideal(&self) -> bool {
+        self.ideal
+    }
+    pub(crate) fn mode(&self, block: BlockId) -> CellMode {
+        self.blocks[block.0 as usize].mode
+    }
+    /// Bytes that spare cells add to a transfer of the codewords `wanted`: those of each plane come
+    /// with its page.
+    #[inline]
+    pub(crate) fn spare_bytes(&self, wanted: u64) -> u64 {
+        if self.spare_bytes == 0 {
+            return 0;
+        }
+        let planes =
+            (0..64 / self.per_page).filter(|p| wanted >> (p * self.per_page) & self.page_mask != 0);
+        planes.count() as u64 * self.spare_bytes
+    }
+    /// Bytes of a codeword in flash, parity included.
+    pub(crate) fn codeword_bytes(&self) -> u64 {
+        self.codeword_bytes
+    }
+
+    /// Array time of a read of `page` in a block of `mode` (ns).
+    #[inline]
+    pub(crate) fn read_ns(
+        &self,
+        mode: CellMode,
+        page: PageType,
+        sense: SenseMode,
+        timing: SenseTiming,
+    ) -> u64 {
+        if sense == SenseMode::Hard && timing == SenseTiming::DEFAULT {
+            return self.read_ns[mode.bits() as usize - 1][page.0 as usize];
+        }
+        self.medium
+            .read_ns(mode, page, sense, timing)
+            .expect("the firmware reads pages that the mode has")
+    }
+    pub(crate) fn program_ns(&self, block: BlockId) -> u64 {
+        self.medium
+            .program_ns(self.mode(block))
+            .expect("a block's mode is one of the chip's")
+    }
+    pub(crate) fn erase_ns(&self, mode: CellMode) -> u64 {
+        self.medium
+            .erase_ns(mode)
+            .expect("a block's mode is one of the chip's")
+    }
+
+    /// So many more planes of `block` have been sensed, which disturbs cells that err.
+    #[inline]
+    fn count(&mut self, block: BlockId, planes: u64) {
+        if self.ideal {
+            return;
+        }
+        let all = &mut self.planes_sensed[block.0 as usize];
+        *all += planes;
+        self.blocks[block.0 as usize].reads = (*all as i64 as f64 * self.per_block) as f32;
+    }
+
+    /// Planes that `codewords` lie on.
+    pub(crate) fn planes(&self, codewords: u64) -> u64 {
+        planes_of(codewords, self.per_page).count_ones() as u64
+    }
+
+    /// The planes that `wanted` has codewords of were sensed, of which only those of `output` are of
+    /// use.
+    pub(crate) fn sensed_in_vain(&mut self, block: BlockId, wanted: u64, output: u64) {
+        self.count(block, self.planes(wanted) - self.planes(output));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::{Library, load_drive};
+    use firstread_core::{Buf, DieId, FlashKind, FlashOp, Levels, OpClass, Tag};
+    use firstread_firmware::policy::AXES;
+
+    /// The count of a block's reads is that of its planes sensed, at any number of them.
+    #[test]
+    fn formula_reads_of_a_block_never_stop_counting() {
+        let profile = load_drive(&Library::new(), "ct-qlc", &[], AXES).unwrap();
+        let geometry = profile.geometry;
+        let mut medium = Medium::new(profile.chip.clone(), geometry, 1).unwrap();
+        medium.set_temperature(Ns::ZERO, 25.0).unwrap();
+        let mut cells = Cells::new(
+            medium,
+            Code::named(&profile.ecc.code).unwrap(),
+            profile.ecc.timing,
+            false,
+            profile.mode,
+            None,
+        );
+        cells.fill(Ns::ZERO, BlockId(0), profile.mode, 0);
+        let per_page = geometry.codewords_per_page();
+        let mut sense = |planes: u32, times: u64| {
+            let op = FlashOp {
+                tag: Tag(0),
+                die: DieId(3),
+                after: None,
+                class: OpClass::HostRead,
+                queued: Ns::ZERO,
+                kind: FlashKind::Read {
+                    block: BlockId(0),
+                    wordline: 0,
+                    page: PageType(0),
+                    cell_mode: profile.mode,
+                    wanted: u64::MAX >> (64 - planes * per_page),
+                    levels: Levels::DEFAULT,
+                    timing: SenseTiming::DEFAULT,
+                    mode: SenseMode::Hard,
+                    buf: Buf::NONE,
+                },
+            };
+            (0..times).for_each(|_| {
+                cells.sense(Ns::ZERO, &op);
+            });
+            cells.blocks[0].reads
+        };
+        let blocks = geometry.dies() as f32 * geometry.planes as f32;
+        assert_eq!(sense(1, 3), 3.0 / blocks, "one plane is one block");
+        assert_eq!(sense(4, 1), 7.0 / blocks, "four planes are four");
+        let blocks = blocks as u64;
+        cells.count(BlockId(0), 40_000 * blocks - 7);
+        assert_eq!(cells.blocks[0].reads, 40_000.0);
+        // Where a sum of single precision had come to a halt.
+        (0..100 * blocks).for_each(|_| cells.count(BlockId(0), 1));
+        assert_eq!(cells.blocks[0].reads, 40_100.0);
+    }
+}

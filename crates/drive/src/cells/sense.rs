@@ -1,0 +1,294 @@
+//! Reads of cells: the medium's errors, the code's verdicts.
+
+use firstread_core::flash::codewords;
+use firstread_core::{
+    FlashKind, FlashOp, IdealScope, Levels, Ns, PageAddr, SenseMode, SenseTiming, SpareErrors,
+};
+use firstread_ecc::{Code, SoftWeights, Verdict};
+use firstread_nand::{Condition, ReadLevels, SoftLevels, SoftWeight, Standing};
+
+use super::Cells;
+use super::group_oracle::Members;
+use super::sensed::Sensed;
+use super::tally::{COUNT, Tally};
+
+impl Cells {
+    /// Senses and decodes a read that was asked for at `now`.
+    #[inline(never)]
+    pub(crate) fn sense(&mut self, now: Ns, op: &FlashOp) -> Sensed {
+        let FlashKind::Read {
+            block,
+            wordline,
+            page,
+            wanted,
+            levels,
+            timing,
+            mode,
+            ..
+        } = op.kind
+        else {
+            unreachable!("only reads are sensed")
+        };
+        let at = PageAddr {
+            die: op.die,
+            block,
+            wordline,
+            page,
+        };
+        let real = now + self.unpowered;
+        self.senses += 1;
+        let (sensed, planes) = match mode {
+            SenseMode::OnesCount { valley } => self.count_ones(real, at, wanted, valley, &levels),
+            SenseMode::Soft3 => self.soft(now, at, wanted, &levels, timing, SoftLevels::Three),
+            SenseMode::Soft5 => self.soft(now, at, wanted, &levels, timing, SoftLevels::Five),
+            SenseMode::Hard => self.hard(now, at, wanted, &levels, timing),
+        };
+        self.count(block, planes);
+        self.blocks[block.0 as usize].last_read = real;
+        sensed
+    }
+
+    /// Decodes more codewords of planes that a hard read senses already: `op` names them.
+    pub(crate) fn sense_more(&mut self, now: Ns, op: &FlashOp) -> Sensed {
+        let FlashKind::Read {
+            block,
+            wordline,
+            page,
+            wanted,
+            levels,
+            timing,
+            ..
+        } = op.kind
+        else {
+            unreachable!("only reads are sensed")
+        };
+        let at = PageAddr {
+            die: op.die,
+            block,
+            wordline,
+            page,
+        };
+        self.senses += 1;
+        self.hard(now, at, wanted, &levels, timing).0
+    }
+
+    /// The first plane that `wanted` has codewords of, its first codeword, and which of its codewords
+    /// are wanted.
+    #[inline]
+    fn first_plane(&self, wanted: u64) -> (u8, u32, u64) {
+        let plane = self.plane_of[wanted.trailing_zeros() as usize % 64];
+        let start = plane as u32 * self.per_page;
+        (plane, start, wanted >> start & self.page_mask)
+    }
+
+    #[cold]
+    fn look_at(&mut self, block: usize, real: Ns) {
+        self.standing[block] = Some(self.medium.standing(&self.blocks[block], real));
+    }
+
+    #[inline]
+    fn hard(
+        &mut self,
+        now: Ns,
+        at: PageAddr,
+        wanted: u64,
+        levels: &Levels,
+        timing: SenseTiming,
+    ) -> (Sensed, u64) {
+        let real = now + self.unpowered;
+        let levels = self.resolve(now, levels);
+        let block = at.block.0 as usize;
+        let stands = |k: &Standing| self.medium.stands(k, &self.blocks[block], real);
+        if !self.standing[block].as_ref().is_some_and(stands) {
+            self.look_at(block, real);
+        }
+        let known = self.standing[block].as_ref();
+        let condition = &known.expect("looked at just now").condition;
+        let mut tally = Tally::default();
+        let (mut left, mut planes) = (wanted, 0);
+        while left != 0 {
+            let (plane, start, mut page_left) = self.first_plane(left);
+            left ^= page_left << start;
+            planes += 1;
+            let page = self
+                .medium
+                .sense_under(at, plane, condition, &levels, timing, self.senses)
+                .expect("the firmware reads pages that the drive has");
+            while page_left != 0 {
+                let codeword = page_left.trailing_zeros() & !3;
+                let four = page_left >> codeword & 0xf;
+                page_left ^= four << codeword;
+                tally.codewords += COUNT[four as usize];
+                let weights = page.four_weights(codeword);
+                // Codes whose failure is certain at every weight are judged without draws.
+                let draws = match self.code {
+                    Code::Threshold(_) => [0; 4],
+                    Code::Ldpc(_) => page.four_draws(codeword),
+                };
+                for k in 0..4 {
+                    if four >> k & 1 == 0 {
+                        continue;
+                    }
+                    let (weight, draw) = (weights[k as usize], draws[k as usize]);
+                    let fate = || page.fate(codeword + k);
+                    let verdict = self.code.judge(weight, draw, fate);
+                    tally.add(start + codeword + k, weight, verdict);
+                }
+            }
+        }
+        let mut sensed = tally.sensed(self.decode, &self.code, &mut self.checks);
+        let cells = self.spare_cells[self.blocks[block].mode.bits() as usize - 1];
+        if cells != 0 && sensed.failed != 0 {
+            sensed.spare = self.spare(at, sensed.failed, condition, &levels, timing, cells);
+        }
+        (sensed, planes)
+    }
+
+    /// A soft sense and its decode. Each of its senses disturbs the block as a sense does.
+    #[cold]
+    fn soft(
+        &mut self,
+        now: Ns,
+        at: PageAddr,
+        wanted: u64,
+        levels: &Levels,
+        timing: SenseTiming,
+        soft: SoftLevels,
+    ) -> (Sensed, u64) {
+        let real = now + self.unpowered;
+        let levels = self.resolve(now, levels);
+        let mut tally = Tally::default();
+        let (mut left, mut planes) = (wanted, 0);
+        while left != 0 {
+            let (plane, start, mut page_left) = self.first_plane(left);
+            left ^= page_left << start;
+            planes += 1;
+            let block = &self.blocks[at.block.0 as usize];
+            let page = self
+                .medium
+                .sense_soft(at, plane, block, real, &levels, soft, timing, self.senses)
+                .expect("the firmware reads pages that the drive has");
+            while page_left != 0 {
+                let codeword = page_left.trailing_zeros();
+                page_left &= page_left - 1;
+                let SoftWeight {
+                    classes,
+                    errors,
+                    bits,
+                } = page.codeword(codeword);
+                let weights = SoftWeights {
+                    classes,
+                    errors,
+                    bits,
+                };
+                let verdict = self.code.judge_soft(&weights, page.fate(codeword));
+                tally.codewords += 1;
+                tally.add(start + codeword, weights.hard_errors(), verdict);
+            }
+        }
+        let senses = soft.senses() as u64;
+        let sensed = tally.sensed(self.decode, &self.code, &mut self.checks);
+        (sensed, planes * senses)
+    }
+
+    /// What the spare cells show of the planes with codewords in `failed`.
+    #[cold]
+    fn spare(
+        &self,
+        at: PageAddr,
+        failed: u64,
+        condition: &Condition,
+        levels: &ReadLevels,
+        timing: SenseTiming,
+        cells: u16,
+    ) -> SpareErrors {
+        let mut sum = SpareErrors::default();
+        // An oracle has no use for them.
+        let ReadLevels::Offsets(offsets) = levels else {
+            return sum;
+        };
+        let mut left = failed;
+        while left != 0 {
+            let (plane, start, page) = self.first_plane(left);
+            left ^= page << start;
+            let one = self
+                .medium
+                .spare_errors(at, plane, condition, offsets, timing, self.senses, cells)
+                .expect("the firmware reads pages that the drive has");
+            sum.above += one.above;
+            sum.below += one.below;
+            sum.cells += one.cells;
+        }
+        sum
+    }
+
+    /// What a read of codewords `wanted` comes to where cells never err.
+    #[inline]
+    pub(crate) fn without_errors(&self, wanted: u64) -> Sensed {
+        let verdict = Verdict {
+            ok: true,
+            corrected: 0,
+            iterations: 0,
+        };
+        let Ns(one) = self.decode.latency(verdict);
+        Sensed {
+            decode_sum_ns: one * u64::from(codewords(wanted)),
+            decode_last_ns: one,
+            ..Sensed::default()
+        }
+    }
+
+    fn count_ones(
+        &mut self,
+        real: Ns,
+        at: PageAddr,
+        wanted: u64,
+        valley: u8,
+        levels: &Levels,
+    ) -> (Sensed, u64) {
+        let Levels::Offsets(offsets) = *levels else {
+            unreachable!("a ones-count is asked for at a level of its own")
+        };
+        let mut out = Sensed::default();
+        let (mut left, mut planes) = (wanted, 0);
+        while left != 0 {
+            let (plane, start, page) = self.first_plane(left);
+            left ^= page << start;
+            planes += 1;
+            let state = &self.blocks[at.block.0 as usize];
+            let (ones, cells) = self
+                .medium
+                .ones_count(
+                    at,
+                    plane,
+                    state,
+                    real,
+                    valley,
+                    offsets[valley as usize - 1],
+                    self.senses,
+                )
+                .expect("the firmware counts at valleys that the mode has");
+            out.ones += ones;
+            out.cells += cells;
+        }
+        (out, planes)
+    }
+
+    fn resolve(&mut self, now: Ns, levels: &Levels) -> ReadLevels {
+        let scope = match *levels {
+            Levels::Offsets(offsets) => return ReadLevels::Offsets(offsets),
+            Levels::Ideal(scope) => scope,
+        };
+        let real = now + self.unpowered;
+        let members = Members {
+            medium: &self.medium,
+            blocks: &self.blocks,
+            programmed_at: &self.programmed_at,
+        };
+        let oracle = &mut self.oracle;
+        ReadLevels::Offsets(match scope {
+            IdealScope::Page => return ReadLevels::Ideal,
+            IdealScope::Group(group) => oracle.levels(group, now, real, &members),
+        })
+    }
+}

@@ -1,0 +1,179 @@
+//! Programs and erases: on the array, stopped and resumed, and what they leave in cells and payload.
+
+use firstread_core::{BlockId, Buf, DieId, FlashEvent, FlashKind, Ns, PageAddr, PageType, Tag};
+
+use super::charge::Cause;
+use super::suspend::Work;
+use super::timers::Timers;
+use super::{DiePhase, Done, Hardware, Resource};
+use crate::payload::Payload;
+
+impl Hardware {
+    /// A program or erase starts on the array, for `ns`.
+    pub(super) fn start_work(
+        &mut self,
+        now: Ns,
+        die: DieId,
+        tag: u32,
+        ns: u64,
+        timers: &mut Timers,
+    ) {
+        let state = &mut self.dies[die.0 as usize];
+        state.phase = DiePhase::Array(tag);
+        state.work = Work {
+            started: now,
+            until: now + Ns(ns),
+            resumed: false,
+        };
+        timers.set(self.timer(Resource::Die(die.0)), now + Ns(ns));
+        if self.dies[die.0 as usize].told.is_some() {
+            self.stop(now, die, tag, timers);
+        }
+    }
+
+    /// The firmware wants `die` to suspend the program or erase `victim`. While its data are on the
+    /// way to the die there is nothing to stop yet.
+    pub(super) fn suspend(&mut self, now: Ns, die: DieId, victim: u32, timers: &mut Timers) {
+        let state = &mut self.dies[die.0 as usize];
+        assert!(
+            state.suspended.is_none() && state.told.is_none(),
+            "die {} suspends one operation at a time",
+            die.0
+        );
+        state.told = Some(now);
+        match state.phase {
+            DiePhase::Array(tag) if tag == victim => self.stop(now, die, victim, timers),
+            DiePhase::Registers(tag) if tag == victim => {}
+            phase => panic!("die {} does not run operation {victim}: {phase:?}", die.0),
+        }
+    }
+
+    fn stop(&mut self, now: Ns, die: DieId, tag: u32, timers: &mut Timers) {
+        let times = self.times.suspend;
+        let latency_ns = match self.ops[tag as usize].op.kind {
+            FlashKind::Erase { .. } => times.erase_ns,
+            _ => times.program_ns,
+        };
+        let state = &mut self.dies[die.0 as usize];
+        state.told = Some(now);
+        // It may end before it can stop; then it does.
+        if let Some((stops, left)) = state.work.stop(now, latency_ns, &times) {
+            state.phase = DiePhase::Stopping(tag);
+            state.suspended = Some((tag, left));
+            timers.set(self.timer(Resource::Die(die.0)), stops);
+        }
+    }
+
+    /// The program or erase of `die` has stopped.
+    pub(super) fn stopped(&mut self, now: Ns, die: u16, tag: u32) -> Done {
+        let op = self.ops[tag as usize].op;
+        let state = &mut self.dies[die as usize];
+        let (since, told) = (state.since, state.told.take().unwrap_or(now));
+        state.log.push(since, told, Cause::busy_with(op.class));
+        state.log.push(told, now, Cause::Suspend);
+        state.phase = DiePhase::Idle;
+        let remaining = state.suspended.map_or(Ns::ZERO, |(_, left)| left);
+        if self.lanes.are_used() {
+            self.leave_lanes(&op, since, told, Cause::busy_with(op.class));
+            self.leave_lanes(&op, told, now, Cause::Suspend);
+        }
+        let tag = Tag(tag);
+        Done::Event(FlashEvent::Suspended { tag, remaining })
+    }
+
+    /// The firmware wants `die` to go on with the suspended `victim`.
+    pub(super) fn resume(&mut self, now: Ns, die: DieId, victim: u32, timers: &mut Timers) {
+        let times = self.times.suspend;
+        assert!(
+            self.lanes_are_idle(die),
+            "operation {victim} resumed while a plane reads"
+        );
+        let state = &mut self.dies[die.0 as usize];
+        assert_eq!(
+            state.phase,
+            DiePhase::Idle,
+            "operation {victim} resumed on a busy die"
+        );
+        let Some((tag, left)) = state.suspended.take().filter(|(tag, _)| *tag == victim) else {
+            panic!("die {} has not suspended operation {victim}", die.0)
+        };
+        state.since = now;
+        state.phase = DiePhase::Array(tag);
+        let work = Work::resume(now, left, &times);
+        state.work = work;
+        timers.set(self.timer(Resource::Die(die.0)), work.until);
+    }
+
+    /// The program or erase under `tag` has ended.
+    pub(super) fn changed(&mut self, now: Ns, die: u16, tag: u32, payload: &mut Payload) -> Done {
+        let op = self.ops[tag as usize].op;
+        self.free_die(now, tag);
+        let tag = op.tag;
+        let event = match op.kind {
+            FlashKind::Program {
+                block,
+                wordline,
+                buf,
+            } => {
+                self.cells_mut().program(now, block, wordline);
+                let ok = !self.failures.program_fails(block, op.die, wordline);
+                // What did not verify cannot be read.
+                if ok {
+                    self.program(op.die, block, wordline, buf, payload);
+                }
+                FlashEvent::Programmed { tag, ok }
+            }
+            FlashKind::Erase { block, mode } => {
+                // The firmware erases a superblock on every die before it uses it again.
+                if die == 0 {
+                    self.cells_mut().erased(block, mode);
+                    payload.erase(block);
+                }
+                let ok = !self.failures.erase_fails(block, op.die);
+                FlashEvent::Erased { tag, ok }
+            }
+            _ => unreachable!("only reads, programs and erases use the array"),
+        };
+        Done::EventThenFree(event, tag)
+    }
+
+    /// Bytes that a program moves over the channel, parity included.
+    pub(super) fn program_bytes(&self, block: BlockId) -> u64 {
+        let rows = self.layout.slots_per_row() * self.cells.mode(block).bits() as u32;
+        let codewords = rows as u64 * self.layout.codewords_per_slot() as u64;
+        codewords * self.cells.codeword_bytes()
+    }
+
+    /// Moves a die's part of a wordline from its buffers into the cells.
+    fn program(&self, die: DieId, block: BlockId, wordline: u16, buf: Buf, payload: &mut Payload) {
+        let layout = &self.layout;
+        // What is programmed there is the sum of the wordline's other parts.
+        if layout.parity_die(wordline) == Some(die) {
+            return;
+        }
+        let mode = self.cells.mode(block);
+        let first = wordline as u32 * layout.slots_per_stripe() * mode.bits() as u32;
+        for page in (0..mode.bits()).map(PageType) {
+            let at = PageAddr {
+                die,
+                block,
+                wordline,
+                page,
+            };
+            for row_slot in 0..layout.slots_per_row() {
+                let ppa = layout.slot_at(at, row_slot, mode);
+                payload.program(ppa, buf.slot(ppa.slot() - first));
+            }
+        }
+    }
+
+    /// `die` has taken in the data of a program.
+    pub(super) fn data_is_in(&mut self, now: Ns, die: DieId) {
+        let state = &mut self.dies[die.0 as usize];
+        let since = std::mem::replace(&mut state.since, now);
+        state.log.push(since, now, Cause::DieDataIn);
+        if self.lanes.are_used() {
+            self.log_lanes(die, since, now, Cause::DieDataIn);
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! The end of a read: its turn with the decoder, its verdicts, its data in the buffers.
+
+use firstread_core::{Buf, CellMode, FlashEvent, FlashKind, Ns, PageAddr};
+
+use super::charge::Cause;
+use super::timers::Timers;
+use super::{Hardware, InFlight, Resource};
+use crate::payload::Payload;
+
+impl Hardware {
+    /// The data of `tag` are with the decoder.
+    pub(super) fn decode(&mut self, now: Ns, tag: u32, timers: &mut Timers) {
+        self.see_to_sense(now, tag);
+        self.start_decode(now, tag, false, timers);
+    }
+
+    /// The data of `tag` wait for the decoder. True when it is done with them already, which only counts
+    /// if it `may_be_now`.
+    #[inline(always)] // Once for a plain read, once for a cache read.
+    pub(super) fn start_decode(
+        &mut self,
+        now: Ns,
+        tag: u32,
+        may_be_now: bool,
+        timers: &mut Timers,
+    ) -> bool {
+        let InFlight {
+            channel,
+            transfer_starts,
+            sensed,
+            ..
+        } = &self.ops[tag as usize];
+        let (channel, since) = (*channel, *transfer_starts);
+        let lanes = self.times.decoder_lanes;
+        let work = Ns(lanes.div(sensed.decode_sum_ns + lanes.get() - 1));
+        let last = Ns(sensed.decode_last_ns);
+        let decoder = &mut self.decoders[channel as usize];
+        let end = if self.times.decode_streams {
+            // Codewords are decoded as they arrive; the last one cannot start before it is here.
+            (decoder.free_at().max(since) + work).max(now + last)
+        } else {
+            decoder.free_at().max(now) + work.max(last)
+        };
+        if may_be_now && end == now && decoder.is_idle() {
+            return true;
+        }
+        if decoder.enter(&mut self.ops, tag, end) {
+            timers.set(self.timer(Resource::Decoder(channel)), end);
+        }
+        false
+    }
+
+    /// The decoder of `channel` is done with the first that is there.
+    #[inline]
+    pub(crate) fn decode_done(
+        &mut self,
+        now: Ns,
+        channel: u16,
+        timers: &mut Timers,
+        payload: &mut Payload,
+    ) -> FlashEvent {
+        let (tag, next) = self.decoders[channel as usize].leave(&self.ops);
+        if next != Ns::MAX {
+            timers.set(self.timer(Resource::Decoder(channel)), next);
+        }
+        self.decoded(now, tag, payload)
+    }
+
+    /// The read under `tag` is decoded.
+    #[inline]
+    pub(crate) fn decoded(&mut self, now: Ns, tag: u32, payload: &mut Payload) -> FlashEvent {
+        self.charge(now, tag, Cause::Decode);
+        let InFlight { op, sensed, .. } = &self.ops[tag as usize];
+        let FlashKind::Read {
+            block,
+            wordline,
+            page,
+            cell_mode,
+            wanted,
+            buf,
+            ..
+        } = op.kind
+        else {
+            unreachable!("only reads are decoded")
+        };
+        if buf != Buf::NONE {
+            let at = PageAddr {
+                die: op.die,
+                block,
+                wordline,
+                page,
+            };
+            self.deliver(at, cell_mode, wanted & !sensed.failed, buf, payload);
+        }
+        FlashEvent::Decoded {
+            tag: op.tag,
+            failed: sensed.failed,
+            max_errors: sensed.max_errors,
+            sum_errors: sensed.sum_errors,
+            unsatisfied: sensed.unsatisfied,
+            spare: sensed.spare,
+        }
+    }
+
+    /// Codewords `made` of the read under `tag` have been made anew from the rest of their stripe. In
+    /// simulation a payload names its page, which the sum of the others would come to.
+    pub(crate) fn rebuilt(&mut self, now: Ns, tag: u32, made: u64, payload: &mut Payload) {
+        self.account_of(tag).charge(now, Cause::Recovery);
+        let state = &self.ops[tag as usize];
+        let die = state.op.die;
+        let FlashKind::Read {
+            block,
+            wordline,
+            page,
+            cell_mode,
+            buf,
+            ..
+        } = state.op.kind
+        else {
+            unreachable!("only a read is made anew")
+        };
+        let at = PageAddr {
+            die,
+            block,
+            wordline,
+            page,
+        };
+        self.deliver(at, cell_mode, made, buf, payload);
+    }
+
+    /// Moves the slots of `decoded` codewords into the buffers of a page row. Parity has none: it goes
+    /// into the sum.
+    #[inline(always)] // Of one read, and of one in millions that is made anew.
+    fn deliver(&self, at: PageAddr, mode: CellMode, decoded: u64, buf: Buf, payload: &mut Payload) {
+        if self.layout.parity_die(at.wordline) == Some(at.die) {
+            return;
+        }
+        let per_slot = self.layout.codewords_per_slot();
+        let mut left = decoded;
+        while left != 0 {
+            let row_slot = self.layout.slot_of_codeword(left.trailing_zeros());
+            left &= !((u64::MAX >> (64 - per_slot)) << (row_slot * per_slot));
+            payload.read(self.layout.slot_at(at, row_slot, mode), buf.slot(row_slot));
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Whose the time of an operation is: its account, and the commands that share a read.
+
+use firstread_core::{DieId, Ns, OpClass};
+
+use super::charge::{Account, AccountId, Accounts, Cause, DieLog};
+use super::{Hardware, InFlight};
+
+impl Hardware {
+    /// What `die` did last; and all accounts.
+    pub(crate) fn log_and_accounts(&mut self, die: DieId) -> (&DieLog, &mut Accounts) {
+        (&self.dies[die.0 as usize].log, &mut self.accounts)
+    }
+
+    /// Charges the time of `tag` from its last mark to `until`: to `cause` on a first attempt, else to the
+    /// retry.
+    #[inline]
+    pub(super) fn charge(&mut self, until: Ns, tag: u32, cause: Cause) {
+        let cause = cause.in_step(self.ops[tag as usize].op.class);
+        self.account_of(tag).charge(until, cause);
+    }
+
+    /// The account of the operation under `tag`, which has been issued, or of the read whose further step
+    /// it is.
+    #[inline]
+    pub(crate) fn account_of(&mut self, tag: u32) -> &mut Account {
+        let first = tag.checked_sub(self.jobs).unwrap_or(tag);
+        let account = self.ops[first as usize].account;
+        &mut self.accounts[account.expect("a read that was issued has an account")]
+    }
+
+    /// From now on a command of the host waits for the read under `tag`, and pays for it.
+    pub(crate) fn join(&mut self, now: Ns, tag: u32) {
+        // A further step of the read may be under way.
+        if let Some(step) = self.ops.get_mut((tag + self.jobs) as usize)
+            && step.op.class == OpClass::ReadAhead
+        {
+            step.op.class = OpClass::HostRetry;
+        }
+        let state = &mut self.ops[tag as usize];
+        if state.op.class == OpClass::ReadAhead {
+            state.op.class = OpClass::HostRead;
+        }
+        state.open(&mut self.accounts, now);
+    }
+
+    /// A command waits under `waiter` for the read under `read`, as others do: from now on, or from its
+    /// `start`. `queued` is since when the read waits for its die, none where it has been issued. Until
+    /// [`Hardware::shared`] the account of `waiter` says what of the read is not the command's.
+    pub(crate) fn share(
+        &mut self,
+        now: Ns,
+        waiter: u32,
+        read: u32,
+        queued: Option<Ns>,
+        start: bool,
+    ) {
+        let mut before = match queued {
+            Some(queued) => Account::from(queued),
+            None => *self.account_of(read),
+        };
+        if start {
+            before = Account::from(before.first_queued);
+        } else {
+            before.first_queued = now;
+        }
+        let account = self.ops[waiter as usize].open(&mut self.accounts, now);
+        self.accounts[account] = before;
+    }
+
+    /// What `waiter` waits for of the read under `read` is there: the time of the read since then is its.
+    pub(crate) fn shared(&mut self, waiter: u32, read: u32) {
+        let read = *self.account_of(read);
+        self.account_of(waiter).became(&read);
+    }
+
+    /// A command has waited for the read under `tag` last: the account of the read is the command's from
+    /// now on. Where several have waited for it, each has its own.
+    pub(crate) fn hand_over(&mut self, tag: u32) -> AccountId {
+        let state = &mut self.ops[tag as usize];
+        let account = state
+            .account
+            .expect("a read that was issued has an account");
+        if std::mem::replace(&mut state.handed_over, true) {
+            let same = self.accounts[account];
+            let copy = self.accounts.open(same.mark);
+            self.accounts[copy] = same;
+            return copy;
+        }
+        account
+    }
+}
+
+impl InFlight {
+    /// Opens an account for it, of time from `from` on.
+    #[inline]
+    pub(super) fn open(&mut self, accounts: &mut Accounts, from: Ns) -> AccountId {
+        match self.account {
+            Some(id) if !self.handed_over => {
+                accounts[id].restart(from);
+                id
+            }
+            _ => {
+                self.handed_over = false;
+                *self.account.insert(accounts.open(from))
+            }
+        }
+    }
+}

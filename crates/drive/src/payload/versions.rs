@@ -1,0 +1,140 @@
+//! The last version of each page.
+
+use firstread_firmware::ftl::{REGION_PAGES, SparseTable, VALUE_BITS, is_large};
+
+use crate::growing_memory::GrowingMemory;
+
+/// Logical pages, with those of the map, that a drive may have: 64 TB of 4 KiB pages.
+pub(crate) const MOST_PAGES: u64 = (1 << 34) - 1;
+
+/// Last version of a page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Version {
+    /// The write or trim that made it, as far as its bits are kept; 0 is the fill.
+    pub(super) number: u64,
+    pub(super) trimmed: bool,
+}
+
+/// The last version of each page that was written or trimmed since the fill.
+#[derive(Clone, Debug)]
+pub(super) enum Versions {
+    /// One word a page, in memory that is taken when it is first touched: twice the version, plus one
+    /// when it is a trim. 0 for the fill.
+    All(Vec<u64>),
+    /// Those written.
+    Some(Box<Written>),
+}
+
+/// The pages written, in a table of the same kind as the map's; what checks the map of a small drive is a
+/// plain one. Regions trimmed as a whole are kept apart.
+#[derive(Clone, Debug)]
+pub(super) struct Written {
+    /// Version and whether it is a trim, below a bit that is always set; later than the trim of the
+    /// page's region.
+    pages: SparseTable<GrowingMemory>,
+    /// Number of the last trim of each whole region; 0 for none.
+    regions: Vec<u64>,
+}
+
+/// Bits of a version that are kept of a page on a large drive: a version that is wrong by a multiple of
+/// 17 thousand million writes would go unnoticed.
+const KEPT_BITS: u32 = VALUE_BITS - 2;
+const KEPT: u64 = (1 << KEPT_BITS) - 1;
+const WRITTEN: u64 = 1 << (KEPT_BITS + 1);
+
+impl Written {
+    fn set(&mut self, lpn: u64, version: Version) {
+        if !self.pages.has_room(1) {
+            self.pages.grow(GrowingMemory::grow);
+        }
+        let low = (version.number & KEPT) << 1 | version.trimmed as u64;
+        self.pages.set(lpn, WRITTEN | low);
+    }
+
+    /// The region of `lpn` was trimmed as a whole.
+    fn trim_region(&mut self, lpn: u64, number: u64) {
+        self.pages.clear_region(lpn);
+        self.regions[(lpn / REGION_PAGES) as usize] = number;
+    }
+
+    fn get(&self, lpn: u64) -> Option<Version> {
+        let word = self.pages.get(lpn);
+        if word != 0 {
+            return Some(Version {
+                number: word >> 1 & KEPT,
+                trimmed: word & 1 != 0,
+            });
+        }
+        let number = self.regions[(lpn / REGION_PAGES) as usize];
+        let trimmed = true;
+        (number != 0).then_some(Version { number, trimmed })
+    }
+}
+
+/// Whether of two versions, less than half as far apart as what is kept of them counts, `a` is the
+/// later one.
+pub(super) const fn is_later(a: u64, b: u64) -> bool {
+    let ahead = a.wrapping_sub(b) & KEPT;
+    ahead != 0 && ahead <= KEPT / 2
+}
+
+/// Whether two versions are the same, as far as they are kept.
+pub(super) const fn is_same(a: u64, b: u64) -> bool {
+    (a ^ b) & KEPT == 0
+}
+
+impl Versions {
+    pub(super) fn new(capacity: u64) -> Versions {
+        if !is_large(capacity) {
+            return Versions::All(vec![0; capacity as usize]);
+        }
+        assert!(capacity <= MOST_PAGES, "the slots can name the page");
+        Versions::Some(Box::new(Written {
+            pages: SparseTable::new(capacity, GrowingMemory::new()),
+            regions: vec![0; capacity.div_ceil(REGION_PAGES) as usize],
+        }))
+    }
+
+    #[inline]
+    pub(super) fn get(&self, lpn: u64) -> Option<Version> {
+        match self {
+            Versions::All(words) => match words[lpn as usize] {
+                0 => None,
+                word => Some(Version {
+                    number: word >> 1,
+                    trimmed: word & 1 != 0,
+                }),
+            },
+            Versions::Some(written) => written.get(lpn),
+        }
+    }
+
+    #[inline]
+    pub(super) fn set(&mut self, lpn: u64, version: Version) {
+        match self {
+            Versions::All(words) => {
+                words[lpn as usize] = version.number << 1 | version.trimmed as u64;
+            }
+            Versions::Some(written) => written.set(lpn, version),
+        }
+    }
+
+    /// Pages `first` to `end` were trimmed by the trim of this number.
+    pub(super) fn trim(&mut self, first: u64, end: u64, number: u64) {
+        let trimmed = true;
+        let mut lpn = first;
+        while lpn < end {
+            let region = lpn / REGION_PAGES * REGION_PAGES;
+            if let Versions::Some(written) = self
+                && lpn == region
+                && end - lpn >= REGION_PAGES
+            {
+                written.trim_region(lpn, number);
+                lpn += REGION_PAGES;
+            } else {
+                self.set(lpn, Version { number, trimmed });
+                lpn += 1;
+            }
+        }
+    }
+}
