@@ -1,6 +1,6 @@
 //! A digest of every completion that reaches the host: equal where two runs are, completion by completion.
 
-use crate::world::Completed;
+use crate::commands::Completed;
 
 /// What completions fold into, eight bytes at a time, by the constants of FNV-1a.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -18,6 +18,7 @@
 
 mod before;
 mod cells;
+mod commands;
 pub mod completions;
 pub mod drive;
 #[cfg(test)]
@@ -38,10 +39,10 @@ pub mod tables;
 mod world;
 mod write_waits;
 
+pub use commands::{Completed, Submission};
 pub use drive::{CutRefused, Drive, DriveError, PowerCut, Step, SubmitError};
 pub use hardware::charge::{CAUSES, Cause, Parts};
 pub use payload::StaleRead;
 pub use precondition::Precondition;
 pub use runner::{CutAt, EndOfLife, Ended, Host, RunError, RunStats};
 pub use state::DriveState;
-pub use world::{Completed, Submission};

@@ -9,16 +9,6 @@ use super::source::{File, by_module, defined_in};
 pub(super) const STANDING: &[(&str, &[&str], &str)] = &[
     (
         "crates/drive",
-        &["cells.rs", "tally.rs"],
-        "cells and their tally hold each other's types",
-    ),
-    (
-        "crates/drive",
-        &["completions.rs", "world/mod.rs"],
-        "completions are kept by the world and read its slots",
-    ),
-    (
-        "crates/drive",
         &[
             "hardware/ahead.rs",
             "hardware/channel.rs",
@@ -41,17 +31,6 @@ pub(super) const STANDING: &[(&str, &[&str], &str)] = &[
         "crates/drive",
         &["profile/check.rs", "profile/drive.rs"],
         "a drive is checked where it is read",
-    ),
-    (
-        "crates/drive",
-        &[
-            "profile/document.rs",
-            "profile/listing.rs",
-            "profile/mod.rs",
-            "profile/quantity.rs",
-            "profile/reader.rs",
-        ],
-        "what a profile's text may do wrong is defined above its parts",
     ),
     (
         "crates/testkit",

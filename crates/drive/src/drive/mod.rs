@@ -26,13 +26,14 @@ use firstread_firmware::policy::read_levels::ReadLevels;
 use firstread_nand::Medium;
 
 use crate::before::FilledMemory;
+use crate::commands::{Completed, Submission};
 use crate::completions::Digest;
 use crate::hardware::timers::LATEST;
 use crate::hardware::{Done, Resource};
 use crate::payload::StaleRead;
 use crate::port_log::{Crossing, Passed};
 use crate::profile::DriveProfile;
-use crate::world::{Completed, Due, Front, Submission, World};
+use crate::world::{Due, Front, World};
 use makings::Makings;
 
 pub use error::{CutRefused, DriveError, SubmitError};

@@ -1,5 +1,6 @@
 //! What a drive must be beyond its keys.
 
+use firstread_core::Geometry;
 use firstread_core::params::Need;
 use firstread_ecc::Code;
 use firstread_firmware::ftl::{MAP_ENTRY_BYTES, MOST_SLOTS};
@@ -40,32 +41,56 @@ fn lacks(drive: &DriveProfile, need: Need) -> Option<String> {
     }
 }
 
-/// What a drive must be beyond its keys, each reported at the key it most likely comes from.
+/// The key that a problem most likely comes from, and what is wrong.
+type Wrong = (String, String);
+
+fn wrong(path: &str, message: String) -> Result<(), Wrong> {
+    Err((path.into(), message))
+}
+
+/// What a drive must be beyond its keys. The first problem is reported, at the key it most likely comes from.
 pub(super) fn check(reader: &Reader<'_>, drive: &DriveProfile) {
+    let checks = [shape, needs, planes, size, room, channel];
+    if let Err((path, message)) = checks.iter().try_for_each(|check| check(drive)) {
+        reader.note_at(&path, message);
+    }
+}
+
+/// Dies of the drive: more than a geometry counts, where the profile is wrong.
+fn dies(g: &Geometry) -> u64 {
+    u64::from(g.channels) * u64::from(g.chips_per_channel) * u64::from(g.dies_per_chip)
+}
+
+/// How dies, pages, mapping units and codewords go together.
+fn shape(drive: &DriveProfile) -> Result<(), Wrong> {
     let g = &drive.geometry;
-    let dies = u64::from(g.channels) * u64::from(g.chips_per_channel) * u64::from(g.dies_per_chip);
-    let note = |path: &str, message: String| reader.note_at(path, message);
+    let dies = dies(g);
     if dies > u64::from(u16::MAX) {
-        return note(
+        return wrong(
             "geometry.channels",
             format!("{dies} dies are more than 65535"),
         );
     }
     if !g.page_bytes.is_multiple_of(g.slot_bytes) {
-        return note(
+        return wrong(
             "geometry.mapping_unit",
             "does not divide `geometry.page`".into(),
         );
     }
     if !g.slot_bytes.is_multiple_of(g.codeword_bytes) {
         let message = format!("is not a multiple of the codeword, {} B", g.codeword_bytes);
-        return note("geometry.mapping_unit", message);
+        return wrong("geometry.mapping_unit", message);
     }
     let codewords = g.codewords_per_page() * u32::from(g.planes);
     if codewords > 64 {
         let message = format!("one sense of all planes has {codewords} codewords, at most 64");
-        return note("geometry.page", message);
+        return wrong("geometry.page", message);
     }
+    Ok(())
+}
+
+/// Whether the drive has what its schemes take for granted.
+fn needs(drive: &DriveProfile) -> Result<(), Wrong> {
     for choice in &drive.schemes {
         for &need in choice.scheme.needs {
             if let Some(what) = lacks(drive, need) {
@@ -76,10 +101,17 @@ pub(super) fn check(reader: &Reader<'_>, drive: &DriveProfile) {
                     choice.scheme.name,
                     others.join(" or ")
                 );
-                return note(&format!("schemes.{}", choice.axis.name), message);
+                return wrong(&format!("schemes.{}", choice.axis.name), message);
             }
         }
     }
+    Ok(())
+}
+
+/// Planes that read by themselves.
+fn planes(drive: &DriveProfile) -> Result<(), Wrong> {
+    let g = &drive.geometry;
+    let dies = dies(g);
     if drive.chip.timing.independent_plane_reads {
         let lanes = dies * (1 + u64::from(g.planes)) + u64::from(g.channels);
         if lanes > u64::from(u16::MAX - 2) {
@@ -87,18 +119,25 @@ pub(super) fn check(reader: &Reader<'_>, drive: &DriveProfile) {
                 "is true: {dies} dies with {} planes that read by themselves are too many",
                 g.planes
             );
-            return note("chip.timing.independent_plane_reads", message);
+            return wrong("chip.timing.independent_plane_reads", message);
         }
         if !drive.chip.timing.plane_levels {
             let message = "is true, but planes that read by themselves need level registers of \
                            their own: set `chip.timing.plane_levels` too"
                 .into();
-            return note("chip.timing.independent_plane_reads", message);
+            return wrong("chip.timing.independent_plane_reads", message);
         }
     }
+    Ok(())
+}
+
+/// How large superblocks and the drive may be.
+fn size(drive: &DriveProfile) -> Result<(), Wrong> {
+    let g = &drive.geometry;
+    let dies = dies(g);
     let modes: Vec<&str> = drive.chip.modes.iter().map(|m| m.mode.name()).collect();
     if drive.chip.mode(drive.mode).is_none() {
-        return note(
+        return wrong(
             "mode",
             format!("is not a mode of the chip: {}", modes.join(", ")),
         );
@@ -112,7 +151,7 @@ pub(super) fn check(reader: &Reader<'_>, drive: &DriveProfile) {
         .unwrap_or(1);
     let slots = u64::from(g.slots_per_row()) * dies * u64::from(widest);
     if slots * u64::from(g.wordlines_per_block) > u64::from(u32::MAX) {
-        return note(
+        return wrong(
             "geometry.channels",
             "a superblock has more than 2^32 slots".into(),
         );
@@ -122,7 +161,7 @@ pub(super) fn check(reader: &Reader<'_>, drive: &DriveProfile) {
         * u128::from(g.blocks_per_plane)
         * u128::from(g.slot_bytes);
     if bytes > 1 << 53 {
-        return note(
+        return wrong(
             "geometry.blocks_per_plane",
             format!("{bytes} B are more than 2^53"),
         );
@@ -134,14 +173,20 @@ pub(super) fn check(reader: &Reader<'_>, drive: &DriveProfile) {
             "the blocks hold {slots} mapping units, more than the {MOST_SLOTS} that the map can tell \
              apart; raise `geometry.mapping_unit`"
         );
-        return note("geometry.blocks_per_plane", message);
+        return wrong("geometry.blocks_per_plane", message);
     }
     if !drive.capacity_bytes.is_multiple_of(u64::from(g.slot_bytes)) {
-        return note(
+        return wrong(
             "capacity",
             "is not a multiple of `geometry.mapping_unit`".into(),
         );
     }
+    Ok(())
+}
+
+/// Whether the capacity leaves room for cleaning and the map.
+fn room(drive: &DriveProfile) -> Result<(), Wrong> {
+    let g = &drive.geometry;
     let cached = drive.dram.map_cache_bytes;
     let (mut streams, mut map_slots) = (2, 0);
     if cached > 0 {
@@ -150,7 +195,7 @@ pub(super) fn check(reader: &Reader<'_>, drive: &DriveProfile) {
                 "holds fewer than 64 pages of the map, {} B each; 0 is for the whole map",
                 g.slot_bytes
             );
-            return note("dram.map_cache", message);
+            return wrong("dram.map_cache", message);
         }
         // Superblocks of the map are cleaned once they are half garbage.
         streams += 1;
@@ -158,7 +203,7 @@ pub(super) fn check(reader: &Reader<'_>, drive: &DriveProfile) {
         map_slots = 2 * (drive.capacity_bytes / u64::from(g.slot_bytes)).div_ceil(entries);
         if map_slots > u64::from(u32::MAX) {
             let message = "the map has too many pages; raise `geometry.mapping_unit`".into();
-            return note("dram.map_cache", message);
+            return wrong("dram.map_cache", message);
         }
     }
     let pages = drive.capacity_bytes / u64::from(g.slot_bytes) + map_slots / 2;
@@ -167,7 +212,7 @@ pub(super) fn check(reader: &Reader<'_>, drive: &DriveProfile) {
             "{pages} mapping units, those of the map among them, are more than the {MOST_PAGES} that \
              can be simulated; raise `geometry.mapping_unit`"
         );
-        return note("capacity", message);
+        return wrong("capacity", message);
     }
     // One superblock is open for the host, one for the data mover, and one must be free for the
     // next of them. Cleaning needs some to spare besides.
@@ -186,15 +231,21 @@ pub(super) fn check(reader: &Reader<'_>, drive: &DriveProfile) {
             g.blocks_per_plane.div_ceil(LEAST_SPARE),
             ["", " and twice the map"][streams as usize - 2],
         );
-        return note("capacity", message);
+        return wrong("capacity", message);
     }
+    Ok(())
+}
+
+/// Whether the chip keeps up with the channel.
+fn channel(drive: &DriveProfile) -> Result<(), Wrong> {
     if drive.channel.rate_mt_per_s > drive.chip.timing.io_mt_per_s {
         let message = format!(
             "is faster than the chip, whose `timing.io` is {} MT/s",
             drive.chip.timing.io_mt_per_s
         );
-        note("channel.rate", message);
+        return wrong("channel.rate", message);
     }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -7,9 +7,9 @@ use super::client::{Client, Next};
 use super::error::RunError;
 use super::flow::{Flows, Share};
 use super::host::Host;
+use crate::commands::{Completed, Submission};
 use crate::drive::Drive;
 use crate::stats::Report;
-use crate::world::{Completed, Submission};
 
 /// A run under way.
 pub(crate) struct Run<'a> {

@@ -7,8 +7,9 @@ use std::collections::VecDeque;
 
 use firstread_core::{CommandId, Divisor, HostCommand, HostOp, Ns, Status};
 
+use crate::commands::{Completed, Submission};
 use crate::completions::Completions;
-use crate::hardware::charge::{AccountId, Cause, Parts};
+use crate::hardware::charge::{AccountId, Cause};
 use crate::hardware::timers::{FRONTS, Timers};
 use crate::hardware::{Hardware, Resource};
 use crate::payload::{Payload, StaleRead};
@@ -28,23 +29,6 @@ pub(crate) struct LinkTimes {
     pub completion_ns: u64,
     /// Femtoseconds a byte takes on the link, in each direction.
     pub fs_per_byte: u64,
-}
-
-/// A command, as the host submits it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Submission {
-    /// What to do.
-    pub op: HostOp,
-    /// First byte, a multiple of 512.
-    pub offset_bytes: u64,
-    /// Length (bytes), a multiple of 512, not zero except for a flush.
-    pub len_bytes: u32,
-    /// Whether a write has to be safe from power loss before it completes.
-    pub fua: bool,
-    /// The host's submission queue. A drive that has fewer takes the number modulo theirs.
-    pub queue: u32,
-    /// From when on its time counts: before it is submitted, where it has waited for room in the queues.
-    pub since: Ns,
 }
 
 /// A command of the host in flight: a line of a cache.
@@ -76,23 +60,6 @@ struct Completion {
     queue_ns: u64,
     /// Up to when both account for the time.
     charged_to: Ns,
-}
-
-/// A completion that has reached the host.
-#[derive(Clone, Copy, Debug)]
-pub struct Completed<'a> {
-    /// The command, under the identifier that it was given when it was submitted.
-    pub command: &'a HostCommand,
-    /// The host's submission queue.
-    pub queue: u32,
-    /// From when on its time counts: [`Submission::since`].
-    pub since: Ns,
-    /// When it reached the host. Its latency is the time from `since`.
-    pub at: Ns,
-    /// How it ended.
-    pub status: Status,
-    /// What its latency was charged to, by cause (ns).
-    pub parts: &'a Parts,
 }
 
 /// Timers behind those of the hardware.
