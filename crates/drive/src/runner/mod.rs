@@ -52,8 +52,9 @@ impl Host<'_> {
         let mut until = start;
         'run: loop {
             let due = goes_on(&mut run, until, drive)?;
-            drive.wait(due);
-            if run.is_over() {
+            let is_over = run.is_over();
+            drive.wait(if is_over { Ns::MAX } else { due });
+            if is_over {
                 break;
             }
             if run.completed >= reported + PROGRESS {

@@ -84,12 +84,13 @@ impl<'a> Run<'a> {
                 if next > Drive::LATEST && next != Ns::MAX {
                     return Err(RunError::AfterTheEnd);
                 }
-                return Ok(if self.done() { Ns::MAX } else { next });
+                return Ok(next);
             }
-            self.now = next;
             if completion > self.wake_due {
+                self.now = next;
                 self.woken();
             } else if let Some(completed) = drive.completion(next) {
+                self.now = next;
                 self.completed(&completed);
             }
             if self.failed.is_some() || drive.stale().is_some() {
@@ -302,7 +303,7 @@ impl<'a> Run<'a> {
         }
         let report = &mut self.reports[client.report];
         if forget {
-            report.forget();
+            forget_all(report);
             self.first[client.report] = None;
         }
         if since >= client.counts_from {
@@ -339,4 +340,11 @@ impl<'a> Run<'a> {
         }
         self.wake_due = Ns::MAX;
     }
+}
+
+/// Forgets what `report` has counted: apart from what every completion takes, for an empty report is large.
+#[cold]
+#[inline(never)]
+fn forget_all(report: &mut Report) {
+    report.forget();
 }
