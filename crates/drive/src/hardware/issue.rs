@@ -63,6 +63,7 @@ impl Hardware {
         self.ask_for_sense(now, tag);
     }
 
+    /// Anything but a plain read: a program, an erase, a read behind another one, or a command about an operation.
     #[inline(never)]
     fn issue_other(&mut self, now: Ns, op: FlashOp, timers: &mut Timers) {
         let tag = op.tag.0;

@@ -479,7 +479,7 @@ fn powerloss_does_not_end_the_life_of_a_tight_drive() {
 /// The worst that may be configured, at length: no spare superblock, every fault.
 #[test]
 fn model_tight_drives_live_to_their_end() {
-    for victim in 0..5 {
+    for victim in 0..gc_victim::AXIS.schemes.len() {
         for (spare, faults) in [
             (0, Faults::default()),
             (
@@ -551,7 +551,7 @@ fn with_map_cache(victim: usize, faults: Faults) -> Build {
 /// The map comes back from its own superblocks and the dump; every page of it is read again.
 #[test]
 fn powerloss_a_map_on_flash_comes_back() {
-    for victim in 0..5 {
+    for victim in 0..gc_victim::AXIS.schemes.len() {
         let (counters, met) = run(&with_map_cache(victim, Faults::default()), 20_000, 100);
         let f = counters.front;
         assert!(f.map_writes > 200 && f.map_reads > 1_000, "{f:?}");
@@ -562,7 +562,7 @@ fn powerloss_a_map_on_flash_comes_back() {
 
 #[test]
 fn model_a_map_cache_changes_no_data() {
-    for victim in 0..5 {
+    for victim in 0..gc_victim::AXIS.schemes.len() {
         for faults in [
             Faults::default(),
             Faults {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use firstread_core::{BlockId, CellMode, HostOp, Lpn, Stream};
 use firstread_firmware::ftl::{Busy, Owner};
 use firstread_firmware::observe::BlockUse;
+use firstread_firmware::policy::gc_victim;
 
 use crate::world::{Build, Drive, Faults, geometry};
 
@@ -124,7 +125,7 @@ fn sequence_cleaning_keeps_its_free_superblock_from_a_change_of_mode() {
 /// written again from a reserve of its own, and writes wait until that is whole. So the drive lives on.
 #[test]
 fn powerloss_cuts_after_few_writes_do_not_end_a_tight_drive() {
-    for victim in 0..5 {
+    for victim in 0..gc_victim::AXIS.schemes.len() {
         let build = Build {
             victim,
             seed: victim as u64 + 1,
@@ -194,7 +195,7 @@ fn powerloss_cuts_in_a_row_leave_a_drive_that_answers() {
 /// left, however many are asked for.
 #[test]
 fn sequence_pages_that_move_alone_leave_what_cleaning_needs() {
-    for victim in 0..5 {
+    for victim in 0..gc_victim::AXIS.schemes.len() {
         let build = Build {
             victim,
             ..tight(4, 0)

@@ -132,7 +132,8 @@ fn moves(seed: u64) -> Option<(f64, f64)> {
     Some((each, bound))
 }
 
-fn none_moves_without_end(seeds: core::ops::Range<u64>) {
+/// Draws `seeds`, of which more than `fewest` are drives that can be made: about a third.
+fn none_moves_without_end(seeds: core::ops::Range<u64>, fewest: usize) {
     let n = seeds.clone().count();
     let drawn: Vec<(f64, f64)> = seeds.filter_map(moves).collect();
     let most = drawn.iter().map(|(each, _)| *each).fold(0.0, f64::max);
@@ -140,9 +141,8 @@ fn none_moves_without_end(seeds: core::ops::Range<u64>) {
         "{} drives of {n}; {most:.1} moves a slot at most",
         drawn.len()
     );
-    // A third of what is drawn is a drive that can be made.
     assert!(
-        drawn.len() > n / 4 && most > 5.0,
+        drawn.len() > fewest && most > 5.0,
         "{} of {n}, {most:.1}",
         drawn.len()
     );
@@ -150,11 +150,11 @@ fn none_moves_without_end(seeds: core::ops::Range<u64>) {
 
 #[test]
 fn model_no_drive_moves_pages_without_end() {
-    none_moves_without_end(0..60);
+    none_moves_without_end(0..60, 20);
 }
 
 #[test]
 #[ignore = "minutes: cargo test --release -p firstread-testkit --test whole_drive -- --ignored without_end"]
 fn model_of_thousands_no_drive_moves_pages_without_end() {
-    none_moves_without_end(60..3_000);
+    none_moves_without_end(60..3_000, 950);
 }

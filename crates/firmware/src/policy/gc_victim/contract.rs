@@ -106,7 +106,8 @@ pub trait GcVictim {
     /// The superblock to clean next, the `nth` of all. The same question has the same answer: cleaning is
     /// paced by what the next few will be.
     fn choose(&self, victims: Victims<'_>, nth: u64) -> Option<BlockId>;
-    /// The law it follows, where theory knows one: the steady state of overwrites is computed from it.
+    /// The law it follows, where theory knows one: the steady state of overwrites is computed from it. A drive with
+    /// a scheme of no law cannot be preconditioned.
     fn law(&self) -> Option<Law> {
         None
     }
