@@ -1,13 +1,20 @@
 //! The drive as a machine: commands in, completions out, without a run above it.
 
-use firstread_core::{HostOp, Ns};
-use firstread_drive::{Completed, Drive, Host, Submission, SubmitError};
-use firstread_testkit::{aged, drive, profile};
+use std::collections::BTreeMap;
+
+use firstread_core::{CommandId, HostOp, Ns, Status, Stream};
+use firstread_drive::profile::DriveProfile;
+use firstread_drive::{Completed, Drive, Host, Payload, Stamp, Submission, SubmitError};
+use firstread_testkit::{aged, drive, profile, voltages};
 use firstread_workload::TraceRecord;
 
 const KIB: u64 = 1024;
 
 fn made(set: &[&str]) -> Drive {
+    drive(four_dies(set), &aged(28, 300), 1)
+}
+
+fn four_dies(set: &[&str]) -> DriveProfile {
     let four_dies = [
         "geometry.channels=2",
         "geometry.chips_per_channel=1",
@@ -17,7 +24,7 @@ fn made(set: &[&str]) -> Drive {
         "chip.failures.factory_bad=0 %",
     ];
     let set: Vec<&str> = four_dies.iter().chain(set).copied().collect();
-    drive(profile("ct-qlc", &set), &aged(28, 300), 1)
+    profile("ct-qlc", &set)
 }
 
 /// Reads, writes and trims all over the drive.
@@ -161,5 +168,161 @@ fn sequence_what_a_drive_refuses_changes_nothing() {
     while completed < 4 {
         drive.advance(Ns::MAX);
         completed += u32::from(drive.completion(Ns::MAX).is_some());
+    }
+}
+
+/// The bytes of a drive, kept by their stamps.
+#[derive(Clone, Default)]
+struct Bytes {
+    slot_bytes: usize,
+    /// Data of writes that have been submitted: their first byte on the drive, and the data.
+    written: BTreeMap<CommandId, (u64, Vec<u8>)>,
+    /// Slots that reads have returned so far.
+    found: BTreeMap<CommandId, Vec<Vec<u8>>>,
+    kept: BTreeMap<Stamp, Vec<u8>>,
+    /// The last version of each page; none where it was trimmed.
+    last: BTreeMap<u64, Option<Stamp>>,
+}
+
+impl Bytes {
+    /// What the drive was filled with.
+    fn filled(&self, page: u64) -> Vec<u8> {
+        vec![page as u8 | 1; self.slot_bytes]
+    }
+
+    fn of(&self, stamp: Option<Stamp>) -> Vec<u8> {
+        match stamp {
+            None => vec![0; self.slot_bytes],
+            Some(Stamp { page, version: 0 }) => self.filled(page),
+            Some(stamp) => self.kept[&stamp].clone(),
+        }
+    }
+}
+
+impl Payload for Bytes {
+    fn write(&mut self, command: CommandId, _: u32, stamp: Stamp) {
+        let first = Some(Stamp {
+            version: 0,
+            ..stamp
+        });
+        let before = self.last.insert(stamp.page, Some(stamp)).unwrap_or(first);
+        let mut bytes = self.of(before);
+        let (at, data) = &self.written[&command];
+        let start = stamp.page * self.slot_bytes as u64;
+        for (i, byte) in (start..).zip(&mut bytes) {
+            if let Some(&new) = i.checked_sub(*at).and_then(|i| data.get(i as usize)) {
+                *byte = new;
+            }
+        }
+        self.kept.insert(stamp, bytes);
+    }
+
+    fn read(&mut self, command: CommandId, slot: u32, found: Option<Stamp>) {
+        let bytes = self.of(found);
+        let slots = self.found.entry(command).or_default();
+        let slot = slot as usize;
+        slots.resize(slots.len().max(slot + 1), Vec::new());
+        slots[slot] = bytes;
+    }
+
+    fn trim(&mut self, first: u64, end: u64, _: u64) {
+        self.last.extend((first..end).map(|page| (page, None)));
+    }
+}
+
+/// A payload of bytes gets back what was written, sector by sector: writes in part, trims and a power cut
+/// between them.
+#[test]
+fn model_a_payload_of_bytes_reads_what_it_wrote() {
+    const LANES: u64 = 8;
+    const LANE_BYTES: u64 = 128 * KIB;
+    const SECTOR: u64 = 512;
+    for seed in 0..4 {
+        let profile = four_dies(&["schemes.recovery=soft-parity"]);
+        let slot_bytes = profile.geometry.slot_bytes as usize;
+        let bytes = Bytes {
+            slot_bytes,
+            ..Bytes::default()
+        };
+        let tables = voltages(&profile);
+        let drive = Drive::with_payload(profile, tables, &aged(28, 300), seed, bytes);
+        let mut drive = drive.unwrap_or_else(|error| panic!("{error}"));
+        // One command of each lane is in flight, so what it has to find is known.
+        let slots = LANES * LANE_BYTES / slot_bytes as u64;
+        let mut model: Vec<u8> = (0..slots)
+            .flat_map(|page| drive.payload().filled(page))
+            .collect();
+        let draw = Stream::new(seed);
+        let (mut reads, mut cuts) = (0, 0);
+        for round in 0..400 {
+            let mut in_flight = BTreeMap::new();
+            for lane in 0..LANES {
+                let draw = draw.at(round).at(lane);
+                let op = [HostOp::Read, HostOp::Write, HostOp::Write, HostOp::Trim]
+                    [draw.at(0).below(4) as usize];
+                let unit = if op == HostOp::Trim {
+                    slot_bytes as u64
+                } else {
+                    SECTOR
+                };
+                let offset = draw.at(1).below(LANE_BYTES / unit) * unit;
+                let most = (LANE_BYTES - offset).min(40 * KIB) / unit;
+                let len = (1 + draw.at(2).below(most)) * unit;
+                let offset = lane * LANE_BYTES + offset;
+                let now = drive.now();
+                let id = drive.submit(
+                    now,
+                    Submission {
+                        op,
+                        offset_bytes: offset,
+                        len_bytes: len as u32,
+                        fua: false,
+                        queue: lane as u32,
+                        since: now,
+                    },
+                );
+                let id = id.unwrap();
+                if op == HostOp::Write {
+                    let data = (0..len)
+                        .map(|i| draw.at(3).at(i).below(256) as u8)
+                        .collect();
+                    drive.payload_mut().written.insert(id, (offset, data));
+                }
+                in_flight.insert(id, (op, offset as usize, len as usize));
+            }
+            while !in_flight.is_empty() {
+                drive.advance(Ns::MAX);
+                let Some(completed) = drive.completion(Ns::MAX) else {
+                    continue;
+                };
+                assert_eq!(completed.status, Status::Ok, "seed {seed}");
+                let id = completed.command.id;
+                let (op, offset, len) = in_flight.remove(&id).unwrap();
+                let range = offset..offset + len;
+                match op {
+                    HostOp::Read => {
+                        let found = drive.payload_mut().found.remove(&id).unwrap().concat();
+                        let skip = offset % slot_bytes;
+                        assert!(
+                            found[skip..skip + len] == model[range],
+                            "seed {seed}, round {round}: {len} bytes at {offset}"
+                        );
+                        reads += 1;
+                    }
+                    HostOp::Write => {
+                        let (_, data) = drive.payload_mut().written.remove(&id).unwrap();
+                        model[range].copy_from_slice(&data);
+                    }
+                    HostOp::Trim => model[range].fill(0),
+                    HostOp::Flush => unreachable!("none is submitted"),
+                }
+            }
+            if round % 130 == 129 {
+                drive.power_cut(drive.now()).unwrap();
+                cuts += 1;
+            }
+        }
+        assert!(reads > 500 && cuts == 3);
+        assert_eq!(drive.stale(), None);
     }
 }

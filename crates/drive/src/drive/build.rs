@@ -15,7 +15,7 @@ use crate::cells::Cells;
 use crate::hardware::failures::Failures;
 use crate::hardware::suspend::SuspendTimes;
 use crate::hardware::{Hardware, Times};
-use crate::payload::Payload;
+use crate::payload::{Payload, Stamps};
 use crate::profile::DriveProfile;
 use crate::profile::drive::Cells as CellModel;
 use crate::queues::Queues;
@@ -23,9 +23,8 @@ use crate::state::DriveState;
 use crate::world::{LinkTimes, World};
 
 impl Drive {
-    /// A drive in `state`, with everything that happens until its host comes already done: filled and
-    /// aged by arithmetic, its firmware's background work simulated. `seed` draws its chips and what its
-    /// firmware draws.
+    /// A drive whose data are known by their stamps alone, as a simulation wants them:
+    /// [`Drive::with_payload`] of `()`.
     ///
     /// # Errors
     /// [`DriveError`] where `profile` cannot be simulated or the drive cannot be in `state`.
@@ -35,6 +34,25 @@ impl Drive {
         state: &DriveState,
         seed: u64,
     ) -> Result<Drive, DriveError> {
+        Drive::with_payload(profile, tables, state, seed, ())
+    }
+}
+
+impl<P: Payload> Drive<P> {
+    /// A drive in `state`, with everything that happens until its host comes already done: filled and
+    /// aged by arithmetic, its firmware's background work simulated. `seed` draws its chips and what its
+    /// firmware draws. `payload` sees the host's data from the first command on; what the drive was filled
+    /// with has version 0.
+    ///
+    /// # Errors
+    /// [`DriveError`] where `profile` cannot be simulated or the drive cannot be in `state`.
+    pub fn with_payload(
+        profile: DriveProfile,
+        tables: VoltageTables,
+        state: &DriveState,
+        seed: u64,
+        payload: P,
+    ) -> Result<Drive<P>, DriveError> {
         let geometry = profile.geometry;
         let code = Code::named(&profile.ecc.code).map_err(bad_profile)?;
         let makings = Makings::new(&profile, tables, &code, state.hottest_c(), seed);
@@ -62,7 +80,7 @@ impl Drive {
             firmware.jobs(),
             profile.link.max_outstanding,
         );
-        let payload = Payload::new(
+        let stamps = Stamps::new(
             geometry.blocks_per_plane,
             firmware.buffer_slots(),
             config.capacity_slots,
@@ -71,7 +89,7 @@ impl Drive {
         let timers = hardware.resources();
         let world = World::new(
             hardware,
-            payload,
+            (stamps, payload),
             link_times(&profile),
             geometry.slot_bytes,
             timers,

@@ -30,7 +30,7 @@ use crate::commands::{Completed, Submission};
 use crate::completions::Digest;
 use crate::hardware::timers::LATEST;
 use crate::hardware::{Done, Resource};
-use crate::payload::StaleRead;
+use crate::payload::{Payload, StaleRead};
 use crate::port_log::{Crossing, Passed};
 use crate::profile::DriveProfile;
 use crate::world::{Due, Front, World};
@@ -60,10 +60,10 @@ pub enum Step {
 /// a drive can be burnt in once and measured many times. A clone copies all memory of the drive, what it has
 /// reserved and not used yet too, and neither knows of the other.
 #[derive(Clone)]
-pub struct Drive {
+pub struct Drive<P = ()> {
     pub(crate) profile: DriveProfile,
     pub(crate) firmware: Firmware<FilledMemory>,
-    pub(crate) world: World,
+    pub(crate) world: World<P>,
     /// What a firmware is made from, at first and when power is back.
     makings: Box<Makings>,
     seed: u64,
@@ -75,7 +75,7 @@ pub struct Drive {
     theory: Option<f64>,
 }
 
-impl fmt::Debug for Drive {
+impl<P> fmt::Debug for Drive<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Drive")
             .field("name", &self.profile.name)
@@ -83,11 +83,13 @@ impl fmt::Debug for Drive {
     }
 }
 
-/// What its host does.
 impl Drive {
     /// No event is later: 146 years.
     pub const LATEST: Ns = LATEST;
+}
 
+/// What its host does.
+impl<P: Payload> Drive<P> {
     /// Whether the queues take another command.
     #[inline]
     pub fn has_room(&self) -> bool {
@@ -193,7 +195,7 @@ impl Drive {
 }
 
 /// What is known of it, and what is asked of it beside commands.
-impl Drive {
+impl<P: Payload> Drive<P> {
     /// Bytes the host sees.
     pub fn capacity_bytes(&self) -> u64 {
         self.profile.capacity_bytes
@@ -260,6 +262,14 @@ impl Drive {
         self.wake_firmware();
         asked
     }
+    /// What the host makes of the data.
+    pub fn payload(&self) -> &P {
+        &self.world.payload
+    }
+    /// What the host makes of the data, to hand in what it writes and to take what it has read.
+    pub fn payload_mut(&mut self) -> &mut P {
+        &mut self.world.payload
+    }
     /// The cells.
     pub fn medium(&self) -> &Medium {
         self.world.hardware.cells().medium()
@@ -280,7 +290,7 @@ impl Drive {
 }
 
 /// How events are handled.
-impl Drive {
+impl<P: Payload> Drive<P> {
     /// A read has left planes of a die.
     #[cold]
     fn planes_done(&mut self, now: Ns, event: Option<FlashEvent>, free: FlashEvent) {
@@ -301,7 +311,7 @@ impl Drive {
             Due::Hardware(Resource::Die(die)) => {
                 let done = world
                     .hardware
-                    .die_done(due, die, &mut world.timers, &mut world.payload);
+                    .die_done(due, die, &mut world.timers, &mut world.stamps);
                 let (event, free, decoded) = match done {
                     Done::GoesOn => {
                         world.hardware.time_next(&mut world.timers);
@@ -324,7 +334,7 @@ impl Drive {
                     self.tell(due, FlashEvent::ArrayFree { tag, die, planes });
                     if decoded {
                         let world = &mut self.world;
-                        let event = world.hardware.decoded(due, tag.0, &mut world.payload);
+                        let event = world.hardware.decoded(due, tag.0, &mut world.stamps);
                         self.tell(due, event);
                     }
                 }
@@ -332,8 +342,8 @@ impl Drive {
                 world.hardware.time_next(&mut world.timers);
             }
             Due::Hardware(Resource::Decoder(channel)) => {
-                let (timers, payload) = (&mut world.timers, &mut world.payload);
-                let event = world.hardware.decode_done(due, channel, timers, payload);
+                let (timers, stamps) = (&mut world.timers, &mut world.stamps);
+                let event = world.hardware.decode_done(due, channel, timers, stamps);
                 self.tell(due, event);
             }
             Due::Front(front @ (Front::Command | Front::Write)) => self.command(front),

@@ -11,6 +11,7 @@ use firstread_firmware::WriteCache;
 use firstread_firmware::ftl::{Recovering, Recovery};
 
 use super::{CutRefused, Drive};
+use crate::payload::Payload;
 
 /// What a power cut came to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,7 +30,7 @@ pub struct PowerCut {
     pub work: Recovery,
 }
 
-impl Drive {
+impl<P: Payload> Drive<P> {
     /// Cuts the power once more in the recovery from the next cut, when that has read so many
     /// superblocks' tables of contents.
     pub fn cut_recovery_after(&mut self, superblocks: u32) {
@@ -42,7 +43,7 @@ impl Drive {
     /// # Errors
     /// [`CutRefused`] where what a cut leaves is not simulated; then nothing has changed.
     pub fn power_cut(&mut self, at: Ns) -> Result<PowerCut, CutRefused> {
-        if !self.world.payload.has_whole_sequence() {
+        if !self.world.stamps.has_whole_sequence() {
             return Err(CutRefused::SequenceEnded);
         }
         if self.profile.dram.write_cache == WriteCache::Volatile {
@@ -206,18 +207,18 @@ mod tests {
         for passed in [1u64 << 29, 1 << 34, (1 << 40) - (1 << 20)] {
             let mut drive = drive();
             run(&mut drive, HostOp::Write, 3_000, 1);
-            drive.world.payload.pass(passed - 5_000);
+            drive.world.stamps.pass(passed - 5_000);
             for seed in 0..20 {
                 let at = Some(CutAt::Events(500 + 37 * seed));
                 let cut = run_until(&mut drive, HostOp::Write, 300, seed, at).power_cut;
                 assert!(cut.is_some());
             }
-            assert!(drive.world.payload.written() > passed);
+            assert!(drive.world.stamps.written() > passed);
             run(&mut drive, HostOp::Read, 1_024, 0);
             assert_eq!(drive.audit(), Ok(()));
         }
         let mut drive = drive();
-        drive.world.payload.pass(1 << 40);
+        drive.world.stamps.pass(1 << 40);
         let refused = drive.power_cut(Ns::ZERO).unwrap_err().to_string();
         assert!(refused.contains("sequence number"), "{refused}");
     }

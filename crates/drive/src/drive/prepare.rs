@@ -9,6 +9,7 @@ use firstread_firmware::voltage::groups;
 
 use super::{Drive, DriveError};
 use crate::before::Preconditioned;
+use crate::payload::Payload;
 use crate::precondition::{self, Precondition, Steady};
 use crate::state::{DriveState, Plan};
 
@@ -25,7 +26,7 @@ struct Filling {
     steady: Option<Preconditioned>,
 }
 
-impl Drive {
+impl<P: Payload> Drive<P> {
     /// Fills and ages the drive.
     pub(super) fn prepare(&mut self, state: &DriveState) -> Result<(), DriveError> {
         let filling = self.filling(state)?;
@@ -40,7 +41,7 @@ impl Drive {
         match &filling.steady {
             Some(steady) => {
                 before.precondition(steady.clone());
-                self.world.payload.precondition(steady.clone());
+                self.world.stamps.precondition(steady.clone());
             }
             None => before.fill(filling.slots),
         }
@@ -131,7 +132,7 @@ impl Drive {
                 Some(state) => state.valid(block),
                 None => {
                     let pages = (slots - first).min(per_block as u64) as u32;
-                    self.world.payload.fill(block, first, pages);
+                    self.world.stamps.fill(block, first, pages);
                     pages
                 }
             };
@@ -245,7 +246,7 @@ impl Drive {
             let block = BlockId(first + i as u32);
             let here = (pages - i * per_block).min(per_block) as u32;
             let from = i * per_block;
-            world.payload.fill_map(block, from, here);
+            world.stamps.fill_map(block, from, here);
             let cells = world.hardware.cells_mut();
             cells.fill(now, block, self.profile.mode, pe_cycles);
             self.firmware

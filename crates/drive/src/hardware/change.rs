@@ -1,4 +1,4 @@
-//! Programs and erases: on the array, stopped and resumed, and what they leave in cells and payload.
+//! Programs and erases: on the array, stopped and resumed, and what they leave in cells and stamps.
 
 use firstread_core::{BlockId, Buf, DieId, FlashEvent, FlashKind, Ns, PageAddr, PageType, Tag};
 
@@ -6,7 +6,7 @@ use super::charge::Cause;
 use super::suspend::Work;
 use super::timers::Timers;
 use super::{DiePhase, Done, Hardware, Resource};
-use crate::payload::Payload;
+use crate::payload::Stamps;
 
 impl Hardware {
     /// A program or erase starts on the array, for `ns`.
@@ -105,7 +105,7 @@ impl Hardware {
     }
 
     /// The program or erase under `tag` has ended.
-    pub(super) fn changed(&mut self, now: Ns, die: u16, tag: u32, payload: &mut Payload) -> Done {
+    pub(super) fn changed(&mut self, now: Ns, die: u16, tag: u32, stamps: &mut Stamps) -> Done {
         let op = self.ops[tag as usize].op;
         self.free_die(now, tag);
         let tag = op.tag;
@@ -119,7 +119,7 @@ impl Hardware {
                 let ok = !self.failures.program_fails(block, op.die, wordline);
                 // What did not verify cannot be read.
                 if ok {
-                    self.program(op.die, block, wordline, buf, payload);
+                    self.program(op.die, block, wordline, buf, stamps);
                 }
                 FlashEvent::Programmed { tag, ok }
             }
@@ -127,7 +127,7 @@ impl Hardware {
                 // The firmware erases a superblock on every die before it uses it again.
                 if die == 0 {
                     self.cells_mut().erased(block, mode);
-                    payload.erase(block);
+                    stamps.erase(block);
                 }
                 let ok = !self.failures.erase_fails(block, op.die);
                 FlashEvent::Erased { tag, ok }
@@ -145,7 +145,7 @@ impl Hardware {
     }
 
     /// Moves a die's part of a wordline from its buffers into the cells.
-    fn program(&self, die: DieId, block: BlockId, wordline: u16, buf: Buf, payload: &mut Payload) {
+    fn program(&self, die: DieId, block: BlockId, wordline: u16, buf: Buf, stamps: &mut Stamps) {
         let layout = &self.layout;
         // What is programmed there is the sum of the wordline's other parts.
         if layout.parity_die(wordline) == Some(die) {
@@ -162,7 +162,7 @@ impl Hardware {
             };
             for row_slot in 0..layout.slots_per_row() {
                 let ppa = layout.slot_at(at, row_slot, mode);
-                payload.program(ppa, buf.slot(ppa.slot() - first));
+                stamps.program(ppa, buf.slot(ppa.slot() - first));
             }
         }
     }

@@ -5,7 +5,7 @@ use firstread_core::{Buf, CellMode, FlashEvent, FlashKind, Ns, PageAddr};
 use super::charge::Cause;
 use super::timers::Timers;
 use super::{Hardware, InFlight, Resource};
-use crate::payload::Payload;
+use crate::payload::Stamps;
 
 impl Hardware {
     /// The data of `tag` are with the decoder.
@@ -57,18 +57,18 @@ impl Hardware {
         now: Ns,
         channel: u16,
         timers: &mut Timers,
-        payload: &mut Payload,
+        stamps: &mut Stamps,
     ) -> FlashEvent {
         let (tag, next) = self.decoders[channel as usize].leave(&self.ops);
         if next != Ns::MAX {
             timers.set(self.timer(Resource::Decoder(channel)), next);
         }
-        self.decoded(now, tag, payload)
+        self.decoded(now, tag, stamps)
     }
 
     /// The read under `tag` is decoded.
     #[inline]
-    pub(crate) fn decoded(&mut self, now: Ns, tag: u32, payload: &mut Payload) -> FlashEvent {
+    pub(crate) fn decoded(&mut self, now: Ns, tag: u32, stamps: &mut Stamps) -> FlashEvent {
         self.charge(now, tag, Cause::Decode);
         let InFlight { op, sensed, .. } = &self.ops[tag as usize];
         let FlashKind::Read {
@@ -90,7 +90,7 @@ impl Hardware {
                 wordline,
                 page,
             };
-            self.deliver(at, cell_mode, wanted & !sensed.failed, buf, payload);
+            self.deliver(at, cell_mode, wanted & !sensed.failed, buf, stamps);
         }
         FlashEvent::Decoded {
             tag: op.tag,
@@ -103,8 +103,8 @@ impl Hardware {
     }
 
     /// Codewords `made` of the read under `tag` have been made anew from the rest of their stripe. In
-    /// simulation a payload names its page, which the sum of the others would come to.
-    pub(crate) fn rebuilt(&mut self, now: Ns, tag: u32, made: u64, payload: &mut Payload) {
+    /// simulation a stamp names its page, which the sum of the others would come to.
+    pub(crate) fn rebuilt(&mut self, now: Ns, tag: u32, made: u64, stamps: &mut Stamps) {
         self.account_of(tag).charge(now, Cause::Recovery);
         let state = &self.ops[tag as usize];
         let die = state.op.die;
@@ -125,13 +125,13 @@ impl Hardware {
             wordline,
             page,
         };
-        self.deliver(at, cell_mode, made, buf, payload);
+        self.deliver(at, cell_mode, made, buf, stamps);
     }
 
     /// Moves the slots of `decoded` codewords into the buffers of a page row. Parity has none: it goes
     /// into the sum.
     #[inline(always)] // Of one read, and of one in millions that is made anew.
-    fn deliver(&self, at: PageAddr, mode: CellMode, decoded: u64, buf: Buf, payload: &mut Payload) {
+    fn deliver(&self, at: PageAddr, mode: CellMode, decoded: u64, buf: Buf, stamps: &mut Stamps) {
         if self.layout.parity_die(at.wordline) == Some(at.die) {
             return;
         }
@@ -140,7 +140,7 @@ impl Hardware {
         while left != 0 {
             let row_slot = self.layout.slot_of_codeword(left.trailing_zeros());
             left &= !((u64::MAX >> (64 - per_slot)) << (row_slot * per_slot));
-            payload.read(self.layout.slot_at(at, row_slot, mode), buf.slot(row_slot));
+            stamps.read(self.layout.slot_at(at, row_slot, mode), buf.slot(row_slot));
         }
     }
 }

@@ -26,7 +26,7 @@ use firstread_core::{
 };
 
 use crate::cells::{Cells, Sensed};
-use crate::payload::Payload;
+use crate::payload::Stamps;
 use ahead::{Ahead, CachePhase};
 use channel::Channel;
 use charge::{AccountId, Accounts, Cause, DieLog};
@@ -301,10 +301,10 @@ impl Hardware {
         now: Ns,
         die: u16,
         timers: &mut Timers,
-        payload: &mut Payload,
+        stamps: &mut Stamps,
     ) -> Done {
         match self.dies[die as usize].phase {
-            DiePhase::Array(tag) => self.array_done(now, die, tag, timers, payload),
+            DiePhase::Array(tag) => self.array_done(now, die, tag, timers, stamps),
             DiePhase::Registers(tag) => {
                 self.crossed(now, tag);
                 self.transfer_done(now, tag, timers)
@@ -322,7 +322,7 @@ impl Hardware {
         die: u16,
         tag: u32,
         timers: &mut Timers,
-        payload: &mut Payload,
+        stamps: &mut Stamps,
     ) -> Done {
         let op = &self.ops[tag as usize].op;
         if let FlashKind::Read { .. } = op.kind {
@@ -334,7 +334,7 @@ impl Hardware {
             self.turn(now, DieId(die), tag, timers);
             return Done::GoesOn;
         }
-        self.changed(now, die, tag, payload)
+        self.changed(now, die, tag, stamps)
     }
 
     /// The data of `tag` come to the channel; the die's timer tells when they have crossed it.

@@ -5,13 +5,13 @@ use firstread_core::{DieId, FlashKind, Levels, SenseTiming};
 use super::ahead::Ahead;
 use super::channel::Channel;
 use super::{Decoder, DiePhase, Hardware};
-use crate::payload::Payload;
+use crate::payload::Stamps;
 
 impl Hardware {
     /// Power is cut. A program on an array leaves nothing that can be read in its wordline, which is
     /// what the slots hold that were never programmed; an erase has destroyed its block. Everything
     /// else under way is gone.
-    pub(crate) fn power_cut(&mut self, payload: &mut Payload) {
+    pub(crate) fn power_cut(&mut self, stamps: &mut Stamps) {
         self.sense_all();
         for die in &mut self.dies {
             let on_array = match die.phase {
@@ -22,7 +22,7 @@ impl Hardware {
             for tag in on_array.into_iter().chain(suspended) {
                 let op = self.ops[tag as usize].op;
                 if let FlashKind::Erase { block, mode } = op.kind {
-                    payload.erase(block);
+                    stamps.erase(block);
                     if op.die == DieId(0) {
                         self.cells.erased(block, mode);
                     }

@@ -4,10 +4,13 @@ use firstread_core::{Account, CommandId, DieId, HostOp, Lpn, Ns, Tag, Wait};
 
 use super::World;
 use crate::hardware::charge::Cause;
+use crate::payload::Payload;
 
-impl Account for World {
+impl<P: Payload> Account for World<P> {
     fn trimmed(&mut self, first: Lpn, pages: u32) {
-        self.payload.trim(first.0, first.0 + pages as u64);
+        let end = first.0 + u64::from(pages);
+        self.stamps.trim(first.0, end);
+        self.payload.trim(first.0, end, self.stamps.written());
     }
 
     fn waited(&mut self, id: CommandId, Tag(tag): Tag) {

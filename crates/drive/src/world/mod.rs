@@ -12,7 +12,7 @@ use crate::completions::Completions;
 use crate::hardware::charge::{AccountId, Cause};
 use crate::hardware::timers::{FRONTS, Timers};
 use crate::hardware::{Hardware, Resource};
-use crate::payload::{Payload, StaleRead};
+use crate::payload::{Payload, StaleRead, Stamps};
 use crate::port_log::{Passed, PortLog};
 use crate::queues::Queues;
 use crate::record_log::RecordLog;
@@ -92,10 +92,11 @@ pub(crate) enum Due {
 
 /// Everything around the firmware.
 #[derive(Clone)]
-pub(crate) struct World {
+pub(crate) struct World<P> {
     pub now: Ns,
     pub hardware: Hardware,
-    pub payload: Payload,
+    pub stamps: Stamps,
+    pub payload: P,
     pub timers: Timers,
     hardware_timers: usize,
     link: LinkTimes,
@@ -121,16 +122,16 @@ pub(crate) struct World {
     pub stale: Option<StaleRead>,
 }
 
-impl World {
+impl<P: Payload> World<P> {
     pub(crate) fn new(
         hardware: Hardware,
-        payload: Payload,
+        (stamps, payload): (Stamps, P),
         link: LinkTimes,
         slot_bytes: u32,
         hardware_timers: usize,
         commands: u32,
         queues: Option<Box<Queues>>,
-    ) -> World {
+    ) -> World<P> {
         let idle = HostCommand {
             id: CommandId(0),
             op: HostOp::Flush,
@@ -150,6 +151,7 @@ impl World {
         World {
             now: Ns::ZERO,
             hardware,
+            stamps,
             payload,
             timers: Timers::new(hardware_timers),
             hardware_timers,
@@ -249,7 +251,7 @@ impl World {
         let slot = &mut self.slots[id.0 as usize];
         slot.command = command;
         slot.submitted = since;
-        slot.seen = self.payload.written();
+        slot.seen = self.stamps.written();
         slot.queue = queue;
         slot.account = None;
         slot.map_ns = 0;
@@ -371,7 +373,7 @@ impl World {
 
     /// Power is cut: nothing is under way any more. How many commands were in flight.
     pub(crate) fn power_cut(&mut self) -> u32 {
-        self.hardware.power_cut(&mut self.payload);
+        self.hardware.power_cut(&mut self.stamps);
         self.timers.stop_all(self.now);
         self.commands.clear();
         self.writes.clear();

@@ -7,9 +7,10 @@ use firstread_core::{
 use firstread_firmware::log::Record;
 
 use super::{Completion, Slot, World};
+use crate::payload::Payload;
 use crate::port_log::Passed;
 
-impl Ports for World {
+impl<P: Payload> Ports for World<P> {
     type Record = Record;
 
     #[inline(always)] // So that the kind of operation is known: see [`crate::hardware::Hardware::issue`].
@@ -20,7 +21,8 @@ impl Ports for World {
 
     fn data_in(&mut self, id: CommandId, first: u32, slots: u32, buf: Buf) {
         for i in 0..slots {
-            self.payload.data_in(self.lpn(id, first + i), buf.slot(i));
+            let stamp = self.stamps.data_in(self.lpn(id, first + i), buf.slot(i));
+            self.payload.write(id, first + i, stamp);
         }
     }
 
@@ -28,8 +30,10 @@ impl Ports for World {
         let seen = self.slots[id.0 as usize].seen;
         let lpn = self.lpn(id, first);
         for i in 0..slots {
-            let checked = self.payload.check(lpn + i as u64, seen, buf.slot(i));
+            let checked = self.stamps.check(lpn + i as u64, seen, buf.slot(i));
             self.check(checked);
+            let found = self.stamps.buffered(buf.slot(i));
+            self.payload.read(id, first + i, found);
         }
         self.out_free_at = self.out_free_at.max(self.now) + self.bytes_ns(bytes);
     }
@@ -37,30 +41,31 @@ impl Ports for World {
     fn zeros_out(&mut self, id: CommandId, first: u32, slots: u32, bytes: u32) {
         let seen = self.slots[id.0 as usize].seen;
         for i in 0..slots {
-            let checked = self.payload.check_zeros(self.lpn(id, first + i), seen);
+            let checked = self.stamps.check_zeros(self.lpn(id, first + i), seen);
             self.check(checked);
+            self.payload.read(id, first + i, None);
         }
         self.out_free_at = self.out_free_at.max(self.now) + self.bytes_ns(bytes);
     }
 
     fn copy(&mut self, from: Buf, to: Buf) {
-        self.payload.copy(from, to);
+        self.stamps.copy(from, to);
     }
 
     fn pad(&mut self, buf: Buf) {
-        self.payload.pad(buf);
+        self.stamps.pad(buf);
     }
 
     fn buffered(&self, buf: Buf) -> Option<Spare> {
-        self.payload.buffered_spare(buf)
+        self.stamps.buffered_spare(buf)
     }
 
     fn stored(&self, ppa: Ppa) -> Option<Spare> {
-        self.payload.stored_spare(ppa)
+        self.stamps.stored_spare(ppa)
     }
 
     fn sequence(&self) -> u64 {
-        self.payload.written()
+        self.stamps.written()
     }
 
     fn replace(&mut self, die: DieId, block: BlockId) {
@@ -74,15 +79,15 @@ impl Ports for World {
     fn rebuilt(&mut self, tag: Tag, made: u64) {
         let now = self.now;
         self.port_log.note(now, || Passed::Rebuilt(tag, made));
-        self.hardware.rebuilt(now, tag.0, made, &mut self.payload);
+        self.hardware.rebuilt(now, tag.0, made, &mut self.stamps);
     }
 
     fn map_in(&mut self, page: Lpn, buf: Buf) {
-        self.payload.data_in(page.0, buf);
+        self.stamps.data_in(page.0, buf);
     }
 
     fn map_out(&mut self, page: Lpn, buf: Buf) {
-        let checked = self.payload.check(page.0, self.payload.written(), buf);
+        let checked = self.stamps.check(page.0, self.stamps.written(), buf);
         self.check(checked);
     }
 
