@@ -39,7 +39,7 @@ mod world;
 mod write_waits;
 
 pub use commands::{Completed, Submission};
-pub use drive::{CutRefused, Drive, DriveError, PowerCut, Step, SubmitError};
+pub use drive::{ActivateError, CutRefused, Drive, DriveError, PowerCut, Step, SubmitError};
 pub use hardware::charge::{CAUSES, Cause, Parts};
 pub use payload::{Payload, StaleRead, Stamp};
 pub use precondition::Precondition;

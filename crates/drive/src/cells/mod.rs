@@ -112,6 +112,11 @@ impl Cells {
         }
     }
 
+    /// An oracle of groups reads by `groups`.
+    pub(crate) fn set_groups(&mut self, groups: Option<BlockGroups>, code: Code) {
+        self.oracle = GroupOracle::new(groups, code);
+    }
+
     /// `ppm` millionths of the cells of every wordline are programmed with states that the firmware
     /// knows.
     pub(crate) fn set_spare(&mut self, ppm: u32) {

@@ -4,13 +4,11 @@ use firstread_core::params::Need;
 use firstread_core::voltage::{BlockGroups, VoltageTables};
 use firstread_core::{Divisor, Ns};
 use firstread_ecc::{Code, DecodeTiming};
-use firstread_firmware::Firmware;
 use firstread_firmware::policy::read_levels::ReadLevels;
 use firstread_nand::Medium;
 
 use super::makings::Makings;
 use super::{Drive, DriveError};
-use crate::before::FilledMemory;
 use crate::cells::Cells;
 use crate::hardware::failures::Failures;
 use crate::hardware::suspend::SuspendTimes;
@@ -65,9 +63,7 @@ impl<P: Payload> Drive<P> {
             .set_temperature(Ns::ZERO, state.temperature_c)
             .map_err(|e| DriveError::State(e.to_string()))?;
 
-        let config = makings.config(&profile);
-        let memory = FilledMemory::new(geometry.slots_per_superblock(profile.mode));
-        let firmware = Firmware::new(config, schemes, memory);
+        let firmware = makings.firmware(&profile, schemes);
         let endurance = profile.chip.mode(profile.mode);
         let endurance = endurance.map_or(1, |m| m.endurance_pe_cycles);
         let failures = Failures::new(profile.chip.failures, endurance, &geometry, seed);
@@ -83,7 +79,7 @@ impl<P: Payload> Drive<P> {
         let stamps = Stamps::new(
             geometry.blocks_per_plane,
             firmware.buffer_slots(),
-            config.capacity_slots,
+            profile.capacity_bytes / u64::from(geometry.slot_bytes),
             firmware.map_pages(),
         );
         let timers = hardware.resources();
@@ -108,14 +104,6 @@ impl<P: Payload> Drive<P> {
         };
         drive.prepare(state)?;
         Ok(drive)
-    }
-
-    /// A firmware that knows nothing, as it is when power comes on.
-    pub(super) fn new_firmware(&self) -> Firmware<FilledMemory> {
-        let config = self.makings.config(&self.profile);
-        let schemes = self.makings.schemes(&self.profile);
-        let per_block = config.geometry.slots_per_superblock(config.mode);
-        Firmware::new(config, schemes, FilledMemory::new(per_block))
     }
 }
 

@@ -7,9 +7,10 @@ use firstread_core::sensing::SensingTable;
 use firstread_core::voltage::VoltageTables;
 use firstread_ecc::Code;
 use firstread_firmware::policy::Setup;
-use firstread_firmware::{Config, Schemes};
+use firstread_firmware::{Config, Firmware, Schemes};
 use firstread_nand::place::layers;
 
+use crate::before::FilledMemory;
 use crate::profile::DriveProfile;
 use crate::tables;
 
@@ -30,19 +31,34 @@ impl Makings {
         seed: u64,
     ) -> Result<Makings, String> {
         let geometry = profile.geometry;
-        let sensing = match profile.needs(Need::SafeSenses) {
-            true => tables::sensing(profile, code).map_err(|e| e.to_string())?,
-            false => SensingTable::NOTHING,
-        };
         Ok(Makings(Setup {
             geometry,
             capacity_slots: profile.capacity_bytes / u64::from(geometry.slot_bytes),
             tables,
             layer_of: layers::of_wordlines(&profile.chip.array, geometry.wordlines_per_block),
-            sensing,
+            sensing: sensing(profile, code)?,
             temperature_c: libm::ceil(hottest_c) as i16,
             seed,
         }))
+    }
+
+    /// The same for `profile`, which is of the same drive with other schemes.
+    pub(crate) fn of(&self, profile: &DriveProfile, code: &Code) -> Result<Makings, String> {
+        Ok(Makings(Setup {
+            sensing: sensing(profile, code)?,
+            ..self.0.clone()
+        }))
+    }
+
+    /// A firmware for `profile` that knows nothing, as it is when power comes on.
+    pub(crate) fn firmware(
+        &self,
+        profile: &DriveProfile,
+        schemes: Schemes,
+    ) -> Firmware<FilledMemory> {
+        let config = self.config(profile);
+        let per_block = config.geometry.slots_per_superblock(config.mode);
+        Firmware::new(config, schemes, FilledMemory::new(per_block))
     }
 
     /// The configuration of a firmware for `profile`.
@@ -73,5 +89,13 @@ impl Makings {
             (choice.scheme.name, &choice.values)
         });
         schemes.expect("the profile's schemes are those of the axes")
+    }
+}
+
+/// How short a sense may be on a drive of `profile`, where a scheme asks.
+fn sensing(profile: &DriveProfile, code: &Code) -> Result<SensingTable, String> {
+    match profile.needs(Need::SafeSenses) {
+        true => tables::sensing(profile, code).map_err(|e| e.to_string()),
+        false => Ok(SensingTable::NOTHING),
     }
 }

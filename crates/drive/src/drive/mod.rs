@@ -4,9 +4,11 @@
 //! reports, and whoever knows those has no part in how the drive works: see [`crate::runner`].
 //!
 //! - `build`, `prepare`: made from a profile, then filled and aged.
+//! - `activate`: other schemes on a drive in use.
 //! - `power`: power cuts, and what coming back takes.
 //! - `makings`: what a firmware is made from, at first and when power is back.
 
+mod activate;
 mod build;
 mod error;
 mod makings;
@@ -36,6 +38,7 @@ use crate::profile::DriveProfile;
 use crate::world::{Due, Front, World};
 use makings::Makings;
 
+pub use activate::ActivateError;
 pub use error::{CutRefused, DriveError, SubmitError};
 pub use power::PowerCut;
 

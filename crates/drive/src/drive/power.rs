@@ -43,16 +43,28 @@ impl<P: Payload> Drive<P> {
     /// # Errors
     /// [`CutRefused`] where what a cut leaves is not simulated; then nothing has changed.
     pub fn power_cut(&mut self, at: Ns) -> Result<PowerCut, CutRefused> {
+        self.may_cut_power()?;
+        Ok(self.reset(at, (true, true)))
+    }
+
+    /// Whether what a cut leaves is simulated.
+    pub(super) fn may_cut_power(&self) -> Result<(), CutRefused> {
         if !self.world.stamps.has_whole_sequence() {
             return Err(CutRefused::SequenceEnded);
         }
         if self.profile.dram.write_cache == WriteCache::Volatile {
             return Err(CutRefused::VolatileCache);
         }
+        Ok(())
+    }
+
+    /// Power is cut at `at` and comes back, for a firmware that keeps what the schemes of axis `read_levels` have
+    /// learned, and those of axis `retry`, or does not.
+    pub(super) fn reset(&mut self, at: Ns, kept: (bool, bool)) -> PowerCut {
         let at = at.max(self.world.now);
         let lost_requests = self.world.power_cut();
         self.wake = Ns::MAX;
-        let mut recovering = self.power_on();
+        let mut recovering = self.power_on(kept);
         let mut recovery = Ns::ZERO;
         let mut left = self.cut_recovery.take();
         while left != Some(0)
@@ -67,7 +79,7 @@ impl<P: Payload> Drive<P> {
         if twice {
             // Power was cut again, with the dump as it was: from the start.
             recovery = self.recovery_time(&work);
-            let again = self.power_on();
+            let again = self.power_on((true, true));
             work = work.again(self.firmware.go_through(again, &self.world));
         }
         let dump = self.dump_time(&work);
@@ -75,21 +87,28 @@ impl<P: Payload> Drive<P> {
         self.world.now = at + dump + recovery;
         self.firmware.restart(self.world.now, &mut self.world);
         self.wake_firmware();
-        Ok(PowerCut {
+        PowerCut {
             at,
             dump,
             recovery,
             lost_requests,
             twice,
             work,
-        })
+        }
     }
 
     /// Power is cut and comes back on, for a new firmware.
-    fn power_on(&mut self) -> Recovering {
-        let firmware = self.new_firmware();
+    fn power_on(&mut self, (levels, retry): (bool, bool)) -> Recovering {
+        let schemes = self.makings.schemes(&self.profile);
+        let firmware = self.makings.firmware(&self.profile, schemes);
         let before = std::mem::replace(&mut self.firmware, firmware);
-        let dump = before.dump(&mut self.world);
+        let mut dump = before.dump(&mut self.world);
+        if !levels {
+            dump.forget_levels();
+        }
+        if !retry {
+            dump.forget_retry();
+        }
         self.firmware.begin_recovery(dump)
     }
 

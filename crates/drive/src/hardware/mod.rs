@@ -177,6 +177,33 @@ struct InFlight {
     is_sensed: bool,
 }
 
+impl InFlight {
+    /// Nothing, under a tag that has not been issued.
+    fn idle() -> InFlight {
+        let op = FlashOp {
+            tag: Tag(0),
+            die: DieId(0),
+            after: None,
+            class: OpClass::HostRead,
+            queued: Ns::ZERO,
+            kind: FlashKind::Cancel { victim: Tag(0) },
+        };
+        InFlight {
+            op,
+            lane: 0,
+            channel: 0,
+            sensed: Sensed::default(),
+            account: None,
+            handed_over: false,
+            sensed_at: Ns::ZERO,
+            transfer_starts: Ns::ZERO,
+            turn: Turn::default(),
+            held: false,
+            is_sensed: false,
+        }
+    }
+}
+
 /// The hardware behind the firmware.
 #[derive(Clone, Debug)]
 pub(crate) struct Hardware {
@@ -212,27 +239,6 @@ impl Hardware {
         jobs: u32,
         commands: u32,
     ) -> Hardware {
-        let idle = FlashOp {
-            tag: Tag(0),
-            die: DieId(0),
-            after: None,
-            class: OpClass::HostRead,
-            queued: Ns::ZERO,
-            kind: FlashKind::Cancel { victim: Tag(0) },
-        };
-        let in_flight = InFlight {
-            op: idle,
-            lane: 0,
-            channel: 0,
-            sensed: Sensed::default(),
-            account: None,
-            handed_over: false,
-            sensed_at: Ns::ZERO,
-            transfer_starts: Ns::ZERO,
-            turn: Turn::default(),
-            held: false,
-            is_sensed: false,
-        };
         let die = || Die {
             phase: DiePhase::Idle,
             since: Ns::ZERO,
@@ -260,7 +266,7 @@ impl Hardware {
                 .collect(),
             untimed: channel::NONE,
             decoders: vec![Decoder::IDLE; geometry.channels as usize],
-            ops: vec![in_flight; tags as usize],
+            ops: vec![InFlight::idle(); tags as usize],
             unsensed: Vec::with_capacity(tags as usize),
             #[cfg(test)]
             one_by_one: false,

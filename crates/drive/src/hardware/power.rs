@@ -4,7 +4,7 @@ use firstread_core::{DieId, FlashKind, Levels, SenseTiming};
 
 use super::ahead::Ahead;
 use super::channel::Channel;
-use super::{Decoder, DiePhase, Hardware};
+use super::{Decoder, DiePhase, Hardware, InFlight};
 use crate::payload::Stamps;
 
 impl Hardware {
@@ -40,5 +40,12 @@ impl Hardware {
         self.accounts.close_all();
         self.channels.iter_mut().for_each(Channel::clear);
         self.decoders.fill(Decoder::IDLE);
+    }
+
+    /// The next firmware has so many tags. What is in flight under those of the one before stays.
+    pub(crate) fn add_tags(&mut self, tags: u32) {
+        let tags = self.ops.len().max(tags as usize);
+        self.ops.resize(tags, InFlight::idle());
+        self.unsensed.reserve(tags - self.unsensed.len());
     }
 }

@@ -11,11 +11,21 @@ use crate::schedule::Purpose;
 /// What a power cut leaves of reads.
 #[derive(Clone, Debug)]
 pub(crate) struct Dumped {
-    /// The tables of read levels, with the background read that they wait for.
-    levels: AnyReadLevels,
-    probe: Option<Probe>,
-    /// What is known of short senses.
-    retry: AnyRetry,
+    /// The tables of read levels, with the background read that they wait for; none where the next firmware has
+    /// another scheme.
+    levels: Option<(AnyReadLevels, Option<Probe>)>,
+    /// What is known of short senses; none where the next firmware has another scheme.
+    retry: Option<AnyRetry>,
+}
+
+impl Dumped {
+    pub(crate) fn forget_levels(&mut self) {
+        self.levels = None;
+    }
+
+    pub(crate) fn forget_retry(&mut self) {
+        self.retry = None;
+    }
 }
 
 impl Read {
@@ -23,6 +33,7 @@ impl Read {
     pub(crate) fn power_up(&mut self, now: Ns, base: &Base) {
         self.levels.start(now, &base.blocks);
         self.levels_due = self.levels.due();
+        self.has_started = true;
     }
 
     /// Power is back after a shutdown in which nothing was lost; the firmware's clock stood still, and the
@@ -104,25 +115,29 @@ impl Read {
     /// Power is cut: what is left.
     pub(crate) fn dump(self) -> Dumped {
         Dumped {
-            levels: self.levels,
-            probe: self.probe,
-            retry: self.retry,
+            levels: Some((self.levels, self.probe)),
+            retry: Some(self.retry),
         }
     }
 
     /// Power is back: takes on what was dumped.
     pub(crate) fn take_dumped(&mut self, dumped: Dumped) {
-        let Dumped {
-            levels,
-            probe,
-            retry,
-        } = dumped;
-        self.levels_due = levels.due();
-        (self.levels, self.probe, self.retry) = (levels, probe, retry);
+        if let Some(retry) = dumped.retry {
+            self.retry = retry;
+        }
+        self.has_started = dumped.levels.is_some();
+        if let Some((levels, probe)) = dumped.levels {
+            (self.levels, self.probe) = (levels, probe);
+            self.levels_due = self.levels.due();
+        }
     }
 
-    /// After a recovery: the background read that was in flight is read again.
+    /// After a recovery: the background read that was in flight is read again. A scheme that was not there before
+    /// begins.
     pub(crate) fn restart(&mut self, now: Ns, base: &mut Base, ports: &mut impl Out) {
+        if !self.has_started {
+            self.power_up(now, base);
+        }
         if let Some(probe) = self.probe.take() {
             self.read_probe(now, probe, base, ports);
         }

@@ -29,6 +29,8 @@ pub(crate) struct Read {
     levels: AnyReadLevels,
     /// When `levels` is next due.
     levels_due: Ns,
+    /// Whether `levels` has been told that power is on.
+    has_started: bool,
     retry: AnyRetry,
     recovery: AnyRecovery,
     /// The background read in flight.
@@ -40,6 +42,7 @@ impl Read {
     pub(crate) fn new(levels: AnyReadLevels, retry: AnyRetry, recovery: AnyRecovery) -> Read {
         Read {
             levels_due: levels.due(),
+            has_started: false,
             levels,
             retry,
             recovery,

@@ -29,6 +29,18 @@ pub struct Dump<M> {
     recovery: Recovery,
 }
 
+impl<M> Dump<M> {
+    /// The next firmware has another scheme of axis `read_levels`: it begins with tables of its own.
+    pub fn forget_levels(&mut self) {
+        self.read.forget_levels();
+    }
+
+    /// The next firmware has another scheme of axis `retry`: it knows nothing yet of how short a sense may be.
+    pub fn forget_retry(&mut self) {
+        self.read.forget_retry();
+    }
+}
+
 impl<M: Arena> Firmware<M> {
     /// Power is cut: what is left of the firmware, where flash is as the cut has left it. The recovery
     /// needs room for a change of the map: where [`Firmware::overlay_is_short`], hand over more memory
@@ -76,7 +88,8 @@ impl<M: Arena> Firmware<M> {
         }
     }
 
-    /// Power is back: this firmware, which is a new one of the same configuration, takes on `dump`.
+    /// Power is back: this firmware, which is a new one of the same configuration, takes on `dump`. Its schemes are
+    /// the same, but for those that were activated meanwhile: [`Dump::forget_levels`], [`Dump::forget_retry`].
     /// Nothing else is asked of it before the recovery has come to its end and [`Firmware::restart`].
     pub fn begin_recovery(&mut self, dump: Dump<M>) -> Recovering {
         let store = &mut self.below.store;

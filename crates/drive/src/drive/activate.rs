@@ -1,0 +1,115 @@
+//! Other schemes on a drive that is in use: a new firmware image is activated with a reset, as NVMe's Firmware
+//! Commit does.
+
+use std::collections::BTreeSet;
+
+use firstread_core::Ns;
+use firstread_core::params::Need;
+use firstread_ecc::Code;
+use firstread_firmware::policy::read_levels::ReadLevels;
+use thiserror::Error;
+
+use super::{CutRefused, Drive, PowerCut};
+use crate::payload::Payload;
+use crate::profile::{DriveProfile, SchemeChoice};
+
+/// Why a drive does not activate a firmware.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ActivateError {
+    /// The profile differs in more than schemes and their parameters.
+    #[error("a firmware can be activated on the drive it was made for: `{path}` differs")]
+    AnotherDrive {
+        /// The first key that differs.
+        path: String,
+    },
+    /// The schemes need other hardware or memory than the drive was made with.
+    #[error("a drive has to be made with these schemes, they cannot be activated: {what}")]
+    AnotherBuild {
+        /// What would have to be different.
+        what: &'static str,
+    },
+    /// What the profile has cannot be simulated.
+    #[error("{0}")]
+    Profile(String),
+    /// A reset leaves what is not simulated.
+    #[error(transparent)]
+    Cut(#[from] CutRefused),
+}
+
+impl<P: Payload> Drive<P> {
+    /// Activates a firmware with the schemes of `profile` at `at`, or now if that is past, and resets the drive: what a
+    /// power cut loses is lost, and what it keeps is kept ([`Drive::power_cut`]). Commands in flight are lost.
+    ///
+    /// A scheme of axis `read_levels` or `retry` that stays as it is keeps what it has learned. Another one begins
+    /// with the factory's tables, as on a drive that is switched on for the first time.
+    ///
+    /// # Errors
+    /// [`ActivateError`]; then nothing has changed.
+    pub fn activate(&mut self, at: Ns, profile: DriveProfile) -> Result<PowerCut, ActivateError> {
+        self.may_cut_power()?;
+        if let Some(path) = self.differs(&profile) {
+            return Err(ActivateError::AnotherDrive { path });
+        }
+        for (need, what) in [
+            (
+                Need::FreeSuspends,
+                "suspends that cost no time are a property of the dies",
+            ),
+            (Need::StripeParity, "parity is programmed with the data"),
+        ] {
+            if profile.needs(need) != self.profile.needs(need) {
+                return Err(ActivateError::AnotherBuild { what });
+            }
+        }
+        let code = Code::named(&profile.ecc.code);
+        let code = code.map_err(|error| ActivateError::Profile(error.to_string()))?;
+        let makings = self.makings.of(&profile, &code);
+        let makings = makings.map_err(ActivateError::Profile)?;
+        let schemes = makings.schemes(&profile);
+        let groups = schemes.read_levels.groups().copied();
+        if schemes.read_levels.spare_ppm() != self.firmware.levels().spare_ppm() {
+            let what = "cells of known states are programmed with the data";
+            return Err(ActivateError::AnotherBuild { what });
+        }
+        let firmware = makings.firmware(&profile, schemes);
+        if (firmware.jobs(), firmware.buffer_slots())
+            != (self.firmware.jobs(), self.firmware.buffer_slots())
+        {
+            let what = "the write buffer would lie elsewhere in memory";
+            return Err(ActivateError::AnotherBuild { what });
+        }
+        let hardware = &mut self.world.hardware;
+        hardware.add_tags(firmware.tags());
+        hardware.cells_mut().set_groups(groups, code);
+        let stays = |axis: &str| {
+            let choice = |profile: &'_ DriveProfile| {
+                let choice: Option<&SchemeChoice> = profile.scheme(axis);
+                choice.map(|choice| (choice.scheme.name, choice.values.clone()))
+            };
+            choice(&self.profile) == choice(&profile)
+        };
+        let kept = (stays("read_levels"), stays("retry"));
+        (*self.makings, self.profile) = (makings, profile);
+        Ok(self.reset(at, kept))
+    }
+
+    /// A key in which `profile` differs from the drive's, schemes and their parameters apart: the first by name.
+    fn differs(&self, profile: &DriveProfile) -> Option<String> {
+        let is_scheme = |path: &str| {
+            let section = path.split('.').next().unwrap_or(path);
+            let mut axes = profile.schemes.iter().map(|choice| choice.axis.name);
+            section == "schemes" || axes.any(|axis| section == axis)
+        };
+        let fixed = |profile: &DriveProfile| -> BTreeSet<(String, String)> {
+            let entries = profile.resolved.iter();
+            let fixed = entries.filter(|entry| !is_scheme(&entry.path));
+            fixed
+                .map(|entry| (entry.path.clone(), entry.literal.clone()))
+                .collect()
+        };
+        let (here, there) = (fixed(&self.profile), fixed(profile));
+        let mut differ = here.symmetric_difference(&there);
+        differ.next().map(|(path, _)| path.clone())
+    }
+}
