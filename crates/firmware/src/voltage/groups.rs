@@ -6,8 +6,9 @@ use firstread_core::voltage::{BlockGroups, MAX_RETENTION_BINS};
 /// Choice of retention bins.
 pub const RETENTION_BINS_PARAM: Param = Param {
     key: "retention_bins",
-    doc: "edges of the retention bins: 11 as published, 20 finer ones, or 11 in log steps",
-    kind: ParamKind::Choice(&["default", "fine", "log"]),
+    doc: "edges of the retention bins: 11 of the published number, 20 finer ones, 11 in log steps, or 20 of the \
+          published widths",
+    kind: ParamKind::Choice(&["default", "fine", "log", "as-printed"]),
 };
 
 /// Lower edges in tenths of an hour. The published text asks for at least 15 bins and leaves 48 to
@@ -17,6 +18,13 @@ const FINE: [u32; 20] = [
     0, 10, 20, 35, 50, 75, 100, 150, 200, 240, 300, 360, 480, 600, 720, 960, 1200, 1440, 1680, 3360,
 ];
 const LOG: [u32; 11] = [0, 5, 12, 30, 70, 160, 360, 840, 1680, 4000, 9000];
+/// The published widths: 2 to 5 h up to 48 h, 24 h from 72 h to 7 d, 7 d beyond. What the text leaves undefined, 48
+/// to 72 h, is one more bin of 24 h. Widths of 2 to 5 h take 11 bins for the first 48 h alone, as many as are
+/// published for all. The last bin is open, from 28 d on.
+const AS_PRINTED: [u32; 20] = [
+    0, 20, 50, 100, 150, 200, 250, 300, 350, 400, 450, 480, 720, 960, 1200, 1440, 1680, 3360, 5040,
+    6720,
+];
 
 /// Cycles of a P/E bin.
 pub const PE_WIDTH: u32 = 1000;
@@ -28,6 +36,7 @@ pub fn groups(retention_bins: i64) -> BlockGroups {
     let edges: &[u32] = match retention_bins {
         1 => &FINE,
         2 => &LOG,
+        3 => &AS_PRINTED,
         _ => &DEFAULT,
     };
     BlockGroups::from_hours(PE_WIDTH, PE_BINS, edges)

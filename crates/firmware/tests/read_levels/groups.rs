@@ -36,6 +36,28 @@ fn every_group_has_its_place() {
     assert_eq!(groups::single().group(u32::MAX, Ns::MAX), 0);
 }
 
+/// Bins of the published widths, h: 2 to 5 up to 48 h, 24 from 72 h to 7 d, 168 beyond; one of 24 from 48 to 72 h.
+#[test]
+fn bins_as_printed_have_the_published_widths() {
+    let g = groups::groups(3);
+    let edges: Vec<u64> = g.edges[..g.len() / usize::from(groups::PE_BINS)]
+        .iter()
+        .map(|edge| edge.0 / h(1.0).0)
+        .collect();
+    for two in edges.windows(2) {
+        let widths = match two[0] {
+            0..48 => 2..=5,
+            48..168 => 24..=24,
+            _ => 168..=168,
+        };
+        assert!(widths.contains(&(two[1] - two[0])), "{two:?}");
+    }
+    for edge in [48, 72, 168] {
+        assert!(edges.contains(&edge), "{edge} h");
+    }
+    assert!(edges.len() > 15, "the published number, 11, is too small");
+}
+
 /// Crossing times are exact: nothing moves a nanosecond before, and the right superblock after.
 #[test]
 fn superblocks_cross_edges_on_time() {

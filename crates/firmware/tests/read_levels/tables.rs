@@ -172,6 +172,12 @@ fn sizes_are_as_published() {
     let without = footprint(&[("sentinel", 0)]);
     assert_eq!(without.tables.active, 1980);
 
+    // Bins of the published widths are 20, not 11.
+    let printed = footprint(&[("retention_bins", 3)]);
+    assert_eq!(printed.tables.active, 960);
+    println!("{printed:?}: {} bytes", printed.total());
+    assert!(printed.total() > 10_000, "more than the paper's total");
+
     let single = footprint(&[("grouping", 0)]);
     assert_eq!(single.tables.active, 12);
 
