@@ -179,6 +179,21 @@ pub const FORMATS: &[Format] = &[
         layout: Layout::Csv { more: true },
     },
     Format {
+        name: "systor17",
+        summary: "SYSTOR'17 traces of virtual desktops (SNIA)",
+        columns: &[
+            column("timestamp", "s, decimal", Role::DecimalTime(S)),
+            column("response", "s, decimal", Role::Any),
+            column("iotype", "R, W", R_AND_W),
+            column("lun", "number", Role::Device),
+            column("offset", "B", Role::Offset(1)),
+            column("size", "B", Role::Len(1)),
+        ],
+        detected: Some("six columns, the third `R` or `W`"),
+        example: "1455592331.063141,0.000347,R,1,1178099712,8192",
+        layout: Layout::Csv { more: false },
+    },
+    Format {
         name: "cloudphysics-csv",
         summary: "CloudPhysics block traces as CSV (Cydonia)",
         columns: &[

@@ -3,7 +3,7 @@ use std::io::Write as _;
 use super::*;
 
 /// Small samples of every layout, made for these tests.
-const SAMPLES: [(&str, &str, &[u8]); 13] = [
+const SAMPLES: [(&str, &str, &[u8]); 14] = [
     ("msr.csv", "msr", include_bytes!("../../tests/data/msr.csv")),
     (
         "alibaba.csv",
@@ -16,6 +16,11 @@ const SAMPLES: [(&str, &str, &[u8]); 13] = [
         include_bytes!("../../tests/data/tencent.csv"),
     ),
     ("spc.csv", "spc", include_bytes!("../../tests/data/spc.csv")),
+    (
+        "systor17.csv",
+        "systor17",
+        include_bytes!("../../tests/data/systor17.csv"),
+    ),
     (
         "cloudphysics.csv",
         "cloudphysics-csv",
@@ -143,6 +148,14 @@ fn golden_records_of_every_layout() {
             "0 Write 2097152000 8192 0",
             "2335000 Write 4194304 8192 0",
             "1004496000 Read 1572864 1536 1"
+        ]
+    );
+    assert_eq!(
+        lines("systor17.csv"),
+        [
+            "0 Read 1178099712 8192 1",
+            "2335000 Write 4096 4096 1",
+            "936859000 Read 0 512 6"
         ]
     );
     assert_eq!(
@@ -360,8 +373,8 @@ fn errors_name_file_place_column_and_reason() {
         (
             "1 2 3\n4 5 6\n",
             "t: no known trace format: the first record is `1 2 3`; name the format if it is one \
-             of fio-iolog, msr, alibaba, tencent, spc, cloudphysics-csv, flashnet, ssdsim-ns, \
-             disksim, mqsim, ssdsim-100ns, ssdsim-us, ssdsim-ms, blkparse, blkparse-issue, vscsi",
+             of fio-iolog, msr, alibaba, tencent, spc, systor17, cloudphysics-csv, flashnet, \
+             ssdsim-ns, disksim, mqsim, ssdsim-100ns, ssdsim-us, ssdsim-ms, blkparse, blkparse-issue, vscsi",
         ),
         (
             "0 0 8 8 1\n10 0 8 0 1\n",
