@@ -83,6 +83,17 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "firstread-workload",
         ],
     ),
+    (
+        "firstread-session",
+        &[
+            "firstread-core",
+            "firstread-nand",
+            "firstread-ecc",
+            "firstread-firmware",
+            "firstread-workload",
+            "firstread-drive",
+        ],
+    ),
 ];
 
 /// Runs the steps of `cargo xtask test`, or those whose name contains `only`.

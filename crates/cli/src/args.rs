@@ -2,23 +2,17 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use firstread_core::Ns;
-use firstread_core::params::{Axis, Scheme};
-use firstread_drive::profile::quantity::{DEGC, H, ONE, PE, PERCENT, PERMILLE, Quantity, S};
-use firstread_drive::profile::reader::nearest;
-use firstread_drive::profile::{Dimension, Override};
+use firstread_drive::profile::Override;
 use firstread_drive::{DriveState, Precondition};
-use firstread_firmware::policy::AXES;
-
-/// The drive that is simulated where none is named.
-pub const DEFAULT_DRIVE: &str = "ct-qlc";
-
-/// The longest age, and the longest time without power (hours): a hundred years.
-const LONGEST_H: f64 = 876_000.0;
-/// The highest wear.
-const MOST_PE_CYCLES: u64 = 1_000_000;
+use firstread_session::conditions::{
+    Temperature, parse_age, parse_fill, parse_pe_cycles, parse_requests, parse_speed,
+    parse_temperature, parse_unpowered,
+};
+use firstread_session::{Choice, DEFAULT_DRIVE, Input, Range, Simulation, TraceArg, TraceArgs};
 
 /// The drive, and the state it is in when the workload begins.
 #[derive(Args, Clone, Debug)]
@@ -28,7 +22,7 @@ pub struct DriveArgs {
     #[arg(long, value_name = "NAME|FILE", default_value = DEFAULT_DRIVE)]
     pub drive: String,
     /// Set a value of the profile or a parameter of a scheme; may be given often
-    #[arg(long = "set", value_name = "PATH=VALUE", value_parser = parse_override)]
+    #[arg(long = "set", value_name = "PATH=VALUE", value_parser = Override::parse)]
     pub sets: Vec<Override>,
     /// Powered time since the drive was last written; a range spreads superblocks over ages
     #[arg(long, value_name = "TIME|FROM..TO", default_value = "28h", value_parser = parse_age)]
@@ -66,16 +60,34 @@ pub struct DriveArgs {
 
 impl DriveArgs {
     /// The state asked for.
-    pub fn state(&self) -> DriveState {
+    fn state(&self) -> DriveState {
         DriveState {
-            age: (self.age.low, self.age.high),
-            pe_cycles: (self.pe_cycles.low, self.pe_cycles.high),
+            age: self.age.into(),
+            pe_cycles: self.pe_cycles.into(),
             temperature_c: self.temperature.first,
             temperature_step: self.temperature.step,
             unpowered: self.unpowered,
             fill: self.fill,
             precondition: self.precondition,
             workload_seed: self.workload_seed,
+        }
+    }
+
+    /// `input` on this drive with `schemes`.
+    pub fn simulation(
+        &self,
+        input: &Arc<Input>,
+        schemes: &[Choice],
+        limit: Option<u64>,
+    ) -> Simulation {
+        Simulation {
+            input: Arc::clone(input),
+            drive: self.drive.clone(),
+            schemes: schemes.to_vec(),
+            set: self.sets.clone(),
+            state: self.state(),
+            seed: self.seed,
+            limit,
         }
     }
 }
@@ -100,9 +112,38 @@ pub struct WorkloadArgs {
     #[arg(long, value_name = "X", value_parser = parse_speed)]
     pub speed: Option<f64>,
     /// Stop after so many requests
-    #[arg(long, value_name = "N", value_parser = parse_count)]
+    #[arg(long, value_name = "N", value_parser = parse_requests)]
     pub limit: Option<u64>,
 }
+
+impl WorkloadArgs {
+    /// How a trace is read.
+    pub fn trace(&self) -> TraceArgs {
+        TraceArgs {
+            format: self.trace_format.clone(),
+            wrap: self.trace_wrap,
+            clamp: self.trace_clamp,
+            device: self.trace_device,
+            speed: self.speed,
+        }
+    }
+}
+
+/// The option by which a trace is read so.
+pub const fn option_of(arg: TraceArg) -> &'static str {
+    match arg {
+        TraceArg::Format => "--trace-format",
+        TraceArg::Wrap => WRAP,
+        TraceArg::Clamp => CLAMP,
+        TraceArg::Device => "--trace-device",
+        TraceArg::Speed => "--speed",
+    }
+}
+
+/// Moves requests past the end of the drive.
+pub const WRAP: &str = "--trace-wrap";
+/// Allows records that go back in time.
+pub const CLAMP: &str = "--trace-clamp";
 
 /// How many drives run the same load, and how many of them at a time.
 #[derive(Args, Clone, Copy, Debug)]
@@ -137,13 +178,6 @@ pub enum Form {
     Json,
 }
 
-/// A value, or a range of them.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Range<T> {
-    pub low: T,
-    pub high: T,
-}
-
 /// The command line is wrong though its options are: an unknown name, options that do not go
 /// together.
 #[derive(Debug)]
@@ -156,248 +190,3 @@ impl fmt::Display for Usage {
 }
 
 impl std::error::Error for Usage {}
-
-/// A scheme as the user chose it.
-#[derive(Clone, Copy, Debug)]
-pub struct Choice {
-    pub axis: &'static Axis,
-    pub scheme: &'static Scheme,
-}
-
-impl Choice {
-    /// What the profile reads.
-    pub fn to_override(self) -> Override {
-        Override::new(&format!("schemes.{}", self.axis.name), self.scheme.name)
-    }
-}
-
-/// The schemes that are compared on one axis.
-#[derive(Clone, Debug)]
-pub struct Choices {
-    pub axis: &'static Axis,
-    pub schemes: Vec<Choice>,
-}
-
-/// Reads `AXIS=NAME`.
-pub fn parse_choice(text: &str) -> Result<Choice, String> {
-    let Choices { schemes, axis } = parse_choices(text)?;
-    match schemes[..] {
-        [one] => Ok(one),
-        _ => Err(format!(
-            "one scheme of `{}` at a time; `firstread compare` takes several",
-            axis.name
-        )),
-    }
-}
-
-/// Reads `AXIS=A,B,C`.
-pub fn parse_choices(text: &str) -> Result<Choices, String> {
-    let (axis, names) = text.split_once('=').ok_or("expected AXIS=NAME")?;
-    let axis = find_axis(axis.trim())?;
-    let mut schemes: Vec<Choice> = Vec::new();
-    for name in names.split(',').map(str::trim) {
-        let scheme = find_scheme(axis, name)?;
-        if schemes.iter().any(|c| c.scheme.name == name) {
-            return Err(format!("`{name}` is given twice"));
-        }
-        schemes.push(Choice { axis, scheme });
-    }
-    Ok(Choices { axis, schemes })
-}
-
-fn find_axis(name: &str) -> Result<&'static Axis, String> {
-    let names = || AXES.iter().map(|a| a.name);
-    let none = || format!("there is no axis `{name}`; {}", nearest_of(name, names()));
-    AXES.iter().find(|a| a.name == name).ok_or_else(none)
-}
-
-fn find_scheme(axis: &'static Axis, name: &str) -> Result<&'static Scheme, String> {
-    let names = || axis.schemes.iter().map(|s| s.name);
-    let none = || {
-        let nearest = nearest_of(name, names());
-        format!("axis `{}` has no scheme `{name}`; {nearest}", axis.name)
-    };
-    axis.schemes
-        .iter()
-        .find(|s| s.name == name)
-        .ok_or_else(none)
-}
-
-/// Says that there is no `what` called `name`, and which there are.
-pub fn unknown<'a>(what: &str, name: &str, names: impl Iterator<Item = &'a str> + Clone) -> Usage {
-    Usage(format!(
-        "there is no {what} `{name}`; {}",
-        nearest_of(name, names)
-    ))
-}
-
-/// Which of `names` is most like `name`, and all of them.
-fn nearest_of<'a>(name: &str, names: impl Iterator<Item = &'a str> + Clone) -> String {
-    let near = nearest(name, names.clone()).unwrap_or_default();
-    let all: Vec<&str> = names.collect();
-    format!("the nearest is `{near}` of {}", all.join(", "))
-}
-
-fn parse_override(text: &str) -> Result<Override, String> {
-    Override::parse(text).map_err(|p| p.message)
-}
-
-pub fn parse_age(text: &str) -> Result<Range<Ns>, String> {
-    let (low, high) = Quantity::parse_range(text, &H).map_err(|p| p.message)?;
-    Ok(Range {
-        low: span(low)?,
-        high: span(high)?,
-    })
-}
-
-/// Reads one value by `parse`, where a range of them means nothing.
-pub fn single<T: PartialEq>(
-    parse: fn(&str) -> Result<Range<T>, String>,
-    text: &str,
-) -> Result<T, String> {
-    let Range { low, high } = parse(text)?;
-    match low == high {
-        true => Ok(low),
-        false => Err(format!("`{text}` is a range where one value is needed")),
-    }
-}
-
-pub fn parse_unpowered(text: &str) -> Result<Ns, String> {
-    span(Quantity::parse_with_default(text, &H).map_err(|p| p.message)?)
-}
-
-/// A span of time that a drive can live through.
-fn span(quantity: Quantity) -> Result<Ns, String> {
-    if !(0.0..=LONGEST_H).contains(&quantity.to(H)) {
-        return Err(format!("`{quantity}` is outside 0 to {LONGEST_H} h"));
-    }
-    Ok(Ns((quantity.to(S) * 1e9).round() as u64))
-}
-
-pub fn parse_celsius(text: &str) -> Result<f64, String> {
-    let quantity = Quantity::parse_with_default(text.trim(), &DEGC).map_err(|p| p.message)?;
-    Ok(quantity.to(DEGC))
-}
-
-/// A temperature, or two and when the second begins.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Temperature {
-    /// From the fill on (°C).
-    pub first: f64,
-    /// Another (°C) from so long after the end of the fill on.
-    pub step: Option<(Ns, f64)>,
-}
-
-pub fn parse_temperature(text: &str) -> Result<Temperature, String> {
-    let Some((first, step)) = text.split_once(',') else {
-        return Ok(Temperature {
-            first: parse_celsius(text)?,
-            step: None,
-        });
-    };
-    let Some((then, at)) = step.split_once('@') else {
-        return Err(format!(
-            "`{text}` does not say when the second begins; write it as `25,55@24h`"
-        ));
-    };
-    Ok(Temperature {
-        first: parse_celsius(first)?,
-        step: Some((parse_unpowered(at.trim())?, parse_celsius(then)?)),
-    })
-}
-
-pub fn parse_pe_cycles(text: &str) -> Result<Range<u32>, String> {
-    let (low, high) = Quantity::parse_range(text, &PE).map_err(|p| p.message)?;
-    let cycles = |quantity: Quantity| match quantity.to_whole(PE) {
-        Ok(n) if n <= MOST_PE_CYCLES => Ok(n as u32),
-        Ok(_) => Err(format!("`{quantity}` is above {MOST_PE_CYCLES} P/E")),
-        Err(problem) => Err(problem.message),
-    };
-    Ok(Range {
-        low: cycles(low)?,
-        high: cycles(high)?,
-    })
-}
-
-fn parse_fill(text: &str) -> Result<f64, String> {
-    let quantity = Quantity::parse_with_default(text, &PERCENT).map_err(|p| p.message)?;
-    match quantity.to(PERMILLE) / 1000.0 {
-        share if (0.0..=1.0).contains(&share) => Ok(share),
-        _ => Err(format!("`{quantity}` is outside 0 to 100 %")),
-    }
-}
-
-fn parse_speed(text: &str) -> Result<f64, String> {
-    match text.trim_end_matches('x').parse::<f64>() {
-        Ok(x) if x.is_finite() && x > 0.0 => Ok(x),
-        _ => Err("expected a factor above 0".into()),
-    }
-}
-
-/// Reads a number of requests: `1000000`, `1_000_000` or `1e6`.
-fn parse_count(text: &str) -> Result<u64, String> {
-    let quantity = Quantity::parse(text, Dimension::Count).map_err(|p| p.message)?;
-    match quantity.to_whole(ONE).map_err(|p| p.message)? {
-        0 => Err("expected at least one request".into()),
-        n => Ok(n),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_do_spans_mean() {
-        assert_eq!(
-            parse_age("28h").unwrap(),
-            Range {
-                low: Ns::from_h(28),
-                high: Ns::from_h(28)
-            }
-        );
-        assert_eq!(
-            parse_age("0..2d").unwrap(),
-            Range {
-                low: Ns::ZERO,
-                high: Ns::from_h(48)
-            }
-        );
-        // A year has more nanoseconds than a float has whole numbers; the seconds are still right.
-        assert_eq!(parse_unpowered("1y").unwrap(), Ns::from_h(8760));
-        assert_eq!(parse_unpowered("0").unwrap(), Ns::ZERO);
-        for text in ["", "28", "-1h", "200 y", "28 mV", "5h..1h"] {
-            assert_eq!(parse_age(text).is_ok(), text == "28", "{text}");
-        }
-    }
-
-    #[test]
-    fn what_do_temperatures_mean() {
-        let step = |hours, celsius| Some((Ns::from_h(hours), celsius));
-        for (text, first, then) in [
-            ("55", 55.0, None),
-            ("-10 degC", -10.0, None),
-            ("25,55@24h", 25.0, step(24, 55.0)),
-            ("25, -5 @ 1d", 25.0, step(24, -5.0)),
-        ] {
-            let meant = Temperature { first, step: then };
-            assert_eq!(parse_temperature(text), Ok(meant), "{text}");
-        }
-        for text in ["", "hot", "25,", "25,55", "25,55@", "25@24h", "25,55@hot"] {
-            assert!(parse_temperature(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn what_is_refused() {
-        assert!(parse_fill("101%").is_err() && parse_fill("-1").is_err());
-        assert_eq!(parse_fill("50"), Ok(0.5));
-        assert!(parse_speed("0").is_err() && parse_speed("nan").is_err());
-        assert_eq!(parse_speed("2.5x"), Ok(2.5));
-        assert!(parse_count("0").is_err() && parse_count("1.5").is_err());
-        assert_eq!(parse_count("1e6"), Ok(1_000_000));
-        assert!(parse_pe_cycles("1e9").is_err());
-        assert!(parse_choice("read_levels=frozen,optimal").is_err());
-        assert!(parse_choices("read_levels=frozen,frozen").is_err());
-    }
-}

@@ -17,11 +17,11 @@ use firstread_core::{CellMode, Ns};
 use firstread_drive::profile::quantity::{ONE, Quantity, READS};
 use firstread_drive::profile::{Dimension, Kind, Library, LoadedChip, Override, load_chip};
 use firstread_ecc::Code;
+use firstread_session::conditions::{parse_celsius, parse_pe_cycles, parse_unpowered};
+use firstread_session::files::{self, Page};
+use firstread_session::{Unknown, is_path, results};
 
-use crate::args::{Form, Usage, parse_celsius, parse_unpowered, unknown};
-use crate::files::{self, Page};
-use crate::output::json;
-use crate::setup::is_path;
+use crate::args::{Form, Usage};
 use crate::streams::data;
 use characterization::{Characterization, Conditions};
 
@@ -56,7 +56,7 @@ pub struct CellsArgs {
     #[arg(long, value_name = "MODE")]
     mode: Option<String>,
     /// Set a value of the chip; may be given often
-    #[arg(long = "set", value_name = "chip.KEY=VALUE", value_parser = |text: &str| Override::parse(text).map_err(|p| p.message))]
+    #[arg(long = "set", value_name = "chip.KEY=VALUE", value_parser = Override::parse)]
     sets: Vec<Override>,
     /// Times since programming, up to six
     #[arg(
@@ -116,7 +116,7 @@ pub fn cells(args: &CellsArgs) -> Result<()> {
     let loaded = load(&args.chip, &args.sets)?;
     let mode = find_mode(&loaded, args.mode.as_deref())?;
     let code = Code::named(&args.code)
-        .map_err(|_| unknown("code", &args.code, Code::NAMES.iter().copied()))?;
+        .map_err(|_| Unknown::new("code", &args.code, Code::NAMES.iter().copied()))?;
     let ages = ages(&args.age)?;
     let valleys = valleys(&args.valleys, mode)?;
     let conditions = Conditions {
@@ -130,7 +130,7 @@ pub fn cells(args: &CellsArgs) -> Result<()> {
         seed: args.seed,
     };
     let result = Characterization::new(&loaded, conditions)?;
-    let json = json::text(&report::json(&loaded, &args.sets, &result));
+    let json = results::text(&report::json(&loaded, &args.sets, &result));
     let human = report::human(&loaded, &result);
     if let Some(folder) = &args.out {
         let mut pages: Vec<Page> = vec![
@@ -180,20 +180,20 @@ fn load(name: &str, sets: &[Override]) -> Result<LoadedChip> {
         library.add(Kind::Chip, name, &files::read_text(path)?);
     } else if !library.has(Kind::Chip, name) {
         let names = library.names(Kind::Chip);
-        return Err(unknown("chip", name, names.into_iter()).into());
+        return Err(Unknown::new("chip", name, names.into_iter()).into());
     }
     Ok(load_chip(&library, name, &overrides)?)
 }
 
 /// The mode called `name`, or the chip's densest.
-fn find_mode(loaded: &LoadedChip, name: Option<&str>) -> Result<CellMode, Usage> {
+fn find_mode(loaded: &LoadedChip, name: Option<&str>) -> Result<CellMode, Unknown> {
     let mut modes: Vec<CellMode> = loaded.chip.modes.iter().map(|m| m.mode).collect();
     modes.sort_unstable();
     match name {
         None => Ok(*modes.last().expect("a valid chip has a mode")),
         Some(name) => {
             let found = modes.iter().find(|m| m.name() == name);
-            let none = || unknown("mode", name, modes.iter().map(|m| m.name()));
+            let none = || Unknown::new("mode", name, modes.iter().map(|m| m.name()));
             found.copied().ok_or_else(none)
         }
     }
@@ -236,7 +236,7 @@ fn valleys(valleys: &[u8], mode: CellMode) -> Result<Vec<u8>, Usage> {
 }
 
 fn parse_cycles(text: &str) -> Result<u32, String> {
-    let range = crate::args::parse_pe_cycles(text)?;
+    let range = parse_pe_cycles(text).map_err(|e| e.to_string())?;
     if range.low != range.high {
         return Err("one number of cycles at a time".into());
     }

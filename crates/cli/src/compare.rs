@@ -1,26 +1,26 @@
 //! `firstread compare`: one workload on drives that differ in their schemes.
 
+use std::str::FromStr;
+use std::sync::Arc;
+
 use anyhow::Result;
 use clap::Args;
 use firstread_drive::Ended;
 use firstread_drive::stats::{Latencies, Percentile};
+use firstread_session::files::{self, Page};
+use firstread_session::results::{self, TAIL};
+use firstread_session::simulate::simulate;
+use firstread_session::{Choice, ChoiceError, Choices, Input, Outcome, Setup, parallel};
 use serde_json::{Value, json};
 
-use crate::args::{
-    Choice, Choices, DriveArgs, DrivesArgs, Form, OutputArgs, Usage, WorkloadArgs, parse_choices,
-};
-use crate::files::{self, Page};
-use crate::input::Input;
+use crate::args::{DriveArgs, DrivesArgs, Form, OutputArgs, Usage, WorkloadArgs};
 use crate::output::drives::{self, SPREAD, causes, half_of, within};
 use crate::output::format::{Side, bytes, change, count, rare, ratio, share, si, table, time};
-use crate::output::human::{self, Marks, Retries};
+use crate::output::human::{self, Marks, state_line};
 use crate::output::spread::Spread;
-use crate::output::{self, ENOUGH_BEYOND, TAIL, WITHIN};
-use crate::parallel;
+use crate::output::{self, ENOUGH_BEYOND, WITHIN};
 use crate::progress::Bars;
-use crate::run::{once_an_axis, tell};
-use crate::setup::Setup;
-use crate::simulate::{Outcome, check_ends, simulate};
+use crate::run::{check_ends, once_an_axis, tell};
 use crate::streams::data;
 
 /// Examples at the end of the help.
@@ -64,7 +64,7 @@ pub struct CompareArgs {
     /// As of `firstread run`; without it, a million random reads of 64 KiB at queue depth 128
     workload: Option<String>,
     /// The schemes to compare, the first being what gains are against; may be given once an axis
-    #[arg(long = "scheme", value_name = "AXIS=A,B,C", value_parser = parse_choices)]
+    #[arg(long = "scheme", value_name = "AXIS=A,B,C", value_parser = Choices::from_str)]
     schemes: Vec<Choices>,
     #[command(flatten)]
     drive: DriveArgs,
@@ -77,14 +77,14 @@ pub struct CompareArgs {
 }
 
 /// What is compared.
-struct Compared<'a> {
+struct Compared {
     /// Its schemes: `ct-qlc`, `ct-qlc,pipelined`.
     label: String,
     /// A simulation a drive, in the order of their seeds.
-    drives: Vec<(Setup<'a>, Outcome)>,
+    drives: Vec<(Setup, Outcome)>,
 }
 
-impl Compared<'_> {
+impl Compared {
     fn outcomes(&self) -> impl Iterator<Item = &Outcome> {
         self.drives.iter().map(|(_, outcome)| outcome)
     }
@@ -95,7 +95,7 @@ impl Compared<'_> {
     }
 
     /// How a figure changes from `base` to it, drive by drive.
-    fn change(&self, base: &Compared<'_>, value: impl Fn(&Outcome) -> f64) -> Spread {
+    fn change(&self, base: &Compared, value: impl Fn(&Outcome) -> f64) -> Spread {
         let pairs = self.outcomes().zip(base.outcomes());
         spread(pairs.map(|(one, other)| value(one) / value(other)))
     }
@@ -113,7 +113,7 @@ fn spread(values: impl Iterator<Item = f64>) -> Spread {
 pub fn compare(args: &CompareArgs) -> Result<()> {
     once_an_axis(args.schemes.iter().map(|c| c.axis.name))?;
     let name = args.workload.as_deref().unwrap_or(DEFAULT_WORKLOAD);
-    let mut input = Input::open(name, &args.input)?;
+    let mut input = Input::open_as(name, &args.input.trace())?;
     let mut limit = args.input.limit;
     if let (None, Input::Jobs { workload, .. }) = (&args.workload, &mut input) {
         // The limit alone decides how long the example is, so that it can be made longer.
@@ -123,6 +123,7 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
             .iter_mut()
             .for_each(|job| job.number_ios = None);
     }
+    let input = Arc::new(input);
     let schemes = chosen(args)?;
     let axis = schemes
         .iter()
@@ -130,15 +131,15 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
         .collect::<Vec<_>>()
         .join(",");
     let combinations = combinations(&schemes);
-    let mut runs: Vec<(String, Setup<'_>)> = Vec::new();
+    let mut runs: Vec<(String, Setup)> = Vec::new();
     for choices in &combinations {
         let names: Vec<&str> = choices.iter().map(|c| c.scheme.name).collect();
-        let setup = Setup::new(&input, &args.drive, choices, limit)?;
+        let setup = args.drive.simulation(&input, choices, limit).setup()?;
         let drives = setup.drives(args.drives.drives).into_iter();
         runs.extend(drives.map(|setup| (names.join(","), setup)));
     }
     let several = args.drives.drives > 1;
-    let name = |(label, setup): &(String, Setup<'_>)| match several {
+    let name = |(label, setup): &(String, Setup)| match several {
         true => format!("{label} seed {}", setup.seed),
         false => label.clone(),
     };
@@ -156,7 +157,7 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
     for (run, outcome) in runs.iter().zip(&outcomes) {
         eprintln!("{}: {}", name(run), human::wall(outcome));
     }
-    let mut results: Vec<Compared<'_>> = Vec::new();
+    let mut results: Vec<Compared> = Vec::new();
     for ((label, setup), outcome) in runs.into_iter().zip(outcomes) {
         match results.last_mut() {
             Some(last) if last.label == label => last.drives.push((setup, outcome)),
@@ -171,15 +172,15 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
         files::write(folder, &pages(&axis, &report, &results))?;
     }
     match args.output.output {
-        Form::Json => data(&output::json::text(&as_json(&axis, &results)))?,
+        Form::Json => data(&results::text(&as_json(&axis, &results)))?,
         Form::Human => data(&report)?,
     }
     if args.output.output == Form::Human {
         eprintln!("\n{}", next_command(args, &results));
     }
-    let ends = |compared: &Compared<'_>| -> Vec<(String, Ended)> {
+    let ends = |compared: &Compared| -> Vec<(String, Ended)> {
         let drives = compared.drives.iter();
-        let end = |(setup, outcome): &(Setup<'_>, Outcome)| {
+        let end = |(setup, outcome): &(Setup, Outcome)| {
             let name = format!("{}, seed {}", compared.label, setup.seed);
             (name, outcome.stats.ended)
         };
@@ -195,9 +196,10 @@ fn chosen(args: &CompareArgs) -> Result<Vec<Choices>> {
         return Ok(args.schemes.clone());
     }
     if args.workload.is_none() && args.schemes.is_empty() {
-        return parse_choices(DEFAULT_SCHEMES)
+        return DEFAULT_SCHEMES
+            .parse()
             .map(|c| vec![c])
-            .map_err(|e| Usage(e).into());
+            .map_err(|e: ChoiceError| Usage(e.to_string()).into());
     }
     let message = format!(
         "nothing to compare: give several schemes of an axis, as in --scheme {DEFAULT_SCHEMES}"
@@ -221,14 +223,14 @@ fn combinations(axes: &[Choices]) -> Vec<Vec<Choice>> {
 }
 
 /// The table.
-fn report(axis: &str, results: &[Compared<'_>]) -> String {
+fn report(axis: &str, results: &[Compared]) -> String {
     let Some(first) = results.first() else {
         return String::new();
     };
     let Some((setup, outcome)) = first.drives.first() else {
         return String::new();
     };
-    let (direction, _) = human::tail_of(&outcome.stats.all);
+    let (direction, _) = outcome.latencies();
     // Jobs that end by time run as many requests as the drive serves.
     let all = || results.iter().flat_map(Compared::outcomes);
     let requests = || all().map(|outcome| outcome.stats.requests);
@@ -250,7 +252,7 @@ fn report(axis: &str, results: &[Compared<'_>]) -> String {
         "{} on {}, {}\n{each} requests each, {}; {changes}\n\n",
         setup.input.title(),
         setup.profile.name,
-        setup.state_line(),
+        state_line(setup),
         human::seeds(setup, first.drives.len()),
     );
     text += &latency_table(axis, results);
@@ -282,7 +284,7 @@ fn report(axis: &str, results: &[Compared<'_>]) -> String {
 }
 
 fn tail_latencies(outcome: &Outcome) -> &Latencies {
-    human::tail_of(&outcome.stats.all).1
+    outcome.latencies().1
 }
 
 fn iops(outcome: &Outcome) -> f64 {
@@ -305,11 +307,7 @@ type Figure<'a> = (&'a dyn Fn(&Outcome) -> f64, fn(f64) -> String);
 
 /// The rows of `compared`: its figures, each with its change from `base` where there is one, and below
 /// how they lie over drives, where there are several.
-fn rows(
-    compared: &Compared<'_>,
-    base: Option<&Compared<'_>>,
-    figures: &[Figure<'_>],
-) -> Vec<Vec<String>> {
+fn rows(compared: &Compared, base: Option<&Compared>, figures: &[Figure<'_>]) -> Vec<Vec<String>> {
     let (mut values, mut ranges) = (vec![compared.label.clone()], vec![String::new()]);
     let as_change = |ratio: f64| change(ratio, 1.0);
     for (value, show) in figures {
@@ -329,14 +327,14 @@ fn rows(
 }
 
 /// The first of the tail's percentiles that all drives have reached in `of`.
-fn reached(results: &[Compared<'_>], of: fn(&Outcome) -> &Latencies) -> f64 {
+fn reached(results: &[Compared], of: fn(&Outcome) -> &Latencies) -> f64 {
     let mut percentiles = TAIL_PERCENTILES.into_iter();
     let all = || results.iter().flat_map(Compared::outcomes);
     let by_all = |p: &f64| all().all(|o| of(o).percentile(*p).beyond >= ENOUGH_BEYOND);
     percentiles.find(by_all).unwrap_or(50.0)
 }
 
-fn latency_table(axis: &str, results: &[Compared<'_>]) -> String {
+fn latency_table(axis: &str, results: &[Compared]) -> String {
     let percent = reached(results, tail_latencies);
     let tail = |o: &Outcome| tail_latencies(o).percentile(percent).ns as f64;
     let mean = |o: &Outcome| tail_latencies(o).mean_ns();
@@ -361,7 +359,7 @@ fn latency_table(axis: &str, results: &[Compared<'_>]) -> String {
 }
 
 /// The marks that any of the drives has at `percent`.
-fn mark(marks: &mut Marks, compared: &Compared<'_>, percent: f64) -> String {
+fn mark(marks: &mut Marks, compared: &Compared, percent: f64) -> String {
     let each = compared
         .outcomes()
         .map(|o| tail_latencies(o).percentile(percent));
@@ -370,7 +368,7 @@ fn mark(marks: &mut Marks, compared: &Compared<'_>, percent: f64) -> String {
         .unwrap_or_default()
 }
 
-fn percentile_table(axis: &str, results: &[Compared<'_>]) -> String {
+fn percentile_table(axis: &str, results: &[Compared]) -> String {
     let mut head = vec![axis.to_owned()];
     let all = || results.iter().flat_map(Compared::outcomes);
     let reached = |p: &f64| all().any(|o| tail_latencies(o).percentile(*p).beyond >= FEWEST_BEYOND);
@@ -402,7 +400,7 @@ fn percentile_table(axis: &str, results: &[Compared<'_>]) -> String {
 }
 
 /// What writes pay: beside reads, or for what they cost the flash.
-fn write_table(axis: &str, results: &[Compared<'_>]) -> String {
+fn write_table(axis: &str, results: &[Compared]) -> String {
     let mut all = results.iter().flat_map(Compared::outcomes);
     if all.all(|o| o.stats.all.write.count() == 0) {
         return String::new();
@@ -413,7 +411,7 @@ fn write_table(axis: &str, results: &[Compared<'_>]) -> String {
     let tail = |o: &Outcome| o.stats.all.write.percentile(percent).ns as f64;
     let mean = |o: &Outcome| o.stats.all.write.mean_ns();
     let p50 = |o: &Outcome| o.stats.all.write.percentile(50.0).ns as f64;
-    let amplification = |compared: &Compared<'_>, place: usize| {
+    let amplification = |compared: &Compared, place: usize| {
         let of = |o: &Outcome| o.stats.amplification.steady().map(|s| s.mean);
         let shown = |wa: f64| format!("{wa:.2}");
         match (Spread::of(compared.outcomes().map(of)), place) {
@@ -462,7 +460,7 @@ fn write_table(axis: &str, results: &[Compared<'_>]) -> String {
     )
 }
 
-fn mechanism_table(axis: &str, results: &[Compared<'_>]) -> String {
+fn mechanism_table(axis: &str, results: &[Compared]) -> String {
     let mut rows = vec![
         words([
             axis,
@@ -477,10 +475,10 @@ fn mechanism_table(axis: &str, results: &[Compared<'_>]) -> String {
     ];
     let whole: fn(f64) -> String = |n| count(n as u64);
     let figures: [drives::Figure; 6] = [
-        (|o| Retries::of(&o.stats.counters).first_try, share),
+        (|o| o.retries().first_try, share),
         (|o| o.stats.all.read.lost_share(), rare),
-        (|o| 1.0 - Retries::of(&o.stats.counters).first_try, rare),
-        (|o| Retries::of(&o.stats.counters).mean, ratio),
+        (|o| 1.0 - o.retries().first_try, rare),
+        (|o| o.retries().mean, ratio),
         (|o| o.background_reads_before as f64, whole),
         (|o| o.stats.counters.background_reads as f64, whole),
     ];
@@ -497,7 +495,7 @@ fn mechanism_table(axis: &str, results: &[Compared<'_>]) -> String {
     table("  ", &sides(7), &rows)
 }
 
-fn cause_table(results: &[Compared<'_>]) -> String {
+fn cause_table(results: &[Compared]) -> String {
     let rows = results.iter().map(|compared| {
         let mut row = vec![compared.label.clone()];
         row.extend(causes(compared.outcomes()));
@@ -507,7 +505,7 @@ fn cause_table(results: &[Compared<'_>]) -> String {
     table("  ", &[Side::Left; 4], &rows.collect::<Vec<_>>())
 }
 
-fn as_json(axis: &str, results: &[Compared<'_>]) -> Value {
+fn as_json(axis: &str, results: &[Compared]) -> Value {
     let each = results.iter().flat_map(|compared| {
         let drives = compared.drives.iter();
         drives.map(|(setup, outcome)| drives::row(Some(&compared.label), setup, outcome))
@@ -516,11 +514,11 @@ fn as_json(axis: &str, results: &[Compared<'_>]) -> Value {
 }
 
 /// The comparison, and a folder a run.
-fn pages(axis: &str, report: &str, results: &[Compared<'_>]) -> Vec<Page> {
+fn pages(axis: &str, report: &str, results: &[Compared]) -> Vec<Page> {
     let mut pages: Vec<Page> = vec![
         (
             "compare.json".into(),
-            output::json::text(&as_json(axis, results)).into_bytes(),
+            results::text(&as_json(axis, results)).into_bytes(),
         ),
         ("compare.txt".into(), report.as_bytes().to_vec()),
     ];
@@ -537,7 +535,7 @@ fn pages(axis: &str, report: &str, results: &[Compared<'_>]) -> Vec<Page> {
 }
 
 /// What to do next: a command that explains what was just seen.
-fn next_command(args: &CompareArgs, results: &[Compared<'_>]) -> String {
+fn next_command(args: &CompareArgs, results: &[Compared]) -> String {
     let workload = args.workload.as_deref().unwrap_or(DEFAULT_WORKLOAD);
     let compared = |choice: &str| match args.schemes[..] {
         [] => choice.starts_with("read_levels="),
@@ -568,8 +566,8 @@ mod tests {
 
     #[test]
     fn sequence_axes_are_combined_last_one_fastest() {
-        let ab = parse_choices("read_levels=factory,frozen").unwrap();
-        let cd = parse_choices("read_levels=optimal,ct-qlc").unwrap();
+        let ab: Choices = "read_levels=factory,frozen".parse().unwrap();
+        let cd = "read_levels=optimal,ct-qlc".parse().unwrap();
         let names: Vec<Vec<&str>> = combinations(&[ab, cd])
             .iter()
             .map(|c| c.iter().map(|choice| choice.scheme.name).collect())

@@ -5,11 +5,11 @@ use clap::{Args, ValueEnum};
 use firstread_core::params::Role;
 use firstread_drive::profile::{Kind, Library, load_chip, load_drive};
 use firstread_firmware::policy::AXES;
+use firstread_session::EXAMPLES;
 use firstread_workload::StandIn;
 use firstread_workload::synthetic::STAND_INS;
 use firstread_workload::trace::FORMATS;
 
-use crate::input::EXAMPLES;
 use crate::output::format::{Side, capacity, count, table};
 use crate::streams::data;
 

@@ -2,10 +2,8 @@
 //!
 //! - `run`, `compare`, `study`, `cells`, `list`, `show`: one file or folder a sub-command.
 //! - [`args`]: options that they share.
-//! - [`input`]: the workload. [`setup`]: the drive. [`simulate`]: both run.
 //! - [`output`]: what is printed and kept. `figure`: pictures.
-//! - [`files`]: the one place that opens files. [`progress`]: bars on a terminal. [`streams`]:
-//!   what goes to the standard output and error.
+//! - [`progress`]: bars on a terminal. [`streams`]: what goes to the standard output and error. [`messages`]: errors.
 //!
 //! Data goes to the standard output, everything else to the standard error.
 
@@ -14,17 +12,12 @@ mod cells;
 mod compare;
 #[cfg(feature = "figures")]
 mod figure;
-mod files;
-mod input;
-mod job_options;
 mod list;
+mod messages;
 mod output;
-mod parallel;
 mod progress;
 mod run;
-mod setup;
 mod show;
-mod simulate;
 mod streams;
 #[cfg(feature = "figures")]
 mod study;
@@ -48,7 +41,7 @@ Start here:
 Exit status: 0 when all of it ran, 1 on an error, 2 when the command line is wrong.";
 
 #[derive(Parser, Debug)]
-#[command(name = "firstread", version = version(), about = ABOUT, after_help = AFTER_HELP)]
+#[command(name = "firstread", version = firstread_session::results::BUILD, about = ABOUT, after_help = AFTER_HELP)]
 #[command(max_term_width = 100)]
 struct Cli {
     #[command(subcommand)]
@@ -66,15 +59,6 @@ enum Command {
     Show(show::ShowArgs),
 }
 
-const fn version() -> &'static str {
-    concat!(
-        env!("CARGO_PKG_VERSION"),
-        " (",
-        env!("FIRSTREAD_COMMIT"),
-        ")"
-    )
-}
-
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match &cli.command {
@@ -90,10 +74,10 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     };
     // A profile has all that is wrong with it in one error, a problem a line.
-    for line in format!("{error:#}").lines() {
+    for line in messages::told(&error).lines() {
         eprintln!("error: {line}");
     }
-    if error.is::<args::Usage>() {
+    if messages::is_usage(&error) {
         ExitCode::from(2)
     } else {
         ExitCode::FAILURE

@@ -3,10 +3,10 @@
 use std::fmt::Write;
 use std::time::Duration;
 
+use firstread_session::Progress;
 use indicatif::{MultiProgress, ProgressBar, ProgressState, ProgressStyle};
 
 use crate::output::format::si;
-use crate::simulate::Progress;
 
 /// The bars of a command.
 #[derive(Debug, Default)]

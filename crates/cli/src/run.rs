@@ -1,19 +1,18 @@
 //! `firstread run`: a workload on a drive.
 
-use anyhow::Result;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use anyhow::{Result, bail};
 use clap::Args;
 use firstread_drive::Ended;
+use firstread_session::simulate::simulate;
+use firstread_session::{Choice, Input, Outcome, Setup, files, parallel, results};
 
-use crate::args::{
-    Choice, DriveArgs, DrivesArgs, Form, OutputArgs, Usage, WorkloadArgs, parse_choice,
-};
-use crate::input::Input;
-use crate::output::{self, calibration, drives, human, json};
+use crate::args::{DriveArgs, DrivesArgs, Form, OutputArgs, Usage, WorkloadArgs};
+use crate::output::{self, calibration, drives, human};
 use crate::progress::Bars;
-use crate::setup::Setup;
-use crate::simulate::{Outcome, check_ends, simulate};
 use crate::streams::{data, notice, warning};
-use crate::{files, parallel};
 
 /// Examples at the end of the help.
 pub const EXAMPLES: &str = "\
@@ -41,7 +40,7 @@ pub struct RunArgs {
     /// standard input; or a shipped example (`firstread list examples`)
     workload: String,
     /// Choose a scheme (`firstread list schemes`); may be given once an axis
-    #[arg(long = "scheme", value_name = "AXIS=NAME", value_parser = parse_choice)]
+    #[arg(long = "scheme", value_name = "AXIS=NAME", value_parser = Choice::from_str)]
     schemes: Vec<Choice>,
     #[command(flatten)]
     drive: DriveArgs,
@@ -59,12 +58,15 @@ pub struct RunArgs {
 /// Runs the command.
 pub fn run(args: &RunArgs) -> Result<()> {
     once_an_axis(args.schemes.iter().map(|c| c.axis.name))?;
-    let input = Input::open(&args.workload, &args.input)?;
-    let setup = Setup::new(&input, &args.drive, &args.schemes, args.input.limit)?;
+    let input = Arc::new(Input::open_as(&args.workload, &args.input.trace())?);
+    let simulation = args
+        .drive
+        .simulation(&input, &args.schemes, args.input.limit);
+    let setup = simulation.setup()?;
     if args.drives.drives > 1 {
         return run_drives(args, setup);
     }
-    let bar = Bars::default().add(input.title(), args.input.limit.or(input.requests()));
+    let bar = Bars::default().add(input.title(), setup.requests());
     let outcome = simulate(&setup, &mut |progress| bar.show(progress));
     bar.end();
     let outcome = outcome?;
@@ -73,7 +75,7 @@ pub fn run(args: &RunArgs) -> Result<()> {
         files::write(folder, &output::pages(&setup, &outcome))?;
     }
     match args.output.output {
-        Form::Json => data(&json::text(&json::result(
+        Form::Json => data(&results::text(&results::result(
             &setup,
             &outcome,
             args.calibration_log,
@@ -90,11 +92,11 @@ pub fn run(args: &RunArgs) -> Result<()> {
 }
 
 /// Runs it on several drives.
-fn run_drives(args: &RunArgs, setup: Setup<'_>) -> Result<()> {
+fn run_drives(args: &RunArgs, setup: Setup) -> Result<()> {
     if args.calibration_log {
         return Err(Usage("--calibration-log is of one drive; leave --drives out".into()).into());
     }
-    let total = setup.limit.or(setup.input.requests());
+    let total = setup.requests();
     let setups = setup.drives(args.drives.drives);
     let bars = Bars::default();
     let outcomes = parallel::each(&setups, args.drives.threads, |setup| {
@@ -109,7 +111,7 @@ fn run_drives(args: &RunArgs, setup: Setup<'_>) -> Result<()> {
     let report = drives::report(&setups, &outcomes);
     let rows = setups.iter().zip(&outcomes);
     let rows = rows.map(|(setup, outcome)| drives::row(None, setup, outcome));
-    let all = json::text(&serde_json::json!({ "axis": null, "runs": rows.collect::<Vec<_>>() }));
+    let all = results::text(&serde_json::json!({ "axis": null, "runs": rows.collect::<Vec<_>>() }));
     if let Some(folder) = &args.output.out {
         let mut pages = vec![
             ("drives.json".into(), all.as_bytes().to_vec()),
@@ -137,12 +139,12 @@ fn run_drives(args: &RunArgs, setup: Setup<'_>) -> Result<()> {
 }
 
 /// Tells what was understood differently than written, and where a limit was not reached.
-pub fn tell(setup: &Setup<'_>, outcome: &Outcome) {
+pub fn tell(setup: &Setup, outcome: &Outcome) {
     for n in &outcome.notices {
         notice(&n.to_string());
     }
     if let Some(beyond) = setup.beyond_rating() {
-        warning(&beyond);
+        warning(&beyond.to_string());
     }
     if let Some(limit) = setup.limit
         && outcome.stats.requests < limit
@@ -167,4 +169,17 @@ pub fn once_an_axis(axes: impl Iterator<Item = &'static str>) -> Result<()> {
         seen.push(axis);
     }
     Ok(())
+}
+
+/// Runs that did not end as they should, told once their results have been: exit status 1.
+pub fn check_ends<'a>(ended: impl Iterator<Item = (&'a str, Ended)>) -> Result<()> {
+    let told = ended.filter_map(|(name, ended)| match ended {
+        Ended::Completed => None,
+        Ended::EndOfLife(end) => Some(format!("{name}: {end}")),
+    });
+    let told: Vec<String> = told.collect();
+    match told.is_empty() {
+        true => Ok(()),
+        false => bail!("{}", told.join("\n")),
+    }
 }

@@ -7,17 +7,15 @@ use firstread_drive::profile::quantity::{NS, Quantity};
 use firstread_drive::profile::reader::nearest;
 use firstread_drive::profile::{Kind, Library, Override, ResolvedEntry, load_chip, load_drive};
 use firstread_firmware::policy::AXES;
+use firstread_session::{EXAMPLES, Example, files, is_path, library};
 use firstread_workload::Format;
 use firstread_workload::StandIn;
 use firstread_workload::synthetic::STAND_INS;
 use firstread_workload::trace::FORMATS;
 
 use crate::args::Usage;
-use crate::files;
-use crate::input::{EXAMPLES, Example};
 use crate::list::{self, role};
 use crate::output::format::{Side, bytes, capacity, table, wrap};
-use crate::setup::{is_path, library};
 use crate::streams::data;
 
 /// Show a drive, chip, scheme, axis, trace format, example or stand-in: values, units and sources
@@ -32,7 +30,7 @@ pub struct ShowArgs {
     /// A name from `firstread list`, `AXIS=SCHEME`, or the path of a drive profile
     name: String,
     /// Set a value of a drive or chip first
-    #[arg(long = "set", value_name = "PATH=VALUE", value_parser = |text: &str| Override::parse(text).map_err(|p| p.message))]
+    #[arg(long = "set", value_name = "PATH=VALUE", value_parser = Override::parse)]
     sets: Vec<Override>,
 }
 

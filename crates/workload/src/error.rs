@@ -157,6 +157,42 @@ pub enum WorkloadError {
         /// What is wrong with it.
         why: String,
     },
+    /// A request of a trace lies past the end of the drive.
+    #[error(
+        "{place}: {format} {}bytes {first} to {end} lie past the drive's {capacity_bytes}; take a larger drive, or \
+         wrap addresses",
+        column_hint(column)
+    )]
+    PastTheEnd {
+        /// Where.
+        place: Place,
+        /// Name of the trace's format.
+        format: &'static str,
+        /// The column of offsets, where the format has one.
+        column: Option<&'static str>,
+        /// First byte of the request.
+        first: u64,
+        /// The byte after its last.
+        end: u64,
+        /// Capacity of the drive (bytes).
+        capacity_bytes: u64,
+    },
+    /// A record of a trace is older than the one ahead, and nothing allows it
+    /// ([`TimeBack`](crate::trace::TimeBack)).
+    #[error(
+        "{place}: {format} {}time goes back by {by_ns} ns; allow it with the policy `clamp`",
+        column_hint(column)
+    )]
+    TimeBack {
+        /// Where.
+        place: Place,
+        /// Name of the trace's format.
+        format: &'static str,
+        /// The column of times, where the format has one.
+        column: Option<&'static str>,
+        /// How far (ns).
+        by_ns: u64,
+    },
     /// Reading or decompressing failed.
     #[error("{place}: {why}")]
     Input {

@@ -2,11 +2,11 @@
 
 use firstread_core::Ns;
 use firstread_drive::profile::{LoadedChip, Override};
+use firstread_session::results::{COMMIT, VERSION};
 use serde_json::{Map, Value, json};
 
 use super::characterization::{AtLevels, Characterization, Share};
 use crate::output::format::{Side, rare, table};
-use crate::output::json::{COMMIT, VERSION};
 
 /// An age with a unit, whatever it is: `0 h`, `28 h`.
 pub fn age(age: Ns) -> String {

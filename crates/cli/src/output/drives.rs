@@ -1,15 +1,13 @@
 //! One load on several drives: each figure's median and spread over drives, beside the interval within one.
 
 use firstread_drive::stats::{Latencies, Percentile};
+use firstread_session::results::{self, TAIL};
+use firstread_session::{Outcome, Setup};
 use serde_json::{Value, json};
 
-use super::TAIL;
 use super::format::{Side, bytes, count, plus_minus, rare, share, si, table, time};
-use super::human::{self, Marks, PERCENTILES, Retries};
-use super::json;
+use super::human::{self, Marks, PERCENTILES};
 use super::spread::Spread;
-use crate::setup::Setup;
-use crate::simulate::Outcome;
 
 /// What the columns of a spread mean.
 pub const SPREAD: &str = "over drives: lowest … highest of them, each with chips of its own under the same load; within \
@@ -22,7 +20,7 @@ type Direction = (&'static str, fn(&Outcome) -> &Latencies);
 pub type Figure = (fn(&Outcome) -> f64, fn(f64) -> String);
 
 /// The whole report of the same load on several drives.
-pub fn report(setups: &[Setup<'_>], outcomes: &[Outcome]) -> String {
+pub fn report(setups: &[Setup], outcomes: &[Outcome]) -> String {
     let (Some(setup), Some(first)) = (setups.first(), outcomes.first()) else {
         return String::new();
     };
@@ -41,7 +39,7 @@ pub fn report(setups: &[Setup<'_>], outcomes: &[Outcome]) -> String {
     }
     text += "\npages and errors\n";
     let mut rows = vec![words(["", "median", "over drives"])];
-    let first_try: Figure = (|o| Retries::of(&o.stats.counters).first_try, share);
+    let first_try: Figure = (|o| o.retries().first_try, share);
     let lost: Figure = (|o| o.stats.all.read.lost_share(), rare);
     let whole: fn(f64) -> String = |n| count(n as u64);
     let background: Figure = (|o| o.stats.counters.background_reads as f64, whole);
@@ -56,7 +54,7 @@ pub fn report(setups: &[Setup<'_>], outcomes: &[Outcome]) -> String {
         }
     }
     text += &table("  ", &[Side::Left, Side::Right, Side::Left], &rows);
-    let (direction, _) = human::tail_of(&first.stats.all);
+    let (direction, _) = first.latencies();
     text += &format!(
         "\nlargest causes of the slowest {} % of {direction}s, all drives together\n  {}\n\n",
         TAIL * 100.0,
@@ -138,7 +136,7 @@ pub fn half_of(p: &Percentile) -> Option<f64> {
 
 /// The largest causes of the slowest requests of all drives together.
 pub fn causes<'a>(mut outcomes: impl Iterator<Item = &'a Outcome>) -> Vec<String> {
-    let of = |o: &'a Outcome| human::tail_of(&o.stats.all).1;
+    let of = |o: &'a Outcome| o.latencies().1;
     let Some(first) = outcomes.next() else {
         return Vec::new();
     };
@@ -159,11 +157,11 @@ pub fn causes<'a>(mut outcomes: impl Iterator<Item = &'a Outcome>) -> Vec<String
 }
 
 /// A run of a list of them: `scheme` where schemes are compared, which drive, its result.
-pub fn row(scheme: Option<&str>, setup: &Setup<'_>, outcome: &Outcome) -> Value {
+pub fn row(scheme: Option<&str>, setup: &Setup, outcome: &Outcome) -> Value {
     json!({
         "scheme": scheme,
         "drive": setup.profile.name,
         "point": { "seed": setup.seed, "workload_seed": setup.state.workload_seed },
-        "result": json::result(setup, outcome, false),
+        "result": results::result(setup, outcome, false),
     })
 }

@@ -1,18 +1,19 @@
 //! The result of a run as people read it.
 
-use firstread_drive::Cause;
+use firstread_core::Ns;
 use firstread_drive::stats::{Latencies, Percentile, Report};
-use firstread_firmware::observe::Counters;
+use firstread_drive::{Cause, DriveState, Precondition};
+use firstread_session::files::peak_rss_bytes;
+use firstread_session::results::TAIL;
+use firstread_session::{Outcome, Retries, Setup};
 use firstread_workload::job::DEFAULT_PERCENTILES;
 
 use super::format::{
-    Side, bar, bytes, capacity, count, plus_minus, range, rare, ratio, share, si, table, time,
+    Side, age, bar, bytes, capacity, count, plus_minus, range, rare, ratio, share, si, table, time,
 };
 use super::front;
 use super::writes;
-use super::{ENOUGH_BEYOND, TAIL, WITHIN};
-use crate::setup::Setup;
-use crate::simulate::Outcome;
+use super::{ENOUGH_BEYOND, WITHIN};
 
 /// Percentiles shown where the job asks for none of its own.
 pub const PERCENTILES: [f64; 9] = [
@@ -23,7 +24,7 @@ pub const PERCENTILES: [f64; 9] = [
 const BAR: usize = 30;
 
 /// The whole report.
-pub fn report(setup: &Setup<'_>, outcome: &Outcome) -> String {
+pub fn report(setup: &Setup, outcome: &Outcome) -> String {
     let mut text = heading(setup, outcome);
     let reports = &outcome.stats.reports;
     for report in reports {
@@ -38,7 +39,7 @@ pub fn report(setup: &Setup<'_>, outcome: &Outcome) -> String {
         text += &job("all jobs", &outcome.stats.all);
     }
     text += &retries(outcome);
-    let (direction, latencies) = tail_of(&outcome.stats.all);
+    let (direction, latencies) = outcome.latencies();
     text += &tail(direction, latencies);
     if direction != "write" {
         text += &tail("write", &outcome.stats.all.write);
@@ -48,7 +49,7 @@ pub fn report(setup: &Setup<'_>, outcome: &Outcome) -> String {
 }
 
 /// What ran on which drive.
-pub fn heading(setup: &Setup<'_>, outcome: &Outcome) -> String {
+pub fn heading(setup: &Setup, outcome: &Outcome) -> String {
     let beyond = setup.beyond_rating().map(|text| format!("  {text}\n"));
     format!(
         "{}, {}\n{}",
@@ -59,19 +60,19 @@ pub fn heading(setup: &Setup<'_>, outcome: &Outcome) -> String {
 }
 
 /// The same without its seeds.
-pub fn configuration(setup: &Setup<'_>, outcome: &Outcome) -> String {
+pub fn configuration(setup: &Setup, outcome: &Outcome) -> String {
     format!(
         "{} on {}, {}\n  {}\n  {}",
         setup.input.title(),
         setup.profile.name,
         capacity(outcome.capacity_bytes),
-        setup.state_line(),
+        state_line(setup),
         setup.schemes(),
     )
 }
 
 /// The seeds of `drives` drives from `first` up, and that of their load.
-pub fn seeds(first: &Setup<'_>, drives: usize) -> String {
+pub fn seeds(first: &Setup, drives: usize) -> String {
     let (seed, load) = (first.seed, first.state.workload_seed);
     match drives {
         1 => format!("seed {seed}, workload seed {load}"),
@@ -82,16 +83,44 @@ pub fn seeds(first: &Setup<'_>, drives: usize) -> String {
     }
 }
 
-/// The requests whose tail is explained: reads where there are any.
-pub fn tail_of(report: &Report) -> (&'static str, &Latencies) {
-    let all = [
-        ("read", &report.read),
-        ("write", &report.write),
-        ("trim", &report.trim),
-    ];
-    all.into_iter()
-        .find(|(_, l)| l.count() > 0)
-        .unwrap_or(all[0])
+/// The state of the drive in a line.
+pub fn state_line(setup: &Setup) -> String {
+    let DriveState {
+        age: (youngest, oldest),
+        pe_cycles: (low, high),
+        ..
+    } = setup.state;
+    let ages = match youngest == oldest {
+        true => age(oldest),
+        false => format!("{} to {}", age(youngest), age(oldest)),
+    };
+    let wear = if low == high {
+        low.to_string()
+    } else {
+        format!("{low} to {high}")
+    };
+    let written = match setup.state.precondition {
+        _ if setup.state.fill == 0.0 => "empty".to_owned(),
+        Precondition::None => "filled in address order".to_owned(),
+        Precondition::Random => "overwritten at random".to_owned(),
+        Precondition::Zipf(theta) => format!("overwritten by Zipf's law, theta {theta}"),
+    };
+    let celsius = match setup.state.temperature_step {
+        None => format!("{} °C", setup.state.temperature_c),
+        Some((at, then)) => format!(
+            "{} °C and, from {} on, {then} °C",
+            setup.state.temperature_c,
+            age(at)
+        ),
+    };
+    let mut line = format!("{written}, {ages} at {celsius}, {wear} P/E");
+    if setup.state.unpowered > Ns::ZERO {
+        line += &format!(", then {} without power", age(setup.state.unpowered));
+    }
+    if setup.state.fill > 0.0 && setup.state.fill < 1.0 {
+        line += &format!(", {} % full", setup.state.fill * 100.0);
+    }
+    line
 }
 
 fn job(title: &str, report: &Report) -> String {
@@ -242,7 +271,7 @@ fn retries(outcome: &Outcome) -> String {
         pages,
         first_try,
         mean,
-    } = Retries::of(counters);
+    } = outcome.retries();
     if pages == 0 {
         return String::new();
     }
@@ -293,37 +322,6 @@ fn percent(part: f64) -> String {
         format!("{:.2} %", part * 100.0)
     } else {
         rare(part)
-    }
-}
-
-/// Retries of page reads, summed up.
-pub struct Retries {
-    /// Page rows read for the host, with those that were lost.
-    pub pages: u64,
-    /// Share of them that took no retry; 1 where there are none.
-    pub first_try: f64,
-    /// Retries for each.
-    pub mean: f64,
-}
-
-impl Retries {
-    pub fn of(counters: &Counters) -> Retries {
-        let pages = counters.retries.iter().sum::<u64>() + counters.uncorrectable;
-        let weighted = counters
-            .retries
-            .iter()
-            .zip(0u64..)
-            .map(|(n, retries)| n * retries);
-        let of_pages = |n: u64| n as f64 / pages.max(1) as f64;
-        Retries {
-            pages,
-            first_try: if pages == 0 {
-                1.0
-            } else {
-                of_pages(counters.retries[0])
-            },
-            mean: of_pages(weighted.sum::<u64>() + counters.lost_retries),
-        }
     }
 }
 
@@ -382,7 +380,7 @@ pub const fn in_words(cause: Cause) -> &'static str {
 }
 
 /// What else was done, a line each of what was done at all.
-fn footer(setup: &Setup<'_>, outcome: &Outcome) -> String {
+fn footer(setup: &Setup, outcome: &Outcome) -> String {
     let c = &outcome.stats.counters;
     let [suspends, cancelled] = [c.suspends, c.cancelled_senses].map(count);
     let [soft, saved] = [c.soft_reads, c.soft_saved].map(count);
@@ -445,7 +443,7 @@ pub fn uncorrectable(reports: &[&Report]) -> String {
 
 /// What the run cost on this machine.
 pub fn wall(outcome: &Outcome) -> String {
-    let memory = crate::files::peak_rss_bytes();
+    let memory = peak_rss_bytes();
     let memory = memory.map_or(String::new(), |m| {
         format!(", {} of memory at most", bytes(m as f64))
     });

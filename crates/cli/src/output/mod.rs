@@ -1,33 +1,31 @@
-//! What a run is turned into: text to read, JSON for fio's tools, files to keep.
+//! What a run is turned into: text to read, files to keep.
 
 pub mod calibration;
 pub mod drives;
 pub mod format;
 pub mod front;
 pub mod human;
-pub mod json;
 pub mod spread;
 mod tail;
 pub mod writes;
 
-use crate::files::Page;
-use crate::setup::Setup;
-use crate::simulate::Outcome;
+use firstread_session::files::Page;
+use firstread_session::{Outcome, Setup, results};
 
-pub use tail::{ENOUGH_BEYOND, TAIL, WITHIN};
+pub use tail::{ENOUGH_BEYOND, WITHIN};
 
 /// The files of one run.
 pub fn pages(setup: &Setup, outcome: &Outcome) -> Vec<Page> {
     let mut pages = vec![
         (
             "result.json".into(),
-            json::text(&json::result(setup, outcome, false)),
+            results::text(&results::result(setup, outcome, false)),
         ),
         ("report.txt".into(), human::report(setup, outcome)),
         ("latency.csv".into(), latencies(outcome)),
     ];
     if !outcome.log.is_empty() {
-        pages.push(("calibration.csv".into(), calibration::csv(outcome)));
+        pages.push(("calibration.csv".into(), results::calibration::csv(outcome)));
         pages.push(("calibration.txt".into(), calibration::summary(outcome)));
     }
     pages

@@ -1,8 +1,5 @@
 //! What counts as the tail, and how an interval is read.
 
-/// Share of the requests that the tail is made of.
-pub const TAIL: f64 = 0.0001;
-
 /// What an interval of one run is over.
 pub const WITHIN: &str = "intervals hold 95 % of runs like this on this drive with other requests (--workload-seed); drives differ \
      by more (--drives)";

@@ -4,6 +4,10 @@ use anyhow::{Context, Result, anyhow};
 use firstread_core::{BlockId, CellMode, DieId, Ns, PageType};
 use firstread_nand::Medium;
 use firstread_nand::characterize::{Correlation, sentinel_correlations};
+use firstread_session::conditions::{
+    ConditionError, parse_age, parse_celsius, parse_pe_cycles, single,
+};
+use firstread_session::profile;
 use indicatif::{ProgressBar, ProgressFinish};
 
 use super::dimension::Dimension;
@@ -11,13 +15,11 @@ use super::metric;
 use super::plan::{self, Coordinates};
 use super::points::{Estimate, Points};
 use super::spec::{self, Study};
-use crate::args::{parse_age, parse_celsius, parse_pe_cycles, single};
 use crate::figure::{
     Anchor, Axis, Colour, Dash, Figure, Mark, Marker, PALETTE, Panel, Row, Series, TWO_COLUMNS_PX,
     Ticks,
 };
 use crate::progress::Bars;
-use crate::setup::Setup;
 
 const HEIGHT_PX: u32 = 1050;
 
@@ -63,12 +65,12 @@ pub fn measure<'a>(
 
 fn one<'a>(study: &Study, spec: &'a spec::Correlation, bar: &ProgressBar) -> Result<Measured<'a>> {
     let variant = &study.variants[&spec.variant];
-    let profile = Setup::profile(&variant.drive, &plan::overrides(variant)?)?;
+    let profile = profile(&variant.drive, &plan::overrides(variant)?)?;
     let celsius = parse_celsius(&spec.temperature).map_err(anyhow::Error::msg)?;
     let wear = single(parse_pe_cycles, &spec.pe_cycles).map_err(anyhow::Error::msg)?;
     let times = spec.age.iter().map(|age| single(parse_age, age));
     let times: Vec<Ns> = times
-        .collect::<Result<_, String>>()
+        .collect::<Result<_, ConditionError>>()
         .map_err(anyhow::Error::msg)?;
     let geometry = profile.geometry;
     let place = |i: u16| {

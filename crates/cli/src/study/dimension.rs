@@ -1,8 +1,7 @@
 //! What the points of an experiment differ in.
 
+use firstread_session::conditions::{parse_age, parse_unpowered, single};
 use serde::Deserialize;
-
-use crate::args::{parse_age, parse_unpowered, single};
 
 /// A coordinate of a point.
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -6,16 +6,15 @@ use firstread_drive::tables;
 use firstread_ecc::Code;
 use firstread_nand::SenseError;
 use firstread_nand::sensing::{Bench, SensingRule};
+use firstread_session::conditions::{parse_age, parse_celsius, parse_pe_cycles, single};
+use firstread_session::{parallel, profile};
 
 use super::dimension::Dimension;
 use super::metric::{self, Margin};
 use super::plan::{self, Coordinates};
 use super::points::Points;
 use super::spec::{Cells, Experiment, Study};
-use crate::args::{parse_age, parse_celsius, parse_pe_cycles, single};
-use crate::parallel;
 use crate::progress::Bars;
-use crate::setup::Setup;
 
 /// A population: of a variant's chips, at a temperature.
 struct Job<'a> {
@@ -88,7 +87,7 @@ fn one(study: &Study, job: &Job<'_>) -> Result<Vec<Margin>> {
     let variant = &study.variants[name];
     let place = || format!("variant `{name}`");
     let profile = plan::overrides(variant)
-        .and_then(|overrides| Setup::profile(&variant.drive, &overrides))
+        .and_then(|overrides| Ok(profile(&variant.drive, &overrides)?))
         .with_context(place)?;
     let code = Code::named(&profile.ecc.code).map_err(|e| anyhow!("{e}"))?;
     let code = tables::strength(&code);
@@ -143,7 +142,7 @@ mod tests {
         let table = |name: &str| -> SensingTable {
             let variant = &study.variants[name];
             let overrides = plan::overrides(variant).unwrap();
-            let profile = Setup::profile(&variant.drive, &overrides).unwrap();
+            let profile = profile(&variant.drive, &overrides).unwrap();
             let code = Code::named(&profile.ecc.code).unwrap();
             tables::sensing(&profile, &code).unwrap()
         };

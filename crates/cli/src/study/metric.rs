@@ -5,10 +5,8 @@ use firstread_drive::Cause;
 use firstread_drive::profile::reader::nearest;
 use firstread_nand::characterize::Correlation;
 use firstread_nand::sensing::LastStep;
+use firstread_session::Outcome;
 use serde_json::{Map, Value};
-
-use crate::output::human::{Retries, tail_of};
-use crate::simulate::Outcome;
 
 /// A population of chips in one condition.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +49,7 @@ pub struct Measure<T: ?Sized + 'static> {
 }
 
 fn percentile(outcome: &Outcome, percent: f64) -> Option<f64> {
-    let p = tail_of(&outcome.stats.all).1.percentile(percent);
+    let p = outcome.percentile(percent);
     (p.beyond >= FEWEST_BEYOND).then_some(p.ns as f64 / 1e3)
 }
 
@@ -71,7 +69,7 @@ macro_rules! metrics {
 metrics! {
     /// Metrics of runs. Latencies are those of reads where there are any.
     RUNS of Outcome:
-    "mean_us", "Mean latency (us)", |o| Some(tail_of(&o.stats.all).1.mean_ns() / 1e3);
+    "mean_us", "Mean latency (us)", |o| Some(o.latencies().1.mean_ns() / 1e3);
     "p50_us", "P50 (us)", |o| percentile(o, 50.0);
     "p99_us", "P99 (us)", |o| percentile(o, 99.0);
     "p99.9_us", "P99.9 (us)", |o| percentile(o, 99.9);
@@ -89,8 +87,8 @@ metrics! {
         Some(sum / (all.read.count() + all.write.count()).max(1) as f64 / 1e3)
     };
     "write_mean_us", "Mean write latency (us)", |o| (o.stats.all.write.count() > 0).then(|| o.stats.all.write.mean_ns() / 1e3);
-    "first_try_percent", "Pages read at the first try (%)", |o| Some(100.0 * Retries::of(&o.stats.counters).first_try);
-    "retries_mean", "Retries a page", |o| Some(Retries::of(&o.stats.counters).mean);
+    "first_try_percent", "Pages read at the first try (%)", |o| Some(100.0 * o.retries().first_try);
+    "retries_mean", "Retries a page", |o| Some(o.retries().mean);
     "retry_step_us", "Retry step (us)", retry_step;
     "cancelled_senses", "Senses ahead that were not needed", |o| Some(o.stats.counters.cancelled_senses as f64);
     "lost_share", "Share of reads lost", |o| (o.stats.all.read.count() > 0).then(|| o.stats.all.read.lost_share());
@@ -133,7 +131,7 @@ fn retry_step(o: &Outcome) -> Option<f64> {
 /// Background reads of the time before the run, against the page reads that the run's load would
 /// have made in that time: the share of reads that calibration takes in the long run.
 fn background_share(o: &Outcome) -> Option<f64> {
-    let pages = Retries::of(&o.stats.counters).pages as f64;
+    let pages = o.retries().pages as f64;
     let a_second = per_second(o, pages);
     let seconds = o.began.0 as f64 / 1e9;
     (seconds > 0.0 && a_second > 0.0)

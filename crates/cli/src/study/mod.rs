@@ -27,15 +27,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anyhow::{Context, Result};
 use clap::Args;
 use firstread_drive::Ended;
+use firstread_session::simulate::simulate;
+use firstread_session::{Unknown, files, is_path, parallel, profile, results};
 use serde_json::Map;
 
-use crate::args::{Usage, unknown};
+use crate::args::Usage;
 use crate::output::format::{Side, table};
 use crate::progress::Bars;
-use crate::setup::{Setup, is_path};
-use crate::simulate::simulate;
 use crate::streams::{data, notice};
-use crate::{files, output, parallel};
 use fact::Fact;
 use plan::{Inputs, Point};
 use points::Points;
@@ -156,13 +155,13 @@ fn find(name: &str) -> Result<Vec<Named>> {
             study,
         }]);
     }
-    Err(unknown("study", name, STUDIES.iter().map(|(n, _)| *n)).into())
+    Err(Unknown::new("study", name, STUDIES.iter().map(|(n, _)| *n)).into())
 }
 
 fn check_only(args: &StudyArgs, named: &Named) -> Result<()> {
     let ids = named.study.ids();
     match args.only.iter().find(|id| !ids.contains(&id.as_str())) {
-        Some(id) => Err(unknown("experiment", id, ids.into_iter()).into()),
+        Some(id) => Err(Unknown::new("experiment", id, ids.into_iter()).into()),
         None => Ok(()),
     }
 }
@@ -237,7 +236,7 @@ fn facts(study: &Study) -> Result<BTreeMap<String, f64>> {
             let variant = &study.variants[name];
             let place = || format!("variant `{name}`");
             let overrides = plan::overrides(variant).with_context(place)?;
-            let profile = Setup::profile(&variant.drive, &overrides).with_context(place)?;
+            let profile = profile(&variant.drive, &overrides).with_context(place)?;
             fact.value(&profile)?
                 .with_context(|| format!("claim `{}`: variant `{name}` keeps no tables", claim.id))
         };
@@ -287,7 +286,7 @@ fn simulate_all(
                 store.keep(point, &inputs, metrics, &outcome)?
             }
         };
-        if result.ended != output::json::ended(Ended::Completed) {
+        if result.ended != results::ended(Ended::Completed) {
             notice(&format!(
                 "{}: left out: its drive ended with {}",
                 point.label(),
@@ -400,7 +399,7 @@ mod tests {
         let study = Study::parse("t", &format!("{common}{own}")).unwrap();
         let drive = |name: &str| {
             let variant = &study.variants[name];
-            Setup::profile(&variant.drive, &plan::overrides(variant).unwrap()).unwrap()
+            profile(&variant.drive, &plan::overrides(variant).unwrap()).unwrap()
         };
         let scheme = |name: &str, axis| drive(name).scheme(axis).unwrap().scheme.name;
         assert_eq!(scheme("a", "gc_victim"), "d-choices");
@@ -417,7 +416,7 @@ mod tests {
         let wrong = format!("schemes = [\"waer=static\"]\n{SMALL}");
         let study = Study::parse("t", &wrong).unwrap();
         let error = plan::overrides(&study.variants["a"])
-            .and_then(|set| Setup::profile("bench-4g", &set))
+            .and_then(|set| Ok(profile("bench-4g", &set)?))
             .unwrap_err();
         assert!(
             format!("{error:#}").contains("nearest is `wear`"),

@@ -2,20 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use firstread_core::Ns;
-use firstread_drive::Precondition;
 use firstread_drive::profile::Override;
+use firstread_drive::{DriveState, Precondition};
+use firstread_session::conditions::{
+    parse_age, parse_pe_cycles, parse_temperature, parse_unpowered,
+};
+use firstread_session::{Choice, Input, Setup, Simulation, TraceArgs, files, results};
 use serde_json::{Value, json};
 
 use super::dimension::Dimension;
 use super::spec::{Experiment, Load, Study, Variant};
-use crate::args::{Choice, DriveArgs, Range, WorkloadArgs, parse_choice};
-use crate::args::{parse_age, parse_pe_cycles, parse_temperature, parse_unpowered};
-use crate::input::Input;
-use crate::output::json;
-use crate::setup::Setup;
 
 /// Where a point lies: a value a dimension, as written in the study.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -60,7 +59,7 @@ impl Coordinates {
 /// The workloads of a study, opened; those whose file is not there, and why.
 #[derive(Debug)]
 pub struct Inputs {
-    open: BTreeMap<String, Input>,
+    open: BTreeMap<String, Arc<Input>>,
     pub absent: BTreeMap<String, String>,
 }
 
@@ -73,7 +72,7 @@ impl Inputs {
         };
         for (name, load) in &study.workloads {
             match open(name, load, folder).with_context(|| format!("workload `{name}`"))? {
-                Ok(input) => inputs.open.insert(name.clone(), input).map(|_| ()),
+                Ok(input) => inputs.open.insert(name.clone(), input.into()).map(|_| ()),
                 Err(why) => inputs.absent.insert(name.clone(), why).map(|_| ()),
             };
         }
@@ -83,23 +82,23 @@ impl Inputs {
 
 /// The workload, or why it is not there.
 fn open(name: &str, load: &Load, folder: Option<&Path>) -> Result<Result<Input, String>> {
-    let options = WorkloadArgs {
-        trace_wrap: load.wrap,
+    let options = TraceArgs {
+        wrap: load.wrap,
         speed: load.speed,
-        ..WorkloadArgs::default()
+        ..TraceArgs::default()
     };
     match (&load.job, &load.trace, &load.stand_in) {
         (Some(text), None, None) => Ok(Ok(Input::job_file(name, text.clone())?)),
         (None, Some(file), None) => {
             let path = folder.map(|folder| folder.join(file));
-            match path.filter(|path| crate::files::is_file(path)) {
-                Some(path) => Ok(Ok(Input::open(&path.to_string_lossy(), &options)?)),
+            match path.filter(|path| files::is_file(path)) {
+                Some(path) => Ok(Ok(Input::open_as(&path.to_string_lossy(), &options)?)),
                 None => Ok(Err(format!(
                     "the trace {file} is not there; name its folder with --traces"
                 ))),
             }
         }
-        (None, None, Some(row)) => Ok(Ok(Input::open(row, &options)?)),
+        (None, None, Some(row)) => Ok(Ok(Input::open_as(row, &options)?)),
         _ => anyhow::bail!("give one of `job`, `trace` and `stand_in`"),
     }
 }
@@ -110,7 +109,7 @@ pub struct Point<'a> {
     pub experiment: &'a Experiment,
     pub variant: &'a Variant,
     pub at: Coordinates,
-    pub setup: Setup<'a>,
+    pub setup: Setup,
 }
 
 impl Point<'_> {
@@ -152,7 +151,7 @@ impl Point<'_> {
     /// The command that runs it alone; a job that stands in the study alone is `-`.
     pub fn command(&self) -> String {
         let variant = self.variant;
-        let workload = match self.setup.input {
+        let workload = match &*self.setup.input {
             Input::Jobs { .. } => "-",
             input => input.name(),
         };
@@ -182,11 +181,11 @@ impl Point<'_> {
     /// All that its result depends on.
     pub fn inputs(&self) -> Value {
         json!({
-            "version": json::VERSION,
-            "commit": json::COMMIT,
+            "version": results::VERSION,
+            "commit": results::COMMIT,
             "seed": self.setup.seed,
             "workload_seed": self.setup.state.workload_seed,
-            "config": json::config(&self.setup),
+            "config": results::config(&self.setup),
         })
     }
 }
@@ -225,13 +224,20 @@ pub fn points<'a>(
             }
             for repetition in 0..experiment.repetitions.of(quick) {
                 let variant = &study.variants[at.get(Dimension::Variant)];
-                let args = drive_args(variant, &at, 1 + repetition)
-                    .with_context(|| format!("experiment `{}`", experiment.id))?;
-                let choices = schemes(variant)
-                    .with_context(|| format!("variant `{}`", at.get(Dimension::Variant)))?;
-                let limit = Some(requests.of(quick));
-                let setup = Setup::new(&inputs.open[workload], &args, &choices, limit)
-                    .with_context(|| format!("variant `{}`", at.get(Dimension::Variant)))?;
+                let place = || format!("experiment `{}`", experiment.id);
+                let state = state(&at).with_context(place)?;
+                let set = sets(variant).with_context(place)?;
+                let of_variant = || format!("variant `{}`", at.get(Dimension::Variant));
+                let simulation = Simulation {
+                    input: Arc::clone(&inputs.open[workload]),
+                    drive: variant.drive.clone(),
+                    schemes: schemes(variant).with_context(of_variant)?,
+                    set,
+                    state,
+                    seed: 1 + repetition,
+                    limit: Some(requests.of(quick)),
+                };
+                let setup = simulation.setup().with_context(of_variant)?;
                 points.push(Point {
                     experiment,
                     variant,
@@ -281,44 +287,35 @@ fn sets(variant: &Variant) -> Result<Vec<Override>> {
 
 /// The schemes of a variant.
 fn schemes(variant: &Variant) -> Result<Vec<Choice>> {
-    let one = |text: &String| parse_choice(text).map_err(anyhow::Error::msg);
+    let one = |text: &String| text.parse().map_err(anyhow::Error::msg);
     variant.schemes.iter().map(one).collect()
 }
 
-/// The drive of a variant in the state of a point.
-fn drive_args(variant: &Variant, at: &Coordinates, seed: u64) -> Result<DriveArgs> {
-    let read = |dimension: Dimension| {
+/// The state of the drive of a point.
+fn state(at: &Coordinates) -> Result<DriveState> {
+    fn read<T, E: std::fmt::Display>(
+        at: &Coordinates,
+        dimension: Dimension,
+        parse: impl Fn(&str) -> Result<T, E>,
+    ) -> Result<T> {
         let text = at.get(dimension);
-        let place = format!("{} `{text}`", dimension.name());
-        (text, move |message: String| {
-            anyhow::anyhow!("{place}: {message}")
-        })
-    };
-    let (age, not) = read(Dimension::Age);
-    let age: Range<Ns> = parse_age(age).map_err(not)?;
-    let (temperature, not) = read(Dimension::Temperature);
-    let temperature = parse_temperature(temperature).map_err(not)?;
-    let (pe_cycles, not) = read(Dimension::PeCycles);
-    let pe_cycles = parse_pe_cycles(pe_cycles).map_err(not)?;
-    let (unpowered, not) = read(Dimension::Unpowered);
-    let unpowered = parse_unpowered(unpowered).map_err(not)?;
-    let (precondition, not) = read(Dimension::Precondition);
-    let precondition = Precondition::parse(precondition).map_err(not)?;
-    let (workload_seed, not) = read(Dimension::WorkloadSeed);
-    let workload_seed = workload_seed
-        .parse()
-        .map_err(|_| not("is no whole number".into()))?;
-    let sets = sets(variant)?;
-    Ok(DriveArgs {
-        drive: variant.drive.clone(),
-        sets,
-        age,
-        temperature,
-        pe_cycles,
+        parse(text).map_err(|e| anyhow::anyhow!("{} `{text}`: {e}", dimension.name()))
+    }
+    let age = read(at, Dimension::Age, parse_age)?;
+    let temperature = read(at, Dimension::Temperature, parse_temperature)?;
+    let pe_cycles = read(at, Dimension::PeCycles, parse_pe_cycles)?;
+    let unpowered = read(at, Dimension::Unpowered, parse_unpowered)?;
+    let precondition = read(at, Dimension::Precondition, Precondition::parse)?;
+    let number = |text: &str| text.parse().map_err(|_| "is no whole number");
+    let workload_seed = read(at, Dimension::WorkloadSeed, number)?;
+    Ok(DriveState {
+        age: age.into(),
+        pe_cycles: pe_cycles.into(),
+        temperature_c: temperature.first,
+        temperature_step: temperature.step,
         unpowered,
         fill: 1.0,
         precondition,
-        seed,
         workload_seed,
     })
 }

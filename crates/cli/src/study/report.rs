@@ -1,6 +1,8 @@
 //! What a study leaves behind: a report to open, a table of claims, and the data of both.
 
 use anyhow::Result;
+use firstread_session::files::Page;
+use firstread_session::results;
 use minijinja::{AutoEscape, Environment, context};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -13,9 +15,7 @@ use super::metric::{Metric, Source};
 use super::plan::{Coordinates, Point};
 use super::points::{Estimate, Points};
 use super::spec::{Experiment, Study};
-use crate::files::Page;
 use crate::output::format::rare;
-use crate::output::json;
 
 /// A study that has run.
 pub struct Done<'a> {
@@ -146,14 +146,14 @@ pub fn pages(done: &Done<'_>) -> Result<Vec<Page>> {
         not_comparable => count("not-comparable"),
         sections => sections,
         simulations => done.simulations,
-        version => json::VERSION,
-        commit => json::COMMIT,
+        version => results::VERSION,
+        commit => results::COMMIT,
     };
     for name in ["report.html", "README.md"] {
         let text = environment.get_template(name)?.render(&context)?;
         pages.push((name.into(), text.into_bytes()));
     }
-    let results = json::text(&results(done));
+    let results = results::text(&results(done));
     pages.push(("results.json".into(), results.into_bytes()));
     pages.push(("claims.csv".into(), claims_csv(&claims)?));
     pages.push(("points.csv".into(), points_csv(done)?));

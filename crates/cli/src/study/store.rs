@@ -5,12 +5,10 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use firstread_session::{Outcome, files, results};
 use serde_json::{Map, Value, json};
 
 use super::plan::Point;
-use crate::files;
-use crate::output::json;
-use crate::simulate::Outcome;
 
 /// The folder of a study's results.
 #[derive(Debug)]
@@ -45,7 +43,7 @@ impl Store {
                 );
             }
         } else {
-            let text = json::text(&json!({ "study": name }));
+            let text = results::text(&json!({ "study": name }));
             files::write(folder, &[(MARK.into(), text.into_bytes())])?;
         }
         Ok(Store {
@@ -93,19 +91,19 @@ impl Store {
         outcome: &Outcome,
     ) -> Result<Kept> {
         let wall_s = outcome.wall.prepare_s + outcome.wall.run_s;
-        let (result, mut wall) = json::result_and_wall(&point.setup, outcome, false);
+        let (result, mut wall) = results::result_and_wall(&point.setup, outcome, false);
         let value = json!({
             "inputs": inputs,
             "metrics": metrics,
             "result": result,
         });
         wall["study_wall_seconds"] = wall_s.into();
-        let page = |name: String, value| (name.into(), json::text(value).into_bytes());
+        let page = |name: String, value| (name.into(), results::text(value).into_bytes());
         let pages = [page(point.file(), &value), page(point.wall_file(), &wall)];
         files::write(&self.folder, &pages)?;
         Ok(Kept {
             metrics,
-            ended: json::ended(outcome.stats.ended).to_owned(),
+            ended: results::ended(outcome.stats.ended).to_owned(),
             wall_s,
         })
     }

@@ -65,7 +65,7 @@ impl<P: Payload> Drive<P> {
         let code = Code::named(&profile.ecc.code);
         let code = code.map_err(|error| ActivateError::Profile(error.to_string()))?;
         let makings = self.makings.of(&profile, &code);
-        let makings = makings.map_err(ActivateError::Profile)?;
+        let makings = makings.map_err(|error| ActivateError::Profile(error.to_string()))?;
         let schemes = makings.schemes(&profile);
         let groups = schemes.read_levels.groups().copied();
         if schemes.read_levels.spare_ppm() != self.firmware.levels().spare_ppm() {

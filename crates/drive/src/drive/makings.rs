@@ -12,7 +12,7 @@ use firstread_nand::place::layers;
 
 use crate::before::FilledMemory;
 use crate::profile::DriveProfile;
-use crate::tables;
+use crate::tables::{self, TableError};
 
 /// Page rows in flight at most: more than any queue depth of interest keeps busy.
 const MAX_READS: u32 = 4096;
@@ -29,7 +29,7 @@ impl Makings {
         code: &Code,
         hottest_c: f64,
         seed: u64,
-    ) -> Result<Makings, String> {
+    ) -> Result<Makings, TableError> {
         let geometry = profile.geometry;
         Ok(Makings(Setup {
             geometry,
@@ -43,7 +43,7 @@ impl Makings {
     }
 
     /// The same for `profile`, which is of the same drive with other schemes.
-    pub(crate) fn of(&self, profile: &DriveProfile, code: &Code) -> Result<Makings, String> {
+    pub(crate) fn of(&self, profile: &DriveProfile, code: &Code) -> Result<Makings, TableError> {
         Ok(Makings(Setup {
             sensing: sensing(profile, code)?,
             ..self.0.clone()
@@ -93,9 +93,9 @@ impl Makings {
 }
 
 /// How short a sense may be on a drive of `profile`, where a scheme asks.
-fn sensing(profile: &DriveProfile, code: &Code) -> Result<SensingTable, String> {
+fn sensing(profile: &DriveProfile, code: &Code) -> Result<SensingTable, TableError> {
     match profile.needs(Need::SafeSenses) {
-        true => tables::sensing(profile, code).map_err(|e| e.to_string()),
+        true => tables::sensing(profile, code),
         false => Ok(SensingTable::NOTHING),
     }
 }

@@ -213,7 +213,9 @@ impl<P: Payload> Drive<P> {
         let shape = (blocks, per_block, pages);
         let seeds = (self.seed, state.workload_seed);
         let steady = precondition::steady(state.precondition, shape, law, seeds);
-        steady.map(Some).map_err(DriveError::State)
+        steady
+            .map(Some)
+            .map_err(|e| DriveError::State(e.to_string()))
     }
 
     /// Pages of the map that say where the first `slots` logical pages lie; none where the map lies

@@ -15,6 +15,7 @@ use std::fmt;
 use firstread_core::Stream;
 use firstread_firmware::policy::gc_victim::Law;
 use firstread_workload::stream::hot_page_order;
+use thiserror::Error;
 
 use crate::before::Preconditioned;
 
@@ -38,22 +39,37 @@ pub enum Precondition {
 /// Largest exponent of Zipf's law.
 const MAX_THETA: f64 = 3.0;
 
+/// Why what was written before the run cannot be read.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum PreconditionError {
+    /// It is none of the words.
+    #[error("`{0}` is none of none, random, zipf:THETA (zipf:0.9)")]
+    Word(String),
+    /// The exponent of Zipf's law is no number, or not of those that it can have.
+    #[error("`{0}`: THETA is a number above 0, at most {MAX_THETA}")]
+    Theta(String),
+}
+
+/// The counts of a steady state are not those of a drive: a defect.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[error("defect: the steady state does not fit the drive")]
+pub(crate) struct DoesNotFit;
+
 impl Precondition {
     /// Reads `none`, `random` or `zipf:THETA`.
-    pub fn parse(text: &str) -> Result<Precondition, String> {
+    ///
+    /// # Errors
+    /// [`PreconditionError`] where it is none of them.
+    pub fn parse(text: &str) -> Result<Precondition, PreconditionError> {
         let theta = match text {
             "none" => return Ok(Precondition::None),
             "random" => return Ok(Precondition::Random),
             _ => text.strip_prefix("zipf:"),
         };
         match theta.map(str::parse::<f64>) {
-            None => Err(format!(
-                "`{text}` is none of none, random, zipf:THETA (zipf:0.9)"
-            )),
+            None => Err(PreconditionError::Word(text.to_owned())),
             Some(Ok(theta)) if theta > 0.0 && theta <= MAX_THETA => Ok(Precondition::Zipf(theta)),
-            Some(_) => Err(format!(
-                "`{text}`: THETA is a number above 0, at most {MAX_THETA}"
-            )),
+            Some(_) => Err(PreconditionError::Theta(text.to_owned())),
         }
     }
 }
@@ -106,7 +122,7 @@ pub(crate) fn steady(
     (blocks, slots, pages): (u32, u32, u64),
     law: Law,
     (seed, workload_seed): (u64, u64),
-) -> Result<Steady, String> {
+) -> Result<Steady, DoesNotFit> {
     let shape = Shape {
         blocks,
         slots,
@@ -121,7 +137,7 @@ pub(crate) fn steady(
         _ => (uniform::counts(&shape, law), key.named("pages")),
     };
     let state = Preconditioned::new(slots, counts.classes as u32, &counts.valid, order, key)
-        .ok_or("defect: the steady state does not fit the drive")?;
+        .ok_or(DoesNotFit)?;
     Ok(Steady {
         state,
         since: counts.since,

@@ -389,13 +389,12 @@ impl<R: Read> TraceReader<R> {
         if raw.time_ns < first.saturating_add(self.last_ns) {
             match self.options.on_time_back {
                 TimeBack::Error => {
-                    return Err(self.fault(Fault {
+                    return Err(WorkloadError::TimeBack {
+                        place: source.place(bytes),
+                        format: self.format.name,
                         column: column(is_time),
-                        why: format!(
-                            "time goes back by {} ns; allow it with the policy `clamp`",
-                            first + self.last_ns - raw.time_ns
-                        ),
-                    }));
+                        by_ns: first + self.last_ns - raw.time_ns,
+                    });
                 }
                 TimeBack::Clamp => self.clamped.add(|| source.place(bytes)),
             }
@@ -453,14 +452,14 @@ impl<R: Read> TraceReader<R> {
         }
         if end > self.capacity_bytes {
             if !self.options.wrap || len > self.capacity_bytes {
-                return Err(self.fault(Fault {
+                return Err(WorkloadError::PastTheEnd {
+                    place: source.place(bytes),
+                    format: self.format.name,
                     column: column(is_offset),
-                    why: format!(
-                        "bytes {start} to {end} lie past the drive's {}; take a larger drive, or \
-                         wrap addresses",
-                        self.capacity_bytes
-                    ),
-                }));
+                    first: start,
+                    end,
+                    capacity_bytes: self.capacity_bytes,
+                });
             }
             // Modulo the drive; one that would then cross its end is moved to end there.
             start = (start % self.capacity_bytes).min(self.capacity_bytes - len);

@@ -6,19 +6,22 @@
 
 use std::time::Instant;
 
-use anyhow::{Result, bail};
 use firstread_core::Ns;
 use firstread_core::voltage::BlockGroups;
-use firstread_drive::{Drive, Ended, Host, RunError, RunStats, tables};
+use firstread_drive::stats::{Latencies, Percentile};
+use firstread_drive::{Drive, Host, RunStats, tables};
 use firstread_firmware::log::Record;
 use firstread_workload::{Notice, Place, TraceRecord};
 
+use crate::error::Error;
 use crate::input::Input;
+use crate::retries::Retries;
 use crate::setup::Setup;
 
 /// What a simulation came to.
 #[derive(Debug)]
 pub struct Outcome {
+    /// Latencies, counters, and how the run ended.
     pub stats: RunStats,
     /// What the firmware did in the background, before the run and in it.
     pub log: Vec<Record>,
@@ -28,23 +31,12 @@ pub struct Outcome {
     pub began: Ns,
     /// Background reads until then.
     pub background_reads_before: u64,
+    /// Bytes that the host sees.
     pub capacity_bytes: u64,
     /// What the user should know of the workload.
     pub notices: Vec<Notice>,
+    /// What it took on this machine. All else is the same for the same setup and version.
     pub wall: Wall,
-}
-
-/// Runs that did not end as they should, told once their results have been: exit status 1.
-pub fn check_ends<'a>(ended: impl Iterator<Item = (&'a str, Ended)>) -> Result<()> {
-    let told = ended.filter_map(|(name, ended)| match ended {
-        Ended::Completed => None,
-        Ended::EndOfLife(end) => Some(format!("{name}: {end}")),
-    });
-    let told: Vec<String> = told.collect();
-    match told.is_empty() {
-        true => Ok(()),
-        false => bail!("{}", told.join("\n")),
-    }
 }
 
 /// Figures that differ from one run to the next.
@@ -57,6 +49,29 @@ pub struct Wall {
 }
 
 impl Outcome {
+    /// The latencies that a tail is explained of, and their direction: those of reads where there are any, of
+    /// writes or trims elsewhere.
+    pub fn latencies(&self) -> (&'static str, &Latencies) {
+        let report = &self.stats.all;
+        let all = [
+            ("read", &report.read),
+            ("write", &report.write),
+            ("trim", &report.trim),
+        ];
+        let any = all.into_iter().find(|(_, l)| l.count() > 0);
+        any.unwrap_or(all[0])
+    }
+
+    /// A percentile of [`Outcome::latencies`], with its interval: 99.9 for P99.9.
+    pub fn percentile(&self, percent: f64) -> Percentile {
+        self.latencies().1.percentile(percent)
+    }
+
+    /// Retries of the host's page reads.
+    pub fn retries(&self) -> Retries {
+        Retries::of(&self.stats.counters)
+    }
+
     /// Requests of the run for each second that it took.
     pub fn requests_per_wall_second(&self) -> f64 {
         self.stats.requests as f64 / self.wall.run_s.max(1e-9)
@@ -72,36 +87,71 @@ pub enum Progress {
     Completed(u64),
 }
 
-/// Runs `setup` to its end.
-pub fn simulate(setup: &Setup<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Outcome> {
+impl Setup {
+    /// Runs it to its end.
+    ///
+    /// # Errors
+    /// [`Error`] where the drive cannot be made or the workload cannot be run on it. The end of a drive's life is
+    /// none: [`RunStats::ended`] says so.
+    pub fn simulate(&self) -> Result<Outcome, Error> {
+        simulate(self, &mut |_| {})
+    }
+
+    /// Makes its drive: filled, worn and aged, ready for the workload.
+    ///
+    /// # Errors
+    /// [`Error`] where the drive cannot be made, or not in its state.
+    pub fn drive(&self) -> Result<Drive, Error> {
+        let tables = tables::for_drive(&self.profile)?;
+        let drive = Drive::new(self.profile.clone(), tables, &self.state, self.seed)?;
+        Ok(drive)
+    }
+}
+
+/// Runs `setup` to its end, and tells `progress` of it.
+///
+/// # Errors
+/// As [`Setup::simulate`].
+pub fn simulate(setup: &Setup, progress: &mut dyn FnMut(Progress)) -> Result<Outcome, Error> {
     progress(Progress::Preparing);
     let start = Instant::now();
-    let tables = tables::for_drive(&setup.profile)?;
-    let mut drive = Drive::new(setup.profile.clone(), tables, &setup.state, setup.seed)?;
+    let mut drive = setup.drive()?;
     let prepare_s = start.elapsed().as_secs_f64();
+    let mut outcome = simulate_on(&mut drive, setup, progress)?;
+    outcome.wall.prepare_s = prepare_s;
+    Ok(outcome)
+}
 
+/// Runs the workload of `setup` on `drive`, which was made before: by [`Setup::drive`] or as its clone, and may have
+/// been used since. `setup` says what is run, with which seed and how long; of the drive it says what results repeat
+/// as their configuration.
+///
+/// # Errors
+/// As [`Setup::simulate`]. The drive is of no more use then.
+pub fn simulate_on(
+    drive: &mut Drive,
+    setup: &Setup,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Outcome, Error> {
     let capacity_bytes = drive.capacity_bytes();
     let workload_seed = setup.state.workload_seed;
     let began = drive.now();
     let background_reads_before = drive.counters().background_reads;
     let start = Instant::now();
-    let mut completed = |n| progress(Progress::Completed(n));
-    let (stats, mut notices) = match setup.input {
+    let depth = setup.profile.link.max_outstanding;
+    let mut run = |host: Host<'_>| {
+        let stats = host.run(drive, &mut |n| progress(Progress::Completed(n)));
+        stats.map_err(|error| Error::of_run(setup.input.name(), error))
+    };
+    let (stats, mut notices) = match &*setup.input {
         Input::Jobs { workload, .. } => {
             let host = Host::jobs(workload, capacity_bytes, workload_seed, setup.limit)?;
-            (
-                run(&mut drive, host, &mut completed, setup)?,
-                workload.notices.clone(),
-            )
+            (run(host)?, workload.notices.clone())
         }
         Input::Trace(trace) => {
             let mut reader = trace.reader(capacity_bytes)?;
-            let depth = setup.profile.link.max_outstanding;
             let host = Host::trace(setup.input.title(), &mut reader, depth, setup.limit);
-            (
-                run(&mut drive, host, &mut completed, setup)?,
-                reader.notices(),
-            )
+            (run(host)?, reader.notices())
         }
         Input::StandIn { row, speed } => {
             let records = row.stream(capacity_bytes, workload_seed)?.map(|record| {
@@ -110,9 +160,8 @@ pub fn simulate(setup: &Setup<'_>, progress: &mut dyn FnMut(Progress)) -> Result
                     ..record
                 })
             });
-            let depth = setup.profile.link.max_outstanding;
             let host = Host::trace(row.name, records, depth, setup.limit);
-            (run(&mut drive, host, &mut completed, setup)?, Vec::new())
+            (run(host)?, Vec::new())
         }
     };
     let run_s = start.elapsed().as_secs_f64();
@@ -135,29 +184,9 @@ pub fn simulate(setup: &Setup<'_>, progress: &mut dyn FnMut(Progress)) -> Result
         background_reads_before,
         capacity_bytes,
         notices,
-        wall: Wall { prepare_s, run_s },
+        wall: Wall {
+            prepare_s: 0.0,
+            run_s,
+        },
     })
-}
-
-fn run(
-    drive: &mut Drive,
-    host: Host<'_>,
-    progress: &mut dyn FnMut(u64),
-    setup: &Setup<'_>,
-) -> Result<RunStats> {
-    host.run(drive, progress).map_err(|error| match error {
-        // These name file and line already.
-        RunError::Workload(error) => anyhow::Error::msg(with_options(&error.to_string())),
-        _ => anyhow::Error::new(error).context(setup.input.name().to_owned()),
-    })
-}
-
-/// `message` with the options that allow what it is about.
-fn with_options(message: &str) -> String {
-    message
-        .replace("wrap addresses", "wrap addresses with --trace-wrap")
-        .replace(
-            "allow it with the policy `clamp`",
-            "allow it with --trace-clamp",
-        )
 }

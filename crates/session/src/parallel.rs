@@ -4,21 +4,23 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-use anyhow::Result;
-
 /// Does `work` for each of `items`, each from beginning to end on one of `threads` threads (as many
 /// as cores, where none is said). Results are in the order of `items`, and so is the error that is
 /// returned where several fail; after one, no more are begun.
-pub fn each<I: Sync, O: Send>(
+///
+/// # Errors
+/// What `work` fails with.
+pub fn each<I: Sync, O: Send, E: Send>(
     items: &[I],
     threads: Option<u16>,
-    work: impl Fn(&I) -> Result<O> + Sync,
-) -> Result<Vec<O>> {
+    work: impl Fn(&I) -> Result<O, E> + Sync,
+) -> Result<Vec<O>, E> {
     let cores = || thread::available_parallelism().map_or(1, usize::from);
     let threads = threads.map_or_else(cores, usize::from).min(items.len());
     let next = AtomicUsize::new(0);
     let failed = AtomicBool::new(false);
-    let results: Vec<Mutex<Option<Result<O>>>> = items.iter().map(|_| Mutex::new(None)).collect();
+    let results: Vec<Mutex<Option<Result<O, E>>>> =
+        items.iter().map(|_| Mutex::new(None)).collect();
     thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {

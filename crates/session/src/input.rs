@@ -3,15 +3,15 @@
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
 use firstread_workload::synthetic::STAND_INS;
 use firstread_workload::trace::TimeBack;
 use firstread_workload::{
     Format, StandIn, TraceOptions, TraceReader, Workload, WorkloadError, fio,
 };
 
-use crate::args::{Usage, WorkloadArgs, unknown};
-use crate::files;
+use crate::error::{Error, Given, NotATrace, TraceArg};
+use crate::files::{self, FileError};
+use crate::names::Unknown;
 
 macro_rules! examples {
     ($($name:literal: $summary:literal,)*) => {
@@ -35,8 +35,11 @@ examples! {
 /// A shipped job file.
 #[derive(Clone, Copy, Debug)]
 pub struct Example {
+    /// Its name, without ending.
     pub name: &'static str,
+    /// What it is, in a line.
     pub summary: &'static str,
+    /// The job file.
     pub text: &'static str,
 }
 
@@ -49,20 +52,60 @@ impl Example {
 }
 
 /// A workload, ready to be run as often as there are drives.
+///
+/// ```
+/// use firstread_session::Input;
+///
+/// let input = Input::open("randread-4k-qd1")?;
+/// assert_eq!(input.title(), "randread-4k-qd1");
+/// # Ok::<(), firstread_session::Error>(())
+/// ```
 #[derive(Debug)]
 pub enum Input {
+    /// A fio job file.
     Jobs {
+        /// What it asks for.
         workload: Workload,
         /// The job file as it stands.
         text: String,
     },
+    /// A block trace.
     Trace(Trace),
     /// A synthetic stream with the published statistics of a trace that cannot be shipped.
     StandIn {
+        /// What it stands in for.
         row: &'static StandIn,
         /// How much faster than recorded it is replayed.
         speed: f64,
     },
+}
+
+/// How a trace is read, where its content alone does not tell.
+#[derive(Clone, Default, Debug)]
+pub struct TraceArgs {
+    /// Name of its format; none to tell it by its content.
+    pub format: Option<String>,
+    /// Requests past the end of the drive are moved to their offset modulo its size.
+    pub wrap: bool,
+    /// Records that go back in time are taken at the time of the record ahead.
+    pub clamp: bool,
+    /// The one device whose requests are run; none for all.
+    pub device: Option<u32>,
+    /// How many times faster than recorded it is replayed; none for as recorded.
+    pub speed: Option<f64>,
+}
+
+impl TraceArgs {
+    /// The first choice that was made, of those about the file of a trace.
+    fn of_files(&self) -> Option<TraceArg> {
+        let made = [
+            (TraceArg::Format, self.format.is_some()),
+            (TraceArg::Wrap, self.wrap),
+            (TraceArg::Clamp, self.clamp),
+            (TraceArg::Device, self.device.is_some()),
+        ];
+        made.iter().find(|(_, made)| *made).map(|(arg, _)| *arg)
+    }
 }
 
 /// A trace, opened anew for each run.
@@ -86,8 +129,20 @@ enum Source {
 const HEAD_BYTES: usize = 64 << 10;
 
 impl Input {
-    /// Finds and opens the workload called `name`.
-    pub fn open(name: &str, args: &WorkloadArgs) -> Result<Input> {
+    /// The workload called `name`: the path of a job file or trace, plain or compressed; [`files::STDIN`] for the
+    /// standard input; a shipped example ([`EXAMPLES`]); a stand-in.
+    ///
+    /// # Errors
+    /// [`Error`] where there is none or it cannot be read.
+    pub fn open(name: &str) -> Result<Input, Error> {
+        Input::open_as(name, &TraceArgs::default())
+    }
+
+    /// The same, a trace read as `args` say.
+    ///
+    /// # Errors
+    /// [`Error::NotATrace`] where `args` say something of what is no trace; those of [`Input::open`].
+    pub fn open_as(name: &str, args: &TraceArgs) -> Result<Input, Error> {
         let path = Path::new(name);
         if let (false, Ok(row)) = (files::is_file(path), StandIn::find(name)) {
             return Input::stand_in(row, args);
@@ -104,7 +159,7 @@ impl Input {
         } else {
             let examples = EXAMPLES.iter().map(|e| e.name);
             let names = examples.chain(STAND_INS.iter().map(|s| s.name));
-            return Err(unknown("file, example or stand-in", name, names).into());
+            return Err(Unknown::new("file, example or stand-in", name, names).into());
         };
         let label = match (name, Example::find(name), &source) {
             (files::STDIN, ..) => "standard input".to_owned(),
@@ -112,35 +167,33 @@ impl Input {
             _ => name.to_owned(),
         };
 
-        let for_traces = [
-            ("--trace-format", args.trace_format.is_some()),
-            ("--trace-wrap", args.trace_wrap),
-            ("--trace-clamp", args.trace_clamp),
-            ("--trace-device", args.trace_device.is_some()),
-            ("--speed", args.speed.is_some()),
-        ];
-        if args.trace_format.is_none() && is_job_file(&source.head()?) {
-            if let Some((option, _)) = for_traces.iter().find(|(_, given)| *given) {
-                return Err(
-                    Usage(format!("{option} is for traces, and {label} is a job file")).into(),
-                );
+        if args.format.is_none() && is_job_file(&source.head(&label)?) {
+            let speed = args.speed.map(|_| TraceArg::Speed);
+            if let Some(arg) = args.of_files().or(speed) {
+                let given = Given::JobFile;
+                return Err(NotATrace {
+                    arg,
+                    workload: label,
+                    given,
+                }
+                .into());
             }
-            let text = source.all()?.with_context(|| files::too_large(&label))?;
+            let text = source.all(&label)?;
             return Input::job_file(&label, String::from_utf8_lossy(&text).into_owned());
         }
-        let format = match &args.trace_format {
+        let format = match &args.format {
             Some(name) => Some(find_format(name)?),
             None => None,
         };
         let mut options = TraceOptions {
             format,
-            wrap: args.trace_wrap,
-            on_time_back: if args.trace_clamp {
+            wrap: args.wrap,
+            on_time_back: if args.clamp {
                 TimeBack::Clamp
             } else {
                 TimeBack::Error
             },
-            device: args.trace_device,
+            device: args.device,
             ..TraceOptions::default()
         };
         options.speed = args.speed.unwrap_or(options.speed);
@@ -149,29 +202,27 @@ impl Input {
             source,
             options,
         };
-        // A trace that cannot be read stops the command before a drive is made.
+        // A trace that cannot be read is told of before a drive is made.
         trace.reader(u64::MAX)?;
         Ok(Input::Trace(trace))
     }
 
     /// The job file called `name` with this text.
-    pub fn job_file(name: &str, text: String) -> Result<Input> {
+    ///
+    /// # Errors
+    /// [`Error::Workload`] where it is none.
+    pub fn job_file(name: &str, text: String) -> Result<Input, Error> {
         let workload = fio::parse(name, &text)?;
         Ok(Input::Jobs { workload, text })
     }
 
-    fn stand_in(row: &'static StandIn, args: &WorkloadArgs) -> Result<Input> {
-        let of_files = [
-            ("--trace-format", args.trace_format.is_some()),
-            ("--trace-wrap", args.trace_wrap),
-            ("--trace-clamp", args.trace_clamp),
-            ("--trace-device", args.trace_device.is_some()),
-        ];
-        match of_files.iter().find(|(_, given)| *given) {
-            Some((option, _)) => Err(Usage(format!(
-                "{option} is for the file of a trace, and {} is made up",
-                row.name
-            ))
+    fn stand_in(row: &'static StandIn, args: &TraceArgs) -> Result<Input, Error> {
+        match args.of_files() {
+            Some(arg) => Err(NotATrace {
+                arg,
+                workload: row.name.to_owned(),
+                given: Given::StandIn,
+            }
             .into()),
             None => Ok(Input::StandIn {
                 row,
@@ -210,7 +261,10 @@ impl Input {
 
 impl Trace {
     /// Reads it from its beginning, for a drive of `capacity_bytes`.
-    pub fn reader(&self, capacity_bytes: u64) -> Result<TraceReader<Box<dyn Read + '_>>> {
+    ///
+    /// # Errors
+    /// [`Error`] where its file cannot be opened, or what it begins with is no trace.
+    pub fn reader(&self, capacity_bytes: u64) -> Result<TraceReader<Box<dyn Read + '_>>, Error> {
         let options = TraceOptions {
             capacity_bytes,
             ..self.options
@@ -225,24 +279,26 @@ impl Trace {
 }
 
 impl Source {
-    fn read(&self) -> Result<Box<dyn Read + '_>> {
+    fn read(&self) -> Result<Box<dyn Read + '_>, FileError> {
         Ok(match self {
             Source::File(path) => Box::new(files::open(path)?),
             Source::Memory(bytes) => Box::new(Cursor::new(bytes)),
         })
     }
 
-    fn head(&self) -> Result<Vec<u8>> {
+    /// What it begins with.
+    fn head(&self, label: &str) -> Result<Vec<u8>, FileError> {
         let mut head = Vec::new();
-        self.read()?
-            .take(HEAD_BYTES as u64)
-            .read_to_end(&mut head)?;
+        let read = self.read()?.take(HEAD_BYTES as u64).read_to_end(&mut head);
+        read.map_err(FileError::named(label))?;
         Ok(head)
     }
 
-    /// All of a job file; none where it is larger than one can be.
-    fn all(&self) -> Result<Option<Vec<u8>>> {
-        Ok(files::read_at_most(self.read()?, files::MOST_TEXT_MIB)?)
+    /// All of a job file.
+    fn all(&self, label: &str) -> Result<Vec<u8>, FileError> {
+        let bytes = files::read_at_most(self.read()?, files::MOST_TEXT_MIB);
+        let bytes = bytes.map_err(FileError::named(label))?;
+        bytes.ok_or_else(|| FileError::TooLarge(label.to_owned()))
     }
 }
 
@@ -265,11 +321,11 @@ fn is_job_file(head: &[u8]) -> bool {
 }
 
 /// The trace format called `name`.
-fn find_format(name: &str) -> Result<&'static Format> {
+fn find_format(name: &str) -> Result<&'static Format, Error> {
     Format::find(name).map_err(|error| match error {
         WorkloadError::UnknownName { .. } => {
             let names = firstread_workload::trace::FORMATS.iter().map(|f| f.name);
-            unknown("trace format", name, names).into()
+            Unknown::new("trace format", name, names).into()
         }
         other => other.into(),
     })

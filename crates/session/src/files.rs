@@ -1,12 +1,13 @@
 //! Reading and writing files: the one place of the project that does.
-#![allow(clippy::disallowed_methods, reason = "commands are what opens files")]
+#![allow(clippy::disallowed_methods, reason = "a session is what opens files")]
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::string::FromUtf8Error;
 
-use anyhow::{Context, Result};
+use thiserror::Error;
 
 /// Name of the standard input where a path is expected.
 pub const STDIN: &str = "-";
@@ -17,32 +18,75 @@ pub const MOST_TEXT_MIB: u64 = 64;
 /// Most that may come on the standard input, which cannot be read twice (MiB).
 pub const MOST_STDIN_MIB: u64 = 256;
 
+/// Why a file cannot be read or written.
+#[derive(Debug, Error)]
+pub enum FileError {
+    /// What the system says.
+    #[error("{name}: {error}")]
+    System {
+        /// The file.
+        name: String,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// A text has bytes that are no UTF-8.
+    #[error("{name}: {error}")]
+    NoText {
+        /// The file.
+        name: String,
+        /// Which bytes.
+        error: FromUtf8Error,
+    },
+    /// A text that is read as a whole is larger than any of its kind.
+    #[error("{0}: more than {MOST_TEXT_MIB} MiB, which no file of this kind takes")]
+    TooLarge(String),
+    /// More came on the standard input than is kept.
+    #[error(
+        "standard input: more than {MOST_STDIN_MIB} MiB, which is kept in memory to be run more \
+         than once; write it to a file and name that, of any size"
+    )]
+    LongInput,
+}
+
+impl FileError {
+    /// What the system says of `path`.
+    fn of(path: &Path) -> impl FnOnce(io::Error) -> FileError {
+        FileError::named(path.display().to_string())
+    }
+
+    /// What the system says of what is called `name`.
+    pub(crate) fn named(name: impl Into<String>) -> impl FnOnce(io::Error) -> FileError {
+        let name = name.into();
+        |error| FileError::System { name, error }
+    }
+}
+
 /// What is on the standard input.
-pub fn read_stdin() -> Result<Vec<u8>> {
-    let bytes = read_at_most(io::stdin(), MOST_STDIN_MIB).context("standard input")?;
-    bytes.with_context(|| {
-        format!(
-            "standard input: more than {MOST_STDIN_MIB} MiB, which is kept in memory to be run more \
-             than once; write it to a file and name that, of any size"
-        )
-    })
+///
+/// # Errors
+/// [`FileError`] where it cannot be read, or holds more than [`MOST_STDIN_MIB`].
+pub fn read_stdin() -> Result<Vec<u8>, FileError> {
+    let bytes = read_at_most(io::stdin(), MOST_STDIN_MIB);
+    let bytes = bytes.map_err(FileError::named("standard input"))?;
+    bytes.ok_or(FileError::LongInput)
 }
 
 /// The text at `path`.
-pub fn read_text(path: &Path) -> Result<String> {
+///
+/// # Errors
+/// [`FileError`] where it cannot be read, is no UTF-8 or larger than [`MOST_TEXT_MIB`].
+pub fn read_text(path: &Path) -> Result<String, FileError> {
     let name = || path.display().to_string();
-    let bytes = read_at_most(open(path)?, MOST_TEXT_MIB).with_context(name)?;
-    let bytes = bytes.with_context(|| too_large(&name()))?;
-    String::from_utf8(bytes).with_context(name)
-}
-
-/// What is said of the text called `name` where [`read_at_most`] has found too much.
-pub fn too_large(name: &str) -> String {
-    format!("{name}: more than {MOST_TEXT_MIB} MiB, which no file of this kind takes")
+    let bytes = read_at_most(open(path)?, MOST_TEXT_MIB).map_err(FileError::of(path))?;
+    let bytes = bytes.ok_or_else(|| FileError::TooLarge(name()))?;
+    String::from_utf8(bytes).map_err(|error| FileError::NoText {
+        name: name(),
+        error,
+    })
 }
 
 /// All of `input`; none where that is more than `most_mib`.
-pub fn read_at_most(input: impl Read, most_mib: u64) -> io::Result<Option<Vec<u8>>> {
+pub(crate) fn read_at_most(input: impl Read, most_mib: u64) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     let most = most_mib << 20;
     input.take(most + 1).read_to_end(&mut bytes)?;
@@ -50,11 +94,11 @@ pub fn read_at_most(input: impl Read, most_mib: u64) -> io::Result<Option<Vec<u8
 }
 
 /// The file at `path`.
-pub fn open(path: &Path) -> Result<File> {
-    File::open(path).with_context(|| path.display().to_string())
+pub(crate) fn open(path: &Path) -> Result<File, FileError> {
+    File::open(path).map_err(FileError::of(path))
 }
 
-/// Whether there is a file at `path`.
+/// Whether there is a file at `path`; a folder is none.
 pub fn is_file(path: &Path) -> bool {
     path.is_file()
 }
@@ -65,7 +109,10 @@ pub type Page = (PathBuf, Vec<u8>);
 /// Writes `pages` below `folder`. Each appears complete or not at all, even if the power fails: it is
 /// written under another name first and is on the disk before it gets its own, and none gets its name
 /// before all are written.
-pub fn write(folder: &Path, pages: &[Page]) -> Result<()> {
+///
+/// # Errors
+/// [`FileError`] of the first that cannot be written.
+pub fn write(folder: &Path, pages: &[Page]) -> Result<(), FileError> {
     let mut written = Vec::new();
     let result = pages.iter().try_for_each(|(name, content)| {
         let path = folder.join(name);
@@ -73,9 +120,9 @@ pub fn write(folder: &Path, pages: &[Page]) -> Result<()> {
         partial.push(format!(".partial-{}", std::process::id()));
         let partial = PathBuf::from(partial);
         let parent = path.parent().unwrap_or(folder);
-        fs::create_dir_all(parent).with_context(|| parent.display().to_string())?;
+        fs::create_dir_all(parent).map_err(FileError::of(parent))?;
         written.push((partial.clone(), path));
-        write_through(&partial, content).with_context(|| partial.display().to_string())
+        write_through(&partial, content).map_err(FileError::of(&partial))
     });
     if let Err(error) = result {
         for (partial, _) in written {
@@ -86,7 +133,7 @@ pub fn write(folder: &Path, pages: &[Page]) -> Result<()> {
     }
     let mut folders = BTreeSet::new();
     for (partial, path) in written {
-        fs::rename(&partial, &path).with_context(|| path.display().to_string())?;
+        fs::rename(&partial, &path).map_err(FileError::of(&path))?;
         folders.extend(path.parent().map(Path::to_owned));
     }
     folders.iter().for_each(|folder| sync_folder(folder));

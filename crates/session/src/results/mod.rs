@@ -1,33 +1,41 @@
-//! The result of a run with the keys of fio's JSON, and what fio does not know under `firstread`.
+//! The result of a run as data: JSON with the keys of fio's own, and what fio does not know under `firstread`.
 //!
 //! Everything but the last keys of `firstread`, from `requests_per_wall_second` on, is the same for
-//! the same version, seed and configuration.
+//! the same version, seed and configuration: [`result_and_wall`] keeps those apart.
+//!
+//! - `fio`: a job as fio has it. `job_options`: the options of its file.
+//! - [`writes`], [`front`], [`calibration`]: what writes cost, what caches did, what calibration did.
+
+pub mod calibration;
+mod fio;
+pub mod front;
+mod job_options;
+pub mod writes;
 
 use firstread_core::Ns;
-use firstread_drive::stats::{Latencies, Report};
+use firstread_drive::stats::Latencies;
 use firstread_drive::{Cause, Ended};
-use firstread_workload::JobSpec;
-use firstread_workload::job::DEFAULT_PERCENTILES;
 use serde_json::{Map, Value, json};
 
-use super::TAIL;
-use super::calibration;
-use super::front;
-use super::human::{Retries, tail_of};
-use super::writes;
 use crate::files;
 use crate::input::Input;
-use crate::job_options;
 use crate::setup::Setup;
 use crate::simulate::Outcome;
 
-/// Commit that the binary was built from.
+/// Commit that this crate was built from, marked where what is built differs from it.
 pub const COMMIT: &str = env!("FIRSTREAD_COMMIT");
-/// Version of the binary.
+/// Its version.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// Both, as in `0.1.0 (df55878cfbc5)`.
+pub const BUILD: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    " (",
+    env!("FIRSTREAD_COMMIT"),
+    ")"
+);
 
-/// Percentiles added to fio's default list: what this drive is about lies beyond its end.
-const BEYOND_DEFAULT: [f64; 2] = [99.999, 99.9999];
+/// Share of the requests that the tail is made of.
+pub const TAIL: f64 = 0.0001;
 
 /// A value as text that ends with a newline.
 pub fn text(value: &Value) -> String {
@@ -45,11 +53,7 @@ const WALL_KEYS: [&str; 4] = [
 ];
 
 /// The result without what the machine decides, and that by itself.
-pub fn result_and_wall(
-    setup: &Setup<'_>,
-    outcome: &Outcome,
-    with_calibration: bool,
-) -> (Value, Value) {
+pub fn result_and_wall(setup: &Setup, outcome: &Outcome, with_calibration: bool) -> (Value, Value) {
     let mut result = result(setup, outcome, with_calibration);
     let own = result["firstread"].as_object_mut();
     let wall = own.map(|own| {
@@ -59,13 +63,13 @@ pub fn result_and_wall(
     (result, wall.unwrap_or_default().into())
 }
 
-/// The result.
-pub fn result(setup: &Setup<'_>, outcome: &Outcome, with_calibration: bool) -> Value {
-    let options = match setup.input {
+/// The result, with a row for each group of calibration where those are wanted.
+pub fn result(setup: &Setup, outcome: &Outcome, with_calibration: bool) -> Value {
+    let options = match &*setup.input {
         Input::Jobs { text, .. } => Some(job_options::read(text)),
         Input::Trace(_) | Input::StandIn { .. } => None,
     };
-    let specs = match setup.input {
+    let specs = match &*setup.input {
         Input::Jobs { workload, .. } => workload.jobs.as_slice(),
         Input::Trace(_) | Input::StandIn { .. } => &[],
     };
@@ -80,7 +84,7 @@ pub fn result(setup: &Setup<'_>, outcome: &Outcome, with_calibration: bool) -> V
                 .as_ref()
                 .zip(spec)
                 .and_then(|(o, spec)| o.jobs.get(spec.section as usize));
-            job(report, spec, own.cloned().unwrap_or_default())
+            fio::job(report, spec, own.cloned().unwrap_or_default())
         })
         .collect();
     json!({
@@ -91,49 +95,6 @@ pub fn result(setup: &Setup<'_>, outcome: &Outcome, with_calibration: bool) -> V
     })
 }
 
-fn job(report: &Report, spec: Option<&JobSpec>, options: Map<String, Value>) -> Value {
-    let runtime_ms = milliseconds(report.runtime_ns);
-    let mut job = json!({
-        "jobname": report.name,
-        "groupid": spec.map_or(0, |spec| spec.group),
-        // As fio with `continue_on_error`: errors are counted and the job goes on.
-        "error": 0,
-        "total_err": report.uncorrectable(),
-        "first_error": if report.uncorrectable() > 0 { EIO } else { 0 },
-        "eta": 0,
-        "elapsed": report.runtime_ns.div_ceil(1_000_000_000),
-        "job options": options,
-    });
-    let percentiles_of = |of: fn(&JobSpec) -> bool, default| spec.map_or(default, of);
-    let clat = percentiles_of(|s| s.percentiles_of.clat, true);
-    let lat = percentiles_of(|s| s.percentiles_of.lat, false);
-    for (name, latencies) in [
-        ("read", &report.read),
-        ("write", &report.write),
-        ("trim", &report.trim),
-    ] {
-        job[name] = direction(report, latencies, clat, lat);
-    }
-    let flushes = latency(&report.flush, Some(&report.percentiles));
-    job["sync"] = json!({ "total_ios": report.flush.count(), "lat_ns": flushes });
-    job["job_runtime"] = runtime_ms.into();
-    if let (Some(found), Some(target)) = (report.depth, spec.and_then(|s| s.latency_target)) {
-        job["latency_depth"] = found.depth.into();
-        job["latency_depth_settled"] = found.settled.into();
-        // As fio, in us.
-        job["latency_target"] = (target.target_ns / 1_000).into();
-        job["latency_percentile"] = target.percentile.into();
-        job["latency_window"] = (target.window_ns / 1_000).into();
-    }
-    for (name, value) in distribution(report) {
-        job[name] = value;
-    }
-    job
-}
-
-/// The error a host sees for data that cannot be corrected.
-const EIO: u32 = 5;
-
 /// How a run ended, as results say it.
 pub const fn ended(ended: Ended) -> &'static str {
     match ended {
@@ -142,134 +103,16 @@ pub const fn ended(ended: Ended) -> &'static str {
     }
 }
 
-const fn milliseconds(ns: u64) -> u64 {
-    (ns + 500_000) / 1_000_000
-}
-
-fn direction(report: &Report, latencies: &Latencies, clat: bool, lat: bool) -> Value {
-    let per_second = |n: u64| n as u128 * 1_000_000_000 / report.runtime_ns.max(1) as u128;
-    let bw_bytes = per_second(latencies.bytes) as u64;
-    let any = latencies.count() > 0;
-    let iops = latencies.count() as f64 * 1e9 / report.runtime_ns.max(1) as f64;
-    json!({
-        "io_bytes": latencies.bytes,
-        "io_kbytes": latencies.bytes / 1024,
-        "bw_bytes": bw_bytes,
-        "bw": bw_bytes / 1024,
-        "iops": iops,
-        "iops_interval_95": around(iops, latencies.rate_half().map(|half| half * iops)),
-        "runtime": if any { milliseconds(report.runtime_ns) } else { 0 },
-        "total_ios": latencies.count(),
-        "short_ios": 0,
-        "drop_ios": 0,
-        // The host takes no time to submit: completion latency is all of it.
-        "slat_ns": { "min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0 },
-        "clat_ns": latency(latencies, clat.then_some(&report.percentiles)),
-        "lat_ns": latency(latencies, lat.then_some(&report.percentiles)),
-        "iops_mean": iops,
-        "bw_mean": bw_bytes as f64 / 1024.0,
-    })
-}
-
-/// An interval around `value`; null where there is none.
-fn around(value: f64, half: Option<f64>) -> Value {
-    json!(half.map(|half| [value - half, value + half]))
-}
-
-fn latency(latencies: &Latencies, percentiles: Option<&Vec<f64>>) -> Value {
-    let mut value = json!({
-        "min": latencies.min_ns(),
-        "max": latencies.max_ns(),
-        "mean": if latencies.count() > 0 { latencies.mean_ns() } else { 0.0 },
-        "mean_interval_95": around(latencies.mean_ns(), latencies.mean_half_ns()),
-        "stddev": latencies.stdev_ns(),
-        "N": latencies.count(),
-    });
-    let Some(asked) = percentiles.filter(|_| latencies.count() > 0) else {
-        return value;
-    };
-    let asked: Vec<f64> = match asked[..] {
-        [] => DEFAULT_PERCENTILES.to_vec(),
-        _ => asked.clone(),
-    };
-    let more = BEYOND_DEFAULT
-        .into_iter()
-        .filter(|_| asked == DEFAULT_PERCENTILES);
-    // What fio lists is always there; of what is added, only what the sample reaches.
-    let more: Vec<f64> = more
-        .filter(|&p| latencies.percentile(p).beyond > 0)
-        .collect();
-    let (mut values, mut intervals, mut lost) = (Map::new(), Map::new(), Map::new());
-    let mut needed = Map::new();
-    let mut among_errors: Vec<String> = Vec::new();
-    for percent in asked.into_iter().chain(more) {
-        let p = latencies.percentile(percent);
-        let key = format!("{percent:.6}");
-        intervals.insert(
-            key.clone(),
-            json!(p.interval_ns.map(|(low, high)| [low, high])),
-        );
-        if let Some(n) = p.requests_needed {
-            needed.insert(key.clone(), n.into());
-        }
-        lost.insert(key.clone(), p.lost_share.into());
-        among_errors.extend(p.among_errors.then(|| key.clone()));
-        values.insert(key, p.ns.into());
-    }
-    value["percentile"] = values.into();
-    value["percentile_interval_95"] = intervals.into();
-    value["percentile_requests_needed"] = needed.into();
-    if latencies.lost() > 0 {
-        value["percentile_lost_share"] = lost.into();
-        value["percentiles_among_errors"] = among_errors.into();
-    }
-    value
-}
-
-/// fio's coarse distribution: the share of requests (%) up to each of these latencies.
-fn distribution(report: &Report) -> [(&'static str, Value); 3] {
-    const FINE: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
-    const MS: [u64; 11] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000, 2000];
-    const SCALES: [(&str, u64, &[u64]); 3] = [
-        ("latency_ns", 1, &FINE),
-        ("latency_us", 1_000, &FINE),
-        ("latency_ms", 1_000_000, &MS),
-    ];
-    let all = [&report.read, &report.write, &report.trim];
-    let total: u64 = all.iter().map(|l| l.count()).sum();
-    let up_to = |limit_ns: u64| -> u64 {
-        all.iter()
-            .flat_map(|l| l.buckets())
-            .filter(|(ns, _)| *ns <= limit_ns)
-            .map(|(_, n)| n)
-            .sum()
-    };
-    let percent = |n: u64| n as f64 * 100.0 / total.max(1) as f64;
-    let mut below = 0;
-    SCALES.map(|(name, unit, bounds)| {
-        let mut map = Map::new();
-        for bound in bounds {
-            let reached = up_to(bound * unit);
-            map.insert(bound.to_string(), percent(reached - below).into());
-            below = reached;
-        }
-        if name == "latency_ms" {
-            map.insert(">=2000".into(), percent(total - below).into());
-        }
-        (name, map.into())
-    })
-}
-
 /// What fio does not know.
-fn own(setup: &Setup<'_>, outcome: &Outcome, with_calibration: bool) -> Value {
+fn own(setup: &Setup, outcome: &Outcome, with_calibration: bool) -> Value {
     let counters = &outcome.stats.counters;
-    let retries = Retries::of(counters);
+    let retries = outcome.retries();
     let used = counters
         .retries
         .iter()
         .rposition(|&n| n > 0)
         .map_or(0, |last| last + 1);
-    let (tail_of, latencies) = tail_of(&outcome.stats.all);
+    let (tail_of, latencies) = outcome.latencies();
     let (tail, tail_requests) = tail(latencies);
     let (write_tail, write_tail_requests) = self::tail(&outcome.stats.all.write);
     let mut value = json!({
@@ -355,14 +198,14 @@ fn ftl(outcome: &Outcome) -> Value {
 }
 
 /// The configuration, resolved: enough to repeat the run.
-pub fn config(setup: &Setup<'_>) -> Value {
+pub fn config(setup: &Setup) -> Value {
     let state = &setup.state;
     let hours = |span: Ns| span.0 as f64 / 3.6e12;
     let schemes = setup.profile.schemes.iter();
     let schemes: Map<String, Value> = schemes
         .map(|c| (c.axis.name.to_owned(), c.scheme.name.into()))
         .collect();
-    let workload = match setup.input {
+    let workload = match &*setup.input {
         Input::Jobs { workload, text } => json!({ "name": workload.name, "job_file": text }),
         Input::Trace(trace) => json!({ "name": trace.name, "speed": trace.speed() }),
         Input::StandIn { row, speed } => {

@@ -1,0 +1,42 @@
+//! Errors as this command tells them: with the options that allow what they are about, and its exit status.
+
+use firstread_session::{Error, NotATrace, Unknown};
+use firstread_workload::WorkloadError;
+
+use crate::args::{CLAMP, Usage, WRAP, option_of};
+
+/// `error` in words.
+pub fn told(error: &anyhow::Error) -> String {
+    let cause = |cause: &(dyn std::error::Error + 'static)| match cause.downcast_ref() {
+        Some(error) => of_session(error),
+        None => cause.to_string(),
+    };
+    let causes: Vec<String> = error.chain().map(cause).collect();
+    causes.join(": ")
+}
+
+/// Whether the command line is wrong: an unknown name, options that do not go together.
+pub fn is_usage(error: &anyhow::Error) -> bool {
+    let of_session = error.downcast_ref().map(Error::cause);
+    error.is::<Usage>()
+        || error.is::<Unknown>()
+        || matches!(of_session, Some(Error::Unknown(_) | Error::NotATrace(_)))
+}
+
+fn of_session(error: &Error) -> String {
+    match error {
+        Error::Of { place, error } => format!("{place}: {}", of_session(error)),
+        Error::NotATrace(not @ NotATrace { arg, .. }) => not.says(option_of(*arg)),
+        Error::Workload(error @ WorkloadError::PastTheEnd { .. }) => {
+            format!("{error} with {WRAP}")
+        }
+        Error::Workload(error @ WorkloadError::TimeBack { .. }) => {
+            let text = error.to_string();
+            format!(
+                "{} {CLAMP}",
+                text.trim_end_matches("the policy `clamp`").trim_end()
+            )
+        }
+        other => other.to_string(),
+    }
+}

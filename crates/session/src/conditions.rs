@@ -1,0 +1,266 @@
+//! The conditions of a drive in words, as a command line, a study and a script write them.
+
+use firstread_core::Ns;
+use firstread_drive::DriveState;
+use firstread_drive::precondition::PreconditionError;
+use firstread_drive::profile::quantity::{DEGC, H, ONE, PE, PERCENT, PERMILLE, Quantity, S};
+use firstread_drive::profile::{Dimension, Problem};
+use thiserror::Error;
+
+/// The longest age, and the longest time without power (hours): a hundred years.
+pub const LONGEST_H: f64 = 876_000.0;
+/// The highest wear (P/E cycles).
+pub const MOST_PE_CYCLES: u64 = 1_000_000;
+
+/// A value, or a range of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Range<T> {
+    /// The lowest.
+    pub low: T,
+    /// The highest; the lowest where there is one value.
+    pub high: T,
+}
+
+impl<T> From<Range<T>> for (T, T) {
+    fn from(range: Range<T>) -> (T, T) {
+        (range.low, range.high)
+    }
+}
+
+/// Why a condition cannot be read.
+#[derive(Clone, PartialEq, Debug, Error)]
+pub enum ConditionError {
+    /// No number, or not of what it should measure.
+    #[error(transparent)]
+    Quantity(#[from] Problem),
+    /// A time that no drive lives through.
+    #[error("`{0}` is outside 0 to {LONGEST_H} h")]
+    Time(String),
+    /// More wear than there is.
+    #[error("`{0}` is above {MOST_PE_CYCLES} P/E")]
+    PeCycles(String),
+    /// No share of the capacity.
+    #[error("`{0}` is outside 0 to 100 %")]
+    Fill(String),
+    /// A second temperature without the time at which it begins.
+    #[error("`{0}` does not say when the second begins; write it as `25,55@24h`")]
+    NoTime(String),
+    /// A range where one value is needed.
+    #[error("`{0}` is a range where one value is needed")]
+    Range(String),
+    /// No speed of a replay.
+    #[error("expected a factor above 0")]
+    Speed,
+    /// A number of requests that is none.
+    #[error("expected at least one request")]
+    NoRequest,
+    /// What was overwritten before the run.
+    #[error(transparent)]
+    Precondition(#[from] PreconditionError),
+}
+
+/// The state that a drive has where nothing is said: filled once, 28 h old at 55 °C, worn by 300 P/E cycles.
+pub fn usual_state() -> DriveState {
+    DriveState {
+        age: (Ns::from_h(28), Ns::from_h(28)),
+        pe_cycles: (300, 300),
+        temperature_c: 55.0,
+        ..DriveState::default()
+    }
+}
+
+/// Reads an age or a range of ages: `28h`, `0h..2d`; a bare number is in hours.
+///
+/// ```
+/// use firstread_core::Ns;
+/// use firstread_session::conditions::parse_age;
+///
+/// let range = parse_age("0..2d")?;
+/// assert_eq!((range.low, range.high), (Ns::ZERO, Ns::from_h(48)));
+/// # Ok::<(), firstread_session::ConditionError>(())
+/// ```
+///
+/// # Errors
+/// [`ConditionError`] where it is none, or outside 0 to [`LONGEST_H`].
+pub fn parse_age(text: &str) -> Result<Range<Ns>, ConditionError> {
+    let (low, high) = Quantity::parse_range(text, &H)?;
+    Ok(Range {
+        low: span(low)?,
+        high: span(high)?,
+    })
+}
+
+/// Reads one value by `parse`, where a range of them means nothing.
+///
+/// # Errors
+/// [`ConditionError::Range`] where it is a range, and those of `parse`.
+pub fn single<T: PartialEq>(
+    parse: fn(&str) -> Result<Range<T>, ConditionError>,
+    text: &str,
+) -> Result<T, ConditionError> {
+    let Range { low, high } = parse(text)?;
+    match low == high {
+        true => Ok(low),
+        false => Err(ConditionError::Range(text.to_owned())),
+    }
+}
+
+/// Reads a time without power: `30d`; a bare number is in hours.
+///
+/// # Errors
+/// [`ConditionError`] where it is none, or outside 0 to [`LONGEST_H`].
+pub fn parse_unpowered(text: &str) -> Result<Ns, ConditionError> {
+    span(Quantity::parse_with_default(text, &H)?)
+}
+
+/// A span of time that a drive can live through.
+fn span(quantity: Quantity) -> Result<Ns, ConditionError> {
+    if !(0.0..=LONGEST_H).contains(&quantity.to(H)) {
+        return Err(ConditionError::Time(quantity.to_string()));
+    }
+    Ok(Ns((quantity.to(S) * 1e9).round() as u64))
+}
+
+/// Reads a temperature (°C).
+///
+/// # Errors
+/// [`ConditionError`] where it is none.
+pub fn parse_celsius(text: &str) -> Result<f64, ConditionError> {
+    Ok(Quantity::parse_with_default(text.trim(), &DEGC)?.to(DEGC))
+}
+
+/// A temperature, or two and when the second begins.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Temperature {
+    /// From the fill on (°C).
+    pub first: f64,
+    /// Another (°C) from so long after the end of the fill on.
+    pub step: Option<(Ns, f64)>,
+}
+
+/// Reads a temperature, or two: `25,55@24h` for 25 °C and, from 24 h of age on, 55 °C.
+///
+/// # Errors
+/// [`ConditionError`] where it is none, or does not say when the second begins.
+pub fn parse_temperature(text: &str) -> Result<Temperature, ConditionError> {
+    let Some((first, step)) = text.split_once(',') else {
+        return Ok(Temperature {
+            first: parse_celsius(text)?,
+            step: None,
+        });
+    };
+    let Some((then, at)) = step.split_once('@') else {
+        return Err(ConditionError::NoTime(text.to_owned()));
+    };
+    Ok(Temperature {
+        first: parse_celsius(first)?,
+        step: Some((parse_unpowered(at.trim())?, parse_celsius(then)?)),
+    })
+}
+
+/// Reads P/E cycles or a range of them: `300`, `0..3000`.
+///
+/// # Errors
+/// [`ConditionError`] where they are none, not whole or above [`MOST_PE_CYCLES`].
+pub fn parse_pe_cycles(text: &str) -> Result<Range<u32>, ConditionError> {
+    let (low, high) = Quantity::parse_range(text, &PE)?;
+    let cycles = |quantity: Quantity| match quantity.to_whole(PE)? {
+        n if n <= MOST_PE_CYCLES => Ok(n as u32),
+        _ => Err(ConditionError::PeCycles(quantity.to_string())),
+    };
+    Ok(Range {
+        low: cycles(low)?,
+        high: cycles(high)?,
+    })
+}
+
+/// Reads the share of the capacity that was written, from 0 to 1; a bare number is in percent.
+///
+/// # Errors
+/// [`ConditionError`] where it is none.
+pub fn parse_fill(text: &str) -> Result<f64, ConditionError> {
+    let quantity = Quantity::parse_with_default(text, &PERCENT)?;
+    match quantity.to(PERMILLE) / 1000.0 {
+        share if (0.0..=1.0).contains(&share) => Ok(share),
+        _ => Err(ConditionError::Fill(quantity.to_string())),
+    }
+}
+
+/// Reads how many times faster than recorded a trace is replayed: `10`, `2.5x`.
+///
+/// # Errors
+/// [`ConditionError::Speed`] where it is no number above 0.
+pub fn parse_speed(text: &str) -> Result<f64, ConditionError> {
+    match text.trim_end_matches('x').parse::<f64>() {
+        Ok(x) if x.is_finite() && x > 0.0 => Ok(x),
+        _ => Err(ConditionError::Speed),
+    }
+}
+
+/// Reads a number of requests: `1000000`, `1_000_000` or `1e6`.
+///
+/// # Errors
+/// [`ConditionError`] where it is none, or 0.
+pub fn parse_requests(text: &str) -> Result<u64, ConditionError> {
+    match Quantity::parse(text, Dimension::Count)?.to_whole(ONE)? {
+        0 => Err(ConditionError::NoRequest),
+        n => Ok(n),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_do_spans_mean() {
+        assert_eq!(
+            parse_age("28h").unwrap(),
+            Range {
+                low: Ns::from_h(28),
+                high: Ns::from_h(28)
+            }
+        );
+        assert_eq!(
+            parse_age("0..2d").unwrap(),
+            Range {
+                low: Ns::ZERO,
+                high: Ns::from_h(48)
+            }
+        );
+        // A year has more nanoseconds than a float has whole numbers; the seconds are still right.
+        assert_eq!(parse_unpowered("1y").unwrap(), Ns::from_h(8760));
+        assert_eq!(parse_unpowered("0").unwrap(), Ns::ZERO);
+        for text in ["", "28", "-1h", "200 y", "28 mV", "5h..1h"] {
+            assert_eq!(parse_age(text).is_ok(), text == "28", "{text}");
+        }
+    }
+
+    #[test]
+    fn what_do_temperatures_mean() {
+        let step = |hours, celsius| Some((Ns::from_h(hours), celsius));
+        for (text, first, then) in [
+            ("55", 55.0, None),
+            ("-10 degC", -10.0, None),
+            ("25,55@24h", 25.0, step(24, 55.0)),
+            ("25, -5 @ 1d", 25.0, step(24, -5.0)),
+        ] {
+            let meant = Temperature { first, step: then };
+            assert_eq!(parse_temperature(text), Ok(meant), "{text}");
+        }
+        for text in ["", "hot", "25,", "25,55", "25,55@", "25@24h", "25,55@hot"] {
+            assert!(parse_temperature(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_refused() {
+        assert!(parse_fill("101%").is_err() && parse_fill("-1").is_err());
+        assert_eq!(parse_fill("50"), Ok(0.5));
+        assert!(parse_speed("0").is_err() && parse_speed("nan").is_err());
+        assert_eq!(parse_speed("2.5x"), Ok(2.5));
+        assert!(parse_requests("0").is_err() && parse_requests("1.5").is_err());
+        assert_eq!(parse_requests("1e6"), Ok(1_000_000));
+        assert!(parse_pe_cycles("1e9").is_err());
+    }
+}

@@ -1,0 +1,155 @@
+//! Why something that was asked of this crate cannot be done.
+
+use std::fmt;
+
+use firstread_drive::profile::{Problem, ProfileError};
+use firstread_drive::tables::TableError;
+use firstread_drive::{DriveError, RunError};
+use firstread_workload::WorkloadError;
+use thiserror::Error;
+
+use crate::choice::ChoiceError;
+use crate::conditions::ConditionError;
+use crate::files::FileError;
+use crate::names::Unknown;
+
+/// Why something that was asked of this crate cannot be done. Its text says all of it.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// A name that nothing has.
+    #[error(transparent)]
+    Unknown(#[from] Unknown),
+    /// A condition of a drive that cannot be read.
+    #[error(transparent)]
+    Condition(#[from] ConditionError),
+    /// Schemes that cannot be chosen.
+    #[error(transparent)]
+    Choice(#[from] ChoiceError),
+    /// A value of a profile that cannot be set.
+    #[error(transparent)]
+    Override(#[from] Problem),
+    /// A file that cannot be read or written.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// A choice that is for traces alone.
+    #[error(transparent)]
+    NotATrace(#[from] NotATrace),
+    /// A profile that is wrong: a problem a line.
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
+    /// A job file or a trace that cannot be read, or does not fit the drive.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
+    /// A chip whose voltage tables cannot be made.
+    #[error(transparent)]
+    Tables(#[from] TableError),
+    /// A drive that cannot be made, or not in the state asked for.
+    #[error(transparent)]
+    Drive(#[from] DriveError),
+    /// A run that cannot go on.
+    #[error("{workload}: {error}")]
+    Run {
+        /// Name of the workload.
+        workload: String,
+        /// Why it cannot.
+        error: Box<RunError>,
+    },
+    /// What is wrong, and with what: a variant, a workload, a point.
+    #[error("{place}: {error}")]
+    Of {
+        /// With what.
+        place: String,
+        /// What is wrong with it.
+        error: Box<Error>,
+    },
+}
+
+impl Error {
+    /// The same, of what `place` names.
+    pub fn of(self, place: impl Into<String>) -> Error {
+        Error::Of {
+            place: place.into(),
+            error: Box::new(self),
+        }
+    }
+
+    /// What a run of `workload` ended with. What is wrong with a workload says of which, and where.
+    pub fn of_run(workload: &str, error: RunError) -> Error {
+        match error {
+            RunError::Workload(error) => Error::Workload(error),
+            error => Error::Run {
+                workload: workload.to_owned(),
+                error: Box::new(error),
+            },
+        }
+    }
+
+    /// What is wrong itself, without that it is wrong with.
+    pub fn cause(&self) -> &Error {
+        match self {
+            Error::Of { error, .. } => error.cause(),
+            other => other,
+        }
+    }
+}
+
+/// A choice of [`TraceArgs`](crate::TraceArgs).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TraceArg {
+    /// The format.
+    Format,
+    /// That requests past the end of the drive are moved.
+    Wrap,
+    /// That records that go back in time are moved.
+    Clamp,
+    /// The one device.
+    Device,
+    /// How much faster it is replayed.
+    Speed,
+}
+
+impl fmt::Display for TraceArg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            TraceArg::Format => "a format",
+            TraceArg::Wrap => "wrapping",
+            TraceArg::Clamp => "clamping",
+            TraceArg::Device => "a device",
+            TraceArg::Speed => "a speed",
+        })
+    }
+}
+
+/// What is given in place of a trace.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Given {
+    /// A job file.
+    JobFile,
+    /// A synthetic stand-in, which has no file.
+    StandIn,
+}
+
+/// A choice that is for traces alone.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("{}", self.says(&arg.to_string()))]
+pub struct NotATrace {
+    /// The choice.
+    pub arg: TraceArg,
+    /// Name of the workload.
+    pub workload: String,
+    /// What that is instead.
+    pub given: Given,
+}
+
+impl NotATrace {
+    /// The message, where the choice is called `arg`.
+    pub fn says(&self, arg: &str) -> String {
+        let workload = &self.workload;
+        match self.given {
+            Given::JobFile => format!("{arg} is for traces, and {workload} is a job file"),
+            Given::StandIn => {
+                format!("{arg} is for the file of a trace, and {workload} is made up")
+            }
+        }
+    }
+}

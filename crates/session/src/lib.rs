@@ -1,0 +1,40 @@
+//! A session: what lies between a drive and whoever asks something of it, be it a command line, a script, a live
+//! device or a program of twenty lines.
+//!
+//! - [`Input`]: the workload, by name. [`conditions`], [`Choice`]: the words of a drive's state and schemes.
+//! - [`Simulation`]: what is asked for. [`Setup`]: the same, resolved. [`simulate`](mod@simulate): run to an [`Outcome`].
+//! - [`results`]: the outcome as data, with the keys of fio's JSON.
+//! - [`parallel`]: work on several threads. [`files`]: the one place that opens files.
+//!
+//! Results are the same for the same setup and version, on every host and any number of threads; what a run took on
+//! this machine is kept apart ([`Outcome::wall`]).
+//!
+//! # Example
+//!
+//! Percentiles of a job on a drive: `cargo run -p firstread-session --example percentiles`.
+//!
+//! ```
+#![doc = include_str!("../examples/percentiles.rs")]
+//! ```
+
+mod choice;
+pub mod conditions;
+mod error;
+pub mod files;
+mod input;
+mod names;
+pub mod parallel;
+pub mod results;
+mod retries;
+mod setup;
+pub mod simulate;
+
+pub use choice::{Choice, ChoiceError, Choices};
+pub use conditions::{ConditionError, Range};
+pub use error::{Error, Given, NotATrace, TraceArg};
+pub use files::FileError;
+pub use input::{EXAMPLES, Example, Input, Trace, TraceArgs};
+pub use names::Unknown;
+pub use retries::Retries;
+pub use setup::{BeyondRating, DEFAULT_DRIVE, Setup, Simulation, is_path, library, profile};
+pub use simulate::{Outcome, Progress, Wall, simulate_on};

@@ -1,0 +1,171 @@
+//! A job with the keys of fio's JSON.
+
+use firstread_drive::stats::{Latencies, Report};
+use firstread_workload::JobSpec;
+use firstread_workload::job::DEFAULT_PERCENTILES;
+use serde_json::{Map, Value, json};
+
+/// Percentiles added to fio's default list: what this drive is about lies beyond its end.
+const BEYOND_DEFAULT: [f64; 2] = [99.999, 99.9999];
+
+/// The error a host sees for data that cannot be corrected.
+const EIO: u32 = 5;
+
+/// What was measured of a job, with its options as they were written.
+pub(super) fn job(report: &Report, spec: Option<&JobSpec>, options: Map<String, Value>) -> Value {
+    let runtime_ms = milliseconds(report.runtime_ns);
+    let mut job = json!({
+        "jobname": report.name,
+        "groupid": spec.map_or(0, |spec| spec.group),
+        // As fio with `continue_on_error`: errors are counted and the job goes on.
+        "error": 0,
+        "total_err": report.uncorrectable(),
+        "first_error": if report.uncorrectable() > 0 { EIO } else { 0 },
+        "eta": 0,
+        "elapsed": report.runtime_ns.div_ceil(1_000_000_000),
+        "job options": options,
+    });
+    let percentiles_of = |of: fn(&JobSpec) -> bool, default| spec.map_or(default, of);
+    let clat = percentiles_of(|s| s.percentiles_of.clat, true);
+    let lat = percentiles_of(|s| s.percentiles_of.lat, false);
+    for (name, latencies) in [
+        ("read", &report.read),
+        ("write", &report.write),
+        ("trim", &report.trim),
+    ] {
+        job[name] = direction(report, latencies, clat, lat);
+    }
+    let flushes = latency(&report.flush, Some(&report.percentiles));
+    job["sync"] = json!({ "total_ios": report.flush.count(), "lat_ns": flushes });
+    job["job_runtime"] = runtime_ms.into();
+    if let (Some(found), Some(target)) = (report.depth, spec.and_then(|s| s.latency_target)) {
+        job["latency_depth"] = found.depth.into();
+        job["latency_depth_settled"] = found.settled.into();
+        // As fio, in us.
+        job["latency_target"] = (target.target_ns / 1_000).into();
+        job["latency_percentile"] = target.percentile.into();
+        job["latency_window"] = (target.window_ns / 1_000).into();
+    }
+    for (name, value) in distribution(report) {
+        job[name] = value;
+    }
+    job
+}
+
+const fn milliseconds(ns: u64) -> u64 {
+    (ns + 500_000) / 1_000_000
+}
+
+fn direction(report: &Report, latencies: &Latencies, clat: bool, lat: bool) -> Value {
+    let per_second = |n: u64| n as u128 * 1_000_000_000 / report.runtime_ns.max(1) as u128;
+    let bw_bytes = per_second(latencies.bytes) as u64;
+    let any = latencies.count() > 0;
+    let iops = latencies.count() as f64 * 1e9 / report.runtime_ns.max(1) as f64;
+    json!({
+        "io_bytes": latencies.bytes,
+        "io_kbytes": latencies.bytes / 1024,
+        "bw_bytes": bw_bytes,
+        "bw": bw_bytes / 1024,
+        "iops": iops,
+        "iops_interval_95": around(iops, latencies.rate_half().map(|half| half * iops)),
+        "runtime": if any { milliseconds(report.runtime_ns) } else { 0 },
+        "total_ios": latencies.count(),
+        "short_ios": 0,
+        "drop_ios": 0,
+        // The host takes no time to submit: completion latency is all of it.
+        "slat_ns": { "min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0 },
+        "clat_ns": latency(latencies, clat.then_some(&report.percentiles)),
+        "lat_ns": latency(latencies, lat.then_some(&report.percentiles)),
+        "iops_mean": iops,
+        "bw_mean": bw_bytes as f64 / 1024.0,
+    })
+}
+
+/// An interval around `value`; null where there is none.
+fn around(value: f64, half: Option<f64>) -> Value {
+    json!(half.map(|half| [value - half, value + half]))
+}
+
+fn latency(latencies: &Latencies, percentiles: Option<&Vec<f64>>) -> Value {
+    let mut value = json!({
+        "min": latencies.min_ns(),
+        "max": latencies.max_ns(),
+        "mean": if latencies.count() > 0 { latencies.mean_ns() } else { 0.0 },
+        "mean_interval_95": around(latencies.mean_ns(), latencies.mean_half_ns()),
+        "stddev": latencies.stdev_ns(),
+        "N": latencies.count(),
+    });
+    let Some(asked) = percentiles.filter(|_| latencies.count() > 0) else {
+        return value;
+    };
+    let asked: Vec<f64> = match asked[..] {
+        [] => DEFAULT_PERCENTILES.to_vec(),
+        _ => asked.clone(),
+    };
+    let more = BEYOND_DEFAULT
+        .into_iter()
+        .filter(|_| asked == DEFAULT_PERCENTILES);
+    // What fio lists is always there; of what is added, only what the sample reaches.
+    let more: Vec<f64> = more
+        .filter(|&p| latencies.percentile(p).beyond > 0)
+        .collect();
+    let (mut values, mut intervals, mut lost) = (Map::new(), Map::new(), Map::new());
+    let mut needed = Map::new();
+    let mut among_errors: Vec<String> = Vec::new();
+    for percent in asked.into_iter().chain(more) {
+        let p = latencies.percentile(percent);
+        let key = format!("{percent:.6}");
+        intervals.insert(
+            key.clone(),
+            json!(p.interval_ns.map(|(low, high)| [low, high])),
+        );
+        if let Some(n) = p.requests_needed {
+            needed.insert(key.clone(), n.into());
+        }
+        lost.insert(key.clone(), p.lost_share.into());
+        among_errors.extend(p.among_errors.then(|| key.clone()));
+        values.insert(key, p.ns.into());
+    }
+    value["percentile"] = values.into();
+    value["percentile_interval_95"] = intervals.into();
+    value["percentile_requests_needed"] = needed.into();
+    if latencies.lost() > 0 {
+        value["percentile_lost_share"] = lost.into();
+        value["percentiles_among_errors"] = among_errors.into();
+    }
+    value
+}
+
+/// fio's coarse distribution: the share of requests (%) up to each of these latencies.
+fn distribution(report: &Report) -> [(&'static str, Value); 3] {
+    const FINE: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
+    const MS: [u64; 11] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000, 2000];
+    const SCALES: [(&str, u64, &[u64]); 3] = [
+        ("latency_ns", 1, &FINE),
+        ("latency_us", 1_000, &FINE),
+        ("latency_ms", 1_000_000, &MS),
+    ];
+    let all = [&report.read, &report.write, &report.trim];
+    let total: u64 = all.iter().map(|l| l.count()).sum();
+    let up_to = |limit_ns: u64| -> u64 {
+        all.iter()
+            .flat_map(|l| l.buckets())
+            .filter(|(ns, _)| *ns <= limit_ns)
+            .map(|(_, n)| n)
+            .sum()
+    };
+    let percent = |n: u64| n as f64 * 100.0 / total.max(1) as f64;
+    let mut below = 0;
+    SCALES.map(|(name, unit, bounds)| {
+        let mut map = Map::new();
+        for bound in bounds {
+            let reached = up_to(bound * unit);
+            map.insert(bound.to_string(), percent(reached - below).into());
+            below = reached;
+        }
+        if name == "latency_ms" {
+            map.insert(">=2000".into(), percent(total - below).into());
+        }
+        (name, map.into())
+    })
+}

@@ -1,0 +1,217 @@
+//! What is to be simulated: names and choices resolved to a drive, its state and a workload.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use firstread_core::CellMode;
+use firstread_drive::DriveState;
+use firstread_drive::profile::{DriveProfile, Kind, Library, Override, chip_reference, load_drive};
+use firstread_firmware::policy::AXES;
+
+use crate::choice::Choice;
+use crate::conditions::usual_state;
+use crate::error::Error;
+use crate::files;
+use crate::input::Input;
+use crate::names::Unknown;
+
+/// The drive that is simulated where none is named.
+pub const DEFAULT_DRIVE: &str = "ct-qlc";
+
+/// A simulation as it is asked for: names and choices.
+///
+/// ```
+/// use firstread_session::{Input, Simulation};
+///
+/// let input = Input::open("randread-4k-qd1")?;
+/// let setup = Simulation {
+///     drive: "bench-4g".into(),
+///     schemes: vec!["gc_victim=greedy".parse()?],
+///     limit: Some(1_000),
+///     ..Simulation::of(input)
+/// }
+/// .setup()?;
+/// assert_eq!(setup.profile.scheme("gc_victim").map(|s| s.scheme.name), Some("greedy"));
+/// # Ok::<(), firstread_session::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Simulation {
+    /// The workload.
+    pub input: Arc<Input>,
+    /// A shipped drive, or the path of a drive profile.
+    pub drive: String,
+    /// Schemes in place of those that the profile has.
+    pub schemes: Vec<Choice>,
+    /// Values of the profile or parameters of schemes, in place of its own.
+    pub set: Vec<Override>,
+    /// The drive's state when the workload begins; the seed of the workload is part of it.
+    pub state: DriveState,
+    /// Seed of the drive: its chips, bad blocks and whatever its firmware draws.
+    pub seed: u64,
+    /// Requests after which it stops; none for as long as the workload goes on.
+    pub limit: Option<u64>,
+}
+
+impl Simulation {
+    /// `input` on the default drive in its usual state, with seed 1.
+    pub fn of(input: impl Into<Arc<Input>>) -> Simulation {
+        Simulation {
+            input: input.into(),
+            drive: DEFAULT_DRIVE.to_owned(),
+            schemes: Vec::new(),
+            set: Vec::new(),
+            state: usual_state(),
+            seed: 1,
+            limit: None,
+        }
+    }
+
+    /// Resolves it: reads the profile.
+    ///
+    /// # Errors
+    /// [`Error`] where there is no such drive, its profile cannot be read, or a choice does not go with it.
+    pub fn setup(&self) -> Result<Setup, Error> {
+        let chosen = self.schemes.iter().map(|choice| choice.to_override());
+        let overrides: Vec<Override> = chosen.chain(self.set.iter().cloned()).collect();
+        Ok(Setup {
+            input: Arc::clone(&self.input),
+            profile: profile(&self.drive, &overrides)?,
+            state: self.state,
+            seed: self.seed,
+            limit: self.limit,
+        })
+    }
+}
+
+/// One simulation, ready to be started.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// The workload.
+    pub input: Arc<Input>,
+    /// The drive: every value, with the schemes chosen.
+    pub profile: DriveProfile,
+    /// Its state when the workload begins.
+    pub state: DriveState,
+    /// Seed of the drive; that of the workload is part of its state.
+    pub seed: u64,
+    /// Requests after which it stops.
+    pub limit: Option<u64>,
+}
+
+impl Setup {
+    /// So many drives, alike but for their chips: seeds from its own up.
+    pub fn drives(self, drives: u16) -> Vec<Setup> {
+        let seeds = (0..u64::from(drives)).map(|i| self.seed.wrapping_add(i));
+        seeds
+            .map(|seed| Setup {
+                seed,
+                ..self.clone()
+            })
+            .collect()
+    }
+
+    /// Requests that it will run, where that is known before.
+    pub fn requests(&self) -> Option<u64> {
+        self.limit.or(self.input.requests())
+    }
+
+    /// P/E cycles that the chip is rated for, in the mode of the drive.
+    pub fn rated_pe_cycles(&self) -> Option<u32> {
+        let mode = self.profile.chip.mode(self.profile.mode)?;
+        Some(mode.endurance_pe_cycles)
+    }
+
+    /// Wear beyond the chip's rating, where the state has any.
+    pub fn beyond_rating(&self) -> Option<BeyondRating> {
+        let rated = self.rated_pe_cycles()?;
+        let worn = self.state.pe_cycles.1;
+        (worn > rated).then_some(BeyondRating {
+            worn,
+            rated,
+            mode: self.profile.mode,
+        })
+    }
+
+    /// The schemes, `axis=name` each, a blank between them.
+    pub fn schemes(&self) -> String {
+        let one = |c: &firstread_drive::profile::SchemeChoice| {
+            format!("{}={}", c.axis.name, c.scheme.name)
+        };
+        let all: Vec<String> = self.profile.schemes.iter().map(one).collect();
+        all.join(" ")
+    }
+}
+
+/// Wear beyond a chip's rating.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BeyondRating {
+    /// The most that a superblock is worn (P/E cycles).
+    pub worn: u32,
+    /// What the chip is rated for (P/E cycles).
+    pub rated: u32,
+    /// In this mode.
+    pub mode: CellMode,
+}
+
+impl fmt::Display for BeyondRating {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let BeyondRating { worn, rated, mode } = self;
+        let mode = mode.name();
+        write!(
+            f,
+            "worn beyond the chip's rating: {worn} P/E cycles, rated for {rated} in {mode} mode"
+        )
+    }
+}
+
+/// The profile of `drive`, a shipped name or a path, with `overrides`.
+///
+/// # Errors
+/// [`Error`] where there is none, it cannot be read, or it or an override is wrong.
+pub fn profile(drive: &str, overrides: &[Override]) -> Result<DriveProfile, Error> {
+    let library = library(drive, overrides)?;
+    Ok(load_drive(&library, drive, overrides, AXES)?)
+}
+
+/// The shipped profiles, and what `drive` needs beyond them: its own file, that of its chip.
+///
+/// # Errors
+/// [`Error`] where there is no such drive, or a file cannot be read.
+pub fn library(drive: &str, overrides: &[Override]) -> Result<Library, Error> {
+    let mut library = Library::new();
+    let path = Path::new(drive);
+    if files::is_file(path) || is_path(drive) {
+        library.add(Kind::Drive, drive, &files::read_text(path)?);
+    } else if !library.has(Kind::Drive, drive) {
+        let names = library.names(Kind::Drive);
+        return Err(Unknown::new("drive", drive, names.into_iter()).into());
+    }
+    if let Some(chip) = chip_reference(&library, drive, overrides)?
+        && !library.has(Kind::Chip, &chip)
+        && let Some(file) = chip_files(path, &chip)
+            .into_iter()
+            .find(|p| files::is_file(p))
+    {
+        library.add(Kind::Chip, &chip, &files::read_text(&file)?);
+    }
+    Ok(library)
+}
+
+/// Whether `name` can only be a path.
+pub fn is_path(name: &str) -> bool {
+    name.contains(['/', '\\']) || name.ends_with(".toml")
+}
+
+/// Where the chip of the drive profile at `drive` may be: as named from here, beside the drive, or
+/// in the folder of chips next to the folder of drives.
+fn chip_files(drive: &Path, chip: &str) -> Vec<PathBuf> {
+    let folder = drive.parent().unwrap_or(Path::new(""));
+    let file = format!("{chip}.toml");
+    vec![
+        chip.into(),
+        folder.join(chip),
+        folder.join(&file),
+        folder.join("../chips").join(&file),
+    ]
+}
