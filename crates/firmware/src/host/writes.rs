@@ -83,10 +83,9 @@ impl Host {
                     self.trim_some(now, id, &command, below, ports)
                 }
                 // `Host::submit` has answered reads and flushes.
-                (
-                    ControlFlow::Continue(true),
-                    HostOp::Write | HostOp::Read | HostOp::Flush,
-                ) => self.write_slot(now, id, &command, below, ports),
+                (ControlFlow::Continue(true), HostOp::Write | HostOp::Read | HostOp::Flush) => {
+                    self.write_slot(now, id, &command, below, ports)
+                }
                 (ControlFlow::Break(stays), _) => ControlFlow::Break(stays),
             };
             if let ControlFlow::Break(progress) = went {
