@@ -9,8 +9,9 @@ use firstread_drive::Ended;
 use firstread_drive::stats::{Latencies, Percentile};
 use firstread_session::files::{self, Page};
 use firstread_session::results::{self, TAIL};
-use firstread_session::simulate::simulate;
-use firstread_session::{Choice, ChoiceError, Choices, Input, Outcome, Setup, parallel};
+use firstread_session::{
+    Choice, ChoiceError, Choices, Input, Matrix, Outcome, Point, Setup, crossed,
+};
 use serde_json::{Value, json};
 
 use crate::args::{DriveArgs, DrivesArgs, Form, OutputArgs, Usage, WorkloadArgs};
@@ -130,40 +131,42 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
         .map(|c| c.axis.name)
         .collect::<Vec<_>>()
         .join(",");
-    let combinations = combinations(&schemes);
-    let mut runs: Vec<(String, Setup)> = Vec::new();
-    for choices in &combinations {
-        let names: Vec<&str> = choices.iter().map(|c| c.scheme.name).collect();
-        let setup = args.drive.simulation(&input, choices, limit).setup()?;
-        let drives = setup.drives(args.drives.drives).into_iter();
-        runs.extend(drives.map(|setup| (names.join(","), setup)));
-    }
     let several = args.drives.drives > 1;
-    let name = |(label, setup): &(String, Setup)| match several {
-        true => format!("{label} seed {}", setup.seed),
-        false => label.clone(),
-    };
-    let bars = Bars::default();
-    let total = limit.or(input.requests());
-    let outcomes = parallel::each(&runs, args.drives.threads, |run| {
-        let bar = bars.add(&name(run), total);
-        let outcome = simulate(&run.1, &mut |progress| bar.show(progress));
-        bar.end();
-        outcome
-    })?;
-    if let (Some((_, setup)), Some(outcome)) = (runs.first(), outcomes.first()) {
-        tell(setup, outcome);
+    let (mut labels, mut points) = (Vec::new(), Vec::new());
+    let axes: Vec<Vec<Choice>> = schemes.into_iter().map(|c| c.schemes).collect();
+    for choices in crossed(&axes) {
+        let names: Vec<&str> = choices.iter().map(|c| c.scheme.name).collect();
+        let label = names.join(",");
+        let setup = args.drive.simulation(&input, &choices, limit).setup()?;
+        for setup in setup.drives(args.drives.drives) {
+            let name = match several {
+                true => format!("{label} seed {}", setup.seed),
+                false => label.clone(),
+            };
+            points.push(Point::new(&name, setup));
+            labels.push(label.clone());
+        }
     }
-    for (run, outcome) in runs.iter().zip(&outcomes) {
-        eprintln!("{}: {}", name(run), human::wall(outcome));
+    let matrix = Matrix {
+        points: &points,
+        threads: args.drives.threads,
+        watch: &Bars::default(),
+    };
+    let outcomes = matrix.outcomes()?;
+    if let (Some(point), Some(outcome)) = (points.first(), outcomes.first()) {
+        tell(&point.setup, outcome);
+    }
+    for (point, outcome) in points.iter().zip(&outcomes) {
+        eprintln!("{}: {}", point.label, human::wall(outcome));
     }
     let mut results: Vec<Compared> = Vec::new();
-    for ((label, setup), outcome) in runs.into_iter().zip(outcomes) {
+    for ((label, point), outcome) in labels.into_iter().zip(points).zip(outcomes) {
+        let drive = (point.setup, outcome);
         match results.last_mut() {
-            Some(last) if last.label == label => last.drives.push((setup, outcome)),
+            Some(last) if last.label == label => last.drives.push(drive),
             _ => results.push(Compared {
                 label,
-                drives: vec![(setup, outcome)],
+                drives: vec![drive],
             }),
         }
     }
@@ -205,21 +208,6 @@ fn chosen(args: &CompareArgs) -> Result<Vec<Choices>> {
         "nothing to compare: give several schemes of an axis, as in --scheme {DEFAULT_SCHEMES}"
     );
     Err(Usage(message).into())
-}
-
-/// Every scheme of one axis with every scheme of the others, the last axis running fastest.
-fn combinations(axes: &[Choices]) -> Vec<Vec<Choice>> {
-    axes.iter().fold(vec![Vec::new()], |all, choices| {
-        let with = |before: &Vec<Choice>| {
-            let before = before.clone();
-            choices
-                .schemes
-                .iter()
-                .map(move |&choice| [&before[..], &[choice]].concat())
-                .collect::<Vec<_>>()
-        };
-        all.iter().flat_map(with).collect()
-    })
 }
 
 /// The table.
@@ -558,28 +546,4 @@ fn next_command(args: &CompareArgs, results: &[Compared]) -> String {
         command += " --calibration-log";
     }
     command
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sequence_axes_are_combined_last_one_fastest() {
-        let ab: Choices = "read_levels=factory,frozen".parse().unwrap();
-        let cd = "read_levels=optimal,ct-qlc".parse().unwrap();
-        let names: Vec<Vec<&str>> = combinations(&[ab, cd])
-            .iter()
-            .map(|c| c.iter().map(|choice| choice.scheme.name).collect())
-            .collect();
-        assert_eq!(
-            names,
-            [
-                ["factory", "optimal"],
-                ["factory", "ct-qlc"],
-                ["frozen", "optimal"],
-                ["frozen", "ct-qlc"]
-            ]
-        );
-    }
 }

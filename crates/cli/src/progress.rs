@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use firstread_session::Progress;
+use firstread_session::{Point, Progress, Watch};
 use indicatif::{MultiProgress, ProgressBar, ProgressState, ProgressStyle};
 
 use crate::output::format::si;
@@ -61,10 +61,18 @@ impl Bar {
             }
         }
     }
+}
 
-    /// Takes the bar away.
-    pub fn end(&self) {
+impl Drop for Bar {
+    fn drop(&mut self) {
         self.bar.finish_and_clear();
+    }
+}
+
+impl Watch for Bars {
+    fn begin<'a>(&'a self, point: &Point) -> Box<dyn FnMut(Progress) + 'a> {
+        let bar = self.add(&point.label, point.setup.requests());
+        Box::new(move |progress| bar.show(progress))
     }
 }
 

@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use firstread_drive::Ended;
 use firstread_session::simulate::simulate;
-use firstread_session::{Choice, Input, Outcome, Setup, files, parallel, results};
+use firstread_session::{Choice, Input, Matrix, Outcome, Point, Setup, files, results};
 
 use crate::args::{DriveArgs, DrivesArgs, Form, OutputArgs, Usage, WorkloadArgs};
 use crate::output::{self, calibration, drives, human};
@@ -68,7 +68,7 @@ pub fn run(args: &RunArgs) -> Result<()> {
     }
     let bar = Bars::default().add(input.title(), setup.requests());
     let outcome = simulate(&setup, &mut |progress| bar.show(progress));
-    bar.end();
+    drop(bar);
     let outcome = outcome?;
     tell(&setup, &outcome);
     if let Some(folder) = &args.output.out {
@@ -96,15 +96,20 @@ fn run_drives(args: &RunArgs, setup: Setup) -> Result<()> {
     if args.calibration_log {
         return Err(Usage("--calibration-log is of one drive; leave --drives out".into()).into());
     }
-    let total = setup.requests();
-    let setups = setup.drives(args.drives.drives);
+    let point = |setup: Setup| Point::new(&format!("seed {}", setup.seed), setup);
+    let points: Vec<Point> = setup
+        .drives(args.drives.drives)
+        .into_iter()
+        .map(point)
+        .collect();
     let bars = Bars::default();
-    let outcomes = parallel::each(&setups, args.drives.threads, |setup| {
-        let bar = bars.add(&format!("seed {}", setup.seed), total);
-        let outcome = simulate(setup, &mut |progress| bar.show(progress));
-        bar.end();
-        outcome
-    })?;
+    let matrix = Matrix {
+        points: &points,
+        threads: args.drives.threads,
+        watch: &bars,
+    };
+    let outcomes = matrix.outcomes()?;
+    let setups: Vec<Setup> = points.into_iter().map(|point| point.setup).collect();
     if let (Some(setup), Some(outcome)) = (setups.first(), outcomes.first()) {
         tell(setup, outcome);
     }

@@ -1,11 +1,13 @@
 //! Why something that was asked of this crate cannot be done.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use firstread_drive::profile::{Problem, ProfileError};
 use firstread_drive::tables::TableError;
 use firstread_drive::{DriveError, RunError};
 use firstread_workload::WorkloadError;
+use serde_json::Value;
 use thiserror::Error;
 
 use crate::choice::ChoiceError;
@@ -31,6 +33,9 @@ pub enum Error {
     /// A file that cannot be read or written.
     #[error(transparent)]
     File(#[from] FileError),
+    /// Results that cannot be kept, or were kept of something else.
+    #[error(transparent)]
+    Store(#[from] StoreError),
     /// A choice that is for traces alone.
     #[error(transparent)]
     NotATrace(#[from] NotATrace),
@@ -152,4 +157,38 @@ impl NotATrace {
             }
         }
     }
+}
+
+/// Why results cannot be kept, or those that were cannot be used.
+#[derive(Debug, Error)]
+pub enum StoreError {
+    /// A file cannot be read or written.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The folder is another's.
+    #[error("{folder}: holds results of the {kind} {whose}; choose another folder", folder = folder.display())]
+    Taken {
+        /// The folder.
+        folder: PathBuf,
+        /// What it holds results of: a study.
+        kind: &'static str,
+        /// The name of that, as JSON.
+        whose: Value,
+    },
+    /// A file is no JSON.
+    #[error("{path}: damaged; delete it and it is made anew: {error}", path = path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: serde_json::Error,
+    },
+    /// A file is no result.
+    #[error("{path}: not a result of a {kind}; delete it and it is made anew", path = path.display())]
+    NoResult {
+        /// The file.
+        path: PathBuf,
+        /// What it should be a result of: a study.
+        kind: &'static str,
+    },
 }

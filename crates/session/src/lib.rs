@@ -3,6 +3,7 @@
 //!
 //! - [`Input`]: the workload, by name. [`conditions`], [`Choice`]: the words of a drive's state and schemes.
 //! - [`Simulation`]: what is asked for. [`Setup`]: the same, resolved. [`simulate`](mod@simulate): run to an [`Outcome`].
+//! - [`Matrix`]: many simulations on several threads. [`Store`]: their results on disk, kept from one time to the next.
 //! - [`results`]: the outcome as data, with the keys of fio's JSON.
 //! - [`parallel`]: work on several threads. [`files`]: the one place that opens files.
 //!
@@ -22,19 +23,23 @@ pub mod conditions;
 mod error;
 pub mod files;
 mod input;
+mod matrix;
 mod names;
 pub mod parallel;
 pub mod results;
 mod retries;
 mod setup;
 pub mod simulate;
+mod store;
 
 pub use choice::{Choice, ChoiceError, Choices};
 pub use conditions::{ConditionError, Range};
-pub use error::{Error, Given, NotATrace, TraceArg};
+pub use error::{Error, Given, NotATrace, StoreError, TraceArg};
 pub use files::FileError;
 pub use input::{EXAMPLES, Example, Input, Trace, TraceArgs};
+pub use matrix::{Matrix, Point, Results, Watch, crossed};
 pub use names::Unknown;
 pub use retries::Retries;
 pub use setup::{BeyondRating, DEFAULT_DRIVE, Setup, Simulation, is_path, library, profile};
 pub use simulate::{Outcome, Progress, Wall, simulate_on};
+pub use store::{Kept, Store, inputs};

@@ -24,13 +24,12 @@ pub fn each<I: Sync, O: Send, E: Send>(
     thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
-                while let Some((item, place)) = {
+                // What has been taken is done: of those that fail, the first in order is among them.
+                while !failed.load(Ordering::Relaxed) {
                     let i = next.fetch_add(1, Ordering::Relaxed);
-                    items
-                        .get(i)
-                        .zip(results.get(i))
-                        .filter(|_| !failed.load(Ordering::Relaxed))
-                } {
+                    let Some((item, place)) = items.get(i).zip(results.get(i)) else {
+                        break;
+                    };
                     let result = work(item);
                     failed.fetch_or(result.is_err(), Ordering::Relaxed);
                     if let Ok(mut place) = place.lock() {

@@ -1,7 +1,6 @@
 //! `firstread study`: a paper's evaluation repeated, claim by claim.
 //!
 //! - [`spec`]: a study as it is written. [`plan`]: the simulations it comes to.
-//! - [`store`]: their results on disk, kept from one run to the next.
 //! - [`correlation`], [`margin`]: what the cells alone tell.
 //! - [`metric`]: the numbers of a point. [`points`]: those of all, and their means over drives. [`fact`]: what
 //!   needs no run. [`measure`]: verdicts.
@@ -18,18 +17,18 @@ mod plan;
 mod points;
 mod report;
 mod spec;
-mod store;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, Result};
 use clap::Args;
 use firstread_drive::Ended;
-use firstread_session::simulate::simulate;
-use firstread_session::{Unknown, files, is_path, parallel, profile, results};
-use serde_json::Map;
+use firstread_session::{
+    Matrix, Outcome, Progress, Results, Store, Unknown, Watch, files, is_path, profile, results,
+};
+use indicatif::ProgressBar;
+use serde_json::{Map, Value};
 
 use crate::args::Usage;
 use crate::output::format::{Side, table};
@@ -39,7 +38,6 @@ use fact::Fact;
 use plan::{Inputs, Point};
 use points::Points;
 use spec::Study;
-use store::Store;
 
 /// Examples at the end of the help.
 const EXAMPLES: &str = "\
@@ -179,25 +177,14 @@ fn run(args: &StudyArgs, named: &Named, folder: &Path) -> Result<()> {
         return Err(Usage("nothing of the study can run".into()).into());
     }
     // Before anything is measured: the folder may not be writable, or another study's.
-    let store = Store::open(folder, name)?;
+    let store = Store::open(folder, "study", name)?;
     let mut measured = Points::default();
     let correlations = correlation::measure(study, &args.only, &mut measured)?;
     margin::measure(study, &args.only, args.quick, args.threads, &mut measured)?;
-    let runs = plan::runs(&points);
-    let results = simulate_all(args, &store, &points, &runs)?;
-
-    // From zero: `sum` makes -0 of no results.
-    let wall_s = results.iter().fold(0.0, |s, result| s + result.wall_s);
-    let mut result_of = vec![0; points.len()];
-    for (i, run) in runs.iter().enumerate() {
-        run.iter().for_each(|&point| result_of[point] = i);
-    }
-    for (point, result) in points.iter().zip(result_of) {
-        measured.add(
-            &point.experiment.id,
-            point.at.clone(),
-            results[result].metrics.clone(),
-        );
+    let results = simulate_all(args, &store, &points)?;
+    for (i, point) in points.iter().enumerate() {
+        let metrics = results.of(i).values.clone();
+        measured.add(&point.experiment.id, point.at.clone(), metrics);
     }
     let known = measure::Known {
         absent: &absent,
@@ -209,7 +196,7 @@ fn run(args: &StudyArgs, named: &Named, folder: &Path) -> Result<()> {
         study,
         quick: args.quick,
         points: &points,
-        simulations: runs.len(),
+        simulations: results.simulations(),
         correlations: &correlations,
         measured: &measured,
         verdicts: &verdicts,
@@ -217,8 +204,9 @@ fn run(args: &StudyArgs, named: &Named, folder: &Path) -> Result<()> {
     files::write(folder, &report::pages(&done)?)?;
     data(&summary(&done))?;
     eprintln!(
-        "{} simulations, {wall_s:.0} s of them on one core; {}",
-        runs.len(),
+        "{} simulations, {:.0} s of them on one core; {}",
+        results.simulations(),
+        results.wall_s(),
         folder.join("report.html").display()
     );
     Ok(())
@@ -249,62 +237,56 @@ fn facts(study: &Study) -> Result<BTreeMap<String, f64>> {
     Ok(facts)
 }
 
-/// The results of `runs`, each a simulation that all of its points share.
-fn simulate_all(
-    args: &StudyArgs,
-    store: &Store,
-    points: &[Point<'_>],
-    runs: &[Vec<usize>],
-) -> Result<Vec<store::Kept>> {
+/// The results of `points`: those that `store` has not are simulated.
+fn simulate_all(args: &StudyArgs, store: &Store, points: &[Point<'_>]) -> Result<Results> {
+    let points: Vec<_> = points.iter().map(|point| point.run.clone()).collect();
+    let matrix = |watch| Matrix {
+        points: &points,
+        threads: args.threads,
+        watch,
+    };
     let bars = Bars::default();
-    let all = bars.whole(runs.len() as u64);
-    let there = AtomicUsize::new(0);
-    let results = parallel::each(runs, args.threads, |run| {
-        let point = &points[run[0]];
-        let inputs = point.inputs();
-        let mut kept = None;
-        for &shared in run {
-            if kept.is_none() {
-                kept = store.kept(&points[shared], &inputs)?;
-            }
-        }
-        let result = match kept {
-            Some(result) => {
-                there.fetch_add(1, Ordering::Relaxed);
-                result
-            }
-            None => {
-                let bar = bars.add(&point.label(), point.setup.limit);
-                let outcome = simulate(&point.setup, &mut |progress| bar.show(progress));
-                bar.end();
-                let outcome = outcome.with_context(|| point.label())?;
-                // What a drive did until it failed is not comparable with what others did to the end.
-                let metrics = match outcome.stats.ended {
-                    Ended::Completed => metric::all(metric::RUNS, &outcome),
-                    Ended::EndOfLife(_) => Map::new(),
-                };
-                store.keep(point, &inputs, metrics, &outcome)?
-            }
-        };
-        if result.ended != results::ended(Ended::Completed) {
-            notice(&format!(
-                "{}: left out: its drive ended with {}",
-                point.label(),
-                result.ended
-            ));
-        }
-        all.inc(1);
-        Ok(result)
-    });
-    all.finish_and_clear();
-    let there = there.into_inner();
-    if there > 0 {
+    let all = bars.whole(matrix(&()).simulations() as u64);
+    let watch = Simulations { bars, all };
+    let results = matrix(&watch).kept(store, metrics);
+    watch.all.finish_and_clear();
+    let results = results?;
+    if results.were_there > 0 {
         notice(&format!(
-            "{there} of {} simulations were there already",
-            runs.len()
+            "{} of {} simulations were there already",
+            results.were_there,
+            results.simulations()
         ));
     }
-    results
+    Ok(results)
+}
+
+/// The metrics of a run. What a drive did until it failed is not comparable with what others did to the end.
+fn metrics(outcome: &Outcome) -> Map<String, Value> {
+    match outcome.stats.ended {
+        Ended::Completed => metric::all(metric::RUNS, outcome),
+        Ended::EndOfLife(_) => Map::new(),
+    }
+}
+
+/// Bars of the simulations of a study.
+struct Simulations {
+    bars: Bars,
+    all: ProgressBar,
+}
+
+impl Watch for Simulations {
+    fn begin<'a>(&'a self, point: &firstread_session::Point) -> Box<dyn FnMut(Progress) + 'a> {
+        self.bars.begin(point)
+    }
+
+    fn done(&self, point: &firstread_session::Point, ended: &str) {
+        if ended != results::ended(Ended::Completed) {
+            let label = &point.label;
+            notice(&format!("{label}: left out: its drive ended with {ended}"));
+        }
+        self.all.inc(1);
+    }
 }
 
 /// The claims at a glance.
@@ -356,14 +338,10 @@ mod tests {
             let inputs = Inputs::open(&study, None).unwrap();
             for quick in [false, true] {
                 let (points, _) = plan::points(&study, &inputs, &[], quick).unwrap();
-                let mut files: Vec<String> = points.iter().map(Point::file).collect();
+                let mut files: Vec<String> = points.iter().map(|p| p.run.name.clone()).collect();
                 files.sort();
                 files.dedup();
                 assert_eq!(files.len(), points.len(), "{name}: a file a point");
-                let runs = plan::runs(&points);
-                let mut all: Vec<usize> = runs.concat();
-                all.sort_unstable();
-                assert!(all.into_iter().eq(0..points.len()), "{name}: a run a point");
             }
             assert_eq!(
                 facts(&study).unwrap().len(),

@@ -10,8 +10,7 @@ use firstread_drive::{DriveState, Precondition};
 use firstread_session::conditions::{
     parse_age, parse_pe_cycles, parse_temperature, parse_unpowered,
 };
-use firstread_session::{Choice, Input, Setup, Simulation, TraceArgs, files, results};
-use serde_json::{Value, json};
+use firstread_session::{Choice, Input, Setup, Simulation, TraceArgs, files};
 
 use super::dimension::Dimension;
 use super::spec::{Experiment, Load, Study, Variant};
@@ -109,49 +108,26 @@ pub struct Point<'a> {
     pub experiment: &'a Experiment,
     pub variant: &'a Variant,
     pub at: Coordinates,
-    pub setup: Setup,
+    /// Its simulation, with its name in progress bars and in the store.
+    pub run: firstread_session::Point,
 }
 
 impl Point<'_> {
-    /// Its name in progress bars.
-    pub fn label(&self) -> String {
-        let at = &self.at;
-        format!(
-            "{} {} {}",
-            self.experiment.id,
-            at.get(Dimension::Variant),
-            at.get(Dimension::Workload)
-        )
-    }
-
-    /// The file of its result, below the results' folder.
-    pub fn file(&self) -> String {
-        format!("points/{}", self.name())
-    }
-
-    /// The file of what its simulation took, which differs from run to run.
-    pub fn wall_file(&self) -> String {
-        format!("wall/{}", self.name())
-    }
-
-    fn name(&self) -> String {
-        let mut name = self.experiment.id.clone();
-        for value in &self.at.0 {
-            name.push('_');
-            name.push_str(value);
+    /// The simulation of `experiment` at `at`.
+    fn run(experiment: &Experiment, at: &Coordinates, setup: Setup) -> firstread_session::Point {
+        let (variant, workload) = (at.get(Dimension::Variant), at.get(Dimension::Workload));
+        let all = format!("{}_{}", experiment.id, at.0.join("_"));
+        firstread_session::Point {
+            label: format!("{} {variant} {workload}", experiment.id),
+            name: firstread_session::Point::file_name(&all, setup.seed),
+            setup,
         }
-        let plain = |c: char| match c {
-            'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '-' | '.' => c,
-            _ => '-',
-        };
-        let name: String = name.chars().map(plain).collect();
-        format!("{name}_seed-{}.json", self.setup.seed)
     }
 
     /// The command that runs it alone; a job that stands in the study alone is `-`.
     pub fn command(&self) -> String {
         let variant = self.variant;
-        let workload = match &*self.setup.input {
+        let workload = match &*self.run.setup.input {
             Input::Jobs { .. } => "-",
             input => input.name(),
         };
@@ -172,21 +148,10 @@ impl Point<'_> {
         ] {
             command += &format!(" --{option} {}", self.at.get(dimension));
         }
-        if let Some(limit) = self.setup.limit {
+        if let Some(limit) = self.run.setup.limit {
             command += &format!(" --limit {limit}");
         }
-        command + &format!(" --seed {}", self.setup.seed)
-    }
-
-    /// All that its result depends on.
-    pub fn inputs(&self) -> Value {
-        json!({
-            "version": results::VERSION,
-            "commit": results::COMMIT,
-            "seed": self.setup.seed,
-            "workload_seed": self.setup.state.workload_seed,
-            "config": results::config(&self.setup),
-        })
+        command + &format!(" --seed {}", self.run.setup.seed)
     }
 }
 
@@ -241,8 +206,8 @@ pub fn points<'a>(
                 points.push(Point {
                     experiment,
                     variant,
+                    run: Point::run(experiment, &at, setup),
                     at: at.clone(),
-                    setup,
                 });
             }
         }
@@ -252,23 +217,6 @@ pub fn points<'a>(
         }
     }
     Ok((points, absent))
-}
-
-/// Points that depend on the same share a simulation: the indices of each one's points. In the order
-/// of their first.
-pub fn runs(points: &[Point<'_>]) -> Vec<Vec<usize>> {
-    let mut runs: Vec<Vec<usize>> = Vec::new();
-    let mut by_inputs: BTreeMap<String, usize> = BTreeMap::new();
-    for (i, point) in points.iter().enumerate() {
-        let run = *by_inputs
-            .entry(point.inputs().to_string())
-            .or_insert(runs.len());
-        match runs.get_mut(run) {
-            Some(run) => run.push(i),
-            None => runs.push(vec![i]),
-        }
-    }
-    runs
 }
 
 /// All that a variant changes of its drive's profile.

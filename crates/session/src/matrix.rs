@@ -1,0 +1,233 @@
+//! Many simulations: planned as points, run on several threads, kept on disk where that is wanted.
+//!
+//! One runner serves a comparison, a load on several drives, a study and whatever else asks for many runs. What
+//! comes of a point depends neither on the number of threads nor on the points beside it.
+//!
+//! ```
+//! use firstread_session::{Error, Input, Matrix, Point, Simulation, crossed};
+//!
+//! # fn main() -> Result<(), Error> {
+//! let base = Simulation { drive: "bench-4g".into(), limit: Some(500), ..Simulation::of(Input::open("randread-4k-qd1")?) };
+//! let mut points = Vec::new();
+//! for at in crossed(&[vec!["0", "28h"], vec!["0", "1000"]]) {
+//!     let mut one = base.clone();
+//!     one.state.age = firstread_session::conditions::parse_age(at[0])?.into();
+//!     one.state.pe_cycles = firstread_session::conditions::parse_pe_cycles(at[1])?.into();
+//!     points.push(Point::new(&at.join(" "), one.setup()?));
+//! }
+//! let matrix = Matrix { points: &points, threads: None, watch: &() };
+//! for (point, outcome) in points.iter().zip(matrix.outcomes()?) {
+//!     println!("{}: {} ns", point.label, outcome.percentile(99.0).ns);
+//! }
+//! # Ok(())
+//! # }
+//! ```
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use crate::error::Error;
+use crate::parallel;
+use crate::setup::Setup;
+use crate::simulate::{Outcome, Progress, simulate};
+use crate::store::{Kept, Store, inputs};
+
+/// A simulation among many.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// Its name, for people.
+    pub label: String,
+    /// Its name in a [`Store`]: of a file, without its ending. No two points of a matrix have the same.
+    pub name: String,
+    /// What is simulated.
+    pub setup: Setup,
+}
+
+impl Point {
+    /// A point called `label`; its name in a store is made of that and of the drive's seed.
+    pub fn new(label: &str, setup: Setup) -> Point {
+        Point {
+            label: label.to_owned(),
+            name: Point::file_name(label, setup.seed),
+            setup,
+        }
+    }
+
+    /// A name of a file, made of `label` and the seed of a drive.
+    pub fn file_name(label: &str, seed: u64) -> String {
+        let plain = |c: char| match c {
+            'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '-' | '.' => c,
+            _ => '-',
+        };
+        let label: String = label.chars().map(plain).collect();
+        format!("{label}_seed-{seed}")
+    }
+}
+
+/// Whoever watches the simulations of a matrix, from the threads that run them.
+pub trait Watch: Sync {
+    /// The simulation of `point` begins. What is returned is told of its progress, and dropped when it has ended.
+    fn begin<'a>(&'a self, point: &Point) -> Box<dyn FnMut(Progress) + 'a>;
+
+    /// The simulation of `point` has ended, now or at an earlier time: `completed`, or as
+    /// [`results::ended`](crate::results::ended) has it.
+    fn done(&self, point: &Point, ended: &str) {
+        let _ = (point, ended);
+    }
+}
+
+/// Nobody.
+impl Watch for () {
+    fn begin<'a>(&'a self, _: &Point) -> Box<dyn FnMut(Progress) + 'a> {
+        Box::new(|_| {})
+    }
+}
+
+/// Many simulations.
+#[derive(Clone, Copy)]
+pub struct Matrix<'a> {
+    /// What is simulated.
+    pub points: &'a [Point],
+    /// Simulations at a time; as many as cores, where none is said.
+    pub threads: Option<u16>,
+    /// Who watches.
+    pub watch: &'a dyn Watch,
+}
+
+impl Matrix<'_> {
+    /// Runs every point. Outcomes are in the order of the points.
+    ///
+    /// # Errors
+    /// Those of [`simulate`](simulate()): of the first point, in their order, that fails; after one has failed, no
+    /// more are begun.
+    pub fn outcomes(&self) -> Result<Vec<Outcome>, Error> {
+        parallel::each(self.points, self.threads, |point| self.run(point))
+    }
+
+    /// The results of all points: those that `store` has are not run again, and others are kept there with what
+    /// `values` makes of their outcome. Points with the same inputs share one simulation.
+    ///
+    /// # Errors
+    /// Those of [`simulate`](simulate()), with the point's label, and those of `store`.
+    pub fn kept(
+        &self,
+        store: &Store,
+        values: impl Fn(&Outcome) -> Map<String, Value> + Sync,
+    ) -> Result<Results, Error> {
+        let runs = self.runs();
+        let kept = parallel::each(&runs, self.threads, |(inputs, run)| {
+            let shared = || run.iter().map(|&i| &self.points[i]);
+            let point = &self.points[run[0]];
+            let mut kept = None;
+            for shared in shared() {
+                if kept.is_none() {
+                    kept = store.kept(&shared.name, inputs)?;
+                }
+            }
+            let was_there = kept.is_some();
+            let kept = match kept {
+                Some(kept) => kept,
+                None => {
+                    let outcome = self.run(point).map_err(|error| error.of(&point.label))?;
+                    store.keep(
+                        &point.name,
+                        &point.setup,
+                        inputs,
+                        values(&outcome),
+                        &outcome,
+                    )?
+                }
+            };
+            self.watch.done(point, &kept.ended);
+            Ok::<_, Error>((kept, was_there))
+        })?;
+        let mut of_point = vec![0; self.points.len()];
+        for (i, (_, run)) in runs.iter().enumerate() {
+            run.iter().for_each(|&point| of_point[point] = i);
+        }
+        Ok(Results {
+            were_there: kept.iter().filter(|(_, was_there)| *was_there).count(),
+            kept: kept.into_iter().map(|(kept, _)| kept).collect(),
+            of_point,
+        })
+    }
+
+    /// Simulations that the points come to where those with the same inputs share one.
+    pub fn simulations(&self) -> usize {
+        self.runs().len()
+    }
+
+    fn run(&self, point: &Point) -> Result<Outcome, Error> {
+        let mut progress = self.watch.begin(point);
+        simulate(&point.setup, &mut *progress)
+    }
+
+    /// Inputs, and the points that have the same: in the order of their first.
+    fn runs(&self) -> Vec<(Value, Vec<usize>)> {
+        let mut runs: Vec<(Value, Vec<usize>)> = Vec::new();
+        let mut by_inputs: BTreeMap<String, usize> = BTreeMap::new();
+        for (i, point) in self.points.iter().enumerate() {
+            let inputs = inputs(&point.setup);
+            let run = *by_inputs.entry(inputs.to_string()).or_insert(runs.len());
+            match runs.get_mut(run) {
+                Some((_, run)) => run.push(i),
+                None => runs.push((inputs, vec![i])),
+            }
+        }
+        runs
+    }
+}
+
+/// The results of a matrix that are kept.
+#[derive(Debug)]
+pub struct Results {
+    kept: Vec<Kept>,
+    /// Of each point, the index of its simulation.
+    of_point: Vec<usize>,
+    /// Simulations whose results were kept before.
+    pub were_there: usize,
+}
+
+impl Results {
+    /// The result of the point at `index`.
+    pub fn of(&self, index: usize) -> &Kept {
+        &self.kept[self.of_point[index]]
+    }
+
+    /// Simulations that the points come to.
+    pub fn simulations(&self) -> usize {
+        self.kept.len()
+    }
+
+    /// How long all of them took on one core, now or at an earlier time (s).
+    pub fn wall_s(&self) -> f64 {
+        // From zero: `sum` makes -0 of no results.
+        self.kept.iter().fold(0.0, |s, kept| s + kept.wall_s)
+    }
+}
+
+/// Every value of one axis with every value of the others, the last axis running fastest.
+pub fn crossed<T: Clone>(axes: &[Vec<T>]) -> Vec<Vec<T>> {
+    axes.iter().fold(vec![Vec::new()], |all, values| {
+        let with = |before: &Vec<T>| {
+            let before = before.clone();
+            let one = move |value: &T| [&before[..], std::slice::from_ref(value)].concat();
+            values.iter().map(one).collect::<Vec<_>>()
+        };
+        all.iter().flat_map(with).collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sequence_axes_are_crossed_last_one_fastest() {
+        let all = crossed(&[vec!["a", "b"], vec!["c", "d"]]);
+        assert_eq!(all, [["a", "c"], ["a", "d"], ["b", "c"], ["b", "d"]]);
+        assert_eq!(crossed::<u8>(&[]).len(), 1, "nothing crossed is one point");
+        assert_eq!(crossed(&[vec![1], vec![]]), Vec::<Vec<i32>>::new());
+    }
+}

@@ -1,0 +1,158 @@
+//! Results of simulations on disk. A file a point, with all that the result depends on: a point whose file
+//! says the same is not run again, so a matrix that was interrupted goes on where it was. The same
+//! inputs give the same bytes; how long a simulation took, and its memory, is in a file apart.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+
+use crate::error::StoreError;
+use crate::files;
+use crate::results;
+use crate::setup::Setup;
+use crate::simulate::Outcome;
+
+/// A folder of results.
+#[derive(Debug)]
+pub struct Store {
+    folder: PathBuf,
+    kind: &'static str,
+}
+
+/// What is kept of a simulation.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    /// What was made of its outcome.
+    pub values: Map<String, Value>,
+    /// How the run ended, as its result says.
+    pub ended: String,
+    /// How long it took (s); 0 where that is not known any more.
+    pub wall_s: f64,
+}
+
+/// All that the result of `setup` depends on.
+pub fn inputs(setup: &Setup) -> Value {
+    json!({
+        "version": results::VERSION,
+        "commit": results::COMMIT,
+        "seed": setup.seed,
+        "workload_seed": setup.state.workload_seed,
+        "config": results::config(setup),
+    })
+}
+
+impl Store {
+    /// Opens or makes the `folder` of results of the `kind` called `name`, say of the study `ct-qlc`. A file in it,
+    /// `study.json`, says whose it is.
+    ///
+    /// # Errors
+    /// [`StoreError`] where the folder is another's or cannot be written.
+    pub fn open(folder: &Path, kind: &'static str, name: &str) -> Result<Store, StoreError> {
+        let file = format!("{kind}.json");
+        let mark = folder.join(&file);
+        if files::is_file(&mark) {
+            let whose = read(&mark)?;
+            if whose[kind] != name {
+                return Err(StoreError::Taken {
+                    folder: folder.to_owned(),
+                    kind,
+                    whose: whose[kind].clone(),
+                });
+            }
+        } else {
+            let text = results::text(&json!({ kind: name }));
+            files::write(folder, &[(file.into(), text.into_bytes())])?;
+        }
+        Ok(Store {
+            folder: folder.to_owned(),
+            kind,
+        })
+    }
+
+    /// Path of the result called `name`, below the folder.
+    fn file(name: &str) -> String {
+        format!("points/{name}.json")
+    }
+
+    /// Path of what its simulation took, which differs from run to run.
+    fn wall_file(name: &str) -> String {
+        format!("wall/{name}.json")
+    }
+
+    /// Key of how long a simulation took (s).
+    fn wall_key(&self) -> String {
+        format!("{}_wall_seconds", self.kind)
+    }
+
+    /// The result called `name`, where it was kept from the same `inputs`.
+    ///
+    /// # Errors
+    /// [`StoreError`] where its file is damaged or cannot be read.
+    pub fn kept(&self, name: &str, inputs: &Value) -> Result<Option<Kept>, StoreError> {
+        let path = self.folder.join(Store::file(name));
+        if !files::is_file(&path) {
+            return Ok(None);
+        }
+        let value = read(&path)?;
+        let Some(values) = value["metrics"].as_object() else {
+            let kind = self.kind;
+            return Err(StoreError::NoResult { path, kind });
+        };
+        if value["inputs"] != *inputs {
+            return Ok(None);
+        }
+        let wall = self.folder.join(Store::wall_file(name));
+        let wall_s = match files::is_file(&wall) {
+            true => read(&wall)?[self.wall_key()].as_f64(),
+            false => None,
+        };
+        Ok(Some(Kept {
+            values: values.clone(),
+            ended: value["result"]["firstread"]["ended"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned(),
+            wall_s: wall_s.unwrap_or(0.0),
+        }))
+    }
+
+    /// Keeps what `setup` came to under `name`, with `values` that were made of its outcome.
+    ///
+    /// # Errors
+    /// [`StoreError`] where a file cannot be written.
+    pub fn keep(
+        &self,
+        name: &str,
+        setup: &Setup,
+        inputs: &Value,
+        values: Map<String, Value>,
+        outcome: &Outcome,
+    ) -> Result<Kept, StoreError> {
+        let wall_s = outcome.wall.prepare_s + outcome.wall.run_s;
+        let (result, mut wall) = results::result_and_wall(setup, outcome, false);
+        let value = json!({
+            "inputs": inputs,
+            "metrics": values,
+            "result": result,
+        });
+        wall[self.wall_key()] = wall_s.into();
+        let page = |name: String, value| (name.into(), results::text(value).into_bytes());
+        let pages = [
+            page(Store::file(name), &value),
+            page(Store::wall_file(name), &wall),
+        ];
+        files::write(&self.folder, &pages)?;
+        Ok(Kept {
+            values,
+            ended: results::ended(outcome.stats.ended).to_owned(),
+            wall_s,
+        })
+    }
+}
+
+fn read(path: &Path) -> Result<Value, StoreError> {
+    serde_json::from_str(&files::read_text(path)?).map_err(|error| StoreError::Damaged {
+        path: path.to_owned(),
+        error,
+    })
+}

@@ -1,0 +1,193 @@
+//! Many simulations: what comes of them depends neither on threads nor on what was kept.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "the tests look into the folder that results are kept in"
+)]
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use firstread_session::{
+    Error, Input, Matrix, Outcome, Point, Progress, Setup, Simulation, Store, StoreError, Watch,
+};
+use serde_json::{Map, Value, json};
+
+/// Reads on a small drive with this seed, so many of them.
+fn setup(seed: u64, requests: u64) -> Setup {
+    let job = "[a]\nrw=randread\nbs=4k\n".to_owned();
+    let simulation = Simulation {
+        drive: "bench-4g".into(),
+        seed,
+        limit: Some(requests),
+        ..Simulation::of(Input::job_file("a", job).unwrap())
+    };
+    simulation.setup().unwrap()
+}
+
+fn point(label: &str, seed: u64) -> Point {
+    Point::new(label, setup(seed, 300))
+}
+
+/// A folder of a test, gone with it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let name = format!("firstread-session-{name}-{}", std::process::id());
+        Folder(std::env::temp_dir().join(name))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Counts simulations.
+#[derive(Default)]
+struct Counts {
+    begun: AtomicUsize,
+    done: AtomicUsize,
+}
+
+impl Watch for Counts {
+    fn begin<'a>(&'a self, _: &Point) -> Box<dyn FnMut(Progress) + 'a> {
+        self.begun.fetch_add(1, Ordering::Relaxed);
+        Box::new(|_| {})
+    }
+
+    fn done(&self, _: &Point, ended: &str) {
+        assert_eq!(ended, "completed");
+        self.done.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Counts {
+    fn take(&self) -> (usize, usize) {
+        let take = |n: &AtomicUsize| n.swap(0, Ordering::Relaxed);
+        (take(&self.begun), take(&self.done))
+    }
+}
+
+fn mean(outcome: &Outcome) -> Map<String, Value> {
+    let mean = outcome.latencies().1.mean_ns();
+    json!({ "mean_ns": mean })
+        .as_object()
+        .cloned()
+        .unwrap_or_default()
+}
+
+#[test]
+fn model_threads_change_nothing() {
+    let points: Vec<Point> = (1..=3).map(|seed| point("p", seed)).collect();
+    let means = |threads| {
+        let matrix = Matrix {
+            points: &points,
+            threads: Some(threads),
+            watch: &(),
+        };
+        let outcomes = matrix.outcomes().unwrap();
+        let means = outcomes.iter().map(|o| o.latencies().1.mean_ns());
+        means.collect::<Vec<f64>>()
+    };
+    let alone = means(1);
+    assert_eq!(alone, means(3));
+    assert_ne!(alone[0], alone[1], "each with chips of its own");
+}
+
+#[test]
+fn sequence_what_is_kept_is_not_run_again() {
+    let folder = Folder::new("kept");
+    let store = Store::open(&folder.0, "sweep", "mine").unwrap();
+    let counts = Counts::default();
+    // Two points share a simulation.
+    let mut points = vec![point("a", 1), point("b", 2), point("a too", 1)];
+    let run = |points: &[Point]| {
+        let matrix = Matrix {
+            points,
+            threads: Some(1),
+            watch: &counts,
+        };
+        let results = matrix.kept(&store, mean).unwrap();
+        assert_eq!(results.simulations(), matrix.simulations());
+        let of = |i| results.of(i).values["mean_ns"].as_f64().unwrap();
+        let values: Vec<f64> = (0..points.len()).map(of).collect();
+        (values, results.were_there, counts.take())
+    };
+    let (first, there, counted) = run(&points);
+    assert_eq!((there, counted), (0, (2, 2)));
+    assert_eq!(first[0], first[2]);
+    assert_ne!(first[0], first[1]);
+    let bytes = || fs::read(folder.0.join("points/a_seed-1.json")).unwrap();
+    let before = bytes();
+    let (again, there, counted) = run(&points);
+    assert_eq!((again, there, counted), (first.clone(), 2, (0, 2)));
+    assert_eq!(bytes(), before);
+
+    // A point with other inputs is run anew, and it alone.
+    points[1].setup = setup(2, 400);
+    let (changed, there, counted) = run(&points);
+    assert_eq!((there, counted), (1, (1, 2)));
+    assert_eq!((changed[0], changed[2]), (first[0], first[2]));
+    assert_ne!(changed[1], first[1]);
+
+    // So is one of another version.
+    let text = String::from_utf8(before).unwrap();
+    let version = format!("\"version\": \"{}\"", firstread_session::results::VERSION);
+    assert!(text.contains(&version));
+    let older = text.replace(&version, "\"version\": \"0.0.0\"");
+    fs::write(folder.0.join("points/a_seed-1.json"), older).unwrap();
+    assert_eq!(run(&points[..1]).1, 0);
+}
+
+#[test]
+fn what_a_store_refuses() {
+    let folder = Folder::new("refused");
+    let store = Store::open(&folder.0, "sweep", "mine").unwrap();
+    let taken = Store::open(&folder.0, "sweep", "other").unwrap_err();
+    assert!(matches!(taken, StoreError::Taken { .. }), "{taken}");
+    let points = [point("a", 1)];
+    let matrix = Matrix {
+        points: &points,
+        threads: None,
+        watch: &(),
+    };
+    let file = folder.0.join("points/a_seed-1.json");
+    fs::create_dir_all(folder.0.join("points")).unwrap();
+    for (text, message) in [
+        ("{", "damaged; delete it and it is made anew"),
+        ("{}", "not a result of a sweep"),
+    ] {
+        fs::write(&file, text).unwrap();
+        let error = matrix.kept(&store, mean).unwrap_err();
+        assert!(matches!(error, Error::Store(_)), "{error}");
+        assert!(error.to_string().contains(message), "{error}");
+    }
+}
+
+/// Of several points that fail, the first in their order is told.
+#[test]
+fn sequence_errors_come_in_the_order_of_points() {
+    let folder = Folder::new("order");
+    let store = Store::open(&folder.0, "sweep", "mine").unwrap();
+    let mut points: Vec<Point> = (1..=3).map(|seed| point("p", seed)).collect();
+    for (i, label) in [(1, "second"), (2, "third")] {
+        points[i].label = label.into();
+        points[i].setup.state.temperature_c = 5_000.0;
+    }
+    for threads in [1, 3] {
+        let matrix = Matrix {
+            points: &points,
+            threads: Some(threads),
+            watch: &(),
+        };
+        let error = matrix.kept(&store, mean).unwrap_err();
+        assert!(
+            error.to_string().starts_with("second: temperature"),
+            "{error}"
+        );
+        assert!(matches!(error.cause(), Error::Drive(_)), "{error:?}");
+    }
+}
