@@ -13,15 +13,17 @@ use firstread_session::{
 };
 use serde_json::{Map, Value, json};
 
-/// Reads on a small drive with this seed, so many of them.
+/// Reads on a worn drive with this seed, so many of them: chips tell by their retries.
 fn setup(seed: u64, requests: u64) -> Setup {
-    let job = "[a]\nrw=randread\nbs=4k\n".to_owned();
-    let simulation = Simulation {
-        drive: "bench-4g".into(),
+    let job = "[a]\nrw=randread\nbs=4k\niodepth=8\n".to_owned();
+    let mut simulation = Simulation {
+        drive: "ct-qlc".into(),
+        schemes: vec!["read_levels=frozen".parse().unwrap()],
         seed,
         limit: Some(requests),
         ..Simulation::of(Input::job_file("a", job).unwrap())
     };
+    simulation.state.pe_cycles = (3_000, 3_000);
     simulation.setup().unwrap()
 }
 
