@@ -4,12 +4,12 @@ use anyhow::Result;
 use clap::Args;
 use firstread_core::params::{Axis, Param, ParamKind, Scheme};
 use firstread_drive::profile::quantity::{NS, Quantity};
-use firstread_drive::profile::reader::nearest;
 use firstread_drive::profile::{Kind, Library, Override, ResolvedEntry, load_chip, load_drive};
 use firstread_firmware::policy::AXES;
 use firstread_session::{EXAMPLES, Example, files, is_path, library};
 use firstread_workload::Format;
 use firstread_workload::StandIn;
+use firstread_workload::nearest;
 use firstread_workload::synthetic::STAND_INS;
 use firstread_workload::trace::FORMATS;
 

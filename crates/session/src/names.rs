@@ -1,6 +1,6 @@
 //! Names that nothing has.
 
-use firstread_drive::profile::reader::nearest;
+use firstread_workload::nearest;
 use thiserror::Error;
 
 /// A name that nothing has.

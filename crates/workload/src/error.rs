@@ -216,25 +216,3 @@ fn column_hint(column: &Option<&'static str>) -> String {
         None => String::new(),
     }
 }
-
-/// Characters of a name that are compared; no valid name is as long.
-const LONGEST_NAME: usize = 100;
-
-/// The name most similar to `wanted`, if one is similar enough to be meant.
-pub(crate) fn nearest(
-    wanted: &str,
-    names: impl Iterator<Item = &'static str>,
-) -> Option<&'static str> {
-    let wanted = wanted.chars().take(LONGEST_NAME).collect::<String>();
-    let wanted = wanted.to_ascii_lowercase();
-    let mut best = None;
-    for name in names {
-        let distance = strsim::damerau_levenshtein(&wanted, name);
-        if distance <= name.len().max(wanted.len()).div_ceil(2)
-            && best.is_none_or(|(least, _)| distance < least)
-        {
-            best = Some((distance, name));
-        }
-    }
-    best.map(|(_, name)| name)
-}

@@ -13,12 +13,14 @@
 pub mod error;
 pub mod fio;
 pub mod job;
+mod nearest;
 pub mod stream;
 pub mod synthetic;
 pub mod trace;
 
 pub use error::{Notice, Place, WorkloadError};
 pub use job::{JobSpec, Workload};
+pub use nearest::{likely, nearest};
 pub use stream::{JobStream, Request};
 pub use synthetic::{StandIn, StandInStream};
 pub use trace::{Format, TraceOptions, TraceReader, TraceRecord};

@@ -3,11 +3,11 @@
 use anyhow::Result;
 use firstread_core::sensing::SensingTable;
 use firstread_drive::profile::DriveProfile;
-use firstread_drive::profile::reader::nearest;
 use firstread_drive::tables;
 use firstread_firmware::policy;
 use firstread_firmware::policy::read_levels::{AnyReadLevels, Footprint, ReadLevels};
 use firstread_nand::place::layers;
+use firstread_workload::nearest;
 
 /// A property of a variant's calibration that needs no run.
 #[derive(Debug)]

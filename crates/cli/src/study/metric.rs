@@ -2,10 +2,10 @@
 
 use firstread_core::sensing::SafeSense;
 use firstread_drive::Cause;
-use firstread_drive::profile::reader::nearest;
 use firstread_nand::characterize::Correlation;
 use firstread_nand::sensing::LastStep;
 use firstread_session::Outcome;
+use firstread_workload::nearest;
 use serde_json::{Map, Value};
 
 /// A population of chips in one condition.

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Result, bail};
-use firstread_drive::profile::reader::nearest;
+use firstread_workload::nearest;
 use serde::Deserialize;
 
 use super::dimension::Dimension;

@@ -2,9 +2,10 @@
 
 use std::cell::RefCell;
 
+use firstread_workload::nearest;
+
 use crate::profile::document::{Entry, Node, Place, is_leaf};
 use crate::profile::listing::{ResolvedEntry, quoted};
-use crate::profile::nearest::nearest;
 use crate::profile::quantity::{Dimension, Quantity, Unit};
 use crate::profile::reader::Reader;
 

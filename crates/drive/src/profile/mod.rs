@@ -21,7 +21,6 @@ pub mod document;
 pub mod drive;
 pub mod keys;
 pub mod listing;
-mod nearest;
 pub mod quantity;
 pub mod queues;
 pub mod reader;
@@ -180,7 +179,7 @@ impl Library {
         Err(Problem::new(format!(
             "there is no {} `{name}`; the nearest is `{}` of {}",
             kind.name(),
-            nearest::nearest(name, names.iter().copied()).unwrap_or_default(),
+            firstread_workload::nearest(name, names.iter().copied()).unwrap_or_default(),
             names.join(", ")
         )))
     }

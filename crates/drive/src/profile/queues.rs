@@ -1,9 +1,9 @@
 //! The submission queues of a drive: `[queues]`, a table that may be left out.
 
 use crate::profile::keys::Keys;
-use crate::profile::nearest::nearest;
 use crate::profile::quantity::ONE;
 use crate::queues::arbiter::{Arbiter, Class};
+use firstread_workload::nearest;
 
 /// How the controller fetches commands.
 #[derive(Clone, PartialEq, Eq, Debug)]

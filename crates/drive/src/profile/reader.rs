@@ -13,8 +13,6 @@ use crate::profile::document::{Document, Place};
 use crate::profile::listing::ResolvedEntry;
 use crate::profile::{Problem, ProfileError};
 
-pub use crate::profile::nearest::nearest;
-
 /// Reads a document and keeps what was read and what was wrong.
 pub struct Reader<'d> {
     pub(super) document: &'d Document,

@@ -1,6 +1,6 @@
 //! fio's I/O engines: whether what one does is a load for a drive.
 
-use crate::error::nearest;
+use crate::nearest::likely;
 
 /// Engines whose requests a drive could serve; which of them it is makes no difference here.
 const SERVED: &[&str] = &[
@@ -93,7 +93,7 @@ pub(super) fn check(text: &str) -> Result<(), String> {
         return Err(format!("this engine {does}"));
     }
     let known = SERVED.iter().copied().chain(OTHER.iter().map(|o| o.0));
-    Err(match nearest(name, known) {
+    Err(match likely(name, known) {
         Some(near) => format!("fio has no such engine; the nearest is `{near}`"),
         None => "fio has no such engine; `libaio` is the usual one".to_owned(),
     })

@@ -15,8 +15,9 @@ mod value;
 
 use std::collections::BTreeMap;
 
-use crate::error::{Notice, Place, WorkloadError, nearest};
+use crate::error::{Notice, Place, WorkloadError};
 use crate::job::Workload;
+use crate::nearest::likely;
 use apply::Draft;
 use options::{Effect, OPTIONS, OptionRow};
 use value::Value;
@@ -138,7 +139,7 @@ impl<'a> Reader<'a> {
         let row = options::find(name).ok_or_else(|| WorkloadError::UnknownOption {
             place: Place::line(self.file, number),
             option: name.to_owned(),
-            nearest: nearest(
+            nearest: likely(
                 name,
                 OPTIONS
                     .iter()

@@ -227,7 +227,7 @@ impl<'a> Value<'a> {
             Some((_, meaning)) => Ok(*meaning),
             None => {
                 let list: Vec<&str> = words.iter().map(|w| w.0).collect();
-                let near = crate::error::nearest(text, words.iter().map(|w| w.0));
+                let near = crate::nearest::likely(text, words.iter().map(|w| w.0));
                 let hint = near.map_or(String::new(), |n| format!("; did you mean `{n}`?"));
                 Err(format!("must be one of {}{hint}", list.join(", ")))
             }

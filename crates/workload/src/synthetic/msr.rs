@@ -21,7 +21,8 @@
 
 use firstread_core::{HostOp, Stream};
 
-use crate::error::{Place, WorkloadError, nearest};
+use crate::error::{Place, WorkloadError};
+use crate::nearest::likely;
 use crate::stream::{Permutation, exponential, unit};
 use crate::trace::TraceRecord;
 
@@ -195,7 +196,7 @@ impl StandIn {
             .ok_or_else(|| WorkloadError::UnknownName {
                 what: "synthetic stream",
                 name: name.to_owned(),
-                nearest: nearest(name, STAND_INS.iter().map(|s| s.name)),
+                nearest: likely(name, STAND_INS.iter().map(|s| s.name)),
             })
     }
 

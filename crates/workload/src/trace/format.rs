@@ -2,7 +2,8 @@
 
 use firstread_core::HostOp;
 
-use crate::error::{WorkloadError, nearest};
+use crate::error::WorkloadError;
+use crate::nearest::likely;
 
 /// A trace format.
 #[derive(Clone, Copy, Debug)]
@@ -341,7 +342,7 @@ impl Format {
             .ok_or_else(|| WorkloadError::UnknownName {
                 what: "trace format",
                 name: name.to_owned(),
-                nearest: nearest(name, FORMATS.iter().map(|f| f.name)),
+                nearest: likely(name, FORMATS.iter().map(|f| f.name)),
             })
     }
 }
