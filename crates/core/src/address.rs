@@ -1,11 +1,12 @@
-//! Addresses. An index is never a count; a slot is one mapping unit (4 or 16 KiB by profile).
+//! Addresses. An index is never a count. A *slot* is the physical place of one mapping unit (4 or 16 KiB, by
+//! profile).
 
 /// Logical page: index of a mapping unit in the host's address space.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub struct Lpn(pub u64);
 
-/// Physical slot: a superblock and the index of a slot in it, in fill order. 64 bits wide, because
-/// 15.36 TB has 4.7e9 slots of 4 KiB.
+/// Physical slot: a superblock, and the index of a slot in the superblock in fill order. It is 64 bits wide
+/// because 15.36 TB has 4.7e9 slots of 4 KiB.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub struct Ppa(pub u64);
 
@@ -24,20 +25,20 @@ impl Ppa {
     }
 }
 
-/// A die of the drive. `die % channels` is its channel, so that neighbours lie on other channels.
+/// A die of the drive. Its channel is `die % channels`, so consecutive dies lie on different channels.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash, Default)]
 pub struct DieId(pub u16);
 
-/// A superblock, and the index of its block within every plane of every die.
+/// A superblock. The superblock consists of the blocks with this index, one in each plane of each die.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash, Default)]
 pub struct BlockId(pub u32);
 
-/// One page row of a die: the same wordline and page type on each of its planes.
+/// A multi-plane page of a die: the same wordline and page type on each plane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
 pub struct PageAddr {
     /// The die.
     pub die: DieId,
-    /// The block, on every plane.
+    /// The superblock, which is also the block index in each plane.
     pub block: BlockId,
     /// Wordline within the block.
     pub wordline: u16,

@@ -1,30 +1,31 @@
-//! What lay on a drive before its firmware wrote anything.
+//! The contents of a drive before the first write of its firmware.
 
 use crate::{BlockId, Lpn, Ppa};
 
-/// What lay on a drive before the firmware's first write, told without a table. On a controller nothing did:
-/// the methods are as they are here. A simulator fills a drive by arithmetic.
+/// The contents of a drive before the first write of its firmware, without a table. On a controller the drive
+/// was empty, and the default methods say so. A simulator computes the contents of a drive that it has
+/// filled.
 pub trait Before {
-    /// Where `lpn` lay, and how many pages from it on lay in slots that follow each other, at most `max`. None
-    /// where nothing was written, and how many pages hold nothing.
+    /// Where `lpn` lay, and how many pages from `lpn` on, at most `max`, lay in consecutive slots. If `lpn`
+    /// was never written: none, and how many pages from `lpn` on were never written.
     #[inline]
     fn run(&self, lpn: Lpn, max: u64) -> (Option<Ppa>, u64) {
         let _ = lpn;
         (None, max)
     }
-    /// Whether `block` held pages of the host, and has not been erased since.
+    /// Whether `block` held host pages and has not been erased since.
     #[inline]
     fn holds(&self, block: BlockId) -> bool {
         let _ = block;
         false
     }
-    /// The page whose last version lay at `ppa`, in a superblock that [`Before::holds`] any.
+    /// The page whose last version lay at `ppa`, in a superblock for which [`Before::holds`] is true.
     #[inline]
     fn page_at(&self, ppa: Ppa) -> Option<Lpn> {
         let _ = ppa;
         None
     }
-    /// `block` is to be erased.
+    /// `block` is about to be erased.
     #[inline]
     fn erase(&mut self, block: BlockId) {
         let _ = block;

@@ -1,6 +1,6 @@
 //! Cell modes and page types.
 
-/// Bits a cell stores. A property of a block, chosen when it is erased.
+/// Bits per cell. The mode belongs to a block and is chosen when the block is erased.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub enum CellMode {
     /// One bit, two states.
@@ -17,7 +17,7 @@ impl CellMode {
     /// Every mode, fewest bits first.
     pub const ALL: [CellMode; 4] = [CellMode::Slc, CellMode::Mlc, CellMode::Tlc, CellMode::Qlc];
 
-    /// Bits a cell, which is also pages a wordline.
+    /// Bits per cell, which is also the number of pages per wordline.
     pub const fn bits(self) -> u8 {
         match self {
             CellMode::Slc => 1,
@@ -45,12 +45,12 @@ impl CellMode {
     }
 }
 
-/// Which page of a wordline: 0 is the LSB page, then CSB, MSB and TSB (for MLC: LSB, MSB).
+/// Page type: which page of its wordline. 0 is the LSB page, then CSB, MSB and TSB (for MLC: LSB, MSB).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash, Default)]
 pub struct PageType(pub u8);
 
 impl PageType {
-    /// The field's name of this page in a block of `mode`.
+    /// The usual name of this page in a block of `mode`.
     pub const fn name(self, mode: CellMode) -> &'static str {
         match (mode, self.0) {
             (CellMode::Slc, _) => "SLC",

@@ -1,14 +1,14 @@
-//! The seam between firmware and flash: operations down, events up.
+//! The interface between firmware and flash: operations go down, events come up.
 //!
-//! One flash operation is one step: the retry state machine lives in firmware, because the next
-//! levels depend on the last result and because priority and suspension act between steps. The
-//! firmware owns queues and order and issues to a die only when the die is free; the medium owns a
-//! die's state and the errors; the drive owns time.
+//! One flash operation is one step of a read. The retry state machine lives in firmware, for two reasons: the
+//! next read levels depend on the last result, and priority and suspension act between steps. The firmware
+//! owns the die queues and their order, and issues an operation only when the die is free. The medium owns
+//! the state of a die and its errors. The drive owns time.
 
 use crate::{BlockId, CellMode, DieId, Levels, Ns, PageType};
 
-/// The firmware's name of an operation in flight, echoed in its events. A small index: the
-/// firmware reuses it once the operation has ended.
+/// Tag by which the firmware knows an operation in flight. Every event of the operation carries it. Tags are
+/// small indices; the firmware reuses a tag once its operation has ended.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub struct Tag(pub u32);
 
@@ -25,51 +25,50 @@ impl Buf {
     }
 }
 
-/// Which queue of a die an operation waits in; lower first.
+/// Priority of an operation in the queues of its die; the lowest is served first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Priority {
-    /// A host waits for it.
+    /// Reads that a host command waits for.
     Host,
-    /// The host may soon wait for it.
+    /// Reads ahead of the host.
     ReadAhead,
-    /// Data the firmware moves.
+    /// Operations that move data inside the drive.
     Move,
-    /// Programs of host data that is already acknowledged.
+    /// Programs of host data that are already acknowledged.
     Write,
     /// Verification and other background reads.
     Background,
 }
 
-/// What an operation is for. Nothing acts on it: it is the label under which its time is charged.
+/// What an operation is for. Nothing acts on the class: it is the label under which time is charged.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum OpClass {
     /// First attempt of a host read.
     HostRead,
-    /// Further attempts of a host read.
+    /// Retries of a host read.
     HostRetry,
-    /// What follows when the attempts of a host read have all failed: soft senses, and reads of the rest
-    /// of its stripe.
+    /// Steps after all retries of a host read have failed: soft senses, and reads of the rest of the stripe.
     Recovery,
-    /// Reads of calibration and verification.
+    /// Background reads for calibration and verification.
     Calibration,
-    /// Reads of the data mover: garbage collection, wear, refresh, conversion.
+    /// Reads of data that are moved: garbage collection, wear leveling, refresh, mode conversion.
     MoveRead,
-    /// Reads ahead of a sequential stream, as long as no command waits for them.
+    /// Read-ahead of a sequential stream, as long as no command waits for the data.
     ReadAhead,
-    /// Reads of pages of the map.
+    /// Reads of map pages.
     MapRead,
-    /// Programs of pages of the map.
+    /// Programs of map pages.
     MapProgram,
-    /// Programs of data of the host.
+    /// Programs of host data.
     Program,
-    /// Programs of data that the data mover writes.
+    /// Programs of moved data.
     MoveProgram,
     /// Erases.
     Erase,
 }
 
 impl OpClass {
-    /// Whether it goes on with a read that the host has been waiting for.
+    /// Whether the operation continues a read that the host is already waiting for.
     pub const fn goes_on(self) -> bool {
         matches!(self, OpClass::HostRetry | OpClass::Recovery)
     }
@@ -82,13 +81,13 @@ pub struct FlashOp {
     pub tag: Tag,
     /// The die it runs on.
     pub die: DieId,
-    /// Of a read: sense it when this read, on the same die, has been sensed, while its data leave
-    /// through the cache register (READ CACHE). What is sensed stays in the page register until
+    /// For a cache read (READ CACHE): the read on the same die after which this one is sensed. The earlier
+    /// read's data then leave through the cache register. The sensed data stay in the page register until
     /// [`FlashKind::Output`] or [`FlashKind::Cancel`].
     pub after: Option<Tag>,
-    /// What its time is charged to.
+    /// The class its time is charged to.
     pub class: OpClass,
-    /// When it was put in the queue of its die.
+    /// When it entered the queue of its die.
     pub queued: Ns,
     /// What to do.
     pub kind: FlashKind,
@@ -97,18 +96,18 @@ pub struct FlashOp {
 /// The operations of a die.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FlashKind {
-    /// Sense one page row, then transfer and decode the wanted codewords.
+    /// Sense one multi-plane page, then transfer and decode the wanted codewords.
     Read {
-        /// Block, on every plane that is read.
+        /// Superblock. The read senses its block on each plane that has a wanted codeword.
         block: BlockId,
         /// Wordline.
         wordline: u16,
         /// Page of the wordline.
         page: PageType,
-        /// Mode of the block, which the command names: a chip keeps no note of it.
+        /// Cell mode of the block. The command names it because a chip does not remember the mode.
         cell_mode: CellMode,
-        /// Codewords to transfer and decode: bit `plane * codewords_per_page + codeword`. The planes
-        /// sensed are those with a bit set; each fails alone.
+        /// Codewords to transfer and decode: bit `plane * codewords_per_page + codeword`. A plane is sensed
+        /// if one of its bits is set. Each codeword fails on its own.
         wanted: u64,
         /// Read levels.
         levels: Levels,
@@ -116,68 +115,67 @@ pub enum FlashKind {
         timing: SenseTiming,
         /// What is sensed.
         mode: SenseMode,
-        /// Buffers of the whole page row: the slot at `plane * slots_per_page + slot` lands in
+        /// First buffer of the multi-plane page. The slot at `plane * slots_per_page + slot` lands in
         /// `buf.slot` of that index once all its wanted codewords are decoded.
         buf: Buf,
     },
-    /// Program every page of a wordline on every plane at once.
+    /// Program all pages of a wordline on all planes at once.
     Program {
         /// Block.
         block: BlockId,
         /// Wordline.
         wordline: u16,
-        /// Buffer of the wordline's first slot over all dies, in fill order: slot `i` of the
-        /// superblock lies in `buf.slot(i - wordline * slots per wordline)`.
+        /// Buffer of the first slot of the wordline over all dies, in fill order. Slot `i` of the superblock
+        /// lies in `buf.slot(i - wordline * slots per wordline)`.
         buf: Buf,
     },
-    /// Erase a block on every plane, to be programmed in `mode` from then on.
+    /// Erase a block on all planes. It is programmed in `mode` afterwards.
     Erase {
         /// Block.
         block: BlockId,
-        /// Mode from now on.
+        /// Cell mode after the erase.
         mode: CellMode,
     },
-    /// Suspend the program or erase `victim`, under its own tag. `Suspended` follows, or the end of
-    /// the operation if that comes first.
+    /// Suspend the program or erase `victim`. The event `Suspended` follows under the victim's tag, or the
+    /// end of the operation if that comes first.
     Suspend {
-        /// Its tag.
+        /// Tag of the operation to suspend.
         victim: Tag,
     },
-    /// Go on with the suspended `victim`, under its own tag.
+    /// Resume the suspended `victim` under its own tag.
     Resume {
-        /// Its tag.
+        /// Tag of the suspended operation.
         victim: Tag,
     },
-    /// Transfer and decode the codewords `wanted` of `read`, which was issued after another read and
-    /// has been sensed, or is being sensed, on suspicion.
+    /// Transfer and decode codewords `wanted` of cache read `read`, which has been sensed speculatively or is
+    /// being sensed.
     Output {
-        /// Its tag.
+        /// Tag of the cache read.
         read: Tag,
-        /// Codewords, some of those it was issued for.
+        /// Codewords, a subset of those the read was issued for.
         wanted: u64,
     },
-    /// Drop `victim`, a read issued after another one, once that has been sensed and while the output of
-    /// `victim` has not been asked for. The die is free as soon as the array is; no other event of the
-    /// read follows.
+    /// Drop cache read `victim` before its output has been asked for. The read before it must have been
+    /// sensed. The die is free as soon as the array is. No other event of the dropped read follows.
     Cancel {
-        /// Its tag.
+        /// Tag of the cache read to drop.
         victim: Tag,
     },
 }
 
-/// What a read senses.
+/// How often a read senses each level, and what it returns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SenseMode {
-    /// One sense a level, hard decisions.
+    /// One sense per level; hard decisions.
     Hard,
-    /// Three senses a level, for a soft decoder: at the level and a step to either side. The chip
-    /// combines them to two bits a cell, so two pages are transferred.
+    /// Three senses per level for a soft decoder: at the level, and one step to either side. The chip
+    /// combines them to two bits per cell, so two pages are transferred.
     Soft3,
-    /// Five senses a level, and three pages.
+    /// Five senses per level; three pages are transferred.
     Soft5,
-    /// One sense at the level of one valley alone (1-based); the event counts the cells that conduct.
+    /// One sense at the level of a single valley. The event returns how many cells conduct.
     OnesCount {
-        /// The valley.
+        /// The valley, from 1.
         valley: u8,
     },
 }
@@ -194,7 +192,7 @@ pub struct SenseTiming {
 }
 
 impl SenseTiming {
-    /// As the manufacturer specifies.
+    /// The manufacturer's timing.
     pub const DEFAULT: SenseTiming = SenseTiming {
         pre_permille: 1000,
         eval_permille: 1000,
@@ -202,22 +200,22 @@ impl SenseTiming {
     };
 }
 
-/// What the spare cells of a read page show: cells that the firmware has programmed to states it knows,
-/// those on either side of the page type's sentinel valley.
+/// Errors of the spare cells of a page that was read. The firmware has programmed these cells to known
+/// states: the two states on either side of the page type's sentinel valley.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SpareErrors {
-    /// Cells of the lower state that were read as of the upper.
+    /// Cells of the lower state that were read as the upper state.
     pub above: u16,
-    /// Cells of the upper state that were read as of the lower.
+    /// Cells of the upper state that were read as the lower state.
     pub below: u16,
-    /// Cells of either state; zero if there are none or they were not looked at.
+    /// Spare cells of both states that were looked at; zero if there are none.
     pub cells: u16,
 }
 
-/// Every plane of a die, of which there are eight at most, a bit each.
+/// All planes of a die, one bit each. A die has at most eight planes.
 pub const ALL_PLANES: u8 = u8::MAX;
 
-/// The planes that a read of codewords `wanted` senses, where a page has `per_page`.
+/// The planes that a read of codewords `wanted` senses, if a page has `per_page` codewords.
 pub const fn planes_of(wanted: u64, per_page: u32) -> u8 {
     let (mut left, mut planes) = (wanted, 0);
     while left != 0 {
@@ -228,7 +226,8 @@ pub const fn planes_of(wanted: u64, per_page: u32) -> u8 {
     planes
 }
 
-/// How many codewords `wanted` names. Most reads want one, and not every processor counts bits by itself.
+/// Number of codewords in `wanted`. Most reads want one codeword, and not every processor has a population
+/// count.
 #[inline]
 pub const fn codewords(wanted: u64) -> u32 {
     match wanted.is_power_of_two() {
@@ -237,41 +236,42 @@ pub const fn codewords(wanted: u64) -> u32 {
     }
 }
 
-/// What comes back from flash. Each carries the tag of its operation.
+/// Event of a flash operation. Each event carries the tag of its operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FlashEvent {
-    /// The array and registers of the die, or of some of its planes, are free: the next operation may
-    /// be issued.
+    /// The array and registers of the die, or of some of its planes, are free. The next operation may be
+    /// issued.
     ArrayFree {
-        /// Operation that left.
+        /// The operation that occupied them.
         tag: Tag,
         /// The die.
         die: DieId,
-        /// The planes, a bit each: [`ALL_PLANES`] but after a read on a chip whose planes read
-        /// independently.
+        /// The planes that are free, one bit each. [`ALL_PLANES`], except after a read on a chip whose planes
+        /// read independently.
         planes: u8,
     },
     /// The program or erase has stopped; the array is free for reads.
     Suspended {
         /// The suspended operation.
         tag: Tag,
-        /// What is left of it.
+        /// Time that the operation still needs.
         remaining: Ns,
     },
     /// A hard or soft read has been decoded.
     Decoded {
         /// The read.
         tag: Tag,
-        /// Codewords that failed, a subset of those wanted.
+        /// Codewords that failed to decode, a subset of those wanted.
         failed: u64,
-        /// Most bits corrected in a codeword that did not fail.
+        /// The largest number of bits corrected in one codeword that decoded.
         max_errors: u16,
-        /// Bits corrected over all codewords that did not fail.
+        /// Bits corrected over all codewords that decoded.
         sum_errors: u32,
-        /// Parity checks that the hard decisions leave unsatisfied, a codeword that failed: the fewer,
-        /// the nearer the levels. Zero where none failed, or the decoder does not tell.
+        /// Parity checks left unsatisfied by the hard decisions, per failed codeword: the fewer, the closer
+        /// the read levels are to the best ones. Zero if no codeword failed, or if the decoder does not
+        /// report it.
         unsatisfied: u16,
-        /// Of the planes with a codeword that failed, where wordlines have spare cells.
+        /// Spare cells of the planes with a failed codeword, on chips whose wordlines have spare cells.
         spare: SpareErrors,
     },
     /// A ones-count has arrived.
@@ -287,14 +287,14 @@ pub enum FlashEvent {
     Programmed {
         /// The program.
         tag: Tag,
-        /// Whether it verified.
+        /// Whether the program verified.
         ok: bool,
     },
     /// An erase has ended.
     Erased {
         /// The erase.
         tag: Tag,
-        /// Whether it verified.
+        /// Whether the erase verified.
         ok: bool,
     },
 }

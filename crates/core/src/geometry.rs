@@ -23,20 +23,20 @@ pub struct Geometry {
     pub slot_bytes: u32,
     /// User bytes of a codeword.
     pub codeword_bytes: u32,
-    /// Order in which consecutive slots are laid out.
+    /// Order in which consecutive slots are laid out over planes and dies.
     pub stripe: StripeOrder,
-    /// Whether one die of each wordline of a superblock, in turn, holds the parity of the others. Slots
-    /// are counted without it.
+    /// Whether one die per wordline of a superblock holds the parity of the other dies. The parity die
+    /// rotates from wordline to wordline. Slot counts leave parity out.
     pub stripe_parity: bool,
 }
 
-/// Where the next page of a superblock lies once a page is full. The slots of a page always come
-/// first, and the pages of a wordline and then the wordlines last.
+/// Where the next page of a superblock lies once a page is full. In either order the slots of a page come
+/// first, then planes and dies, then the pages of a wordline, then the wordlines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StripeOrder {
-    /// On the next plane of the same die: 64 KiB lie under one multi-plane sense.
+    /// On the next plane of the same die: one multi-plane sense reads 64 KiB.
     PlaneFirst,
-    /// On the next die, hence the next channel: 64 KiB are sensed by four dies at once.
+    /// On the next die, and so on the next channel: four dies sense 64 KiB at once.
     DieFirst,
 }
 
@@ -45,7 +45,7 @@ impl Geometry {
     pub const fn dies(&self) -> u16 {
         self.channels * self.chips_per_channel * self.dies_per_chip
     }
-    /// Dies of a wordline of a superblock that hold data.
+    /// Dies that hold data on each wordline of a superblock.
     pub const fn data_dies(&self) -> u16 {
         self.dies() - self.stripe_parity as u16
     }
@@ -70,19 +70,19 @@ impl Geometry {
     pub const fn codewords_per_slot(&self) -> u32 {
         self.slot_bytes / self.codeword_bytes
     }
-    /// Slots under one multi-plane sense of a die.
+    /// Slots of a multi-plane page.
     pub const fn slots_per_row(&self) -> u32 {
         self.slots_per_page() * self.planes as u32
     }
-    /// Slots that all dies hold on one page type of one wordline.
+    /// Slots of one page type of one wordline, over all dies.
     pub const fn slots_per_stripe(&self) -> u32 {
         self.slots_per_row() * self.data_dies() as u32
     }
-    /// Slots of a superblock whose blocks run in `mode`.
+    /// Slots of a superblock in cell mode `mode`.
     pub const fn slots_per_superblock(&self, mode: CellMode) -> u32 {
         self.slots_per_stripe() * mode.bits() as u32 * self.wordlines_per_block as u32
     }
-    /// User bytes if every block ran in `mode`.
+    /// User bytes of the drive if every block were in `mode`.
     pub const fn raw_bytes(&self, mode: CellMode) -> u64 {
         self.slots_per_superblock(mode) as u64
             * self.blocks_per_plane as u64
@@ -90,7 +90,7 @@ impl Geometry {
     }
 }
 
-/// A divisor that is known long before it is used, so that a multiplication does.
+/// A divisor known long before it is used: dividing by it takes one multiplication.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Divisor {
     by: u64,
@@ -106,20 +106,20 @@ impl Divisor {
             reciprocal: u64::MAX / by,
         }
     }
-    /// What it divides by.
+    /// The divisor.
     #[inline]
     pub const fn get(self) -> u64 {
         self.by
     }
-    /// `n` divided by it, rounded down. `n` is less than 2^64 divided by it once more.
+    /// `n` divided by the divisor, rounded down. `n` must be below 2^64 divided by the divisor.
     #[inline]
     pub const fn div(self, n: u64) -> u64 {
-        // With n = q by + s and 2^64 - 1 = r by + t: (n + 1) r = 2^64 q + (s + 1) r - (t + 1) q, whose
-        // upper half is q as long as (t + 1) q is at most r, hence for n up to r.
+        // With d the divisor, r the reciprocal, n = q d + s and 2^64 - 1 = r d + t: (n + 1) r = 2^64 q + (s +
+        // 1) r - (t + 1) q. The upper half of this is q as long as (t + 1) q <= r, hence for n up to r.
         debug_assert!(n < self.reciprocal);
         (((n + 1) as u128 * self.reciprocal as u128) >> 64) as u64
     }
-    /// `n` divided by it, rounded down, and the rest.
+    /// Quotient, rounded down, and remainder.
     #[inline]
     pub const fn div_rem(self, n: u64) -> (u64, u64) {
         let quotient = self.div(n);
@@ -127,10 +127,10 @@ impl Divisor {
     }
 }
 
-/// Where slots lie in superblocks: a geometry with what follows from it worked out.
+/// Where slots lie in superblocks: a geometry with its derived counts.
 ///
-/// A *page row* is one wordline and page type of one die, over its planes: what one multi-plane sense
-/// reads. Its slots are counted plane after plane.
+/// A *multi-plane page* is one wordline and page type of one die, over all its planes: what one multi-plane
+/// sense reads. Its slots are counted plane by plane. Names of functions and fields call it a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Layout {
     /// The geometry.
@@ -148,7 +148,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The layout of `geometry`, none of whose counts is zero.
+    /// The layout of `geometry`. No count of the geometry may be zero.
     pub const fn new(geometry: Geometry) -> Layout {
         Layout {
             slots_per_page: Divisor::new(geometry.slots_per_page() as u64),
@@ -164,7 +164,7 @@ impl Layout {
             geometry,
         }
     }
-    /// Slots under one multi-plane sense of a die.
+    /// Slots of a multi-plane page.
     #[inline]
     pub const fn slots_per_row(&self) -> u32 {
         self.slots_per_row.get() as u32
@@ -174,7 +174,7 @@ impl Layout {
     pub const fn slots_per_page(&self) -> u32 {
         self.slots_per_page.get() as u32
     }
-    /// Slots that all dies hold on one page type of one wordline.
+    /// Slots of one page type of one wordline, over all dies.
     #[inline]
     pub const fn slots_per_stripe(&self) -> u32 {
         self.slots_per_row() * self.data_dies.get() as u32
@@ -189,7 +189,7 @@ impl Layout {
     pub const fn codewords_per_slot(&self) -> u32 {
         self.codewords_per_slot.get() as u32
     }
-    /// The slot of a page row that its codeword `codeword` belongs to.
+    /// The slot of a multi-plane page that holds codeword `codeword`.
     #[inline]
     pub const fn slot_of_codeword(&self, codeword: u32) -> u32 {
         self.codewords_per_slot.div(codeword as u64) as u32
@@ -204,18 +204,19 @@ impl Layout {
     pub const fn channel(&self, die: DieId) -> u16 {
         self.channels.div_rem(die.0 as u64).1 as u16
     }
-    /// Bytes in slots: whole ones, and what is left.
+    /// Whole slots in `bytes`, and the bytes left over.
     #[inline]
     pub const fn slots_in(&self, bytes: u64) -> (u64, u64) {
         self.slot_bytes.div_rem(bytes)
     }
-    /// Bytes in codewords, rounded down.
+    /// Whole codewords in `bytes`.
     #[inline]
     pub const fn codewords_in(&self, bytes: u64) -> u64 {
         self.codeword_bytes.div(bytes)
     }
 
-    /// The page row that slot `ppa` lies in, in a superblock of `mode`, and its slot of that row.
+    /// The multi-plane page that holds slot `ppa` of a superblock in `mode`, and the index of the slot in
+    /// that page.
     #[inline(always)] // Once for each request.
     pub fn row_of(&self, ppa: Ppa, mode: CellMode) -> (PageAddr, u32) {
         let (stripe, die, row_slot) = match self.geometry.stripe {
@@ -246,8 +247,8 @@ impl Layout {
         (at, row_slot as u32)
     }
 
-    /// The die that holds the parity of `wordline` of a superblock, if there is parity. It takes turns,
-    /// so that reads of data are spread over all dies.
+    /// The die that holds the parity of `wordline` of a superblock, if the drive has parity. It rotates from
+    /// wordline to wordline, so that reads of data use all dies.
     #[inline]
     pub const fn parity_die(&self, wordline: u16) -> Option<DieId> {
         match self.geometry.stripe_parity {
@@ -256,7 +257,7 @@ impl Layout {
         }
     }
 
-    /// The `n`-th die of `wordline` that holds data.
+    /// The `n`-th die that holds data on `wordline`.
     #[inline]
     const fn data_die(&self, n: u16, wordline: u16) -> DieId {
         match self.parity_die(wordline) {
@@ -265,8 +266,7 @@ impl Layout {
         }
     }
 
-    /// The `n`-th page row of superblock `block` of `mode` that holds data, in the order in which it is
-    /// filled.
+    /// The `n`-th multi-plane page of superblock `block` in `mode` that holds data, in fill order.
     pub fn data_row(&self, n: u32, block: BlockId, mode: CellMode) -> PageAddr {
         let (stripe, die) = self.data_dies.div_rem(n as u64);
         let (stripe, bits) = (stripe as u32, mode.bits() as u32);
@@ -279,8 +279,8 @@ impl Layout {
         }
     }
 
-    /// Slot `row_slot` of page row `at`, which holds data, in a superblock of `mode`: the inverse of
-    /// [`Layout::row_of`].
+    /// The physical slot at index `row_slot` of multi-plane page `at`, which holds data, in a superblock of
+    /// `mode`: the inverse of [`Layout::row_of`].
     #[inline]
     pub fn slot_at(&self, at: PageAddr, row_slot: u32, mode: CellMode) -> Ppa {
         let stripe = at.wordline as u64 * mode.bits() as u64 + at.page.0 as u64;
@@ -302,7 +302,7 @@ impl Layout {
         self.slot_behind(Ppa::new(at.block, first as u32), row_slot)
     }
 
-    /// Slot `row_slot` of the page row whose first slot is `first`.
+    /// The physical slot at index `row_slot` of the multi-plane page whose first slot is `first`.
     #[inline]
     pub const fn slot_behind(&self, first: Ppa, row_slot: u32) -> Ppa {
         let behind = match self.geometry.stripe {

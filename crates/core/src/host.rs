@@ -1,34 +1,34 @@
-//! Commands of the host.
+//! Host commands.
 
-/// A command's slot in the host queues: a small index, unique among the commands in flight.
+/// Identifier of a command in flight: a small index, unique among the commands in flight.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub struct CommandId(pub u32);
 
-/// What a host asks.
+/// Operation of a host command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum HostOp {
     /// Return the last version written.
     Read,
-    /// Store.
+    /// Write data.
     Write,
-    /// Forget: later reads return zeros.
+    /// Deallocate: later reads return zeros.
     Trim,
-    /// Complete when all earlier acknowledged writes are safe from power loss.
+    /// Complete once all writes acknowledged before it are safe from power loss.
     Flush,
 }
 
-/// One command.
+/// A host command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HostCommand {
     /// Echoed in the completion.
     pub id: CommandId,
     /// What to do.
     pub op: HostOp,
-    /// Who asks: sequential streams are looked for among the commands of one asker.
+    /// The host-side client that issues it. Sequential streams are detected among the commands of one client.
     pub client: u16,
     /// First byte, a multiple of 512.
     pub offset_bytes: u64,
-    /// Length in bytes, a multiple of 512, not zero except for a flush.
+    /// Length in bytes, a multiple of 512; zero only for a flush.
     pub len_bytes: u32,
     /// Force Unit Access: a write completes only when its data are safe from power loss.
     pub fua: bool,
@@ -37,11 +37,11 @@ pub struct HostCommand {
 /// How a command ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Status {
-    /// As asked.
+    /// Completed as asked.
     Ok,
-    /// Some of the data could not be corrected; none of it is returned.
+    /// Some of the data could not be corrected. No data are returned.
     Uncorrectable,
-    /// No free superblock is left to write to.
+    /// No free superblock is left.
     NoSpace,
     /// The command reaches past the end of the drive.
     OutOfRange,

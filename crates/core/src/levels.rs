@@ -1,8 +1,7 @@
 //! The read levels of one sense.
 
-/// Offset of each read level from the chip's factory default, in DAC units (5 mV on the shipped
-/// chips). Index `k` is valley `k + 1`, between states `k` and `k + 1`; a mode with fewer valleys
-/// leaves the rest zero.
+/// Offset of each read level from the chip's factory default, in DAC units (5 mV on the shipped chips). Index
+/// `k` is valley `k + 1`, between states `k` and `k + 1`. A mode with fewer valleys leaves the rest zero.
 pub type LevelOffsets = [i8; 15];
 
 /// Which levels a sense uses.
@@ -10,7 +9,7 @@ pub type LevelOffsets = [i8; 15];
 pub enum Levels {
     /// Offsets from the factory default.
     Offsets(LevelOffsets),
-    /// The best levels there are, resolved by the medium: the oracle's door.
+    /// The best levels there are, resolved by the medium. Only oracle schemes ask for them.
     Ideal(IdealScope),
 }
 
@@ -19,11 +18,11 @@ impl Levels {
     pub const DEFAULT: Levels = Levels::Offsets([0; 15]);
 }
 
-/// What an ideal vector is best for.
+/// The cells for which ideal levels are best.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum IdealScope {
-    /// The very page that is read.
+    /// The page that is read.
     Page,
-    /// All pages of a block group (see [`crate::voltage::BlockGroups`]), by its index.
+    /// All pages of the block group with this index (see [`crate::voltage::BlockGroups`]).
     Group(u8),
 }

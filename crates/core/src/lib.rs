@@ -1,23 +1,23 @@
-//! The vocabulary of firstread and the seams between its parts.
+//! The vocabulary of firstread, and the interfaces between its crates.
 //!
-//! Everything here is plain data: no clock, no file, no allocation, no float. The crates above it
-//! meet only through these types:
+//! Everything here is plain data: no clock, no file, no allocation, no float. The crates above this one share
+//! only these types:
 //!
 //! - [`units`]: simulated time.
 //! - [`geometry`]: how a drive is built, and where a slot of a superblock lies.
 //! - [`address`]: logical pages, physical slots, dies, pages of a die.
 //! - [`cell`]: cell modes and page types.
 //! - [`levels`]: the read levels of one sense.
-//! - [`flash`]: operations the firmware issues, events that come back.
-//! - [`host`]: commands of the host and their completions.
-//! - [`port`]: what firmware needs from the world it runs in.
-//! - [`account`]: what it says of its time, on which nothing acts.
-//! - [`before`]: what lay on a drive before its firmware wrote anything.
-//! - [`params`]: one record per scheme, from which help, keys and tests are made.
-//! - [`permutation`]: keyed permutations, computed both ways.
+//! - [`flash`]: operations that the firmware issues, and events that come back.
+//! - [`host`]: host commands and their completions.
+//! - [`port`]: what the firmware needs from the platform it runs on.
+//! - [`account`]: reports of the firmware by which time is charged. Nothing acts on them.
+//! - [`before`]: the contents of a drive before the first write of its firmware.
+//! - [`params`]: one record per scheme, the source of help, configuration keys and tests.
+//! - [`permutation`]: keyed permutations with their inverses.
 //! - [`random`]: counter-based random streams, keyed by purpose.
-//! - [`sensing`]: how short a sense may be, an integer table from characterization.
-//! - [`voltage`]: integer voltage tables that characterization makes for the firmware.
+//! - [`sensing`]: how short a sense may be: an integer table made by characterization.
+//! - [`voltage`]: integer voltage tables made by characterization.
 #![no_std]
 
 pub mod account;

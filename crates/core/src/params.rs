@@ -1,4 +1,4 @@
-//! One record per scheme: from it come help, docs, configuration keys and contract tests.
+//! One record per scheme: the source of help, docs, configuration keys and contract tests.
 
 /// A parameter of a scheme. Values are integers in the named unit, or one of a list of words.
 #[derive(Clone, Copy, Debug)]
@@ -25,14 +25,14 @@ pub enum ParamKind {
         /// Largest allowed.
         max: i64,
     },
-    /// One of a list of words; stored as its index. The default is the first.
+    /// One of a list of words, stored as its index. The default is the first word.
     Choice(&'static [&'static str]),
     /// `true` or `false`, stored as 1 or 0.
     Flag(bool),
 }
 
 impl Param {
-    /// A number: its default, and the least and the greatest allowed.
+    /// A number with its default, its minimum and its maximum.
     pub const fn number(
         key: &'static str,
         doc: &'static str,
@@ -71,33 +71,33 @@ impl Param {
     }
 }
 
-/// What a scheme is on its axis.
+/// The role of a scheme on its axis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
-    /// Does nothing beyond what any drive does.
+    /// Does nothing that a plain drive does not do.
     Null,
-    /// Could be built.
+    /// Could be built into a product.
     Scheme,
-    /// Knows what no firmware can know.
+    /// Uses knowledge that no firmware has.
     Oracle,
 }
 
-/// What a scheme takes for granted of its drive, beyond what every drive has. A profile whose drive cannot meet
-/// it is refused.
+/// What a scheme requires of its drive, beyond what every drive has. A profile whose drive does not have it
+/// is refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Need {
-    /// Reads of what the planes of a die have in common, its cache register or its sensing times: planes
-    /// that read by themselves have neither.
+    /// All planes of a die are read together. The scheme uses the cache register or the sensing timing of the
+    /// die, which planes that read independently do not share.
     WholeDie,
-    /// Parity across the dies of a superblock: the geometry of the drive has it.
+    /// Parity across the dies of a superblock, set in the geometry of the drive.
     StripeParity,
     /// A code whose decoder gains from soft senses.
     SoftDecoder,
-    /// The table of how short a sense of the chip may be.
+    /// The chip's table of the shortest safe senses.
     SafeSenses,
-    /// The true valleys of the cells ([`crate::Levels::Ideal`]), which an oracle alone knows.
+    /// The true valleys of the cells ([`crate::Levels::Ideal`]), known only to an oracle.
     TrueLevels,
-    /// Programs and erases that stop and go on in no time and lose nothing by it: an oracle's chip.
+    /// Suspending and resuming takes no time and loses no progress: an oracle's chip.
     FreeSuspends,
 }
 
@@ -106,20 +106,20 @@ pub enum Need {
 pub struct Scheme {
     /// Name, as in `--scheme axis=name`.
     pub name: &'static str,
-    /// One line.
+    /// What the scheme does, in one line.
     pub summary: &'static str,
-    /// Where it is from.
+    /// The publication or product it comes from.
     pub source: &'static str,
-    /// What it is on its axis.
+    /// Its role on its axis.
     pub role: Role,
-    /// What it needs.
+    /// What it requires of the drive.
     pub needs: &'static [Need],
     /// Its parameters.
     pub params: &'static [Param],
 }
 
 impl Scheme {
-    /// Whether it needs `need`.
+    /// Whether the scheme requires `need`.
     pub fn requires(&self, need: Need) -> bool {
         self.needs.contains(&need)
     }
@@ -130,7 +130,7 @@ impl Scheme {
 pub struct Axis {
     /// Name, as in `--scheme name=...`.
     pub name: &'static str,
-    /// What is decided, one line.
+    /// What the axis decides, in one line.
     pub summary: &'static str,
     /// Its schemes, the null first.
     pub schemes: &'static [Scheme],

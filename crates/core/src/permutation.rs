@@ -1,15 +1,15 @@
-//! A keyed permutation of the numbers below `n`, computed one number at a time and both ways: a
-//! random map of billions of blocks without the map.
+//! A keyed permutation of the numbers below `n` with its inverse, computed number by number: a random map of
+//! billions of blocks without a table.
 //!
-//! A generalized Feistel network over `Z_a x Z_b` with `a b` just above `n` (Black and Rogaway,
-//! CT-RSA 2002, method 3), walking the cycle past the few numbers that lie outside.
+//! It is a generalized Feistel network over `Z_a x Z_b` with `a b` just above `n` (Black and Rogaway, CT-RSA
+//! 2002, method 3). Cycle walking skips the few results that are not below `n`.
 
 use crate::Stream;
 
-/// Rounds, half of them for each side. Four fail the test of gaps below.
+/// Feistel rounds, half of them for each side. Four rounds fail the test of gaps below.
 const ROUNDS: usize = 6;
 
-/// Most numbers a permutation has: up to here the reciprocal division below is exact.
+/// Largest `n`. Up to here the reciprocal division below is exact.
 pub const MAX_NUMBERS: u64 = 1 << 42;
 
 /// A permutation of `0..n`.
@@ -44,25 +44,25 @@ impl Permutation {
         self.n
     }
 
-    /// Whether it permutes none: never.
+    /// Always false: `n` is at least one.
     pub fn is_empty(&self) -> bool {
         false
     }
 
-    /// Where `index`, below `n`, goes.
+    /// The image of `index`, which is below `n`.
     #[inline]
     pub fn at(&self, index: u64) -> u64 {
         self.at_tweaked(index, 0)
     }
 
-    /// The number that goes to `index`: the inverse of [`Permutation::at`].
+    /// The inverse of [`Permutation::at`].
     #[inline]
     pub fn index_of(&self, at: u64) -> u64 {
         self.index_of_tweaked(at, 0)
     }
 
-    /// Where `index` goes under another key, this one changed by `tweak`: a family of permutations
-    /// in the memory of one. Tweaks should differ in many bits.
+    /// The image of `index` under this key changed by `tweak`: a family of permutations in the memory of one.
+    /// Tweaks should differ in many bits.
     #[inline]
     pub fn at_tweaked(&self, index: u64, tweak: u64) -> u64 {
         debug_assert!(index < self.n);
@@ -186,8 +186,8 @@ mod tests {
         }
     }
 
-    /// Gaps between consecutive outputs are uniform modulo n, and so are the outputs of any stretch:
-    /// chi-squared over 64 cells, 63 degrees of freedom, mean 63, sd 11.2; 5 sd allowed.
+    /// The outputs, the gaps between consecutive outputs, and the differences of gaps are uniform modulo n.
+    /// Chi-squared over 64 cells has 63 degrees of freedom, mean 63 and sd 11.2; 5 sd are allowed.
     #[test]
     #[cfg_attr(miri, ignore = "too many steps for an interpreter")]
     fn outputs_and_gaps_look_uniform() {
@@ -236,7 +236,7 @@ mod tests {
         );
     }
 
-    /// The same on few numbers: small enough for Miri.
+    /// Small enough for Miri.
     #[test]
     fn model_small_orders_are_permutations() {
         for n in 1..60 {

@@ -1,9 +1,9 @@
 //! Counter-based random streams.
 //!
-//! A stream is a key; drawing from it changes nothing. Streams are derived by what they are for
-//! (purpose, block, page, step), so a new draw in one place shifts no other.
+//! A stream is a key, and drawing from it does not change it. Streams are derived by purpose (block, page,
+//! step), so a new draw in one place does not change the draws elsewhere.
 
-/// A key of random bits.
+/// A stream: a key of random bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stream(u64);
 
@@ -29,16 +29,16 @@ impl Stream {
     pub const fn bits(self) -> u64 {
         mix(self.0.wrapping_add(0x9e37_79b9_7f4a_7c15))
     }
-    /// The `index`-th 64 uniform bits of this stream (SplitMix64's own sequence); `draw(0)` is
-    /// [`Stream::bits`]. One hash where `at(index).bits()` takes two.
+    /// The `index`-th 64 uniform bits of this stream (SplitMix64's own sequence). `draw(0)` is
+    /// [`Stream::bits`]. It takes one hash; `at(index).bits()` takes two.
     pub const fn draw(self, index: u64) -> u64 {
         mix(self
             .0
             .wrapping_add(index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15)))
     }
-    /// The `index`-th 64 uniform bits of another sequence of this stream, in half the instructions: Wang
-    /// Yi's wyrand (final version 4) started at the key. One wide multiplication; for draws by the
-    /// dozen, not for keys.
+    /// The `index`-th 64 uniform bits of a second sequence of this stream, in half the instructions of
+    /// [`Stream::draw`]: Wang Yi's wyrand (final version 4) started at the key. One wide multiplication. Use
+    /// it for draws by the dozen, not for keys.
     #[inline]
     pub const fn quick(self, index: u64) -> u64 {
         let x = self
@@ -47,11 +47,11 @@ impl Stream {
         let wide = (x as u128) * ((x ^ 0x8bb8_4b93_962e_acc9) as u128);
         (wide >> 64) as u64 ^ wide as u64
     }
-    /// A uniform index below `n`, without modulo bias worth the name (`n / 2^64`).
+    /// A uniform index below `n`. The modulo bias is negligible (`n / 2^64`).
     pub const fn below(self, n: u64) -> u64 {
         ((self.bits() as u128 * n as u128) >> 64) as u64
     }
-    /// The named child stream; `purpose` is hashed at compile time where it is a constant.
+    /// The named child stream. A constant `purpose` is hashed at compile time.
     pub const fn named(self, purpose: &str) -> Stream {
         let bytes = purpose.as_bytes();
         let mut h = 0xcbf2_9ce4_8422_2325u64;
@@ -82,8 +82,8 @@ mod tests {
         );
     }
 
-    /// Fields of 16 bits, as sixteen Gaussians or four are made of them: even, and neither those of
-    /// one word nor those of neighbouring words or streams agree more often than chance has it.
+    /// The 16-bit fields of a word, as the Gaussian draws use them, are uniform. Fields of one word, of
+    /// neighbouring words and of neighbouring streams agree no more often than by chance.
     #[test]
     #[cfg_attr(miri, ignore = "too many steps for an interpreter")]
     fn quick_fields_are_even_and_agree_by_chance() {
@@ -113,7 +113,7 @@ mod tests {
                 *count += (x == y) as u32;
             }
         }
-        // 1,562.5 expected everywhere; 5.5 deviations.
+        // 1,562.5 expected in each bin; 5.5 standard deviations are allowed.
         for count in hits.iter().flatten().chain(&agree) {
             assert!(count.abs_diff(1562) < 218, "{count}");
         }

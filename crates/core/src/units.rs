@@ -3,7 +3,7 @@
 use core::fmt;
 use core::ops::{Add, AddAssign, Sub};
 
-/// A point in simulated time or a span of it, in nanoseconds. Wraps after 584 years.
+/// A point in simulated time, or a span of it, in nanoseconds. It wraps after 584 years.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Hash)]
 pub struct Ns(pub u64);
 
@@ -29,7 +29,7 @@ impl Ns {
     pub const fn from_h(h: u64) -> Ns {
         Ns::from_s(h * 3_600)
     }
-    /// The span since `earlier`, zero where `earlier` lies ahead.
+    /// The span since `earlier`; zero if `earlier` is later.
     pub const fn since(self, earlier: Ns) -> Ns {
         Ns(self.0.saturating_sub(earlier.0))
     }

@@ -1,49 +1,48 @@
-//! Integer voltage tables that characterization makes for the firmware, and the block groups that
-//! share them.
+//! Integer voltage tables made by characterization, and the block groups that share them.
 
 use crate::{CellMode, LevelOffsets, Ns, SpareErrors};
 
-/// Most page types a wordline has.
+/// Maximum number of page types per wordline.
 pub const MAX_PAGES: usize = 4;
-/// Most valleys a cell has.
+/// Maximum number of valleys.
 pub const MAX_VALLEYS: usize = 15;
-/// Points of the curve from errors of spare cells to a correction.
+/// Points of the curve that turns spare-cell errors into a correction.
 pub const SPARE_NODES: usize = 33;
-/// Most entries of a factory retry table.
+/// Maximum number of entries of a factory retry table.
 pub const MAX_FACTORY: usize = 64;
 
-/// What the firmware knows of a chip's voltages in one cell mode. All offsets are in DAC units from
-/// the factory default.
+/// What the firmware knows of a chip's read voltages in one cell mode. All offsets are in DAC units from the
+/// factory default.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VoltageTables {
-    /// The mode they are for.
+    /// The cell mode.
     pub mode: CellMode,
     /// `page_of_valley[k]` is the page type that valley `k + 1` belongs to.
     pub page_of_valley: [u8; MAX_VALLEYS],
-    /// Retry table of the manufacturer, in its order. Entry 0 is the default.
+    /// The manufacturer's retry table, in its order. Entry 0 is the factory default.
     pub factory: [LevelOffsets; MAX_FACTORY],
-    /// Entries of it in use.
+    /// Number of entries in use.
     pub factory_len: u8,
     /// Sentinel valley (1-based) of each page type.
     pub sentinel: [u8; MAX_PAGES],
     /// `offset_k = intercept + slope * offset_sentinel`, per valley, in 1/65536 units.
     pub projection: [Line; MAX_VALLEYS],
-    /// The same by a parabola.
+    /// The same projection, by a parabola.
     pub curved: [Parabola; MAX_VALLEYS],
-    /// By page type, how far the sentinel's level is from its best: units to add, for a difference of
-    /// `i / 16 - 1` between the share of the lower state's cells that are read as of the upper and of
-    /// the upper's that are read as of the lower.
+    /// By page type: correction of the sentinel level in DAC units. Point `i` holds for a difference of `i /
+    /// 16 - 1` between two shares of spare cells: lower-state cells read as upper, minus upper-state cells
+    /// read as lower.
     pub spare: [[i8; SPARE_NODES]; MAX_PAGES],
-    /// Millivolts of a DAC unit, for display.
+    /// Millivolts per DAC unit, for display.
     pub dac_mv: u8,
 }
 
 impl VoltageTables {
-    /// Sets the levels of the valleys of `page` to what `offset` of its sentinel projects to.
+    /// Sets the levels of `page` to the projection of its sentinel's `offset`.
     pub fn project(&self, page: u8, offset: i8, levels: &mut LevelOffsets) {
         self.project_by(page, offset, levels, |k| self.projection[k].at(offset));
     }
-    /// The same by the parabolas.
+    /// The same, by the parabolas.
     pub fn project_curved(&self, page: u8, offset: i8, levels: &mut LevelOffsets) {
         self.project_by(page, offset, levels, |k| self.curved[k].at(offset));
     }
@@ -64,8 +63,8 @@ impl VoltageTables {
             }
         }
     }
-    /// Units to add to the sentinel's level of `page`, by what its spare cells show; zero if that is
-    /// nothing. Straight between the points of the curve.
+    /// Correction of the sentinel level of `page` in DAC units, from its spare cells. Zero if no spare cells
+    /// were looked at. The curve is interpolated linearly.
     pub fn correction(&self, page: u8, errors: SpareErrors) -> i8 {
         let cells = errors.cells as i32;
         if cells == 0 {
@@ -81,8 +80,7 @@ impl VoltageTables {
         let between = (high - low) * rest;
         (low + (between + between.signum() * cells) / (2 * cells)) as i8
     }
-    /// The factory entry with the least sum of absolute differences from `levels`; the first of
-    /// equals.
+    /// The factory entry with the smallest sum of absolute differences from `levels`; the first of equals.
     pub fn nearest(&self, levels: &LevelOffsets) -> u8 {
         let distance = |i: &u8| -> u32 {
             let entry = &self.factory[*i as usize];
@@ -91,8 +89,8 @@ impl VoltageTables {
         };
         (0..self.factory_len).min_by_key(distance).unwrap_or(0)
     }
-    /// These tables with every index in range, so that no table that was loaded can make an index
-    /// stray: at least one factory entry, page types that the mode has, sentinels on their own page.
+    /// These tables with every index in range, whatever file they were loaded from: at least one factory
+    /// entry, only page types that the mode has, and each sentinel on its own page.
     pub fn sound(&self) -> VoltageTables {
         let mut t = self.clone();
         let (pages, valleys) = (t.mode.bits(), t.mode.valleys());
@@ -114,9 +112,9 @@ impl VoltageTables {
 /// A line in 16.16 fixed point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Line {
-    /// At zero.
+    /// Value at zero.
     pub intercept: i32,
-    /// Per unit.
+    /// Slope per unit.
     pub slope: i32,
 }
 
@@ -136,9 +134,9 @@ impl Line {
 /// A parabola in 16.16 fixed point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Parabola {
-    /// Its part of first degree.
+    /// Its linear part.
     pub line: Line,
-    /// Per unit squared.
+    /// Quadratic coefficient.
     pub square: i32,
 }
 
@@ -167,25 +165,25 @@ const fn in_range(y: i64) -> i8 {
     }
 }
 
-/// Most retention bins, most P/E bins.
+/// Maximum number of retention bins and of P/E bins.
 pub const MAX_RETENTION_BINS: usize = 24;
 
-/// Groups of superblocks by P/E cycles and retention time, which share read levels. Group index:
+/// Groups of superblocks by P/E cycles and retention time. A group shares read levels. The group index is
 /// `pe_bin * retention_bins + retention_bin`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockGroups {
-    /// Width of a P/E bin; the last bin is open.
+    /// Width of a P/E bin. The last bin is open-ended.
     pub pe_width: u32,
-    /// P/E bins.
+    /// Number of P/E bins.
     pub pe_bins: u8,
-    /// Lower edges of the retention bins; the first is zero, the last bin is open.
+    /// Lower edges of the retention bins. The first is zero; the last bin is open-ended.
     pub edges: [Ns; MAX_RETENTION_BINS],
-    /// Retention bins in use.
+    /// Number of retention bins in use.
     pub retention_bins: u8,
 }
 
 impl BlockGroups {
-    /// Groups with retention bins whose lower edges are `edges_h` hours.
+    /// Groups whose retention bins have the lower edges `edges_tenth_h`, in tenths of an hour.
     pub const fn from_hours(pe_width: u32, pe_bins: u8, edges_tenth_h: &[u32]) -> BlockGroups {
         let mut edges = [Ns::MAX; MAX_RETENTION_BINS];
         let mut i = 0;
@@ -200,7 +198,7 @@ impl BlockGroups {
             retention_bins: edges_tenth_h.len() as u8,
         }
     }
-    /// Groups in all.
+    /// Number of groups.
     pub const fn len(&self) -> usize {
         self.pe_bins as usize * self.retention_bins as usize
     }
