@@ -1,5 +1,4 @@
-//! What every machine stands on: the configuration, the superblocks' rows, the jobs and their schedule,
-//! the counters.
+//! State that all machines share: configuration, superblock table, jobs, die schedule and counters.
 
 use firstread_core::{BlockId, Buf, CellMode, DieId, Layout, Ns, PageAddr, Ports, Ppa};
 
@@ -14,7 +13,7 @@ pub(crate) trait Out: Ports<Record = Record> {}
 
 impl<P: Ports<Record = Record>> Out for P {}
 
-/// The records that all machines share.
+/// State that all machines share.
 #[derive(Clone, Debug)]
 pub(crate) struct Base {
     pub(crate) config: Config,
@@ -26,19 +25,19 @@ pub(crate) struct Base {
 }
 
 impl Base {
-    /// Slots of a superblock of `mode`.
+    /// Slots of a superblock in `mode`.
     pub(crate) fn slots_of(&self, mode: CellMode) -> u32 {
         self.config.geometry.slots_per_superblock(mode)
     }
 
-    /// The page row that `ppa` lies in, and its slot of it.
+    /// The multi-plane page that holds `ppa`, and the index of the slot in it.
     #[inline]
     pub(crate) fn row_of(&self, ppa: Ppa) -> (PageAddr, u32) {
         let mode = self.blocks.row(ppa.block()).mode;
         self.layout.row_of(ppa, mode)
     }
 
-    /// The slot `row_slot` of page row `at`.
+    /// The slot with index `row_slot` of multi-plane page `at`.
     #[inline]
     pub(crate) fn ppa_in(&self, at: PageAddr, row_slot: u32) -> Ppa {
         let mode = self.blocks.row(at.block).mode;
@@ -51,7 +50,7 @@ impl Base {
         Buf(job * self.layout.slots_per_row())
     }
 
-    /// What is known of page row `at`.
+    /// What the firmware knows of multi-plane page `at`.
     #[inline]
     pub(crate) fn read_ctx(&self, now: Ns, at: PageAddr) -> ReadCtx {
         let row = self.blocks.row(at.block);
@@ -64,7 +63,8 @@ impl Base {
         }
     }
 
-    /// `job` needs its superblock no more. True when that was the last to keep it from its erase.
+    /// Unpins the superblock of `job`. Returns whether it was the last pin and the superblock waits to be
+    /// erased.
     #[inline]
     pub(crate) fn unpin(&mut self, job: u32) -> bool {
         let job = &mut self.jobs[job];
@@ -75,29 +75,29 @@ impl Base {
         row.leaving && row.pins == 0
     }
 
-    /// Starts the next job of `die`, if it can start. A read is returned: the caller issues it.
-    #[inline(always)] // Of one caller, whose path it is part of.
+    /// Starts the next job of `die`, if it can start. A read is returned to the caller, who issues it.
+    #[inline(always)] // Its only caller is on the path of every request.
     pub(crate) fn start_die(&mut self, now: Ns, die: DieId, ports: &mut impl Out) -> Option<u32> {
         self.schedule.start(now, die, &mut self.jobs, ports)
     }
 
-    /// Queues a program or an erase at `at`.
+    /// Queues a program or erase at `at`.
     pub(crate) fn push_change(&mut self, now: Ns, purpose: Purpose, at: PageAddr) {
         self.schedule.push_change(now, purpose, at, &mut self.jobs);
     }
 
-    /// A read of the host waits for `die`: suspends what it runs, if the scheme says so.
-    #[inline(always)] // What most dies run ends here: a read.
+    /// A host read waits for `die`: suspends the program or erase it runs, if the scheme says so.
+    #[inline(always)] // In the common case the die runs a read, and this ends here.
     pub(crate) fn suspend_for_host(&mut self, now: Ns, die: DieId, ports: &mut impl Out) {
         self.schedule.suspend_for_host(now, die, &self.jobs, ports);
     }
 
-    /// The program or erase of `job` has stopped, to go on later: its die.
+    /// The program or erase of `job` has been suspended. Returns its die.
     pub(crate) fn stopped(&mut self, now: Ns, job: u32) -> DieId {
         self.schedule.stopped(now, job, &mut self.jobs)
     }
 
-    /// A read of the host under `job` has come to a good end: counts its retries.
+    /// The host read of `job` has succeeded: counts its retries.
     #[inline]
     pub(crate) fn count_retries(&mut self, job: u32) {
         let step = self.jobs[job].step as usize;

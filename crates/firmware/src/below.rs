@@ -1,4 +1,4 @@
-//! What the host's commands and relocation stand on.
+//! The machines below the host's commands and relocation.
 
 use firstread_core::Arena;
 
@@ -6,7 +6,7 @@ use crate::ftl::pager::Pager;
 use crate::ftl::place::{Placed, Programs};
 use crate::store::Store;
 
-/// What the host's commands and relocation stand on: the same, and the pager.
+/// The machines below the host's commands and relocation: the `Store`, and the pager.
 #[derive(Clone, Debug)]
 pub(crate) struct Below<M> {
     pub(crate) pager: Pager,
@@ -14,8 +14,8 @@ pub(crate) struct Below<M> {
 }
 
 impl<M: Arena> Below<M> {
-    /// The data of `placed` are in their buffer: [`Place::commit`](crate::ftl::place::Place::commit). The pager is
-    /// told of the entry that has changed.
+    /// The data of `placed` are in their buffer: [`Place::commit`](crate::ftl::place::Place::commit). Tells
+    /// the pager that the map entry has changed.
     #[inline(always)]
     pub(crate) fn commit(&mut self, placed: Placed) -> Programs {
         let lpn = placed.lpn();

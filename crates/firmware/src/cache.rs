@@ -1,26 +1,26 @@
-//! What is kept in memory of things found by number, replaced by segmented LRU (Karedla, Love and
-//! Wherry, IEEE Computer 27(3), 1994, for the caches of disks).
+//! A cache of numbered items with segmented LRU replacement (Karedla, Love and Wherry, IEEE Computer 27(3),
+//! 1994, for disk caches).
 //!
-//! What is new enters the *probation* list; what is asked for again moves to the *protected* list,
-//! whose oldest go back when it is full. The oldest on probation goes first, so that what is used
-//! once, as a scan does, takes no place of what is used often. Entries are linked by index; every
-//! step is O(1). An entry may be reserved for what is still on its way; then it is found, but not
-//! replaced.
+//! A new entry joins the *probation* list. An entry that is used again moves to the *protected* list. When
+//! the protected list is full, its oldest entries go back to probation. The oldest entry on probation is
+//! replaced first, so entries used once, as by a scan, do not displace entries used often. Entries are linked
+//! by index and every operation is O(1). An entry can be reserved for data that a job is still reading: it is
+//! found, but not replaced.
 
 use alloc::boxed::Box;
 
-/// No entry, and no job.
+/// No entry, or no job.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Most entries of the protected list, in fifths of all. Assumed, because most of the cache should
-/// hold what is known to be asked for again.
+/// Maximum share of the protected list, in fifths of all entries. Assumed, because most of the cache should
+/// hold entries known to be used again.
 const PROTECTED_FIFTHS: u64 = 4;
 
-/// Where an entry stands.
+/// State of an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Standing {
     Free,
-    /// Reserved for what the job brings.
+    /// Reserved for data that a job is reading.
     Coming,
     Probation,
     Protected,
@@ -29,17 +29,17 @@ enum Standing {
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     key: u64,
-    /// Next entry of its hash bucket.
+    /// Next entry of the hash bucket.
     chain: u32,
     prev: u32,
     next: u32,
-    /// Job that brings it, while it is coming.
+    /// The job that reads the data, while the entry is reserved.
     job: u32,
     standing: Standing,
     mark: bool,
 }
 
-/// Newest and oldest entry of a list, and how many.
+/// Newest and oldest entry of a list, and its length.
 #[derive(Clone, Copy, Debug)]
 struct List {
     newest: u32,
@@ -55,20 +55,20 @@ impl List {
     };
 }
 
-/// What had to go for something new.
+/// An entry that was replaced by a new one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Replaced {
     pub(crate) key: u64,
-    /// Its mark.
+    /// The mark of the replaced entry.
     pub(crate) mark: bool,
 }
 
-/// The entries.
+/// The cache.
 #[derive(Clone, Debug)]
 pub(crate) struct Cache {
     entries: Box<[Entry]>,
     buckets: Box<[u32]>,
-    /// Entries not in use, linked through `next`.
+    /// Head of the list of free entries, linked through `next`.
     free: u32,
     probation: List,
     protected: List,
@@ -76,7 +76,7 @@ pub(crate) struct Cache {
 }
 
 impl Cache {
-    /// Room for `entries`.
+    /// A cache of `entries` entries.
     pub(crate) fn new(entries: u32) -> Cache {
         let entry = |i: u32| Entry {
             key: 0,
@@ -102,7 +102,7 @@ impl Cache {
         }
     }
 
-    /// Entries it has room for.
+    /// Number of entries.
     pub(crate) fn len(&self) -> u32 {
         self.entries.len() as u32
     }
@@ -113,7 +113,7 @@ impl Cache {
         (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & (self.buckets.len() - 1)
     }
 
-    /// The entry of `key`, here or coming. There is room for some.
+    /// The entry of `key`, present or reserved. The cache has at least one entry.
     #[inline]
     pub(crate) fn find(&self, key: u64) -> Option<u32> {
         let mut e = self.buckets[self.bucket(key)];
@@ -127,7 +127,7 @@ impl Cache {
         None
     }
 
-    /// The job that brings entry `e`, if it is still coming.
+    /// The job that reads entry `e`, if the entry is reserved.
     #[inline]
     pub(crate) fn coming(&self, e: u32) -> Option<u32> {
         let entry = &self.entries[e as usize];
@@ -144,7 +144,7 @@ impl Cache {
         self.entries[e as usize].mark = mark;
     }
 
-    /// Entry `e`, which is here, is asked for again.
+    /// Present entry `e` is used again.
     pub(crate) fn touch(&mut self, e: u32) {
         if self.entries[e as usize].standing == Standing::Protected && self.protected.newest == e {
             return;
@@ -158,13 +158,13 @@ impl Cache {
         }
     }
 
-    /// Entry `e`, which is here, is as one that has just come.
+    /// Moves present entry `e` to the newest place on probation, as if it had just arrived.
     pub(crate) fn renew(&mut self, e: u32) {
         self.unlink(e);
         self.link(e, Standing::Probation);
     }
 
-    /// Entry `e`, which is here, is the next to go.
+    /// Makes present entry `e` the next to be replaced.
     pub(crate) fn retire(&mut self, e: u32) {
         self.unlink(e);
         let entry = &mut self.entries[e as usize];
@@ -179,7 +179,7 @@ impl Cache {
         self.probation.len += 1;
     }
 
-    /// What goes next; none while an entry is free, or when everything is coming.
+    /// The entry to be replaced next. None while an entry is free, or if all entries are reserved.
     pub(crate) fn next_to_go(&self) -> Option<u32> {
         if self.free != NONE {
             return None;
@@ -191,8 +191,8 @@ impl Cache {
         (e != NONE).then_some(e)
     }
 
-    /// Reserves an entry for `key`, which has none, to be brought by `job`; and what had to go for
-    /// it. None when everything is coming.
+    /// Reserves an entry for `key`, which has none, with `job` to read its data. Also returns the entry that
+    /// was replaced. None if all entries are reserved.
     pub(crate) fn reserve(&mut self, key: u64, job: u32) -> Option<(u32, Option<Replaced>)> {
         let replaced = match self.next_to_go() {
             Some(oldest) => {
@@ -220,14 +220,14 @@ impl Cache {
         Some((e, replaced))
     }
 
-    /// Entry `e`, which was coming, is here.
+    /// The data of reserved entry `e` have arrived.
     pub(crate) fn arrive(&mut self, e: u32) {
         debug_assert_eq!(self.entries[e as usize].standing, Standing::Coming);
         self.link(e, Standing::Probation);
     }
 
-    /// Drops what is coming, and of what is here all but what `stays`; told key and mark of each,
-    /// and whether it is here.
+    /// Drops all entries but those for which `stays` is true; `stays` gets the key, the mark, and whether the
+    /// entry is present. Reserved entries are always dropped.
     pub(crate) fn keep(&mut self, mut stays: impl FnMut(u64, bool, bool) -> bool) {
         for e in 0..self.len() {
             let entry = &self.entries[e as usize];
@@ -272,7 +272,7 @@ impl Cache {
         }
     }
 
-    /// Takes `e` out of its list.
+    /// Unlinks `e` from its list.
     fn unlink(&mut self, e: u32) {
         let Entry {
             prev,
@@ -295,7 +295,7 @@ impl Cache {
         self.list(standing).len -= 1;
     }
 
-    /// Makes `e` the newest of a list.
+    /// Links `e` as the newest entry of a list.
     fn link(&mut self, e: u32, standing: Standing) {
         let list = self.list(standing);
         let newest = core::mem::replace(&mut list.newest, e);
@@ -332,7 +332,7 @@ mod tests {
         for key in 0..5 {
             assert_eq!(put(&mut cache, key), None);
         }
-        // 0 and 1 are asked for again; a scan then replaces the others and leaves them.
+        // Keys 0 and 1 are used again. The scan then replaces the other keys and leaves these two.
         for key in [0, 1] {
             let e = cache.find(key).unwrap();
             cache.touch(e);
@@ -351,7 +351,7 @@ mod tests {
             let stream = Stream::new(seed).named("cache");
             let size = 1 + stream.at(0).below(40) as u32;
             let mut cache = Cache::new(size);
-            // Key, and whether it is still coming.
+            // Key, and whether it is still reserved.
             let mut model: BTreeMap<u64, bool> = BTreeMap::new();
             for i in 1..5_000u64 {
                 let s = stream.at(i);

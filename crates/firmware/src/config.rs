@@ -1,53 +1,53 @@
-//! How a drive is set up.
+//! Configuration of a drive.
 
 use firstread_core::{CellMode, Geometry, Ns};
 
-/// How a drive is set up. Fixed for its life.
+/// Configuration of a drive, fixed for its life.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
-    /// Its geometry.
+    /// Geometry of the drive.
     pub geometry: Geometry,
-    /// Mode its superblocks start in, and the one in which they hold most.
+    /// Cell mode that superblocks start in. In this mode they hold the most data.
     pub mode: CellMode,
-    /// Logical pages it offers.
+    /// Capacity in logical pages.
     pub capacity_slots: u64,
-    /// Slots beyond the capacity and the reserve of cleaning without which the drive is at its end of
-    /// life: cleaning costs the more, the fewer they are.
+    /// Minimum number of slots beyond the capacity and the cleaning reserve. With fewer, the drive has
+    /// reached its end of life: cleaning costs more the fewer spare slots are left.
     pub least_spare_slots: u64,
-    /// Commands in flight at most; ids are below it.
+    /// Maximum number of commands in flight. Command ids are below it.
     pub max_commands: u32,
-    /// Page rows read at the same time at most.
+    /// Maximum number of multi-plane pages read at the same time.
     pub max_reads: u32,
-    /// Times the chip lets one program or erase be suspended.
+    /// Number of times the chip allows one program or erase to be suspended.
     pub max_suspends: u16,
     /// Whether planes of a die read independently.
     pub independent_planes: bool,
-    /// How long other work waits at most behind reads of the host that came later.
+    /// Maximum time that other work waits behind host reads that arrived later.
     pub max_wait: Ns,
-    /// Slots that the host has read and that are kept in memory; zero for no read cache.
+    /// Size of the read cache in slots; zero for none.
     pub read_cache_slots: u32,
-    /// What the write buffer is to the host.
+    /// How the write buffer appears to the host.
     pub write_cache: WriteCache,
-    /// Pages of the map that are in memory at a time, a slot each; zero for all of it.
+    /// Size of the map cache in map pages, one slot each; zero if the whole map is in memory.
     pub map_cache_pages: u32,
 }
 
 impl Config {
-    /// Bytes of its logical pages.
+    /// Capacity in bytes.
     #[inline]
     pub(crate) fn capacity_bytes(&self) -> u64 {
         self.capacity_slots * u64::from(self.geometry.slot_bytes)
     }
 }
 
-/// What the write buffer is to the host: the Volatile Write Cache of NVMe.
+/// How the write buffer appears to the host: the Volatile Write Cache of NVMe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum WriteCache {
-    /// Protected from power loss: no volatile write cache.
+    /// Protected from power loss, so there is no volatile write cache.
     #[default]
     Protected,
-    /// Lost with power, unless flushed.
+    /// Lost at a power cut unless flushed.
     Volatile,
-    /// Every write completes when it is programmed: a volatile write cache that is disabled.
+    /// A volatile write cache that is disabled: every write completes once it is programmed.
     WriteThrough,
 }

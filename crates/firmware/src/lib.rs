@@ -1,18 +1,19 @@
 //! The firmware of firstread: portable, integer only, without a clock.
 //!
-//! Machines, each with its own state and a folder. A machine calls those below it through their doors;
-//! what concerns those above it is a value that it returns, and `route` hands it on. Downwards:
+//! The firmware consists of machines. Each machine has a folder and state of its own. A machine calls the
+//! machines below it. A machine returns a value for what concerns the machines above it, and `route` hands
+//! the value on. From top to bottom:
 //!
-//! - `host`: commands, split into page rows. [`ftl`]`/relocate`: data that move.
+//! - `host`: commands, split into multi-plane pages. [`ftl`]`/relocate`: moves of data inside the drive.
 //! - [`ftl`]`/pager`: the map cache.
-//! - `read`: the life of one page read. [`ftl`]`/place`: the one door by which data get a place.
-//! - [`ftl`]`/map`: where a logical page lies. `schedule`: a queue for each die. [`voltage`]:
+//! - `read`: one page read with its retries. [`ftl`]`/place`: the only way by which data get a physical slot.
+//! - [`ftl`]`/map`: the slot of each logical page. `schedule`: the queues of each die. [`voltage`]:
 //!   read-voltage tables, groups and calibration.
-//! - [`observe`]: what is known of blocks and reads.
-//! - [`policy`]: the schemes, one folder an axis, one file a scheme.
+//! - [`observe`]: superblock table and counters.
+//! - [`policy`]: the schemes; one folder per axis, one file per scheme.
 //!
-//! Time, flash and randomness are arguments. Memory is allocated when the firmware is made and never
-//! after, but for the map's overlay, which grows in an arena of its own.
+//! Time, flash and randomness are arguments. All memory is allocated in [`Firmware::new`], except for the
+//! overlay of the map, which grows in an arena of its own.
 #![no_std]
 
 extern crate alloc;
@@ -58,7 +59,7 @@ pub use route::Dump;
 use schedule::{Jobs, Schedule};
 use store::Store;
 
-/// The firmware of one drive. `M` is the memory of the map's overlay.
+/// The firmware of one drive. `M` is the memory of the map overlay.
 #[derive(Clone, Debug)]
 pub struct Firmware<M> {
     host: Host,
@@ -67,7 +68,7 @@ pub struct Firmware<M> {
 }
 
 impl<M: Arena> Firmware<M> {
-    /// A drive with no data. All memory but the overlay's is allocated here.
+    /// Firmware for an empty drive. All memory but that of the overlay is allocated here.
     pub fn new(config: Config, schemes: Schemes, overlay: M) -> Firmware<M> {
         let geometry = config.geometry;
         let slots = geometry.slots_per_superblock(config.mode);
@@ -115,7 +116,7 @@ impl<M: Arena> Firmware<M> {
         }
     }
 
-    /// A command of the host. Its id is below `max_commands` and not in flight.
+    /// A host command. Its id is below `max_commands` and not in flight.
     #[inline]
     pub fn submit<P: Ports<Record = Record>>(
         &mut self,
@@ -126,7 +127,7 @@ impl<M: Arena> Firmware<M> {
         self.submitted(now, command, ports);
     }
 
-    /// An event of flash.
+    /// A flash event.
     #[inline]
     pub fn complete<P: Ports<Record = Record>>(
         &mut self,
@@ -135,7 +136,7 @@ impl<M: Arena> Firmware<M> {
         ports: &mut P,
     ) {
         match event {
-            // The event of every read that does least: it needs no frame on the stack.
+            // Handled inline because it is the cheapest event of every read and needs no stack frame.
             FlashEvent::ArrayFree { die, planes, .. } => self.array_free(now, die, planes, ports),
             _ => self.happened(now, event, ports),
         }
@@ -149,8 +150,7 @@ impl<M: Arena> Firmware<M> {
         self.start_probe(now, ports);
     }
 
-    /// When [`Firmware::poll`] is next needed, perhaps at once; [`Ns::MAX`] if an event will come
-    /// first.
+    /// When [`Firmware::poll`] is needed next. [`Ns::MAX`] if only an event can bring more work.
     #[inline]
     pub fn next_wakeup(&self) -> Ns {
         if self.relocate.wakes() {
@@ -160,7 +160,7 @@ impl<M: Arena> Firmware<M> {
         }
     }
 
-    /// Slot buffers it refers to; handles are below it.
+    /// Number of slot buffers. Buffer handles are below it.
     pub fn buffer_slots(&self) -> u32 {
         let store = &self.below.store;
         store.base.jobs.len() * store.base.layout.slots_per_row()
@@ -168,18 +168,18 @@ impl<M: Arena> Firmware<M> {
             + self.host.cache_slots()
     }
 
-    /// Tags it refers to; all are below it.
+    /// Number of tags. Tags are below it.
     pub fn tags(&self) -> u32 {
         self.jobs() * self.below.store.read.tags_per_job()
     }
 
-    /// Reads, programs and erases it has in flight at most: further tags are those of steps that are
-    /// sensed ahead, a second one for each.
+    /// Maximum number of reads, programs and erases in flight. The tags above it are those of speculative
+    /// retry steps, one per job.
     pub fn jobs(&self) -> u32 {
         self.below.store.base.jobs.len()
     }
 
-    /// Whether the drive has reached its end of life: it takes no more writes.
+    /// Whether the drive has reached its end of life and takes no more writes.
     pub fn is_read_only(&self) -> bool {
         self.below.store.place.space.read_only
     }
@@ -189,33 +189,33 @@ impl<M: Arena> Firmware<M> {
         self.below.store.table.map.at(lpn).is_some()
     }
 
-    /// Whether fewer than `changes` of the map fit into the overlay's memory for certain. Writes wait
-    /// when none does: hand over more in time with [`Firmware::grow_overlay`].
+    /// Whether the memory of the overlay may be too small for `changes` map changes. If it cannot take a
+    /// single change, writes wait: hand over more memory in time with [`Firmware::grow_overlay`].
     #[inline]
     pub fn overlay_is_short(&self, changes: u32) -> bool {
         !self.below.store.table.map.has_room(changes)
     }
 
-    /// Slots that the host wrote and that are in a buffer, not on flash yet.
+    /// Slots of host data that are in the write buffer and not yet on flash.
     pub fn host_slots_buffered(&self) -> u32 {
         self.below.store.place.host_slots_buffered()
     }
 
-    /// Pages of the map that lie on flash; none when all of it is in memory.
+    /// Map pages that lie on flash; none if the whole map is in memory.
     pub fn map_pages(&self) -> u32 {
         self.below.store.table.directory.len()
     }
 
-    /// Pages of the map whose changes are in memory though they are not.
+    /// Map pages with changes in memory that are not on flash.
     pub fn map_pages_changed(&self) -> u32 {
         self.below.pager.pages_changed()
     }
 
-    /// Its counters.
+    /// Counters of the drive.
     pub fn counters(&self) -> &Counters {
         &self.below.store.base.counters
     }
-    /// Its superblocks.
+    /// The superblock table.
     pub fn blocks(&self) -> &BlockMonitor {
         &self.below.store.base.blocks
     }

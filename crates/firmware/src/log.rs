@@ -2,75 +2,75 @@
 
 use firstread_core::{BlockId, LevelOffsets, Ns};
 
-/// One record. Groups are numbered as in [`firstread_core::voltage::BlockGroups`].
+/// A record. Groups are numbered as in [`firstread_core::voltage::BlockGroups`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Record {
-    /// When.
+    /// Time of the event.
     pub at: Ns,
-    /// What.
+    /// The event.
     pub what: What,
 }
 
-/// What was done.
+/// An event of background work.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum What {
-    /// A group's active entries were chosen among the factory's at start-up.
+    /// The active entries of a group were chosen from the factory table at start-up.
     Populated {
         /// The group.
         group: u8,
-        /// Factory entries chosen, best first.
+        /// Chosen factory entries, best first.
         entries: [u8; 3],
         /// Background reads it took.
         reads: u32,
     },
-    /// A group was entered for the first time and took its entries from another.
+    /// A group was entered for the first time and inherited the entries of another group.
     Inherited {
         /// The group.
         group: u8,
-        /// Where its entries come from.
+        /// The group that the entries come from.
         from: u8,
     },
-    /// A group's entries were tested on sample pages.
+    /// The entries of a group were tested on sample pages.
     Verified {
         /// The group.
         group: u8,
         /// Superblocks sampled; the second may equal the first.
         blocks: [BlockId; 2],
-        /// Pages that failed, of the pages read, per entry in thousandths.
+        /// Share of the pages read that failed, per entry, in thousandths.
         fail_permille: [u16; 3],
         /// Background reads it took.
         reads: u32,
     },
-    /// A group's entries were put in another order.
+    /// The entries of a group were reordered.
     Sorted {
         /// The group.
         group: u8,
         /// Old positions, in the new order.
         order: [u8; 3],
     },
-    /// A group's valleys were searched and its entries replaced.
+    /// The valleys of a group were searched, and its entries replaced.
     Tracked {
         /// The group.
         group: u8,
-        /// Window moves over all sentinels.
+        /// Window moves, summed over all sentinels.
         iterations: u16,
-        /// New first entry.
+        /// The new first entry.
         levels: LevelOffsets,
         /// Background reads it took.
         reads: u32,
     },
-    /// Entries moved to where corrected bits are fewest.
+    /// Entries were shifted to where corrected bits are fewest.
     Centered {
         /// The group.
         group: u8,
-        /// How far, by page type (DAC units).
+        /// The shift by page type (DAC units).
         by: [i8; 4],
     },
-    /// A search found entries that did worse than those in use, which stay.
+    /// A search found entries that did worse than the active ones. The active entries stay.
     Discarded {
         /// The group.
         group: u8,
-        /// Fail ratio in thousandths of the best entry in use, and of the best found.
+        /// Fail ratio in thousandths: of the best active entry, and of the best entry found.
         fail_permille: [u16; 2],
         /// Background reads it took.
         reads: u32,
@@ -81,7 +81,7 @@ pub enum What {
         pass: u32,
         /// When it began.
         began: Ns,
-        /// Verifications begun in it, of groups entered meanwhile too.
+        /// Verifications begun in the pass, including those of groups entered during the pass.
         groups: u8,
         /// Background reads it took.
         reads: u32,

@@ -1,5 +1,5 @@
-//! What a factory, or a simulator that fills a drive without writing it, tells a new firmware of its drive;
-//! and the check of the whole drive that tests make.
+//! Setting up a drive that was not filled through host commands: used by a factory, or by a simulator that
+//! fills a drive without simulating the writes. Also the audit of the whole drive, for tests.
 
 use firstread_core::{Arena, BlockId, Ns, Ports, Ppa};
 
@@ -8,15 +8,15 @@ use crate::ftl::Unsound;
 use crate::log::Record;
 
 impl<M: Arena> Firmware<M> {
-    /// What lay on the drive before its first write, with the overlay's memory: a simulator says there what
-    /// it has filled.
+    /// The initial contents of the drive, with the memory of the overlay. A simulator describes there what it
+    /// has filled.
     pub fn before_mut(&mut self) -> &mut M {
         self.below.store.table.map.before_mut()
     }
 
-    /// Learns that `block`, a free superblock of `pe_cycles`, was written all at once at time `now` and holds
-    /// the last versions of `pages` pages, whose places it is told elsewhere: what a recovery learns of a
-    /// superblock from its table of contents. So a drive comes to its firmware filled.
+    /// Adopts `block`, a free superblock with `pe_cycles`, as written all at once at time `now`. It holds the
+    /// last versions of `pages` pages; the caller makes their places known elsewhere. This is what a recovery
+    /// learns of a superblock from its table of contents.
     pub fn adopt<P: Ports<Record = Record>>(
         &mut self,
         now: Ns,
@@ -29,8 +29,8 @@ impl<M: Arena> Firmware<M> {
         self.start_probe(now, ports);
     }
 
-    /// Learns the same of `block`, which holds pages of the map in its first slots, the `first` one and those
-    /// behind it, `pages` in all.
+    /// Adopts `block` as a superblock of map pages. Its first slots hold `pages` map pages, numbered from
+    /// `first` on.
     #[allow(clippy::too_many_arguments)] // what a table of contents says, spelled out once
     pub fn adopt_map<P: Ports<Record = Record>>(
         &mut self,
@@ -56,15 +56,15 @@ impl<M: Arena> Firmware<M> {
         self.below.store.base.blocks.row_mut(block).pe_cycles = pe_cycles;
     }
 
-    /// Tells a new drive how many bad blocks each die has: as many superblocks as the worst die has,
-    /// the last ones, are retired, and their good blocks replace the others' bad ones. False when
-    /// what is left does not hold the capacity.
+    /// Sets the number of bad blocks of each die of a new drive. As many superblocks as the worst die has bad
+    /// blocks, the last ones, are retired. Their good blocks replace the bad blocks of other superblocks.
+    /// Returns false if the remaining superblocks do not hold the capacity.
     pub fn set_bad_blocks(&mut self, of_dies: &[u32]) -> bool {
         let store = &mut self.below.store;
         store.place.set_bad_blocks(of_dies, &mut store.base)
     }
 
-    /// Checks the whole drive: time and memory in proportion to its pages. For tests.
+    /// Checks the consistency of the whole drive, in time and memory proportional to its pages. For tests.
     pub fn audit(&self) -> Result<(), Unsound> {
         self.below.store.audit()
     }

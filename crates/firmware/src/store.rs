@@ -1,7 +1,8 @@
-//! What the pager stands on: the map, placement and reads, with what they share.
+//! What the pager stands on: map, placement and reads, with the state they share.
 //!
-//! Calls that concern two of them are here, so that one order holds: reads are told of a superblock as soon as
-//! placement has opened it, and a die starts what it can as soon as a program or an erase is queued.
+//! Calls that concern two of them are here, so that their order is always the same. Reads learn of a
+//! superblock as soon as placement has opened it. A die is started as soon as a program or an erase is queued
+//! for it.
 
 use firstread_core::{Arena, BlockId, Buf, CellMode, DieId, Ns, PageAddr, Ppa, Priority};
 
@@ -12,7 +13,7 @@ use crate::observe::{Owner, StreamId};
 use crate::read::Read;
 use crate::schedule::Purpose;
 
-/// What the pager stands on: the table, placement and reads.
+/// What the pager stands on: map, placement and reads.
 #[derive(Clone, Debug)]
 pub(crate) struct Store<M> {
     pub(crate) table: Table<M>,
@@ -23,7 +24,7 @@ pub(crate) struct Store<M> {
 
 impl<M: Arena> Store<M> {
     /// Takes a place for `item`: [`Place::take`].
-    // Each caller has one reason, and takes that part of the door alone.
+    // Inlined because each caller has a constant reason and needs one branch of `take` alone.
     #[inline(always)]
     pub(crate) fn take(&mut self, now: Ns, item: &Item) -> Result<Placed, Refusal> {
         let placed = self.place.take(now, item, &self.table, &mut self.base);
@@ -31,7 +32,7 @@ impl<M: Arena> Store<M> {
         placed
     }
 
-    /// Tells reads of the superblock that placement has opened, if it has.
+    /// Tells the read machine which superblock placement has opened, if it opened one.
     #[inline]
     fn tell_opened(&mut self, now: Ns) {
         if let Some(block) = self.place.opened() {
@@ -53,7 +54,7 @@ impl<M: Arena> Store<M> {
         }
     }
 
-    #[inline(never)] // One slot of many completes a part of its wordline.
+    #[inline(never)] // Few slots complete the part of a die.
     fn start_some(&mut self, now: Ns, programs: Programs, ports: &mut impl Out) {
         if let Some(program) = programs.of_data() {
             self.start_program(now, program, ports);
@@ -69,7 +70,7 @@ impl<M: Arena> Store<M> {
         self.read.start_die(now, die, &mut self.base, ports);
     }
 
-    /// Pads the wordline that the host fills: [`Place::pad`]. Whether there was one to pad.
+    /// Pads the host's open wordline: [`Place::pad`]. Returns whether there was one to pad.
     pub(crate) fn pad(&mut self, now: Ns, ports: &mut impl Out) -> bool {
         let programs = self.place.pad(&mut self.base, ports);
         let padded = programs.is_some();
@@ -79,7 +80,7 @@ impl<M: Arena> Store<M> {
         padded
     }
 
-    /// Begins to erase `block` into `mode`, on every die: [`Place::begin_erase`].
+    /// Begins to erase `block` into `mode` on all dies: [`Place::begin_erase`].
     pub(crate) fn start_erase(
         &mut self,
         now: Ns,
@@ -92,7 +93,7 @@ impl<M: Arena> Store<M> {
         self.erase_dies(now, block, ports);
     }
 
-    /// Erases the part of every die of `block`.
+    /// Queues the erase of `block` on every die.
     fn erase_dies(&mut self, now: Ns, block: BlockId, ports: &mut impl Out) {
         let base = &mut self.base;
         for die in (0..base.config.geometry.dies()).map(DieId) {
@@ -101,7 +102,7 @@ impl<M: Arena> Store<M> {
         }
     }
 
-    /// Goes on after a recovery: what was being erased is erased again, and programs that waited are issued.
+    /// Continues after a recovery: repeats the erase that was under way, and issues programs that waited.
     pub(crate) fn restart(&mut self, now: Ns, ports: &mut impl Out) {
         if let Some(block) = self.place.restart(&mut self.base) {
             self.erase_dies(now, block, ports);
@@ -112,7 +113,7 @@ impl<M: Arena> Store<M> {
         self.read.restart(now, &mut self.base, ports);
     }
 
-    /// Queues a read of page row `at` under `job`: [`Read::start`].
+    /// Queues a read of multi-plane page `at` under `job`: [`Read::start`].
     #[inline]
     #[allow(clippy::too_many_arguments)] // the fields of a job, spelled out once
     pub(crate) fn start_read(
@@ -142,14 +143,14 @@ impl<M: Arena> Store<M> {
         may
     }
 
-    /// `block`, a free superblock, was filled with `pages` pages: [`Place::adopt`].
+    /// Adopts free superblock `block` as filled with `pages` pages: [`Place::adopt`].
     pub(crate) fn adopt(&mut self, now: Ns, block: BlockId, pe_cycles: u32, pages: u32) {
         let base = &mut self.base;
         self.place.adopt(now, block, pe_cycles, pages, base);
         self.read.block_changed(now, block, &base.blocks);
     }
 
-    /// Whether a superblock is being emptied or erased into another mode.
+    /// Whether a superblock is being emptied or erased in order to change its cell mode.
     pub(crate) fn is_converting(&self) -> bool {
         let (place, base) = (&self.place, &self.base);
         let mode_of = |block| base.blocks.row(block).mode;
@@ -158,7 +159,7 @@ impl<M: Arena> Store<M> {
         emptying == Some(Owner::Convert) || erasing.is_some_and(|mode| mode != base.config.mode)
     }
 
-    /// A die has erased its part of a superblock, under `job`: [`Place::die_erased`].
+    /// One die has finished its part of a superblock erase, under `job`: [`Place::die_erased`].
     pub(crate) fn die_erased(
         &mut self,
         now: Ns,
@@ -172,7 +173,7 @@ impl<M: Arena> Store<M> {
         Some(block)
     }
 
-    /// Whether the map cache has the room that it waited for: [`Place::give_map_space`].
+    /// Whether the map cache has got the space that it waited for: [`Place::give_map_space`].
     pub(crate) fn give_map_space(&mut self, now: Ns) -> bool {
         let gives = self.place.give_map_space(now, &mut self.base);
         self.tell_opened(now);

@@ -1,35 +1,36 @@
-//! The page rows that are being read ahead.
+//! The multi-plane pages that are being read ahead.
 
 use alloc::boxed::Box;
 
 use crate::policy::read_ahead::{AnyReadAhead, ReadAhead};
 use crate::schedule::{Jobs, Purpose};
 
-/// A page row that is read ahead.
+/// A multi-plane page that is being read ahead.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
-    /// Logical page at `row_slot` of the row; `slots` of them follow each other.
+    /// Logical page at index `row_slot` of the multi-plane page. It and the next ones fill `slots` slots
+    /// there.
     pub(super) first: u64,
     pub(super) row_slot: u8,
     pub(super) slots: u8,
-    /// Codewords of those that are to be read.
+    /// Codewords that are read.
     pub(super) wanted: u64,
-    /// Codewords of slots that commands have joined for and got.
+    /// Codewords of the slots that commands have joined for and received.
     pub(super) used: u64,
 }
 
-/// What is being read ahead.
+/// The read-ahead in flight.
 #[derive(Clone, Debug)]
 pub(crate) struct Ahead {
     pub(super) scheme: AnyReadAhead,
-    /// By job; none where nothing is read ahead.
+    /// Per job; empty if the drive does not read ahead.
     pub(super) rows: Box<[Row]>,
-    /// Rows that may still be started.
+    /// Multi-plane pages for which read-ahead may still be started.
     pub(super) left: u32,
 }
 
 impl Ahead {
-    /// For a drive of `jobs`.
+    /// Read-ahead of a drive with `jobs`.
     pub(crate) fn new(scheme: AnyReadAhead, jobs: &Jobs) -> Ahead {
         let row = Row {
             first: 0,
@@ -52,12 +53,12 @@ impl Ahead {
         !self.rows.is_empty()
     }
 
-    /// Commands got codewords `used` of what `job` reads.
+    /// Commands have received codewords `used` of what `job` reads.
     pub(crate) fn served(&mut self, job: u32, used: u64) {
         self.rows[job as usize].used |= used;
     }
 
-    /// Codewords that are being read.
+    /// Number of codewords being read ahead.
     pub(crate) fn under_way(&self, jobs: &Jobs) -> u32 {
         let rows = self.rows.iter().zip(jobs.iter());
         let under_way = rows.filter(|(_, job)| job.purpose == Purpose::ReadAhead);

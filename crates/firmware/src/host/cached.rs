@@ -1,4 +1,4 @@
-//! Slots that the read cache serves, and slots that it keeps.
+//! Slots served by the read cache, and slots that it keeps.
 
 use firstread_core::{Arena, Buf, CommandId, Lpn, Ns};
 
@@ -7,14 +7,14 @@ use super::commands::bytes_between;
 use crate::base::Out;
 use crate::store::Store;
 
-/// What became of a slot that was looked for in the cache.
+/// Result of a lookup in the read cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Found {
-    /// It is not there.
+    /// The slot is not in the cache.
     Not,
-    /// It is answered, or will be when the read that brings it ends.
+    /// The slot is answered, or will be when the read that fetches it ends.
     Served,
-    /// It is on its way, and no job is left to wait for it with.
+    /// The slot is being read, but no job is left to wait for it.
     NoJob,
 }
 
@@ -27,7 +27,8 @@ impl Host {
         }
     }
 
-    /// Serves the next slot of read `id` from the read cache, or with what is on its way there.
+    /// Serves the next slot of read `id` from the read cache, or lets it wait for a read that fetches the
+    /// slot.
     pub(crate) fn read_cached<M: Arena>(
         &mut self,
         now: Ns,
@@ -50,8 +51,8 @@ impl Host {
         Found::Served
     }
 
-    /// Slots `first` to `first + slots` of read `id` have come under `job`, from `row_slot` of its
-    /// row on: keeps those that were read in whole.
+    /// Job `job` has read slots `first` to `first + slots` of read `id`, which lie from index `row_slot` on.
+    /// Keeps those that were read whole.
     #[allow(clippy::too_many_arguments)] // the part of a command that a job has read
     pub(crate) fn keep_read<M: Arena>(
         &mut self,

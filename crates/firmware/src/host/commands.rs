@@ -1,4 +1,4 @@
-//! Commands in flight, and those that wait.
+//! Commands in flight and commands that wait.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -13,16 +13,17 @@ pub(super) struct Command {
     pub(super) command: HostCommand,
     /// First logical page.
     pub(super) first: u64,
-    /// Logical pages it touches.
+    /// Number of logical pages it touches.
     pub(super) slots: u32,
-    /// Slots handled so far.
+    /// Number of slots handled so far.
     pub(super) done: u32,
-    /// Jobs under way.
+    /// Jobs in flight.
     pub(super) pending: u32,
     pub(super) status: Status,
-    /// What a write in part keeps of its first and of its last slot, where that is read from flash.
+    /// The merges of its first and last slot, if it writes them in part and their old version is read from
+    /// flash.
     pub(super) merges: [u32; 2],
-    /// It waits in the queue of writes.
+    /// Whether it waits in the queue of blocked writes.
     pub(super) is_stalled: bool,
 }
 
@@ -32,12 +33,12 @@ pub(crate) struct Commands {
     pub(super) table: Box<[Option<Command>]>,
     /// Reads that wait for a job.
     pub(super) stalled_reads: VecDeque<CommandId>,
-    /// Writes in part for which something was read. They go first, because a job holds what was read.
+    /// Partial writes whose old version has been read. They go first, because a job holds the data.
     pub(super) stalled_merged: VecDeque<CommandId>,
     /// Writes and trims that wait for buffers or for each other.
     stalled_writes: VecDeque<CommandId>,
     pub(super) merges: Merges,
-    /// What the first of the writes and trims that wait is waiting for.
+    /// What the first blocked write or trim waits for.
     wait: Option<Wait>,
 }
 
@@ -53,7 +54,7 @@ impl Commands {
             wait: None,
         }
     }
-    /// `command`, of `slots` logical pages from `first` on, is in flight.
+    /// `command` is in flight. It touches `slots` logical pages from `first` on.
     #[inline]
     pub(super) fn begin(&mut self, command: HostCommand, first: u64, slots: u32) {
         self.table[command.id.0 as usize] = Some(Command {
@@ -75,17 +76,17 @@ impl Commands {
     pub(crate) fn has_stalled_writes(&self) -> bool {
         !self.stalled_writes.is_empty() || !self.stalled_merged.is_empty()
     }
-    /// The write or trim to go on with.
+    /// The blocked write or trim to continue next.
     pub(super) fn next_stalled(&mut self) -> Option<CommandId> {
         let merged = self.stalled_merged.pop_front();
         merged.or_else(|| self.stalled_writes.pop_front())
     }
-    /// Whether what write `id` keeps of a slot was read, and a job holds it.
+    /// Whether the old version of a slot that write `id` changes in part has been read, and a job holds it.
     pub(super) fn holds_read(&mut self, id: CommandId) -> bool {
         let merges = self.get(id).merges;
         self.merges.is_any_read(merges)
     }
-    /// Write or trim `id`, which was under way, waits before all others of its kind, for `wait`.
+    /// Write or trim `id`, which was being handled, waits for `wait` ahead of all others of its kind.
     pub(super) fn stall<P: Ports>(&mut self, id: CommandId, wait: Wait, ports: &mut P) {
         if self.holds_read(id) {
             self.stalled_merged.push_front(id);
@@ -95,7 +96,7 @@ impl Commands {
         self.wait_for(Some(wait), ports);
         self.note_stall(id, ports);
     }
-    /// Write or trim `id` waits behind all others, if any, of its kind.
+    /// Write or trim `id` waits behind all others of its kind.
     pub(super) fn stall_last<P: Ports>(&mut self, id: CommandId, ports: &mut P) {
         self.stalled_writes.push_back(id);
         self.note_stall(id, ports);
@@ -105,13 +106,13 @@ impl Commands {
             ports.write_waits(id);
         }
     }
-    /// Write or trim `id` waits in the queue no more.
+    /// Write or trim `id` leaves the queue of blocked writes.
     pub(super) fn leave_queue<P: Ports>(&mut self, id: CommandId, ports: &mut P) {
         if core::mem::take(&mut self.get(id).is_stalled) {
             ports.write_goes_on(id);
         }
     }
-    /// The first of the writes and trims that wait is waiting for `wait`.
+    /// The first blocked write or trim waits for `wait`.
     pub(super) fn wait_for<P: Ports>(&mut self, wait: Option<Wait>, ports: &mut P) {
         if self.wait != wait {
             self.wait = wait;
@@ -120,7 +121,7 @@ impl Commands {
     }
 }
 
-/// Bytes that `command` asks for in `slots` logical pages from `lpn` on.
+/// Bytes of `command` in `slots` logical pages from `lpn` on.
 #[inline]
 pub(super) fn bytes_between(command: &HostCommand, layout: &Layout, lpn: u64, slots: u32) -> u32 {
     let slot_bytes = layout.geometry.slot_bytes as u64;
@@ -130,7 +131,7 @@ pub(super) fn bytes_between(command: &HostCommand, layout: &Layout, lpn: u64, sl
     (end.min(command_end) - start.max(command.offset_bytes)) as u32
 }
 
-/// The codewords of logical page `lpn` that `command` touches, lowest bit first.
+/// Codewords of logical page `lpn` that `command` touches, lowest bit first.
 #[inline]
 pub(super) fn wanted_codewords(command: &HostCommand, layout: &Layout, lpn: u64) -> u64 {
     let slot_bytes = layout.geometry.slot_bytes as u64;

@@ -1,16 +1,16 @@
-//! When what the host writes is safe from power loss.
+//! When host data are safe from power loss.
 //!
-//! With a protected write cache data are safe once they are in the write buffer: a flush and a write with
-//! FUA (Force Unit Access) have nothing to wait for. With a volatile one a flush waits until all writes that
-//! were acknowledged before are programmed, and a write with FUA until it is; a drive that writes through
-//! treats each write as one with FUA.
+//! With a protected write cache, data are safe once they are in the write buffer, so a flush and a write with
+//! FUA (Force Unit Access) do not wait. With a volatile write cache, a flush waits until all writes
+//! acknowledged before it are programmed. A write with FUA waits until it is programmed. With write-through,
+//! every write is treated as a write with FUA.
 //!
-//! All pages of a wordline are programmed at once, over all dies in stripe order. Where a command waits for
-//! a wordline that is not full, the rest of it is padded: its slots hold no data and count as programmed, in
-//! the write amplification too. While another wordline of the host is being programmed nothing is padded, so
-//! commands that come meanwhile share the next one.
+//! All pages of a wordline are programmed at once, over all dies in stripe order. If a command waits for a
+//! wordline that is not full, the rest of the wordline is padded. Padded slots hold no data; they count as
+//! programmed, also in write amplification. While another wordline of the host is being programmed nothing is
+//! padded, so commands that arrive meanwhile share the next wordline.
 //!
-//! Not seen to: data whose program failed count as safe once they are in the buffer of moved data.
+//! Simplification: data whose program failed count as safe once they are in the buffer of moved data.
 
 use alloc::collections::VecDeque;
 
@@ -22,7 +22,8 @@ use crate::config::WriteCache;
 #[derive(Clone, Debug)]
 pub(crate) struct Durable {
     cache: WriteCache,
-    /// Each with the last wordline that it waits for, counted as they were begun, and since when.
+    /// Each command with the number of the last wordline it waits for, in the order in which wordlines were
+    /// begun, and the time since which it waits.
     pub(super) waiting: VecDeque<(CommandId, u64, Ns)>,
 }
 
@@ -38,7 +39,7 @@ impl Durable {
         }
     }
 
-    /// Whether a write with `fua`, or without, completes only when it is programmed.
+    /// Whether a write, with or without `fua`, completes only after it is programmed.
     #[inline]
     pub(crate) fn waits_for_program(&self, fua: bool) -> bool {
         match self.cache {
@@ -48,13 +49,13 @@ impl Durable {
         }
     }
 
-    /// Whether a flush may have something to wait for.
+    /// Whether a flush may have to wait.
     #[inline]
     pub(crate) fn flushes(&self) -> bool {
         self.cache == WriteCache::Volatile
     }
 
-    /// Whether commands wait.
+    /// Whether any command waits.
     #[inline]
     pub(crate) fn any_waits(&self) -> bool {
         !self.waiting.is_empty()

@@ -1,4 +1,4 @@
-//! Commands that wait until data are programmed (`durable`): when they complete, and what is padded for them.
+//! Commands that wait until data are programmed (`durable`): their completion, and the padding they need.
 
 use firstread_core::{Arena, CommandId, Ns, Status};
 
@@ -8,22 +8,22 @@ use crate::observe::StreamId;
 use crate::store::Store;
 
 impl Host {
-    /// Command `id`, whose data are in the write buffer, completes when everything there is programmed: see
-    /// [`Host::complete_safe`].
+    /// The data of command `id` are in the write buffer. It completes when the whole buffer is programmed:
+    /// see [`Host::complete_safe`].
     #[cold]
     pub(super) fn wait_until_safe<M>(&mut self, now: Ns, id: CommandId, store: &Store<M>) {
         let last = store.place.buffer(StreamId::Host).lines_begun();
         self.durable.waiting.push_back((id, last, now));
     }
 
-    /// Whether commands wait until data are programmed.
+    /// Whether any command waits until data are programmed.
     #[inline]
     pub(crate) fn any_waits_for_programs(&self) -> bool {
         self.durable.any_waits()
     }
 
-    /// Completes the commands whose data are programmed, and sees that those of others will be. True when the
-    /// pace of cleaning is to be reckoned before this goes on.
+    /// Completes commands whose data are programmed, and pads wordlines for the others. Returns true if the
+    /// cleaning pace has to be updated before this can continue.
     #[cold]
     pub(crate) fn complete_safe<M: Arena>(
         &mut self,

@@ -1,19 +1,20 @@
-//! Reads of the host that are in flight at one page row are joined: one sense serves them.
+//! Joined reads: host reads that need the same multi-plane page share one sense.
 //!
-//! A read that finds its row on its way waits for that read instead of sensing the row again. It joins
+//! If a multi-plane page is already being read, another read of it does not sense the page again but joins
+//! the read in flight. It joins
 //!
-//! - until the read ends, where the read still brings all codewords that it wants;
-//! - while the read waits for its die, whatever codewords it wants (where planes read independently,
-//!   of the planes that the read waits for);
-//! - until the data of the first attempt begin to cross the channel, where it wants codewords of planes
-//!   that are sensed: they cross with the others.
+//! - until the read ends, if that read still fetches all the codewords it wants;
+//! - while the read waits for its die, whatever codewords it wants; if planes read independently, only
+//!   codewords on the planes that the read waits for;
+//! - until the first attempt's data begin to cross the channel, if it wants codewords on planes that are
+//!   sensed: these codewords cross with the others.
 //!
-//! Otherwise it is a read of its own, which those after it join. What the row's address says lies there
-//! cannot change meanwhile, because the read keeps its superblock from being erased; where a page lies was
-//! looked up when its command came, so a write that ended before is never passed over.
+//! Otherwise it becomes a read of its own, and later reads join that one. The contents of the page cannot
+//! change meanwhile, because the read in flight keeps its superblock from being erased. The map was looked up
+//! when the command arrived, so a write that ended before is never missed.
 //!
-//! Commands that have joined are jobs of their own, linked to the read. Each is served as soon as all its
-//! codewords are decoded: it does not wait for retries of others. What is read ahead is joined the same way.
+//! Each joined command is a job of its own, linked to the read. It is served as soon as all its codewords are
+//! decoded, without waiting for retries of other codewords. Commands join read-ahead in the same way.
 
 use firstread_core::flash::planes_of;
 use firstread_core::{Arena, PageAddr, Tag};
@@ -24,7 +25,7 @@ use crate::schedule::{Job, NO_JOB, Purpose};
 use crate::store::Store;
 
 impl Host {
-    /// The job of a read of the host at row `at`, if one is on its way.
+    /// The job of a host read of multi-plane page `at`, if one is in flight.
     #[inline]
     pub(crate) fn reader_of(&self, at: PageAddr, base: &Base) -> Option<u32> {
         let job = self.rows.find(at)?;
@@ -33,12 +34,12 @@ impl Host {
             read.purpose,
             Purpose::HostRead { .. } | Purpose::SharedRead | Purpose::Merge { .. }
         );
-        // One that waits for another job's read pins nothing.
+        // A job that waits for another job's read has no pin.
         (is_read && read.pinned && read.at == at).then_some(job)
     }
 
-    /// Has the part of a command that `purpose` names, which wants codewords `wanted`, wait for the read of
-    /// job `read`, under `waiter`. False when the read cannot bring them.
+    /// Lets the part of a command described by `purpose`, which wants codewords `wanted`, wait for the read
+    /// of job `read`. `waiter` is the job of the wait. False if the read cannot fetch these codewords.
     #[inline(never)]
     pub(crate) fn join_read(
         &mut self,
@@ -56,7 +57,7 @@ impl Host {
             is_waiting,
             ..
         } = base.jobs[read];
-        // The command that it was started for is one of several from now on.
+        // From now on the command that the read was started for is one of several waiters.
         let mut first = NO_JOB;
         if !matches!(of, Purpose::SharedRead) {
             match base.jobs.take_read() {
@@ -90,8 +91,9 @@ impl Host {
         true
     }
 
-    /// The command that `purpose` names waits under `waiter` for codewords `wanted` of the read of job
-    /// `read`, from now on or, if it was started for it, from the `start`.
+    /// The command described by `purpose` waits for codewords `wanted` of the read of job `read`, under job
+    /// `waiter`. With `start` the read was started for this command and the wait counts from its start;
+    /// otherwise it counts from now.
     #[allow(clippy::too_many_arguments)] // the fields of a job, spelled out once
     pub(super) fn wait_for(
         &mut self,
@@ -122,9 +124,9 @@ impl Host {
         ports.share(Tag(waiter), Tag(read), queued, start);
     }
 
-    /// The read of `job` has come to codewords that failed, `failed`: serves the commands that wait for none
-    /// of these, or `all` of them. The codewords of all slots that commands were
-    /// served, and whether writes in part got what they have waited for.
+    /// The read of `job` has ended with failed codewords `failed`. Serves the commands that need none of the
+    /// failed codewords, or all commands if `all` is set. Returns the codewords of all slots that were
+    /// served, and whether partial writes got the data they waited for.
     #[inline(never)]
     pub(crate) fn serve_joined<M: Arena>(
         &mut self,
@@ -137,7 +139,7 @@ impl Host {
         let keeps =
             self.read_cache.keeps() && matches!(store.base.jobs[job].purpose, Purpose::SharedRead);
         let codewords = store.base.layout.codewords_per_slot();
-        // In the order in which they came.
+        // In order of arrival.
         let mut next = NO_JOB;
         let mut last = core::mem::replace(&mut store.base.jobs[job].joined, NO_JOB);
         while last != NO_JOB {
@@ -200,8 +202,8 @@ impl Host {
         (served, merges)
     }
 
-    /// Codewords `failed` of the read of `job`, which others have joined, are to be read again: serves the
-    /// commands that want none of them. Whether writes in part got what they have waited for.
+    /// Codewords `failed` of the read of `job`, which others have joined, need a retry. Serves the commands
+    /// that want none of them. Returns whether partial writes got the data they waited for.
     #[cold]
     pub(crate) fn serve_early<M: Arena>(
         &mut self,

@@ -1,13 +1,14 @@
-//! Writes in part: of a slot of which a command writes some sectors, the others are kept.
+//! Partial writes: a command writes some sectors of a slot and the other sectors keep their old data.
 //!
-//! Where the last version lies in a buffer, the write is merged with it there, in place as long as its
-//! wordline is being filled: small writes to neighbouring addresses share a slot. Where it lies on flash,
-//! it is read first. Such reads run side by side: those of the first and the last slot of a command begin
-//! together, commands do not wait for one another's, and one read serves all commands that change its slot.
+//! If the last version of the slot is in a write buffer, the write is merged into it in place, as long as its
+//! wordline is being filled. So small writes to neighbouring addresses share a slot. If the last version lies
+//! on flash, it is read first. Such reads overlap: those of the first and the last slot of a command begin
+//! together, commands do not wait for one another's reads, and one read serves all commands that change its
+//! slot.
 //!
-//! A write takes effect when its slot is placed, with what the slot holds at that moment: what was read is
-//! not used once the slot was written or trimmed after the read began. Writes in flight at the same time
-//! that touch one slot may take effect in any order, as NVMe allows.
+//! A write takes effect when its slot is placed, based on the slot's contents at that moment. Data that were
+//! read are dropped if the slot was written or trimmed after the read began. Writes in flight at the same
+//! time that touch one slot may take effect in any order, as NVMe allows.
 
 use firstread_core::{Arena, Buf, CommandId, Lpn, Ns, Ppa, Priority, Tag};
 
@@ -19,24 +20,24 @@ use crate::below::Below;
 use crate::schedule::Purpose;
 use crate::store::Store;
 
-/// Where what a write in part keeps of its slot is to be had.
+/// Where the old data of a partially written slot are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kept {
     /// In this buffer, without a read.
     Here(Buf),
-    /// In this buffer, where a read has brought it.
+    /// In this buffer, fetched by a read.
     Read(Buf),
-    /// It is on its way from flash, under this merge.
+    /// Being read from flash, under this merge.
     Coming(u32),
-    /// It cannot be read.
+    /// Uncorrectable.
     Lost,
-    /// No job is left to read it with.
+    /// Still on flash: no job is left to read them.
     NoJob,
 }
 
 impl Host {
-    /// Where what write `id` keeps of `lpn`, whose last version lies at `ppa`, is to be had. Starts to read
-    /// it.
+    /// Where the old data of `lpn` are that write `id` keeps. The last version lies at `ppa`. Starts to read
+    /// it if necessary.
     pub(super) fn kept<M: Arena>(
         &mut self,
         now: Ns,
@@ -75,7 +76,7 @@ impl Host {
         }
     }
 
-    /// Starts to read what write `id` keeps of its last slot, if it writes that in part.
+    /// Starts to read the old data of the last slot of write `id`, if it writes that slot in part.
     pub(super) fn read_last_slot<M: Arena>(
         &mut self,
         now: Ns,
@@ -93,7 +94,7 @@ impl Host {
         }
     }
 
-    /// Starts to read `lpn`, which lies at `ppa`. None when there is no job.
+    /// Starts to read `lpn` from `ppa`. None if no job is left.
     fn read_for_merge<M: Arena>(
         &mut self,
         now: Ns,
@@ -123,8 +124,8 @@ impl Host {
         Some(merge)
     }
 
-    /// The read of `merge` has ended, under `job`, whose buffer holds the slot if it went well. What waits
-    /// for it is to go on.
+    /// The read of `merge` has ended under `job`, whose buffer holds the slot if the read succeeded. The
+    /// commands that wait for it are to be resumed.
     pub(crate) fn merge_read(
         &mut self,
         merge: u32,
@@ -156,7 +157,7 @@ impl Host {
         }
     }
 
-    /// Write `id` wants no more of what it keeps of its first (0) or last (1) slot.
+    /// Write `id` no longer needs the old data of its first (0) or last (1) slot.
     pub(super) fn let_go<M: Arena>(
         &mut self,
         now: Ns,

@@ -1,53 +1,54 @@
-//! The slots that are being read to be merged with writes in part.
+//! Merges: slots whose old version is read for partial writes.
 
 use alloc::boxed::Box;
 
 use firstread_core::CommandId;
 
-/// No merge, no command.
+/// No merge, or no command.
 pub(super) const NONE: u32 = u32::MAX;
-/// Lists that merges are found by.
+/// Hash buckets of merges.
 const LISTS: usize = 256;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum State {
     Reading,
-    /// The buffer of its job holds the slot.
+    /// The buffer of the job holds the slot.
     Read,
     Failed,
 }
 
-/// The last version of a slot, which is read from flash for writes in part.
+/// The old version of a slot that is read from flash for partial writes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Merge {
     lpn: u64,
-    /// The read, and the buffer of what it brings; none once that is stale.
+    /// The job of the read, which owns the buffer; none once the data are stale.
     pub(super) job: u32,
     pub(super) state: State,
-    /// The slot was written or trimmed since: this is the last version no more, and cannot be found.
+    /// The slot was written or trimmed since, so this is no longer the last version and lookups do not find
+    /// it.
     pub(super) is_stale: bool,
-    /// Commands that want it.
+    /// Number of commands that need it.
     pub(super) holders: u32,
     /// Commands that wait for the read.
     pub(super) first_waiter: u32,
     pub(super) last_waiter: u32,
-    /// The next one of its list, or the next one that is free.
+    /// The next merge of the bucket, or the next free one.
     next: u32,
 }
 
-/// Slots that are read to be merged with writes.
+/// All merges.
 #[derive(Clone, Debug)]
 pub(crate) struct Merges {
     pub(super) pool: Box<[Merge]>,
     free: u32,
     used: u32,
     lists: Box<[u32; LISTS]>,
-    /// By command, the one that waits behind it.
+    /// Per command: the command that waits behind it.
     pub(super) next_waiter: Box<[u32]>,
 }
 
 impl Merges {
-    /// For so many reads at a time, of so many commands.
+    /// Room for `reads` merges, and for waiters among `commands` commands.
     pub(crate) fn new(reads: u32, commands: u32) -> Merges {
         let merge = |i: u32| Merge {
             lpn: 0,
@@ -76,7 +77,7 @@ impl Merges {
         (merge != NONE).then_some(merge)
     }
 
-    /// A new one of `lpn`, which `job` reads. None when all are in use.
+    /// A new merge of `lpn`, which `job` reads. None if all are in use.
     pub(super) fn add(&mut self, lpn: u64, job: u32) -> Option<u32> {
         let merge = self.free;
         let free = self.pool.get(merge as usize)?.next;
@@ -97,7 +98,7 @@ impl Merges {
         Some(merge)
     }
 
-    /// `merge` is not found any more.
+    /// Takes `merge` out of its bucket: lookups no longer find it.
     fn unlist(&mut self, merge: u32) {
         let Merge { lpn, next, .. } = self.pool[merge as usize];
         let list = &mut self.lists[lpn as usize % LISTS];
@@ -112,7 +113,7 @@ impl Merges {
         self.pool[before as usize].next = next;
     }
 
-    /// Logical page `lpn` was written: the job that is to be released, if one holds what it was before.
+    /// Logical page `lpn` was written. Returns the job to be released, if one holds the old version.
     #[inline]
     pub(super) fn written(&mut self, lpn: u64) -> Option<u32> {
         if self.used == 0 {
@@ -122,7 +123,8 @@ impl Merges {
         self.make_stale(merge)
     }
 
-    /// What `merge` reads is the last version no more: the job that is to be released, if it has read it.
+    /// `merge` no longer reads the last version. Returns the job to be released, if it has read the old
+    /// version.
     #[cold]
     fn make_stale(&mut self, merge: u32) -> Option<u32> {
         self.unlist(merge);
@@ -134,7 +136,7 @@ impl Merges {
         }
     }
 
-    /// Logical pages `first` to `end` were trimmed: jobs to be released are handed to `release`.
+    /// Logical pages `first` to `end` were trimmed. Calls `release` with each job to be released.
     pub(super) fn trimmed(&mut self, first: u64, end: u64, mut release: impl FnMut(u32)) {
         if self.used == 0 {
             return;
@@ -153,7 +155,7 @@ impl Merges {
         }
     }
 
-    /// `merge` is over: nobody wants it, and nothing reads it.
+    /// Frees `merge`: no command needs it, and no read fills it.
     pub(super) fn remove(&mut self, merge: u32) {
         if !self.pool[merge as usize].is_stale {
             self.unlist(merge);
@@ -174,7 +176,7 @@ impl Merges {
         merge.last_waiter = id.0;
     }
 
-    /// Whether the read of one of `merges` has brought its slot.
+    /// Whether the read of one of `merges` has ended.
     pub(super) fn is_any_read(&self, merges: [u32; 2]) -> bool {
         let is_read = |&merge: &u32| {
             let merge = self.pool.get(merge as usize);

@@ -1,12 +1,12 @@
-//! Commands of the host: split into page rows, held back when jobs or buffers run out.
+//! Host commands: split into multi-plane pages, and held back when jobs or buffers run out.
 //!
-//! - `commands`: those in flight, and those that wait.
-//! - `reads`, `writes`: how each goes on.
+//! - `commands`: commands in flight, and those that wait.
+//! - `reads`, `writes`: their progress.
 //! - `join`: reads that share a sense, found by `rows`.
-//! - `merge`: writes in part, with what `merges` reads for them.
-//! - `flush`: what waits until data are programmed, as `durable` says.
-//! - `cached`: slots that `read_cache` holds. `read_ahead`: slots that it will hold, with their rows in
-//!   `ahead`.
+//! - `merge`: partial writes, with the old versions that `merges` reads for them.
+//! - `flush`: commands that wait until data are programmed, by the rules of `durable`.
+//! - `cached`: slots served by `read_cache`. `read_ahead`: slots read ahead into it; `ahead` tracks their
+//!   reads.
 
 mod ahead;
 mod cached;
@@ -39,32 +39,32 @@ pub(crate) use writes::Progress;
 /// Bytes of a host sector.
 const SECTOR_BYTES: u64 = 512;
 
-/// The commands of the host, and what is kept in memory for them.
+/// Host commands, and the data kept in memory for them.
 #[derive(Clone, Debug)]
 pub(crate) struct Host {
     commands: Commands,
-    /// Rows that are being read.
+    /// The latest read of each multi-plane page.
     rows: Rows,
     durable: Durable,
     read_cache: ReadCache,
     ahead: Ahead,
 }
 
-/// What a command that has come makes necessary.
+/// What remains to be done for a command that has arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Submitted {
-    /// Nothing more.
+    /// Nothing.
     Nothing,
-    /// It is a write or trim, and goes on now.
+    /// Continue the write or trim now.
     Writes,
-    /// It is a write or trim, and waits behind others.
+    /// The write or trim waits behind others.
     Queued,
-    /// It is a flush, and waits until data are programmed.
+    /// The flush waits until data are programmed.
     Flushes,
 }
 
 impl Host {
-    /// For a drive of `config` with so many `jobs`. Slot buffers of its read cache begin at `first`.
+    /// For a drive of `config` with `jobs`. The slot buffers of the read cache begin at `first`.
     pub(crate) fn new(config: &Config, scheme: AnyReadAhead, jobs: &Jobs, first: Buf) -> Host {
         let ahead = scheme.buffer_slots();
         Host {
@@ -86,7 +86,7 @@ impl Host {
         self.read_cache.len()
     }
 
-    /// Takes on a command of the host. Its id is below `max_commands` and not in flight.
+    /// Accepts a host command. Its id is below `max_commands` and not in flight.
     #[inline]
     pub(crate) fn submit<M: Arena>(
         &mut self,
@@ -97,7 +97,7 @@ impl Host {
     ) -> Submitted {
         if command.op == HostOp::Flush {
             if !self.durable.flushes() {
-                // What was acknowledged is safe already.
+                // Acknowledged data are already safe.
                 ports.complete(command, Status::Ok, None);
                 return Submitted::Nothing;
             }
@@ -144,7 +144,7 @@ impl Host {
         self.commands.get(id).command.op == HostOp::Read
     }
 
-    /// Goes on with read `id`, which has waited for the map.
+    /// Continues read `id`, which has waited for the map.
     pub(crate) fn go_on_reading<M: Arena>(
         &mut self,
         now: Ns,
@@ -155,7 +155,7 @@ impl Host {
         self.advance_read(now, id, below, ports);
     }
 
-    /// Frees the job of a read and lets in what waited for one.
+    /// Frees the job of a read, and continues whatever waited for a job.
     pub(super) fn release_read<M: Arena>(
         &mut self,
         now: Ns,
@@ -167,7 +167,7 @@ impl Host {
         self.resume_reads(now, below, ports);
     }
 
-    /// Power is cut: slots that were read ahead, or were being, and are lost unused.
+    /// Power is cut. Returns the slots read ahead, or being read ahead, that are lost unused.
     pub(crate) fn cut(&mut self, jobs: &Jobs, codewords_per_slot: u32) -> u64 {
         u64::from(self.ahead.under_way(jobs) / codewords_per_slot) + self.read_cache.unused()
     }

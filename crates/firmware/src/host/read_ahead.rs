@@ -1,8 +1,8 @@
-//! Read-ahead: pages that the scheme names are read into the read cache, a page row at a time, by
-//! the same path as any read, behind those that the host waits for.
+//! Read-ahead: logical pages named by the scheme are read into the read cache, one multi-plane page at a
+//! time. The reads take the same path as all reads, at a lower priority than those that the host waits for.
 //!
-//! A command that wants a slot still on its way joins the read (`join`): its row is not sensed twice. From
-//! then on the read is the host's, in its priority, and its time the command's.
+//! A command that wants a slot being read ahead joins the read (`join`), so the page is not sensed twice.
+//! From then on the read has the priority of a host read, and its time is charged to the command.
 
 use firstread_core::{Arena, CommandId, HostCommand, Lpn, Ns, Priority};
 
@@ -18,7 +18,7 @@ use crate::schedule::{Job, Purpose};
 use crate::store::Store;
 
 impl Host {
-    /// The host reads `command`: starts to read what the scheme wants ahead of it.
+    /// The host reads `command`: starts the read-ahead that the scheme wants.
     pub(crate) fn read_ahead<M: Arena>(
         &mut self,
         now: Ns,
@@ -37,7 +37,7 @@ impl Host {
         }
     }
 
-    /// Starts reads of pages `first` to `end`, as far as jobs and memory go; returns how far.
+    /// Starts to read ahead pages `first` to `end`, as far as jobs and memory allow. Returns how far.
     fn start_ahead<M: Arena>(
         &mut self,
         now: Ns,
@@ -58,7 +58,7 @@ impl Host {
             let end = end.min(below.store.table.directory.reach(lpn));
             let run = below.store.table.map.lookup(Lpn(lpn), (end - lpn) as u32);
             let Some(ppa) = run.ppa else {
-                // There is nothing to read.
+                // These pages hold no data.
                 lpn += run.pages as u64;
                 continue;
             };
@@ -76,8 +76,8 @@ impl Host {
         lpn
     }
 
-    /// Starts to read the row of page `first`, which lies on flash, and those after it up to `end`
-    /// that lie in the row: how many. Zero when there is no job or memory.
+    /// Starts to read ahead page `first`, which lies on flash, and the pages after it up to `end` in the same
+    /// multi-plane page. Returns how many. Zero if there is no job or no memory.
     fn start_ahead_row<M: Arena>(
         &mut self,
         now: Ns,
@@ -141,7 +141,7 @@ impl Host {
         slots
     }
 
-    /// The next slots of read `id` are on their way under `job`: the command waits for them.
+    /// The next slots of read `id` are being read ahead under `job`: the command joins.
     pub(crate) fn join_ahead<M: Arena>(
         &mut self,
         now: Ns,
@@ -183,8 +183,8 @@ impl Host {
         Found::Served
     }
 
-    /// The row of `job` has been read ahead; codewords `failed` could not be corrected. Commands that
-    /// have joined got codewords `served`. The job is free.
+    /// The read-ahead under `job` has ended; codewords `failed` could not be corrected. Commands that joined
+    /// have received codewords `served`. The job is free.
     pub(crate) fn ahead_read<M: Arena>(
         &mut self,
         job: u32,
@@ -222,7 +222,7 @@ impl Host {
             let was_used = used & mask(row_slot, 1) != 0;
             store.base.counters.front.ahead_used += was_used as u64;
             store.base.counters.front.ahead_joined += was_used as u64;
-            // A write or trim that came meanwhile has dropped the entry, or another has taken it.
+            // A write or trim has dropped the entry meanwhile, or the entry was given to another page.
             let mut kept = false;
             if self.read_cache.coming(lpn) == Some(job) {
                 let last = store.table.map.at(Lpn(lpn)) == Some(store.base.ppa_in(at, row_slot));

@@ -1,12 +1,12 @@
-//! The read cache: slots that the host has read, or will soon, kept in memory.
+//! The read cache: slots that the host has read, or is expected to read, kept in memory.
 //!
-//! Slots read in whole are kept and replaced by segmented LRU ([`crate::cache`]). A write or trim
-//! drops the slot; a move of the data changes nothing, since the cache goes by logical page. What
-//! comes from flash is kept only if the map still says that it is the last version, so that a write
-//! or trim that came meanwhile wins. Without memory for it the cache costs one branch.
+//! Slots that were read whole are kept, and replaced by segmented LRU ([`crate::cache`]). A write or trim
+//! drops the slot. A move of the data changes nothing, because the cache is indexed by logical page. Data
+//! from flash are kept only if the map still says that they are the last version, so a write or trim during
+//! the read wins. Without memory for the read cache it costs one branch.
 //!
-//! Part of the memory may be for read-ahead alone: then what the host read from flash is not kept, and
-//! what was read ahead is the first to go once it was used.
+//! The memory may be reserved for read-ahead. Then data read by the host are not kept, and data read ahead
+//! are the first to be replaced once they were used.
 
 use alloc::boxed::Box;
 
@@ -22,15 +22,15 @@ pub(crate) struct ReadCache {
     pub(super) cache: Cache,
     /// Buffer of the first entry.
     first: Buf,
-    /// Whether it keeps what the host reads, or only what was read ahead.
+    /// Whether slots read by the host are kept, or only slots read ahead.
     keeps: bool,
-    /// Entries in each region of logical pages, so that a trim passes over those without any.
+    /// Number of entries in each map region, so that a trim skips regions without entries.
     in_region: Box<[u16]>,
 }
 
 impl ReadCache {
-    /// For `kept` slots that the host reads and `ahead` more that are read ahead, on a drive of
-    /// `capacity` logical pages. Its buffers begin at `first`.
+    /// Room for `kept` slots that the host reads and `ahead` slots read ahead, on a drive of `capacity`
+    /// logical pages. The buffers begin at `first`.
     pub(crate) fn new(kept: u32, ahead: u32, capacity: u64, first: Buf) -> ReadCache {
         let entries = kept + ahead;
         let regions = match entries {
@@ -45,7 +45,7 @@ impl ReadCache {
         }
     }
 
-    /// Slots it holds that were read ahead and not used.
+    /// Number of slots that were read ahead and not used.
     pub(crate) fn unused(&mut self) -> u64 {
         let mut unused = 0;
         self.cache.keep(|_, mark, here| {
@@ -55,7 +55,7 @@ impl ReadCache {
         unused
     }
 
-    /// Slots it has room for.
+    /// Number of slots it has room for.
     pub(crate) fn len(&self) -> u32 {
         self.cache.len()
     }
@@ -63,21 +63,21 @@ impl ReadCache {
     pub(crate) fn is_on(&self) -> bool {
         !self.in_region.is_empty()
     }
-    /// Whether what the host reads is kept.
+    /// Whether slots read by the host are kept.
     #[inline]
     pub(crate) fn keeps(&self) -> bool {
         self.keeps
     }
-    /// Whether page `lpn` is here or on its way.
+    /// Whether page `lpn` is present or being read.
     #[inline]
     pub(crate) fn has(&self, lpn: u64) -> bool {
         self.cache.find(lpn).is_some()
     }
-    /// The job that brings page `lpn`, if it is on its way.
+    /// The job that reads page `lpn`, if it is being read.
     pub(crate) fn coming(&self, lpn: u64) -> Option<u32> {
         self.cache.find(lpn).and_then(|e| self.cache.coming(e))
     }
-    /// The buffer of page `lpn`, if it is here.
+    /// The buffer of page `lpn`, if it is present.
     pub(crate) fn here(&self, lpn: u64) -> Option<Buf> {
         let e = self.cache.find(lpn)?;
         self.cache.coming(e).is_none().then(|| self.buffer(e))
@@ -86,7 +86,7 @@ impl ReadCache {
         self.first.slot(e)
     }
 
-    /// Reserves an entry for page `lpn`, which `job` will bring. False when all are on their way.
+    /// Reserves an entry for page `lpn`, which `job` reads. False if all entries are reserved.
     pub(crate) fn reserve(&mut self, lpn: u64, job: u32, counters: &mut FrontCounters) -> bool {
         let Some((_, replaced)) = self.cache.reserve(lpn, job) else {
             return false;
@@ -99,8 +99,8 @@ impl ReadCache {
         true
     }
 
-    /// Page `lpn`, which `job` was to bring, is here: its buffer. None when it was dropped since.
-    /// `unused`: it was read ahead, and nobody has asked for it yet.
+    /// Job `job` has read page `lpn`: returns its buffer. None if the entry was dropped meanwhile. `unused`
+    /// means that it was read ahead and nobody has asked for it yet.
     pub(crate) fn arrive(&mut self, lpn: u64, job: u32, unused: bool) -> Option<Buf> {
         let e = self.cache.find(lpn)?;
         if self.cache.coming(e) != Some(job) {
@@ -114,7 +114,7 @@ impl ReadCache {
         Some(self.buffer(e))
     }
 
-    /// Drops page `lpn`: it was written or trimmed, or did not come.
+    /// Drops page `lpn`, which was written, trimmed or uncorrectable.
     #[inline]
     pub(crate) fn forget(&mut self, lpn: u64, counters: &mut FrontCounters) {
         let region = (lpn / REGION_PAGES) as usize;
@@ -122,7 +122,7 @@ impl ReadCache {
             return;
         }
         if let Some(e) = self.cache.find(lpn) {
-            // What is on its way is counted when it comes.
+            // A slot still being read is counted when its read ends.
             let here = self.cache.coming(e).is_none();
             counters.ahead_wasted += (here && self.cache.mark(e)) as u64;
             self.cache.remove(e);
@@ -130,7 +130,7 @@ impl ReadCache {
         }
     }
 
-    /// Drops pages `first` to `end`, all of one region.
+    /// Drops pages `first` to `end`, all of one map region.
     pub(crate) fn forget_all(&mut self, first: u64, end: u64, counters: &mut FrontCounters) {
         for lpn in first..end {
             if self.in_region[(lpn / REGION_PAGES) as usize] == 0 {
@@ -140,7 +140,7 @@ impl ReadCache {
         }
     }
 
-    /// The host reads entry `e`, which is here.
+    /// The host reads present entry `e`.
     pub(super) fn used(&mut self, e: u32, counters: &mut FrontCounters) {
         counters.cache_hits += 1;
         let first = self.cache.mark(e);
@@ -150,7 +150,7 @@ impl ReadCache {
         }
         match (self.keeps, first) {
             (false, _) => self.cache.retire(e),
-            // That is what it was read for: it is as if it had just come from flash.
+            // This is the use it was read ahead for, so it counts as newly read, not as used again.
             (true, true) => self.cache.renew(e),
             (true, false) => self.cache.touch(e),
         }

@@ -1,4 +1,4 @@
-//! Reads of the host: split into page rows, each read under a job of its own.
+//! Host reads: split into multi-plane pages, each read under a job of its own.
 
 use firstread_core::{
     Arena, CellMode, CommandId, HostCommand, Lpn, Ns, PageAddr, Ppa, Priority, Status, Tag,
@@ -14,7 +14,7 @@ use crate::schedule::{Job, Purpose};
 use crate::store::Store;
 
 impl Host {
-    /// Goes on with reads that waited for a job.
+    /// Continues reads that waited for a job.
     pub(crate) fn resume_reads<M: Arena>(
         &mut self,
         now: Ns,
@@ -28,7 +28,8 @@ impl Host {
         }
     }
 
-    /// Splits a read into page rows. False when it ran out of jobs and waits at the queue's head.
+    /// Splits a read into multi-plane pages. False if jobs ran out and the read waits at the head of the
+    /// queue.
     pub(super) fn advance_read<M: Arena>(
         &mut self,
         now: Ns,
@@ -61,7 +62,7 @@ impl Host {
             if !below.pager.map_ready(now, id, lpn, &mut below.store, ports) {
                 return true;
             }
-            // Slots before this one have places that are known now.
+            // The places of the slots up to this one are known now.
             let known = (below.store.table.directory.reach(lpn) - first).min(all as u64) as u32;
             let store = &mut below.store;
             let layout = &store.base.layout;
@@ -123,10 +124,11 @@ impl Host {
         true
     }
 
-    /// Gathers the slots of a page row from logical page `lpn` on, as long as logical and physical order agree,
-    /// at most `most`. `from` is where `lpn` lies, and how many pages lie one after the other from there on. `row` is
-    /// the row, the first slot of the row that is read, and the mode. Returns the codewords wanted and how many slots.
-    #[inline(always)] // Of one caller, whose path it is part of.
+    /// Gathers slots of a multi-plane page from logical page `lpn` on, at most `most`, as long as logical and
+    /// physical order agree. `from` is the place of `lpn`, and the number of pages that follow each other
+    /// there. `row` is the page, the first slot of it that is read, and the cell mode. Returns the codewords
+    /// wanted, and the number of slots.
+    #[inline(always)] // Its only caller is on the path of every request.
     fn gather<M: Arena>(
         &self,
         command: &HostCommand,
@@ -168,9 +170,9 @@ impl Host {
         (wanted, slots)
     }
 
-    /// A page row that the host alone waited for has been read under `job` but for codewords `failed`. The job is
-    /// free.
-    #[inline(always)] // Of one caller, whose path it is part of.
+    /// A multi-plane page that only the host waited for has been read under `job`, except for failed
+    /// codewords `failed`. The job is free.
+    #[inline(always)] // Its only caller is on the path of every request.
     pub(crate) fn row_read<M: Arena>(
         &mut self,
         job: u32,
@@ -207,7 +209,7 @@ impl Host {
         store.base.jobs.release(job);
     }
 
-    /// A page row of read `id` has ended.
+    /// The read of one multi-plane page of read `id` has ended.
     #[inline]
     pub(super) fn host_read_done(
         &mut self,
@@ -222,7 +224,7 @@ impl Host {
             command.status = Status::Uncorrectable;
         }
         if command.pending == 0 && command.done < command.slots {
-            // It waits for a job, and what comes next may need none.
+            // The command waits for a job. Its remaining slots may need no job, so its time is charged now.
             ports.waited(id, Tag(job));
         }
         self.finish_if_done(id, Some(Tag(job)), ports);

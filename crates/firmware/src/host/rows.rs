@@ -1,4 +1,4 @@
-//! Which read was started last of each page row.
+//! The latest read of each multi-plane page.
 
 use alloc::boxed::Box;
 
@@ -6,21 +6,21 @@ use firstread_core::PageAddr;
 
 use crate::schedule::NO_JOB;
 
-/// Entries of the table of rows: assumed, some times the rows that are read at once at the depth of a
-/// usual queue. A row whose entry another one has taken is not joined any more.
+/// Entries of the table: assumed, several times the number of multi-plane pages read at once at usual queue
+/// depths. When another page takes an entry, the read it pointed to can no longer be joined.
 const ROWS: usize = 1024;
-/// The bits of a job. A drive has fewer than so many, all ones stand for none.
+/// Bits of a job number. A drive has fewer jobs than this; all ones mean none.
 const JOB: u32 = 0x00ff_ffff;
 
-/// The read that was started last of each row; older ones may have ended.
+/// The latest read of each multi-plane page. It may have ended.
 #[derive(Clone, Debug)]
 pub(crate) struct Rows {
-    /// Eight bits that tell rows of one entry apart, above the job.
+    /// Per entry: a job number, below eight bits that tell apart the pages which share the entry.
     last: Box<[u32]>,
 }
 
 impl Rows {
-    /// For so many jobs.
+    /// For `jobs` jobs.
     pub(crate) fn new(jobs: u32) -> Rows {
         assert!(jobs < JOB, "{jobs} jobs are more than an entry can name");
         Rows {
@@ -28,7 +28,7 @@ impl Rows {
         }
     }
 
-    /// The entry of row `at`, and what tells it from others.
+    /// The entry of multi-plane page `at`, and the eight bits that identify it there.
     #[inline]
     fn place(at: PageAddr) -> (usize, u32) {
         let within = u64::from(at.die.0) << 24 | u64::from(at.wordline) << 8 | u64::from(at.page.0);
@@ -36,7 +36,7 @@ impl Rows {
         ((hash >> 54) as usize % ROWS, (hash >> 22) as u32 & !JOB)
     }
 
-    /// The job that may be reading row `at`.
+    /// The job that may be reading multi-plane page `at`.
     #[inline]
     pub(super) fn find(&self, at: PageAddr) -> Option<u32> {
         let (place, mark) = Rows::place(at);
@@ -44,7 +44,7 @@ impl Rows {
         (last & !JOB == mark && last & JOB != JOB).then_some(last & JOB)
     }
 
-    /// `job` reads row `at`.
+    /// `job` reads multi-plane page `at`.
     #[inline]
     pub(crate) fn started(&mut self, at: PageAddr, job: u32) {
         let (place, mark) = Rows::place(at);

@@ -1,4 +1,4 @@
-//! Writes and trims of the host: a slot after another, as far as each gets.
+//! Host writes and trims: slot by slot, as far as each of them gets.
 
 use core::ops::ControlFlow;
 
@@ -20,40 +20,40 @@ use crate::observe::StreamId;
 pub(crate) enum Progress {
     /// It is complete.
     Ended,
-    /// It waits for the read of a slot that it changes in part, or of a page of the map.
+    /// It waits for a read: of the old version of a slot, or of a map page.
     Waiting,
-    /// It waits in the queue of writes, for this.
+    /// It waits in the queue of blocked writes, for this reason.
     Stalled(Wait),
-    /// It goes on once the pace of cleaning has been reckoned.
+    /// It continues once the cleaning pace has been updated.
     Paces,
-    /// All its data are in the write buffer, and it completes when they are programmed.
+    /// All its data are in the write buffer. It completes when they are programmed.
     Buffered,
 }
 
 impl Host {
-    /// The write or trim to go on with, of those that wait.
+    /// The blocked write or trim to continue next.
     pub(crate) fn next_stalled(&mut self) -> Option<CommandId> {
         self.commands.next_stalled()
     }
 
-    /// Write or trim `id`, which was under way, waits before all others of its kind, for `wait`. Whether the
-    /// others wait with it: it may wait for a job that one of them holds, and that one goes on.
+    /// Write or trim `id`, which was being handled, waits for `wait` ahead of all others of its kind. Returns
+    /// whether the others have to wait too: if it waits for a job that one of them holds, that one continues.
     pub(crate) fn stall(&mut self, id: CommandId, wait: Wait, ports: &mut impl Out) -> bool {
         self.commands.stall(id, wait, ports);
         self.commands.holds_read(id) || self.commands.stalled_merged.is_empty()
     }
 
-    /// No write and no trim waits in the queue.
+    /// No write or trim is blocked.
     pub(crate) fn none_stalls(&mut self, ports: &mut impl Out) {
         self.commands.wait_for(None, ports);
     }
 
-    /// Whether writes or trims wait.
+    /// Whether writes or trims are blocked.
     pub(crate) fn has_stalled_writes(&self) -> bool {
         self.commands.has_stalled_writes()
     }
 
-    /// Moves a write or trim on.
+    /// Advances a write or trim.
     pub(crate) fn advance_write<M: Arena>(
         &mut self,
         now: Ns,
@@ -94,10 +94,10 @@ impl Host {
         }
     }
 
-    /// Whether the map may be changed for the next slot of write or trim `id`: it has room, few enough of its
-    /// pages have changes that are not on flash, and it knows where the slot lies. False where it never may:
-    /// the command has failed.
-    #[inline(always)] // Of one caller, whose path it is part of.
+    /// Whether the map may be changed for the next slot of write or trim `id`: the overlay has room, the
+    /// number of map pages with unwritten changes is below its limit, and the slot's entry is in memory.
+    /// False also if the command has failed.
+    #[inline(always)] // Its only caller is on the path of every request.
     fn may_change<M: Arena>(
         &mut self,
         now: Ns,
@@ -132,7 +132,7 @@ impl Host {
     }
 
     /// Writes the next slot of write `id`.
-    #[inline(always)] // Of one caller, whose path it is part of.
+    #[inline(always)] // Its only caller is on the path of every request.
     fn write_slot<M: Arena>(
         &mut self,
         now: Ns,
@@ -151,7 +151,7 @@ impl Host {
         }
         let base = &below.store.base;
         let bytes = bytes_between(&command.command, &base.layout, lpn, 1);
-        // Only a write in part asks where the old version lies.
+        // Only a partial write needs the place of the old version.
         let partial = bytes < base.config.geometry.slot_bytes;
         let run = partial.then(|| below.store.table.map.lookup(Lpn(lpn), 1));
         if run.is_some_and(|run| run.lost) {
@@ -180,7 +180,7 @@ impl Host {
                 return ControlFlow::Continue(());
             }
             Some(Kept::NoJob) => {
-                // What it holds of its last slot may be all that others wait for.
+                // The old version of its last slot may occupy the job that others wait for.
                 self.let_go(now, id, 1, below, ports);
                 let ledger = &mut below.store.place.ledger;
                 ledger.host_waits.set(Wait::ReadBuffer, true);
@@ -190,7 +190,8 @@ impl Host {
         let item = Item {
             lpn: Lpn(lpn),
             expect: None,
-            // A write in part that has read what it keeps goes on: a job holds that.
+            // A partial write whose old version has been read is let through, because a job holds that
+            // version.
             why: Why::Host {
                 has_merged: matches!(kept, Some(Kept::Read(_))),
             },
@@ -220,14 +221,14 @@ impl Host {
         }
     }
 
-    /// Command `id`, which is no read, completes.
+    /// Command `id`, which is not a read, completes.
     pub(super) fn end_command(&mut self, id: CommandId, status: Status, ports: &mut impl Out) {
         let command = self.commands.get(id).command;
         self.commands.table[id.0 as usize] = None;
         ports.complete(command, status, None);
     }
 
-    /// The next slot of write `id`, which is `lpn`, is in the write buffer.
+    /// The next slot of write `id`, `lpn`, is in the write buffer.
     #[inline]
     fn slot_written<M: Arena>(
         &mut self,
@@ -244,7 +245,7 @@ impl Host {
         let end = (command.done != 0) as usize;
         command.done += 1;
         if command.merges[end] != merges::NONE {
-            // Of a slot between the ends nothing is kept.
+            // Only the first and the last slot can be partial.
             let last = command.done == command.slots;
             if end == 0 || last {
                 self.let_go(now, id, end, below, ports);
@@ -256,8 +257,7 @@ impl Host {
         }
     }
 
-    /// Trims pages of trim `id` from the next on, within one region of the map. Only whole slots can be
-    /// forgotten.
+    /// Trims pages of trim `id` from the next one on, within one map region. Only whole slots are trimmed.
     fn trim_some<M: Arena>(
         &mut self,
         now: Ns,
@@ -297,7 +297,7 @@ impl Host {
         ControlFlow::Continue(())
     }
 
-    /// Write `id` cannot go on: it ends with `status`.
+    /// Write `id` cannot continue: it ends with `status`.
     fn fail_write<M: Arena>(
         &mut self,
         now: Ns,
@@ -312,19 +312,19 @@ impl Host {
     }
 }
 
-/// A write or trim waits in the queue, for `wait`.
+/// A write or trim waits in the queue of blocked writes, for `wait`.
 const fn stalled(wait: Wait) -> ControlFlow<Progress> {
     ControlFlow::Break(Progress::Stalled(wait))
 }
 
-/// The first logical page behind the whole ones that `command` ends with.
+/// End of the whole logical pages of `command`.
 fn end_of(command: &HostCommand, base: &Base) -> u64 {
     let slot_bytes = u64::from(base.config.geometry.slot_bytes);
     (command.offset_bytes + u64::from(command.len_bytes)) / slot_bytes
 }
 
-/// Whether a trim that goes on at `first` and ends at `end` empties a whole region of the map, so
-/// that it needs not know what is there.
+/// Whether a trim from `first` to `end` empties a whole map region, so that the old entries need not be
+/// known.
 fn empties_region<M: Arena>(first: u64, end: u64, table: &Table<M>) -> bool {
     let region_end = (first / REGION_PAGES + 1) * REGION_PAGES;
     first.is_multiple_of(REGION_PAGES)

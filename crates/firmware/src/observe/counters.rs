@@ -1,70 +1,70 @@
-//! Counters a drive keeps of itself.
+//! Counters of a drive.
 
 use super::front::FrontCounters;
 use super::who::OWNERS;
 
-/// Bins of the retry histogram; the last holds that many retries or more.
+/// Bins of the retry histogram. The last bin holds reads with that many retries or more.
 pub const RETRY_BINS: usize = 65;
 
 /// Running totals since power-on.
 #[derive(Clone, Debug)]
 pub struct Counters {
-    /// Page rows read for the host, by how many retries they took.
+    /// Multi-plane pages read for the host, by number of retries.
     pub retries: [u64; RETRY_BINS],
-    /// Page rows read for the host that stayed uncorrectable.
+    /// Multi-plane pages read for the host that stayed uncorrectable.
     pub uncorrectable: u64,
-    /// Retries of these reads.
+    /// Retries of the uncorrectable reads.
     pub lost_retries: u64,
-    /// Reads of the host that another one's sense has served.
+    /// Host reads served by the sense of another read.
     pub joined_reads: u64,
-    /// Senses in the background: verification, valley search, start-up.
+    /// Background senses: verification, valley search, start-up.
     pub background_reads: u64,
-    /// Slots the host wrote.
+    /// Slots written by the host.
     pub host_slots_written: u64,
-    /// Bytes the host wrote: of a slot that it wrote in part, that part.
+    /// Bytes written by the host. A partial write of a slot counts its own bytes alone.
     pub host_bytes_written: u64,
-    /// Writes in part that were merged with their slot in the write buffer, and took no slot of their own.
+    /// Partial writes merged into their slot in the write buffer, without a slot of their own.
     pub merged_in_place: u64,
-    /// Slots programmed without data, because a command waited for the rest of their wordline.
+    /// Slots programmed without data, because a command waited for the rest of the wordline.
     pub slots_padded: u64,
-    /// Slots programmed, for whomever.
+    /// Slots programmed for any purpose.
     pub slots_programmed: u64,
-    /// Slots the host read from the write buffer.
+    /// Slots that host reads found in the write buffer.
     pub buffer_hits: u64,
     /// Superblocks erased.
     pub erases: u64,
-    /// Slots the data mover wrote.
+    /// Slots written by moves.
     pub slots_moved: u64,
-    /// The same by who had them moved, in the order of [`super::Owner::ALL`].
+    /// Slots written by moves, by owner, in the order of [`super::Owner::ALL`].
     pub slots_moved_by: [u64; OWNERS],
-    /// Slots whose move a host write or trim overtook.
+    /// Moves abandoned because the host wrote or trimmed the page meanwhile.
     pub moves_overtaken: u64,
-    /// Retries of reads of the data mover.
+    /// Retries of reads for moves.
     pub move_retries: u64,
     /// Slots that could not be corrected when they were to be moved.
     pub slots_lost: u64,
     /// Superblocks retired.
     pub retired: u64,
-    /// Bad blocks of dies replaced by spares, those of the factory too.
+    /// Bad blocks replaced by spare blocks, including factory bad blocks.
     pub replaced: u64,
     /// Programs and erases suspended.
     pub suspends: u64,
-    /// Senses of retries that had begun ahead and were not needed.
+    /// Speculative senses of retry steps that were not needed.
     pub cancelled_senses: u64,
-    /// Soft senses of reads whose steps had all failed.
+    /// Soft senses of reads whose hard steps had all failed.
     pub soft_reads: u64,
-    /// Reads that a soft sense has saved.
+    /// Reads saved by a soft sense.
     pub soft_saved: u64,
-    /// Page rows read because another one of their stripe could not be corrected.
+    /// Multi-plane pages read to rebuild another one of their stripe.
     pub rebuild_reads: u64,
-    /// Reads made anew from the rest of their stripe.
+    /// Reads rebuilt from the rest of their stripe.
     pub rebuilt: u64,
-    /// Read cache, read-ahead and map cache.
+    /// Counters of read cache, read-ahead and map cache.
     pub front: FrontCounters,
 }
 
 impl Counters {
-    /// What was counted since `before`.
+    /// The counts since `before`.
     pub fn since(&self, before: &Counters) -> Counters {
         let mut retries = self.retries;
         retries

@@ -1,4 +1,4 @@
-//! Counters of the front: read cache, read-ahead, map cache.
+//! Counters of the read cache, of read-ahead and of the map cache.
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident,)*) => {
@@ -9,7 +9,7 @@ macro_rules! counters {
         }
 
         impl FrontCounters {
-            /// What was counted since `before`.
+            /// The counts since `before`.
             pub fn since(&self, before: &FrontCounters) -> FrontCounters {
                 FrontCounters { $($name: self.$name - before.$name,)* }
             }
@@ -18,33 +18,34 @@ macro_rules! counters {
 }
 
 counters! {
-    /// Slots the host read from the read cache, those read ahead included.
+    /// Slots that host reads found in the read cache, including those read ahead.
     cache_hits,
-    /// Slots the host read from flash while there is a read cache.
+    /// Slots that host reads took from flash although there is a read cache.
     cache_misses,
     /// Slots read ahead.
     ahead_slots,
-    /// Page rows sensed for them, retries not counted.
+    /// Multi-plane pages sensed for read-ahead, without retries.
     ahead_rows,
-    /// Retries of these, while no command waited for them.
+    /// Retries of read-ahead while no command waited for the data.
     ahead_retries,
     /// Slots read ahead that the host then asked for.
     ahead_used,
-    /// Of these, how many were still on their way: the command joined the read.
+    /// Slots read ahead whose read was still in flight when the host asked for them: the command joined the
+    /// read.
     ahead_joined,
-    /// Slots read ahead that were overwritten, trimmed, replaced or not correctable before the host
-    /// asked for them.
+    /// Slots read ahead that were overwritten, trimmed, replaced or uncorrectable before the host asked for
+    /// them.
     ahead_wasted,
-    /// Times a page of the map was wanted and in memory.
+    /// Accesses to a map page that was in memory.
     map_hits,
-    /// Times it was not.
+    /// Accesses to a map page that was not in memory.
     map_misses,
-    /// Page rows read for the map, retries not counted.
+    /// Multi-plane pages read for the map, without retries.
     map_reads,
-    /// Retries of these.
+    /// Retries of map reads.
     map_retries,
-    /// Pages of the map that could not be corrected, and were made anew.
+    /// Map pages that could not be corrected and were rebuilt from the tables of contents.
     map_lost,
-    /// Pages of the map written.
+    /// Map pages written.
     map_writes,
 }

@@ -1,4 +1,4 @@
-//! What the firmware knows of its blocks and reads: kept once, read by all schemes.
+//! Superblock table and counters: kept once and read by all schemes.
 
 mod blocks;
 mod counters;

@@ -1,18 +1,18 @@
-//! Who writes, and who has data moved.
+//! Write streams, and owners of moves.
 
-/// Who writes. Each stream fills a superblock of its own, so that data of one age share a block.
+/// Write streams. Each stream fills a superblock of its own, so that data of similar age share a superblock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum StreamId {
-    /// The host.
+    /// Host writes.
     Host,
-    /// The data mover.
+    /// Moves.
     Move,
-    /// Pages of the map, where not all of it is in memory.
+    /// Map pages, if part of the map lies on flash.
     Map,
 }
 
 impl StreamId {
-    /// Of the first `streams`, those that the data mover writes to.
+    /// The streams that moves write to, among the first `streams` streams.
     pub(crate) fn of_mover(streams: usize) -> core::slice::Iter<'static, StreamId> {
         [StreamId::Move, StreamId::Map][..streams - 1].iter()
     }
@@ -21,7 +21,7 @@ impl StreamId {
 /// Number of streams.
 pub(crate) const STREAMS: usize = 3;
 
-/// Who has data moved.
+/// The owner of a move: what the data are moved for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Owner {
     /// Garbage collection.
@@ -30,13 +30,13 @@ pub enum Owner {
     Wear,
     /// A change of cell mode.
     Convert,
-    /// Retirement of a superblock in which a program failed.
+    /// Retirement of a superblock after a failed program.
     Retire,
     /// Refresh of data that have become hard to read.
     Refresh,
     /// Another scheme.
     Scheme,
-    /// Data of a program that failed, or that a power cut has torn, written again.
+    /// Rewriting data whose program failed or was torn by a power cut.
     Rescue,
 }
 
@@ -55,7 +55,7 @@ impl Owner {
         Owner::Rescue,
     ];
 
-    /// Key in results.
+    /// Key of the owner in results.
     pub const fn name(self) -> &'static str {
         match self {
             Owner::Gc => "garbage_collection",

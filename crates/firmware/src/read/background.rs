@@ -1,4 +1,4 @@
-//! Background reads: what axis `read_levels` asks for by itself, one at a time.
+//! Background reads: the reads that axis `read_levels` asks for by itself, one at a time.
 
 use firstread_core::{Ns, Priority};
 
@@ -8,13 +8,13 @@ use crate::policy::read_levels::{AnyReadLevels, Probe, ProbeResult, ReadLevels};
 use crate::policy::retry::AnyRetry;
 use crate::schedule::Purpose;
 
-/// What a power cut leaves of reads.
+/// What a power cut leaves of the read machine.
 #[derive(Clone, Debug)]
 pub(crate) struct Dumped {
-    /// The tables of read levels, with the background read that they wait for; none where the next firmware has
+    /// The tables of read levels, with the background read they wait for; none if the next firmware has
     /// another scheme.
     levels: Option<(AnyReadLevels, Option<Probe>)>,
-    /// What is known of short senses; none where the next firmware has another scheme.
+    /// What was learned about short senses; none if the next firmware has another scheme.
     retry: Option<AnyRetry>,
 }
 
@@ -29,14 +29,14 @@ impl Dumped {
 }
 
 impl Read {
-    /// Power is on and the drive is filled: background work begins.
+    /// Power is on and the drive is filled: starts background work.
     pub(crate) fn power_up(&mut self, now: Ns, base: &Base) {
         self.levels.start(now, &base.blocks);
         self.levels_due = self.levels.due();
         self.has_started = true;
     }
 
-    /// Power is back after a shutdown in which nothing was lost; the firmware's clock stood still, and the
+    /// Power is back after a shutdown that lost nothing. The firmware's clock stood still meanwhile, but the
     /// cells have aged.
     pub(crate) fn power_on(&mut self, now: Ns, base: &Base) {
         self.levels.power_on(now, &base.blocks);
@@ -86,8 +86,8 @@ impl Read {
         self.start(now, job, purpose, priority, probe.at, wanted, base, ports);
     }
 
-    /// The background read of `job` has come back; the job is free. True when that was the last read to
-    /// keep its superblock from its erase.
+    /// The background read of `job` has ended and the job is free. Returns whether this was the last pin of a
+    /// superblock that waits to be erased.
     pub(crate) fn probe_done(
         &mut self,
         now: Ns,
@@ -112,7 +112,7 @@ impl Read {
         self.probe.is_some()
     }
 
-    /// Power is cut: what is left.
+    /// Power is cut. Returns what is left.
     pub(crate) fn dump(self) -> Dumped {
         Dumped {
             levels: Some((self.levels, self.probe)),
@@ -120,7 +120,7 @@ impl Read {
         }
     }
 
-    /// Power is back: takes on what was dumped.
+    /// Power is back: takes over what was dumped.
     pub(crate) fn take_dumped(&mut self, dumped: Dumped) {
         if let Some(retry) = dumped.retry {
             self.retry = retry;
@@ -132,8 +132,8 @@ impl Read {
         }
     }
 
-    /// After a recovery: the background read that was in flight is read again. A scheme that was not there before
-    /// begins.
+    /// After a recovery: repeats the background read that was in flight. A scheme that is new to the drive
+    /// starts.
     pub(crate) fn restart(&mut self, now: Ns, base: &mut Base, ports: &mut impl Out) {
         if !self.has_started {
             self.power_up(now, base);

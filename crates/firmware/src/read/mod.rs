@@ -1,9 +1,10 @@
-//! Reads: the life of one page read, whoever asks for it. Levels, sense, and what follows from the outcome.
+//! Reads: the life of one page read, whoever asks for it: read levels, sense, and what follows from the
+//! outcome.
 //!
-//! - `steps`: the levels of each step, and the steps that are sensed ahead.
+//! - `steps`: the levels of each step, and the steps that are sensed speculatively.
 //! - `soft`: soft senses, once the hard steps have failed.
-//! - `rebuild`: what is made anew from the other dies of a stripe.
-//! - `background`: the reads that axis `read_levels` asks for by itself.
+//! - `rebuild`: data rebuilt from the other dies of a stripe.
+//! - `background`: reads that axis `read_levels` asks for by itself.
 
 mod background;
 mod rebuild;
@@ -23,13 +24,13 @@ use crate::schedule::{Job, NO_JOB, Purpose};
 pub(crate) use background::Dumped;
 use rebuilds::Rebuilds;
 
-/// All reads: the schemes of axes `read_levels`, `retry` and `recovery`.
+/// The read machine, with the schemes of axes `read_levels`, `retry` and `recovery`.
 #[derive(Clone, Debug)]
 pub(crate) struct Read {
     levels: AnyReadLevels,
-    /// When `levels` is next due.
+    /// When the scheme `levels` wants to be called next.
     levels_due: Ns,
-    /// Whether `levels` has been told that power is on.
+    /// Whether the scheme `levels` has been told that power is on.
     has_started: bool,
     retry: AnyRetry,
     recovery: AnyRecovery,
@@ -56,18 +57,18 @@ impl Read {
         &self.levels
     }
 
-    /// Tags of each job: the second is that of steps that are sensed ahead.
+    /// Tags per job. The second tag is for steps that are sensed speculatively.
     pub(crate) fn tags_per_job(&self) -> u32 {
         1 + self.retry.pipelines() as u32
     }
 
-    /// `block` begins to hold data, or holds none any more.
+    /// `block` has begun to hold data, or no longer holds any.
     pub(crate) fn block_changed(&mut self, now: Ns, block: BlockId, blocks: &BlockMonitor) {
         self.levels.on_block(now, block, blocks);
         self.levels_due = self.levels.due();
     }
 
-    /// Queues a read of page row `at` under `job`.
+    /// Queues a read of multi-plane page `at` under `job`.
     #[allow(clippy::too_many_arguments)] // the fields of a job, spelled out once
     pub(crate) fn start(
         &mut self,
@@ -107,9 +108,9 @@ impl Read {
         }
     }
 
-    /// Starts the next job of `die`, if it is idle; where planes read independently, as many as find
-    /// theirs idle.
-    #[inline(never)] // All that starts on a die starts here.
+    /// Starts the next job of `die`, if the die is idle. If planes read independently, starts all jobs whose
+    /// planes are idle.
+    #[inline(never)] // Every operation starts here.
     pub(crate) fn start_die(&mut self, now: Ns, die: DieId, base: &mut Base, ports: &mut impl Out) {
         while let Some(job) = base.start_die(now, die, ports) {
             self.issue(now, job, base, ports);
@@ -120,7 +121,7 @@ impl Read {
     }
 
     /// Issues the sense of `job`, whose die is free.
-    #[inline(always)] // Of one caller, whose path it is part of.
+    #[inline(always)] // Its only caller is on the path of every request.
     fn issue(&mut self, now: Ns, job: u32, base: &mut Base, ports: &mut impl Out) {
         let buf = base.job_buffer(job);
         let at = base.jobs[job].at;
@@ -135,7 +136,7 @@ impl Read {
         };
         state.is_waiting = false;
         if step == 0 && !is_probe {
-            // The freshest levels are those of the moment the sense starts.
+            // The levels are chosen when the sense starts, so that they are the newest.
             state.note = 0;
             state.levels = self
                 .levels
@@ -165,8 +166,8 @@ impl Read {
         }
     }
 
-    /// A step of the read of `job` has been decoded, with this `outcome`: goes on with the next one. The
-    /// codewords that failed when there is none: the read has ended, unless they are made anew.
+    /// A step of the read of `job` has been decoded with `outcome`: starts the next step. If there is none,
+    /// returns the failed codewords: the read has ended, unless they are rebuilt.
     pub(crate) fn decoded(
         &mut self,
         now: Ns,
@@ -215,7 +216,7 @@ impl Read {
                 &soft
             }
         };
-        // What an oracle's own step found is nothing the scheme tried.
+        // A step that an oracle of axis `retry` tried by itself says nothing about the scheme's levels.
         if entry != 0 || step == 0 {
             self.levels.on_read(&ctx, entry, told, note);
         }
@@ -223,8 +224,8 @@ impl Read {
         Some(outcome.failed)
     }
 
-    /// A command waits for the read of `job`, which was not started for it: it is one of the host's
-    /// from now on.
+    /// A command waits for the read of `job`, which was started for another purpose. From now on it is a host
+    /// read.
     pub(crate) fn make_host_read(
         &mut self,
         now: Ns,
@@ -235,7 +236,7 @@ impl Read {
         let Job { at, priority, .. } = base.jobs[job];
         ports.join(Tag(job));
         base.jobs[job].priority = Priority::Host;
-        // If it is not issued yet, it has waited for the host since now.
+        // If the read has not been issued, the host has waited for it only since now.
         base.jobs[job].queued = now;
         let waits =
             priority != Priority::Host && base.schedule.promote(job, priority, &mut base.jobs);
@@ -246,7 +247,8 @@ impl Read {
     }
 }
 
-/// A soft step has ended the read with `outcome`: the outcome of its hard steps, which have all failed.
+/// A soft step has ended the read with `outcome`. Returns the outcome of the hard steps, which have all
+/// failed.
 #[cold]
 fn of_hard_steps(outcome: &Outcome, counters: &mut Counters) -> Outcome {
     counters.soft_saved += (outcome.failed == 0) as u64;

@@ -1,10 +1,11 @@
-//! Parity across the stripe: what a read could not correct is made anew from the other dies.
+//! Stripe parity: codewords that a read could not correct are rebuilt from the other dies.
 //!
-//! A stripe is a page row of every die at one wordline and page type of a superblock; one of the rows is
-//! the sum of the others. Each codeword that failed is the sum of those at its place in all other rows,
-//! which are read on their dies, by reads that may need retries and soft senses of their own. It is lost
-//! when one of these fails too. There is one adder: rebuilds follow one another, and each has a job for
-//! every row it needs, so that none waits for another's.
+//! A stripe is the multi-plane pages of all dies at one wordline and page type of a superblock. One of them
+//! is the sum (XOR) of the others. So a failed codeword is the sum of the codewords at its place in all the
+//! other pages. These pages are read on their dies, and their reads may need retries and soft senses of their
+//! own. The codeword is lost if one of these reads fails too. There is one XOR engine, so rebuilds run one
+//! after another. A rebuild has a job for each page it needs, so it never waits for the jobs of another
+//! rebuild.
 
 use firstread_core::{DieId, Ns, PageAddr, Tag};
 
@@ -14,8 +15,8 @@ use crate::base::{Base, Out};
 use crate::schedule::{NO_JOB, Purpose};
 
 impl Read {
-    /// The read of `job` could not correct codewords `failed`, of a wordline that is programmed on every
-    /// die: has them made anew, if they have parity. False when nothing can be done.
+    /// The read of `job` could not correct codewords `failed`, on a wordline that is programmed on all dies.
+    /// Starts to rebuild them if they have parity. False if they cannot be rebuilt.
     #[cold]
     pub(crate) fn rebuild(
         &mut self,
@@ -46,7 +47,7 @@ impl Read {
         true
     }
 
-    /// Starts the reads of the rebuild that has waited longest, if any waits.
+    /// Starts the reads of the rebuild that has waited longest, if any.
     fn start_rebuild(&mut self, now: Ns, base: &mut Base, ports: &mut impl Out) {
         let job = self.rebuilds.first;
         if job == NO_JOB {
@@ -88,8 +89,8 @@ impl Read {
         }
     }
 
-    /// A row of the stripe has been read, but for codewords `failed`. The read that was made anew, if this
-    /// was the last row, and the codewords that are lost for good.
+    /// A page of the stripe has been read, except for codewords `failed`. If this was the last page, returns
+    /// the read that was rebuilt and the codewords that are lost.
     pub(crate) fn rebuild_row_read(
         &mut self,
         now: Ns,
@@ -110,7 +111,7 @@ impl Read {
         let wanted = base.jobs[job].wanted;
         base.counters.rebuilt += (lost == 0) as u64;
         ports.rebuilt(Tag(job), wanted & !lost);
-        // Before the read ends: its job may be taken for another one.
+        // This must come before the read ends, because its job may then be reused.
         self.start_rebuild(now, base, ports);
         Some((job, lost))
     }

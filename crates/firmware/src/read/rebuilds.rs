@@ -1,15 +1,15 @@
-//! Reads whose codewords are made anew from their stripe: the one under way, and those that wait.
+//! Rebuilds of codewords from their stripe: the one in progress, and those that wait.
 
 use crate::schedule::NO_JOB;
 
-/// The rebuild under way, and what waits for its turn.
+/// The rebuild in progress, and those that wait.
 #[derive(Clone, Debug)]
 pub(crate) struct Rebuilds {
-    /// The read whose codewords are made anew.
+    /// The read whose codewords are rebuilt.
     pub(super) job: u32,
-    /// Rows whose reads have not ended.
+    /// Pages of the stripe whose reads have not ended.
     pub(super) rows_left: u16,
-    /// Codewords that another row has failed too.
+    /// Codewords that failed in another page of the stripe too.
     pub(super) lost: u64,
     /// Reads that wait, linked from the first to the last.
     pub(super) first: u32,

@@ -1,11 +1,12 @@
-//! Soft senses: what is tried for a read around the nearest of the levels that have failed.
+//! Soft senses: tried around the best of the read levels that have failed.
 //!
-//! Of each failed step the decoder tells how many parity checks its hard decisions left unsatisfied.
-//! The levels of the step with the fewest codewords failed, and of these with the fewest checks, are
-//! the centre of the soft senses: what controllers know without looking into cells.
+//! For each failed step the decoder reports how many parity checks its hard decisions left unsatisfied. The
+//! soft senses are centred on the levels of the step with the fewest failed codewords; among equals, the one
+//! with the fewest unsatisfied checks. Controllers know this much without looking into cells.
 //!
-//! They come when the hard steps have ended, or when so many in a row as axis `recovery` says came no
-//! nearer. Where they fail, the hard steps go on; levels that come nearer still may be sensed softly too.
+//! Soft senses come when the hard steps have ended, or after as many hard steps without improvement in a row
+//! as axis `recovery` says. If they fail, the hard steps continue. If a later hard step gets closer, its
+//! levels may be sensed softly too.
 
 use firstread_core::SenseMode;
 
@@ -17,7 +18,7 @@ use crate::policy::retry::Haste;
 use crate::schedule::{Job, Jobs, Nearest, Step};
 
 impl Read {
-    /// A step of the read of `job` has failed, hard or soft: notes what that says of its levels.
+    /// A hard or soft step of the read of `job` has failed: records what this says about its levels.
     pub(crate) fn remember(&self, job: u32, outcome: &Outcome, jobs: &mut Jobs) {
         if self.recovery.soft_after(SenseMode::Hard).is_none() {
             return;
@@ -47,18 +48,17 @@ impl Read {
         }
     }
 
-    /// Whether soft senses come before the hard steps of `job` go on.
+    /// Whether soft senses come before the next hard step of `job`.
     pub(super) fn softens(&self, job: u32, jobs: &mut Jobs) -> bool {
         let after = self.recovery.hard_steps();
         let sense = jobs[job].sense;
         let nearest = jobs.further(job).nearest;
         let due = !nearest.tried && after.is_some_and(|after| nearest.since >= after);
-        // Five senses where three were not enough, before anything else.
+        // If three senses were not enough, five senses come before anything else.
         sense != SenseMode::Hard || due
     }
 
-    /// The step after the one of `job` that has failed, hard or soft, or none when there is nothing
-    /// left to try.
+    /// The step after the failed hard or soft step of `job`; none if nothing is left to try.
     #[inline(never)]
     pub(super) fn step_after(
         &mut self,
@@ -73,7 +73,7 @@ impl Read {
         {
             return Some(next);
         }
-        // What a soft sense tells of spare cells and codewords is not what a hard step would.
+        // The outcome of a soft sense says nothing about what a hard step would have found.
         let last = (sense == SenseMode::Hard).then_some(outcome);
         let next = self.next_step(ctx, job, last, &base.jobs);
         if next.is_some() || base.jobs.further(job).nearest.tried {
@@ -82,7 +82,7 @@ impl Read {
         self.soft_step(job, SenseMode::Hard, base)
     }
 
-    /// The soft step of `job` after one that sensed `failed`.
+    /// The soft step of `job` after one in mode `failed`.
     fn soft_step(&self, job: u32, failed: SenseMode, base: &mut Base) -> Option<Step> {
         let Job {
             step,

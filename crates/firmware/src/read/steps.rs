@@ -1,7 +1,8 @@
-//! The steps of one read: their levels, and those that are sensed ahead.
+//! The steps of one read: their levels, and which of them are sensed speculatively.
 //!
-//! A step sensed ahead is an operation of its own under the job's other tag. The two tags of a job
-//! take turns, so that the step whose outcome is awaited and the one behind it never share one.
+//! A speculative step is sensed before the outcome of the step before it is known. It is an operation of its
+//! own under the job's other tag. The two tags of a job alternate, so the step whose outcome is awaited and
+//! the next one never share a tag.
 
 use firstread_core::{FlashKind, FlashOp, Ns, Priority, SenseMode, Tag};
 
@@ -11,14 +12,14 @@ use crate::policy::read_levels::{Outcome, ReadCtx, ReadLevels};
 use crate::policy::retry::{Haste, Retry};
 use crate::schedule::{Job, Jobs, Purpose, Step};
 
-/// Whether at most a quarter of the codewords asked for failed.
+/// Whether at most a quarter of the wanted codewords failed.
 fn nearly_passed(outcome: &Outcome) -> bool {
     4 * outcome.failed.count_ones() <= outcome.wanted.count_ones()
 }
 
 impl Read {
-    /// The step after the one of `job` that failed, or none when there is nothing left to try. `last`
-    /// is the outcome, if it is known yet.
+    /// The step after the failed step of `job`; none if nothing is left to try. `last` is the outcome of the
+    /// failed step, if it is known yet.
     pub(super) fn next_step(
         &mut self,
         ctx: &ReadCtx,
@@ -44,8 +45,9 @@ impl Read {
                 ..Step::of(step, entry, note)
             });
         }
-        // A step at the end that most codewords passed would have passed as a whole without haste. One
-        // that is sensed ahead of the outcome cannot know, and goes on.
+        // The read may have failed because of a short sense. If most codewords passed, the step is repeated
+        // with the default timing. A speculative step does not know the outcome, so the read continues with
+        // the next entry.
         let slow = slow || haste.at_end;
         if haste.at_end && last.is_some_and(nearly_passed) {
             return Some(Step {
@@ -70,7 +72,8 @@ impl Read {
                 ..Step::of(step, entry + 1, note)
             });
         }
-        // Nothing is left, but what was tried in haste might have succeeded without.
+        // No levels are left, but a step that failed with a short sense might succeed with the default
+        // timing.
         if slow || !hurried {
             return None;
         }
@@ -82,8 +85,9 @@ impl Read {
         })
     }
 
-    /// The step of `job` begins to be sensed, or its output has been asked for: has the one after it
-    /// sensed ahead, unless the read is to give way. The die is then free once this step is transferred.
+    /// The current step of `job` begins to be sensed, or its output has been asked for. Issues the next step
+    /// as a speculative sense, unless the read has to give way. Without one, the die is free once the current
+    /// step is transferred.
     pub(super) fn look_ahead(&mut self, now: Ns, job: u32, base: &mut Base, ports: &mut impl Out) {
         let Job {
             purpose,
@@ -94,12 +98,12 @@ impl Read {
             sense,
             ..
         } = base.jobs[job];
-        // A soft sense rarely fails: what would follow it is not sensed ahead.
+        // A soft sense rarely fails, so no step is sensed speculatively after it.
         let alone = matches!(purpose, Purpose::Probe) || sense != SenseMode::Hard;
         if alone || !self.retry.looks_ahead(step) {
             return;
         }
-        // A read that nobody of the host waits for keeps no die that the host waits for.
+        // A read that no host command waits for does not keep a die that the host waits for.
         let keeps = priority == Priority::Host && self.retry.keeps_die(step);
         if !keeps && base.schedule.host_waits(at.die)
             || base.schedule.has_waited_enough(now, at.die, &base.jobs)
@@ -133,8 +137,8 @@ impl Read {
         });
     }
 
-    /// A step of `job` has come to `outcome`; the step after it was sensed ahead. Whether
-    /// the read goes on with that one: not if it has succeeded, or is sensed softly next.
+    /// A step of `job` has ended with `outcome`, and the next step was sensed speculatively. Returns whether
+    /// the read continues with that next step: not if it has succeeded, or if a soft sense comes next.
     pub(super) fn ahead_decoded(
         &mut self,
         now: Ns,
@@ -170,7 +174,7 @@ impl Read {
         let failed = outcome.failed;
         state.wanted = failed;
         state.queued = now;
-        // First: the command that moves a page out of the page register says what is sensed next.
+        // This comes first: the command that empties the page register has to name the next sense.
         self.look_ahead(now, job, base, ports);
         let class = base.jobs[job].class(step);
         let output = FlashKind::Output {
@@ -182,7 +186,7 @@ impl Read {
     }
 }
 
-/// The tag of the step of `job` whose outcome comes next, or of the one after it.
+/// The tag of the step of `job` whose outcome comes next, or with `after` that of the step behind it.
 fn step_tag(job: u32, after: bool, jobs: &Jobs) -> Tag {
     let high = jobs[job].high_tag != after;
     Tag(job + high as u32 * jobs.len())

@@ -1,5 +1,5 @@
-//! Routes: what each event of flash, each command and each machine's answer makes others do. The only
-//! folder that knows all machines. It has no state: it hands answers on, in the order that they have to come.
+//! Routes: what each flash event, each command and each machine's answer makes other machines do. `route` is
+//! the only folder that knows all machines. It has no state: it hands answers on in the required order.
 
 mod power;
 mod service;
@@ -16,7 +16,7 @@ use crate::policy::read_levels::{Outcome, ProbeResult};
 use crate::schedule::{NO_JOB, Purpose};
 
 impl<M: Arena> Firmware<M> {
-    /// A command of the host has come.
+    /// A host command has arrived.
     #[inline]
     pub(crate) fn submitted(&mut self, now: Ns, command: HostCommand, ports: &mut impl Out) {
         match self.host.submit(now, command, &mut self.below, ports) {
@@ -28,7 +28,7 @@ impl<M: Arena> Firmware<M> {
         self.pump(now, ports);
     }
 
-    /// The array of `die` is free, or `planes` of it.
+    /// The array of `die`, or of its planes `planes`, is free.
     #[inline]
     pub(crate) fn array_free(&mut self, now: Ns, die: DieId, planes: u8, ports: &mut impl Out) {
         let store = &mut self.below.store;
@@ -37,7 +37,7 @@ impl<M: Arena> Firmware<M> {
         }
     }
 
-    /// An event of flash has come.
+    /// A flash event has arrived.
     pub(crate) fn happened(&mut self, now: Ns, event: FlashEvent, ports: &mut impl Out) {
         let store = &mut self.below.store;
         match event {
@@ -99,8 +99,8 @@ impl<M: Arena> Firmware<M> {
         }
     }
 
-    /// The read of `job` could not correct codewords `failed`: has them made anew from the other dies.
-    /// False when they cannot be.
+    /// The read of `job` could not correct codewords `failed`: starts to rebuild them from the other dies.
+    /// False if they cannot be rebuilt.
     #[cold]
     fn rebuild(&mut self, now: Ns, job: u32, failed: u64, ports: &mut impl Out) -> bool {
         let store = &mut self.below.store;
@@ -109,9 +109,9 @@ impl<M: Arena> Firmware<M> {
             && store.read.rebuild(now, job, failed, &mut store.base, ports)
     }
 
-    /// The read of `job` has ended, for good or with codewords `failed` lost. With the last row of a stripe ends
-    /// the read that is made anew from it.
-    #[inline(always)] // Of one caller, whose path it is part of.
+    /// The read of `job` has ended; codewords `failed` are lost. If `job` read the last multi-plane page that
+    /// a rebuild needed, the rebuilt read ends with it.
+    #[inline(always)] // Its only caller is on the path of every request.
     fn read_ended(&mut self, now: Ns, job: u32, failed: u64, ports: &mut impl Out) {
         let mut row = None;
         let (mut job, mut failed) = (job, failed);
@@ -135,9 +135,9 @@ impl<M: Arena> Firmware<M> {
         }
     }
 
-    /// Those who asked for the read of `job` have what it read. The read that is made anew from its row and
-    /// has ended with it, and the codewords that are lost for good, if there is one.
-    #[inline(always)] // Of one caller, whose path it is part of.
+    /// Hands the data that `job` read to everyone who asked for them. If this completes a rebuild, returns
+    /// the job of the rebuilt read and the codewords that stay lost.
+    #[inline(always)] // Its only caller is on the path of every request.
     fn serve(
         &mut self,
         now: Ns,
@@ -189,8 +189,8 @@ impl<M: Arena> Firmware<M> {
         None
     }
 
-    /// A read has given its buffer back; `last` if its superblock waits for its erase and no other read pins it.
-    /// Goes on with what waited for either.
+    /// A read has freed its buffer. `last` means that its superblock waits to be erased and has no other pin.
+    /// Continues whatever waited for the buffer or for the erase.
     #[inline]
     fn read_left(&mut self, now: Ns, last: bool, ports: &mut impl Out) {
         let ledger = &mut self.below.store.place.ledger;
@@ -203,7 +203,7 @@ impl<M: Arena> Firmware<M> {
         }
     }
 
-    /// A page of the map that `job` was to bring has been decoded: commands that waited for it go on.
+    /// The map page that `job` read has been decoded. Commands that waited for it continue.
     fn map_page_came(&mut self, now: Ns, job: u32, ok: bool, ports: &mut impl Out) {
         let store = &mut self.below.store;
         let mut waiter = self.below.pager.map_read(now, job, ok, store, ports);
@@ -221,7 +221,7 @@ impl<M: Arena> Firmware<M> {
         self.pump(now, ports);
     }
 
-    /// Command `id`, which has waited for the map, goes on.
+    /// Command `id`, which waited for the map, continues.
     fn go_on(&mut self, now: Ns, id: CommandId, ports: &mut impl Out) {
         if self.host.is_read(id) {
             self.host.go_on_reading(now, id, &mut self.below, ports);
@@ -236,7 +236,7 @@ impl<M: Arena> Firmware<M> {
         store.read.start_probe(now, &mut store.base, ports);
     }
 
-    /// The background read of `job` has come back.
+    /// The background read of `job` has ended.
     fn probe_done(&mut self, now: Ns, job: u32, result: ProbeResult, ports: &mut impl Out) {
         let (read, base) = (&mut self.below.store.read, &mut self.below.store.base);
         let last = read.probe_done(now, job, result, base, ports);
@@ -259,7 +259,7 @@ impl<M: Arena> Firmware<M> {
         self.pump(now, ports);
     }
 
-    /// A die has erased its part of a superblock, under `job`.
+    /// One die has finished its part of a superblock erase, under `job`.
     fn erased(&mut self, now: Ns, job: u32, ok: bool, ports: &mut impl Out) {
         let Some(block) = self.below.store.die_erased(now, job, ok, ports) else {
             return;
@@ -273,20 +273,20 @@ impl<M: Arena> Firmware<M> {
         self.pump(now, ports);
     }
 
-    /// Goes on with reads that waited for a job.
+    /// Continues reads that waited for a job.
     #[inline]
     fn resume_reads(&mut self, now: Ns, ports: &mut impl Out) {
         self.host.resume_reads(now, &mut self.below, ports);
     }
 
-    /// Reads for writes in part have ended: goes on with the writes that waited for them.
+    /// Reads for partial writes have ended: continues the writes that waited for them.
     fn go_on_merging(&mut self, now: Ns, ports: &mut impl Out) {
         self.resume_writes(now, ports);
         self.resume_reads(now, ports);
         self.pump(now, ports);
     }
 
-    /// Goes on with the writes and trims that wait, in order, as far as they get.
+    /// Continues blocked writes and trims in order, as far as possible.
     pub(crate) fn resume_writes(&mut self, now: Ns, ports: &mut impl Out) {
         if self.below.pager.is_on() {
             let store = &mut self.below.store;
@@ -302,14 +302,14 @@ impl<M: Arena> Firmware<M> {
         self.host.none_stalls(ports);
     }
 
-    /// Write or trim `id` goes on, before others that wait.
+    /// Continues write or trim `id` before the blocked ones in the queue.
     fn go_on_writing(&mut self, now: Ns, id: CommandId, ports: &mut impl Out) {
         if let Some(wait) = self.write(now, id, ports) {
             self.host.stall(id, wait, ports);
         }
     }
 
-    /// Moves write or trim `id` on. What it waits for in the queue of writes, if it does.
+    /// Advances write or trim `id`. Returns what it has to wait for, if it is blocked.
     #[inline]
     fn write(&mut self, now: Ns, id: CommandId, ports: &mut impl Out) -> Option<Wait> {
         loop {
@@ -325,20 +325,20 @@ impl<M: Arena> Firmware<M> {
         }
     }
 
-    /// Completes the commands whose data are programmed.
+    /// Completes commands whose data are programmed.
     fn complete_safe(&mut self, now: Ns, ports: &mut impl Out) {
         while self.host.complete_safe(now, &mut self.below.store, ports) {
             self.relocate.reckon_pace(&mut self.below.store);
         }
     }
 
-    /// Moves on whatever can move on.
+    /// Advances everything that can advance: moves, cleaning, and blocked writes.
     pub(crate) fn pump(&mut self, now: Ns, ports: &mut impl Out) {
         if self.relocate.begin(&self.below) {
             self.move_on(now, ports);
         }
         let lets_go = self.relocate.lets_writes_go();
-        // At the end of the drive's life what waits for space waits in vain.
+        // At the end of the drive's life no superblock will become free: writes stop waiting for one.
         let read_only = self.is_read_only();
         if (lets_go || read_only) && self.host.has_stalled_writes() {
             if read_only {
@@ -362,10 +362,10 @@ impl<M: Arena> Firmware<M> {
     }
 
     fn move_on(&mut self, now: Ns, ports: &mut impl Out) {
-        // What has no other place is written first.
+        // Rescued data come first, because they are nowhere on flash.
         let rescued = self.relocate.write_again(now, &mut self.below, ports);
         if rescued == Rescued::All {
-            // Writes have waited for this.
+            // Blocked writes have waited for the rescue.
             if self.host.any_waits_for_programs() {
                 self.complete_safe(now, ports);
             }

@@ -1,5 +1,5 @@
-//! Routes of power: what a cut leaves of each machine, and how each goes on. `ftl/recovery.rs` tells how the
-//! map is made anew.
+//! Power routes: what a power cut leaves of each machine, and how each machine continues. `ftl/recovery.rs`
+//! explains how the map is rebuilt.
 
 use firstread_core::{Arena, Ns, Ports, SenseMode};
 
@@ -11,16 +11,17 @@ use crate::observe::{BlockMonitor, Counters};
 use crate::read;
 use crate::schedule::Purpose;
 
-/// What a power cut leaves beside flash: the emergency dump and the journal. Also counters, which a
+/// What survives a power cut beside flash: the emergency dump and the journal. Also the counters, which a
 /// drive keeps over its life.
 #[derive(Debug)]
 pub struct Dump<M> {
-    /// The journal's trims and losses, over what lay there before. No other places, unless the map
-    /// lies on flash: then this is what is there and in the dump, and the directory has no other places.
+    /// The journal's trims and losses, over the initial contents. The slots of pages are not in the dump,
+    /// unless the map lies on flash: then the map pages on flash and the changes in the dump together are the
+    /// map, and the directory has no other places.
     table: Table<M>,
-    /// Changes of the map, where it lies on flash.
+    /// Changed map entries, if the map lies on flash.
     pager: pager::Pager,
-    /// The table of superblocks, without valid slots and reads under way.
+    /// The superblock table, without valid-slot counts and without pins.
     blocks: BlockMonitor,
     place: place::Dumped,
     relocate: relocate::Dumped,
@@ -30,21 +31,21 @@ pub struct Dump<M> {
 }
 
 impl<M> Dump<M> {
-    /// The next firmware has another scheme of axis `read_levels`: it begins with tables of its own.
+    /// The next firmware has another scheme of axis `read_levels`, which begins with tables of its own.
     pub fn forget_levels(&mut self) {
         self.read.forget_levels();
     }
 
-    /// The next firmware has another scheme of axis `retry`: it knows nothing yet of how short a sense may be.
+    /// The next firmware has another scheme of axis `retry`, which has not yet learned when a sense may be
+    /// short.
     pub fn forget_retry(&mut self) {
         self.read.forget_retry();
     }
 }
 
 impl<M: Arena> Firmware<M> {
-    /// Power is cut: what is left of the firmware, where flash is as the cut has left it. The recovery
-    /// needs room for a change of the map: where [`Firmware::overlay_is_short`], hand over more memory
-    /// before.
+    /// Power is cut. Returns what is left of the firmware; flash is as the cut has left it. The recovery
+    /// needs room for one map change: if [`Firmware::overlay_is_short`], hand over more memory before.
     pub fn dump<P: Ports<Record = Record>>(mut self, ports: &mut P) -> Dump<M> {
         let mut recovery = Recovery {
             erasing: self.below.store.place.space.erasing.is_some(),
@@ -88,9 +89,9 @@ impl<M: Arena> Firmware<M> {
         }
     }
 
-    /// Power is back: this firmware, which is a new one of the same configuration, takes on `dump`. Its schemes are
-    /// the same, but for those that were activated meanwhile: [`Dump::forget_levels`], [`Dump::forget_retry`].
-    /// Nothing else is asked of it before the recovery has come to its end and [`Firmware::restart`].
+    /// Power is back. This firmware, newly made with the same configuration, takes over `dump`. Its schemes
+    /// are the same, except for those activated meanwhile: [`Dump::forget_levels`], [`Dump::forget_retry`].
+    /// No other call is allowed before the recovery is complete and [`Firmware::restart`] was called.
     pub fn begin_recovery(&mut self, dump: Dump<M>) -> Recovering {
         let store = &mut self.below.store;
         (store.base.blocks, store.base.counters) = (dump.blocks, dump.counters);
@@ -101,8 +102,9 @@ impl<M: Arena> Firmware<M> {
         Recovering::new(dump.recovery)
     }
 
-    /// Reads the table of contents of the next superblock; after the last one, takes on what was
-    /// dumped. True while there is more to do; then [`Recovering::done`] tells what that took.
+    /// Reads the table of contents of the next superblock. After the last superblock, takes over what was
+    /// dumped. Returns true while there is more to do; afterwards [`Recovering::done`] says what the recovery
+    /// took.
     pub fn recover_superblock<P: Ports<Record = Record>>(
         &mut self,
         recovering: &mut Recovering,
@@ -111,13 +113,13 @@ impl<M: Arena> Firmware<M> {
         self.below.store.recover_superblock(recovering, ports)
     }
 
-    /// A whole recovery, from the dump on.
+    /// Runs a whole recovery from the dump on.
     pub fn recover<P: Ports<Record = Record>>(&mut self, dump: Dump<M>, ports: &P) -> Recovery {
         let recovering = self.begin_recovery(dump);
         self.go_through(recovering, ports)
     }
 
-    /// The rest of a recovery.
+    /// Runs the rest of a recovery.
     pub fn go_through<P: Ports<Record = Record>>(
         &mut self,
         mut recovering: Recovering,
@@ -127,8 +129,7 @@ impl<M: Arena> Firmware<M> {
         recovering.done()
     }
 
-    /// Goes on after a recovery. Events of before are void; those that follow are of operations
-    /// issued from here on.
+    /// Continues after a recovery. Events of operations issued before the cut are void.
     pub fn restart<P: Ports<Record = Record>>(&mut self, now: Ns, ports: &mut P) {
         self.below.store.restart(now, ports);
         self.relocate.wake();

@@ -1,4 +1,4 @@
-//! Routes of what is asked of the firmware between events: power, memory, moves.
+//! Routes of requests between events: power, memory, moves.
 
 use firstread_core::{Arena, BlockId, CellMode, Lpn, Ns, Ports};
 
@@ -7,14 +7,14 @@ use crate::ftl::{Busy, Owner};
 use crate::log::Record;
 
 impl<M: Arena> Firmware<M> {
-    /// Power is on and the drive is filled: background work begins.
+    /// Power is on and the drive is filled: starts background work.
     pub fn start<P: Ports<Record = Record>>(&mut self, now: Ns, ports: &mut P) {
         let store = &mut self.below.store;
         store.read.power_up(now, &store.base);
         self.start_probe(now, ports);
     }
 
-    /// Power is back after a shutdown in which nothing was lost; the firmware's clock stood still, and the
+    /// Power is back after a shutdown that lost nothing. The firmware's clock stood still meanwhile, but the
     /// cells have aged.
     pub fn power_on<P: Ports<Record = Record>>(&mut self, now: Ns, ports: &mut P) {
         let store = &mut self.below.store;
@@ -22,8 +22,8 @@ impl<M: Arena> Firmware<M> {
         self.start_probe(now, ports);
     }
 
-    /// Lets `grow` add bytes at the end of the overlay's memory, between events; what waited
-    /// for them goes on.
+    /// Lets `grow` append bytes to the memory of the overlay, between events. Whatever waited for memory
+    /// continues.
     pub fn grow_overlay<P: Ports<Record = Record>>(
         &mut self,
         now: Ns,
@@ -35,8 +35,8 @@ impl<M: Arena> Firmware<M> {
         self.pump(now, ports);
     }
 
-    /// Asks that logical page `lpn` be written anew. Whoever asks first owns the move: a page that
-    /// is on the move already is refused.
+    /// Asks for a move of logical page `lpn`. The first request owns the move: a page that is already being
+    /// moved is refused.
     pub fn ask_move<P: Ports<Record = Record>>(
         &mut self,
         now: Ns,
@@ -49,9 +49,9 @@ impl<M: Arena> Firmware<M> {
         Ok(())
     }
 
-    /// Asks that `block` be erased into `mode`. What it holds is moved away first. Refused when the
-    /// superblock is not at rest, and when the drive would no longer hold its capacity. Forgotten
-    /// when garbage collection erases the superblock first.
+    /// Asks for an erase of `block` into `mode`, after its data are moved away. Refused if the superblock is
+    /// in use by another move or erase, or if the drive would no longer hold its capacity. The request is
+    /// dropped if garbage collection erases the superblock first.
     pub fn ask_mode<P: Ports<Record = Record>>(
         &mut self,
         now: Ns,

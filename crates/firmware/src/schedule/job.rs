@@ -1,5 +1,5 @@
-//! Jobs: what the firmware has in flight on flash. A job's index is the tag of its operations; that of
-//! every second step of a pipelined read lies as far behind it as there are jobs.
+//! Jobs: the operations that the firmware has in flight. A job's index is the tag of its operations. Every
+//! second step of a pipelined read has the job's second tag: its index plus the number of jobs.
 
 use alloc::boxed::Box;
 use core::ops::{Index, IndexMut};
@@ -17,10 +17,10 @@ pub(crate) const NO_JOB: u32 = u32::MAX;
 /// What a job is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Purpose {
-    /// Not in use.
+    /// Free.
     Free,
-    /// Slots `first` to `first + slots` of a host read, which lie from `row_slot` on in the page row;
-    /// `bytes` of them the host asked for.
+    /// A host read of slots `first` to `first + slots` of command `id`. They lie from index `row_slot` of the
+    /// multi-plane page on. The host asked for `bytes` of them.
     HostRead {
         id: CommandId,
         first: u32,
@@ -28,12 +28,12 @@ pub(crate) enum Purpose {
         row_slot: u8,
         bytes: u32,
     },
-    /// A page row that several commands of the host wait for, each under a job of its own.
+    /// A read of a multi-plane page that several host commands wait for, each of them with a job of its own.
     SharedRead,
-    /// The last version of slot `row_slot` of the row, which writes of the host change in part.
+    /// A read of the last version of the slot with index `row_slot`, which host writes change in part.
     Merge { merge: u32, row_slot: u8 },
-    /// Slots of the row, a bit each, that are moved; of those `lost`, the data could not be read.
-    /// A page that moves `alone` was asked for by itself.
+    /// A read of slots to be moved, one bit each. The data of the slots in `lost` could not be read. A page
+    /// moves `alone` if its move was requested separately.
     Move {
         slots: u64,
         lost: u64,
@@ -42,20 +42,20 @@ pub(crate) enum Purpose {
     },
     /// A background read of the axis `read_levels`.
     Probe,
-    /// A page row that is read ahead of the host.
+    /// Read-ahead of a multi-plane page.
     ReadAhead,
-    /// A page of the map, which commands wait for, linked from the first to the last; `merges` if it is
-    /// read to write changes back.
+    /// A read of a map page. The commands that wait for it are linked from the first to the last. `merges`
+    /// means that it is read to write changes back.
     MapRead {
         page: u32,
         first_waiter: u32,
         last_waiter: u32,
         merges: bool,
     },
-    /// A row that is read because another one of its stripe is made anew.
+    /// A read of a multi-plane page in order to rebuild another one of its stripe.
     Rebuild,
-    /// The program of a die's part of ring line `line` of a stream's write buffer, whose data begin
-    /// at `buf`.
+    /// The program of a die's part of a wordline: ring line `line` of the write buffer of `stream`. The data
+    /// begin at `buf`.
     Program {
         stream: StreamId,
         line: u8,
@@ -74,37 +74,37 @@ pub(crate) struct Job {
     pub(crate) at: PageAddr,
     /// Codewords still to be read.
     pub(crate) wanted: u64,
-    /// When it was put in the queue of its die.
+    /// When it entered the queue of its die.
     pub(crate) queued: Ns,
-    /// Whether the first attempt of a read has not been issued yet.
+    /// Whether the first attempt of the read has not been issued yet.
     pub(crate) is_waiting: bool,
     /// The job of the command that joined this read last, linked to those that joined before.
     pub(crate) joined: u32,
-    /// Retries so far; of a program or an erase, how often it was suspended.
+    /// Of a read: retries so far. Of a program or erase: how often it was suspended.
     pub(crate) step: u8,
-    /// What the scheme of `read_levels` remembers of the read.
+    /// What the scheme of `read_levels` noted for the next attempt of the read.
     pub(crate) note: u8,
-    /// Whether it keeps its superblock from being erased.
+    /// Whether the job pins its superblock, which must not be erased meanwhile.
     pub(crate) pinned: bool,
-    /// Whether the step after this one is sensed ahead.
+    /// Whether the next step has been issued as a speculative sense.
     pub(crate) is_ahead: bool,
-    /// Whether the step is under the job's second tag.
+    /// Whether the current step is under the job's second tag.
     pub(crate) high_tag: bool,
-    /// Which entry of the levels the step tries, how long it senses, and whether the read has given up
-    /// haste.
+    /// Entry of the retry table that the step tries, its sense time, and whether the read has given up short
+    /// senses.
     pub(crate) entry: u8,
     pub(crate) haste: Haste,
     pub(crate) slow: bool,
-    /// Whether any step of it was in haste.
+    /// Whether any step of the read had a short sense.
     pub(crate) hurried: bool,
-    /// What the step senses.
+    /// Sense mode of the step.
     pub(crate) sense: SenseMode,
-    /// Levels of the step; of step 0 chosen when the operation is issued.
+    /// Read levels of the step. Those of step 0 are chosen when the operation is issued.
     pub(crate) levels: Levels,
 }
 
 impl Job {
-    /// What step `step` of its read is charged to.
+    /// Class under which the time of step `step` of the read is charged.
     #[inline]
     pub(crate) fn class(&self, step: u8) -> OpClass {
         match self.purpose {
@@ -119,7 +119,7 @@ impl Job {
         }
     }
 
-    /// The slot of the row that it reads, of `codewords` each: it reads one.
+    /// The index of the one slot that the job reads; a slot has `codewords` codewords.
     pub(crate) fn asked_slot(&self, codewords: u32) -> u32 {
         self.wanted.trailing_zeros() / codewords
     }
@@ -128,21 +128,21 @@ impl Job {
 /// A step of a read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
-    /// Retries up to it, itself included.
+    /// Retries up to and including this step.
     pub step: u8,
-    /// Which entry of the levels it tries.
+    /// Entry of the retry table.
     pub entry: u8,
-    /// What the scheme of the levels remembers.
+    /// What the scheme of `read_levels` noted for the next attempt.
     pub note: u8,
     pub levels: Levels,
     pub haste: Haste,
-    /// The read makes haste no more.
+    /// Whether the read has given up short senses.
     pub slow: bool,
     pub sense: SenseMode,
 }
 
 impl Step {
-    /// Step `step` with entry `entry`, at the default time.
+    /// Step `step` with entry `entry`, at the default sense time.
     pub(crate) const fn of(step: u8, entry: u8, note: u8) -> Step {
         Step {
             step,
@@ -157,7 +157,7 @@ impl Step {
 }
 
 impl Job {
-    /// The read goes on with `next`.
+    /// The read continues with step `next`.
     pub(crate) fn begin(&mut self, next: Step) {
         self.step = next.step;
         self.entry = next.entry;
@@ -170,13 +170,13 @@ impl Job {
     }
 }
 
-/// The step of a read that came nearest.
+/// The failed step of a read whose levels came closest.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Nearest {
     pub(crate) failed: u8,
     pub(crate) unsatisfied: u16,
     pub(crate) levels: Levels,
-    /// Hard steps since, none of which came nearer.
+    /// Hard steps since then, none of which came closer.
     pub(crate) since: u8,
     /// Whether soft senses around its levels have failed.
     pub(crate) tried: bool,
@@ -193,23 +193,23 @@ impl Nearest {
     };
 }
 
-/// What few reads need, apart from what all do.
+/// State that only reads with retries need, kept apart from the job.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Further {
-    /// The step that is sensed ahead, if one is.
+    /// The step that is sensed speculatively, if there is one.
     pub(crate) ahead: Step,
-    /// The nearest levels so far, of a read that has failed and may be sensed softly.
+    /// The failed step whose levels came closest; soft senses are centred on them.
     pub(crate) nearest: Nearest,
 }
 
-/// The pool of jobs, fixed in size.
+/// The pool of jobs; its size is fixed.
 #[derive(Clone, Debug)]
 pub(crate) struct Jobs {
     pool: Box<[Job]>,
     further: Box<[Further]>,
     free: u32,
-    /// Jobs that reads of the host may still take. The others are reserved: programs, erases, moves
-    /// and probes never wait for a read to end.
+    /// Jobs that host reads may still take. The rest is reserved, so that programs, erases, moves and
+    /// background reads never wait for a host read to end.
     reads_left: u32,
 }
 
@@ -249,12 +249,12 @@ impl Jobs {
         }
     }
 
-    /// What few reads need of `job`.
+    /// The retry state of `job`.
     pub(crate) fn further(&mut self, job: u32) -> &mut Further {
         &mut self.further[job as usize]
     }
 
-    /// Jobs in the pool.
+    /// Number of jobs in the pool.
     pub(crate) fn len(&self) -> u32 {
         self.pool.len() as u32
     }
@@ -265,13 +265,13 @@ impl Jobs {
         tag.0.checked_sub(self.len()).unwrap_or(tag.0)
     }
 
-    /// Takes a job for a host read, or none when all are in use.
+    /// Takes a job for a host read; none if all of those are in use.
     pub(crate) fn take_read(&mut self) -> Option<u32> {
         self.reads_left = self.reads_left.checked_sub(1)?;
         self.take()
     }
 
-    /// Gives back a job for a host read that is not needed after all.
+    /// Returns a host-read job that is not needed after all.
     pub(crate) fn give_back(&mut self, job: u32) {
         self.reads_left += 1;
         self.pool[job as usize].link = self.free;
@@ -288,7 +288,7 @@ impl Jobs {
         Some(job)
     }
 
-    /// Every job, in use or not.
+    /// All jobs, in use or free.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Job> {
         self.pool.iter()
     }

@@ -1,7 +1,7 @@
-//! Schedule: the jobs on flash, a queue for each die, and what a die does next.
+//! Schedule: the jobs in flight, the queues of each die, and what a die does next.
 //!
-//! Programs and erases, and what stops and resumes them, are issued here. A read is handed back to the
-//! caller: its levels are those of the moment at which its sense starts.
+//! Programs, erases, suspends and resumes are issued here. A read is handed back to the caller, because its
+//! levels are chosen when its sense starts.
 
 mod job;
 mod planes;
@@ -16,12 +16,12 @@ use crate::config::Config;
 use crate::observe::StreamId;
 use crate::policy::suspend::{AnySuspend, Running, Suspend};
 
-/// The queues of the dies, and the scheme of axis `suspend`.
+/// The die queues, and the scheme of axis `suspend`.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
     dies: DieQueues,
     suspend: AnySuspend,
-    /// Times the chip lets one program or erase be suspended.
+    /// Number of times the chip allows one program or erase to be suspended.
     max_suspends: u16,
     /// Whether planes of a die read independently.
     independent_planes: bool,
@@ -45,35 +45,35 @@ impl Schedule {
         self.independent_planes
     }
 
-    /// `planes` of `die` are free. Whether anything may start on it.
+    /// `planes` of `die` are free. Returns whether anything may start on the die.
     #[inline]
     pub(crate) fn free(&mut self, die: DieId, planes: u8) -> bool {
         self.dies.free(die, planes)
     }
 
-    /// Puts the read of `job` at the end of its die's queue.
+    /// Appends the read of `job` to the queue of its die.
     #[inline]
     pub(crate) fn push(&mut self, job: u32, jobs: &mut Jobs) {
         let Job { at, priority, .. } = jobs[job];
         self.dies.push(jobs, at.die, priority, job);
     }
 
-    /// Puts the read of `job` before all others of its priority: a retry goes on where it left off.
+    /// Puts the read of `job` ahead of all others of its priority, so that a retry continues at once.
     pub(crate) fn push_front(&mut self, job: u32, jobs: &mut Jobs) {
         let Job { at, priority, .. } = jobs[job];
         self.dies.push_front(jobs, at.die, priority, job);
     }
 
-    /// The read of `job`, which waits in the queue of `from`, is one of the host's from now on. False when
-    /// it waits no more.
+    /// The read of `job` waits in the queue of priority `from`: makes it a host read. False if it no longer
+    /// waits.
     pub(crate) fn promote(&mut self, job: u32, from: Priority, jobs: &mut Jobs) -> bool {
         let die = jobs[job].at.die;
         self.dies.promote(jobs, die, from, Priority::Host, job)
     }
 
-    /// Starts the next job of `die`, if it is idle or, where planes read independently, if a job finds its
-    /// planes idle. A read is returned: the caller issues it.
-    #[inline(always)] // Of one caller, whose path it is part of.
+    /// Starts the next job of `die`, if the die is idle. If planes read independently, starts a job whose
+    /// planes are idle. A read is returned to the caller, who issues it.
+    #[inline(always)] // Its only caller is on the path of every request.
     pub(crate) fn start(
         &mut self,
         now: Ns,
@@ -92,8 +92,8 @@ impl Schedule {
         None
     }
 
-    /// Issues the program or erase of `job`, or `resumes` it.
-    #[inline(never)] // Rare beside reads.
+    /// Issues the program or erase of `job`, or resumes it if `resumes` is set.
+    #[inline(never)] // Rare compared with reads.
     fn issue_change(
         &mut self,
         now: Ns,
@@ -130,7 +130,7 @@ impl Schedule {
         issue(queued, job, class, kind, jobs, ports);
     }
 
-    /// Queues a program or an erase at `at`.
+    /// Queues a program or erase at `at`.
     pub(crate) fn push_change(&mut self, now: Ns, purpose: Purpose, at: PageAddr, jobs: &mut Jobs) {
         let job = jobs
             .take()
@@ -147,7 +147,7 @@ impl Schedule {
         self.dies.push(jobs, at.die, Priority::Write, job);
     }
 
-    /// The program or erase of `job` has ended: its job is free, and where it was.
+    /// The program or erase of `job` has ended: frees the job and returns its address.
     pub(crate) fn change_ended(&mut self, job: u32, jobs: &mut Jobs) -> PageAddr {
         let at = jobs[job].at;
         self.dies.ends(at.die);
@@ -155,8 +155,8 @@ impl Schedule {
         at
     }
 
-    /// A read of the host waits for `die`: suspends what it runs, if the scheme says so.
-    #[inline(always)] // What most dies run ends here: a read.
+    /// A host read waits for `die`: suspends the program or erase it runs, if the scheme says so.
+    #[inline(always)] // In the common case the die runs a read, and this ends here.
     pub(crate) fn suspend_for_host(
         &mut self,
         now: Ns,
@@ -189,36 +189,34 @@ impl Schedule {
         }
     }
 
-    /// The program or erase of `job` has stopped, to go on later: its die, which is free for reads of the
-    /// host.
+    /// The program or erase of `job` has been suspended. Returns its die, which is free for host reads.
     pub(crate) fn stopped(&mut self, now: Ns, job: u32, jobs: &mut Jobs) -> DieId {
         let state = &mut jobs[job];
         state.step = state.step.saturating_add(1);
-        // It waits again from now on.
+        // Its wait starts anew.
         state.queued = now;
         let die = state.at.die;
         self.dies.suspended(die, job);
         die
     }
 
-    /// Whether a read of the host waits for `die`.
+    /// Whether a host read waits for `die`.
     pub(crate) fn host_waits(&self, die: DieId) -> bool {
         self.dies.host_waits(die)
     }
 
-    /// Whether anything has waited for `die` as long as a job may behind reads of the host.
+    /// Whether a job of `die` has waited as long as it may behind host reads.
     pub(crate) fn has_waited_enough(&self, now: Ns, die: DieId, jobs: &Jobs) -> bool {
         self.dies.has_waited_enough(now, jobs, die)
     }
 
-    /// Tells `waited` of each job that is in a queue, in the order of its queue.
+    /// Calls `waited` for each queued job, in queue order.
     pub(crate) fn each_waiting(&self, jobs: &mut Jobs, waited: impl FnMut(&mut Job)) {
         self.dies.each_waiting(jobs, waited);
     }
 }
 
-/// Issues an operation of `job`, or a command about it, to its die. `queued` is when it was put in the
-/// queue.
+/// Issues an operation of `job`, or a command about it, to its die. `queued` is when it entered the queue.
 #[inline]
 fn issue(
     queued: Ns,
@@ -247,7 +245,7 @@ fn issue_about(now: Ns, job: u32, kind: FlashKind, jobs: &Jobs, ports: &mut impl
     issue(now, job, class, kind, jobs, ports);
 }
 
-/// Whether `purpose` is that of a program or an erase.
+/// Whether `purpose` is a program or an erase.
 #[inline]
 const fn is_change(purpose: Purpose) -> bool {
     matches!(purpose, Purpose::Program { .. } | Purpose::Erase { .. })

@@ -1,8 +1,8 @@
-//! Dies whose planes read independently: what starts next on the planes that are idle.
+//! Dies whose planes read independently: what starts next on the idle planes.
 //!
-//! A read takes the planes that it senses, a program or an erase takes all. Jobs go in the order in
-//! which they would go on a die as a whole, but one whose planes are in use lets pass those behind it
-//! that want others: a plane keeps its order, and nobody starves.
+//! A read takes the planes that it senses. A program or erase takes all planes. Jobs start in the same order
+//! as on a die without independent planes, with one exception: if the planes of a job are busy, jobs behind
+//! it that need other planes pass it. Each plane keeps its order, so no job starves.
 
 use firstread_core::flash::planes_of;
 use firstread_core::{DieId, Ns};
@@ -10,12 +10,11 @@ use firstread_core::{DieId, Ns};
 use super::job::{Jobs, NO_JOB};
 use super::queues::{DieQueues, HOST, Next, PRIORITIES};
 
-/// Jobs of a queue that are looked at for one whose planes are idle: assumed, four for each of four
-/// planes.
+/// Number of queued jobs searched for one whose planes are idle: assumed, four for each of four planes.
 const LOOKED_AT: u32 = 16;
 
 impl DieQueues {
-    /// Takes the next job of `die` whose planes are idle, and makes them busy.
+    /// Takes the next job of `die` whose planes are idle, and marks them busy.
     #[cold]
     pub(super) fn start_on_planes(&mut self, now: Ns, jobs: &mut Jobs, die: DieId) -> Option<Next> {
         let all = self.planes;
@@ -32,7 +31,7 @@ impl DieQueues {
         if queue.suspended != NO_JOB {
             let aged = host_waits && queue.waited(now, jobs, queue.suspended) >= self.max_wait;
             if aged || !host_waits {
-                // It goes on when the reads that are under way have ended.
+                // The suspended operation resumes when the reads in progress have ended.
                 if queue.busy != 0 {
                     return None;
                 }

@@ -1,12 +1,13 @@
-//! A queue for each die, by priority, linked through the jobs; what it runs and has suspended.
+//! The queues of each die, by priority and linked through the jobs, with the operation it runs and the one it
+//! has suspended.
 //!
-//! While a program or an erase is suspended, the die reads for the host alone, and it resumes when
-//! no such read is left.
+//! While a program or erase is suspended, the die serves host reads only. The operation resumes when no host
+//! read is left.
 //!
-//! Reads of the host go first, but not for ever: what has waited for longer than a bound is next,
-//! the longest wait first, and is not suspended any more. Then reads of the host have the die for as
-//! long as that bound again. So under reads without end writes still make progress, a program, a move
-//! or an erase a die in each such span, and under writes without end reads do.
+//! Host reads go first, but only within a bound (`max_wait`). A job that has waited longer than the bound is
+//! served next, the longest wait first, and is not suspended any more. Host reads then have the die for one
+//! more bound. So under endless host reads, each die still completes one program, move or erase per bound;
+//! and under endless writes, reads make progress.
 
 use alloc::boxed::Box;
 
@@ -16,25 +17,25 @@ use firstread_core::{DieId, Geometry, Ns, Priority};
 use super::job::{Job, Jobs, NO_JOB};
 
 pub(super) const PRIORITIES: usize = 5;
-/// The bit of reads of the host.
+/// The bit of host reads.
 pub(super) const HOST: u8 = 1 << Priority::Host as usize;
 
-/// Queues of one die.
+/// The queues of one die.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DieQueue {
-    /// Planes that are in use.
+    /// Busy planes.
     pub(super) busy: u8,
-    /// Job on the die, if it is one that can be suspended.
+    /// The job that runs on the die, if it can be suspended.
     pub(super) running: u32,
-    /// Job that is suspended.
+    /// The suspended job.
     pub(super) suspended: u32,
-    /// What it runs has waited its bound out.
+    /// Whether the running job was started because its wait reached the bound.
     pub(super) aged: bool,
-    /// When the last one of these ended.
+    /// When the last job of that kind ended.
     pub(super) let_through: Ns,
-    /// A bit for each priority of which jobs wait.
+    /// One bit for each priority that has waiting jobs.
     pub(super) waiting: u8,
-    /// First and last job of each priority that waits.
+    /// First and last waiting job of each priority.
     pub(super) head: [u32; PRIORITIES],
     tail: [u32; PRIORITIES],
 }
@@ -53,12 +54,12 @@ impl DieQueue {
 }
 
 impl DieQueue {
-    /// How long `job` has waited behind reads of the host that might have let it through.
+    /// How long `job` has waited behind host reads, counted from the end of the last job served by the bound.
     pub(super) fn waited(&self, now: Ns, jobs: &Jobs, job: u32) -> Ns {
         now.since(jobs[job].queued.max(self.let_through))
     }
 
-    /// Takes `job` of priority `p` out, which waits behind `before`, or is the first.
+    /// Removes `job` of priority `p` from its queue. `before` is the job ahead of it, if any.
     pub(super) fn take(&mut self, jobs: &mut Jobs, p: usize, before: u32, job: u32) {
         let after = jobs[job].link;
         match (before, after) {
@@ -75,25 +76,25 @@ impl DieQueue {
 /// What a die does next.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Next {
-    /// It starts this job.
+    /// Start this job.
     Start(u32),
-    /// It goes on with this one.
+    /// Resume this job.
     Resume(u32),
 }
 
-/// Queues of all dies.
+/// The queues of all dies.
 #[derive(Clone, Debug)]
 pub(crate) struct DieQueues {
     pub(super) dies: Box<[DieQueue]>,
-    /// How long a job waits at most behind reads of the host that came later.
+    /// Maximum time that a job waits behind host reads that arrived later.
     pub(super) max_wait: Ns,
-    /// Planes of a die that read independently, a bit each, and codewords of a page.
+    /// Planes of a die that read independently, one bit each, and the number of codewords of a page.
     pub(super) planes: u8,
     pub(super) per_page: u32,
 }
 
 impl DieQueues {
-    /// For the dies of `geometry`, whose planes read independently or not.
+    /// Queues for the dies of `geometry`. `independent` says whether planes read independently.
     pub(crate) fn new(geometry: &Geometry, independent: bool, max_wait: Ns) -> DieQueues {
         let planes = if independent { geometry.planes } else { 8 };
         DieQueues {
@@ -104,7 +105,7 @@ impl DieQueues {
         }
     }
 
-    /// Puts `job` at the end of its die's queue of `priority`.
+    /// Appends `job` to the queue of its die and priority.
     pub(crate) fn push(&mut self, jobs: &mut Jobs, die: DieId, priority: Priority, job: u32) {
         let (queue, p) = (&mut self.dies[die.0 as usize], priority as usize);
         jobs[job].link = NO_JOB;
@@ -117,7 +118,7 @@ impl DieQueues {
         queue.tail[p] = job;
     }
 
-    /// Puts `job` before all others of `priority`: a retry goes on where it left off.
+    /// Puts `job` ahead of all others of its priority, so that a retry continues at once.
     pub(crate) fn push_front(&mut self, jobs: &mut Jobs, die: DieId, priority: Priority, job: u32) {
         let (queue, p) = (&mut self.dies[die.0 as usize], priority as usize);
         if queue.waiting >> p & 1 == 0 {
@@ -127,7 +128,8 @@ impl DieQueues {
         queue.head[p] = job;
     }
 
-    /// Moves `job` from the queue of `from` to the end of that of `to`. False when it waits no more.
+    /// Moves `job` from the queue of priority `from` to the end of the queue of `to`. False if it no longer
+    /// waits.
     pub(crate) fn promote(
         &mut self,
         jobs: &mut Jobs,
@@ -152,9 +154,9 @@ impl DieQueues {
         true
     }
 
-    /// Takes the next job of `die` if it is idle, or the planes that the job wants are, and makes it or
-    /// them busy.
-    #[inline(always)] // Of one caller, whose path it is part of.
+    /// Takes the next job of `die`, if the die is idle, or if the planes that the job needs are idle. Marks
+    /// the die or the planes busy.
+    #[inline(always)] // Its only caller is on the path of every request.
     pub(crate) fn start(&mut self, now: Ns, jobs: &mut Jobs, die: DieId) -> Option<Next> {
         if self.planes != ALL_PLANES {
             return self.start_on_planes(now, jobs, die);
@@ -200,12 +202,12 @@ impl DieQueues {
         Some(Next::Start(job))
     }
 
-    /// `job`, which `die` has just started, can be suspended.
+    /// `job`, just started on `die`, can be suspended.
     pub(crate) fn runs(&mut self, die: DieId, job: u32) {
         self.dies[die.0 as usize].running = job;
     }
 
-    /// The job that `die` runs, if it can be suspended and none is.
+    /// The job that `die` runs, if it can be suspended and no other job is suspended.
     #[inline]
     pub(crate) fn suspendable(&self, die: DieId) -> Option<u32> {
         let queue = &self.dies[die.0 as usize];
@@ -213,19 +215,19 @@ impl DieQueues {
             .then_some(queue.running)
     }
 
-    /// Nothing that `die` runs can be suspended any more: it has been told to stop, or has ended.
+    /// What `die` runs can no longer be suspended: it is being suspended, or has ended.
     pub(crate) fn ends(&mut self, die: DieId) {
         self.dies[die.0 as usize].running = NO_JOB;
     }
 
-    /// `job` is suspended on `die`, which is free for reads of the host.
+    /// `job` is suspended on `die`, which is free for host reads.
     pub(crate) fn suspended(&mut self, die: DieId, job: u32) {
         let queue = &mut self.dies[die.0 as usize];
         queue.suspended = job;
         queue.busy = 0;
     }
 
-    /// Tells `waited` of each job that is in a queue, in the order of its queue.
+    /// Calls `waited` for each queued job, in queue order.
     pub(crate) fn each_waiting(&self, jobs: &mut Jobs, mut waited: impl FnMut(&mut Job)) {
         for queue in &self.dies {
             for p in (0..PRIORITIES).filter(|p| queue.waiting >> p & 1 != 0) {
@@ -238,12 +240,12 @@ impl DieQueues {
         }
     }
 
-    /// Whether a read of the host waits for `die`.
+    /// Whether a host read waits for `die`.
     pub(crate) fn host_waits(&self, die: DieId) -> bool {
         self.dies[die.0 as usize].waiting & HOST != 0
     }
 
-    /// Whether anything has waited for `die` as long as a job may behind reads of the host.
+    /// Whether a job of `die` has waited as long as it may behind host reads.
     pub(crate) fn has_waited_enough(&self, now: Ns, jobs: &Jobs, die: DieId) -> bool {
         let queue = &self.dies[die.0 as usize];
         let enough = |job: u32| queue.waited(now, jobs, job) >= self.max_wait;
@@ -253,7 +255,7 @@ impl DieQueues {
                 .any(|p| enough(queue.head[p]))
     }
 
-    /// `planes` of `die` are free. Whether anything may start on it.
+    /// `planes` of `die` are free. Returns whether anything may start on the die.
     #[inline]
     pub(crate) fn free(&mut self, die: DieId, planes: u8) -> bool {
         let queue = &mut self.dies[die.0 as usize];

@@ -1,27 +1,28 @@
-//! The pager: the map cache of drives whose memory does not hold the whole map (after DFTL, Gupta, Kim and
-//! Urgaonkar, ASPLOS 2009; whole pages as in TPFTL and in the FTL of SPDK, not single entries).
+//! The pager: the map cache of a drive whose memory does not hold the whole map (after DFTL, Gupta, Kim and
+//! Urgaonkar, ASPLOS 2009; it caches whole pages, as TPFTL and the FTL of SPDK do, not single entries).
 //!
-//! Where a logical page lies is known to [`super::Map`] at all times; the pager decides what knowing
-//! it costs. The map is cut into pages; a few are in memory, replaced by segmented LRU. All lie on flash:
-//! the directory says where.
+//! [`super::Map`] knows the slot of each logical page at all times. The pager decides what a lookup costs.
+//! The map is cut into map pages. All of them lie on flash, where the directory says. Some are also in
+//! memory, replaced by segmented LRU.
 //!
-//! - A read, write or trim of the host needs the page of its entry in memory. If it is not, it is
-//!   read by the real path, and commands that want the same page share the read. A page that was
-//!   never written, or that lies in the write buffer, needs none.
-//! - A changed page is written when it is replaced: to the write buffer of its stream, which
-//!   programs whole wordlines. When that has no room, the page's changes stay in memory without it.
-//! - Relocation never waits for the map: it changes entries of pages that are not in memory, and
-//!   these changes stay in memory as well. When there are many, the pages are read, changed and
-//!   written, and meanwhile neither moves nor writes of the host make more, unless it is space
-//!   for these pages that is missing: then cleaning goes on, and the changes pass the limit.
-//! - Superblocks of the map are moved and worn as any. One that is half garbage is
-//!   cleaned before the scheme of `gc_victim` is asked, so that the map takes no more than twice its
-//!   size, plus what is open.
+//! - A host read, write or trim needs the map page of its entry in memory. A missing map page is read by the
+//!   real read path, and commands that need the same page share the read. A map page that was never written,
+//!   or that is in the write buffer, needs no read.
+//! - A changed map page is written when it is replaced: to the write buffer of the map stream, which programs
+//!   whole wordlines. If that buffer has no room, the changes stay in memory without their page.
+//! - Moves never wait for the map. They change entries whose map pages are not in memory, and these changes
+//!   stay in memory without their pages too. At a limit, the map pages are read, updated and written.
+//!   Meanwhile neither moves nor host writes make more changes. One exception: if space for map pages is
+//!   missing, cleaning continues, and the changes exceed the limit.
+//! - Superblocks of the map are moved and worn like all others. A map superblock that is half garbage is
+//!   cleaned before the scheme of `gc_victim` is asked. So the map takes at most twice its size plus its open
+//!   superblocks.
 //!
-//! Memory has power-loss protection, as the write buffer's: a power cut dumps the pages that were
-//! changed. What is on flash and in the dump together is the map, so that a recovery reads the tables
-//! of contents of the map's superblocks alone, for the directory. A page of the map that cannot be
-//! corrected is made anew from the superblocks' tables of contents, which is counted but not charged.
+//! The memory is protected from power loss, like the write buffer: a power cut dumps the changed map pages.
+//! The map pages on flash and those in the dump together are the map, so a recovery reads only the tables of
+//! contents of the map's superblocks, to rebuild the directory. A map page that cannot be corrected is
+//! rebuilt from the tables of contents of the data superblocks. Such rebuilds are counted, but take no
+//! simulated time.
 
 mod page_set;
 mod paging;
@@ -38,33 +39,33 @@ use page_set::PageSet;
 
 use crate::ftl::map::Directory;
 
-/// Pages read for commands at a time, at most.
+/// Maximum number of map reads in flight for commands.
 const FETCHES: u32 = 64;
-/// Pages read to write changes back at a time, at most.
+/// Maximum number of map reads in flight to write changes back.
 const MERGES: u32 = 8;
-/// Fewest pages of a cache.
+/// Minimum number of map pages in the cache.
 const FEWEST: u32 = 8;
 
 /// The map cache.
 #[derive(Clone, Debug)]
 pub(crate) struct Pager {
     cache: Cache,
-    /// Pages with changes in memory that are not there themselves.
+    /// Map pages that have changes in memory but are not in memory themselves.
     changed: PageSet,
-    /// From so many of them on nobody makes more.
+    /// Size of `changed` from which on no more such changes are made.
     changed_most: u32,
-    /// Reads that may still be started, for commands and to write changes back.
+    /// Map reads that may still be started: for commands, and to write changes back.
     fetches_left: u32,
     merges_left: u32,
-    /// The next command that waits for the same page, and since when each waits.
+    /// Per command: the next command that waits for the same map page, and since when each waits.
     next_waiter: Box<[u32]>,
     waits_since: Box<[Option<Ns>]>,
-    /// Commands for whose page no read could be started.
+    /// Commands whose map read could not be started yet.
     stalled: VecDeque<CommandId>,
 }
 
 impl Pager {
-    /// `cached` pages in memory of the map that `directory` is of; none where all of it is.
+    /// A cache of `cached` map pages of the map described by `directory`; none if the whole map is in memory.
     pub(crate) fn new(cached: u32, directory: &Directory, max_commands: u32) -> Pager {
         let on = directory.is_on();
         let cached = if on { cached.max(FEWEST) } else { 0 };
@@ -87,26 +88,26 @@ impl Pager {
     fn merges(cached: u32) -> u32 {
         MERGES.min(cached / 4)
     }
-    /// Whether pages of the map come and go: not where all of it is in memory.
+    /// Whether part of the map lies on flash.
     #[inline]
     pub(crate) fn is_on(&self) -> bool {
         self.cache.len() > 0
     }
-    /// Jobs it needs.
+    /// Number of jobs the pager needs.
     pub(crate) fn jobs(&self) -> u32 {
         self.fetches_left + self.merges_left
     }
-    /// Pages of the map whose changes are in memory though they are not.
+    /// Map pages that have changes in memory but are not in memory themselves.
     pub(crate) fn pages_changed(&self) -> u32 {
         self.changed.len()
     }
-    /// Whether so many changes wait to be written that no more should be made.
+    /// Whether the limit of changes without their map page is reached.
     #[inline]
     pub(crate) fn is_crowded(&self) -> bool {
         self.changed.len() > self.changed_most
     }
 
-    /// The entry of page `lpn` has changed, if it is one of the host's: pages of the map have none.
+    /// The map entry of `lpn` has changed. Map pages themselves have no entry.
     #[inline]
     pub(crate) fn change(&mut self, lpn: Lpn, directory: &Directory) {
         if self.is_on() && !directory.is_map(lpn) {
@@ -121,8 +122,8 @@ impl Pager {
         }
     }
 
-    /// Every entry from `first` to `end` is empty now. Pages of the map that lie within and are not
-    /// on their way are forgotten.
+    /// All entries from `first` to `end` are empty now. Drops the map pages that lie within the range and are
+    /// not being read.
     pub(crate) fn clear<M: Arena>(&mut self, first: u64, end: u64, store: &mut Store<M>) {
         let mut lpn = first;
         while lpn < end {
@@ -146,7 +147,7 @@ impl Pager {
         }
     }
 
-    /// Page `lpn` of the map could not be read when it was to be moved: it is made anew.
+    /// Map page `lpn` could not be read when it was to be moved: rebuilds it.
     pub(crate) fn lose<M: Arena>(&mut self, lpn: Lpn, store: &mut Store<M>) {
         let (table, base) = (&mut store.table, &mut store.base);
         store.place.forget_map_page(lpn, table, base);
@@ -155,8 +156,8 @@ impl Pager {
         self.change(Lpn(directory.first_of(lpn)), directory);
     }
 
-    /// Power was cut: what was dumped stays, pages that were changed and changes of pages that were
-    /// not there. Pages dumped, the changes of a page counted as one.
+    /// Power was cut. What was dumped stays: changed map pages, and changes without their page. Returns the
+    /// number of map pages dumped; the changes of one page count as one.
     pub(crate) fn cut(&mut self) -> u32 {
         let Pager {
             cache,
@@ -185,5 +186,5 @@ impl Pager {
     }
 }
 
-/// The end of a list of jobs and of commands is written alike.
+/// Both kinds of list use the same end mark.
 const _: () = assert!(NONE == NO_JOB);

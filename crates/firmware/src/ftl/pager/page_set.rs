@@ -1,4 +1,4 @@
-//! A set of pages, a bit each, with a bit for every 64 of them: the next one is found at once.
+//! A set of pages: one bit per page, and one bit per 64 pages, so that the next page is found at once.
 
 use alloc::boxed::Box;
 
@@ -6,10 +6,10 @@ use alloc::boxed::Box;
 #[derive(Clone, Debug)]
 pub(crate) struct PageSet {
     words: Box<[u64]>,
-    /// Which words are not empty.
+    /// One bit per word that is not empty.
     summary: Box<[u64]>,
     len: u32,
-    /// Word of the summary to look at next.
+    /// Word of the summary to search next.
     cursor: usize,
 }
 
@@ -25,13 +25,13 @@ impl PageSet {
         }
     }
 
-    /// Pages in the set.
+    /// Number of pages in the set.
     #[inline]
     pub(crate) fn len(&self) -> u32 {
         self.len
     }
 
-    /// Puts `page` in.
+    /// Inserts `page`.
     pub(crate) fn insert(&mut self, page: u32) {
         let (word, bit) = (page as usize / 64, 1 << (page % 64));
         self.len += (self.words[word] & bit == 0) as u32;
@@ -39,7 +39,7 @@ impl PageSet {
         self.summary[word / 64] |= 1 << (word % 64);
     }
 
-    /// Takes `page` out; whether it was in.
+    /// Removes `page`. Returns whether it was in the set.
     pub(crate) fn remove(&mut self, page: u32) -> bool {
         let (word, bit) = (page as usize / 64, 1 << (page % 64));
         let was = self.words[word] & bit != 0;
@@ -51,7 +51,7 @@ impl PageSet {
         was
     }
 
-    /// A page of the set, which stays in it. They take turns, in rising order.
+    /// A page of the set, which stays in the set. Successive calls go round the set in ascending order.
     pub(crate) fn next(&mut self) -> Option<u32> {
         for _ in 0..=self.summary.len() {
             let summary = self.summary.get(self.cursor)?;

@@ -1,4 +1,4 @@
-//! Pages of the map on their way: read when a command wants them, written when they go.
+//! Transfers of map pages: reads for commands, and writes of changed pages.
 
 use firstread_core::{Arena, Buf, CommandId, Ns, Ppa, Priority, Wait};
 
@@ -11,9 +11,9 @@ use crate::schedule::Purpose;
 use crate::store::Store;
 
 impl Pager {
-    /// Whether the entry of page `lpn` is in memory. If not, command `id` waits for it, and is gone on
-    /// with when it is.
-    #[inline(always)] // A map that lies in memory as a whole costs one test.
+    /// Whether the map entry of page `lpn` is in memory. If not, command `id` waits and is resumed once it
+    /// is.
+    #[inline(always)] // If the whole map is in memory, this costs one test.
     pub(crate) fn map_ready<M: Arena>(
         &mut self,
         now: Ns,
@@ -38,7 +38,7 @@ impl Pager {
         let i = id.0 as usize;
         if let Some(e) = self.cache.find(page as u64) {
             let Some(job) = self.cache.coming(e) else {
-                // One that has waited for it has missed it.
+                // A command that has waited for this page was already counted as a miss.
                 if self.waits_since[i].take().is_none() {
                     self.cache.touch(e);
                     store.base.counters.front.map_hits += 1;
@@ -65,8 +65,8 @@ impl Pager {
         false
     }
 
-    /// Whether the entry of page `lpn` is in memory, for a read ahead of the host: if not, it is read
-    /// ahead as well.
+    /// Whether the map entry of page `lpn` is in memory, for read-ahead. If not, the map page is read ahead
+    /// as well.
     pub(crate) fn map_ahead<M: Arena>(
         &mut self,
         now: Ns,
@@ -96,7 +96,7 @@ impl Pager {
         }
     }
 
-    /// Puts page `page` of the map, which needs no read, into the cache.
+    /// Puts map page `page`, which needs no read, into the cache.
     fn make_page<M: Arena>(
         &mut self,
         now: Ns,
@@ -105,7 +105,7 @@ impl Pager {
         ports: &mut impl Out,
     ) {
         self.replace_page(now, store, ports);
-        // Without room for it what is changed stays in memory by itself.
+        // If the cache has no room, the changes stay in memory without the page.
         if let Some((e, _)) = self.cache.reserve(page as u64, NONE) {
             self.cache.arrive(e);
             let changed = self.changed.remove(page);
@@ -113,7 +113,7 @@ impl Pager {
         }
     }
 
-    /// Makes sure that what is to be replaced next in the cache is not lost.
+    /// Saves the entry that the cache will replace next.
     fn replace_page<M: Arena>(&mut self, now: Ns, store: &mut Store<M>, ports: &mut impl Out) {
         let Some(e) = self.cache.next_to_go() else {
             return;
@@ -125,7 +125,7 @@ impl Pager {
         self.cache.set_mark(e, false);
     }
 
-    /// Starts to read page `page` of the map, which lies at `ppa`, under the job that is returned.
+    /// Starts to read map page `page` from `ppa`. Returns the job.
     fn start_map_read<M: Arena>(
         &mut self,
         now: Ns,
@@ -161,7 +161,7 @@ impl Pager {
         job
     }
 
-    /// Command `id` waits for the map, from now on if it has not waited before.
+    /// Command `id` waits for the map. The wait counts from now, unless it has begun before.
     fn note_map_miss(&mut self, now: Ns, id: CommandId, counters: &mut Counters) {
         let since = &mut self.waits_since[id.0 as usize];
         if since.is_none() {
@@ -170,12 +170,12 @@ impl Pager {
         }
     }
 
-    /// Command `id` is a new one.
+    /// Command `id` is new: it has not waited for the map.
     pub(crate) fn forget_map_wait(&mut self, id: CommandId) {
         self.waits_since[id.0 as usize] = None;
     }
 
-    /// Command `id` waits for the page that `job` brings.
+    /// Command `id` waits for the map page that `job` reads.
     fn wait_for_map<M: Arena>(
         &mut self,
         now: Ns,
@@ -203,8 +203,8 @@ impl Pager {
         store.read.make_host_read(now, job, base, ports);
     }
 
-    /// The page of the map that `job` was to bring has been decoded. The first command that waits
-    /// for it, if any: [`Pager::goes_on`] tells of each in turn.
+    /// The map page that `job` reads has been decoded. Returns the first command that waits for it, if any;
+    /// [`Pager::goes_on`] returns the others one by one.
     pub(crate) fn map_read<M: Arena>(
         &mut self,
         now: Ns,
@@ -253,8 +253,8 @@ impl Pager {
         (first_waiter != NONE).then_some(CommandId(first_waiter))
     }
 
-    /// Command `id`, which has waited for a page of the map that has come, goes on. The next one that has
-    /// waited for the same page.
+    /// Command `id`, whose map page has arrived, continues. Returns the next command that waited for the same
+    /// page.
     pub(crate) fn goes_on(
         &mut self,
         now: Ns,
@@ -269,17 +269,17 @@ impl Pager {
         (next != NONE).then_some(CommandId(next))
     }
 
-    /// Commands for whose page no read could be started.
+    /// Number of commands whose map read could not be started yet.
     pub(crate) fn stalled(&self) -> usize {
         self.stalled.len()
     }
 
-    /// The first command for whose page no read could be started, if one can be started now.
+    /// The first command whose map read could not be started, if a read can be started now.
     pub(crate) fn next_stalled(&mut self) -> Option<CommandId> {
         (self.fetches_left > 0).then(|| self.stalled.pop_front())?
     }
 
-    /// Writes page `page` of the map, which is in memory. False when there is no room now.
+    /// Writes map page `page`, which is in memory. False if there is no space now.
     fn write_map<M: Arena>(
         &mut self,
         now: Ns,
@@ -303,7 +303,7 @@ impl Pager {
         true
     }
 
-    /// Writes changes back while there are too many of them in memory.
+    /// Writes changes back while too many of them are in memory.
     pub(crate) fn merge_map<M: Arena>(
         &mut self,
         now: Ns,
@@ -340,8 +340,8 @@ impl Pager {
         }
     }
 
-    /// Whether a move, or a write, should make no more changes until some are written back, which
-    /// has begun.
+    /// Whether a move or a write must not make more map changes before some are written back. If so, writing
+    /// back has begun.
     #[inline]
     pub(crate) fn map_is_crowded<M: Arena>(
         &mut self,
@@ -356,7 +356,7 @@ impl Pager {
     }
 }
 
-/// Where page `page` of the map must be read from: none if it lies nowhere, or in the write buffer.
+/// The slot from which map page `page` must be read. None if it was never written or is in the write buffer.
 fn flash_place_of<M>(page: u32, store: &Store<M>) -> Option<Ppa> {
     let ppa = store.table.directory.place_of(page)?;
     let open = store.base.blocks.row(ppa.block()).usage == BlockUse::Open;
