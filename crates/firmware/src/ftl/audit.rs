@@ -1,10 +1,9 @@
-//! Audit: every slot has one owner, and counts add up.
+//! Audit: every slot has one owner, and the counts add up.
 //!
-//! Verifies that no two logical pages lie at one slot, that each superblock counts as many valid
-//! slots as the map points at, that no page lies in a superblock without data, and that free
-//! superblocks, their slots, pins and physical slots are as the table of superblocks says, and that moves and
-//! programs are as many as their jobs. It does
-//! not verify the data: the drive's payload does, with every read.
+//! Verifies that no two logical pages lie at one slot; that each superblock has as many valid slots as the
+//! map points at; that no page lies in a superblock without data; that free superblocks, their slots, pins
+//! and physical slots agree with the superblock table; and that there are as many moves and programs as jobs
+//! for them. It does not verify the data: the drive's payload does that on every read.
 
 use alloc::vec;
 
@@ -16,31 +15,31 @@ use crate::observe::BlockUse;
 use crate::schedule::Purpose;
 use crate::store::Store;
 
-/// What does not add up.
+/// An inconsistency.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unsound {
     /// Two logical pages lie at one slot.
     TwoOwners(Ppa, Lpn),
-    /// A page lies where there are no data, or past the end of a superblock.
+    /// A page lies in a superblock without data, or past the end of a superblock.
     Nowhere(Lpn, Ppa),
-    /// A superblock counts so many valid slots, but the map points at so many.
+    /// A superblock's count of valid slots, and how many the map points at.
     Valid(BlockId, u32, u32),
-    /// A superblock counts so many reads under way, but there are so many.
+    /// A superblock's count of pins, and how many reads there are.
     Pins(BlockId, u32, u32),
-    /// Free superblocks or their slots are counted wrong.
+    /// The count of free superblocks or of their slots is wrong.
     Free,
-    /// Slots of superblocks that are not retired are counted wrong.
+    /// The count of slots in superblocks that are not retired is wrong.
     Physical,
-    /// Moves, moves of single pages or programs under way are counted wrong.
+    /// The count of moves, of single-page moves or of programs in flight is wrong.
     UnderWay,
 }
 
-/// Logical pages up to which a debug build audits by itself.
+/// Largest drive, in logical pages, that a debug build audits by itself.
 #[cfg(debug_assertions)]
 const SMALL_PAGES: u64 = 1 << 14;
 
 impl<M: Arena> Store<M> {
-    /// Checks the whole drive: time and memory in proportion to its pages. For tests.
+    /// Checks the consistency of the whole drive, in time and memory proportional to its pages. For tests.
     pub(crate) fn audit(&self) -> Result<(), Unsound> {
         let (table, base, space) = (&self.table, &self.base, &self.place.space);
         let blocks = base.blocks.len() as usize;

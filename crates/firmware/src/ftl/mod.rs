@@ -1,10 +1,10 @@
-//! Flash translation layer: where a logical page lies, and how data get there.
+//! Flash translation layer: the slot of each logical page, and how data get there.
 //!
-//! - `map`: where every logical page lies.
-//! - `pager`: which pages of the map are in memory, and what the others cost.
-//! - `place`: the one door by which data get a place.
-//! - `relocate`: the one way in which data move, whoever asks; garbage collection and its pace.
-//! - `recovery`: how the map is made anew after a power cut. `audit`: that every slot has one owner.
+//! - `map`: the slot of each logical page.
+//! - `pager`: which map pages are in memory, and what the others cost.
+//! - `place`: the only way by which data get a slot.
+//! - `relocate`: the only way by which data move, whoever asks; garbage collection and its pace.
+//! - `recovery`: rebuilds the map after a power cut. `audit`: checks that every slot has one owner.
 
 mod audit;
 pub(crate) mod map;

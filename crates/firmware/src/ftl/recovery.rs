@@ -1,79 +1,78 @@
-//! Recovery: what a power cut leaves, and how the drive comes back from it.
+//! Power-loss recovery: what a power cut leaves, and how the drive comes back.
 //!
-//! Flash keeps its contents. Each slot has its logical page and a sequence number in the spare area,
-//! and a full superblock repeats them in its last rows, its table of contents. Capacitors hold the
-//! controller up for one **emergency dump**, into blocks that are kept erased for it: the slots of the
-//! write buffers that no program has finished, with the buffers' descriptors; the table of
-//! superblocks; the tables of read levels, a few KiB; and the tail of the journal. The **journal**
-//! holds what flash cannot tell: trims and losses. Its merged contents are the entries of that kind
-//! in the map's overlay, which is where they stay here.
+//! Flash keeps its contents. Each slot has its logical page and a sequence number in the spare area. A full
+//! superblock repeats them in its last multi-plane pages, its table of contents. Capacitors power the
+//! controller for one **emergency dump**, into blocks that are kept erased for it. The dump holds the slots
+//! of the write buffers that no program has finished, with the buffers' descriptors; the table of
+//! superblocks; the tables of read levels (a few KiB); and the tail of the journal. The **journal** holds
+//! what flash cannot tell: trims and losses. Its merged contents are the trim and loss entries of the map's
+//! overlay. This model keeps them there.
 //!
-//! Lost are commands, queues, reads and moves under way, what else was asked of relocation, and the map.
-//! A program that was on a die has torn its wordline: nothing of it can be read, and its data, still
-//! in the buffer, are written elsewhere as after a program that failed. Programs that waited are
-//! issued again, and the open superblocks filled further. An erase is done again, on every die.
+//! Lost are commands, queues, reads and moves in flight, other requests to relocation, and the map. A program
+//! that was running on a die has torn its wordline: nothing of it can be read. Its data are still in the
+//! buffer, and are rescued as after a failed program. Programs that waited are issued again, and open
+//! superblocks continue to be filled. An interrupted erase is repeated on every die.
 //!
-//! The map is made anew from the tables of contents: of each page the slot with the highest sequence
-//! number counts, unless the journal says that the page was trimmed or lost since. A copy has the
-//! number of its original, and either will do; but what has left the superblock that is being emptied
-//! must not be found there, or cuts would undo what cleaning does. So the dump names that superblock,
-//! and it is emptied further. Where memory does not
-//! hold the whole map, the map lies on flash itself, but for the changes in the dump: then its
-//! directory alone is made anew, from the tables of contents of its superblocks.
+//! The map is rebuilt from the tables of contents. For each page the slot with the highest sequence number
+//! counts, unless the journal says that the page was trimmed or lost since. A copy has the number of its
+//! original, and either of them is valid. However, pages that have left the superblock being emptied must not
+//! be found there again, or power cuts would undo the work of cleaning. So the dump names that superblock,
+//! and emptying continues. If memory does not hold the whole map, the map itself lies on flash, except for
+//! the changes in the dump. Then only its directory is rebuilt, from the tables of contents of the map
+//! superblocks.
 //!
-//! What was kept to read it sooner is lost: the read cache, what is read ahead, and pages of the map
-//! that were not changed.
+//! Cached data are lost: the read cache, read-ahead, and unchanged map pages.
 //!
-//! `Firmware::dump` ends a firmware and leaves the dump alone. A new firmware takes it on and reads
-//! flash, a superblock at a time (`Firmware::begin_recovery`, `Firmware::recover_superblock`):
-//! nothing that is not in the dump or on flash can come through. A recovery writes nothing, so a
-//! power cut in the middle of one leaves the dump as it was.
+//! `Firmware::dump` ends a firmware and leaves only the dump. A new firmware takes over the dump and reads
+//! flash, one superblock at a time (`Firmware::begin_recovery`, `Firmware::recover_superblock`). Nothing
+//! survives that is not in the dump or on flash. A recovery writes nothing, so a power cut during a recovery
+//! leaves the dump as it was.
 
 use firstread_core::{Arena, BlockId, Ports, Ppa, Spare};
 
 use crate::observe::{BlockRow, BlockUse};
 use crate::store::Store;
 
-/// Bytes of a slot in a table of contents: logical page and sequence number.
+/// Bytes per slot in a table of contents: logical page and sequence number.
 const ENTRY_BYTES: u64 = 16;
-/// Bytes of a superblock in the dumped table of superblocks.
+/// Bytes per superblock in the dumped table of superblocks.
 const ROW_BYTES: u64 = 32;
-/// Bytes of the tables of read levels, an upper bound of what any scheme keeps over a loss of power.
+/// Bytes of the tables of read levels: an upper bound of what any scheme keeps over a power cut.
 const LEVELS_BYTES: u64 = 16 << 10;
 
-/// What a recovery had to do.
+/// Work done by a recovery.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Recovery {
-    /// Slots of the write buffers that were dumped.
+    /// Dumped slots of the write buffers.
     pub dumped_slots: u64,
-    /// Pages of the map that were dumped, the changes of a page that was not in memory counted as
-    /// one.
+    /// Dumped map pages. The changes of a page that was not in memory count as one.
     pub dumped_map_pages: u32,
-    /// Bytes dumped in all.
+    /// Total bytes dumped.
     pub dumped_bytes: u64,
     /// Superblocks whose contents were read.
     pub superblocks: u32,
-    /// Page rows read: tables of contents, and all rows of superblocks that have none yet.
+    /// Multi-plane pages read: tables of contents, and all programmed pages of superblocks that have none
+    /// yet.
     pub rows_read: u64,
-    /// Programs that were on a die.
+    /// Programs that were running on a die.
     pub torn_programs: u32,
-    /// Programs that waited for theirs and were issued again.
+    /// Programs that waited for their die and were issued again.
     pub waiting_programs: u32,
     /// Whether a superblock was being erased.
     pub erasing: bool,
-    /// Whether a superblock was being emptied or erased into another cell mode.
+    /// Whether a superblock was being emptied or erased in order to change its cell mode.
     pub converting: bool,
-    /// Whether a background read of the axis `read_levels` was under way, which is read again.
+    /// Whether a background read of axis `read_levels` was in flight. It is repeated.
     pub probing: bool,
-    /// Reads that were lost with soft senses under way.
+    /// Reads with soft senses in flight that were lost.
     pub soft_reads: u32,
-    /// Reads for parity that were lost.
+    /// Reads for a rebuild that were lost.
     pub rebuild_reads: u32,
 }
 
 impl Recovery {
-    /// What `recovery` had to do, which followed this one that a power cut has ended: the cut found
-    /// nothing under way but what was to be issued again.
+    /// The work of `recovery`, which followed this one after a power cut ended it. The second cut found
+    /// nothing in flight except programs and erases that were to be issued again.
     pub fn again(self, recovery: Recovery) -> Recovery {
         Recovery {
             torn_programs: self.torn_programs,
@@ -84,7 +83,7 @@ impl Recovery {
     }
 }
 
-/// A recovery under way.
+/// A recovery in progress.
 #[derive(Debug)]
 pub struct Recovering {
     recovery: Recovery,
@@ -93,20 +92,20 @@ pub struct Recovering {
 }
 
 impl Recovering {
-    /// Of what was dumped, as far as `recovery` knows.
+    /// A recovery that begins with the counts of `recovery`, taken at the dump.
     pub(crate) fn new(recovery: Recovery) -> Recovering {
         Recovering { recovery, next: 0 }
     }
 
-    /// What the recovery had to do.
+    /// The work done by the recovery.
     pub fn done(self) -> Recovery {
         self.recovery
     }
 }
 
 impl<M: Arena> Store<M> {
-    /// Reads the table of contents of the next superblock; after the last one, takes on what was dumped. True
-    /// while there is more to do.
+    /// Reads the table of contents of the next superblock. After the last superblock, takes over what was
+    /// dumped. Returns true while there is more to do.
     pub(crate) fn recover_superblock<P: Ports>(
         &mut self,
         recovering: &mut Recovering,
@@ -123,7 +122,7 @@ impl<M: Arena> Store<M> {
         false
     }
 
-    /// Reads the table of contents of `block`, if it holds what has to be found.
+    /// Reads the table of contents of `block`, unless the map does not need it.
     fn read_contents<P: Ports>(&mut self, block: BlockId, recovery: &mut Recovery, ports: &P) {
         let base = &self.base;
         let BlockRow {
@@ -155,13 +154,13 @@ impl<M: Arena> Store<M> {
         }
     }
 
-    /// Bytes of a page row.
+    /// Bytes of a multi-plane page.
     fn row_bytes(&self) -> u64 {
         let g = &self.base.config.geometry;
         u64::from(g.slots_per_row()) * u64::from(g.slot_bytes)
     }
 
-    /// Maps the slots that were dumped, and counts the bytes of the dump.
+    /// Maps the dumped slots, and counts the bytes of the dump.
     fn take_dumped<P: Ports>(&mut self, recovery: &mut Recovery, ports: &P) {
         for i in 0.. {
             let Some(held) = self.place.dumped_at(i) else {
@@ -177,7 +176,7 @@ impl<M: Arena> Store<M> {
         let base = &self.base;
         let g = base.config.geometry;
         let dumped = recovery.dumped_slots + u64::from(recovery.dumped_map_pages);
-        // The sums that are to become parity, as far as they have got.
+        // Partial sums of the wordlines being filled, which will become parity.
         let lines = self.place.lines();
         let bits = u64::from(base.config.mode.bits());
         let rows = lines as u64 * bits * u64::from(g.stripe_parity);
@@ -188,10 +187,10 @@ impl<M: Arena> Store<M> {
         recovery.rows_read += recovery.dumped_bytes.div_ceil(self.row_bytes());
     }
 
-    /// The slot at `ppa` holds what `spare` says: maps it, if that is the last version so far.
+    /// The slot at `ppa` has spare area `spare`: maps the page there, if this is its newest version so far.
     fn found<P: Ports>(&mut self, spare: Spare, ppa: Ppa, ports: &P) {
         let Spare { lpn, sequence } = spare;
-        // A spare area whose program failed may name any page.
+        // The spare area of a failed program may name any page.
         let Some(recovers) = self.table.recovers(lpn, sequence) else {
             return;
         };
@@ -206,7 +205,7 @@ impl<M: Arena> Store<M> {
             false => other.sequence < sequence,
         };
         if recovers && other.is_none_or(is_later) {
-            // What is found was set before the cut: there is room (`Map::forget_places`).
+            // Every page found now was mapped before the cut, so there is room (`Map::forget_places`).
             self.table.set(lpn, ppa);
         }
     }

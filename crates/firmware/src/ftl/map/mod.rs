@@ -1,10 +1,9 @@
-//! The map from logical pages to physical slots. `directory`: where the pages of the map itself lie.
-//! `table`: both.
+//! The map from logical pages to physical slots. `directory`: where the map's own pages lie. `table`: both.
 //!
-//! What lay on the drive before the first write needs no table: its places are computed ([`firstread_core::Before`]).
-//! What was written or trimmed since lies over that in an overlay, a `sparse` table. A region of 4,096 pages
-//! that the overlay knows nothing of costs 16 bytes and a bit: its word in that table, when it was trimmed as a
-//! whole, and whether it is touched.
+//! The initial contents of the drive need no table: their slots are computed ([`firstread_core::Before`]).
+//! Pages written or trimmed since are in an overlay, a `sparse` table, which takes precedence. A region of
+//! 4,096 pages without overlay entries costs 16 bytes and a bit: its word in the sparse table, the time at
+//! which it was trimmed as a whole, and a bit that says whether it was touched.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -20,12 +19,12 @@ pub use directory::ENTRY_BYTES as MAP_ENTRY_BYTES;
 pub use sparse::{REGION_PAGES, SMALL_PAGES, SparseTable, VALUE_BITS, is_large};
 pub(crate) use table::Table;
 
-/// The page is trimmed. Places count slots over all superblocks from one on; zero stands for a page
-/// that the overlay does not know.
+/// Value of a trimmed page. Other values number the slots of all superblocks from one on; zero means that the
+/// overlay has no entry.
 const TRIMMED: u64 = (1 << VALUE_BITS) - 1;
-/// The page's data could not be read when they were to be moved, and are gone.
+/// Value of a page whose data could not be read when they were to be moved, and are lost.
 const LOST: u64 = TRIMMED - 1;
-/// Slots of all superblocks that places can count.
+/// Maximum number of slots that values can number.
 pub const MOST_SLOTS: u64 = LOST - 1;
 
 /// The map of a drive.
@@ -33,42 +32,42 @@ pub const MOST_SLOTS: u64 = LOST - 1;
 pub struct Map<M> {
     capacity: u64,
     slots_per_block: Divisor,
-    /// One bit a region: whether the overlay knows anything of it.
+    /// One bit per region: whether the overlay has an entry in it.
     touched: Box<[u64]>,
-    /// Whether any is: a drive that is only read need not look.
+    /// Whether any bit is set. A drive that is only read skips the overlay.
     any_touched: bool,
-    /// Sequence number at which each region was trimmed as a whole last.
+    /// Sequence number at which each region was last trimmed as a whole.
     trimmed_at: Box<[u64]>,
-    /// Places of pages written or trimmed since; its memory tells what lay there before. A region is marked
-    /// whose pages are trimmed where the overlay does not say otherwise.
+    /// Slots of pages written or trimmed since the drive was filled; the overlay's memory also tells the
+    /// initial contents. In a marked region, pages without an entry are trimmed.
     overlay: SparseTable<M>,
 }
 
-/// Where a run of logical pages lies.
+/// A run of logical pages in consecutive slots.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Run {
-    /// First slot, or none where the pages were never written or are trimmed.
+    /// First slot; none if the pages were never written or are trimmed.
     pub ppa: Option<Ppa>,
-    /// Whether the data are gone: they could not be corrected when they were to be moved.
+    /// Whether the data are lost because they could not be corrected when they were to be moved.
     pub lost: bool,
-    /// Logical pages in the run, whose slots follow each other.
+    /// Number of logical pages in the run.
     pub pages: u32,
 }
 
-/// What a logical page is set to.
+/// New state of a logical page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
-    /// It lies at this slot.
+    /// The page lies at this slot.
     At(Ppa),
-    /// It holds nothing.
+    /// The page holds no data.
     Trimmed,
-    /// Its data are gone.
+    /// The data of the page are lost.
     Lost,
 }
 
 impl<M: Arena> Map<M> {
-    /// A map without changes of `capacity` logical pages over `blocks` superblocks of `slots_per_block`, at
-    /// most [`MOST_SLOTS`] in all.
+    /// A map of `capacity` logical pages, with an empty overlay, for `blocks` superblocks of
+    /// `slots_per_block` slots. There may be at most [`MOST_SLOTS`] slots.
     pub fn new(capacity: u64, blocks: u32, slots_per_block: u32, overlay: M) -> Map<M> {
         let slots = u64::from(blocks) * u64::from(slots_per_block);
         assert!(slots <= MOST_SLOTS, "{slots} slots: more than places count");
@@ -83,45 +82,45 @@ impl<M: Arena> Map<M> {
         }
     }
 
-    /// Logical pages of the drive.
+    /// Number of logical pages.
     pub fn capacity(&self) -> u64 {
         self.capacity
     }
-    /// Whether `changes` of the map, each within a region, fit for certain before it wants more memory.
+    /// Whether there is certainly room for `changes`, each within one region.
     #[inline]
     pub fn has_room(&self, changes: u32) -> bool {
         self.overlay.has_room(changes)
     }
-    /// Lets `grow` add bytes at the end of the overlay's memory; those there stay.
+    /// Lets `grow` append bytes to the overlay's memory. Existing bytes stay.
     pub fn grow_overlay(&mut self, grow: impl FnOnce(&mut M)) {
         self.overlay.grow(grow);
     }
 
-    /// What lay on the drive before, with the overlay's memory.
+    /// The initial contents of the drive, with the overlay's memory.
     #[inline]
     pub fn before(&self) -> &M {
         self.overlay.memory()
     }
-    /// The same, to change what lay there, which is in nobody's way before the first write.
+    /// The initial contents, mutable. They may be changed only before the first write.
     #[inline]
     pub fn before_mut(&mut self) -> &mut M {
         self.overlay.memory_mut()
     }
 
-    /// `block` is to be erased.
+    /// `block` is about to be erased.
     pub(crate) fn erase(&mut self, block: BlockId) {
         self.before_mut().erase(block);
     }
 
-    /// Whether slots of `block` are still as they were before the first write, so that [`Map::holds`] tells
-    /// what they hold without their spare areas.
+    /// Whether the slots of `block` are still as they were before the first write. Then [`Map::holds`] knows
+    /// their contents without reading spare areas.
     #[inline]
     pub(crate) fn is_computed(&self, block: BlockId) -> bool {
         self.before().holds(block)
     }
 
-    /// Whether `ppa`, of a superblock for which [`Map::is_computed`] holds, has the last version of
-    /// a page.
+    /// Whether `ppa`, in a superblock for which [`Map::is_computed`] is true, holds the last version of a
+    /// page.
     #[inline]
     pub(crate) fn holds(&self, ppa: Ppa) -> bool {
         self.before().page_at(ppa).is_some_and(|Lpn(lpn)| {
@@ -129,7 +128,7 @@ impl<M: Arena> Map<M> {
         })
     }
 
-    /// Where `lpn` and the pages after it lie, at most `max` of them. `lpn` is on the drive.
+    /// Where `lpn` and the pages after it lie: a run of at most `max` pages. `lpn` is within the capacity.
     #[inline]
     pub fn lookup(&self, lpn: Lpn, max: u32) -> Run {
         if self.is_touched(lpn.0) {
@@ -155,26 +154,26 @@ impl<M: Arena> Map<M> {
         }
     }
 
-    /// Where every logical page of the drive lies, run by run, each with its first page.
+    /// All runs of the drive, each with its first page.
     pub fn runs(&self) -> impl Iterator<Item = (Lpn, Run)> {
         let mut lpn = 0;
         core::iter::from_fn(move || {
             let left = self.capacity - lpn;
             let first = Lpn(lpn);
-            // A run may reach past the end of the drive, where no page is.
+            // A run may reach past the capacity.
             let run = (left > 0).then(|| self.lookup(first, left.min(u32::MAX.into()) as u32))?;
             lpn += u64::from(run.pages);
             Some((first, run))
         })
     }
 
-    /// Where `lpn` lies, if it holds data.
+    /// The slot of `lpn`, if it holds data.
     #[inline]
     pub fn at(&self, lpn: Lpn) -> Option<Ppa> {
         self.lookup(lpn, 1).ppa
     }
 
-    /// Sets where `lpn` lies and returns where it lay. Needs [`Map::has_room`].
+    /// Sets the state of `lpn` and returns its previous slot. Needs [`Map::has_room`].
     pub fn set(&mut self, lpn: Lpn, place: Place) -> Option<Ppa> {
         let value = match place {
             Place::At(ppa) => self.place(ppa),
@@ -207,9 +206,9 @@ impl<M: Arena> Map<M> {
         Ppa::new(BlockId(block as u32), slot as u32)
     }
 
-    /// Trims pages from `first` on, up to `end` and to the end of their region; returns how many.
-    /// `forgotten` is told of each superblock that held some of them, and how many. `sequence` is
-    /// the number of the last slot that came in before. Needs [`Map::has_room`].
+    /// Trims pages from `first` on, up to `end` or the end of their region, whichever comes first. Returns
+    /// the number of pages trimmed. Calls `forgotten` with each superblock that held some of them, and how
+    /// many. `sequence` is the number of the last slot received before the trim. Needs [`Map::has_room`].
     pub fn trim(
         &mut self,
         first: u64,
@@ -242,15 +241,15 @@ impl<M: Arena> Map<M> {
         (end - first) as u32
     }
 
-    /// Power was cut: forgets where pages lie. With [`Map::has_room`] for a change, all of them can be
-    /// set again in any order. What the journal holds stays, trims and losses; and what lay there before, in
-    /// superblocks that were not erased.
+    /// Power was cut: forgets where pages lie. With [`Map::has_room`] for one change, all of them can be set
+    /// again in any order. The journal's trims and losses stay, and so do the initial contents of superblocks
+    /// that were not erased.
     pub fn forget_places(&mut self) {
         self.overlay.retain(|place| matches!(place, TRIMMED | LOST));
     }
 
-    /// Whether data of `lpn` with this sequence number may be its last version, as far as the
-    /// journal tells: not trimmed and not lost since.
+    /// Whether data of `lpn` with this sequence number may be its last version: according to the journal, the
+    /// page was neither trimmed nor lost since.
     pub fn recovers(&self, lpn: Lpn, sequence: u64) -> bool {
         match self.overlay.get(lpn.0) {
             TRIMMED | LOST => false,
@@ -261,8 +260,8 @@ impl<M: Arena> Map<M> {
         }
     }
 
-    /// Where `lpn`, of which the overlay knows nothing, lies. What was moved out of a superblock before its
-    /// erase is found anew after a power cut.
+    /// The initial slot of `lpn`, which has no overlay entry. None if that superblock was erased since: after
+    /// a power cut the moved data are found again elsewhere.
     fn still_at(&self, lpn: Lpn) -> Option<Ppa> {
         let (ppa, _) = self.before().run(lpn, 1);
         ppa.filter(|ppa| self.before().holds(ppa.block()))

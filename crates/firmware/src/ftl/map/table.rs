@@ -1,11 +1,11 @@
-//! The table: where every logical page lies, those of the host and those of the map itself.
+//! The table: the slot of each logical page, of the host or of the map itself.
 
 use firstread_core::{Arena, Lpn, Ppa};
 
 use super::directory::Directory;
 use super::{Map, Place};
 
-/// The map of the host's pages, and the directory of the map's own.
+/// The map of host pages, and the directory of map pages.
 #[derive(Clone, Debug)]
 pub(crate) struct Table<M> {
     pub(crate) map: Map<M>,
@@ -13,7 +13,7 @@ pub(crate) struct Table<M> {
 }
 
 impl<M: Arena> Table<M> {
-    /// Where `lpn` lies, if it holds data.
+    /// The slot of `lpn`, if it holds data.
     pub(crate) fn at(&self, lpn: Lpn) -> Option<Ppa> {
         match self.directory.is_map(lpn) {
             true => self.directory.at(lpn),
@@ -21,13 +21,12 @@ impl<M: Arena> Table<M> {
         }
     }
 
-    /// Whether the last version of `lpn` lies at `ppa`. A spare area whose program failed may name
-    /// any page.
+    /// Whether the last version of `lpn` lies at `ppa`. The spare area of a failed program may name any page.
     pub(crate) fn lies_at(&self, lpn: Lpn, ppa: Ppa) -> bool {
         self.at(lpn) == Some(ppa)
     }
 
-    /// `lpn` lies at `ppa` from now on; returns where it lay.
+    /// `lpn` lies at `ppa` from now on. Returns its previous slot.
     pub(crate) fn set(&mut self, lpn: Lpn, ppa: Ppa) -> Option<Ppa> {
         match self.directory.is_map(lpn) {
             true => self.directory.set(lpn, Some(ppa)),
@@ -35,9 +34,9 @@ impl<M: Arena> Table<M> {
         }
     }
 
-    /// After a power cut: whether data of `lpn` with this sequence number may be its last version, as far as
-    /// the journal tells. None where the table does not look for `lpn`: the host's pages are found in the map
-    /// where that lies on flash, and else there are no pages of the map.
+    /// After a power cut: whether data of `lpn` with this sequence number may be its last version, according
+    /// to the journal. None if the recovery does not look for `lpn`: host pages if the map lies on flash, and
+    /// map pages if there are none.
     pub(crate) fn recovers(&self, lpn: Lpn, sequence: u64) -> Option<bool> {
         match (self.directory.is_on(), self.directory.is_map(lpn)) {
             (true, true) => Some(self.directory.recovers(lpn)),

@@ -4,13 +4,13 @@ use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::vec::Vec;
 
-/// Memory, of a drive on which each page lay where a table says.
+/// Memory of a drive whose initial contents a table gives.
 #[derive(Default)]
 pub(super) struct Memory {
     pub bytes: Vec<u8>,
     places: Vec<Ppa>,
     page_at: BTreeMap<Ppa, u64>,
-    /// Superblocks of these places that were not erased.
+    /// Superblocks of the initial contents that were not erased.
     blocks: BTreeSet<BlockId>,
 }
 
@@ -56,7 +56,7 @@ impl Before for Memory {
     }
 }
 
-/// A drive of ten regions and a bit, filled up to a page within the eighth.
+/// A drive of ten regions and a few pages, filled up to a page within the eighth region.
 fn map() -> Map<Memory> {
     let memory = Memory::filled((0..41_000).map_while(filled));
     Map::new(41_000, 1 << 20, 10_000, memory)
@@ -87,8 +87,8 @@ fn at(block: u32, slot: u32) -> Place {
     Place::At(Ppa::new(BlockId(block), slot))
 }
 
-/// After a power cut, what flash holds of a page of a region that was trimmed as a whole counts only
-/// if it came in after the trim.
+/// After a power cut, data on flash of a page whose region was trimmed as a whole count only if they were
+/// written after the trim.
 #[test]
 fn powerloss_a_trimmed_region_keeps_older_data_out() {
     let mut map = map();
@@ -99,7 +99,8 @@ fn powerloss_a_trimmed_region_keeps_older_data_out() {
         let trimmed = map.trim(region(r), region(r + 1), sequence, |_, _| ());
         assert_eq!(u64::from(trimmed), REGION_PAGES);
     }
-    // Written again, trimmed alone, lost; and pages of regions that were never trimmed as a whole.
+    // Pages that are written again, trimmed singly, and lost; and pages of regions that were never trimmed as
+    // a whole.
     map.set(Lpn(region(1) + 1), at(1, 1));
     map.set(Lpn(region(1) + 2), Place::Trimmed);
     map.set(Lpn(region(1) + 3), Place::Lost);
@@ -143,7 +144,7 @@ fn powerloss_a_trimmed_region_keeps_older_data_out() {
 #[test]
 fn model_a_computed_slot_is_valid_where_its_page_is_found() {
     let (slots, blocks) = (1_000u32, 13u32);
-    // Nine slots of ten hold a page, in an order of their own.
+    // Nine of ten slots hold a page, in a random order.
     let key = firstread_core::Stream::new(1);
     let pages = u64::from(slots * blocks) * 9 / 10;
     let order = firstread_core::Permutation::new(u64::from(slots * blocks), key);
@@ -154,8 +155,8 @@ fn model_a_computed_slot_is_valid_where_its_page_is_found() {
     let memory = Memory::filled((0..pages).map(place));
     let mut map = Map::new(pages, 20, slots, memory);
     map.grow_overlay(|m| m.bytes.resize(1_000_000, 0));
-    // Regions: one that nothing happens to, one that is trimmed as a whole, one that is trimmed and
-    // written in part, and the last one, which changes in part.
+    // Regions: one unchanged, one trimmed as a whole, one trimmed and partly written, and the last one, which
+    // changes in part.
     assert!(pages > 2 * REGION_PAGES && pages < 3 * REGION_PAGES);
     let check = |map: &Map<Memory>| {
         let mut held = 0;
@@ -182,12 +183,12 @@ fn model_a_computed_slot_is_valid_where_its_page_is_found() {
     assert_eq!(check(&map), pages - 3 - REGION_PAGES);
 }
 
-/// What lay in a superblock before is there after a power cut, unless the superblock was erased.
+/// The initial contents of a superblock are there after a power cut, unless the superblock was erased.
 #[test]
 fn powerloss_what_was_there_before_is_there_until_an_erase() {
     let mut map = map();
     map.grow_overlay(|m| m.bytes.resize(1_000_000, 0));
-    // Superblock 3 is emptied and erased, 5 is being emptied.
+    // Superblock 3 is emptied and erased; superblock 5 is being emptied.
     for lpn in 10_000..20_000 {
         map.set(Lpn(lpn), at(20, lpn as u32 - 10_000));
     }

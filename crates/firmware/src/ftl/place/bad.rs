@@ -1,29 +1,29 @@
 //! Bad blocks and spares.
 //!
-//! A superblock has a block of every die. One that fails is replaced by a spare of the same die. The
-//! spares are what retired superblocks leave: of a superblock that cannot be repaired, the blocks
-//! that are good become spares of their dies. So a drive whose worst die has `k` bad blocks loses `k`
-//! superblocks and no more.
+//! A superblock has one block per plane of every die. A block that fails is replaced by a spare block of the
+//! same die. Spares come from retired superblocks: when a superblock cannot be repaired, its good blocks
+//! become spares of their dies. So a drive whose worst die has `k` bad blocks loses `k` superblocks and no
+//! more.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use firstread_core::{BlockId, DieId};
 
-/// What is known of bad blocks.
+/// State of bad blocks.
 #[derive(Clone, Debug)]
 pub(crate) struct BadBlocks {
     /// Spare blocks of each die.
     spares: Box<[u32]>,
-    /// Blocks that have failed in superblocks that are in use.
+    /// Failed blocks in superblocks that are in use.
     failed: Vec<(BlockId, DieId)>,
-    /// As many as `failed` has room for.
+    /// Capacity of `failed`.
     most_failed: usize,
 }
 
 impl BadBlocks {
     pub(crate) fn new(dies: u16, blocks: u32) -> BadBlocks {
-        // One that is forgotten for lack of room fails again.
+        // A failed block that is dropped because the list is full will fail again.
         let most_failed = blocks as usize + 4 * dies as usize;
         BadBlocks {
             spares: alloc::vec![0; dies as usize].into_boxed_slice(),
@@ -48,16 +48,16 @@ impl BadBlocks {
 }
 
 impl BadBlocks {
-    /// A new drive has so many bad blocks on each die; as many superblocks as the worst die has are
-    /// retired, and their good blocks are spares.
+    /// A new drive has the bad blocks `of_dies` on each die. `retired` superblocks, as many as the worst die
+    /// has bad blocks, are retired, and their good blocks become spares.
     pub(crate) fn of_factory(&mut self, of_dies: &[u32], retired: u32) {
         for (spares, bad) in self.spares.iter_mut().zip(of_dies) {
             *spares = retired - bad;
         }
     }
 
-    /// Has `replaced` told of each die whose block of `block` has failed: a spare takes its place. There is a
-    /// spare for each.
+    /// Calls `replaced` for each die whose block of `block` has failed: a spare takes its place. Each of
+    /// these dies has a spare.
     pub(crate) fn repair(&mut self, block: BlockId, mut replaced: impl FnMut(DieId)) {
         let spares = &mut self.spares;
         self.failed.retain(|&(b, die)| {
@@ -69,7 +69,7 @@ impl BadBlocks {
         });
     }
 
-    /// `block` is retired: its good blocks are spares of their dies.
+    /// `block` is retired: its good blocks become spares of their dies.
     pub(crate) fn retire(&mut self, block: BlockId) {
         let spares = &mut self.spares;
         spares.iter_mut().for_each(|spares| *spares += 1);

@@ -1,13 +1,13 @@
-//! The write buffer of a stream: wordlines of its open superblock, filled slot by slot in stripe
-//! order and programmed die by die, all pages of a wordline at once.
+//! The write buffer of a stream: wordlines of its open superblock, filled slot by slot in stripe order. Each
+//! die's part is programmed as soon as it is complete, all pages of the wordline at once.
 //!
-//! Whether data are safe from power loss once they are in is what `host/durable.rs` says.
+//! `host/durable.rs` says when data in the buffer are safe from power loss.
 
 use alloc::boxed::Box;
 
 use firstread_core::{BlockId, Buf, CellMode, DieId, Geometry, Layout, PageAddr, PageType, Ppa};
 
-/// Wordlines (over all dies) the buffer holds: one filling, the others being programmed.
+/// Wordlines (over all dies) in the buffer: one being filled, the others being programmed.
 pub(crate) const WORDLINES: usize = 3;
 
 /// A wordline over all dies of the open superblock.
@@ -18,29 +18,29 @@ struct OpenWordline {
     mode: CellMode,
     filled: u32,
     dies_done: u16,
-    /// Which one it is of all that were begun, from one on.
+    /// Number of the wordline in the order in which wordlines were begun, from one on.
     number: u64,
     die_done: Box<[bool]>,
     in_use: bool,
 }
 
-/// The buffer.
+/// The write buffer of a stream.
 #[derive(Clone, Debug)]
 pub(crate) struct WriteBuffer {
     layout: Layout,
-    /// Slot buffers of a wordline of the widest mode.
+    /// Slot buffers per wordline in the widest mode.
     stride: u32,
     first: Buf,
     ring: [OpenWordline; WORDLINES],
-    /// Ring index of the wordline being filled, if one is open.
+    /// Ring index of the wordline being filled, if there is one.
     filling: Option<usize>,
-    /// Superblock, its mode, and the wordline to open next.
+    /// The open superblock, its mode, and the wordline to begin next.
     next: Option<(BlockId, CellMode, u16)>,
     /// Wordlines begun so far.
     begun: u64,
 }
 
-/// A slot of the buffer.
+/// An allocated slot of the buffer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Allocated {
     pub(crate) ppa: Ppa,
@@ -48,15 +48,15 @@ pub(crate) struct Allocated {
     pub(crate) due: Due,
 }
 
-/// The parts of a wordline that are complete with its last slot and must be programmed.
+/// Parts of a wordline that this slot has completed and that must be programmed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Due {
     pub(crate) wordline: u16,
-    /// Ring index of it.
+    /// Ring index of the wordline.
     pub(crate) line: u8,
-    /// The die whose part is.
+    /// The die whose part is complete.
     pub(crate) die: Option<DieId>,
-    /// The die that holds the parity of the wordline, once the others are complete.
+    /// The die that holds the parity of the wordline, if all other dies are complete.
     pub(crate) parity: Option<DieId>,
 }
 
@@ -66,11 +66,11 @@ pub(crate) struct Program {
     pub(crate) die: DieId,
     pub(crate) block: BlockId,
     pub(crate) wordline: u16,
-    /// Ring index of its wordline.
+    /// Ring index of the wordline.
     pub(crate) line: u8,
 }
 
-/// Why no slot can be had now.
+/// Why no slot is available.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Refused {
     /// All wordlines of the buffer wait for programs.
@@ -80,7 +80,7 @@ pub(crate) enum Refused {
 }
 
 impl WriteBuffer {
-    /// A buffer for superblocks of at most `widest`, whose slot buffers begin at `first`.
+    /// A buffer for superblocks in modes up to `widest`. Its slot buffers begin at `first`.
     pub(crate) fn new(layout: Layout, widest: CellMode, first: Buf) -> WriteBuffer {
         let wordline = |_| OpenWordline {
             block: BlockId(0),
@@ -103,22 +103,22 @@ impl WriteBuffer {
         }
     }
 
-    /// Slot buffers it uses.
+    /// Number of slot buffers it uses.
     pub(crate) fn buffers(geometry: &Geometry, widest: CellMode) -> u32 {
         geometry.slots_per_stripe() * widest.bits() as u32 * WORDLINES as u32
     }
 
-    /// Programs it may have under way.
+    /// Maximum number of programs in flight.
     pub(crate) fn programs(geometry: &Geometry) -> u32 {
         geometry.dies() as u32 * WORDLINES as u32
     }
 
-    /// Slots to be filled into `block` of `mode` from now on.
+    /// Opens `block` in `mode`: the next slots are allocated in it.
     pub(crate) fn open(&mut self, block: BlockId, mode: CellMode) {
         self.next = Some((block, mode, 0));
     }
 
-    /// Takes the next slot of the open superblock.
+    /// Allocates the next slot of the open superblock.
     pub(crate) fn allocate(&mut self) -> Result<Allocated, Refused> {
         let index = match self.filling {
             Some(index) => index,
@@ -140,7 +140,7 @@ impl WriteBuffer {
             die: None,
             parity: None,
         };
-        // In either stripe order, a die's last slot is the last of its last plane's last page.
+        // In either stripe order, the last slot of a die is the last slot of the last page of its last plane.
         let last_page = in_line >= slots_per_wordline - self.layout.slots_per_stripe();
         if last_page {
             let (at, row_slot) = self.layout.row_of(ppa, line.mode);
@@ -158,7 +158,7 @@ impl WriteBuffer {
         })
     }
 
-    /// Slots that are left of the open superblock.
+    /// Slots left in the open superblock.
     pub(crate) fn slots_left(&self) -> u32 {
         let per_wordline = |mode: CellMode| self.layout.slots_per_stripe() * u32::from(mode.bits());
         let filling = self.filling.map_or(0, |index| {
@@ -172,7 +172,7 @@ impl WriteBuffer {
         filling + next
     }
 
-    /// Why [`WriteBuffer::allocate`] would be refused now, if it would.
+    /// Why [`WriteBuffer::allocate`] would be refused now; none if it would succeed.
     pub(crate) fn refuses(&self) -> Option<Refused> {
         if self.filling.is_some() {
             return None;
@@ -204,7 +204,7 @@ impl WriteBuffer {
         Ok(index)
     }
 
-    /// The buffer that holds `ppa`, if it is not programmed yet.
+    /// The buffer of `ppa`, if it is not programmed yet.
     pub(crate) fn holds(&self, ppa: Ppa) -> Option<Buf> {
         self.ring.iter().enumerate().find_map(|(index, l)| {
             if !l.in_use || l.block != ppa.block() {
@@ -220,7 +220,7 @@ impl WriteBuffer {
         })
     }
 
-    /// The buffer of the slot at `ppa`, if it can still be written: its wordline is being filled, and the
+    /// The buffer of the slot at `ppa`, if it may still be changed: its wordline is being filled, and the
     /// part of its die is not complete.
     pub(crate) fn open_slot(&self, ppa: Ppa) -> Option<Buf> {
         let index = self.filling?;
@@ -241,8 +241,8 @@ impl WriteBuffer {
         is_open.then(|| self.ring_buffer(index).slot(in_line))
     }
 
-    /// Notes that `die` needs its part of ring line `line` no more. True when that was the last die,
-    /// so that buffers are free again.
+    /// `die` has finished with its part of ring line `line`. Returns true if it was the last die, so that the
+    /// wordline's buffers are free.
     pub(crate) fn done(&mut self, die: DieId, line: u8) -> bool {
         let line = &mut self.ring[line as usize];
         debug_assert!(!line.die_done[die.0 as usize], "a part is done once");
@@ -254,8 +254,8 @@ impl WriteBuffer {
         !line.in_use
     }
 
-    /// Stops filling `block`, whose program failed. The ring line that was being filled, if it was of
-    /// `block`.
+    /// Stops filling `block`, whose program failed. Returns the ring line that was being filled, if it
+    /// belongs to `block`.
     pub(crate) fn abandon(&mut self, block: BlockId) -> Option<u8> {
         if self.next.is_some_and(|(b, ..)| b == block) {
             self.next = None;
@@ -265,8 +265,8 @@ impl WriteBuffer {
         Some(index as u8)
     }
 
-    /// Whether the part of `die` of ring line `line` is not filled to its end; parity is complete when
-    /// all else is.
+    /// Whether the part of `die` of ring line `line` is incomplete. Parity is complete when all other dies
+    /// are.
     pub(crate) fn is_incomplete(&self, die: DieId, line: u8) -> bool {
         let line = &self.ring[line as usize];
         match self.part(line, die).max() {
@@ -275,34 +275,34 @@ impl WriteBuffer {
         }
     }
 
-    /// Whether it holds `wordline` of `block`: some die of it is not programmed yet.
+    /// Whether the buffer holds `wordline` of `block`: some die has not programmed its part yet.
     pub(crate) fn holds_line(&self, block: BlockId, wordline: u16) -> bool {
         let here = |l: &OpenWordline| l.in_use && (l.block, l.wordline) == (block, wordline);
         self.ring.iter().any(here)
     }
 
-    /// Wordlines begun so far: the number of the last one.
+    /// Wordlines begun so far, which is also the number of the last one.
     pub(crate) fn lines_begun(&self) -> u64 {
         self.begun
     }
 
-    /// The number of the first wordline of which some die is not programmed yet.
+    /// The number of the oldest wordline that some die has not programmed yet.
     pub(crate) fn oldest_line(&self) -> Option<u64> {
         let lines = self.ring.iter().filter(|l| l.in_use);
         lines.map(|l| l.number).min()
     }
 
-    /// Whether it holds no other wordline than the one that is being filled.
+    /// Whether the buffer holds no wordline but the one being filled.
     pub(crate) fn only_fills(&self) -> bool {
         self.filling.is_some() && self.lines() == 1
     }
 
-    /// Wordlines it holds.
+    /// Number of wordlines in the buffer.
     pub(crate) fn lines(&self) -> usize {
         self.ring.iter().filter(|l| l.in_use).count()
     }
 
-    /// The slot in buffer `i` of its buffers, if it holds one that is not programmed yet.
+    /// The slot in buffer `i`, if it holds one that is not programmed yet.
     pub(crate) fn held_at(&self, i: u32) -> Option<(Ppa, Buf)> {
         let (index, in_line) = (i / self.stride, i % self.stride);
         let l = &self.ring[index as usize];
@@ -315,19 +315,18 @@ impl WriteBuffer {
         (!l.die_done[die.0 as usize]).then(|| (ppa, self.first.slot(i)))
     }
 
-    /// Slot buffers it has.
+    /// Number of slot buffers.
     pub(crate) fn len(&self) -> u32 {
         self.stride * WORDLINES as u32
     }
 
-    /// Wordlines of `block` that were begun, if it is the one that is being filled.
+    /// Number of wordlines of `block` that were begun, if `block` is being filled.
     pub(crate) fn begun(&self, block: BlockId) -> Option<u16> {
         let next = self.next.filter(|(b, ..)| *b == block);
         next.map(|(.., wordline)| wordline)
     }
 
-    /// The slots that have been filled of the part of `die` of ring line `line`, with their buffers, in
-    /// rising order.
+    /// The filled slots of the part of `die` of ring line `line`, with their buffers, in ascending order.
     pub(crate) fn filled_of(&self, die: DieId, line: u8) -> impl Iterator<Item = (Ppa, Buf)> {
         let buf = self.ring_buffer(line as usize);
         let line = &self.ring[line as usize];
@@ -338,13 +337,13 @@ impl WriteBuffer {
             .map(move |in_line| (Ppa::new(line.block, first + in_line), buf.slot(in_line)))
     }
 
-    /// Superblock of ring line `line`.
+    /// The superblock of ring line `line`.
     pub(crate) fn block_of(&self, line: u8) -> BlockId {
         self.ring[line as usize].block
     }
 
-    /// The slots of `line`, counted within it, that lie on `die`, in rising order; none where it holds
-    /// parity.
+    /// Indices of the slots of `line` that lie on `die`, within the wordline, in ascending order. None if the
+    /// die holds parity.
     fn part(&self, line: &OpenWordline, die: DieId) -> impl Iterator<Item = u32> {
         let g = self.layout;
         let (mode, block, wordline) = (line.mode, line.block, line.wordline);
@@ -366,27 +365,27 @@ impl WriteBuffer {
         })
     }
 
-    /// Superblocks of the wordlines that it holds.
+    /// Superblocks of the wordlines in the buffer.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = BlockId> {
         self.ring.iter().filter(|l| l.in_use).map(|l| l.block)
     }
 
-    /// Whether the wordline that is being filled is of `block`.
+    /// Whether the wordline being filled belongs to `block`.
     pub(crate) fn fills_line_of(&self, block: BlockId) -> bool {
         self.filling.is_some_and(|i| self.ring[i].block == block)
     }
 
-    /// Whether further slots of `block` are to be filled.
+    /// Whether more slots of `block` will be filled.
     pub(crate) fn fills(&self, block: BlockId) -> bool {
         self.next.is_some_and(|(b, ..)| b == block)
     }
 
-    /// Whether a wordline of `block` is in the buffer.
+    /// Whether the buffer holds a wordline of `block`.
     pub(crate) fn is_busy_with(&self, block: BlockId) -> bool {
         self.ring.iter().any(|l| l.in_use && l.block == block)
     }
 
-    /// Buffer of the first slot of ring line `line`, over all dies.
+    /// Buffer of the first slot of ring line `line` over all dies.
     pub(crate) fn ring_buffer(&self, line: usize) -> Buf {
         self.first.slot(line as u32 * self.stride)
     }

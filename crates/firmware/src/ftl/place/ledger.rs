@@ -1,54 +1,54 @@
-//! The ledger: what relocation has under way and will give, and who waits for room.
+//! The ledger: what relocation has in progress, and who waits for space.
 //!
-//! Relocation keeps here what it has under way. Placement keeps who waits. Each reads what the other keeps:
-//! placement when it decides who may have how much, relocation when it decides what to move and how fast.
+//! Relocation records here what it has in progress, and placement records who waits. Placement reads the
+//! ledger to decide who may have how much space. Relocation reads it to decide what to move and how fast.
 
 use firstread_core::{BlockId, CellMode, Wait};
 
 use crate::observe::Owner;
 
-/// Parts of a slot in which moves that are due are counted.
+/// Due moves are counted in slots divided by this.
 const PER_SLOT: i64 = 256;
 
-/// A superblock that is being emptied, or is to be.
+/// A superblock that is being emptied, or will be.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Evacuation {
     pub(crate) owner: Owner,
     pub(crate) block: BlockId,
-    /// When it was opened, in the order of opening: tells whether it was erased since.
+    /// Sequence number of its opening, which shows whether it was erased since.
     pub(crate) opened: u64,
-    /// What it is erased into.
+    /// Cell mode to erase it into.
     pub(crate) mode: CellMode,
-    /// Next page row to look at, in fill order; `rows` of them.
+    /// Next multi-plane page to look at, in fill order, out of `rows`.
     pub(crate) row: u32,
     pub(crate) rows: u32,
-    /// Slots by which the drive shrinks.
+    /// Slots that the drive loses by the change of mode.
     pub(crate) shrinks: u32,
 }
 
 impl Evacuation {
-    /// The same, looked through from its start: what it holds is not known any more.
+    /// The same superblock, to be searched again from its start, because it is unknown what it still holds.
     pub(crate) fn restarted(self) -> Evacuation {
         Evacuation { row: 0, ..self }
     }
 }
 
-/// How fast cleaning is to go: moves that become due with each slot that the host writes.
+/// The pace of cleaning: how many moves become due with each slot that the host writes.
 #[derive(Clone, Debug)]
 pub(crate) struct Pace {
-    /// Moves that are due, in parts of a slot.
+    /// Due moves, in fractions of a slot.
     due: i64,
-    /// Moves that become due with each slot of the host's, in parts of a slot.
+    /// Moves that become due with each host slot, in fractions of a slot.
     per_host_slot: i64,
-    /// Moves that are due from which on writes wait.
+    /// Number of due moves at which writes begin to wait.
     most_due: i64,
-    /// Slots of the host's until the pace is reckoned anew, and after how many that is.
+    /// Host slots until the pace is next updated, and the interval between updates.
     until_reckoned: u32,
     reckon_after: u32,
 }
 
 impl Pace {
-    /// For superblocks of `superblock` slots, `wordline` of them on a wordline over all dies.
+    /// For superblocks of `superblock` slots, with `wordline` slots per wordline over all dies.
     pub(crate) fn new(superblock: u32, wordline: u32) -> Pace {
         Pace {
             due: 0,
@@ -59,7 +59,7 @@ impl Pace {
         }
     }
 
-    /// The host has written a slot. Whether the pace is to be reckoned anew.
+    /// The host has written a slot. Returns whether the pace has to be updated.
     #[inline]
     pub(crate) fn earn(&mut self) -> bool {
         self.due += self.per_host_slot;
@@ -67,29 +67,30 @@ impl Pace {
         self.until_reckoned == 0
     }
 
-    /// `slots` slots are being moved. What is moved before it is due counts when the pace is reckoned.
+    /// `slots` slots are being moved. Moves made before they were due count at the next update.
     pub(crate) fn spend(&mut self, slots: u32) {
         self.due = (self.due - i64::from(slots) * PER_SLOT).max(0);
     }
 
-    /// The pace is being reckoned: the next time is some slots of the host's away.
+    /// The pace is being updated: the next update is some host slots away.
     pub(crate) fn reckon(&mut self) {
         self.until_reckoned = self.reckon_after;
     }
 
-    /// The next slot that the host writes has the pace reckoned with it.
+    /// The pace will be updated with the next host slot.
     pub(crate) fn reckon_soon(&mut self) {
         self.until_reckoned = 1;
     }
 
-    /// `moves` slots are to be moved while the host writes `over` slots.
+    /// `moves` slots have to be moved while the host writes `over` slots.
     pub(crate) fn spread(&mut self, moves: i64, over: u32) {
-        // What is due is no longer to be spread. A little in any case, so that a victim is looked for.
+        // Moves that are already due are not spread again. The result is at least a little, so that a victim
+        // is looked for.
         let moves = (moves * PER_SLOT - self.due).max(1);
         self.per_host_slot = (moves / i64::from(over)).max(1);
     }
 
-    /// Nothing is due: there is nothing to move, or no need to.
+    /// No move is due: there is nothing to move, or no need to.
     pub(crate) fn rest(&mut self) {
         self.due = 0;
         self.per_host_slot = 0;
@@ -101,39 +102,39 @@ impl Pace {
         self.due > 0
     }
 
-    /// Whether so many moves are due that writes wait.
+    /// Whether so many moves are due that writes have to wait.
     #[inline]
     pub(crate) fn is_behind(&self) -> bool {
         self.due >= self.most_due
     }
 
-    /// Slots of a wordline over all dies.
+    /// Slots per wordline over all dies.
     pub(crate) fn wordline(&self) -> u32 {
         (self.most_due / PER_SLOT) as u32
     }
 }
 
-/// What somebody waits for: none, one or several.
+/// A set of wait reasons.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Waits(u8);
 
-/// A bit for each of them.
+/// One bit per reason.
 const _: () = assert!((Wait::Overlay as u32) < u8::BITS);
 
 impl Waits {
-    /// Whether `wait` is among them.
+    /// Whether `wait` is in the set.
     #[inline]
     pub(crate) fn has(self, wait: Wait) -> bool {
         self.0 >> wait as u8 & 1 != 0
     }
 
-    /// From now on `wait` is among them, or is not.
+    /// Adds `wait` to the set, or removes it.
     #[inline]
     pub(crate) fn set(&mut self, wait: Wait, waits: bool) {
         self.0 = self.0 & !(1 << wait as u8) | u8::from(waits) << wait as u8;
     }
 
-    /// `wait` is among them no more. Whether it was.
+    /// Removes `wait` from the set. Returns whether it was there.
     #[inline]
     pub(crate) fn end(&mut self, wait: Wait) -> bool {
         let had = self.has(wait);
@@ -142,34 +143,34 @@ impl Waits {
     }
 }
 
-/// What relocation has under way, and who waits for room.
+/// What relocation has in progress, and who waits for space.
 #[derive(Clone, Debug)]
 pub(crate) struct Ledger {
     /// The superblock being emptied.
     pub(crate) emptying: Option<Evacuation>,
     /// Moves that hold a job.
     pub(crate) moves: u32,
-    /// Of these, how many have not been read to their end. One that has arrived may itself wait for the
-    /// host's writes, so nothing may wait for it.
+    /// Moves whose read has not ended. A move whose data have arrived may itself wait for host writes, so
+    /// nothing may wait for it.
     pub(crate) moves_reading: u32,
-    /// Superblocks and pages that relocation has been asked to move and has not begun with.
+    /// Requests to move superblocks and pages that relocation has not begun.
     pub(crate) asked: u32,
     /// The pace of cleaning.
     pub(crate) pace: Pace,
-    /// What writes of the host wait for that somebody has to give them: a superblock, moves that are due, the
-    /// job of a read.
+    /// What host writes wait for that another machine must provide: a superblock, due moves, or the job of a
+    /// read.
     pub(crate) host_waits: Waits,
     /// What the map cache waits for: a superblock.
     pub(crate) map_waits: Waits,
-    /// The host or the map cache has opened a superblock: victims are foreseen anew.
+    /// The host or the map cache has opened a superblock, so victims have to be foreseen again.
     pub(crate) foresee_anew: bool,
-    /// Slots that the host had written, and pages of the map that had been, when the host opened the
-    /// superblock before this one, and this one.
+    /// Host slots and map pages written so far, at the time when the host opened its previous superblock and
+    /// its current one.
     pub(crate) written_before: [(u64, u64); 2],
 }
 
 impl Ledger {
-    /// Nothing is under way.
+    /// A ledger with nothing in progress.
     pub(crate) fn new(pace: Pace) -> Ledger {
         Ledger {
             emptying: None,
@@ -190,18 +191,18 @@ impl Ledger {
         self.host_waits.has(Wait::Superblock) || self.map_waits.has(Wait::Superblock)
     }
 
-    /// Whether relocation has nothing to do and nothing under way.
+    /// Whether relocation has no requests and nothing in progress.
     #[inline]
     pub(crate) fn is_idle(&self) -> bool {
         self.is_resting() && self.asked == 0
     }
 
-    /// Whether no move is under way, nor a superblock being emptied.
+    /// Whether no move is in progress and no superblock is being emptied.
     pub(crate) fn is_resting(&self) -> bool {
         self.emptying.is_none() && self.moves == 0
     }
 
-    /// Power was cut: what is emptied further and how fast it was to go stay, all else is lost.
+    /// Power was cut: the superblock being emptied and the pace stay; everything else is lost.
     pub(crate) fn after_power_cut(self) -> Ledger {
         Ledger {
             emptying: self.emptying.map(Evacuation::restarted),
@@ -237,7 +238,7 @@ mod tests {
         for _ in 0..100 {
             pace.reckon();
             pace.earn();
-            // Ten are due with each slot, no more and no fewer.
+            // Ten moves become due with each slot, no more and no fewer.
             pace.spend(9);
             assert!(pace.is_due());
             pace.spend(1);
@@ -254,11 +255,11 @@ mod tests {
             pace.earn();
             pace.is_behind()
         });
-        // Ten moves a slot, 64 slots a wordline.
+        // Ten moves per host slot, 64 slots per wordline.
         assert_eq!(written, Some(7));
         pace.spend(64);
         assert!(pace.is_due() && !pace.is_behind());
-        // What is due already is not spread again.
+        // Moves already due are not spread again.
         pace.spread(6, 100);
         pace.reckon();
         pace.earn();

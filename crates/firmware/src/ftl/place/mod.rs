@@ -1,15 +1,15 @@
-//! Placement: the one door by which data get a place on flash.
+//! Placement: the only way by which data get a slot on flash.
 //!
-//! Whoever writes [`Place::take`]s a place, puts the data into its buffer, and [`Place::commit`]s: from
-//! then on the page lies there. Between the two, data are copied and no place changes. Which stream a
-//! page goes to, which superblock a stream opens and how much of the free space it may have is decided
-//! here alone. Nowhere else do counts of valid slots change.
+//! A writer calls [`Place::take`] for a slot, puts the data into the slot's buffer, and calls
+//! [`Place::commit`]. From then on the page lies in that slot. Between the two calls data are copied, but the
+//! map does not change. Only placement decides which stream a page goes to, which superblock a stream opens,
+//! and how much of the free space a stream may use. Only placement changes the counts of valid slots.
 //!
 //! - `buffer`: the write buffer of a stream.
-//! - `space`: superblocks opened, erased and retired. `bad`: blocks that fail, and spares.
-//! - `reserve`: that cleaning can always finish. `ledger`: what relocation tells of itself.
-//! - `program`: programs, and what becomes of data whose program failed. `rescue` holds them until they are
-//!   written again.
+//! - `space`: superblocks opened, erased and retired. `bad`: failed blocks and spares.
+//! - `reserve`: space kept so that cleaning can always finish. `ledger`: what relocation has in progress.
+//! - `program`: programs, and data whose program failed. `rescue` holds such data until they are written
+//!   again.
 //! - `power`: what a power cut leaves.
 
 mod bad;
@@ -40,18 +40,18 @@ use rescue::Rescue;
 pub use space::RESERVE;
 pub(crate) use space::Space;
 
-/// Programs that had not begun when power was cut, in the order in which they are issued again.
+/// Programs that had not begun when power was cut, in the order in which they are reissued.
 type Waiting = VecDeque<(Purpose, PageAddr)>;
 
-/// Superblocks that may be filled to their end and not yet programmed to it.
+/// Maximum number of superblocks that may be completely filled but not completely programmed.
 pub(crate) const FILLED: usize = STREAMS * buffer::WORDLINES;
 
-/// A page that is to be written.
+/// A page to be written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Item {
     pub(crate) lpn: Lpn,
-    /// Where its last version must lie still; anywhere if none. A move is overtaken by a write or trim that
-    /// came meanwhile.
+    /// The slot where its last version must still lie; none for any slot. A move is overtaken if the host has
+    /// written or trimmed the page meanwhile.
     pub(crate) expect: Option<Ppa>,
     pub(crate) why: Why,
 }
@@ -59,26 +59,26 @@ pub(crate) struct Item {
 /// Why a page is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Why {
-    /// The host writes it. `has_merged`: in part, and what it keeps has been read.
+    /// By the host. `has_merged`: a partial write whose old data have been read.
     Host { has_merged: bool },
-    /// It is moved for `owner`.
+    /// Moved for `owner`.
     Moved(Owner),
-    /// It is a page of the map, which has changed.
+    /// A changed map page.
     Map,
 }
 
-/// Why no place is to be had.
+/// Why no slot is given.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Refusal {
-    /// What was to be written is the last version no more.
+    /// The data to be written are no longer the last version.
     Overtaken,
-    /// Not now.
+    /// The writer has to wait.
     Wait(Wait),
-    /// Not any more.
+    /// The write can never succeed.
     Never(Status),
 }
 
-/// A place that was taken and not committed yet.
+/// A slot that was taken and is not committed yet.
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct Placed {
@@ -88,18 +88,18 @@ pub(crate) struct Placed {
 }
 
 impl Placed {
-    /// The page that is to lie there.
+    /// The page that will lie there.
     pub(crate) fn lpn(&self) -> Lpn {
         self.lpn
     }
 
-    /// The buffer that the data go to.
+    /// The buffer for the data.
     pub(crate) fn buf(&self) -> Buf {
         self.slot.buf
     }
 }
 
-/// Programs that are due: of a die whose part of a wordline is complete, and of its parity.
+/// Programs that are due: of data, if the part of a die is complete, and of the parity.
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct Programs {
@@ -109,19 +109,19 @@ pub(crate) struct Programs {
 }
 
 impl Programs {
-    /// Whether none is.
+    /// Whether no program is due.
     #[inline]
     pub(crate) fn are_none(&self) -> bool {
         self.due.die.is_none() && self.due.parity.is_none()
     }
 
-    /// That of data, with its stream.
+    /// The program of data, with its stream.
     #[inline]
     pub(crate) fn of_data(&self) -> Option<(StreamId, Program)> {
         self.due.die.map(|die| self.on(die))
     }
 
-    /// That of parity, which follows it.
+    /// The program of parity, which follows the data.
     #[inline]
     pub(crate) fn of_parity(&self) -> Option<(StreamId, Program)> {
         self.due.parity.map(|die| self.on(die))
@@ -145,19 +145,20 @@ pub(crate) struct Place {
     pub(crate) space: Space,
     pub(crate) ledger: Ledger,
     buffers: [WriteBuffer; STREAMS],
-    /// Streams in use.
+    /// Number of streams in use.
     streams: usize,
     rescue: Rescue,
     bad: BadBlocks,
     wear: AnyWear,
-    /// The superblock that was opened last and that nobody was told of.
+    /// The superblock opened last, if nobody has asked for it yet.
     opened: Option<BlockId>,
-    /// Programs to be issued again after a power cut.
+    /// Programs to be reissued after a power cut.
     waiting: Waiting,
 }
 
 impl Place {
-    /// All superblocks are free. `map_pages` pages of the map are on flash; slot buffers begin at `first`.
+    /// Placement for a drive whose superblocks are all free, with `map_pages` map pages on flash. Slot
+    /// buffers begin at `first`.
     pub(crate) fn new(config: &Config, map_pages: u32, wear: AnyWear, first: Buf) -> Place {
         let geometry = config.geometry;
         let layout = firstread_core::Layout::new(geometry);
@@ -186,24 +187,24 @@ impl Place {
         }
     }
 
-    /// Streams in use.
+    /// Number of streams in use.
     fn streams(map_pages: u32) -> usize {
         STREAMS - (map_pages == 0) as usize
     }
 
-    /// Programs that the write buffers may have under way.
+    /// Maximum number of programs in flight from the write buffers.
     pub(crate) fn programs(geometry: &Geometry, map_pages: u32) -> u32 {
         Place::streams(map_pages) as u32 * WriteBuffer::programs(geometry)
     }
 
-    /// Slot buffers it uses.
+    /// Number of slot buffers it uses.
     pub(crate) fn slot_buffers(config: &Config, map_pages: u32) -> u32 {
         let streams = Place::streams(map_pages);
         streams as u32 * WriteBuffer::buffers(&config.geometry, config.mode)
             + Rescue::buffers(&config.geometry, config.mode, streams)
     }
 
-    /// Takes a place for `item`. It has to be committed, once its data are in the buffer that it names.
+    /// Takes a slot for `item`. The slot has to be committed once the data are in its buffer.
     #[inline(always)]
     pub(crate) fn take<M: Arena>(
         &mut self,
@@ -265,7 +266,7 @@ impl Place {
         Ok(())
     }
 
-    /// A place for a page that moves, `is_map` if it is one of the map's.
+    /// A slot for a page that moves. `is_map`: it is a map page.
     #[inline(always)]
     fn take_for_move(
         &mut self,
@@ -294,8 +295,8 @@ impl Place {
         }
     }
 
-    /// A slot for stream `own` of the mover, of a new superblock. Where none is free, there may be room in
-    /// that of the mover's other stream, and at last in that of the host.
+    /// A slot for stream `own` of relocation, in a new superblock. If none is free, a slot of relocation's
+    /// other stream, or as a last resort one of the host's stream.
     #[cold]
     fn take_of_new(
         &mut self,
@@ -328,7 +329,7 @@ impl Place {
         slot.map_err(|_| Refusal::Wait(Wait::Buffer))
     }
 
-    /// Whether the map cache may write a page. Opens a superblock for it, if that takes one.
+    /// Whether the map cache may write a page. Opens a superblock for it if necessary.
     pub(crate) fn map_may_write(&mut self, now: Ns, base: &mut Base) -> Result<(), Refusal> {
         if !self.rescue.is_empty() {
             return Err(Refusal::Wait(Wait::Rescue));
@@ -342,8 +343,8 @@ impl Place {
         }
     }
 
-    /// Whether cleaning can spare what the map cache writes next. Opens a superblock for it, if it takes
-    /// one.
+    /// Whether cleaning can spare the space for the next write of the map cache. Opens a superblock for it if
+    /// necessary.
     pub(crate) fn give_map_space(&mut self, now: Ns, base: &mut Base) -> bool {
         let slots = self.space.largest_slots;
         let refuses = self.buffers[StreamId::Map as usize].refuses();
@@ -355,8 +356,8 @@ impl Place {
         gives
     }
 
-    /// The data of `placed` are in their buffer: the page lies there from now on. The programs that are due
-    /// with it.
+    /// The data of `placed` are in its buffer: from now on the page lies there. Returns the programs that
+    /// this makes due.
     #[inline(always)]
     pub(crate) fn commit<M: Arena>(
         &self,
@@ -377,8 +378,8 @@ impl Place {
         }
     }
 
-    /// Pads the wordline that the host fills with a slot that holds no data, while it is the only one of the
-    /// host's that is not programmed. The programs that are due with it; none where nothing is padded.
+    /// Pads one slot of the wordline that the host fills, if no other wordline of the host waits to be
+    /// programmed. Returns the programs that this makes due; none if nothing is padded.
     pub(crate) fn pad(&mut self, base: &mut Base, ports: &mut impl Out) -> Option<Programs> {
         let stream = StreamId::Host;
         let buffer = &mut self.buffers[stream as usize];
@@ -392,8 +393,8 @@ impl Place {
         Some(Programs { stream, block, due })
     }
 
-    /// Logical pages from `first` on are trimmed, up to `end` and to the end of their region: how many.
-    /// `sequence` is the number of the last slot that came in before.
+    /// Trims logical pages from `first` on, up to `end` or the end of their region. Returns the number of
+    /// pages trimmed. `sequence` is the number of the last slot received before.
     pub(crate) fn trim<M: Arena>(
         &self,
         first: u64,
@@ -408,7 +409,7 @@ impl Place {
         })
     }
 
-    /// Page `lpn` of the map lies nowhere any more.
+    /// Map page `lpn` no longer lies on flash.
     pub(crate) fn forget_map_page<M: Arena>(
         &self,
         lpn: Lpn,
@@ -420,29 +421,30 @@ impl Place {
         }
     }
 
-    /// The data of the host's page `lpn` at `ppa` are gone: the host is told when it reads them, and never
-    /// gets others.
+    /// The data of host page `lpn` at `ppa` are lost. Reads of the page report an error and never return
+    /// other data.
     pub(crate) fn lose<M: Arena>(&self, lpn: Lpn, ppa: Ppa, table: &mut Table<M>, base: &mut Base) {
         table.map.set(lpn, map::Place::Lost);
         base.blocks.row_mut(ppa.block()).valid_slots -= 1;
         base.counters.slots_lost += 1;
     }
 
-    /// Whether there is a stream for pages of the map.
+    /// Whether there is a stream for map pages.
     pub(crate) fn has_map(&self) -> bool {
         self.streams == STREAMS
     }
 
-    /// The buffer that holds `ppa`, if it is not programmed yet.
+    /// The buffer of `ppa`, if it is not programmed yet.
     pub(crate) fn buffered(&self, ppa: Ppa, base: &Base) -> Option<Buf> {
         let used = &self.buffers[..self.streams];
         let written = used.iter().find_map(|b| b.holds(ppa));
-        // What is rescued has broken the stripes of its superblock.
+        // Rescued slots are looked up only in superblocks with broken stripes: each failed program breaks
+        // one.
         let is_rescued = !self.rescue.is_empty() && base.blocks.row(ppa.block()).stripe_broken;
         written.or_else(|| is_rescued.then(|| self.rescue.holds(ppa))?)
     }
 
-    /// Whether `wordline` of `block` is in a buffer: some die of it is not programmed yet.
+    /// Whether `wordline` of `block` is in a buffer: some die has not programmed its part yet.
     pub(crate) fn holds_line(&self, block: BlockId, wordline: u16) -> bool {
         self.buffers.iter().any(|b| b.holds_line(block, wordline))
     }
@@ -453,8 +455,8 @@ impl Place {
         &self.buffers[stream as usize]
     }
 
-    /// Superblocks that are filled to their end and not yet programmed to it. That of the map counts if
-    /// `map_ends`: it will be full before the host's is.
+    /// Superblocks that are completely filled but not completely programmed. With `map_ends` the map's open
+    /// superblock counts too: it will be full before the host's is.
     pub(crate) fn filled_to_their_end(&self, map_ends: bool) -> [Option<BlockId>; FILLED] {
         let streams = if map_ends { STREAMS - 1 } else { STREAMS };
         let mut filled = [None; FILLED];
@@ -467,7 +469,7 @@ impl Place {
         filled
     }
 
-    /// Slots that the superblocks which moves fill have left.
+    /// Slots left in the superblocks that relocation fills.
     pub(crate) fn left_for_moves(&self) -> u32 {
         let streams = StreamId::of_mover(self.streams);
         streams
@@ -475,7 +477,7 @@ impl Place {
             .sum()
     }
 
-    /// The superblock that was opened since this was asked last.
+    /// The superblock opened since the last call.
     #[inline]
     pub(crate) fn opened(&mut self) -> Option<BlockId> {
         self.opened.take()
@@ -486,7 +488,7 @@ impl Place {
         &self.wear
     }
 
-    /// A superblock whose data should move so that it wears like the others.
+    /// A superblock of cold data, to be moved for wear leveling.
     pub(crate) fn cold(&mut self, base: &Base) -> Option<BlockId> {
         self.wear.cold(&base.blocks)
     }

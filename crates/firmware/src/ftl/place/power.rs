@@ -1,8 +1,8 @@
-//! What a power cut leaves of placement, and how it goes on from there.
+//! What a power cut leaves of placement, and how placement continues.
 //!
-//! The slots of the write buffers that no program has finished are dumped, with the buffers' descriptors.
-//! A program that was on a die has torn its wordline: its data are rescued. Programs that waited are issued
-//! again, and an erase is done again on every die.
+//! The slots of the write buffers that no program has finished are dumped, with the buffers' descriptors. A
+//! program that was running on a die has torn its wordline: its data are rescued. Programs that waited are
+//! reissued. An erase is repeated on every die.
 
 use firstread_core::{Arena, BlockId, Buf, CellMode, DieId, Ns, Ppa};
 
@@ -25,7 +25,7 @@ pub(crate) struct Dumped {
     /// Superblocks opened so far, and whether the drive has reached its end of life.
     opened: u64,
     read_only: bool,
-    /// The superblock being erased, with dies that have not ended and whether one has failed.
+    /// The superblock being erased, the number of dies not yet done, and whether a die has failed.
     erasing: Option<(BlockId, u16, bool)>,
     /// The superblock being emptied, and the pace of cleaning.
     ledger: Ledger,
@@ -33,14 +33,14 @@ pub(crate) struct Dumped {
 }
 
 impl Place {
-    /// Power is cut: programs that waited are noted, and what programs on a die have torn is rescued. How
-    /// many were on a die.
+    /// Power is cut: records the programs that waited, and rescues the data torn by running programs. Returns
+    /// the number of running programs.
     pub(crate) fn cut(&mut self, base: &mut Base, ports: &mut impl Out) -> u32 {
         let waiting = &mut self.waiting;
         base.schedule.each_waiting(&mut base.jobs, |job| {
             if let Purpose::Program { .. } = job.purpose {
                 waiting.push_back((job.purpose, job.at));
-                // What still is a program after this was on a die.
+                // Jobs that are still programs after this loop were running on a die.
                 job.purpose = Purpose::Free;
             }
         });
@@ -55,7 +55,7 @@ impl Place {
         torn
     }
 
-    /// Counts of valid slots and of reads under way are lost with the power: recovery counts anew.
+    /// Counts of valid slots and pins are lost with the power. The recovery counts them again.
     pub(crate) fn forget_counts(&self, base: &mut Base) {
         for block in (0..base.blocks.len()).map(BlockId) {
             let row = base.blocks.row_mut(block);
@@ -68,7 +68,7 @@ impl Place {
         self.waiting.len() as u32
     }
 
-    /// What is dumped.
+    /// The state to be dumped.
     pub(crate) fn dump(self) -> Dumped {
         Dumped {
             buffers: self.buffers,
@@ -82,7 +82,7 @@ impl Place {
         }
     }
 
-    /// Power is back: takes on what was dumped.
+    /// Power is back: takes over what was dumped.
     pub(crate) fn take_dumped(&mut self, dumped: Dumped, base: &Base) {
         let Dumped {
             buffers,
@@ -101,18 +101,18 @@ impl Place {
         (self.ledger, self.waiting) = (ledger, waiting);
     }
 
-    /// Wordlines of `block` that were begun, if it is being filled.
+    /// Number of wordlines of `block` that were begun, if `block` is being filled.
     pub(crate) fn begun(&self, block: BlockId) -> Option<u16> {
         self.buffers.iter().find_map(|b| b.begun(block))
     }
 
-    /// Wordlines in the write buffers.
+    /// Number of wordlines in the write buffers.
     pub(crate) fn lines(&self) -> usize {
         self.buffers.iter().map(|b| b.lines()).sum()
     }
 
-    /// What the `i`-th place of the dump holds: where the slot was to be, and its buffer. None for a place
-    /// without a slot; past the last place, nothing.
+    /// Entry `i` of the dump: the slot where the data were to lie, and their buffer. The inner option is none
+    /// for an entry without data; the outer option is none past the last entry.
     pub(crate) fn dumped_at(&self, i: u32) -> Option<Option<(Ppa, Buf)>> {
         let per_buffer = self.buffers[0].len();
         let in_buffers = per_buffer * STREAMS as u32;
@@ -123,14 +123,14 @@ impl Place {
         (i < self.rescue.len()).then(|| Some(self.rescue.at(i)))
     }
 
-    /// Slots that the host wrote and that are in a buffer, not on flash yet.
+    /// Slots of host data that are in a buffer and not yet on flash.
     pub(crate) fn host_slots_buffered(&self) -> u32 {
         let buffer = &self.buffers[StreamId::Host as usize];
         let held = (0..buffer.len()).filter(|&i| buffer.held_at(i).is_some());
         held.count() as u32
     }
 
-    /// Counts the valid slots of every superblock anew.
+    /// Counts the valid slots of every superblock again.
     pub(crate) fn count_valid<M: Arena>(&self, table: &Table<M>, base: &mut Base) {
         let blocks = &mut base.blocks;
         for block in (0..blocks.len()).map(BlockId) {
@@ -149,18 +149,18 @@ impl Place {
         }
     }
 
-    /// Goes on after a recovery. The superblock that was being erased, if one was: it is erased again, on every
-    /// die.
+    /// Continues after a recovery. Returns the superblock whose erase was interrupted; it is erased again on
+    /// every die.
     pub(crate) fn restart(&mut self, base: &mut Base) -> Option<BlockId> {
         self.space.is_short = true;
         let (block, left, _) = self.space.erasing.as_mut()?;
-        // The one that was cut short has worn the cells too.
+        // The interrupted erase has worn the cells too.
         base.blocks.row_mut(*block).pe_cycles += 1;
         *left = base.config.geometry.dies();
         Some(*block)
     }
 
-    /// Queues the next program that has waited for the recovery, if there is one: its die.
+    /// Queues the next program that waited for the recovery, if any. Returns its die.
     pub(crate) fn push_waiting(&mut self, now: Ns, base: &mut Base) -> Option<DieId> {
         let (purpose, at) = self.waiting.pop_front()?;
         self.space.programs += 1;

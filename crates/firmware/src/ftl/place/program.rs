@@ -1,5 +1,5 @@
-//! Programs: started when a die's part of a wordline is complete, and what follows when they end. Data whose
-//! program failed are rescued: they wait to be written elsewhere.
+//! Programs: issued when a die's part of a wordline is complete. If a program fails, its data are rescued:
+//! they wait to be written elsewhere.
 
 use firstread_core::{BlockId, Buf, DieId, Ns, PageAddr, PageType, Ppa};
 
@@ -38,8 +38,8 @@ impl Place {
         base.push_change(now, purpose, at);
     }
 
-    /// The program of `job` has ended. Whether a wordline of its stream's buffer is free again; a program
-    /// that failed has its data rescued.
+    /// The program of `job` has ended; if it failed, its data are rescued. Returns whether a wordline of the
+    /// stream's buffer has become free.
     pub(crate) fn programmed(
         &mut self,
         job: u32,
@@ -69,8 +69,8 @@ impl Place {
         false
     }
 
-    /// The write buffer of `stream` needs the part of `die` in ring line `line` no more. Whether that
-    /// has made room.
+    /// The write buffer of `stream` no longer needs the part of `die` in ring line `line`. Returns whether a
+    /// wordline has become free.
     fn release_part(
         &mut self,
         stream: StreamId,
@@ -90,7 +90,7 @@ impl Place {
         free
     }
 
-    /// Notes that `block` is full, if nothing more will be programmed in it or read from a buffer.
+    /// Marks `block` as full, if nothing more will be programmed in it or read from a buffer.
     fn close_if_done(&self, block: BlockId, base: &mut Base) {
         let mut buffers = self.buffers.iter();
         if !buffers.any(|b| b.fills(block) || b.is_busy_with(block))
@@ -100,8 +100,8 @@ impl Place {
         }
     }
 
-    /// A program has failed: its superblock is closed, and what the buffer holds of it and cannot be
-    /// programmed there is written elsewhere.
+    /// A program has failed: its superblock is closed. Data in the buffer that can no longer be programmed
+    /// there are rescued.
     fn program_failed(
         &mut self,
         stream: StreamId,
@@ -128,8 +128,7 @@ impl Place {
         }
     }
 
-    /// Copies what the part of `die` of ring line `line` holds out of the write buffer of `stream`,
-    /// which needs it no more.
+    /// Copies the part of `die` of ring line `line` from the write buffer of `stream` to the rescue buffers.
     pub(super) fn rescue_part(
         &mut self,
         stream: StreamId,
@@ -147,18 +146,18 @@ impl Place {
         self.release_part(stream, block, die, line, base, ports);
     }
 
-    /// Whether data wait to be written again.
+    /// Whether rescued data wait to be written again.
     #[inline]
     pub(crate) fn has_rescued(&self) -> bool {
         !self.rescue.is_empty()
     }
 
-    /// The rescued slot to be written again next: where it was to be, and its buffer.
+    /// The rescued slot to be written next: its intended place, and its buffer.
     pub(crate) fn next_rescued(&self) -> Option<(Ppa, Buf)> {
         self.rescue.next()
     }
 
-    /// That slot has been written again, or is the last version no more.
+    /// That slot has been written again, or is no longer the last version.
     pub(crate) fn rescued(&mut self, base: &mut Base) {
         if let Some(block) = self.rescue.advance() {
             self.close_if_done(block, base);

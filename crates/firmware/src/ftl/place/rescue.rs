@@ -1,13 +1,13 @@
-//! Rescue: data whose program failed, was given up or was torn by a power cut, on their way to
-//! another superblock.
+//! Rescue: data whose program failed, was abandoned or was torn by a power cut, on their way to another
+//! superblock.
 //!
-//! They are copied out of the write buffer at once, slot by slot, so that the buffer never waits for
-//! itself, and read from here until they have been written again, first come, first served. Nothing
-//! else is written meanwhile, so the slots here and in the write buffers together never exceed those
-//! of the write buffers: there is always room. Slots are what is counted, not parts of wordlines: the
-//! slots of one QLC part fill four parts of a superblock in SLC, and the few slots of parts that were
-//! given up are dealt over all dies when they are written again. Dumped with the write buffers when
-//! power is cut.
+//! Rescued slots are copied out of the write buffer at once, one by one, so that the buffer never waits for
+//! itself. They are read from here until they have been written again, in order of arrival. Nothing else is
+//! written meanwhile, so the slots here and in the write buffers together never exceed the size of the write
+//! buffers, and there is always room. The unit is a slot, not a part of a wordline, for two reasons: the
+//! slots of one QLC part fill four parts of a superblock in SLC, and the few slots of abandoned parts are
+//! spread over all dies when they are written again. The rescue buffers are dumped with the write buffers at
+//! a power cut.
 
 use alloc::boxed::Box;
 
@@ -15,26 +15,26 @@ use firstread_core::{BlockId, Buf, CellMode, Geometry, Ppa};
 
 use super::buffer::WriteBuffer;
 
-/// The slots that wait to be written again: a ring with a buffer for each place.
+/// The rescued slots: a ring with one buffer per entry.
 #[derive(Clone, Debug)]
 pub(crate) struct Rescue {
-    /// Where each slot was to be.
+    /// The intended place of each slot.
     slots: Box<[Ppa]>,
-    /// Buffer of the first place.
+    /// Buffer of the first entry.
     first_buf: Buf,
-    /// Place of the slot that has waited longest.
+    /// Entry of the slot that has waited longest.
     oldest: u32,
-    /// Slots that wait.
+    /// Number of rescued slots.
     len: u32,
 }
 
 impl Rescue {
-    /// Slot buffers it uses: as many as the write buffers of `streams`.
+    /// Number of slot buffers: as many as the write buffers of `streams` have.
     pub(crate) fn buffers(geometry: &Geometry, widest: CellMode, streams: usize) -> u32 {
         streams as u32 * WriteBuffer::buffers(geometry, widest)
     }
 
-    /// For the write buffers of `streams`. Its slot buffers begin at `first_buf`.
+    /// For the write buffers of `streams` streams. The slot buffers begin at `first_buf`.
     pub(crate) fn new(
         geometry: &Geometry,
         widest: CellMode,
@@ -55,12 +55,12 @@ impl Rescue {
         self.len == 0
     }
 
-    /// Slots that wait to be written again.
+    /// Number of slots that wait to be written again.
     pub(crate) fn len(&self) -> u32 {
         self.len
     }
 
-    /// Place of the slot that came `i` after the one that has waited longest.
+    /// Ring entry of the slot that is `i` behind the oldest.
     fn place(&self, i: u32) -> u32 {
         let (places, place) = (self.slots.len() as u32, self.oldest + i);
         if place < places {
@@ -70,7 +70,7 @@ impl Rescue {
         }
     }
 
-    /// The slot that came `i` after the one that has waited longest, with its buffer.
+    /// The slot that is `i` behind the oldest, with its buffer.
     pub(crate) fn at(&self, i: u32) -> (Ppa, Buf) {
         let place = self.place(i);
         (self.slots[place as usize], self.first_buf.slot(place))
@@ -80,7 +80,7 @@ impl Rescue {
         (0..self.len).map(|i| self.at(i))
     }
 
-    /// Takes on the slot that was to be at `ppa`: where to copy it.
+    /// Adds the slot intended for `ppa`. Returns the buffer to copy it to.
     pub(crate) fn take(&mut self, ppa: Ppa) -> Buf {
         assert!(
             (self.len as usize) < self.slots.len(),
@@ -92,12 +92,13 @@ impl Rescue {
         self.first_buf.slot(place)
     }
 
-    /// The slot to be written again next: where it was to be, and its buffer.
+    /// The slot to be written next: its intended place, and its buffer.
     pub(crate) fn next(&self) -> Option<(Ppa, Buf)> {
         self.held().next()
     }
 
-    /// The slot that was next has been written. The superblock that it was to be in, if that waits for no other.
+    /// The next slot has been written. Returns the superblock it was intended for, if no other slot of that
+    /// superblock is left.
     pub(crate) fn advance(&mut self) -> Option<BlockId> {
         let (ppa, _) = self.next()?;
         self.oldest = self.place(1);
@@ -105,12 +106,12 @@ impl Rescue {
         (!self.is_busy_with(ppa.block())).then_some(ppa.block())
     }
 
-    /// Whether data that were to be in `block` are here.
+    /// Whether data intended for `block` are here.
     pub(crate) fn is_busy_with(&self, block: BlockId) -> bool {
         self.held().any(|(ppa, _)| ppa.block() == block)
     }
 
-    /// The buffer that holds what was to be at `ppa`.
+    /// The buffer of data intended for `ppa`.
     pub(crate) fn holds(&self, ppa: Ppa) -> Option<Buf> {
         let mut held = self.held();
         held.find_map(|(there, buf)| (there == ppa).then_some(buf))

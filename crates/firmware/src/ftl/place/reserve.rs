@@ -1,25 +1,25 @@
-//! The reserve: that cleaning can always finish.
+//! The reserve: space kept so that cleaning can always finish.
 //!
-//! Moved data go to free superblocks and to what is left of the superblocks that moves fill: its
-//! **room**. Emptying a superblock of `n` slots of which `v` are valid takes `v` of it and gives back
-//! `n`, so the room never shrinks as long as it takes a superblock's worth to begin with and nobody else
-//! takes from it. Who does:
+//! Moved data go to free superblocks and to the rest of the superblocks that relocation fills: this is the
+//! **room** for moves. Emptying a superblock of `n` slots with `v` valid ones takes `v` slots of room and
+//! gives back `n`. So the room never shrinks, provided that it is one superblock large to begin with and that
+//! nothing else takes from it. What else takes room:
 //!
-//! - The host opens a superblock, and the map cache fills one, only if a superblock's worth is left
-//!   when what is being emptied has been, and as much more as one power cut can tear: the part of a
-//!   wordline that each die programs, which is written again.
-//! - Pages that move alone and superblocks that shrink or are retired take more than they give back.
-//!   What they take is promised to them before they begin, so that nobody else gets it.
-//! - A power cut and a program that fails take what they tear. Writes of the host wait until cleaning
-//!   has made up for it.
-//! - More power cuts before that, or more failures than there are spare superblocks, may take the
-//!   room that a superblock being emptied needs. Then it stays as it is, and the one that gains most
-//!   is cleaned first, whatever the scheme chooses. Without other room moved data go to what is left
-//!   of the superblock of the host, who waits. If that is not enough, the drive has reached its end:
-//!   it takes no more writes.
+//! - The host and the map cache open a superblock only if two things are left when the current victim has
+//!   been emptied: room for one superblock, and room for what one power cut can tear. A power cut tears the
+//!   part of a wordline that each die programs, and that part is written again.
+//! - Single-page moves, and superblocks that shrink or are retired, take more than they give back. Their room
+//!   is reserved before they begin, so that nothing else takes it.
+//! - A power cut and a failed program take room for the data they tear. Host writes then wait until cleaning
+//!   has refilled the reserve.
+//! - Further power cuts before that, or more failures than there are spare superblocks, may take the room
+//!   that the current victim needs. Then emptying stops, and the superblock that gains most is cleaned first,
+//!   whatever the scheme chooses. If there is no other room, moved data go to the rest of the host's
+//!   superblock, and the host waits. If that is not enough either, the drive has reached its end of life and
+//!   takes no more writes.
 //!
-//! Data and pages of the map have streams of their own, but share the room: without a free superblock
-//! the one goes to the superblock of the other.
+//! Data and map pages have separate streams but share the room: if no superblock is free, pages of one stream
+//! go to the superblock of the other.
 
 use firstread_core::{BlockId, Wait};
 
@@ -29,8 +29,7 @@ use crate::observe::{Owner, StreamId};
 use crate::policy::gc_victim;
 
 impl Place {
-    /// Slots that data to be moved from now on can be written to, once the superblock that is being
-    /// erased is free.
+    /// Slots available for future moves, once the superblock being erased is free.
     fn room_for_moves(&self, base: &Base) -> i64 {
         let space = &self.space;
         let erasing = space
@@ -41,13 +40,13 @@ impl Place {
             - (space.reserved + u64::from(self.rescue.len())) as i64
     }
 
-    /// Slots by which the room grows when the superblock being emptied has been.
+    /// Slots by which the room grows once the current victim is emptied.
     fn gain(&self, base: &Base) -> i64 {
         let Some(current) = &self.ledger.emptying else {
             return 0;
         };
         let row = base.blocks.row(current.block);
-        // A superblock that failed may not be repaired.
+        // A superblock with a failed block may turn out not to be repairable.
         let gives = if row.failed {
             0
         } else {
@@ -56,15 +55,15 @@ impl Place {
         i64::from(gives) - i64::from(row.valid_slots)
     }
 
-    /// Whether the host or the map cache may take `slots` without keeping cleaning from its end, even
-    /// if power is cut; or there is nothing to clean.
+    /// Whether the host or the map cache may take `slots`, so that cleaning can still finish even after a
+    /// power cut. Also true if there is nothing to clean.
     pub(crate) fn can_spare(&self, slots: u32, base: &Base) -> bool {
         let kept = self.space.largest_slots + u64::from(self.torn_slots(base));
         self.room_to_come(base) >= kept as i64 + i64::from(slots) || !self.has_garbage(base)
     }
 
-    /// Room once the superblock being emptied has been. Moves do not change it: what they take of the
-    /// room they take from what is to be moved.
+    /// Room once the current victim is emptied. Its moves do not change this value: each move takes one slot
+    /// of room and leaves one valid slot less to move.
     fn room_to_come(&self, base: &Base) -> i64 {
         self.room_for_moves(base) + self.gain(base)
     }
@@ -74,27 +73,27 @@ impl Place {
         base.config.geometry.slots_per_stripe() * u32::from(base.config.mode.bits())
     }
 
-    /// Slots that are missing from the room before the host may open another superblock; none or fewer
-    /// when it may, if one is free.
+    /// Slots missing from the room before the host may open another superblock. Zero or negative if it may
+    /// open one as soon as one is free.
     pub(crate) fn missing_room(&self, base: &Base) -> i64 {
         let slots = self.space.largest_slots;
         let kept = self.kept_from_host() + u64::from(self.torn_slots(base));
         (kept + slots) as i64 - self.room_to_come(base)
     }
 
-    /// Whether `valid` slots can be moved.
+    /// Whether there is room to move `valid` slots.
     pub(crate) fn fits(&self, valid: u32, base: &Base) -> bool {
         i64::from(valid) <= self.room_for_moves(base).max(0)
     }
 
-    /// Whether `valid` slots can be moved if some go to the superblock of the host, as they do when
-    /// there is no other room.
+    /// Whether there is room to move `valid` slots if the rest of the host's superblock is used too, as a
+    /// last resort.
     pub(crate) fn fits_with_host(&self, valid: u32, base: &Base) -> bool {
         let host = self.buffers[StreamId::Host as usize].slots_left();
         i64::from(valid) <= (self.room_for_moves(base) + i64::from(host)).max(0)
     }
 
-    /// Superblocks that cleaning would gain slots from, and how many.
+    /// Superblocks that yield slots when cleaned, with the number of slots.
     pub(crate) fn gains<'a>(&'a self, base: &'a Base) -> impl Iterator<Item = (BlockId, u32)> {
         let geometry = &base.config.geometry;
         let rows = base.blocks.iter();
@@ -103,36 +102,36 @@ impl Place {
         gains.filter(|(_, gain)| *gain > 0)
     }
 
-    /// Whether there is a superblock that it gains to clean.
+    /// Whether any superblock yields slots when cleaned.
     pub(crate) fn has_garbage(&self, base: &Base) -> bool {
         self.gains(base).next().is_some()
     }
 
-    /// Whether `slots` more can be taken without touching what cleaning needs: a superblock, and one
-    /// more in case a program in it fails, as long as the drive has superblocks to spare.
+    /// Whether `slots` can be taken beyond the cleaning reserve: one superblock, and a second one in case a
+    /// program in the first fails, as long as the drive has spare superblocks.
     pub(crate) fn has_beyond_reserve(&self, slots: u64, base: &Base) -> bool {
         let space = &self.space;
         let kept = self.kept_from_host();
         space.free_slots() >= kept + space.reserved + self.owed_slots(base) + slots
     }
 
-    /// Slots of free superblocks that cleaning keeps: see [`Place::has_beyond_reserve`].
+    /// Slots of free superblocks reserved for cleaning: see [`Place::has_beyond_reserve`].
     pub(crate) fn kept_from_host(&self) -> u64 {
         let space = &self.space;
         let spare = space.physical_slots >= space.needed_slots + space.largest_slots;
         space.largest_slots * (1 + spare as u64)
     }
 
-    /// Whether the host may open a free superblock of `slots` slots: if enough are free, or there will
-    /// be as much room when the superblock being emptied has been.
+    /// Whether the host may open a free superblock of `slots` slots: there is enough free space now, or there
+    /// will be enough room once the current victim is emptied.
     pub(crate) fn can_open(&self, slots: u32, base: &Base) -> bool {
         (self.has_beyond_reserve(u64::from(slots), base) && self.can_spare(slots, base))
             || self.missing_room(base) <= 0
     }
 
-    /// What a write waits for, before it may take a slot of the write buffer, so that cleaning keeps
-    /// up; none if it may have one. `has_merged`: a write in part that has read what it keeps. It pins
-    /// that where moves may be about to empty, and so is not paced.
+    /// What a write has to wait for before it may take a slot of the write buffer; none if it may take one. A
+    /// partial write whose old data have been read (`has_merged`) is not paced, because its pin may be on a
+    /// superblock that moves have to empty.
     pub(crate) fn waits_for_cleaning(&mut self, has_merged: bool, base: &Base) -> Option<Wait> {
         if !self.rescue.is_empty() {
             return Some(Wait::Rescue);
@@ -147,7 +146,7 @@ impl Place {
         None
     }
 
-    /// Whether a write must wait, because a power cut or a program that failed has taken of the reserve.
+    /// Whether a write has to wait because a power cut or a failed program has used part of the reserve.
     fn waits_for_reserve(&mut self, base: &Base) -> bool {
         self.space.is_short = !self.can_spare(0, base);
         if self.space.is_short {
@@ -156,12 +155,12 @@ impl Place {
         self.space.is_short
     }
 
-    /// Whether cleaning has all it needs, and a superblock more.
+    /// Whether cleaning has its reserve and one more superblock.
     pub(crate) fn has_spare(&self) -> bool {
         self.space.free_slots() >= 2 * self.space.largest_slots + self.space.reserved
     }
 
-    /// Slots of free superblocks that what is being emptied takes beyond what it gives back.
+    /// Slots of free superblocks that the current victim will take beyond what it gives back.
     pub(crate) fn owed_slots(&self, base: &Base) -> u64 {
         let owes = self.ledger.emptying.is_some_and(|e| e.owner != Owner::Gc);
         if owes {
@@ -171,8 +170,9 @@ impl Place {
         }
     }
 
-    /// Whether a write is to wait until some moves have been made. Something is under way that will
-    /// end by itself and have this asked again: a move that has arrived may wait for the host's writes.
+    /// Whether a write has to wait until some moves have been made. Only true while an operation is in
+    /// progress that ends by itself and triggers another check. Moves whose data have arrived do not count,
+    /// because they may wait for host writes.
     #[inline]
     pub(crate) fn is_paced(&self) -> bool {
         self.ledger.pace.is_behind()
@@ -181,8 +181,8 @@ impl Place {
                 || self.space.erasing.is_some())
     }
 
-    /// Whether a write that waits for a superblock waits in vain: there is nothing to clean, and
-    /// nothing under way from which there will be.
+    /// Whether a write that waits for a superblock will wait forever: there is nothing to clean, and nothing
+    /// in progress that will produce garbage.
     pub(crate) fn is_full(&self, base: &Base) -> bool {
         self.ledger.is_idle()
             && self.rescue.is_empty()

@@ -1,4 +1,4 @@
-//! Superblocks: opened for a stream, erased, retired; and when the drive ends its life.
+//! Superblocks: opening, erase and retirement; and the drive's end of life.
 
 use firstread_core::{Arena, BlockId, CellMode, DieId, Ns, PageAddr, PageType};
 
@@ -9,44 +9,44 @@ use crate::observe::{BlockMonitor, BlockUse, Owner, StreamId};
 use crate::policy::wear::Wear;
 use crate::schedule::Purpose;
 
-/// Superblocks that a drive needs beyond its capacity: one open for the host, one open for the data
-/// mover, and one that is free for the mover, so that cleaning can always finish.
+/// Superblocks that a drive needs beyond its capacity: one open for the host, one open for moves, and one
+/// free for moves, so that cleaning can always finish.
 pub const RESERVE: u64 = 3;
 
-/// What is known of superblocks as a whole.
+/// State of all superblocks together.
 #[derive(Clone, Debug)]
 pub(crate) struct Space {
     /// Superblocks opened so far.
     opened: u64,
-    /// Free superblocks.
+    /// Number of free superblocks.
     pub(crate) free: u32,
-    /// Slots of free superblocks.
+    /// Slots in free superblocks.
     free_slots: u64,
-    /// Slots of all superblocks that are not retired, each in its mode.
+    /// Slots of all superblocks that are not retired, each in its cell mode.
     pub(crate) physical_slots: u64,
-    /// Slots that pages on the move alone will take.
+    /// Slots reserved for single-page moves.
     pub(crate) reserved: u64,
-    /// Slots of the capacity and the reserve.
+    /// Slots needed for the capacity and the cleaning reserve.
     pub(crate) needed_slots: u64,
-    /// Slots that must stay beyond these.
+    /// Minimum number of slots beyond `needed_slots`.
     least_spare: u64,
     /// Slots of a superblock in the mode that holds most.
     pub(crate) largest_slots: u64,
-    /// The drive takes no more writes.
+    /// Whether the drive has stopped taking writes.
     pub(crate) read_only: bool,
-    /// The superblock being erased, with dies that have not ended and whether one has failed.
+    /// The superblock being erased, the number of dies not yet done, and whether a die has failed.
     pub(crate) erasing: Option<(BlockId, u16, bool)>,
-    /// Programs under way.
+    /// Programs in flight.
     pub(crate) programs: u32,
-    /// Superblocks with a failed program that are yet to be emptied.
+    /// Superblocks with a failed program that have not been emptied yet.
     pub(crate) failed: u32,
-    /// Something may have taken of the reserve: writes wait until it is whole.
+    /// The reserve may have been used: writes wait until it is whole.
     pub(crate) is_short: bool,
 }
 
 impl Space {
     /// `blocks` free superblocks of `slots` slots each, for `capacity` logical pages and at least
-    /// `least_spare` slots to spare. Of `streams` streams, two are counted in the reserve.
+    /// `least_spare` spare slots. Two of the `streams` streams are part of the reserve.
     pub(crate) fn new(
         blocks: u32,
         slots: u32,
@@ -72,7 +72,7 @@ impl Space {
         }
     }
 
-    /// A free superblock of `slots` slots has been taken: its place in the order of opening.
+    /// A free superblock of `slots` slots has been taken. Returns its number in the order of opening.
     pub(crate) fn take(&mut self, slots: u32) -> u64 {
         self.free -= 1;
         self.free_slots -= slots as u64;
@@ -80,14 +80,14 @@ impl Space {
         self.opened
     }
 
-    /// A free superblock of `slots` slots is bad from the start.
+    /// A free superblock of `slots` slots is retired before first use.
     pub(crate) fn drop_free(&mut self, slots: u32) {
         self.free -= 1;
         self.free_slots -= slots as u64;
         self.physical_slots -= slots as u64;
     }
 
-    /// A superblock of `slots` slots is used no more.
+    /// A superblock of `slots` slots is retired.
     pub(crate) fn retired(&mut self, slots: u32) {
         self.physical_slots -= slots as u64;
         self.read_only |= !self.holds_capacity();
@@ -98,7 +98,7 @@ impl Space {
         self.opened
     }
 
-    /// Takes on what was dumped, and counts what `blocks` tells.
+    /// Takes over what was dumped, and counts free superblocks in the table `blocks`.
     pub(crate) fn recover(
         &mut self,
         opened: u64,
@@ -114,12 +114,13 @@ impl Space {
         self.failed = used().filter(|(_, row)| row.failed).count() as u32;
     }
 
-    /// Whether what is left, less `slots`, holds the capacity, the reserve and the least spare.
+    /// Whether the remaining superblocks, less `slots`, hold the capacity, the reserve and the minimum of
+    /// spare slots.
     pub(crate) fn holds_capacity_without(&self, slots: u64) -> bool {
         self.physical_slots >= self.needed_slots + self.least_spare + slots
     }
 
-    /// Whether what is left holds the capacity, the reserve and the least spare.
+    /// Whether the remaining superblocks hold the capacity, the reserve and the minimum of spare slots.
     pub(crate) fn holds_capacity(&self) -> bool {
         self.holds_capacity_without(0)
     }
@@ -129,7 +130,7 @@ impl Space {
         self.free_slots += slots as u64;
     }
 
-    /// Free superblocks and their slots as `blocks` tells them.
+    /// Free superblocks and their slots, counted in the table `blocks`.
     pub(crate) fn counted(blocks: &BlockMonitor, slots: impl Fn(CellMode) -> u32) -> (u32, u64) {
         let free = blocks.iter().filter(|(_, row)| row.usage == BlockUse::Free);
         free.fold((0, 0), |(n, all), (_, row)| {
@@ -142,23 +143,23 @@ impl Space {
 }
 
 impl Place {
-    /// A page on the move alone takes a slot: nobody else gets it.
+    /// Reserves the slot that a single-page move will take.
     pub(crate) fn reserve_slot(&mut self) {
         self.space.reserved += 1;
     }
 
-    /// The slot that a page on the move alone was to take is taken, or not needed.
+    /// A single-page move has taken its slot, or does not need it.
     pub(crate) fn release_slot(&mut self) {
         self.space.reserved -= 1;
     }
 
-    /// The drive has reached its end: it takes no more writes.
+    /// The drive has reached its end of life: it takes no more writes.
     pub(crate) fn end_of_life(&mut self) {
         self.space.read_only = true;
     }
 
-    /// A superblock in which a program failed has been emptied: replaces its failed blocks, or retires it where a
-    /// die has no spare left. Whether it can be used further.
+    /// A superblock with a failed program has been emptied: replaces its failed blocks, or retires it if a
+    /// die has no spare left. Returns whether the superblock can be used again.
     pub(crate) fn mend(&mut self, block: BlockId, base: &mut Base, ports: &mut impl Out) -> bool {
         self.space.failed -= 1;
         let mended = self.repair(block, base, ports);
@@ -168,14 +169,14 @@ impl Place {
         mended
     }
 
-    /// Opens a free superblock for `stream`. False when there is none it may have.
+    /// Opens a free superblock for `stream`. False if there is none that the stream may have.
     pub(super) fn open(&mut self, now: Ns, stream: StreamId, base: &mut Base) -> bool {
         let owner = self.ledger.emptying.map(|e| e.owner);
         let cold = stream == StreamId::Move && owner == Some(Owner::Wear);
         let chosen = self.wear.open(&base.blocks, cold);
         let Some(block) = chosen else { return false };
         let slots = base.slots_of(base.blocks.row(block).mode);
-        // The host leaves enough for one more cleaning.
+        // The host leaves enough space for one more cleaning.
         if stream == StreamId::Host && !self.can_open(slots, base) {
             return false;
         }
@@ -197,12 +198,12 @@ impl Place {
         true
     }
 
-    /// A superblock that is free is taken, to be erased into another mode.
+    /// Takes a free superblock, to be erased into another mode.
     pub(crate) fn take_free(&mut self, slots: u32) {
         self.space.take(slots);
     }
 
-    /// `block`, a free superblock, was filled with `pages` pages.
+    /// Adopts free superblock `block` as filled with `pages` pages.
     pub(crate) fn adopt(
         &mut self,
         now: Ns,
@@ -226,9 +227,9 @@ impl Place {
         row.valid_slots = pages;
     }
 
-    /// A new drive has so many bad blocks on each die: as many superblocks as the worst die has, the last
-    /// ones, are retired, and their good blocks replace the others' bad ones. False when what is left does
-    /// not hold the capacity.
+    /// Sets the number of bad blocks of each die of a new drive. As many superblocks as the worst die has bad
+    /// blocks, the last ones, are retired. Their good blocks replace the bad blocks of other superblocks.
+    /// False if the remaining superblocks do not hold the capacity.
     pub(crate) fn set_bad_blocks(&mut self, of_dies: &[u32], base: &mut Base) -> bool {
         let worst = of_dies.iter().copied().max().unwrap_or(0);
         let last = base.blocks.len();
@@ -246,8 +247,7 @@ impl Place {
         self.space.holds_capacity()
     }
 
-    /// Replaces the blocks of `block`, which holds nothing, that have failed. False when a die has no
-    /// spare left.
+    /// Replaces the failed blocks of empty superblock `block`. False if a die has no spare left.
     fn repair(&mut self, block: BlockId, base: &mut Base, ports: &mut impl Out) -> bool {
         if !self.bad.can_repair(block) {
             return false;
@@ -261,7 +261,7 @@ impl Place {
         true
     }
 
-    /// `block`, which holds nothing, is used no more. Its good blocks become spares.
+    /// Retires empty superblock `block`. Its good blocks become spares.
     fn retire(&mut self, block: BlockId, base: &mut Base) {
         let slots = base.slots_of(base.blocks.row(block).mode);
         let row = base.blocks.row_mut(block);
@@ -272,8 +272,8 @@ impl Place {
         self.space.retired(slots);
     }
 
-    /// `block` is to be erased into `mode`, on every die ([`Place::push_erase`]). It holds nothing, nobody reads it,
-    /// and no other superblock is being erased.
+    /// Begins to erase `block` into `mode` on every die ([`Place::push_erase`]). The superblock is empty, has
+    /// no pins, and no other superblock is being erased.
     pub(crate) fn begin_erase<M: Arena>(
         &mut self,
         block: BlockId,
@@ -297,7 +297,7 @@ impl Place {
         space.erasing = Some((block, base.config.geometry.dies(), false));
     }
 
-    /// Queues the erase of the part of `die` of `block`, into the mode that its row says.
+    /// Queues the erase of the part of `die` of `block`, into the cell mode of its record.
     pub(crate) fn push_erase(&self, now: Ns, block: BlockId, die: DieId, base: &mut Base) {
         let mode = base.blocks.row(block).mode;
         let at = PageAddr {
@@ -309,8 +309,8 @@ impl Place {
         base.push_change(now, Purpose::Erase { mode }, at);
     }
 
-    /// A die has erased its part of a superblock, under `job`. The superblock, if that was the last die:
-    /// it is free, or retired.
+    /// One die has finished its part of a superblock erase, under `job`. Returns the superblock if it was the
+    /// last die: it is free, or retired.
     pub(crate) fn die_erased(
         &mut self,
         job: u32,

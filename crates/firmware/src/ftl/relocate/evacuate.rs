@@ -1,4 +1,4 @@
-//! Superblocks emptied, one at a time, a page row after another, and then erased or retired.
+//! Superblocks are emptied one at a time, one multi-plane page after another, and then erased or retired.
 
 use firstread_core::{Arena, BlockId, Ns, Wait};
 
@@ -8,12 +8,14 @@ use crate::below::Below;
 use crate::ftl::place::Evacuation;
 use crate::observe::{BlockUse, Owner};
 
-/// Slots looked up in one go for the next row with valid ones; after that other work comes first.
+/// Slots searched in one go for the next multi-plane page with valid slots. After that other work comes
+/// first.
 const SCAN_SLOTS: u32 = 1024;
 
 impl Relocate {
-    /// Empties superblocks as far as that goes now. `is_held`: data that have arrived find no room. True when
-    /// emptying was given up and jobs of moves are free: whoever waits for one comes first, then this goes on.
+    /// Empties superblocks as far as possible now. `is_held`: data that have arrived find no room. Returns
+    /// true if emptying was abandoned and move jobs have become free: those who wait for a job come first,
+    /// then this continues.
     pub(crate) fn empty<M: Arena>(
         &mut self,
         now: Ns,
@@ -91,7 +93,7 @@ impl Relocate {
         }
     }
 
-    /// The superblock being emptied holds nothing any more: it is erased, or retired.
+    /// The superblock being emptied holds no more data: it is erased or retired.
     fn emptied<M: Arena>(
         &mut self,
         now: Ns,
@@ -110,8 +112,8 @@ impl Relocate {
         }
     }
 
-    /// The superblock being emptied stays as it is, and so do data on their way from there. Whether jobs
-    /// have become free.
+    /// Abandons the superblock being emptied, and the data in flight from it. Returns whether jobs have
+    /// become free.
     fn give_up_emptying<M>(&mut self, below: &mut Below<M>) -> bool {
         if let Some(current) = below.store.place.ledger.emptying.take() {
             below.store.base.blocks.row_mut(current.block).leaving = false;
@@ -123,8 +125,9 @@ impl Relocate {
         frees
     }
 
-    /// Nothing can be emptied now. If nothing is under way either, what waits for space may have it,
-    /// or waits in vain: when there is garbage that cannot be cleaned, the drive has reached its end.
+    /// No superblock can be emptied now. If nothing is in flight either, writes that wait for space may have
+    /// it or will never get it. If there is garbage that cannot be cleaned, the drive has reached its end of
+    /// life.
     fn nothing_to_empty<M: Arena>(&mut self, below: &mut Below<M>) {
         let (place, table) = (&mut below.store.place, &below.store.table);
         let is_held = place.has_rescued() && table.map.has_room(1);
@@ -139,9 +142,10 @@ impl Relocate {
         }
     }
 
-    /// The superblock to be emptied next: what failed, what was asked for, garbage, wear.
+    /// The superblock to be emptied next. The order is: failed superblocks, requested ones, garbage
+    /// collection, wear leveling.
     fn next_evacuation<M: Arena>(&mut self, below: &mut Below<M>) -> Option<Evacuation> {
-        // What gives back less than it takes waits until cleaning has its reserve.
+        // An evacuation that gives back less than it takes waits until cleaning has its reserve.
         let spare = below.store.place.has_spare();
         let row_of = |below: &Below<M>, block| *below.store.base.blocks.row(block);
         let (owner, block, mode, shrinks) = if spare
@@ -172,7 +176,7 @@ impl Relocate {
         })
     }
 
-    /// The next superblock asked for that is still as it was when it was.
+    /// The next requested superblock that has not changed since the request.
     fn next_asked<M>(&mut self, below: &mut Below<M>) -> Option<Evacuation> {
         while let Some(asked) = self.asked.pop_front() {
             below.store.place.ledger.asked -= 1;
@@ -184,13 +188,13 @@ impl Relocate {
         None
     }
 
-    /// Whether superblocks wait to be emptied for another reason than their garbage.
+    /// Whether superblocks wait to be emptied for another reason than garbage collection.
     pub(super) fn has_asked(&self) -> bool {
         !self.asked.is_empty()
     }
 
-    /// Starts the move of the next row of `current` that holds valid slots. False when there is none
-    /// or it was not found in one go.
+    /// Starts the move of the next multi-plane page of `current` that holds valid slots. False if there is
+    /// none, or if it was not found in one go.
     fn start_next_row<M: Arena>(
         &mut self,
         now: Ns,
@@ -236,7 +240,7 @@ impl Relocate {
                 return true;
             }
         }
-        // Moves under way will have emptied it; if none is, look again from its start.
+        // Moves in flight will empty the superblock. If none is in flight, search it again from its start.
         if store.place.ledger.moves == 0 {
             debug_assert!(
                 false,
@@ -251,7 +255,7 @@ impl Relocate {
     }
 }
 
-/// A superblock in which a program has failed and that is programmed to its end.
+/// A superblock with a failed program that will not be programmed further.
 fn failed_at_rest<M>(below: &Below<M>) -> Option<BlockId> {
     let mut blocks = below.store.base.blocks.iter();
     let failed = blocks.find(|(_, row)| row.failed && row.usage == BlockUse::Full);

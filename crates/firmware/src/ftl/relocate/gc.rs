@@ -1,29 +1,30 @@
 //! Garbage collection: when, and how fast. Wear leveling goes with it.
 //!
-//! **When.** The host needs a free superblock once it has filled the one that it fills. That is the
-//! deadline. Cleaning begins when fewer superblocks would be free by then than the host may take one
-//! of, and no sooner: the longer data lie, the more of them are overwritten.
+//! **When.** The host needs a free superblock once its open superblock is full: that is the deadline.
+//! Cleaning begins when too few superblocks would be free at the deadline for the host to take one. It begins
+//! no sooner, because garbage accumulates with time.
 //!
-//! **Which.** When the host opens a superblock, the scheme of `gc_victim` is asked what it will choose
-//! until the next one: the victims are *foreseen*. A victim is chosen anew when its turn comes, but what
-//! was foreseen stands if the new choice is fuller. So the moves until the deadline only become fewer, and
-//! a scheme may take a nearly full superblock without a write that waits for it.
+//! **Which.** When the host opens a superblock, the scheme of `gc_victim` is asked which victims it will
+//! choose until the next opening: these victims are *foreseen*. When a victim's turn comes, the scheme
+//! chooses again, but if the new choice holds more valid data, the foreseen victim stands. So the number of
+//! moves until the deadline can only decrease. A scheme may choose a nearly full superblock without making a
+//! write wait for it.
 //!
-//! **How fast.** The moves that are left until enough superblocks are free are spread evenly over the
-//! slots that the host can write until the deadline. Both numbers are taken anew every few slots. The
-//! moves are the valid slots of the superblock being emptied and of those foreseen, as they are now. The
-//! superblocks that moved data will fill count too. Cleaning is done a little before the deadline, so
-//! that the last erase has ended by then.
+//! **How fast.** The moves needed until enough superblocks are free are spread evenly over the slots that the
+//! host can write until the deadline. Both numbers are updated every few slots. The moves are the valid slots
+//! of the current victim and of the foreseen victims, as they are now. The superblocks that moved data will
+//! fill are taken into account. Cleaning ends a little before the deadline, so that the last erase has ended
+//! by then.
 //!
-//! **Writes that wait.** Each slot of the host's makes moves due. While more are due than a wordline
-//! over all dies holds, writes wait for moves: each a little, instead of one for all the work.
-//! They stall for long only when the last superblock that the host may have is full: then cleaning
-//! runs as fast as it can.
+//! **Writes that wait.** Each host slot makes some moves due. While more moves are due than a wordline over
+//! all dies holds, writes wait for moves. So each write waits a little, instead of one write for all the
+//! work. Writes stall for long only when the last superblock that the host may have is full: then cleaning
+//! runs at full speed.
 //!
-//! **What is not worth it.** A drive without room for the host has garbage of about its spare. Before
-//! that nothing is moved for less than half of what a superblock then holds of it on average; the
-//! host can still write. So each slot that the host writes costs a bounded number of moves:
-//! `docs/firmware/cleaning.md` has the argument.
+//! **What is not worth cleaning.** When a drive runs out of room for the host, its garbage is about the size
+//! of its spare space. Before that point, a superblock is cleaned only if it yields at least half of the
+//! average garbage per superblock at that point; the host can still write without it. So each host slot costs
+//! a bounded number of moves: `docs/firmware/cleaning.md` has the argument.
 
 use firstread_core::{BlockId, Wait};
 
@@ -35,14 +36,13 @@ use crate::observe::{BlockMonitor, BlockUse, Owner, StreamId};
 use crate::policy::gc_victim::{self, GcVictim, Victims};
 use crate::store::Store;
 
-/// Wordlines over all dies that the host can still fill when cleaning is to be done: an erase takes
-/// about as long as ten programs of SLC, and writes share the dies with moves.
+/// Wordlines over all dies that the host can still fill when cleaning ends: an erase takes about as long as
+/// ten SLC programs, and writes share the dies with moves.
 const AHEAD_WORDLINES: u32 = 8;
 impl Relocate {
-    /// Pages of the map that will be written before the host has written the slots that it has left, at
-    /// least and at most: as many for each as of late, and four standard deviations on either side, as if
-    /// they came by chance. They take of the room, and a single slot that is missing at the deadline costs
-    /// a superblock's moves.
+    /// Lower and upper estimate of the map pages written until the host has filled its open superblock. The
+    /// rate is that of the recent past, with four standard deviations of a Poisson count on either side. Map
+    /// pages take room, and one slot missing at the deadline costs the moves of a whole superblock.
     fn map_pages_to_come<M>(&self, store: &Store<M>) -> (i64, i64) {
         let (place, counters) = (&store.place, &store.base.counters);
         let left = place.buffer(StreamId::Host).slots_left();
@@ -54,7 +54,7 @@ impl Relocate {
         (mean as i64 - off, mean as i64 + off)
     }
 
-    /// Reckons how many moves become due with each slot that the host writes.
+    /// Updates the pace: how many moves become due with each slot that the host writes.
     pub(crate) fn reckon_pace<M>(&mut self, store: &mut Store<M>) {
         if core::mem::take(&mut store.place.ledger.foresee_anew) {
             self.gc.known = 0;
@@ -72,8 +72,8 @@ impl Relocate {
         place.ledger.pace.spread(moves, over);
     }
 
-    /// Moves until the host can have the superblock that it needs next: none when it can now. Those
-    /// under way are not counted.
+    /// Moves until the host can have the superblock that it needs next; none if it can have one now. Moves in
+    /// flight do not count.
     fn moves_until_free<M>(&mut self, store: &mut Store<M>) -> Option<i64> {
         let (_, to_come) = self.map_pages_to_come(store);
         let (place, base) = (&store.place, &store.base);
@@ -86,8 +86,8 @@ impl Relocate {
         }
         let open = i64::from(place.left_for_moves());
         let mut moves = 0;
-        // A superblock is free once the one being emptied has been. The room that another will give
-        // counts from when it is chosen.
+        // A victim's superblock is free after it has been emptied. Its room counts from the moment it is
+        // chosen.
         let mut next = place.ledger.emptying.map(|current| {
             let all_begun = current.row == current.rows;
             let valid = base.blocks.row(current.block).valid_slots;
@@ -113,12 +113,12 @@ impl Relocate {
         Some(moves + missing.max(0) * last / (slots - last))
     }
 
-    /// The victim after `after` others, as things are.
+    /// The victim after `after` others, as things are now.
     fn foreseen<M>(&mut self, after: usize, store: &mut Store<M>) -> Option<BlockId> {
         if let Some(block) = self.known_victim(after, store) {
             return Some(block);
         }
-        // As if those before it were being emptied, and all that is filled were programmed.
+        // As if the victims before it were being emptied, and all filled superblocks were programmed.
         let before = self.gc.foreseen;
         let before = &before[..after];
         let filled = self.filled_to_their_end(store);
@@ -137,8 +137,8 @@ impl Relocate {
         next
     }
 
-    /// Superblocks that are filled to their end and not yet programmed to it. That of the map counts if it
-    /// will be full before the host's is: most of it may be garbage, and then it goes before all others.
+    /// Superblocks that are completely filled but not completely programmed. The map's open superblock counts
+    /// if it will be full before the host's is: it may be mostly garbage, and would then be cleaned first.
     fn filled_to_their_end<M>(&self, store: &Store<M>) -> [Option<BlockId>; FILLED] {
         let map_left = store.place.buffer(StreamId::Map).slots_left();
         let map_ends = self.map_pages_to_come(store).0 > i64::from(map_left);
@@ -155,23 +155,23 @@ impl Relocate {
         (gc_victim::gain(&store.base.config.geometry, &row) > 0).then_some(block)
     }
 
-    /// What would be cleaned next, or by the scheme after `after` others.
+    /// The victim after `after` others, chosen now. A map superblock that is half garbage comes first.
     fn next_victim<M>(&self, after: usize, store: &Store<M>) -> Option<BlockId> {
         let after = after as u64;
         map_victim(&store.place, &store.base).or_else(|| {
-            // Each superblock that is cleaned makes room to open one.
+            // Each cleaned superblock makes room to open one.
             let victims =
                 Victims::new(&store.base.blocks, &store.base.config.geometry).after(after);
             self.gc.victim.choose(victims, self.gc.chosen + after)
         })
     }
 
-    /// The superblock whose garbage, or whose wear, is to be seen to.
+    /// The superblock to be cleaned or wear-leveled next.
     pub(crate) fn choose_victim<M>(&mut self, store: &mut Store<M>) -> Option<(Owner, BlockId)> {
         if store.place.space.read_only {
             return None;
         }
-        // It gives back what it takes, so it needs no more than cleaning; but it can wait.
+        // Wear leveling gives back what it takes, so it needs no more room than cleaning. But it can wait.
         if self.gc.consider_wear
             && !store.place.ledger.host_waits.has(Wait::Superblock)
             && store.place.can_spare(0, &store.base)
@@ -195,7 +195,7 @@ impl Relocate {
         Some((Owner::Gc, block))
     }
 
-    /// The next victim, if cleaning it is worth its moves or the host can write no more without it.
+    /// The next victim, if cleaning it is worth its moves, or if the host cannot continue without it.
     fn worth_cleaning<M>(&self, store: &Store<M>) -> Option<BlockId> {
         if !self.has_to_clean(store) && map_victim(&store.place, &store.base).is_none() {
             let victims = Victims::new(&store.base.blocks, &store.base.config.geometry);
@@ -212,8 +212,8 @@ impl Relocate {
         self.victim_that_fits(foreseen.unwrap_or(now), store)
     }
 
-    /// Slots that the emptiest superblock must give back for cleaning to begin before the host has
-    /// no room left: half of what superblocks will give back on average then.
+    /// Slots that the emptiest superblock must yield for cleaning to begin before the host runs out of room:
+    /// half of the average yield at that point.
     fn least_gain<M>(&self, store: &Store<M>) -> u32 {
         let space = &store.place.space;
         let spare = space.physical_slots.saturating_sub(space.needed_slots);
@@ -221,7 +221,7 @@ impl Relocate {
         (spare / (2 * superblocks.max(1))) as u32
     }
 
-    /// Whether a row may be moved for `owner` now.
+    /// Whether a multi-plane page may be moved for `owner` now.
     pub(crate) fn may_move<M>(&self, owner: Owner, store: &Store<M>) -> bool {
         !matches!(owner, Owner::Gc | Owner::Wear)
             || store.place.ledger.pace.is_due()
@@ -229,14 +229,14 @@ impl Relocate {
             || (owner == Owner::Wear && (store.place.space.failed > 0 || self.has_asked()))
     }
 
-    /// Whether something waits that cannot go on before a superblock has been cleaned.
+    /// Whether something cannot continue before a superblock has been cleaned.
     fn has_to_clean<M>(&self, store: &Store<M>) -> bool {
         store.place.ledger.superblock_is_wanted()
             || (store.place.space.free == 0 && store.place.has_rescued())
             || self.others_wait(store)
     }
 
-    /// Whether there may be something to move, apart from what was asked for.
+    /// Whether there may be something to move, apart from requests.
     #[inline]
     pub(crate) fn has_more_to_move<M>(&self, store: &Store<M>) -> bool {
         store.place.ledger.pace.is_due()
@@ -245,8 +245,8 @@ impl Relocate {
             || self.gc.consider_wear
     }
 
-    /// The superblock to be cleaned: `chosen`, or the one that gains most if that does not fit or the
-    /// reserve is to be made up for.
+    /// The superblock to be cleaned: `chosen`, or the one that gains most if `chosen` does not fit or the
+    /// reserve has to be refilled.
     pub(crate) fn victim_that_fits<M>(&self, chosen: BlockId, store: &Store<M>) -> Option<BlockId> {
         let valid = |block: &BlockId| store.base.blocks.row(*block).valid_slots;
         let (place, base) = (&store.place, &store.base);
@@ -261,14 +261,14 @@ impl Relocate {
         chosen.or_else(|| best().filter(|block| place.fits_with_host(valid(block), base)))
     }
 
-    /// Whether nobody but garbage collection may move data, because cleaning has no superblock to
-    /// spare, and others wait for that.
+    /// Whether only garbage collection may move data, because cleaning has no superblock to spare and other
+    /// evacuations wait for one.
     pub(crate) fn others_wait<M>(&self, store: &Store<M>) -> bool {
         !store.place.has_spare() && (store.place.space.failed > 0 || self.has_asked())
     }
 }
 
-/// The superblock of the map to be cleaned before others: the emptiest, if it is half garbage.
+/// The map superblock to be cleaned before others: the emptiest, if at least half of it is garbage.
 fn map_victim(place: &Place, base: &Base) -> Option<BlockId> {
     if !place.has_map() {
         return None;

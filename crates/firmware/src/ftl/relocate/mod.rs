@@ -1,22 +1,22 @@
-//! Relocation: the one way in which data move, whoever asks.
+//! Relocation: the only way by which data move, whoever asks.
 //!
-//! Garbage collection, wear leveling, conversion and retirement empty superblocks, one at a time,
-//! a page row after another; refresh and others ask for single pages. Reads of a move take the
-//! real read path at their own priority, behind those of the host, and may need retries. What was
-//! read goes to the write buffer of a stream of its own.
+//! Garbage collection, wear leveling, mode conversion and retirement empty superblocks, one at a time, one
+//! multi-plane page after another. Refresh and others ask for single pages. Reads of a move take the real
+//! read path at a priority of their own, behind host reads, and may need retries. The data go to the write
+//! buffer of a stream of its own.
 //!
-//! A move holds no lock. When its data have arrived, the map tells for each slot whether it still
-//! is the last version; a host write or trim that came meanwhile has won, and the move is dropped.
-//! A superblock is erased once no slot of it is valid, no move is under way and no read is queued.
+//! A move holds no lock. When its data have arrived, the map tells for each slot whether it is still the last
+//! version. If the host has written or trimmed it meanwhile, the move of that slot is dropped. A superblock
+//! is erased once it has no valid slot, no move in flight and no queued read.
 //!
-//! Relocation keeps no reverse map: a slot's spare area holds its logical page, which arrives with
-//! the data. Which slots to read is asked of the superblock's table of contents, which a controller
-//! reads with the superblock's last rows (sixteen bytes a slot, 0.4 % of the rows; not charged). Where
-//! what a slot holds is known from before the first write ([`firstread_core::Before`]), nobody is asked.
+//! Relocation keeps no reverse map: the spare area of a slot holds its logical page and arrives with the
+//! data. The superblock's table of contents tells which slots to read. A controller reads it from the
+//! superblock's last multi-plane pages (sixteen bytes per slot, 0.4 % of the pages; not charged). It is not
+//! needed where the slot's contents are known from before the first write ([`firstread_core::Before`]).
 //!
-//! - `evacuate`: superblocks emptied, row after row, and erased.
-//! - `moves`: one move, from its read to its new place.
-//! - `gc`: garbage collection and its pace; wear leveling. `victims`: those chosen and to come.
+//! - `evacuate`: emptying and erasing superblocks.
+//! - `moves`: one move, from its read to its new slot.
+//! - `gc`: garbage collection and its pace; wear leveling. `victims`: chosen and foreseen victims.
 
 mod evacuate;
 mod gc;
@@ -36,51 +36,51 @@ use crate::schedule::Purpose;
 pub(crate) use moves::{Arrived, Rescued};
 use victims::Gc;
 
-/// Superblocks that may be asked for at a time, beyond the one being emptied.
+/// Maximum number of requested superblocks, besides the one being emptied.
 const ASKED: usize = 8;
-/// Pages that may be asked for at a time.
+/// Maximum number of requested pages.
 const PAGES: usize = 64;
-/// Moves under way at most; fewer on drives with fewer dies.
+/// Maximum number of moves in flight; lower on drives with fewer dies.
 const MAX_MOVES: u16 = 128;
 
-/// Why relocation does not take something on.
+/// Why relocation refuses a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Busy {
-    /// It has as many requests as it can hold: ask later.
+    /// The queue of requests is full: ask later.
     QueueFull,
-    /// A move of the page is under way already.
+    /// The page is already being moved.
     Moving,
-    /// The page holds no data, or lies in the write buffer.
+    /// The page holds no data, or is in the write buffer.
     NothingThere,
-    /// The superblock is open, being erased, on the move or retired.
+    /// The superblock is open, being erased, being emptied or retired.
     NotAtRest,
     /// The drive would no longer hold its capacity.
     NoRoom,
 }
 
-/// What relocation has been asked for, and the scheme of axis `gc_victim`.
+/// Requests to relocation, and the scheme of axis `gc_victim`.
 #[derive(Clone, Debug)]
 pub(crate) struct Relocate {
     asked: VecDeque<Evacuation>,
     pages: VecDeque<(Owner, Lpn)>,
     /// Jobs whose data have arrived and wait for the write buffer.
     arrived: VecDeque<u32>,
-    /// Moves that may hold a job.
+    /// Maximum number of moves that hold a job.
     window: u32,
-    /// There is more to look at than one go allows: wake soon.
+    /// The search was cut short: wake relocation soon.
     again: bool,
-    /// No superblock could be had for what is to be written.
+    /// No superblock was available for data to be written.
     lacks_room: bool,
-    /// Writes and trims that wait may have waited for what has just changed.
+    /// Blocked writes and trims may be able to continue.
     lets_writes_go: bool,
     gc: Gc,
 }
 
-/// What a power cut leaves of relocation: which victims cleaning has foreseen.
+/// What a power cut leaves of relocation: the victims foreseen by cleaning.
 pub(crate) type Dumped = Gc;
 
 impl Relocate {
-    /// On a drive of `geometry`.
+    /// For a drive of `geometry`.
     pub(crate) fn new(geometry: &Geometry, victim: AnyGcVictim) -> Relocate {
         let window = Relocate::window(geometry);
         Relocate {
@@ -95,7 +95,7 @@ impl Relocate {
         }
     }
 
-    /// Moves that may hold a job.
+    /// Maximum number of moves that hold a job.
     pub(crate) fn window(geometry: &Geometry) -> u32 {
         u32::from(geometry.dies().clamp(4, MAX_MOVES))
     }
@@ -105,28 +105,28 @@ impl Relocate {
         self.gc.victim()
     }
 
-    /// Power is cut: what is left.
+    /// Power is cut. Returns what is left.
     pub(crate) fn dump(self) -> Dumped {
         self.gc
     }
 
-    /// Power is back: takes on what was dumped.
+    /// Power is back: takes over what was dumped.
     pub(crate) fn take_dumped(&mut self, dumped: Dumped) {
         self.gc = dumped;
     }
 
-    /// There is something to look at soon.
+    /// Relocation may have work: wake it soon.
     pub(crate) fn wake(&mut self) {
         self.again = true;
     }
 
-    /// Whether there is something to look at soon.
+    /// Whether relocation may have work.
     #[inline]
     pub(crate) fn wakes(&self) -> bool {
         self.again
     }
 
-    /// Begins to go on: whether there is anything to do.
+    /// Begins a turn of relocation. Returns whether there is anything to do.
     #[inline]
     pub(crate) fn begin<M>(&mut self, below: &Below<M>) -> bool {
         self.again = false;
@@ -134,13 +134,13 @@ impl Relocate {
         !place.ledger.is_idle() || place.has_rescued() || self.has_more_to_move(&below.store)
     }
 
-    /// Whether writes and trims that wait may have waited for what has changed since this was asked last.
+    /// Whether blocked writes and trims may be able to continue, because of a change since the last call.
     pub(crate) fn lets_writes_go(&mut self) -> bool {
         core::mem::take(&mut self.lets_writes_go)
     }
 
-    /// Asks that logical page `lpn` be written anew. Whoever asks first owns the move: a page that
-    /// is on the move already is refused.
+    /// Asks for a move of logical page `lpn`. The first request owns the move: a page that is already being
+    /// moved is refused.
     pub(crate) fn ask_move<M: Arena>(
         &mut self,
         owner: Owner,
@@ -168,9 +168,9 @@ impl Relocate {
         Ok(())
     }
 
-    /// Asks that `block` be erased into `mode`. What it holds is moved away first. Refused when the
-    /// superblock is not at rest, and when the drive would no longer hold its capacity. Forgotten
-    /// when garbage collection erases the superblock first. Whether there is anything to move.
+    /// Asks for an erase of `block` into `mode`, after its data are moved away. Refused if the superblock is
+    /// not at rest, or if the drive would no longer hold its capacity. The request is dropped if garbage
+    /// collection erases the superblock first. Returns whether there is anything to move.
     pub(crate) fn ask_mode<M: Arena>(
         &mut self,
         now: Ns,
@@ -183,7 +183,7 @@ impl Relocate {
         let (place, base) = (&mut store.place, &mut store.base);
         let row = *base.blocks.row(block);
         let (before, after) = (base.slots_of(row.mode), base.slots_of(mode));
-        // What is asked for and not done yet counts as done.
+        // Requests that are not done yet count as done.
         let promised = self.asked.iter().chain(&place.ledger.emptying);
         let promised: u64 = promised.map(|e| u64::from(e.shrinks)).sum();
         let shrinks = u64::from(before.saturating_sub(after)) + promised;
@@ -195,7 +195,7 @@ impl Relocate {
         }
         match row.usage {
             BlockUse::Free if place.space.erasing.is_none() => {
-                // It is not free while it is being erased, and cleaning must keep its reserve.
+                // The superblock is not free while it is being erased, and cleaning must keep its reserve.
                 if !place.has_beyond_reserve(u64::from(before), base) {
                     return Err(Busy::NoRoom);
                 }
@@ -226,13 +226,13 @@ impl Relocate {
         }
     }
 
-    /// A superblock has been erased: wear has changed.
+    /// A superblock has been erased, so wear has changed.
     pub(crate) fn erased(&mut self) {
         self.gc.consider_wear();
     }
 }
 
-/// Whether a move of the slot at `ppa` is under way.
+/// Whether the slot at `ppa` is being moved.
 fn is_moving(ppa: Ppa, base: &Base) -> bool {
     let (at, row_slot) = base.row_of(ppa);
     base.jobs.iter().any(|job| {

@@ -1,5 +1,5 @@
-//! One move: the page row is read by the path of any read, at a priority of its own, and each of its slots
-//! written to a new place unless the host has overtaken it.
+//! One move. The multi-plane page is read by the common read path at a priority of its own. Each of its slots
+//! is then written to a new place, unless the host has overtaken it.
 
 use firstread_core::{Arena, Buf, Lpn, Ns, PageAddr, Ppa, Priority, Wait};
 
@@ -10,30 +10,30 @@ use crate::ftl::place::{Item, Refusal, Why};
 use crate::observe::{BlockUse, Owner};
 use crate::schedule::{Job, Purpose};
 
-/// How far writing again what was rescued has come.
+/// Progress in writing rescued data again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Rescued {
     /// There is no room for the next slot.
     Blocked,
-    /// Nothing was there.
+    /// There were no rescued data.
     Nothing,
-    /// All has been written.
+    /// All rescued data have been written.
     All,
 }
 
-/// How far writing what has arrived has come.
+/// Progress in writing data that have arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Arrived {
     /// There is no room for the next slot.
     Blocked,
     /// Nothing has arrived.
     Nothing,
-    /// A move has ended, and its job is free.
+    /// A move has ended and its job is free.
     Ended,
 }
 
 impl Relocate {
-    /// Starts the move of `slots` of page row `at`; `alone` if it was asked for by itself.
+    /// Starts the move of `slots` of multi-plane page `at`; `alone` if the move was requested separately.
     #[allow(clippy::too_many_arguments)] // the fields of a move, spelled out once
     pub(super) fn start_move<M: Arena>(
         &mut self,
@@ -70,7 +70,7 @@ impl Relocate {
         read.start(now, job, purpose, priority, at, wanted, base, ports);
     }
 
-    /// Starts the move of page `lpn`, which was asked for by itself.
+    /// Starts the requested move of single page `lpn`.
     pub(super) fn start_page<M: Arena>(
         &mut self,
         now: Ns,
@@ -84,7 +84,7 @@ impl Relocate {
             return;
         };
         let row = store.base.blocks.row(ppa.block());
-        // Whatever put it on the move since has won.
+        // If the page has started to move for another reason meanwhile, that move stands.
         if row.usage == BlockUse::Full && !row.leaving {
             let (at, row_slot) = store.base.row_of(ppa);
             store.place.reserve_slot();
@@ -111,7 +111,7 @@ impl Relocate {
         below.store.place.ledger.moves_reading -= 1;
     }
 
-    /// Writes what the oldest move that has arrived has read.
+    /// Writes the data of the oldest move that has arrived.
     pub(crate) fn write_arrived<M: Arena>(
         &mut self,
         now: Ns,
@@ -181,7 +181,7 @@ impl Relocate {
         Arrived::Ended
     }
 
-    /// The data of the oldest move that has arrived need no place any more: its job is free.
+    /// The data of the oldest move that has arrived need no slot any more: its job is free.
     pub(super) fn end_move<M>(&mut self, below: &mut Below<M>) {
         let Some(job) = self.arrived.pop_front() else {
             return;
@@ -196,7 +196,7 @@ impl Relocate {
         base.jobs.release(job);
     }
 
-    /// Writes the data of `item`, which are in buffer `from`, to a new place.
+    /// Writes the data of `item`, which are in buffer `from`, to a new slot.
     fn write_moved<M: Arena>(
         &mut self,
         now: Ns,
@@ -218,7 +218,7 @@ impl Relocate {
         Ok(())
     }
 
-    /// Writes what was rescued, as far as there is room.
+    /// Writes rescued data, as far as there is room.
     pub(crate) fn write_again<M: Arena>(
         &mut self,
         now: Ns,
@@ -246,7 +246,7 @@ impl Relocate {
     }
 }
 
-/// The data of `lpn` at `ppa` are gone. False when the map has no room to say so now.
+/// The data of `lpn` at `ppa` are lost. False if the map has no room to record this now.
 fn lose<M: Arena>(lpn: Lpn, ppa: Ppa, below: &mut Below<M>) -> bool {
     let store = &mut below.store;
     if store.table.directory.is_map(lpn) {

@@ -1,22 +1,22 @@
-//! The victims of garbage collection: those chosen, and those to come.
+//! Victims of garbage collection: chosen and foreseen.
 
 use firstread_core::BlockId;
 
 use crate::policy::gc_victim::AnyGcVictim;
 
-/// Victims that are foreseen at most; those after them are taken to hold as much as the last of them.
+/// Maximum number of foreseen victims. Later ones are taken to hold as much as the last of them.
 pub(super) const MOST_FORESEEN: usize = 32;
 
-/// The scheme of axis `gc_victim`, and the victims to come.
+/// The scheme of axis `gc_victim`, and the foreseen victims.
 #[derive(Clone, Debug)]
 pub(crate) struct Gc {
     pub(super) victim: AnyGcVictim,
-    /// Victims chosen so far.
+    /// Number of victims chosen so far.
     pub(super) chosen: u64,
-    /// The victims to come, the first of `known`.
+    /// Foreseen victims; the first `known` entries are valid.
     pub(super) foreseen: [BlockId; MOST_FORESEEN],
     pub(super) known: usize,
-    /// Wear has changed since it was last looked at.
+    /// Wear has changed since wear leveling last looked at it.
     pub(super) consider_wear: bool,
 }
 

@@ -1,47 +1,47 @@
-//! A table of the few pages that have a value, of many: six bytes each and little more.
+//! A table for many pages of which few have a value: little more than six bytes per value.
 //!
-//! The pages of a *region*, 4,096 of them, lie in a block in rising order. Blocks come in sizes a few
-//! percent apart, and those of a size lie side by side in *frames*: what a region gives back when it
-//! grows is filled with the last block of that size, whose region is told. So nothing is lost to
-//! holes, however many regions grow, and a frame that empties serves any other size. A region with
-//! many pages is flat, a place for each of them that fills a frame. An insertion moves the entries
-//! behind it up, within one block.
+//! The entries of a *region* of 4,096 pages lie in a block, in ascending order. Block sizes differ by a few
+//! percent, and blocks of one size lie side by side in *frames*. When a region grows, it moves to a larger
+//! block. The gap it leaves is filled with the last block of the old size, whose region is updated. So no
+//! memory is lost to holes, however many regions grow, and an emptied frame can serve any other size. A
+//! region with many entries is flat: an array with one element per page, which fills a frame. An insertion
+//! shifts the later entries of the same block.
 
 use alloc::boxed::Box;
 use alloc::vec;
 
 use firstread_core::Arena;
 
-/// Pages of a region.
+/// Pages per region.
 pub const REGION_PAGES: u64 = 1 << REGION_BITS;
 const REGION_BITS: u32 = 12;
-/// Bits of a value.
+/// Bits per value.
 pub const VALUE_BITS: u32 = 36;
 const VALUE: u64 = (1 << VALUE_BITS) - 1;
 
-/// Bytes of an entry: its page within the region above its value.
+/// Bytes per entry: the page within the region, above the value.
 const ENTRY: usize = 6;
 const ENTRY_MASK: u64 = (1 << (8 * ENTRY)) - 1;
-/// Bytes of a value in a flat region.
+/// Bytes per value in a flat region.
 const FLAT_ENTRY: usize = 5;
 const FLAT_MASK: u64 = (1 << (8 * FLAT_ENTRY)) - 1;
-/// Bytes of a region's number, with which a block begins.
+/// Bytes of the region number at the beginning of a block.
 const OWNER: usize = 4;
-/// Bytes of a frame for blocks, or for a flat region.
+/// Bytes of a frame that hold blocks, or a flat region.
 const FRAME_ROOM: usize = REGION_PAGES as usize * FLAT_ENTRY;
-/// Bytes of a frame. Behind the blocks is the number of the next one of a list; what is between
-/// them lets an entry be loaded as a word.
+/// Bytes of a frame. Behind the blocks is the number of the next frame in its list. The bytes between them
+/// allow an entry to be loaded as a word.
 const FRAME: usize = FRAME_ROOM + 64;
 
-/// Where the page begins in the upper two bytes of an entry.
+/// Position of the page number in the upper two bytes of an entry.
 const KEY_SHIFT: u32 = 16 - REGION_BITS;
 
 const _: () = assert!((REGION_BITS + VALUE_BITS) as usize == 8 * ENTRY);
 const _: () = assert!(VALUE_BITS as usize <= 8 * FLAT_ENTRY);
 
-/// Sizes of blocks; the first is that of a region without one.
+/// Number of block sizes. The first size is that of a region without entries.
 const CLASSES: usize = 35;
-/// Bytes of a block: by lines of 64 bytes, then the whole parts of a frame from a twentieth on.
+/// Bytes per block: multiples of 64 bytes, then frame sizes divided by whole numbers from 20 down.
 const SIZES: [u32; CLASSES] = {
     let mut sizes = [0; CLASSES];
     let mut class = 1;
@@ -54,7 +54,7 @@ const SIZES: [u32; CLASSES] = {
     }
     sizes
 };
-/// Entries that a block holds.
+/// Entries that fit into a block.
 const ROOM: [u32; CLASSES] = {
     let mut room = [0; CLASSES];
     let mut class = 1;
@@ -65,22 +65,22 @@ const ROOM: [u32; CLASSES] = {
     }
     room
 };
-/// The class of a flat region.
+/// Size class of a flat region.
 const FLAT: usize = 127;
-/// Pages of the largest drive for which time counts for more than memory. In its tables a region is
-/// flat from a few pages on: they are soon found, and all of them take no more than 168 MB.
+/// Largest drive, in pages, for which speed matters more than memory. In its tables regions become flat
+/// early: lookups are fast, and all regions together take at most 168 MB.
 pub const SMALL_PAGES: u64 = 1 << 25;
-/// Whether memory counts for more than time on a drive of so many pages.
+/// Whether memory matters more than speed on a drive of `pages` pages.
 pub const fn is_large(pages: u64) -> bool {
     pages > SMALL_PAGES
 }
-/// The largest size of a block in tables of small drives: 63 entries.
+/// The largest block in tables of small drives: 63 entries.
 const SMALL_CLASSES: usize = 6;
 /// No frame.
 const NONE: u32 = u32::MAX;
 
-/// Where the entries of a region lie, in a word: offset of its block (40 bits), class (7), a mark, how
-/// many they are (16; not counted once it is flat).
+/// Where the entries of a region lie, in one word: offset of its block (40 bits), size class (7), a mark, and
+/// the number of entries (16; not maintained for a flat region).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Region(u64);
 
@@ -104,41 +104,41 @@ impl Region {
     const fn entries(self) -> usize {
         (self.0 >> 48) as usize
     }
-    /// `self`, marked as `other` is.
+    /// `self` with the mark of `other`.
     const fn marked_as(self, other: Region) -> Region {
         Region(self.0 & !Region::MARK | other.0 & Region::MARK)
     }
 }
 
-/// Blocks of a size: all frames but the one they end in are full.
+/// The blocks of one size. All their frames but the last are full.
 #[derive(Clone, Copy, Debug)]
 struct Class {
-    /// The frame in which they end; behind its blocks, the one before.
+    /// The last frame. Behind its blocks is the number of the frame before it.
     frame: u32,
-    /// Blocks in it.
+    /// Blocks in the last frame.
     blocks: u32,
 }
 
-/// A table from pages to values of 36 bits, of which zero stands for none.
+/// A table from pages to values of 36 bits. Zero means no value.
 #[derive(Clone, Debug)]
 pub struct SparseTable<M> {
     regions: Box<[Region]>,
     memory: M,
     classes: [Class; CLASSES],
-    /// The largest size of a block.
+    /// The largest block size in use.
     largest: usize,
-    /// Frames that changes within one region take at most: one for each size, and the flat one.
+    /// Maximum number of frames needed by changes within one region: one per size, and one for a flat region.
     frames_per_change: u32,
-    /// Frames handed out since the start.
+    /// Frames handed out so far.
     used: u32,
-    /// Frames given back: the head of a list.
+    /// Head of the list of free frames.
     free: u32,
-    /// Frames that can be had.
+    /// Number of frames that can be handed out.
     available: u32,
 }
 
 impl<M: Arena> SparseTable<M> {
-    /// Without a value for any of `pages` pages.
+    /// A table for `pages` pages, without values.
     pub fn new(pages: u64, memory: M) -> SparseTable<M> {
         let regions = pages.div_ceil(REGION_PAGES) as usize;
         let class = Class {
@@ -162,26 +162,26 @@ impl<M: Arena> SparseTable<M> {
         }
     }
 
-    /// Whether `changes`, each within a region, fit for certain before it wants more memory.
+    /// Whether there is certainly room for `changes`, each within one region.
     #[inline]
     pub fn has_room(&self, changes: u32) -> bool {
         self.available >= changes * self.frames_per_change
     }
-    /// Its memory.
+    /// The memory.
     #[inline]
     pub fn memory(&self) -> &M {
         &self.memory
     }
-    /// Its memory, to change what comes with the bytes, not these.
+    /// The memory, mutable: for what comes with the bytes, not for the bytes themselves.
     #[inline]
     pub(super) fn memory_mut(&mut self) -> &mut M {
         &mut self.memory
     }
-    /// Bytes of its memory.
+    /// Size of the memory in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.memory.bytes().len()
     }
-    /// Lets `grow` add bytes at the end of its memory; those there stay.
+    /// Lets `grow` append bytes to the memory. Existing bytes stay.
     pub fn grow(&mut self, grow: impl FnOnce(&mut M)) {
         let before = self.memory_bytes();
         grow(&mut self.memory);
@@ -195,7 +195,7 @@ impl<M: Arena> SparseTable<M> {
         self.region(page).is_marked()
     }
 
-    /// The value of `page`; zero for none.
+    /// The value of `page`; zero if it has none.
     #[inline]
     pub fn get(&self, page: u64) -> u64 {
         let region = self.region(page);
@@ -211,7 +211,7 @@ impl<M: Arena> SparseTable<M> {
         }
     }
 
-    /// Sets the value of `page`, which is not zero, and returns what it was. Needs
+    /// Sets the value of `page` to a nonzero value and returns the old value. Needs
     /// [`SparseTable::has_room`].
     #[inline]
     pub fn set(&mut self, page: u64, value: u64) -> u64 {
@@ -249,7 +249,7 @@ impl<M: Arena> SparseTable<M> {
         0
     }
 
-    /// Forgets the values of the region of `page`, and marks it.
+    /// Drops the values of the region of `page`, and marks the region.
     pub fn clear_region(&mut self, page: u64) {
         let r = (page / REGION_PAGES) as usize;
         let region = self.regions[r];
@@ -257,9 +257,9 @@ impl<M: Arena> SparseTable<M> {
         self.give_back(region);
     }
 
-    /// Keeps the values that pass. With [`SparseTable::has_room`] for a change, the pages of the others
-    /// can be set again, in any order and without more memory: no block gets larger than it was, and
-    /// though the blocks may be of more sizes on the way, each of these has one frame that is not full.
+    /// Keeps the values for which `keep` is true. With [`SparseTable::has_room`] for one change, the dropped
+    /// pages can be set again, in any order and without more memory: no block grows beyond its old size.
+    /// There may be more block sizes in use meanwhile, but each size has only one frame that is not full.
     pub fn retain(&mut self, keep: impl Fn(u64) -> bool) {
         for r in 0..self.regions.len() {
             let region = self.regions[r];
@@ -299,7 +299,7 @@ impl<M: Arena> SparseTable<M> {
         self.regions[(page / REGION_PAGES) as usize]
     }
 
-    /// Moves region `r` to a block of the next size, with `entry` as its entry `i`.
+    /// Moves region `r` to a block of the next size, with `entry` inserted as entry `i`.
     fn insert_in_larger(&mut self, r: usize, i: usize, entry: u64) {
         let old = self.regions[r];
         let (n, class) = (old.entries(), old.class() + 1);
@@ -331,7 +331,7 @@ impl<M: Arena> SparseTable<M> {
         self.give_back(old);
     }
 
-    /// Takes a block of `class`; returns its offset.
+    /// Takes a block of size `class`. Returns its offset.
     fn take(&mut self, class: usize) -> usize {
         let Class { frame, blocks } = self.classes[class];
         if frame == NONE || blocks == blocks_per_frame(class) {
@@ -347,7 +347,7 @@ impl<M: Arena> SparseTable<M> {
         block_at(class, of_class.frame, of_class.blocks - 1)
     }
 
-    /// Gives back what `region`, which no longer stands in the table, lay in.
+    /// Frees the block of `region`, which is no longer in the table.
     fn give_back(&mut self, region: Region) {
         let (class, hole) = (region.class(), region.offset());
         match class {
@@ -418,7 +418,7 @@ const fn entry_at(region: Region, i: usize) -> usize {
 const fn flat_at(region: Region, page: u64) -> usize {
     region.offset() + FLAT_ENTRY * key(page)
 }
-/// The page within its region.
+/// Index of `page` within its region.
 const fn key(page: u64) -> usize {
     (page % REGION_PAGES) as usize
 }
@@ -439,12 +439,12 @@ fn store(bytes: &mut [u8], at: usize, entry: u64) {
     bytes[at..at + ENTRY].copy_from_slice(&entry.to_le_bytes()[..ENTRY]);
 }
 
-/// The entry of the page whose number within the region is `key`, or where it would be.
+/// Index of the entry whose page within the region is `key`, or where it would be inserted.
 #[inline]
 fn find(entries: &[[u8; ENTRY]], key: usize) -> Result<usize, usize> {
     let (mut low, mut high) = (0, entries.len());
-    // Where it is if pages were dealt evenly; from there in steps that grow until they have it
-    // between them, then by halves.
+    // Starts where the entry would be if pages were evenly spaced. Steps of growing size then bracket it,
+    // followed by a binary search.
     let (mut probe, mut step) = ((high * key) >> REGION_BITS, 4);
     while low < high {
         let [.., lower, upper] = entries[probe];
@@ -460,7 +460,7 @@ fn find(entries: &[[u8; ENTRY]], key: usize) -> Result<usize, usize> {
             probe = high.wrapping_sub(step + 1);
         }
         step *= 4;
-        // Below zero is above all.
+        // Wraps around, so one comparison covers both ends.
         if probe < low || probe >= high {
             probe = (low + high) / 2;
         }

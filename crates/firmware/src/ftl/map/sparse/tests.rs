@@ -1,4 +1,4 @@
-//! The table against a map, its owners and what it takes.
+//! The table compared with a `BTreeMap`; ownership of blocks; memory use.
 
 use super::super::tests::Memory;
 use super::*;
@@ -7,14 +7,14 @@ use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::vec::Vec;
 
-/// A table that treats its pages as part of a large one.
+/// A table that treats its pages as part of a large drive.
 fn table(pages: u64) -> SparseTable<Memory> {
     SparseTable {
         regions: vec![Region::EMPTY; pages.div_ceil(REGION_PAGES) as usize].into(),
         ..SparseTable::new(SMALL_PAGES + 1, Memory::default())
     }
 }
-/// Room for a change, and no more than that takes. New memory holds anything.
+/// Makes room for exactly one change. New memory has arbitrary contents.
 fn make_room(table: &mut SparseTable<Memory>) {
     while !table.has_room(1) {
         table.grow(|m| m.bytes.resize(m.bytes.len() + 5_000, 0xa5));
@@ -22,7 +22,7 @@ fn make_room(table: &mut SparseTable<Memory>) {
 }
 
 impl SparseTable<Memory> {
-    /// Every frame and block has one owner, who knows it, and counts add up.
+    /// Checks that every frame and block has one owner, which knows it, and that the counts add up.
     fn check(&self) {
         let mut frames = BTreeSet::new();
         let mut add = |f: u32| assert!(frames.insert(f), "frame {f} has two owners");
@@ -66,19 +66,19 @@ impl SparseTable<Memory> {
     }
 }
 
-/// Of pages up to the middle of the last region.
+/// Pages up to the middle of the last region.
 const PAGES: u64 = 29 * REGION_PAGES + 2_000;
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// So many pages, this far apart, from one on.
+    /// First page, number of pages, distance between them.
     Stride(u64, u64, u64),
-    /// So many pages drawn between two.
+    /// First page, last page, number of pages drawn between them.
     Draw(u64, u64, u64),
     Clear(u64),
     Retain(u64),
-    /// The same, then all pages that it forgets are set again in another order, with no more memory
-    /// than a change needs.
+    /// As `Retain`; then all dropped pages are set again in another order, with no more memory than one
+    /// change needs.
     Recover(u64),
 }
 
@@ -143,7 +143,7 @@ proptest! {
             };
             for page in pages {
                 make_room(&mut table);
-                // The least and the greatest there are, often.
+                // The smallest and the largest value often occur.
                 let value = match draws.at(page).below(4) {
                     0 => VALUE,
                     1 => 1,
@@ -163,7 +163,7 @@ proptest! {
 
 #[test]
 fn formula_a_change_takes_no_more_than_its_room() {
-    // A region through all sizes, while those it leaves stay in use by others or do not.
+    // A region grows through all sizes, while other regions use the sizes that it leaves, or do not.
     for others in [0, 2, 40] {
         let mut table = table((others + 1) * REGION_PAGES);
         for key in 0..REGION_PAGES {
@@ -174,7 +174,7 @@ fn formula_a_change_takes_no_more_than_its_room() {
             if key % 97 == 5 || key + 1 == REGION_PAGES {
                 make_room(&mut table);
                 let before = table.available;
-                // A trim of pages of the region, all in one change.
+                // A trim of pages of the region, as one change.
                 (0..=key).for_each(|k| {
                     table.set(others * REGION_PAGES + k, 9);
                 });
@@ -188,7 +188,8 @@ fn formula_a_change_takes_no_more_than_its_room() {
 
 #[test]
 fn formula_random_overwrites_take_few_bytes_each() {
-    // 1.7, 11, 109, 340 and 1,000 pages a region: as 1.5, 10, 100, 311 and 916 million of 15.36 TB.
+    // 1.7, 11, 109, 340 and 1,000 pages per region. On a drive of 15.36 TB these are 1.5, 10, 100, 311 and
+    // 916 million pages.
     for (writes, per_region, most) in [
         (100_000u64, 1.7, 40.0),
         (156_250, 10.9, 11.5),
@@ -205,7 +206,7 @@ fn formula_random_overwrites_take_few_bytes_each() {
             }
             table.set(stream.at(i).below(pages), 1 + i);
         }
-        // Frames that are not full among them.
+        // Includes frames that are not full.
         let bytes = (table.used as usize * FRAME) as f64 / writes as f64;
         std::println!("{per_region} pages a region: {bytes:.2} bytes an overwrite");
         assert!(
