@@ -1,4 +1,4 @@
-//! The table of axes: `axes!` makes the firmware's schemes of its axes.
+//! The table of axes: `axes!` defines the schemes of a drive, one per axis.
 
 use firstread_core::params::Axis;
 
@@ -6,18 +6,18 @@ use super::Setup;
 
 macro_rules! axes {
     ($($(#[$doc:meta])* $axis:ident: $any:ident),+ $(,)?) => {
-        /// Every axis, in the order they are listed to users.
+        /// All axes, in the order in which they are listed to users.
         pub const AXES: &[Axis] = &[$(super::$axis::AXIS),+];
 
-        /// The schemes of a drive, one an axis.
+        /// The schemes of a drive, one per axis.
         #[derive(Clone, Debug)]
         pub struct Schemes {
             $($(#[$doc])* pub $axis: super::$axis::$any),+
         }
 
         impl Schemes {
-            /// The schemes that `choice` names, one an axis, each with the values of its parameters in the order
-            /// of its record. None where an axis has no such scheme.
+            /// The schemes named by `choice`, one per axis, each with the values of its parameters in the
+            /// order of its record. None if an axis has no scheme of that name.
             pub fn new<'a>(
                 setup: &Setup,
                 choice: impl Fn(&Axis) -> (&'a str, &'a [i64]),
@@ -33,19 +33,19 @@ macro_rules! axes {
     };
 }
 
-// One row an axis.
+// One row per axis.
 axes! {
-    /// Which levels a read tries.
+    /// Which read levels a read tries.
     read_levels: AnyReadLevels,
-    /// How the steps of a read execute.
+    /// How the steps of a read are executed.
     retry: AnyRetry,
-    /// What is tried when they have all failed.
+    /// What is tried after all steps of a read have failed.
     recovery: AnyRecovery,
     /// Which superblock garbage collection cleans next.
     gc_victim: AnyGcVictim,
-    /// Which block wears next.
+    /// Which superblock is worn next.
     wear: AnyWear,
-    /// Whether a die stops a program or an erase for a read of the host.
+    /// Whether a die suspends a program or erase for a host read.
     suspend: AnySuspend,
     /// What is read before the host asks for it.
     read_ahead: AnyReadAhead,

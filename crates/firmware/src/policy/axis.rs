@@ -1,7 +1,7 @@
-//! The table of an axis: `axis!` makes an axis of its schemes.
+//! The table of an axis: `axis!` defines an axis from its schemes.
 
-/// An axis: its record, the scheme in use, and how calls of the axis's trait reach it. A row a scheme, the null
-/// first; then the methods of the trait.
+/// Defines an axis: its record, the enum of its schemes, and the dispatch of the trait's methods. The macro
+/// takes one row per scheme, the null first, and then the methods of the trait.
 macro_rules! axis {
     (
         $name:literal: $summary:literal;
@@ -25,8 +25,8 @@ macro_rules! axis {
         }
 
         impl $any {
-            /// Builds scheme `name` of the axis; `values` are its parameters in the order of its record. None
-            /// where the axis has no such scheme.
+            /// Builds scheme `name` of the axis with parameter values `values`, in the order of its record.
+            /// None if the axis has no such scheme.
             pub fn new(name: &str, setup: &$crate::policy::Setup, values: &[i64]) -> Option<$any> {
                 $(if name == $module::SCHEME.name {
                     let values = firstread_core::params::Values::new(&$module::SCHEME, values);
@@ -41,7 +41,7 @@ macro_rules! axis {
         }
     };
 
-    // One method after another.
+    // The methods, one after another.
     (@methods $schemes:tt) => {};
     (
         @methods $schemes:tt

@@ -1,7 +1,7 @@
-//! Policies: one folder an axis, one file a scheme.
+//! Policies: one folder per axis, one file per scheme.
 //!
-//! A scheme sees `core` and its own axis, nothing else of the firmware but the observers it is
-//! handed. It is one row of its axis's table, and its axis one of `axes`; help, configuration keys and
+//! A scheme uses `core` and its own axis; of the rest of the firmware it sees only the observers that it is
+//! handed. It is one row of its axis's table, and the axis is one row of `axes`. Help, configuration keys and
 //! contract tests come from these rows.
 
 mod axes;

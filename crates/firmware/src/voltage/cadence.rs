@@ -1,35 +1,35 @@
-//! When the passes of calibration begin: every so often, or sooner and later as levels are found to
-//! move, with as many passes in the long run.
+//! When the passes of calibration begin: at a fixed interval, or sooner or later depending on how far levels
+//! move, with the same number of passes in the long run.
 
 use firstread_core::Ns;
 
-/// Units of a level (DAC) that have moved far, and hardly, from one pass to the next. These and the
-/// bounds below are assumed; no source paces calibration by drift.
+/// Move of a level (DAC units) between two passes that counts as large, and one that counts as small. These
+/// values and the bounds below are assumed: no source paces calibration by drift.
 const FAR: u8 = 3;
 const HARDLY: u8 = 1;
-/// Passes that may be made ahead of time.
+/// Number of passes that may be made ahead of time.
 const AHEAD: u64 = 4;
-/// The shortest and the longest time between two passes, of the interval.
+/// Shortest and longest time between two passes, relative to the interval.
 const SHORTEST: u64 = 8;
 const LONGEST: u64 = 4;
 
-/// How the time between two passes is found.
+/// How the time between two passes is determined.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pacing {
-    /// It is the interval.
+    /// The interval.
     Fixed,
-    /// Half of the last where levels have moved far, twice that where they hardly have. A pass costs
-    /// an interval of credit, which time brings back: drift slows down with time, so passes are made
+    /// Half of the last time if levels have moved far, twice the last time if they have hardly moved. A pass
+    /// costs one interval of credit, and time restores credit. Drift slows down with time, so passes are made
     /// early and saved later.
     Drift,
 }
 
-/// The next pass.
+/// Schedule of the next pass.
 #[derive(Clone, Copy, Debug)]
 pub struct Cadence {
     pacing: Pacing,
     interval: u64,
-    /// Time to the next pass, as drift asks for it.
+    /// Time between passes that drift currently asks for.
     span: u64,
     /// Credit at the last pass, in nanoseconds.
     credit: u64,
@@ -38,7 +38,7 @@ pub struct Cadence {
 }
 
 impl Cadence {
-    /// Stands still until started.
+    /// A schedule that is stopped until `start`.
     pub fn new(interval: Ns, pacing: Pacing) -> Cadence {
         let interval = interval.0.max(1);
         Cadence {
@@ -67,7 +67,7 @@ impl Cadence {
         self.next
     }
 
-    /// Whether a pass begins now. Passes that were slept through are not made up for.
+    /// Whether a pass begins now. Passes missed without power are not made up for.
     pub fn turn(&mut self, now: Ns) -> bool {
         if now < self.next {
             return false;
@@ -91,8 +91,7 @@ impl Cadence {
         true
     }
 
-    /// A pass has ended in which the levels in use moved by up to `units`. The next begins later than
-    /// now.
+    /// A pass has ended, in which the levels in use moved by up to `units`. The next pass begins after `now`.
     pub fn moved(&mut self, now: Ns, units: u8) {
         if self.pacing == Pacing::Fixed {
             return;

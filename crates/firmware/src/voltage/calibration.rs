@@ -1,5 +1,5 @@
-//! Calibration (CT-QLC §III-D): trials of entries on sample pages, the decision that follows, and
-//! the search of all valleys of a group.
+//! Calibration (CT-QLC §III-D): trials of entries on sample pages, the decision that follows, and the search
+//! of all valleys of a group.
 
 use firstread_core::voltage::MAX_FACTORY;
 use firstread_core::{LevelOffsets, Levels, PageAddr, PageType, SenseMode};
@@ -9,16 +9,16 @@ use super::tables::{ENTRIES, TableManager};
 use super::valley::{Rules, Search, window};
 use crate::policy::read_levels::{Probe, ProbeResult};
 
-/// How an entry did on the pages it was tried on.
+/// Errors of an entry on the pages it was tried on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Tally {
     /// Pages read.
     pub pages: u16,
-    /// Those with a codeword that failed.
+    /// Pages with a failed codeword.
     pub failed: u16,
     /// Codewords that failed.
     pub failed_codewords: u32,
-    /// Bits corrected in the others.
+    /// Bits corrected in the other codewords.
     pub corrected_bits: u32,
 }
 
@@ -26,7 +26,7 @@ impl Tally {
     fn add(&mut self, result: &ProbeResult) {
         let (failed, corrected) = match result {
             ProbeResult::Decoded(o) => ((o.failed & o.wanted).count_ones(), o.sum_errors),
-            // An answer of another kind says nothing good of the page.
+            // A result of another kind counts as a failed page.
             ProbeResult::Ones { .. } => (1, 0),
         };
         self.pages = self.pages.saturating_add(1);
@@ -45,13 +45,13 @@ impl Tally {
     }
 }
 
-/// A trial: every candidate on every page of a sample, one read at a time.
+/// A trial: reads every page of a sample with every candidate, one read at a time.
 #[derive(Clone, Copy, Debug)]
 pub struct Trial {
     sample: Sample,
     tallies: [Tally; MAX_FACTORY],
     candidates: u8,
-    /// Reads that have been answered.
+    /// Number of reads completed.
     done: u32,
     pages: u32,
 }
@@ -69,7 +69,7 @@ impl Default for Trial {
 }
 
 impl Trial {
-    /// Starts over with the first `candidates` candidates on `sample`, of `pages` pages.
+    /// Starts a trial of the first `candidates` candidates on `pages` pages of `sample`.
     pub fn begin(&mut self, sample: Sample, pages: u32, candidates: u8) {
         *self = Trial {
             sample,
@@ -78,7 +78,7 @@ impl Trial {
             ..Trial::default()
         };
     }
-    /// Tries `candidates` others on the same pages.
+    /// Tries `candidates` other candidates on the same pages.
     pub fn again(&mut self, candidates: u8) {
         self.begin(self.sample, self.pages, candidates);
     }
@@ -91,7 +91,7 @@ impl Trial {
         let candidate = self.done / self.pages;
         (candidate < self.candidates as u32).then_some((candidate as u8, self.done % self.pages))
     }
-    /// The next read, with levels from `levels_of`.
+    /// The next read; `levels_of` gives the levels of a candidate.
     pub fn probe(
         &self,
         sampler: &Sampler,
@@ -106,7 +106,7 @@ impl Trial {
             mode: SenseMode::Hard,
         })
     }
-    /// Takes the answer to [`Trial::probe`]; true when it was the last.
+    /// Records the result of [`Trial::probe`]. Returns true if it was the last.
     pub fn record(&mut self, result: &ProbeResult) -> bool {
         if let Some((candidate, _)) = self.position() {
             self.tallies[candidate as usize].add(result);
@@ -114,17 +114,17 @@ impl Trial {
         }
         self.position().is_none()
     }
-    /// Reads so far.
+    /// Number of reads so far.
     pub fn reads(&self) -> u32 {
         self.done
     }
-    /// Tallies of the first three candidates.
+    /// Error counts of the first three candidates.
     pub fn tallies(&self) -> [Tally; ENTRIES] {
         core::array::from_fn(|i| self.tallies[i])
     }
-    /// The three candidates with the lowest error rates, best first: fewest pages failed, then
-    /// fewest codewords, then fewest bits corrected, then first in the table. With fewer than three
-    /// candidates the last comes again.
+    /// The three candidates with the lowest error rates, best first: fewest failed pages, then fewest failed
+    /// codewords, then fewest corrected bits, then first in the table. With fewer than three candidates the
+    /// last one is repeated.
     pub fn best(&self) -> [u8; ENTRIES] {
         let mut best = [0u8; ENTRIES];
         for slot in 0..ENTRIES {
@@ -141,13 +141,13 @@ impl Trial {
     }
 }
 
-/// Which outcomes verification can have.
+/// Which actions verification may lead to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Refinement {
     /// Fail ratio in thousandths above which an entry fails verification (τ).
     pub threshold_permille: u16,
-    /// Only the paper's three outcomes: nothing or sorting when all entries pass, tracking when all
-    /// fail, and nothing when some do.
+    /// Allows only the paper's three outcomes: nothing or sorting if all entries pass, tracking if all fail,
+    /// and nothing if some fail.
     pub strict: bool,
     /// Whether entries are sorted.
     pub reorder: bool,
@@ -155,17 +155,17 @@ pub struct Refinement {
     pub track: bool,
 }
 
-/// What follows from a verification.
+/// Actions that follow from a verification.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Decision {
-    /// The entries in a better order, as old positions.
+    /// New order of the entries, as old positions.
     pub order: Option<[u8; ENTRIES]>,
-    /// The entry to search valleys from.
+    /// The entry from which to search the valleys.
     pub track_from: Option<u8>,
 }
 
 impl Refinement {
-    /// Phase 2, the refinement decision. Entries that fail equally often keep their order.
+    /// Phase 2, the refinement decision. Entries with equal fail ratios keep their order.
     pub fn decide(&self, tallies: &[Tally; ENTRIES]) -> Decision {
         let order = ascending(tallies);
         let best = order[0];
@@ -187,44 +187,44 @@ impl Refinement {
     }
 }
 
-/// Positions in ascending order of fail ratio, equal ones as they were.
+/// Positions in ascending order of fail ratio; equals keep their order.
 pub fn ascending(tallies: &[Tally; ENTRIES]) -> [u8; ENTRIES] {
     let mut order = [0, 1, 2];
-    // All were tried on the same pages, so the ratio sorts as the count does.
+    // All entries were tried on the same pages, so sorting by count is sorting by ratio.
     order.sort_unstable_by_key(|&i: &u8| (tallies[i as usize].failed, i));
     order
 }
 
-/// The search of every valley that fills a group's entries, one after the other.
+/// The search of all valleys that an entry needs, one after another.
 ///
-/// A valley is counted on the sampled pages of its page type, with one sense at its level alone, and
-/// the counts are pooled: on a page with several valleys a shift of all levels at once makes
-/// contributions of opposite sign that cancel.
+/// A valley is sensed alone, at a single level, on the sampled pages of its page type, and the counts are
+/// pooled. If all levels of a page with several valleys were shifted at once, their contributions would have
+/// opposite signs and cancel.
 #[derive(Clone, Copy, Debug)]
 pub struct Tracking {
     rules: Rules,
-    /// Levels of the entry the search started from.
+    /// Levels of the entry from which the search started.
     base: LevelOffsets,
     window: u8,
-    /// The valleys, 1-based, and which of them is searched.
+    /// The valleys, 1-based, and which of them is being searched.
     valleys: [u8; 15],
     len: u8,
     current: u8,
     search: Search,
-    /// Page of the sample, and the cells counted on the pages before it.
+    /// Current page of the sample, and cells counted on the pages before it.
     page: u32,
     pooled: u64,
-    /// What was found, per valley: level, half of the last window.
+    /// Results per valley: level, and half of the last window.
     centers: LevelOffsets,
     deltas: [u8; 15],
     iterations: u16,
     reads: u32,
-    /// Half-width of the window the backups come from; 0 for that of the search's last.
+    /// Half-width of the window that gives the backup entries; 0 for that of the search's last window.
     backup: u8,
 }
 
 impl Tracking {
-    /// A search that has nothing left to do.
+    /// A search with nothing to do.
     pub fn idle(rules: Rules, backup: u8) -> Tracking {
         Tracking {
             rules,
@@ -244,8 +244,8 @@ impl Tracking {
         }
     }
 
-    /// Starts at `base`, an entry that failed on `fail_permille` of its pages; the first window is
-    /// `units` wide to each side, or more.
+    /// Starts at `base`, an entry that failed on `fail_permille` of its pages. The first window is at least
+    /// `units` wide to each side.
     pub fn begin(
         &mut self,
         tables: &TableManager,
@@ -276,8 +276,8 @@ impl Tracking {
             self.search = Search::new(self.rules, self.base[valley as usize - 1], self.window);
         }
     }
-    /// Keeps what the current search has found and goes on to the next valley, and so past those
-    /// whose search has ended before it began.
+    /// Stores the result of the current valley and goes on to the next one. Skips valleys whose search ends
+    /// before it begins.
     fn close(&mut self) {
         while let Some(valley) = self.valley()
             && self.search.level().is_none()
@@ -291,7 +291,7 @@ impl Tracking {
         }
     }
 
-    /// The next read, or none when every valley has been searched.
+    /// The next read; none if all valleys have been searched.
     pub fn probe(
         &mut self,
         tables: &TableManager,
@@ -302,7 +302,7 @@ impl Tracking {
         let valley = self.valley()?;
         let level = self.search.level()?;
         let page = PageType(tables.page_of_valley(valley));
-        // A sample has a page of each type; should one be missing, any wordline will do.
+        // A sample has a page of each type. If one were missing, any wordline would do.
         self.page = sampler
             .next_of_type(sample, self.page, page)
             .unwrap_or(self.page);
@@ -318,8 +318,8 @@ impl Tracking {
         })
     }
 
-    /// Takes the answer to [`Tracking::probe`]; true when it was the last. An answer of another kind
-    /// counts no cells.
+    /// Records the result of [`Tracking::probe`]. Returns true if it was the last. A result of another kind
+    /// counts as no cells.
     pub fn record(
         &mut self,
         tables: &TableManager,
@@ -361,7 +361,7 @@ impl Tracking {
     pub fn iterations(&self) -> u16 {
         self.iterations
     }
-    /// Reads so far.
+    /// Number of reads so far.
     pub fn reads(&self) -> u32 {
         self.reads
     }

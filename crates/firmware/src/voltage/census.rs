@@ -1,8 +1,8 @@
-//! Errors of a group's entries by page type and by zone of layers, and where they would be fewest.
+//! Error counts of a group's entries by page type and by zone of layers, and where errors would be fewest.
 //!
-//! Verification reads the same pages at three levels, so that their corrected bits tell, page type by
-//! page type, on which side better levels lie: the same reads as the share of pages that fail, which is
-//! zero or coarse long after levels have begun to stray.
+//! Verification reads the same pages at three levels. Their corrected bits tell, per page type, on which side
+//! better levels lie. This takes the same reads as the share of failed pages, which stays zero or coarse long
+//! after levels have begun to drift.
 
 use firstread_core::PageType;
 use firstread_core::voltage::MAX_PAGES;
@@ -10,26 +10,26 @@ use firstread_core::voltage::MAX_PAGES;
 use super::tables::{ENTRIES, MAX_ZONES, TableManager};
 use crate::policy::read_levels::ProbeResult;
 
-/// Furthest that a zone is shifted (DAC units): assumed, beyond it a zone is misread.
+/// Maximum shift of a zone (DAC units): assumed, because a zone beyond it is misread.
 const FURTHEST: i16 = 24;
 
-/// Errors of reads at one level.
+/// Errors of reads with one entry.
 #[derive(Clone, Copy, Default, Debug)]
 struct Seen {
     failed: u32,
     bits: u32,
 }
 
-/// What verification has counted.
+/// Counts of a verification.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Census {
     seen: [[[Seen; MAX_PAGES]; MAX_ZONES]; ENTRIES],
-    /// Most bits corrected in a codeword: one that fails has more.
+    /// Largest number of bits corrected in a codeword. A failed codeword has more.
     most: u16,
 }
 
 impl Census {
-    /// Takes the answer to a read of a page of type `page` in `zone` with entry `entry`.
+    /// Adds the result of a read of a page of type `page` in `zone` with entry `entry`.
     pub fn add(&mut self, entry: u8, zone: u8, page: PageType, result: &ProbeResult) {
         let ProbeResult::Decoded(o) = result else {
             return;
@@ -53,33 +53,33 @@ impl Census {
         })
     }
 
-    /// Where the errors of page type `page` are fewest, for entries whose sentinel lies at `at`.
+    /// Offset with the fewest errors on page type `page`, for entries whose sentinel offsets are `at`.
     pub fn lowest(&self, page: u8, at: [i8; ENTRIES]) -> Lowest {
         lowest(at, self.errors(0..MAX_ZONES, page))
     }
 
-    /// The same of one zone.
+    /// The same for one zone.
     pub fn lowest_in(&self, zone: u8, page: u8, at: [i8; ENTRIES]) -> Lowest {
         let zone = (zone as usize).min(MAX_ZONES - 1);
         lowest(at, self.errors(zone..zone + 1, page))
     }
 }
 
-/// What came of moving a group's entries.
+/// Result of moving the entries of a group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Centered {
-    /// How far, by page type.
+    /// Move by page type.
     pub by: [i8; MAX_PAGES],
-    /// The furthest of it.
+    /// Largest of these moves.
     pub moved: u8,
-    /// Whether there may be better levels further on.
+    /// Whether better levels may lie further out.
     pub beyond: bool,
 }
 
 impl Census {
-    /// Moves the entries of `group` to where errors are fewest, page type by page type, with backups
-    /// `apart` units below and above; and shifts its zones where their best differ by `zone_bound` or
-    /// more.
+    /// Moves the entries of `group` to where errors are fewest, page type by page type. Backup entries lie
+    /// `apart` units below and above. Zones whose best offset differs from the group's by at least
+    /// `zone_bound` are shifted.
     pub fn center(
         &self,
         tables: &mut TableManager,
@@ -127,17 +127,17 @@ impl Census {
     }
 }
 
-/// A place with few errors.
+/// An offset with few errors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Lowest {
-    /// The place.
+    /// The offset.
     pub at: i8,
-    /// Whether it lies between places with more; otherwise there may be better ones beyond.
+    /// Whether offsets on both sides have more errors. Otherwise a better offset may lie further out.
     pub inside: bool,
 }
 
-/// Where the parabola through three points is lowest; the lowest of the points where that is not the
-/// middle one, or where two lie at one place.
+/// Minimum of the parabola through three points. Returns the point with the fewest errors if that is not the
+/// middle point, or if two points have the same offset.
 pub fn lowest(at: [i8; ENTRIES], errors: [u32; ENTRIES]) -> Lowest {
     let mut order = [0, 1, 2];
     order.sort_unstable_by_key(|&i: &usize| at[i]);
@@ -154,7 +154,7 @@ pub fn lowest(at: [i8; ENTRIES], errors: [u32; ENTRIES]) -> Lowest {
     let (left, right) = (x[1] - x[0], x[2] - x[1]);
     let (rise_left, rise_right) = (y[0] - y[1], y[2] - y[1]);
     let curvature = 2 * (right * rise_left + left * rise_right);
-    // Half-way to a neighbour at most, where the middle is lowest.
+    // At most half-way to a neighbour, since the middle point is the lowest.
     let shift = match curvature {
         0 => 0,
         _ => {

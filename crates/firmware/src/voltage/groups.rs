@@ -1,9 +1,9 @@
-//! Bins of P/E cycles and retention time (CT-QLC §III-E1: four of 1,000 cycles, eleven of time).
+//! Bins of P/E cycles and of retention time (CT-QLC §III-E1: four of 1,000 cycles, eleven of time).
 
 use firstread_core::params::{Param, ParamKind, Values};
 use firstread_core::voltage::{BlockGroups, MAX_RETENTION_BINS};
 
-/// Choice of retention bins.
+/// Parameter: choice of retention bins.
 pub const RETENTION_BINS_PARAM: Param = Param {
     key: "retention_bins",
     doc: "edges of the retention bins: 11 of the published number, 20 finer ones, 11 in log steps, or 20 of the \
@@ -26,12 +26,12 @@ const AS_PRINTED: [u32; 20] = [
     6720,
 ];
 
-/// Cycles of a P/E bin.
+/// Width of a P/E bin, in cycles.
 pub const PE_WIDTH: u32 = 1000;
-/// P/E bins.
+/// Number of P/E bins.
 pub const PE_BINS: u8 = 4;
 
-/// The groups of choice `retention_bins` (index into the parameter's words).
+/// The groups for choice `retention_bins` (index into the parameter's words).
 pub fn groups(retention_bins: i64) -> BlockGroups {
     let edges: &[u32] = match retention_bins {
         1 => &FINE,
@@ -42,19 +42,19 @@ pub fn groups(retention_bins: i64) -> BlockGroups {
     BlockGroups::from_hours(PE_WIDTH, PE_BINS, edges)
 }
 
-/// Whether superblocks are grouped at all.
+/// Parameter: whether superblocks are grouped at all.
 pub const GROUPING_PARAM: Param = Param {
     key: "grouping",
     doc: "group superblocks by P/E cycles and retention time; without it all share one group",
     kind: ParamKind::Flag(true),
 };
 
-/// One group for the whole drive: what `grouping=false` keeps.
+/// One group for the whole drive: the effect of `grouping=false`.
 pub const fn single() -> BlockGroups {
     BlockGroups::from_hours(u32::MAX, 1, &[0])
 }
 
-/// The groups that a scheme's values of [`GROUPING_PARAM`] and [`RETENTION_BINS_PARAM`] ask for.
+/// The groups chosen by the values of [`GROUPING_PARAM`] and [`RETENTION_BINS_PARAM`].
 pub fn chosen(values: &Values) -> BlockGroups {
     match values.flag(GROUPING_PARAM.key) {
         true => groups(values.get(RETENTION_BINS_PARAM.key)),
@@ -62,7 +62,7 @@ pub fn chosen(values: &Values) -> BlockGroups {
     }
 }
 
-// A set of groups is one word.
+// A set of groups fits into one word.
 const _: () = assert!(PE_BINS as usize * MAX_RETENTION_BINS <= u128::BITS as usize);
 
 /// A set of groups.
@@ -70,18 +70,18 @@ const _: () = assert!(PE_BINS as usize * MAX_RETENTION_BINS <= u128::BITS as usi
 pub struct GroupSet(u128);
 
 impl GroupSet {
-    /// No group.
+    /// The empty set.
     pub const EMPTY: GroupSet = GroupSet(0);
 
-    /// Whether no group is in it.
+    /// Whether the set is empty.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
-    /// Groups in it.
+    /// Number of groups in the set.
     pub const fn len(self) -> u32 {
         self.0.count_ones()
     }
-    /// Whether `group` is in it.
+    /// Whether `group` is in the set.
     pub const fn contains(self, group: u8) -> bool {
         self.0 >> group & 1 != 0
     }
@@ -97,7 +97,7 @@ impl GroupSet {
     pub const fn extend(&mut self, other: GroupSet) {
         self.0 |= other.0;
     }
-    /// Removes the groups that are in `other` too, and returns them.
+    /// Removes the groups that are also in `other`, and returns them.
     pub const fn take_common(&mut self, other: GroupSet) -> GroupSet {
         let common = GroupSet(self.0 & other.0);
         self.0 &= !other.0;
@@ -112,7 +112,7 @@ impl GroupSet {
         self.0 &= self.0 - 1;
         Some(group)
     }
-    /// Empties it and returns what it held.
+    /// Empties the set, and returns what it held.
     pub const fn take(&mut self) -> GroupSet {
         let all = *self;
         *self = GroupSet::EMPTY;

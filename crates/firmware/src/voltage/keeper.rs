@@ -1,9 +1,9 @@
-//! What every scheme that keeps levels by group shares: the selector with its tables, who is in
-//! which group, a sampler, one trial at a time, and population.
+//! State shared by all schemes that keep levels by group: selector and tables, group membership, sampler, one
+//! trial at a time, and population.
 //!
-//! Population tests every entry of the factory table on a sample of the group and keeps the three
-//! with the lowest error rates. It runs at start-up for every group with data, and later for a group
-//! that is entered while no group has entries to inherit.
+//! Population tests every entry of the factory table on a sample of the group, and keeps the three with the
+//! lowest error rates. It runs at start-up for every group with data. Later it runs for a group that
+//! superblocks enter while no group has entries to inherit.
 
 use alloc::boxed::Box;
 
@@ -19,42 +19,42 @@ use crate::log::{Record, What};
 use crate::observe::BlockMonitor;
 use crate::policy::read_levels::{Probe, ProbeResult, ReadCtx};
 
-/// What [`Keeper::settle`] found.
+/// Result of [`Keeper::settle`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Settled {
-    /// Groups that a superblock has entered.
+    /// Groups that superblocks have entered.
     pub entered: GroupSet,
-    /// Those of them that have inherited.
+    /// Entered groups that have inherited entries.
     pub heirs: GroupSet,
 }
 
-/// The parts, and what is left to populate.
+/// State of a scheme that keeps levels by group.
 #[derive(Clone, Debug)]
 pub struct Keeper {
     /// Groups and tables.
     pub selector: Selector,
-    /// Which superblock is in which group.
+    /// The group of each superblock.
     pub members: Members,
-    /// Which pages are read.
+    /// Chooses the pages for background reads.
     pub sampler: Sampler,
-    /// The trial under way.
+    /// The trial in progress.
     pub trial: Box<Trial>,
-    /// Passes of calibration begun; the sampler's rotation goes by it.
+    /// Calibration passes begun; the sampler's rotation depends on it.
     pub pass: u32,
-    /// Zone of each wordline; empty with one zone.
+    /// Zone of each wordline; empty if there is one zone.
     zone_of: Box<[u8]>,
     started: bool,
-    /// Groups entered and not looked at yet.
+    /// Groups that superblocks have entered and that `settle` has not seen.
     entered: GroupSet,
     /// Groups to populate.
     to_populate: GroupSet,
-    /// Groups that wait for a superblock to be full.
+    /// Groups that wait for a full superblock.
     waiting: GroupSet,
     populating: Option<u8>,
 }
 
 impl Keeper {
-    /// Nothing populated, nothing known of any superblock.
+    /// State with no group populated and no superblock in a group.
     pub fn new(
         selector: Selector,
         sampler: Sampler,
@@ -76,7 +76,7 @@ impl Keeper {
         }
     }
 
-    /// Power is on: forgets all, and is to populate every group that has a superblock.
+    /// Power is on: forgets everything. Every group that has a superblock is to be populated.
     pub fn start(&mut self, now: Ns, blocks: &BlockMonitor) {
         self.selector.tables.reset();
         self.members.reset();
@@ -89,7 +89,7 @@ impl Keeper {
         self.populating = None;
     }
 
-    /// `block` was opened or erased. Another has become full, perhaps: what waited tries again.
+    /// `block` was opened or erased. Another superblock may have become full, so waiting groups try again.
     pub fn on_block(&mut self, now: Ns, block: BlockId, blocks: &BlockMonitor) {
         if !self.started {
             return;
@@ -103,9 +103,8 @@ impl Keeper {
         self.entered.extend(self.waiting.take());
     }
 
-    /// Levels of attempt `step` of a read: see [`Selector::levels`]. The group is the one its
-    /// superblock was put into, which follows the block monitor at every crossing; so a read neither
-    /// divides nor searches.
+    /// Levels of attempt `step` of a read: see [`Selector::levels`]. The superblock's group is stored and
+    /// updated whenever the superblock crosses a bin edge, so that a read neither divides nor searches.
     #[inline]
     pub fn levels(&self, ctx: &ReadCtx, step: u8) -> Option<Levels> {
         let group = self.members.group(ctx.at.block);
@@ -127,7 +126,7 @@ impl Keeper {
         size_of_val(&*self.zone_of)
     }
 
-    /// When there is something to do.
+    /// When there is work to do.
     pub fn due(&self) -> Ns {
         let busy =
             self.populating.is_some() || !self.to_populate.is_empty() || !self.entered.is_empty();
@@ -138,8 +137,8 @@ impl Keeper {
         }
     }
 
-    /// Looks at the groups that superblocks have entered: one that has no entries inherits those of
-    /// an earlier retention bin, or is to be populated if there are none.
+    /// Handles the groups that superblocks have entered. A group without entries inherits those of an earlier
+    /// retention bin; if there are none, it is to be populated.
     pub fn settle(
         &mut self,
         now: Ns,
@@ -176,7 +175,8 @@ impl Keeper {
         settled
     }
 
-    /// Draws a sample of `group` for a trial of `candidates`; false if it has no full superblock.
+    /// Draws a sample of `group` for a trial of `candidates` candidates. False if the group has no full
+    /// superblock.
     pub fn begin_trial(&mut self, group: u8, candidates: u8, blocks: &BlockMonitor) -> bool {
         let sample = self.sampler.draw(group, self.pass, &self.members, blocks);
         if let Some(sample) = sample {
@@ -185,7 +185,7 @@ impl Keeper {
         sample.is_some()
     }
 
-    /// The next read of population, or none when no group is left to populate.
+    /// The next read for population; none if no group is left to populate.
     pub fn population_probe(&mut self, blocks: &BlockMonitor) -> Option<Probe> {
         loop {
             let Some(group) = self.populating else {
@@ -209,8 +209,8 @@ impl Keeper {
         }
     }
 
-    /// Takes the answer if it belongs to population. One of a block erased meanwhile is dropped; the
-    /// next probe draws again.
+    /// Records the result if it belongs to population. A result from a block erased meanwhile is dropped, and
+    /// the next background read draws a new sample.
     pub fn population_result(
         &mut self,
         now: Ns,

@@ -1,5 +1,5 @@
-//! Which superblock is in which group. Superblocks move to another group as they age and when they
-//! are erased; the only scan of them all happens when one crosses a retention edge.
+//! The group of each superblock. Superblocks change their group as they age and when they are erased. All
+//! superblocks are scanned only when one of them crosses a retention edge.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -10,15 +10,14 @@ use firstread_core::{BlockId, CellMode, Ns};
 use super::groups::GroupSet;
 use crate::observe::{BlockMonitor, BlockRow, BlockUse};
 
-/// In no group: without data, or in a cell mode the tables are not for.
+/// In no group: the superblock has no data, or a cell mode that the tables are not made for.
 const NONE: u8 = u8::MAX;
 
-/// What is kept of a superblock beyond the block table: four bytes.
+/// Per-superblock state besides the superblock table: four bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Note {
     group: u8,
-    /// Background reads of this axis since it was opened; stops at its maximum. What they add to
-    /// read disturb.
+    /// Background reads of this axis since the superblock was opened, saturating. They add to read disturb.
     probes: u16,
 }
 
@@ -29,7 +28,7 @@ impl Note {
     };
 }
 
-/// Group of every superblock.
+/// The group of every superblock.
 #[derive(Clone, Debug)]
 pub struct Members {
     mode: CellMode,
@@ -38,7 +37,7 @@ pub struct Members {
 }
 
 impl Members {
-    /// For `blocks` superblocks; those of another mode than `mode` are in no group.
+    /// For `blocks` superblocks. Those in another cell mode than `mode` are in no group.
     pub fn new(blocks: u32, mode: CellMode) -> Members {
         Members {
             mode,
@@ -47,18 +46,18 @@ impl Members {
         }
     }
 
-    /// Forgets all.
+    /// Removes all superblocks from their groups.
     pub fn reset(&mut self) {
         self.notes.fill(Note::EMPTY);
         self.next_crossing = Ns::MAX;
     }
 
-    /// When the next superblock crosses a retention edge. May be too early, never too late.
+    /// A lower bound of the time at which the next superblock crosses a retention edge.
     pub fn next_crossing(&self) -> Ns {
         self.next_crossing
     }
 
-    /// Group of `block`.
+    /// The group of `block`.
     #[inline]
     pub fn group(&self, block: BlockId) -> Option<u8> {
         self.notes
@@ -76,7 +75,7 @@ impl Members {
         set
     }
 
-    /// The group of `groups` with the most superblocks, the lowest of equals; none if none has any.
+    /// The group in `groups` with the most superblocks; the lowest of equals; none if all are empty.
     pub fn largest(&self, groups: GroupSet) -> Option<u8> {
         let mut members = [0u32; u128::BITS as usize];
         for note in self.notes.iter().filter(|n| n.group != NONE) {
@@ -89,7 +88,7 @@ impl Members {
             .map(|(group, _)| group)
     }
 
-    /// Puts every superblock into its group; returns the groups entered.
+    /// Puts every superblock into its group. Returns the groups that superblocks have entered.
     pub fn update(&mut self, now: Ns, groups: &BlockGroups, blocks: &BlockMonitor) -> GroupSet {
         let mut entered = GroupSet::EMPTY;
         self.next_crossing = Ns::MAX;
@@ -101,7 +100,8 @@ impl Members {
         entered
     }
 
-    /// Puts `block`, just opened or erased, into its group; returns the group if it is new to it.
+    /// Puts `block`, just opened or erased, into its group. Returns the group if the superblock has changed
+    /// groups.
     pub fn update_one(
         &mut self,
         now: Ns,
@@ -155,7 +155,7 @@ impl Members {
         self.notes.get(block.0 as usize).map_or(0, |n| n.probes)
     }
 
-    /// Bytes of the notes.
+    /// Bytes of the per-superblock state.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.notes)
     }

@@ -1,39 +1,40 @@
-//! Search of the offset with the fewest errors, by reading the same pages at three offsets: a state
-//! machine that is fed outcomes. [`OffsetSearch::next`] says what to read, [`OffsetSearch::record`]
-//! takes what came of it, [`OffsetSearch::found`] has the offset once it is known.
+//! Search for the offset with the fewest errors, by reading the same pages at three offsets, as a state
+//! machine. [`OffsetSearch::next`] says what to read, [`OffsetSearch::record`] takes the result, and
+//! [`OffsetSearch::found`] has the offset once it is known.
 //!
-//! Cells do not re-roll their dice, so the same page at two offsets tells which is better from few
-//! errors. What three offsets of a window have shown stays known when the window moves.
+//! The errors of a page are persistent, so reading the same page at two offsets shows which one is better
+//! even from few errors. Results of offsets that stay in the window are kept when the window moves.
 
 /// Errors of reads at one offset.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Errors {
     /// Codewords that failed.
     pub failed: u32,
-    /// Bits corrected in the others.
+    /// Bits corrected in the other codewords.
     pub bits: u32,
 }
 
-/// A search under way.
+/// A search in progress.
 #[derive(Clone, Copy, Debug)]
 pub struct OffsetSearch {
     center: i8,
     step: u8,
     pages: u8,
     moves_left: u8,
-    /// Low, center and high offset of the window, as far as known.
+    /// Errors at the low, center and high offset of the window, if known.
     known: [Option<Errors>; 3],
-    /// Of the offset under way: the next page, and the errors of those before it.
+    /// At the current offset: the next page, and the errors of the pages before it.
     page: u8,
     sum: Errors,
     found: Option<i8>,
 }
 
-/// Low, center, high; the center first, since it alone serves when the others are out of range.
+/// Order of the offsets low, center, high. The center comes first, because it suffices if the others are out
+/// of range.
 const ORDER: [usize; 3] = [1, 0, 2];
 
 impl OffsetSearch {
-    /// From `center`, comparing offsets `step` apart on `pages` pages each.
+    /// Search from `center`. Offsets `step` apart are compared on `pages` pages each.
     pub fn new(center: i8, step: u8, pages: u8, max_moves: u8) -> OffsetSearch {
         OffsetSearch {
             center,
@@ -48,7 +49,7 @@ impl OffsetSearch {
         .within_range()
     }
 
-    /// Pulls the window into the range of an offset.
+    /// Shifts the window into the range of offsets.
     fn within_range(mut self) -> OffsetSearch {
         let step = self.step as i8;
         self.center = self.center.clamp(i8::MIN + step, i8::MAX - step);
@@ -59,7 +60,7 @@ impl OffsetSearch {
         ORDER.into_iter().find(|&i| self.known[i].is_none())
     }
 
-    /// The offset and the page of the next read; none once the offset is found.
+    /// Offset and page of the next read; none once the offset is found.
     pub fn next(&self) -> Option<(i8, u8)> {
         if self.found.is_some() {
             return None;
@@ -68,7 +69,7 @@ impl OffsetSearch {
         Some((self.center + i * self.step as i8, self.page))
     }
 
-    /// Takes the outcome of [`OffsetSearch::next`].
+    /// Records the result of [`OffsetSearch::next`].
     pub fn record(&mut self, errors: Errors) {
         let Some(i) = self.wanted().filter(|_| self.found.is_none()) else {
             return;
@@ -98,7 +99,7 @@ impl OffsetSearch {
         let moved = self.center.saturating_add(toward * step);
         let in_range = moved.checked_add(step).is_some() && moved.checked_sub(step).is_some();
         if toward == 0 || self.moves_left == 0 || !in_range {
-            // Without a minimum inside, the better end.
+            // No minimum inside: take the better end.
             self.found = Some(match toward {
                 0 => self.vertex(low, center, high),
                 _ => moved,
@@ -113,8 +114,8 @@ impl OffsetSearch {
         };
     }
 
-    /// Lowest point of the parabola through three points whose middle one is lowest; the middle one
-    /// where a failed codeword hides how many errors there were.
+    /// Minimum of the parabola through three points whose middle one is lowest. The middle point itself if a
+    /// failed codeword hides its number of errors.
     fn vertex(&self, low: Errors, center: Errors, high: Errors) -> i8 {
         if low.failed + center.failed + high.failed > 0 {
             return self.center;

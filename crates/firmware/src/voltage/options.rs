@@ -1,5 +1,5 @@
-//! Parameters of the schemes that keep levels by group, and what they make of them. Why each default
-//! is what it is: `docs/firmware/ct-qlc.md`.
+//! Parameters of the schemes that keep levels by group, and the state built from them.
+//! `docs/firmware/ct-qlc.md` gives the reasons for the defaults.
 
 use alloc::boxed::Box;
 
@@ -20,40 +20,40 @@ use crate::policy::Setup;
 /// Nanoseconds of an hour.
 const HOUR: i64 = 3_600_000_000_000;
 
-/// Blocks of a sample.
+/// Blocks in a sample.
 const BLOCKS_PARAM: Param = Param::number(
     "blocks_per_group",
     "blocks sampled in a group, each of one plane of one die",
     "blocks",
     (2, 1, MAX_BLOCKS as i64),
 );
-/// Pages of a sampled block.
+/// Pages per sampled block.
 const PAGES_PARAM: Param = Param::number(
     "pages_per_block",
     "pages sampled in a block",
     "pages",
     (64, 4, 4096),
 );
-/// Step between sampled pages.
+/// Distance between sampled pages.
 const STEP_PARAM: Param = Param::number(
     "page_step",
     "pages from one sampled page to the next",
     "pages",
     (63, 1, 65_535),
 );
-/// How the others are projected.
+/// How the other valleys are projected from the sentinel.
 const PROJECTION_PARAM: Param = Param::choice(
     "projection",
     "the other valleys from a sentinel by a line, as published, or by a parabola",
     &["linear", "quadratic"],
 );
-/// Form of an entry.
+/// How entries are stored.
 const SENTINEL_PARAM: Param = Param::flag(
     "sentinel",
     "keep and search one valley a page type and project the others; without it every valley",
     true,
 );
-/// Start of the walk over the factory table.
+/// Where the walk over the factory table starts.
 const FALLBACK_PARAM: Param = Param::choice(
     "fallback",
     "walk over the factory table: from the entry nearest the group's outward, or onward and round; \
@@ -188,8 +188,8 @@ pub const CT_QLC: &[Param] = &[
     RETENTION_BINS_PARAM,
 ];
 
-/// What both share, from the parameters both have. `rotate`: every pass samples other pages. `zones`:
-/// parts of a block that may have levels of their own.
+/// State that both schemes share, built from the parameters that both have. `rotate`: each pass samples other
+/// pages. `zones`: number of parts of a block that may have levels of their own.
 pub fn keeper(setup: &Setup, values: &Values, rotate: bool, zones: u8) -> Keeper {
     let groups = groups::chosen(values);
     let form = match (
@@ -224,7 +224,7 @@ pub fn keeper(setup: &Setup, values: &Values, rotate: bool, zones: u8) -> Keeper
     Keeper::new(selector, sampler, &setup.geometry, zones_of(setup, zones))
 }
 
-/// Zone of each wordline: as many layers in each. Empty for one zone.
+/// Zone of each wordline. All zones have the same number of layers. Empty for one zone.
 fn zones_of(setup: &Setup, zones: u8) -> Box<[u8]> {
     if zones <= 1 {
         return Box::default();
@@ -234,7 +234,7 @@ fn zones_of(setup: &Setup, zones: u8) -> Box<[u8]> {
     setup.layer_of.iter().map(zone).collect()
 }
 
-/// When passes begin.
+/// Schedule of the calibration passes.
 pub fn cadence(values: &Values) -> Cadence {
     let pacing = match values.get("pacing") {
         0 => Pacing::Fixed,
@@ -243,7 +243,7 @@ pub fn cadence(values: &Values) -> Cadence {
     Cadence::new(Ns(values.get("interval").max(1) as u64), pacing)
 }
 
-/// What verification leads to.
+/// Which actions verification may lead to.
 pub fn refinement(values: &Values) -> Refinement {
     Refinement {
         threshold_permille: values.get("threshold") as u16,
@@ -253,7 +253,7 @@ pub fn refinement(values: &Values) -> Refinement {
     }
 }
 
-/// What the search of a valley goes by.
+/// Rules of the valley search.
 pub fn rules(values: &Values) -> Rules {
     let direction = match values.get("direction") {
         0 => Direction::Corrected,

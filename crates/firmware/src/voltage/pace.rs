@@ -1,4 +1,4 @@
-//! The pace of background reads: so many in an interval, evenly spread.
+//! Pacing of background reads: a number of reads per interval, evenly spread.
 
 use firstread_core::Ns;
 use firstread_core::params::{Param, ParamKind, Values};
@@ -8,7 +8,7 @@ use crate::log::{Record, What};
 /// Nanoseconds of an hour.
 const HOUR: i64 = 3_600_000_000_000;
 
-/// The interval.
+/// Parameter: the interval.
 pub const INTERVAL_PARAM: Param = Param {
     key: "interval",
     doc: "time in which the background reads are spent, evenly spread",
@@ -19,7 +19,7 @@ pub const INTERVAL_PARAM: Param = Param {
         max: 8760 * HOUR,
     },
 };
-/// The budget. Why the default is what it is: `docs/firmware/comparators.md`.
+/// Parameter: reads per interval. `docs/firmware/comparators.md` gives the reason for the default.
 pub const READS_PARAM: Param = Param {
     key: "background_reads",
     doc: "background reads in an interval; by default about as many as ct-qlc makes",
@@ -31,21 +31,21 @@ pub const READS_PARAM: Param = Param {
     },
 };
 
-/// When the next background read may be made. Reads that were slept through are not made up for.
+/// When the next background read may be made. Reads missed without power are not made up for.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     interval: Ns,
-    /// Between two reads; [`Ns::MAX`] if there are none.
+    /// Time between two reads; [`Ns::MAX`] if there are none.
     gap: Ns,
     next: Ns,
-    /// End of the interval, its number, and what was read in it.
+    /// End of the interval, its number, and the reads made in it.
     ends: Ns,
     passes: u32,
     reads: u32,
 }
 
 impl Pace {
-    /// Of the parameters above; stands still until started.
+    /// Pacing by the two parameters above; stopped until `start`.
     pub fn new(values: &Values) -> Pace {
         let interval = values.get(INTERVAL_PARAM.key).max(1) as u64;
         let reads = values.get(READS_PARAM.key) as u64;
@@ -61,7 +61,7 @@ impl Pace {
         }
     }
 
-    /// The first interval begins.
+    /// Starts the first interval.
     pub fn start(&mut self, now: Ns) {
         self.next = now.saturating_add(self.gap);
         self.ends = now.saturating_add(self.interval);
@@ -73,8 +73,8 @@ impl Pace {
         self.next
     }
 
-    /// Takes the turn of a read, if it has come, whether or not there is something to read. An
-    /// interval that has ended with reads in it is logged.
+    /// Uses the turn of a read, if it has come, whether or not there is something to read. Logs an interval
+    /// that has ended with reads in it.
     pub fn turn(&mut self, now: Ns, log: &mut impl FnMut(Record)) -> bool {
         if now < self.next {
             return false;
@@ -102,7 +102,7 @@ impl Pace {
         true
     }
 
-    /// A read is made.
+    /// Counts a read.
     pub fn spend(&mut self) {
         self.reads = self.reads.saturating_add(1);
     }

@@ -1,12 +1,12 @@
-//! Which pages the background reads: some blocks of a group, and in each the same number of pages
-//! in steps that visit every page type.
+//! Chooses the pages for background reads: some blocks of a group, and in each block the same number of
+//! pages, at a distance that visits every page type.
 
 use firstread_core::{BlockId, CellMode, DieId, Geometry, Ns, PageAddr, PageType, Stream};
 
 use super::members::Members;
 use crate::observe::{BlockMonitor, BlockUse};
 
-/// Most blocks of a sample.
+/// Maximum number of blocks in a sample.
 pub const MAX_BLOCKS: usize = 8;
 
 /// A block of one plane of one die.
@@ -15,11 +15,11 @@ struct Sampled {
     block: BlockId,
     die: DieId,
     plane: u8,
-    /// Tells whether it still holds the data it held when it was drawn.
+    /// Programming time of its data, which shows whether it still holds them.
     programmed_at: Ns,
 }
 
-/// A draw of blocks, with the page it starts at.
+/// A sample: blocks drawn at random, and the page at which each is started.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sample {
     blocks: [Sampled; MAX_BLOCKS],
@@ -33,7 +33,7 @@ impl Sample {
         let second = self.len.saturating_sub(1).min(1);
         [self.blocks[0].block, self.blocks[second as usize].block]
     }
-    /// Whether every block still holds the data it was drawn for.
+    /// Whether every block still holds the data it had when it was drawn.
     pub fn alive(&self, blocks: &BlockMonitor) -> bool {
         let sampled = &self.blocks[..self.len as usize];
         sampled
@@ -50,23 +50,23 @@ pub struct Sampler {
     dies: u16,
     planes: u8,
     page_types: u8,
-    /// Pages of a block.
+    /// Pages per block.
     block_pages: u32,
-    /// Blocks of a sample.
+    /// Blocks per sample.
     blocks: u8,
-    /// Pages of a block that are read.
+    /// Pages read per block.
     pages: u32,
-    /// Pages from one to the next.
+    /// Distance from one page to the next.
     step: u32,
     rotate: bool,
 }
 
 impl Sampler {
-    /// Samples of `blocks` blocks with `pages` pages each, `step` apart. `rotate` goes on where the
-    /// pass before stopped; otherwise every pass starts at page 0.
+    /// Samples of `blocks` blocks with `pages` pages each, `step` apart. With `rotate` a pass continues where
+    /// the pass before stopped; otherwise every pass starts at page 0.
     ///
-    /// A step that shares a factor with the number of pages of a block is raised to the next that
-    /// does not: it would come back to the same pages, and with 63 in TLC to the same page type.
+    /// If `step` and the number of pages in a block have a common factor, `step` is raised until they have
+    /// none. Otherwise the samples would return to the same pages and, with 63 in TLC, to the same page type.
     pub fn new(
         geometry: &Geometry,
         mode: CellMode,
@@ -93,17 +93,17 @@ impl Sampler {
         }
     }
 
-    /// Pages of a sample.
+    /// Pages in a sample.
     pub fn len(&self) -> u32 {
         self.blocks as u32 * self.pages
     }
-    /// Never: a sample has at least one page.
+    /// Always false: a sample has at least one page.
     pub fn is_empty(&self) -> bool {
         false
     }
 
-    /// Draws blocks among the full superblocks of `group`, or none if it has none. With fewer
-    /// superblocks than blocks, several blocks of one superblock on different dies.
+    /// Draws blocks from the full superblocks of `group`; none if it has no full superblock. With fewer
+    /// superblocks than blocks, draws several blocks of one superblock on different dies.
     pub fn draw(
         &mut self,
         group: u8,
@@ -125,7 +125,7 @@ impl Sampler {
 
         let wanted = (self.blocks as u64).min(there);
         let mut sample = Sample::default();
-        // Selection sampling: each superblock is taken with the chance (still wanted / still left).
+        // Selection sampling: each superblock is taken with probability (still wanted / still left).
         for (i, (block, row)) in eligible().enumerate() {
             let left = there - i as u64;
             if stream.at(i as u64).below(left) < wanted - sample.len as u64 {

@@ -1,4 +1,4 @@
-//! Voltage selector: which levels a foreground read tries (CT-QLC §III-C), and where a group that
+//! Voltage selector: the levels that a foreground read tries (CT-QLC §III-C), and where a group that
 //! superblocks enter for the first time takes its entries from.
 
 use firstread_core::Levels;
@@ -6,29 +6,29 @@ use firstread_core::voltage::BlockGroups;
 
 use super::tables::{ENTRIES, TableManager};
 
-/// What the selector finds when it looks a group up (the four states of the paper's Fig 5, whose
-/// drawing the text does not spell out). Reads are served from the factory table in the first and
-/// from the active table in the others; none of them ever sees a staged entry.
+/// State of a group in the selector (the four states of the paper's Fig 5, whose drawing the text does not
+/// spell out). In the first state, reads are served from the factory table; in the others, from the active
+/// table. Reads never see a staged entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum State {
     /// The group has no active entries yet.
     Factory,
-    /// It has, and nothing is under way.
+    /// The group has active entries, and no new ones are being prepared.
     Active,
-    /// New entries are in the making in the staging table.
+    /// New entries are being prepared in the staging table.
     Staging,
-    /// They have been written to the shadow, which is about to become the active table.
+    /// The new entries are in the shadow, which is about to become the active table.
     Switching,
 }
 
-/// How the factory table is walked once the active entries have failed.
+/// Order in which the factory table is walked after the active entries have failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fallback {
-    /// At the entry nearest to the group's first; then outward on both sides.
+    /// From the entry closest to the group's first entry, outward to both sides.
     Outward,
-    /// There too; then onward in the manufacturer's order, and round.
+    /// From the same entry, onward in the manufacturer's order, wrapping around.
     Onward,
-    /// At the first, in the manufacturer's order, as published.
+    /// From the first entry, in the manufacturer's order, as published.
     First,
 }
 
@@ -44,16 +44,16 @@ pub struct Selector {
 }
 
 impl Selector {
-    /// Levels of attempt `step` on a superblock of `group`: three active entries, then every factory
-    /// entry once, then none. A group without entries is served by the one it will inherit from;
-    /// without one, or in no group, only the factory table is walked. Entries that are switched in
-    /// the middle of a read change what its remaining steps try.
+    /// Levels of attempt `step` on a superblock of `group`: the three active entries, then every factory
+    /// entry once, then none. A group without entries uses those of the group it will inherit from. If there
+    /// is no such group, or the superblock is in no group, only the factory table is walked. If entries are
+    /// switched during a read, its remaining steps use the new ones.
     #[inline]
     pub fn levels(&self, group: Option<u8>, step: u8) -> Option<Levels> {
         self.levels_in(group, 0, step)
     }
 
-    /// The same in `zone` of the group.
+    /// The same, in `zone` of the group.
     #[inline]
     pub fn levels_in(&self, group: Option<u8>, zone: u8, step: u8) -> Option<Levels> {
         let tables = &self.tables;
@@ -75,7 +75,7 @@ impl Selector {
         tables.factory(i?).map(|&levels| Levels::Offsets(levels))
     }
 
-    /// The group whose entries serve `group`: itself, once it has some.
+    /// The group whose entries serve `group`: `group` itself, once it has entries.
     #[inline]
     fn serving(&self, group: u8) -> Option<u8> {
         match self.tables.populated(group) {
@@ -84,9 +84,9 @@ impl Selector {
         }
     }
 
-    /// The group that `group` inherits from: the last earlier retention bin that has entries, in
-    /// its own P/E bin, or else, its own retention bin included, in the nearest P/E bin that has
-    /// one.
+    /// The group from which `group` inherits. First choice: the last earlier retention bin with entries, in
+    /// the same P/E bin. Else: the same search, including the group's own retention bin, in the nearest P/E
+    /// bin that has one.
     pub fn heir_of(&self, group: u8) -> Option<u8> {
         let (bins, pe_bins) = (self.groups.retention_bins, self.groups.pe_bins);
         let (pe, retention) = (group / bins, group % bins);
@@ -112,8 +112,8 @@ impl Selector {
     }
 }
 
-/// Step `k` of a walk over `len` entries from `start` outward: start, start + 1, start - 1,
-/// start + 2, ..., and on along the one side when the other has ended. Each entry comes once.
+/// Step `k` of a walk over `len` entries outward from `start`: start, start + 1, start - 1, start + 2, ...
+/// When one side is exhausted, the walk continues on the other. Each entry comes once.
 #[inline]
 pub fn outward(start: u8, len: u8, k: u8) -> Option<u8> {
     if k >= len {

@@ -1,4 +1,4 @@
-//! The three tiers of voltage tables and their manager (CT-QLC §III-B).
+//! The three tiers of voltage tables, and their manager (CT-QLC §III-B).
 //!
 //! | tier | holds | written by |
 //! |---|---|---|
@@ -6,11 +6,10 @@
 //! | active, with its shadow | three entries a group, which reads use | [`TableManager::switch`] alone |
 //! | staging | three entries a group, in the making | population, inheritance, calibration |
 //!
-//! The packed tables are the truth: an entry is one offset a sentinel (4 bytes in QLC) or one a
-//! valley (15 bytes). Beside each copy of the active table lie its levels unpacked and, per group,
-//! the factory entry nearest to it: derived state, rewritten with the copy, so that a read only
-//! looks up. Reads go through the index that [`TableManager::switch`] flips and so see all of a
-//! change or nothing of it.
+//! The packed tables are authoritative. An entry is one offset per sentinel (4 bytes in QLC) or one per
+//! valley (15 bytes). Each copy of the active table also has derived data: the unpacked levels, and per group
+//! the factory entry closest to it. They are rewritten with the copy, so that a read is a lookup. Reads go
+//! through the index that [`TableManager::switch`] flips, so they see a change completely or not at all.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -20,21 +19,21 @@ use firstread_core::{CellMode, LevelOffsets};
 
 use super::groups::GroupSet;
 
-/// Most zones: assumed, a table entry each.
+/// Maximum number of zones: assumed; each takes a table entry.
 pub const MAX_ZONES: usize = 4;
 
-/// Entries of a group, in the order reads try them.
+/// Entries per group, in the order in which reads try them.
 pub const ENTRIES: usize = 3;
 
-/// The levels of a group's entries.
+/// Levels of the entries of a group.
 pub type Entries = [LevelOffsets; ENTRIES];
 
 /// How an entry is stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Form {
-    /// The sentinel offset of each page type; linear models give the other valleys.
+    /// The sentinel offset of each page type. Linear models give the other valleys.
     Sentinel,
-    /// The same with parabolas.
+    /// The sentinel offset of each page type. Parabolas give the other valleys.
     Curved,
     /// The offset of each valley.
     Full,
@@ -45,12 +44,12 @@ pub enum Form {
 struct Copy {
     /// `groups × ENTRIES × width` offsets.
     packed: Box<[i8]>,
-    /// How far each zone of layers lies from its group, `groups × zones × page types`; nothing with
+    /// Shift of each zone of layers relative to its group, `groups × zones × page types`; empty if there is
     /// one zone.
     shifts: Box<[i8]>,
     /// Derived: every entry unpacked, `groups × zones`.
     levels: Box<[Entries]>,
-    /// Derived: the factory entry nearest to each group's first entry.
+    /// Derived: the factory entry closest to the first entry of each group.
     nearest: Box<[u8]>,
 }
 
@@ -65,33 +64,33 @@ impl Copy {
     }
 }
 
-/// Shifts of nothing.
+/// Shifts of zero.
 fn shifts(groups: usize, zones: usize) -> Box<[i8]> {
     let zones = if zones > 1 { zones } else { 0 };
     vec![0; groups * zones * MAX_PAGES].into_boxed_slice()
 }
 
-/// The tables and the only hand that writes them.
+/// The tables. Only this type writes them.
 #[derive(Clone, Debug)]
 pub struct TableManager {
     factory: Box<VoltageTables>,
     form: Form,
     width: u8,
     zones: u8,
-    /// Which copy reads use; the other is the shadow.
+    /// Index of the copy that reads use. The other copy is the shadow.
     active: u8,
     copies: [Copy; 2],
     staging: Box<[i8]>,
     staging_shifts: Box<[i8]>,
-    /// Groups whose staged entries are in the making.
+    /// Groups whose new entries are being prepared.
     staged: GroupSet,
-    /// The group whose entries the shadow holds ready.
+    /// The group whose new entries are ready in the shadow.
     shadowed: Option<u8>,
     /// Groups that have active entries.
     populated: GroupSet,
 }
 
-/// Bytes of the tables.
+/// Sizes of the tables in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TableBytes {
     /// Active table.
@@ -100,19 +99,19 @@ pub struct TableBytes {
     pub shadow: usize,
     /// Staging table.
     pub staging: usize,
-    /// Derived from active table and shadow: unpacked levels, nearest factory entries.
+    /// Data derived from the active table and its shadow: unpacked levels, closest factory entries.
     pub derived: usize,
 }
 
 impl TableBytes {
-    /// All of them.
+    /// Sum of all.
     pub const fn total(&self) -> usize {
         self.active + self.shadow + self.staging + self.derived
     }
 }
 
 impl TableManager {
-    /// Tables for `groups` groups, none of them populated.
+    /// Tables for `groups` groups without entries.
     pub fn new(factory: &VoltageTables, form: Form, groups: usize) -> TableManager {
         let factory = Box::new(factory.sound());
         let width = match form {
@@ -134,7 +133,7 @@ impl TableManager {
         }
     }
 
-    /// The same, with room for `zones` zones of layers in each group. For tables that hold nothing.
+    /// The same tables with room for `zones` zones of layers per group. Must be called on empty tables.
     pub fn with_zones(mut self, zones: u8) -> TableManager {
         let groups = self.copies[0].nearest.len();
         self.zones = zones.max(1);
@@ -144,7 +143,7 @@ impl TableManager {
         self
     }
 
-    /// Forgets every active and staged entry, as a loss of power does.
+    /// Drops all active and staged entries, as a power loss does.
     pub fn reset(&mut self) {
         self.copies.iter_mut().for_each(|c| c.shifts.fill(0));
         self.staging_shifts.fill(0);
@@ -155,7 +154,7 @@ impl TableManager {
 
     // --- factory table
 
-    /// Cell mode the tables are for.
+    /// Cell mode of the tables.
     pub fn mode(&self) -> CellMode {
         self.factory.mode
     }
@@ -163,7 +162,7 @@ impl TableManager {
     pub fn form(&self) -> Form {
         self.form
     }
-    /// Entries of the factory table.
+    /// Number of entries in the factory table.
     pub fn factory_len(&self) -> u8 {
         self.factory.factory_len
     }
@@ -171,8 +170,8 @@ impl TableManager {
     pub fn factory(&self, i: u8) -> Option<&LevelOffsets> {
         self.factory.factory[..self.factory.factory_len as usize].get(i as usize)
     }
-    /// Entry `i` of the factory table as the active table can hold it: what is tested is what will
-    /// be used.
+    /// Entry `i` of the factory table as the active table can represent it, so that what is tested is what
+    /// will be used.
     pub fn candidate(&self, i: u8) -> LevelOffsets {
         let mut packed = [0; 15];
         let packed = &mut packed[..self.width as usize];
@@ -183,7 +182,7 @@ impl TableManager {
     pub fn page_of_valley(&self, k: u8) -> u8 {
         self.factory.page_of_valley[k as usize - 1]
     }
-    /// Valleys (1-based) that must be searched to fill an entry: the sentinels, or all.
+    /// Valleys (1-based) that must be searched for an entry: the sentinels, or all.
     pub fn searched(&self) -> impl Iterator<Item = u8> {
         let (sentinel, form) = (self.factory.sentinel, self.form);
         (0..self.width).map(move |i| match form {
@@ -211,26 +210,26 @@ impl TableManager {
     pub fn zones(&self) -> u8 {
         self.zones
     }
-    /// Active entry `slot` of `group` as it is without its zones' shifts.
+    /// Active entry `slot` of `group`, without the shifts of its zones.
     pub fn common(&self, group: u8, slot: usize) -> LevelOffsets {
         let (at, width) = (self.at(group, slot), self.width as usize);
         let packed = &self.copies[self.active as usize].packed[at..at + width];
         self.unpack(packed, |_| 0)
     }
-    /// The same of `page`'s sentinel alone, for each entry.
+    /// Sentinel offset of page type `page`, for each entry.
     pub fn sentinels(&self, group: u8, page: u8) -> [i8; ENTRIES] {
         let valley = self.factory.sentinel[page as usize];
         let i = self.searched().position(|v| v == valley).unwrap_or(0);
         let packed = &self.copies[self.active as usize].packed;
         core::array::from_fn(|slot| packed[self.at(group, slot) + i])
     }
-    /// How far `zone` of `group` is shifted on pages of type `page`.
+    /// Shift of `zone` of `group` on pages of type `page`.
     pub fn shift(&self, group: u8, zone: u8, page: u8) -> i8 {
         let shifts = &self.copies[self.active as usize].shifts;
         let at = self.shift_at(group, zone, page);
         shifts.get(at).copied().unwrap_or(0)
     }
-    /// The factory entry nearest to the first active entry of `group`.
+    /// The factory entry closest to the first active entry of `group`.
     pub fn nearest(&self, group: u8) -> u8 {
         self.copies[self.active as usize].nearest[group as usize]
     }
@@ -249,19 +248,19 @@ impl TableManager {
         self.staging[at..at + self.width as usize].copy_from_slice(&packed[..self.width as usize]);
         self.staged.insert(group);
     }
-    /// Copies the active entries of `group` into staging, entry `i` from position `order[i]`.
+    /// Stages the active entries of `group` in a new order: entry `i` from position `order[i]`.
     pub fn stage_order(&mut self, group: u8, order: [u8; ENTRIES]) {
         for (slot, from) in order.into_iter().enumerate() {
             self.copy_to_staging(group, from as usize, group, slot);
         }
     }
-    /// Copies the active entries of group `from` into staging, for `group`.
+    /// Stages the active entries of group `from` for `group`.
     pub fn stage_from(&mut self, from: u8, group: u8) {
         for slot in 0..ENTRIES {
             self.copy_to_staging(from, slot, group, slot);
         }
     }
-    /// Puts the staged entries of `group` into another order, entry `i` from position `order[i]`.
+    /// Reorders the staged entries of `group`: entry `i` from position `order[i]`.
     pub fn reorder_staged(&mut self, group: u8, order: [u8; ENTRIES]) {
         let width = self.width as usize;
         let at = order.map(|from| self.at(group, from as usize));
@@ -273,8 +272,8 @@ impl TableManager {
             }
         }
     }
-    /// Stages the first active entry of `group`, moved by `by` units on each page type, and as low and
-    /// high backup the same `apart` units below and above.
+    /// Stages the first active entry of `group`, moved by `by` units per page type, and as low and high
+    /// backup the same entry `apart` units below and above.
     pub fn stage_around(&mut self, group: u8, by: [i8; MAX_PAGES], apart: u8) {
         self.stage_order(group, [0; ENTRIES]);
         let first = self.at(group, 0);
@@ -295,7 +294,7 @@ impl TableManager {
             }
         }
     }
-    /// Stages the shift of `zone` of `group` on pages of type `page`.
+    /// Stages shift `shift` of `zone` of `group` on pages of type `page`.
     pub fn stage_shift(&mut self, group: u8, zone: u8, page: u8, shift: i8) {
         let at = self.shift_at(group, zone, page);
         if let Some(staged) = self.staging_shifts.get_mut(at) {
@@ -310,19 +309,19 @@ impl TableManager {
             self.staging_shifts.get(at).copied().unwrap_or(0)
         })
     }
-    /// Whether entries of `group` are in the making.
+    /// Whether new entries of `group` are being prepared.
     pub fn is_staged(&self, group: u8) -> bool {
         self.staged.contains(group)
     }
-    /// Gives up the staged entries of `group`.
+    /// Drops the staged entries of `group`.
     pub fn discard(&mut self, group: u8) {
         self.staged.remove(group);
     }
 
     // --- from staging to active
 
-    /// First half of a synchronization: the shadow becomes a copy of the active table in which
-    /// `group` has its staged entries. Reads notice nothing.
+    /// First half of a synchronization: the shadow becomes a copy of the active table, with the staged
+    /// entries of `group`. Reads are not affected.
     pub fn write_shadow(&mut self, group: u8) {
         let (first, second) = self.copies.split_at_mut(1);
         let (active, shadow) = match self.active {
@@ -352,7 +351,7 @@ impl TableManager {
         shadow.nearest[group as usize] = nearest;
         self.shadowed = Some(group);
     }
-    /// Second half: one store makes the shadow the active table.
+    /// Second half of a synchronization: one store makes the shadow the active table.
     pub fn switch(&mut self) {
         if let Some(group) = self.shadowed.take() {
             self.active = 1 - self.active;
@@ -360,12 +359,12 @@ impl TableManager {
             self.staged.remove(group);
         }
     }
-    /// Whether a shadow is ready to be switched to.
+    /// Whether the shadow is ready to be switched to.
     pub fn is_shadowed(&self, group: u8) -> bool {
         self.shadowed == Some(group)
     }
-    /// Both halves. Returns how far the first entry has moved, in units of the sentinel that moved
-    /// furthest.
+    /// Both halves of a synchronization. Returns how far the first entry has moved: the largest move of a
+    /// sentinel, in DAC units.
     pub fn synchronize(&mut self, group: u8) -> u8 {
         let first = |tables: &TableManager, copy: u8| {
             let (at, width) = (tables.at(group, 0), tables.width as usize);
@@ -381,7 +380,7 @@ impl TableManager {
         moved.max().unwrap_or(0)
     }
 
-    /// Bytes of the tables.
+    /// Sizes of the tables in bytes.
     pub fn bytes(&self) -> TableBytes {
         let derived = |c: &Copy| size_of_val(&*c.levels) + size_of_val(&*c.nearest);
         let kept = |c: &Copy| size_of_val(&*c.packed) + size_of_val(&*c.shifts);
@@ -419,7 +418,7 @@ impl TableManager {
             *offset = levels[valley as usize - 1];
         }
     }
-    /// Equation (1) of the paper: every valley from the sentinel of its page type, which is shifted.
+    /// Equation (1) of the paper: the offset of each valley from the shifted sentinel of its page type.
     fn unpack(&self, packed: &[i8], shift: impl Fn(u8) -> i8) -> LevelOffsets {
         let mut levels = [0; 15];
         for (i, &offset) in packed.iter().enumerate() {

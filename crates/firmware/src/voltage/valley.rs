@@ -1,32 +1,32 @@
-//! Adaptive window search of one valley (CT-QLC Algorithm 1), as a state machine that is fed
-//! counts: [`Search::level`] says where to sense, [`Search::count`] takes the cells that conduct.
+//! Adaptive window search of one valley (CT-QLC Algorithm 1), as a state machine. [`Search::level`] says
+//! where to sense, and [`Search::count`] takes the number of cells that conduct.
 //!
-//! Two neighbouring states overlap in a valley; the level with the fewest errors lies where the
-//! fewest cells do. A window of three levels splits the cells around its center into a left and a
-//! right half; the half with *fewer* cells is the one the valley lies in. The paper's listing moves
-//! toward the half with more, which climbs a state's peak; [`Direction::AsPrinted`] keeps that.
+//! Two neighbouring states overlap in a valley. The level with the fewest errors lies where the fewest cells
+//! are. A window of three levels splits the cells around its center into a left and a right half. The valley
+//! lies in the half with *fewer* cells. The paper's listing moves toward the half with more cells, which
+//! climbs the peak of a state; [`Direction::AsPrinted`] keeps that.
 //!
-//! A count that is still known is not taken again: after a move two of three levels are known,
-//! after a shrink one is. The paper senses all three in each iteration.
+//! A known count is not taken again: after a move two of the three levels are known, after a shrink one. The
+//! paper senses all three levels in each iteration.
 
 /// Which half of the window the search moves toward.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Direction {
-    /// The one with fewer cells.
+    /// The half with fewer cells.
     Corrected,
-    /// The one with more, as the listing says.
+    /// The half with more cells, as in the listing.
     AsPrinted,
 }
 
 /// When the halves count as equal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Epsilon {
-    /// A share of the cells in the window, but no less than so many standard deviations of their
-    /// difference. Does not depend on how many pages were pooled.
+    /// A share of the cells in the window, but at least so many standard deviations of the difference of the
+    /// halves. It does not depend on the number of pages pooled.
     Scaled {
         /// The share, in thousandths.
         permille: u32,
-        /// Standard deviations, of a Poisson count.
+        /// Number of standard deviations of a Poisson count.
         sigma: u32,
     },
     /// A number of cells, as in the listing.
@@ -47,14 +47,14 @@ impl Epsilon {
     }
 }
 
-/// What a search goes by.
+/// Rules of a search.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rules {
-    /// Where it moves.
+    /// Direction of a move.
     pub direction: Direction,
-    /// When it stops.
+    /// When the search stops.
     pub epsilon: Epsilon,
-    /// Iterations after which it stops anyway.
+    /// Maximum number of iterations.
     pub limit: u8,
 }
 
@@ -63,38 +63,38 @@ pub struct Rules {
 pub enum End {
     /// The halves are equal within ε.
     Symmetric,
-    /// It reversed in a window of one unit, which cannot shrink.
+    /// The search reversed in a window of one unit, which cannot shrink.
     Narrow,
-    /// It came to the end of the range of an offset.
+    /// The search reached the end of the offset range.
     Edge,
-    /// It used all its iterations.
+    /// The search used all its iterations.
     Limit,
 }
 
-/// Half of the first window: `base` units, and twice that for a base entry that fails on every page.
-/// The paper scales "proportionally" to the fail ratio; taken literally that would be no window at
-/// all for an entry that rarely fails, so the base value is the least.
+/// Half of the first window: `base` units, and twice that for an entry that fails on every page. The paper
+/// scales the window "proportionally" to the fail ratio. Taken literally, an entry that rarely fails would
+/// have no window at all, so `base` is the minimum.
 pub fn window(base: u8, fail_permille: u16) -> u8 {
     let scaled = (base as u32 * (1000 + fail_permille.min(1000) as u32) + 500) / 1000;
     scaled.clamp(1, i8::MAX as u32) as u8
 }
 
-/// A search under way.
+/// A search in progress.
 #[derive(Clone, Copy, Debug)]
 pub struct Search {
     rules: Rules,
     center: i16,
     delta: i16,
-    /// Cells that conduct at the low, center and high level, as far as known.
+    /// Cells that conduct at the low, center and high level, if known.
     counts: [Option<u64>; 3],
-    /// Last move: -1 left, 1 right, 0 none or a shrink since.
+    /// Last move: -1 left, 1 right; 0 if there was none, or if the window shrank since.
     last: i8,
     iterations: u8,
     end: Option<End>,
 }
 
 impl Search {
-    /// A search around `base` with a window of `delta` units to each side.
+    /// A search around `base`, with a window of `delta` units to each side.
     pub fn new(rules: Rules, base: i8, delta: u8) -> Search {
         let mut search = Search {
             rules,
@@ -109,7 +109,7 @@ impl Search {
         search
     }
 
-    /// The level whose count is wanted next, or none when the search has ended.
+    /// The level to count next; none if the search has ended.
     pub fn level(&self) -> Option<i8> {
         if self.end.is_some() {
             return None;
@@ -118,7 +118,7 @@ impl Search {
         Some((self.center + (unknown as i16 - 1) * self.delta) as i8)
     }
 
-    /// Takes the count at [`Search::level`].
+    /// Records the count at [`Search::level`].
     pub fn count(&mut self, conducting: u64) {
         if self.end.is_some() {
             return;
@@ -165,7 +165,7 @@ impl Search {
         }
     }
 
-    /// Halves the window, or ends with `end` when it cannot be halved.
+    /// Halves the window, or ends the search with `end` if it cannot be halved.
     fn shrink(&mut self, end: End) {
         if self.delta == 1 {
             self.end = Some(end);
@@ -175,7 +175,7 @@ impl Search {
         }
     }
 
-    /// Keeps the window within the range of an offset.
+    /// Keeps the window within the offset range.
     fn fit(&mut self) {
         let range = i8::MIN as i16..=i8::MAX as i16;
         while self.end.is_none()
@@ -186,7 +186,7 @@ impl Search {
         }
     }
 
-    /// Why it ended, if it has.
+    /// Why the search ended, if it has.
     pub fn end(&self) -> Option<End> {
         self.end
     }

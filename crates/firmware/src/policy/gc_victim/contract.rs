@@ -1,18 +1,17 @@
-//! What a scheme of axis `gc_victim` is asked, and what it is told.
+//! The contract of schemes of axis `gc_victim`.
 
 use firstread_core::{BlockId, Geometry};
 
 use crate::observe::{BlockMonitor, BlockRow, BlockUse};
 
-/// A candidate frees at least one in so many of the slots that the emptiest one does, superblocks of
-/// one size compared. A scheme that pays this much more for a slot than it must is as far from greedy
-/// as cost-benefit cleaning wants to be: a log-structured file system cleans cold segments that free a
-/// quarter of what hot ones do (Rosenblum and Ousterhout, SOSP 1991, figure 6). Four times as much
-/// leaves `fifo` and `cost-benefit` what they are, and bounds what they cost.
+/// A candidate yields at least 1 / `LEAST_SHARE` of the slots that the emptiest superblock yields, scaled to
+/// equal size. A scheme may have to pay more per slot than greedy does: a log-structured file system cleans
+/// cold segments that yield a quarter of what hot ones do (Rosenblum and Ousterhout, SOSP 1991, figure 6).
+/// Four times that factor leaves `fifo` and `cost-benefit` unchanged, and bounds their cost.
 pub const LEAST_SHARE: u64 = 16;
 
-/// Slots that cleaning the superblock of `row` frees: none unless it is programmed to its end and
-/// not being moved already.
+/// Slots that cleaning the superblock of `row` yields. Zero unless it is fully programmed and not being moved
+/// already.
 pub fn gain(geometry: &Geometry, row: &BlockRow) -> u32 {
     match row.usage {
         BlockUse::Full if !row.leaving => geometry.slots_per_superblock(row.mode) - row.valid_slots,
@@ -20,19 +19,19 @@ pub fn gain(geometry: &Geometry, row: &BlockRow) -> u32 {
     }
 }
 
-/// What there is to choose from.
+/// The superblocks to choose from.
 #[derive(Clone, Copy, Debug)]
 pub struct Victims<'a> {
     blocks: &'a BlockMonitor,
     geometry: &'a Geometry,
-    /// Slots that the emptiest superblock frees, and of how many.
+    /// Slots that the emptiest superblock yields, and its size in slots.
     best: (u32, u32),
-    /// Place of the superblock opened last in the order of opening.
+    /// Sequence number of the superblock opened last.
     newest: u64,
 }
 
 impl<'a> Victims<'a> {
-    /// Of `blocks`, on a drive of `geometry`.
+    /// The superblocks `blocks` of a drive of `geometry`.
     pub fn new(blocks: &'a BlockMonitor, geometry: &'a Geometry) -> Victims<'a> {
         let mut best = (0, 1);
         let mut newest = 0;
@@ -50,22 +49,22 @@ impl<'a> Victims<'a> {
             newest,
         }
     }
-    /// The same once `opened` more superblocks have been opened.
+    /// The same superblocks after `opened` more have been opened.
     pub fn after(self, opened: u64) -> Victims<'a> {
         Victims {
             newest: self.newest + opened,
             ..self
         }
     }
-    /// The superblocks.
+    /// The superblock table.
     pub fn blocks(&self) -> &'a BlockMonitor {
         self.blocks
     }
-    /// Slots that the emptiest superblock frees.
+    /// Slots that the emptiest superblock yields.
     pub fn best_gain(&self) -> u32 {
         self.best.0
     }
-    /// Superblocks opened since that of `row` was, itself among them.
+    /// Age of a superblock: the number of superblocks opened since it was opened, including itself.
     pub fn age(&self, row: &BlockRow) -> u64 {
         self.newest - row.opened + 1
     }
@@ -73,14 +72,14 @@ impl<'a> Victims<'a> {
     pub fn slots(&self, row: &BlockRow) -> u32 {
         self.geometry.slots_per_superblock(row.mode)
     }
-    /// Whether the superblock of `row` may be chosen: cleaning it frees a slot or more, and no fewer
-    /// than one in [`LEAST_SHARE`] of what cleaning the emptiest does.
+    /// Whether the superblock of `row` is a candidate: cleaning it yields at least one slot, and at least 1 /
+    /// [`LEAST_SHARE`] of what the emptiest superblock yields.
     pub fn is_candidate(&self, row: &BlockRow) -> bool {
         let gain = u64::from(gain(self.geometry, row));
         let (best, of) = (u64::from(self.best.0), u64::from(self.best.1));
         gain > 0 && gain * of * LEAST_SHARE >= best * u64::from(self.slots(row))
     }
-    /// The superblocks that may be chosen.
+    /// The candidates.
     pub fn candidates(self) -> impl Iterator<Item = (BlockId, &'a BlockRow)> {
         self.blocks
             .iter()
@@ -88,26 +87,26 @@ impl<'a> Victims<'a> {
     }
 }
 
-/// How a scheme chooses, as far as theory tells schemes apart.
+/// Rules of choice for which the steady state is known in theory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Law {
-    /// The one opened longest ago.
+    /// The superblock opened longest ago.
     Oldest,
-    /// The emptiest of all.
+    /// The emptiest superblock.
     Emptiest,
-    /// The one with the most free space by age.
+    /// The superblock with the most free space weighted by age.
     CostBenefit,
-    /// The emptiest of so many drawn at random.
+    /// The emptiest of this many superblocks drawn at random.
     Drawn(u32),
 }
 
-/// The axis.
+/// The trait of the axis.
 pub trait GcVictim {
-    /// The superblock to clean next, the `nth` of all. The same question has the same answer: cleaning is
-    /// paced by what the next few will be.
+    /// The superblock to clean next, as the `nth` victim of the drive. The same arguments must give the same
+    /// answer, because cleaning is paced by what the next few victims will be.
     fn choose(&self, victims: Victims<'_>, nth: u64) -> Option<BlockId>;
-    /// The law it follows, where theory knows one: the steady state of overwrites is computed from it. A drive with
-    /// a scheme of no law cannot be preconditioned.
+    /// The scheme's rule of choice, if theory has one for it: the steady state of overwrites is computed from
+    /// the rule. A drive whose scheme has no such rule cannot be preconditioned.
     fn law(&self) -> Option<Law> {
         None
     }

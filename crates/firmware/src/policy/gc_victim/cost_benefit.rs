@@ -1,8 +1,8 @@
-//! `cost-benefit`: the superblock with the most free space for the moving, weighted by age.
+//! `cost-benefit`: the superblock with the most free space per slot moved, weighted by age.
 //!
-//! Age counts the superblocks opened since, not hours. It stands for how settled the data are, and data
-//! settle only while others are written: by hours, a day without writes would make superblocks of before
-//! it worth cleaning for a single slot.
+//! Age counts the superblocks opened since, not hours. Age stands for how stable the data are, and data prove
+//! stable only while other data are written. If age were hours, older superblocks would be worth cleaning for
+//! a single slot after a day without writes.
 
 use firstread_core::BlockId;
 use firstread_core::params::{Role, Scheme, Values};
@@ -11,7 +11,7 @@ use super::{GcVictim, Law, Victims};
 use crate::observe::BlockRow;
 use crate::policy::Setup;
 
-/// Its row.
+/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "cost-benefit",
     summary: "the highest age * (1 - u) / 2u, u being the valid share and age superblocks opened since",
@@ -26,13 +26,13 @@ pub const SCHEME: Scheme = Scheme {
 pub struct CostBenefit;
 
 impl CostBenefit {
-    /// It has no parameters.
+    /// The scheme, which has no parameters.
     pub fn new(_setup: &Setup, _values: &Values) -> CostBenefit {
         CostBenefit
     }
 }
 
-/// `age * (1 - u) / 2u`, in units that are the same for all; an empty superblock is worth most.
+/// `age * (1 - u) / 2u`, scaled alike for all superblocks. An empty superblock has the highest value.
 fn worth(victims: &Victims<'_>, row: &BlockRow) -> u128 {
     let age = u128::from(victims.age(row));
     let (slots, valid) = (victims.slots(row), row.valid_slots);

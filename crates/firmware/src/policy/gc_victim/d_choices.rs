@@ -1,7 +1,7 @@
 //! `d-choices`: the emptiest of a few superblocks drawn at random.
 //!
-//! A draw may meet a fuller superblock than the next: the bound on the longest write holds with up to
-//! three quarters of the queue more.
+//! A draw may yield a fuller superblock than the next draw, so the bound on the longest write is higher by up
+//! to three quarters of the queue.
 
 use firstread_core::params::{Param, ParamKind, Role, Scheme, Values};
 use firstread_core::{BlockId, Stream};
@@ -10,7 +10,7 @@ use super::random::draw;
 use super::{GcVictim, Law, Victims};
 use crate::policy::Setup;
 
-/// Its row.
+/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "d-choices",
     summary: "the emptiest of d superblocks drawn at random",
@@ -37,7 +37,7 @@ pub struct DChoices {
 }
 
 impl DChoices {
-    /// From its parameters.
+    /// The scheme with the parameters `values`.
     pub fn new(setup: &Setup, values: &Values) -> DChoices {
         DChoices {
             d: values.get("d") as u64,

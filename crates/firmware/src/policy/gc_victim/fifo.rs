@@ -1,7 +1,7 @@
 //! `fifo`: the superblock opened longest ago.
 //!
-//! Under skew some are nearly full: the bound on the longest write holds for the rate of the superblock
-//! that the host fills, which may be far below that of the run.
+//! Under skewed writes some victims are nearly full. The bound on the longest write then holds for the rate
+//! of the current host superblock, which may be far below the average rate of the run.
 
 use firstread_core::BlockId;
 use firstread_core::params::{Role, Scheme, Values};
@@ -9,7 +9,7 @@ use firstread_core::params::{Role, Scheme, Values};
 use super::{GcVictim, Law, Victims};
 use crate::policy::Setup;
 
-/// Its row.
+/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "fifo",
     summary: "the superblock opened longest ago",
@@ -24,7 +24,7 @@ pub const SCHEME: Scheme = Scheme {
 pub struct Fifo;
 
 impl Fifo {
-    /// It has no parameters.
+    /// The scheme, which has no parameters.
     pub fn new(_setup: &Setup, _values: &Values) -> Fifo {
         Fifo
     }

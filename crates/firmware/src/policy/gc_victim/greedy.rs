@@ -6,7 +6,7 @@ use firstread_core::params::{Role, Scheme, Values};
 use super::{GcVictim, Law, Victims};
 use crate::policy::Setup;
 
-/// Its row.
+/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "greedy",
     summary: "the superblock with the fewest valid slots, the oldest of equals",
@@ -21,7 +21,7 @@ pub const SCHEME: Scheme = Scheme {
 pub struct Greedy;
 
 impl Greedy {
-    /// It has no parameters.
+    /// The scheme, which has no parameters.
     pub fn new(_setup: &Setup, _values: &Values) -> Greedy {
         Greedy
     }
@@ -29,7 +29,7 @@ impl Greedy {
 
 impl GcVictim for Greedy {
     fn choose(&self, victims: Victims<'_>, _nth: u64) -> Option<BlockId> {
-        // Superblocks of different modes differ in size: what counts is the share that is valid.
+        // Superblocks in different cell modes differ in size, so the share of valid slots is compared.
         let share = |row: &crate::observe::BlockRow| {
             ((row.valid_slots as u64) << 31) / victims.slots(row) as u64
         };

@@ -1,8 +1,8 @@
 //! Axis `gc_victim`: which superblock garbage collection cleans next.
 //!
-//! `choose` is called once for each superblock that is cleaned, never on the path of a request, so
-//! it may look at all of them. It names one of [`Victims::candidates`], or none if there are none.
-//! These leave out, for every scheme, what frees next to nothing. Nothing here allocates after `new`.
+//! `choose` is called once for each superblock to be cleaned, never on the path of a request, so it may look
+//! at all of them. It returns one of [`Victims::candidates`], or none if there are none. Candidates exclude
+//! superblocks that yield next to nothing, for all schemes. Nothing here allocates after `new`.
 
 use firstread_core::BlockId;
 

@@ -1,7 +1,7 @@
 //! `random`: a superblock drawn at random.
 //!
-//! Victims of one superblock of the host may cost several times the mean: the bound on the longest write
-//! holds for the rate of that superblock, with half of the queue more.
+//! The victims cleaned while the host fills one superblock may cost several times the mean. The bound on the
+//! longest write holds for the rate of that superblock, and is higher by half of the queue.
 
 use firstread_core::params::{Role, Scheme, Values};
 use firstread_core::{BlockId, Stream};
@@ -9,7 +9,7 @@ use firstread_core::{BlockId, Stream};
 use super::{GcVictim, Law, Victims};
 use crate::policy::Setup;
 
-/// Its row.
+/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "random",
     summary: "a superblock drawn at random",
@@ -19,7 +19,7 @@ pub const SCHEME: Scheme = Scheme {
     params: &[],
 };
 
-/// Draws tried before the first candidate behind the last one is taken.
+/// Draws tried before the first candidate after the last draw is taken.
 const TRIES: u64 = 16;
 
 /// The scheme.
@@ -29,7 +29,7 @@ pub struct Random {
 }
 
 impl Random {
-    /// It has no parameters.
+    /// The scheme, which has no parameters.
     pub fn new(setup: &Setup, _values: &Values) -> Random {
         Random {
             stream: Stream::new(setup.seed).named("gc random"),
@@ -37,7 +37,7 @@ impl Random {
     }
 }
 
-/// A superblock that it gains to clean, drawn at random.
+/// A random superblock that yields slots when cleaned.
 pub(super) fn draw(victims: &Victims<'_>, stream: Stream) -> Option<BlockId> {
     let n = victims.blocks().len();
     let at = |i: u64| BlockId(stream.at(i).below(n as u64) as u32);

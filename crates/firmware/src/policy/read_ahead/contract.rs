@@ -1,36 +1,36 @@
-//! What a scheme of axis `read_ahead` is asked, and what it is told.
+//! The contract of schemes of axis `read_ahead`.
 
-/// A read of the host.
+/// A host read.
 #[derive(Clone, Copy, Debug)]
 pub struct HostRead {
-    /// Who asks: streams of different clients have nothing to do with each other.
+    /// The client that issues it. Streams of different clients are independent.
     pub client: u16,
     /// First byte.
     pub offset_bytes: u64,
-    /// Bytes.
+    /// Length in bytes.
     pub len_bytes: u32,
 }
 
 /// Logical pages to read ahead.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ahead {
-    /// The stream they belong to.
+    /// The stream that the pages belong to.
     pub stream: u16,
     /// First page.
     pub first: u64,
-    /// First page after them.
+    /// End of the range: the first page that is not read ahead.
     pub end: u64,
 }
 
-/// The axis.
+/// The trait of the axis.
 pub trait ReadAhead {
-    /// The pages to read ahead, now that the host reads `read`.
+    /// The host reads `read`. Returns the logical pages to read ahead now.
     fn on_read(&mut self, read: HostRead) -> Option<Ahead>;
-    /// Of the pages last named for `stream`, those before `end` are read, or need not be.
+    /// Of the last range returned for `stream`, the pages before `end` are being read or need no read.
     fn started(&mut self, stream: u16, end: u64);
-    /// Logical pages it wants kept in memory at the same time, beyond the read cache; zero for a
-    /// scheme that reads nothing ahead.
+    /// Memory for read-ahead besides the read cache, in logical pages. Zero for a scheme that never reads
+    /// ahead.
     fn buffer_slots(&self) -> u32;
-    /// Page rows it wants read at the same time at most.
+    /// Maximum number of multi-plane pages in read-ahead at the same time.
     fn rows(&self) -> u32;
 }

@@ -1,9 +1,9 @@
 //! Axis `read_ahead`: what is read before the host asks for it.
 //!
-//! `on_read` is called for every read of the host, in the order of arrival, and names the logical
-//! pages to read ahead of it, if any. What can be read ahead of them is started, and `started` says
-//! how far that got: jobs and buffers may run out, and the rest is asked for again with the
-//! stream's next read. Both are on the path of a request. Nothing here allocates after `new`.
+//! `on_read` is called for each host read, in order of arrival. It returns the logical pages to read ahead,
+//! if any. The firmware starts as many of these reads as it can, and `started` reports how far it got: jobs
+//! and buffers may run out. The rest is asked for again with the stream's next read. Both methods are on the
+//! path of a request. Nothing here allocates after `new`.
 
 mod contract;
 mod none;

@@ -5,7 +5,7 @@ use firstread_core::params::{Role, Scheme, Values};
 use super::{Ahead, HostRead, ReadAhead};
 use crate::policy::Setup;
 
-/// Its row.
+/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "none",
     summary: "nothing is read before the host asks for it",
@@ -20,7 +20,7 @@ pub const SCHEME: Scheme = Scheme {
 pub struct Nothing;
 
 impl Nothing {
-    /// It has no parameters.
+    /// The scheme, which has no parameters.
     pub fn new(_setup: &Setup, _values: &Values) -> Nothing {
         Nothing
     }

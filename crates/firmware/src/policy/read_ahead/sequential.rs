@@ -1,12 +1,12 @@
-//! `sequential`: streams of reads that follow each other are read ahead of, in a window that grows
-//! while the stream goes on.
+//! `sequential`: detects sequential streams and reads ahead of them, in a window that grows as the stream
+//! continues.
 //!
-//! A table holds the streams seen last, each with the byte at which it would go on. A read that
-//! begins there moves its stream on; any other read begins a stream and takes the place of the one
-//! that has rested longest. From `trigger` reads in a row on, the stream is read ahead of: up to a
-//! window past its end. The next stretch is asked for once half of the window is used, so that
-//! it comes before the rest runs out, and each time the window grows by `growth`. Stretches end
-//! where a page row does, since a row is sensed at once.
+//! A table holds the most recent streams, each with the byte at which it would continue. A read that begins
+//! there continues the stream. Any other read begins a new stream, which replaces the one that has been idle
+//! longest. From `trigger` consecutive reads on, the scheme reads ahead of the stream, up to a window past
+//! its end. It asks for the next stretch when half of the window is used, so that the data arrive in time.
+//! With each stretch the window grows by `growth`. Stretches end at the end of a multi-plane page, because
+//! such a page is sensed at once.
 
 use alloc::boxed::Box;
 
@@ -18,7 +18,7 @@ use crate::policy::Setup;
 const KIB: i64 = 1 << 10;
 const MIB: i64 = 1 << 20;
 
-/// Its row.
+/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "sequential",
     summary: "sequential streams are read ahead of, in windows that grow",
@@ -111,15 +111,15 @@ pub const SCHEME: Scheme = Scheme {
 #[derive(Clone, Copy, Debug)]
 struct Stream {
     client: u16,
-    /// Reads in a row; 0 for none yet.
+    /// Consecutive reads so far; 0 for an unused entry.
     run: u32,
-    /// Byte at which it would go on.
+    /// Byte at which the stream would continue.
     next: u64,
-    /// First page not read ahead.
+    /// First page that was not read ahead.
     ahead: u64,
-    /// Pages of its window.
+    /// Size of the window in pages.
     window: u32,
-    /// When it last moved on, in reads.
+    /// When the stream last continued, as a number of reads.
     moved: u64,
 }
 
@@ -134,14 +134,14 @@ impl Stream {
     };
 }
 
-/// The drive's logical pages.
+/// Sizes of the drive, in logical pages.
 #[derive(Clone, Copy, Debug)]
 struct Pages {
-    /// Bytes of one.
+    /// Bytes of a logical page.
     slot_bytes: u32,
-    /// In a page row, which are sensed at once.
+    /// Logical pages in a multi-plane page, which is sensed at once.
     row_slots: u32,
-    /// On the drive.
+    /// Capacity in logical pages.
     capacity_slots: u64,
 }
 
@@ -160,7 +160,7 @@ pub struct Sequential {
 }
 
 impl Sequential {
-    /// From its parameters.
+    /// The scheme with the parameters `values`.
     pub fn new(setup: &Setup, values: &Values) -> Sequential {
         let pages = Pages {
             slot_bytes: setup.geometry.slot_bytes,
@@ -179,7 +179,7 @@ impl Sequential {
             initial: slots("initial"),
             maximum: slots("maximum").max(slots("initial")),
             growth_permille: values.get("growth") as u64,
-            // At least a row, or nothing could be read ahead.
+            // At least one multi-plane page, or nothing could be read ahead.
             buffer_slots: slots("buffer").max(pages.row_slots),
             rows: values.get("rows") as u32,
             reads: 0,
@@ -285,8 +285,8 @@ mod tests {
     fn sequence_of_windows_that_double_up_to_the_largest() {
         let mut s = scheme(&[("maximum", 512 << 10)]);
         let asked: Vec<(u64, u64)> = (0..400).filter_map(|p| read(&mut s, 0, p, 1)).collect();
-        // 32, 64, 128, 128 ... pages past the stream, to the end of a row of 16; each when no more
-        // than half of the next is left.
+        // Windows of 32, 64, 128, 128 ... pages past the stream, extended to the end of a multi-plane page of
+        // 16. The next stretch is requested when at most half of the window is left.
         let expected = [(2, 48), (48, 80), (80, 160), (160, 224), (224, 288)];
         assert_eq!(asked[..5], expected, "{asked:?}");
         for (a, b) in asked.iter().zip(&asked[1..]) {
@@ -322,7 +322,7 @@ mod tests {
         let mut s = scheme(&[]);
         let last = (9_900..10_000).filter_map(|p| read(&mut s, 0, p, 1)).last();
         assert_eq!(last.map(|(_, end)| end), Some(10_000));
-        // What could not be started is asked for again.
+        // The part that could not be started is requested again.
         let mut s = scheme(&[]);
         assert_eq!(read(&mut s, 0, 0, 1), None);
         let ask = |s: &mut Sequential, page: u64| {

@@ -1,8 +1,8 @@
-//! `block-calibration`: every block has levels of its own, which the background keeps true.
+//! `block-calibration`: each block has read levels of its own, maintained by background reads.
 //!
-//! After R. Pletka et al., "Achieving Latency and Reliability Targets with QLC in Enterprise
-//! Controllers": levels are determined block by block, continuously, at a rate that follows P/E cycles,
-//! reads, retention time and page type.
+//! After R. Pletka et al., "Achieving Latency and Reliability Targets with QLC in Enterprise Controllers":
+//! levels are determined per block, continuously, at a rate that follows P/E cycles, reads, retention time
+//! and page type.
 //!
 //! ```text
 //! a turn comes     which block and page type has drifted furthest since it was calibrated?
@@ -13,8 +13,8 @@
 //! a block is new   it begins with the default
 //! ```
 //!
-//! One read a turn, `background_reads` an interval. What the slides leave open, and what was decided:
-//! `docs/firmware/comparators.md`.
+//! One background read per turn, `background_reads` per interval. `docs/firmware/comparators.md` lists what
+//! the slides leave open and what was decided.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -34,7 +34,7 @@ use crate::voltage::offset_search::{Errors, OffsetSearch};
 use crate::voltage::pace::{INTERVAL_PARAM, Pace, READS_PARAM};
 use crate::voltage::selector::outward;
 
-/// Its row.
+/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "block-calibration",
     summary: "levels of its own for every block, calibrated continuously where drift is fastest",
@@ -95,14 +95,14 @@ pub const SCHEME: Scheme = Scheme {
 
 const MINUTE: i64 = 60_000_000_000;
 
-/// Levels of a unit, with the entry of the retry table nearest to them.
+/// Levels of a unit, with the entry of the retry table closest to them.
 #[derive(Clone, Copy, Debug)]
 struct Kept {
     levels: LevelOffsets,
     nearest: u8,
 }
 
-/// How fast drift is taken to be.
+/// Assumed speed of drift.
 #[derive(Clone, Copy, Debug)]
 struct Rate {
     onset: u64,
@@ -111,7 +111,7 @@ struct Rate {
 }
 
 impl Rate {
-    /// Drift of a superblock's cells since they were programmed, in 1/65536 of a doubling of time.
+    /// Estimated drift of a superblock's cells since they were programmed, in 1/65536 of a doubling of time.
     fn drift(&self, now: Ns, row: &BlockRow) -> u32 {
         let age = now.since(row.programmed_at).0;
         let wear = 1000 + self.pe_permille * row.pe_cycles as u64 / 1000;
@@ -120,7 +120,7 @@ impl Rate {
     }
 }
 
-/// `65536 log2(1 + n / of)`, straight between powers of two.
+/// `65536 log2(1 + n / of)`, interpolated linearly between powers of two.
 fn log2_of_one_and(n: u64, of: u64) -> u32 {
     let ratio = ((n as u128) << 16) / of as u128;
     let x = (1 << 16) + ratio.min(1 << 46) as u64;
@@ -129,15 +129,15 @@ fn log2_of_one_and(n: u64, of: u64) -> u32 {
     ((power - 16) << 16) + between
 }
 
-/// What is being calibrated.
+/// A calibration in progress.
 #[derive(Clone, Copy, Debug)]
 struct Visit {
     block: BlockId,
     programmed_at: Ns,
     page: u8,
-    /// Draws of the pages.
+    /// Random stream for the choice of pages.
     stream: Stream,
-    /// The die whose unit it is; none for a superblock's.
+    /// The die of the unit; none if the unit is the whole superblock.
     die: Option<DieId>,
     phase: Phase,
 }
@@ -150,9 +150,10 @@ impl Visit {
 
 #[derive(Clone, Copy, Debug)]
 enum Phase {
-    /// Step of the walk over the retry table, and where it began; before it the levels in use.
+    /// Walks the retry table: current step, and entry where the walk began. No step yet means that the levels
+    /// in use are tried.
     Find { step: Option<u8>, from: u8 },
-    /// Offsets are compared.
+    /// Compares offsets.
     Refine(OffsetSearch),
 }
 
@@ -161,14 +162,14 @@ enum Phase {
 pub struct BlockCalibration {
     tables: Box<VoltageTables>,
     geometry: Geometry,
-    /// Units of a superblock: one, or one a die.
+    /// Units per superblock: one, or one per die.
     units: usize,
     kept: Box<[Kept]>,
-    /// Drift of each superblock's page types when they were calibrated last.
+    /// Drift of each page type of each superblock when it was last calibrated.
     calibrated_at: Box<[[u32; MAX_PAGES]]>,
-    /// Which of a superblock's dies is next, by page type.
+    /// The next die of each superblock, by page type.
     turns: Box<[[u16; MAX_PAGES]]>,
-    /// What each page type counts.
+    /// Weight of each page type.
     weights: [u32; MAX_PAGES],
     rate: Rate,
     pages: u8,
@@ -182,7 +183,7 @@ pub struct BlockCalibration {
 }
 
 impl BlockCalibration {
-    /// From the chip's tables and the scheme's parameters.
+    /// The scheme with the chip's tables and the parameters `values`.
     pub fn new(setup: &Setup, values: &Values) -> BlockCalibration {
         let (geometry, tables) = (setup.geometry, Box::new(setup.tables.sound()));
         let blocks = geometry.blocks_per_plane as usize;
@@ -218,12 +219,12 @@ impl BlockCalibration {
         }
     }
 
-    /// Bytes of what it keeps.
+    /// Bytes of memory that the scheme uses.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.kept) + size_of_val(&*self.calibrated_at) + size_of_val(&*self.turns)
     }
 
-    /// Levels of a page's unit.
+    /// Levels of the unit that a page belongs to.
     #[inline]
     fn kept(&self, mode: CellMode, at: PageAddr) -> Kept {
         let unit = self.unit(at.block, at.die);
@@ -238,7 +239,7 @@ impl BlockCalibration {
         block.0 as usize * self.units + of_die
     }
 
-    /// The full superblock and page type that have drifted furthest since they were calibrated.
+    /// The full superblock and page type with the most drift since its last calibration.
     fn most_urgent(&self, now: Ns, blocks: &BlockMonitor) -> Option<(BlockId, u8)> {
         let mut most = None;
         let mut urgency = 0;
@@ -259,7 +260,7 @@ impl BlockCalibration {
         most
     }
 
-    /// Begins to calibrate what is most urgent.
+    /// Begins to calibrate the superblock and page type with the most drift.
     fn begin(&mut self, now: Ns, blocks: &BlockMonitor) -> Option<Visit> {
         let (block, page) = self.most_urgent(now, blocks)?;
         let turn = &mut self.turns[block.0 as usize][page as usize];
@@ -280,8 +281,8 @@ impl BlockCalibration {
         })
     }
 
-    /// Page `i` of a visit, with its plane: the pages lie in equal steps over the layers, from a
-    /// first one drawn.
+    /// Page `i` of a visit, with its plane. The pages are spread evenly over the layers, from a random first
+    /// one.
     fn page(&self, visit: &Visit, i: u8) -> (PageAddr, u8) {
         let (g, s) = (&self.geometry, visit.stream);
         let wordlines = g.wordlines_per_block as u64;
@@ -297,7 +298,7 @@ impl BlockCalibration {
         (at, drawn.at(1).below(g.planes as u64) as u8)
     }
 
-    /// The levels that the next read of `visit` tries, with its page.
+    /// The page and levels of the next read of `visit`.
     fn next(&self, visit: &mut Visit) -> Option<(PageAddr, u8, LevelOffsets)> {
         let (first, plane) = self.page(visit, 0);
         let kept = self.kept(self.tables.mode, first);
@@ -323,7 +324,7 @@ impl BlockCalibration {
         }
     }
 
-    /// A page has been read for `visit`; gives it back unless it has ended.
+    /// A page has been read for `visit`. Returns the visit unless it has ended.
     fn read(
         &mut self,
         now: Ns,
@@ -356,7 +357,7 @@ impl BlockCalibration {
             Phase::Find { step, .. } => {
                 let given_up = step.is_some_and(|step| step >= self.tables.factory_len);
                 if given_up {
-                    // Nothing reads this page; others of its kind come later.
+                    // No level reads this page. Other pages of the same page type will be visited later.
                     self.note(now, row, &visit);
                     return None;
                 }
@@ -374,7 +375,7 @@ impl BlockCalibration {
         None
     }
 
-    /// The page type of `visit` has been calibrated, as well as it could be.
+    /// The page type of `visit` has been calibrated as well as possible: stores the result.
     fn note(&mut self, now: Ns, row: &BlockRow, visit: &Visit) {
         self.calibrated_at[visit.block.0 as usize][visit.page as usize] = self.rate.drift(now, row);
     }
@@ -388,14 +389,15 @@ impl BlockCalibration {
     }
 }
 
-/// The manufacturer's default, which is entry 0 of its table.
+/// The factory default, which is entry 0 of the retry table.
 const DEFAULT: Kept = Kept {
     levels: [0; 15],
     nearest: 0,
 };
 
 impl ReadLevels for BlockCalibration {
-    /// `note` is the entry at which the walk over the table begins: levels may change meanwhile.
+    /// `note` is the entry where the walk over the retry table begins, because the stored levels may change
+    /// during the read.
     #[inline]
     fn attempt(
         &mut self,

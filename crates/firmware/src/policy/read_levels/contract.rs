@@ -1,4 +1,4 @@
-//! What a scheme of axis `read_levels` is asked, and what it is told.
+//! The contract of schemes of axis `read_levels`.
 
 use firstread_core::voltage::BlockGroups;
 use firstread_core::{BlockId, CellMode, Levels, Ns, PageAddr, SenseMode, SpareErrors};
@@ -7,58 +7,58 @@ use crate::log::Record;
 use crate::observe::BlockMonitor;
 use crate::voltage::tables::TableBytes;
 
-/// What is known of the page row about to be read.
+/// What is known of the multi-plane page about to be read.
 #[derive(Clone, Copy, Debug)]
 pub struct ReadCtx {
-    /// Now.
+    /// Current time.
     pub now: Ns,
-    /// Die, superblock, wordline, page type.
+    /// Address of the page.
     pub at: PageAddr,
     /// Cell mode of the superblock.
     pub mode: CellMode,
-    /// Its P/E cycles.
+    /// P/E cycles of the superblock.
     pub pe_cycles: u32,
-    /// Time since its data were programmed.
+    /// Time since the data were programmed.
     pub age: Ns,
 }
 
-/// How a sense and its decode went.
+/// Result of a sense and its decoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// Codewords asked for: bit `plane * codewords_per_page + codeword`.
+    /// Codewords that were wanted: bit `plane * codewords_per_page + codeword`.
     pub wanted: u64,
-    /// Those that failed.
+    /// Codewords that failed.
     pub failed: u64,
-    /// Most bits corrected in one codeword.
+    /// Largest number of bits corrected in one codeword.
     pub max_errors: u16,
-    /// Bits corrected in all codewords.
+    /// Bits corrected over all codewords.
     pub sum_errors: u32,
-    /// Parity checks that the hard decisions leave unsatisfied, a codeword that failed: the fewer, the
-    /// nearer the levels. Zero where the decoder does not tell.
+    /// Parity checks left unsatisfied by the hard decisions, per failed codeword: the fewer, the closer the
+    /// levels are to the best ones. Zero if the decoder does not report it.
     pub unsatisfied: u16,
-    /// What the spare cells of the planes with failed codewords show.
+    /// Errors of the spare cells on planes with a failed codeword.
     pub spare: SpareErrors,
 }
 
 /// A background read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probe {
-    /// The page row.
+    /// The multi-plane page.
     pub at: PageAddr,
-    /// Planes to sense, a bit each; every codeword of their pages is wanted.
+    /// Planes to sense, one bit each. All codewords of their pages are wanted.
     pub planes: u8,
-    /// Levels.
+    /// Read levels.
     pub levels: Levels,
     /// `Hard`, or a ones-count.
     pub mode: SenseMode,
 }
 
-/// What a probe found.
+/// Result of a background read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProbeResult {
-    /// Of a hard read.
+    /// Result of a hard read.
     Decoded(Outcome),
-    /// Of a ones-count: cells that conduct, and cells sensed, over the planes.
+    /// Result of a ones-count over all planes sensed.
     Ones {
         /// Cells that conduct at the level.
         count: u32,
@@ -67,29 +67,29 @@ pub enum ProbeResult {
     },
 }
 
-/// Bytes of what the scheme keeps, all of it.
+/// Memory that the scheme uses, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Footprint {
     /// The tables.
     pub tables: TableBytes,
-    /// Four bytes a superblock.
+    /// Per-superblock state: four bytes each.
     pub superblocks: usize,
-    /// Buffers of the trial and the search, and the scheme's own state.
+    /// Buffers of the trial and of the search, and the state of the scheme.
     pub working: usize,
-    /// The zone of each wordline, where a block has several.
+    /// The zone of each wordline, if a block has several zones.
     pub zones: usize,
 }
 
 impl Footprint {
-    /// All of it, what could be derived from the rest included: it lies in memory.
+    /// Total, including data that could be derived from the rest: it occupies memory too.
     pub const fn total(&self) -> usize {
         self.tables.total() + self.superblocks + self.working + self.zones
     }
 }
 
-/// The axis.
+/// The trait of the axis.
 pub trait ReadLevels {
-    /// Levels of attempt `step` (0 is the first), or none when the scheme has nothing left to try.
+    /// Levels of attempt `step` (0 is the first); none if the scheme has nothing left to try.
     fn attempt(
         &mut self,
         ctx: &ReadCtx,
@@ -98,7 +98,7 @@ pub trait ReadLevels {
         note: &mut u8,
     ) -> Option<Levels>;
 
-    /// Whether attempt `step` depends on the outcome of the one before.
+    /// Whether attempt `step` depends on the outcome of the attempt before.
     fn needs_outcome(&self, step: u8) -> bool {
         let _ = step;
         false
@@ -108,25 +108,25 @@ pub trait ReadLevels {
     fn on_read(&mut self, ctx: &ReadCtx, step: u8, outcome: &Outcome, note: u8) {
         let _ = (ctx, step, outcome, note);
     }
-    /// Power is on and the block table is true. Background work may begin.
+    /// Power is on and the superblock table is complete. Background work may begin.
     fn start(&mut self, now: Ns, blocks: &BlockMonitor) {
         let _ = (now, blocks);
     }
-    /// Power is back after a time without it, of which the firmware's clock knows nothing. What the scheme
-    /// keeps has been kept; the cells have aged.
+    /// Power is back after a time that the firmware's clock has not counted. The scheme's data were kept; the
+    /// cells have aged.
     fn power_on(&mut self, now: Ns, blocks: &BlockMonitor) {
         let _ = (now, blocks);
     }
-    /// `block` was opened and begins to hold data, or lost its data to an erase.
+    /// `block` was opened and begins to hold data, or was erased.
     fn on_block(&mut self, now: Ns, block: BlockId, blocks: &BlockMonitor) {
         let _ = (now, block, blocks);
     }
-    /// When background work is next due; [`Ns::MAX`] for never. Only `start`, `power_on`, `on_block`, `probe`
+    /// When background work is due next; [`Ns::MAX`] for never. Only `start`, `power_on`, `on_block`, `probe`
     /// and `on_probe` may change it.
     fn due(&self) -> Ns {
         Ns::MAX
     }
-    /// The next background read, if there is one to do now. May move `due` instead.
+    /// The background read to be done now, if any. It may postpone `due` instead.
     fn probe(
         &mut self,
         now: Ns,
@@ -136,7 +136,7 @@ pub trait ReadLevels {
         let _ = (now, blocks, log);
         None
     }
-    /// The result of the last probe.
+    /// The result of the last background read.
     fn on_probe(
         &mut self,
         now: Ns,
@@ -147,16 +147,16 @@ pub trait ReadLevels {
     ) {
         let _ = (now, probe, result, blocks, log);
     }
-    /// Share of the cells of a wordline that it programs with states it knows, in millionths. They
-    /// are spread over the states next to the sentinel valleys. Fixed.
+    /// Share of the cells of a wordline that the scheme programs with known states, in millionths. They are
+    /// divided among the states next to the sentinel valleys. Constant.
     fn spare_ppm(&self) -> u32 {
         0
     }
-    /// The block groups it keeps levels for, if any: what `Ideal(Group)` refers to.
+    /// The block groups for which the scheme keeps levels, if any: `Ideal(Group)` refers to them.
     fn groups(&self) -> Option<&BlockGroups> {
         None
     }
-    /// Bytes of what it keeps, where its paper counts them.
+    /// Memory use, for schemes whose paper reports it.
     fn footprint(&self) -> Option<Footprint> {
         None
     }

@@ -1,8 +1,8 @@
 //! `ct-qlc`: three tiers of voltage tables, verified and refined in the background.
 //!
-//! After Y. Chen et al., "CT-QLC: A Production-Ready Firmware Solution for Tail Latency QoS in
-//! Charge-Trap QLC SSDs". The mechanisms are in [`crate::voltage`]; here is their order. What the
-//! paper leaves open, and what was decided, is in `docs/firmware/ct-qlc.md`.
+//! After Y. Chen et al., "CT-QLC: A Production-Ready Firmware Solution for Tail Latency QoS in Charge-Trap
+//! QLC SSDs". The mechanisms are in [`crate::voltage`]; this file has their order. `docs/firmware/ct-qlc.md`
+//! lists what the paper leaves open and what was decided.
 //!
 //! ```text
 //! start-up     populate every group with data
@@ -12,7 +12,7 @@
 //! power-on     after a shutdown: verify every group at once, those with the most data first
 //! ```
 //!
-//! Beyond the paper, each an option: `projection`, `verify`, `zones`, `pacing`, `verify_at_power_on`.
+//! Options beyond the paper: `projection`, `verify`, `zones`, `pacing`, `verify_at_power_on`.
 
 use alloc::boxed::Box;
 
@@ -33,7 +33,7 @@ use crate::voltage::options::{CT_QLC, cadence, keeper, refinement, rules};
 use crate::voltage::selector::Selector;
 use crate::voltage::tables::ENTRIES;
 
-/// Its row.
+/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "ct-qlc",
     summary: "three entries a group, verified every 5 h, sorted by fail ratio, valleys tracked",
@@ -43,15 +43,15 @@ pub const SCHEME: Scheme = Scheme {
     params: CT_QLC,
 };
 
-/// What the calibration engine is doing. Population comes before all of it.
+/// State of the calibration engine. Population comes before all of these.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Phase {
     Idle,
     /// Phase 1: the active entries of a group are tried on sample pages.
     Verify(u8),
-    /// Phase 3: its valleys are searched.
+    /// Phase 3: the valleys of a group are searched.
     Track(u8),
-    /// The entries found are tried on the same pages.
+    /// The new entries are tried on the same sample pages.
     Validate(u8),
 }
 
@@ -64,45 +64,45 @@ pub struct CtQlc {
     window: u8,
     backup: u8,
     validate: bool,
-    /// What verification counts, where it goes by corrected bits.
+    /// Error counts of verification, if it is based on corrected bits.
     census: Option<Box<Census>>,
-    /// Verifications of the group under way that were repeated as better levels may lie beyond.
+    /// Verifications of the current group that were repeated because better levels may lie further out.
     repeated: u8,
     zone_bound: u8,
     verify_at_power_on: bool,
 
     /// Groups left in the pass.
     routine: GroupSet,
-    /// Those with the most superblocks come first.
+    /// Whether the groups with the most superblocks come first.
     largest_first: bool,
-    /// Groups that have inherited and wait to be verified.
+    /// Groups that have inherited entries and wait to be verified.
     heirs: GroupSet,
-    /// The same, but without a full superblock to sample.
+    /// Groups that have inherited entries but have no full superblock to sample yet.
     waiting: GroupSet,
 
     phase: Phase,
     tracking: Box<Tracking>,
-    /// What verification found, kept while valleys are searched.
+    /// Result of verification, kept while valleys are searched.
     verified: [Tally; ENTRIES],
     passed: Pass,
 }
 
-/// What the pass under way has done.
+/// Statistics of the current pass.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pass {
     began: Ns,
     groups: u8,
     reads: u32,
-    /// How far the levels of a group moved at most.
+    /// Largest move of the levels of a group.
     moved: u8,
     open: bool,
 }
 
-/// Most verifications in a row of a group whose levels move: assumed, so that one pass ends.
+/// Maximum number of consecutive verifications of a group whose levels move: assumed, so that a pass ends.
 const REPEATS: u8 = 4;
 
 impl CtQlc {
-    /// From the chip's tables and the scheme's parameters.
+    /// The scheme with the chip's tables and the parameters `values`.
     pub fn new(setup: &Setup, values: &Values) -> CtQlc {
         let by_bits = values.get("verify") != 0;
         let zones = if by_bits {
@@ -135,13 +135,13 @@ impl CtQlc {
         }
     }
 
-    /// Its groups and tables.
+    /// Groups and tables of the scheme.
     pub fn selector(&self) -> &Selector {
         &self.keeper.selector
     }
 
-    /// In a pass all groups that have superblocks are due. One that comes due while another is under
-    /// way joins it.
+    /// Begins a pass: all groups that have superblocks are due. A pass that comes due during another one
+    /// joins it.
     fn pass(&mut self, now: Ns) {
         if !self.cadence.turn(now) {
             return;
@@ -161,7 +161,8 @@ impl CtQlc {
         }
     }
 
-    /// The next group to verify: heirs first. A group that has no entries yet waits for population.
+    /// The next group to verify: groups that have just inherited come first. A group without entries waits
+    /// for population.
     fn next_group(&mut self) -> Option<u8> {
         loop {
             let heir = self.heirs.pop();
@@ -172,7 +173,8 @@ impl CtQlc {
         }
     }
 
-    /// The next group of the pass. After power-on most reads will be of the one with the most superblocks.
+    /// The next group of the pass. After power-on, the group with the most superblocks comes first, because
+    /// most reads go there.
     fn next_of_pass(&mut self) -> Option<u8> {
         if self.largest_first
             && let Some(group) = self.keeper.members.largest(self.routine)
@@ -202,7 +204,8 @@ impl CtQlc {
         }
     }
 
-    /// Moves the entries of `group` to where corrected bits are fewest, if verification goes by them.
+    /// Moves the entries of `group` to where corrected bits are fewest, if verification is based on corrected
+    /// bits.
     fn center(&mut self, now: Ns, group: u8, log: &mut impl FnMut(Record)) -> Option<Centered> {
         let census = self.census.as_ref()?;
         let tables = &mut self.keeper.selector.tables;
@@ -214,7 +217,7 @@ impl CtQlc {
         Some(centered)
     }
 
-    /// Phase 1 ends: phase 2 decides, and phase 3 sorts or begins to track.
+    /// Phase 1 has ended: phase 2 decides, and phase 3 sorts or begins to track.
     fn on_verified(&mut self, now: Ns, group: u8, log: &mut impl FnMut(Record)) {
         let trial = &self.keeper.trial;
         let tallies = trial.tallies();
@@ -278,8 +281,8 @@ impl CtQlc {
         }
     }
 
-    /// The staged entries have been tried: they replace the old ones unless their best fails more
-    /// often than the best of those.
+    /// The staged entries have been tried. They replace the active entries, unless the best staged entry
+    /// fails more often than the best active one.
     fn on_validated(&mut self, now: Ns, group: u8, log: &mut impl FnMut(Record)) {
         let tallies = self.keeper.trial.tallies();
         let reads = self.tracking.reads() + self.keeper.trial.reads();
@@ -305,7 +308,7 @@ impl CtQlc {
         self.adopt(now, group, reads, log);
     }
 
-    /// The staged entries become active.
+    /// Makes the staged entries active.
     fn adopt(&mut self, now: Ns, group: u8, reads: u32, log: &mut impl FnMut(Record)) {
         let tables = &mut self.keeper.selector.tables;
         let moved = tables.synchronize(group);
@@ -322,7 +325,7 @@ impl CtQlc {
         self.phase = Phase::Idle;
     }
 
-    /// Drops what is under way for a group; it is verified again.
+    /// Abandons the work in progress on a group, which will be verified again.
     fn abandon(&mut self, group: u8) {
         self.keeper.selector.tables.discard(group);
         self.heirs.insert(group);
@@ -439,7 +442,7 @@ impl ReadLevels for CtQlc {
                 return probe;
             }
             match self.phase {
-                // Every search ended where it began, at the edge of an offset's range.
+                // Every search ended where it began, at the limit of the offset range.
                 Phase::Track(_) if trial.sample().alive(blocks) => self.on_tracked(now, group, log),
                 _ => self.abandon(group),
             }
@@ -471,7 +474,7 @@ impl ReadLevels for CtQlc {
         } = &mut self.keeper;
         match (self.phase, result) {
             (Phase::Idle, _) => {}
-            // What came back may be of an erased page; the next probe begins anew.
+            // The result may come from an erased page. The next background read starts anew.
             _ if !trial.sample().alive(blocks) => {}
             (Phase::Verify(group), _) => {
                 if let (Some(census), Some((entry, _))) = (&mut self.census, trial.position()) {
@@ -495,7 +498,7 @@ impl ReadLevels for CtQlc {
                     self.on_tracked(now, group, log);
                 }
             }
-            // A count was asked for and none came: keep what is in use.
+            // A ones-count was asked for and did not come: the entries in use stay.
             (Phase::Track(group), _) => {
                 selector.tables.discard(group);
                 self.phase = Phase::Idle;

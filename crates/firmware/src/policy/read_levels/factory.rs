@@ -8,7 +8,7 @@ use firstread_core::params::{Role, Scheme, Values};
 use super::{Outcome, ReadCtx, ReadLevels};
 use crate::policy::Setup;
 
-/// Its row.
+/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "factory",
     summary: "walk the manufacturer's retry table from its first entry",
@@ -21,12 +21,12 @@ pub const SCHEME: Scheme = Scheme {
 /// The scheme.
 #[derive(Clone, Debug)]
 pub struct Factory {
-    /// As a read takes them.
+    /// Entries in the form that reads use.
     entries: Box<[Levels]>,
 }
 
 impl Factory {
-    /// From the chip's tables.
+    /// The scheme with the chip's tables.
     pub fn new(setup: &Setup, _values: &Values) -> Factory {
         Factory {
             entries: setup.tables.factory[..setup.tables.factory_len as usize]

@@ -1,8 +1,8 @@
-//! `frozen`: entries chosen among the manufacturer's at start-up and never calibrated.
+//! `frozen`: entries chosen from the factory table at start-up and never calibrated.
 //!
-//! The baseline that CT-QLC is compared with, CT-QLC without calibration: the same groups, tables
-//! and population, and nothing after it. A group that superblocks enter later inherits the entries
-//! they had before, so a read tries what start-up chose, however old the data have become.
+//! This is the baseline of the CT-QLC paper: CT-QLC without calibration. It has the same groups, tables and
+//! population, and nothing after them. A group that superblocks enter later inherits the entries of the group
+//! they left. So reads try what start-up chose, however old the data have become.
 
 use firstread_core::params::{Role, Scheme, Values};
 use firstread_core::voltage::BlockGroups;
@@ -16,7 +16,7 @@ use crate::voltage::keeper::Keeper;
 use crate::voltage::options::{FROZEN, keeper};
 use crate::voltage::selector::Selector;
 
-/// Its row.
+/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "frozen",
     summary: "three entries a group chosen from the factory table at start-up, never calibrated",
@@ -33,13 +33,13 @@ pub struct Frozen {
 }
 
 impl Frozen {
-    /// From the chip's tables and the scheme's parameters.
+    /// The scheme with the chip's tables and the parameters `values`.
     pub fn new(setup: &Setup, values: &Values) -> Frozen {
         Frozen {
             keeper: keeper(setup, values, false, 1),
         }
     }
-    /// Its groups and tables.
+    /// Groups and tables of the scheme.
     pub fn selector(&self) -> &Selector {
         &self.keeper.selector
     }

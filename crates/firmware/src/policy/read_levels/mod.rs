@@ -1,13 +1,15 @@
-//! Axis `read_levels`: which levels a read tries, in what order, and who keeps them true.
+//! Axis `read_levels`: which levels a read tries, in which order, and how they are kept up to date.
 //!
-//! Call order. For each page row read for the host or the data mover, `attempt` is called with
-//! step 0, then with step 1, 2, ... and the outcome of the step before until the read succeeds or
-//! `attempt` gives up; then `on_read` once. All of them are handed the same `note`, a byte that is 0
-//! at step 0: what the scheme wants to remember of this read. A step may be sensed ahead: it is asked
-//! for without that outcome, unless `needs_outcome`, and perhaps once more than the read needs. A read
-//! may try its steps twice, from step 1 on. Background: whenever `due() <= now` and none of the
-//! axis's probes is in flight, `probe` may return one; its result comes back through `on_probe`
-//! before the next. Nothing here allocates after `new`.
+//! Call order of a read: for each multi-plane page read for the host or for a move, `attempt` is called with
+//! step 0. It is called again with step 1, 2, ... and the outcome of the step before, until the read succeeds
+//! or `attempt` returns none. Then `on_read` is called once. All these calls get the same `note`, a byte that
+//! is 0 at step 0 and in which the scheme may keep something about this read. A step may be sensed
+//! speculatively: then `attempt` is called without the outcome of the step before, unless `needs_outcome`
+//! says otherwise, and perhaps once more than the read needs. A read may go through its steps twice, the
+//! second time from step 1 on.
+//!
+//! Background: whenever `due() <= now` and no background read is in flight, `probe` may return one. Its
+//! result comes back through `on_probe` before the next. Nothing here allocates after `new`.
 
 use crate::log::Record;
 use crate::observe::BlockMonitor;

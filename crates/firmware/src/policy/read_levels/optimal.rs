@@ -1,8 +1,8 @@
-//! `optimal`: the true valleys of the very page.
+//! `optimal`: the true valleys of the page that is read.
 //!
-//! What it bounds: every scheme of the axis. No levels have fewer errors on the page, so no other way to choose them
-//! reads it earlier, or reads it at all where its own valleys fail, but for the noise of a sense: that is why
-//! there are several attempts.
+//! This oracle bounds every scheme of the axis. No levels have fewer errors on the page. So no other choice
+//! of levels reads the page at an earlier attempt, or reads a page that these levels cannot read, except for
+//! sensing noise. Because of the noise there are several attempts.
 
 use firstread_core::params::{Need, Role, Scheme, Values};
 use firstread_core::{IdealScope, Levels};
@@ -10,7 +10,7 @@ use firstread_core::{IdealScope, Levels};
 use super::{Outcome, ReadCtx, ReadLevels};
 use crate::policy::Setup;
 
-/// Its row.
+/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "optimal",
     summary: "the true valleys of the page that is read",
@@ -20,7 +20,7 @@ pub const SCHEME: Scheme = Scheme {
     params: &[],
 };
 
-/// Attempts before it gives up. Sensing noise is drawn anew each time, nothing else changes.
+/// Attempts before it gives up. Only the sensing noise differs between them.
 pub(super) const ATTEMPTS: u8 = 8;
 
 /// The scheme.
@@ -28,7 +28,7 @@ pub(super) const ATTEMPTS: u8 = 8;
 pub struct Optimal;
 
 impl Optimal {
-    /// It needs nothing.
+    /// The scheme, which has no parameters.
     pub fn new(_setup: &Setup, _values: &Values) -> Optimal {
         Optimal
     }

@@ -1,9 +1,10 @@
-//! `optimal-group`: the best vector that all pages of a block group can share, then the page's own valleys.
+//! `optimal-group`: the best levels that all pages of a block group can share, then the page's own valleys.
 //!
-//! What it bounds: schemes that keep levels by group of P/E cycles and retention. No vector is the right one for
-//! more pages of a group at the first attempt. What such a scheme tries next, and however many vectors it holds,
-//! suits no page better than the page's own valleys, so these follow. Schemes with levels for less than a group
-//! (a block, a layer, a zone of `ct-qlc`) may read more pages at the first attempt; `optimal` bounds them too.
+//! This oracle bounds schemes that keep levels by group of P/E cycles and retention. No other levels read
+//! more pages of a group at the first attempt. Whatever such a scheme tries next, and however many entries it
+//! holds, nothing suits a page better than its own valleys, so these follow. Schemes with levels for less
+//! than a group (a block, a layer, a zone of `ct-qlc`) may read more pages at the first attempt. `optimal`
+//! bounds those schemes too.
 
 use firstread_core::params::{Need, Role, Scheme, Values};
 use firstread_core::voltage::BlockGroups;
@@ -14,7 +15,7 @@ use super::{Outcome, ReadCtx, ReadLevels};
 use crate::policy::Setup;
 use crate::voltage::groups;
 
-/// Its row.
+/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "optimal-group",
     summary: "the best levels that the pages of a block group can share, then those of the page",
@@ -31,7 +32,7 @@ pub struct OptimalGroup {
 }
 
 impl OptimalGroup {
-    /// From the choice of bins.
+    /// The scheme with the chosen bins.
     pub fn new(_setup: &Setup, values: &Values) -> OptimalGroup {
         OptimalGroup {
             groups: groups::groups(values.get(groups::RETENTION_BINS_PARAM.key)),
@@ -40,7 +41,7 @@ impl OptimalGroup {
 }
 
 impl ReadLevels for OptimalGroup {
-    /// After the group's vector, the valleys of the page.
+    /// After the levels of the group come the valleys of the page.
     fn attempt(
         &mut self,
         ctx: &ReadCtx,

@@ -1,9 +1,9 @@
-//! `sentinel-cells`: a read that fails tells by cells whose data are known where the levels belong.
+//! `sentinel-cells`: when a read fails, cells with known data show where the levels should be.
 //!
-//! After Q. Li et al., "Shaving Retries with Sentinels for Fast Read over High-Density 3D Flash": some
-//! cells of every wordline are programmed to the two states around a sentinel valley. Those of the lower
-//! state read as of the upper, less those of the upper read as of the lower, give how far the sentinel's
-//! level is off; its line gives the other valleys.
+//! After Q. Li et al., "Shaving Retries with Sentinels for Fast Read over High-Density 3D Flash". Some cells
+//! of every wordline are programmed to the two states around a sentinel valley. The number of lower-state
+//! cells read as upper, minus the number of upper-state cells read as lower, tells how far off the sentinel's
+//! level is. A linear model gives the levels of the other valleys.
 //!
 //! ```text
 //! a read      the default
@@ -12,8 +12,8 @@
 //! and again   the retry table outward from the entry nearest to where that ended
 //! ```
 //!
-//! Nothing is kept and nothing done in the background; the price is the cells. What its paper leaves
-//! open, and what was decided: `docs/firmware/comparators.md`.
+//! The scheme stores nothing and does nothing in the background; the price is the cells.
+//! `docs/firmware/comparators.md` lists what the paper leaves open and what was decided.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -27,7 +27,7 @@ use crate::observe::BlockMonitor;
 use crate::policy::Setup;
 use crate::voltage::selector::outward;
 
-/// Its row.
+/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "sentinel-cells",
     summary: "a failed read is repeated where cells of known data show that the levels belong",
@@ -80,12 +80,12 @@ pub struct SentinelCells {
     spare_ppm: u32,
     inferences: u8,
     tune: i8,
-    /// Sentinel offsets that last worked, by superblock, where reads start with them.
+    /// Sentinel offsets of the last successful read of each superblock, if reads start with them.
     kept: Box<[[i8; MAX_PAGES]]>,
 }
 
 impl SentinelCells {
-    /// From the chip's tables and the scheme's parameters.
+    /// The scheme with the chip's tables and the parameters `values`.
     pub fn new(setup: &Setup, values: &Values) -> SentinelCells {
         let blocks = match values.get("start") {
             0 => 0,
@@ -100,7 +100,7 @@ impl SentinelCells {
         }
     }
 
-    /// Where a read starts.
+    /// The sentinel offset with which a read starts.
     #[inline]
     fn first(&self, ctx: &ReadCtx) -> i8 {
         match self.kept.get(ctx.at.block.0 as usize) {
@@ -109,8 +109,8 @@ impl SentinelCells {
         }
     }
 
-    /// Levels of the page at `offset` of its sentinel. At zero they are the default's: its other
-    /// valleys are right there and only nearly so on their lines.
+    /// Levels of the page for sentinel offset `offset`. At offset zero they are the default levels: the
+    /// linear models of the other valleys only come close to zero there.
     #[inline]
     fn levels(&self, page: u8, offset: i8) -> Levels {
         let mut levels = [0; 15];
@@ -120,18 +120,18 @@ impl SentinelCells {
         Levels::Offsets(levels)
     }
 
-    /// The next sentinel offset after attempt `step - 1` at `offset` has failed with `last`.
+    /// The next sentinel offset after attempt `step - 1` at `offset` has failed with outcome `last`.
     fn infer(&self, page: u8, offset: i8, step: u8, last: Option<&Outcome>) -> i8 {
         let spare = last.map(|outcome| outcome.spare).unwrap_or_default();
         match self.tables.correction(page, spare) {
-            // Drift goes down. From one below the next is one above.
+            // Drift goes down, so the offset below comes first. The step after that goes above.
             0 if step % 2 == 1 => offset.saturating_sub(self.tune),
             0 => offset.saturating_add(self.tune.saturating_mul(2)),
             units => offset.saturating_add(units),
         }
     }
 
-    /// Entry of the retry table at step `k` of the walk after `offset`.
+    /// Entry of the retry table at step `k` of the walk that begins near `offset`.
     fn walk(&self, page: u8, offset: i8, k: u8) -> Option<u8> {
         if k >= self.tables.factory_len {
             return None;

@@ -1,8 +1,8 @@
-//! `similar-page`: a page is read first with what last worked for a page like it.
+//! `similar-page`: a page is first read with the entry that last worked for a similar page.
 //!
-//! After Y. Shim et al., "Exploiting Process Similarity of 3D Flash Memory for High Performance SSDs":
-//! pages of one horizontal layer of a block are made alike and age alike. A table keeps, for each such
-//! layer, the entry of the retry table that a read of one of its pages last ended with.
+//! After Y. Shim et al., "Exploiting Process Similarity of 3D Flash Memory for High Performance SSDs": pages
+//! of one horizontal layer of a block have similar cells and age alike. For each such layer, a table keeps
+//! the retry-table entry with which a read of one of its pages last ended.
 //!
 //! ```text
 //! a read     its key's entry, if there is one that is not stale; else the default, or what last
@@ -12,8 +12,8 @@
 //! meanwhile  pages drawn at random are read the same way, `background_reads` an interval
 //! ```
 //!
-//! The table has a place for every key, so that a key misses only before its first read. What its
-//! paper leaves open, and what was decided: `docs/firmware/comparators.md`.
+//! The table has an element for each key, so a key misses only before its first read.
+//! `docs/firmware/comparators.md` lists what the paper leaves open and what was decided.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -29,7 +29,7 @@ use crate::policy::Setup;
 use crate::voltage::pace::{INTERVAL_PARAM, Pace, READS_PARAM};
 use crate::voltage::selector::outward;
 
-/// Its row.
+/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "similar-page",
     summary: "first what last worked for a page of the same layer of the same block",
@@ -66,11 +66,11 @@ pub const SCHEME: Scheme = Scheme {
 
 /// Nanoseconds of an hour.
 const HOUR: u64 = 3_600_000_000_000;
-/// Ages that a stored entry tells apart (h); greater ones count as this.
+/// Largest age that a stored entry can hold (h). Greater ages are stored as this.
 const MAX_HOURS: u64 = 1022;
 
-/// What last worked, two bytes: six bits of the retry table's entry, ten of the data's age in hours
-/// and one more. Zero for none.
+/// The entry that last worked, in two bytes: six bits for the retry-table entry, and ten bits for the age of
+/// the data in hours plus one. Zero means none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Stored(u16);
 
@@ -88,7 +88,7 @@ impl Stored {
     }
 }
 
-/// Which pages share an entry.
+/// Which pages share a stored entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Key {
     BlockLayer,
@@ -96,7 +96,7 @@ enum Key {
     Block,
 }
 
-/// A background read and its retries.
+/// A background read with its retries.
 #[derive(Clone, Copy, Debug)]
 struct Patrol {
     at: PageAddr,
@@ -114,11 +114,11 @@ pub struct SimilarPage {
     geometry: Geometry,
     key: Key,
     layers: usize,
-    /// What last worked, by key.
+    /// The entry that last worked, by key.
     kept: Box<[Stored]>,
-    /// And by superblock, where a miss looks there.
+    /// The entry that last worked, by superblock, if a miss falls back to it.
     wider: Box<[Stored]>,
-    /// In hours; none for never.
+    /// Age in hours after which a stored entry is not used; none for never.
     stale_after: Option<u64>,
     quantum: u8,
 
@@ -129,7 +129,7 @@ pub struct SimilarPage {
 }
 
 impl SimilarPage {
-    /// From the chip's tables and the scheme's parameters.
+    /// The scheme with the chip's tables and the parameters `values`.
     pub fn new(setup: &Setup, values: &Values) -> SimilarPage {
         let geometry = setup.geometry;
         let (blocks, dies) = (geometry.blocks_per_plane as usize, geometry.dies() as usize);
@@ -158,12 +158,12 @@ impl SimilarPage {
         }
     }
 
-    /// Bytes of what it keeps.
+    /// Bytes of memory that the scheme uses.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.kept) + size_of_val(&*self.wider)
     }
 
-    /// Place of the page's key; none in a mode that the retry table is not for.
+    /// Index of the page's key; none in a cell mode for which the retry table is not made.
     #[inline]
     fn place(&self, ctx: &ReadCtx) -> Option<usize> {
         if ctx.mode != self.tables.mode {
@@ -179,7 +179,7 @@ impl SimilarPage {
         })
     }
 
-    /// The entry in `place` of `table` that a read of data `age` old may start with.
+    /// The stored entry at `place` of `table`, if a read of data `age` old may start with it.
     #[inline]
     fn fresh(&self, table: &[Stored], place: usize, age: Ns) -> Option<u8> {
         let stored = *table.get(place)?;
@@ -203,13 +203,13 @@ impl SimilarPage {
             .unwrap_or(0)
     }
 
-    /// A superblock begins to hold data or has lost them.
+    /// A superblock has begun to hold data, or was erased: forgets its entries.
     fn forget(&mut self, block: BlockId) {
         let dies = self.geometry.dies() as usize;
         let each = match self.key {
             Key::BlockLayer => dies * self.layers,
             Key::Block => dies,
-            // A die's layers are those of all its blocks.
+            // The layers of a die are shared by all its blocks.
             Key::DieLayer => 0,
         };
         let from = block.0 as usize * each;
@@ -221,7 +221,7 @@ impl SimilarPage {
         }
     }
 
-    /// Draws a page among those of full superblocks.
+    /// Draws a random page of the full superblocks.
     fn draw(&mut self, blocks: &BlockMonitor) -> Option<Patrol> {
         let mode = self.tables.mode;
         let fits =
@@ -267,7 +267,8 @@ fn ctx_of(now: Ns, at: PageAddr, blocks: &BlockMonitor) -> ReadCtx {
 }
 
 impl ReadLevels for SimilarPage {
-    /// `note` is the entry the read started with: other reads may change the key's meanwhile.
+    /// `note` is the entry with which the read started, because other reads may change the stored one
+    /// meanwhile.
     #[inline]
     fn attempt(
         &mut self,

@@ -1,16 +1,16 @@
-//! What a scheme of axis `recovery` is asked, and what it is told.
+//! The contract of schemes of axis `recovery`.
 
 use firstread_core::SenseMode;
 
-/// The axis.
+/// The trait of the axis.
 pub trait Recovery {
-    /// What is sensed after a step that sensed `failed` has failed.
+    /// The sense mode to try after a step in mode `failed` has failed; none for no soft sense.
     fn soft_after(&self, failed: SenseMode) -> Option<SenseMode> {
         let _ = failed;
         None
     }
-    /// Hard steps in a row that came no nearer, after which soft senses come first; none: only when there
-    /// are no hard steps left.
+    /// Number of consecutive hard steps without improvement after which soft senses come first. None if soft
+    /// senses come only after all hard steps.
     fn hard_steps(&self) -> Option<u8> {
         None
     }

@@ -1,8 +1,9 @@
-//! Axis `recovery`: what is tried for a read whose levels do not come near enough.
+//! Axis `recovery`: what is tried for a read whose hard steps fail.
 //!
-//! `soft_after` is asked when soft senses are due and again after each of them has failed: what to sense
-//! next, or none. They are due after the last hard step, and before it once `hard_steps` in a row came no
-//! nearer than the nearest one. Neither is asked for a read that succeeds.
+//! `soft_after` is called when soft senses are due, and again after each failed soft sense. It returns the
+//! next sense mode, or none. Soft senses are due after the last hard step, or earlier, after `hard_steps`
+//! consecutive hard steps that came no closer than the best one. Neither method is called for a read that
+//! succeeds.
 
 use firstread_core::SenseMode;
 

@@ -1,11 +1,11 @@
-//! `none`: a read that its levels do not save is uncorrectable.
+//! `none`: a read that fails with all its levels is uncorrectable.
 
 use firstread_core::params::{Role, Scheme, Values};
 
 use super::Recovery;
 use crate::policy::Setup;
 
-/// Its row.
+/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "none",
     summary: "a read that its levels do not save is uncorrectable",
@@ -20,7 +20,7 @@ pub const SCHEME: Scheme = Scheme {
 pub struct Nothing;
 
 impl Nothing {
-    /// It has no parameters.
+    /// The scheme, which has no parameters.
     pub fn new(_setup: &Setup, _values: &Values) -> Nothing {
         Nothing
     }

@@ -1,14 +1,14 @@
-//! `parity`: what its levels do not save is made anew from the other dies of its stripe.
+//! `parity`: codewords that fail with all levels are rebuilt from the other dies of their stripe.
 //!
-//! One die of each wordline of a superblock, in turn, holds the sum of the others: a part of the space in
-//! as many as there are dies is not for data, and programs write as much more.
+//! One die of each wordline of a superblock holds the sum (XOR) of the others; the dies take turns. The price
+//! with `n` dies: 1/n of the space holds no data, and programs write that much more.
 
 use firstread_core::params::{Need, Role, Scheme, Values};
 
 use super::Recovery;
 use crate::policy::Setup;
 
-/// Its row.
+/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "parity",
     summary: "parity across the dies of a superblock, read when a page is lost",
@@ -23,7 +23,7 @@ pub const SCHEME: Scheme = Scheme {
 pub struct Parity;
 
 impl Parity {
-    /// It has no parameters.
+    /// The scheme, which has no parameters.
     pub fn new(_setup: &Setup, _values: &Values) -> Parity {
         Parity
     }

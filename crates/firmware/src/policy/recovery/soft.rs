@@ -1,8 +1,8 @@
-//! `soft`: the page is sensed at several levels around the nearest ones, for a soft decoder.
+//! `soft`: the page is sensed at several levels around the best failed ones, for a soft decoder.
 //!
-//! A cell between two of the levels is less sure than one beyond them; a decoder that knows this
-//! corrects about half as many errors again. The price is that every level is sensed three or five
-//! times, and two or three pages are transferred.
+//! A cell between two of the levels is less reliable than a cell outside them. A decoder that knows this
+//! corrects about half as many errors again. The price is that every level is sensed three or five times, and
+//! that two or three pages are transferred.
 
 use firstread_core::SenseMode;
 use firstread_core::params::{Need, Param, Role, Scheme, Values};
@@ -10,7 +10,7 @@ use firstread_core::params::{Need, Param, Role, Scheme, Values};
 use super::Recovery;
 use crate::policy::Setup;
 
-/// Its row.
+/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "soft",
     summary: "soft senses around the nearest levels, and soft decoding",
@@ -41,12 +41,12 @@ pub const PARAMS: &[Param] = &[
 pub struct Soft {
     three: bool,
     five: bool,
-    /// Hard steps in a row that came no nearer; zero for all there are.
+    /// Hard steps without improvement; zero to wait for all hard steps.
     after: u8,
 }
 
 impl Soft {
-    /// From its parameters.
+    /// The scheme with the parameters `values`.
     pub fn new(_setup: &Setup, values: &Values) -> Soft {
         let (three, five) = match values.get("senses") {
             0 => (true, true),

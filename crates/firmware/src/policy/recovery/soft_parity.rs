@@ -1,4 +1,4 @@
-//! `soft-parity`: soft senses first, then the other dies of the stripe.
+//! `soft-parity`: soft senses first, then the rebuild from the other dies of the stripe.
 
 use firstread_core::SenseMode;
 use firstread_core::params::{Need, Role, Scheme, Values};
@@ -7,7 +7,7 @@ use super::Recovery;
 use super::soft::{PARAMS, Soft};
 use crate::policy::Setup;
 
-/// Its row.
+/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "soft-parity",
     summary: "soft senses, then parity across the dies of a superblock",
@@ -22,7 +22,7 @@ pub const SCHEME: Scheme = Scheme {
 pub struct SoftParity(Soft);
 
 impl SoftParity {
-    /// From the parameters of `soft`.
+    /// The scheme with the parameters of `soft`.
     pub fn new(setup: &Setup, values: &Values) -> SoftParity {
         SoftParity(Soft::new(setup, values))
     }

@@ -1,8 +1,8 @@
-//! `adaptive`: retries sense for a shorter time where that is safe (AR²).
+//! `adaptive`: retries use a shorter sense where that is safe (AR²).
 //!
-//! How short is a table's to say, which characterization makes (`cargo xtask characterize`); when, is
-//! decided by `haste`. The die's sensing time is a feature: a SET FEATURE (`tSET`) comes before the
-//! first short sense, and before the first one at the default time after it, whosever it is.
+//! A table made by characterization (`cargo xtask characterize`) says how short a sense may be; `haste`
+//! decides when. The sense time of a die is a feature. A SET FEATURE (`tSET`) comes before the first short
+//! sense, and again before the next sense of any read at the default time.
 
 use firstread_core::SenseTiming;
 use firstread_core::params::{Need, Role, Scheme, Values};
@@ -12,7 +12,7 @@ use super::haste::{Haste, Reckoner};
 use crate::policy::Setup;
 use crate::policy::read_levels::{Outcome, ReadCtx};
 
-/// Its row.
+/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "adaptive",
     summary: "retries sense for a shorter time where that is safe",
@@ -29,7 +29,7 @@ pub struct Adaptive {
 }
 
 impl Adaptive {
-    /// From the chip's table.
+    /// The scheme with the chip's table.
     pub fn new(setup: &Setup, _values: &Values) -> Adaptive {
         Adaptive {
             reckoner: Reckoner::new(setup),

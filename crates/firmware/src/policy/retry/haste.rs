@@ -1,19 +1,20 @@
-//! When a step of a retry may sense for a shorter time: what AR2 needs to know.
+//! Decides when a retry step may use a shorter sense (AR²).
 //!
-//! A table from characterization says how short the precharge may be for a temperature, wear and age,
-//! and how many more bits the worst codeword then errs in. That is safe where a step has that margin,
-//! and no step of a walk has it for certain: the first one that succeeds is by construction near the
-//! edge. So haste is only where it cannot cost a step, or has shown that it does not:
+//! A table made by characterization says how short the precharge may be at a temperature, wear and age, and
+//! how many errors this adds to the worst codeword. A short sense is safe for a step with that much margin.
+//! But no step of a retry walk is certain to have it: the first step that succeeds is close to the limit by
+//! construction. So a short sense is used only where it cannot cost an extra step, or where it was shown not
+//! to:
 //!
-//! - **Before the end.** A step that reads of the same wear, age and page type nearly always leave
-//!   behind fails anyway. How many retries they take is tracked: the number that about one in 65 falls
-//!   short of. Steps before it, less one, are short.
-//! - **At the end.** The margin of last steps is tracked likewise: capability less the errors
-//!   corrected, which one in 65 falls short of. Where it is larger than what haste costs and a reserve,
-//!   the others are short too. If such a step fails, the read makes haste no more: where most
-//!   codewords passed, the same levels are tried at the default time, else the next ones.
+//! - **Before the end.** Some steps fail anyway: those that nearly all reads of the same wear, age and page
+//!   type go past. For each such class the scheme tracks a number of retries that only about one read in 65
+//!   falls short of. Steps before that number, less one, are short.
+//! - **At the end.** The margin of last steps is tracked in the same way: capability minus corrected errors,
+//!   a value that only one last step in 65 falls short of. If it exceeds the added errors plus a reserve, the
+//!   remaining steps are short too. If such a step fails, the read uses no more short senses. Where most
+//!   codewords passed, the same levels are repeated at the default time; otherwise the next levels follow.
 //!
-//! A read that has tried everything, some of it in haste, starts again without.
+//! A read that has tried all levels, some of them with short senses, starts again at the default time.
 
 use alloc::boxed::Box;
 
@@ -23,50 +24,50 @@ use firstread_core::sensing::SensingTable;
 use crate::policy::Setup;
 use crate::policy::read_levels::{Outcome, ReadCtx};
 
-/// How long a step senses.
+/// The sense time of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Haste {
-    /// Its phases.
+    /// Its sensing phases.
     pub timing: SenseTiming,
-    /// It may be the last step: if it fails, the read makes haste no more.
+    /// The step may be the last one. If it fails, the read uses no more short senses.
     pub at_end: bool,
 }
 
 impl Haste {
-    /// None.
+    /// The default time.
     pub const NONE: Haste = Haste {
         timing: SenseTiming::DEFAULT,
         at_end: false,
     };
 }
 
-/// Bits of margin kept at the end of a read beyond what haste is known to cost.
+/// Margin kept at the end of a read beyond the errors that a short sense is known to add, in bits.
 const RESERVE_BITS: u16 = 7;
-/// Tracked values are in 1/256.
+/// Tracked values are in units of 1/256.
 const ONE: u16 = 256;
-/// A tracked number of retries rises by so much at each read that takes as many or more, and falls by
-/// one retry at each that takes fewer: one read in 65 does.
+/// A tracked number of retries rises by this for each read that takes at least as many, and falls by one
+/// retry for each read that takes fewer. In balance one read in 65 takes fewer.
 const RETRIES_UP: u16 = 4;
-/// The same for margins, which fall by eight bits.
+/// The same for margins; they fall by eight bits.
 const MARGIN_UP: u16 = 32;
 const MARGIN_DOWN: u16 = 8 * ONE;
 
-/// Ages: two rows an octave of minutes, up to 250 years.
+/// Bins of age: two per octave of minutes, up to 250 years.
 const AGES: usize = 54;
-/// Wear: a row for each 250 P/E, and the last for all beyond.
+/// Bins of wear: one per 250 P/E cycles; the last is open-ended.
 const WEARS: usize = 16;
 const PAGES: usize = 4;
 
-/// What reads of one wear, age and page type were like.
+/// What was learned from reads of one wear, age and page type.
 #[derive(Clone, Copy, Debug, Default)]
 struct Row {
-    /// Retries that nearly all reads with any take, in 1/256.
+    /// Number of retries that nearly all reads with retries take, in units of 1/256.
     retries: u16,
-    /// Margin that nearly all last steps have, in bits / 256.
+    /// Margin that nearly all last steps have, in units of 1/256 bit.
     margin: u16,
 }
 
-/// The knowledge.
+/// The chip's table, and what was learned from reads.
 #[derive(Clone, Debug)]
 pub struct Reckoner {
     table: Box<SensingTable>,
@@ -75,7 +76,7 @@ pub struct Reckoner {
 }
 
 impl Reckoner {
-    /// It knows the table, and has seen no read.
+    /// The chip's table, with nothing learned yet.
     pub fn new(setup: &Setup) -> Reckoner {
         Reckoner {
             table: Box::new(setup.sensing),
@@ -97,7 +98,7 @@ impl Reckoner {
         (age * WEARS + wear) * PAGES + ctx.at.page.0 as usize % PAGES
     }
 
-    /// How long the step with entry `entry` of the levels senses. The first read takes its time.
+    /// Sense time of the step that tries entry `entry`. The first attempt always uses the default time.
     pub fn haste(&self, ctx: &ReadCtx, entry: u8) -> Haste {
         let safe = self.table.at(self.temperature_c, ctx.pe_cycles, ctx.age);
         let timing = safe.timing();
@@ -131,14 +132,14 @@ impl Reckoner {
         } else {
             safe.extra_bits
         };
-        // At the default time it would have erred in fewer bits.
+        // At the default time the codeword would have had fewer errors.
         let errors = outcome.max_errors.saturating_sub(haste);
         let margin = self.table.capability_bits.saturating_sub(errors).min(255) * ONE;
         let retries = entry as u16 * ONE;
         let at = self.row(ctx);
         let row = &mut self.rows[at];
         row.retries = if row.retries == 0 {
-            // Half of what the first one took, to begin with.
+            // The first value is half of the retries of the first read.
             retries / 2
         } else if retries < row.retries {
             row.retries.saturating_sub(ONE)

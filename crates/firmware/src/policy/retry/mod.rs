@@ -1,11 +1,11 @@
-//! Axis `retry`: how the steps of one read execute.
+//! Axis `retry`: how the steps of one read are executed.
 //!
-//! Which levels a step uses is for axis `read_levels` to say; how long it senses, and whether it waits
-//! for the outcome of the step before, is decided here. `looks_ahead` is asked when step `step` begins
-//! to be sensed, and again when its output is asked for; a step that was sensed ahead costs its die
-//! until it is output or cancelled. `keeps_die` is asked with it where reads of the host wait for that
-//! die. `own_levels` come in place of those of `read_levels` from the first retry on. `haste` is asked for
-//! each step before it is issued; `on_read` is told how a read ended.
+//! Axis `read_levels` decides the levels of a step. This axis decides how long the step senses, and whether
+//! it waits for the outcome of the step before. `looks_ahead` is called when step `step` begins to be sensed,
+//! and again when its output is asked for. A speculative step occupies its die until it is output or
+//! cancelled. `keeps_die` is called together with `looks_ahead` if host reads wait for the die. `own_levels`
+//! replace those of `read_levels` from the first retry on. `haste` is called for each step before it is
+//! issued. `on_read` reports how a read ended.
 
 use crate::policy::read_levels::{Outcome, ReadCtx};
 use firstread_core::{Levels, SenseTiming};

@@ -1,26 +1,27 @@
-//! `pipelined`: a step is sensed while the one before is transferred and decoded (PR²).
+//! `pipelined`: a step is sensed while the step before it is transferred and decoded (PR²).
 //!
-//! A die is held from the first step that looks ahead to the last one: each sense is followed by a
-//! READ CACHE command, which moves the page to the cache register (`tRCBSY`) and begins the next sense.
-//! A sense that turns out not to be needed is ended by a RESET (`tRST`). A step then takes as long as
-//! the longer one of its sense and of the transfer and decoding of the step before.
+//! A read holds its die from its first speculative step to its last step. Each sense is followed by a READ
+//! CACHE command, which moves the page to the cache register (`tRCBSY`) and begins the next sense. A sense
+//! that turns out not to be needed is ended by a RESET (`tRST`). So a step takes as long as the longer of two
+//! times: its own sense, and the transfer and decoding of the step before.
 //!
-//! `from` is where this begins. From the first failure on, a read that succeeds at once costs nothing
-//! and one transfer and decoding stay exposed; from the first read on, none is, but every read moves
-//! its page to the cache register first, and leaves its die a transfer, a decoding and a RESET later.
+//! `from` is the step from which senses are speculative. If that is the first failure, a read that succeeds
+//! at once costs nothing extra, and one transfer and decoding stay exposed. If it is the first attempt, none
+//! stays exposed, but every read moves its page to the cache register first, and frees its die a transfer, a
+//! decoding and a RESET later.
 //!
-//! `hold` is how long a read may keep its die from others. Its first `hold` steps that look ahead do so
-//! whatever waits for the die. A later step looks ahead only while no read of the host waits and nothing
-//! has waited for `max_wait`; else the die is free after the transfer of that step, a read that waits is
-//! sensed while the step is decoded, and the next step goes on before all other reads of the host, as a
-//! sequential one does. Once no read waits, steps are sensed ahead again.
+//! `hold` is how long a read may keep its die from other reads. The first `hold` speculative steps are sensed
+//! whatever waits for the die. A later step is sensed speculatively only while no host read waits and no
+//! other job has waited for `max_wait`. Otherwise the die is free after the transfer of the current step. A
+//! waiting read is sensed while that step is decoded. The next step then goes ahead of all other host reads,
+//! as a sequential step does. Once no read waits, steps are sensed speculatively again.
 
 use firstread_core::params::{Need, Param, Role, Scheme, Values};
 
 use super::Retry;
 use crate::policy::Setup;
 
-/// Its row.
+/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "pipelined",
     summary: "a step is sensed while the one before is transferred and decoded",
@@ -30,7 +31,7 @@ pub const SCHEME: Scheme = Scheme {
     params: PARAMS,
 };
 
-/// Parameters of pipelining. Why each default is what it is: `docs/firmware/retry.md`.
+/// Parameters of pipelining. `docs/firmware/retry.md` gives the reasons for the defaults.
 pub(super) const PARAMS: &[Param] = &[
     Param::choice(
         "from",
@@ -46,20 +47,20 @@ pub(super) const PARAMS: &[Param] = &[
     ),
 ];
 
-/// No read takes more steps: as long as the manufacturer's table is, its die is never given away.
+/// No read takes more steps. With this limit the die is never given away within the manufacturer's table.
 const MAX_STEPS: i64 = 255;
 
 /// The scheme.
 #[derive(Clone, Debug)]
 pub struct Pipelined {
-    /// First step that looks ahead.
+    /// First step after which the next one is sensed speculatively.
     from: u8,
-    /// First step that gives the die to reads of the host that wait for it.
+    /// First step that gives the die to host reads that wait for it.
     gives_way_at: u8,
 }
 
 impl Pipelined {
-    /// From its parameters.
+    /// The scheme with the parameters `values`.
     pub fn new(_setup: &Setup, values: &Values) -> Pipelined {
         let from = (values.get("from") == 0) as u8;
         Pipelined {

@@ -1,4 +1,4 @@
-//! `pipelined-adaptive`: steps sensed ahead, for a shorter time where that is safe (PR² and AR²).
+//! `pipelined-adaptive`: speculative steps, with shorter senses where that is safe (PR² and AR²).
 
 use firstread_core::SenseTiming;
 use firstread_core::params::{Need, Role, Scheme, Values};
@@ -9,7 +9,7 @@ use super::pipelined::{PARAMS, Pipelined};
 use crate::policy::Setup;
 use crate::policy::read_levels::{Outcome, ReadCtx};
 
-/// Its row.
+/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "pipelined-adaptive",
     summary: "steps sensed ahead, for a shorter time where that is safe",
@@ -27,7 +27,7 @@ pub struct PipelinedAdaptive {
 }
 
 impl PipelinedAdaptive {
-    /// From the chip's table and its parameters.
+    /// The scheme with the chip's table and its parameters.
     pub fn new(setup: &Setup, values: &Values) -> PipelinedAdaptive {
         PipelinedAdaptive {
             pipelined: Pipelined::new(setup, values),

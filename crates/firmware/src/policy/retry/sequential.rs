@@ -1,6 +1,6 @@
-//! `sequential`: a step begins when the one before has been decoded.
+//! `sequential`: a step begins when the step before it has been decoded.
 //!
-//! The die is free for others from the end of the transfer on, so a read that waits may be sensed
+//! The die is free for other operations from the end of the transfer on, so another read may be sensed
 //! between two steps.
 
 use firstread_core::params::{Role, Scheme, Values};
@@ -8,7 +8,7 @@ use firstread_core::params::{Role, Scheme, Values};
 use super::Retry;
 use crate::policy::Setup;
 
-/// Its row.
+/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "sequential",
     summary: "a step begins when the one before has been decoded",
@@ -23,7 +23,7 @@ pub const SCHEME: Scheme = Scheme {
 pub struct Sequential;
 
 impl Sequential {
-    /// It has no parameters.
+    /// The scheme, which has no parameters.
     pub fn new(_setup: &Setup, _values: &Values) -> Sequential {
         Sequential
     }

@@ -1,8 +1,9 @@
 //! `single-step`: the first retry is at the true valleys of the page.
 //!
-//! The oracle of the axis. What it bounds: every way to execute the steps of a read. None is faster than to need one
-//! of them, and no step of a walk reads what the page's own valleys do not, but for the noise of a sense. So these are
-//! tried several times, and the read then ends: a walk would only make reads that are lost take longer.
+//! This is the oracle of the axis. It bounds every way to execute the steps of a read, for two reasons: no
+//! read is faster than one with a single retry, and no step of a retry walk reads a page that the page's own
+//! valleys do not read, except for sensing noise. Because of the noise the true valleys are tried several
+//! times. The read then ends: a walk would only make lost reads take longer.
 
 use firstread_core::params::{Need, Role, Scheme, Values};
 use firstread_core::{IdealScope, Levels};
@@ -10,7 +11,7 @@ use firstread_core::{IdealScope, Levels};
 use super::Retry;
 use crate::policy::Setup;
 
-/// Its row.
+/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "single-step",
     summary: "the first retry is at the true valleys of the page",
@@ -20,7 +21,7 @@ pub const SCHEME: Scheme = Scheme {
     params: &[],
 };
 
-/// Steps before the read is given up. Sensing noise is drawn anew each time, nothing else changes.
+/// Steps before the read is given up. Only the sensing noise differs between them.
 const STEPS: u8 = 8;
 
 /// The scheme.
@@ -28,7 +29,7 @@ const STEPS: u8 = 8;
 pub struct SingleStep;
 
 impl SingleStep {
-    /// It has no parameters.
+    /// The scheme, which has no parameters.
     pub fn new(_setup: &Setup, _values: &Values) -> SingleStep {
         SingleStep
     }

@@ -1,6 +1,6 @@
-//! What a scheme of axis `suspend` is asked, and what it is told.
+//! The contract of schemes of axis `suspend`.
 
-/// What a die runs.
+/// The operation that a die runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Running {
     /// A program.
@@ -9,9 +9,9 @@ pub enum Running {
     Erase,
 }
 
-/// The axis.
+/// The trait of the axis.
 pub trait Suspend {
-    /// Whether to suspend what runs; it has been suspended `times` before, and the chip allows
-    /// `most`.
+    /// Whether to suspend the running operation. It has been suspended `times` before; the chip allows `most`
+    /// times.
     fn suspends(&self, running: Running, times: u16, most: u16) -> bool;
 }

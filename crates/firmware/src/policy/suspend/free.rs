@@ -1,11 +1,11 @@
-//! `free`: programs and erases stop at once, as often as asked, and lose nothing.
+//! `free`: programs and erases are suspended at once, without limit, and lose no progress.
 
 use firstread_core::params::{Need, Role, Scheme, Values};
 
 use super::{Running, Suspend};
 use crate::policy::Setup;
 
-/// Its row.
+/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "free",
     summary: "programs and erases stop at once, as often as asked, and lose nothing by it",
@@ -20,7 +20,7 @@ pub const SCHEME: Scheme = Scheme {
 pub struct Free;
 
 impl Free {
-    /// It has no parameters.
+    /// The scheme, which has no parameters.
     pub fn new(_setup: &Setup, _values: &Values) -> Free {
         Free
     }

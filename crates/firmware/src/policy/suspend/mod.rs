@@ -1,8 +1,8 @@
-//! Axis `suspend`: whether a die stops a program or an erase for a read of the host.
+//! Axis `suspend`: whether a die suspends a program or erase for a host read.
 //!
-//! `suspends` is called when a read of the host comes to a die that runs a program or an erase, and
-//! once more for each that comes while it runs; what is suspended resumes when the die has no read
-//! of the host left. What a chip allows and what it costs is the chip's.
+//! `suspends` is called when a host read arrives at a die that runs a program or erase, and again for each
+//! further host read that arrives meanwhile. The suspended operation resumes when no host read is left on the
+//! die. The chip's profile says how often it allows a suspend and what a suspend costs.
 
 mod contract;
 mod erase;

@@ -5,7 +5,7 @@ use firstread_core::params::{Role, Scheme, Values};
 use super::{Running, Suspend};
 use crate::policy::Setup;
 
-/// Its row.
+/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "none",
     summary: "a read waits until the die is free",
@@ -20,7 +20,7 @@ pub const SCHEME: Scheme = Scheme {
 pub struct Uninterrupted;
 
 impl Uninterrupted {
-    /// It has no parameters.
+    /// The scheme, which has no parameters.
     pub fn new(_setup: &Setup, _values: &Values) -> Uninterrupted {
         Uninterrupted
     }

@@ -5,7 +5,7 @@ use firstread_core::params::{Role, Scheme, Values};
 use super::{Running, Suspend};
 use crate::policy::Setup;
 
-/// Its row.
+/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "program",
     summary: "programs are suspended for reads of the host",
@@ -20,7 +20,7 @@ pub const SCHEME: Scheme = Scheme {
 pub struct Programs;
 
 impl Programs {
-    /// It has no parameters.
+    /// The scheme, which has no parameters.
     pub fn new(_setup: &Setup, _values: &Values) -> Programs {
         Programs
     }

@@ -1,22 +1,22 @@
-//! What a scheme of axis `wear` is asked, and what it is told.
+//! The contract of schemes of axis `wear`.
 
 use firstread_core::BlockId;
 
 use crate::observe::{BlockMonitor, BlockRow, BlockUse};
 
-/// The axis.
+/// The trait of the axis.
 pub trait Wear {
-    /// The free superblock to open next, for cold data, those that `cold` has
-    /// moved, or others.
+    /// The free superblock to open next: for the cold data that `cold` has chosen to move if `cold` is set,
+    /// else for other data.
     fn open(&mut self, blocks: &BlockMonitor, cold: bool) -> Option<BlockId>;
-    /// A superblock whose data should move so that it wears like the others.
+    /// A superblock of cold data to be moved for wear leveling, if any.
     fn cold(&mut self, blocks: &BlockMonitor) -> Option<BlockId> {
         let _ = blocks;
         None
     }
 }
 
-/// Superblocks ready to be opened.
+/// Superblocks that can be opened.
 pub(super) fn free(blocks: &BlockMonitor) -> impl Iterator<Item = (BlockId, &BlockRow)> {
     blocks.iter().filter(|(_, row)| row.usage == BlockUse::Free)
 }

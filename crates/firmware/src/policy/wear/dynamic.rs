@@ -8,7 +8,7 @@ use super::contract::free;
 use crate::observe::BlockMonitor;
 use crate::policy::Setup;
 
-/// Its row.
+/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "dynamic",
     summary: "the free superblock with the fewest P/E cycles",
@@ -23,7 +23,7 @@ pub const SCHEME: Scheme = Scheme {
 pub struct Dynamic;
 
 impl Dynamic {
-    /// It has no parameters.
+    /// The scheme, which has no parameters.
     pub fn new(_setup: &Setup, _values: &Values) -> Dynamic {
         Dynamic
     }

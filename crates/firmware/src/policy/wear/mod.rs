@@ -1,7 +1,8 @@
-//! Axis `wear`: which block wears next.
+//! Axis `wear`: which superblock is worn next.
 //!
-//! `open` is called when a superblock is to be opened, `cold` at most once after each erase, when garbage
-//! collection has no hurry; both once a superblock, never on the path of a request. Nothing here allocates after `new`.
+//! `open` is called when a superblock is to be opened. `cold` is called at most once after each erase, when
+//! garbage collection is not urgent. Both are called once per superblock, never on the path of a request.
+//! Nothing here allocates after `new`.
 
 use crate::observe::BlockMonitor;
 use firstread_core::BlockId;

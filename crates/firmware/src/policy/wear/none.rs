@@ -1,4 +1,4 @@
-//! `none`: the free superblock of the lowest number.
+//! `none`: the free superblock with the lowest number.
 
 use firstread_core::BlockId;
 use firstread_core::params::{Role, Scheme, Values};
@@ -8,7 +8,7 @@ use super::contract::free;
 use crate::observe::BlockMonitor;
 use crate::policy::Setup;
 
-/// Its row.
+/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "none",
     summary: "the free superblock of the lowest number: wear is left to chance",
@@ -23,7 +23,7 @@ pub const SCHEME: Scheme = Scheme {
 pub struct Unleveled;
 
 impl Unleveled {
-    /// It has no parameters.
+    /// The scheme, which has no parameters.
     pub fn new(_setup: &Setup, _values: &Values) -> Unleveled {
         Unleveled
     }

@@ -1,8 +1,8 @@
-//! `static`: as `dynamic`, and data that hold back a young superblock are moved to a worn one.
+//! `static`: as `dynamic`; in addition, cold data in little-worn superblocks are moved to worn ones.
 //!
-//! A superblock is emptied for its wear at most once in `every` erases. So leveling costs a bounded part of
-//! the writes even on a drive whose superblocks differ by more than it can mend, as one of which some were
-//! replaced or used before; without the bound, each erase of leveling would begin the next.
+//! At most one superblock in `every` erases is emptied for wear leveling. So leveling costs a bounded part of
+//! the writes, even on a drive whose superblocks differ in wear by more than leveling can remove, such as a
+//! drive with replaced or used blocks. Without the bound, each erase for leveling would trigger the next.
 
 use firstread_core::BlockId;
 use firstread_core::params::{Param, Role, Scheme, Values};
@@ -12,7 +12,7 @@ use super::contract::free;
 use crate::observe::{BlockMonitor, BlockUse};
 use crate::policy::Setup;
 
-/// Its row.
+/// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "static",
     summary: "dynamic, and cold data move from the youngest superblock once wear spreads too far",
@@ -40,12 +40,12 @@ pub const SCHEME: Scheme = Scheme {
 pub struct Static {
     spread: u32,
     every: u32,
-    /// Erases since cold data were moved last.
+    /// Erases since cold data were last moved.
     erases: u32,
 }
 
 impl Static {
-    /// From its parameters.
+    /// The scheme with the parameters `values`.
     pub fn new(_setup: &Setup, values: &Values) -> Static {
         Static {
             spread: values.get("spread") as u32,
@@ -57,7 +57,7 @@ impl Static {
 
 impl Wear for Static {
     fn open(&mut self, blocks: &BlockMonitor, cold: bool) -> Option<BlockId> {
-        // Cold data rest the most worn superblock.
+        // Cold data go to the most worn superblock, which then rests.
         let chosen = match cold {
             true => free(blocks).max_by_key(|(block, row)| (row.pe_cycles, u32::MAX - block.0)),
             false => free(blocks).min_by_key(|(block, row)| (row.pe_cycles, block.0)),
