@@ -675,3 +675,46 @@ fn formula_short_steps_take_less() {
         "{short} of {steps} steps are short"
     );
 }
+
+/// Steps of a retry that are short, by rule: all of them as published, which adds steps where the last one fails for it;
+/// fewer where they are to add none; fewest where they only may come before the last. The first step of a read never is.
+#[test]
+fn sequence_rules_say_which_steps_are_short() {
+    let counted = |levels: &str, rule: &str, age_h: u64, pe_cycles: u32| {
+        let levels = format!("schemes.read_levels={levels}");
+        let rule = format!("retry.rule={rule}");
+        let set = ["capacity=2 GiB", &levels, "schemes.retry=adaptive", &rule];
+        let mut scene = Scene::on("tlc-48l", &set, &aged(age_h, pe_cycles));
+        // Until it knows how many retries reads take.
+        random_pages(&mut scene, 4, 6000);
+        let (mut short, mut retries) = (0u32, 0u32);
+        for wordline in 0..200u64 {
+            // CSB pages of the first superblocks.
+            let at = (3 * 5 * wordline + 1) * STRIPE;
+            let crossings = scene.play(&[(0, HostOp::Read, at, PAGE)]);
+            for (_, op) in reads(&crossings) {
+                let FlashKind::Read { timing, levels, .. } = op.kind else {
+                    unreachable!("a read reads")
+                };
+                let is_short = timing != SenseTiming::DEFAULT;
+                match op.class {
+                    OpClass::HostRead => assert!(!is_short, "{rule}: {levels:?}"),
+                    _ => (short, retries) = (short + u32::from(is_short), retries + 1),
+                }
+            }
+        }
+        println!("{levels} {rule}: {short} of {retries} retries are short");
+        (short, retries)
+    };
+    let rules = ["margins", "as-published", "surely-failing"];
+    let [margins, published, failing] = rules.map(|rule| counted("frozen", rule, 48, 1000));
+    assert_eq!(published.0, published.1);
+    assert!(
+        failing.0 > 0 && failing.0 < margins.0,
+        "{failing:?} {margins:?}"
+    );
+    let [margins, published, failing] = rules.map(|rule| counted("factory", rule, 24, 0));
+    assert_eq!(published.0, published.1);
+    assert!(published.1 > margins.1 * 5 / 4, "{published:?} {margins:?}");
+    assert_eq!(failing.1, margins.1, "neither adds a step");
+}

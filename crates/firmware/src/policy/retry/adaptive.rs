@@ -8,7 +8,7 @@ use firstread_core::SenseTiming;
 use firstread_core::params::{Need, Role, Scheme, Values};
 
 use super::Retry;
-use super::haste::{Haste, Reckoner};
+use super::haste::{Haste, RULE, Reckoner};
 use crate::policy::Setup;
 use crate::policy::read_levels::{Outcome, ReadCtx};
 
@@ -19,7 +19,7 @@ pub const SCHEME: Scheme = Scheme {
     source: "AR2 (Park et al., ASPLOS 2021); the table is made from this chip's cells",
     role: Role::Scheme,
     needs: &[Need::WholeDie, Need::SafeSenses],
-    params: &[],
+    params: &[RULE],
 };
 
 /// The scheme.
@@ -30,9 +30,9 @@ pub struct Adaptive {
 
 impl Adaptive {
     /// The scheme with the chip's table.
-    pub fn new(setup: &Setup, _values: &Values) -> Adaptive {
+    pub fn new(setup: &Setup, values: &Values) -> Adaptive {
         Adaptive {
-            reckoner: Reckoner::new(setup),
+            reckoner: Reckoner::new(setup, values),
         }
     }
 }

@@ -15,10 +15,14 @@
 //!   codewords passed, the same levels are repeated at the default time; otherwise the next levels follow.
 //!
 //! A read that has tried all levels, some of them with short senses, starts again at the default time.
+//!
+//! That is `rule=margins`. Rule `surely-failing` has the first half alone. Rule `as-published` shortens every retry
+//! and never the first read, as AR² is described; only the margin that the table keeps guards the last step.
 
 use alloc::boxed::Box;
 
 use firstread_core::SenseTiming;
+use firstread_core::params::{Param, Values};
 use firstread_core::sensing::SensingTable;
 
 use crate::policy::Setup;
@@ -39,6 +43,22 @@ impl Haste {
         timing: SenseTiming::DEFAULT,
         at_end: false,
     };
+}
+
+/// Which steps of a retry are short. Why the default is what it is: `docs/firmware/retry.md`.
+pub(super) const RULE: Param = Param::choice(
+    "rule",
+    "which steps of a retry are short: where it adds no step by margins tracked, every retry as published, or those \
+     that fail anyway",
+    &["margins", "as-published", "surely-failing"],
+);
+
+/// The rule, in the order of the words of [`RULE`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Rule {
+    Margins,
+    AsPublished,
+    SurelyFailing,
 }
 
 /// Margin kept at the end of a read beyond the errors that a short sense is known to add, in bits.
@@ -72,15 +92,21 @@ struct Row {
 pub struct Reckoner {
     table: Box<SensingTable>,
     temperature_c: i16,
+    rule: Rule,
     rows: Box<[Row]>,
 }
 
 impl Reckoner {
     /// The chip's table, with nothing learned yet.
-    pub fn new(setup: &Setup) -> Reckoner {
+    pub fn new(setup: &Setup, values: &Values) -> Reckoner {
         Reckoner {
             table: Box::new(setup.sensing),
             temperature_c: setup.temperature_c,
+            rule: match values.get(RULE.key) {
+                0 => Rule::Margins,
+                1 => Rule::AsPublished,
+                _ => Rule::SurelyFailing,
+            },
             rows: alloc::vec![Row::default(); AGES * WEARS * PAGES].into_boxed_slice(),
         }
     }
@@ -106,13 +132,14 @@ impl Reckoner {
             return Haste::NONE;
         }
         let row = &self.rows[self.row(ctx)];
-        if (entry as u16 + 1) * ONE <= row.retries {
+        let fails_anyway = (entry as u16 + 1) * ONE <= row.retries;
+        if fails_anyway || self.rule == Rule::AsPublished {
             return Haste {
                 timing,
                 at_end: false,
             };
         }
-        if row.margin / ONE >= safe.extra_bits + RESERVE_BITS {
+        if self.rule == Rule::Margins && row.margin / ONE >= safe.extra_bits + RESERVE_BITS {
             return Haste {
                 timing,
                 at_end: true,

@@ -28,24 +28,22 @@ pub const SCHEME: Scheme = Scheme {
     source: "PR2 (Park et al., ASPLOS 2021)",
     role: Role::Scheme,
     needs: &[Need::WholeDie],
-    params: PARAMS,
+    params: &[FROM, HOLD],
 };
 
-/// Parameters of pipelining. `docs/firmware/retry.md` gives the reasons for the defaults.
-pub(super) const PARAMS: &[Param] = &[
-    Param::choice(
-        "from",
-        "the first step during whose transfer and decoding the next one is sensed",
-        &["first-failure", "first-read"],
-    ),
-    Param::number(
-        "hold",
-        "steps sensed ahead while other reads of the host wait for the die; after them the die is theirs \
-         between two steps",
-        "steps",
-        (2, 0, MAX_STEPS),
-    ),
-];
+// Why each default is what it is: `docs/firmware/retry.md`.
+pub(super) const FROM: Param = Param::choice(
+    "from",
+    "the first step during whose transfer and decoding the next one is sensed",
+    &["first-failure", "first-read"],
+);
+pub(super) const HOLD: Param = Param::number(
+    "hold",
+    "steps sensed ahead while other reads of the host wait for the die; after them the die is theirs \
+     between two steps",
+    "steps",
+    (2, 0, MAX_STEPS),
+);
 
 /// No read takes more steps. With this limit the die is never given away within the manufacturer's table.
 const MAX_STEPS: i64 = 255;

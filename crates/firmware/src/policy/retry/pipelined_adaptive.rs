@@ -4,8 +4,8 @@ use firstread_core::SenseTiming;
 use firstread_core::params::{Need, Role, Scheme, Values};
 
 use super::Retry;
-use super::haste::{Haste, Reckoner};
-use super::pipelined::{PARAMS, Pipelined};
+use super::haste::{Haste, RULE, Reckoner};
+use super::pipelined::{FROM, HOLD, Pipelined};
 use crate::policy::Setup;
 use crate::policy::read_levels::{Outcome, ReadCtx};
 
@@ -16,7 +16,7 @@ pub const SCHEME: Scheme = Scheme {
     source: "PR2 and AR2 (Park et al., ASPLOS 2021)",
     role: Role::Scheme,
     needs: &[Need::WholeDie, Need::SafeSenses],
-    params: PARAMS,
+    params: &[FROM, HOLD, RULE],
 };
 
 /// The scheme.
@@ -31,7 +31,7 @@ impl PipelinedAdaptive {
     pub fn new(setup: &Setup, values: &Values) -> PipelinedAdaptive {
         PipelinedAdaptive {
             pipelined: Pipelined::new(setup, values),
-            reckoner: Reckoner::new(setup),
+            reckoner: Reckoner::new(setup, values),
         }
     }
 }
