@@ -43,5 +43,5 @@ pub use drive::{ActivateError, CutRefused, Drive, DriveError, PowerCut, Step, Su
 pub use hardware::charge::{CAUSES, Cause, Parts};
 pub use payload::{Payload, StaleRead, Stamp};
 pub use precondition::Precondition;
-pub use runner::{CutAt, EndOfLife, Ended, Host, RunError, RunStats};
+pub use runner::{BurnIn, BurnInEnd, CutAt, EndOfLife, Ended, Host, RunError, RunStats};
 pub use state::DriveState;

@@ -344,6 +344,11 @@ pub const DEFAULT_PERCENTILES: [f64; 17] = [
 ];
 
 impl JobSpec {
+    /// Whether it writes.
+    pub fn writes(&self) -> bool {
+        self.operations.directions().contains(&Direction::Write)
+    }
+
     /// A job with fio's defaults: sequential reads of 4 KiB, one at a time, over the whole drive.
     pub fn new(name: &str) -> JobSpec {
         JobSpec {

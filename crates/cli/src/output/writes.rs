@@ -38,8 +38,15 @@ pub fn lines(setup: &Setup, outcome: &Outcome) -> String {
             count(erased),
             count(needed)
         ),
+        (Some(NotSteady::Moves(owner)), Some(e)) => format!(
+            ": not in a steady state, parts of the run differ in pages moved {} by more than chance or {} % of it \
+             ({:.2} over all)",
+            in_words(owner),
+            CLOSE * 100.0,
+            e.mean
+        ),
         (Some(NotSteady::Changes), Some(e)) => format!(
-            ": not in a steady state, the halves of the run differ by more than chance or {} % ({:.2} over all)",
+            ": not in a steady state, parts of the run differ by more than chance or {} % ({:.2} over all)",
             CLOSE * 100.0,
             e.mean
         ),

@@ -85,10 +85,10 @@ impl<'a> Client<'a> {
     pub(crate) fn job(
         spec: &JobSpec,
         capacity_bytes: u64,
-        seed: u64,
+        (seed, pass): (u64, u64),
         report: usize,
     ) -> Result<Client<'a>, WorkloadError> {
-        let stream = JobStream::new(spec, capacity_bytes, seed)?;
+        let stream = JobStream::pass(spec, capacity_bytes, seed, pass)?;
         Ok(Client {
             start_delay: Ns(stream.start_delay_ns()),
             source: Source::Job(Box::new(stream)),

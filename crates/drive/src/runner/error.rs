@@ -19,6 +19,12 @@ pub enum RunError {
     /// The power cannot be cut.
     #[error(transparent)]
     PowerCut(#[from] CutRefused),
+    /// A pass of a burn-in has written nothing.
+    #[error(
+        "the workload writes nothing, so a burn-in by it has no write amplification to wait for: leave the burn-in \
+         out, or burn in by a workload that writes"
+    )]
+    NothingWritten,
     /// A request is due after the last event that there may be ([`Drive::LATEST`](crate::Drive::LATEST)).
     #[error("a request is due after the end of simulated time (146 years)")]
     AfterTheEnd,

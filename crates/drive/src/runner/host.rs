@@ -1,7 +1,7 @@
 //! The host of a run: jobs or a trace, and when the power is cut.
 
 use firstread_core::Ns;
-use firstread_workload::WorkloadError;
+use firstread_workload::{JobSpec, TraceRecord, Workload, WorkloadError};
 
 use super::client::Client;
 use super::flow::Flows;
@@ -23,6 +23,8 @@ pub struct Host<'a> {
     pub(super) flows: Option<Flows>,
     pub(super) limit: Option<u64>,
     pub(super) cut: Option<CutAt>,
+    /// What a burn-in has found its write amplification to be.
+    pub(super) burn_in: Option<f64>,
 }
 
 impl<'a> Host<'a> {
@@ -32,10 +34,47 @@ impl<'a> Host<'a> {
     /// # Errors
     /// [`WorkloadError`] where a job does not fit the drive.
     pub fn jobs(
-        workload: &firstread_workload::Workload,
+        workload: &Workload,
         capacity_bytes: u64,
         seed: u64,
         limit: Option<u64>,
+    ) -> Result<Host<'a>, WorkloadError> {
+        Host::of_jobs(workload, capacity_bytes, seed, limit, 0)
+    }
+
+    /// Pass `pass` (from 1 on) of a burn-in by the jobs of a job file: all of its phases in which a job writes, without
+    /// their delays. Their requests are drawn anew; what is hot under `seed` stays hot.
+    ///
+    /// # Errors
+    /// [`WorkloadError`] where a job does not fit the drive.
+    pub fn pass(
+        workload: &Workload,
+        capacity_bytes: u64,
+        seed: u64,
+        pass: u64,
+    ) -> Result<Host<'a>, WorkloadError> {
+        let writes = |group| {
+            let mut jobs = workload.jobs.iter().filter(|job| job.group == group);
+            jobs.any(JobSpec::writes)
+        };
+        let jobs = workload.jobs.iter().filter(|job| writes(job.group));
+        let at_once = |job: &JobSpec| JobSpec {
+            start_delay_ns: [0, 0],
+            ..job.clone()
+        };
+        let workload = Workload {
+            jobs: jobs.map(at_once).collect(),
+            ..workload.clone()
+        };
+        Host::of_jobs(&workload, capacity_bytes, seed, None, pass)
+    }
+
+    fn of_jobs(
+        workload: &Workload,
+        capacity_bytes: u64,
+        seed: u64,
+        limit: Option<u64>,
+        pass: u64,
     ) -> Result<Host<'a>, WorkloadError> {
         let mut host = Host {
             clients: Vec::new(),
@@ -43,10 +82,11 @@ impl<'a> Host<'a> {
             flows: Flows::new(workload.jobs.iter().map(|job| job.flow)),
             limit,
             cut: None,
+            burn_in: None,
         };
         for job in &workload.jobs {
             let report = job.report as usize;
-            if report >= host.reports.len() {
+            while report >= host.reports.len() {
                 host.reports.push(Report {
                     name: job.name.clone(),
                     percentiles: job.percentiles.clone(),
@@ -54,7 +94,7 @@ impl<'a> Host<'a> {
                 });
             }
             host.clients
-                .push(Client::job(job, capacity_bytes, seed, report)?);
+                .push(Client::job(job, capacity_bytes, (seed, pass), report)?);
         }
         Ok(host)
     }
@@ -62,7 +102,7 @@ impl<'a> Host<'a> {
     /// A trace, with at most `depth` requests in flight. At most `limit` requests are issued.
     pub fn trace(
         name: &str,
-        records: impl Iterator<Item = Result<firstread_workload::TraceRecord, WorkloadError>> + 'a,
+        records: impl Iterator<Item = Result<TraceRecord, WorkloadError>> + 'a,
         depth: u32,
         limit: Option<u64>,
     ) -> Host<'a> {
@@ -77,7 +117,13 @@ impl<'a> Host<'a> {
             flows: None,
             limit,
             cut: None,
+            burn_in: None,
         }
+    }
+
+    /// A burn-in was steady at this write amplification: a run that comes near to it is steady once it can be told.
+    pub fn expect_amplification(&mut self, burn_in: f64) {
+        self.burn_in = Some(burn_in);
     }
 
     /// The power is cut in the run, if that has not ended by then.

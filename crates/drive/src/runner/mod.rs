@@ -4,8 +4,11 @@
 //! - `client`: one job or trace, with its queue, pace and end; `flow` and `depth_search`: fio's `flow` and
 //!   `latency_target`.
 //! - `run`: who issues next, who has ended, what is counted.
+//! - `watch`: when superblocks have been erased, and whether the run is to stop for it.
 //! - `outcome`: what a run came to.
+//! - `burn_in`: runs of a workload until its writes are in a steady state, before it is measured.
 
+mod burn_in;
 mod client;
 mod depth_search;
 mod error;
@@ -13,14 +16,17 @@ mod flow;
 mod host;
 mod outcome;
 mod run;
+mod watch;
 
 use firstread_core::{Ns, Status};
 
 use crate::drive::{Drive, PowerCut, Step};
 use crate::stats::Report;
-use crate::stats::amplification::Stretches;
+use firstread_firmware::observe::Counters;
 use run::Run;
+use watch::Watch;
 
+pub use burn_in::{BurnIn, BurnInEnd};
 pub use error::RunError;
 pub use host::{CutAt, Host};
 pub use outcome::{EndOfLife, Ended, RunStats};
@@ -28,7 +34,7 @@ pub use outcome::{EndOfLife, Ended, RunStats};
 /// Completions after which `progress` is told again.
 const PROGRESS: u64 = 1 << 16;
 
-impl Host<'_> {
+impl<'h> Host<'h> {
     /// Runs on `drive` until every job has ended. `progress` is told now and then how many requests have completed.
     ///
     /// # Errors
@@ -39,10 +45,43 @@ impl Host<'_> {
         drive: &mut Drive,
         progress: &mut dyn FnMut(u64),
     ) -> Result<RunStats, RunError> {
+        let mut watch = Watch::new(drive);
+        let burn_in = self.burn_in;
+        let Went {
+            mut run,
+            start,
+            before,
+            events,
+            power_cut,
+        } = self.go(drive, &mut watch, progress)?;
+        let run_ended = run.now();
+        let all = merged(&mut run.reports);
+        Ok(RunStats {
+            reports: run.reports,
+            all,
+            requests: run.completed,
+            counters: drive.counters().since(&before),
+            amplification: watch.amplification(drive, burn_in),
+            buffered_bytes: drive.buffered_bytes(),
+            events,
+            simulated: run_ended.since(start),
+            power_cut,
+            ended: match run.failed {
+                Some(_) => Ended::EndOfLife(EndOfLife::of(drive, &before)),
+                None => Ended::Completed,
+            },
+        })
+    }
+
+    /// Runs on `drive` until every job has ended, or until `watch` stops it.
+    fn go(
+        self,
+        drive: &mut Drive,
+        watch: &mut Watch,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Went<'h>, RunError> {
         let start = drive.now();
         let before = drive.counters().clone();
-        let geometry = drive.profile().geometry;
-        let mut stretches = Stretches::new(&before, geometry.slot_bytes);
         let mut cut = self.cut;
         let mut run = Run::new(self);
         run.start(start);
@@ -60,6 +99,10 @@ impl Host<'_> {
             if run.completed >= reported + PROGRESS {
                 reported = run.completed;
                 progress(reported);
+                if watch.is_enough(drive.counters()) {
+                    run.stop();
+                    continue;
+                }
             }
             // The drive goes on until the host does.
             loop {
@@ -76,8 +119,9 @@ impl Host<'_> {
                     return Err(RunError::Stuck(run.in_flight));
                 };
                 events += 1;
-                if stretches.is_behind(drive.counters()) {
-                    stretches.note(drive.counters());
+                if watch.is_behind(drive.counters()) && watch.note(drive.counters()) {
+                    run.stop();
+                    break;
                 }
                 if step == Step::Host {
                     break;
@@ -86,24 +130,25 @@ impl Host<'_> {
             until = drive.now();
         }
         progress(run.completed);
-        let run_ended = run.now();
-        let all = merged(&mut run.reports);
-        Ok(RunStats {
-            reports: run.reports,
-            all,
-            requests: run.completed,
-            counters: drive.counters().since(&before),
-            amplification: stretches.end(geometry.blocks_per_plane, drive.expected_amplification()),
-            buffered_bytes: drive.buffered_bytes(),
+        Ok(Went {
+            run,
+            start,
+            before,
             events,
-            simulated: run_ended.since(start),
             power_cut,
-            ended: match run.failed {
-                Some(_) => Ended::EndOfLife(EndOfLife::of(drive, &before)),
-                None => Ended::Completed,
-            },
         })
     }
+}
+
+/// A run that has ended.
+struct Went<'a> {
+    run: Run<'a>,
+    /// When it began, on the drive's clock.
+    start: Ns,
+    /// What the firmware had counted then.
+    before: Counters,
+    events: u64,
+    power_cut: Option<PowerCut>,
 }
 
 impl CutAt {

@@ -119,6 +119,18 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// No client issues anything more.
+    #[cold]
+    pub(crate) fn stop(&mut self) {
+        self.left = 0;
+        for i in 0..self.clients.len() {
+            self.clients[i].stop();
+            if self.clients[i].is_done() && !self.ended[i] {
+                self.end(i);
+            }
+        }
+    }
+
     /// Whether client `i` waits for a job that has not ended.
     fn waits(&self, i: usize) -> bool {
         let Some(section) = self.clients[i].bonds.wait_for else {

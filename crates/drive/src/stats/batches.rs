@@ -257,6 +257,11 @@ impl Batches {
         let requests = self.requests();
         let whole = requests.get(1..requests.len().max(2) - 1).unwrap_or(&[]);
         let all: f64 = whole.iter().sum();
+        if all == 0.0 {
+            return Err(TooShort {
+                times: f64::INFINITY,
+            });
+        }
         let mean = all / whole.len().max(1) as f64;
         half(&whole.iter().map(|n| n - mean).collect::<Vec<f64>>()).map(|half| half / all)
     }

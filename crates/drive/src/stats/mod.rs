@@ -3,6 +3,7 @@
 pub mod amplification;
 mod batches;
 mod counted;
+pub(crate) mod stretches;
 pub mod student;
 mod tail;
 mod variance;

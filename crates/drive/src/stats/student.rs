@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug)]
 pub struct Level {
     /// The quantile of the normal distribution, standard deviations.
-    normal: f64,
+    pub normal: f64,
     /// The quantiles for one and two degrees of freedom, which the expansion does not reach.
     one: f64,
     two: f64,

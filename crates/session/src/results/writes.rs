@@ -68,6 +68,7 @@ const fn fault_key(fault: NotSteady) -> &'static str {
     match fault {
         NotSteady::FewErases(..) => "few_erases",
         NotSteady::Changes => "changes",
+        NotSteady::Moves(_) => "moves_change",
         NotSteady::Wide => "wide_interval",
     }
 }

@@ -98,16 +98,36 @@ impl JobStream {
     /// The stream of `spec` on a drive of `capacity_bytes`, with the run's `seed`. Fails where the
     /// job does not fit on the drive.
     pub fn new(spec: &JobSpec, capacity_bytes: u64, seed: u64) -> Result<JobStream, WorkloadError> {
-        JobStream::build(spec, capacity_bytes, seed).map_err(|why| WorkloadError::Job {
+        JobStream::pass(spec, capacity_bytes, seed, 0)
+    }
+
+    /// The same, drawn anew for each `pass`: other requests of the same job, to the same hot places. Pass 0 is
+    /// [`JobStream::new`].
+    pub fn pass(
+        spec: &JobSpec,
+        capacity_bytes: u64,
+        seed: u64,
+        pass: u64,
+    ) -> Result<JobStream, WorkloadError> {
+        JobStream::build(spec, capacity_bytes, seed, pass).map_err(|why| WorkloadError::Job {
             place: spec.place.clone(),
             job: spec.name.clone(),
             why,
         })
     }
 
-    fn build(spec: &JobSpec, capacity_bytes: u64, seed: u64) -> Result<JobStream, String> {
+    fn build(
+        spec: &JobSpec,
+        capacity_bytes: u64,
+        seed: u64,
+        pass: u64,
+    ) -> Result<JobStream, String> {
         check(spec)?;
         let key = job_key(seed, spec);
+        let draws = match pass {
+            0 => key,
+            _ => key.named("pass of a burn-in").at(pass),
+        };
         let directions = spec.operations.directions();
         let min_len =
             |d: Direction, random: bool| u64::from(size_of(spec, d as usize, random).min());
@@ -129,7 +149,7 @@ impl JobStream {
         let mut align = [SECTOR_BYTES; 3];
         let mut placements: Vec<Placement> = Vec::new();
         let mut placement_of = [0usize; 3];
-        let place = key.named("position");
+        let place = draws.named("position");
         if spec.random {
             let mut made: Vec<(u64, u64)> = Vec::new();
             for &d in directions {
@@ -190,10 +210,10 @@ impl JobStream {
                     .below(to.saturating_sub(from).saturating_add(1))
             },
             amount_bytes,
-            mix: key.named("direction"),
+            mix: draws.named("direction"),
             place,
-            length: key.named("length"),
-            choice: key.named("random or sequential"),
+            length: draws.named("length"),
+            choice: draws.named("random or sequential"),
             count: 0,
             random_count: 0,
             bytes_left: amount_bytes.unwrap_or(u64::MAX),
@@ -209,7 +229,7 @@ impl JobStream {
                 Pace::new(
                     spec.rate[d],
                     spec.arrivals,
-                    key.named("gap").at(d as u64),
+                    draws.named("gap").at(d as u64),
                     spec.sizes[d].min(),
                 )
             }),

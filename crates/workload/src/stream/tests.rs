@@ -553,3 +553,27 @@ fn a_job_made_by_hand_with_bad_numbers_is_refused() {
         };
     });
 }
+
+/// Passes of a burn-in draw other requests to the same hot blocks; pass 0 is the job itself.
+#[test]
+fn formula_passes_share_what_is_hot() {
+    let text =
+        "[j]\nrw=randrw\nbs=4k\nnorandommap\nrandom_distribution=zipf:1.2\nnumber_ios=20000\n";
+    let job = &crate::fio::parse("t.fio", text).unwrap().jobs[0];
+    let requests = |pass| JobStream::pass(job, 64 << 20, 7, pass).unwrap();
+    assert!(requests(0).eq(JobStream::new(job, 64 << 20, 7).unwrap()));
+    let hottest = |pass| {
+        let mut times = std::collections::BTreeMap::new();
+        requests(pass).for_each(|r| *times.entry(r.offset_bytes).or_insert(0) += 1);
+        let mut by_times: Vec<(u32, u64)> = times.into_iter().map(|(at, n)| (n, at)).collect();
+        by_times.sort_unstable();
+        by_times.last().unwrap().1
+    };
+    for pass in 1..4 {
+        assert_eq!(hottest(pass), hottest(0));
+        let same = requests(pass).zip(requests(0)).filter(|(a, b)| a == b);
+        // A block of rank r and a direction agree by chance in the sum of their squared shares.
+        assert!(same.count() < 2_000);
+        assert!(!requests(pass).eq(requests(pass + 1)));
+    }
+}

@@ -1,0 +1,100 @@
+//! A burn-in: a workload is run, pass after pass, until its writes are in a steady state; then it is measured.
+//!
+//! What counts as steady is what counts in a run (`stats/amplification.rs`). It is asked after 21 erases of superblocks
+//! and each time that they are a quarter more, so that it does not come out in favour by being asked often.
+//!
+//! A pass of a job file is all of its phases in which a job writes, without their delays and temperatures. A pass
+//! has the hot pages of the run that follows and draws its requests anew ([`Host::pass`]): the run issues the very
+//! requests that it would issue without a burn-in. A trace begins again at its beginning.
+
+use firstread_core::Ns;
+
+use super::error::RunError;
+use super::host::Host;
+use super::outcome::EndOfLife;
+use super::watch::Watch;
+use crate::drive::Drive;
+use crate::stats::{Amplification, Written};
+
+/// What a burn-in did.
+#[derive(Clone, Debug)]
+pub struct BurnIn {
+    /// What the host wrote, and flash was programmed with.
+    pub written: Written,
+    /// What the host wrote, in capacities of the drive.
+    pub drive_writes: f64,
+    /// Requests completed.
+    pub requests: u64,
+    /// Times that the workload was begun.
+    pub passes: u64,
+    /// Simulated time.
+    pub time: Ns,
+    /// Its write amplification, and if it was not steady, why.
+    pub amplification: Amplification,
+    /// Why it ended.
+    pub ended: BurnInEnd,
+}
+
+/// Why a burn-in ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BurnInEnd {
+    /// The drive is in a steady state.
+    Steady,
+    /// It has written as much as it may.
+    Limit,
+    /// The drive takes no more writes.
+    EndOfLife(EndOfLife),
+}
+
+impl BurnIn {
+    /// Drive writes after which a burn-in ends, steady or not, unless another limit is given.
+    pub const MOST_DRIVE_WRITES: f64 = 10.0;
+
+    /// Burns `drive` in until it is steady, or until the host has written `most_drive_writes` capacities. `pass`
+    /// makes the host of each pass, from pass 1 on ([`Host::pass`]); `progress` is told now and then how many requests
+    /// have completed.
+    ///
+    /// # Errors
+    /// [`RunError`] as in a run, and [`RunError::NothingWritten`] where a pass writes nothing.
+    pub fn run<'a, E: From<RunError>>(
+        drive: &mut Drive,
+        most_drive_writes: f64,
+        mut pass: impl FnMut(u64) -> Result<Host<'a>, E>,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<BurnIn, E> {
+        let capacity = drive.capacity_bytes() as f64;
+        let mut watch = Watch::until_steady(drive, (capacity * most_drive_writes) as u64);
+        let (start, before) = (drive.now(), drive.counters().clone());
+        let (mut requests, mut passes) = (0, 0);
+        let ended = loop {
+            passes += 1;
+            let bytes = drive.counters().host_bytes_written;
+            let host = pass(passes)?;
+            let went = host.go(drive, &mut watch, &mut |n| progress(requests + n))?;
+            requests += went.run.completed;
+            if went.run.failed.is_some() {
+                break BurnInEnd::EndOfLife(EndOfLife::of(drive, &before));
+            }
+            if watch.is_steady() {
+                break BurnInEnd::Steady;
+            }
+            if watch.is_enough(drive.counters()) {
+                break BurnInEnd::Limit;
+            }
+            if drive.counters().host_bytes_written == bytes {
+                return Err(RunError::NothingWritten.into());
+            }
+        };
+        let slot_bytes = drive.profile().geometry.slot_bytes;
+        let written = Written::of(&drive.counters().since(&before), slot_bytes);
+        Ok(BurnIn {
+            written,
+            drive_writes: written.host_bytes as f64 / capacity,
+            requests,
+            passes,
+            time: drive.now().since(start),
+            amplification: watch.amplification(drive, None),
+            ended,
+        })
+    }
+}

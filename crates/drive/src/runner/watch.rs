@@ -1,0 +1,101 @@
+//! What a run looks at when superblocks have been erased, and whether it stops for that.
+
+use firstread_firmware::observe::Counters;
+
+use crate::drive::Drive;
+use crate::stats::amplification::{Amplification, Expected, FEWEST};
+use crate::stats::stretches::Stretches;
+
+/// A watch over the erases of one run or of several.
+pub(super) struct Watch {
+    stretches: Stretches,
+    judge: Option<Judge>,
+}
+
+/// Stops a run that is in a steady state, or has written enough.
+struct Judge {
+    superblocks: u32,
+    expected: Expected,
+    /// Erases after which it judges next.
+    next: u64,
+    /// What the firmware may have counted of the host's bytes.
+    most_bytes: u64,
+    is_steady: bool,
+}
+
+impl Watch {
+    /// From now on, and without stopping the run.
+    pub(super) fn new(drive: &Drive) -> Watch {
+        let slot_bytes = drive.profile().geometry.slot_bytes;
+        Watch {
+            stretches: Stretches::new(drive.counters(), slot_bytes),
+            judge: None,
+        }
+    }
+
+    /// From now on until the drive is in a steady state, or the host has written `most_bytes`.
+    pub(super) fn until_steady(drive: &Drive, most_bytes: u64) -> Watch {
+        let judge = Judge {
+            superblocks: drive.profile().geometry.blocks_per_plane,
+            expected: Expected {
+                theory: drive.expected_amplification(),
+                burn_in: None,
+            },
+            next: FEWEST as u64 + 1,
+            most_bytes: drive
+                .counters()
+                .host_bytes_written
+                .saturating_add(most_bytes),
+            is_steady: false,
+        };
+        Watch {
+            judge: Some(judge),
+            ..Watch::new(drive)
+        }
+    }
+
+    #[inline]
+    pub(super) fn is_behind(&self, counters: &Counters) -> bool {
+        self.stretches.is_behind(counters)
+    }
+
+    /// Superblocks have been erased. Whether the run is to stop.
+    #[cold]
+    pub(super) fn note(&mut self, counters: &Counters) -> bool {
+        self.stretches.note(counters);
+        let erases = self.stretches.erases();
+        let Some(judge) = &mut self.judge else {
+            return false;
+        };
+        if erases >= judge.next && !judge.is_steady {
+            // A verdict that is asked for often enough comes out in favour by chance.
+            judge.next = erases + erases.div_ceil(4);
+            let found = Amplification::of(&self.stretches, judge.superblocks, judge.expected);
+            judge.is_steady = found.not_steady.is_none();
+        }
+        self.is_enough(counters)
+    }
+
+    /// Whether the run is to stop.
+    #[cold]
+    pub(super) fn is_enough(&self, counters: &Counters) -> bool {
+        self.judge
+            .as_ref()
+            .is_some_and(|j| j.is_steady || counters.host_bytes_written >= j.most_bytes)
+    }
+
+    /// Whether it has found the drive in a steady state.
+    pub(super) fn is_steady(&self) -> bool {
+        self.judge.as_ref().is_some_and(|judge| judge.is_steady)
+    }
+
+    /// What the run has come to.
+    pub(super) fn amplification(&self, drive: &Drive, burn_in: Option<f64>) -> Amplification {
+        let expected = Expected {
+            theory: drive.expected_amplification(),
+            burn_in,
+        };
+        let superblocks = drive.profile().geometry.blocks_per_plane;
+        Amplification::of(&self.stretches, superblocks, expected)
+    }
+}
