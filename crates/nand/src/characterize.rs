@@ -1,5 +1,5 @@
-//! What the manufacturer would measure and write into firmware: the factory retry table and the
-//! projection from sentinel valleys. Run offline, from the model's nominal page.
+//! Measurements that a manufacturer would make and write into firmware: the factory retry table, and the
+//! projection from sentinel valleys. Computed offline from the model's nominal page.
 
 use alloc::vec::Vec;
 
@@ -15,7 +15,8 @@ use crate::cell::optimum;
 use crate::medium::Medium;
 use crate::profile::{ChipProfile, FactoryRule};
 
-/// What is characterized: so many `chips` of one block each, with pages of 16 KiB in codewords of 1 KiB.
+/// Geometry of the characterized population: `chips` chips of one block each, with pages of 16 KiB in
+/// codewords of 1 KiB.
 pub fn geometry(chip: &ChipProfile, chips: u16) -> Geometry {
     Geometry {
         channels: 1,
@@ -32,18 +33,18 @@ pub fn geometry(chip: &ChipProfile, chips: u16) -> Geometry {
     }
 }
 
-/// A projection fitted for one valley.
+/// Fitted projection for one valley.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct ValleyFit {
-    /// DAC units at a sentinel offset of zero.
+    /// Offset at sentinel offset zero, in DAC units.
     pub intercept: f64,
-    /// Units per unit of the sentinel.
+    /// DAC units per DAC unit of the sentinel.
     pub slope: f64,
-    /// Share of the variance explained; one where there is none to explain.
+    /// Share of the variance explained; one if there is no variance.
     pub r_squared: f64,
 }
 
-/// Conditions a sentinel fit averages over.
+/// Conditions over which a sentinel fit averages.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FitConditions {
     /// Times since programming (h).
@@ -55,8 +56,8 @@ pub struct FitConditions {
 }
 
 impl Default for FitConditions {
-    /// Fifteen points over 48 hours, early ones denser as the drift is logarithmic; 25, 40 and
-    /// 55 °C; fresh to 3,000 cycles.
+    /// Fifteen times over 48 hours, denser at the beginning because drift is logarithmic; 25, 40 and 55 °C;
+    /// fresh to 3,000 cycles.
     fn default() -> FitConditions {
         let retention_h = (0..15u32).map(|i| 48.0 * (i * i) as f64 / 196.0).collect();
         FitConditions {
@@ -93,13 +94,12 @@ fn line(points: &[(f64, f64)]) -> ValleyFit {
     }
 }
 
-/// Least squares of `y` on `x` by a parabola: intercept, slope, square. A line where the points do
-/// not tell more.
+/// Least-squares parabola of `y` on `x`: intercept, slope, square. A line if the points determine no more.
 fn parabola(points: &[(f64, f64)]) -> [f64; 3] {
     let straight = line(points);
     let fallback = [straight.intercept, straight.slope, 0.0];
     let n = points.len() as f64;
-    // About the mean, so that the sums stay small; then the normal equations by Cramer's rule.
+    // Relative to the mean, so that the sums stay small; then the normal equations by Cramer's rule.
     let mean = points.iter().map(|p| p.0).sum::<f64>() / n;
     let sum = |f: &dyn Fn(f64, f64) -> f64| points.iter().map(|p| f(p.0 - mean, p.1)).sum::<f64>();
     let (x2, x3) = (sum(&|x, _| x * x), sum(&|x, _| x * x * x));
@@ -119,7 +119,7 @@ fn fixed_point(x: f64) -> i32 {
     libm::round(x * 65_536.0).clamp(i32::MIN as f64, i32::MAX as f64) as i32
 }
 
-/// By valley, the nominal optimum of its page's sentinel and its own under every combination of
+/// Per valley: the nominal optimum of its page type's sentinel, and its own, under all combinations of
 /// `conditions`, unrounded.
 fn sentinel_points(
     medium: &Medium,
@@ -142,7 +142,7 @@ fn sentinel_points(
     Ok((0..mode.valleys()).map(of_valley).collect())
 }
 
-/// Fits every valley's nominal optimum to that of its page's sentinel, unrounded, over all
+/// Fits the nominal optimum of every valley to that of its page type's sentinel, unrounded, over all
 /// combinations of `conditions`. Index `valley - 1`.
 pub fn sentinel_fit(
     medium: &Medium,
@@ -162,19 +162,19 @@ pub fn sentinel_fit(
 /// A valley against the sentinel of its page type, measured on blocks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Correlation {
-    /// The valley (1-based), and its page type.
+    /// The valley (1-based).
     pub valley: u8,
     /// Page type.
     pub page: u8,
     /// The least-squares line.
     pub fit: ValleyFit,
-    /// Best levels of the sentinel and of the valley, a point a block and time (DAC units).
+    /// Best levels of the sentinel and of the valley, one point per block and time (DAC units).
     pub points: Vec<(f64, f64)>,
 }
 
-/// How the valleys of `blocks` go with the sentinels as time passes: every valley that is no sentinel.
-/// A level is the mean of the best levels of `wordlines` wordlines of a block, `pe_cycles` old and
-/// programmed at time zero, at the temperature of `medium`.
+/// Correlation of the valleys of `blocks` with their sentinels over time, for every valley that is not a
+/// sentinel. A level is the mean of the best levels of `wordlines` wordlines of a block. The blocks have
+/// `pe_cycles` cycles and are programmed at time zero, at the temperature of `medium`.
 pub fn sentinel_correlations(
     medium: &Medium,
     mode: CellMode,
@@ -224,15 +224,15 @@ pub fn sentinel_correlations(
         .collect())
 }
 
-/// How far the sentinel's level of each page type is from its best, by the difference of the errors of
-/// spare cells on its two sides: see [`VoltageTables::spare`]. Of the nominal page, the mean over all
-/// combinations of `conditions`, whose widths differ.
+/// Distance of each page type's sentinel level from its best, as a function of the difference between the
+/// spare-cell errors on its two sides: see [`VoltageTables::spare`]. Computed for the nominal page, as the
+/// mean over all combinations of `conditions`, whose widths differ.
 pub fn spare_curve(
     medium: &Medium,
     mode: CellMode,
     conditions: &FitConditions,
 ) -> Result<[[i8; SPARE_NODES]; MAX_PAGES], SenseError> {
-    /// A difference of one is never reached, and of nearly one says little.
+    /// A difference of one is never reached, and a difference close to one says little.
     const MOST: f64 = 0.98;
     let sentinels = medium.model(mode)?.sentinel;
     let mut sum = [[0.0; SPARE_NODES]; MAX_PAGES];
@@ -255,7 +255,7 @@ pub fn spare_curve(
                     for (i, corrections) in row.iter_mut().enumerate() {
                         let half = (SPARE_NODES / 2) as f64;
                         let wanted = (i as f64 / half - 1.0).clamp(-MOST, MOST);
-                        // The difference falls as the level rises.
+                        // The difference decreases as the level rises.
                         let (mut lo, mut hi) = (lower.mean_mv - 1e3, upper.mean_mv + 1e3);
                         for _ in 0..50 {
                             let mid = 0.5 * (lo + hi);
@@ -275,14 +275,14 @@ pub fn spare_curve(
     Ok(sum.map(|row| row.map(|mv| libm::round(mv * units).clamp(-128.0, 127.0) as i8)))
 }
 
-/// The nominal optimum whose top valley lies `target` units from the default, found by bisection
-/// over retention time at 25 °C, and beyond the path's reach by proportion. `target` is negative on
-/// the way down; the way up is the first step mirrored, as there is no younger page than a fresh one.
+/// The nominal optimum whose top valley lies `target` units from the default. Found by bisection over
+/// retention time at 25 °C, and by proportion beyond the end of the path. A negative `target` is down the
+/// path. Up, the first step is mirrored, because no page is younger than a fresh one.
 fn on_path(medium: &Medium, mode: CellMode, target: f64) -> Result<[f64; MAX_VALLEYS], SenseError> {
     let top = mode.valleys() - 1;
     let pe = medium.chip().factory_default.pe_cycles;
     let at = |log_h: f64| medium.nominal_offsets(mode, pe, &[(libm::exp(log_h), 25.0)]);
-    // From a second to a hundred thousand years.
+    // From one second to a hundred thousand years.
     let (mut lo, mut hi) = (-8.0, 20.5);
     let wanted = -target.abs();
     for _ in 0..50 {
@@ -333,7 +333,7 @@ pub fn factory_table(
     Ok((table, len as u8))
 }
 
-/// Everything the firmware knows of the chip's voltages in `mode`.
+/// All voltage tables of the firmware for the chip in `mode`.
 pub fn voltage_tables(
     medium: &Medium,
     mode: CellMode,
@@ -386,7 +386,7 @@ mod tests {
         let [intercept, slope, square] = parabola(&points);
         let off = (intercept - 3.0).abs() + (slope + 0.5).abs() + (square - 0.02).abs();
         assert!(off < 1e-9, "{intercept} {slope} {square}");
-        // Two places tell a line and no more.
+        // Two distinct points determine a line and no more.
         let two = [(1.0, 2.0), (1.0, 2.0), (3.0, 6.0)];
         let [intercept, slope, square] = parabola(&two);
         assert!(intercept.abs() < 1e-9 && (slope - 2.0).abs() < 1e-9 && square == 0.0);

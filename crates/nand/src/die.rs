@@ -1,8 +1,8 @@
 //! One die: which commands it accepts, and how long they take.
 //!
-//! The die knows what its array is doing, which blocks are erased into which mode, how far each is
-//! programmed, and what is left of a suspended program or erase. Blocks of all planes move together,
-//! as the drive programs and erases superblocks. Whoever owns time calls [`DieState`] with it.
+//! The die knows what its array is doing, which blocks are erased into which mode, how far each block is
+//! programmed, and what is left of a suspended program or erase. The blocks of all planes act together,
+//! because the drive programs and erases superblocks. Time is an argument of [`DieState`]'s methods.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -13,12 +13,12 @@ use firstread_core::{BlockId, CellMode, Ns, PageType, SenseMode, SenseTiming};
 use crate::cell::levels::SenseError;
 use crate::medium::Medium;
 
-/// A command the die does not accept.
+/// Why the die does not accept a command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Illegal {
-    /// The array works until `until`.
+    /// The array is busy until `until`.
     Busy {
-        /// When it is free.
+        /// When the array is free.
         until: Ns,
     },
     /// There is no such block.
@@ -27,14 +27,14 @@ pub enum Illegal {
     NoPlace(SenseError),
     /// The block has never been erased.
     NotErased(BlockId),
-    /// Wordlines are programmed in order: `next` is due.
+    /// Wordlines are programmed in order, and `next` comes next.
     OutOfOrder {
-        /// Wordline that may be programmed.
+        /// The wordline that may be programmed.
         next: u16,
     },
     /// The wordline is not programmed.
     NotProgrammed {
-        /// Wordlines that are.
+        /// Number of programmed wordlines.
         written: u16,
     },
     /// The block is being erased, or the wordline programmed, by a suspended operation.
@@ -43,22 +43,22 @@ pub enum Illegal {
     AlreadySuspended,
     /// Nothing is suspended.
     NotSuspended,
-    /// Nothing runs that could be suspended.
+    /// Nothing that could be suspended is running.
     NothingToSuspend,
-    /// It has been suspended as often as it may be.
+    /// The operation was already suspended as often as allowed.
     TooManySuspends,
-    /// The chip reads all planes together.
+    /// The chip always reads all planes together.
     PlanesTogether,
-    /// No plane is named, or one that the die has not.
+    /// No plane is named, or one that the die does not have.
     NoPlane {
-        /// Planes, a bit each.
+        /// Planes, one bit each.
         planes: u8,
     },
-    /// No page is in the page register that could move to the cache register.
+    /// The page register holds no page that could move to the cache register.
     NothingRead,
-    /// Data leave the cache register until `until`.
+    /// The cache register is being read out until `until`.
     RegisterBusy {
-        /// When it is empty.
+        /// When the cache register is empty.
         until: Ns,
     },
 }
@@ -97,7 +97,7 @@ impl From<SenseError> for Illegal {
     }
 }
 
-/// A read of one page row.
+/// A read of one multi-plane page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReadCommand {
     /// Block.
@@ -106,15 +106,15 @@ pub struct ReadCommand {
     pub wordline: u16,
     /// Page of the wordline.
     pub page: PageType,
-    /// What is sensed.
+    /// Sense mode.
     pub mode: SenseMode,
-    /// How long the phases are.
+    /// Lengths of the sensing phases.
     pub timing: SenseTiming,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Block {
-    /// `None` until first erased.
+    /// `None` until the first erase.
     mode: Option<CellMode>,
     written: u16,
 }
@@ -148,9 +148,9 @@ pub struct DieState {
     blocks: Vec<Block>,
     running: Option<Running>,
     suspended: Option<Suspended>,
-    /// When each plane that reads by itself has read.
+    /// When each plane finishes its independent read.
     planes_read: [Ns; u8::BITS as usize],
-    /// Whether the page register holds what was read last.
+    /// Whether the page register holds the page read last.
     page_read: bool,
     /// When the cache register is empty.
     cache_out: Ns,
@@ -173,8 +173,7 @@ impl DieState {
         }
     }
 
-    /// Sets a block to `written` programmed wordlines in `mode`, as filling a drive by arithmetic
-    /// leaves it.
+    /// Sets a block to `written` programmed wordlines in `mode`, for a drive that is filled by arithmetic.
     pub fn preset(&mut self, block: BlockId, mode: CellMode, written: u16) -> Result<(), Illegal> {
         *self.block_mut(block)? = Block {
             mode: Some(mode),
@@ -183,7 +182,7 @@ impl DieState {
         Ok(())
     }
 
-    /// When the array is free, on every plane.
+    /// When the array is free on every plane.
     pub fn free_at(&self) -> Ns {
         let running = self.running.map_or(Ns::ZERO, |r| r.until);
         self.planes_read.into_iter().fold(running, Ns::max)
@@ -194,7 +193,7 @@ impl DieState {
         self.suspended.is_some()
     }
 
-    /// Wordlines of `block` that are programmed, and the mode it was erased into.
+    /// Number of programmed wordlines of `block`, and the mode it was erased into.
     pub fn written(&self, block: BlockId) -> Option<(CellMode, u16)> {
         let b = self.blocks.get(block.0 as usize)?;
         b.mode.map(|m| (m, b.written))
@@ -219,7 +218,8 @@ impl DieState {
         Ok(())
     }
 
-    /// What a suspended operation works on cannot be read; wordlines below a suspended program can.
+    /// Whether the wordline may be read although an operation is suspended. A block with a suspended erase
+    /// cannot be read. With a suspended program, the wordlines below it can.
     fn not_suspended(&self, block: BlockId, wordline: u16) -> Result<(), Illegal> {
         match self.suspended.map(|s| s.work) {
             Some(Work::Erase { block: b }) if b == block => Err(Illegal::BlockSuspended(block)),
@@ -250,8 +250,8 @@ impl DieState {
         Ok(self.start(now, Work::Read, ns, 0))
     }
 
-    /// Starts a read on `planes`, a bit each, while others may be reading; returns when they have.
-    /// Every other command waits for all planes.
+    /// Starts a read on `planes`, one bit each, while other planes may be reading. Returns when these planes
+    /// are done. All other commands wait for all planes.
     pub fn read_planes(
         &mut self,
         now: Ns,
@@ -280,7 +280,7 @@ impl DieState {
         Ok(until)
     }
 
-    /// How long `c` senses, if it may.
+    /// Sense time of `c`, if the command is legal.
     fn sense_ns(&self, c: &ReadCommand, medium: &Medium) -> Result<u64, Illegal> {
         self.not_suspended(c.block, c.wordline)?;
         let b = self.block(c.block)?;
@@ -294,8 +294,8 @@ impl DieState {
         Ok(medium.read_ns(mode, c.page, c.mode, c.timing)?)
     }
 
-    /// Starts a cache read (READ CACHE RANDOM): the page that was read last moves to the cache
-    /// register, and `c`, of the same block or another, is sensed. Returns when the former can leave
+    /// Starts a cache read (READ CACHE RANDOM): the page read last moves to the cache register, and `c`, of
+    /// the same or another block, is sensed. Returns when the former can be read out
     /// ([`DieState::data_out`]), and when the array is free again.
     pub fn cache_read(
         &mut self,
@@ -308,19 +308,19 @@ impl DieState {
         Ok((moved, self.start(moved, Work::Read, ns, 0)))
     }
 
-    /// Ends a row of cache reads (READ CACHE END): the page that was read last moves to the cache
-    /// register. Returns when it can leave and the array is free.
+    /// Ends a sequence of cache reads (READ CACHE END): the page read last moves to the cache register.
+    /// Returns when it can be read out and the array is free.
     pub fn cache_end(&mut self, now: Ns, medium: &Medium) -> Result<Ns, Illegal> {
         let moved = self.moves(now, medium)?;
         Ok(self.start(now, Work::Other, moved.since(now).0, 0))
     }
 
-    /// Data leave the cache register until `until`: only then can another page move to it.
+    /// The cache register is read out until `until`. No other page can move to it before.
     pub fn data_out(&mut self, until: Ns) {
         self.cache_out = until;
     }
 
-    /// When the page that was read last is in the cache register, if it may move there.
+    /// When the page read last will be in the cache register, if it may move there.
     fn moves(&self, now: Ns, medium: &Medium) -> Result<Ns, Illegal> {
         self.idle(now)?;
         if !self.page_read {
@@ -333,7 +333,7 @@ impl DieState {
         Ok(now.saturating_add(Ns(medium.chip().timing.cache_busy_ns)))
     }
 
-    /// Starts programming all pages of a wordline; returns when it ends.
+    /// Starts to program all pages of a wordline. Returns when the program ends.
     pub fn program(
         &mut self,
         now: Ns,
@@ -358,7 +358,8 @@ impl DieState {
         Ok(self.start(now, Work::Program { block, wordline }, ns, 0))
     }
 
-    /// Starts erasing a block into `mode`; returns when it ends. A fresh erase needs no history.
+    /// Starts to erase a block into `mode`. Returns when the erase ends. The first erase of a block has no
+    /// preconditions.
     pub fn erase(
         &mut self,
         now: Ns,
@@ -378,9 +379,9 @@ impl DieState {
         Ok(self.start(now, Work::Erase { block }, ns, 0))
     }
 
-    /// Suspends the running program or erase. Returns when the array is free, and what is then left
-    /// of the operation. The die first finishes the pulse it is in, and an operation that has just
-    /// resumed runs for its least progress before it stops.
+    /// Suspends the running program or erase. Returns when the array is free, and the time the operation then
+    /// still needs. The die finishes its current pulse first. An operation that has just resumed runs for its
+    /// minimum progress before it stops.
     pub fn suspend(&mut self, now: Ns, medium: &Medium) -> Result<(Ns, Ns), Illegal> {
         let t = &medium.chip().timing;
         let r = match self.running {
@@ -402,10 +403,10 @@ impl DieState {
             stops = stops.max(r.started.saturating_add(Ns(t.min_progress_ns)));
         }
         if stops >= r.until {
-            // It ends before it can stop.
+            // The operation ends before it can stop.
             return Ok((r.until, Ns::ZERO));
         }
-        // The way to a stop is taken from the operation: pulses go on until it is reached.
+        // Time until the stop counts as progress, because pulses continue until then.
         let left = r.until.since(stops);
         self.suspended = Some(Suspended {
             work: r.work,
@@ -420,7 +421,7 @@ impl DieState {
         Ok((stops, left))
     }
 
-    /// Resumes the suspended operation; returns when it ends.
+    /// Resumes the suspended operation. Returns when it ends.
     pub fn resume(&mut self, now: Ns, medium: &Medium) -> Result<Ns, Illegal> {
         self.idle(now)?;
         let s = self.suspended.take().ok_or(Illegal::NotSuspended)?;
@@ -428,8 +429,8 @@ impl DieState {
         Ok(self.start(now, s.work, ns, s.suspends))
     }
 
-    /// Ends a read that is no longer wanted; returns when the array is free. Without a read running
-    /// there is nothing to end, and it is free when it was.
+    /// Ends a read that is no longer wanted. Returns when the array is free. If no read is running, nothing
+    /// changes.
     pub fn reset_read(&mut self, now: Ns, medium: &Medium) -> Ns {
         match self.running {
             Some(r) if r.work == Work::Read && now < r.until => {
@@ -444,8 +445,8 @@ impl DieState {
         }
     }
 
-    /// Sets a feature, as a change of read levels or sensing times does; returns when the array is
-    /// free. What is in the page register stays there.
+    /// Sets a feature, such as read levels or sensing times. Returns when the array is free. The page
+    /// register keeps its contents.
     pub fn set_feature(&mut self, now: Ns, medium: &Medium) -> Result<Ns, Illegal> {
         self.idle(now)?;
         let (ns, page_read) = (medium.chip().timing.set_feature_ns, self.page_read);

@@ -1,21 +1,21 @@
-//! Blocks that fail for good: bad from the factory, or grown bad when a program or an erase in them
-//! does not verify.
+//! Blocks that fail permanently: factory bad blocks, and grown bad blocks, in which a program or erase fails
+//! to verify.
 //!
-//! A block's life is Weibull distributed: by `t` cycles of a rated endurance `E` a share
-//! `1 - (1 - grown_bad)^((t / E)^shape)` of the good ones has failed.
+//! The life of a block has a Weibull distribution. After `t` cycles at rated endurance `E`, a share `1 - (1 -
+//! grown_bad)^((t / E)^shape)` of the initially good blocks has failed.
 
 use crate::profile::field::numbers;
 
 numbers! {
-    /// Blocks that are bad or go bad. Null: both shares zero.
+    /// Factory and grown bad blocks. Null: both shares zero.
     pub struct FailureProfile {
-        /// Share of blocks that are bad from the factory.
+        /// Share of factory bad blocks.
         factory_bad: f64 = "factory_bad", X, 0.0, 0.5;
-        /// Share of the others that have failed by the rated endurance.
+        /// Share of the other blocks that have failed by the rated endurance.
         grown_bad: f64 = "grown_bad", X, 0.0, 0.99;
-        /// Weibull shape of a block's life: above one, failures grow with wear.
+        /// Weibull shape of a block's life. Above one, failures become more frequent with wear.
         shape: f64 = "shape", X, 0.1, 50.0;
-        /// Share of failures that come in the erase and not in a program.
+        /// Share of failures that occur in an erase rather than in a program.
         erase_share: f64 = "erase_share", X, 0.0, 1.0;
     }
 }
@@ -26,7 +26,7 @@ impl FailureProfile {
         self.factory_bad == 0.0 && self.grown_bad == 0.0
     }
 
-    /// The share of blocks, good from the factory, that live beyond `cycles` of `endurance`.
+    /// Share of initially good blocks that survive more than `cycles` cycles at rated endurance `endurance`.
     pub fn survival(&self, cycles: f64, endurance: f64) -> f64 {
         libm::pow(
             1.0 - self.grown_bad,
@@ -34,7 +34,7 @@ impl FailureProfile {
         )
     }
 
-    /// The cycles of which a block lives beyond with probability `survival`: its inverse.
+    /// Inverse of [`FailureProfile::survival`]: the cycles that a block survives with probability `survival`.
     pub fn life(&self, survival: f64, endurance: f64) -> f64 {
         if self.grown_bad == 0.0 {
             return f64::INFINITY;

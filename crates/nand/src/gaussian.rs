@@ -4,31 +4,29 @@ use crate::single;
 
 /// Nodes of the tail table per unit.
 const PER_UNIT: usize = 64;
-/// Nodes that are filled, to 9; half a node further the tail is below 1.2e-19 and taken as zero.
+/// Number of filled nodes, up to 9. Half a node further the tail is below 1.2e-19 and taken as zero.
 const NODES: usize = PER_UNIT * 9 + 1;
-/// The first node of zeros. More follow up to a power of two, so that a mask takes the place of a
-/// test.
+/// The first node that is zero. Zeros follow up to a power of two, so that a mask can replace a range test.
 const FAR: f64 = NODES as f64 / PER_UNIT as f64;
 const ROOM: usize = NODES.next_power_of_two();
 
-/// Adding this rounds a number below 2^51 to an integer, which then stands in the low bits: cheaper
-/// than a cast, which saturates.
+/// Adding this constant rounds a number below 2^51 to an integer, which is then in the low bits. This is
+/// cheaper than a cast, which saturates.
 const ROUND: f64 = 6_755_399_441_055_744.0;
 
-/// Nodes of the tail table in single precision, of which the last, at 7.98, and all beyond are zero:
-/// the tail there is 7e-16.
+/// Nodes of the tail table in single precision. From 7.98 on they are zero: the tail there is 7e-16.
 const NEAR_NODES: usize = 512;
 const NEAR_FAR: f32 = (NEAR_NODES - 1) as f32 / PER_UNIT as f32;
 
-/// Octaves of tail probability a 64-bit draw resolves, and steps in each.
+/// Octaves of tail probability that a 64-bit draw resolves, and steps per octave.
 const OCTAVES: usize = 44;
 const STEPS: usize = 32;
 
 /// Steps of the 16-bit table.
 const FIELD_STEPS: usize = 2048;
-/// Values of 16 bits in one of them.
+/// 16-bit values per step.
 const FIELD_VALUES: usize = 65_536 / FIELD_STEPS;
-/// Steps at either end that are resolved to the single value.
+/// Steps at each end that are resolved to single values.
 const ENDS: usize = 2;
 
 /// `Q(x)`, the upper Gaussian tail, exact to `libm`'s accuracy.
@@ -42,8 +40,8 @@ pub fn density(x: f64) -> f64 {
     INV_SQRT_2PI * libm::exp(-0.5 * x * x)
 }
 
-/// `x` with `Q(x) = p`, for `p` in (0, 1): a rational start (Abramowitz and Stegun 26.2.23), then
-/// Newton steps on `ln Q` until it stands.
+/// `x` with `Q(x) = p`, for `p` in (0, 1): a rational start value (Abramowitz and Stegun 26.2.23), then
+/// Newton steps on `ln Q` until convergence.
 pub fn tail_inverse(p: f64) -> f64 {
     if p > 0.5 {
         return -tail_inverse(1.0 - p);
@@ -56,7 +54,7 @@ pub fn tail_inverse(p: f64) -> f64 {
         let q = tail_exact(x);
         let step = libm::log(q / p) * q / density(x);
         x += step;
-        // Quadratic: the next step would be below what a float tells.
+        // Convergence is quadratic: the next step would be below the resolution of a float.
         if step.abs() < 1e-9 {
             break;
         }
@@ -64,7 +62,7 @@ pub fn tail_inverse(p: f64) -> f64 {
     x
 }
 
-/// Tables of the Gaussian distribution: 34 KiB, so keep it behind a reference.
+/// Tables of the Gaussian distribution. They take 34 KiB, so keep them behind a reference.
 #[derive(Clone, Debug)]
 pub struct Gaussian {
     /// `(Q, density)` at multiples of `1 / PER_UNIT`.
@@ -73,9 +71,9 @@ pub struct Gaussian {
     near: [[f32; 2]; NEAR_NODES],
     /// Quantile at the upper end of each step of each octave of tail probability.
     octave: [f32; OCTAVES * (STEPS + 1)],
-    /// Means of 2,048 equally likely parts of the distribution; not a number at the ends.
+    /// Means of 2,048 equally likely parts of the distribution; not a number (NaN) at the ends.
     field: [f32; FIELD_STEPS],
-    /// The first of those parts, value by value.
+    /// The parts at the ends, value by value.
     extreme: [f32; ENDS * FIELD_VALUES],
 }
 
@@ -102,7 +100,7 @@ impl Gaussian {
             let top = libm::exp2(-1.0 - k as f64);
             *z = tail_inverse(top * (0.5 + 0.5 * step as f64 / STEPS as f64)) as f32;
         }
-        // The mean of a part is the drop of the density over it.
+        // The mean of a part is the decrease of the density over it.
         let edge = |i: usize, n: usize| match i {
             0 => 0.0,
             i if i == n => 0.0,
@@ -122,9 +120,9 @@ impl Gaussian {
         g
     }
 
-    /// `(Q(x), density(x))` of several `x`, by a Taylor step from the nearest node: relative error
-    /// below 1.2e-6 and 2e-4 up to the far end, and falling with the fourth and third power of `x`.
-    /// Each step is taken for all `x`, so that they share vector registers.
+    /// `(Q(x), density(x))` of several `x`, by a Taylor step from the nearest node. Relative errors are below
+    /// 1.2e-6 and 2e-4 up to the far end, and fall with the fourth and third power of `x`. Each step is taken
+    /// for all `x`, so that they share vector registers.
     #[inline]
     pub fn tails_and_densities<const N: usize>(&self, x: [f64; N]) -> ([f64; N], [f64; N]) {
         let up = x.map(|x| if x.abs() < FAR { x.abs() } else { FAR });
@@ -142,14 +140,14 @@ impl Gaussian {
         // exp(-a d - d^2/2) to second order.
         let e = each(&|k| ad[k] + 0.5 * dd[k]);
         let phi = each(&|k| phi[k] * (1.0 - e[k] + 0.5 * e[k] * e[k]));
-        // `1 - q` below zero, without a branch.
+        // `1 - q` for negative `x`, without a branch.
         let below = x.map(|x| if x < 0.0 { 1.0 } else { 0.0 });
         let q = each(&|k| below[k] + (1.0 - 2.0 * below[k]) * q[k]);
         (q, phi)
     }
 
-    /// [`Gaussian::tails_and_densities`] in single precision: relative errors below 5e-6 and 2e-4 up
-    /// to 7, and zero from 7.98 on. What is not a number stays so.
+    /// [`Gaussian::tails_and_densities`] in single precision. Relative errors are below 5e-6 and 2e-4 up to
+    /// 7. From 7.98 on the results are zero. NaN stays NaN.
     #[inline(always)] // In vector registers with what comes before and after.
     pub fn near_tails_and_densities<const N: usize>(&self, x: [f32; N]) -> ([f32; N], [f32; N]) {
         let up = x.map(|x| {
@@ -200,12 +198,12 @@ impl Gaussian {
         (q, phi)
     }
 
-    /// The Gaussian of 64 uniform bits, with tails out to 7 standard deviations.
+    /// A Gaussian number from 64 uniform bits, with tails out to 7 standard deviations.
     #[inline]
     pub fn of_bits(&self, bits: u64) -> f64 {
         let r = (bits << 1) | 1;
         let k = (r.leading_zeros() as usize).min(OCTAVES - 1);
-        // Mantissa below the leading one: where in the octave, measured from its upper end.
+        // Mantissa below the leading one: position in the octave, measured from its upper end.
         let m = (r << k) << 1;
         let i = (m >> 59) as usize;
         let f = ((m >> 35) & 0xff_ffff) as f32 * (1.0 / 16_777_216.0);
@@ -214,16 +212,16 @@ impl Gaussian {
         (if bits >> 63 == 1 { -z } else { z }) as f64
     }
 
-    /// The Gaussian of 16 uniform bits, in 2,048 steps and with tails out to 4.3 standard deviations:
-    /// an ingredient of sums.
+    /// A Gaussian number from 16 uniform bits, in 2,048 steps and with tails out to 4.3 standard deviations.
+    /// For use in sums.
     #[inline]
     pub fn of_u16(&self, bits: u16) -> f32 {
         let z = self.inner_u16(bits);
         if z.is_nan() { self.outer_u16(bits) } else { z }
     }
 
-    /// The same but at the ends, four values in 2,048, where it is not a number: a sum of several is
-    /// then checked once, and made anew of [`Gaussian::of_u16`] in that case.
+    /// The same, except for four of 2,048 values at the ends, where it is NaN. A sum of several numbers is
+    /// then checked once, and in that case computed again with [`Gaussian::of_u16`].
     #[inline]
     pub fn inner_u16(&self, bits: u16) -> f32 {
         self.field[bits as usize / FIELD_VALUES]
@@ -262,7 +260,7 @@ mod tests {
             assert!((within + 2.0 * q - 1.0).abs() < 2e-5, "{x}");
             let ([near, below], [near_phi, _]) = g.near_tails_and_densities([x as f32, -x as f32]);
             if x < 7.0 {
-                // Of the very number that it was asked for.
+                // Exact value of the rounded argument.
                 let exact = tail_exact(x as f32 as f64);
                 assert!((near as f64 / exact - 1.0).abs() < 5e-6, "{x}: {near:e}");
                 let exact = density(x as f32 as f64);

@@ -1,5 +1,5 @@
-//! The best level vector of a group of superblocks: the oracle between the page's own valleys and
-//! any table a firmware can keep.
+//! The best read levels for a group of superblocks. As an oracle it lies between a page's own valleys and any
+//! table that a firmware can keep.
 
 use alloc::vec::Vec;
 
@@ -11,7 +11,7 @@ use crate::cell::optimum::crossing;
 use crate::medium::Medium;
 use crate::poisson;
 
-/// Rounds of coordinate descent at most; it stands after three or four.
+/// Maximum number of rounds of coordinate descent; it converges after three or four.
 const ROUNDS: usize = 12;
 
 /// The two states of each valley of one sampled page.
@@ -22,14 +22,13 @@ struct Sample {
 }
 
 impl Medium {
-    /// The offsets that make fewest codewords exceed `weight_limit` errors, over the pages of
-    /// `members` at `now`. All members are in `mode`; those in another are left out, and without
-    /// members the result is the default.
+    /// The offsets with which the fewest codewords exceed `weight_limit` errors, over the pages of `members`
+    /// at `now`. Members in another cell mode than `mode` are ignored. Without members the result is the
+    /// default.
     ///
-    /// The pages are `samples` wordlines, stratified over members, layers, dies and planes. From
-    /// the optimum of mean error rate each valley is moved in DAC units while the failure
-    /// probability of a codeword falls, page type by page type. For tables and oracles, not for the
-    /// path of a request.
+    /// The pages are `samples` wordlines, stratified over members, layers, dies and planes. The search starts
+    /// at the optimum of the mean error rate. It moves each valley in DAC units while the failure probability
+    /// of a codeword falls, page type by page type. For tables and oracles, not for the path of a request.
     pub fn group_optimum(
         &self,
         members: &[(BlockId, BlockState)],
@@ -79,7 +78,7 @@ impl Medium {
         Ok(offsets)
     }
 
-    /// Which page the `i`-th of `n` samples is.
+    /// The page of sample `i` of `n`.
     fn stratum<'m>(
         &self,
         members: &[&'m (BlockId, BlockState)],
@@ -89,7 +88,7 @@ impl Medium {
         let g = self.geometry();
         let (block, state) = members[i as usize % members.len()];
         let draw = Stream::new(0).named("group sample").at(i as u64);
-        // Layers in equal strata; members, dies and planes against them at random.
+        // Layers in equal strata, combined with random members, dies and planes.
         let written = state.written_wordlines.clamp(1, g.wordlines_per_block) as u64;
         let at = PageAddr {
             die: DieId(draw.at(0).below(g.dies().max(1) as u64) as u16),
@@ -100,7 +99,7 @@ impl Medium {
         (at, draw.at(1).below(g.planes as u64) as u8, state)
     }
 
-    /// The crossing of the sampled pages' mean states (mV).
+    /// Crossings of the mean states of the sampled pages (mV).
     fn member_mean(&self, pages: &[Sample], mode: CellMode) -> [f64; 15] {
         let mut out = [0.0; 15];
         for (v, o) in out.iter_mut().enumerate().take(mode.valleys()) {
@@ -142,7 +141,7 @@ impl Medium {
             }
         }
         let bits = self.codeword_bits() as f64;
-        // Failures with valley `v` at `units`, and its shares left in place when `keep` is set.
+        // Failures with valley `v` at `units`. With `keep` its error shares stay stored.
         let mut cost = |v: usize, units: i8, keep: bool| {
             let mut sum = 0.0;
             for p in pages.iter_mut() {
@@ -169,7 +168,7 @@ impl Medium {
                 for direction in [-1i8, 1] {
                     while let Some(next) = offsets[v].checked_add(direction) {
                         let c = cost(v, next, false);
-                        // Strictly better, so that ties and flat zeros end the search.
+                        // Must be strictly better, so that ties and flat zeros end the search.
                         if c >= best {
                             break;
                         }

@@ -1,10 +1,10 @@
 //! The medium: what cells hold, how they age, and what a sense of them returns.
 //!
-//! [`Medium`] is all cells of a drive as arithmetic: threshold voltages by state, the ageing laws of
-//! [`ageing`], variation by address ([`place`]), and persistent randomness ([`persistent`]) so that reading twice
-//! at the same levels fails twice. [`die`] is the state and legality of one die. [`characterize`]
-//! makes the firmware's voltage tables, [`monte_carlo`] draws every cell of a wordline and is the
-//! reference that [`Medium`] is tested against. [`profile`] is the input: one chip in plain numbers.
+//! [`Medium`] computes all cells of a drive arithmetically: threshold voltages by state, the ageing laws
+//! ([`ageing`]), variation by address ([`place`]), and persistent randomness ([`persistent`]), so that
+//! reading twice at the same levels fails twice. [`die`] is the state of one die and its legal commands.
+//! [`characterize`] makes the firmware's voltage tables. [`monte_carlo`] draws every cell of a wordline;
+//! [`Medium`] is tested against it. [`profile`] is the input: one chip in plain numbers.
 #![no_std]
 
 extern crate alloc;

@@ -1,5 +1,5 @@
-//! Every cell of a wordline, drawn one by one: the reference that the medium's arithmetic is tested
-//! against, and the source of histograms for display.
+//! Every cell of a wordline, drawn individually: the reference for the medium's arithmetic, and the source of
+//! displayed histograms.
 
 use alloc::vec::Vec;
 
@@ -22,7 +22,7 @@ pub struct Cells {
 }
 
 impl Cells {
-    /// Draws `cells` cells with random data from `states`. `noise_mv` of each standard deviation is
+    /// Draws `cells` cells with random data from `states`. The part `noise_mv` of each standard deviation is
     /// left to the senses.
     pub fn draw(
         gaussian: &Gaussian,
@@ -58,18 +58,17 @@ impl Cells {
         }
     }
 
-    /// How many.
+    /// Number of cells.
     pub fn len(&self) -> usize {
         self.state.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no cells.
     pub fn is_empty(&self) -> bool {
         self.state.is_empty()
     }
 
-    /// State that each cell is seen in by a sense of all of `levels`, whose noise is drawn from
-    /// `sense`.
+    /// The state in which a sense at `levels` sees each cell. The sense noise is drawn from `sense`.
     fn seen<'a>(
         &'a self,
         gaussian: &'a Gaussian,
@@ -107,7 +106,7 @@ impl Cells {
         out
     }
 
-    /// Which cells a sense of page `page` reads wrongly, a bit a cell, by words of 64.
+    /// The cells that a sense of page `page` reads wrongly, one bit per cell, in words of 64.
     pub fn wrong(
         &self,
         gaussian: &Gaussian,
@@ -123,7 +122,7 @@ impl Cells {
         out
     }
 
-    /// Cells that conduct at `level_mv`.
+    /// Number of cells that conduct at `level_mv`.
     pub fn ones_count(&self, gaussian: &Gaussian, level_mv: f64, sense: Stream) -> u32 {
         self.threshold_mv
             .iter()
@@ -135,8 +134,8 @@ impl Cells {
             .count() as u32
     }
 
-    /// Bits of page `page` that each threshold falls into, as `(errors, bits)` of reliability
-    /// classes, for one codeword: the levels `spacing_mv` apart, `reach` on each side.
+    /// One codeword of a soft sense of page `page`, as `(errors, bits)` per reliability class. The levels are
+    /// `spacing_mv` apart, `reach` of them on each side.
     pub fn soft(
         &self,
         page_valleys: &[u8],
@@ -155,7 +154,8 @@ impl Cells {
                 wrong ^= (v >= l) != (s >= k);
                 nearest = nearest.min((v - l).abs());
             }
-            // Class `reach` lies within one spacing of a level, class 0 beyond all.
+            // Cells within one spacing of a level are in class `reach`; cells beyond all levels are in class
+            // 0.
             let class = reach.saturating_sub((nearest / spacing_mv) as usize);
             errors[class] += wrong as u32;
             bits[class] += 1;

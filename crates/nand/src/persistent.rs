@@ -1,10 +1,10 @@
-//! Counts that do not re-roll their dice.
+//! Persistent counts: repeated senses at the same levels see the same errors, except for sense noise.
 //!
-//! The cells of one codeword that lie beyond a read level form a point process along the voltage
-//! axis. Measured by its own mean `m` it is a unit-rate Poisson process, so `N(m1)` and `N(m2)` are
-//! correlated by `sqrt(m1 / m2)`, that is `exp(-|ln m1 - ln m2| / 2)`. Nothing is stored: the Gaussian
-//! score `z(ln m)` is a stationary process made of hashed Gaussians at the nodes of two grids in
-//! `ln m`, interpolated and normalised, so that it is the same whenever it is asked.
+//! The cells of one codeword that lie beyond a read level form a point process along the voltage axis.
+//! Measured by its own mean `m`, this is a unit-rate Poisson process. So `N(m1)` and `N(m2)` are correlated
+//! by `sqrt(m1 / m2)`, which is `exp(-|ln m1 - ln m2| / 2)`. Nothing is stored: the Gaussian score `z(ln m)`
+//! is a stationary process, computed from hashed Gaussians at the nodes of two grids in `ln m`, interpolated
+//! and normalised. It is the same whenever it is computed.
 
 use firstread_core::Stream;
 
@@ -12,7 +12,7 @@ use crate::gaussian::Gaussian;
 use crate::poisson::{Poisson, Quantiles};
 use crate::single::{self, inverse_root, rough_ln};
 
-/// Where the grids start: means below `exp(-2)` share one score.
+/// Start of the grids: all means below `exp(-2)` share one score.
 const LN_START: f32 = -2.0;
 /// Spacing of the fine grid in `ln m`.
 const FINE: f32 = 0.7;
@@ -20,56 +20,57 @@ const FINE: f32 = 0.7;
 const FINE_NODES: usize = 20;
 /// Spacing of the coarse grid in `ln m`.
 const COARSE: f32 = 3.4;
-/// Nodes of the coarse grid: one hash.
+/// Nodes of the coarse grid: one hash yields all.
 const COARSE_NODES: usize = 4;
 /// Share of the variance on the fine grid. The two spacings and this share are the least-squares
 /// fit of the averaged correlation to `exp(-d/2)` over `d` in 0..4 (largest deviation 0.054, root
 /// mean square 0.027).
 const FINE_SHARE: f32 = 0.397;
 
-/// Swaps of cells by noise after which the fate of a codeword is as much another as its errors are after
-/// one. Measured with cells drawn one by one and the decoder (`model_codewords_fail_again_as_often_as_cells`):
-/// at the same levels a second failure is as frequent with 3 to 5, and a seventh too frequent with 1.
+/// Number of cell swaps by noise after which the fate of a codeword has changed as much as its errors have
+/// after one swap. Measured with individually drawn cells and the decoder
+/// (`model_codewords_fail_again_as_often_as_cells`): at the same levels, second failures are as frequent as
+/// with real cells for 3 to 5, and a seventh too frequent for 1.
 const SWAPS: u32 = 4;
 
-/// Processes that share words of random bits, a field of 16 bits each.
+/// Processes that share words of random bits, with a field of 16 bits each.
 pub const LANES: usize = 4;
 
-/// Words that one group of processes draws, one a node, rounded up to a power of two.
+/// Words that one group of processes draws: one per node, rounded up to a power of two.
 const WORDS: u64 = 32;
 
-/// A mean, prepared for many codewords: its distribution, its place on the grids, and how much of it
-/// is drawn anew by each sense.
+/// A mean prepared for many codewords: its distribution, its position on the grids, and the share that each
+/// sense draws anew.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Point {
     poisson: Poisson,
-    /// Of the two coarse nodes, the two fine ones and of what is drawn anew.
+    /// Weights of the two coarse nodes, of the two fine nodes, and of the part drawn anew.
     weights: [f32; 5],
     coarse: u8,
     fine: u8,
 }
 
 impl Point {
-    /// The point of mean count `mean`, of which a share `fresh` of the variance (0 to 1) differs
-    /// between two senses at the same level.
+    /// The point of mean count `mean`. A share `fresh` of the variance (0 to 1) differs between two senses at
+    /// the same level.
     pub fn new(quantiles: &Quantiles, mean: f32, fresh: f32) -> Point {
         let [point, _] = Point::pair(quantiles, [mean; 2], [fresh; 2]);
         point
     }
 
-    /// [`Point::new`] of two at once: their places on two grids fill a vector register.
+    /// [`Point::new`] of two at once: their positions on two grids fill a vector register.
     ///
-    /// The fresh part takes the place of fine structure first: the cells that noise swaps are those
-    /// next to the level, and a level that moves past them does not lose them twice.
+    /// The fresh part replaces fine structure first. Noise swaps the cells next to the level, and a level
+    /// that moves past those cells must not lose them twice.
     #[inline(always)]
     pub(crate) fn pair(quantiles: &Quantiles, mean: [f32; 2], fresh: [f32; 2]) -> [Point; 2] {
-        // Where the last interval of each grid ends, and a little before it.
+        // Just before the end of the last interval of each grid.
         const LAST: [f32; 2] = [COARSE_NODES as f32 - 1.001, FINE_NODES as f32 - 1.001];
         let x = mean.map(|m| rough_ln(if m > 1e-6 { m } else { 1e-6 }) - LN_START);
         let fresh = fresh.map(|f| if f < 1.0 { f } else { 1.0 });
         let fine = fresh.map(|f| if f < FINE_SHARE { FINE_SHARE - f } else { 0.0 });
         let coarse = [1.0 - fresh[0] - fine[0], 1.0 - fresh[1] - fine[1]];
-        // Coarse ones, then fine ones.
+        // Coarse nodes, then fine nodes.
         let share = [coarse[0], coarse[1], fine[0], fine[1]];
         let each = |f: &dyn Fn(usize) -> f32| core::array::from_fn::<f32, 4, _>(f);
         let at = each(&|k| x[k % 2] * [1.0 / COARSE, 1.0 / FINE][k / 2]);
@@ -81,7 +82,7 @@ impl Point {
                 LAST[k / 2]
             }
         });
-        // Weights of the two nodes around: `(1 - f, f)`, scaled to the square sum `share`.
+        // Weights of the two nearest nodes: `(1 - f, f)`, scaled so that their square sum is `share`.
         let node = each(&|k| (at[k] - 0.5) + single::ROUND);
         let f = each(&|k| at[k] - (node[k] - single::ROUND));
         let g = each(&|k| 1.0 - f[k]);
@@ -97,9 +98,8 @@ impl Point {
         })
     }
 
-    /// Scores of the processes of `group` of `key` in a sense whose own random bits are `fresh`, a
-    /// field of 16 bits each. Those with a draw at an end of its distribution are not numbers: see
-    /// [`Point::exactly`].
+    /// Scores of the processes of `group` of `key`, in a sense with random bits `fresh`, a field of 16 bits
+    /// per process. Scores with a draw at an end of its distribution are NaN: see [`Point::exactly`].
     #[inline(always)] // In vector registers with what comes before and after.
     pub(crate) fn scores(
         &self,
@@ -118,7 +118,7 @@ impl Point {
         z
     }
 
-    /// Makes those of `scores` anew that are not numbers.
+    /// Computes the NaN scores in `scores` again, exactly.
     #[cold]
     pub(crate) fn exactly(
         self, // Were it a reference, all points would lie in memory for its sake.
@@ -135,7 +135,7 @@ impl Point {
         scores
     }
 
-    /// Random bits of the nodes around here, two coarse and two fine, and of the sense.
+    /// Random bits of the two coarse and two fine nodes nearby, and of the sense.
     #[inline(always)]
     fn words(&self, key: Stream, group: u64, fresh: u64) -> [u64; 5] {
         let coarse = group * WORDS + self.coarse as u64;
@@ -160,9 +160,9 @@ impl Point {
         self.poisson.quantiles(scores)
     }
 
-    /// Of each point the score of process `lane` of its group of `key`, in a sense whose own random bits for
-    /// the group are `fresh`, where it stands for the fate of errors: it persists as the errors do while levels
-    /// move, and is drawn anew as if noise had swapped cells [`SWAPS`] times.
+    /// For each point, the score that decides the fate of errors: process `lane` of its group of `key`, in a
+    /// sense whose own random bits for the group are `fresh`. The score persists as the errors do while
+    /// levels move, and changes as if noise had swapped cells [`SWAPS`] times.
     #[inline(always)] // Once: the steps of two points go side by side.
     pub(crate) fn fates<const N: usize>(
         points: &[Point; N],
@@ -202,7 +202,7 @@ impl Point {
         })
     }
 
-    /// Score and what is drawn anew where a draw lies at an end of its distribution.
+    /// Score and fresh part for a draw at an end of its distribution.
     #[cold]
     fn exact_fate(&self, gaussian: &Gaussian, words: [u64; 5], lane: usize) -> (f32, f32) {
         let anew = gaussian.of_u16((words[4] >> (16 * lane)) as u16);
@@ -223,12 +223,12 @@ impl Point {
     }
 }
 
-/// One of the processes of a key.
+/// Identifies one of the processes of a key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Process {
     /// Its group.
     pub group: u64,
-    /// Which of the group, below [`LANES`].
+    /// Index within the group, below [`LANES`].
     pub lane: usize,
 }
 
@@ -240,7 +240,7 @@ mod tests {
     #[test]
     fn formula_counts_together_are_those_one_by_one() {
         let (g, q) = (Gaussian::new(), Quantiles::new());
-        // The ends of a Gaussian are drawn once in 512: many thousand times here.
+        // The ends of a Gaussian are drawn once in 512 times: many thousand times here.
         for (m, mean) in [0.02, 0.9, 4.0, 9.0, 31.0, 800.0].into_iter().enumerate() {
             let p = Point::new(&q, mean, 0.1 * m as f32);
             let key = Stream::new(m as u64).named("counts");
@@ -258,8 +258,8 @@ mod tests {
         }
     }
 
-    /// Senses at the same levels: fates are uniform scores, and noise changes them as if it had swapped cells
-    /// several times.
+    /// For senses at the same levels, fates are uniform scores, and noise changes them as if it had swapped
+    /// cells several times.
     #[test]
     fn formula_a_fate_changes_as_by_several_swaps() {
         let (g, q) = (Gaussian::new(), Quantiles::new());
@@ -314,7 +314,7 @@ mod tests {
             assert!((m[0] / n as f64).abs() < 0.02);
             assert!((m[1] / n as f64 - 1.0).abs() < 0.03, "{}", m[1] / n as f64);
         }
-        // Averaged over where on the grid the pair lies.
+        // Averaged over the position of the pair on the grid.
         for lag in 0..21 {
             let pairs: Vec<f64> = (lag..z.len())
                 .map(|a| cross[a][a - lag] / n as f64)

@@ -1,8 +1,8 @@
-//! Error and retry models that papers give as formulas or constants. They are no physics of cells;
-//! they stand beside the physical model under their own names, and a study says which it used.
+//! Error and retry models that papers give as formulas or constants. They do not model the physics of cells.
+//! They exist beside the physical model under their own names, and a study says which model it used.
 
-/// Raw bit error rate of a page as a sum of powers (Kim, Choi and Min, FAST'19; equation 1 of RARO):
-/// `epsilon + alpha c^k + beta c^m t^n + gamma c^p r^q` of cycles `c`, time `t` and reads `r`.
+/// Raw bit error rate of a page as a sum of powers (Kim, Choi and Min, FAST'19; equation 1 of RARO): `epsilon
+/// + alpha c^k + beta c^m t^n + gamma c^p r^q` with cycles `c`, time `t` and reads `r`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PowerLawRber {
     /// Constant term.

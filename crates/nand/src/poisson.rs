@@ -6,29 +6,29 @@ use crate::single::{self, rounded};
 /// Powers of the score in a quantile.
 const POWERS: usize = 5;
 
-/// Steps of the table of means in each octave, as bits of a mantissa.
+/// Steps of the table of means per octave, as mantissa bits.
 const STEP_BITS: u32 = 3;
-/// The octaves of the table: from `2^-24`, below which the count is taken as zero, to 16, above which
-/// the normal expansion serves.
+/// Octaves of the table: from `2^-24`, below which the count is taken as zero, to 16, above which the normal
+/// expansion is used.
 const FIRST_OCTAVE: u32 = 127 - 24;
 const LAST_OCTAVE: u32 = 127 + 4;
 const NODES: usize = ((LAST_OCTAVE - FIRST_OCTAVE) << STEP_BITS) as usize + 1;
-/// Bits of a mean between two nodes.
+/// Bits of a mean below the node index.
 const BETWEEN_BITS: u32 = 23 - STEP_BITS;
 
-/// Largest count that is told: two of them still round as [`single::ROUND`] does.
+/// Largest count returned: two such counts are still rounded correctly by [`single::ROUND`].
 const MOST: f32 = 2_000_000.0;
 
 /// Quantiles of small means, fitted once.
 ///
-/// `N >= n` when the Gaussian score is above `z_n`, where `P(N >= n) = Q(z_n)`. At each node the
-/// polynomial of fourth degree in the score is nearest to `n` at all `z_n` up to 6; between nodes,
-/// which lie an eighth of an octave apart, the polynomials are interpolated linearly in the mean.
-/// The count is the integer below. Its thresholds are right to 0.01 in score up to 5.
+/// `N >= n` if the Gaussian score is above `z_n`, where `P(N >= n) = Q(z_n)`. At each node a polynomial of
+/// fourth degree in the score is fitted to `n` at all `z_n` up to 6. Nodes are an eighth of an octave apart,
+/// and the polynomials are interpolated linearly in the mean between them. The count is the integer part. Its
+/// thresholds are accurate to 0.01 in score up to 5.
 #[derive(Clone, Debug)]
 pub struct Quantiles {
-    /// Coefficients less the half that makes rounding a rounding down, then the lowest score that
-    /// they hold for: the count is zero there and below.
+    /// Coefficients, less the one half that turns rounding into rounding down; then the lowest score for
+    /// which they hold. At and below that score the count is zero.
     nodes: [[f32; 8]; NODES],
 }
 
@@ -55,7 +55,7 @@ impl Default for Quantiles {
     }
 }
 
-/// Scores above which `N >= 1`, `N >= 2`, ... of a mean that is not large.
+/// Scores above which `N >= 1`, `N >= 2`, ... for a mean that is not large.
 fn thresholds(mean: f64) -> impl Iterator<Item = f64> {
     let (mut p, mut below, mut n) = (libm::exp(-mean), 0.0, 0.0);
     core::iter::from_fn(move || {
@@ -65,7 +65,7 @@ fn thresholds(mean: f64) -> impl Iterator<Item = f64> {
         if below < 0.5 {
             return Some(-tail_inverse(below));
         }
-        // A sum from here on, which unlike `1 - below` is exact.
+        // Summed from here on, which is exact, unlike `1 - below`.
         let (mut sum, mut term, mut k) = (0.0, p, n);
         while term > sum * 1e-17 {
             sum += term;
@@ -76,11 +76,11 @@ fn thresholds(mean: f64) -> impl Iterator<Item = f64> {
     })
 }
 
-/// The polynomial of a mean, and the lowest score it is good for.
+/// The polynomial of a mean, and the lowest score for which it holds.
 fn fit(mean: f64) -> ([f64; POWERS], f64) {
-    /// Scores are taken in units of this, so that the equations are well conditioned.
+    /// Unit of the scores, chosen so that the equations are well conditioned.
     const UNIT: f64 = 4.0;
-    /// Where the fit ends, and where it matters less.
+    /// End of the fit, and the score beyond which it has less weight.
     const REACH: [f64; 2] = [6.0, 5.0];
     let mut a = [[0.0; POWERS + 1]; POWERS];
     let mut all = thresholds(mean);
@@ -90,7 +90,7 @@ fn fit(mean: f64) -> ([f64; POWERS], f64) {
     for n in 1..100 {
         let next = all.next().unwrap_or(z);
         let gap = next - z;
-        // An error of the count weighs as the error of the score that it makes.
+        // An error of the count is weighted as the error of score that it causes.
         let slope = gap_before.map_or(gap, |before: f64| 0.5 * (before + gap));
         let weight = slope * slope * if z < REACH[1] { 1.0 } else { 0.1 };
         let mut powers = [1.0; 2 * POWERS];
@@ -117,7 +117,7 @@ fn fit(mean: f64) -> ([f64; POWERS], f64) {
     (c, least)
 }
 
-/// Solves linear equations, right side last, by elimination: they are those of a fit, positive
+/// Solves linear equations (right-hand side last) by elimination. They come from a fit and are positive
 /// definite.
 fn solve(mut a: [[f64; POWERS + 1]; POWERS]) -> [f64; POWERS] {
     for i in 0..POWERS {
@@ -140,14 +140,15 @@ fn solve(mut a: [[f64; POWERS + 1]; POWERS]) -> [f64; POWERS] {
 /// A Poisson distribution, prepared for many quantiles.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Poisson {
-    /// The quantile as powers of the score, less a half.
+    /// The quantile as a polynomial in the score, less one half.
     powers: [f32; POWERS],
-    /// The lowest score they are good for.
+    /// The lowest score for which the polynomial holds.
     least: f32,
 }
 
 impl Poisson {
-    /// The distribution of the given mean (not negative). Below `2^-24` it is zero always.
+    /// The distribution with the given mean, which is not negative. For a mean below `2^-24` the count is
+    /// always zero.
     #[inline(always)]
     pub fn new(quantiles: &Quantiles, mean: f32) -> Poisson {
         let bits = mean.to_bits().wrapping_sub(FIRST_OCTAVE << 23);
@@ -165,7 +166,7 @@ impl Poisson {
         }
     }
 
-    /// Means outside the table. Large ones by the Cornish–Fisher form of Giles ("Algorithm 955:
+    /// Means outside the table. For large ones the Cornish–Fisher form of Giles ("Algorithm 955:
     /// approximation of the inverse Poisson cumulative distribution function", ACM TOMS 42, 2016).
     #[inline(never)]
     fn far(mean: f32) -> Poisson {
@@ -188,7 +189,7 @@ impl Poisson {
         }
     }
 
-    /// The count at the quantile of each Gaussian score of `z`, as whole numbers up to 2,000,000.
+    /// The counts at the quantiles of Gaussian scores `z`, as whole numbers up to 2,000,000.
     #[inline(always)] // In vector registers with what comes before and after.
     pub(crate) fn quantiles<const N: usize>(&self, z: [f32; N]) -> [f32; N] {
         let c = &self.powers;
@@ -209,8 +210,8 @@ impl Poisson {
     }
 }
 
-/// `P(N > limit)` for `N` Poisson of the given mean: the chi-square relation with Wilson and
-/// Hilferty's cube root. Relative error below a few percent where it is above 1e-9.
+/// `P(N > limit)` for Poisson `N` with the given mean: the chi-square relation with Wilson and Hilferty's
+/// cube root. The relative error is below a few percent if the result is above 1e-9.
 pub fn exceeds(gaussian: &Gaussian, mean: f64, limit: u32) -> f64 {
     if mean <= 0.0 {
         return 0.0;
@@ -224,7 +225,7 @@ pub fn exceeds(gaussian: &Gaussian, mean: f64, limit: u32) -> f64 {
 mod tests {
     use super::*;
 
-    /// How far in score the step from `n - 1` to `n` is from where it belongs.
+    /// Error in score of the step from `n - 1` to `n`.
     fn off(p: &Poisson, z: f64, n: u32) -> f64 {
         let (mut low, mut high) = (z - 0.5, z + 0.5);
         for _ in 0..30 {
@@ -242,7 +243,7 @@ mod tests {
     fn formula_quantile_steps_where_the_distribution_does() {
         let q = Quantiles::new();
         let mut worst = [0.0f64; 3];
-        // On nodes, between them, and in the expansion.
+        // At nodes, between nodes, and in the expansion.
         for i in 0..1_500 {
             let mean = libm::exp2(-23.9 + i as f64 * 0.0193) as f32;
             let p = Poisson::new(&q, mean);
@@ -252,7 +253,7 @@ mod tests {
                 1 + (mean >= 16.0) as usize
             };
             for (n, z) in (1..).zip(thresholds(mean as f64)) {
-                // The expansion leaves the distribution in its tails: 3e-6 above, 1e-3 below.
+                // Tail probability errors of the expansion: 3e-6 above, 1e-3 below.
                 let [low, high] = if region < 2 { [-5.0, 5.0] } else { [-3.0, 4.5] };
                 if z > high {
                     break;

@@ -1,5 +1,5 @@
-//! Chips that the model's own tests and examples use. The shipped chips are files; these are the
-//! prototype parameter sets the laws were checked with, without the mechanisms those sets leave out.
+//! Chips for the model's own tests and examples. The shipped chips are files. These are the prototype
+//! parameter sets with which the laws were checked, without the mechanisms that those sets do not include.
 
 use alloc::string::ToString;
 use alloc::vec;

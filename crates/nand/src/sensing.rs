@@ -1,9 +1,8 @@
-//! How short a sense may safely be: what an author of AR2 measured on chips, from the cell model.
+//! The shortest safe sense: the measurements of AR²'s authors on chips, made on the cell model instead.
 //!
-//! A population of chips is read at the levels of a good last step: for each page, the entry of the
-//! factory table with the fewest errors, which leaves what deviates from the table's path. The
-//! precharge is safe at a length at which the worst page of all has no more errors than the code
-//! corrects, less a margin.
+//! A population of chips is read at the levels of a good last step: for each page, the entry of the factory
+//! table with the fewest errors. What remains are deviations from the table's path. A precharge length is
+//! safe if the worst page of all has no more errors than the code corrects, less a margin.
 
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -17,14 +16,14 @@ use crate::characterize::{factory_table, geometry};
 use crate::medium::Medium;
 use crate::profile::{ChipProfile, ProfileError};
 
-/// The rule a table is made by.
+/// The rule by which a table is made.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SensingRule {
-    /// Chips of the population.
+    /// Number of chips in the population.
     pub chips: u16,
-    /// Wordlines of each, spread over the block.
+    /// Number of wordlines per chip, spread over the block.
     pub wordlines: u16,
-    /// Bits a codeword must be able to err in beyond the worst of the population.
+    /// Additional errors that a codeword must tolerate beyond the worst of the population, in bits.
     pub margin_bits: u16,
     /// Steps of the precharge (permille).
     pub step_permille: u16,
@@ -33,9 +32,9 @@ pub struct SensingRule {
 }
 
 impl SensingRule {
-    /// A margin of 14 bits is a fifth of the 72 that the reference code corrects, assumed for chips,
-    /// blocks and temperatures outside the population; 32 chips are few beside 160, and their worst
-    /// page is about 2.5 standard deviations away. Precharges below 30 % are not tried.
+    /// A margin of 14 bits is a fifth of the 72 bits that the reference code corrects: assumed, for chips,
+    /// blocks and temperatures outside the population. 32 chips are few compared with 160, and their worst
+    /// page is about 2.5 standard deviations out. Precharges below 30 % are not tried.
     pub const DEFAULT: SensingRule = SensingRule {
         chips: 32,
         wordlines: 3,
@@ -45,16 +44,16 @@ impl SensingRule {
     };
 }
 
-/// A codeword among a thousand has more errors than the mean by so many standard deviations.
+/// One codeword in a thousand exceeds the mean by this many standard deviations.
 const RARE: f64 = 3.09;
 
-/// The population that shipped tables are made from.
+/// Seed of the population from which the shipped tables are made.
 const SHIPPED_SEED: u64 = 1;
 
-/// What a code corrects.
+/// Strength of a code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CodeStrength {
-    /// Bits it corrects in a codeword nearly always.
+    /// Errors in a codeword that the code nearly always corrects, in bits.
     pub capability_bits: u16,
     /// Bits of a codeword.
     pub codeword_bits: u32,
@@ -63,16 +62,16 @@ pub struct CodeStrength {
 /// Errors of a codeword in the last step of a read, over a population (bits).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct LastStep {
-    /// Mean of all pages, each at the entry of the factory table that is best for it.
+    /// Mean over all pages, each read with its best entry of the factory table.
     pub best_mean_bits: f64,
-    /// What one codeword in a thousand of the worst page exceeds there.
+    /// Value that one codeword in a thousand of the worst page exceeds with the best entry.
     pub best_worst_bits: f64,
-    /// Mean of all pages, each at the first entry of the table whose codewords nearly all pass: where
-    /// a read that walks it ends. A page that no entry reads counts at its best.
+    /// Mean over all pages, each read with the first entry with which nearly all its codewords pass: where a
+    /// walk over the table ends. A page that no entry reads counts with its best entry.
     pub first_mean_bits: f64,
 }
 
-/// A population of chips at one temperature, to be read in any condition.
+/// A population of chips at one temperature, which can be read under any condition.
 #[derive(Debug)]
 pub struct Bench {
     medium: Medium,
@@ -84,7 +83,7 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// Chips drawn with `seed`, at `celsius`. None where `chip` has no such mode.
+    /// Chips drawn with `seed`, at `celsius`. None if `chip` does not have the mode.
     pub fn new(
         chip: &ChipProfile,
         mode: CellMode,
@@ -110,7 +109,7 @@ impl Bench {
         }))
     }
 
-    /// The population with data of `age` in blocks of `pe_cycles`.
+    /// The population with data of age `age` in blocks with `pe_cycles` cycles.
     pub fn aged(&self, pe_cycles: u32, age: Ns) -> Result<Population<'_>, SenseError> {
         let block = self.medium.programmed(self.mode, pe_cycles, 0, Ns::ZERO);
         let geometry = self.medium.geometry();
@@ -138,7 +137,7 @@ impl Bench {
         })
     }
 
-    /// What the page at `at` comes to at the entries of the table.
+    /// Errors of the page at `at` with the entries of the table.
     fn page(&self, at: PageAddr, block: &BlockState, age: Ns) -> Result<Sample, SenseError> {
         let mut best = (f64::INFINITY, 0);
         let mut first = None;
@@ -159,12 +158,12 @@ impl Bench {
         })
     }
 
-    /// Errors of a codeword at an RBER.
+    /// Errors of a codeword at a given RBER.
     fn bits(&self, rber: f64) -> f64 {
         rber * self.code.codeword_bits as f64
     }
 
-    /// What `safe` takes off `tR` (%): the mean of all page types, by the chip's own phases.
+    /// Reduction of `tR` by `safe` (%): mean over the page types, with the chip's own phases.
     pub fn cut_percent(&self, safe: SafeSense) -> Result<f64, SenseError> {
         let (mut default, mut short) = (0, 0);
         for page in (0..self.mode.bits()).map(PageType) {
@@ -176,12 +175,12 @@ impl Bench {
     }
 }
 
-/// Errors that one codeword in a thousand exceeds where the mean is `bits`.
+/// Number of errors that one codeword in a thousand exceeds if the mean is `bits`.
 fn rarely(bits: f64) -> f64 {
     bits + RARE * libm::sqrt(bits)
 }
 
-/// A mode that the profile has and its medium does not sense.
+/// The error for a mode that the profile has but its medium does not sense.
 fn not_sensed(e: SenseError) -> ProfileError {
     ProfileError {
         key: "modes".into(),
@@ -189,7 +188,7 @@ fn not_sensed(e: SenseError) -> ProfileError {
     }
 }
 
-/// The table of `chip` in `mode`, for a code of `code`.
+/// The table of `chip` in `mode`, for a code of strength `code`.
 pub fn sensing_table(
     chip: &ChipProfile,
     mode: CellMode,
@@ -220,14 +219,14 @@ pub fn sensing_table(
 #[derive(Debug)]
 struct Sample {
     at: PageAddr,
-    /// The entry of its best last step, and errors of a codeword there.
+    /// The entry of its best last step, and the errors of a codeword with it.
     entry: usize,
     best_bits: f64,
-    /// The same at the first entry that reads it.
+    /// Errors with the first entry that reads the page.
     first_bits: f64,
 }
 
-/// The chips of a bench in one condition.
+/// The chips of a bench under one condition.
 #[derive(Debug)]
 pub struct Population<'a> {
     bench: &'a Bench,
@@ -237,7 +236,7 @@ pub struct Population<'a> {
 }
 
 impl Population<'_> {
-    /// What the last step of reads has to correct.
+    /// Errors that the last step of reads has to correct.
     pub fn last_step(&self) -> LastStep {
         let mean = |bits: fn(&Sample) -> f64| {
             self.pages.iter().map(bits).sum::<f64>() / self.pages.len() as f64
@@ -250,7 +249,7 @@ impl Population<'_> {
         }
     }
 
-    /// The shortest precharge that leaves the margin of the rule.
+    /// The shortest precharge that leaves the margin required by the rule.
     pub fn safe(&self) -> Result<SafeSense, SenseError> {
         let rule = &self.bench.rule;
         let allowed = self.bench.code.capability_bits as f64 - rule.margin_bits as f64;

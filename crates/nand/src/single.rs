@@ -1,24 +1,24 @@
-//! Arithmetic in single precision of which several share vector registers: no branch, no call.
+//! Single-precision arithmetic that vectorizes: no branch, no call.
 
-/// Adding this rounds a number below 2^22 to an integer, which then stands in the low bits: cheaper
-/// than a cast, which saturates.
+/// Adding this constant rounds a number below 2^22 to an integer, which is then in the low bits. This is
+/// cheaper than a cast, which saturates.
 pub(crate) const ROUND: f32 = 12_582_912.0;
 
-/// The integer at or next to `x`, of which the magnitude is below 2^22.
+/// An integer at or next to `x`, whose magnitude is below 2^22.
 #[inline(always)]
 pub(crate) fn rounded(x: f32) -> u32 {
     (x + ROUND).to_bits().wrapping_sub(ROUND.to_bits())
 }
 
-/// `n` as a number, for `n` from `-2^22` up to it.
+/// `n` as a float, for `n` with a magnitude up to 2^22.
 #[inline(always)]
 pub(crate) fn number(n: i32) -> f32 {
     f32::from_bits(ROUND.to_bits().wrapping_add_signed(n)) - ROUND
 }
 
-/// `1 / sqrt(x)` of a positive `x` to 1e-6: a start from the exponent and two steps of Newton with the
-/// constants of Moroz et al. ("Fast calculation of inverse square root with the use of magic
-/// constant", 2016). Of zero it is a large number.
+/// `1 / sqrt(x)` of positive `x` to 1e-6: a start value from the exponent, and two Newton steps with the
+/// constants of Moroz et al. ("Fast calculation of inverse square root with the use of magic constant",
+/// 2016). For zero the result is a large number.
 #[inline(always)]
 pub(crate) fn inverse_root(x: f32) -> f32 {
     let half = 0.5 * x;
@@ -33,7 +33,7 @@ pub(crate) fn rough_ln(x: f32) -> f32 {
     let bits = x.to_bits();
     let exponent = (bits >> 23) as i32 - 127;
     let m = f32::from_bits((bits & 0x007f_ffff) | 0x3f80_0000);
-    // Cubic through log2 of the mantissa at 1 and 2, least squares between.
+    // Cubic in the mantissa: exact log2 at 1 and 2, least squares between them.
     let p = (m - 1.0) * (1.420_86 + (m - 1.0) * (-0.577_25 + (m - 1.0) * 0.156_39));
     (number(exponent) + p) * core::f32::consts::LN_2
 }

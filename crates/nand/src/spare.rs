@@ -1,9 +1,9 @@
-//! Spare cells: some cells of every wordline, programmed to states that the reader knows.
+//! Spare cells: some cells of every wordline that the firmware programs to known states.
 //!
-//! They are spread evenly over the states next to the sentinel valleys of the page types, so that a read
-//! of a page, with the levels it has anyway, shows how many cells of the two states around its sentinel
-//! lie on the wrong side of it. They are few, so each is drawn: a place in its state's distribution that
-//! stays, and the noise of a sense. Cells of the heavy tail of a profile are not among them.
+//! They are divided evenly among the states next to the sentinel valleys of the page types. So a read of a
+//! page, with the levels it uses anyway, shows how many cells of the two states around its sentinel lie on
+//! the wrong side of it. Spare cells are few, so each is drawn: a position in the distribution of its state,
+//! which persists, and the noise of each sense. They have no heavy tail.
 
 use firstread_core::{CellMode, LevelOffsets, PageAddr, SenseTiming, SpareErrors, Stream};
 
@@ -13,18 +13,18 @@ use crate::cell::noise;
 use crate::gaussian::Gaussian;
 use crate::medium::Medium;
 
-/// Distinguishes the draws of spare cells from those of the data of a page.
+/// Separates the draws of spare cells from those of a page's data.
 const KEY: u64 = 0x40;
 
 impl Medium {
-    /// Spare cells of each state of a wordline of `mode` that has `ppm` millionths of them.
+    /// Spare cells of each state on a wordline of `mode`, if they are `ppm` millionths of its cells.
     pub fn spare_cells(&self, mode: CellMode, ppm: u32) -> Result<u16, SenseError> {
         let all = self.cells() as u64 * ppm as u64 / 1_000_000;
         let states = spare_states(self.model(mode)?).count_ones() as u64;
         Ok((all / states.max(1)).min(u16::MAX as u64) as u16)
     }
 
-    /// What the `cells` spare cells of each state show in the sense `sense_id` of the page at `at`.
+    /// Errors of the spare cells, `cells` of each state, in sense `sense_id` of the page at `at`.
     #[allow(clippy::too_many_arguments)] // The operands of a flash read.
     pub fn spare_errors(
         &self,
@@ -51,7 +51,7 @@ impl Medium {
             let noise_mv = self.chip().sensing.noise_mv;
             let fresh = (noise_mv * noise_mv + haste as f64).min(of.sigma_mv * of.sigma_mv);
             let spread = Spread {
-                // From the level, upward.
+                // Relative to the level, upward.
                 mean_mv: ((of.mean_mv - level) * if upward { 1.0 } else { -1.0 }) as f32,
                 stays_mv: libm::sqrt(of.sigma_mv * of.sigma_mv - fresh) as f32,
                 fresh_mv: libm::sqrt(fresh) as f32,
@@ -66,23 +66,23 @@ impl Medium {
     }
 }
 
-/// The states next to sentinel valleys, a bit each.
+/// The states next to sentinel valleys, one bit each.
 fn spare_states(model: &ModeModel) -> u32 {
     let sentinels = &model.sentinel[..model.mode.bits() as usize];
     sentinels.iter().fold(0, |all, &v| all | 0b11 << (v - 1))
 }
 
-/// Where cells of a state lie.
+/// Distribution of the cells of a state.
 struct Spread {
     mean_mv: f32,
-    /// Deviation of where they stay.
+    /// Standard deviation of the persistent part.
     stays_mv: f32,
-    /// Deviation of what differs from sense to sense.
+    /// Standard deviation of the part that differs between senses.
     fresh_mv: f32,
 }
 
 impl Spread {
-    /// Of `cells` cells, those above zero.
+    /// The number of `cells` cells that lie above zero.
     fn beyond(&self, g: &Gaussian, data: Stream, sense: Stream, cells: u16) -> u16 {
         let mut beyond = 0;
         for i in 0..cells {

@@ -7,8 +7,8 @@ use crate::medium::Medium;
 use crate::profile::ProgramTiming;
 
 impl Medium {
-    /// `tR` of a page (ns): setup and as many senses as the page has levels, three or five times as
-    /// many for soft reads, one for a ones-count.
+    /// `tR` of a page (ns): setup, plus as many senses as the page has levels; three or five times as many
+    /// for soft reads, one for a ones-count.
     pub fn read_ns(
         &self,
         mode: CellMode,
@@ -34,7 +34,7 @@ impl Medium {
         Ok(m.setup_ns + senses * one)
     }
 
-    /// Time to program all pages of a wordline on all planes (ns); both passes of a two-step scheme.
+    /// Time to program all pages of a wordline on all planes (ns); both passes, if the scheme has two.
     pub fn program_ns(&self, mode: CellMode) -> Result<u64, SenseError> {
         match self.chip().mode(mode).map(|m| m.program) {
             Some(ProgramTiming::OneShot { wordline_ns }) => Ok(wordline_ns),
@@ -54,7 +54,7 @@ impl Medium {
             .ok_or(SenseError::Mode(mode))
     }
 
-    /// Time to move `bytes` over the channel, eight bits a transfer (ns, rounded up).
+    /// Time to transfer `bytes` over the channel, eight bits per transfer (ns, rounded up).
     pub fn transfer_ns(&self, bytes: u64) -> u64 {
         (bytes * 1000).div_ceil(self.chip().timing.io_mt_per_s as u64)
     }

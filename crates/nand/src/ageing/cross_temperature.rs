@@ -1,19 +1,19 @@
-//! Reading at another temperature than that of programming: threshold voltage and cell current
-//! depend on temperature, and the chip compensates only part of it. Linear in the difference; the
-//! spread of cells' coefficients broadens the states. Null: zeros.
+//! Cross-temperature: reading at another temperature than the programming temperature. Threshold voltage and
+//! cell current depend on temperature, and the chip compensates only part of it. The shift is linear in the
+//! difference. Cells have different coefficients, which broadens the states. Null: zeros.
 
 use super::law::{Effect, Law, Lived, Shares};
 use crate::profile::field::numbers;
 use crate::profile::mode::ModeProfile;
 
 numbers! {
-    /// Reading at another temperature than that of programming: what the chip's own compensation
-    /// leaves. A state shifts by `(shift_mv_per_c + slope_mv_per_c * s/top) * (T_read - T_program)` and
-    /// gains a standard deviation of `sigma_mv_per_c * |T_read - T_program|` in quadrature. Null: zeros.
+    /// Cross-temperature effects that remain after the chip's own compensation. A state shifts by
+    /// `(shift_mv_per_c + slope_mv_per_c * s/top) * (T_read - T_program)` and gains a standard deviation of
+    /// `sigma_mv_per_c * |T_read - T_program|` in quadrature. Null: zeros.
     pub struct CrossTemperatureProfile {
         /// Common shift (mV/°C; negative: warmer reads lower).
         shift_mv_per_c: f64 = "shift", MV_PER_DEGC, -20.0, 20.0;
-        /// Further shift of the top state (mV/°C).
+        /// Additional shift of the top state (mV/°C).
         slope_mv_per_c: f64 = "slope", MV_PER_DEGC, -20.0, 20.0;
         /// Broadening (mV/°C).
         sigma_mv_per_c: f64 = "sigma", MV_PER_DEGC, 0.0, 20.0;
@@ -36,7 +36,7 @@ impl Law for CrossTemperatureProfile {
         to.variance += sigma_mv * sigma_mv;
     }
 
-    /// The erased state moves like the lowest.
+    /// The erased state moves like the lowest programmed state.
     fn shares(&self, mode: &ModeProfile, to: &mut Shares) {
         let states = mode.mode.states();
         let top = states as f64 - 1.0;

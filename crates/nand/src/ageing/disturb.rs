@@ -1,7 +1,8 @@
-//! Read disturb: each read weakly programs the other wordlines of its block, the erased state first
-//! and the neighbours of the wordline read most (8.4 times as much, STRAW, ASPLOS'26, second-hand).
+//! Read disturb: each read weakly programs the other wordlines of its block. The erased state is affected
+//! most, and so are the neighbours of the wordline that is read (8.4 times as much, STRAW, ASPLOS'26,
+//! second-hand).
 //!
-//! A logarithm of reads, as tunnelling slows while the state rises. Null: `shift_mv = 0`.
+//! The shift is a logarithm of reads, because tunnelling slows down as the state rises. Null: `shift_mv = 0`.
 
 use super::law::{Effect, Law, Lived, Shares, Slopes};
 use crate::profile::field::numbers;
@@ -12,13 +13,13 @@ numbers! {
     /// by `shift_mv * (1 + per_kpe * PEC/1000) * ln(1 + N_eff / onset_reads)`; a state whose mean lies
     /// `d` mV above the erased one rises by `exp(-d / level_scale_mv)` of that. The null is `shift_mv = 0`.
     pub struct DisturbProfile {
-        /// Rise of the erased state per e-fold of reads (mV).
+        /// Rise of the erased state per e-fold increase of reads (mV).
         shift_mv: f64 = "shift", MV_PER_E, 0.0, 1e4;
-        /// Reads at which the logarithm sets in.
+        /// Number of reads at which the logarithm sets in.
         onset_reads: f64 = "onset", READS, 1.0, 1e12;
-        /// Weight of a read of a neighbouring wordline against one further away.
+        /// Weight of a read of a neighbouring wordline relative to a read of a distant wordline.
         adjacent_weight: f64 = "adjacent_weight", X, 1.0, 1e3;
-        /// Growth per 1,000 program/erase cycles, as a share.
+        /// Relative growth per 1,000 program/erase cycles.
         per_kpe: f64 = "per_kpe", PERCENT_PER_KPE, 0.0, 1_000.0;
         /// Decay of the effect with a state's mean above the erased state's (mV).
         level_scale_mv: f64 = "level_scale", MV, 1.0, 1e6;
@@ -26,14 +27,14 @@ numbers! {
 }
 
 impl DisturbProfile {
-    /// Reads a wordline has suffered, in reads of a wordline that is not its neighbour. `reads` are
-    /// spread evenly over `wordlines`; `adjacent` more went to its neighbours.
+    /// Reads that a wordline has suffered, in equivalent reads of distant wordlines. `reads` are spread
+    /// evenly over `wordlines`; `adjacent` more reads went to its neighbours.
     #[inline]
     pub fn effective_reads(&self, reads: f64, adjacent: f64, wordlines: f64) -> f64 {
         reads * self.even_weight(wordlines) + adjacent * self.adjacent_weight
     }
 
-    /// What a read that is one of many spread evenly over `wordlines` counts for.
+    /// Weight of one read, averaged over an even spread of reads over `wordlines`.
     #[inline]
     pub fn even_weight(&self, wordlines: f64) -> f64 {
         1.0 + (self.adjacent_weight - 1.0) * 2.0 / wordlines

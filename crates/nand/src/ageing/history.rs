@@ -1,4 +1,4 @@
-//! The temperature a chip has lived at, and the stress it has gathered.
+//! The temperature history of a chip, and the thermal stress it accumulates.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -11,19 +11,19 @@ use crate::profile::field::{ProfileError, temperature};
 
 /// Boltzmann's constant (eV/K), CODATA.
 const BOLTZMANN_EV_PER_K: f64 = 8.617_333_262e-5;
-/// Reference of all stress (25 °C in K).
+/// Reference temperature of all stress (25 °C in K).
 const REFERENCE_K: f64 = 298.15;
 /// Nanoseconds of an hour.
 pub const NS_PER_H: f64 = 3.6e12;
 
-/// Stress since the start of time, in hours at 25 °C, one coordinate for each retention component.
-/// Stress is an additive integral: what a block has suffered since it was programmed is the
-/// difference of two of these, so programming remembers one of them and ageing costs nothing.
+/// Thermal stress since time zero, in hours at 25 °C, one value per retention component. Stress is an
+/// additive integral: the stress of a block since it was programmed is the difference of two values. So
+/// programming stores one value, and ageing costs nothing.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Stress(pub [f64; MAX_COMPONENTS]);
 
 impl Stress {
-    /// Hours at 25 °C from `earlier` to here, by component; never negative.
+    /// Hours at 25 °C since `earlier`, by component; never negative.
     pub fn since(&self, earlier: &Stress) -> [f64; MAX_COMPONENTS] {
         let mut h = [0.0; MAX_COMPONENTS];
         for (out, (a, b)) in h.iter_mut().zip(self.0.iter().zip(&earlier.0)) {
@@ -33,7 +33,7 @@ impl Stress {
     }
 }
 
-/// Acceleration of a process of `activation_energy_ev` at `celsius`, against 25 °C.
+/// Arrhenius acceleration at `celsius` relative to 25 °C, for an activation energy of `activation_energy_ev`.
 pub fn acceleration(activation_energy_ev: f64, celsius: f64) -> f64 {
     let t = celsius + 273.15;
     libm::exp(activation_energy_ev / BOLTZMANN_EV_PER_K * (1.0 / REFERENCE_K - 1.0 / t))
@@ -44,7 +44,7 @@ struct Segment {
     start: Ns,
     celsius: f64,
     rate: [f64; MAX_COMPONENTS],
-    /// Stress at its start.
+    /// Stress at the start of the segment.
     stress: Stress,
 }
 
@@ -56,7 +56,7 @@ pub struct History {
 }
 
 impl History {
-    /// `celsius` from time zero on.
+    /// A history at `celsius` from time zero on.
     pub fn new(retention: &RetentionProfile, celsius: f64) -> Result<History, ProfileError> {
         temperature(celsius)?;
         let mut h = History {
@@ -84,7 +84,7 @@ impl History {
         rate
     }
 
-    /// `celsius` from `at` on. Segments are appended: `at` is not before the last change.
+    /// The temperature is `celsius` from `at` on. `at` must not be before the last change.
     pub fn set(&mut self, at: Ns, celsius: f64) -> Result<(), ProfileError> {
         temperature(celsius)?;
         let last = self.segments[self.segments.len() - 1];
@@ -124,14 +124,14 @@ impl History {
         self.segment(at).celsius
     }
 
-    /// Hours at 25 °C that pass in an hour at `at`, by component, and when that changes next.
+    /// Hours at 25 °C per hour at time `at`, by component, and the time at which this rate changes next.
     pub fn rates(&self, at: Ns) -> ([f64; MAX_COMPONENTS], Ns) {
         let next = self.segments.partition_point(|s| s.start <= at);
         let until = self.segments.get(next).map_or(Ns(u64::MAX), |s| s.start);
         (self.segment(at).rate, until)
     }
 
-    /// Stress gathered from time zero to `at`.
+    /// Stress accumulated from time zero to `at`.
     #[inline]
     pub fn stress(&self, at: Ns) -> Stress {
         let s = self.segment(at);
@@ -143,8 +143,8 @@ impl History {
         out
     }
 
-    /// The stress coordinate that data had when, seen at `at`, it has since lived through `lived`
-    /// (hours, °C). For data older than the start of time.
+    /// Stress at the programming of data that, at time `at`, have gone through the (hours, °C) pairs of
+    /// `lived`. For data programmed before time zero.
     pub fn before(&self, at: Ns, lived: &[(f64, f64)]) -> Stress {
         let mut out = self.stress(at);
         for &(hours, celsius) in lived {

@@ -1,46 +1,46 @@
-//! What a law of ageing is: how a block's life shifts and widens its states, and how fast.
+//! An ageing law: how the history of a block shifts and widens its states, and how fast.
 
 use crate::profile::field::{Numbers, ProfileError};
 use crate::profile::mode::ModeProfile;
 
-/// Most components of retention a chip has.
+/// Maximum number of retention components of a chip.
 pub const MAX_COMPONENTS: usize = 3;
 
-/// What a block has lived through since it was programmed, and the moment at which it is looked at.
+/// Exposure of a block since it was programmed, as of a given moment.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Lived {
-    /// Hours at 25 °C since it was programmed, by component of retention.
+    /// Hours at 25 °C since programming, by retention component.
     pub stress_h: [f64; MAX_COMPONENTS],
-    /// Time at 25 °C between its last cycles (h).
+    /// Dwell time between its last program/erase cycles (h at 25 °C).
     pub dwell_h: f64,
     /// Program/erase cycles.
     pub pe_cycles: u32,
-    /// Reads since it was programmed, in reads of a wordline that is not a neighbour.
+    /// Reads since programming, in equivalent reads of a distant wordline.
     pub reads: f64,
-    /// Temperature above that of programming (°C).
+    /// Temperature relative to the programming temperature (°C).
     pub delta_c: f64,
     /// Time since its last read (s).
     pub idle_s: f64,
 }
 
-/// What the laws do to a block, as far as all its states share it. Each law adds its part.
+/// Combined effect of the laws on a block, as far as it is common to all its states. Each law adds its part.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Effect {
-    /// Decades of each component of retention.
+    /// Decades of time of each retention component.
     pub decades: [f64; MAX_COMPONENTS],
-    /// Shift of the erased state and of all programmed ones (mV).
+    /// Shift of the erased state, and of all programmed states (mV).
     pub shift_mv: [f64; 2],
-    /// Rise of the erased state, of which others take their share (mV).
+    /// Rise of the erased state by read disturb (mV). Programmed states rise by a share of it.
     pub rise_mv: f64,
-    /// Temperature above that of programming (°C).
+    /// Temperature relative to the programming temperature (°C).
     pub delta_c: f64,
-    /// Growth of every standard deviation, as a share.
+    /// Relative growth of every standard deviation.
     pub widening: f64,
-    /// Variance that all states gain (mV squared).
+    /// Variance added to all states (mV squared).
     pub variance: f64,
 }
 
-/// How fast an [`Effect`] grows with what changes while a block stands.
+/// Growth rate of an [`Effect`] in the quantities that change while a block holds data.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Slopes {
     /// Per hour at 25 °C of each component of retention.
@@ -51,14 +51,14 @@ pub struct Slopes {
     pub per_idle_s: Effect,
 }
 
-/// How each state of a mode takes an [`Effect`].
+/// How each state of a cell mode responds to an [`Effect`].
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Shares {
-    /// Shift per decade of each component of retention (mV; down is negative).
+    /// Shift per decade of each retention component (mV; negative is down).
     pub per_decade: [[f64; 16]; MAX_COMPONENTS],
     /// Share of the erased state's rise.
     pub of_rise: [f64; 16],
-    /// Shift per degree above the temperature of programming (mV).
+    /// Shift per degree above the programming temperature (mV).
     pub mv_per_c: [f64; 16],
 }
 
@@ -74,19 +74,21 @@ impl Shares {
     }
 }
 
-/// A law of ageing: its numbers, and what follows from them. Only what a law has is written; the rest is zero.
+/// An ageing law: its numbers and what follows from them. A law implements only the methods it needs;
+/// defaults are zero.
 pub trait Law: Numbers {
-    /// The numbers at which the law does nothing.
+    /// The numbers with which the law has no effect.
     fn null() -> Self
     where
         Self: Sized;
     /// Adds the law's shift.
     fn shift(&self, lived: &Lived, to: &mut Effect);
-    /// Adds how fast the shift grows: what does not change while a block stands has no slope.
+    /// Adds the growth rate of the shift. Quantities that do not change while a block holds data have no
+    /// slope.
     fn slope(&self, _lived: &Lived, _to: &mut Slopes) {}
-    /// Says how each state of `mode` takes the shift.
+    /// Sets how each state of `mode` responds to the shift.
     fn shares(&self, _mode: &ModeProfile, _to: &mut Shares) {}
-    /// Whether the law suits `modes`; `table` is its path.
+    /// Whether the law is compatible with `modes`; `table` is the path of its table.
     fn suits(&self, _table: &str, _modes: &[ModeProfile]) -> Result<(), ProfileError> {
         Ok(())
     }

@@ -1,5 +1,5 @@
-//! The laws of ageing: the table, and a file for each. A law's file has its numbers with their keys, units and
-//! ranges, its shift, its slope and its null.
+//! The ageing laws: their table, and a file for each law with its numbers (key, unit, range), shift, slope
+//! and null.
 
 pub mod history;
 pub mod law;
@@ -15,14 +15,15 @@ macro_rules! laws {
 
         $(use $key::$numbers;)*
 
-        /// The laws of a chip, each with its numbers. A field's name is the law's key in a profile.
+        /// The ageing laws of a chip, each with its numbers. The name of a field is the law's key in a
+        /// profile.
         #[derive(Clone, PartialEq, Debug)]
         pub struct Laws {
             $(#[doc = $doc] pub $key: $numbers,)*
         }
 
         impl Laws {
-            /// Laws that do nothing.
+            /// Laws without effect.
             pub fn null() -> Laws {
                 Laws { $($key: $numbers::null(),)* }
             }
@@ -32,12 +33,12 @@ macro_rules! laws {
                 Laws { $($key: table(from, stringify!($key), <$numbers as crate::profile::field::Numbers>::read),)* }
             }
 
-            /// Each law with its key.
+            /// All laws with their keys.
             pub fn each(&self) -> impl Iterator<Item = (&'static str, &dyn Law)> {
                 [$((stringify!($key), &self.$key as &dyn Law),)*].into_iter()
             }
 
-            /// What the laws have done to a block that has `lived`.
+            /// The effect of the laws on a block after `lived`.
             #[inline]
             pub fn shift(&self, lived: &Lived) -> Effect {
                 let mut effect = Effect::default();
@@ -45,14 +46,14 @@ macro_rules! laws {
                 effect
             }
 
-            /// How fast that grows.
+            /// The growth rate of that effect.
             pub fn slope(&self, lived: &Lived) -> Slopes {
                 let mut slopes = Slopes::default();
                 $(self.$key.slope(lived, &mut slopes);)*
                 slopes
             }
 
-            /// How each state of `mode` takes it.
+            /// How each state of `mode` responds to the effect.
             pub fn shares(&self, mode: &ModeProfile) -> Shares {
                 let mut shares = Shares::default();
                 $(self.$key.shares(mode, &mut shares);)*

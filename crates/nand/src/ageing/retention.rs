@@ -1,11 +1,11 @@
-//! Loss of charge: the logarithm of stress time, steeper for high states, worn and slow-dwelling
-//! blocks.
+//! Retention: charge loss proportional to the logarithm of stress time. It is faster for high states and worn
+//! blocks, and slower after long dwell times.
 //!
-//! `shift(s) = -A_c g(s) (1 + k_c PEC/1000) log10(1 + t / (t0_c + a dwell))`, summed over components
-//! `c`; `t` in hours at 25 °C by Arrhenius. The form and its parameters for charge trap are a
-//! project prototype that reproduces published first-failure times; the dwell term is HeatWatch's
-//! (unverified recollection of its form). Electrons lost by statistically independent cells also
-//! broaden a state: the profile's share of the shift, in quadrature.
+//! `shift(s) = -A_c g(s) (1 + k_c PEC/1000) log10(1 + t / (t0_c + a dwell))`, summed over components `c`,
+//! with `t` in hours at 25 °C by Arrhenius. The form and its parameters for charge trap come from a prototype
+//! of this project that reproduces published first-failure times. The dwell term is HeatWatch's (unverified
+//! recollection of its form). Cells lose electrons independently of each other, which broadens a state: a
+//! share of the shift, given by the profile, is added in quadrature.
 //!
 //! Null: no components.
 
@@ -20,13 +20,12 @@ use crate::profile::field::{
 };
 use crate::profile::mode::ModeProfile;
 
-/// Loss of charge. A state `s` of `top` shifts by
-/// `-A * g(s) * (1 + per_kpe * PEC/1000) * log10(1 + t_eff / (onset_h + dwell_coefficient * dwell))`
-/// summed over the components, with `t_eff` the time under Arrhenius acceleration. The null is an
-/// empty list of components.
+/// Retention loss. A state `s` of `top` shifts by `-A * g(s) * (1 + per_kpe * PEC/1000) * log10(1 + t_eff /
+/// (onset_h + dwell_coefficient * dwell))`, summed over the components. `t_eff` is the time under Arrhenius
+/// acceleration. Null: no components.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RetentionProfile {
-    /// The components it has, in the order of `Component`, each at most once.
+    /// The components, in the order of `Component`, each at most once.
     pub components: Vec<RetentionComponent>,
     /// Broadening: standard deviation added in quadrature, as a share of the state's own shift.
     pub broadening: f64,
@@ -39,7 +38,7 @@ pub struct RetentionProfile {
     pub erased_rise: f64,
 }
 
-/// The components retention may have, in the order in which the medium sees them: their names.
+/// Names of the possible retention components, in the order in which the medium uses them.
 const COMPONENTS: [&str; MAX_COMPONENTS] = ["late", "early", "low_energy"];
 
 numbers! {
@@ -48,12 +47,12 @@ numbers! {
         [key name: "Which it is: `late`, `early` or `low_energy`."]
         /// `t0` of the logarithm, hours at 25 °C.
         onset_h: f64 = "onset", H, 1e-9, 1e6;
-        /// Hours at 25 °C after which it saturates; infinite for none. The logarithm becomes
+        /// Hours at 25 °C after which the component saturates; infinite for none. The logarithm becomes
         /// `log10(1 + t/onset) - log10(1 + t/saturation)`.
         saturation_h: f64 = "saturation", H, 1e-9, 1e12, or none;
         /// Arrhenius activation energy (eV).
         activation_energy_ev: f64 = "activation_energy", EV, 0.0, 3.0;
-        /// Growth per 1,000 program/erase cycles, as a share (`k_pe`).
+        /// Relative growth per 1,000 program/erase cycles (`k_pe`).
         per_kpe: f64 = "per_kpe", PERCENT_PER_KPE, 0.0, 1_000.0;
     }
 }
@@ -61,7 +60,7 @@ numbers! {
 /// `g(s)` of the retention law, 1 at the top state.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum LevelLaw {
-    /// `floor + (1 - floor) * s / top`: every programmed state falls, high ones faster.
+    /// `floor + (1 - floor) * s / top`: every programmed state falls, high states faster.
     Linear {
         /// Value extrapolated to state 0.
         floor: f64,
@@ -69,7 +68,7 @@ pub enum LevelLaw {
     /// `(s - neutral) / (top - neutral)`: states below `neutral` rise, as measured on planar TLC
     /// (Cai et al., Proc. IEEE 2017, table 5).
     AroundNeutral {
-        /// The state that does not move, as a (fractional) index.
+        /// Index of the state that does not move; may be fractional.
         neutral_state: f64,
     },
 }
@@ -90,7 +89,7 @@ impl LevelLaw {
         }
     }
 
-    /// `g(s)` of `mode`, 1 at the top state; the erased state is not on it.
+    /// `g(s)` in `mode`, 1 at the top state; not defined for the erased state.
     pub fn of(self, mode: CellMode, state: usize) -> f64 {
         let top = mode.states() as f64 - 1.0;
         let s = state as f64;
@@ -110,7 +109,7 @@ const NEUTRAL: Field = Field::new("neutral_state", unit::ONE, 0.0, 15.0);
 const ERASED_RISE: Field = Field::new("erased_rise", unit::X, -2.0, 2.0);
 
 impl RetentionProfile {
-    /// Names of its components.
+    /// Names of the components.
     pub fn names(&self) -> Vec<&'static str> {
         self.components.iter().map(|c| c.name).collect()
     }
@@ -157,7 +156,7 @@ impl Numbers for RetentionProfile {
     }
 }
 
-/// A component in `lived`: its wear factor, its hours and its onset.
+/// Wear factor, hours and onset of a component after `lived`.
 #[inline]
 fn moment(
     profile: &RetentionProfile,

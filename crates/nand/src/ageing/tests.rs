@@ -1,4 +1,4 @@
-//! The table of laws: what every law has to keep.
+//! Properties that every law in the table must have.
 
 use std::cell::Cell;
 use std::string::String;
@@ -11,7 +11,7 @@ use super::*;
 use crate::profile::field::{Field, Kind};
 use crate::reference;
 
-/// Draws each number of a profile within its range, and each choice.
+/// A source that draws each number of a profile within its range, and each choice.
 struct Drawn {
     stream: Stream,
     next: Cell<u64>,
@@ -24,7 +24,7 @@ impl Drawn {
         Drawn { stream, next }
     }
 
-    /// From zero to one.
+    /// A random number from zero to one.
     fn draw(&self) -> f64 {
         let i = self.next.replace(self.next.get() + 1);
         (self.stream.draw(i) >> 11) as f64 / (1u64 << 53) as f64
@@ -37,7 +37,7 @@ impl Source for Drawn {
         if field.kind == Kind::RealOrNone && u < 0.3 {
             return f64::INFINITY;
         }
-        // Of a wide range the part in which the inputs below lie, so that differences can be told.
+        // A wide range is cut to the part where the inputs below lie, so that differences are visible.
         let number = if field.min > 0.0 && field.max > 1e3 * field.min {
             let (min, max) = (field.min.max(1e-2), field.max.min(1e4));
             min * libm::pow(max / min, u)
@@ -69,14 +69,14 @@ impl Source for Drawn {
     }
 }
 
-/// A mode whose retention has as many components as may be.
+/// A mode with the maximum number of retention components.
 fn mode() -> ModeProfile {
     let mut mode = reference::ct_a().modes.remove(0);
     mode.retention_mv_per_decade = vec![28.0, 9.0, 4.0];
     mode
 }
 
-/// Lives of a block, every input at several values.
+/// Exposures of a block, with every input at several values.
 fn lives() -> impl Iterator<Item = Lived> {
     let at = [0.3, 40.0, 3_000.0];
     let index = move |i: usize, n: u32| at[i / 3usize.pow(n) % 3];
@@ -90,7 +90,7 @@ fn lives() -> impl Iterator<Item = Lived> {
     })
 }
 
-/// What changes while a block stands, how to change it, and the slope along it.
+/// A quantity that changes while a block holds data, how to change it, and the slope in it.
 type Input = (
     &'static str,
     fn(&mut Lived) -> &mut f64,
@@ -116,7 +116,7 @@ const INPUTS: [Input; 5] = [
     ("idle time", |l| &mut l.idle_s, |s| &s.per_idle_s),
 ];
 
-/// All that an effect does to the states of `mode`: their shifts (mV), the widening and the variance.
+/// Effect on the states of `mode`: their shifts (mV), the widening and the variance.
 fn felt(mode: &ModeProfile, shares: &Shares, effect: &Effect) -> Vec<f64> {
     let states = 0..mode.mode.states();
     let mut felt: Vec<f64> = states.map(|s| shares.shift_mv(effect, s)).collect();

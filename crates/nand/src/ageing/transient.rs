@@ -1,17 +1,17 @@
-//! The first read after idling: the floating channel of a string settles over seconds to minutes,
-//! and a first read sees the programmed states shifted until reads have settled it again.
-//! An exponential approach; amplitude and time constant are the profile's. Null: `shift_mv = 0`.
+//! First read after idling: the floating channel of a string settles over seconds to minutes. The first read
+//! after a pause sees the programmed states shifted, until further reads have settled the channel. The shift
+//! approaches its limit exponentially; the profile gives amplitude and time constant. Null: `shift_mv = 0`.
 
 use super::law::{Effect, Law, Lived, Slopes};
 use crate::profile::field::numbers;
 
 numbers! {
-    /// The first read after idling: programmed states are seen shifted by
-    /// `shift_mv * (1 - exp(-idle / time_constant_s))`. The null is `shift_mv = 0`.
+    /// First read after idling: programmed states appear shifted by `shift_mv * (1 - exp(-idle /
+    /// time_constant_s))`. Null: `shift_mv = 0`.
     pub struct TransientProfile {
-        /// Shift after a long idle time (mV; negative: seen lower).
+        /// Shift after a long idle time (mV; negative: states appear lower).
         shift_mv: f64 = "shift", MV, -1e3, 1e3;
-        /// Time constant of its return (s).
+        /// Time constant with which the shift returns (s).
         time_constant_s: f64 = "time_constant", S, 1e-6, 1e9;
     }
 }

@@ -1,17 +1,17 @@
-//! Program/erase cycles: wider states, and shifts of where programming and erasing leave them.
-//! Faster retention of worn blocks is part of the retention law. Null: zeros.
+//! Wear by program/erase cycles: states become wider, and programming and erasing leave them at shifted
+//! voltages. Faster retention loss of worn blocks is part of the retention law. Null: zeros.
 
 use super::law::{Effect, Law, Lived};
 use crate::profile::field::numbers;
 
 numbers! {
-    /// What program/erase cycles do. The null is all zeros.
+    /// Wear by program/erase cycles. Null: zeros.
     pub struct WearProfile {
-        /// Growth of every standard deviation per 1,000 cycles, as a share.
+        /// Relative growth of every standard deviation per 1,000 cycles.
         sigma_per_kpe: f64 = "sigma_per_kpe", PERCENT_PER_KPE, 0.0, 100.0;
-        /// Shift of the erased state per 1,000 cycles (mV, up is positive).
+        /// Shift of the erased state per 1,000 cycles (mV; positive is up).
         erased_shift_mv_per_kpe: f64 = "erased_shift", MV_PER_KPE, -1e3, 1e3;
-        /// Shift of the programmed states right after programming per 1,000 cycles (mV).
+        /// Shift of the freshly programmed states per 1,000 cycles (mV).
         programmed_shift_mv_per_kpe: f64 = "programmed_shift", MV_PER_KPE, -1e3, 1e3;
     }
 }

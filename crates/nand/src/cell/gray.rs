@@ -1,4 +1,4 @@
-//! Gray codes: which valley separates the bits of which page.
+//! Gray codes: which valley separates the bits of which page type.
 
 use alloc::format;
 use alloc::string::String;
@@ -6,10 +6,10 @@ use alloc::vec::Vec;
 
 use firstread_core::CellMode;
 
-/// Why `pages` (valleys of each page type, 1-based) is not a Gray code of `mode`, if it is not.
+/// Why `pages` (the valleys of each page type, 1-based) is not a Gray code of `mode`; `Ok` if it is one.
 ///
-/// Neighbouring states differ in one bit exactly when every valley is on exactly one page; the code
-/// can be decoded when, besides, no two states carry the same word.
+/// Neighbouring states differ in exactly one bit if every valley is on exactly one page. The code can be
+/// decoded if, in addition, no two states have the same word.
 pub fn check(mode: CellMode, pages: &[Vec<u8>]) -> Result<(), String> {
     if pages.len() != mode.bits() as usize {
         return Err(format!(

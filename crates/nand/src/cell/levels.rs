@@ -1,10 +1,10 @@
-//! Levels of a sense, and why a sense is refused.
+//! Read levels of a sense, and reasons to refuse a sense.
 
 use core::fmt;
 
 use firstread_core::{CellMode, DieId, LevelOffsets, PageType};
 
-/// Positions of a mode's levels (mV), index `valley - 1`.
+/// Read levels of a mode (mV), index `valley - 1`.
 pub type LevelsMv = [f64; 15];
 
 /// Levels of one sense.
@@ -12,16 +12,16 @@ pub type LevelsMv = [f64; 15];
 pub enum ReadLevels {
     /// Offsets from the factory default (DAC units).
     Offsets(LevelOffsets),
-    /// The best levels of the very page that is sensed, unrounded.
+    /// The best levels for the page that is sensed, unrounded.
     Ideal,
 }
 
 /// How many levels a soft sense places around each valley.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SoftLevels {
-    /// Three, two reliability classes.
+    /// Three levels: two reliability classes.
     Three,
-    /// Five, three reliability classes.
+    /// Five levels: three reliability classes.
     Five,
 }
 
@@ -35,7 +35,7 @@ impl SoftLevels {
     }
 }
 
-/// What a sense was asked for that the medium does not have.
+/// What a sense asked for that the medium does not have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SenseError {
     /// The chip has no such cell mode.

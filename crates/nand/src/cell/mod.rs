@@ -1,4 +1,4 @@
-//! One cell population: its Gray code, its states, and what a sense makes of them.
+//! One cell population: its Gray code, its states, and the outcome of a sense.
 
 pub mod gray;
 pub mod levels;

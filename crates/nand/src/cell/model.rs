@@ -1,4 +1,4 @@
-//! A cell mode compiled for evaluation, and the states of a wordline under a condition.
+//! A cell mode compiled for fast evaluation, and the states of a wordline under a condition.
 
 use alloc::vec::Vec;
 
@@ -21,17 +21,17 @@ pub struct PageValleys {
 }
 
 impl PageValleys {
-    /// They, 1-based and rising.
+    /// The valleys, 1-based, in ascending order.
     #[inline]
     pub fn as_slice(&self) -> &[u8] {
         &self.valleys[..self.len as usize]
     }
-    /// How many.
+    /// Number of valleys.
     #[inline]
     pub const fn len(&self) -> usize {
         self.len as usize
     }
-    /// Whether there are none (a page type the mode does not have).
+    /// Whether there are none, because the mode does not have the page type.
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -40,33 +40,34 @@ impl PageValleys {
 /// Valleys evaluated side by side.
 pub(crate) const ABREAST: usize = 4;
 
-/// Up to four valleys of a page type, rising, and the laws of the states around them. Single
-/// precision does: distances to the level are below 4 V, where it resolves 0.25 µV.
+/// Up to four valleys of a page type, in ascending order, with the laws of the states around them. Single
+/// precision suffices: distances to the level are below 4 V, where the resolution is 0.25 µV.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Four {
-    /// Index `valley - 1` of each. Places that are not taken err never.
+    /// Index `valley - 1` of each valley. Unused elements never produce errors.
     pub valleys: [u8; ABREAST],
-    /// The lowest valley that is not next to the erased state: its place and default level (mV).
+    /// The lowest valley that is not next to the erased state: its position in the array, and its default
+    /// level (mV).
     pub above_erased: (u8, f32),
-    /// Lower states, then upper ones.
+    /// The lower states, then the upper states.
     pub sides: [SideLaw; 2],
 }
 
-/// How the states on one side of four valleys lie and move.
+/// Distributions and shifts of the states on one side of four valleys.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SideLaw {
     state: [u8; ABREAST],
-    /// How far the default level is on the right side of the mean (mV).
+    /// Distance from the mean to the default level; positive if the level is on the correct side (mV).
     gap_mv: [f32; ABREAST],
     sigma_mv: [f32; ABREAST],
     per_decade: [[f32; ABREAST]; MAX_COMPONENTS],
     disturb_share: [f32; ABREAST],
     cross_mv_per_c: [f32; ABREAST],
-    /// 1 of programmed states.
+    /// 1 for programmed states, 0 for the erased state.
     programmed: [f32; ABREAST],
 }
 
-/// One cell mode, compiled.
+/// One cell mode, compiled for evaluation.
 #[derive(Clone, Debug)]
 pub struct ModeModel {
     /// The mode.
@@ -76,12 +77,12 @@ pub struct ModeModel {
     erased: StateLaw,
     most: Most,
     broadening: f64,
-    /// One over the number of states.
+    /// One divided by the number of states.
     pub(crate) share: f32,
-    /// Retention components in use.
+    /// Number of retention components in use.
     components: usize,
     states: [StateLaw; 16],
-    /// Valleys of each page type, by fours.
+    /// Valleys of each page type, in groups of four.
     pub(crate) fours: [Vec<Four>; 4],
     /// Valleys of each page type.
     pub pages: [PageValleys; 4],
@@ -91,31 +92,31 @@ pub struct ModeModel {
     pub sentinel: [u8; 4],
     /// Factory default level of each valley (mV).
     pub default_mv: [f64; 15],
-    /// `tR` without senses (ns).
+    /// `tR` without its senses (ns).
     pub setup_ns: u64,
     /// Phases of a sense (ns).
     pub phases: SensePhases,
-    /// Distance of the levels of a soft sense (mV).
+    /// Distance between the levels of a soft sense (mV).
     pub soft_spacing_mv: f64,
 }
 
-/// Most deviations that a state moves.
+/// Largest shift of any state, in standard deviations of the state.
 #[derive(Clone, Copy, Debug)]
 struct Most {
-    /// In a decade of each component of retention.
+    /// Per decade of each retention component.
     per_decade: [f64; MAX_COMPONENTS],
-    /// While the erased state rises by 1 mV.
+    /// Per mV of rise of the erased state.
     of_rise: f64,
-    /// In a degree.
+    /// Per degree.
     per_c: f64,
-    /// By a shift of 1 mV.
+    /// Per mV of common shift.
     per_mv: f64,
 }
 
-/// Deviations from a state's mean at which its read level lies, about.
+/// Approximate distance of a read level from the mean of its state, in standard deviations.
 const LEVEL_DEVIATIONS: f64 = 3.0;
 
-/// What one state is like and how it moves.
+/// Distribution of one state and how it shifts.
 #[derive(Clone, Copy, Debug, Default)]
 struct StateLaw {
     mean_mv: f64,
@@ -127,7 +128,7 @@ struct StateLaw {
     cross_mv_per_c: f64,
 }
 
-/// The laws of two neighbours, lower state first, side by side for evaluation.
+/// The laws of two neighbouring states, the lower one first, side by side for evaluation.
 #[derive(Clone, Copy, Debug, Default)]
 struct PairLaw {
     mean_mv: [f64; 2],
@@ -138,7 +139,8 @@ struct PairLaw {
 }
 
 impl ModeModel {
-    /// Mode `m` of a chip with `laws`, whose soft senses lie `soft_spacing` deviations of the top state apart.
+    /// Mode `m` of a chip with `laws`. The levels of its soft senses lie `soft_spacing` standard deviations
+    /// of the top state apart.
     pub(crate) fn new(laws: &Laws, m: &ModeProfile, soft_spacing: f64) -> ModeModel {
         let mut states = [StateLaw::default(); 16];
         let shares = laws.shares(m);
@@ -203,7 +205,7 @@ impl ModeModel {
         model
     }
 
-    /// Most deviations that `effect` moves a state's tail at its read level, at least.
+    /// Upper bound of how far `effect` moves the tail of any state at its read level, in standard deviations.
     pub(crate) fn deviations(&self, effect: &Effect) -> f64 {
         let m = &self.most;
         let decades = m.per_decade.iter().zip(effect.decades);
@@ -233,7 +235,7 @@ impl ModeModel {
         let side = |upper: usize| {
             let mut law = SideLaw {
                 state: [0; ABREAST],
-                // So far off that no cell is beyond, whatever the width.
+                // So far away that no cell is beyond it, whatever the width.
                 gap_mv: [1e15; ABREAST],
                 sigma_mv: [1.0; ABREAST],
                 per_decade: [[0.0; ABREAST]; MAX_COMPONENTS],
@@ -280,16 +282,16 @@ impl ModeModel {
     }
 }
 
-/// What a superblock's cells are like at one moment, apart from where in the block they lie:
+/// Condition of a superblock's cells at one moment, independent of the position within the block. It holds
 /// everything that needs logarithms, computed once for all pages of an operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Condition {
     pub(crate) mode: CellMode,
-    /// What the laws of ageing have done to it, at the nominal rate.
+    /// Effect of the ageing laws at the nominal rate.
     effect: Effect,
     /// Factor on the standard deviation of each state.
     sigma: f64,
-    /// The erased state is of no account above this (mV).
+    /// Above this level the erased state is negligible (mV).
     pub(crate) erased_reach_mv: f32,
     pub(crate) written: u16,
     pub(crate) version: u32,
@@ -307,30 +309,29 @@ struct Near {
     added_variance: f32,
 }
 
-/// State of one superblock that the drive keeps and the medium reads. Plain data: programming sets
-/// it, reading counts in it.
+/// State of one superblock, kept by the drive and used by the medium. Plain data: programming sets it, and
+/// reads are counted in it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BlockState {
-    /// Mode it was erased into.
+    /// Cell mode it was erased into.
     pub mode: CellMode,
     /// Program/erase cycles.
     pub pe_cycles: u32,
-    /// How often it has been programmed: new data, new errors.
+    /// Number of times it was programmed. New data have new errors.
     pub version: u32,
-    /// Stress coordinate at which it was programmed.
+    /// Thermal stress at programming.
     pub programmed: Stress,
-    /// Temperature at which it was programmed (°C).
+    /// Temperature at programming (°C).
     pub program_temperature_c: f32,
-    /// Time between its last cycles, in hours at 25 °C.
+    /// Dwell time between its last cycles, in hours at 25 °C.
     pub dwell_h: f32,
-    /// Page reads of each physical block since it was programmed, spread over its wordlines (mean
-    /// over the superblock).
+    /// Page reads per physical block since programming, spread over its wordlines (mean over the superblock).
     pub reads: f32,
     /// Reads of the neighbours of the wordlines looked at, beyond an even spread.
     pub adjacent_reads: f32,
-    /// When a page of it was last read or programmed.
+    /// Time of the last read or program of any of its pages.
     pub last_read: Ns,
-    /// Wordlines programmed so far; all of them when the block is closed.
+    /// Number of wordlines programmed so far; all of them if the block is closed.
     pub written_wordlines: u16,
 }
 
@@ -339,7 +340,7 @@ pub struct BlockState {
 pub struct StateDistribution {
     /// Mean threshold voltage.
     pub mean_mv: f64,
-    /// Standard deviation, default sense noise included.
+    /// Standard deviation, including default sense noise.
     pub sigma_mv: f64,
 }
 
@@ -348,7 +349,7 @@ pub struct StateDistribution {
 pub struct Neighbours {
     /// Mean threshold voltages (mV).
     pub mean_mv: [f64; 2],
-    /// Variances (mV squared), default sense noise included.
+    /// Variances (mV squared), including default sense noise.
     pub variance: [f64; 2],
 }
 
@@ -372,7 +373,7 @@ impl Neighbours {
     }
 }
 
-/// The cells of one wordline under a condition: states are evaluated when asked for.
+/// The cells of one wordline under a condition. States are evaluated on request.
 #[derive(Clone, Copy)]
 pub struct Wordline<'a> {
     pub(crate) model: &'a ModeModel,
@@ -380,19 +381,19 @@ pub struct Wordline<'a> {
     pub(crate) gaussian: &'a Gaussian,
     pub(crate) condition: &'a Condition,
     drawn: Drawn,
-    /// Factor on retention, before states differ.
+    /// Factor on retention that is common to all states.
     rate: f32,
-    /// Deviation of the states' factors.
+    /// Standard deviation of the factors of single states.
     rate_spread: f32,
-    /// Shift of the programmed states, before these differ (mV).
+    /// Shift common to the programmed states (mV).
     shift_mv: f32,
-    /// Factor on standard deviations, before wear.
+    /// Factor on standard deviations, without wear.
     sigma: f32,
     /// Variance added to all states (mV squared).
     variance: f32,
 }
 
-/// What open blocks and hasty senses add to a wordline.
+/// Contribution of open blocks and of short senses to a wordline.
 #[derive(Clone, Copy)]
 pub(crate) struct Extra {
     /// Shift of the programmed states (mV).
@@ -404,7 +405,7 @@ pub(crate) struct Extra {
 }
 
 impl Extra {
-    /// A closed block, sensed in full.
+    /// A closed block, sensed with default timing.
     pub(crate) const NONE: Extra = Extra {
         shift_mv: 0.0,
         sigma: 1.0,
@@ -438,8 +439,9 @@ impl<'a> Wordline<'a> {
         }
     }
 
-    /// How many deviations the level of each of four valleys is on the right side of the lower states
-    /// (`upper` of the upper ones), and one over the deviation (per mV). `levels` are from the
+    /// Distance of the levels of four valleys from the means of the lower states (of the upper states, with
+    /// `upper`), in standard deviations and positive on the correct side; and one over the standard deviation
+    /// (per mV). `levels` are relative to the default (mV). `score` turns random bits into a Gaussian.
     /// default (mV); `score` makes a Gaussian of random bits.
     #[inline(always)] // In vector registers with what comes before and after.
     pub(crate) fn right_side(
@@ -524,21 +526,20 @@ impl<'a> Wordline<'a> {
         }
     }
 
-    /// Scores of `lower` and of its upper neighbour among the states: of their retention, then of
-    /// their offsets.
+    /// Gaussian scores of `lower` and of its upper neighbour: of their retention, then of their offsets.
     #[inline]
     fn scores(&self, lower: usize, draw: impl Fn(u16) -> f32) -> [f32; 4] {
         let (a, b) = (self.drawn.of_state(lower), self.drawn.of_state(lower + 1));
         [a.0, b.0, a.1, b.1].map(draw)
     }
 
-    /// The same with a draw at an end of its distribution.
+    /// The same if a draw lies at an end of its distribution.
     #[cold]
     fn scores_exactly(&self, lower: usize) -> [f32; 4] {
         self.scores(lower, |bits| self.gaussian.of_u16(bits))
     }
 
-    /// All states; those the mode does not have are zero.
+    /// All states; states that the mode does not have are zero.
     pub fn states(&self) -> [StateDistribution; 16] {
         let mut out = [StateDistribution::default(); 16];
         for lower in (0..self.model.mode.states()).step_by(2) {
@@ -553,7 +554,7 @@ impl<'a> Wordline<'a> {
 /// The condition of `block` in mode `m` under `effect`.
 pub(crate) fn condition(m: &ModeModel, block: &BlockState, effect: Effect) -> Condition {
     let sigma = 1.0 + effect.widening;
-    // Five deviations, and a fifth more for layers and variation.
+    // Five standard deviations, plus a fifth for layers and variation.
     let e = &m.erased;
     let [erased_mv, _] = effect.shift_mv;
     let mean_mv = e.mean_mv

@@ -1,16 +1,16 @@
-//! Noise of a sense, and what haste adds to it.
+//! Sense noise, and the additional noise of short senses.
 
 use firstread_core::SenseTiming;
 
 use crate::profile::field::{Field, Numbers, ProfileError, Source, numbers, path, table, unit};
 
-/// Noise of a sense. Shorter phases add noise: a phase at `x` of its default adds
-/// `amplitude_mv * (exp(-x m) - exp(-m))` with `m` its default length in time constants (incomplete
-/// settling), in quadrature over the phases.
+/// Sense noise. Shorter phases add noise by incomplete settling: a phase at `x` of its default length adds
+/// `amplitude_mv * (exp(-x m) - exp(-m))`, where `m` is its default length in time constants. The phases add
+/// in quadrature.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SensingProfile {
-    /// Noise that is drawn anew at every sense of a cell: sense amplifier and random telegraph noise
-    /// (mV, standard deviation). Part of `sigma_mv`; it decides how alike two senses are.
+    /// Noise that is drawn again for every sense of a cell: sense amplifier noise and random telegraph noise
+    /// (mV, standard deviation). It is part of `sigma_mv` and determines how much two senses have in common.
     pub noise_mv: f64,
     /// Settling of the precharge.
     pub pre: PhaseSettling,
@@ -18,8 +18,8 @@ pub struct SensingProfile {
     pub eval: PhaseSettling,
     /// Settling of the discharge.
     pub disch: PhaseSettling,
-    /// Distance of neighbouring levels of a soft sense, per mode: as a share of the top state's
-    /// fresh standard deviation.
+    /// Distance between neighbouring levels of a soft sense, per mode, as a share of the top state's fresh
+    /// standard deviation.
     pub soft_spacing: f64,
 }
 
@@ -63,10 +63,9 @@ impl Numbers for SensingProfile {
 
 /// Variance of the noise that a shortened sense adds (mV squared).
 ///
-/// A node that settles with time constant `T` is off by `exp(-t / T)` of its swing after `t`; cut to
-/// `x` of its default length, a phase adds what is missing against the default. That precharge has
-/// slack and evaluation has none (AR², ASPLOS'21) is an unverified recollection; the amplitudes are
-/// the profile's.
+/// A node that settles with time constant `T` is still off by `exp(-t / T)` of its swing after time `t`. A
+/// phase cut to `x` of its default length adds the difference to the default. That precharge has slack and
+/// evaluation has none (AR², ASPLOS'21) is an unverified recollection; the profile gives the amplitudes.
 #[inline]
 pub fn extra_variance(s: &SensingProfile, t: SenseTiming) -> f32 {
     if t == SenseTiming::DEFAULT {

@@ -1,10 +1,10 @@
-//! Where the error-minimising read level of a valley lies.
+//! The read level of a valley with the fewest errors.
 
 use crate::cell::model::{StateDistribution, Wordline};
 use crate::gaussian::density;
 use crate::place::variation::VariationProfile;
 
-/// Density of a state at `x`, tails included.
+/// Density of a state at `x`, including its heavy tail.
 fn pdf(d: StateDistribution, v: &VariationProfile, x: f64) -> f64 {
     let at = |sigma: f64| density((x - d.mean_mv) / sigma) / sigma;
     if v.tail_fraction > 0.0 {
@@ -15,13 +15,13 @@ fn pdf(d: StateDistribution, v: &VariationProfile, x: f64) -> f64 {
     }
 }
 
-/// The level between two states at which their densities are equal, hence errors fewest (mV): in
-/// closed form for Gaussians, by bisection with heavy tails.
+/// The level between two states at which their densities are equal, so that errors are fewest (mV). Closed
+/// form for Gaussians, bisection with heavy tails.
 pub fn crossing(lower: StateDistribution, upper: StateDistribution, v: &VariationProfile) -> f64 {
     let (m1, s1) = (lower.mean_mv, lower.sigma_mv);
     let (m2, s2) = (upper.mean_mv, upper.sigma_mv);
     if m2 <= m1 {
-        // The states have swapped places: no level separates them.
+        // The states have changed places: no level separates them.
         return 0.5 * (m1 + m2);
     }
     if v.tail_fraction > 0.0 {
@@ -42,7 +42,7 @@ pub fn crossing(lower: StateDistribution, upper: StateDistribution, v: &Variatio
     let a = i1 - i2;
     let half_b = d * i2;
     let c = -d * d * i2 - 2.0 * ln_ratio(s2, s1);
-    // a u^2 + 2 half_b u + c = 0; the root between the means, stable for a near zero.
+    // a u^2 + 2 half_b u + c = 0. Takes the root between the means, in a form that is stable for a near zero.
     let disc = half_b * half_b - a * c;
     if disc < 0.0 {
         return m1 + d * s1 / (s1 + s2);
@@ -51,7 +51,8 @@ pub fn crossing(lower: StateDistribution, upper: StateDistribution, v: &Variatio
     m1 + u.clamp(0.0, d)
 }
 
-/// `ln(a / b)` of positive numbers: a series where they are alike, as the widths of neighbours are.
+/// `ln(a / b)` of positive numbers. Uses a series if they are close, as the widths of neighbouring states
+/// are.
 #[inline]
 fn ln_ratio(a: f64, b: f64) -> f64 {
     let t = (a - b) / (a + b);
@@ -59,7 +60,7 @@ fn ln_ratio(a: f64, b: f64) -> f64 {
     if t2 > 0.01 {
         return libm::log(a / b);
     }
-    // Twice the inverse hyperbolic tangent; what is left out is below 2e-12 of it.
+    // Twice the inverse hyperbolic tangent. The truncation error is below 2e-12, relative.
     2.0 * t * (1.0 + t2 * (1.0 / 3.0 + t2 * (1.0 / 5.0 + t2 * (1.0 / 7.0 + t2 * (1.0 / 9.0)))))
 }
 

@@ -1,4 +1,4 @@
-//! What a sense of one page returns: error counts of its codewords, computed when asked for.
+//! Outcome of sensing one page: the error counts of its codewords, computed on request.
 
 use firstread_core::{PageType, Stream};
 
@@ -10,16 +10,16 @@ use crate::persistent::{LANES, Point, Process};
 use crate::poisson::Quantiles;
 use crate::single::{number, rounded};
 
-/// Errors of one page, as shares of all its cells.
+/// Errors of one page, as shares of its cells.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Overlap {
-    /// Cells of a lower state that lie above the level next to them.
+    /// Share of lower-state cells above their level.
     pub left: f32,
-    /// Cells of an upper state that lie below the level next to them.
+    /// Share of upper-state cells below their level.
     pub right: f32,
-    /// Density of the left tails at their levels (per mV).
+    /// Density of the lower states' tails at their levels (per mV).
     pub left_density: f32,
-    /// Density of the right tails at their levels (per mV).
+    /// Density of the upper states' tails at their levels (per mV).
     pub right_density: f32,
 }
 
@@ -29,19 +29,18 @@ impl Overlap {
         self.left as f64 + self.right as f64
     }
 
-    /// Shares of both sides.
+    /// Shares on both sides.
     pub(crate) const fn wrong(&self) -> [f32; 2] {
         [self.left, self.right]
     }
 
-    /// Densities of both sides.
+    /// Densities on both sides.
     pub(crate) const fn densities(&self) -> [f32; 2] {
         [self.left_density, self.right_density]
     }
 }
 
-/// The overlap of a page's states at `levels`, offsets being in units of `step_mv`, moved by
-/// `shift_mv`.
+/// Overlap of a page's states at `levels`, shifted by `shift_mv`. Offsets are in units of `step_mv`.
 #[inline]
 pub(crate) fn overlap(
     w: &Wordline<'_>,
@@ -58,7 +57,7 @@ pub(crate) fn overlap(
     o
 }
 
-/// The same with a draw at an end of its distribution.
+/// The same if a draw lies at an end of its distribution.
 #[cold]
 fn overlap_exactly(
     w: &Wordline<'_>,
@@ -80,11 +79,11 @@ fn overlap_by(
     shift_mv: f32,
     score: impl Fn(u16) -> f32,
 ) -> Overlap {
-    // Errors and densities of both sides, in cells per cell of one state; a column a valley.
+    // Errors and densities of both sides, in cells per cell of one state. One column per valley.
     let (mut wrong, mut density) = ([[0.0; ABREAST]; 2], [[0.0; ABREAST]; 2]);
     let mut erased = (0.0, 0.0);
     for four in &w.model.fours[page.0 as usize & 3] {
-        // From the default (mV).
+        // Relative to the default (mV).
         let levels: [f32; ABREAST] = match levels {
             ReadLevels::Offsets(o) => {
                 let units = four
@@ -94,7 +93,7 @@ fn overlap_by(
             }
             ReadLevels::Ideal => ideal(w, four, shift_mv),
         };
-        // A loop on purpose: written out, its four columns no longer become one vector.
+        // This must stay a loop: unrolled, its four columns are no longer vectorized.
         for (upper, law) in four.sides.iter().enumerate() {
             let (x, inverse) = w.right_side(law, upper == 1, levels, &score);
             let (q, phi) = tails(w, x);
@@ -103,7 +102,7 @@ fn overlap_by(
                 density[upper][k] += phi[k] * inverse[k];
             }
         }
-        // The erased state is wide and disturb raises it: it may reach past the first valley.
+        // The erased state is wide, and read disturb raises it: it may reach past the first valley.
         let (place, default_mv) = four.above_erased;
         if default_mv + levels[place as usize % ABREAST] < w.condition.erased_reach_mv {
             let (q, phi) = erased_beyond(w, four, levels);
@@ -120,7 +119,7 @@ fn overlap_by(
     }
 }
 
-/// Upper tails and densities of states, heavy tails included.
+/// Upper tails and densities of states, including heavy tails.
 #[inline(always)]
 fn tails<const N: usize>(w: &Wordline<'_>, x: [f32; N]) -> ([f32; N], [f32; N]) {
     if w.variation.tail_fraction == 0.0 {
@@ -130,7 +129,7 @@ fn tails<const N: usize>(w: &Wordline<'_>, x: [f32; N]) -> ([f32; N], [f32; N]) 
     }
 }
 
-/// [`tails`] where some cells are of a wider distribution.
+/// [`tails`] for profiles in which some cells belong to a wider distribution.
 #[inline(never)] // What it needs is not made ready where it is not called.
 fn heavy_tails<const N: usize>(w: &Wordline<'_>, x: [f32; N]) -> ([f32; N], [f32; N]) {
     let (mut q, mut phi) = w.gaussian.near_tails_and_densities(x);
@@ -144,7 +143,7 @@ fn heavy_tails<const N: usize>(w: &Wordline<'_>, x: [f32; N]) -> ([f32; N], [f32
     (q, phi)
 }
 
-/// The best levels of four valleys, from the default (mV).
+/// The best levels of four valleys, relative to the default (mV).
 #[inline(never)]
 fn ideal(w: &Wordline<'_>, four: &Four, shift_mv: f32) -> [f32; ABREAST] {
     four.valleys.map(|v| {
@@ -154,7 +153,7 @@ fn ideal(w: &Wordline<'_>, four: &Four, shift_mv: f32) -> [f32; ABREAST] {
     })
 }
 
-/// Tail and density of the erased state beyond those of four levels that are not next to it.
+/// Tail and density of the erased state beyond levels that are not next to it.
 #[cold]
 fn erased_beyond(w: &Wordline<'_>, four: &Four, levels: [f32; ABREAST]) -> (f32, f32) {
     let erased = w.neighbours(1).lower();
@@ -170,28 +169,28 @@ fn erased_beyond(w: &Wordline<'_>, four: &Four, levels: [f32; ABREAST]) -> (f32,
     sum
 }
 
-/// Share of one side's counts that differs between two senses at the same level.
+/// Share of one side's errors that differ between two senses at the same level.
 ///
-/// Near the level the density of a state is `e^(h x)`; a cell then errs in both of two senses with
-/// noise `s` each with probability `2 Q(h s / sqrt 2)` of that of erring in one.
+/// Near the level the density of a state is `e^(h x)`. With sense noise `s`, the probability that a cell errs
+/// in both of two senses is `2 Q(h s / sqrt 2)` times the probability that it errs in one.
 #[inline(always)]
 fn fresh_share(gaussian: &Gaussian, tail: f32, density: f32, noise_mv: f32) -> f32 {
-    // Neither zero nor so small that the quotient is not a number.
+    // Not zero, and not so small that the quotient is not a number.
     let tail = if tail > 1e-30 { tail } else { 1e-30 };
     gaussian.within_roughly(density / tail * (noise_mv * core::f32::consts::FRAC_1_SQRT_2))
 }
 
-/// What draws of counts are made with.
+/// Inputs for drawing counts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Draws<'a> {
     pub gaussian: &'a Gaussian,
     pub quantiles: &'a Quantiles,
-    /// Noise of a sense (mV).
+    /// Sense noise (mV).
     pub noise_mv: f32,
 }
 
 impl Draws<'_> {
-    /// Both sides of a page: `share` of `cells` cells err, at a density of `density` of them per mV.
+    /// Both sides of a page: a share `share` of `cells` cells err, with a density of `density` cells per mV.
     #[inline(always)] // Once in a sense; its result stays in registers.
     pub(crate) fn sides(&self, share: [f32; 2], density: [f32; 2], cells: f32) -> [Point; 2] {
         let fresh = core::array::from_fn(|k| {
@@ -204,19 +203,19 @@ impl Draws<'_> {
 const LEFT: u64 = 0;
 const RIGHT: u64 = 1;
 
-/// The group of point processes to which one side of four codewords belongs.
+/// The group of point processes that one side of four codewords uses.
 #[inline]
 const fn group(codeword: u32, side: u64) -> u64 {
     (codeword as u64 / LANES as u64) << 1 | side
 }
 
-/// The outcome of sensing one page of one plane.
+/// Outcome of sensing one page of one plane.
 #[derive(Clone, Copy, Debug)]
 pub struct PageSense<'a> {
     pub(crate) gaussian: &'a Gaussian,
     pub(crate) data: Stream,
     pub(crate) noise: Stream,
-    /// Most errors of a codeword.
+    /// Maximum number of errors in a codeword.
     pub(crate) most: f32,
     pub(crate) left: Point,
     pub(crate) right: Point,
@@ -230,8 +229,8 @@ impl PageSense<'_> {
         self.four_weights(codeword)[codeword as usize % LANES] as u16
     }
 
-    /// Raw bit errors of the four codewords among which `codeword` is, the first one being a multiple
-    /// of four: they cost little more than one.
+    /// Raw bit errors of the group of four codewords that contains `codeword` (groups begin at multiples of
+    /// four). Four cost little more than one.
     #[inline(always)] // With its points in registers.
     pub fn four_weights(&self, codeword: u32) -> [u32; LANES] {
         let g = self.gaussian;
@@ -249,7 +248,7 @@ impl PageSense<'_> {
         sum.map(|n| rounded(if n < self.most { n } else { self.most }))
     }
 
-    /// Raw bit errors of as many codewords as `weights` has places, from `first` on.
+    /// Raw bit errors of codewords `first` and on, as many as `weights` has elements.
     pub fn codeword_weights(&self, first: u32, weights: &mut [u16]) {
         let (mut codeword, mut left) = (first, weights);
         while !left.is_empty() {
@@ -263,9 +262,9 @@ impl PageSense<'_> {
         }
     }
 
-    /// 64 uniform bits that belong to the data of each of the four codewords among which `codeword` is, the same
-    /// at every sense: for what else a decoder makes of errors whose fate their number decides. They are one
-    /// word turned by 16 bits: what counts of them, the highest, is another field of it for each codeword.
+    /// 64 uniform bits that belong to the data of each codeword in `codeword`'s group of four, the same for
+    /// every sense. They decide what the number of errors leaves open for the decoder. All four are one word
+    /// rotated by 16 bits: the highest bits, which matter most, are a different field for each codeword.
     #[inline]
     pub const fn four_draws(&self, codeword: u32) -> [u64; LANES] {
         let word = self.data.quick(OWN + (codeword / LANES as u32) as u64);
@@ -277,28 +276,28 @@ impl PageSense<'_> {
         ]
     }
 
-    /// 64 uniform bits for the fate of errors of `codeword` that their number does not decide. Two senses
-    /// share a fate as far as the same cells err in both.
+    /// 64 uniform bits for the fate of the errors of `codeword`, where their number leaves it open. Two
+    /// senses share a fate to the extent that the same cells err in both.
     #[inline(always)] // By value: were it a reference, the whole sense would lie in memory for its sake.
     pub fn fate(self, codeword: u32) -> u64 {
         let sides = [self.left, self.right];
         fate(self.gaussian, [self.data, self.noise], codeword, sides)
     }
 
-    /// Raw bit error rate that the codewords are drawn with.
+    /// Raw bit error rate with which the codewords are drawn.
     pub const fn rber(&self) -> f64 {
         self.rber
     }
 }
 
-/// Draws of codewords' own, beyond those of all groups.
+/// Offset of the draws of single codewords, beyond the draws of all groups.
 const OWN: u64 = 1 << 63;
 
-/// Groups of the processes that decide fates, beyond those of counts.
+/// Offset of the groups of processes that decide fates, beyond those of counts.
 const FATES: u64 = 1 << 40;
 
-/// A uniform draw made of point processes like those of the errors, one for each side in the measure of
-/// its errors: where other cells err, it is another draw.
+/// A uniform draw from point processes like those of the errors, one per side, weighted by the errors of each
+/// side. If other cells err, the draw is different.
 #[inline(never)] // Seldom asked for.
 fn fate(gaussian: &Gaussian, [data, noise]: [Stream; 2], codeword: u32, sides: [Point; 2]) -> u64 {
     let lane = codeword as usize % LANES;
@@ -307,21 +306,21 @@ fn fate(gaussian: &Gaussian, [data, noise]: [Stream; 2], codeword: u32, sides: [
     let scores = Point::fates(&sides, gaussian, data, groups, lane, fresh);
     let [left, right] = sides.map(|side| f64::from(side.median().max(1)));
     let z = libm::sqrt(left) * scores[0] as f64 + libm::sqrt(right) * scores[1] as f64;
-    // A float that is too large becomes the largest integer.
+    // A float that is too large saturates to the largest integer.
     (gaussian.tail(z / libm::sqrt(left + right)) * 18_446_744_073_709_551_616.0) as u64
 }
 
-/// Most reliability classes a soft sense tells apart.
+/// Maximum number of reliability classes in a soft sense.
 pub const MAX_CLASSES: usize = 3;
 
-/// One codeword of a soft sense, by reliability: class 0 is the most reliable.
+/// One codeword of a soft sense, by reliability class; class 0 is the most reliable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct SoftWeight {
-    /// Classes in use: 2 of three senses, 3 of five.
+    /// Number of classes: 2 for three senses, 3 for five.
     pub classes: u8,
-    /// Bits read wrongly in each class.
+    /// Wrong bits in each class.
     pub errors: [u32; MAX_CLASSES],
-    /// Bits of each class, right or wrong.
+    /// Bits in each class, wrong or right.
     pub bits: [u32; MAX_CLASSES],
 }
 
@@ -332,8 +331,8 @@ impl SoftWeight {
     }
 }
 
-/// The outcome of a soft sense of one page of one plane: sides at the levels `-2..=2` spacings away
-/// from the centre.
+/// Outcome of a soft sense of one page of one plane: both sides at the levels `-2..=2` spacings from the
+/// centre.
 #[derive(Clone, Copy, Debug)]
 pub struct SoftSense<'a> {
     pub(crate) gaussian: &'a Gaussian,
@@ -357,14 +356,14 @@ impl SoftSense<'_> {
         )
     }
 
-    /// Errors and bits by reliability of codeword `codeword`.
+    /// Errors and bits of codeword `codeword`, by reliability class.
     ///
-    /// A cell of the lower state above the outermost level is wrong and looks reliable; between two
-    /// levels it is less so. Cells of the right state between levels are unreliable though right.
+    /// A lower-state cell above the outermost level is wrong and looks reliable; between two levels it looks
+    /// less reliable. A correct cell between levels looks unreliable although it is correct.
     pub fn codeword(&self, codeword: u32) -> SoftWeight {
         let g = self.gaussian;
         let lane = codeword as usize % LANES;
-        // Each further level is a sense of its own.
+        // Each further level is a separate sense.
         let count = |sides: &[Point; 5], side: u64, at: usize| {
             let group = group(codeword, side);
             let noise = if at == 2 {
@@ -382,17 +381,17 @@ impl SoftSense<'_> {
         };
         let mut strong_bits = self.codeword_bits;
         for (side, sides) in [(LEFT, &self.left), (RIGHT, &self.right)] {
-            // Moving up takes the left side outwards, moving down the right side.
+            // Moving up goes outwards for the left side and inwards for the right side.
             let step = |i: usize, out: bool| {
                 if (side == LEFT) == out { 2 + i } else { 2 - i }
             };
             let centre = count(sides, side, 2);
             let (mut wrong, mut right) = (centre, centre);
             for i in 1..=last {
-                // Levels `i` outwards: fewer cells are beyond; inwards: more are.
+                // `i` levels outwards fewer cells are beyond the level; inwards more are.
                 let beyond = count(sides, side, step(i, true)).min(wrong);
                 let within = count(sides, side, step(i, false)).max(right);
-                // Nearest the centre is the least reliable class.
+                // The class nearest to the centre is the least reliable.
                 let class = last + 1 - i;
                 out.errors[class] += wrong - beyond;
                 out.bits[class] += (wrong - beyond) + (within - right);
@@ -417,8 +416,8 @@ mod tests {
     use crate::medium::Medium;
     use crate::reference;
 
-    /// The density of each side is the slope of its errors over the level, for heavy tails and for an
-    /// erased state that reads have lifted past valleys that are not next to it.
+    /// The density of each side is the slope of its errors over the level. This must hold for heavy tails,
+    /// and for an erased state that read disturb has lifted past valleys that are not next to it.
     #[test]
     fn formula_densities_are_slopes_of_the_errors() {
         let geometry = Geometry {
@@ -434,7 +433,7 @@ mod tests {
             stripe: StripeOrder::PlaneFirst,
             stripe_parity: false,
         };
-        // Deviation, in percent of the slope, that the tables of tails and densities account for.
+        // Deviation allowed for the tables of tails and densities, in percent of the slope.
         const ROUGH: f32 = 2.0;
         for (tail_fraction, reads) in [(0.0, 0.0), (0.1, 0.0), (0.0, 4e6), (0.1, 4e6)] {
             let mut chip = reference::ct_a();

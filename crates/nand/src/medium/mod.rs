@@ -1,9 +1,9 @@
-//! The medium of a drive: all its cells, as arithmetic.
+//! The medium of a drive: all its cells, computed arithmetically.
 //!
-//! Nothing is stored per cell or page. What a page is like follows from its address (variation), its
-//! superblock's [`BlockState`] and the temperature history; which of its bits fail is drawn from
-//! streams keyed by address, program number and codeword, so the same levels fail the same bits
-//! again but for the noise of a sense.
+//! Nothing is stored per cell or page. The properties of a page follow from its address (variation), its
+//! superblock's [`BlockState`] and the temperature history. Which bits fail is drawn from streams keyed by
+//! address, program number and codeword. So the same levels see the same failing bits again, except for sense
+//! noise.
 
 mod sense;
 mod truth;
@@ -38,25 +38,26 @@ pub struct Medium {
     history: History,
     /// Layer of each wordline.
     layer_of: Box<[u16]>,
-    /// Reads spread evenly that one next to a wordline is worth.
+    /// Number of evenly spread reads that have the effect of one read of a neighbouring wordline.
     adjacent_worth: f32,
     /// Factors of each layer.
     layers: Vec<LayerFactors>,
     nominal_layer: LayerFactors,
-    /// Draws of each die.
+    /// Variation of each die.
     chips: Vec<ChipDrawn>,
     blocks: Stream,
 }
 
-/// How far time, and how far reads, may move any state while its condition counts as known, in
-/// deviations of the state. At three deviations, where read levels lie, an error rate changes by
-/// 3.3 per deviation: by 0.16 % for this, where its scatter between codewords is above 10 %.
+/// Largest shift of any state, by time or by reads, for which a cached condition still counts as current, in
+/// standard deviations of the state. At three standard deviations, where read levels lie, an error rate
+/// changes by a factor of 3.3 per standard deviation. This limit changes it by 0.16 %; its scatter between
+/// codewords is above 10 %.
 const STANDING_DEVIATIONS: f64 = 5e-4;
 
-/// A superblock's condition, and how long it stands for the true one.
+/// Cached condition of a superblock, and how long it may be used.
 #[derive(Clone, Copy, Debug)]
 pub struct Standing {
-    /// The condition.
+    /// The cached condition.
     pub condition: Condition,
     until: Ns,
     even_reads: f32,
@@ -67,11 +68,10 @@ const fn index(mode: CellMode) -> usize {
 }
 
 impl Medium {
-    /// The medium of a drive of `geometry` built from `chip`, at 25 °C until told otherwise.
+    /// The medium of a drive of `geometry` built from `chip`, at 25 °C until set otherwise.
     ///
-    /// A geometry with fewer wordlines than the chip's block stands for an even choice of them. The
-    /// codeword length follows from the geometry's user bytes at rate 8/9; see
-    /// [`Medium::set_codeword_bits`].
+    /// A geometry with fewer wordlines than the chip's block represents an even selection of them. The
+    /// codeword length follows from the geometry's user bytes at rate 8/9; see [`Medium::set_codeword_bits`].
     pub fn new(chip: ChipProfile, geometry: Geometry, seed: u64) -> Result<Medium, ProfileError> {
         chip.validate()?;
         let error = |key: &str, reason| ProfileError {
@@ -133,7 +133,7 @@ impl Medium {
         Ok(medium)
     }
 
-    /// The default levels: the optimum of the nominal page under the profile's condition.
+    /// Sets the default levels to the optimum of the nominal page under the profile's condition.
     fn place_defaults(&mut self) {
         let f = self.chip.factory_default;
         for mode in CellMode::ALL {
@@ -145,12 +145,12 @@ impl Medium {
         }
     }
 
-    /// Sets the bits of a codeword as stored, parity included.
+    /// Sets the stored bits of a codeword, including parity.
     pub fn set_codeword_bits(&mut self, bits: u32) {
         self.codeword_bits = bits.max(1);
     }
 
-    /// Bits of a codeword as stored.
+    /// Stored bits of a codeword.
     pub const fn codeword_bits(&self) -> u32 {
         self.codeword_bits
     }
@@ -184,8 +184,8 @@ impl Medium {
         }
     }
 
-    /// The state of a superblock that is erased into `mode` and programmed completely at `now`, for
-    /// the `version`-th time.
+    /// State of a superblock that is erased into `mode` and completely programmed at `now`, for the
+    /// `version`-th time.
     pub fn programmed(&self, mode: CellMode, pe_cycles: u32, version: u32, now: Ns) -> BlockState {
         BlockState {
             mode,
@@ -201,8 +201,8 @@ impl Medium {
         }
     }
 
-    /// The same for data that at `now` has already lived through `lived` (hours, °C), oldest first;
-    /// it was programmed at the first of these temperatures.
+    /// The same for data that at `now` have already gone through the (hours, °C) pairs of `lived`, oldest
+    /// first. The data were programmed at the first of these temperatures.
     pub fn programmed_before(
         &self,
         mode: CellMode,
@@ -221,14 +221,14 @@ impl Medium {
 
     /// The condition of a superblock at `now`: the part of a sense that all its pages share.
     ///
-    /// Of a mode that the chip lacks nothing can be said; the senses that follow are refused.
+    /// For a mode that the chip lacks the condition is meaningless; senses in that mode are refused.
     #[inline]
     pub fn condition(&self, block: &BlockState, now: Ns) -> Condition {
         let effect = self.chip.laws.shift(&self.lived(block, now));
         model::condition(self.some_model(block.mode), block, effect)
     }
 
-    /// What `block` has lived through at `now`.
+    /// Exposure of `block` until `now`.
     #[inline]
     fn lived(&self, block: &BlockState, now: Ns) -> Lived {
         let stress: Stress = self.history.stress(now);
@@ -245,12 +245,12 @@ impl Medium {
         }
     }
 
-    /// [`Medium::condition`], with how long it stands.
+    /// [`Medium::condition`] with its time of validity.
     pub fn standing(&self, block: &BlockState, now: Ns) -> Standing {
         let model = self.some_model(block.mode);
         let lived = self.lived(block, now);
         let effect = self.chip.laws.shift(&lived);
-        // The next read ends the pause: what counts is how a pause begins.
+        // The next read ends the pause, so the slope at the beginning of a pause counts.
         let slopes = self.chip.laws.slope(&Lived {
             idle_s: 0.0,
             ..lived
@@ -262,11 +262,11 @@ impl Medium {
         }
         let deviations_per_read = model.deviations(&slopes.per_read);
         let until = if model.deviations(&slopes.per_idle_s) == 0.0 {
-            // A cast saturates, and a null law divides to infinity.
+            // The cast saturates; with null laws the division yields infinity.
             let hold_ns = (STANDING_DEVIATIONS / deviations_per_ns) as u64;
             Ns(now.0.saturating_add(hold_ns)).min(change)
         } else {
-            // It differs with every pause between reads.
+            // The effect differs with every pause between reads.
             now
         };
         let wordlines = self.geometry.wordlines_per_block as f64;
@@ -278,16 +278,16 @@ impl Medium {
         }
     }
 
-    /// Whether `known` still stands for the condition of `block` at `now`, if time and reads are all
-    /// that has passed since.
+    /// Whether cached condition `known` is still current for `block` at `now`, provided that only time and
+    /// reads have passed since.
     #[inline]
     pub fn stands(&self, known: &Standing, block: &BlockState, now: Ns) -> bool {
-        // In reads spread evenly.
+        // In equivalent evenly spread reads.
         let reads = block.reads + block.adjacent_reads * self.adjacent_worth;
         now < known.until && reads < known.even_reads
     }
 
-    /// The model of `mode`, or another where the chip lacks it.
+    /// The model of `mode`, or of another mode if the chip lacks it.
     fn some_model(&self, mode: CellMode) -> &ModeModel {
         let wanted = self.modes[index(mode)].as_deref();
         let any = || self.modes.iter().find_map(|m| m.as_deref());
@@ -299,7 +299,7 @@ impl Medium {
             .at(((die.0 as u64) << 40) | ((plane as u64) << 32) | block.0 as u64)
     }
 
-    /// The wordline at `at` under `condition`, and the stream of its block.
+    /// The wordline at `at` under `condition`, and the random stream of its block.
     #[inline]
     pub(crate) fn wordline<'a>(
         &'a self,
@@ -337,7 +337,7 @@ impl Medium {
         ))
     }
 
-    /// The nominal wordline: mean layer, no variation, `block` closed or not.
+    /// The nominal wordline: mean layer, no variation. `block` may be open or closed.
     pub(crate) fn nominal<'a>(
         &'a self,
         condition: &'a Condition,

@@ -1,4 +1,4 @@
-//! Senses: hard, soft, and counts of cells that conduct.
+//! Senses: hard, soft, and ones-counts.
 
 use core::borrow::Borrow;
 
@@ -12,7 +12,7 @@ use crate::cell::sense::{Draws, Overlap, PageSense, SoftSense, overlap};
 use crate::persistent::{Point, Process};
 
 impl Medium {
-    /// Positions of `offsets` in `mode` (mV).
+    /// Read levels for `offsets` in `mode` (mV).
     #[inline]
     pub fn levels_mv(&self, model: &ModeModel, offsets: &LevelOffsets) -> LevelsMv {
         let mut out = model.default_mv;
@@ -22,7 +22,7 @@ impl Medium {
         out
     }
 
-    /// Offsets nearest to `levels` (mV), rounded and limited to the DAC's byte.
+    /// Offsets closest to `levels` (mV), rounded and limited to the range of the DAC.
     pub fn offsets_of(&self, model: &ModeModel, levels: &LevelsMv) -> LevelOffsets {
         let mut out = [0; 15];
         for (k, o) in out.iter_mut().enumerate().take(model.mode.valleys()) {
@@ -32,8 +32,8 @@ impl Medium {
         out
     }
 
-    /// Senses the page at `at` of `plane` with hard decisions. `sense_id` names the sense: another
-    /// id draws other noise, everything else persists.
+    /// Senses the page at `at` on `plane` with hard decisions. `sense_id` identifies the sense: another id
+    /// draws other sense noise, and everything else persists.
     #[allow(clippy::too_many_arguments)] // The operands of a flash read.
     #[inline]
     pub fn sense(
@@ -50,7 +50,7 @@ impl Medium {
         self.sense_under(at, plane, condition, levels, sense_timing, sense_id)
     }
 
-    /// [`Medium::sense`] for a condition that is already known: pages sensed together share it.
+    /// [`Medium::sense`] for a known condition: pages that are sensed together share it.
     #[inline]
     pub fn sense_under(
         &self,
@@ -79,7 +79,7 @@ impl Medium {
         })
     }
 
-    /// Senses the page softly, `soft` levels around each valley.
+    /// Senses the page softly, with `soft` levels around each valley.
     #[allow(clippy::too_many_arguments)] // The operands of a flash read.
     pub fn sense_soft(
         &self,
@@ -140,13 +140,14 @@ impl Medium {
         Ok(overlap(w, page, levels, step_mv, shift_mv))
     }
 
-    /// Cells of one plane's wordline.
+    /// Number of cells on one plane's wordline.
     pub const fn cells(&self) -> u32 {
         self.geometry.codewords_per_page() * self.codeword_bits
     }
 
-    /// Cells of the wordline that conduct at `offset` (DAC units) of `valley` (1-based), and all its
-    /// cells. The mean is that of all states; the cells around the level persist between senses.
+    /// Number of cells of the wordline that conduct at `offset` (DAC units) of `valley` (1-based), and the
+    /// number of all its cells. The mean is over all states; the cells around the level persist between
+    /// senses.
     #[allow(clippy::too_many_arguments)] // The operands of a flash read.
     pub fn ones_count(
         &self,
@@ -170,14 +171,14 @@ impl Medium {
         let per_state = cells as f64 / mode.states() as f64;
         let data = data_key(key, PageType(0x80 | valley), block.version);
         let noise = data.at(sense_id);
-        // States other than the two neighbours: their mean is enough.
+        // For states other than the two neighbours the mean suffices.
         let states = w.states();
         let mut far = 0.0;
         for s in (0..mode.states()).filter(|&s| s != v - 1 && s != v) {
             let d = states[s];
             far += g.tail((d.mean_mv - level) / d.sigma_mv);
         }
-        // Data is random: how many cells hold one of the lower states, the same at every sense.
+        // Data are random: the number of cells in one of the lower states, the same for every sense.
         let share = v as f64 / mode.states() as f64;
         let held = cells as f64 * share
             + libm::sqrt(cells as f64 * share * (1.0 - share)) * g.of_bits(data.draw(0));
@@ -193,21 +194,21 @@ impl Medium {
         });
         let points = draws.sides(tails.map(|t| t.0), tails.map(|t| t.1), per_state as f32);
         let tail = |side: usize| {
-            // The first draw is that of the cells held.
+            // The first draw decides how many cells hold a lower state.
             let (group, lane) = (side as u64 + 1, 0);
             let fresh = noise.draw(side as u64);
             points[side].count(g, data, Process { group, lane }, fresh) as f64
         };
         let (above, below) = (tail(0), tail(1));
-        // `far` counts every lower state as conducting; keep only what differs from that.
+        // `far` counts every lower state as conducting. Keep only the difference from that.
         let far = (far - (v as f64 - 1.0)) * per_state;
         let count = libm::round(held - above + below + far).clamp(0.0, cells as f64);
         Ok((count as u32, cells))
     }
 }
 
-/// Data of a page: the wordline, its program number and the page type. The draws of this stream place
-/// the cells; its children are the noise of each sense.
+/// Stream of a page's data, keyed by wordline, program number and page type. Its draws place the cells; its
+/// children are the noise of each sense.
 #[inline]
 fn data_key(wordline: Stream, page: PageType, version: u32) -> Stream {
     wordline.at(((version as u64) << 8) | page.0 as u64)

@@ -1,4 +1,4 @@
-//! What no sense tells: best levels, error rates and states, of a page or of the nominal one.
+//! True values that no sense reveals: best levels, error rates and states, of a page or of the nominal page.
 
 use firstread_core::{CellMode, LevelOffsets, Ns, PageAddr, PageType, SenseTiming};
 
@@ -11,7 +11,7 @@ use crate::cell::noise;
 use crate::cell::optimum;
 
 impl Medium {
-    /// The best levels of the very wordline at `at` (mV), index `valley - 1`.
+    /// The best levels of the wordline at `at` (mV), index `valley - 1`.
     pub fn ideal_levels_mv(
         &self,
         at: PageAddr,
@@ -24,7 +24,7 @@ impl Medium {
         Ok(optimum::levels_mv(&w))
     }
 
-    /// The same in DAC units from the default, unrounded.
+    /// The best levels in DAC units relative to the default, unrounded.
     pub fn ideal_offsets(
         &self,
         at: PageAddr,
@@ -57,7 +57,7 @@ impl Medium {
         self.page_rber_of(at, plane, block, now, levels, SenseTiming::DEFAULT)
     }
 
-    /// The same of a sense with other phases.
+    /// The same for a sense with other phases.
     pub fn page_rber_of(
         &self,
         at: PageAddr,
@@ -108,8 +108,9 @@ impl Medium {
         Ok(self.overlap_at(&w, page, levels, 0.0)?.rber())
     }
 
-    /// The condition of a closed block of `pe_cycles` whose data has lived through `lived` (hours,
-    /// °C), read at the last of these temperatures after programming at the same one.
+    /// The condition of a closed block with `pe_cycles` cycles whose data have gone through the (hours, °C)
+    /// pairs of `lived`. It is read at the last of these temperatures, and was programmed at the same
+    /// temperature.
     pub fn aged_condition(
         &self,
         mode: CellMode,
@@ -127,7 +128,7 @@ impl Medium {
             program_temperature_c: celsius as f32,
             ..self.programmed(mode, pe_cycles, 0, Ns::ZERO)
         };
-        // Read at the temperature of programming, at once, and without reads before.
+        // Read at the programming temperature, without a pause and without earlier reads.
         let effect = self.chip.laws.shift(&Lived {
             stress_h: stress,
             pe_cycles,
@@ -136,7 +137,7 @@ impl Medium {
         model::condition(self.some_model(mode), &block, effect)
     }
 
-    /// The best levels of the nominal page (mV) of a block of `pe_cycles` after `lived`.
+    /// The best levels of the nominal page (mV) of a block with `pe_cycles` cycles after `lived`.
     pub fn nominal_levels_mv(
         &self,
         mode: CellMode,
@@ -149,7 +150,7 @@ impl Medium {
         Ok(optimum::levels_mv(&w))
     }
 
-    /// The same in DAC units from the default, unrounded.
+    /// The same in DAC units relative to the default, unrounded.
     pub fn nominal_offsets(
         &self,
         mode: CellMode,

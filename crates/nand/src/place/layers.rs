@@ -1,6 +1,5 @@
-//! Systematic differences between layers: holes taper with depth, so cells differ in field and
-//! width. A smooth profile over the stack and factors for the edge wordlines. Null: zero spans and
-//! no edge layers.
+//! Systematic differences between layers: channel holes taper with depth, so cells differ in field and width.
+//! A smooth profile over the stack, and factors for the edge wordlines. Null: zero spans and no edge layers.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -8,9 +7,9 @@ use alloc::vec::Vec;
 use crate::profile::array::{ArrayProfile, WordlineOrder};
 use crate::profile::field::{Field, Kind, Numbers, ProfileError, Source, bad, choose, path, unit};
 
-/// Systematic differences between layers. `x` runs from -1 at the first layer to 1 at the last
-/// (`Linear`), or `x = 2 u^2 - 1` with `u` from -1 to 1 (`Bowed`: both ends alike, the middle the
-/// other extreme). Null: zero spans, `edge_layers = 0`.
+/// Systematic differences between layers. `x` runs from -1 at the first layer to 1 at the last (`Linear`), or
+/// is `x = 2 u^2 - 1` with `u` from -1 to 1 (`Bowed`: both ends are alike, and the middle is the other
+/// extreme). Null: zero spans, `edge_layers = 0`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct LayerProfile {
     /// Shape of the systematic profile.
@@ -74,7 +73,7 @@ impl Numbers for LayerProfile {
 }
 
 impl LayerProfile {
-    /// Whether the profile suits a stack of `layers`.
+    /// Whether the profile is valid for a stack of `layers` layers.
     pub(crate) fn suits(&self, table: &str, layers: u16) -> Result<(), ProfileError> {
         if self.edge_layers > layers / 2 {
             return Err(bad(
@@ -86,14 +85,14 @@ impl LayerProfile {
     }
 }
 
-/// What a wordline takes from its layer.
+/// Effect of its layer on a wordline.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct LayerFactors {
-    /// On retention.
+    /// Factor on retention.
     pub retention: f32,
-    /// On standard deviations.
+    /// Factor on standard deviations.
     pub sigma: f32,
-    /// Added to programmed states (mV).
+    /// Offset of programmed states (mV).
     pub offset_mv: f32,
 }
 
@@ -105,7 +104,7 @@ pub fn layer_of(array: &ArrayProfile, wordline: u16) -> u16 {
     }
 }
 
-/// The layer of each of `wordlines` wordlines, an even choice among those of a block.
+/// The layer of each of `wordlines` wordlines, an even selection of those of a block.
 pub fn of_wordlines(array: &ArrayProfile, wordlines: u16) -> Box<[u16]> {
     let (have, want) = (array.wordlines(), wordlines as u32);
     let of = |w| layer_of(array, (w * have / want) as u16);
@@ -132,7 +131,7 @@ pub fn of_layer(l: &LayerProfile, n: u16, layer: u16) -> LayerFactors {
     }
 }
 
-/// The factors of each of `n` layers, and their mean: the layer of the nominal page.
+/// The factors of each of `n` layers, and their mean, which is the layer of the nominal page.
 pub fn table(profile: &LayerProfile, n: u16) -> (Vec<LayerFactors>, LayerFactors) {
     let table: Vec<LayerFactors> = (0..n).map(|l| of_layer(profile, n, l)).collect();
     let n = table.len() as f64;

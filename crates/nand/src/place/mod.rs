@@ -1,5 +1,5 @@
-//! Differences between places of a chip: layers of the stack, wordlines of an open block, chips, blocks and
-//! wordlines by chance. A file each; none of them ages.
+//! Differences between places of a chip: layers of the stack, wordlines of an open block, and random
+//! differences of chips, blocks and wordlines. One file each; none of these differences ages.
 
 pub mod layers;
 pub mod open_block;

@@ -1,27 +1,27 @@
-//! Partly written blocks: the last wordlines written lack the interference that raises a wordline
-//! when its successors are programmed, and unwritten cells conduct better, so every wordline of the
-//! string reads a little lower. Null: zeros and a factor of one.
+//! Partly written blocks. The last written wordlines lack the interference that raises a wordline when the
+//! following ones are programmed. Unwritten cells conduct better, so every wordline of the string reads
+//! slightly lower. Null: zeros, and a factor of one.
 
 use crate::profile::field::numbers;
 
 numbers! {
-    /// Blocks that are only partly written: the last wordlines written lack the interference of their
-    /// successors. Null: zeros and `frontier_sigma_factor = 1`.
+    /// Partly written blocks: the last written wordlines lack the interference of the following ones. Null:
+    /// zeros, and `frontier_sigma_factor = 1`.
     pub struct OpenBlockProfile {
-        /// Wordlines before the first unwritten one that differ.
+        /// Number of affected wordlines before the first unwritten one.
         frontier_wordlines: u16 = "frontier_wordlines", ONE, 0, 65_535;
-        /// Their shift (mV).
+        /// Shift of the affected wordlines (mV).
         frontier_shift_mv: f64 = "frontier_shift", MV, -1e3, 1e3;
-        /// Their standard deviations are multiplied by this.
+        /// Factor on the standard deviations of the affected wordlines.
         frontier_sigma_factor: f64 = "frontier_sigma_factor", X, 0.1, 10.0;
-        /// Shift of every wordline while the block is open: fewer cells of a string conduct against it
+        /// Shift of every wordline while the block is open, because fewer cells of a string limit its current
         /// (mV).
         open_shift_mv: f64 = "open_shift", MV, -1e3, 1e3;
     }
 }
 
-/// Shift of the programmed states (mV) and factor on standard deviations of `wordline` in a block of
-/// which `written` of `wordlines` wordlines are programmed.
+/// Shift of the programmed states (mV), and factor on standard deviations, for `wordline` in a block with
+/// `written` of `wordlines` wordlines programmed.
 #[inline]
 pub fn effect(o: &OpenBlockProfile, wordline: u16, written: u16, wordlines: u16) -> (f32, f32) {
     if written >= wordlines {

@@ -1,6 +1,6 @@
-//! Random differences between chips, blocks, wordlines and states: Gaussian factors from
-//! counter-based streams keyed by the address, so nothing is stored. Each die counts as a chip. A
-//! single factor reaches 4.3 deviations, sums of them further. Null: zeros.
+//! Random differences between chips, blocks, wordlines and states: Gaussian factors from counter-based
+//! streams keyed by address, so nothing is stored. Each die counts as a chip. A single factor reaches 4.3
+//! standard deviations; sums reach further. Null: zeros.
 
 use firstread_core::Stream;
 
@@ -8,9 +8,9 @@ use crate::gaussian::Gaussian;
 use crate::profile::field::numbers;
 
 numbers! {
-    /// Random differences, all Gaussian and drawn from counter-based streams: nothing is stored per
-    /// cell. Rates multiply retention; offsets move programmed states; sigmas multiply standard
-    /// deviations. The null is all zeros.
+    /// Random differences, all Gaussian and drawn from counter-based streams: nothing is stored per cell.
+    /// Rates multiply retention, offsets move programmed states, and sigmas multiply standard deviations.
+    /// Null: zeros.
     #[derive(Default)]
     pub struct VariationProfile {
         /// Retention rate between chips, relative standard deviation.
@@ -19,8 +19,8 @@ numbers! {
         block_rate: f64 = "block_rate", X, 0.0, 0.5;
         /// Retention rate between wordlines of a layer, relative standard deviation.
         wordline_rate: f64 = "wordline_rate", X, 0.0, 0.5;
-        /// Retention rate of each state, independent in each block, relative standard deviation. It
-        /// keeps a page's valleys from moving as one.
+        /// Retention rate of each state, independent in each block, relative standard deviation. It makes the
+        /// valleys of a page move independently.
         state_rate: f64 = "state_rate", X, 0.0, 0.5;
         /// Offset of all programmed states between chips (mV).
         chip_offset_mv: f64 = "chip_offset", MV, 0.0, 200.0;
@@ -36,12 +36,12 @@ numbers! {
         wordline_sigma: f64 = "wordline_sigma", X, 0.0, 0.5;
         /// Share of cells of a state that belong to a wider Gaussian (heavy tails; null 0).
         tail_fraction: f64 = "tail_fraction", X, 0.0, 0.5;
-        /// Width of that Gaussian relative to the state's (at least 1; ignored at a zero share).
+        /// Width of that Gaussian relative to the state's own (at least 1; ignored if the share is zero).
         tail_sigma_ratio: f64 = "tail_sigma_ratio", X, 1.0, 5.0;
     }
 }
 
-/// Deviations of the profile, as evaluated.
+/// Standard deviations of the profile, in the form used for evaluation.
 #[derive(Clone, Copy, Debug)]
 pub struct Spread {
     block_rate: f32,
@@ -52,12 +52,12 @@ pub struct Spread {
     wordline_sigma: f32,
     state_rate: f32,
     state_offset_mv: f32,
-    /// Whether states differ at all.
+    /// Whether states differ from each other at all.
     states: bool,
 }
 
 impl Spread {
-    /// Those of `v`.
+    /// The standard deviations of `v`.
     pub fn new(v: &VariationProfile) -> Spread {
         Spread {
             block_rate: v.block_rate as f32,
@@ -73,7 +73,7 @@ impl Spread {
     }
 }
 
-/// What a chip takes from variation.
+/// Random differences of a chip.
 #[derive(Clone, Copy, Debug)]
 pub struct ChipDrawn {
     rate: f32,
@@ -90,7 +90,7 @@ impl ChipDrawn {
     }
 }
 
-/// What one wordline of one block of one chip takes from variation, before its states differ.
+/// Random differences of one wordline of one block of one chip, before the differences of its states.
 #[derive(Clone, Copy, Debug)]
 pub struct Drawn {
     /// Factor on retention.
@@ -99,17 +99,17 @@ pub struct Drawn {
     pub offset_mv: f32,
     /// Factor on standard deviations.
     pub sigma: f32,
-    /// Bits of the states' rates, by block.
+    /// Random bits of the states' rates, per block.
     state_rate: [[u8; 8]; 4],
-    /// The same for offsets, by wordline.
+    /// Random bits of the states' offsets, per wordline.
     state_offset: [[u8; 8]; 4],
-    /// Deviation of a state's factor on retention.
+    /// Standard deviation of a state's factor on retention.
     pub state_rate_spread: f32,
-    /// Deviation of a programmed state's offset (mV).
+    /// Standard deviation of a programmed state's offset (mV).
     pub state_offset_spread_mv: f32,
 }
 
-/// Bits whose score is a number, where their spread is zero.
+/// Bits whose score is a finite number, used where the spread is zero.
 const MIDDLE: [[u8; 8]; 4] = [[0x80; 8]; 4];
 
 impl Drawn {
@@ -124,7 +124,7 @@ impl Drawn {
         state_offset_spread_mv: 0.0,
     };
 
-    /// The draws of a wordline, given its chip's and the streams of its block and itself.
+    /// Draws a wordline, given its chip's draws and the streams of its block and of itself.
     #[inline]
     pub fn new(
         v: &Spread,
@@ -133,7 +133,7 @@ impl Drawn {
         block: Stream,
         wordline: Stream,
     ) -> Drawn {
-        // Field 0 of each draw goes to the rate, 1 to the offset, 2 to the width.
+        // Field 0 of each draw is used for the rate, field 1 for the offset, field 2 for the width.
         let (b, w) = (block.quick(0), wordline.quick(0));
         let f = |bits: u64, i: usize| g.of_u16((bits >> (16 * i)) as u16);
         let bits =
@@ -156,7 +156,7 @@ impl Drawn {
         }
     }
 
-    /// Random bits of the retention and of the offset of `state` among the others.
+    /// Random bits of the retention and of the offset of `state`.
     #[inline]
     pub fn of_state(&self, state: usize) -> (u16, u16) {
         let field = |words: &[[u8; 8]; 4]| {

@@ -9,7 +9,7 @@ pub struct ArrayProfile {
     pub layers: u16,
     /// Strings that share a layer, each a wordline of its own to the firmware.
     pub strings_per_layer: u16,
-    /// Which of the two runs faster in the wordline index.
+    /// Whether layers or strings vary faster in the wordline index.
     pub order: WordlineOrder,
 }
 

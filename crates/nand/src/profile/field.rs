@@ -1,14 +1,14 @@
-//! Numbers of a profile: each stands once, with its key, unit and range.
+//! Numbers of a profile: each is defined once, with its key, unit and range.
 //!
-//! `numbers!` writes a struct from a table of them. What reads a profile's text is a [`Source`]: it is asked
-//! for each number by its [`Field`]. [`Numbers::check`] holds the same ranges for a profile made otherwise.
+//! `numbers!` defines a struct from a table of numbers. A [`Source`] reads a profile's text: it is asked for
+//! each number by its [`Field`]. [`Numbers::check`] applies the same ranges to a profile made in another way.
 
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
-/// Why a profile is not usable.
+/// Why a profile cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ProfileError {
     /// The key, as in the profile: `modes.qlc.mean`.
@@ -32,7 +32,7 @@ pub(crate) fn bad(key: impl Into<String>, reason: impl Into<String>) -> ProfileE
     }
 }
 
-/// The path of `key` in the table at `table`; the root has no name.
+/// The path of `key` in the table at path `table`; the root's path is empty.
 pub(crate) fn path(table: &str, key: &str) -> String {
     if table.is_empty() {
         key.to_string()
@@ -41,13 +41,12 @@ pub(crate) fn path(table: &str, key: &str) -> String {
     }
 }
 
-/// The unit that a number has in a profile's text.
+/// The unit of a number in a profile's text.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Unit {
     /// As written after the number.
     pub symbol: &'static str,
-    /// How many of it make one of what the struct holds: 100 where the text says per cent and the struct
-    /// holds a share.
+    /// Factor from the struct's unit to the text's unit: 100 if the text has per cent and the struct a share.
     pub per: f64,
 }
 
@@ -117,9 +116,9 @@ pub struct Field {
     pub key: &'static str,
     /// Its unit in the text.
     pub unit: Unit,
-    /// The least it may be, in that unit.
+    /// Minimum, in that unit.
     pub min: f64,
-    /// The most it may be, in that unit.
+    /// Maximum, in that unit.
     pub max: f64,
     /// How it is written.
     pub kind: Kind,
@@ -141,7 +140,7 @@ impl Field {
         self
     }
 
-    /// Whether `value` of the struct is one that the field may have, in the table at `table`.
+    /// Checks whether `value` of the struct is allowed for the field, in the table at path `table`.
     pub(crate) fn check(&self, table: &str, value: f64) -> Result<(), ProfileError> {
         let (min, max) = (self.min / self.unit.per, self.max / self.unit.per);
         let endless = self.kind == Kind::RealOrNone && value == f64::INFINITY;
@@ -153,28 +152,28 @@ impl Field {
     }
 }
 
-/// What reads a profile's text, table by table. It keeps what is wrong for itself and answers with a neutral
-/// value.
+/// A reader of a profile's text, table by table. It collects errors by itself and returns a neutral value in
+/// their place.
 pub trait Source {
-    /// The number of `field`, as the struct holds it.
+    /// The number of `field`, in the struct's unit.
     fn number(&self, field: &Field) -> f64;
     /// The list of numbers of `field`, each within its range.
     fn numbers(&self, field: &Field) -> Vec<f64>;
     /// The lists of small whole numbers at `key`.
     fn lists(&self, key: &str) -> Vec<Vec<u8>>;
-    /// Which of `names` stands at `key`.
+    /// Index of the word at `key` in `names`.
     fn choice(&self, key: &str, names: &[&str]) -> usize;
-    /// Whether there is something at `key`.
+    /// Whether `key` exists.
     fn has(&self, key: &str) -> bool;
-    /// Says what is wrong with `key`.
+    /// Reports an error at `key`.
     fn note(&self, key: &str, message: String);
-    /// Has the table at `key` read.
+    /// Reads the table at `key` with `read`.
     fn table(&self, key: &str, read: &mut dyn FnMut(&dyn Source));
-    /// Has the table at `key` read, if there is one.
+    /// Reads the table at `key` with `read`, if it exists.
     fn optional_table(&self, key: &str, read: &mut dyn FnMut(&dyn Source));
 }
 
-/// What `read` makes of the table at `key` of `from`; none if there is no such table.
+/// Result of `read` for the table at `key` of `from`; none if there is no such table.
 pub(crate) fn optional<T>(
     from: &dyn Source,
     key: &str,
@@ -185,14 +184,14 @@ pub(crate) fn optional<T>(
     out
 }
 
-/// What `read` makes of the table at `key` of `from`.
+/// Result of `read` for the table at `key` of `from`.
 pub(crate) fn table<T>(from: &dyn Source, key: &str, read: impl Fn(&dyn Source) -> T) -> T {
     let mut out = None;
     from.table(key, &mut |keys| out = Some(read(keys)));
     out.expect("a source has every table read, if only to note what is missing")
 }
 
-/// Which of `choices` stands at `key` of `from`.
+/// The element of `choices` whose name is at `key` of `from`.
 pub(crate) fn choose<T: Copy, const N: usize>(
     from: &dyn Source,
     key: &str,
@@ -203,15 +202,15 @@ pub(crate) fn choose<T: Copy, const N: usize>(
 
 /// A table of a profile.
 pub trait Numbers {
-    /// Reads it.
+    /// Reads the table.
     fn read(from: &dyn Source) -> Self
     where
         Self: Sized;
-    /// Checks every number of it; `table` is its path.
+    /// Checks every number of the table; `table` is its path.
     fn check(&self, table: &str) -> Result<(), ProfileError>;
 }
 
-/// A type that a number of a profile has.
+/// A type of numbers in a profile.
 pub(crate) trait Value: Copy {
     /// How it is written.
     const KIND: Kind;
@@ -219,7 +218,7 @@ pub(crate) trait Value: Copy {
     fn number(self) -> f64;
 }
 
-/// The kind of a number that may be `none`.
+/// The kind of numbers that may be `none`.
 pub(crate) const fn none() -> Kind {
     Kind::RealOrNone
 }
@@ -250,8 +249,8 @@ impl Value for bool {
     }
 }
 
-/// A struct of numbers: `field: type = key, unit, least, most;`. After the range, `or none` allows infinity. Where
-/// there may be several tables of the kind, each knows its `key`.
+/// Defines a struct of numbers: `field: type = key, unit, min, max;`. After the range, `or none` allows
+/// infinity. If there can be several tables of the same kind, each of them knows its `key`.
 macro_rules! numbers {
     ($(#[$meta:meta])* pub struct $name:ident {
         $([key $table:ident: $kdoc:literal])?
@@ -295,7 +294,7 @@ macro_rules! numbers {
 }
 pub(crate) use numbers;
 
-/// A temperature that the laws are used at.
+/// A temperature for the ageing laws.
 pub const TEMPERATURE: Field = Field::new("temperature", unit::DEGC, -55.0, 150.0);
 
 /// Checks a temperature.
@@ -303,5 +302,5 @@ pub(crate) fn temperature(celsius: f64) -> Result<(), ProfileError> {
     TEMPERATURE.check("", celsius)
 }
 
-/// One hundred seconds (ns): longer array operations are unit mistakes.
+/// One hundred seconds (ns): longer array operations are mistakes of unit.
 pub const LONGEST_NS: u64 = 100_000_000_000;

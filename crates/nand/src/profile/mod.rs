@@ -1,8 +1,8 @@
-//! What characterization knows of a chip: plain numbers with units in their names.
+//! A chip profile: what characterization knows of a chip, as plain numbers with units in their names.
 //!
-//! A profile holds measurements and the parameters of the ageing laws, never an outcome: no retry
-//! count, no latency, no error rate. Every law has a null, named at its structure, so that a study
-//! can switch one mechanism off. [`ChipProfile::validate`] says which key is wrong and why.
+//! A profile holds measurements and the parameters of the ageing laws, never an outcome: no retry count, no
+//! latency, no error rate. Every law has a null, named in its struct's documentation, so that a study can
+//! switch off a single mechanism. [`ChipProfile::validate`] names the key that is wrong, and why.
 
 pub mod array;
 pub mod field;
@@ -38,7 +38,7 @@ pub use field::ProfileError;
 pub use mode::{ModeProfile, ProgramTiming, SensePhases};
 pub use timing::ChipTiming;
 
-/// How a cell keeps its charge. The laws are the same code; the numbers differ.
+/// How a cell stores its charge. The laws are the same code; the numbers differ.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Technology {
     /// Charge in traps of a nitride layer: early, level-dependent loss.
@@ -62,7 +62,7 @@ impl Technology {
     }
 }
 
-/// One chip: everything the medium needs to know of it.
+/// One chip: everything that the medium needs.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ChipProfile {
     /// Name, as in `firstread cells NAME`.
@@ -73,11 +73,11 @@ pub struct ChipProfile {
     pub array: ArrayProfile,
     /// Size of one DAC unit of a read level (mV).
     pub dac_step_mv: f64,
-    /// The modes the chip can run a block in, any order, each at most once.
+    /// The cell modes that the chip supports, in any order, each at most once.
     pub modes: Vec<ModeProfile>,
-    /// At which condition the factory default read levels are the optimum.
+    /// The condition at which the factory default read levels are optimal.
     pub factory_default: FactoryDefault,
-    /// By which rule its factory retry table is made.
+    /// The rule by which its factory retry table is made.
     pub factory_table: FactoryRule,
     /// The laws of ageing.
     pub laws: Laws,
@@ -89,19 +89,19 @@ pub struct ChipProfile {
     pub variation: VariationProfile,
     /// Noise of a sense.
     pub sensing: SensingProfile,
-    /// Blocks that are bad or go bad.
+    /// Factory and grown bad blocks.
     pub failures: FailureProfile,
     /// Durations that do not depend on the mode.
     pub timing: ChipTiming,
 }
 
 numbers! {
-    /// The condition at which the default read levels are optimal. The levels themselves are computed
-    /// by the model, never typed.
+    /// The condition at which the default read levels are optimal. The model computes the levels; they are
+    /// never typed in.
     pub struct FactoryDefault {
         /// Time since programming (h).
         retention_h: f64 = "retention", H, 0.0, 1e6;
-        /// Temperature during it (°C).
+        /// Temperature during that time (°C).
         temperature_c: f64 = "temperature", DEGC, TEMPERATURE.min, TEMPERATURE.max;
         /// Program/erase cycles.
         pe_cycles: u32 = "pe_cycles", PE, 0, 1_000_000;
@@ -109,13 +109,13 @@ numbers! {
 }
 
 numbers! {
-    /// The rule a factory table is made by.
+    /// The rule by which a factory table is made.
     ///
-    /// Entry 0 is the default. The entries after it go down the nominal drift path in equal steps of
-    /// the top valley: the path is the nominal page's optimum as stress grows, so each valley takes the
-    /// share of the step that its state loses. After every `interleave` such entries comes one above the
-    /// default, for blocks colder or fresher than the default's condition. The order is that of a vendor
-    /// who expects retention first; a table has no entry for a page's own deviation.
+    /// Entry 0 is the default. The following entries go down the nominal drift path, in equal steps of the
+    /// top valley. The path is the nominal page's optimum as stress grows, so each valley takes the share of
+    /// the step that its state loses. After every `interleave` such entries comes one above the default, for
+    /// blocks colder or fresher than the default's condition. A vendor who expects retention first would
+    /// choose this order. A table has no entry for deviations of a single page.
     pub struct FactoryRule {
         /// Step of the top valley (mV).
         step_mv: f64 = "step", MV, 0.1, 1e3;
@@ -129,10 +129,10 @@ numbers! {
 }
 
 impl FactoryRule {
-    /// 10 mV a step lies between the 7.5 mV that reproduces published TLC retry counts and the 15 mV
-    /// at which neighbouring entries leave gaps for aged QLC pages; 32 steps cover the shift of a
-    /// year at 30 °C and rated wear on either reference chip (150 and 280 mV). Steps and lengths of
-    /// real tables are proprietary, so all of it is assumed.
+    /// A step of 10 mV lies between two values: the 7.5 mV that reproduce published TLC retry counts, and the
+    /// 15 mV at which neighbouring entries leave gaps for aged QLC pages. 32 steps cover the shift of a year
+    /// at 30 °C and rated wear on either reference chip (150 and 280 mV). Steps and lengths of real tables
+    /// are proprietary, so all of this is assumed.
     pub const DEFAULT: FactoryRule = FactoryRule {
         step_mv: 10.0,
         down: 32,
@@ -187,7 +187,7 @@ impl ChipProfile {
         self.array.wordlines()
     }
 
-    /// Checks every number; the error names the key of the first that is wrong.
+    /// Checks every number. The error names the key of the first wrong one.
     pub fn validate(&self) -> Result<(), ProfileError> {
         if self.name.is_empty() {
             return Err(bad("name", "is empty"));
@@ -211,7 +211,7 @@ impl ChipProfile {
         self.layers.check("layers")?;
         self.layers.suits("layers", self.array.layers)?;
         self.open_block.check("open_block")?;
-        // Without a tail its width is of no account.
+        // Without a tail its width is irrelevant.
         let v = self.variation;
         let tail_sigma_ratio = if v.tail_fraction > 0.0 {
             v.tail_sigma_ratio

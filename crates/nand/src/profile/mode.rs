@@ -15,31 +15,29 @@ use crate::cell::gray;
 pub struct ModeProfile {
     /// The mode.
     pub mode: CellMode,
-    /// Mean threshold voltage of each state right after programming of a fresh block, erased state
-    /// first (mV). As many as the mode has states, rising.
+    /// Mean threshold voltage of each state of a fresh block right after programming, erased state first
+    /// (mV). One number per state, in ascending order.
     pub mean_mv: Vec<f64>,
-    /// Standard deviation of each state at the same moment, erased state first (mV). It is what a
-    /// default sense sees: [`SensingProfile::noise_mv`](crate::profile::SensingProfile::noise_mv) is
-    /// part of it.
+    /// Standard deviation of each state at the same moment, erased state first (mV), as seen by a default
+    /// sense: [`SensingProfile::noise_mv`](crate::profile::SensingProfile::noise_mv) is part of it.
     pub sigma_mv: Vec<f64>,
-    /// The Gray code: for each page type, LSB first, its valleys (1-based; valley `k` lies between
-    /// states `k - 1` and `k`), rising. Each valley is on exactly one page.
+    /// The Gray code: for each page type, LSB first, its valleys in ascending order (1-based; valley `k` lies
+    /// between states `k - 1` and `k`). Each valley is on exactly one page type.
     pub pages: Vec<Vec<u8>>,
-    /// Sentinel valley of each page type, one of that page's valleys: the one a search moves and the
-    /// others are projected from.
+    /// Sentinel valley of each page type, one of that page type's valleys. A search moves the sentinel, and
+    /// the other valleys are projected from it.
     pub sentinels: Vec<u8>,
-    /// Retention shift of the top state per decade of time in a fresh block (mV), the `A` of the
-    /// law; one number for each of
-    /// [`RetentionProfile::components`](crate::profile::RetentionProfile::components).
+    /// Retention shift of the top state per decade of time in a fresh block (mV): the `A` of the law. One
+    /// number for each of [`RetentionProfile::components`](crate::profile::RetentionProfile::components).
     pub retention_mv_per_decade: Vec<f64>,
     /// Rated program/erase cycles.
     pub endurance_pe_cycles: u32,
-    /// Part of `tR` that does not depend on how many levels are sensed (ns).
+    /// Part of `tR` that does not depend on the number of levels (ns).
     pub setup_ns: u64,
     /// Phases of one sense; `tR = setup + n * (pre + eval + disch)` for a page of `n` valleys.
     pub sense: SensePhases,
-    /// Programming all pages of one wordline (on all planes at once). Beware: data sheets and
-    /// ISSCC tables often give the average *per page*; check against the programming throughput.
+    /// Time to program all pages of one wordline, on all planes at once. Data sheets and ISSCC tables often
+    /// give the average *per page*: check against the programming throughput.
     pub program: ProgramTiming,
     /// Erasing a block, `tBERS` (ns).
     pub erase_ns: u64,
@@ -93,7 +91,7 @@ const fn amplitude(name: &'static str) -> Field {
 }
 
 impl ModeProfile {
-    /// Reads the table of `mode`, of a chip whose retention has the components called `components`.
+    /// Reads the table of `mode` for a chip with the retention components `components`.
     pub(super) fn read(
         from: &dyn Source,
         mode: CellMode,
