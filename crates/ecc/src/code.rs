@@ -9,14 +9,14 @@ use crate::outcome::{self, Outcomes, TableError};
 use crate::soft::SoftWeights;
 use crate::verdict::Verdict;
 
-/// An error-correcting code as the simulator sees it: what becomes of a codeword with so many bit
-/// errors. No bit is decoded; the LDPC codes answer from outcomes measured with the decoder of
+/// An error-correcting code as the simulator sees it: the outcome for a codeword with a given number of bit
+/// errors. No bit is decoded; LDPC codes answer from outcomes that were measured with the decoder of
 /// [`crate::ldpc`].
 #[derive(Clone, Debug)]
 pub enum Code {
-    /// A codeword fails exactly when it has more errors than the threshold.
+    /// Fails exactly if a codeword has more errors than the threshold.
     Threshold(Threshold),
-    /// A quasi-cyclic LDPC code, by its measured outcomes.
+    /// A quasi-cyclic LDPC code with its measured outcomes.
     Ldpc(LdpcCode),
 }
 
@@ -28,7 +28,7 @@ pub struct Threshold {
     correctable: u32,
 }
 
-/// An LDPC code and its outcomes.
+/// An LDPC code with its outcomes.
 #[derive(Clone, Debug)]
 pub struct LdpcCode {
     name: &'static str,
@@ -38,34 +38,34 @@ pub struct LdpcCode {
     soft: Outcomes,
 }
 
-/// Decoder times, from the drive's profile.
+/// Decoder times, from the drive profile.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DecodeTiming {
-    /// Fixed part: load, syndrome check, unload. All there is for a threshold code.
+    /// Fixed part: load, syndrome check, unload. A threshold code has no other part.
     pub setup_ns: u32,
-    /// Each iteration.
+    /// Time per iteration.
     pub iteration_ns: u32,
 }
 
 impl DecodeTiming {
-    /// How long the decode that ended in `verdict` took.
+    /// Duration of the decode that ended in `verdict`.
     pub const fn latency(self, verdict: Verdict) -> Ns {
         self.latency_of(1, verdict.iterations)
     }
 
-    /// How long `decodes` one after another take, of `iterations` in all.
+    /// Duration of `decodes` decodes one after another, with `iterations` iterations in total.
     #[inline]
     pub const fn latency_of(self, decodes: u32, iterations: u32) -> Ns {
         Ns(self.setup_ns as u64 * decodes as u64 + self.iteration_ns as u64 * iterations as u64)
     }
 }
 
-/// Why a code could not be made.
+/// Why a code could not be built.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CodeError {
-    /// No code has this name; [`Code::NAMES`] lists those there are.
+    /// No code has this name; [`Code::NAMES`] lists the codes.
     UnknownName,
-    /// A table of outcomes that is part of the crate, by file name, does not parse.
+    /// A table of outcomes in the crate, named by its file, does not parse.
     Table(&'static str, TableError),
 }
 
@@ -84,7 +84,8 @@ impl Code {
     /// Names of the codes.
     pub const NAMES: [&'static str; 3] = ["threshold", "ldpc-1k", "ldpc-4k"];
 
-    /// The code called `name`. Builds tables (about a millisecond): once a drive, not once a read.
+    /// The code called `name`. Builds tables, which takes about a millisecond: call it once per drive, not
+    /// once per read.
     pub fn named(name: &str) -> Result<Code, CodeError> {
         let table = |file: &'static str| {
             let text = outcome::TABLES.iter().find(|t| t.0 == file);
@@ -111,7 +112,7 @@ impl Code {
         }
     }
 
-    /// Its name, one of [`Code::NAMES`].
+    /// The name of the code, one of [`Code::NAMES`].
     pub const fn name(&self) -> &'static str {
         match self {
             Code::Threshold(_) => "threshold",
@@ -119,7 +120,7 @@ impl Code {
         }
     }
 
-    /// Bits of a codeword, data and parity.
+    /// Bits of a codeword, including parity.
     pub const fn codeword_bits(&self) -> u32 {
         match self {
             Code::Threshold(c) => c.data_bits + c.parity_bits,
@@ -135,10 +136,10 @@ impl Code {
         }
     }
 
-    /// What the decoder makes of a hard-read codeword with `weight` bit errors. `draw` is 64 uniform bits that
-    /// belong to the codeword and are the same at every read. `fate` gives 64 that stay the same as far as the
-    /// errors do; only a codeword is asked for them whose weight leaves it open if it fails. So the same errors
-    /// have the same end, and further errors never a better one.
+    /// Verdict on a hard-read codeword with `weight` bit errors. `draw` is 64 uniform bits that belong to the
+    /// codeword and are the same at every read. `fate` returns 64 uniform bits that persist as far as the
+    /// errors do. It is called only if the weight leaves open whether the codeword fails. So the same errors
+    /// always have the same outcome, and additional errors never have a better one.
     #[inline(always)] // Its verdict then stays in registers.
     pub fn judge(&self, weight: u32, draw: u64, fate: impl FnOnce() -> u64) -> Verdict {
         match self {
@@ -147,8 +148,8 @@ impl Code {
         }
     }
 
-    /// What the decoder makes of a soft-read codeword; `fate` are the bits that [`Code::judge`] asks for. A
-    /// threshold code gains nothing from soft information.
+    /// Verdict on a soft-read codeword; `fate` is as in [`Code::judge`]. A threshold code gains nothing from
+    /// soft information.
     #[inline]
     pub fn judge_soft(&self, weights: &SoftWeights, fate: u64) -> Verdict {
         let errors = weights.hard_errors();
@@ -161,12 +162,12 @@ impl Code {
         }
     }
 
-    /// Whether soft reads help.
+    /// Whether the code gains from soft reads.
     pub const fn is_soft(&self) -> bool {
         matches!(self, Code::Ldpc(_))
     }
 
-    /// Probability that the decode of a codeword with errors as in `weights` fails.
+    /// Probability that a codeword with the errors `weights` fails to decode.
     pub fn soft_failure_probability(&self, weights: &SoftWeights) -> f64 {
         match self {
             Code::Threshold(_) => self.failure_probability(weights.hard_errors()),
@@ -174,13 +175,13 @@ impl Code {
         }
     }
 
-    /// Parity checks that a codeword with `weight` bit errors at random places leaves unsatisfied: an
-    /// LDPC decoder counts them before its first iteration. Zero for a code whose decoder does not tell.
+    /// Parity checks left unsatisfied by a codeword with `weight` bit errors at random positions: an LDPC
+    /// decoder counts them before its first iteration. Zero for a code whose decoder does not report them.
     pub fn unsatisfied_checks(&self, weight: u32) -> u32 {
         match self {
             Code::Threshold(_) => 0,
             Code::Ldpc(c) => {
-                // An odd number of the bits of a check is wrong.
+                // A check is unsatisfied if an odd number of its bits is wrong.
                 let p =
                     f64::from(weight.min(self.codeword_bits())) / f64::from(self.codeword_bits());
                 let odd = |bits: u32| 0.5 * (1.0 - libm::pow(1.0 - 2.0 * p, f64::from(bits)));
@@ -191,7 +192,7 @@ impl Code {
         }
     }
 
-    /// Mean iterations of hard decodes that do not fail, given `weight` errors; none where all fail.
+    /// Mean iterations of hard decodes that succeed, for `weight` errors; none if all fail.
     pub fn mean_iterations(&self, weight: u32) -> Option<f64> {
         match self {
             Code::Threshold(_) => Some(0.0),
@@ -199,7 +200,7 @@ impl Code {
         }
     }
 
-    /// Probability that a hard decode fails, given `weight` errors.
+    /// Probability that a hard decode fails, for `weight` errors.
     pub fn failure_probability(&self, weight: u32) -> f64 {
         match self {
             Code::Threshold(c) => f64::from(u8::from(weight > c.correctable)),
@@ -207,16 +208,16 @@ impl Code {
         }
     }
 
-    /// Frame error rate of a hard read over a memoryless channel of raw bit error rate `rber`: the
-    /// failure probability, mixed over the binomial distribution of the weight. For documents and
-    /// tests; a drive draws a weight and judges it.
+    /// Frame error rate of a hard read over a memoryless channel with raw bit error rate `rber`: the failure
+    /// probability averaged over the binomial distribution of the weight. For documents and tests; a drive
+    /// draws a weight and judges it.
     pub fn frame_error_rate(&self, rber: f64) -> f64 {
         outcome::mix(self.codeword_bits(), rber, |w| self.failure_probability(w))
     }
 }
 
 impl LdpcCode {
-    /// The outcomes of reads with as many senses.
+    /// The outcomes of reads with the same number of senses as `weights`.
     #[inline]
     fn outcomes(&self, weights: &SoftWeights) -> &Outcomes {
         match weights.classes {
@@ -262,7 +263,7 @@ mod tests {
 
     #[test]
     fn formula_threshold_code_fails_as_the_binomial_tail() {
-        // Tail of Binomial(9216, p) beyond 72, computed apart from this crate.
+        // Tail of Binomial(9216, p) beyond 72, computed independently of this crate.
         for (rber, expected) in [(5.93e-3, 1e-2), (4.93e-3, 1e-4)] {
             let fer = code("threshold").frame_error_rate(rber);
             let off = fer / expected - 1.0;
@@ -275,7 +276,7 @@ mod tests {
         for name in Code::NAMES {
             let c = code(name);
             for seed in 0..300 {
-                // Half of the draws from the far tail.
+                // Half of the draws are from the far tail.
                 let bits = Stream::new(seed).named("draw").bits();
                 let draw = bits >> (if seed % 2 == 0 { 0 } else { bits & 63 });
                 let mut last = c.judge(0, draw, || draw);
@@ -380,7 +381,7 @@ mod tests {
                 for w in [SoftWeights::hard(weight), soft] {
                     let tally = trial.run(&w, stream.at(u64::from(weight)), 0..frames);
                     let (low, high) = wilson(tally.failures(), frames, 3.5);
-                    // Scores are rounded when they are looked up.
+                    // Scores are rounded for the lookup.
                     let (outcomes, exact) = (outcomes(&c, &w), w.exact_score());
                     let above = outcomes.failure_probability(libm::ceil(exact) as u32);
                     let below = outcomes.failure_probability(libm::floor(exact) as u32);
@@ -402,8 +403,8 @@ mod tests {
 
     #[test]
     fn model_the_score_tells_the_failures_of_other_senses() {
-        // The claim of the soft module: whatever the distances of the levels and whatever the counts, the
-        // odds are told within a factor of 1.5, beyond the noise of few codewords.
+        // The claim of module `soft`: whatever the distances of the levels and whatever the counts, the odds
+        // are predicted within a factor of 1.5, apart from the noise of few codewords.
         let ldpc = Ldpc::new_1k();
         let c = code("ldpc-1k");
         let mut trial = Trial::new(&ldpc);
@@ -412,7 +413,7 @@ mod tests {
             (&[0.2], [0; 3]),
             (&[0.43], [0; 3]),
             (&[0.8], [0; 3]),
-            // Fewer strong errors than of two equal states, and more weak ones.
+            // Fewer strong errors and more weak ones than with two equal states.
             (&[0.43], [0, 40, 0]),
             (&[0.3, 0.6], [0; 3]),
             (&[0.43, 0.86], [0; 3]),

@@ -1,11 +1,11 @@
-//! Error correction: LDPC codes with an encoder and a decoder, and what a drive needs to know of
+//! Error correction: LDPC codes with an encoder and a decoder, and the decoder's outcomes as a drive needs
 //! them.
 //!
 //! - [`code`]: the codes by name, and their verdict on a codeword of known error weight.
 //! - [`ldpc`]: encoder and decoder, hard and soft.
 //! - [`measure`]: outcomes of the decoder on drawn errors, from which the tables are made.
 //! - [`outcome`]: failures and iterations by error weight, from measured tables.
-//! - [`soft`]: one number for the errors of a soft-read codeword.
+//! - [`soft`]: one score for the errors of a soft-read codeword.
 #![no_std]
 
 extern crate alloc;

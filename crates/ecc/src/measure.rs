@@ -1,7 +1,7 @@
-//! Outcomes of the decoder on drawn errors of known weight.
+//! Outcomes of the decoder for random errors of known weight.
 //!
-//! Errors are put on drawn codewords and not on the all-zero one: a bit whose evidence cancels is
-//! decided for 0, which would be right each time.
+//! The errors are added to random codewords, not to the all-zero codeword. A bit whose evidence cancels is
+//! decided as 0, which would always be right for the all-zero codeword.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -11,14 +11,14 @@ use firstread_core::Stream;
 use crate::ldpc::{Decoder, Encoder, Ldpc, MAX_ITERATIONS, Reliability};
 use crate::soft::SoftWeights;
 
-/// Codewords by how their decoding ended.
+/// Counts of codewords by how their decoding ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tally {
-    /// Codewords decoded.
+    /// Number of codewords decoded.
     pub frames: u32,
-    /// Codewords decoded to another codeword. They count as failures.
+    /// Codewords decoded to a wrong codeword. They count as failures.
     pub undetected: u32,
-    /// Codewords by iterations: `after[k]` were right after exactly `k`. The rest failed.
+    /// Codewords by iterations: `after[k]` were correct after exactly `k` iterations. The rest failed.
     pub after: [u32; MAX_ITERATIONS as usize + 1],
 }
 
@@ -33,7 +33,7 @@ impl Default for Tally {
 }
 
 impl Tally {
-    /// Codewords that failed.
+    /// Number of codewords that failed.
     pub fn failures(&self) -> u32 {
         self.frames.saturating_sub(self.after.iter().sum())
     }
@@ -47,7 +47,7 @@ impl Tally {
         }
     }
 
-    /// Mean iterations of the codewords that did not fail; 0 where all did.
+    /// Mean iterations of the codewords that succeeded; 0 if all failed.
     pub fn mean_iterations(&self) -> f64 {
         let ok = f64::from(self.frames - self.failures());
         let sum: u64 = (0u64..)
@@ -58,10 +58,10 @@ impl Tally {
     }
 }
 
-/// Codewords drawn to be sent.
+/// Number of different codewords sent.
 const SENT: u32 = 64;
 
-/// Draws error patterns and decodes them.
+/// Draws error patterns, and decodes them.
 #[derive(Clone, Debug)]
 pub struct Trial {
     decoder: Decoder,
@@ -70,7 +70,7 @@ pub struct Trial {
     word: Vec<u64>,
     medium: Vec<u64>,
     weak: Vec<u64>,
-    /// Bits that have their class.
+    /// Bits whose class is already decided.
     taken: Vec<u64>,
 }
 
@@ -98,8 +98,8 @@ impl Trial {
         }
     }
 
-    /// Decodes codewords number `frames` with errors as in `weights`, whose places are drawn from
-    /// `stream`: the same numbers are the same codewords.
+    /// Decodes codewords number `frames` with the errors `weights`, whose positions are drawn from `stream`.
+    /// Equal numbers give equal codewords.
     pub fn run(&mut self, weights: &SoftWeights, stream: Stream, frames: Range<u32>) -> Tally {
         let mut tally = Tally::default();
         for frame in frames {
@@ -125,7 +125,7 @@ impl Trial {
         tally
     }
 
-    /// Puts errors on the word.
+    /// Adds errors to the word.
     fn draw(&mut self, weights: &SoftWeights, stream: Stream) {
         for words in [&mut self.medium, &mut self.weak, &mut self.taken] {
             words.fill(0);
@@ -141,7 +141,7 @@ impl Trial {
                 weights.bits[class].max(wrong)
             };
             for n in 0..marked.min(free) {
-                // Places that are taken are drawn again.
+                // If a position is taken, another one is drawn.
                 let Some(at) = draws.find(|&at| self.taken[at / 64] >> (at % 64) & 1 == 0) else {
                     return;
                 };
@@ -161,9 +161,9 @@ impl Trial {
     }
 }
 
-/// Counts expected of a codeword of `bits` bits when the two states of a valley are Gaussians of
-/// equal width that overlap to a raw bit error rate of `rber` at the middle level, and the outer
-/// levels lie `distances` standard deviations from it, nearest first: one pair or two.
+/// Expected counts of a codeword of `bits` bits, if the two states of a valley are Gaussians of equal width
+/// that overlap to a raw bit error rate of `rber` at the middle level. The outer levels lie `distances`
+/// standard deviations from the middle, nearest first: one pair or two.
 pub fn gaussian_weights(bits: u32, rber: f64, distances: &[f64]) -> SoftWeights {
     let tail = |x: f64| 0.5 * libm::erfc(x * core::f64::consts::FRAC_1_SQRT_2);
     let (mut low, mut high) = (0.0, 10.0);
@@ -176,7 +176,7 @@ pub fn gaussian_weights(bits: u32, rber: f64, distances: &[f64]) -> SoftWeights 
         }
     }
     let count = |p: f64| libm::round(p * f64::from(bits)) as u32;
-    // Wrong bits further than a distance beyond the level, right bits within a distance of it.
+    // Wrong bits that lie more than a distance beyond the level; right bits within a distance of it.
     let wrong = |x: f64| count(tail(low + x));
     let near = |x: f64| count(tail(low - x)) - wrong(0.0);
     let mut w = SoftWeights {
@@ -195,19 +195,19 @@ pub fn gaussian_weights(bits: u32, rber: f64, distances: &[f64]) -> SoftWeights 
     w
 }
 
-/// Distance of the outer levels in the soft tables, in standard deviations of a state. Near the
-/// best for the decoder: at 0.6 to 0.75 it corrects most with three senses.
+/// Distance of the outer levels in the soft tables, in standard deviations of a state. It is close to the
+/// decoder's best: with three senses the decoder corrects most errors at 0.6 to 0.75.
 pub const TABLE_DISTANCE: f64 = 0.6;
 
-/// Where the point of `weights` lies in a table that is measured: the errors of a hard read; of three senses
-/// a number that grows about as fast. It spaces the points and names their error patterns.
+/// Position of the point `weights` in a measured table: the errors of a hard read, or for three senses a
+/// number that grows about as fast. The position spaces the points and identifies their error patterns.
 pub const fn place(weights: &SoftWeights) -> u32 {
     let [strong, weak, _] = weights.errors;
     let unreliable = weights.bits[1].saturating_sub(weak);
     strong + (512 + 272 * weak + 32 * unreliable) / 1024
 }
 
-/// Three-sense counts at [`TABLE_DISTANCE`] of a given place, which may be off by one.
+/// Three-sense counts at [`TABLE_DISTANCE`] for a given position, which may be off by one.
 pub fn weights_of_place(bits: u32, wanted: u32) -> SoftWeights {
     let (mut low, mut high) = (1e-6, 0.1);
     for _ in 0..60 {
@@ -221,14 +221,14 @@ pub fn weights_of_place(bits: u32, wanted: u32) -> SoftWeights {
     gaussian_weights(bits, high, &[TABLE_DISTANCE])
 }
 
-/// Wilson's interval of a probability of which `events` of `frames` are known, at `z` standard
+/// Wilson's confidence interval of a probability, from `events` events in `frames` trials, at `z` standard
 /// deviations (1.96 for 95 %).
 pub fn wilson(events: u32, frames: u32, z: f64) -> (f64, f64) {
     let (n, z2) = (f64::from(frames), z * z);
     let p = f64::from(events) / n;
     let centre = (p + z2 / (2.0 * n)) / (1.0 + z2 / n);
     let half = z * libm::sqrt(p * (1.0 - p) / n + z2 / (4.0 * n * n)) / (1.0 + z2 / n);
-    // The bounds at 0 and 1 are exact, whatever rounding makes of them.
+    // The bounds at 0 and 1 are exact, regardless of rounding.
     let low = if events == 0 { 0.0 } else { centre - half };
     let high = if events == frames { 1.0 } else { centre + half };
     (low, high)

@@ -1,17 +1,17 @@
 //! Failures and iterations by error weight.
 //!
-//! The committed tables hold counts, as measured; everything else is derived here when a code is
-//! made. At each measured weight the iterations give a survival function
-//! `S(k) = P(more than k iterations)`, where a failure counts as more than any. For each `k` the
-//! measured points are made monotone in the weight (pool adjacent violators), joined by straight
-//! lines in the logit, and continued beyond the outermost points that have at least [`MIN_COUNT`]
-//! events (and non-events) along the line through the outermost and the fourth from it.
+//! The committed tables hold measured counts. Everything else is derived here when a code is built. At each
+//! measured weight the iterations give a survival function `S(k) = P(more than k iterations)`; a failure
+//! counts as infinitely many. For each `k` the measured points are made monotone in the weight (pool adjacent
+//! violators) and joined by straight lines in the logit. The curve is continued beyond the outermost points
+//! that have at least [`MIN_COUNT`] events (and non-events), along the line through the outermost point and
+//! the fourth from it.
 //!
-//! That line is the rule for weights too rare to measure, and whatever it gives is an
-//! extrapolation ([`Outcomes::measured_from`] tells where it begins). As the logit bends downward
-//! toward low weights, the line errs on the side of failures as far as the waterfall goes. An error
-//! floor below it would not show: the lowest points measured agree with the line within their 99.9 %
-//! intervals, which for `ldpc-1k` (soft, 3 failures in 2 million) leaves room for a factor of ten.
+//! This line is the rule for weights too rare to measure, and its values are extrapolations
+//! ([`Outcomes::measured_from`] tells where they begin). The logit bends downward toward low weights, so
+//! within the waterfall the line errs on the side of failures. An error floor below the line would not be
+//! seen: the lowest measured points agree with the line within their 99.9 % intervals, which for `ldpc-1k`
+//! (soft, 3 failures in 2 million) leaves room for a factor of ten.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -21,13 +21,13 @@ use crate::measure::Tally;
 use crate::soft::SoftWeights;
 use crate::verdict::Verdict;
 
-/// Events a point needs before an extrapolation leans on it.
+/// Number of events that a point needs in order to support an extrapolation.
 pub const MIN_COUNT: u32 = 10;
 
-/// Points that the slope of an extrapolation spans.
+/// Number of points that determine the slope of an extrapolation.
 const SPAN: usize = 4;
 
-/// Largest score a table may hold: rows are kept up to the last.
+/// Largest score that a table may contain. Rows are kept up to the last score.
 const MAX_SCORE: u32 = 4_000;
 
 const K: usize = MAX_ITERATIONS as usize;
@@ -52,30 +52,29 @@ pub const TABLES: [(&str, &str); 4] = [
     ),
 ];
 
-/// Columns of a table. Errors and bits are by class, the most reliable first: one class of a hard
-/// read, two of three senses, three of five. The last column holds `iterations:codewords` pairs, of the
-/// codewords that were right; the interval and the mean are there for the reader, and follow from the
-/// counts.
+/// Columns of a table. Errors and bits are given by class, the most reliable first: one class for a hard
+/// read, two for three senses, three for five. The last column holds `iterations:codewords` pairs for the
+/// codewords that were correct. The interval and the mean are for the reader; they follow from the counts.
 pub const COLUMNS: &str =
     "score,errors,bits,frames,failed,undetected,failed_low,failed_high,mean_iterations,right_after";
 
 /// One line of a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Point {
-    /// Error weight of a hard read, score of a soft read, as [`SoftWeights::score`] gives it.
+    /// Error weight of a hard read, or score of a soft read: [`SoftWeights::score`].
     pub score: u32,
-    /// What was drawn.
+    /// The errors that were drawn.
     pub weights: SoftWeights,
-    /// What came of it.
+    /// The outcomes.
     pub tally: Tally,
 }
 
-/// A table of outcomes that does not parse.
+/// Why a table of outcomes does not parse.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TableError {
-    /// Line, from 1.
+    /// Line number, from 1.
     pub line: u32,
-    /// What is wrong with it.
+    /// The error.
     pub what: &'static str,
 }
 
@@ -177,30 +176,31 @@ fn parse_point(row: &str) -> Result<Point, &'static str> {
     })
 }
 
-/// Outcomes by score, one row each.
+/// Outcomes by score, one row per score.
 #[derive(Clone, Debug)]
 pub struct Outcomes {
     rows: Vec<Row>,
     measured_from: u32,
 }
 
-/// A codeword that fails, or is right, with a probability below this is as good as certain. In units of 2^-64.
+/// A probability below this, of failure or of success, counts as zero. In units of 2^-64.
 const CERTAIN: u64 = (1e-5 * TWO_64) as u64;
 
-/// Draws that share the start of a search, by their highest bits.
+/// Number of entries in the table of search starts, indexed by the highest bits of a draw.
 const STARTS: usize = 16;
 
-/// Outcomes at one score. What most codewords ask for lies in one line of a cache: how many fail, and the first
+/// Outcomes at one score. What most codewords need is in one cache line: the failure probability, and the
+/// first iterations.
 /// few iterations.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 struct Row {
     /// `P(fail)` in units of 2^-64.
     fail: u64,
-    /// Fewest iterations of the draws with each value of the highest bits.
+    /// Minimum number of iterations for the draws with each value of the highest bits.
     start: [u8; STARTS],
-    /// `P(more than k iterations)` at index `k`, in units of 2^-32; never rising. The last two are
-    /// never exceeded.
+    /// `P(more than k iterations)` at index `k`, in units of 2^-32, in descending order. The last two entries
+    /// are never exceeded.
     survival: [u32; 32],
 }
 
@@ -211,19 +211,18 @@ impl Row {
         survival: [0; 32],
     };
 
-    /// Whether a codeword may as well fail as not.
+    /// Whether a codeword may either fail or succeed.
     #[inline(always)]
     const fn is_open(&self) -> bool {
         self.fail.wrapping_sub(CERTAIN) < u64::MAX - 2 * CERTAIN
     }
 
-    /// Iterations of a codeword that does not fail: as many as `survival` holds numbers above its
-    /// draw.
+    /// Iterations of a codeword that succeeds: the number of entries of `survival` above its draw.
     #[inline]
     fn iterations(&self, draw: u64) -> u32 {
         let mut k = u32::from(self.start[(draw >> 60) as usize % STARTS]);
         let draw = (draw >> 32) as u32;
-        // Two at a time: whether it is the one or the next is chance, and so no branch.
+        // Two at a time: which of the two it is depends on chance, so a branch would be mispredicted.
         loop {
             let [one, two] = [k, k + 1].map(|k| draw < self.survival[k as usize % 32]);
             k += u32::from(one) + u32::from(two);
@@ -235,12 +234,13 @@ impl Row {
 }
 
 impl Outcomes {
-    /// From the text of a table.
+    /// Builds the outcomes from the text of a table.
     pub fn parse(text: &str) -> Result<Outcomes, TableError> {
         Ok(Outcomes::from_points(&parse_points(text)?))
     }
 
-    /// From measured points by rising score. Beyond the last one everything fails.
+    /// Builds the outcomes from measured points in ascending order of score. Beyond the last point every
+    /// codeword fails.
     fn from_points(points: &[Point]) -> Outcomes {
         let top = points.last().map_or(0, |p| p.score) as usize;
         let mut rows = alloc::vec![Row::NONE; top + 1];
@@ -275,9 +275,9 @@ impl Outcomes {
         }
     }
 
-    /// The verdict on a codeword of this `score`, of which `errors` bits are wrong. A codeword fails
-    /// when its draw lies below `P(fail)`, and takes more iterations the nearer it comes to that. `fate` is asked
-    /// for another draw where the score leaves it open if the codeword fails.
+    /// Verdict on a codeword with score `score` and `errors` wrong bits. A codeword fails if its draw lies
+    /// below `P(fail)`. The closer the draw comes to that, the more iterations the codeword takes. `fate` is
+    /// called for another draw if the score leaves open whether the codeword fails.
     #[inline(always)] // Its verdict then stays in registers.
     pub fn judge(&self, score: u32, errors: u32, draw: u64, fate: impl FnOnce() -> u64) -> Verdict {
         const FAILED: Verdict = Verdict {
@@ -307,7 +307,7 @@ impl Outcomes {
         }
     }
 
-    /// Mean iterations of the codewords of `score` that do not fail; none where all do.
+    /// Mean iterations of the codewords with score `score` that succeed; none if all fail.
     pub fn mean_iterations(&self, score: u32) -> Option<f64> {
         let row = self.rows.get(score as usize)?;
         let fail = self.failure_probability(score);
@@ -325,9 +325,9 @@ impl Outcomes {
 const TWO_32: f64 = 4_294_967_296.0;
 const TWO_64: f64 = 18_446_744_073_709_551_616.0;
 
-/// `P(more than k iterations)` by score, for one `k`.
+/// `P(more than k iterations)` as a function of score, for one `k`.
 struct Curve {
-    /// Score and logit, by rising score.
+    /// Score and logit, in ascending order of score.
     knots: Vec<(f64, f64)>,
 }
 
@@ -335,7 +335,7 @@ struct Curve {
 struct Pool {
     events: f64,
     frames: f64,
-    /// The points, as a range.
+    /// Range of the points.
     first: usize,
     end: usize,
 }
@@ -377,7 +377,7 @@ impl Curve {
             knots: knots(&mut pools.iter().filter(trusted), 0.0),
         };
         if curve.knots.len() < 2 {
-            // The probability goes from 0 to 1 between two points: half a count stands for none.
+            // If the probability goes from 0 to 1 between two points, half a count replaces a count of zero.
             curve.knots = knots(&mut pools.iter(), 0.5);
         }
         curve
@@ -409,7 +409,7 @@ pub fn mix(n: u32, p: f64, f: impl Fn(u32) -> f64) -> f64 {
     let mut log_pmf = f64::from(n) * log_q;
     let mut sum = 0.0;
     for w in 0..=n {
-        // Smaller terms are zero as a float.
+        // Smaller terms underflow to zero.
         if log_pmf > -700.0 {
             sum += libm::exp(log_pmf) * f(w);
         }
@@ -469,7 +469,7 @@ mod tests {
 
     #[test]
     fn formula_the_extrapolation_errs_toward_failures() {
-        // Below the last trusted point, the line stays above what the points there allow.
+        // Below the last trusted point, the line stays above what the measured points allow.
         for (file, text) in TABLES {
             let o = Outcomes::parse(text).unwrap_or_else(|e| panic!("{file}: {e}"));
             let points = parse_points(text).unwrap_or_else(|e| panic!("{file}: {e}"));

@@ -1,42 +1,42 @@
-//! One number for the errors of a soft-read codeword.
+//! One score for the errors of a soft-read codeword.
 //!
-//! What a soft decoder makes of a codeword depends on how many bits of each reliability are wrong
-//! and on how many are merely unreliable: three numbers with three senses of each level, five with
-//! five. Tables over so many are neither measured nor looked up easily, and are not needed. The
-//! decoder loses by wrong bits in the measure of its trust in them, and by unreliable bits, which
-//! correct nothing; the two losses multiply:
+//! The outcome of soft decoding depends on how many bits of each reliability class are wrong, and on how many
+//! are merely unreliable: three numbers with three senses per level, five numbers with five. Tables over so
+//! many numbers are hard to measure and to look up, and they are not needed. Wrong bits hurt the decoder in
+//! proportion to its trust in them. Unreliable bits hurt because they correct nothing. The two losses
+//! multiply:
 //!
 //! `score = Σ trust(c) · errors(c) · exp(Σ loss(c) · right(c) / bits of the codeword)`
 //!
-//! with the wrong bits and the right ones of each class. The constants are those with which the logit of
-//! the failure probability of the decoder of [`crate::ldpc`], as a function of this score alone, has the
-//! highest likelihood over random counts: two Gaussian states, and every count of half of the samples
-//! changed by up to a quarter. With three senses, whatever the distance of the outer levels (0.2 to 0.8
-//! standard deviations), half of the codewords fail at the same score within 0.3 %, for both codes; with
-//! five it was fitted with the outer pairs 0.28 to 0.5 and twice as far. What is left between score and
-//! measurement is 0.2 in the logit with three senses and 0.3 with five (root mean square, noise of the
-//! measurement included): a factor of 1.2 to 1.4 in the failure probability. So one table, measured with
-//! three senses, serves all.
+//! with the wrong bits and the right bits of each class. The constants are fitted to the decoder of
+//! [`crate::ldpc`]: with them, the logit of its failure probability, as a function of this score alone, has
+//! the highest likelihood over random counts. The counts come from two Gaussian states; in half of the
+//! samples every count is changed by up to a quarter. With three senses, half of the codewords fail at the
+//! same score within 0.3 %, for both codes and for any distance of the outer levels (0.2 to 0.8 standard
+//! deviations). For five senses the fit used outer pairs at 0.28 to 0.5 standard deviations and at twice that
+//! distance. The remaining difference between score and measurement is 0.2 in the logit with three senses and
+//! 0.3 with five (root mean square, including measurement noise): a factor of 1.2 to 1.4 in the failure
+//! probability. So one table, measured with three senses, serves all.
 
-/// Bits and errors of a codeword by reliability; class 0 is the most reliable. The hard decision is
-/// that of the middle sense. With three senses of each level a bit is in class 1 when its cell lies
-/// between the outer two. With five it is in class 2 between the inner pair of outer levels, in
-/// class 1 between the outer pair otherwise.
+/// Bits and errors of a codeword by reliability class; class 0 is the most reliable. The hard decision is
+/// that of the middle sense. With three senses per level, a bit is in class 1 if its cell lies between the
+/// outer two. With five, it is in class 2 between the inner pair of outer levels, and in class 1 between the
+/// outer pair otherwise.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SoftWeights {
-    /// Classes in use: 1 of a hard read, 2 of three senses, 3 of five.
+    /// Number of classes: 1 for a hard read, 2 for three senses, 3 for five.
     pub classes: u8,
     /// Bits in error, by class.
     pub errors: [u32; 3],
-    /// Bits right or wrong, by class: of a soft read, all bits of the codeword.
+    /// Bits, right or wrong, by class; for a soft read they add up to all bits of the codeword.
     pub bits: [u32; 3],
 }
 
-/// What the bits of each class cost the decoder.
+/// Cost of the bits of each class to the decoder.
 struct Law {
-    /// Of a wrong bit, in strong errors of a three-sense read.
+    /// Cost of a wrong bit, in strong errors of a three-sense read.
     trust: [f64; 3],
-    /// Of the share of right bits of a codeword that lie in the class, in the logarithm of the score.
+    /// Cost of the share of right bits of a codeword that lie in the class, in the logarithm of the score.
     loss: [f64; 3],
 }
 
@@ -59,18 +59,18 @@ impl SoftWeights {
         }
     }
 
-    /// Errors in all: what a hard read at the middle level has.
+    /// Total number of errors: those of a hard read at the middle level.
     pub const fn hard_errors(&self) -> u32 {
         self.errors[0]
             .saturating_add(self.errors[1])
             .saturating_add(self.errors[2])
     }
 
-    /// Its score, in strong errors of a three-sense read; of a hard read, its errors.
+    /// The score, in strong errors of a three-sense read; for a hard read, the number of errors.
     pub fn score(&self) -> u32 {
         match self.classes {
             0 | 1 => self.hard_errors(),
-            // A float that is too large becomes the largest integer.
+            // A float that is too large saturates to the largest integer.
             _ => libm::round(self.exact_score()) as u32,
         }
     }
@@ -111,7 +111,7 @@ mod tests {
                 w.bits[c] += s.at(10).at(c as u64).below(900) as u32 + 1;
                 w.errors[c] = s.at(20).at(c as u64).below(60) as u32 % w.bits[c];
             }
-            // Beyond a sixtieth of the bits every codeword fails.
+            // Beyond one sixtieth of the bits every codeword fails.
             let before = w.exact_score();
             if before * 60.0 > 9_216.0 {
                 continue;

@@ -1,4 +1,4 @@
-//! How fast the decoder is. Not part of the test run:
+//! Speed of the decoder. Not part of the test run:
 //! `cargo test --release -p firstread-ecc speed -- --ignored --nocapture`.
 
 use alloc::vec::Vec;
@@ -10,7 +10,7 @@ use crate::Code;
 use crate::ldpc::{Decoder, Encoder, Ldpc, Reliability};
 use crate::measure::gaussian_weights;
 
-/// Best time of a few runs, in seconds: other work on the machine only ever slows one down.
+/// Best time of a few runs, in seconds. Other work on the machine can only slow a run down.
 #[allow(clippy::disallowed_methods)] // The clock is what is read here.
 fn best(runs: u32, mut f: impl FnMut()) -> f64 {
     let mut best = f64::INFINITY;

@@ -1,13 +1,13 @@
-//! What becomes of a codeword.
+//! Outcome for a codeword.
 
-/// What the decoder made of a codeword.
+/// Outcome of decoding a codeword.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Verdict {
-    /// Whether the data came out right. A miscorrection counts as a failure: controllers keep a
-    /// checksum within the codeword.
+    /// Whether the data are correct. A miscorrection counts as a failure, because controllers keep a checksum
+    /// within the codeword.
     pub ok: bool,
-    /// Bits corrected; 0 where the decoder failed.
+    /// Bits corrected; 0 if the decoder failed.
     pub corrected: u32,
-    /// Iterations run. 0 where the syndrome was zero at once, and always for a threshold code.
+    /// Iterations run. 0 if the syndrome was zero at once, and always for a threshold code.
     pub iterations: u32,
 }

@@ -9,7 +9,7 @@ pub(super) fn xor_rotated(to: &mut [u64], from: &[u64], shift: u32) {
     for (k, to) in to.iter_mut().enumerate() {
         let low = from[(k + first) & (words - 1)];
         let high = from[(k + first + 1) & (words - 1)];
-        // A shift by 64 - 0 bits must give zero, hence in two steps.
+        // A shift by 64 would not give zero, so it is done in two steps.
         *to ^= (low >> bit) | ((high << 1) << (63 - bit));
     }
 }

@@ -3,17 +3,17 @@
 use super::kernel::{LANES, MAX_CHANNEL, State};
 use super::matrix::Ldpc;
 
-/// Most iterations of the decoder, after which it gives up.
+/// Maximum number of iterations before the decoder gives up.
 pub const MAX_ITERATIONS: u8 = 30;
 
-/// Magnitude a hard-read bit enters the decoder with. Min-sum is indifferent to scale but for
-/// rounding and the cap of messages: measured at the knee, 12 to 32 fail alike within 6 %, 8 fails
-/// 1.2 times as often and 4 twice.
+/// Magnitude with which a hard-read bit enters the decoder. Min-sum does not depend on scale, except through
+/// rounding and the cap of messages. Measured at the knee: 12 to 32 have equal failure rates within 6 %, 8
+/// fails 1.2 times as often, and 4 twice as often.
 const HARD: i8 = 16;
 
-/// Magnitudes of strong and weak bits of three senses. The true log-likelihood ratios relate as 8 to
-/// 1 with the outer levels 0.3 standard deviations off and as 4 to 1 with 0.8; measured, ratios of 4
-/// to 6 serve all distances about alike.
+/// Magnitudes of strong and weak bits of three senses. The ratio of the true log-likelihood ratios is 8 to 1
+/// if the outer levels are 0.3 standard deviations off, and 4 to 1 at 0.8. Measured, ratios of 4 to 6 work
+/// about equally well at all distances.
 const SOFT3: (i8, i8) = (24, 5);
 
 /// Magnitudes of strong, medium and weak bits of five senses.
@@ -24,7 +24,7 @@ const _: () = assert!(HARD <= MAX_CHANNEL && SOFT3.0 <= MAX_CHANNEL && SOFT5.0 <
 /// What a read knows of its bits besides their values.
 #[derive(Clone, Copy, Debug)]
 pub enum Reliability<'a> {
-    /// One sense: nothing.
+    /// One sense: nothing more.
     Hard,
     /// Three senses.
     Three {
@@ -35,7 +35,7 @@ pub enum Reliability<'a> {
     Five {
         /// Bits whose cells lie between the inner pair of outer senses.
         weak: &'a [u64],
-        /// Bits whose cells lie between the outer pair, the weak ones or not.
+        /// Bits whose cells lie between the outer pair, including the weak ones.
         medium: &'a [u64],
     },
 }
@@ -45,7 +45,7 @@ pub enum Reliability<'a> {
 pub struct Decode {
     /// Whether the result is a codeword.
     pub ok: bool,
-    /// Iterations run; 0 where the word read was a codeword.
+    /// Iterations run; 0 if the word was already a codeword.
     pub iterations: u8,
 }
 
@@ -57,18 +57,18 @@ pub struct Decoder {
     kernel: Kernel,
 }
 
-/// Working memory by circulant size.
+/// Working memory, by circulant size.
 #[derive(Clone, Debug)]
 enum Memory {
     Small(State<256, { 256 + LANES }>),
     Large(State<1024, { 1024 + LANES }>),
 }
 
-/// How the inner loops are compiled.
+/// Instruction set for which the inner loops are compiled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kernel {
     Portable,
-    /// Made only by [`Kernel::fastest`], where the processor has AVX2.
+    /// Created only by [`Kernel::fastest`], if the processor has AVX2.
     #[cfg(target_arch = "x86_64")]
     Avx2,
 }
@@ -135,7 +135,7 @@ fn run<const Z: usize, const STRIDE: usize>(state: &mut State<Z, STRIDE>) -> Dec
     }
 }
 
-/// `SPREAD[b]`: byte `i` is all ones where bit `i` of `b` is set.
+/// `SPREAD[b]`: byte `i` is all ones if bit `i` of `b` is set.
 const SPREAD: [u64; 256] = {
     let mut table = [0u64; 256];
     let mut b = 0;
@@ -153,8 +153,8 @@ const SPREAD: [u64; 256] = {
 };
 
 impl Decoder {
-    /// A decoder of `code`, as fast as this processor can (with feature `std`; without it, as fast
-    /// as the target the crate is compiled for).
+    /// A decoder of `code`, as fast as this processor allows with feature `std`; without `std`, as fast as
+    /// the compilation target allows.
     pub fn new(code: &Ldpc) -> Decoder {
         Decoder {
             code: code.clone(),
@@ -167,7 +167,7 @@ impl Decoder {
         }
     }
 
-    /// A decoder that uses nothing beyond the target the crate is compiled for. Same results.
+    /// A decoder that uses only the compilation target's instructions. It gives the same results.
     pub fn portable(code: &Ldpc) -> Decoder {
         Decoder {
             kernel: Kernel::Portable,
@@ -180,7 +180,7 @@ impl Decoder {
         &self.code
     }
 
-    /// Decodes `word` in place. A word that does not decode is left as it is.
+    /// Decodes `word` in place. If decoding fails, `word` is unchanged.
     ///
     /// # Panics
     /// If `word` or a mask of `reliability` is not [`Ldpc::codeword_words`] long.
@@ -243,18 +243,18 @@ const fn splat(byte: i8) -> u64 {
     byte as u8 as u64 * 0x0101_0101_0101_0101
 }
 
-/// `byte` in the bytes whose bit of `mask` is set, else those of `other`.
+/// Bytes whose bit in `mask` is set become `byte`; the others come from `other`.
 fn choose(mask: u8, byte: i8, other: u64) -> u64 {
     let mask = SPREAD[mask as usize];
     splat(byte) & mask | other & !mask
 }
 
-/// Writes a posterior for each bit: its magnitude, negative where the bit is 1.
+/// Writes the posterior of each bit: its magnitude, negative if the bit is 1.
 #[inline(always)]
 fn spread(block: &mut [i8], bits: &[u64], magnitude: impl Fn(usize, usize) -> u64) {
     for (w, (out, word)) in block.chunks_exact_mut(64).zip(bits).enumerate() {
         for (b, (out, byte)) in out.chunks_exact_mut(8).zip(word.to_le_bytes()).enumerate() {
-            // Negation of bytes 1 to 127: complement, plus one, which carries nowhere.
+            // Negation of bytes 1 to 127: complement plus one, which never carries.
             let negative = SPREAD[byte as usize];
             let value = (magnitude(w, b) ^ negative) + (negative & splat(1));
             for (out, v) in out.iter_mut().zip(value.to_le_bytes()) {
@@ -311,7 +311,7 @@ mod tests {
         a.iter().zip(b).map(|(a, b)| a ^ b).collect()
     }
 
-    /// The same algorithm on one bit after another and wide integers, without rotation or lanes.
+    /// The same algorithm bit by bit on wide integers, without rotation or lanes.
     fn reference(code: &Ldpc, word: &mut [u64], reliability: Reliability) -> Decode {
         let z = code.z() as usize;
         let bit = |words: &[u64], i: usize| words[i / 64] >> (i % 64) & 1 == 1;
@@ -360,7 +360,7 @@ mod tests {
                 for (k, &i) in bits.iter().enumerate() {
                     let others = || t.iter().enumerate().filter(|o| o.0 != k).map(|o| *o.1);
                     let least = others().map(i32::abs).min().unwrap_or(0).min(31);
-                    // Three quarters, a half rounded down.
+                    // Three quarters, rounded to nearest; a half is rounded down.
                     let value = (3 * least + 1) / 4;
                     let negative = others().filter(|&v| v < 0).count() % 2 == 1;
                     messages[k] = if negative { -value } else { value };
@@ -454,7 +454,7 @@ mod tests {
                 word, read,
                 "seed {seed}: a failed word stays as it was read"
             );
-            // All errors are weak, and as many right bits.
+            // All errors are weak; as many right bits are weak too.
             let others = mask(&code, s.at(1 << 41), 140);
             let weak: Vec<u64> = errors.iter().zip(&others).map(|(a, b)| a | b).collect();
             let soft = decoder.decode(&mut word, Reliability::Three { weak: &weak });

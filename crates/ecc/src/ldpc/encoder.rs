@@ -1,10 +1,10 @@
 //! Systematic encoder.
 //!
-//! The parity blocks `p` solve `M p = w`, where `w` is the syndrome of the data alone and `M` the
-//! 4 × 4 parity part, over the ring `GF(2)[x]/(x^Z + 1)`. Cramer's rule gives
-//! `p = adj(M) det(M)^-1 w`. Both are sums of a few monomials, which are rotations, and for `Z` a
-//! power of two so is the inverse a product of a few: squaring is linear over GF(2), hence
-//! `det^Z(x) = det(x^Z) = det(1) = 1` and `det^-1 = det^(Z-1) = det(x) det(x^2) det(x^4) ...`.
+//! The parity blocks `p` solve `M p = w`, where `w` is the syndrome of the data alone and `M` is the 4 × 4
+//! parity part, over the ring `GF(2)[x]/(x^Z + 1)`. Cramer's rule gives `p = adj(M) det(M)^-1 w`. Adjugate
+//! and determinant are sums of a few monomials, which are rotations. If `Z` is a power of two, the inverse is
+//! a product of a few such sums: squaring is linear over GF(2), hence `det^Z(x) = det(x^Z) = det(1) = 1` and
+//! `det^-1 = det^(Z-1) = det(x) det(x^2) det(x^4) ...`.
 
 use alloc::vec::Vec;
 
@@ -21,7 +21,7 @@ pub struct Encoder {
     adjugate: [[Vec<u32>; ROWS]; ROWS],
 }
 
-/// Most words of a block.
+/// Maximum number of words per block.
 const MAX_WORDS: usize = 16;
 
 impl Encoder {
@@ -54,7 +54,7 @@ impl Encoder {
         &self.code
     }
 
-    /// Fills in the parity of `word`, whose data part is set.
+    /// Computes the parity of `word`, whose data part is set.
     ///
     /// # Panics
     /// If `word` is not [`Ldpc::codeword_words`] long.
@@ -91,8 +91,8 @@ impl Encoder {
     }
 }
 
-/// The determinant of a square part of the parity columns, as a list of distinct rotations.
-/// Characteristic 2: no signs.
+/// The determinant of a square part of the parity columns, as a list of distinct rotations. In characteristic
+/// 2 there are no signs.
 fn determinant(code: &Ldpc, rows: &[usize], columns: &[usize]) -> Vec<u32> {
     let Some((&row, rows)) = rows.split_first() else {
         return alloc::vec![0];
@@ -141,7 +141,7 @@ mod tests {
                 encoder.encode(&mut word);
                 assert!(code.is_codeword(&word), "Z {}, seed {seed}", code.z());
                 assert_eq!(data, word[..code.data_words()], "seed {seed}: systematic");
-                // A single flipped bit shows.
+                // A single flipped bit is detected.
                 word[7] ^= 1 << 9;
                 assert!(!code.is_codeword(&word), "seed {seed}");
             }

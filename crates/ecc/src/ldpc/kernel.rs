@@ -1,22 +1,22 @@
 //! One iteration of layered normalized min-sum on 8-bit messages.
 //!
-//! The code below is written on arrays of 64 lanes, so that a compiler that may use AVX2 keeps each
-//! in two registers; it gives the same bits however it is compiled. Nothing overflows: arithmetic
-//! that wraps is arithmetic without checks in a test build.
+//! The code works on arrays of 64 lanes, so that a compiler that may use AVX2 keeps each array in two
+//! registers. The results are bit-identical however it is compiled. Nothing overflows: wrapping arithmetic
+//! only avoids the overflow checks of a test build.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::matrix::{COLUMNS, Ldpc, ROWS};
 
-/// Cap of the magnitudes that go into a message. A message then is at most 23, and four of them with
-/// a channel value up to [`MAX_CHANNEL`] stay within 8 bits: nothing ever saturates.
+/// Cap on the magnitudes that enter a message. A message is then at most 23. Four messages plus a channel
+/// value up to [`MAX_CHANNEL`] fit into 8 bits, so nothing saturates.
 const CAP: i8 = 31;
 
 /// Largest magnitude of a channel value.
 pub(super) const MAX_CHANNEL: i8 = i8::MAX - 4 * normalize(CAP);
 
-/// Checks handled at once.
+/// Number of checks handled at once.
 pub(super) const LANES: usize = 64;
 
 /// One value for each check of a group.
@@ -26,10 +26,10 @@ type Lanes = [i8; LANES];
 #[derive(Clone, Debug)]
 pub(super) struct State<const Z: usize, const STRIDE: usize> {
     rows: [Row; ROWS],
-    /// Posterior of each bit by block column, whose front follows again as its overhang, so that a
-    /// group's worth can be read on from any bit.
+    /// Posterior of each bit, by block column. The beginning of each column is repeated after its end (its
+    /// overhang), so that 64 values can be read from any position.
     pub(super) posterior: Box<[[i8; STRIDE]; COLUMNS]>,
-    /// Messages from checks to bits in the order of use: row, group of checks, edge.
+    /// Messages from checks to bits, in the order of use: row, group of checks, edge.
     messages: Vec<[Lanes; COLUMNS]>,
 }
 
@@ -63,7 +63,7 @@ impl<const Z: usize, const STRIDE: usize> State<Z, STRIDE> {
         }
     }
 
-    /// Makes the overhang of every block agree with its front.
+    /// Copies the beginning of every block to its overhang.
     pub(super) fn wrap(&mut self) {
         for block in self.posterior.iter_mut() {
             block.copy_within(..LANES, Z);
@@ -90,7 +90,7 @@ impl<const Z: usize, const STRIDE: usize> State<Z, STRIDE> {
         true
     }
 
-    /// Updates every row once. The `FIRST` iteration takes no notice of earlier messages.
+    /// Updates every row once. The `FIRST` iteration ignores earlier messages.
     #[inline(always)]
     pub(super) fn iterate<const FIRST: bool>(&mut self) {
         let mut messages = self.messages.iter_mut();
@@ -100,7 +100,7 @@ impl<const Z: usize, const STRIDE: usize> State<Z, STRIDE> {
                     update::<Z, STRIDE, FIRST>(row, first, &mut self.posterior, messages);
                 }
             }
-            // The one group of each block that ran into the overhang left its result there.
+            // In each block, the one group that reached into the overhang has its result there.
             for k in 0..row.len.min(COLUMNS) {
                 let block = &mut self.posterior[row.column[k] as usize];
                 let moved = row.shift[k] as usize % LANES;
@@ -111,8 +111,8 @@ impl<const Z: usize, const STRIDE: usize> State<Z, STRIDE> {
     }
 }
 
-/// Updates a group of checks from check `first` of a row on. In between, the place of a message
-/// holds the value of the bit it goes to without it.
+/// Updates a group of checks, from check `first` of a row on. Meanwhile the memory of a message holds the
+/// value of its bit without that message.
 #[inline(always)]
 fn update<const Z: usize, const STRIDE: usize, const FIRST: bool>(
     row: &Row,
@@ -121,7 +121,7 @@ fn update<const Z: usize, const STRIDE: usize, const FIRST: bool>(
     messages: &mut [Lanes; COLUMNS],
 ) {
     let len = row.len.min(COLUMNS);
-    // Least and second least magnitude, and in the sign bit the product of all signs.
+    // Smallest and second smallest magnitude; the sign bit holds the product of all signs.
     let mut least = [CAP; LANES];
     let mut second = [CAP; LANES];
     let mut sign = [0i8; LANES];
@@ -138,9 +138,9 @@ fn update<const Z: usize, const STRIDE: usize, const FIRST: bool>(
         }
         *message = t;
     }
-    // As masks and not as choices, which compilers do not vectorize: a bit gets the least of the
-    // others, which differs from the least of all only for the least itself, and the sign of all
-    // but itself.
+    // Uses masks because compilers do not vectorize selections. Each bit gets the smallest magnitude of the
+    // other bits, which differs from the overall smallest only for the smallest bit itself; and the product
+    // of the other signs.
     let mut to_others = [0; LANES];
     let mut step = [0; LANES];
     for l in 0..LANES {
@@ -153,7 +153,7 @@ fn update<const Z: usize, const STRIDE: usize, const FIRST: bool>(
         let mut r = [0; LANES];
         let mut q = [0; LANES];
         for l in 0..LANES {
-            // Where two bits tie for the least, `second` equals `least`: no index is kept.
+            // If two bits tie for the smallest, `second` equals `least`, so no index is needed.
             let own = i8::from(t[l].wrapping_abs() == least[l]).wrapping_neg();
             let value = to_others[l] ^ (step[l] & own);
             let negative = t[l] >> 7;
@@ -177,7 +177,7 @@ impl Row {
         &posterior[self.column[k] as usize]
     }
 
-    /// Where in it the bits of the checks from `first` on lie.
+    /// Positions in it of the bits of the checks from `first` on.
     #[inline(always)]
     fn at<const Z: usize>(&self, k: usize, first: usize) -> usize {
         (first + self.shift[k] as usize) % Z
@@ -191,7 +191,7 @@ fn load(from: &[i8], at: usize) -> Lanes {
     v
 }
 
-/// Three quarters of a magnitude, to the nearest integer and from a half down.
+/// Three quarters of a magnitude, rounded to nearest; a half is rounded down.
 #[inline(always)]
 const fn normalize(magnitude: i8) -> i8 {
     magnitude.wrapping_sub(magnitude.wrapping_add(2) >> 2)

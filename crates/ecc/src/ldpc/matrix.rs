@@ -12,7 +12,7 @@ pub const ROWS: usize = 4;
 pub const COLUMNS: usize = 36;
 /// Block columns that carry data; the others carry parity.
 pub const DATA_COLUMNS: usize = 32;
-/// Bits of the checks of each block row: those of every column but a zero one.
+/// Number of bits in each check, by block row: one per column, except for zero circulants.
 pub const CHECK_BITS: [u32; ROWS] = [36, 35, 35, 35];
 
 /// A circulant of the matrix: check `r` of its block row holds bit `(r + shift) mod Z` of its block
@@ -25,21 +25,21 @@ pub struct Edge {
     pub shift: u16,
 }
 
-/// The code of one circulant size.
+/// The code for one circulant size.
 ///
-/// All circulants are cyclic permutations but three, which are zero: those at rows 1, 2, 3 of
-/// parity columns 1, 2, 3. With them the parity part is invertible whatever its shifts, because
-/// `GF(2)[x]/(x^Z + 1)` with `Z` a power of two is a local ring: a matrix over it is invertible if
-/// its image at `x = 1` is, and that image is all ones but for three zeros on the diagonal, whose
-/// determinant is 1. Thirteen is the most ones an invertible 4 × 4 matrix over GF(2) can have, so
-/// no column weighs less than 3 (as two of the columns of a dual-diagonal part would).
+/// All circulants are cyclic permutations, except three that are zero: those at rows 1, 2, 3 of parity
+/// columns 1, 2, 3. With these zeros the parity part is invertible for any shifts. The reason: `GF(2)[x]/(x^Z
+/// + 1)` with `Z` a power of two is a local ring, and a matrix over it is invertible if its image at `x = 1`
+/// is. That image is all ones except for three zeros on the diagonal, and its determinant is 1. Thirteen is
+/// the maximum number of ones in an invertible 4 × 4 matrix over GF(2), so no column has a weight below 3
+/// (two columns of a dual-diagonal part would).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ldpc {
     z: u32,
     rows: [Vec<Edge>; ROWS],
 }
 
-/// Seed of the search for shifts. Arbitrary, and part of the code: another seed is another code.
+/// Seed of the search for shifts. It is arbitrary, and part of the code: another seed gives another code.
 const SEED: u64 = 36;
 
 impl Ldpc {
@@ -62,8 +62,8 @@ impl Ldpc {
         }
     }
 
-    /// Draws the shifts of one block column after another, again where they would close a 4-cycle:
-    /// where two rows' shifts differ by as much as in an earlier column.
+    /// Draws the shifts of one block column after another. Draws again if they would close a 4-cycle: if the
+    /// shifts of two rows differ by the same amount as in an earlier column.
     fn search(z: u32) -> Ldpc {
         let stream = Stream::new(SEED).named("ldpc shifts").at(u64::from(z));
         let mut rows: [Vec<Edge>; ROWS] = core::array::from_fn(|_| Vec::with_capacity(COLUMNS));
@@ -71,7 +71,7 @@ impl Ldpc {
         for column in 0..COLUMNS {
             let draws = stream.at(column as u64);
             let mut attempt = 0;
-            // 36 of at least 256 differences are taken at the end: a few attempts find a free set.
+            // At the end 36 of at least 256 differences are taken, so a few attempts find a free set.
             let shifts: [u32; ROWS] = loop {
                 let draw = draws.at(attempt);
                 let s = core::array::from_fn(|i| draw.at(i as u64).below(u64::from(z)) as u32);
@@ -120,12 +120,12 @@ impl Ldpc {
         COLUMNS as u32 * self.z
     }
 
-    /// The circulants of block row `i`, by rising column.
+    /// The circulants of block row `i`, in ascending order of column.
     pub fn row(&self, i: usize) -> &[Edge] {
         &self.rows[i]
     }
 
-    /// The shift at block row `i` and block column `column`; `None` where the block is zero.
+    /// The shift at block row `i` and block column `column`; none if the circulant is zero.
     pub fn shift(&self, i: usize, column: usize) -> Option<u32> {
         let edge = self.rows[i].iter().find(|e| e.column as usize == column)?;
         Some(u32::from(edge.shift))
@@ -139,7 +139,7 @@ impl Ldpc {
         self.unsatisfied_checks(word) == 0
     }
 
-    /// Checks that `word` does not satisfy.
+    /// Number of checks that `word` does not satisfy.
     ///
     /// # Panics
     /// If `word` is not [`Ldpc::codeword_words`] long.
@@ -157,7 +157,7 @@ impl Ldpc {
         of_rows.sum()
     }
 
-    /// A number that changes with any shift: tables name the code they were measured with by it.
+    /// A number that changes with any shift. Tables of outcomes record it to identify their code.
     pub fn fingerprint(&self) -> u32 {
         let mut h = Stream::new(u64::from(self.z));
         for (i, row) in self.rows.iter().enumerate() {
@@ -169,12 +169,12 @@ impl Ldpc {
     }
 }
 
-/// Whether the block is zero.
+/// Whether the circulant is zero.
 const fn is_zero(row: usize, column: usize) -> bool {
     row > 0 && column == DATA_COLUMNS + row
 }
 
-/// The differences between the shifts of each pair of rows that meet in `column`, each as an index.
+/// Differences between the shifts of each pair of rows that meet in `column`, each as an index.
 fn pairs(column: usize, shifts: &[u32; ROWS], z: u32) -> impl Iterator<Item = usize> {
     let rows = (0..ROWS).filter(move |&i| !is_zero(i, column));
     rows.clone().flat_map(move |a| {
@@ -191,13 +191,13 @@ mod tests {
 
     #[test]
     fn formula_no_two_rows_share_two_columns_bits() {
-        // A 4-cycle is two checks with two bits in common. Counted on the expanded matrix, not by
-        // shift differences as the search does.
+        // A 4-cycle is two checks with two bits in common. Counted on the expanded matrix, unlike the search,
+        // which compares shifts.
         for code in [Ldpc::new_1k(), Ldpc::new_4k()] {
             let z = code.z() as usize;
             for a in 0..ROWS {
                 for b in a..ROWS {
-                    // Circulant rows: it is enough to look at check 0 of row a.
+                    // Rows are circulant, so check 0 of row a suffices.
                     let mut common = alloc::vec![0u8; z];
                     for ea in code.row(a) {
                         for eb in code.row(b) {
@@ -237,7 +237,7 @@ mod tests {
                 }
             }
             let mut rank = 0;
-            // Parity columns first: they alone span.
+            // Parity columns first: they alone span the space.
             for bit in (DATA_COLUMNS * z..COLUMNS * z).rev() {
                 let (word, mask) = (bit / 64, 1u64 << (bit % 64));
                 let Some(p) = (rank..rows.len()).find(|&r| rows[r][word] & mask != 0) else {
@@ -247,7 +247,7 @@ mod tests {
                 let (done, rest) = rows.split_at_mut(rank + 1);
                 let pivot = &done[rank];
                 for row in rest.iter_mut().filter(|row| row[word] & mask != 0) {
-                    // Bits below matter no more: only the parity part is eliminated.
+                    // Lower bits no longer matter: only the parity part is eliminated.
                     for w in DATA_COLUMNS * z / 64..words {
                         row[w] ^= pivot[w];
                     }
