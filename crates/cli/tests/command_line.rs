@@ -697,12 +697,12 @@ fn smoke_every_drive_runs_every_example() {
     }
 }
 
-const STUDY: &str = include_str!("../src/study/small.toml");
+const STUDY: &str = include_str!("../../session/src/study/small.toml");
 
 /// What is measured from cells alone needs no run, and is in figures, data and report as all else.
 #[test]
 fn smoke_a_study_of_cells_needs_no_run() {
-    let text = include_str!("../src/study/cells.toml");
+    let text = include_str!("../../session/src/study/cells.toml");
     let folder = Folder::new("cells-study").with("cells.toml", text);
     let only = ["--only", "margins", "--quick", "--out", "a"];
     let ran = folder.run(&[&["study", "cells.toml"], &only[..]].concat());

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use firstread_drive::profile::{Problem, ProfileError};
 use firstread_drive::tables::TableError;
 use firstread_drive::{DriveError, RunError};
+use firstread_ecc::CodeError;
+use firstread_nand::SenseError;
 use firstread_workload::WorkloadError;
 use serde_json::Value;
 use thiserror::Error;
@@ -14,6 +16,7 @@ use crate::choice::ChoiceError;
 use crate::conditions::ConditionError;
 use crate::files::FileError;
 use crate::names::Unknown;
+use crate::study::StudyError;
 
 /// Why something that was asked of this crate cannot be done. Its text says all of it.
 #[derive(Debug, Error)]
@@ -51,6 +54,18 @@ pub enum Error {
     /// A drive that cannot be made, or not in the state asked for.
     #[error(transparent)]
     Drive(#[from] DriveError),
+    /// A chip that makes no medium, or not in the condition asked for.
+    #[error(transparent)]
+    Chip(#[from] firstread_nand::ProfileError),
+    /// A code that there is not.
+    #[error(transparent)]
+    Code(#[from] CodeError),
+    /// Cells that cannot be read as asked.
+    #[error(transparent)]
+    Sense(#[from] SenseError),
+    /// A study that is wrong.
+    #[error(transparent)]
+    Study(#[from] StudyError),
     /// A run that cannot go on.
     #[error("{workload}: {error}")]
     Run {

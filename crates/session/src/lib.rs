@@ -4,6 +4,7 @@
 //! - [`Input`]: the workload, by name. [`conditions`], [`Choice`]: the words of a drive's state and schemes.
 //! - [`Simulation`]: what is asked for. [`Setup`]: the same, resolved. [`simulate`](mod@simulate): run to an [`Outcome`].
 //! - [`Matrix`]: many simulations on several threads. [`Store`]: their results on disk, kept from one time to the next.
+//! - [`study`]: a paper's evaluation as data: its simulations and the verdicts on its claims.
 //! - [`results`]: the outcome as data, with the keys of fio's JSON.
 //! - [`parallel`]: work on several threads. [`files`]: the one place that opens files.
 //!
@@ -31,6 +32,7 @@ mod retries;
 mod setup;
 pub mod simulate;
 mod store;
+pub mod study;
 
 pub use choice::{Choice, ChoiceError, Choices};
 pub use conditions::{ConditionError, Range};

@@ -1,11 +1,12 @@
 //! An experiment as a figure: a row of panels a metric, a panel for each value of the coordinates
 //! that neither lie along the axis nor tell series apart.
 
-use super::dimension::Dimension;
-use super::metric::Metric;
-use super::plan::Coordinates;
-use super::points::{Estimate, Points};
-use super::spec::{Drawing, Experiment};
+use firstread_session::study::dimension::Dimension;
+use firstread_session::study::metric::Metric;
+use firstread_session::study::plan::Coordinates;
+use firstread_session::study::points::{Estimate, Points};
+use firstread_session::study::spec::{Drawing, Experiment};
+
 use crate::figure::{
     Axis, Colour, Dash, Figure, Mark, Marker, PALETTE, Panel, Row, Series, TWO_COLUMNS_PX, Ticks,
 };
@@ -431,13 +432,18 @@ fn categories(
 
 #[cfg(test)]
 mod tests {
-    use super::super::spec::Study;
+    use firstread_session::study::spec::Study;
+
     use super::*;
 
     /// The dashed lines of a study of two wears at two ages, whose code corrects so many bits; rows of
     /// panels where only the code is known.
     fn dashed(capability: impl Fn(&Coordinates) -> f64) -> (Vec<(String, Colour, Mark)>, usize) {
-        let text = include_str!("cells.toml").replacen("[\"500\"]", "[\"500\", \"900\"]", 1);
+        let text = include_str!("../../../session/src/study/cells.toml").replacen(
+            "[\"500\"]",
+            "[\"500\", \"900\"]",
+            1,
+        );
         let study = Study::parse("t", &text).unwrap();
         let experiment = &study.experiments[0];
         let (mut whole, mut code_alone) = (Points::default(), Points::default());

@@ -2,19 +2,20 @@
 
 use anyhow::Result;
 use firstread_session::files::Page;
-use firstread_session::results;
+use firstread_session::study::correlation::Measured;
+use firstread_session::study::dimension::Dimension;
+use firstread_session::study::measure::Verdict;
+use firstread_session::study::metric::{Metric, Source};
+use firstread_session::study::plan::{Coordinates, Point};
+use firstread_session::study::points::{Estimate, Points};
+use firstread_session::study::spec::{Experiment, Study};
+use firstread_session::{Input, results};
 use minijinja::{AutoEscape, Environment, context};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::correlation::Measured;
-use super::dimension::Dimension;
+use super::correlation;
 use super::figures;
-use super::measure::Verdict;
-use super::metric::{Metric, Source};
-use super::plan::{Coordinates, Point};
-use super::points::{Estimate, Points};
-use super::spec::{Experiment, Study};
 use crate::output::format::rare;
 
 /// A study that has run.
@@ -98,12 +99,42 @@ struct Section {
     rows: Vec<Vec<String>>,
 }
 
+/// The command that runs it alone; a job that stands in the study alone is `-`.
+fn command(point: &Point<'_>) -> String {
+    let variant = point.variant;
+    let workload = match &*point.run.setup.input {
+        Input::Jobs { .. } => "-",
+        input => input.name(),
+    };
+    let mut command = format!("firstread run {workload} --drive {}", variant.drive);
+    for choice in &variant.schemes {
+        command += &format!(" --scheme {choice}");
+    }
+    for set in &variant.set {
+        command += &format!(" --set '{set}'");
+    }
+    for (option, dimension) in [
+        ("age", Dimension::Age),
+        ("temperature", Dimension::Temperature),
+        ("pe-cycles", Dimension::PeCycles),
+        ("unpowered", Dimension::Unpowered),
+        ("precondition", Dimension::Precondition),
+        ("workload-seed", Dimension::WorkloadSeed),
+    ] {
+        command += &format!(" --{option} {}", point.at.get(dimension));
+    }
+    if let Some(limit) = point.run.setup.limit {
+        command += &format!(" --limit {limit}");
+    }
+    command + &format!(" --seed {}", point.run.setup.seed)
+}
+
 /// All files.
 pub fn pages(done: &Done<'_>) -> Result<Vec<Page>> {
     let mut pages: Vec<Page> = Vec::new();
     let mut sections = Vec::new();
     for correlation in done.correlations {
-        let figure = correlation.draw();
+        let figure = correlation::draw(correlation);
         let (id, svg) = (&correlation.spec.id, figure.svg());
         sections.push(correlation_section(done, correlation, &svg));
         pages.push((format!("figures/{id}.svg").into(), svg));
@@ -285,7 +316,7 @@ fn points_csv(done: &Done<'_>) -> Result<Vec<u8>> {
             let value = values.and_then(|v| v.get(*nth).copied());
             value.map_or(String::new(), |v| v.to_string())
         }));
-        row.push(point.command());
+        row.push(command(point));
         csv.write_record(&row)?;
         *nth += 1;
     }

@@ -1,17 +1,19 @@
 //! Facts: what a variant's calibration is like without a run.
 
-use anyhow::Result;
 use firstread_core::sensing::SensingTable;
 use firstread_drive::profile::DriveProfile;
 use firstread_drive::tables;
 use firstread_firmware::policy;
 use firstread_firmware::policy::read_levels::{AnyReadLevels, Footprint, ReadLevels};
 use firstread_nand::place::layers;
-use firstread_workload::nearest;
+
+use super::error::StudyError;
+use crate::error::Error;
 
 /// A property of a variant's calibration that needs no run.
 #[derive(Debug)]
 pub struct Fact {
+    /// Its name in a study.
     pub name: &'static str,
     /// Of what the scheme keeps for so many superblocks.
     of: fn(&Footprint, usize) -> f64,
@@ -39,15 +41,19 @@ pub const FACTS: &[Fact] = &[
 
 impl Fact {
     /// The fact called `name`.
-    pub fn find(name: &str) -> Result<&'static Fact, String> {
-        FACTS.iter().find(|m| m.name == name).ok_or_else(|| {
-            let near = nearest(name, FACTS.iter().map(|m| m.name)).unwrap_or_default();
-            format!("there is no fact `{name}`; the nearest is `{near}`")
-        })
+    ///
+    /// # Errors
+    /// [`StudyError::NoSuch`] where there is none.
+    pub fn find(name: &str) -> Result<&'static Fact, StudyError> {
+        let found = FACTS.iter().find(|m| m.name == name);
+        found.ok_or_else(|| StudyError::no_such("fact", name, FACTS.iter().map(|m| m.name)))
     }
 
     /// Its value for the drive of `profile`; none where the drive's scheme keeps no tables.
-    pub fn value(&self, profile: &DriveProfile) -> Result<Option<f64>> {
+    ///
+    /// # Errors
+    /// [`Error::Tables`] where the chip's tables cannot be made.
+    pub fn value(&self, profile: &DriveProfile) -> Result<Option<f64>, Error> {
         let geometry = profile.geometry;
         let setup = policy::Setup {
             geometry,

@@ -1,18 +1,22 @@
 //! Metrics: the numbers that a point has, and what they are taken from.
 
 use firstread_core::sensing::SafeSense;
-use firstread_drive::Cause;
+use firstread_drive::{Cause, Ended};
 use firstread_nand::characterize::Correlation;
 use firstread_nand::sensing::LastStep;
-use firstread_session::Outcome;
-use firstread_workload::nearest;
 use serde_json::{Map, Value};
+
+use super::error::StudyError;
+use crate::simulate::Outcome;
 
 /// A population of chips in one condition.
 #[derive(Clone, Copy, Debug)]
 pub struct Margin {
+    /// Errors that the code corrects (bits a codeword).
     pub capability_bits: u16,
+    /// What the last step of a read meets.
     pub last: LastStep,
+    /// The shortest sense that is safe.
     pub safe: SafeSense,
     /// What of `tR` is then left off (%).
     pub cut_percent: f64,
@@ -36,6 +40,7 @@ pub enum Source {
 /// A number that a point has.
 #[derive(Debug)]
 pub struct Metric {
+    /// Its name in a study: `p99.9_us`.
     pub name: &'static str,
     /// On an axis, unit included.
     pub label: &'static str,
@@ -44,6 +49,7 @@ pub struct Metric {
 /// A metric of what `T` tells of.
 #[derive(Debug)]
 pub struct Measure<T: ?Sized + 'static> {
+    /// Its names.
     pub metric: Metric,
     of: fn(&T) -> Option<f64>,
 }
@@ -149,12 +155,15 @@ impl Metric {
     }
 
     /// The metric of `source` called `name`.
-    pub fn find(name: &str, source: Source) -> Result<&'static Metric, String> {
+    ///
+    /// # Errors
+    /// [`StudyError::NoSuch`] where there is none.
+    pub fn find(name: &str, source: Source) -> Result<&'static Metric, StudyError> {
         let all = Metric::of(source);
-        all.iter().find(|m| m.name == name).copied().ok_or_else(|| {
-            let near = nearest(name, all.iter().map(|m| m.name)).unwrap_or_default();
-            format!("there is no metric `{name}`; the nearest is `{near}`")
-        })
+        all.iter()
+            .find(|m| m.name == name)
+            .copied()
+            .ok_or_else(|| StudyError::no_such("metric", name, all.iter().map(|m| m.name)))
     }
 }
 
@@ -162,4 +171,13 @@ impl Metric {
 pub fn all<T: ?Sized>(table: &[Measure<T>], of: &T) -> Map<String, Value> {
     let one = |m: &Measure<T>| Some((m.metric.name.to_owned(), (m.of)(of)?.into()));
     table.iter().filter_map(one).collect()
+}
+
+/// All metrics of a run. What a drive did until it failed is not comparable with what others did to the end: it has
+/// none.
+pub fn of_run(outcome: &Outcome) -> Map<String, Value> {
+    match outcome.stats.ended {
+        Ended::Completed => all(RUNS, outcome),
+        Ended::EndOfLife(_) => Map::new(),
+    }
 }

@@ -5,18 +5,19 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Result, bail};
-use firstread_workload::nearest;
 use serde::Deserialize;
 
 use super::dimension::Dimension;
+use super::error::StudyError;
 use super::fact::Fact;
 use super::metric::{Metric, Source};
+use crate::error::Error;
 
 /// A study.
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
 pub struct Study {
+    /// Its title.
     pub title: String,
     /// What it is about, in a paragraph.
     pub summary: String,
@@ -33,12 +34,16 @@ pub struct Study {
     pub set: Vec<String>,
     /// Drives with their schemes, by the name that figures use; those of the whole study among them.
     pub variants: BTreeMap<String, Variant>,
+    /// Where requests come from, by the name that figures use.
     #[serde(default)]
     pub workloads: BTreeMap<String, Load>,
+    /// What is simulated, or measured of cells.
     #[serde(rename = "experiment")]
     pub experiments: Vec<Experiment>,
+    /// What is measured of the best levels of valleys.
     #[serde(rename = "correlation", default)]
     pub correlations: Vec<Correlation>,
+    /// What the paper claims.
     #[serde(rename = "claim", default)]
     pub claims: Vec<Claim>,
 }
@@ -47,7 +52,9 @@ pub struct Study {
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
 pub struct Correlation {
+    /// Its name, short.
     pub id: String,
+    /// Its title.
     pub title: String,
     /// Where the paper has it, and how this differs.
     pub paper: String,
@@ -55,11 +62,13 @@ pub struct Correlation {
     pub variant: String,
     /// Their temperature (°C).
     pub temperature: String,
+    /// P/E cycles.
     pub pe_cycles: String,
     /// Times since programming.
     pub age: Vec<String>,
     /// Blocks of a drive, each on a die of its own, and wordlines of each whose levels are averaged.
     pub blocks: u16,
+    /// Wordlines of each block.
     pub wordlines: u16,
     /// Drives, each with chips of its own.
     pub drives: u64,
@@ -81,8 +90,11 @@ impl Correlation {
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
 pub struct Knob {
+    /// What is left open.
     pub what: String,
+    /// How it is settled.
     pub value: String,
+    /// Why so.
     pub why: String,
 }
 
@@ -90,6 +102,7 @@ pub struct Knob {
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
 pub struct Variant {
+    /// A shipped drive, or the path of a drive profile.
     pub drive: String,
     /// `axis=name`.
     #[serde(default)]
@@ -122,13 +135,16 @@ pub struct Load {
 pub struct Experiment {
     /// Its name, short: `fig12`.
     pub id: String,
+    /// Its title.
     pub title: String,
     /// Where the paper has it, and how this differs.
     pub paper: String,
     /// What came of it, in words, once it has run.
     #[serde(default)]
     pub found: String,
+    /// Names of variants.
     pub variants: Vec<String>,
+    /// Names of workloads.
     #[serde(default)]
     pub workloads: Vec<String>,
     /// Without a run, from the cells of a population of chips: there are no workloads and requests then.
@@ -155,6 +171,7 @@ pub struct Experiment {
     /// What `--quick` runs instead, by coordinate.
     #[serde(default)]
     pub quick: BTreeMap<Dimension, Vec<String>>,
+    /// How it is drawn.
     pub figure: Drawing,
 }
 
@@ -162,6 +179,7 @@ pub struct Experiment {
 #[derive(Deserialize, Clone, Copy, Debug)]
 #[serde(deny_unknown_fields)]
 pub struct Cells {
+    /// Chips of the population.
     pub chips: u16,
     /// Of a block of each chip, spread over it.
     pub wordlines: u16,
@@ -183,11 +201,14 @@ fn one_workload() -> Vec<String> {
 #[derive(Deserialize, Clone, Copy, Debug)]
 #[serde(deny_unknown_fields)]
 pub struct Scale {
+    /// For the full study.
     pub full: u64,
+    /// For its quick form.
     pub quick: u64,
 }
 
 impl Scale {
+    /// That of the quick form, or the full one.
     pub fn of(self, quick: bool) -> u64 {
         if quick { self.quick } else { self.full }
     }
@@ -278,11 +299,13 @@ pub struct Claim {
     /// The number in the paper; empty for a claim without one.
     #[serde(default)]
     pub published: String,
+    /// Its unit.
     pub unit: String,
     /// Lowest and highest value that reproduces it.
     pub band: [f64; 2],
     /// How it is measured: exactly one of these three.
     pub points: Option<FromPoints>,
+    /// From a variant, without a run.
     pub fact: Option<FromFact>,
     /// Why it cannot be.
     pub not_comparable: Option<String>,
@@ -294,7 +317,9 @@ pub struct Claim {
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
 pub struct FromFact {
+    /// Name of the fact.
     pub name: String,
+    /// Of this variant.
     pub variant: String,
     /// The number is that of this variant over it.
     pub over: Option<String>,
@@ -304,8 +329,11 @@ pub struct FromFact {
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
 pub struct FromPoints {
+    /// The experiment or correlation.
     pub experiment: String,
+    /// Name of the metric.
     pub metric: String,
+    /// What is made of it.
     pub kind: Kind,
     /// Which points: those with these coordinates; `a|b` for either.
     #[serde(default)]
@@ -339,8 +367,11 @@ pub enum Over {
     /// There is one.
     #[default]
     One,
+    /// Their mean.
     Mean,
+    /// The highest.
     Max,
+    /// The lowest.
     Min,
     /// Their standard deviation (% of their mean): over workload seeds, of repetitions on one drive.
     Deviation,
@@ -348,13 +379,14 @@ pub enum Over {
 
 impl Study {
     /// Reads `text`, called `name` in messages, and checks that all names in it mean something.
-    pub fn parse(name: &str, text: &str) -> Result<Study> {
-        let mut study: Study = toml::from_str(text)
-            .map_err(|e| anyhow::anyhow!("{name}: {}", e.to_string().trim()))?;
+    ///
+    /// # Errors
+    /// [`StudyError`], with `name` and its place in the study.
+    pub fn parse(name: &str, text: &str) -> Result<Study, Error> {
+        let wrong = |e: toml::de::Error| StudyError::Text(e.to_string().trim().to_owned());
+        let mut study: Study = toml::from_str(text).map_err(|e| Error::from(wrong(e)).of(name))?;
         study.complete_variants();
-        study
-            .check()
-            .map_err(|e| anyhow::anyhow!("{name}: {e:#}"))?;
+        study.check().map_err(|error| error.of(name))?;
         Ok(study)
     }
 
@@ -369,116 +401,127 @@ impl Study {
         }
     }
 
-    fn check(&self) -> Result<()> {
+    fn check(&self) -> Result<(), Error> {
         let mut ids: Vec<&str> = Vec::new();
         for e in &self.experiments {
             once(&mut ids, &e.id, "experiment")?;
-            for (dimension, known) in [
-                (Dimension::Variant, names(&self.variants)),
-                (Dimension::Workload, names(&self.workloads)),
-            ] {
-                if dimension == Dimension::Workload && e.cells.is_some() {
-                    continue;
-                }
-                for quick in [false, true] {
-                    for name in e.values(dimension, quick) {
-                        let place = format!("experiment `{}`", e.id);
-                        known_name(dimension.name(), name, &known, &place)?;
-                    }
-                }
-            }
-            for dimension in Dimension::ALL {
-                for name in e.values(dimension, true) {
-                    let all = e.values(dimension, false);
-                    if !all.contains(name) {
-                        bail!("experiment `{}`: `{name}` is in the quick form alone", e.id);
-                    }
-                }
-            }
-            self.check_source(e)?;
-            for metric in e.figure.y.iter().chain(&e.figure.line) {
-                Metric::find(metric, e.source())
-                    .map_err(|m| anyhow::anyhow!("experiment `{}`: {m}", e.id))?;
-            }
-            let (x, series) = (e.figure.x, e.figure.series);
-            if x == series || [Some(x), Some(series)].contains(&e.figure.rows) {
-                bail!(
-                    "experiment `{}`: `x`, `series` and `rows` are not all different",
-                    e.id
-                );
-            }
-            let (of_lines, figure) = ("`rows`, `line`, `log_x` or `same_y`", &e.figure);
-            let has_any = figure.rows.is_some() || figure.line.is_some();
-            if figure.across && (has_any || figure.log_x || figure.same_y) {
-                bail!("experiment `{}`: a figure `across` has no {of_lines}", e.id);
-            }
-            if figure.log && figure.same_y {
-                bail!(
-                    "experiment `{}`: a `log` axis has no zero for `same_y`",
-                    e.id
-                );
-            }
-            let no_place =
-                |text: &&String| !x.number(text).is_some_and(|n| n > 0.0 && n.is_finite());
-            if let Some(value) = e.values(x, false).iter().find(no_place)
-                && figure.log_x
-            {
-                bail!(
-                    "experiment `{}`: {} `{value}` has no place on an axis with `log_x`, \
-                     which takes numbers above zero",
-                    e.id,
-                    x.name()
-                );
-            }
-            let nowhere = |d| [false, true].iter().any(|&q| e.values(d, q).is_empty());
-            if let Some(d) = Dimension::ALL.into_iter().find(|&d| nowhere(d)) {
-                bail!("experiment `{}`: nothing to run: no {}", e.id, d.name());
-            }
-            let scales = [Some(e.repetitions), e.requests];
-            if (scales.iter().flatten()).any(|s| s.full == 0 || s.quick == 0) {
-                bail!("experiment `{}`: nothing to run", e.id);
+            let place = format!("experiment `{}`", e.id);
+            let checks = [
+                Study::check_names,
+                Study::check_source,
+                Study::check_figure,
+                Study::check_scale,
+            ];
+            for check in checks {
+                check(self, e).map_err(|error| Error::from(error).of(&place))?;
             }
         }
         for correlation in &self.correlations {
             once(&mut ids, &correlation.id, "experiment")?;
             let place = format!("correlation `{}`", correlation.id);
-            known_name(
-                "variant",
-                &correlation.variant,
-                &names(&self.variants),
-                &place,
-            )?;
-            if correlation.blocks == 0 || correlation.wordlines == 0 || correlation.drives == 0 {
-                bail!("{place}: nothing to measure");
-            }
+            self.check_correlation(correlation)
+                .map_err(|error| Error::from(error).of(place))?;
         }
         let mut claims: Vec<&str> = Vec::new();
         for claim in &self.claims {
             once(&mut claims, &claim.id, "claim")?;
-            if claim.band[0] > claim.band[1] {
-                bail!("claim `{}`: the band ends before it begins", claim.id);
+            let place = format!("claim `{}`", claim.id);
+            self.check_claim(claim)
+                .map_err(|error| Error::from(error).of(place))?;
+        }
+        Ok(())
+    }
+
+    /// That the names in an experiment mean something.
+    fn check_names(&self, e: &Experiment) -> Result<(), StudyError> {
+        for (dimension, known) in [
+            (Dimension::Variant, names(&self.variants)),
+            (Dimension::Workload, names(&self.workloads)),
+        ] {
+            if dimension == Dimension::Workload && e.cells.is_some() {
+                continue;
             }
-            match (&claim.points, &claim.fact, &claim.not_comparable) {
-                (Some(from), None, None) => self.check_points(&claim.id, from)?,
-                (None, Some(from), None) => {
-                    Fact::find(&from.name)
-                        .map_err(|m| anyhow::anyhow!("claim `{}`: {m}", claim.id))?;
-                    let place = format!("claim `{}`", claim.id);
-                    for variant in [Some(&from.variant), from.over.as_ref()]
-                        .into_iter()
-                        .flatten()
-                    {
-                        known_name("variant", variant, &names(&self.variants), &place)?;
-                    }
+            for quick in [false, true] {
+                for name in e.values(dimension, quick) {
+                    known_name(dimension.name(), name, &known)?;
                 }
-                (None, None, Some(_)) => {}
-                _ => bail!(
-                    "claim `{}`: give one of `points`, `fact` and `not_comparable`",
-                    claim.id
-                ),
+            }
+        }
+        for dimension in Dimension::ALL {
+            let all = e.values(dimension, false);
+            let mut quick = e.values(dimension, true).iter();
+            if let Some(name) = quick.find(|name| !all.contains(name)) {
+                return Err(StudyError::QuickAlone(name.clone()));
             }
         }
         Ok(())
+    }
+
+    /// That an experiment can be drawn.
+    fn check_figure(&self, e: &Experiment) -> Result<(), StudyError> {
+        let figure = &e.figure;
+        for metric in figure.y.iter().chain(&figure.line) {
+            Metric::find(metric, e.source())?;
+        }
+        let (x, series) = (figure.x, figure.series);
+        if x == series || [Some(x), Some(series)].contains(&figure.rows) {
+            return Err(StudyError::SameRoles);
+        }
+        let has_any = figure.rows.is_some() || figure.line.is_some();
+        if figure.across && (has_any || figure.log_x || figure.same_y) {
+            return Err(StudyError::Across);
+        }
+        if figure.log && figure.same_y {
+            return Err(StudyError::LogZero);
+        }
+        let no_place = |text: &&String| !x.number(text).is_some_and(|n| n > 0.0 && n.is_finite());
+        match e.values(x, false).iter().find(no_place) {
+            Some(value) if figure.log_x => Err(StudyError::NoPlace {
+                dimension: x.name(),
+                value: value.clone(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// That an experiment has something to run.
+    fn check_scale(&self, e: &Experiment) -> Result<(), StudyError> {
+        let nowhere = |d| [false, true].iter().any(|&q| e.values(d, q).is_empty());
+        if let Some(d) = Dimension::ALL.into_iter().find(|&d| nowhere(d)) {
+            return Err(StudyError::No(d.name()));
+        }
+        let scales = [Some(e.repetitions), e.requests];
+        match (scales.iter().flatten()).any(|s| s.full == 0 || s.quick == 0) {
+            true => Err(StudyError::NothingToRun),
+            false => Ok(()),
+        }
+    }
+
+    fn check_correlation(&self, correlation: &Correlation) -> Result<(), StudyError> {
+        known_name("variant", &correlation.variant, &names(&self.variants))?;
+        match correlation.blocks == 0 || correlation.wordlines == 0 || correlation.drives == 0 {
+            true => Err(StudyError::NothingToMeasure),
+            false => Ok(()),
+        }
+    }
+
+    fn check_claim(&self, claim: &Claim) -> Result<(), StudyError> {
+        if claim.band[0] > claim.band[1] {
+            return Err(StudyError::Band);
+        }
+        match (&claim.points, &claim.fact, &claim.not_comparable) {
+            (Some(from), None, None) => self.check_points(from),
+            (None, Some(from), None) => {
+                Fact::find(&from.name)?;
+                let variants = [Some(&from.variant), from.over.as_ref()];
+                for variant in variants.into_iter().flatten() {
+                    known_name("variant", variant, &names(&self.variants))?;
+                }
+                Ok(())
+            }
+            (None, None, Some(_)) => Ok(()),
+            _ => Err(StudyError::HowMeasured),
+        }
     }
 
     /// Names of all that can be measured by itself.
@@ -496,33 +539,24 @@ impl Study {
     }
 
     /// That an experiment says what its numbers come from.
-    fn check_source(&self, e: &Experiment) -> Result<()> {
+    fn check_source(&self, e: &Experiment) -> Result<(), StudyError> {
         match (e.cells, e.workloads.is_empty(), e.requests) {
-            (None, false, Some(_)) => {}
+            (None, false, Some(_)) => Ok(()),
             (Some(cells), true, None) => {
                 if cells.chips == 0 || cells.wordlines == 0 {
-                    bail!("experiment `{}`: nothing to measure", e.id);
+                    return Err(StudyError::NothingToMeasure);
                 }
                 if e.quick.contains_key(&Dimension::Workload) {
-                    bail!(
-                        "experiment `{}`: `cells` have no `workload` for `quick`",
-                        e.id
-                    );
+                    return Err(StudyError::QuickWorkload);
                 }
                 let plain = (&never(), &not_overwritten(), &one_workload());
-                if (&e.unpowered, &e.precondition, &e.workload_seed) != plain {
-                    bail!(
-                        "experiment `{}`: `cells` have no `unpowered`, `precondition` or `workload_seed`",
-                        e.id
-                    );
+                match (&e.unpowered, &e.precondition, &e.workload_seed) == plain {
+                    true => Ok(()),
+                    false => Err(StudyError::OfRunsAlone),
                 }
             }
-            _ => bail!(
-                "experiment `{}`: give `workloads` and `requests`, or `cells`",
-                e.id
-            ),
+            _ => Err(StudyError::RunsOrCells),
         }
-        Ok(())
     }
 
     /// Where the numbers of a claim come from.
@@ -531,15 +565,14 @@ impl Study {
         experiment.map_or(Source::Pairs, Experiment::source)
     }
 
-    fn check_points(&self, claim: &str, from: &FromPoints) -> Result<()> {
+    fn check_points(&self, from: &FromPoints) -> Result<(), StudyError> {
         let id = &from.experiment;
         let experiment = self.experiments.iter().find(|e| e.id == *id);
         let correlation = self.correlations.iter().find(|c| c.id == *id);
         if correlation.is_none() {
-            known_name("experiment", id, &self.ids(), &format!("claim `{claim}`"))?;
+            known_name("experiment", id, &self.ids())?;
         }
-        Metric::find(&from.metric, self.source(from))
-            .map_err(|m| anyhow::anyhow!("claim `{claim}`: {m}"))?;
+        Metric::find(&from.metric, self.source(from))?;
         let of = from
             .of
             .iter()
@@ -553,18 +586,17 @@ impl Study {
                 (None, None) => &[],
             };
             if !values.iter().any(|v| v == value) {
-                bail!(
-                    "claim `{claim}`: experiment `{id}` has no {} `{value}` in its quick form, but {}",
-                    dimension.name(),
-                    values.join(", ")
-                );
+                return Err(StudyError::NoValue {
+                    experiment: id.clone(),
+                    dimension: dimension.name(),
+                    value: value.to_owned(),
+                    values: values.to_vec(),
+                });
             }
         }
         let alone = from.kind == Kind::Value;
         if alone != from.against.is_empty() {
-            bail!(
-                "claim `{claim}`: a ratio, reduction or increase has `against`, others have none"
-            );
+            return Err(StudyError::Against);
         }
         Ok(())
     }
@@ -574,17 +606,17 @@ fn names<T>(map: &BTreeMap<String, T>) -> Vec<&str> {
     map.keys().map(String::as_str).collect()
 }
 
-fn known_name(what: &str, name: &str, known: &[&str], place: &str) -> Result<()> {
-    if known.contains(&name) {
-        return Ok(());
+fn known_name(what: &'static str, name: &str, known: &[&str]) -> Result<(), StudyError> {
+    match known.contains(&name) {
+        true => Ok(()),
+        false => Err(StudyError::no_such(what, name, known.iter().copied())),
     }
-    let near = nearest(name, known.iter().copied()).unwrap_or_default();
-    bail!("{place}: there is no {what} `{name}`; the nearest is `{near}`")
 }
 
-fn once<'a>(seen: &mut Vec<&'a str>, id: &'a str, what: &str) -> Result<()> {
+fn once<'a>(seen: &mut Vec<&'a str>, id: &'a str, what: &'static str) -> Result<(), StudyError> {
     if seen.contains(&id) {
-        bail!("{what} `{id}` is there twice");
+        let id = id.to_owned();
+        return Err(StudyError::Twice { what, id });
     }
     seen.push(id);
     Ok(())

@@ -11,7 +11,9 @@ use super::spec::{Claim, FromPoints, Kind, Over, Study};
 /// What became of a claim.
 #[derive(Debug)]
 pub struct Verdict<'a> {
+    /// The claim.
     pub claim: &'a Claim,
+    /// Its number, where there is one.
     pub measured: Option<Estimate>,
     /// Share of reads that ended in an error in its points, mean over drives: of the point with the
     /// most. None where it is not from runs.

@@ -13,8 +13,11 @@ use super::plan::Coordinates;
 /// holds what differs between them. A single drive has none.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Estimate {
+    /// Mean over drives.
     pub mean: f64,
+    /// Half of the interval.
     pub half: Option<f64>,
+    /// How many drives.
     pub drives: usize,
 }
 

@@ -1,19 +1,28 @@
 //! What the points of an experiment differ in.
 
-use firstread_session::conditions::{parse_age, parse_unpowered, single};
 use serde::Deserialize;
+
+use crate::conditions::{parse_age, parse_unpowered, single};
 
 /// A coordinate of a point.
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[serde(rename_all = "snake_case")]
 pub enum Dimension {
+    /// A drive with its schemes.
     Variant,
+    /// Where requests come from.
     Workload,
+    /// Powered time since the fill.
     Age,
+    /// Temperature (°C).
     Temperature,
+    /// P/E cycles.
     PeCycles,
+    /// Time without power after that.
     Unpowered,
+    /// How the drive was overwritten since the fill.
     Precondition,
+    /// Seed of the workload.
     WorkloadSeed,
 }
 

@@ -4,16 +4,21 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
 use firstread_drive::profile::Override;
 use firstread_drive::{DriveState, Precondition};
-use firstread_session::conditions::{
-    parse_age, parse_pe_cycles, parse_temperature, parse_unpowered,
-};
-use firstread_session::{Choice, Input, Setup, Simulation, TraceArgs, files};
 
 use super::dimension::Dimension;
+use super::error::StudyError;
 use super::spec::{Experiment, Load, Study, Variant};
+use crate::choice::Choice;
+use crate::conditions::{
+    ConditionError, parse_age, parse_pe_cycles, parse_temperature, parse_unpowered,
+};
+use crate::error::Error;
+use crate::files;
+use crate::input::{Input, TraceArgs};
+use crate::matrix;
+use crate::setup::{Setup, Simulation};
 
 /// Where a point lies: a value a dimension, as written in the study.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -59,99 +64,89 @@ impl Coordinates {
 #[derive(Debug)]
 pub struct Inputs {
     open: BTreeMap<String, Arc<Input>>,
+    /// Those that are not there, by name, with the reason.
     pub absent: BTreeMap<String, String>,
 }
 
 impl Inputs {
     /// Opens the workloads of `study`, traces below `folder`.
-    pub fn open(study: &Study, folder: Option<&Path>) -> Result<Inputs> {
+    ///
+    /// # Errors
+    /// [`Error`] of the first that is there and cannot be read.
+    pub fn open(study: &Study, folder: Option<&Path>) -> Result<Inputs, Error> {
         let mut inputs = Inputs {
             open: BTreeMap::new(),
             absent: BTreeMap::new(),
         };
         for (name, load) in &study.workloads {
-            match open(name, load, folder).with_context(|| format!("workload `{name}`"))? {
-                Ok(input) => inputs.open.insert(name.clone(), input.into()).map(|_| ()),
-                Err(why) => inputs.absent.insert(name.clone(), why).map(|_| ()),
-            };
+            let found = open(load, name, folder);
+            match found.map_err(|error| error.of(format!("workload `{name}`")))? {
+                Found::Input(input) => {
+                    inputs.open.insert(name.clone(), input.into());
+                }
+                Found::Absent(why) => {
+                    inputs.absent.insert(name.clone(), why);
+                }
+            }
         }
         Ok(inputs)
     }
 }
 
 /// The workload, or why it is not there.
-fn open(name: &str, load: &Load, folder: Option<&Path>) -> Result<Result<Input, String>> {
+enum Found {
+    Input(Input),
+    Absent(String),
+}
+
+fn open(load: &Load, name: &str, folder: Option<&Path>) -> Result<Found, Error> {
     let options = TraceArgs {
         wrap: load.wrap,
         speed: load.speed,
         ..TraceArgs::default()
     };
     match (&load.job, &load.trace, &load.stand_in) {
-        (Some(text), None, None) => Ok(Ok(Input::job_file(name, text.clone())?)),
+        (Some(text), None, None) => Ok(Found::Input(Input::job_file(name, text.clone())?)),
         (None, Some(file), None) => {
             let path = folder.map(|folder| folder.join(file));
             match path.filter(|path| files::is_file(path)) {
-                Some(path) => Ok(Ok(Input::open_as(&path.to_string_lossy(), &options)?)),
-                None => Ok(Err(format!(
+                Some(path) => {
+                    let name = path.to_string_lossy();
+                    Ok(Found::Input(Input::open_as(&name, &options)?))
+                }
+                None => Ok(Found::Absent(format!(
                     "the trace {file} is not there; name its folder with --traces"
                 ))),
             }
         }
-        (None, None, Some(row)) => Ok(Ok(Input::open_as(row, &options)?)),
-        _ => anyhow::bail!("give one of `job`, `trace` and `stand_in`"),
+        (None, None, Some(row)) => Ok(Found::Input(Input::open_as(row, &options)?)),
+        _ => Err(StudyError::WhichWorkload.into()),
     }
 }
 
 /// One simulation of a study.
 #[derive(Debug)]
 pub struct Point<'a> {
+    /// What it is a point of.
     pub experiment: &'a Experiment,
+    /// Its drive.
     pub variant: &'a Variant,
+    /// Where it lies.
     pub at: Coordinates,
     /// Its simulation, with its name in progress bars and in the store.
-    pub run: firstread_session::Point,
+    pub run: matrix::Point,
 }
 
 impl Point<'_> {
     /// The simulation of `experiment` at `at`.
-    fn run(experiment: &Experiment, at: &Coordinates, setup: Setup) -> firstread_session::Point {
+    fn run(experiment: &Experiment, at: &Coordinates, setup: Setup) -> matrix::Point {
         let (variant, workload) = (at.get(Dimension::Variant), at.get(Dimension::Workload));
         let all = format!("{}_{}", experiment.id, at.0.join("_"));
-        firstread_session::Point {
+        matrix::Point {
             label: format!("{} {variant} {workload}", experiment.id),
-            name: firstread_session::Point::file_name(&all, setup.seed),
+            name: matrix::Point::file_name(&all, setup.seed),
             setup,
         }
-    }
-
-    /// The command that runs it alone; a job that stands in the study alone is `-`.
-    pub fn command(&self) -> String {
-        let variant = self.variant;
-        let workload = match &*self.run.setup.input {
-            Input::Jobs { .. } => "-",
-            input => input.name(),
-        };
-        let mut command = format!("firstread run {workload} --drive {}", variant.drive);
-        for choice in &variant.schemes {
-            command += &format!(" --scheme {choice}");
-        }
-        for set in &variant.set {
-            command += &format!(" --set '{set}'");
-        }
-        for (option, dimension) in [
-            ("age", Dimension::Age),
-            ("temperature", Dimension::Temperature),
-            ("pe-cycles", Dimension::PeCycles),
-            ("unpowered", Dimension::Unpowered),
-            ("precondition", Dimension::Precondition),
-            ("workload-seed", Dimension::WorkloadSeed),
-        ] {
-            command += &format!(" --{option} {}", self.at.get(dimension));
-        }
-        if let Some(limit) = self.run.setup.limit {
-            command += &format!(" --limit {limit}");
-        }
-        command + &format!(" --seed {}", self.run.setup.seed)
     }
 }
 
@@ -161,13 +156,16 @@ pub fn chosen(only: &[String], id: &str) -> bool {
 }
 
 /// The points of `study` that are simulated, in the order in which they are written, and of what
-/// nothing is measured, with the reason.
+/// nothing is measured, with the reason. `only` these experiments are run, or all where it is empty.
+///
+/// # Errors
+/// [`Error`] where a variant or a coordinate of a point means nothing.
 pub fn points<'a>(
     study: &'a Study,
     inputs: &'a Inputs,
     only: &[String],
     quick: bool,
-) -> Result<(Vec<Point<'a>>, BTreeMap<String, String>)> {
+) -> Result<(Vec<Point<'a>>, BTreeMap<String, String>), Error> {
     let mut points = Vec::new();
     let mut absent = BTreeMap::new();
     for id in study.ids().into_iter().filter(|id| !chosen(only, id)) {
@@ -189,20 +187,21 @@ pub fn points<'a>(
             }
             for repetition in 0..experiment.repetitions.of(quick) {
                 let variant = &study.variants[at.get(Dimension::Variant)];
-                let place = || format!("experiment `{}`", experiment.id);
-                let state = state(&at).with_context(place)?;
-                let set = sets(variant).with_context(place)?;
-                let of_variant = || format!("variant `{}`", at.get(Dimension::Variant));
+                let place = |error: Error| error.of(format!("experiment `{}`", experiment.id));
+                let state = state(&at).map_err(place)?;
+                let set = sets(variant).map_err(place)?;
+                let of_variant =
+                    |error: Error| error.of(format!("variant `{}`", at.get(Dimension::Variant)));
                 let simulation = Simulation {
                     input: Arc::clone(&inputs.open[workload]),
                     drive: variant.drive.clone(),
-                    schemes: schemes(variant).with_context(of_variant)?,
+                    schemes: schemes(variant).map_err(of_variant)?,
                     set,
                     state,
                     seed: 1 + repetition,
                     limit: Some(requests.of(quick)),
                 };
-                let setup = simulation.setup().with_context(of_variant)?;
+                let setup = simulation.setup().map_err(of_variant)?;
                 points.push(Point {
                     experiment,
                     variant,
@@ -220,41 +219,45 @@ pub fn points<'a>(
 }
 
 /// All that a variant changes of its drive's profile.
-pub fn overrides(variant: &Variant) -> Result<Vec<Override>> {
+///
+/// # Errors
+/// [`Error`] where one of its texts is none.
+pub fn overrides(variant: &Variant) -> Result<Vec<Override>, Error> {
     let schemes = schemes(variant)?;
     let schemes = schemes.into_iter().map(Choice::to_override);
     Ok(schemes.chain(sets(variant)?).collect())
 }
 
-fn sets(variant: &Variant) -> Result<Vec<Override>> {
+fn sets(variant: &Variant) -> Result<Vec<Override>, Error> {
     let one = |text: &String| {
-        Override::parse(text).map_err(|p| anyhow::anyhow!("`{text}`: {}", p.message))
+        Override::parse(text).map_err(|problem| Error::from(problem).of(format!("`{text}`")))
     };
     variant.set.iter().map(one).collect()
 }
 
 /// The schemes of a variant.
-fn schemes(variant: &Variant) -> Result<Vec<Choice>> {
-    let one = |text: &String| text.parse().map_err(anyhow::Error::msg);
+fn schemes(variant: &Variant) -> Result<Vec<Choice>, Error> {
+    let one = |text: &String| Ok(text.parse()?);
     variant.schemes.iter().map(one).collect()
 }
 
 /// The state of the drive of a point.
-fn state(at: &Coordinates) -> Result<DriveState> {
-    fn read<T, E: std::fmt::Display>(
+fn state(at: &Coordinates) -> Result<DriveState, Error> {
+    fn read<T, E: Into<Error>>(
         at: &Coordinates,
         dimension: Dimension,
         parse: impl Fn(&str) -> Result<T, E>,
-    ) -> Result<T> {
+    ) -> Result<T, Error> {
         let text = at.get(dimension);
-        parse(text).map_err(|e| anyhow::anyhow!("{} `{text}`: {e}", dimension.name()))
+        parse(text).map_err(|e| e.into().of(format!("{} `{text}`", dimension.name())))
     }
     let age = read(at, Dimension::Age, parse_age)?;
     let temperature = read(at, Dimension::Temperature, parse_temperature)?;
     let pe_cycles = read(at, Dimension::PeCycles, parse_pe_cycles)?;
     let unpowered = read(at, Dimension::Unpowered, parse_unpowered)?;
-    let precondition = read(at, Dimension::Precondition, Precondition::parse)?;
-    let number = |text: &str| text.parse().map_err(|_| "is no whole number");
+    let precondition = |text: &str| Precondition::parse(text).map_err(ConditionError::from);
+    let precondition = read(at, Dimension::Precondition, precondition)?;
+    let number = |text: &str| text.parse().map_err(|_| StudyError::Seed);
     let workload_seed = read(at, Dimension::WorkloadSeed, number)?;
     Ok(DriveState {
         age: age.into(),

@@ -1,23 +1,25 @@
 //! What the last step of a read leaves of the code's strength, and how much shorter it may sense: from
 //! the cells of a population of chips, without a run.
 
-use anyhow::{Context, Result, anyhow};
 use firstread_drive::tables;
 use firstread_ecc::Code;
 use firstread_nand::SenseError;
 use firstread_nand::sensing::{Bench, SensingRule};
-use firstread_session::conditions::{parse_age, parse_celsius, parse_pe_cycles, single};
-use firstread_session::{parallel, profile};
 
 use super::dimension::Dimension;
+use super::error::StudyError;
 use super::metric::{self, Margin};
 use super::plan::{self, Coordinates};
 use super::points::Points;
 use super::spec::{Cells, Experiment, Study};
-use crate::progress::Bars;
+use crate::conditions::{parse_age, parse_celsius, parse_pe_cycles, single};
+use crate::error::Error;
+use crate::parallel;
+use crate::setup::profile;
 
 /// A population: of a variant's chips, at a temperature.
-struct Job<'a> {
+#[derive(Debug)]
+pub struct Population<'a> {
     experiment: &'a Experiment,
     cells: Cells,
     /// Its conditions.
@@ -25,15 +27,9 @@ struct Job<'a> {
     seed: u64,
 }
 
-/// Measures what `study` takes from cells, and adds a point of each population to `points`.
-pub fn measure(
-    study: &Study,
-    only: &[String],
-    quick: bool,
-    threads: Option<u16>,
-    points: &mut Points,
-) -> Result<()> {
-    let mut jobs: Vec<Job<'_>> = Vec::new();
+/// The populations whose cells `study` measures; `only` of these experiments, or of all where it is empty.
+pub fn populations<'a>(study: &'a Study, only: &[String], quick: bool) -> Vec<Population<'a>> {
+    let mut jobs: Vec<Population<'_>> = Vec::new();
     for experiment in &study.experiments {
         let Some(cells) = experiment
             .cells
@@ -44,13 +40,13 @@ pub fn measure(
         let first = jobs.len();
         for seed in 1..=experiment.repetitions.of(quick) {
             for at in Coordinates::all(experiment, quick) {
-                let alike = |job: &&mut Job<'_>| {
+                let alike = |job: &&mut Population<'_>| {
                     let same = |d| job.at.iter().all(|other| other.get(d) == at.get(d));
                     job.seed == seed && same(Dimension::Variant) && same(Dimension::Temperature)
                 };
                 match jobs[first..].iter_mut().find(alike) {
                     Some(job) => job.at.push(at),
-                    None => jobs.push(Job {
+                    None => jobs.push(Population {
                         experiment,
                         cells,
                         at: vec![at],
@@ -60,16 +56,27 @@ pub fn measure(
             }
         }
     }
-    let bars = Bars::default();
-    let bar = bars.whole(jobs.len() as u64).with_prefix("cells");
-    let measured = parallel::each(&jobs, threads, |job| {
+    jobs
+}
+
+/// Measures `populations` of `study`, and adds a point of each in each of its conditions to `points`. `done` is
+/// called after each.
+///
+/// # Errors
+/// [`Error`] of the first whose chips are not there or cannot be in its condition, with its experiment.
+pub fn measure(
+    study: &Study,
+    populations: &[Population<'_>],
+    threads: Option<u16>,
+    points: &mut Points,
+    done: &(dyn Fn() + Sync),
+) -> Result<(), Error> {
+    let measured = parallel::each(populations, threads, |job| {
         let margins = one(study, job);
-        bar.inc(1);
-        margins.with_context(|| format!("experiment `{}`", job.experiment.id))
-    });
-    bar.finish_and_clear();
-    let measured = measured?;
-    for (job, margins) in jobs.iter().zip(measured) {
+        done();
+        margins.map_err(|error| error.of(format!("experiment `{}`", job.experiment.id)))
+    })?;
+    for (job, margins) in populations.iter().zip(measured) {
         for (at, margin) in job.at.iter().zip(margins) {
             let metrics = metric::all(metric::MARGINS, &margin);
             points.add(&job.experiment.id, at.clone(), metrics);
@@ -79,31 +86,28 @@ pub fn measure(
 }
 
 /// The population of `job` in each of its conditions.
-fn one(study: &Study, job: &Job<'_>) -> Result<Vec<Margin>> {
+fn one(study: &Study, job: &Population<'_>) -> Result<Vec<Margin>, Error> {
     let Some(any) = job.at.first() else {
         return Ok(Vec::new());
     };
     let name = any.get(Dimension::Variant);
     let variant = &study.variants[name];
-    let place = || format!("variant `{name}`");
     let profile = plan::overrides(variant)
-        .and_then(|overrides| Ok(profile(&variant.drive, &overrides)?))
-        .with_context(place)?;
-    let code = Code::named(&profile.ecc.code).map_err(|e| anyhow!("{e}"))?;
+        .and_then(|overrides| profile(&variant.drive, &overrides))
+        .map_err(|error| error.of(format!("variant `{name}`")))?;
+    let code = Code::named(&profile.ecc.code)?;
     let code = tables::strength(&code);
     let rule = SensingRule {
         chips: job.cells.chips,
         wordlines: job.cells.wordlines,
         ..SensingRule::DEFAULT
     };
-    let celsius = parse_celsius(any.get(Dimension::Temperature)).map_err(anyhow::Error::msg)?;
-    let bench = Bench::new(&profile.chip, profile.mode, celsius, code, &rule, job.seed)
-        .map_err(|e| anyhow!("{}: {}", e.key, e.reason))?
-        .with_context(|| format!("the chip has no mode {}", profile.mode.name()))?;
+    let celsius = parse_celsius(any.get(Dimension::Temperature))?;
+    let bench = Bench::new(&profile.chip, profile.mode, celsius, code, &rule, job.seed)?
+        .ok_or_else(|| StudyError::NoMode(profile.mode.name()))?;
     let condition = |at: &Coordinates| {
-        let age = single(parse_age, at.get(Dimension::Age)).map_err(anyhow::Error::msg)?;
-        let wear = at.get(Dimension::PeCycles);
-        let wear = single(parse_pe_cycles, wear).map_err(anyhow::Error::msg)?;
+        let age = single(parse_age, at.get(Dimension::Age))?;
+        let wear = single(parse_pe_cycles, at.get(Dimension::PeCycles))?;
         let margin = || -> Result<Margin, SenseError> {
             let population = bench.aged(wear, age)?;
             let safe = population.safe()?;
@@ -127,6 +131,18 @@ mod tests {
     use super::super::STUDIES;
     use super::*;
 
+    /// Measures `study`, `only` some of it.
+    fn measured(
+        study: &Study,
+        only: &[String],
+        quick: bool,
+        threads: Option<u16>,
+        points: &mut Points,
+    ) -> Result<(), Error> {
+        let populations = populations(study, only, quick);
+        measure(study, &populations, threads, points, &|| {})
+    }
+
     /// What a shipped study shows of safe senses is what the shipped tables say, where both have the
     /// condition: the first population is the one that the tables are made from.
     #[test]
@@ -138,7 +154,7 @@ mod tests {
         }
         let only = ["safe-senses".to_owned()];
         let mut points = Points::default();
-        measure(&study, &only, false, None, &mut points).unwrap();
+        measured(&study, &only, false, None, &mut points).unwrap();
         let table = |name: &str| -> SensingTable {
             let variant = &study.variants[name];
             let overrides = plan::overrides(variant).unwrap();
@@ -182,9 +198,9 @@ mod tests {
     fn model_margins_of_a_small_study() {
         let study = Study::parse("t", SMALL).unwrap();
         let mut points = Points::default();
-        measure(&study, &["other".to_owned()], false, None, &mut points).unwrap();
+        measured(&study, &["other".to_owned()], false, None, &mut points).unwrap();
         assert_eq!(points.of_experiment("margins").count(), 0);
-        measure(&study, &[], false, Some(2), &mut points).unwrap();
+        measured(&study, &[], false, Some(2), &mut points).unwrap();
         let all: Vec<&Coordinates> = points.of_experiment("margins").collect();
         assert_eq!(all.len(), 4);
         let of = |at: &Coordinates, metric| points.values("margins", at, metric).unwrap();
@@ -202,7 +218,7 @@ mod tests {
         }
         let quick = {
             let mut points = Points::default();
-            measure(&study, &[], true, None, &mut points).unwrap();
+            measured(&study, &[], true, None, &mut points).unwrap();
             points
         };
         let at = quick.of_experiment("margins").next().unwrap();
@@ -301,7 +317,7 @@ mod tests {
             assert!(text.contains(from), "{from}");
             let study = Study::parse("t", &text.replacen(from, to, 1)).unwrap();
             let mut points = Points::default();
-            let error = measure(&study, &[], false, None, &mut points).unwrap_err();
+            let error = measured(&study, &[], false, None, &mut points).unwrap_err();
             let text = format!("{error:#}");
             assert!(
                 text.contains(message) && text.contains("`margins`"),

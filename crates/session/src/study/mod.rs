@@ -1,0 +1,225 @@
+//! Studies as data: what a paper claims, the simulations that tell, and the verdicts.
+//!
+//! - [`spec`]: a study as it is written. [`dimension`]: what its points differ in. [`plan`]: the simulations it
+//!   comes to, which a [`Matrix`](crate::Matrix) runs.
+//! - [`correlation`], [`margin`]: what the cells alone tell. [`fact`]: what needs no run.
+//! - [`metric`]: the numbers of a point. [`points`]: those of all, and their means over drives.
+//! - [`measure`](mod@measure): verdicts.
+
+pub mod correlation;
+pub mod dimension;
+pub(crate) mod error;
+pub mod fact;
+pub mod margin;
+pub mod measure;
+pub mod metric;
+pub mod plan;
+pub mod points;
+pub mod spec;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::error::Error;
+use crate::files;
+use crate::names::Unknown;
+use crate::setup::{is_path, profile};
+use fact::Fact;
+use spec::Study;
+
+pub use error::StudyError;
+
+macro_rules! studies {
+    ($($name:literal),*) => {
+        /// Shipped studies: name and text.
+        pub const STUDIES: &[(&str, &str)] = &[
+            $(($name, include_str!(concat!("../../../../studies/", $name, "/study.toml")))),*
+        ];
+    };
+}
+
+studies!["ct-qlc", "pr2-ar2"];
+
+/// A study with its name.
+#[derive(Debug)]
+pub struct Named {
+    /// That of a shipped one, or of its file without its ending.
+    pub name: String,
+    /// The study.
+    pub study: Study,
+}
+
+/// The study called `name`: a shipped one, the path of one, or `all` that are shipped.
+///
+/// # Errors
+/// [`Error`] where there is none, or it is wrong.
+pub fn find(name: &str) -> Result<Vec<Named>, Error> {
+    let named = |name: &str, text: &str| {
+        Ok(Named {
+            name: name.to_owned(),
+            study: Study::parse(name, text)?,
+        })
+    };
+    if name == "all" {
+        let all = STUDIES.iter();
+        return all.map(|(name, text)| named(name, text)).collect();
+    }
+    if let Some((_, text)) = STUDIES.iter().find(|(n, _)| *n == name) {
+        return Ok(vec![named(name, text)?]);
+    }
+    if is_path(name) {
+        let path = Path::new(name);
+        let study = Study::parse(name, &files::read_text(path)?)?;
+        let stem = path.file_stem().and_then(|s| s.to_str()).unwrap_or(name);
+        return Ok(vec![Named {
+            name: stem.to_owned(),
+            study,
+        }]);
+    }
+    Err(Unknown::new("study", name, STUDIES.iter().map(|(n, _)| *n)).into())
+}
+
+/// The values of the claims about drives as they are, by the claim's name.
+///
+/// # Errors
+/// [`Error`] where the drive of one cannot be read or keeps no tables.
+pub fn facts(study: &Study) -> Result<BTreeMap<String, f64>, Error> {
+    let mut facts = BTreeMap::new();
+    for claim in &study.claims {
+        let Some(from) = &claim.fact else {
+            continue;
+        };
+        let fact = Fact::find(&from.name)?;
+        let of = |name: &str| {
+            let variant = &study.variants[name];
+            let overrides = plan::overrides(variant);
+            let profile = overrides.and_then(|set| profile(&variant.drive, &set));
+            let profile = profile.map_err(|error| error.of(format!("variant `{name}`")))?;
+            fact.value(&profile)?.ok_or_else(|| {
+                let error = Error::from(StudyError::NoTables(name.to_owned()));
+                error.of(format!("claim `{}`", claim.id))
+            })
+        };
+        let mut value = of(&from.variant)?;
+        if let Some(over) = &from.over {
+            value = of(over)? / value;
+        }
+        facts.insert(claim.id.clone(), value);
+    }
+    Ok(facts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plan::Inputs;
+
+    /// A study that is whole and small.
+    pub const SMALL: &str = include_str!("small.toml");
+
+    #[test]
+    fn smoke_shipped_studies_are_whole() {
+        for (name, text) in STUDIES {
+            let study = Study::parse(name, text).unwrap();
+            let inputs = Inputs::open(&study, None).unwrap();
+            for quick in [false, true] {
+                let (points, _) = plan::points(&study, &inputs, &[], quick).unwrap();
+                let mut files: Vec<String> = points.iter().map(|p| p.run.name.clone()).collect();
+                files.sort();
+                files.dedup();
+                assert_eq!(files.len(), points.len(), "{name}: a file a point");
+            }
+            assert_eq!(
+                facts(&study).unwrap().len(),
+                study.claims.iter().filter(|c| c.fact.is_some()).count()
+            );
+        }
+    }
+
+    /// A shipped study says itself which schemes its drives have where a drive's default may change.
+    #[test]
+    fn smoke_shipped_studies_name_the_schemes_of_their_drives() {
+        for (name, text) in STUDIES {
+            for (variant, v) in &Study::parse(name, text).unwrap().variants {
+                for axis in ["suspend", "wear", "recovery", "gc_victim"] {
+                    let of_axis = |s: &&String| s.split_once('=').is_some_and(|(a, _)| a == axis);
+                    let named = v.schemes.iter().filter(of_axis).count();
+                    assert_eq!(named, 1, "{name}: variant {variant}: {axis}");
+                }
+            }
+        }
+    }
+
+    /// What a study has for all its variants gives way to what a variant has itself.
+    #[test]
+    fn formula_variants_have_what_the_study_has_for_all() {
+        let common = "schemes = [\"gc_victim=d-choices\", \"wear=static\"]\n\
+                      set = [\"wear.spread=7P/E\", \"capacity=1GiB\"]\n";
+        let own = SMALL.replacen(
+            "schemes = [\"gc_victim=greedy\"]",
+            "schemes = [\"gc_victim=greedy\"]\nset = [\"capacity=2GiB\"]",
+            1,
+        );
+        let study = Study::parse("t", &format!("{common}{own}")).unwrap();
+        let drive = |name: &str| {
+            let variant = &study.variants[name];
+            profile(&variant.drive, &plan::overrides(variant).unwrap()).unwrap()
+        };
+        let scheme = |name: &str, axis| drive(name).scheme(axis).unwrap().scheme.name;
+        assert_eq!(scheme("a", "gc_victim"), "d-choices");
+        assert_eq!(scheme("b", "gc_victim"), "greedy");
+        for (name, gib) in [("a", 1), ("b", 2)] {
+            assert_eq!(scheme(name, "wear"), "static");
+            assert_eq!(
+                drive(name).scheme("wear").unwrap().values().get("spread"),
+                7
+            );
+            assert_eq!(drive(name).capacity_bytes, gib << 30);
+        }
+        // A name that is wrong is said wherever it stands.
+        let wrong = format!("schemes = [\"waer=static\"]\n{SMALL}");
+        let study = Study::parse("t", &wrong).unwrap();
+        let error = plan::overrides(&study.variants["a"])
+            .and_then(|set| profile("bench-4g", &set))
+            .unwrap_err();
+        assert!(
+            format!("{error:#}").contains("nearest is `wear`"),
+            "{error:#}"
+        );
+    }
+
+    #[test]
+    fn what_is_refused() {
+        for (from, to, message) in [
+            (
+                "variants = [\"a\", \"b\"]",
+                "variants = [\"a\", \"c\"]",
+                "no variant `c`",
+            ),
+            (
+                "metric = \"iops\"",
+                "metric = \"ipos\"",
+                "nearest is `iops`",
+            ),
+            (
+                "experiment = \"one\"",
+                "experiment = \"on\"",
+                "nearest is `one`",
+            ),
+            ("title =", "titel =", "titel"),
+            ("band = [0, 1]", "band = [2, 1]", "ends before"),
+            (
+                "of = { variant = \"b\" }",
+                "of = { variant = \"b\", age = \"3h\" }",
+                "no age `3h`",
+            ),
+            ("kind = \"ratio\"", "kind = \"value\"", "others have none"),
+            ("full = 1000,", "full = 0,", "nothing to run"),
+        ] {
+            assert!(SMALL.contains(from), "{from}");
+            let error = Study::parse("t", &SMALL.replacen(from, to, 1)).unwrap_err();
+            let text = format!("{error:#}");
+            assert!(text.contains(message) && text.starts_with("t: "), "{text}");
+        }
+    }
+}
