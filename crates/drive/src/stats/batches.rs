@@ -15,9 +15,11 @@ const SHORTEST: u32 = 18;
 /// Fewest independent events (clusters of requests beyond a percentile) for an interval of it.
 const FEWEST_EVENTS: f64 = 12.0;
 /// A percentile with a smaller share of requests beyond it has at least the inflation of the one with ten
-/// times as many beyond. Its own is known from few events: the runs that underestimate it would be those
-/// that take themselves for long enough.
+/// times as many beyond, unless its own is known from [`MANY_EVENTS`]: of few events, the runs that underestimate
+/// the inflation would be those that take themselves for long enough.
 const FEW_BEYOND: f64 = 0.05;
+/// Independent events from which the inflation of a percentile is known well enough by itself.
+const MANY_EVENTS: f64 = 100.0;
 /// Fewest degrees of freedom of a variance.
 const FEWEST_DEGREES: f64 = 5.0;
 /// The most that batches merged by four may go together with the next.
@@ -222,6 +224,7 @@ impl Batches {
             None => (1.0, f64::INFINITY, 0.0),
         };
         if beyond < FEW_BEYOND
+            && all * beyond / inflation < MANY_EVENTS
             && let Some((nearer, _)) = self.inflation(10.0 * beyond)
         {
             inflation = inflation.max(nearer);
@@ -429,6 +432,33 @@ mod tests {
         }
         let short = batches.ranks(1e-5).unwrap_err();
         assert!(short.times > 5.0 && short.times < 50.0, "{short:?}");
+    }
+
+    /// Of many requests a percentile has its own inflation; of few it has that of the percentile with ten times as many
+    /// beyond it, if that is more. Here one in ten is slow by turns of batches, and one in a hundred slower by chance.
+    #[test]
+    fn formula_a_percentile_of_many_events_has_its_own_inflation() {
+        let half = |requests: u64| {
+            let mut batches = Batches::default();
+            let draws = Stream::new(5).named("events");
+            for i in 0..requests {
+                let now_ns = i * 60_000_000_000 / requests;
+                let permille = draws.at(i).below(1_000);
+                let busy = 50 * draws.named("turns").at(now_ns / 1_500_000_000).below(2);
+                let latency_ns = match permille {
+                    0..10 => 9_000_000,
+                    p if p < 75 + busy => 900_000,
+                    _ => 90_000,
+                };
+                batches.record(now_ns, latency_ns, bucket(latency_ns));
+            }
+            let ranks = batches.ranks(0.01).unwrap();
+            ranks / (1.96 * libm::sqrt(requests as f64 * 0.01 * 0.99))
+        };
+        let (many, few) = (half(400_000), half(8_000));
+        println!("{many} {few}");
+        assert!((0.5..1.35).contains(&many), "{many}");
+        assert!(few > 1.4, "{few}");
     }
 
     /// A run in two parts, or by two jobs, has the batches of the whole.
