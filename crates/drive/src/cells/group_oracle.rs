@@ -1,24 +1,24 @@
-//! The best levels that the pages of a block group can share: what the oracle `optimal-group` asks
-//! of the medium.
+//! The best levels that the pages of a block group can share: what the oracle `optimal-group` asks the medium
+//! for.
 
 use firstread_core::voltage::BlockGroups;
 use firstread_core::{BlockId, CellMode, LevelOffsets, Ns};
 use firstread_ecc::Code;
 use firstread_nand::{BlockState, Medium};
 
-/// A vector is searched anew once its group is older by this share of its youngest member's age.
+/// Levels are searched again once the group is older by this share of its youngest member's age.
 const REFRESH_SHARE: u64 = 20;
-/// And not before this much time has passed: within it no level moves by a DAC unit.
+/// Levels are not searched again before this time has passed: no level moves by a DAC unit within it.
 const REFRESH_MIN: Ns = Ns::from_s(60);
 
-/// Wordlines sampled of a group: the vector stands within a DAC unit from a few hundred on.
+/// Wordlines sampled per group. From a few hundred on, the levels are stable within a DAC unit.
 const SAMPLES: u32 = 1024;
 
 /// The superblocks of a drive.
 pub(crate) struct Members<'a> {
     pub medium: &'a Medium,
     pub blocks: &'a [BlockState],
-    /// By the firmware's clock; none without data.
+    /// By the firmware's clock; none for superblocks without data.
     pub programmed_at: &'a [Option<Ns>],
 }
 
@@ -26,15 +26,15 @@ pub(crate) struct Members<'a> {
 #[derive(Clone, Copy, Debug)]
 struct Found {
     levels: LevelOffsets,
-    /// How long they are good.
+    /// Time until which the levels are valid.
     until: Ns,
 }
 
-/// Best levels by group, searched when they are asked for.
+/// Best levels by group, searched on request.
 #[derive(Clone, Debug)]
 pub(crate) struct GroupOracle {
     groups: Option<BlockGroups>,
-    /// Most errors in a codeword that the code corrects about half the time.
+    /// Number of errors in a codeword that the code corrects about half the time.
     limit: u16,
     found: Vec<Option<Found>>,
 }
@@ -52,7 +52,7 @@ impl GroupOracle {
         }
     }
 
-    /// The levels of `group`. `now` is the firmware's time, `real` the cells'.
+    /// The levels of `group`. `now` is the firmware's time, `real` the time of the cells.
     #[inline]
     pub(crate) fn levels(
         &mut self,

@@ -1,4 +1,4 @@
-//! Joins the medium and the code: what a sense and its decode come to.
+//! The medium joined with the code: outcomes of senses and their decoding.
 
 mod group_oracle;
 mod sense;
@@ -18,7 +18,7 @@ use tally::Checks;
 
 pub(crate) use sensed::Sensed;
 
-/// The cells of a drive with their code.
+/// The cells of a drive, with their code.
 #[derive(Clone)]
 pub(crate) struct Cells {
     medium: Medium,
@@ -27,30 +27,30 @@ pub(crate) struct Cells {
     decode: DecodeTiming,
     /// Bytes of a codeword in flash.
     codeword_bytes: u64,
-    /// Spare cells of each of their states on a wordline, by mode.
+    /// Spare cells of each of their states per wordline, by mode.
     spare_cells: [u16; 4],
-    /// Bytes that they add to a transfer of a page.
+    /// Bytes that spare cells add to the transfer of a page.
     spare_bytes: u64,
     /// Whether cells never err.
     ideal: bool,
     blocks: Vec<BlockState>,
-    /// What each superblock's cells were like when last looked at; forgotten by whatever else than
-    /// time and reads changes them.
+    /// Cached condition of each superblock's cells, dropped by any change other than time and reads.
     standing: Vec<Option<Standing>>,
-    /// Codewords of a page.
+    /// Codewords per page.
     per_page: u32,
-    /// As many ones.
+    /// `per_page` one bits.
     page_mask: u64,
     /// The plane of each codeword that an operation can want.
     plane_of: [u8; 64],
-    /// Planes sensed of each superblock since it was programmed. The medium wants the mean of its
-    /// blocks, which is this over their number; added up in that unit it would stop to grow.
+    /// Planes sensed of each superblock since it was programmed. The medium needs the mean per block: this
+    /// count divided by the number of blocks. The count is kept as an integer, because adding up the small
+    /// quotients as floats would stop at some size.
     planes_sensed: Vec<u64>,
-    /// One over the blocks of a superblock.
+    /// One divided by the number of blocks per superblock.
     per_block: f64,
     /// When each superblock that holds data was programmed, by the firmware's clock.
     programmed_at: Vec<Option<Ns>>,
-    /// Senses so far: names the noise of each.
+    /// Number of senses so far, which identifies the noise of each.
     senses: u64,
     /// How far the cells' clock is ahead of the firmware's, which stands still without power.
     unpowered: Ns,
@@ -82,7 +82,7 @@ impl Cells {
         let mut read_ns = [[0; 4]; 4];
         for (m, row) in CellMode::ALL.into_iter().zip(&mut read_ns) {
             for (page, ns) in (0..m.bits()).zip(row.iter_mut()) {
-                // A mode the chip lacks is never erased into, so its zero is never read.
+                // The drive never erases into a mode that the chip lacks, so the zero is never used.
                 *ns = medium
                     .read_ns(m, PageType(page), SenseMode::Hard, SenseTiming::DEFAULT)
                     .unwrap_or(0);
@@ -112,13 +112,12 @@ impl Cells {
         }
     }
 
-    /// An oracle of groups reads by `groups`.
+    /// Sets the groups by which a group oracle reads.
     pub(crate) fn set_groups(&mut self, groups: Option<BlockGroups>, code: Code) {
         self.oracle = GroupOracle::new(groups, code);
     }
 
-    /// `ppm` millionths of the cells of every wordline are programmed with states that the firmware
-    /// knows.
+    /// `ppm` millionths of the cells of every wordline are programmed to states known to the firmware.
     pub(crate) fn set_spare(&mut self, ppm: u32) {
         for (mode, cells) in CellMode::ALL.into_iter().zip(&mut self.spare_cells) {
             *cells = self.medium.spare_cells(mode, ppm).unwrap_or(0);
@@ -136,7 +135,7 @@ impl Cells {
         self.medium.set_temperature(now + self.unpowered, celsius)
     }
 
-    /// The cells live through `time` in which the firmware has no power.
+    /// The cells age by `time`, during which the firmware has no power.
     pub(crate) fn power_off(&mut self, time: Ns) {
         self.unpowered += time;
     }
@@ -167,13 +166,13 @@ impl Cells {
         self.erase(block, mode, pe_cycles);
     }
 
-    /// P/E cycles that `block` has seen.
+    /// P/E cycles of `block`.
     #[cfg(test)]
     pub(crate) fn pe_cycles(&self, block: BlockId) -> u32 {
         self.blocks[block.0 as usize].pe_cycles
     }
 
-    /// A die's part of `wordline` of `block` was programmed; the first one starts the age of the
+    /// A die's part of `wordline` of `block` was programmed. The first program starts the age of the
     /// superblock.
     pub(crate) fn program(&mut self, now: Ns, block: BlockId, wordline: u16) {
         if self.programmed_at[block.0 as usize].is_none() {
@@ -191,7 +190,7 @@ impl Cells {
     pub(crate) fn medium(&self) -> &Medium {
         &self.medium
     }
-    /// Whether they never err.
+    /// Whether the cells never err.
     #[inline]
     pub(crate) fn are_ideal(&self) -> bool {
         self.ideal
@@ -199,8 +198,8 @@ impl Cells {
     pub(crate) fn mode(&self, block: BlockId) -> CellMode {
         self.blocks[block.0 as usize].mode
     }
-    /// Bytes that spare cells add to a transfer of the codewords `wanted`: those of each plane come
-    /// with its page.
+    /// Bytes that spare cells add to the transfer of codewords `wanted`: each plane's page comes with its
+    /// spare cells.
     #[inline]
     pub(crate) fn spare_bytes(&self, wanted: u64) -> u64 {
         if self.spare_bytes == 0 {
@@ -210,7 +209,7 @@ impl Cells {
             (0..64 / self.per_page).filter(|p| wanted >> (p * self.per_page) & self.page_mask != 0);
         planes.count() as u64 * self.spare_bytes
     }
-    /// Bytes of a codeword in flash, parity included.
+    /// Bytes of a codeword in flash, including parity.
     pub(crate) fn codeword_bytes(&self) -> u64 {
         self.codeword_bytes
     }
@@ -242,7 +241,7 @@ impl Cells {
             .expect("a block's mode is one of the chip's")
     }
 
-    /// So many more planes of `block` have been sensed, which disturbs cells that err.
+    /// `planes` more planes of `block` have been sensed, which disturbs cells that err.
     #[inline]
     fn count(&mut self, block: BlockId, planes: u64) {
         if self.ideal {
@@ -253,13 +252,12 @@ impl Cells {
         self.blocks[block.0 as usize].reads = (*all as i64 as f64 * self.per_block) as f32;
     }
 
-    /// Planes that `codewords` lie on.
+    /// Number of planes that `codewords` lie on.
     pub(crate) fn planes(&self, codewords: u64) -> u64 {
         planes_of(codewords, self.per_page).count_ones() as u64
     }
 
-    /// The planes that `wanted` has codewords of were sensed, of which only those of `output` are of
-    /// use.
+    /// The planes with codewords in `wanted` were sensed, but only those in `output` are used.
     pub(crate) fn sensed_in_vain(&mut self, block: BlockId, wanted: u64, output: u64) {
         self.count(block, self.planes(wanted) - self.planes(output));
     }
@@ -272,7 +270,7 @@ mod tests {
     use firstread_core::{Buf, DieId, FlashKind, FlashOp, Levels, OpClass, Tag};
     use firstread_firmware::policy::AXES;
 
-    /// The count of a block's reads is that of its planes sensed, at any number of them.
+    /// The read count of a block follows the number of planes sensed, for any number of them.
     #[test]
     fn formula_reads_of_a_block_never_stop_counting() {
         let profile = load_drive(&Library::new(), "ct-qlc", &[], AXES).unwrap();
@@ -319,7 +317,7 @@ mod tests {
         let blocks = blocks as u64;
         cells.count(BlockId(0), 40_000 * blocks - 7);
         assert_eq!(cells.blocks[0].reads, 40_000.0);
-        // Where a sum of single precision had come to a halt.
+        // A single-precision sum would have stopped growing here.
         (0..100 * blocks).for_each(|_| cells.count(BlockId(0), 1));
         assert_eq!(cells.blocks[0].reads, 40_100.0);
     }

@@ -1,4 +1,4 @@
-//! Reads of cells: the medium's errors, the code's verdicts.
+//! Reads of cells: the errors come from the medium, the verdicts from the code.
 
 use firstread_core::flash::codewords;
 use firstread_core::{
@@ -13,7 +13,7 @@ use super::sensed::Sensed;
 use super::tally::{COUNT, Tally};
 
 impl Cells {
-    /// Senses and decodes a read that was asked for at `now`.
+    /// Senses and decodes a read that was requested at `now`.
     #[inline(never)]
     pub(crate) fn sense(&mut self, now: Ns, op: &FlashOp) -> Sensed {
         let FlashKind::Read {
@@ -48,7 +48,7 @@ impl Cells {
         sensed
     }
 
-    /// Decodes more codewords of planes that a hard read senses already: `op` names them.
+    /// Decodes more codewords, named by `op`, of planes that a hard read senses already.
     pub(crate) fn sense_more(&mut self, now: Ns, op: &FlashOp) -> Sensed {
         let FlashKind::Read {
             block,
@@ -72,8 +72,7 @@ impl Cells {
         self.hard(now, at, wanted, &levels, timing).0
     }
 
-    /// The first plane that `wanted` has codewords of, its first codeword, and which of its codewords
-    /// are wanted.
+    /// The first plane with codewords in `wanted`, its first codeword, and which of its codewords are wanted.
     #[inline]
     fn first_plane(&self, wanted: u64) -> (u8, u32, u64) {
         let plane = self.plane_of[wanted.trailing_zeros() as usize % 64];
@@ -120,7 +119,7 @@ impl Cells {
                 page_left ^= four << codeword;
                 tally.codewords += COUNT[four as usize];
                 let weights = page.four_weights(codeword);
-                // Codes whose failure is certain at every weight are judged without draws.
+                // Codes whose verdict is certain at every weight are judged without draws.
                 let draws = match self.code {
                     Code::Threshold(_) => [0; 4],
                     Code::Ldpc(_) => page.four_draws(codeword),
@@ -144,7 +143,7 @@ impl Cells {
         (sensed, planes)
     }
 
-    /// A soft sense and its decode. Each of its senses disturbs the block as a sense does.
+    /// A soft sense and its decoding. Each of its senses disturbs the block like any sense.
     #[cold]
     fn soft(
         &mut self,
@@ -191,7 +190,7 @@ impl Cells {
         (sensed, planes * senses)
     }
 
-    /// What the spare cells show of the planes with codewords in `failed`.
+    /// Errors of the spare cells on planes with codewords in `failed`.
     #[cold]
     fn spare(
         &self,
@@ -203,7 +202,7 @@ impl Cells {
         cells: u16,
     ) -> SpareErrors {
         let mut sum = SpareErrors::default();
-        // An oracle has no use for them.
+        // An oracle does not use spare cells.
         let ReadLevels::Offsets(offsets) = levels else {
             return sum;
         };
@@ -222,7 +221,7 @@ impl Cells {
         sum
     }
 
-    /// What a read of codewords `wanted` comes to where cells never err.
+    /// Outcome of a read of codewords `wanted` if cells never err.
     #[inline]
     pub(crate) fn without_errors(&self, wanted: u64) -> Sensed {
         let verdict = Verdict {

@@ -1,16 +1,16 @@
-//! Verdicts of one operation, and what they come to.
+//! Verdicts of one operation, and their sum.
 
 use firstread_ecc::{Code, DecodeTiming, Verdict};
 
 use super::sensed::Sensed;
 
-/// Ones in a number of four bits: a plain processor has no instruction for it.
+/// Population count of four bits: a plain processor has no instruction for it.
 pub(crate) const COUNT: [u32; 16] = [0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4];
 
-/// Checks that so many errors leave unsatisfied, each computed when it is asked for first.
+/// Checks left unsatisfied by a given number of errors, each computed on first use.
 #[derive(Clone)]
 pub(crate) struct Checks {
-    /// One more than them; zero before.
+    /// The number of checks plus one; zero if not computed yet.
     known: Vec<u32>,
 }
 
@@ -41,12 +41,12 @@ impl Checks {
 /// Verdicts of one operation.
 #[derive(Default)]
 pub(crate) struct Tally {
-    /// How many.
+    /// Number of codewords.
     pub codewords: u32,
     failed: u64,
     max_errors: u32,
     sum_errors: u32,
-    /// Errors of the codewords that fail.
+    /// Errors of the failed codewords.
     failed_errors: u32,
     max_iterations: u32,
     sum_iterations: u32,
@@ -66,7 +66,7 @@ impl Tally {
         self.sum_iterations += verdict.iterations;
     }
 
-    /// What they come to: decoding times are linear in the iterations.
+    /// The outcome. Decoding times are linear in the iterations.
     #[inline]
     pub(crate) fn sensed(self, decode: DecodeTiming, code: &Code, checks: &mut Checks) -> Sensed {
         let unsatisfied = match self.failed {
@@ -89,7 +89,7 @@ impl Tally {
 mod tests {
     use super::*;
 
-    /// What is kept is what the code says, asked for once or again.
+    /// The cached value is the code's value, on first and on later use.
     #[test]
     fn formula_checks_kept_are_those_of_the_code() {
         for name in Code::NAMES {

@@ -1,9 +1,9 @@
-//! Cache reads: a die senses a page while the data of the one before leave through its cache register.
+//! Cache reads: a die senses a page while the data of the page before leave through its cache register.
 //!
-//! A read that was issued `after` another one is sensed as soon as that one's page has moved from the
-//! page register to the cache register. Its own page then stays in the page register until the
-//! firmware asks for its output or cancels it, and moves on when the cache register is empty. Until
-//! then its time is not charged: the read before it is what a command waits for.
+//! A cache read is issued `after` another read. It is sensed as soon as the page of the earlier read has
+//! moved from the page register to the cache register. Its own page then stays in the page register until the
+//! firmware asks for its output or cancels it, and moves on when the cache register is empty. Until then its
+//! time is not charged, because commands wait for the earlier read.
 
 use firstread_core::{DieId, FlashKind, FlashOp, Ns, OpClass, Tag};
 
@@ -20,10 +20,10 @@ pub(super) const NONE: u32 = u32::MAX;
 pub(super) struct Ahead {
     /// The read to be sensed after the one that is on the array or in the page register.
     pub next: u32,
-    /// The read whose data leave through the cache register, and when they have: [`Ns::MAX`] while other
-    /// data cross the channel before.
+    /// The read whose data leave through the cache register, and the time at which they have left:
+    /// [`Ns::MAX`] while other data cross the channel first.
     pub out: Option<(u32, Ns)>,
-    /// When the array or the registers are done with what they do; [`Ns::MAX`] when they wait.
+    /// When the current work of the array or the registers ends; [`Ns::MAX`] while they wait.
     due: Ns,
 }
 
@@ -36,17 +36,17 @@ impl Ahead {
     };
 }
 
-/// What the registers and the array of a die do under cache reads.
+/// State of the registers and of the array of a die under cache reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum CachePhase {
     /// The page of this read moves from the page register to the cache register.
     Turning(u32),
-    /// This read is sensed.
+    /// This read is being sensed.
     Sensing(u32),
     /// This read is in the page register.
     Sensed(u32),
-    /// The sense under this tag, of this class, is not wanted any more and is being ended. The tag may
-    /// be in use again.
+    /// The sense under this tag, of this class, is not wanted and is being ended. The tag may already be in
+    /// use again.
     Ending(u32, OpClass),
 }
 
@@ -75,14 +75,14 @@ impl Hardware {
         }
         let state = &mut self.ops[op.tag.0 as usize];
         state.op = op;
-        // Cache reads are of the die as a whole.
+        // Cache reads use the whole die.
         state.lane = op.die.0;
         state.channel = self.layout.channel(op.die);
         state.held = true;
     }
 
-    /// The read under `tag` has been sensed, and another one is to be sensed after it: its page moves
-    /// to the cache register.
+    /// The read under `tag` has been sensed, and another is to be sensed after it: its page moves to the
+    /// cache register.
     pub(super) fn turn(&mut self, now: Ns, die: DieId, tag: u32, timers: &mut Timers) {
         let starts = self.command(now, self.layout.channel(die), timers);
         let mut busy = Ns(self.times.cache_busy_ns);
@@ -111,7 +111,7 @@ impl Hardware {
         self.arm(die, timers);
     }
 
-    /// The firmware wants codewords `wanted` of `read`.
+    /// The firmware asks for codewords `wanted` of `read`.
     pub(super) fn output(
         &mut self,
         now: Ns,
@@ -131,7 +131,7 @@ impl Hardware {
         } = &mut state.op.kind
             && *sensed != wanted
         {
-            // All planes were sensed, whatever of them is wanted now.
+            // All planes were sensed, whichever of them are wanted now.
             let (block, sensed) = (*block, core::mem::replace(sensed, wanted));
             self.cells_mut().sensed_in_vain(block, sensed, wanted);
         }
@@ -147,7 +147,7 @@ impl Hardware {
         }
     }
 
-    /// The firmware does not want `read`, which was to be sensed after another one.
+    /// The firmware cancels `read`, which was to be sensed after another one.
     pub(super) fn cancel(&mut self, now: Ns, die: DieId, read: u32, timers: &mut Timers) {
         self.ops[read as usize].held = false;
         let FlashOp { class, kind, .. } = self.ops[read as usize].op;
@@ -219,7 +219,7 @@ impl Hardware {
         Done::GoesOn
     }
 
-    /// The page of `tag` is in the cache register: it leaves, and the next read is sensed.
+    /// The page of `tag` is in the cache register: its data leave, and the next read is sensed.
     fn turned(&mut self, now: Ns, die: DieId, tag: u32, timers: &mut Timers) {
         let next = core::mem::replace(&mut self.dies[die.0 as usize].ahead.next, NONE);
         if next == NONE {
@@ -257,7 +257,7 @@ impl Hardware {
         self.arm(DieId(die), timers);
     }
 
-    /// Sets the timer of `die` to what is next of its array and its cache register.
+    /// Sets the timer of `die` to the next event of its array or its cache register.
     fn arm(&self, die: DieId, timers: &mut Timers) {
         let ahead = &self.dies[die.0 as usize].ahead;
         let out = ahead.out.map_or(Ns::MAX, |(_, ends)| ends);

@@ -1,4 +1,4 @@
-//! Programs and erases: on the array, stopped and resumed, and what they leave in cells and stamps.
+//! Programs and erases: on the array, suspended and resumed, and their effect on cells and stamps.
 
 use firstread_core::{BlockId, Buf, DieId, FlashEvent, FlashKind, Ns, PageAddr, PageType, Tag};
 
@@ -9,7 +9,7 @@ use super::{DiePhase, Done, Hardware, Resource};
 use crate::payload::Stamps;
 
 impl Hardware {
-    /// A program or erase starts on the array, for `ns`.
+    /// A program or erase starts on the array and takes `ns`.
     pub(super) fn start_work(
         &mut self,
         now: Ns,
@@ -31,8 +31,8 @@ impl Hardware {
         }
     }
 
-    /// The firmware wants `die` to suspend the program or erase `victim`. While its data are on the
-    /// way to the die there is nothing to stop yet.
+    /// The firmware asks `die` to suspend the program or erase `victim`. While the data of a program are
+    /// still on the way to the die there is nothing to suspend yet.
     pub(super) fn suspend(&mut self, now: Ns, die: DieId, victim: u32, timers: &mut Timers) {
         let state = &mut self.dies[die.0 as usize];
         assert!(
@@ -56,7 +56,7 @@ impl Hardware {
         };
         let state = &mut self.dies[die.0 as usize];
         state.told = Some(now);
-        // It may end before it can stop; then it does.
+        // The operation may end before it can stop; then it ends.
         if let Some((stops, left)) = state.work.stop(now, latency_ns, &times) {
             state.phase = DiePhase::Stopping(tag);
             state.suspended = Some((tag, left));
@@ -64,7 +64,7 @@ impl Hardware {
         }
     }
 
-    /// The program or erase of `die` has stopped.
+    /// The program or erase of `die` has been suspended.
     pub(super) fn stopped(&mut self, now: Ns, die: u16, tag: u32) -> Done {
         let op = self.ops[tag as usize].op;
         let state = &mut self.dies[die as usize];
@@ -81,7 +81,7 @@ impl Hardware {
         Done::Event(FlashEvent::Suspended { tag, remaining })
     }
 
-    /// The firmware wants `die` to go on with the suspended `victim`.
+    /// The firmware asks `die` to resume the suspended `victim`.
     pub(super) fn resume(&mut self, now: Ns, die: DieId, victim: u32, timers: &mut Timers) {
         let times = self.times.suspend;
         assert!(
@@ -117,14 +117,14 @@ impl Hardware {
             } => {
                 self.cells_mut().program(now, block, wordline);
                 let ok = !self.failures.program_fails(block, op.die, wordline);
-                // What did not verify cannot be read.
+                // Data that did not verify cannot be read.
                 if ok {
                     self.program(op.die, block, wordline, buf, stamps);
                 }
                 FlashEvent::Programmed { tag, ok }
             }
             FlashKind::Erase { block, mode } => {
-                // The firmware erases a superblock on every die before it uses it again.
+                // The firmware erases a superblock on every die before it uses the superblock again.
                 if die == 0 {
                     self.cells_mut().erased(block, mode);
                     stamps.erase(block);
@@ -137,7 +137,7 @@ impl Hardware {
         Done::EventThenFree(event, tag)
     }
 
-    /// Bytes that a program moves over the channel, parity included.
+    /// Bytes that a program transfers over the channel, including code parity.
     pub(super) fn program_bytes(&self, block: BlockId) -> u64 {
         let rows = self.layout.slots_per_row() * self.cells.mode(block).bits() as u32;
         let codewords = rows as u64 * self.layout.codewords_per_slot() as u64;
@@ -147,7 +147,7 @@ impl Hardware {
     /// Moves a die's part of a wordline from its buffers into the cells.
     fn program(&self, die: DieId, block: BlockId, wordline: u16, buf: Buf, stamps: &mut Stamps) {
         let layout = &self.layout;
-        // What is programmed there is the sum of the wordline's other parts.
+        // The parity die is programmed with the sum of the wordline's other parts.
         if layout.parity_die(wordline) == Some(die) {
             return;
         }
@@ -167,7 +167,7 @@ impl Hardware {
         }
     }
 
-    /// `die` has taken in the data of a program.
+    /// `die` has received the data of a program.
     pub(super) fn data_is_in(&mut self, now: Ns, die: DieId) {
         let state = &mut self.dies[die.0 as usize];
         let since = std::mem::replace(&mut state.since, now);

@@ -1,15 +1,15 @@
-//! A channel: command cycles and data, and the reads that will come to it.
+//! A channel: command cycles, data, and the reads whose data will arrive.
 //!
-//! Data cross a channel in the order in which they come to it: those of a program when it is issued, those
-//! of a read when it has been sensed. Command and address cycles are short, and an operation starts on
-//! its die as soon as they have crossed: so commands go before all data that wait, in the order in which
-//! they are issued. What has begun to cross is not interrupted; data that could begin at the moment when a
-//! command is issued have not begun, so a die whose data have crossed gets its next command at once.
+//! Data cross a channel in order of arrival: data of a program arrive when it is issued, data of a read when
+//! it has been sensed. Command and address cycles are short, and an operation starts on its die as soon as
+//! they have crossed. So commands go before all waiting data, in the order in which they are issued. A
+//! transfer that has begun is not interrupted. Data that could begin at the very moment at which a command is
+//! issued have not begun yet, so a die whose data have crossed gets its next command at once.
 //!
-//! When a read will have been sensed is known when it is issued, so the end of its sense is no event: reads
-//! that are sensed lie in the order in which they will come, behind data that have come. It is known when
-//! the first of them will have crossed, unless a command or other data come before; only that end has a
-//! timer. A command has no timer either: it shifts the end of what waits.
+//! The end of a sense is known when the read is issued, so it is not an event: reads being sensed are queued
+//! in the order in which they will arrive, behind data that have arrived. The time at which the first of them
+//! will have crossed is known too, unless a command or other data go first. Only that end has a timer. A
+//! command has no timer either: it delays the waiting data.
 
 use std::collections::VecDeque;
 
@@ -22,17 +22,17 @@ use crate::hardware::timers::Timers;
 /// No channel.
 pub(super) const NONE: u16 = u16::MAX;
 
-/// Data that have come or will come.
+/// Data that have arrived or will arrive.
 #[derive(Clone, Copy, Debug)]
 struct Coming {
-    /// When they come: a read when it has been sensed.
+    /// When they arrive; for a read, when it has been sensed.
     at: Ns,
-    /// The die or lane. Of reads that come at the same time the lower one goes first.
+    /// The die or lane. If reads arrive at the same time, the lower number goes first.
     lane: u16,
-    /// They leave through the cache register, while the die senses the next page.
+    /// Whether they leave through the cache register, while the die senses the next page.
     is_cached: bool,
     tag: u32,
-    /// How long they take.
+    /// Duration of the transfer.
     transfer: Ns,
 }
 
@@ -45,11 +45,11 @@ impl Coming {
 /// A channel.
 #[derive(Clone, Debug)]
 pub(super) struct Channel {
-    /// When the first data may begin to cross: what was before them has crossed by then.
+    /// When the first data may begin to cross: everything ahead of them has crossed by then.
     free_at: Ns,
-    /// Cycles of commands that were issued while the first data crossed, and follow them.
+    /// Duration of commands that were issued while the first data crossed, and that follow them.
     commands: Ns,
-    /// First the one that comes first.
+    /// In order of arrival.
     coming: VecDeque<Coming>,
 }
 
@@ -63,15 +63,15 @@ impl Channel {
         }
     }
 
-    /// Power was cut.
+    /// Power was cut: nothing is on the channel or queued.
     pub(super) fn clear(&mut self) {
         self.free_at = Ns::ZERO;
         self.commands = Ns::ZERO;
         self.coming.clear();
     }
 
-    /// A command of `cycles` is issued at `now`: when it has crossed, and whether that has shifted the end
-    /// of the first data.
+    /// A command of `cycles` is issued at `now`. Returns when it has crossed, and whether it has delayed the
+    /// first data.
     #[inline]
     fn command(&mut self, now: Ns, cycles: Ns) -> (Ns, bool) {
         let mut shifts = false;
@@ -87,7 +87,7 @@ impl Channel {
         (self.free_at, shifts)
     }
 
-    /// `data` will come, or have come just now and are behind all that have come. Whether they are the
+    /// Adds `data` that will arrive, or have just arrived behind all others. Returns whether they are the
     /// first.
     #[inline]
     fn expect(&mut self, now: Ns, data: Coming) -> bool {
@@ -100,7 +100,7 @@ impl Channel {
         self.coming.len() == 1
     }
 
-    /// `data` will come before others. Whether they are the first.
+    /// Adds `data` that will arrive before others. Returns whether they are the first.
     #[inline(never)]
     fn expect_before(&mut self, order: (Ns, u16), data: Coming) -> bool {
         let later = self.coming.iter().rev();
@@ -116,7 +116,7 @@ impl Channel {
         first.is_some_and(|first| first.tag == tag && self.free_at.max(first.at) <= now)
     }
 
-    /// The first data have crossed: which ones.
+    /// The first data have crossed: removes and returns them.
     #[inline]
     fn crossed(&mut self, now: Ns) -> Coming {
         self.free_at = now + std::mem::take(&mut self.commands);
@@ -124,7 +124,8 @@ impl Channel {
         first.expect("its timer runs only while there is one")
     }
 
-    /// The lane of the first data, whether they are cached, and when they have crossed if nothing comes before.
+    /// Lane of the first data, whether they are cached, and when they will have crossed if nothing goes
+    /// before them.
     #[inline]
     fn first_ends(&self) -> Option<(u16, bool, Ns)> {
         let first = self.coming.front()?;
@@ -134,7 +135,7 @@ impl Channel {
 }
 
 impl Hardware {
-    /// The command of an operation on `channel` is issued: when it has crossed.
+    /// The command of an operation on `channel` is issued. Returns when it has crossed.
     #[inline(always)] // On the path of a plain read.
     pub(super) fn command(&mut self, now: Ns, channel: u16, timers: &mut Timers) -> Ns {
         let cycles = Ns(self.times.command_ns);
@@ -156,8 +157,8 @@ impl Hardware {
         self.come(now, tag, sensed, transfer, false, timers);
     }
 
-    /// The data of `tag` come to their channel at `now`: those of a program with its command, those of a
-    /// read that were sensed before, perhaps out of the cache register.
+    /// The data of `tag` arrive at their channel at `now`: data of a program with its command, or of a read
+    /// that was sensed before, perhaps from the cache register.
     #[inline(never)]
     pub(super) fn start_crossing(
         &mut self,
@@ -174,7 +175,7 @@ impl Hardware {
         self.come(now, tag, now, transfer, is_cached, timers);
     }
 
-    /// The data of `tag` come to their channel at `at`.
+    /// The data of `tag` arrive at their channel at `at`.
     #[inline(always)] // On the path of a plain read; others come through `start_crossing`.
     fn come(
         &mut self,
@@ -204,7 +205,8 @@ impl Hardware {
         }
     }
 
-    /// Sets the timer of the data that come first to `channel`, unless what follows now may go before them.
+    /// Sets the timer of the first data of `channel`, unless an operation issued now may still go before
+    /// them.
     #[inline]
     fn time_first(&mut self, channel: u16, timers: &mut Timers) {
         if channel != self.untimed
@@ -214,8 +216,8 @@ impl Hardware {
         }
     }
 
-    /// The data of `lane` will have crossed at `ends`, unless something comes before; [`Ns::MAX`] if others go
-    /// first.
+    /// The data of `lane` will have crossed at `ends`, unless something goes before them; [`Ns::MAX`] if
+    /// others go first.
     #[inline]
     fn set_end(&mut self, lane: u16, is_cached: bool, ends: Ns, timers: &mut Timers) {
         if is_cached {
@@ -236,7 +238,8 @@ impl Hardware {
         self.untimed = channel;
     }
 
-    /// What followed the end of a transfer has been issued: the next one has a timer.
+    /// The operations that follow the end of a transfer have been issued: sets the timer of the next
+    /// transfer.
     #[inline]
     pub(crate) fn time_next(&mut self, timers: &mut Timers) {
         let channel = std::mem::replace(&mut self.untimed, NONE);
@@ -245,12 +248,12 @@ impl Hardware {
         }
     }
 
-    /// Whether the data of the read under `tag`, which has not left its die, cross their channel.
+    /// Whether the data of the read under `tag`, which still occupies its die, are crossing their channel.
     pub(super) fn crosses(&self, now: Ns, tag: u32) -> bool {
         self.channels[self.ops[tag as usize].channel as usize].has_begun(now, tag)
     }
 
-    /// The read under `tag`, whose data do not cross yet, has got more of them.
+    /// The read under `tag`, whose data do not cross yet, has to transfer more data.
     pub(super) fn lengthen(&mut self, tag: u32, timers: &mut Timers) {
         let state = &self.ops[tag as usize];
         let (channel, transfer) = (state.channel, self.transfer(state));
@@ -263,8 +266,8 @@ impl Hardware {
         }
     }
 
-    /// Something else than its transfer follows when the read under `tag` has been sensed, which now has
-    /// the timer.
+    /// Something other than its transfer follows the sense of the read under `tag`, and the timer is now
+    /// needed for that.
     pub(super) fn expect_no_more(&mut self, now: Ns, tag: u32, timers: &mut Timers) {
         let state = &self.ops[tag as usize];
         assert!(
@@ -278,7 +281,7 @@ impl Hardware {
         self.time_first(channel, timers);
     }
 
-    /// How long the data of `read`, or of a program, take to cross the channel.
+    /// Duration of the transfer of `read`, or of a program, over the channel.
     #[inline]
     fn transfer(&self, read: &InFlight) -> Ns {
         let bytes = match read.op.kind {
@@ -308,8 +311,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// After a power cut a channel is as good as new: nothing is to come, and what comes first need not
-    /// wait.
+    /// After a power cut a channel is as good as new: nothing is queued, and the next data need not wait.
     #[test]
     fn powerloss_a_channel_is_idle_after_a_cut() {
         let mut channel = Channel::new(2);
@@ -331,7 +333,7 @@ mod tests {
         assert_eq!(channel.command(Ns(107), Ns(5)), (Ns(112), false));
     }
 
-    /// What comes to a channel: a read that is sensed so long, other data, or a command.
+    /// An arrival at a channel: a read with its sense time, other data, or a command.
     #[derive(Clone, Copy, Debug)]
     enum Comes {
         Read(u64),
@@ -348,16 +350,16 @@ mod tests {
     }
 
     proptest! {
-        /// Against a server that looks, each time it is free, at everything that ever comes: data are served
-        /// first come, first served, unless a command has come before they can begin.
+        /// Compared with a server that looks at all arrivals each time it is free: data are served first
+        /// come, first served, unless a command has arrived before they can begin.
         #[test]
         fn model_commands_go_before_data_that_cross_in_the_order_in_which_they_come(
-            // So long after the one before it comes this, which takes so long to cross.
+            // Each entry: time since the one before, kind, and duration of the transfer.
             plan in prop::collection::vec((0u64..40, comes(), 1u64..30), 1..60),
         ) {
             let mut channel = Channel::new(plan.len());
             let mut ends = vec![Ns::ZERO; plan.len()];
-            // When each comes; of the same time in this order.
+            // Arrival times; equal times in this order.
             let mut data = Vec::new();
             let mut commands = VecDeque::new();
             let mut now = Ns::ZERO;
@@ -366,7 +368,7 @@ mod tests {
                 while let Some((.., end)) = channel.first_ends().filter(|(.., end)| *end <= now) {
                     ends[channel.crossed(end).tag as usize] = end;
                 }
-                // In no order.
+                // Lanes in random order.
                 let lane = (i as u16).wrapping_mul(40_503);
                 let at = match what {
                     Comes::Command => {

@@ -1,6 +1,6 @@
-//! Where the time of a request went: every nanosecond is charged to one cause.
+//! Latency breakdown of requests: every nanosecond is charged to one cause.
 //!
-//! A request of several page rows is charged what its last row was charged. The causes add up to
+//! A request of several multi-plane pages is charged with the times of its last page. The causes add up to
 //! the latency exactly.
 
 use std::ops::{Index, IndexMut};
@@ -11,13 +11,13 @@ use firstread_core::{Ns, OpClass};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Cause {
-    /// Fetching the command, and waiting for a free slot in the firmware.
+    /// Fetching the command, and waiting for a job in the firmware.
     Queue,
-    /// Waiting for a page of the map.
+    /// Waiting for a map page.
     Map,
-    /// Of a write: waiting until cleaning has moved some of what it owes.
+    /// Write: waiting until garbage collection has made some of the moves that are due.
     Cleaning,
-    /// Of a write: waiting for a free superblock, or until cleaning has made up for a failed program.
+    /// Write: waiting for a free superblock, or until the reserve is refilled after a failed program.
     Reserve,
     /// The die was busy with other host reads.
     DieHostRead,
@@ -25,35 +25,35 @@ pub enum Cause {
     DieRetry,
     /// The die was busy with background reads of calibration.
     DieCalibration,
-    /// The die was busy with reads of moved data.
+    /// The die was busy with reads of data being moved.
     DieMove,
-    /// The die was busy reading ahead.
+    /// The die was busy with read-ahead.
     DieReadAhead,
-    /// The die was busy with pages of the map.
+    /// The die was busy with map pages.
     DieMap,
-    /// The die was busy programming data of the host.
+    /// The die was busy programming host data.
     DieProgram,
     /// The die was busy programming moved data.
     DieMoveProgram,
-    /// The die was taking in data to be programmed, or waiting for its channel to do so.
+    /// The die was receiving data to be programmed, or waiting for its channel to do so.
     DieDataIn,
     /// The die was busy erasing.
     DieErase,
     /// Sensing of the first attempt.
     Sense,
-    /// Waiting for the channel and transferring, first attempt.
+    /// Waiting for the channel, and transferring, of the first attempt.
     Transfer,
-    /// Waiting for the decoder and decoding, first attempt.
+    /// Waiting for the decoder, and decoding, of the first attempt.
     Decode,
-    /// Sensing, transferring and decoding again.
+    /// Sensing, transferring and decoding of retries.
     Retry,
-    /// What came after the last retry: soft senses, and reads of the rest of the stripe.
+    /// After the last retry: soft senses, and reads of the rest of the stripe.
     Recovery,
-    /// Suspending what the die was doing.
+    /// Suspending the program or erase of the die.
     Suspend,
-    /// Of a flush, a write with FUA, a write that is written through: waiting until data are programmed.
+    /// Flush, write with FUA, or write-through: waiting until data are programmed.
     Flush,
-    /// The host link and the completion.
+    /// Host link and completion.
     Link,
 }
 
@@ -61,7 +61,7 @@ pub enum Cause {
 pub const CAUSES: usize = 22;
 
 impl Cause {
-    /// All causes, in the order of a request's life.
+    /// All causes, in the order in which a request meets them.
     pub const ALL: [Cause; CAUSES] = [
         Cause::Queue,
         Cause::Map,
@@ -115,7 +115,7 @@ impl Cause {
         }
     }
 
-    /// What is charged to this cause on a first attempt: an operation of `class` may be a later one.
+    /// The cause that corresponds to this one for an operation of `class`, which may be a retry.
     #[inline]
     pub(crate) const fn in_step(self, class: OpClass) -> Cause {
         match class {
@@ -125,7 +125,7 @@ impl Cause {
         }
     }
 
-    /// What a wait behind an operation of `class` is charged to.
+    /// The cause of a wait behind an operation of `class`.
     pub(crate) const fn busy_with(class: OpClass) -> Cause {
         match class {
             OpClass::HostRead => Cause::DieHostRead,
@@ -144,20 +144,20 @@ impl Cause {
 /// Nanoseconds by cause.
 pub type Parts = [u64; CAUSES];
 
-/// What the time of a read in flight is charged to; later, that of the command it was for. Or that of a
-/// write that waits. Three lines of a cache.
+/// Latency breakdown of a read in flight, later of the command that it was for; or of a write that waits.
+/// Three cache lines.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct Account {
     pub parts: Parts,
     /// When the first attempt was queued.
     pub first_queued: Ns,
-    /// Since when the time has not been charged yet.
+    /// Time up to which everything has been charged.
     pub mark: Ns,
 }
 
 impl Account {
-    /// Nothing has been charged since `from`.
+    /// A breakdown that starts at `from`.
     pub(crate) const fn from(from: Ns) -> Account {
         Account {
             parts: [0; CAUSES],
@@ -166,7 +166,7 @@ impl Account {
         }
     }
 
-    /// Nothing has been charged since `from`: this account, anew.
+    /// Restarts this breakdown at `from`.
     #[inline]
     pub(crate) fn restart(&mut self, from: Ns) {
         self.parts.fill(0);
@@ -174,13 +174,13 @@ impl Account {
         self.mark = from;
     }
 
-    /// Adds the time of `read`, which the command has waited for since it was charged last.
+    /// Adds the time of `read`, for which the command has waited since its own last charge.
     pub(crate) fn add(&mut self, read: &Account) {
         if read.mark <= self.mark {
             return;
         }
         let mut read = *read;
-        // It began before, for this command or another one.
+        // The read began earlier, for this command or for another.
         read.cut(self.mark.since(read.first_queued).0);
         self.charge(read.first_queued, Cause::Queue);
         for (part, more) in self.parts.iter_mut().zip(&read.parts) {
@@ -189,14 +189,14 @@ impl Account {
         self.mark = read.mark;
     }
 
-    /// Charges the time from the last mark to `until`, if that is later, to `cause`.
+    /// Charges the time from the last mark to `until`, if `until` is later, to `cause`.
     #[inline]
     pub(crate) fn charge(&mut self, until: Ns, cause: Cause) {
         self.parts[cause as usize] += until.since(self.mark).0;
         self.mark = self.mark.max(until);
     }
 
-    /// Takes away `ns` from what was charged first.
+    /// Removes the first `ns` that were charged.
     fn cut(&mut self, mut ns: u64) {
         for part in &mut self.parts {
             let cut = ns.min(*part);
@@ -205,15 +205,15 @@ impl Account {
         }
     }
 
-    /// Makes what `read` was charged before a command joined it, which this account has been, what it was
-    /// charged since: for how long it had not been charged when the command joined is cut off at its
-    /// beginning. Causes stand in the order of a read's life, so a wait for a die of several causes may lose
-    /// the wrong one of them; the sum is exact.
+    /// This breakdown is a copy of `read`'s, made when a command joined. Turns it into what `read` was
+    /// charged since then. Time that was not yet charged when the command joined is cut off at the beginning.
+    /// Causes are stored in the order of a read's life, so a wait for a die with several causes may lose the
+    /// wrong one of them; the sum is exact.
     pub(crate) fn became(&mut self, read: &Account) {
         for (own, all) in self.parts.iter_mut().zip(read.parts) {
             *own = all - *own;
         }
-        // The wait of a command for the channel is charged when it begins.
+        // A command's wait for the channel is charged when the wait begins.
         self.parts[Cause::Transfer as usize] += self.mark.since(self.first_queued).0;
         self.cut(self.first_queued.since(self.mark).0);
         self.mark = read.mark;
@@ -225,12 +225,12 @@ impl Account {
     }
 }
 
-/// The number of an account.
+/// Index of a breakdown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct AccountId(u32);
 
-/// Accounts of operations and of commands, handed from one to the other. The one that was closed last is
-/// opened first: few are ever touched.
+/// Breakdowns of operations and of commands, handed from one to the other. The most recently closed one is
+/// reused first, so that few are ever touched.
 #[derive(Clone, Debug)]
 pub(crate) struct Accounts {
     all: Vec<Account>,
@@ -245,12 +245,12 @@ impl Accounts {
         }
     }
 
-    /// Closes all.
+    /// Closes all breakdowns.
     pub(crate) fn close_all(&mut self) {
         *self = Accounts::new(self.all.len() as u32);
     }
 
-    /// Opens an account of time from `from` on.
+    /// Opens a breakdown that starts at `from`.
     #[inline]
     pub(crate) fn open(&mut self, from: Ns) -> AccountId {
         let id = self.closed.pop();
@@ -281,11 +281,11 @@ impl IndexMut<AccountId> for Accounts {
     }
 }
 
-/// What a die did, and when it ended: in 16 bytes, as every wait looks at some of them.
+/// An operation of a die and when it ended, in 16 bytes, because every wait looks at some of them.
 #[derive(Clone, Copy, Debug)]
 struct Span {
     end: Ns,
-    /// How long it took (ns), above a byte for its cause.
+    /// Duration (ns), above a byte for the cause.
     ns_and_cause: u64,
 }
 
@@ -303,13 +303,13 @@ impl Span {
     fn start(self) -> Ns {
         Ns(self.end.0 - (self.ns_and_cause >> 8))
     }
-    /// The index of its cause.
+    /// Index of the cause.
     fn cause(self) -> usize {
         (self.ns_and_cause & 0xff) as usize
     }
 }
 
-/// What a die did last, most recent first.
+/// The latest operations of a die, most recent first.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DieLog {
     spans: [Span; DieLog::LEN],
@@ -317,7 +317,7 @@ pub(crate) struct DieLog {
 }
 
 impl DieLog {
-    /// Changes of what it did that are remembered. A wait longer than that is charged to the oldest.
+    /// Number of operations remembered. Any part of a wait before them is charged to the oldest.
     const LEN: usize = 16;
 
     pub(crate) const fn new() -> DieLog {
@@ -327,7 +327,7 @@ impl DieLog {
         }
     }
 
-    /// When it ended what it did last.
+    /// End of the last operation.
     pub(crate) fn last_end(&self) -> Ns {
         self.spans[(self.next + DieLog::LEN - 1) % DieLog::LEN].end
     }
@@ -335,7 +335,7 @@ impl DieLog {
     /// The die was busy from `start` to `end`: waits for it are charged to `cause`.
     #[inline]
     pub(crate) fn push(&mut self, start: Ns, end: Ns, cause: Cause) {
-        // It goes on with the same: one entry for all of it, so that the log reaches further back.
+        // The same cause continues: a single entry covers all of it, so that the log reaches further back.
         let last = &mut self.spans[(self.next + DieLog::LEN - 1) % DieLog::LEN];
         if last.end == start && last.cause() == cause as usize {
             *last = Span::new(last.start(), end, cause);
@@ -345,7 +345,7 @@ impl DieLog {
         self.next = (self.next + 1) % DieLog::LEN;
     }
 
-    /// Charges the wait from `from` to `to` to what the die did in that time.
+    /// Charges the wait from `from` to `to` to the operations of the die in that time.
     #[inline]
     pub(crate) fn charge_wait(&self, from: Ns, to: Ns, parts: &mut Parts) {
         let mut until = to;
@@ -356,7 +356,7 @@ impl DieLog {
             let span = self.spans[(self.next + DieLog::LEN - 1 - back) % DieLog::LEN];
             let oldest = back + 1 == DieLog::LEN;
             let begin = if oldest { from } else { span.start().max(from) };
-            // The gap after an operation is the turnaround to the next: charge it to the next.
+            // The gap after an operation is the turnaround to the next one, and is charged to the next one.
             let covered_to = span.end.max(begin).min(until);
             parts[Cause::Queue as usize] += until.since(covered_to).0;
             parts[span.cause()] += covered_to.since(begin).0;
@@ -384,7 +384,7 @@ mod tests {
         assert_eq!(parts.iter().sum::<u64>(), 150);
     }
 
-    /// Each entry of the log ends where it ended, whichever part of it a wait has seen.
+    /// Each entry of the log ends at its own end, whichever part of it a wait has seen.
     #[test]
     fn formula_wait_is_charged_to_what_the_die_did_in_it_and_to_nothing_else() {
         let mut log = DieLog::new();
@@ -421,7 +421,7 @@ mod tests {
         assert_eq!(parts.iter().sum::<u64>(), 397);
     }
 
-    /// However often the log has gone round, its last entry is the last that was pushed.
+    /// However often the log has wrapped around, its last entry is the last one pushed.
     #[test]
     fn model_the_last_end_is_that_of_the_last_entry() {
         let mut log = DieLog::new();
@@ -431,13 +431,14 @@ mod tests {
         }
     }
 
-    /// A command that has waited for a read is charged what the read was charged since it was charged last.
+    /// A command that has waited for a read is charged with the read's time since the command's own last
+    /// charge.
     #[test]
     fn formula_a_command_is_charged_the_time_of_the_read_that_it_waited_for() {
         let mut read = Account::from(Ns(100));
         read.charge(Ns(130), Cause::DieProgram);
         read.charge(Ns(200), Cause::Sense);
-        // It was charged until 80, so it waited for something else until the read was queued.
+        // Charged until 80: the command waited for something else until the read was queued.
         let mut early = Account::from(Ns(50));
         early.charge(Ns(80), Cause::Cleaning);
         early.add(&read);
@@ -450,12 +451,12 @@ mod tests {
         ];
         assert_eq!(of(&early, causes), [30, 20, 30, 70]);
         assert_eq!(early.mark, Ns(200));
-        // It was charged until 150: of the read the first 50 ns were before.
+        // Charged until 150: the first 50 ns of the read were before that.
         let mut late = Account::from(Ns(140));
         late.charge(Ns(150), Cause::Cleaning);
         late.add(&read);
         assert_eq!(of(&late, causes), [10, 0, 0, 50]);
-        // It was charged for longer than the read took: there is nothing to add.
+        // Charged beyond the end of the read: there is nothing to add.
         let mut after = Account::from(Ns(190));
         after.charge(Ns(200), Cause::Cleaning);
         let before = after.parts;

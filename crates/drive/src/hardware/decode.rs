@@ -1,4 +1,4 @@
-//! The end of a read: its turn with the decoder, its verdicts, its data in the buffers.
+//! The end of a read: its turn with the decoder, its verdicts, and its data in the buffers.
 
 use firstread_core::{Buf, CellMode, FlashEvent, FlashKind, Ns, PageAddr};
 
@@ -8,14 +8,14 @@ use super::{Hardware, InFlight, Resource};
 use crate::payload::Stamps;
 
 impl Hardware {
-    /// The data of `tag` are with the decoder.
+    /// The data of `tag` have reached the decoder.
     pub(super) fn decode(&mut self, now: Ns, tag: u32, timers: &mut Timers) {
         self.see_to_sense(now, tag);
         self.start_decode(now, tag, false, timers);
     }
 
-    /// The data of `tag` wait for the decoder. True when it is done with them already, which only counts
-    /// if it `may_be_now`.
+    /// The data of `tag` are queued for the decoder. Returns true if the decoder has already finished with
+    /// them, which is allowed only with `may_be_now`.
     #[inline(always)] // Once for a plain read, once for a cache read.
     pub(super) fn start_decode(
         &mut self,
@@ -36,7 +36,7 @@ impl Hardware {
         let last = Ns(sensed.decode_last_ns);
         let decoder = &mut self.decoders[channel as usize];
         let end = if self.times.decode_streams {
-            // Codewords are decoded as they arrive; the last one cannot start before it is here.
+            // Codewords are decoded as they arrive. The last one cannot start before it has arrived.
             (decoder.free_at().max(since) + work).max(now + last)
         } else {
             decoder.free_at().max(now) + work.max(last)
@@ -50,7 +50,7 @@ impl Hardware {
         false
     }
 
-    /// The decoder of `channel` is done with the first that is there.
+    /// The decoder of `channel` has finished the first operation in its queue.
     #[inline]
     pub(crate) fn decode_done(
         &mut self,
@@ -66,7 +66,7 @@ impl Hardware {
         self.decoded(now, tag, stamps)
     }
 
-    /// The read under `tag` is decoded.
+    /// The read under `tag` has been decoded.
     #[inline]
     pub(crate) fn decoded(&mut self, now: Ns, tag: u32, stamps: &mut Stamps) -> FlashEvent {
         self.charge(now, tag, Cause::Decode);
@@ -102,8 +102,8 @@ impl Hardware {
         }
     }
 
-    /// Codewords `made` of the read under `tag` have been made anew from the rest of their stripe. In
-    /// simulation a stamp names its page, which the sum of the others would come to.
+    /// Codewords `made` of the read under `tag` have been rebuilt from the rest of their stripe. In
+    /// simulation a stamp names its page, which is what the sum of the other pages would yield.
     pub(crate) fn rebuilt(&mut self, now: Ns, tag: u32, made: u64, stamps: &mut Stamps) {
         self.account_of(tag).charge(now, Cause::Recovery);
         let state = &self.ops[tag as usize];
@@ -128,8 +128,8 @@ impl Hardware {
         self.deliver(at, cell_mode, made, buf, stamps);
     }
 
-    /// Moves the slots of `decoded` codewords into the buffers of a page row. Parity has none: it goes
-    /// into the sum.
+    /// Moves the slots of the `decoded` codewords into the buffers of a multi-plane page. Parity has no
+    /// buffers: it goes into the sum.
     #[inline(always)] // Of one read, and of one in millions that is made anew.
     fn deliver(&self, at: PageAddr, mode: CellMode, decoded: u64, buf: Buf, stamps: &mut Stamps) {
         if self.layout.parity_die(at.wordline) == Some(at.die) {

@@ -1,7 +1,7 @@
-//! The decoder of a channel: one operation after another, in the order they come.
+//! The decoder of a channel: it serves one operation after another, in order of arrival.
 //!
-//! When an operation comes, it is known when its turn ends. Only the end of the first one has a
-//! timer. Those that wait are linked through the operations in flight.
+//! The end of an operation's turn is known when it arrives. Only the end of the first one has a timer.
+//! Waiting operations are linked through the table of operations in flight.
 
 use firstread_core::Ns;
 
@@ -10,12 +10,12 @@ use super::InFlight;
 /// No operation.
 const NONE: u32 = u32::MAX;
 
-/// An operation's turn.
+/// An operation's turn with the decoder.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Turn {
     /// The operation behind it.
     next: u32,
-    /// When it ends.
+    /// When the turn ends.
     ends: Ns,
 }
 
@@ -28,14 +28,14 @@ pub(super) struct Decoder {
 }
 
 impl Decoder {
-    /// Nothing to do.
+    /// A decoder with nothing to do.
     pub(super) const IDLE: Decoder = Decoder {
         first: NONE,
         last: NONE,
         free_at: Ns::ZERO,
     };
 
-    /// When it has decoded all that is there.
+    /// When everything in its queue will be decoded.
     pub(super) fn free_at(&self) -> Ns {
         self.free_at
     }
@@ -45,7 +45,8 @@ impl Decoder {
         self.first == NONE
     }
 
-    /// `tag` comes; its turn ends at `ends`. True when it is the only one, whose end needs the timer.
+    /// `tag` arrives; its turn ends at `ends`. Returns true if it is the only operation, so that its end
+    /// needs the timer.
     #[inline]
     pub(super) fn enter(&mut self, ops: &mut [InFlight], tag: u32, ends: Ns) -> bool {
         ops[tag as usize].turn = Turn { next: NONE, ends };
@@ -59,8 +60,8 @@ impl Decoder {
         false
     }
 
-    /// The turn of the first operation has ended: which one it was, and when that of the next one
-    /// ends, [`Ns::MAX`] when there is none.
+    /// The turn of the first operation has ended. Returns this operation, and the end of the next one's turn;
+    /// [`Ns::MAX`] if there is none.
     #[inline]
     pub(super) fn leave(&mut self, ops: &[InFlight]) -> (u32, Ns) {
         let tag = self.first;

@@ -1,9 +1,9 @@
-//! Which blocks are bad from the factory, and when the others fail.
+//! Factory bad blocks, and when other blocks fail.
 //!
-//! A block's fate is drawn once, from its address: the cycle it fails in, and whether the erase or
-//! the program of which wordline does not verify. The block of a die is that of all its planes, since
-//! planes are operated together: the first of them to fail fails it. A spare that replaces it has a
-//! fate of its own, and has lived through as many cycles as the superblock it comes to.
+//! The fate of a block is drawn once, from its address: the cycle in which it fails, and whether the erase
+//! fails to verify or the program of which wordline. The blocks of all planes of a die count as one, because
+//! planes are operated together: the first of them to fail fails all. A spare that replaces the block has a
+//! fate of its own, and as many cycles as the superblock that it joins.
 
 use std::collections::BTreeMap;
 
@@ -20,19 +20,19 @@ type Place = (u32, u16);
 #[derive(Clone, Debug)]
 pub(crate) struct Failures {
     law: FailureProfile,
-    /// Cycles at which the law's share has failed.
+    /// Cycles by which the law's share of blocks has failed.
     endurance: f64,
     stream: Stream,
     dies: u16,
     planes: u8,
     wordlines: u16,
-    /// Cycles each superblock was made with.
+    /// P/E cycles of each superblock when the drive was made.
     made_with: Vec<u32>,
-    /// Erases of its dies since then.
+    /// Die erases of each superblock since then.
     erases: Vec<u64>,
-    /// Cycle in which the first of its blocks fails.
+    /// Cycle in which the first block of each superblock fails.
     first: Vec<u32>,
-    /// Blocks that were replaced: by their which spare, and at which cycle.
+    /// Replaced blocks: number of the spare, and cycle of the replacement.
     replaced: BTreeMap<Place, (u32, u32)>,
 }
 
@@ -64,8 +64,8 @@ impl Failures {
         (bits >> 11) as f64 * UNIT + UNIT / 2.0
     }
 
-    /// Superblock `block` has been through `pe_cycles` when the drive is made. Blocks that were bad by
-    /// then have been replaced by spares: `bad` is told of each.
+    /// Superblock `block` has `pe_cycles` cycles when the drive is made. Blocks that have failed by then have
+    /// been replaced by spares; calls `bad` for each.
     pub(crate) fn make(&mut self, block: BlockId, pe_cycles: u32, mut bad: impl FnMut(DieId)) {
         if self.law.is_null() {
             return;
@@ -93,7 +93,7 @@ impl Failures {
         self.find_first(block);
     }
 
-    /// Program-erase cycles that `block` has behind it.
+    /// Program/erase cycles of `block`.
     fn cycles(&self, block: BlockId) -> u32 {
         let b = block.0 as usize;
         self.made_with[b] + (self.erases[b] / self.dies as u64) as u32
@@ -101,12 +101,12 @@ impl Failures {
 
     fn find_first(&mut self, block: BlockId) {
         let first = (0..self.dies).map(|die| self.highest(block, die));
-        // The highest draw is the shortest life: one logarithm for all.
+        // The highest draw is the shortest life, so a single logarithm suffices.
         let highest = first.fold(0.0, f64::max);
         self.first[block.0 as usize] = self.cycle(highest);
     }
 
-    /// Of the blocks of `die`, the survival at which the first fails.
+    /// The survival probability at which the first block of `die` fails.
     fn highest(&self, block: BlockId, die: u16) -> f64 {
         let replaced = self.replaced.get(&(block.0, die));
         let &(spare, since) = replaced.unwrap_or(&(0, 0));
@@ -118,12 +118,12 @@ impl Failures {
         lived * planes.fold(0.0, f64::max)
     }
 
-    /// The cycle in which a block fails whose life is drawn as `survival`.
+    /// The cycle in which a block fails if its life is drawn as `survival`.
     fn cycle(&self, survival: f64) -> u32 {
         self.law.life(survival, self.endurance) as u32
     }
 
-    /// Whether the program of `wordline` does not verify.
+    /// Whether the program of `wordline` fails to verify.
     #[inline]
     pub(crate) fn program_fails(&self, block: BlockId, die: DieId, wordline: u16) -> bool {
         let cycles = self.cycles(block);
@@ -131,7 +131,7 @@ impl Failures {
             && self.has_failed(block, die, cycles, Some(wordline))
     }
 
-    /// Whether the erase that has ended does not verify.
+    /// Whether the erase that has ended fails to verify.
     pub(crate) fn erase_fails(&mut self, block: BlockId, die: DieId) -> bool {
         let cycles = self.cycles(block);
         self.erases[block.0 as usize] += 1;
@@ -145,7 +145,7 @@ impl Failures {
             return cycles > fails_in;
         }
         let spare = self.replaced.get(&(block.0, die.0)).map_or(0, |r| r.0);
-        // Programs come first in a cycle, the erase at its end.
+        // Programs come first in a cycle; the erase is at its end.
         let in_erase = self.draw(block.0, die.0, 0, spare, 2) < self.law.erase_share;
         match wordline {
             None => true,
@@ -176,7 +176,7 @@ mod tests {
         erase_share: 0.5,
     };
 
-    /// As many blocks are bad from the start as the law says, at any wear.
+    /// The share of initially bad blocks is that of the law, at any wear.
     #[test]
     fn formula_bad_blocks_at_the_start() {
         for pe_cycles in [0, 1500, 3000, 6000] {
@@ -196,7 +196,8 @@ mod tests {
         }
     }
 
-    /// As many fail between two wears as the law says, some in programs and some in erases.
+    /// The number of failures between two wear levels is that of the law, partly in programs and partly in
+    /// erases.
     #[test]
     fn formula_blocks_fail_as_they_wear() {
         let law = FailureProfile {
@@ -222,7 +223,7 @@ mod tests {
             }
         }
         let (then, now) = (law.survival(1000.0, 3000.0), law.survival(2000.0, 3000.0));
-        // A block that fails is replaced by one that may fail too: rates, not shares.
+        // A failed block is replaced by one that may fail too, so this compares rates, not shares.
         let rate = -libm::log(now / then) * g.planes as f64;
         let expected = rate * blocks as f64 * g.dies() as f64;
         let counted = (programs + erases) as f64;

@@ -1,4 +1,4 @@
-//! Operations are issued: where they run, and what of their time is known then.
+//! Issue of operations: where they run, and which of their times are known at that point.
 
 use firstread_core::{DieId, FlashKind, FlashOp, Ns, Tag};
 
@@ -33,8 +33,8 @@ impl Hardware {
         let (tag, class, queued) = (op.tag.0, op.class, op.queued);
         let lane = self.occupy(now, op);
         let (state, die) = (&mut self.ops[tag as usize], &mut self.dies[lane as usize]);
-        // Nobody waits for programs and erases. A row of a rebuild goes on with another read:
-        // what it is charged nobody asks for.
+        // No command waits for programs and erases. A page read for a rebuild continues as another read, and
+        // nobody asks for its time.
         let account = match state.account {
             Some(own) if class.goes_on() && !state.handed_over => own,
             _ => state.open(&mut self.accounts, queued),
@@ -63,7 +63,7 @@ impl Hardware {
         self.ask_for_sense(now, tag);
     }
 
-    /// Anything but a plain read: a program, an erase, a read behind another one, or a command about an operation.
+    /// Anything but a plain read: a program, an erase, a cache read, or a command about an operation.
     #[inline(never)]
     fn issue_other(&mut self, now: Ns, op: FlashOp, timers: &mut Timers) {
         let tag = op.tag.0;
@@ -87,8 +87,8 @@ impl Hardware {
         }
     }
 
-    /// `op` takes its die, or the lanes of it that it runs on. The index of the die, or of the lane of the
-    /// lowest plane.
+    /// `op` occupies its die, or the lanes that it runs on. Returns the index of the die, or of the lane of
+    /// the lowest plane.
     #[inline(always)]
     fn occupy(&mut self, now: Ns, op: FlashOp) -> u16 {
         let (tag, die) = (op.tag, op.die);

@@ -1,8 +1,8 @@
 //! The hardware: dies, channels and decoders.
 //!
-//! A read senses on its die, waits for the channel, transfers, frees the die, is decoded by the
-//! channel's decoder, and then its outcome is revealed to the firmware. A program takes its data
-//! over the channel first.
+//! A read senses on its die, waits for the channel, transfers, and frees the die. The decoder of the channel
+//! decodes it, and its outcome is revealed to the firmware. A program first transfers its data over the
+//! channel.
 
 mod ahead;
 mod change;
@@ -36,28 +36,28 @@ use planes::Lanes;
 use suspend::{SuspendTimes, Work};
 use timers::Timers;
 
-/// Durations of the hardware outside the chip.
+/// Durations of the hardware other than the chip.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Times {
     /// Command and address cycles of a flash operation.
     pub command_ns: u64,
-    /// Whether the channel is in use meanwhile. False where they take no time.
+    /// Whether command cycles occupy the channel. False if they take no time.
     pub commands_occupy: bool,
-    /// Femtoseconds a byte takes on a channel.
+    /// Time per byte on a channel, in femtoseconds.
     pub channel_fs_per_byte: u64,
-    /// Codewords a channel's decoder works on side by side.
+    /// Codewords that a channel's decoder decodes in parallel.
     pub decoder_lanes: Divisor,
     /// Whether a codeword is decoded while later ones are still being transferred.
     pub decode_streams: bool,
-    /// What suspending a program or an erase costs.
+    /// Cost of suspending a program or erase.
     pub suspend: SuspendTimes,
-    /// Moving a page to the cache register.
+    /// Time to move a page to the cache register.
     pub cache_busy_ns: u64,
-    /// Ending a sense that is not wanted any more.
+    /// Time to end a sense that is not wanted.
     pub reset_ns: u64,
-    /// Setting the sensing time.
+    /// Time to set the sensing time.
     pub set_feature_ns: u64,
-    /// Setting the read levels; zero where they come with the command.
+    /// Time to set the read levels; zero if they come with the command.
     pub set_levels_ns: u64,
     /// Whether the planes of a die share their level registers.
     pub shared_levels: bool,
@@ -66,15 +66,15 @@ pub(crate) struct Times {
 }
 
 impl Times {
-    /// Whether levels ever take time of their own.
+    /// Whether setting levels ever takes extra time.
     #[inline]
     fn sets_levels(&self) -> bool {
         self.set_levels_ns != 0 || self.shared_levels
     }
 
-    /// What the levels of the read `op` add to its `sense`, on a die whose registers are `set`: a SET
-    /// FEATURE where they change; and where planes share them and each needs its own, one plane after
-    /// another. An oracle's are set when it takes over from others.
+    /// Time that the levels of read `op` add to its `sense`, on a die whose level registers hold `set`: a SET
+    /// FEATURE if the levels change; and if the planes share the registers and need different levels, the
+    /// planes are sensed one after another. Ideal levels are set when an oracle takes over from other reads.
     #[inline(never)]
     fn levels(&self, cells: &Cells, set: &mut Levels, op: &FlashOp, sense: u64) -> u64 {
         let FlashKind::Read { levels, wanted, .. } = op.kind else {
@@ -92,93 +92,94 @@ impl Times {
     }
 }
 
-/// What a resource's timer means.
+/// The timer of a resource.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Resource {
     Decoder(u16),
     Die(u16),
 }
 
-/// What the timer of a die came to.
+/// Result of an expired timer of a die.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Done {
-    /// The operation goes on.
+    /// The operation continues.
     GoesOn,
-    /// The operation has left the die free.
+    /// The operation has ended, and the die is free.
     Free(Tag),
-    /// The read has left the die free; and it is decoded, which took no time.
+    /// The read has ended on the die, which is free; its decoding took no time, and is complete too.
     FreeThenDecoded(Tag),
-    /// The firmware hears this; then the operation has left the die free.
+    /// The firmware gets this event. Then the operation has ended, and the die is free.
     EventThenFree(FlashEvent, Tag),
-    /// The firmware hears this, if anything; then the operation has left planes of a die free.
+    /// The firmware gets the first event, if any. Then planes of the die are free.
     Planes(Option<FlashEvent>, FlashEvent),
-    /// The firmware hears this, and knows what it means for the die.
+    /// The firmware gets this event, which tells it the state of the die.
     Event(FlashEvent),
 }
 
-/// What a die does.
+/// State of a die.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum DiePhase {
     Idle,
-    /// The array works: sensing, programming, erasing. The data of a read then cross the channel, unless
-    /// another one follows it.
+    /// The array is busy: sensing, programming or erasing. The data of a read then cross the channel, unless
+    /// another read follows it as a cache read.
     Array(u32),
-    /// The page registers are in use: data of a program, or of the last of a row of cache reads, wait for
+    /// The page registers are busy: data of a program, or of the last of a sequence of cache reads, wait for
     /// the channel or cross it.
     Registers(u32),
-    /// The program or erase on the array was told to stop, and is about to.
+    /// The program or erase on the array is being suspended.
     Stopping(u32),
-    /// Reads follow one another through the cache register.
+    /// Cache reads are in progress.
     Cache(CachePhase),
 }
 
-/// A die, in the order in which it is needed: what every read needs lies in front.
+/// A die. The fields that every read needs come first.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 struct Die {
     phase: DiePhase,
     since: Ns,
-    /// The sensing time its features are set to.
+    /// The sensing time set by SET FEATURE.
     timing: SenseTiming,
-    /// When its program or erase was told to stop.
+    /// When its program or erase was told to suspend.
     told: Option<Ns>,
     ahead: Ahead,
     log: DieLog,
-    /// The read levels its features are set to.
+    /// The read levels set by SET FEATURE.
     levels: Levels,
     /// The program or erase on the array.
     work: Work,
-    /// The program or erase that is suspended, and what is left of it.
+    /// The suspended program or erase, and the time it still needs.
     suspended: Option<(u32, Ns)>,
 }
 
-/// An operation in flight, by its tag.
+/// An operation in flight, indexed by its tag.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct InFlight {
     op: FlashOp,
-    /// The die or the lane it runs on.
+    /// The die or lane it runs on.
     lane: u16,
     channel: u16,
     sensed: Sensed,
-    /// What the time of a read is charged to; of one under a higher tag, without meaning.
+    /// Latency breakdown of a read; unused under a second tag.
     account: Option<AccountId>,
-    /// The account is that of a command now.
+    /// Whether the breakdown now belongs to a command.
     handed_over: bool,
-    /// When a read has been sensed that nothing follows; of others it is past.
+    /// For a plain read, without a cache read after it: the time at which it has been sensed. In the past for
+    /// other operations.
     sensed_at: Ns,
     /// When its transfer starts.
     transfer_starts: Ns,
     /// Its turn with the decoder.
     turn: Turn,
-    /// It was sensed on suspicion, and its output has not been asked for yet.
+    /// Whether it is a speculative sense whose output has not been asked for yet.
     held: bool,
-    /// `sensed` is known.
+    /// Whether `sensed` is valid.
     is_sensed: bool,
 }
 
 impl InFlight {
-    /// Nothing, under a tag that has not been issued.
+    /// The entry of a tag that has not been issued.
     fn idle() -> InFlight {
         let op = FlashOp {
             tag: Tag(0),
@@ -204,28 +205,29 @@ impl InFlight {
     }
 }
 
-/// The hardware behind the firmware.
+/// The hardware below the firmware.
 #[derive(Clone, Debug)]
 pub(crate) struct Hardware {
     layout: Layout,
     times: Times,
     cells: Cells,
     pub(crate) failures: Failures,
-    /// Dies, and behind them their lanes.
+    /// Dies, followed by their lanes.
     dies: Vec<Die>,
     lanes: Lanes,
     channels: Vec<Channel>,
-    /// The channel over which data have just crossed, while it is not known what is issued thereupon.
+    /// The channel over which data have just crossed, until it is known which operations are issued in
+    /// response.
     untimed: u16,
     decoders: Vec<Decoder>,
     ops: Vec<InFlight>,
-    /// Senses that were asked for and whose outcome is not known yet: when, and which.
+    /// Senses that were requested and whose outcome has not been computed yet: time and tag.
     unsensed: Vec<(Ns, u32)>,
-    /// Each is worked out at once.
+    /// Computes each outcome at once.
     #[cfg(test)]
     pub(crate) one_by_one: bool,
     pub(crate) accounts: Accounts,
-    /// Operations with an account: those under higher tags are further steps of reads.
+    /// Tags below this have a latency breakdown. Higher tags are second steps of reads.
     jobs: u32,
 }
 
@@ -277,12 +279,13 @@ impl Hardware {
         }
     }
 
-    /// Timers it needs: one a decoder, one a die, one a lane.
+    /// Number of timers: one per decoder, one per die, one per lane.
     pub(crate) fn resources(&self) -> usize {
         self.decoders.len() + self.dies.len()
     }
 
-    /// The resource behind timer `index`. Decoders come first: of what ends at the same moment, that
+    /// The resource of timer `index`. Decoders come first: of simultaneous events, the one closest to the
+    /// host is handled first.
     /// which is nearest to the host goes first.
     #[inline]
     pub(crate) fn resource(&self, index: usize) -> Resource {
@@ -343,7 +346,7 @@ impl Hardware {
         self.changed(now, die, tag, stamps)
     }
 
-    /// The data of `tag` come to the channel; the die's timer tells when they have crossed it.
+    /// The data of `tag` arrive at the channel. The die's timer marks the end of their transfer.
     fn start_transfer(&mut self, now: Ns, tag: u32, timers: &mut Timers) {
         let lane = self.ops[tag as usize].lane as usize;
         self.dies[lane].phase = DiePhase::Registers(tag);
@@ -364,7 +367,7 @@ impl Hardware {
             }
             _ => unreachable!("only reads and programs use the channel"),
         };
-        // Of a read through the cache register it is past, and nothing is charged.
+        // For a read through the cache register this time is in the past, and nothing is charged.
         let account = self.account_of(tag);
         account.charge(sensed, Cause::Sense.in_step(class));
         account.charge(now, Cause::Transfer.in_step(class));
@@ -379,7 +382,7 @@ impl Hardware {
             };
             return self.free_after(tag, Some(ones));
         }
-        // A die that has lanes tells first which of them are free.
+        // A die with lanes first reports which of them are free.
         if self.start_decode(now, tag, !self.lanes.are_used(), timers) {
             return Done::FreeThenDecoded(Tag(tag));
         }
@@ -397,7 +400,7 @@ impl Hardware {
         die.told = None;
     }
 
-    /// The read under `tag` has left its die free, or planes of it; the firmware hears `event` first.
+    /// The read under `tag` has freed its die, or planes of it. The firmware gets `event` first.
     #[inline]
     fn free_after(&self, tag: u32, event: Option<FlashEvent>) -> Done {
         if self.lanes.are_used() {
@@ -409,8 +412,8 @@ impl Hardware {
         }
     }
 
-    /// Codewords `more`, on planes that the read under `tag` senses, are to be transferred and decoded too.
-    /// False when its data cross the channel or have.
+    /// Also transfer and decode codewords `more`, on planes that the read under `tag` senses. False if its
+    /// transfer has begun.
     #[inline(never)]
     pub(crate) fn widen(&mut self, now: Ns, tag: u32, more: u64, timers: &mut Timers) -> bool {
         let InFlight { lane, op, .. } = self.ops[tag as usize];

@@ -1,4 +1,4 @@
-//! Whose the time of an operation is: its account, and the commands that share a read.
+//! Ownership of time: the latency breakdown of an operation, and the commands that share a read.
 
 use firstread_core::{DieId, Ns, OpClass};
 
@@ -6,21 +6,21 @@ use super::charge::{Account, AccountId, Accounts, Cause, DieLog};
 use super::{Hardware, InFlight};
 
 impl Hardware {
-    /// What `die` did last; and all accounts.
+    /// The log of `die`, and all breakdowns.
     pub(crate) fn log_and_accounts(&mut self, die: DieId) -> (&DieLog, &mut Accounts) {
         (&self.dies[die.0 as usize].log, &mut self.accounts)
     }
 
-    /// Charges the time of `tag` from its last mark to `until`: to `cause` on a first attempt, else to the
-    /// retry.
+    /// Charges the time of `tag` from its last mark to `until`: to `cause` on a first attempt, otherwise to
+    /// the retry.
     #[inline]
     pub(super) fn charge(&mut self, until: Ns, tag: u32, cause: Cause) {
         let cause = cause.in_step(self.ops[tag as usize].op.class);
         self.account_of(tag).charge(until, cause);
     }
 
-    /// The account of the operation under `tag`, which has been issued, or of the read whose further step
-    /// it is.
+    /// The breakdown of the operation under `tag`, which has been issued; if it is a further step, that of
+    /// its read.
     #[inline]
     pub(crate) fn account_of(&mut self, tag: u32) -> &mut Account {
         let first = tag.checked_sub(self.jobs).unwrap_or(tag);
@@ -28,9 +28,9 @@ impl Hardware {
         &mut self.accounts[account.expect("a read that was issued has an account")]
     }
 
-    /// From now on a command of the host waits for the read under `tag`, and pays for it.
+    /// From now on a host command waits for the read under `tag`, and is charged with its time.
     pub(crate) fn join(&mut self, now: Ns, tag: u32) {
-        // A further step of the read may be under way.
+        // A further step of the read may be in flight.
         if let Some(step) = self.ops.get_mut((tag + self.jobs) as usize)
             && step.op.class == OpClass::ReadAhead
         {
@@ -43,9 +43,10 @@ impl Hardware {
         state.open(&mut self.accounts, now);
     }
 
-    /// A command waits under `waiter` for the read under `read`, as others do: from now on, or from its
-    /// `start`. `queued` is since when the read waits for its die, none where it has been issued. Until
-    /// [`Hardware::shared`] the account of `waiter` says what of the read is not the command's.
+    /// A command waits under `waiter` for the read under `read`, as other commands do, from now on or from
+    /// the `start` of the read. `queued` is the time since which the read waits for its die; none if it has
+    /// been issued. Until [`Hardware::shared`], the breakdown of `waiter` holds the part of the read's time
+    /// that does not belong to the command.
     pub(crate) fn share(
         &mut self,
         now: Ns,
@@ -67,14 +68,15 @@ impl Hardware {
         self.accounts[account] = before;
     }
 
-    /// What `waiter` waits for of the read under `read` is there: the time of the read since then is its.
+    /// The codewords for which `waiter` waits have arrived with the read under `read`: the read's time since
+    /// the wait began is charged to `waiter`.
     pub(crate) fn shared(&mut self, waiter: u32, read: u32) {
         let read = *self.account_of(read);
         self.account_of(waiter).became(&read);
     }
 
-    /// A command has waited for the read under `tag` last: the account of the read is the command's from
-    /// now on. Where several have waited for it, each has its own.
+    /// A command has last waited for the read under `tag`: the breakdown of the read becomes the command's.
+    /// If several commands have waited for it, each has a breakdown of its own.
     pub(crate) fn hand_over(&mut self, tag: u32) -> AccountId {
         let state = &mut self.ops[tag as usize];
         let account = state
@@ -91,7 +93,7 @@ impl Hardware {
 }
 
 impl InFlight {
-    /// Opens an account for it, of time from `from` on.
+    /// Opens a breakdown for it that starts at `from`.
     #[inline]
     pub(super) fn open(&mut self, accounts: &mut Accounts, from: Ns) -> AccountId {
         match self.account {

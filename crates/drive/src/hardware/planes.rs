@@ -1,9 +1,9 @@
 //! Dies whose planes read independently.
 //!
-//! Such a die has a **lane** for each plane, with a phase, a timer and a log of its own: a read runs on
-//! the lane of its lowest plane and keeps those of its other planes. Programs, erases and what suspends
-//! them run on the die as a whole, while every lane is idle. The channel and its decoder stay one for
-//! all. A lane has the index behind the dies, as a die of its own.
+//! Such a die has a **lane** for each plane, with a state, a timer and a log of its own. A read runs on the
+//! lane of its lowest plane and also occupies the lanes of its other planes. Programs, erases and suspends
+//! run on the whole die, while every lane is idle. All lanes share the channel and its decoder. Lanes have
+//! the indices after the dies, as if they were dies.
 
 use firstread_core::flash::{ALL_PLANES, planes_of};
 use firstread_core::{DieId, FlashEvent, FlashKind, FlashOp, Ns};
@@ -15,13 +15,13 @@ use super::{Die, DiePhase, Hardware};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lanes {
     dies: u16,
-    /// Lanes of a die; none where planes do not read independently.
+    /// Lanes per die; zero if planes do not read independently.
     planes: u16,
     per_page: u32,
 }
 
 impl Lanes {
-    /// For `dies` dies of `planes` planes, with so many codewords a page.
+    /// For `dies` dies of `planes` planes, with `per_page` codewords per page.
     pub(super) const fn new(independent: bool, dies: u16, planes: u8, per_page: u32) -> Lanes {
         Lanes {
             dies,
@@ -30,18 +30,18 @@ impl Lanes {
         }
     }
 
-    /// Whether there are any.
+    /// Whether there are any lanes.
     #[inline]
     pub(super) const fn are_used(&self) -> bool {
         self.planes > 0
     }
 
-    /// Dies and lanes.
+    /// Number of dies and lanes.
     pub(super) const fn count(&self) -> usize {
         self.dies as usize * (1 + self.planes as usize)
     }
 
-    /// The planes that `op` takes.
+    /// The planes that `op` occupies.
     fn planes_of(&self, op: &FlashOp) -> u8 {
         match op.kind {
             FlashKind::Read { wanted, .. } => planes_of(wanted, self.per_page),
@@ -59,8 +59,8 @@ impl Lanes {
 }
 
 impl Hardware {
-    /// Takes the lanes that `op` runs on, all of which must be idle. Returns the index of the die or
-    /// of the lane of the lowest plane, which is taken by the caller.
+    /// Occupies the lanes that `op` needs, which must be idle, except for the lane of the lowest plane. Returns
+    /// the index of that lane, or of the die if `op` takes all planes: the caller occupies it.
     #[cold]
     pub(super) fn take_lanes(&mut self, op: &FlashOp) -> u16 {
         let (lanes, die) = (self.lanes, op.die);
@@ -84,7 +84,7 @@ impl Hardware {
         for lane in of {
             idle(&self.dies[lane]);
             self.dies[lane].phase = DiePhase::Array(op.tag.0);
-            // It has waited for the plane that was busy to the last.
+            // The operation has waited for the plane that was busy longest.
             if self.dies[lane].log.last_end() > self.dies[first].log.last_end() {
                 self.dies[first].log = self.dies[lane].log;
             }
@@ -92,14 +92,14 @@ impl Hardware {
         first as u16
     }
 
-    /// Whether no plane of `die` reads by itself.
+    /// Whether no plane of `die` is reading independently.
     pub(super) fn lanes_are_idle(&self, die: DieId) -> bool {
         let mut lanes = self.lanes.of(die, ALL_PLANES);
         lanes.all(|lane| self.dies[lane].phase == DiePhase::Idle)
     }
 
-    /// The operation under `tag` has left its planes at `now`. The die takes note of it afterwards: a
-    /// read of planes began when its lane did.
+    /// The operation under `tag` has freed its planes at `now`. The log of the die records it only now: a
+    /// read of single planes began when its lane did.
     #[cold]
     pub(super) fn free_lanes(&mut self, now: Ns, tag: u32) {
         let (op, lane) = (self.ops[tag as usize].op, self.ops[tag as usize].lane);
@@ -108,7 +108,7 @@ impl Hardware {
         self.dies[op.die.0 as usize].since = since;
     }
 
-    /// The planes of `op`, which had them `since`, are idle at `now`.
+    /// The planes of `op`, occupied since `since`, are idle at `now`.
     #[cold]
     pub(super) fn leave_lanes(&mut self, op: &FlashOp, since: Ns, now: Ns, cause: Cause) {
         for lane in self.lanes.of(op.die, self.lanes.planes_of(op)) {
@@ -118,7 +118,7 @@ impl Hardware {
         }
     }
 
-    /// All planes of `die` were busy from `since` to `now`, and are so still.
+    /// All planes of `die` were busy from `since` to `now`, and still are.
     #[cold]
     pub(super) fn log_lanes(&mut self, die: DieId, since: Ns, now: Ns, cause: Cause) {
         for lane in self.lanes.of(die, ALL_PLANES) {
@@ -126,7 +126,7 @@ impl Hardware {
         }
     }
 
-    /// What the firmware hears when the read under `tag` has left its planes.
+    /// The events that the firmware gets when the read under `tag` has freed its planes.
     #[cold]
     pub(super) fn planes_free(&self, tag: u32) -> FlashEvent {
         let op = &self.ops[tag as usize].op;

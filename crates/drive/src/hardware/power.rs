@@ -1,4 +1,4 @@
-//! What a power cut does to the hardware.
+//! Effect of a power cut on the hardware.
 
 use firstread_core::{DieId, FlashKind, Levels, SenseTiming};
 
@@ -8,9 +8,8 @@ use super::{Decoder, DiePhase, Hardware, InFlight};
 use crate::payload::Stamps;
 
 impl Hardware {
-    /// Power is cut. A program on an array leaves nothing that can be read in its wordline, which is
-    /// what the slots hold that were never programmed; an erase has destroyed its block. Everything
-    /// else under way is gone.
+    /// Power is cut. A running program leaves nothing readable in its wordline, so its slots count as never
+    /// programmed. A running erase has destroyed its block. All other operations in flight are lost.
     pub(crate) fn power_cut(&mut self, stamps: &mut Stamps) {
         self.sense_all();
         for die in &mut self.dies {
@@ -42,7 +41,7 @@ impl Hardware {
         self.decoders.fill(Decoder::IDLE);
     }
 
-    /// The next firmware has so many tags. What is in flight under those of the one before stays.
+    /// The next firmware has `tags` tags. Operations in flight under tags of the old firmware stay.
     pub(crate) fn add_tags(&mut self, tags: u32) {
         let tags = self.ops.len().max(tags as usize);
         self.ops.resize(tags, InFlight::idle());

@@ -1,11 +1,11 @@
-//! Senses that were asked for and whose outcome is not known yet.
+//! Senses that were requested and whose outcome has not been computed yet.
 //!
-//! What a sense comes to follows from the cells as they are when it is asked for: when its command is
-//! given, or the request for the output of what was sensed ahead. It is needed when its data have left
-//! the die. The first that is needed has all worked out that were asked for, in that order: one after
-//! another, their arithmetic and its tables stay in the nearest caches, which the rest of a request would
-//! drive them out of. Whatever changes the cells has all worked out first, so how many are worked out
-//! together makes no difference.
+//! The outcome of a sense depends on the cells at the time of the request: when its command is issued, or
+//! when the output of a speculative sense is asked for. The outcome is needed when the data have left the
+//! die. When the first outcome is needed, all requested senses are computed in order: one after another their
+//! arithmetic and its tables stay in the innermost caches, from which the rest of a request would evict them.
+//! Whatever changes the cells first has all pending outcomes computed, so the number computed together does
+//! not affect the result.
 
 use firstread_core::flash::SenseMode;
 use firstread_core::{FlashKind, Ns};
@@ -14,10 +14,10 @@ use super::Hardware;
 use crate::cells::Cells;
 
 impl Hardware {
-    /// The sense of the read under `tag` is asked for, or the output of what was sensed ahead.
+    /// The sense of the read under `tag` is requested, or the output of a speculative sense.
     #[inline]
     pub(super) fn ask_for_sense(&mut self, now: Ns, tag: u32) {
-        // Cells that never err need no arithmetic: they are looked at when their data are needed.
+        // Cells that never err need no arithmetic: they are evaluated when their data are needed.
         if !self.cells.are_ideal() {
             self.ops[tag as usize].is_sensed = false;
             self.unsensed.push((now, tag));
@@ -28,7 +28,7 @@ impl Hardware {
         }
     }
 
-    /// Sees that `sensed` is known of the read under `tag`, whose data have left the die now.
+    /// Makes sure that `sensed` is valid for the read under `tag`, whose data have just left the die.
     #[inline]
     pub(super) fn see_to_sense(&mut self, now: Ns, tag: u32) {
         let state = &mut self.ops[tag as usize];
@@ -48,7 +48,7 @@ impl Hardware {
         }
     }
 
-    /// Works out every sense that was asked for.
+    /// Computes every pending outcome.
     #[inline(never)]
     pub(super) fn sense_all(&mut self) {
         for (asked, tag) in self.unsensed.drain(..) {
@@ -58,12 +58,12 @@ impl Hardware {
         }
     }
 
-    /// The cells, to look at.
+    /// The cells.
     pub(crate) fn cells(&self) -> &Cells {
         &self.cells
     }
 
-    /// The cells, to change.
+    /// The cells, mutable.
     pub(crate) fn cells_mut(&mut self) -> &mut Cells {
         self.sense_all();
         &mut self.cells

@@ -1,22 +1,22 @@
-//! Suspending a program or an erase: when it stops, and what is left of it.
+//! Suspending a program or erase: when it stops, and what is left of it.
 
 use firstread_core::Ns;
 use firstread_nand::profile::ChipTiming;
 
-/// What suspending costs.
+/// Cost of suspending.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SuspendTimes {
-    /// From the command until the array is free, of a program and of an erase (ns).
+    /// Time from the command until the array is free, for a program and for an erase (ns).
     pub program_ns: u64,
     pub erase_ns: u64,
-    /// Added to what is left when it resumes (ns).
+    /// Time added to the remaining operation when it resumes (ns).
     pub resume_ns: u64,
-    /// Least time it runs between a resume and the next stop (ns).
+    /// Minimum time between a resume and the next suspend (ns).
     pub min_progress_ns: u64,
 }
 
 impl SuspendTimes {
-    /// The chip's.
+    /// The times of `chip`.
     pub(crate) const fn of(chip: &ChipTiming) -> SuspendTimes {
         SuspendTimes {
             program_ns: chip.program_suspend_ns,
@@ -25,7 +25,7 @@ impl SuspendTimes {
             min_progress_ns: chip.min_progress_ns,
         }
     }
-    /// Suspends at once and resumes where it was: no chip does.
+    /// Suspends at once and resumes without loss: no chip does.
     pub(crate) const FREE: SuspendTimes = SuspendTimes {
         program_ns: 0,
         erase_ns: 0,
@@ -37,7 +37,7 @@ impl SuspendTimes {
 /// A program or erase on the array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Work {
-    /// Since when it runs, from its start or its last resume.
+    /// Start of its current run: its start, or its last resume.
     pub started: Ns,
     /// When it ends.
     pub until: Ns,
@@ -46,8 +46,8 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// It is to stop, `latency_ns` from `now` on: when it does and what is then left of it, or none
-    /// when it ends first. It runs on until it stops.
+    /// Suspends the operation, which runs on until it stops `latency_ns` after `now`. Returns when it stops
+    /// and what is then left of it; none if it ends first.
     pub(crate) fn stop(&self, now: Ns, latency_ns: u64, times: &SuspendTimes) -> Option<(Ns, Ns)> {
         let mut stops = now + Ns(latency_ns);
         if self.resumed {
@@ -56,7 +56,7 @@ impl Work {
         (stops < self.until).then(|| (stops, self.until.since(stops)))
     }
 
-    /// It resumes at `now` with `left` to do.
+    /// Resumes at `now` with `left` still to do.
     pub(crate) fn resume(now: Ns, left: Ns, times: &SuspendTimes) -> Work {
         Work {
             started: now,
@@ -75,7 +75,7 @@ mod tests {
     use firstread_nand::Medium;
     use firstread_nand::die::DieState;
 
-    /// The same as the medium's own model of a die, whatever the moments.
+    /// Agrees with the medium's own model of a die at any time.
     #[test]
     fn model_stops_when_a_die_does() {
         let profile = load_drive(&Library::new(), "ct-qlc", &[], AXES).unwrap();

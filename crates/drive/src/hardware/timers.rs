@@ -1,63 +1,63 @@
-//! One cancellable timer a resource, and which of them is next.
+//! One cancellable timer per resource, and the next one to expire.
 //!
-//! Of timers due at the same time that of the lower resource goes first, which makes the order of
-//! events a function of the configuration alone. Timers that are due soon lie in a wheel: a ring of
-//! short spans of time, each with a sorted list that is seldom longer than one, and a bit for each
-//! span that is not empty. Those further away (erases, and programs of more than a millisecond: one
-//! for many pages) are only searched when the first of them has gone. The few resources of the front, set at nearly every
-//! event, are looked at one by one.
+//! If timers are due at the same time, the one of the lower resource goes first, so the order of events
+//! depends on the configuration alone. Timers that are due soon are in a wheel: a ring of short time spans,
+//! each with a sorted list that rarely has more than one entry, and a bit per non-empty span. Timers further
+//! away (erases, and programs of more than a millisecond: one for many pages) are searched only when the
+//! first of them has expired. The few timers of the front end, set at almost every event, are compared one by
+//! one.
 
 use firstread_core::Ns;
 
-/// Resources of the front.
+/// Number of front-end timers.
 pub(crate) const FRONTS: usize = 4;
-/// A span of the wheel is so many bits of time: 256 ns.
+/// Time span of a wheel entry, as a number of bits: 256 ns.
 const SPAN_BITS: u32 = 8;
-/// Spans of the wheel: a millisecond, so that it reaches beyond the programs of `constant-256p` (750 us).
+/// Number of spans: a millisecond in all, which covers the programs of `constant-256p` (750 us).
 const SPANS: usize = 64 * 64;
 /// The end of a list.
 const END: u16 = u16::MAX;
-/// In place of the next resource of a list: the timer does not lie in the wheel.
+/// Marks a timer that is not in the wheel, in place of the next resource of a list.
 const FAR: u16 = u16::MAX - 1;
-/// The word of a stopped timer of the front.
+/// Word of a stopped front-end timer.
 const STOPPED: u64 = u64::MAX;
-/// Low bits of a word of the front, which hold its index.
+/// Low bits of a front-end word, which hold its index.
 const FRONT_BITS: u32 = FRONTS.next_power_of_two().ilog2();
-/// Behind every timer.
+/// After every timer.
 const NEVER: (Ns, u16) = (Ns::MAX, END);
-/// No timer is set later (146 years).
+/// Latest time of a timer (146 years).
 pub(crate) const LATEST: Ns = Ns(u64::MAX >> FRONT_BITS);
 
 #[derive(Clone, Copy, Debug)]
 struct Timer {
     due: Ns,
-    /// The resource behind it in the list of its span.
+    /// The next resource in the list of its span.
     next: u16,
 }
 
-/// Timers of a fixed number of resources. Those of the front have the indices behind all others.
+/// Timers of a fixed number of resources. Front-end timers have the indices after all others.
 #[derive(Clone, Debug)]
 pub(crate) struct Timers {
-    /// When the last timer expired: none is due before.
+    /// When the last timer expired. No timer is due earlier.
     now: Ns,
-    /// By resource; [`Ns::MAX`] where it is stopped.
+    /// By resource; [`Ns::MAX`] if stopped.
     timers: Vec<Timer>,
     /// The first resource of each span.
     first: Box<[u16; SPANS]>,
-    /// A bit for each span that has one.
+    /// One bit per span that has an entry.
     some: [u64; SPANS / 64],
-    /// A bit for each word of `some` that is not zero.
+    /// One bit per nonzero word of `some`.
     words: u64,
-    /// The first of all timers but those of the front.
+    /// The first of all timers, without the front end.
     least: (Ns, u16),
-    /// The first of those that were set to further away than the wheel reaches.
+    /// The first of the timers beyond the reach of the wheel.
     far: (Ns, u16),
-    /// When each of the front is due, above its index.
+    /// Due time of each front-end timer, above its index.
     fronts: [u64; FRONTS],
 }
 
 impl Timers {
-    /// All stopped: `resources` and those of the front behind them.
+    /// All stopped: `resources` timers, followed by those of the front end.
     pub(crate) fn new(resources: usize) -> Timers {
         assert!(resources < FAR as usize, "resources are counted in 16 bits");
         let stopped = Timer {
@@ -76,7 +76,7 @@ impl Timers {
         }
     }
 
-    /// Stops every timer, those of the front too, at `now`.
+    /// Stops all timers, including the front end, at `now`.
     pub(crate) fn stop_all(&mut self, now: Ns) {
         *self = Timers {
             now,
@@ -84,7 +84,7 @@ impl Timers {
         };
     }
 
-    /// Sets the timer of `resource`, which is not before any that has expired; [`Ns::MAX`] stops it.
+    /// Sets the timer of `resource` to a time not before the last expiry; [`Ns::MAX`] stops it.
     #[inline]
     pub(crate) fn set(&mut self, resource: usize, due: Ns) {
         if self.timers[resource].due != Ns::MAX {
@@ -116,7 +116,7 @@ impl Timers {
         }
     }
 
-    /// Puts the timer into the list that starts with `first`, somewhere behind it.
+    /// Inserts the timer into the list that starts with `first`, somewhere after it.
     #[inline(never)]
     fn start_behind(&mut self, first: u16, resource: u16, due: Ns) {
         let mut ahead = first;
@@ -165,7 +165,7 @@ impl Timers {
         self.first[(due.0 >> SPAN_BITS) as usize % SPANS]
     }
 
-    /// Takes out a timer that is the first of its span, or lies far.
+    /// Removes a timer that is the first of its span, or far away.
     #[inline]
     fn take(&mut self, due: Ns, resource: u16) {
         let timer = &mut self.timers[resource as usize];
@@ -183,7 +183,7 @@ impl Timers {
         }
     }
 
-    /// Looks which timer that does not lie in the wheel is the first.
+    /// Finds the first timer that is not in the wheel.
     #[cold]
     fn find_far(&mut self) {
         let far = |&(_, timer): &(u16, &Timer)| timer.due != Ns::MAX && timer.next == FAR;
@@ -192,7 +192,7 @@ impl Timers {
         self.far = first.unwrap_or(NEVER);
     }
 
-    /// Sets the timer of resource `front` of the front.
+    /// Sets front-end timer `front`.
     #[inline]
     pub(crate) fn set_front(&mut self, front: usize, due: Ns) {
         self.fronts[front] = if due == Ns::MAX {
@@ -202,7 +202,7 @@ impl Timers {
         };
     }
 
-    /// When the next timer is due; [`Ns::MAX`] when all are stopped.
+    /// When the next timer is due; [`Ns::MAX`] if all are stopped.
     #[inline]
     pub(crate) fn due(&self) -> Ns {
         match self.first_front() {
@@ -211,8 +211,7 @@ impl Timers {
         }
     }
 
-    /// The next timer expires, which stops it: when it was due, and its resource. None when all are
-    /// stopped.
+    /// Expires and stops the next timer. Returns when it was due, and its resource; none if all are stopped.
     #[inline]
     pub(crate) fn expire(&mut self) -> Option<(Ns, usize)> {
         let (due, resource) = self.least;
@@ -245,7 +244,7 @@ impl Timers {
         let span = if here != 0 {
             now + here.trailing_zeros() as usize
         } else {
-            // The ring goes round: what lies below `bit` of this word comes last.
+            // The ring wraps around: spans below `bit` of this word come last.
             let turned = self.words.rotate_right(word as u32 + 1);
             let word = (word + 1 + turned.trailing_zeros() as usize) % 64;
             word * 64 + self.some[word].trailing_zeros() as usize
@@ -271,7 +270,7 @@ mod tests {
         fn model_next_is_the_least_of_all(
             resources in 1usize..90,
             sets in prop::collection::vec((0usize..95, 0u64..50, any::<bool>()), 0..300),
-            // From many in a span of the wheel, over many spans and both sides of its end, to months.
+            // From many timers in one span, over several spans and the end of the wheel, to months.
             gap in prop::sample::select(vec![1u64, 100, 5_000, 20_000, 1 << 44]),
         ) {
             let mut timers = Timers::new(resources);

@@ -1,36 +1,36 @@
-//! What the slots of a superblock hold, on drives so large that memory is what counts: four bytes a
-//! slot for its page (five on drives of more than 16 TiB in pages of 4 KiB), and next to nothing for
-//! its version. The host fills a superblock in the order of its writes, so that versions rise by one
-//! from slot to slot; what is moved for the first time has the version of the fill. Where neither
-//! holds, each slot of a chunk keeps its own: four bytes more, or eight where versions of one chunk
-//! lie more than 2^32 writes apart.
+//! Contents of a superblock's slots, for drives so large that memory matters: four bytes per slot for its
+//! page (five on drives of more than 16 TiB in pages of 4 KiB), and next to nothing for its version. The host
+//! fills a superblock in the order of its writes, so versions rise by one from slot to slot. Data moved for
+//! the first time have the version of the fill. If neither holds, each slot of a chunk stores its own
+//! version: four bytes more, or eight if versions of one chunk are more than 2^32 writes apart.
 //!
-//! What was moved out of superblocks of the preconditioned state takes two bytes a slot: it lies in
-//! about the order in which it lay there, and where it lay tells which page it is.
+//! Data moved out of superblocks of the preconditioned state take two bytes per slot: they keep roughly their
+//! old order, and the old slot determines the page.
 
 use firstread_core::Ppa;
 
-/// Slots of a chunk.
+/// Slots per chunk.
 const CHUNK: usize = 256;
 /// No page.
 const NONE: u64 = u64::MAX;
 /// No offset.
 const NOWHERE: u16 = u16::MAX;
-/// What is set first in a chunk lay this far behind its base: others may have lain before it.
+/// Offset of the slot that is set first in a chunk, relative to the chunk's base: other data may have been
+/// ahead of it.
 const BEFORE: u64 = 1 << 15;
 
-/// Versions of a chunk, as far as its slots are programmed.
+/// Versions of a chunk's slots, as far as they are programmed.
 #[derive(Clone, Debug)]
 enum Versions {
-    /// None is.
+    /// No slot is programmed.
     Unset,
-    /// All have this one.
+    /// All slots have this version.
     Same(u64),
-    /// The first slot has this one, and each one more than the one before.
+    /// The first slot has this version, and each slot one more than the slot before.
     Rising(u64),
-    /// A version with its lower half cleared, and how much more each slot has.
+    /// A version with its lower half cleared, and the difference of each slot.
     Near(Box<(u64, [u32; CHUNK])>),
-    /// Each slot's own.
+    /// The version of each slot.
     Each(Box<[u64; CHUNK]>),
 }
 
@@ -62,7 +62,7 @@ impl Versions {
         }
     }
 
-    /// Lets each slot have its own version, and one of them `version`.
+    /// Stores a version for each slot, with `version` for one of them.
     #[cold]
     fn keep_each(&mut self, version: u64) {
         let upper = |version: u64| version & !u64::from(u32::MAX);
@@ -84,12 +84,12 @@ impl Versions {
     }
 }
 
-/// Pages of a chunk.
+/// Pages of a chunk's slots.
 #[derive(Clone, Debug)]
 enum Pages {
-    /// All below 2^32 - 1, which stands for none.
+    /// All below 2^32 - 1, which means none.
     Low(Box<[u32; CHUNK]>),
-    /// Their lower 32 bits and the 8 above, all ones for none.
+    /// The lower 32 bits and the 8 bits above; all ones mean none.
     High(Box<([u32; CHUNK], [u8; CHUNK])>),
 }
 
@@ -128,23 +128,23 @@ impl Pages {
     }
 }
 
-/// What a slot holds.
+/// Contents of a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Held {
-    /// This page and version.
+    /// A page and version.
     Page(u64, u64),
-    /// What lay there in the preconditioned state.
+    /// The data that lay at this slot in the preconditioned state.
     From(Ppa),
 }
 
-/// Slots of a superblock that follow each other.
+/// Consecutive slots of a superblock.
 #[derive(Clone, Debug)]
 enum Chunk {
     Unset,
-    /// All lay in the preconditioned state, so far behind a base that is [`BEFORE`] slots before where
-    /// the one that was set first lay.
+    /// All contents come from the preconditioned state, at these offsets from a base. The base is [`BEFORE`]
+    /// slots ahead of the origin of the slot that was set first.
     Near(Ppa, Box<[u16; CHUNK]>),
-    /// Pages, and their versions.
+    /// Pages and their versions.
     Each(Pages, Versions),
 }
 
@@ -164,7 +164,7 @@ impl Chunk {
         }
     }
 
-    /// `page_at` tells page and version of a slot of the preconditioned state.
+    /// `page_at` gives page and version of a slot of the preconditioned state.
     fn set(&mut self, i: usize, held: Option<Held>, page_at: impl Fn(Ppa) -> (u64, u64)) {
         if let Chunk::Unset = self {
             *self = match held {
@@ -195,7 +195,7 @@ impl Chunk {
         }
     }
 
-    /// Its pages and versions, now that it keeps them.
+    /// Pages and versions, which are stored individually from now on.
     fn keep_each(&mut self, page_at: impl Fn(Ppa) -> (u64, u64)) -> (&mut Pages, &mut Versions) {
         if !matches!(self, Chunk::Each(..)) {
             let (mut pages, mut versions) = (Pages::none(), Versions::Unset);
@@ -227,16 +227,16 @@ fn page_of(held: Held, page_at: impl Fn(Ppa) -> (u64, u64)) -> (u64, u64) {
 pub(crate) struct Slots(Vec<Chunk>);
 
 impl Slots {
-    /// Logical pages that it can name.
+    /// Maximum number of logical pages.
     pub(crate) const MOST_PAGES: u64 = (1 << 40) - 1;
 
-    /// What slot `slot` holds, if it holds data.
+    /// Contents of slot `slot`, if it holds data.
     #[inline]
     pub(crate) fn get(&self, slot: usize) -> Option<Held> {
         self.0.get(slot / CHUNK)?.get(slot % CHUNK)
     }
 
-    /// Slot `slot` holds this now, or nothing. `page_at` tells page and version of a slot of the
+    /// Sets the contents of slot `slot`, or none. `page_at` gives page and version of a slot of the
     /// preconditioned state.
     pub(crate) fn set(
         &mut self,
@@ -262,7 +262,7 @@ mod tests {
     use super::*;
     use firstread_core::{BlockId, Stream};
 
-    /// Any page and version, so that it shows from which slot they are.
+    /// A page and version that identify their slot.
     fn page_at(from: Ppa) -> (u64, u64) {
         let draw = Stream::new(from.0);
         (draw.at(0).below(1 << 31), draw.at(1).below(2))
@@ -280,12 +280,12 @@ mod tests {
                 let pages = [1 << 31, u64::from(u32::MAX) + 1, 1 << 34][(seed % 3) as usize];
                 for slot in 0..2_000usize {
                     let draw = stream.at(erase).at(slot as u64);
-                    // Seed by seed another mix of the host's writes, moves, gaps and jumps.
+                    // Each seed has another mix of host writes, moves, gaps and jumps.
                     version += 1 + (draw.at(0).below(50 + seed) == 0) as u64;
                     if draw.at(5).below(300) == 0 {
                         version += 1 << 31;
                     }
-                    // Often the last one that four bytes tell from none.
+                    // Often the last page that four bytes can tell from none.
                     let page = match draw.at(6).below(20) {
                         0 => pages - 1,
                         _ => draw.at(2).below(pages),
@@ -345,19 +345,19 @@ mod tests {
     fn formula_the_host_takes_four_bytes_a_slot_and_a_move_two() {
         let (mut slots, mut moved) = (Slots::default(), Slots::default());
         let block = |b| BlockId(b);
-        // Rows of sixteen slots, dealt to eight dies that are programmed in turn.
+        // Multi-plane pages of sixteen slots, distributed over eight dies that are programmed in turn.
         for row in 0..1_024 {
             let row = row / 64 * 64 + row % 8 * 8 + row / 8 % 8;
             for slot in row * 16..row * 16 + 16 {
                 let page = Held::Page(5 * slot as u64, 1_000 + slot as u64);
                 slots.set(slot, Some(page), page_at);
-                // Seven in ten were valid, and rows arrive up to a thousand slots late.
+                // Seven in ten slots were valid, and pages arrive up to a thousand slots late.
                 let from = slot as u32 * 10 / 7 + (row as u32 * 37 % 64) * 16;
                 moved.set(slot, Some(Held::From(Ppa::new(block(3), from))), page_at);
             }
         }
         let bytes_each = |slots: &Slots| slots.bytes() as f64 / (1_024.0 * 16.0);
-        // And the chunks themselves, a few words for 256 slots each.
+        // The chunks themselves add a few words for 256 slots each.
         for (slots, least) in [(&slots, 4.0), (&moved, 2.0)] {
             let bytes = bytes_each(slots);
             assert!(
@@ -365,7 +365,7 @@ mod tests {
                 "{bytes} bytes a slot"
             );
         }
-        // What the host writes in no order keeps its versions too.
+        // Host writes in random order also store their versions.
         for slot in 0..1_024 * 16 {
             let version = (slot as u32).wrapping_mul(0x9e37_79b9);
             let page = Held::Page(5 * slot as u64, u64::from(version));
@@ -373,7 +373,7 @@ mod tests {
         }
         let bytes = bytes_each(&slots);
         assert!((8.0..8.2).contains(&bytes), "{bytes} bytes a slot");
-        // Versions of more than 2^32 writes apart, and pages past 16 TiB.
+        // Versions more than 2^32 writes apart, and pages past 16 TiB.
         for slot in 0..1_024 * 16 {
             let version = (slot as u64).wrapping_mul(0x9e37_79b9) << 8;
             let page = Held::Page((1 << 33) + slot as u64, version);

@@ -1,12 +1,12 @@
-//! What the slots hold, in place of real bytes: a stamp of logical page and version. Every read is
-//! checked to return the last version written.
+//! Contents of all slots, without real bytes: a stamp of logical page and version. Every read is checked to
+//! return the last version written.
 //!
-//! The version of a page is the number of the write or trim that made it, counted over the drive, of
-//! [`MOST_VERSIONS`]. Memory grows with what was written. On a drive of more than 2^24 pages a slot
-//! programmed takes four bytes and little more, or two if what it holds was moved out of the
-//! preconditioned state (`slots`; from 2^32 pages on five); on a smaller one eight, of which the page
-//! takes as few bits as it needs. The last version of a page written takes six bytes and little more
-//! on a drive of more than 2^25 pages, and eight on a smaller one.
+//! The version of a page is the number of the write or trim that made it, counted over the drive up to
+//! [`MOST_VERSIONS`]. Memory grows with the data written. On a drive of more than 2^24 pages a programmed
+//! slot takes slightly more than four bytes (five from 2^32 pages on), or two if its data were moved out of
+//! the preconditioned state (`slots`). On a smaller drive it takes eight, in which the page uses as few bits
+//! as possible. The last version of a written page takes slightly more than six bytes on a drive of more than
+//! 2^25 pages, and eight on a smaller one.
 
 use firstread_core::{BlockId, Buf, Lpn, Ppa, Spare};
 
@@ -15,10 +15,10 @@ use super::slots::{Held, Slots};
 use super::versions::{MOST_PAGES, Version, Versions, is_later, is_same};
 use crate::before::{Preconditioned, Slot};
 
-/// Writes and trims that versions count: 4.5 PB in slots of 4 KiB.
+/// Number of writes and trims that versions can count: 4.5 PB in slots of 4 KiB.
 pub(crate) const MOST_VERSIONS: u64 = (1 << VERSION_BITS) - 2;
 const VERSION_BITS: u32 = 40;
-/// Pages up to which a slot programmed takes eight bytes: page and version fit into a word.
+/// Maximum number of pages with which a programmed slot takes eight bytes: page and version fit into a word.
 const MOST_IN_WORDS: u64 = 1 << (64 - VERSION_BITS);
 
 impl Stamp {
@@ -29,7 +29,7 @@ impl Stamp {
         Stamp { page, version }
     }
 
-    /// The spare area that goes with it.
+    /// The spare area of the slot.
     fn spare(self) -> Option<Spare> {
         (self != Stamp::ZERO).then_some(Spare {
             lpn: Lpn(self.page),
@@ -37,7 +37,7 @@ impl Stamp {
         })
     }
 
-    /// In a word, on a drive of at most [`MOST_IN_WORDS`] pages.
+    /// The stamp as a word, on a drive of at most [`MOST_IN_WORDS`] pages.
     fn word(self) -> u64 {
         match self == Stamp::ZERO {
             true => u64::MAX,
@@ -53,17 +53,17 @@ impl Stamp {
     }
 }
 
-/// Version of what was overwritten before the first write that is counted.
+/// Version of data that were overwritten before the first counted write.
 const STALE: u64 = MOST_VERSIONS + 1;
 
-/// What a superblock holds.
+/// Contents of a superblock.
 #[derive(Clone, Debug)]
 enum Contents {
-    /// Version 0 of so many consecutive logical pages from the first on.
+    /// Version 0 of consecutive logical pages: the first page, and their number.
     Filled(u64, u32),
-    /// What the preconditioned state tells: version 0 where it is the last.
+    /// As the preconditioned state says: version 0 if it is the last version.
     Preconditioned,
-    /// What was programmed since the erase, in slot order: the words of stamps.
+    /// Stamps programmed since the erase, as words in slot order.
     Programmed(Vec<u64>),
     /// The same, on a drive of more than [`MOST_IN_WORDS`] pages.
     Compact(Slots),
@@ -78,41 +78,41 @@ impl Contents {
     }
 }
 
-/// Data of all superblocks and buffers.
+/// Contents of all superblocks and buffers.
 #[derive(Clone, Debug)]
 pub(crate) struct Stamps {
     blocks: Vec<Contents>,
-    /// Whether memory counts for more than time.
+    /// Whether memory matters more than speed.
     is_compact: bool,
     buffers: Vec<Stamp>,
-    /// Where what is in each buffer lay in the preconditioned state, on large drives in one.
+    /// Original slot of each buffer's data in the preconditioned state; used on large drives.
     origins: Vec<Option<Ppa>>,
     versions: Versions,
-    /// Writes and trims so far.
+    /// Number of writes and trims so far.
     written: u64,
     /// Logical pages below this one were filled.
     filled: u64,
     preconditioned: Option<Preconditioned>,
-    /// Logical pages of the host; those past it are the map's.
+    /// Logical pages of the host; higher ones are map pages.
     capacity: u64,
 }
 
-/// A read returned something else than the last version written.
+/// A read that did not return the last version written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StaleRead {
     /// Logical page read.
     pub lpn: u64,
     /// Version it should have returned; none for zeros.
     pub expected_version: Option<u64>,
-    /// Logical page and version of what it returned; none for zeros.
+    /// Logical page and version of the data it returned; none for zeros.
     pub returned: Option<(u64, u64)>,
 }
 
-/// Slots that the list of a superblock grows by at least.
+/// Minimum number of slots by which the list of a superblock grows.
 const LEAST_GROWTH: usize = 1 << 10;
 
 impl Stamps {
-    /// For a drive of `capacity` logical pages, and `map_pages` more for its map.
+    /// For a drive of `capacity` logical pages, and `map_pages` map pages.
     pub(crate) fn new(blocks: u32, buffers: u32, capacity: u64, map_pages: u32) -> Stamps {
         let pages = capacity + map_pages as u64;
         let is_compact = pages > MOST_IN_WORDS;
@@ -130,7 +130,7 @@ impl Stamps {
         }
     }
 
-    /// Superblocks hold what `state` tells.
+    /// Superblocks hold the data given by `state`.
     pub(crate) fn precondition(&mut self, state: Preconditioned) {
         let blocks = &mut self.blocks[..state.blocks() as usize];
         blocks.fill_with(|| Contents::Preconditioned);
@@ -147,7 +147,7 @@ impl Stamps {
         self.filled = first + pages as u64;
     }
 
-    /// `block` was filled with version 0 of `pages` pages of the map from `first` on.
+    /// `block` was filled with version 0 of `pages` map pages from `first` on.
     pub(crate) fn fill_map(&mut self, block: BlockId, first: u64, pages: u32) {
         self.blocks[block.0 as usize] = Contents::Filled(self.capacity + first, pages);
     }
@@ -156,7 +156,7 @@ impl Stamps {
     pub(crate) fn erase(&mut self, block: BlockId) {
         let contents = &mut self.blocks[block.0 as usize];
         match contents {
-            // The next writes need the memory again.
+            // The next writes will need the memory again.
             Contents::Programmed(slots) => slots.clear(),
             Contents::Compact(slots) => slots.clear(),
             Contents::Filled(..) | Contents::Preconditioned => {
@@ -165,12 +165,12 @@ impl Stamps {
         }
     }
 
-    /// Writes and trims so far: what a read submitted now may miss came later.
+    /// Number of writes and trims so far. A read submitted now may miss later ones.
     pub(crate) fn written(&self) -> u64 {
         self.written
     }
 
-    /// The host writes `lpn` into `buf`: its stamp.
+    /// The host writes `lpn` into `buf`. Returns the stamp.
     #[inline]
     pub(crate) fn data_in(&mut self, lpn: u64, buf: Buf) -> Stamp {
         self.written += 1;
@@ -185,7 +185,7 @@ impl Stamps {
         stamp
     }
 
-    /// What is in `buf`; none for zeros.
+    /// The stamp in `buf`; none for zeros.
     #[inline]
     pub(crate) fn buffered(&self, buf: Buf) -> Option<Stamp> {
         let stamp = self.buffers[buf.0 as usize];
@@ -198,7 +198,7 @@ impl Stamps {
         self.versions.trim(first, end, self.written);
     }
 
-    /// The slot in `buf` holds no data from now on.
+    /// The slot in `buf` no longer holds data.
     pub(crate) fn pad(&mut self, buf: Buf) {
         self.buffers[buf.0 as usize] = Stamp::ZERO;
         if let Some(origin) = self.origins.get_mut(buf.0 as usize) {
@@ -225,12 +225,12 @@ impl Stamps {
         self.stored(ppa).spare()
     }
 
-    /// Whether the versions of slots are their whole sequence numbers.
+    /// Whether versions are complete sequence numbers.
     pub(crate) fn has_whole_sequence(&self) -> bool {
         self.written <= MOST_VERSIONS
     }
 
-    /// As if so many writes had come and gone.
+    /// Advances the count as if `writes` writes had been made.
     #[cfg(test)]
     pub(crate) fn pass(&mut self, writes: u64) {
         self.written += writes;
@@ -256,7 +256,7 @@ impl Stamps {
         }
     }
 
-    /// What the preconditioned state has at `ppa`.
+    /// Stamp at `ppa` in the preconditioned state.
     fn preconditioned_at(&self, ppa: Ppa) -> Stamp {
         match self.preconditioned.as_ref().map(|p| p.slot(ppa)) {
             Some(Slot::Valid(Lpn(lpn))) => Stamp::new(lpn, 0),
@@ -265,7 +265,7 @@ impl Stamps {
         }
     }
 
-    /// Where what slot `ppa` holds lay in the preconditioned state.
+    /// Original slot in the preconditioned state of the data at `ppa`.
     fn origin(&self, ppa: Ppa) -> Option<Ppa> {
         match &self.blocks[ppa.block().0 as usize] {
             Contents::Preconditioned => Some(ppa),
@@ -277,7 +277,7 @@ impl Stamps {
         }
     }
 
-    /// Slot `ppa` is programmed from `buf`. Slots of a die come in rising order, dies in any.
+    /// Slot `ppa` is programmed from `buf`. The slots of a die come in ascending order, dies in any order.
     pub(crate) fn program(&mut self, ppa: Ppa, buf: Buf) {
         let contents = &mut self.blocks[ppa.block().0 as usize];
         let slot = ppa.slot() as usize;
@@ -303,7 +303,7 @@ impl Stamps {
         };
         if slots.len() <= slot {
             if slots.capacity() <= slot {
-                // Not twice as much, as a vector would: it is most of what a long run holds.
+                // Grows by less than a vector would, because this is most of the memory of a long run.
                 slots.reserve_exact((slots.len() / 8).max(LEAST_GROWTH) + slot - slots.len());
             }
             slots.resize(slot + 1, Stamp::ZERO.word());
@@ -325,15 +325,14 @@ impl Stamps {
         self.origins[buf.0 as usize] = self.origin(ppa);
     }
 
-    /// Checks that a read of `lpn`, submitted when there were `seen` writes and trims, may return
-    /// what is in `buf`.
+    /// Checks that a read of `lpn`, submitted after `seen` writes and trims, may return the contents of
+    /// `buf`.
     #[inline]
     pub(crate) fn check(&self, lpn: u64, seen: u64, buf: Buf) -> Result<(), StaleRead> {
         self.check_stamp(lpn, seen, self.buffers[buf.0 as usize])
     }
 
-    /// Checks that a read of `lpn`, submitted when there were `seen` writes and trims, may return
-    /// zeros.
+    /// Checks that a read of `lpn`, submitted after `seen` writes and trims, may return zeros.
     pub(crate) fn check_zeros(&self, lpn: u64, seen: u64) -> Result<(), StaleRead> {
         self.check_stamp(lpn, seen, Stamp::ZERO)
     }
@@ -350,7 +349,7 @@ impl Stamps {
         });
         let expected = (!last.trimmed).then_some(last.number);
         let returned = (stamp != Stamp::ZERO).then_some((stamp.page, stamp.version));
-        // A write or trim that came after the read may or may not be seen by it.
+        // The read may or may not see a write or trim that came after it.
         let overtaken = written.is_some() && is_later(last.number, seen);
         let fine = match returned {
             Some((there, version)) => {
@@ -416,9 +415,9 @@ mod tests {
         assert_eq!(stamps.check(5000, seen, Buf(1)), Ok(()));
     }
 
-    /// Versions of before and after any number of writes are told apart, and rise: what a recovery goes
-    /// by. Of those passed, 2^29 was once the end of the numbers, and of a page on a large drive 34
-    /// bits are kept.
+    /// Versions from before and after any number of writes can be told apart and ascend, as recovery
+    /// requires. The test passes two limits: 2^29 was once the largest number, and on a large drive 34 bits
+    /// are kept per page.
     #[test]
     fn model_versions_rise_over_the_life_of_a_drive() {
         for capacity in [1000, MOST_IN_WORDS, SMALL_PAGES + 1] {
@@ -449,8 +448,8 @@ mod tests {
         }
     }
 
-    /// A region trimmed as a whole holds nothing of before, however long ago, and what is written
-    /// after.
+    /// A region trimmed as a whole holds none of its earlier data, however old, and holds data written
+    /// afterwards.
     #[test]
     fn model_a_trimmed_region_stays_trimmed() {
         let mut stamps = Stamps::new(1, 2, SMALL_PAGES + 1, 0);
@@ -469,7 +468,7 @@ mod tests {
 
     #[test]
     fn model_what_is_moved_stays_what_it_was() {
-        // Three superblocks in the steady state, emptied into two others one after another.
+        // Three superblocks in the steady state are emptied into two others, one after another.
         let (slots, valid) = (20_000_000u32, [9_000_000, 12_000_000, 20_000_000]);
         let key = |name| firstread_core::Stream::new(3).named(name);
         let state = Preconditioned::new(slots, 1, &valid, key("pages"), key("places")).unwrap();
@@ -486,7 +485,7 @@ mod tests {
             let place = Ppa::new(BlockId(3), to);
             stamps.read(from, Buf(0));
             stamps.copy(Buf(0), Buf(1));
-            // Now and then the host writes in between, or nothing is.
+            // Occasionally the host writes in between, or a slot is skipped.
             match to % 1_000 {
                 77 => drop(stamps.data_in(lpn, Buf(1))),
                 78 => drop(stamps.data_in(lpn, Buf(2))),

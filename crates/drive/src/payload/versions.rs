@@ -4,13 +4,13 @@ use firstread_firmware::ftl::{REGION_PAGES, SparseTable, VALUE_BITS, is_large};
 
 use crate::growing_memory::GrowingMemory;
 
-/// Logical pages, with those of the map, that a drive may have: 64 TB of 4 KiB pages.
+/// Maximum number of logical pages of a drive, including map pages: 64 TB of 4 KiB pages.
 pub(crate) const MOST_PAGES: u64 = (1 << 34) - 1;
 
 /// Last version of a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Version {
-    /// The write or trim that made it, as far as its bits are kept; 0 is the fill.
+    /// Number of the write or trim that made it, as far as its bits are kept; 0 is the fill.
     pub(super) number: u64,
     pub(super) trimmed: bool,
 }
@@ -18,26 +18,26 @@ pub(super) struct Version {
 /// The last version of each page that was written or trimmed since the fill.
 #[derive(Clone, Debug)]
 pub(super) enum Versions {
-    /// One word a page, in memory that is taken when it is first touched: twice the version, plus one
-    /// when it is a trim. 0 for the fill.
+    /// One word per page, in memory that is allocated on first touch: twice the version, plus one if it is a
+    /// trim. 0 for the fill.
     All(Vec<u64>),
-    /// Those written.
+    /// Only the pages written.
     Some(Box<Written>),
 }
 
-/// The pages written, in a table of the same kind as the map's; what checks the map of a small drive is a
-/// plain one. Regions trimmed as a whole are kept apart.
+/// The pages written, in a table of the same kind as the map's. (On a small drive the map is checked by a
+/// plain table.) Regions trimmed as a whole are kept separately.
 #[derive(Clone, Debug)]
 pub(super) struct Written {
-    /// Version and whether it is a trim, below a bit that is always set; later than the trim of the
-    /// page's region.
+    /// Version, and whether it is a trim, below a bit that is always set. Entries are later than the last
+    /// trim of their whole region.
     pages: SparseTable<GrowingMemory>,
     /// Number of the last trim of each whole region; 0 for none.
     regions: Vec<u64>,
 }
 
-/// Bits of a version that are kept of a page on a large drive: a version that is wrong by a multiple of
-/// 17 thousand million writes would go unnoticed.
+/// Bits kept of a page's version on a large drive. A version that is wrong by a multiple of 17 thousand
+/// million writes would go unnoticed.
 const KEPT_BITS: u32 = VALUE_BITS - 2;
 const KEPT: u64 = (1 << KEPT_BITS) - 1;
 const WRITTEN: u64 = 1 << (KEPT_BITS + 1);
@@ -71,14 +71,14 @@ impl Written {
     }
 }
 
-/// Whether of two versions, less than half as far apart as what is kept of them counts, `a` is the
-/// later one.
+/// Whether `a` is the later of two versions, provided that they are less than half the range of the kept bits
+/// apart.
 pub(super) const fn is_later(a: u64, b: u64) -> bool {
     let ahead = a.wrapping_sub(b) & KEPT;
     ahead != 0 && ahead <= KEPT / 2
 }
 
-/// Whether two versions are the same, as far as they are kept.
+/// Whether two versions are equal in the kept bits.
 pub(super) const fn is_same(a: u64, b: u64) -> bool {
     (a ^ b) & KEPT == 0
 }
@@ -119,7 +119,7 @@ impl Versions {
         }
     }
 
-    /// Pages `first` to `end` were trimmed by the trim of this number.
+    /// Trims pages `first` to `end` with version `number`.
     pub(super) fn trim(&mut self, first: u64, end: u64, number: u64) {
         let trimmed = true;
         let mut lpn = first;

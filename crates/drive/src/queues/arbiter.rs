@@ -1,22 +1,22 @@
-//! Which submission queue a command is fetched from next: the command arbitration of the NVM Express
-//! base specification, round robin and weighted round robin with urgent class. There are no admin
-//! commands, so their class is left out.
+//! The submission queue from which a command is fetched next: the command arbitration of the NVM Express base
+//! specification, round robin and weighted round robin with urgent priority class. There are no admin
+//! commands, so the admin class is left out.
 
 /// Priority class of a submission queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Class {
-    /// Before all others.
+    /// Served before all others.
     Urgent,
-    /// Shares what is left by `high_weight`.
+    /// Shares the rest by `high_weight`.
     High,
-    /// Shares what is left by `medium_weight`.
+    /// Shares the rest by `medium_weight`.
     Medium,
-    /// Shares what is left by `low_weight`.
+    /// Shares the rest by `low_weight`.
     Low,
 }
 
 impl Class {
-    /// All classes, with the words that profiles have for them.
+    /// All classes with their names in profiles.
     pub(crate) const ALL: [(&str, Class); 4] = [
         ("urgent", Class::Urgent),
         ("high", Class::High),
@@ -28,11 +28,11 @@ impl Class {
 /// Classes that share by weight.
 const WEIGHTED: [Class; 3] = [Class::High, Class::Medium, Class::Low];
 
-/// Queues that take turns.
+/// Queues served in turn.
 #[derive(Clone, Debug)]
 struct Turns {
     queues: Vec<usize>,
-    /// Whose turn it is, of `queues`, and how many commands are left of it.
+    /// Index in `queues` of the queue whose turn it is, and the commands left in its turn.
     at: usize,
     left: u32,
 }
@@ -48,7 +48,7 @@ impl Turns {
         }
     }
 
-    /// The next queue, of those that have a command: up to `burst` commands a turn.
+    /// The next queue that has a command. Each turn is up to `burst` commands.
     fn next(&mut self, burst: u32, has: &impl Fn(usize) -> bool) -> Option<usize> {
         let queue = *self.queues.get(self.at)?;
         if self.left > 0 && has(queue) {
@@ -70,22 +70,22 @@ impl Turns {
 #[derive(Clone, Debug)]
 pub(crate) struct Arbiter {
     burst: u32,
-    /// Urgent queues, or all of them where there are no classes.
+    /// Urgent queues; all queues if there are no classes.
     strict: Turns,
     weighted: [Turns; 3],
     weights: [u32; 3],
-    /// Weighted class whose round it is, and its commands left in it.
+    /// The weighted class whose round it is, and the commands left in its round.
     class: usize,
     credits: u32,
 }
 
 impl Arbiter {
-    /// All of `queues` take turns, `burst` commands each.
+    /// All of `queues` in turn, `burst` commands each.
     pub(crate) fn round_robin(queues: usize, burst: u32) -> Arbiter {
         Arbiter::weighted(&vec![Class::Urgent; queues], burst, [1; 3])
     }
 
-    /// Queues of these classes; `weights` of high, medium and low.
+    /// Queues of these classes, with the weights of high, medium and low.
     pub(crate) fn weighted(classes: &[Class], burst: u32, weights: [u32; 3]) -> Arbiter {
         let of = |class| {
             let all = classes.iter().enumerate();
@@ -101,16 +101,16 @@ impl Arbiter {
         }
     }
 
-    /// The queue to fetch from next, of those that have a command.
+    /// The queue to fetch from next, among those with a command.
     ///
-    /// Urgent queues take turns before all others. The weighted classes spend their credits one class
-    /// after the other, high first, within each queue after queue; a turn ends with the burst or the
-    /// credits, whichever comes first. A class without commands passes its credits by.
+    /// Urgent queues are served in turn before all others. The weighted classes use up their credits one
+    /// class after another, high first, and within a class queue after queue. A turn ends with the burst or
+    /// with the credits, whichever comes first. A class without commands forfeits its credits.
     pub(crate) fn next(&mut self, has: impl Fn(usize) -> bool) -> Option<usize> {
         if let Some(queue) = self.strict.next(self.burst, &has) {
             return Some(queue);
         }
-        // Once around, and back to the class it began with, whose credits are new then.
+        // Once around and back to the class it began with, whose credits are then renewed.
         for _ in 0..=WEIGHTED.len() {
             let turns = &mut self.weighted[self.class];
             if self.credits > 0
@@ -131,7 +131,7 @@ impl Arbiter {
 mod tests {
     use super::*;
 
-    /// The order in which commands are fetched from queues that hold so many each.
+    /// The order in which commands are fetched from queues that hold `held` commands each.
     fn order(mut arbiter: Arbiter, mut held: Vec<u32>, most: usize) -> String {
         let mut order = String::new();
         while order.len() < most

@@ -1,9 +1,9 @@
 //! Several submission queues, and how many commands the controller holds.
 //!
-//! A command waits in its queue until the controller fetches it. The controller fetches one at a time,
-//! at the rate at which it takes commands, from the queue that the [`arbiter`] names, as long as it
-//! holds fewer than it may; one that the firmware has completed makes room for another. Commands have
-//! no weight but one: arbitration shares commands, not bytes, as the specification has it.
+//! A command waits in its queue until the controller fetches it. The controller fetches one command at a
+//! time, at its own rate, from the queue chosen by the [`arbiter`], as long as it holds fewer than its
+//! maximum. A completed command makes room for another. Every command counts as one: arbitration shares
+//! commands, not bytes, as the specification says.
 
 pub mod arbiter;
 
@@ -17,21 +17,21 @@ use arbiter::Arbiter;
 /// The queues of a drive.
 #[derive(Clone, Debug)]
 pub(crate) struct Queues {
-    /// Commands of each queue, with the time from which on they may be fetched.
+    /// Commands of each queue, with the time from which they may be fetched.
     waiting: Box<[VecDeque<(Ns, CommandId)>]>,
     arbiter: Arbiter,
-    /// Commands that the controller may take on, and may hold at most.
+    /// Commands that the controller may still accept, and the maximum it may hold.
     room: u32,
     held_most: u32,
-    /// When the fetch under way began.
+    /// Start of the fetch in progress.
     began: Option<Ns>,
-    /// When the last one ended.
+    /// End of the last fetch.
     free_at: Ns,
 }
 
 impl Queues {
-    /// None where one queue is fetched from at once, which needs no arbitration. Commands wait in the
-    /// queues only where a drive has several, or holds fewer than `max_outstanding`.
+    /// None if there is one queue with immediate fetches, which needs no arbitration. Commands wait in queues
+    /// only if a drive has several queues, or holds fewer commands than `max_outstanding`.
     pub(crate) fn new(profile: &QueuesProfile, max_outstanding: u32) -> Option<Box<Queues>> {
         let held_most = profile.fetched.min(max_outstanding);
         if profile.count == 1 && held_most == max_outstanding {
@@ -47,14 +47,14 @@ impl Queues {
         }))
     }
 
-    /// Command `id` is put into queue `queue` of the host; it may be fetched from `visible` on.
+    /// Command `id` enters submission queue `queue`. It may be fetched from `visible` on.
     pub(crate) fn put(&mut self, queue: u32, id: CommandId, visible: Ns) {
         let queue = queue as usize % self.waiting.len();
         self.waiting[queue].push_back((visible, id));
     }
 
-    /// Begins the next fetch, if none is under way, there is room, and something to fetch: since when
-    /// it is under way.
+    /// Begins the next fetch, if no fetch is in progress and there is room and a command. Returns the start
+    /// of the fetch.
     pub(crate) fn begin(&mut self, now: Ns) -> Option<Ns> {
         if self.began.is_some() || self.room == 0 {
             return None;
@@ -66,8 +66,8 @@ impl Queues {
         self.began
     }
 
-    /// The fetch under way ends at `now`: what it has fetched, of what there was when it began, and
-    /// when that was.
+    /// The fetch in progress ends at `now`. Returns the command, chosen among those present when the fetch
+    /// began, and the time when it began.
     pub(crate) fn end(&mut self, now: Ns) -> (CommandId, Ns) {
         let began = self.began.take().expect("a fetch is under way");
         let waiting = &self.waiting;
@@ -86,7 +86,7 @@ impl Queues {
         self.room += 1;
     }
 
-    /// Power was cut: they are empty.
+    /// Power was cut: empties the queues.
     pub(crate) fn clear(&mut self) {
         self.waiting.iter_mut().for_each(VecDeque::clear);
         self.room = self.held_most;

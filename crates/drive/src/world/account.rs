@@ -1,4 +1,4 @@
-//! What the firmware says of its time, charged to the commands that waited.
+//! Reports of the firmware about its time, charged to the commands that waited.
 
 use firstread_core::{Account, CommandId, DieId, HostOp, Lpn, Ns, Tag, Wait};
 
@@ -21,7 +21,7 @@ impl<P: Payload> Account for World<P> {
                 self.hardware.accounts.close(before);
             }
         } else {
-            // It may have waited before, and may again.
+            // The command may have waited before, and may wait again.
             let (own, read) = (self.account_of(id), *self.hardware.account_of(tag));
             self.hardware.accounts[own].add(&read);
         }

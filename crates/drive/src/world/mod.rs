@@ -1,4 +1,4 @@
-//! The world around the firmware: its ports, on the virtual clock.
+//! The platform of the firmware: its ports, on the virtual clock.
 
 mod account;
 mod ports;
@@ -21,31 +21,31 @@ use crate::write_waits::WriteWaits;
 /// The host link and command processing.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LinkTimes {
-    /// From the doorbell until the command is with the firmware, when nothing is in the way.
+    /// From the doorbell until the firmware has the command, if nothing delays it.
     pub fetch_ns: u64,
-    /// Firmware time per command: the rate at which commands are taken.
+    /// Firmware time per command: the inverse of the command rate.
     pub command_ns: u64,
     /// From the end of the data until the host sees the completion.
     pub completion_ns: u64,
-    /// Femtoseconds a byte takes on the link, in each direction.
+    /// Time per byte on the link, in each direction, in femtoseconds.
     pub fs_per_byte: u64,
 }
 
-/// A command of the host in flight: a line of a cache.
+/// A host command in flight; one cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct Slot {
     pub command: HostCommand,
-    /// From when on its time counts.
+    /// Time from which its latency counts.
     pub submitted: Ns,
-    /// Writes and trims that the drive had taken by then. Its clock may be ahead of the host's, but the
-    /// command reaches it later still.
+    /// Number of writes and trims the drive had accepted by then. The drive's clock may be ahead of the
+    /// host's, but the command reaches the drive later still.
     seen: u64,
     /// The host's submission queue.
     queue: u32,
-    /// Of what it has waited for last, once that has ended.
+    /// Breakdown of the last operation that the command has waited for, once that has ended.
     account: Option<AccountId>,
-    /// Time it has waited for the map.
+    /// Time it has waited for map pages.
     map_ns: u64,
 }
 
@@ -56,41 +56,40 @@ struct Completion {
     id: CommandId,
     status: Status,
     account: AccountId,
-    /// Time outside the account: waiting for what it names, or after it.
+    /// Time before or after the period covered by the breakdown, spent waiting.
     queue_ns: u64,
-    /// Up to when both account for the time.
+    /// Time up to which everything is charged.
     charged_to: Ns,
 }
 
-/// Timers behind those of the hardware.
+/// Timers of the front end, after those of the hardware.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Front {
-    /// The host goes on: completions reach it, and it issues requests.
+    /// The host continues: it receives completions, and submits requests.
     Host,
     /// A command without data reaches the firmware.
     Command,
     /// A write with its data reaches the firmware.
     Write,
-    /// The firmware asked to be woken.
+    /// The firmware has asked to be called.
     Firmware,
 }
 
-/// Commands that the queues of the link have room for from the start; a deeper queue makes them grow
-/// once.
+/// Commands for which the link's queues have room initially. A deeper queue makes them grow once.
 const COMMANDS: usize = 256;
 
 impl Front {
     const ALL: [Front; FRONTS] = [Front::Host, Front::Command, Front::Write, Front::Firmware];
 }
 
-/// Whose timer has expired.
+/// The owner of an expired timer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Due {
     Hardware(Resource),
     Front(Front),
 }
 
-/// Everything around the firmware.
+/// The platform around the firmware: hardware, link and clock.
 #[derive(Clone)]
 pub(crate) struct World<P> {
     pub now: Ns,
@@ -100,7 +99,7 @@ pub(crate) struct World<P> {
     pub timers: Timers,
     hardware_timers: usize,
     link: LinkTimes,
-    /// The host may lag so far behind the drive: nothing it does reaches the firmware sooner.
+    /// How far the host may lag behind the drive: no action of the host reaches the firmware sooner.
     pub(crate) host_lag: Ns,
     /// When the host has something to do.
     host_due: Ns,
@@ -113,7 +112,7 @@ pub(crate) struct World<P> {
     commands_free_at: Ns,
     in_free_at: Ns,
     out_free_at: Ns,
-    /// Where commands wait to be fetched, if they may.
+    /// Submission queues, if commands wait in them to be fetched.
     queues: Option<Box<Queues>>,
     write_waits: WriteWaits,
     pub log: RecordLog,
@@ -155,8 +154,8 @@ impl<P: Payload> World<P> {
             payload,
             timers: Timers::new(hardware_timers),
             hardware_timers,
-            // A queue is looked into when its command can be fetched; else nothing is seen of a command
-            // before it is with the firmware.
+            // With queues, a queue is examined as soon as its command can be fetched. Otherwise a command has
+            // no effect before it reaches the firmware.
             host_lag: match queues {
                 Some(_) => Ns(link.fetch_ns),
                 None => Ns(link.fetch_ns + link.command_ns),
@@ -165,7 +164,7 @@ impl<P: Payload> World<P> {
             link,
             slot_bytes: Divisor::new(slot_bytes as u64),
             slots: vec![slot; commands as usize],
-            // Low numbers first: few slots are touched at low queue depth.
+            // Low numbers first, so that few entries are touched at low queue depth.
             free_slots: (0..commands).rev().collect(),
             commands: VecDeque::with_capacity(COMMANDS),
             writes: VecDeque::with_capacity(COMMANDS),
@@ -187,8 +186,8 @@ impl<P: Payload> World<P> {
         self.timers.due()
     }
 
-    /// Goes on to the next event: of which part of the drive it is. None when nothing is due any
-    /// more. Of equal times, what is deeper inside the drive goes first.
+    /// Advances to the next event and returns which part of the drive it belongs to; none if no event is due.
+    /// Of simultaneous events, the one deeper inside the drive is handled first.
     #[inline(always)] // Its one caller looks at once whose it is.
     pub(crate) fn next(&mut self) -> Option<Due> {
         let (due, index) = self.timers.expire()?;
@@ -204,7 +203,7 @@ impl<P: Payload> World<P> {
         self.timers.set_front(front as usize, due);
     }
 
-    /// The firmware is to be polled at `due`, or now if that is past; [`Ns::MAX`] for not at all.
+    /// The firmware is to be polled at `due`, or now if that is past; never for [`Ns::MAX`].
     pub(crate) fn wake_firmware(&mut self, due: Ns) {
         self.set_front(Front::Firmware, due.max(self.now));
     }
@@ -214,21 +213,21 @@ impl<P: Payload> World<P> {
         !self.free_slots.is_empty()
     }
 
-    /// When the first completion that has not reached the host does; [`Ns::MAX`] for never.
+    /// When the next completion reaches the host; [`Ns::MAX`] for never.
     #[inline]
     pub(crate) fn completion_due(&self) -> Ns {
         self.completions.front().map_or(Ns::MAX, |c| c.due)
     }
 
-    /// The host has something to do at `due`, and does it before any of it can reach the firmware: so
-    /// it does several things at a time.
+    /// The host has something to do at `due`. It acts before any of its actions can reach the firmware, so
+    /// several actions are handled together.
     #[inline]
     pub(crate) fn set_host(&mut self, due: Ns) {
         self.host_due = due;
         self.set_front(Front::Host, due.saturating_add(self.host_lag));
     }
 
-    /// The host submits a command at `now`. None where no slot is free.
+    /// The host submits a command at `now`. None if no command slot is free.
     #[inline(always)] // So that the parts of the command stay in registers.
     pub(crate) fn submit(&mut self, now: Ns, submission: Submission) -> Option<CommandId> {
         let Submission {
@@ -278,13 +277,13 @@ impl<P: Payload> World<P> {
         Some(id)
     }
 
-    /// Whether commands wait in queues until they are fetched.
+    /// Whether commands wait in submission queues until they are fetched.
     #[inline]
     pub(crate) fn has_queues(&self) -> bool {
         self.queues.is_some()
     }
 
-    /// Begins the next fetch from the queues, if one can begin.
+    /// Begins the next fetch from the queues, if possible.
     #[inline(never)]
     fn fetch(&mut self) {
         if let Some(queues) = &mut self.queues
@@ -294,7 +293,7 @@ impl<P: Payload> World<P> {
         }
     }
 
-    /// A fetch from the queues has ended: the command, which has reached the firmware unless its data
+    /// A fetch from the queues has ended. Returns the command. It has reached the firmware, unless its data
     /// are yet to come.
     #[inline(never)]
     pub(crate) fn fetched(&mut self) -> Option<HostCommand> {
@@ -315,8 +314,8 @@ impl<P: Payload> World<P> {
         Some(command)
     }
 
-    /// When the next command without data reaches the firmware; [`Ns::MAX`] for never, or where
-    /// commands wait in queues.
+    /// When the next command without data reaches the firmware; [`Ns::MAX`] for never, or if commands wait in
+    /// queues.
     #[inline]
     pub(crate) fn command_due(&self) -> Ns {
         self.commands.front().map_or(Ns::MAX, |&(due, _)| due)
@@ -339,23 +338,23 @@ impl<P: Payload> World<P> {
         command
     }
 
-    /// The first completion reaches the host, with all of the latency charged; none where there is none.
+    /// The first completion reaches the host, with its whole latency charged; none if there is no completion.
     #[inline(always)] // So that its parts stay in registers.
     pub(crate) fn completed(&mut self) -> Option<Completed<'_>> {
         let ended = self.completions.pop_front()?;
         if self.completions.is_empty() {
-            // It begins at its start again, which stays in the caches.
+            // Restarts at the beginning of the buffer, which stays in the caches.
             self.completions.clear();
         }
         self.free_slots.push(ended.id.0);
-        // Nothing opens another one before the host has looked at it.
+        // No other breakdown is opened before the host has looked at this one.
         let accounts = &mut self.hardware.accounts;
         accounts.close(ended.account);
         let slot = &self.slots[ended.id.0 as usize];
         let parts = &mut accounts[ended.account].parts;
         parts[Cause::Link as usize] += ended.due.since(ended.charged_to).0;
         let queue_ns = parts[Cause::Queue as usize] + ended.queue_ns;
-        // Waits for the map lie before the command's last row was queued.
+        // Waits for the map happen before the command's last multi-plane page is queued.
         let map_ns = slot.map_ns.min(queue_ns);
         parts[Cause::Queue as usize] = queue_ns - map_ns;
         parts[Cause::Map as usize] += map_ns;
@@ -371,7 +370,7 @@ impl<P: Payload> World<P> {
         Some(completed)
     }
 
-    /// Power is cut: nothing is under way any more. How many commands were in flight.
+    /// Power is cut: no command is in flight any more. Returns the number of commands that were.
     pub(crate) fn power_cut(&mut self) -> u32 {
         self.hardware.power_cut(&mut self.stamps);
         self.timers.stop_all(self.now);
@@ -399,7 +398,7 @@ impl<P: Payload> World<P> {
         }
     }
 
-    /// The account of command `id`; all of its time so far is its own.
+    /// The breakdown of command `id`. All of its time so far is the command's own.
     fn account_of(&mut self, id: CommandId) -> AccountId {
         let slot = &mut self.slots[id.0 as usize];
         let accounts = &mut self.hardware.accounts;

@@ -1,4 +1,4 @@
-//! The firmware's ports: what acts.
+//! The firmware's ports that have an effect.
 
 use firstread_core::{
     Account, BlockId, Buf, CommandId, DieId, FlashOp, HostCommand, HostOp, Lpn, Ns, Ports, Ppa,
@@ -114,7 +114,7 @@ impl<P: Payload> Ports for World<P> {
             queue_ns += now.since(charged_to).0;
             charged_to = now;
         }
-        // Data that other commands wait to send goes first only if it was ready first.
+        // Data that other commands wait to send go first only if they were ready first.
         let sent = if command.op == HostOp::Read {
             self.out_free_at.max(now)
         } else {
