@@ -2,7 +2,7 @@
 
 use firstread_core::HostOp;
 
-use super::text::{Fault, Fields, Raw, decimal, shown, whole};
+use super::text::{BadNumber, Fault, Fields, Raw, decimal, shown, whole};
 
 /// What a line is.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub(super) fn parse(line: &[u8], action: u8) -> Result<Line, Fault> {
             shown(line)
         )));
     }
-    let device = device(fields.get(0)).map_err(|why| Fault::column("device", why))?;
+    let device = device(fields.get(0))?;
     let time_ns =
         decimal(fields.get(3), 1_000_000_000).map_err(|why| Fault::column("time", why))?;
     let event = fields.get(5);
@@ -90,14 +90,16 @@ fn operation(rwbs: &[u8]) -> Result<Option<HostOp>, Fault> {
 }
 
 /// `major,minor` as one number, as in Linux's `dev_t`.
-fn device(field: &[u8]) -> Result<u32, String> {
-    let comma = field.iter().position(|&b| b == b',');
-    let (major, minor) = match comma {
-        Some(at) => (whole(&field[..at])?, whole(&field[at + 1..])?),
-        None => return Err(format!("`{}` is not major,minor", shown(field))),
+fn device(field: &[u8]) -> Result<u32, Fault> {
+    let fault = |why: BadNumber| Fault::column("device", why);
+    let Some(comma) = field.iter().position(|&b| b == b',') else {
+        let why = format!("`{}` is not major,minor", shown(field));
+        return Err(Fault::column("device", why));
     };
+    let major = whole(&field[..comma]).map_err(fault)?;
+    let minor = whole(&field[comma + 1..]).map_err(fault)?;
     if major >= 1 << 12 || minor >= 1 << 20 {
-        return Err(format!("`{}` is too large", shown(field)));
+        return Err(fault(BadNumber::TooLarge(shown(field))));
     }
     Ok((major << 20 | minor) as u32)
 }

@@ -113,12 +113,9 @@ impl Iolog {
 }
 
 fn ns(field: &[u8], column: &'static str) -> Result<u64, Fault> {
-    whole(field)
-        .and_then(|us| {
-            us.checked_mul(1000)
-                .ok_or_else(|| "is too large".to_owned())
-        })
-        .map_err(|why| Fault::column(column, why))
+    let us = whole(field).map_err(|why| Fault::column(column, why))?;
+    let ns = us.checked_mul(1000);
+    ns.ok_or_else(|| Fault::column(column, "is too large"))
 }
 
 fn unknown_action(action: &[u8]) -> Fault {

@@ -1,6 +1,7 @@
 //! Records of one line each, parsed by the columns of their format.
 
 use firstread_core::HostOp;
+use thiserror::Error;
 
 use super::format::{Format, Layout, Role};
 
@@ -28,12 +29,27 @@ impl Fault {
     pub(super) fn record(why: String) -> Fault {
         Fault { column: None, why }
     }
-    pub(super) fn column(column: &'static str, why: String) -> Fault {
+    pub(super) fn column(column: &'static str, why: impl ToString) -> Fault {
         Fault {
             column: Some(column),
-            why,
+            why: why.to_string(),
         }
     }
+}
+
+/// Why a field is not the number that it should be. Holds the field as messages show it.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub(super) enum BadNumber {
+    #[error("is missing")]
+    Missing,
+    #[error("`{0}` has a decimal point where whole numbers stand")]
+    Point(String),
+    #[error("`{0}` is no whole number")]
+    NotWhole(String),
+    #[error("`{0}` is no number")]
+    NoNumber(String),
+    #[error("`{0}` is too large")]
+    TooLarge(String),
 }
 
 /// Columns of a line.
@@ -88,49 +104,45 @@ pub(super) fn shown(bytes: &[u8]) -> String {
 }
 
 /// A whole number.
-pub(super) fn whole(bytes: &[u8]) -> Result<u64, String> {
+pub(super) fn whole(bytes: &[u8]) -> Result<u64, BadNumber> {
     if bytes.is_empty() {
-        return Err("is missing".to_owned());
+        return Err(BadNumber::Missing);
     }
     let mut n = 0u64;
     for &b in bytes {
         let digit = b.wrapping_sub(b'0');
         if digit > 9 {
             let point = bytes.contains(&b'.') && decimal(bytes, 1).is_ok();
-            return Err(if point {
-                format!(
-                    "`{}` has a decimal point where whole numbers stand",
-                    shown(bytes)
-                )
-            } else {
-                format!("`{}` is no whole number", shown(bytes))
+            return Err(match point {
+                true => BadNumber::Point(shown(bytes)),
+                false => BadNumber::NotWhole(shown(bytes)),
             });
         }
         n = n
             .checked_mul(10)
             .and_then(|n| n.checked_add(u64::from(digit)))
-            .ok_or_else(|| format!("`{}` is too large", shown(bytes)))?;
+            .ok_or_else(|| BadNumber::TooLarge(shown(bytes)))?;
     }
     Ok(n)
 }
 
 /// A decimal number times `unit`, exact, rounded down.
-pub(super) fn decimal(bytes: &[u8], unit: u64) -> Result<u64, String> {
+pub(super) fn decimal(bytes: &[u8], unit: u64) -> Result<u64, BadNumber> {
     let (int, fraction) = match bytes.iter().position(|&b| b == b'.') {
         Some(point) => (&bytes[..point], &bytes[point + 1..]),
         None => (bytes, &b""[..]),
     };
-    let bad = |_| format!("`{}` is no number", shown(bytes));
+    let bad = || BadNumber::NoNumber(shown(bytes));
     if int.is_empty() && fraction.is_empty() {
-        return Err("is missing".to_owned());
+        return Err(BadNumber::Missing);
     }
     let int = if int.is_empty() {
         0
     } else {
-        whole(int).map_err(bad)?
+        whole(int).map_err(|_| bad())?
     };
     if !fraction.iter().all(u8::is_ascii_digit) {
-        return Err(bad(String::new()));
+        return Err(bad());
     }
     // Digits beyond 10^-18 are less than 1 ns in any unit.
     let mut scale = unit as u128 * 1_000_000_000_000_000_000;
@@ -140,7 +152,7 @@ pub(super) fn decimal(bytes: &[u8], unit: u64) -> Result<u64, String> {
         parts += scale * u128::from(digit - b'0');
     }
     let sum = u128::from(int) * u128::from(unit) + parts / 1_000_000_000_000_000_000;
-    u64::try_from(sum).map_err(|_| format!("`{}` is too large", shown(bytes)))
+    u64::try_from(sum).map_err(|_| BadNumber::TooLarge(shown(bytes)))
 }
 
 /// The record of `line`, by the columns of `format`.
@@ -170,12 +182,9 @@ pub(super) fn parse(format: &Format, line: &[u8]) -> Result<Raw, Fault> {
     };
     for (i, column) in columns.iter().enumerate() {
         let field = fields.get(i);
-        let fault = |why| Fault::column(column.name, why);
-        let scaled = |unit: u64| {
-            whole(field)?
-                .checked_mul(unit)
-                .ok_or_else(|| format!("`{}` is too large", shown(field)))
-        };
+        let fault = |why: BadNumber| Fault::column(column.name, why);
+        let too_large = || BadNumber::TooLarge(shown(field));
+        let scaled = |unit: u64| whole(field)?.checked_mul(unit).ok_or_else(too_large);
         match column.role {
             Role::Time(unit) => raw.time_ns = scaled(unit).map_err(fault)?,
             Role::DecimalTime(unit) => raw.time_ns = decimal(field, unit).map_err(fault)?,
@@ -183,7 +192,8 @@ pub(super) fn parse(format: &Format, line: &[u8]) -> Result<Raw, Fault> {
             Role::Len(unit) => raw.len_bytes = scaled(unit).map_err(fault)?,
             Role::Device => {
                 let n = whole(field).map_err(fault)?;
-                raw.device = u32::try_from(n).map_err(|_| fault(format!("{n} is too large")))?;
+                let too_large = |_| Fault::column(column.name, format!("{n} is too large"));
+                raw.device = u32::try_from(n).map_err(too_large)?;
             }
             Role::Op(words) => {
                 let known = words
@@ -193,11 +203,8 @@ pub(super) fn parse(format: &Format, line: &[u8]) -> Result<Raw, Fault> {
                     Some((_, op)) => *op,
                     None => {
                         let list: Vec<&str> = words.iter().map(|w| w.0).collect();
-                        return Err(fault(format!(
-                            "`{}` is not one of {}",
-                            shown(field),
-                            list.join(", ")
-                        )));
+                        let why = format!("`{}` is not one of {}", shown(field), list.join(", "));
+                        return Err(Fault::column(column.name, why));
                     }
                 };
             }
