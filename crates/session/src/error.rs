@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use firstread_drive::drive::ActivateError;
 use firstread_drive::profile::{Problem, ProfileError};
 use firstread_drive::tables::TableError;
 use firstread_drive::{DriveError, RunError};
@@ -54,6 +55,9 @@ pub enum Error {
     /// A drive that cannot be made, or not in the state asked for.
     #[error(transparent)]
     Drive(#[from] DriveError),
+    /// Schemes that a drive in use does not take.
+    #[error(transparent)]
+    Activate(#[from] ActivateError),
     /// A chip that makes no medium, or not in the condition asked for.
     #[error(transparent)]
     Chip(#[from] firstread_nand::ProfileError),

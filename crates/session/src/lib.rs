@@ -18,6 +18,12 @@
 //! ```
 #![doc = include_str!("../examples/percentiles.rs")]
 //! ```
+//!
+//! One drive, burnt in once and measured under two schemes: `cargo run -p firstread-session --example burn_in`.
+//!
+//! ```
+#![doc = include_str!("../examples/burn_in.rs")]
+//! ```
 
 mod choice;
 pub mod conditions;
@@ -43,5 +49,5 @@ pub use matrix::{Matrix, Point, Results, Watch, crossed};
 pub use names::Unknown;
 pub use retries::Retries;
 pub use setup::{BeyondRating, DEFAULT_DRIVE, Setup, Simulation, is_path, library, profile};
-pub use simulate::{Outcome, Progress, Wall, simulate_on};
+pub use simulate::{Outcome, Progress, Wall, burn_in, simulate_after, simulate_on};
 pub use store::{Kept, Store, inputs};

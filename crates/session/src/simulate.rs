@@ -9,9 +9,9 @@ use std::time::Instant;
 use firstread_core::Ns;
 use firstread_core::voltage::BlockGroups;
 use firstread_drive::stats::{Latencies, Percentile};
-use firstread_drive::{Drive, Host, RunStats, tables};
+use firstread_drive::{BurnIn, Drive, Host, RunError, RunStats, tables};
 use firstread_firmware::log::Record;
-use firstread_workload::{Notice, Place, TraceRecord};
+use firstread_workload::{Notice, Place, StandIn, TraceRecord, WorkloadError};
 
 use crate::error::Error;
 use crate::input::Input;
@@ -133,13 +133,115 @@ pub fn simulate_on(
     setup: &Setup,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Outcome, Error> {
+    run(drive, setup, None, progress)
+}
+
+/// The same on a drive that the same workload has burnt in ([`burn_in`]): where its writes come near to the write
+/// amplification at which the burn-in was steady, they are in a steady state too, as soon as that can be told.
+///
+/// # Errors
+/// As [`simulate_on`].
+pub fn simulate_after(
+    burn_in: &BurnIn,
+    drive: &mut Drive,
+    setup: &Setup,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Outcome, Error> {
+    let steady = burn_in.amplification.steady().map(|steady| steady.mean);
+    run(drive, setup, steady, progress)
+}
+
+/// Runs the workload of `setup` on `drive` until its writes are in a steady state, or until it has written
+/// `most_drive_writes` capacities ([`BurnIn::MOST_DRIVE_WRITES`] as a rule): what is measured afterwards, on the drive
+/// or on clones of it, is not the beginning.
+///
+/// # Errors
+/// [`Error`] where the workload cannot be run on it, or writes nothing. The drive is of no more use then.
+pub fn burn_in(
+    drive: &mut Drive,
+    setup: &Setup,
+    most_drive_writes: f64,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<BurnIn, Error> {
+    let capacity_bytes = drive.capacity_bytes();
+    let workload_seed = setup.state.workload_seed;
+    let depth = setup.profile.link.max_outstanding;
+    let name = setup.input.name();
+    let pass = |pass| -> Result<Host<'_>, Failed> {
+        Ok(match &*setup.input {
+            Input::Jobs { workload, .. } => {
+                Host::pass(workload, capacity_bytes, workload_seed, pass).map_err(Error::from)?
+            }
+            Input::Trace(trace) => Host::trace(
+                setup.input.title(),
+                trace.reader(capacity_bytes)?,
+                depth,
+                None,
+            ),
+            Input::StandIn { row, speed } => {
+                let records = stand_in(row, *speed, capacity_bytes, workload_seed)?;
+                Host::trace(row.name, records, depth, None)
+            }
+        })
+    };
+    let mut completed = |n| progress(Progress::Completed(n));
+    let burnt_in = BurnIn::run(drive, most_drive_writes, pass, &mut completed);
+    burnt_in.map_err(|failed| match failed {
+        Failed::Pass(error) => error,
+        Failed::Run(error) => Error::of_run(name, error),
+    })
+}
+
+/// Why a burn-in failed: before a pass of it, or in one.
+enum Failed {
+    Pass(Error),
+    Run(RunError),
+}
+
+impl From<Error> for Failed {
+    fn from(error: Error) -> Failed {
+        Failed::Pass(error)
+    }
+}
+
+impl From<RunError> for Failed {
+    fn from(error: RunError) -> Failed {
+        Failed::Run(error)
+    }
+}
+
+/// The records of a stand-in, replayed `speed` times faster than recorded.
+fn stand_in(
+    row: &'static StandIn,
+    speed: f64,
+    capacity_bytes: u64,
+    workload_seed: u64,
+) -> Result<impl Iterator<Item = Result<TraceRecord, WorkloadError>>, Error> {
+    let records = row.stream(capacity_bytes, workload_seed)?;
+    Ok(records.map(move |record| {
+        Ok(TraceRecord {
+            time_ns: (record.time_ns as f64 / speed) as u64,
+            ..record
+        })
+    }))
+}
+
+fn run(
+    drive: &mut Drive,
+    setup: &Setup,
+    expected_amplification: Option<f64>,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Outcome, Error> {
     let capacity_bytes = drive.capacity_bytes();
     let workload_seed = setup.state.workload_seed;
     let began = drive.now();
     let background_reads_before = drive.counters().background_reads;
     let start = Instant::now();
     let depth = setup.profile.link.max_outstanding;
-    let mut run = |host: Host<'_>| {
+    let mut run = |mut host: Host<'_>| {
+        if let Some(expected) = expected_amplification {
+            host.expect_amplification(expected);
+        }
         let stats = host.run(drive, &mut |n| progress(Progress::Completed(n)));
         stats.map_err(|error| Error::of_run(setup.input.name(), error))
     };
@@ -154,12 +256,7 @@ pub fn simulate_on(
             (run(host)?, reader.notices())
         }
         Input::StandIn { row, speed } => {
-            let records = row.stream(capacity_bytes, workload_seed)?.map(|record| {
-                Ok(TraceRecord {
-                    time_ns: (record.time_ns as f64 / speed) as u64,
-                    ..record
-                })
-            });
+            let records = stand_in(row, *speed, capacity_bytes, workload_seed)?;
             let host = Host::trace(row.name, records, depth, setup.limit);
             (run(host)?, Vec::new())
         }

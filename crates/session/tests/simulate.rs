@@ -1,0 +1,92 @@
+//! One simulation: from its names, on a drive that was made before, and after a burn-in.
+
+use firstread_drive::BurnIn;
+use firstread_session::results::{result_and_wall, text};
+use firstread_session::{
+    Error, Input, Outcome, Setup, Simulation, TraceArg, TraceArgs, burn_in, simulate_after,
+    simulate_on,
+};
+
+/// A job on a small drive of which 5,000 requests are run.
+fn simulation(job: &str) -> Simulation {
+    Simulation {
+        drive: "bench-4g".into(),
+        limit: Some(5_000),
+        ..Simulation::of(Input::job_file("a", job.to_owned()).unwrap())
+    }
+}
+
+const MIXED: &str = "[a]\nrw=randrw\nrwmixread=50\nbs=4k\niodepth=8\nnorandommap\n";
+
+/// What does not depend on the machine.
+fn result(setup: &Setup, outcome: &Outcome) -> String {
+    text(&result_and_wall(setup, outcome, true).0)
+}
+
+#[test]
+fn model_a_drive_made_before_gives_the_same() {
+    let setup = simulation(MIXED).setup().unwrap();
+    let alone = setup.simulate().unwrap();
+    let made = setup.drive().unwrap();
+    for mut drive in [made.clone(), made] {
+        let on = simulate_on(&mut drive, &setup, &mut |_| {}).unwrap();
+        assert_eq!(result(&setup, &alone), result(&setup, &on));
+    }
+}
+
+#[test]
+fn sequence_clones_of_a_burnt_in_drive_go_on_alike() {
+    let setup = simulation(MIXED).setup().unwrap();
+    let mut drive = setup.drive().unwrap();
+    let took = burn_in(&mut drive, &setup, 0.2, &mut |_| {}).unwrap();
+    assert!(took.drive_writes >= 0.2 && took.requests > 0, "{took:?}");
+    let fresh = setup.simulate().unwrap();
+    let [one, other] = [drive.clone(), drive].map(|mut drive| {
+        let run = simulate_after(&took, &mut drive, &setup, &mut |_| {}).unwrap();
+        result(&setup, &run)
+    });
+    assert_eq!(one, other);
+    assert_ne!(one, result(&setup, &fresh), "the burn-in has an effect");
+}
+
+#[test]
+fn what_a_burn_in_refuses() {
+    let setup = simulation("[a]\nrw=randread\nbs=4k\n").setup().unwrap();
+    let mut drive = setup.drive().unwrap();
+    let most = BurnIn::MOST_DRIVE_WRITES;
+    let error = burn_in(&mut drive, &setup, most, &mut |_| {}).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("a: the workload writes nothing"),
+        "{error}"
+    );
+}
+
+#[test]
+fn what_is_refused_by_name() {
+    let error = Input::open("randread-4k").unwrap_err();
+    assert!(
+        matches!(&error, Error::Unknown(unknown) if unknown.nearest == "randread-4k-qd1"),
+        "{error}"
+    );
+    let args = TraceArgs {
+        wrap: true,
+        ..TraceArgs::default()
+    };
+    let error = Input::open_as("randread-4k-qd1", &args).unwrap_err();
+    assert!(
+        matches!(&error, Error::NotATrace(not) if not.arg == TraceArg::Wrap),
+        "{error}"
+    );
+    let mut other = simulation(MIXED);
+    other.drive = "bench-4".into();
+    let error = other.setup().unwrap_err().of("mine");
+    assert!(
+        error
+            .to_string()
+            .starts_with("mine: there is no drive `bench-4`"),
+        "{error}"
+    );
+    assert!(matches!(error.cause(), Error::Unknown(_)), "{error:?}");
+}
