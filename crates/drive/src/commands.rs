@@ -1,4 +1,4 @@
-//! What crosses between a host and its drive.
+//! Commands and completions between a host and its drive.
 
 use firstread_core::{HostCommand, HostOp, Ns, Status};
 
@@ -11,29 +11,30 @@ pub struct Submission {
     pub op: HostOp,
     /// First byte, a multiple of 512.
     pub offset_bytes: u64,
-    /// Length (bytes), a multiple of 512, not zero except for a flush.
+    /// Length (bytes), a multiple of 512; zero only for a flush.
     pub len_bytes: u32,
     /// Whether a write has to be safe from power loss before it completes.
     pub fua: bool,
-    /// The host's submission queue. A drive that has fewer takes the number modulo theirs.
+    /// Submission queue of the host. If the drive has fewer queues, the number is taken modulo theirs.
     pub queue: u32,
-    /// From when on its time counts: before it is submitted, where it has waited for room in the queues.
+    /// Time from which its latency counts. It is before the submission if the command has waited for room in
+    /// the queues.
     pub since: Ns,
 }
 
 /// A completion that has reached the host.
 #[derive(Clone, Copy, Debug)]
 pub struct Completed<'a> {
-    /// The command, under the identifier that it was given when it was submitted.
+    /// The command, with the identifier it was given when it was submitted.
     pub command: &'a HostCommand,
-    /// The host's submission queue.
+    /// Submission queue of the host.
     pub queue: u32,
-    /// From when on its time counts: [`Submission::since`].
+    /// Time from which its latency counts: [`Submission::since`].
     pub since: Ns,
     /// When it reached the host. Its latency is the time from `since`.
     pub at: Ns,
     /// How it ended.
     pub status: Status,
-    /// What its latency was charged to, by cause (ns).
+    /// Latency by cause (ns).
     pub parts: &'a Parts,
 }

@@ -1,23 +1,24 @@
-//! A digest of every completion that reaches the host: equal where two runs are, completion by completion.
+//! A digest of every completion that reaches the host: equal if two runs are equal, completion by completion.
 
 use crate::commands::Completed;
 
-/// What completions fold into, eight bytes at a time, by the constants of FNV-1a.
+/// The digest. Completions are folded into it eight bytes at a time, with the constants of FNV-1a.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Digest {
-    /// Completions.
+    /// Number of completions.
     pub count: u64,
-    /// Of each: number, operation, client, address and length (bytes), when it was submitted and when it reached
-    /// the host (ns), status, and the time by cause (ns), in the order in which completions reached the host.
+    /// Hash over all completions in the order in which they reached the host. For each: number, operation,
+    /// client, address and length (bytes), times of submission and completion (ns), status, and the time by
+    /// cause (ns).
     pub hash: u64,
 }
 
-/// The digest, once it is switched on.
+/// The digest, if it is switched on.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Completions(Option<Digest>);
 
 impl Completions {
-    /// Completions count from now on.
+    /// Starts the digest.
     pub(crate) fn start(&mut self) {
         self.0 = Some(Digest {
             count: 0,
@@ -25,7 +26,7 @@ impl Completions {
         });
     }
 
-    /// What has completed since; none where nothing was switched on.
+    /// The digest since `start`; none if it was never started.
     pub(crate) fn digest(&self) -> Option<Digest> {
         self.0
     }
@@ -34,7 +35,7 @@ impl Completions {
     #[inline]
     pub(crate) fn note(&mut self, completed: &Completed<'_>) {
         if let Some(digest) = &mut self.0 {
-            // A copy, so that without a digest the completion need not lie in memory.
+            // A copy, so that without a digest the completion need not be in memory.
             digest.add(&{ *completed });
         }
     }

@@ -1,4 +1,4 @@
-//! Tests: what is done together for speed comes to what it does one by one.
+//! Tests: work that is batched for speed gives the same results as work done one by one.
 
 use firstread_core::Ns;
 use firstread_firmware::policy::AXES;
@@ -17,7 +17,7 @@ const SMALL: &[&str] = &[
     "chip.array.layers=4",
     "capacity=256 MiB",
     "chip.failures.factory_bad=0 %",
-    // One thing is tested at a time: the null of each axis on which the drive has more.
+    // One mechanism is tested at a time: the null of each axis where the drive has another scheme.
     "schemes.suspend=none",
     "schemes.wear=none",
     "schemes.recovery=none",
@@ -42,7 +42,7 @@ fn run(drive: &mut Drive, job: &str) -> RunStats {
     run_until(drive, job, None)
 }
 
-/// The same, until the power is cut.
+/// The same, until the power cut.
 fn run_until(drive: &mut Drive, job: &str, cut: Option<CutAt>) -> RunStats {
     let workload = fio::parse("test.fio", job).unwrap();
     let mut host = Host::jobs(&workload, drive.capacity_bytes(), 1, Some(2_000)).unwrap();
@@ -50,12 +50,12 @@ fn run_until(drive: &mut Drive, job: &str, cut: Option<CutAt>) -> RunStats {
     host.run(drive, &mut |_| {}).unwrap()
 }
 
-/// Every latency of a run with its causes, and when it ended.
+/// Every latency of a run with its causes, and when the run ended.
 fn seen_by_the_host(stats: &RunStats) -> String {
     format!("{} {:?}", stats.simulated.0, stats.reports)
 }
 
-/// Jobs that end, wait, wake and depend on each other in every way there is.
+/// Jobs that end, wait, wake and depend on each other in all possible ways.
 const JOBS: [&str; 5] = [
     "[a]\nrw=randrw\nbs=4k\niodepth=32\nnorandommap\n[b]\nrw=randtrim\nbs=64k\nrate_iops=2000\n",
     "[a]\nrw=randread\nbs=4k\niodepth=8\nthinktime=70\nnumber_ios=300\nexitall\n\
@@ -86,7 +86,7 @@ fn model_a_host_that_lags_behind_does_what_one_that_does_not_does() {
     }
 }
 
-/// A sense has no event of its own, a decode only if it takes time; and several completions are one.
+/// A sense has no event of its own, a decode only if it takes time, and several completions share one event.
 #[test]
 fn sequence_a_read_is_few_events() {
     let ideal = ["cells=ideal", "schemes.read_levels=factory"];
@@ -95,7 +95,7 @@ fn sequence_a_read_is_few_events() {
             &mut drive(&[ideal[0], ideal[1], ecc]),
             "[j]\nrw=randread\nbs=4k\niodepth=64\nnorandommap\n",
         );
-        // Of the first 64 all but one come as events.
+        // All of the first 64 requests but one come as events.
         let (events, most) = (stats.events, each * stats.requests + 64);
         assert!(events <= most, "{ecc}: {events} events, {most} expected");
     }
@@ -108,7 +108,7 @@ fn model_senses_worked_out_together_are_those_worked_out_alone() {
         "schemes.read_levels=factory",
     ];
     for set in [&[], pipelined] {
-        // All but the search for a depth, which such a drive does not have.
+        // All jobs but the depth search, which such a drive does not support.
         for job in &JOBS[..4] {
             let (mut together, mut alone) = (drive(set), drive(set));
             alone.world.hardware.one_by_one = true;

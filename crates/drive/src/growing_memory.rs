@@ -2,15 +2,16 @@
 
 use firstread_core::{Arena, Before};
 
-/// Bytes it starts with; they take no memory before something is written to them.
+/// Initial size in bytes; no physical memory is used before something is written.
 const START: usize = 8 << 20;
-/// Bytes that it grows by at least.
+/// Minimum growth in bytes.
 const LEAST_GROWTH: usize = 1 << 20;
 
-/// Memory that grows by a thirty-second, not by half or more as a vector would: it is most of what a
-/// long run holds.
+/// Memory that grows by a thirty-second, not by half or more as a vector would, because it is most of the
+/// memory of a long run.
 ///
-/// Steps this small are cheap only where `realloc` moves a large piece by its page table, as the
+/// Steps this small are cheap only if `realloc` moves a large allocation by its page table, as the allocators
+/// of Linux do (`mremap`). An allocator that copies would copy 32 bytes per byte added.
 /// allocators of Linux do (`mremap`). One that copies would copy 32 bytes for each that is added.
 #[derive(Clone, Debug)]
 pub(crate) struct GrowingMemory(Vec<u8>);
@@ -24,7 +25,7 @@ impl GrowingMemory {
     pub(crate) fn grow(&mut self) {
         let more = (self.0.len() / 32).max(LEAST_GROWTH);
         self.0.reserve_exact(more);
-        // Nobody needs the zeros, but there is nothing else to fill it with.
+        // The zeros are not needed, but the memory must be filled with something.
         self.0.resize(self.0.len() + more, 0);
     }
 }

@@ -1,18 +1,19 @@
-//! A drive: profiles to a simulated SSD, and a workload to statistics.
+//! A drive: from profiles to a simulated SSD, and from a workload to statistics.
 //!
 //! - [`profile`]: strict TOML text to a resolved drive.
-//! - [`state`]: filled, worn and aged before the run begins.
-//! - [`precondition`]: the steady state of random overwrites. `before`: what lay where, then.
-//! - `hardware`: dies, channels, decoders; where the time went.
-//! - `cells`: medium and code joined at the end of a sense.
-//! - `world`: the firmware's ports on the virtual clock, the host link.
-//! - [`queues`]: submission queues, and which is fetched from next.
+//! - [`state`]: how a drive was filled, worn and aged before the run.
+//! - [`precondition`]: the steady state of random overwrites. `before`: the contents of the drive in that
+//!   state.
+//! - `hardware`: dies, channels, decoders; latency breakdown.
+//! - `cells`: the medium joined with the code, at the end of a sense.
+//! - `world`: the firmware's ports on the virtual clock, and the host link.
+//! - [`queues`]: submission queues and their arbitration.
 //! - [`completions`]: a digest of every completion, for tests.
-//! - [`port_log`]: what passed the firmware's ports, for tests and tools.
-//! - [`drive`]: the machine: takes commands, lets time pass, gives completions.
-//! - [`runner`]: a run above it: jobs and traces, who issues next, what is counted.
-//! - [`stats`]: what came of it.
-//! - [`tables`]: what the firmware is told of its chip's voltages.
+//! - [`port_log`]: traffic through the firmware's ports, for tests and tools.
+//! - [`drive`]: the machine: takes commands, advances time, returns completions.
+//! - [`runner`]: a run on top of it: jobs and traces, who issues next, what is counted.
+//! - [`stats`]: the results.
+//! - [`tables`]: the voltage tables that the firmware gets.
 //!
 //! No clock, file, thread or global: it also runs as wasm.
 

@@ -1,8 +1,8 @@
-//! Records of background work, the last ones: however long a drive runs, they take no more memory.
+//! The last records of background work, in bounded memory however long a drive runs.
 
 use firstread_firmware::log::Record;
 
-/// Records kept at most; then the older half is dropped.
+/// Maximum number of records. When it is reached, the older half is dropped.
 const MOST: usize = 1 << 16;
 
 /// The log.
@@ -21,12 +21,12 @@ impl RecordLog {
         self.records.push(record);
     }
 
-    /// The last records, the oldest first.
+    /// The last records, oldest first.
     pub(crate) fn records(&self) -> &[Record] {
         &self.records
     }
 
-    /// Records before those that are not kept.
+    /// Number of earlier records that were dropped.
     pub(crate) fn dropped(&self) -> u64 {
         self.dropped
     }

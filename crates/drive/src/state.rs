@@ -1,28 +1,28 @@
-//! The state a drive is in when a run begins: filled, worn and aged by arithmetic.
+//! The state of a drive when a run begins: filled, worn and aged arithmetically.
 
 use firstread_core::voltage::BlockGroups;
 use firstread_core::{Ns, Stream};
 
 use crate::precondition::Precondition;
 
-/// What the caller asks for.
+/// The requested state.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct DriveState {
-    /// Time since the end of the fill, with power on: from the youngest to the oldest superblock.
+    /// Time since the end of the fill, with power on: of the youngest and of the oldest superblock.
     pub age: (Ns, Ns),
     /// P/E cycles, lowest to highest.
     pub pe_cycles: (u32, u32),
     /// Temperature of storage and reads (°C).
     pub temperature_c: f64,
-    /// Another temperature (°C) from so long after the end of the fill on.
+    /// A change to another temperature (°C), at a time after the end of the fill.
     pub temperature_step: Option<(Ns, f64)>,
     /// Time without power after that.
     pub unpowered: Ns,
-    /// Share of the logical capacity that was written, 0 to 1.
+    /// Share of the capacity that was written, 0 to 1.
     pub fill: f64,
-    /// How that share was overwritten since.
+    /// How the written share was overwritten afterwards.
     pub precondition: Precondition,
-    /// Seed of the workload that overwrote it: its hot pages are those of a run with this seed.
+    /// Seed of the workload that overwrote it: the hot pages are those of a run with this seed.
     pub workload_seed: u64,
 }
 
@@ -45,18 +45,18 @@ impl Default for DriveState {
 /// A superblock to be filled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Planned {
-    /// When its fill ends, on the firmware's clock.
+    /// End of its fill, on the firmware's clock.
     pub at: Ns,
     pub pe_cycles: u32,
 }
 
-/// When each superblock is filled, in the order in which they are, and when the workload starts.
+/// When each superblock is filled, in the order of filling, and when the workload starts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Plan {
     pub blocks: Vec<Planned>,
-    /// Power-on of the firmware: its tables are populated.
+    /// Power-on of the firmware, which populates its tables.
     pub start: Ns,
-    /// The workload starts.
+    /// Start of the workload.
     pub run: Ns,
 }
 
@@ -67,14 +67,13 @@ impl DriveState {
         later.map_or(self.temperature_c, |later| self.temperature_c.max(later))
     }
 
-    /// The plan for superblocks that take `block_fill` each to write. `since` tells of each how many
-    /// others were filled since, the first filled first; `wear` of each its P/E cycles.
-    ///
-    /// One age: superblocks were filled one after another at the drive's sustained rate; age counts
-    /// from the end of the last. A drive that was filled in address order was filled for its own
-    /// length; on a preconditioned one, superblocks that were filled meanwhile and erased again count
-    /// too. A range of ages or of P/E cycles: superblocks are dealt evenly to the groups of `groups`
-    /// that the ranges touch, the oldest at the lowest addresses.
+    /// The plan for superblocks that take `block_fill` each to write. `since` has for each superblock the
+    /// number of others filled since, in the order of filling; `wear` has its P/E cycles.
+    /// With a single age, superblocks were filled one after another at the drive's sustained rate, and the
+    /// age counts from the end of the last one. A drive filled in address order took its own length to fill.
+    /// On a preconditioned drive, superblocks that were filled meanwhile and erased again count too. With a
+    /// range of ages or of P/E cycles, superblocks are distributed evenly over the groups of `groups` that
+    /// the ranges touch, the oldest at the lowest addresses.
     pub(crate) fn plan(
         &self,
         since: &[u64],
@@ -111,7 +110,8 @@ impl DriveState {
         }
     }
 
-    /// Ages, oldest first: as many in each retention bin that the range touches, even within a bin.
+    /// Ages, oldest first: the same number in each retention bin that the range touches, evenly spread within
+    /// a bin.
     fn deal_ages(&self, blocks: u32, groups: &BlockGroups) -> Vec<Ns> {
         let (youngest, oldest) = self.age;
         let edges = &groups.edges[..groups.retention_bins as usize];
@@ -134,8 +134,8 @@ impl DriveState {
         ages
     }
 
-    /// Wear in address order: the P/E bins that the range touches in turn, so that neighbours in
-    /// age are spread over wear; even within a bin.
+    /// Wear in address order: takes the P/E bins that the range touches in turn, so that superblocks of
+    /// similar age have different wear; evenly spread within a bin.
     pub(crate) fn deal_wear(&self, blocks: u32, groups: &BlockGroups, seed: u64) -> Vec<u32> {
         let (low, high) = self.pe_cycles;
         let (first, last) = (groups.pe_bin(low), groups.pe_bin(high));

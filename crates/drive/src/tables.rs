@@ -1,8 +1,8 @@
-//! What the firmware is told of its chip's voltages: factory retry table and sentinel projection.
+//! The voltage tables that the firmware gets: factory retry table and sentinel projection.
 //!
-//! For a shipped chip as it is they are read from `profiles/tables/CHIP.toml`, which
-//! `cargo xtask characterize` makes from the chip's profile. For any other chip they are
-//! characterized when the drive is made, by the same rule.
+//! For an unchanged shipped chip they are read from `profiles/tables/CHIP.toml`, which `cargo xtask
+//! characterize` makes from the chip's profile. Any other chip is characterized by the same rule when the
+//! drive is made.
 
 use std::fmt::Write;
 
@@ -23,7 +23,7 @@ use crate::profile::DriveProfile;
 /// Why there are no tables.
 #[derive(Debug, Error)]
 pub enum TableError {
-    /// The chip's profile does not make a medium.
+    /// The chip's profile does not yield a medium.
     #[error("chip profile: {0}: {1}")]
     Chip(String, String),
     /// The chip has no such mode.
@@ -40,7 +40,7 @@ const SHIPPED: &[(&str, &str)] = &[(
     include_str!("../../../profiles/tables/ct-qlc-176l.toml"),
 )];
 
-/// The tables of the chip of `profile`, in the mode its blocks start in.
+/// The tables of the chip of `profile`, in the mode in which its blocks start.
 pub fn for_drive(profile: &DriveProfile) -> Result<VoltageTables, TableError> {
     let as_shipped = !profile
         .resolved
@@ -55,7 +55,7 @@ pub fn for_drive(profile: &DriveProfile) -> Result<VoltageTables, TableError> {
     }
 }
 
-/// Shipped tables of safe senses: chip and text.
+/// Shipped tables of shortest safe senses: chip and text.
 const SHIPPED_SENSING: &[(&str, &str)] = &[
     (
         "ct-tlc-48l",
@@ -67,10 +67,10 @@ const SHIPPED_SENSING: &[(&str, &str)] = &[
     ),
 ];
 
-/// Share of codewords that may fail at the weight that counts as the code's capability.
+/// Failure probability of a codeword at the weight that counts as the code's capability.
 const RARELY: f64 = 1e-3;
 
-/// What `code` corrects in a codeword nearly always.
+/// Number of errors in a codeword that `code` nearly always corrects.
 pub fn strength(code: &Code) -> CodeStrength {
     let fails = |&weight: &u32| code.failure_probability(weight) > RARELY;
     let first = (0..=u16::MAX as u32).find(fails);
@@ -80,8 +80,8 @@ pub fn strength(code: &Code) -> CodeStrength {
     }
 }
 
-/// How short the chip of `profile` may sense with `code`: as shipped, or characterized now where the
-/// chip or its code is another.
+/// Shortest safe senses of the chip of `profile` with `code`: as shipped, or characterized now if the chip or
+/// its code differs.
 pub fn sensing(profile: &DriveProfile, code: &Code) -> Result<SensingTable, TableError> {
     let as_shipped = !profile
         .resolved
@@ -103,7 +103,7 @@ pub fn sensing(profile: &DriveProfile, code: &Code) -> Result<SensingTable, Tabl
     characterize_sensing(&profile.chip, profile.mode, code)
 }
 
-/// Characterizes how short `chip` may sense in `mode` with `code`: a population of chips.
+/// Characterizes the shortest safe senses of `chip` in `mode` with `code`, on a population of chips.
 pub fn characterize_sensing(
     chip: &ChipProfile,
     mode: CellMode,
@@ -113,7 +113,7 @@ pub fn characterize_sensing(
         .map_err(|e| TableError::Chip(e.key.clone(), e.reason.clone()))
 }
 
-/// A table of safe senses as text, for `profiles/tables`.
+/// A table of shortest safe senses as text, for `profiles/tables`.
 pub fn render_sensing(chip: &str, mode: CellMode, table: &SensingTable) -> String {
     let rule = SensingRule::DEFAULT;
     let mut out = format!(
@@ -143,7 +143,7 @@ pub fn render_sensing(chip: &str, mode: CellMode, table: &SensingTable) -> Strin
     out
 }
 
-/// A table in `profiles/tables`, as it is read.
+/// A table of `profiles/tables` in parsed form.
 struct Shipped {
     file: String,
     table: toml::Table,
@@ -198,7 +198,7 @@ impl Shipped {
         self.array(value.ok_or_else(|| self.bad(&format!("no {key}")))?, key)
     }
 
-    /// Those that an array of numbers has to be, in full.
+    /// Fills a complete array of numbers.
     fn fill<T: TryFrom<i64>>(
         &self,
         to: &mut [T],
@@ -215,7 +215,7 @@ impl Shipped {
         Ok(())
     }
 
-    /// The same of an element of an array of arrays.
+    /// The same for an element of an array of arrays.
     fn several<T: TryFrom<i64> + Copy + Default, const N: usize>(
         &self,
         from: &toml::Value,
@@ -233,7 +233,7 @@ fn bad(file: &str, what: &str) -> TableError {
     ))
 }
 
-/// Mode and table of the text of `chip`.
+/// Mode and table in the text of `chip`.
 fn parse_sensing(chip: &str, text: &str) -> Result<(String, SensingTable), TableError> {
     let shipped = Shipped::new(format!("{chip}-sensing.toml"), text)?;
     let mut out = SensingTable {
@@ -346,7 +346,7 @@ pub fn render(chip: &str, rule: &FactoryRule, tables: &VoltageTables) -> String 
     out
 }
 
-/// The tables of the text of `chip`.
+/// The tables in the text of `chip`.
 fn parse(chip: &str, text: &str, mode: CellMode) -> Result<VoltageTables, TableError> {
     let shipped = Shipped::new(format!("{chip}.toml"), text)?;
     if shipped.text("mode") != Some(mode.name()) {

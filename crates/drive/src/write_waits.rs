@@ -1,9 +1,9 @@
-//! What writes and trims wait for inside the drive.
+//! Time that writes and trims wait inside the drive.
 //!
-//! They wait in one queue and go on in order, so what the first one waits for all of them do. The time
-//! is added up once for all by its cause; a write is charged what has been added while it waited. What
-//! a full write buffer was waited for is known when a wordline of it becomes free: what the die did
-//! meanwhile whose program was the last.
+//! Blocked writes wait in one queue and continue in order, so all of them wait for what the first one waits
+//! for. The time is added up once for all of them, by cause; a write is charged with the time added while it
+//! waited. The cause of a wait for a full write buffer is known when one of its wordlines becomes free: what
+//! the die of the last program did meanwhile.
 
 use std::collections::VecDeque;
 
@@ -11,24 +11,24 @@ use firstread_core::{Ns, Wait};
 
 use crate::hardware::charge::{AccountId, Accounts, CAUSES, Cause, DieLog, Parts};
 
-/// The queue's time by cause.
+/// The time of the queue by cause.
 #[derive(Clone, Debug)]
 pub(crate) struct WriteWaits {
-    /// What its first write waits for.
+    /// What the first write waits for.
     on: Option<Wait>,
-    /// Up to when the time has been added up.
+    /// Time up to which the waits have been added up.
     since: Ns,
-    /// The time added up so far.
+    /// Sum of the waits so far.
     sum: Parts,
-    /// Accounts of writes that have joined since then.
+    /// Breakdowns of writes that have joined since then.
     joined: Vec<AccountId>,
-    /// Those charged until then from which `sum` is yet to be taken: most leave before more is added up,
-    /// and nothing need be taken and added again.
+    /// Breakdowns of earlier writes, from which `sum` has not been subtracted yet. Most writes leave before
+    /// more is added up, and then nothing needs to be subtracted and added again.
     level: VecDeque<AccountId>,
 }
 
 impl WriteWaits {
-    /// For so many writes at most.
+    /// For at most `commands` writes.
     pub(crate) fn new(commands: u32) -> WriteWaits {
         WriteWaits {
             on: None,
@@ -39,7 +39,7 @@ impl WriteWaits {
         }
     }
 
-    /// Power was cut: nobody waits.
+    /// Power was cut: the queue is empty.
     pub(crate) fn clear(&mut self) {
         self.on = None;
         self.joined.clear();
@@ -52,15 +52,16 @@ impl WriteWaits {
         self.on = what;
     }
 
-    /// A wordline of the write buffer has become free at `now`, and `log` is that of the die it waited
-    /// for last.
+    /// A wordline of the write buffer has become free at `now`; `log` is the log of the die whose program was
+    /// the last.
     pub(crate) fn buffer_freed(&mut self, now: Ns, log: &DieLog, accounts: &mut Accounts) {
         if self.on == Some(Wait::Buffer) {
             self.settle(now, Some(log), accounts);
         }
     }
 
-    /// The write with `account` joins the queue at `now`. All of its time until then has been charged.
+    /// The write with breakdown `account` joins the queue at `now`. All of its time until then has been
+    /// charged.
     pub(crate) fn join(&mut self, now: Ns, account: AccountId, accounts: &mut Accounts) {
         debug_assert_eq!(accounts[account].mark, now);
         if self.since == now {
@@ -70,7 +71,7 @@ impl WriteWaits {
         }
     }
 
-    /// The write with `account` leaves the queue at `now`.
+    /// The write with breakdown `account` leaves the queue at `now`.
     pub(crate) fn leave(&mut self, now: Ns, account: AccountId, accounts: &mut Accounts) {
         self.settle(now, None, accounts);
         if self.leaves_level(account) {
@@ -83,10 +84,10 @@ impl WriteWaits {
         account.mark = now;
     }
 
-    /// Whether `sum` has not been taken from `account`, which leaves the queue.
+    /// Whether `sum` has not been subtracted from `account`, which leaves the queue.
     #[inline]
     fn leaves_level(&mut self, account: AccountId) -> bool {
-        // Nearly always they leave in the order in which they joined.
+        // Writes nearly always leave in the order in which they joined.
         if self.level.front() == Some(&account) {
             self.level.pop_front();
             return true;
@@ -95,7 +96,7 @@ impl WriteWaits {
         place.is_some_and(|place| self.level.remove(place).is_some())
     }
 
-    /// Adds up the time until `now`.
+    /// Adds up the waits until `now`.
     #[inline]
     fn settle(&mut self, now: Ns, log: Option<&DieLog>, accounts: &mut Accounts) {
         if self.since != now {
@@ -123,7 +124,7 @@ impl WriteWaits {
     }
 }
 
-/// What a wait is charged to. Of a full buffer, where it has ended otherwise than by a program.
+/// Cause of a wait. For a full buffer: the cause if the wait has ended otherwise than by a program.
 const fn cause(wait: Option<Wait>) -> Cause {
     match wait {
         None | Some(Wait::Buffer | Wait::ReadBuffer) => Cause::Queue,
@@ -133,8 +134,7 @@ const fn cause(wait: Option<Wait>) -> Cause {
     }
 }
 
-/// What is added to `parts` later on may be less than what is taken from them now, until the whole is
-/// added again.
+/// Later additions to `parts` may be less than what is subtracted now, until the whole is added again.
 fn subtract(parts: &mut Parts, sum: &Parts) {
     for (part, sum) in parts.iter_mut().zip(sum) {
         *part = part.wrapping_sub(*sum);
@@ -157,7 +157,7 @@ mod tests {
         Wait::Overlay,
     ];
 
-    /// What a die did, nanosecond by nanosecond.
+    /// What the die did at each nanosecond.
     fn did(at: u64) -> Cause {
         match at / 7 % 6 {
             0 => Cause::DieErase,
@@ -169,8 +169,8 @@ mod tests {
         }
     }
 
-    /// Writes join and leave at any time while what is waited for changes: each is charged what was
-    /// waited for in each nanosecond of its wait.
+    /// Writes join and leave at any time while the cause of the wait changes. Each is charged with the cause
+    /// of each nanosecond of its wait.
     #[test]
     fn model_every_nanosecond_of_a_wait_has_the_cause_of_that_nanosecond() {
         for seed in 0..300 {
@@ -179,7 +179,7 @@ mod tests {
             let mut waits = WriteWaits::new(40);
             let mut log = DieLog::new();
             let mut logged = 0;
-            // The cause of each nanosecond; of a full buffer it is known at the end.
+            // The cause of each nanosecond; for a full buffer it is known only at the end.
             let mut known: Vec<Cause> = Vec::new();
             let mut on = None;
             let mut waiting: Vec<(AccountId, u64)> = Vec::new();
@@ -192,7 +192,7 @@ mod tests {
                 }
                 match draw.at(0).below(6) {
                     0 if logged == now => {
-                        // The die's program has ended, with all before it in its log.
+                        // The die's program has ended, and everything before it is in the die's log.
                         let from = waits.since.0 as usize;
                         waits.buffer_freed(Ns(now), &log, &mut accounts);
                         if on == Some(Wait::Buffer) {

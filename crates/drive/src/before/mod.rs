@@ -1,4 +1,4 @@
-//! What the drive held before its first write, told by arithmetic, and the memory of what changes since.
+//! The initial contents of the drive, computed arithmetically, and the memory of later changes.
 
 use firstread_core::{Arena, Before, BlockId, Divisor, Lpn, Ppa};
 
@@ -8,23 +8,22 @@ mod preconditioned;
 
 pub(crate) use preconditioned::{Preconditioned, Slot, heat_classes};
 
-/// The memory of the map's overlay, over what was filled.
+/// The memory of the map's overlay, with the initial contents below it.
 #[derive(Clone, Debug)]
 pub(crate) struct FilledMemory {
     memory: GrowingMemory,
-    /// Slots of a superblock that was filled.
+    /// Slots of a filled superblock.
     slots_per_block: Divisor,
-    /// Logical pages below this one were filled. In address order, superblock `i` holds the `i`-th stretch of
-    /// them.
+    /// Number of filled logical pages. In address order, superblock `i` holds the `i`-th stretch of them.
     pages: u64,
-    /// Where they lie, if random overwrites have scattered them.
+    /// Their places, if random overwrites have scattered them.
     scattered: Option<Preconditioned>,
-    /// Superblocks that were filled and not erased since, a bit each.
+    /// Superblocks that were filled and not erased since, one bit each.
     untouched: Box<[u64]>,
 }
 
 impl FilledMemory {
-    /// Of a drive that holds nothing.
+    /// The memory of an empty drive.
     pub(crate) fn new(slots_per_block: u32) -> FilledMemory {
         FilledMemory {
             memory: GrowingMemory::new(),
@@ -35,13 +34,13 @@ impl FilledMemory {
         }
     }
 
-    /// The first `pages` logical pages are filled in address order.
+    /// Fills the first `pages` logical pages in address order.
     pub(crate) fn fill(&mut self, pages: u64) {
         self.pages = pages;
         self.touch_none_of(pages.div_ceil(self.slots_per_block.get()));
     }
 
-    /// Pages are filled as `state` tells.
+    /// Fills pages as `state` says.
     pub(crate) fn precondition(&mut self, state: Preconditioned) {
         self.pages = state.pages();
         self.touch_none_of(u64::from(state.blocks()));
@@ -134,7 +133,7 @@ mod tests {
         filled
     }
 
-    /// Every page lies where its run says, its slot holds it, and no other slot holds a page.
+    /// Every page lies where its run says, the slot there holds it, and no other slot holds a page.
     #[test]
     fn model_pages_and_slots_are_told_alike() {
         for (filled, blocks) in [
@@ -165,7 +164,7 @@ mod tests {
         }
     }
 
-    /// An erase takes what its superblock held, and nothing else.
+    /// An erase removes the contents of its superblock and nothing else.
     #[test]
     fn sequence_an_erased_superblock_holds_nothing() {
         let mut filled = in_order(70_000);

@@ -1,51 +1,51 @@
 //! A drive in the steady state of random overwrites, without a table of its pages.
 //!
-//! Every superblock holds some slots that are valid and some that are stale. How many of each is
-//! given, for each superblock and each *heat class* of pages; which ones is a chain of keyed
-//! permutations, so that a page's slot and a slot's page are computed, never stored:
+//! Every superblock has some valid and some stale slots. Their numbers are given, per superblock and per
+//! *heat class* of pages. Which slots are valid is determined by a chain of keyed permutations, so that a
+//! page's slot and a slot's page are computed, never stored:
 //!
 //! - page → rank: a permutation of all pages. Rank 0 is the page written most often.
-//! - rank → class: half octaves of the rank, or one class where all pages are written alike.
-//! - rank within the class → superblock: a permutation of the class, whose stretches belong to the
-//!   superblocks in turn, each as long as the superblock has valid pages of the class.
-//! - place within the superblock → slot: a permutation for each superblock. Its first places are
-//!   the valid ones, class after class; the others are stale.
+//! - rank → class: half octaves of the rank, or one class if all pages are written equally often.
+//! - rank within the class → superblock: a permutation of the class. Consecutive stretches of it belong to
+//!   the superblocks in turn; each is as long as the superblock has valid pages of the class.
+//! - place within the superblock → slot: a permutation per superblock. The first places are valid, class
+//!   after class; the others are stale.
 //!
-//! A stale slot names a page as its spare area would: one whose last version lies in a superblock
-//! that was opened later, drawn by a hash of the slot. Superblocks are numbered as they were opened.
+//! A stale slot names a page in its spare area: a page whose last version lies in a superblock that was
+//! opened later, chosen by a hash of the slot. Superblocks are numbered in the order of opening.
 
 use firstread_core::{BlockId, Lpn, Permutation, Ppa, Stream};
 
-/// Where the pages of a preconditioned drive lie.
+/// The places of the pages of a preconditioned drive.
 #[derive(Clone, Debug)]
 pub(crate) struct Preconditioned {
     pages: u64,
-    /// Rank of a page, inverted: the page of a rank.
+    /// The page of each rank.
     page_of_rank: Permutation,
     slot_of_place: Permutation,
     places: Stream,
     classes: Box<[Class]>,
-    /// Places before those of a class, for each superblock and class; after the last, all valid ones.
+    /// Places before those of a class, per superblock and class; the last entry counts all valid places.
     before: Box<[u32]>,
-    /// Valid slots of all superblocks before one.
+    /// Valid slots of all superblocks before a given one.
     valid_before: Box<[u64]>,
 }
 
-/// Pages that are written about as often as each other.
+/// Pages with about the same write rate.
 #[derive(Clone, Debug)]
 struct Class {
     /// Lowest rank.
     first: u64,
-    /// Which page lies where within the class; none where there is one class, whose ranks are random
-    /// already, and where the class is empty.
+    /// The order of pages within the class; none if there is a single class, whose ranks are already random,
+    /// or if the class is empty.
     order: Option<Permutation>,
     starts: Starts,
 }
 
-/// Which superblock a page of a class lies in.
+/// The superblock of each page of a class.
 #[derive(Clone, Debug)]
 struct Starts {
-    /// Pages of the class in all superblocks before one, and at the end all of them.
+    /// Pages of the class in all superblocks before a given one; the last entry counts all of them.
     starts: Box<[u64]>,
     /// The last superblock that starts at or below each multiple of `1 << shift`.
     hints: Box<[u32]>,
@@ -79,7 +79,7 @@ impl Starts {
         }
     }
 
-    /// The superblock of page `y` of the class, and how many of the class it holds before `y`.
+    /// The superblock of page `y` of the class, and the number of pages of the class before `y` in it.
     #[inline]
     fn find(&self, y: u64) -> (u32, u32) {
         let hint = (y >> self.shift) as usize;
@@ -106,7 +106,7 @@ const fn class_of(rank: u64) -> usize {
     2 * octave as usize + (x >> (octave - 1) & 1) as usize
 }
 
-/// Heat classes of `pages` pages, and the lowest rank of each. The second one is empty.
+/// Heat classes of `pages` pages: the lowest rank of each. The second class is empty.
 pub(crate) fn heat_classes(pages: u64) -> Vec<u64> {
     let last = class_of(pages.max(1) - 1);
     let first = |class: usize| match class {
@@ -117,7 +117,7 @@ pub(crate) fn heat_classes(pages: u64) -> Vec<u64> {
     (0..=last).map(first).collect()
 }
 
-/// What a slot holds.
+/// Contents of a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Slot {
     /// The last version of a page.
@@ -127,11 +127,11 @@ pub(crate) enum Slot {
 }
 
 impl Preconditioned {
-    /// Superblocks `0..valid.len() / classes` of `slots_per_block` slots, numbered as they were
-    /// opened, the oldest first. `valid` tells for each of them and each class how many valid slots
-    /// it holds; `classes` is one, or that of [`heat_classes`]. `page_of_rank` selects which pages
-    /// are hot: rank `r` is page `Permutation::new(pages, page_of_rank).at(r)`, where `pages` is the
-    /// sum of `valid`. None where `valid` does not fit the classes or the superblocks.
+    /// Superblocks `0..valid.len() / classes` of `slots_per_block` slots, numbered in the order of opening.
+    /// `valid` has the number of valid slots of each superblock and class. `classes` is one, or the number of
+    /// [`heat_classes`]. `page_of_rank` decides which pages are hot: rank `r` is page
+    /// `Permutation::new(pages, page_of_rank).at(r)`, where `pages` is the sum of `valid`. None if `valid`
+    /// does not fit the classes or the superblocks.
     pub(crate) fn new(
         slots_per_block: u32,
         classes: u32,
@@ -192,11 +192,11 @@ impl Preconditioned {
         })
     }
 
-    /// Logical pages that hold data: those below this one.
+    /// Number of logical pages that hold data, from zero on.
     pub(crate) fn pages(&self) -> u64 {
         self.pages
     }
-    /// Superblocks that hold data: those below this one.
+    /// Number of superblocks that hold data, from zero on.
     pub(crate) fn blocks(&self) -> u32 {
         self.valid_before.len() as u32 - 1
     }
@@ -206,7 +206,7 @@ impl Preconditioned {
         (self.valid_before[b + 1] - self.valid_before[b]) as u32
     }
 
-    /// Where `lpn` lies, which is below [`Preconditioned::pages`].
+    /// The slot of `lpn`, which is below [`Preconditioned::pages`].
     #[inline]
     pub(crate) fn locate(&self, lpn: Lpn) -> Ppa {
         let rank = self.page_of_rank.index_of(lpn.0);
@@ -226,8 +226,8 @@ impl Preconditioned {
         Ppa::new(BlockId(block), slot as u32)
     }
 
-    /// The page whose last version slot `ppa` holds, if it holds one. The slot is one of a
-    /// superblock below [`Preconditioned::blocks`].
+    /// The page whose last version is in slot `ppa`, if the slot is valid. Its superblock is below
+    /// [`Preconditioned::blocks`].
     #[inline]
     pub(crate) fn valid_at(&self, ppa: Ppa) -> Option<Lpn> {
         let block = ppa.block().0;
@@ -235,7 +235,7 @@ impl Preconditioned {
         (place < self.valid(ppa.block())).then(|| self.page_at(block, place))
     }
 
-    /// What slot `ppa` holds, one of a superblock below [`Preconditioned::blocks`].
+    /// The contents of slot `ppa`, whose superblock is below [`Preconditioned::blocks`].
     pub(crate) fn slot(&self, ppa: Ppa) -> Slot {
         match self.valid_at(ppa) {
             Some(lpn) => Slot::Valid(lpn),
@@ -255,7 +255,7 @@ impl Preconditioned {
         self.places.draw(block as u64)
     }
 
-    /// The page of a valid place of `block`.
+    /// The page at a valid place of `block`.
     #[inline]
     fn page_at(&self, block: u32, place: u32) -> Lpn {
         let n = self.classes.len();
@@ -270,8 +270,8 @@ impl Preconditioned {
         Lpn(self.page_of_rank.at(class.first + in_class))
     }
 
-    /// The page that stale slot `ppa` held: one that was written again into a later superblock, or
-    /// into the same one where there is no later one with valid slots.
+    /// The page that stale slot `ppa` held: it was written again into a later superblock, or into the same
+    /// one if no later superblock has valid slots.
     fn overwritten(&self, ppa: Ppa) -> Lpn {
         let b = ppa.block().0 as usize;
         let from = [b + 1, b, 0].map(|b| self.valid_before[b]);
@@ -309,12 +309,12 @@ mod tests {
         }
     }
 
-    /// Valid slots of `blocks` superblocks, all that the classes have, dealt unevenly.
+    /// Valid slots of `blocks` superblocks: all pages of the classes, distributed unevenly.
     fn deal(blocks: usize, per_class: &[u64], key: Stream) -> Vec<u32> {
         let mut valid = vec![0u32; blocks * per_class.len()];
         for (c, &n) in per_class.iter().enumerate() {
             for i in 0..n {
-                // Some superblocks have none of a class.
+                // Some superblocks have no pages of a class.
                 let b = key.at(c as u64).at(i).below(blocks as u64) as usize;
                 let b = if (b + c).is_multiple_of(3) {
                     (b + 1) % blocks
@@ -365,8 +365,8 @@ mod tests {
         }
     }
 
-    /// The gaps between valid slots are those of a random set: as many pairs of neighbours that are
-    /// both valid as chance has it, within five standard deviations.
+    /// The gaps between valid slots are random: the number of neighbouring pairs that are both valid is as
+    /// expected by chance, within five standard deviations.
     #[test]
     fn formula_valid_slots_are_scattered_at_random() {
         let slots = 65_536u32;

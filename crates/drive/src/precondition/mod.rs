@@ -1,12 +1,12 @@
-//! Preconditioning without writing: the steady state of random overwrites by theory.
+//! Preconditioning without writing: the steady state of random overwrites, from theory.
 //!
-//! How many slots of each superblock are valid follows from the scheme that chooses victims: in
-//! closed form where all pages are written alike (`uniform`), from a mean-field model of heat
-//! classes where they are not (`zipf`). Which slots, and which pages they hold, is a keyed
-//! permutation (`before::Preconditioned`). Both are the state at a moment at which no superblock is open.
+//! The number of valid slots per superblock follows from the scheme that chooses victims: in closed form if
+//! all pages are written equally often (`uniform`), otherwise from a mean-field model of heat classes
+//! (`zipf`). Keyed permutations decide which slots are valid and which pages they hold
+//! (`before::Preconditioned`). Both describe a moment at which no superblock is open.
 //!
-//! Overwrites are of single mapping units. The steady state of pages below [`fill`] is that of a
-//! drive of which the rest was never written.
+//! Each overwrite covers a single mapping unit. Pages at and above [`fill`] were never written; the pages
+//! below it are in the steady state.
 //!
 //! [`fill`]: crate::DriveState::fill
 
@@ -22,16 +22,17 @@ use crate::before::Preconditioned;
 mod uniform;
 mod zipf;
 
-/// What was written before the run, beyond the fill.
+/// Writes before the run, after the initial fill.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub enum Precondition {
-    /// Nothing: the drive was filled once, in address order.
+    /// None: the drive was filled once, in address order.
     #[default]
     None,
-    /// Random overwrites, every page as often, until nothing changes any more.
+    /// Random overwrites, uniform over all pages, until the steady state.
     Random,
-    /// Random overwrites under Zipf's law with this exponent. The hot pages are those of a fio job
-    /// with the state's seed of the workload: the first of its file, `random_distribution=zipf`, `bs` the mapping unit,
+    /// Random overwrites by Zipf's law with this exponent. The hot pages are those of a fio job with the
+    /// workload seed of the drive's state: the first job of its file, `random_distribution=zipf`, `bs` equal
+    /// to the mapping unit, over the filled pages.
     /// over all that was filled.
     Zipf(f64),
 }
@@ -39,18 +40,18 @@ pub enum Precondition {
 /// Largest exponent of Zipf's law.
 const MAX_THETA: f64 = 3.0;
 
-/// Why what was written before the run cannot be read.
+/// Why a preconditioning cannot be parsed.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum PreconditionError {
-    /// It is none of the words.
+    /// The text is none of the words.
     #[error("`{0}` is none of none, random, zipf:THETA (zipf:0.9)")]
     Word(String),
-    /// The exponent of Zipf's law is no number, or not of those that it can have.
+    /// The exponent of Zipf's law is not a number, or out of range.
     #[error("`{0}`: THETA is a number above 0, at most {MAX_THETA}")]
     Theta(String),
 }
 
-/// The counts of a steady state are not those of a drive: a defect.
+/// The counts of a steady state do not fit a drive: a defect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[error("defect: the steady state does not fit the drive")]
 pub(crate) struct DoesNotFit;
@@ -84,16 +85,15 @@ impl fmt::Display for Precondition {
     }
 }
 
-/// What superblocks hold: a table of their valid slots by heat class, the superblock opened longest
-/// ago first.
+/// Contents of superblocks: valid slots by heat class, in the order in which the superblocks were opened.
 #[derive(Clone, PartialEq, Debug)]
 struct Counts {
     classes: usize,
-    /// Valid slots, the classes of a superblock side by side.
+    /// Valid slots; the classes of a superblock are adjacent.
     valid: Vec<u32>,
-    /// Superblocks opened since each was.
+    /// Number of superblocks opened since each one.
     since: Vec<u64>,
-    /// Slots programmed for each that the host writes.
+    /// Slots programmed per host slot.
     amplification: f64,
 }
 
@@ -109,14 +109,15 @@ struct Shape {
 #[derive(Debug)]
 pub(crate) struct Steady {
     pub state: Preconditioned,
-    /// Superblocks opened since each superblock was, the first opened first.
+    /// Number of superblocks opened since each superblock, in the order of opening.
     pub since: Vec<u64>,
-    /// Slots programmed for each that the host writes.
+    /// Slots programmed per host slot.
     pub amplification: f64,
 }
 
 /// The steady state of `pages` pages on `blocks` superblocks of `slots` slots, none of them free. `seed`
-/// draws where pages lie on this drive, `workload_seed` which of them are hot. Victims are chosen by `law`.
+/// decides where pages lie on this drive, `workload_seed` which pages are hot. `law` is the rule by which
+/// victims are chosen.
 pub(crate) fn steady(
     precondition: Precondition,
     (blocks, slots, pages): (u32, u32, u64),
@@ -145,7 +146,7 @@ pub(crate) fn steady(
     })
 }
 
-/// Whole numbers near `parts` that add up to `total`; `parts` are scaled to do so.
+/// Whole numbers close to `parts`, scaled so that they add up to `total`.
 fn whole(parts: &[f64], total: u64) -> Vec<u32> {
     let all: f64 = parts.iter().sum();
     let (mut sum, mut given) = (0.0, 0u64);
@@ -162,14 +163,15 @@ fn whole(parts: &[f64], total: u64) -> Vec<u32> {
         n as u32
     };
     let mut numbers: Vec<u32> = parts.iter().map(share).collect();
-    // What rounding, or parts that are all zero, left over.
+    // The remainder of rounding, or everything if all parts are zero.
     if let Some(last) = numbers.last_mut() {
         *last += (total - given) as u32;
     }
     numbers
 }
 
-/// Takes from superblocks that hold more than they can, and gives to those with the most room.
+/// Takes valid slots from superblocks with more than they can hold, and gives them to those with the most
+/// room.
 fn fit(valid: &mut [u32], classes: usize, slots: u32) {
     let mut sums: Vec<u64> = valid
         .chunks_exact(classes)

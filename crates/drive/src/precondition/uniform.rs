@@ -1,25 +1,25 @@
-//! Every page is overwritten as often as any other: the mean-field limit, in closed form.
+//! All pages are overwritten equally often: the mean-field limit, in closed form.
 //!
-//! A superblock is full of valid pages when it is opened. With `U` pages, a host write makes each of
-//! the `x` valid slots of a superblock stale with probability `1 / U`, so `x` decays as `e^(-t / U)`
-//! and superblocks are as old as they are empty. Let `F` be the share of superblocks with fewer
-//! valid slots than `x`. In steady state as many superblocks sink below `x` as are cleaned there; of
-//! `d` drawn at random the emptiest lies below `x` with probability `1 - (1 - F)^d`, hence (Van
-//! Houdt, SIGMETRICS 2013, with the number of superblocks and of their slots large)
+//! A superblock is full of valid pages when it is opened. With `U` pages, a host write makes each of the `x`
+//! valid slots of a superblock stale with probability `1 / U`. So `x` decays as `e^(-t / U)`, and older
+//! superblocks are emptier. Let `F` be the share of superblocks with fewer valid slots than `x`. In steady
+//! state as many superblocks sink below `x` as are cleaned there. The emptiest of `d` superblocks drawn at
+//! random lies below `x` with probability `1 - (1 - F)^d`, hence (Van Houdt, SIGMETRICS 2013, for large
+//! numbers of superblocks and of slots)
 //!
 //! ```text
 //! c dF / d ln x = 1 - (1 - F)^d,   x(F) = S exp(-I(F) / c),   I(F) = ∫ from F to 1 of dφ / (1 - (1 - φ)^d)
 //! ```
 //!
-//! `c`, superblocks opened in the time in which a page is overwritten once on average over those
-//! there are, is such that the valid slots add up to `U`; so `c` times the slots there are is what is
-//! programmed while the host writes `U`, and `c` over the share of valid slots is the write
-//! amplification. `d = 1` is a random victim, `x = S F^(1/c)`.
-//! FIFO is `d → ∞`, `x = S e^(-(1 - F) / c)`: exponential decay with age, whose oldest superblock
-//! solves the equation of Desnoyers (SYSTOR 2012). Greedy and cost-benefit cleaning choose the same
-//! victims where superblocks hold many slots: then the oldest is also the emptiest (the limit that
-//! Desnoyers, Bux and Iliadis, and Van Houdt give). What is left out is the scatter of the valid
-//! slots of one superblock, of the order of `sqrt(S)`.
+//! `c` is the number of superblocks opened in the time in which each page is overwritten once on average,
+//! relative to the number of superblocks. It is chosen such that the valid slots add up to `U`. So `c` times
+//! the number of slots is programmed while the host writes `U` slots, and `c` divided by the share of valid
+//! slots is the write amplification. `d = 1` is a random victim, with `x = S F^(1/c)`. FIFO is `d → ∞`, with
+//! `x = S e^(-(1 - F) / c)`: exponential decay with age; its oldest superblock solves the equation of
+//! Desnoyers (SYSTOR 2012). Greedy and cost-benefit cleaning choose the same victims if superblocks hold many
+//! slots, because then the oldest superblock is also the emptiest (the limit given by Desnoyers, Bux and
+//! Iliadis, and Van Houdt). The model neglects the scatter of the valid slots of single superblocks, which is
+//! of the order of `sqrt(S)`.
 
 use firstread_firmware::policy::gc_victim::Law;
 
@@ -28,7 +28,7 @@ use super::{Counts, Shape, fit, whole};
 /// Steps of the integral between two superblocks.
 const STEPS: u32 = 8;
 
-/// `I(F)` at the middle of each of `n` equal parts of 0 to 1, in rising order of `F`.
+/// `I(F)` at the middle of each of `n` equal parts of 0 to 1, in ascending order of `F`.
 fn integrals(n: u32, victim: Law) -> Vec<f64> {
     let n = n as f64;
     let middle = |i: u32| (i as f64 + 0.5) / n;
@@ -37,7 +37,7 @@ fn integrals(n: u32, victim: Law) -> Vec<f64> {
         _ => return (0..n as u32).map(|i| 1.0 - middle(i)).collect(),
     };
     let density = |f: f64| 1.0 / (1.0 - libm::pow(1.0 - f, d));
-    // Simpson's rule from one to the next, from the fullest on.
+    // Simpson's rule between neighbours, starting at the fullest.
     let mut all = Vec::with_capacity(n as usize);
     let (mut sum, mut upper) = (0.0, 1.0);
     for i in (0..n as u32).rev() {
@@ -83,7 +83,7 @@ pub(super) fn counts(shape: &Shape, victim: Law) -> Counts {
         .collect();
     let mut valid = whole(&parts, pages);
     fit(&mut valid, 1, slots);
-    // ln(S / x) overwrites of each page ago, in which c superblocks for each there is were opened.
+    // ln(S / x) overwrites of each page ago; during each overwrite, c superblocks were opened per superblock.
     let since = integrals.iter().map(|i| (i * f64::from(blocks)) as u64);
     Counts {
         classes: 1,
@@ -129,7 +129,7 @@ mod tests {
         }
     }
 
-    /// A random victim is as full as the mean; with many choices it is FIFO's.
+    /// A random victim is as full as the mean; with many choices the victim is FIFO's.
     #[test]
     fn formula_choices_reach_from_random_to_fifo() {
         let (one, many, fifo) = (

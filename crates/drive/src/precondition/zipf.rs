@@ -1,14 +1,14 @@
 //! Pages are overwritten by Zipf's law: a mean-field model of heat classes.
 //!
-//! Pages are dealt to classes by rank, half an octave each, and within a class are written alike:
-//! the approximation, since the hottest of a class is written `1.5^θ` times as often as the coldest.
-//! A superblock is the number of valid slots of each class in it. It decays by `e^(-q t)` for a class
-//! each of whose pages is written with probability `q`; what the host writes meanwhile is in the
-//! superblock that is open for the host, what a victim held in that of the data mover. Victims are
-//! chosen by the scheme. The numbers are expectations: superblocks hold many slots. Of the multi-class
-//! mean field of Van Houdt (Performance Evaluation 2013) and Desnoyers (TOS 2014) this is the
-//! trajectory, from a drive filled in address order on, over [`CAPACITIES`] times its pages: a drive
-//! reaches the state of use in a few, but forgets the fill of pages it hardly writes in hundreds.
+//! Pages are divided into classes by rank, half an octave each. All pages of a class are written equally
+//! often: this is the approximation, since the hottest page of a class is written `1.5^θ` times as often as
+//! the coldest. A superblock is described by the number of valid slots of each class. This number decays by
+//! `e^(-q t)` for a class whose pages are each written with probability `q`. Host writes go to the open
+//! superblock of the host, the contents of a victim to that of relocation. Victims are chosen by the scheme.
+//! All numbers are expectations: superblocks hold many slots. The model is the multi-class mean field of Van
+//! Houdt (Performance Evaluation 2013) and Desnoyers (TOS 2014). It follows the trajectory of a drive filled
+//! in address order over [`CAPACITIES`] times its pages. A drive reaches its state of use within a few
+//! capacities, but takes hundreds to forget the initial fill of pages that it hardly ever writes.
 
 use crate::before::heat_classes;
 use firstread_core::Stream;
@@ -17,22 +17,22 @@ use firstread_firmware::policy::gc_victim::Law;
 
 use super::{Counts, Shape, fit, whole};
 
-/// Overwrites, in times of the pages.
+/// Overwrites, as a multiple of the number of pages.
 const CAPACITIES: f64 = 5.0;
-/// Drives of more superblocks than this are modelled by so many, of which several are like each.
+/// Maximum number of modelled superblocks. On a larger drive each of them stands for several.
 const MOST_BLOCKS: u32 = 256;
 const FEW_BLOCKS: u32 = 128;
-/// Ranks whose probabilities are added up one by one; those after them are integrated.
+/// Ranks whose probabilities are summed individually; later ranks are integrated.
 const FIRST_RANKS: u64 = 1024;
 
-/// Classes that are worked on side by side; their number is padded to a multiple with empty ones.
+/// Classes computed in parallel; their number is padded to a multiple of this with empty classes.
 const LANES: usize = 4;
 
 /// A heat class.
 #[derive(Clone, Copy, Debug)]
 struct Class {
     pages: f64,
-    /// Probability that a write is of one of its pages, for each page.
+    /// Probability that a write is of a given page of the class.
     rate: f64,
 }
 
@@ -98,7 +98,7 @@ impl Block {
         }
     }
 
-    /// Slots become stale: `decay` is the share of each class that stays.
+    /// Slots become stale: `decay` is the share of each class that remains valid.
     fn decay(&mut self, decay: &[f64]) {
         let mut sums = [0.0; LANES];
         let pairs = self
@@ -118,7 +118,7 @@ impl Block {
 /// The model.
 struct Population<'a> {
     classes: &'a [Class],
-    /// Slots of a superblock.
+    /// Slots per superblock.
     slots: f64,
     victim: Law,
     key: Stream,
@@ -126,17 +126,17 @@ struct Population<'a> {
     blocks: Vec<Block>,
     host: Open,
     mover: Open,
-    /// Superblocks opened so far.
+    /// Number of superblocks opened so far.
     opened: u64,
-    /// Host writes so far.
+    /// Number of host writes so far.
     now: f64,
-    /// Slots moved so far.
+    /// Number of slots moved so far.
     moved: f64,
     decay: Vec<f64>,
 }
 
 impl<'a> Population<'a> {
-    /// Filled in address order.
+    /// A drive filled in address order.
     fn new(classes: &'a [Class], slots: f64, victim: Law, key: Stream) -> Population<'a> {
         let empty = || Open {
             block: Block::empty(classes.len()),
@@ -230,7 +230,7 @@ impl<'a> Population<'a> {
         }
     }
 
-    /// Which superblock is cleaned; none where all are full of valid slots.
+    /// The superblock to be cleaned; none if all are full of valid slots.
     fn choose(&mut self) -> Option<usize> {
         let full = self.slots * (1.0 - 1e-9);
         let gains = |b: &Block| b.sum < full;
@@ -259,7 +259,7 @@ impl<'a> Population<'a> {
         .map(|(i, _)| i)
     }
 
-    /// Cleans a superblock and lets the host write what that gained. False where nothing does.
+    /// Cleans a superblock, and lets the host write the slots gained. False if nothing can be gained.
     fn clean(&mut self) -> bool {
         let Some(victim) = self.choose() else {
             return false;
@@ -294,7 +294,7 @@ impl<'a> Population<'a> {
         true
     }
 
-    /// Overwrites the drive on `blocks` superblocks. Slots programmed for each that the host wrote in the
+    /// Overwrites the drive on `blocks` superblocks. Returns the slots programmed per host slot during the
     /// last overwrite of the capacity.
     fn overwrite(&mut self, blocks: u32) -> f64 {
         let pages: f64 = self.classes.iter().map(|c| c.pages).sum();
@@ -303,8 +303,8 @@ impl<'a> Population<'a> {
         let (written, moved) = (self.now, self.moved);
         while self.now < CAPACITIES * pages && self.clean() {}
         let amplification = 1.0 + (self.moved - moved) / (self.now - written).max(1.0);
-        // All slots of the superblocks are programmed now: what is open for the host and for the
-        // mover together makes one, the youngest.
+        // All slots of the superblocks are programmed now: the open superblocks of the host and of relocation
+        // are combined into one, the youngest.
         if self.host.filled + self.mover.filled > self.slots * 0.5 {
             let (host, mover) = (&self.host.block, &self.mover.block);
             let valid = host.valid.iter().zip(&mover.valid).map(|(a, b)| a + b);

@@ -1,32 +1,32 @@
 //! Write amplification, and whether a run has been in a steady state.
 //!
-//! Write amplification is bytes programmed to flash over bytes that the host wrote. Flash bytes are
-//! those of all slots programmed, for the host, for moved data, for the map and for the parity of
-//! stripes; a write of less than a slot programs a whole one. The spare area (parity of the code) is
-//! not counted. The **share** of an owner of moves (garbage collection, wear leveling, a scheme) is what was moved
-//! for it over what the host wrote.
+//! Write amplification is the number of bytes programmed to flash divided by the bytes that the host wrote.
+//! All programmed slots count: host data, moved data, map pages and stripe parity; a write of less than a
+//! slot programs a whole slot. The spare area (code parity) does not count. The **share** of an owner of
+//! moves (garbage collection, wear leveling, a scheme) is the bytes moved for it divided by the bytes that
+//! the host wrote.
 //!
-//! These ratios say something only where cleaning takes its usual course, and where what was moved for one
-//! victim is small beside all that was written. So the run is cut at erases of superblocks into
-//! **stretches** of as many erases each, from its first erase on: a stretch holds whole victims. Of their ratios,
-//! weighted by what the host wrote in each, comes the mean. Its interval is that of a sum of stretches that may go
-//! together with their neighbours ([`super::variance`]).
+//! These ratios are meaningful only once cleaning has settled, and only if the moves for one victim are few
+//! compared with everything written. So the run is cut at superblock erases, from its first erase on, into
+//! **stretches** with equal numbers of erases: each stretch contains whole victims. The mean of the ratios is
+//! weighted by the host bytes of each stretch. Its interval allows for correlation between neighbouring
+//! stretches ([`super::variance`]).
 //!
 //! The run was in a **steady state** if
 //!
 //! 1. there are at least [`FEWEST`] stretches,
-//! 2. in the stretches that count, as many superblocks were erased as the drive has, so that each has been a victim
-//!    about once. As an alternative, the mean is within [`NEAR`] of what is expected: by theory on a preconditioned
-//!    drive, where others than cleaning moved less than [`NEAR`] of what was programmed, or by a burn-in that was
-//!    steady,
-//! 3. write amplification and the share of every owner differ neither between the first half of the stretches and the
-//!    second, nor between the middle half and the rest, by more than the 99 % interval of the difference or
-//!    [`CLOSE`] of the write amplification. One wave of a sawtooth over the run fails one of the two, wherever it
-//!    begins. Chance is told by sums of stretches and by their ranks, which one stretch far off does not
-//!    blind. Where parts differ, the run may have come to a steady state on its way: then as many stretches at its
-//!    start are left out, half of them at most, as make the standard error least (the rule MSER), and the rest must
-//!    agree,
-//! 4. the interval reaches no further from the mean than [`WIDEST`] of it.
+//! 2. the stretches that count contain as many erases as the drive has superblocks, so that each superblock
+//!    has been a victim about once. Alternatively, the mean is within [`NEAR`] of the expected value. The
+//!    expectation comes from theory on a preconditioned drive, if less than [`NEAR`] of what was programmed
+//!    was moved for other reasons than cleaning; or from a burn-in that was steady,
+//! 3. write amplification and the share of every owner agree between the first and the second half of the
+//!    stretches, and between the middle half and the rest. They agree if they differ by no more than the 99 %
+//!    interval of the difference, or by no more than [`CLOSE`] of the write amplification. A single sawtooth
+//!    wave over the run fails one of the two comparisons, wherever it begins. The test for chance uses sums
+//!    of stretches and also their ranks, so one outlier does not blind it. If parts differ, the run may have
+//!    reached a steady state on its way. Then stretches at its start are left out, at most half of them, as
+//!    many as minimize the standard error (the rule MSER), and the rest must agree,
+//! 4. the interval extends no further from the mean than [`WIDEST`] of the mean.
 
 use firstread_firmware::observe::{OWNERS, Owner};
 
@@ -36,19 +36,19 @@ use super::variance::variance;
 
 pub use super::stretches::{FEWEST, Written};
 
-/// How near the mean is to what is expected, as a share of that.
+/// Allowed distance of the mean from its expected value, relative to that value.
 pub const NEAR: f64 = 0.1;
-/// Parts of a run that differ by less than this share of the write amplification agree.
+/// Parts of a run agree if they differ by less than this share of the write amplification.
 pub const CLOSE: f64 = 0.01;
-/// Widest interval of a steady state, on each side, as a share of the mean.
+/// Largest half-width of the interval of a steady state, relative to the mean.
 pub const WIDEST: f64 = 0.2;
 
-/// What the write amplification of a run is expected to be, before it.
+/// Write amplification expected before the run.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Expected {
-    /// By theory, of a preconditioned drive under the overwrites that it was preconditioned with.
+    /// From theory: a preconditioned drive under the overwrites that it was preconditioned with.
     pub theory: Option<f64>,
-    /// By a burn-in that was steady.
+    /// From a burn-in that was steady.
     pub burn_in: Option<f64>,
 }
 
@@ -59,22 +59,22 @@ pub struct Estimate {
     pub mean: f64,
     /// Its 95 % interval.
     pub interval: (f64, f64),
-    /// Stretches it is over; those before were left out.
+    /// Number of stretches in the mean; earlier stretches were left out.
     pub stretches: usize,
-    /// Moved over host bytes, by owner ([`Owner::ALL`]).
+    /// Bytes moved divided by host bytes, by owner ([`Owner::ALL`]).
     pub shares: [f64; OWNERS],
-    /// What differs between parts of them.
+    /// Disagreement between parts of the stretches.
     change: Option<NotSteady>,
 }
 
-/// Why a run was in no steady state, or it cannot be told.
+/// Why a run was not in a steady state, or why this cannot be decided.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum NotSteady {
-    /// Too few superblocks were erased: so many, of so many that it takes.
+    /// Too few superblocks were erased: the number erased, and the number needed.
     FewErases(u64, u64),
-    /// Write amplification still changes.
+    /// Write amplification is still changing.
     Changes,
-    /// What is moved for an owner still changes.
+    /// The moves for an owner are still changing.
     Moves(Owner),
     /// The interval of write amplification is too wide.
     Wide,
@@ -83,7 +83,7 @@ pub enum NotSteady {
 /// Write amplification of a run.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Amplification {
-    /// Over its stretches, steady or not; none where there are too few.
+    /// Mean over the stretches, steady or not; none if there are too few.
     pub estimate: Option<Estimate>,
     /// Superblocks erased in each stretch.
     pub erases_each: u64,
@@ -91,15 +91,15 @@ pub struct Amplification {
     pub erases: u64,
     /// Superblocks of the drive.
     pub superblocks: u32,
-    /// What theory expects of a preconditioned drive under the overwrites that it was preconditioned
+    /// Expectation from theory for a preconditioned drive under the overwrites that it was preconditioned
     /// with.
     pub theory: Option<f64>,
-    /// Why the run was in no steady state; none if it was.
+    /// Why the run was not in a steady state; none if it was.
     pub not_steady: Option<NotSteady>,
 }
 
 impl Amplification {
-    /// What `stretches` come to, on a drive of so many superblocks.
+    /// Result for `stretches` on a drive with `superblocks` superblocks.
     pub(crate) fn of(stretches: &Stretches, superblocks: u32, expected: Expected) -> Amplification {
         let amplification = Amplification {
             estimate: estimate(stretches.all()),
@@ -118,12 +118,12 @@ impl Amplification {
         }
     }
 
-    /// Of a steady state; none where the run was in none.
+    /// The estimate, if the run was in a steady state.
     pub fn steady(&self) -> Option<Estimate> {
         self.estimate.filter(|_| self.not_steady.is_none())
     }
 
-    /// Why it is not steady, with so many erases in the stretches that count.
+    /// Why the run is not steady, given the number of erases in the stretches that count.
     fn fault(&self, erases: u64, expected: Expected) -> Option<NotSteady> {
         let least = FEWEST as u64 + 1;
         let all = u64::from(self.superblocks).max(least);
@@ -144,7 +144,7 @@ impl Amplification {
 }
 
 impl Estimate {
-    /// Whether it is about what was expected.
+    /// Whether the mean is close to the expected value.
     fn is_as(&self, expected: Expected) -> bool {
         let is_near = |of: f64| (self.mean / of - 1.0).abs() <= NEAR;
         let cleaning = self.shares[Owner::Gc as usize];
@@ -154,7 +154,7 @@ impl Estimate {
     }
 }
 
-/// The mean over `all` stretches, or over those that are left where some at the start are left out.
+/// The mean over `all` stretches, or over the later ones if some at the start are left out.
 fn estimate(all: &[Stretch]) -> Option<Estimate> {
     if all.len() < FEWEST {
         return None;
@@ -194,7 +194,7 @@ fn mean(stretches: &[Stretch]) -> Option<Estimate> {
     })
 }
 
-/// Some bytes of each stretch, beside what the host wrote in it.
+/// Some bytes of each stretch, with the host bytes of the stretch.
 struct Values<'a, F> {
     stretches: &'a [Stretch],
     of: F,
@@ -210,7 +210,7 @@ impl<'a, F: Fn(&Stretch) -> u64> Values<'a, F> {
         host.sum::<u64>() as f64
     }
 
-    /// Bytes over those of the host, in the stretches that `of` counts.
+    /// Bytes divided by host bytes, over the stretches in `of`.
     fn ratio(&self, of: impl Iterator<Item = usize>) -> Option<f64> {
         let (bytes, host) = of.fold((0, 0), |(bytes, host), i| {
             let s = &self.stretches[i];
@@ -219,13 +219,14 @@ impl<'a, F: Fn(&Stretch) -> u64> Values<'a, F> {
         (host > 0).then(|| bytes as f64 / host as f64)
     }
 
-    /// What each stretch has beyond `mean` times what the host wrote in it.
+    /// Bytes of each stretch beyond `mean` times its host bytes.
     fn rests(&self, mean: f64) -> Vec<f64> {
         let rest = |s: &Stretch| (self.of)(s) as f64 - mean * s.written.host_bytes as f64;
         self.stretches.iter().map(rest).collect()
     }
 
-    /// Whether halves differ, or the middle half and the rest, by more than `room` and more than chance.
+    /// Whether the halves differ, or the middle half and the rest, by more than `room` and more than by
+    /// chance.
     fn changes(&self, room: f64) -> bool {
         let n = self.stretches.len();
         let Some(mean) = self.ratio(0..n) else {
@@ -246,8 +247,8 @@ impl<'a, F: Fn(&Stretch) -> u64> Values<'a, F> {
     }
 }
 
-/// The variance of one of `values`, from the steps between neighbours: a drift or a step does not hide in it as it
-/// does in the deviations from the mean.
+/// Variance of one of `values`, estimated from the steps between neighbours. Unlike deviations from the mean,
+/// steps reveal a drift.
 fn step_variance(values: &[f64]) -> f64 {
     let steps = values.windows(2).map(|two| {
         let step = two[1] - two[0];
@@ -256,8 +257,8 @@ fn step_variance(values: &[f64]) -> f64 {
     steps.sum::<f64>() / (2 * (values.len() - 1)) as f64
 }
 
-/// How far the ranks of `part` among `values` add up from what they would by chance, in standard deviations
-/// (Wilcoxon's rank sum): one value far off hides no drift of the others.
+/// Deviation of the rank sum of `part` among `values` from its expectation, in standard deviations
+/// (Wilcoxon's rank sum): one outlier does not hide a drift of the others.
 fn rank_sum(values: &[f64], part: &[usize]) -> f64 {
     let n = values.len() as f64;
     let rank = |value: f64| {
@@ -278,7 +279,7 @@ fn rank_sum(values: &[f64], part: &[usize]) -> f64 {
     sum.abs() / variance.sqrt()
 }
 
-/// The standard error of the write amplification over `stretches`, as if they knew nothing of each other.
+/// Standard error of the write amplification over `stretches`, treated as independent.
 fn standard_error(stretches: &[Stretch]) -> Option<f64> {
     let written = Values::new(stretches, |s| s.written.flash_bytes);
     let mean = written.ratio(0..stretches.len())?;
@@ -299,8 +300,8 @@ mod tests {
 
     const SLOT: u32 = 4096;
 
-    /// A run whose superblocks are erased after `host` slots of the host's each, while
-    /// `amplification` times as many are programmed.
+    /// A run with one erase per `host` host slots, in which `amplification` times as many slots are
+    /// programmed.
     fn run(
         erases: u64,
         superblocks: u32,
@@ -310,7 +311,7 @@ mod tests {
         run_moving(erases, superblocks, theory, course, |_, _| {})
     }
 
-    /// The same, where `moves` counts slots moved at each erase.
+    /// The same; `moves` gives the slots moved at each erase.
     fn run_moving(
         erases: u64,
         superblocks: u32,
@@ -352,7 +353,7 @@ mod tests {
             (0, 64, None, Some(NotSteady::FewErases(0, 64))),
             (63, 64, None, Some(NotSteady::FewErases(63, 64))),
             (64, 64, None, None),
-            // A drive of few superblocks: an interval takes twenty stretches.
+            // On a drive of few superblocks: an interval needs twenty stretches.
             (20, 4, None, Some(NotSteady::FewErases(20, 21))),
             (21, 4, None, None),
             // In the state that theory expects, or not.
@@ -401,7 +402,7 @@ mod tests {
             (1000, if draws.at(i).below(2) == 0 { 1.0 } else { 9.0 })
         });
         assert_eq!(wide.not_steady, Some(NotSteady::Wide), "{wide:?}");
-        // What came before it is left out.
+        // The stretches before the change are left out.
         let settled = run(400, 100, None, |i| (1000, if i < 60 { 1.0 } else { 3.0 }));
         let steady = settled.steady().unwrap();
         assert!(
@@ -410,8 +411,8 @@ mod tests {
         );
     }
 
-    /// A run of one wave is not steady wherever the wave begins, and one of many is. The wave is a sawtooth: slowly up,
-    /// at once down.
+    /// A run of a single wave is not steady, wherever the wave begins; a run of many waves is. The wave is a
+    /// sawtooth: a slow rise and a sudden fall.
     #[test]
     fn formula_one_phase_of_a_sawtooth_is_not_steady() {
         let tooth = |turns: f64| 2.0 + (turns - turns.floor());
@@ -434,7 +435,7 @@ mod tests {
         }
     }
 
-    /// Wear leveling takes over what garbage collection moved: the sum stays, its parts do not.
+    /// Wear leveling takes over moves from garbage collection: the sum is constant, its parts are not.
     #[test]
     fn formula_moves_that_change_owners_are_not_steady() {
         let of = |wear: fn(u64) -> u64| {
@@ -452,8 +453,8 @@ mod tests {
         assert!((steady.shares[Owner::Wear as usize] - 0.503).abs() < 1e-3);
     }
 
-    /// What theory expects is no evidence of a drive on which another than cleaning moves much; what a burn-in has
-    /// found is.
+    /// The theoretical expectation is no evidence on a drive where others than cleaning move much data; a
+    /// burn-in's result is.
     #[test]
     fn formula_theory_knows_of_cleaning_alone() {
         let (theory, burn_in) = (Some(3.0), Some(3.0));
@@ -513,8 +514,8 @@ mod tests {
         }
     }
 
-    /// Of 2000 runs with independent stretches the 95 % interval holds the true ratio in 95 %; and
-    /// less than 8 % of them are said to change.
+    /// In 2000 runs with independent stretches, the 95 % interval contains the true ratio in 95 % of the
+    /// runs, and fewer than 8 % are reported as changing.
     #[test]
     fn formula_intervals_hold_the_ratio() {
         for erases in [21, 60, 150] {

@@ -1,53 +1,54 @@
-//! How far figures of one run can be trusted: its requests in batches of equal time.
+//! Confidence intervals from one run: its requests are grouped in batches of equal time.
 //!
-//! Latencies of a queue go together: after a slow request comes another. A figure of many such requests
-//! varies more than one of as many that know nothing of each other. How much more is told by batches,
-//! which are longer than that memory: `docs/intervals.md`.
+//! Latencies of neighbouring requests in a queue are correlated: a slow request is followed by other slow
+//! ones. So a figure from such requests varies more than a figure from as many independent requests. Batches
+//! that are longer than the correlation time show how much more: `docs/intervals.md`.
 
 use super::student::{P95, student};
 use super::tail::BUCKETS;
 use super::variance::{Variance, variance};
 
-/// Batches at most. When there would be more, neighbours become one.
+/// Maximum number of batches. Beyond it, neighbours are merged.
 const MOST: usize = 64;
-/// The length of a batch at first, as a power of two (ns).
+/// Initial length of a batch, as a power of two (ns).
 const SHORTEST: u32 = 18;
-/// Fewest independent events (clusters of requests beyond a percentile) for an interval of it.
+/// Minimum number of independent events (clusters of requests beyond a percentile) for an interval of the
+/// percentile.
 const FEWEST_EVENTS: f64 = 12.0;
-/// A percentile with a smaller share of requests beyond it has at least the inflation of the one with ten
-/// times as many beyond, unless its own is known from [`MANY_EVENTS`]: of few events, the runs that underestimate
-/// the inflation would be those that take themselves for long enough.
+/// Below this share of requests beyond it, a percentile uses at least the inflation of the percentile with
+/// ten times as many beyond. The exception is a percentile with [`MANY_EVENTS`] of its own. With few events,
+/// the runs that underestimate the inflation would be the ones that consider themselves long enough.
 const FEW_BEYOND: f64 = 0.05;
-/// Independent events from which the inflation of a percentile is known well enough by itself.
+/// Number of independent events from which a percentile's own inflation is reliable.
 const MANY_EVENTS: f64 = 100.0;
-/// Fewest degrees of freedom of a variance.
+/// Minimum degrees of freedom of a variance.
 const FEWEST_DEGREES: f64 = 5.0;
-/// The most that batches merged by four may go together with the next.
+/// Largest allowed correlation between neighbouring batches merged by four.
 const MOST_CORRELATED: f64 = 0.5;
 
-/// Requests of one direction by the batch in which they ended.
+/// Requests of one direction, by the batch in which they ended.
 #[derive(Clone, Debug)]
 pub(crate) struct Batches {
-    /// Requests by batch and latency; a row is a batch.
+    /// Requests by batch and latency; one row per batch.
     counts: Vec<u32>,
-    /// Latencies of each, added up (ns).
+    /// Sum of the latencies of each batch (ns).
     sums: [u64; MOST],
-    /// A batch is so long: a power of two (ns).
+    /// Length of a batch, as a power of two (ns).
     shift: u32,
-    /// The time of the first batch, in batches since the start of the clock.
+    /// Time of the first batch, in batches since the start of the clock.
     first: u64,
-    /// Batches begun.
+    /// Number of batches begun.
     used: usize,
-    /// Where the row of the last begins.
+    /// Index of the last batch's row.
     row: usize,
-    /// When it ends (ns).
+    /// End of the last batch (ns).
     end: u64,
 }
 
-/// Why there is no interval, and what there must be for one.
+/// Why there is no interval, and what an interval would need.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct TooShort {
-    /// The run would have to be so many times as long.
+    /// Factor by which the run would have to be longer.
     pub times: f64,
 }
 
@@ -66,7 +67,8 @@ impl Default for Batches {
 }
 
 impl Batches {
-    /// A request of latency bucket `bucket` ended at `now_ns` after `latency_ns`. Times never go back.
+    /// A request of latency bucket `bucket` ended at `now_ns` after `latency_ns`. Times are in ascending
+    /// order.
     #[inline]
     pub(crate) fn record(&mut self, now_ns: u64, latency_ns: u64, bucket: usize) {
         if now_ns >= self.end {
@@ -76,7 +78,7 @@ impl Batches {
         self.sums[(self.used - 1) % MOST] += latency_ns;
     }
 
-    /// The batch of `now_ns` begins.
+    /// Begins the batch of `now_ns`.
     #[cold]
     fn begin(&mut self, now_ns: u64) {
         if self.used == 0 {
@@ -91,7 +93,7 @@ impl Batches {
         self.end = ((now_ns >> self.shift) + 1) << self.shift;
     }
 
-    /// Batches twice as long.
+    /// Doubles the length of batches.
     fn merge_neighbours(&mut self) {
         let first = self.first >> 1;
         let mut used = 0;
@@ -118,7 +120,7 @@ impl Batches {
         (self.first, self.used, self.shift) = (first, used, self.shift + 1);
     }
 
-    /// Adds the requests of `other`, each to the batch of its time.
+    /// Adds the requests of `other`, each to the batch at its time.
     pub(crate) fn merge(&mut self, other: &Batches) {
         if other.used == 0 {
             return;
@@ -147,7 +149,7 @@ impl Batches {
             }
         }
         let (first, last) = range(self, &other);
-        // Rows move up to make room at the front.
+        // Rows move up, to make room at the front.
         let up = (self.first - first) as usize;
         self.counts.rotate_right(up * BUCKETS);
         self.sums.rotate_right(up);
@@ -174,9 +176,9 @@ impl Batches {
         self.rows().map(sum).collect()
     }
 
-    /// How much more the number of requests beyond a latency varies than it would if they knew
-    /// nothing of each other, near the latency that `beyond` of all requests exceed, and what that is
-    /// worth. None where all of them are as long as each other.
+    /// Inflation: variance of the number of requests beyond a latency, relative to that of independent
+    /// requests. The latency is the one that a share `beyond` of all requests exceed. Also returns the
+    /// underlying estimate. None if all latencies are equal.
     fn inflation(&self, beyond: f64) -> Option<(f64, Variance)> {
         let mut of_bucket = vec![0u64; BUCKETS];
         for row in self.rows() {
@@ -186,7 +188,7 @@ impl Batches {
                 .for_each(|(sum, &n)| *sum += n as u64);
         }
         let all: u64 = of_bucket.iter().sum();
-        // The edge between buckets with nearly as many beyond it.
+        // The bucket boundary with the closest number of requests beyond it.
         let mut above = all;
         let mut edges = Vec::new();
         for (edge, n) in of_bucket.iter().enumerate() {
@@ -210,8 +212,8 @@ impl Batches {
         Some(((variance.of_sum / independent).max(0.1), variance))
     }
 
-    /// How many ranks to either side of a percentile with `beyond` of all requests beyond it a 95 %
-    /// interval reaches.
+    /// Half-width, in ranks, of the 95 % interval of the percentile with a share `beyond` of all requests
+    /// beyond it.
     pub(crate) fn ranks(&self, beyond: f64) -> Result<f64, TooShort> {
         let all: f64 = self.requests().iter().sum();
         if all == 0.0 {
@@ -254,8 +256,8 @@ impl Batches {
         half(&apart).map(|half| half / all)
     }
 
-    /// Half the 95 % interval of requests in a time, as a share of it. The first batch and the last are
-    /// no whole ones and are left out.
+    /// Half the 95 % interval of the request rate, relative to the rate. The first and the last batch are
+    /// incomplete and left out.
     pub(crate) fn rate(&self) -> Result<f64, TooShort> {
         let requests = self.requests();
         let whole = requests.get(1..requests.len().max(2) - 1).unwrap_or(&[]);
@@ -294,8 +296,8 @@ mod tests {
     use crate::stats::tail::bucket;
     use firstread_core::Stream;
 
-    /// Requests of a queue with one server, Poisson arrivals and service of 90 us: when each ended, and
-    /// after how long (ns).
+    /// Requests of a single-server queue with Poisson arrivals and service of 90 us: end and latency of each
+    /// (ns).
     fn queue(load: f64, requests: u64, seed: u64) -> Vec<(u64, u64)> {
         const SERVICE_NS: f64 = 90_000.0;
         let draws = Stream::new(seed).named("arrivals");
@@ -306,7 +308,7 @@ mod tests {
             free = free.max(arrival) + SERVICE_NS;
             (free as u64, (free - arrival) as u64)
         };
-        // The queue is empty at first: what it was then is left out.
+        // The queue is empty at first, so the first requests are left out.
         (0..requests + 1_000).map(one).skip(1_000).collect()
     }
 
@@ -318,8 +320,8 @@ mod tests {
         batches
     }
 
-    /// Of 60 runs of a queue at 60 % load, how many intervals hold the truth: 95 % of them, where a run
-    /// is long enough; 95 of 100 binomial trials of 60 lie between 53 and 60.
+    /// In 60 runs of a queue at 60 % load, 95 % of the intervals contain the true value, if a run is long
+    /// enough. In 95 of 100 cases a binomial count of 60 trials lies between 53 and 60.
     #[test]
     fn model_intervals_of_a_queue_hold_the_truth() {
         const RUNS: u64 = 60;
@@ -379,9 +381,9 @@ mod tests {
         assert!(covered > 50, "the mean of {covered} runs");
     }
 
-    /// Runs of a queue at 90 % load that are too short, or just long enough, for P99: those that have an
-    /// interval are not those that saw too little of the tail. Of 50 binomial trials at 95 %, 44 and more succeed
-    /// in 99 of 100 cases.
+    /// Runs of a queue at 90 % load that are too short for P99, or just long enough. The runs with an
+    /// interval must not be those that happened to see too little of the tail. In 99 of 100 cases at least 44
+    /// of 50 binomial trials at 95 % succeed.
     #[test]
     fn model_short_runs_with_an_interval_cover_as_often_as_others() {
         const PERCENT: f64 = 0.99;
@@ -413,7 +415,7 @@ mod tests {
         );
     }
 
-    /// Requests that know nothing of each other have the interval of a binomial count.
+    /// Independent requests have the interval of a binomial count.
     #[test]
     fn formula_independent_requests_are_as_many_events() {
         let mut batches = Batches::default();
@@ -434,8 +436,9 @@ mod tests {
         assert!(short.times > 5.0 && short.times < 50.0, "{short:?}");
     }
 
-    /// Of many requests a percentile has its own inflation; of few it has that of the percentile with ten times as many
-    /// beyond it, if that is more. Here one in ten is slow by turns of batches, and one in a hundred slower by chance.
+    /// With many requests a percentile uses its own inflation; with few, that of the percentile with ten
+    /// times as many beyond, if this is larger. Here one request in ten is slow in alternating batches, and
+    /// one in a hundred is slower by chance.
     #[test]
     fn formula_a_percentile_of_many_events_has_its_own_inflation() {
         let half = |requests: u64| {
@@ -461,13 +464,13 @@ mod tests {
         assert!(few > 1.4, "{few}");
     }
 
-    /// A run in two parts, or by two jobs, has the batches of the whole.
+    /// A run in two parts, or by two jobs, has the batches of the whole run.
     #[test]
     fn formula_merged_batches_are_those_of_all_requests() {
         for seed in 0..20 {
             let run = queue(0.8, 3_000, seed);
             let whole = batches(&run);
-            // By turns, one after the other, and apart by many batches.
+            // Alternating, one after the other, and far apart.
             for part in [
                 |i: usize| i.is_multiple_of(2),
                 |i| i < 1_000,

@@ -1,16 +1,16 @@
-//! A histogram of latencies that is counted into by the dozen.
+//! A histogram that is updated in groups of latencies.
 
 use hdrhistogram::Histogram;
 
 /// Significant digits of a latency.
 const DIGITS: u8 = 3;
-/// Longest latency told apart: an hour.
+/// Longest latency resolved: one hour.
 const MAX_NS: u64 = 3_600_000_000_000;
-/// Latencies that are counted together. A histogram has more lines than a cache keeps through a request, so
-/// that counting one by one waits for memory each time.
+/// Number of latencies counted together. A histogram has more cache lines than stay cached through a request,
+/// so that counting one by one waits for memory each time.
 const TOGETHER: usize = 32;
 
-/// A histogram, and the latencies that are not in it yet.
+/// A histogram with the latencies that are not counted in it yet.
 #[derive(Clone, Debug)]
 pub(super) struct Counted {
     histogram: Histogram<u64>,
@@ -30,7 +30,7 @@ impl Default for Counted {
 }
 
 impl Counted {
-    /// A request took `latency_ns`; more than an hour counts as an hour.
+    /// Records `latency_ns`; more than an hour counts as an hour.
     #[inline]
     pub(super) fn record(&mut self, latency_ns: u64) {
         self.waiting[self.len] = latency_ns;
@@ -40,7 +40,7 @@ impl Counted {
         }
     }
 
-    /// Counts what waits. To be called before the histogram is looked at.
+    /// Counts the pending latencies. Must be called before the histogram is read.
     #[inline(never)]
     pub(super) fn settle(&mut self) {
         for &latency_ns in &self.waiting[..self.len] {
@@ -49,7 +49,7 @@ impl Counted {
         self.len = 0;
     }
 
-    /// Adds the latencies of `other`, which waits for nothing.
+    /// Adds the latencies of `other`, which has none pending.
     pub(super) fn merge(&mut self, other: &Counted) {
         let added = self.histogram.add(other.histogram());
         added.expect("all histograms have the same bounds");
@@ -68,7 +68,7 @@ pub(super) fn growing() -> Histogram<u64> {
     Histogram::new(DIGITS).expect("the digits are valid")
 }
 
-/// Counts `latency_ns` in `histogram`, which grows; more than an hour counts as an hour.
+/// Counts `latency_ns` in `histogram`, which grows if necessary; more than an hour counts as an hour.
 pub(super) fn record_growing(histogram: &mut Histogram<u64>, latency_ns: u64) {
     let recorded = histogram.record(latency_ns.min(MAX_NS));
     recorded.expect("the histogram grows to the longest latency");
@@ -78,7 +78,7 @@ pub(super) fn record_growing(histogram: &mut Histogram<u64>, latency_ns: u64) {
 mod tests {
     use super::*;
 
-    /// Whatever waits when: all latencies are counted once.
+    /// All latencies are counted once, whenever they are flushed.
     #[test]
     fn model_latencies_counted_together_are_those_counted_one_by_one() {
         for requests in [0, 1, 31, 32, 33, 64, 1_000] {

@@ -1,4 +1,4 @@
-//! Statistics of a run: latencies by direction, with intervals, and what the tail was made of.
+//! Statistics of a run: latencies by direction with intervals, and the causes of the tail.
 
 pub mod amplification;
 mod batches;
@@ -23,13 +23,13 @@ use crate::hardware::charge::Parts;
 #[derive(Clone, Debug)]
 pub struct Latencies {
     counted: Counted,
-    /// Those of them that ended in an error. Empty until the first does: it grows with the longest.
+    /// Requests that ended in an error. Empty until the first error, because the histogram grows.
     lost: Histogram<u64>,
     batches: Batches,
     sum_ns: u128,
-    /// Bytes moved by those that did not.
+    /// Bytes moved by requests that ended without an error.
     pub bytes: u64,
-    /// What they waited for.
+    /// Causes of their latencies.
     pub tail: Tail,
 }
 
@@ -41,16 +41,16 @@ pub struct Percentile {
     /// Latency (ns).
     pub ns: u64,
     /// 95 % interval (ns) over runs of the same length on the same drive with other requests of the same
-    /// load, from batches of this run. None where the run is too short for one.
+    /// load, estimated from batches of this run. None if the run is too short.
     pub interval_ns: Option<(u64, u64)>,
-    /// About how many requests a run has to have for an interval, where there is none and an estimate.
+    /// Approximate number of requests needed for an interval, if there is none and it can be estimated.
     pub requests_needed: Option<u64>,
-    /// Samples at or beyond it. Below 100 the value says little without its interval.
+    /// Requests at or beyond it. Below 100 the value means little without its interval.
     pub beyond: u64,
-    /// Of the requests that took `ns` or longer, the share that ended in an error.
+    /// Share of requests with errors among those that took `ns` or longer.
     pub lost_share: f64,
-    /// Fewer than `percent` of the requests ended without an error: `ns` is no time to data, however
-    /// long one waits.
+    /// Whether fewer than `percent` of the requests ended without an error: then no waiting time yields data
+    /// for `percent` of them.
     pub among_errors: bool,
 }
 
@@ -68,7 +68,7 @@ impl Default for Latencies {
 }
 
 impl Latencies {
-    /// A request of `bytes` ended now after `latency`, charged to `parts`.
+    /// A request of `bytes` ended without an error after `latency`, with the breakdown `parts`.
     #[inline(always)] // Once for a request that ended without an error.
     pub(crate) fn record(&mut self, now: Ns, latency: Ns, bytes: u32, parts: &Parts) {
         self.counted.record(latency.0);
@@ -79,32 +79,32 @@ impl Latencies {
         self.batches.record(now.0, latency.0, bucket);
     }
 
-    /// A request ended now in an error after `latency`, charged to `parts`.
+    /// A request ended in an error after `latency`, with the breakdown `parts`.
     #[cold]
     pub(crate) fn record_lost(&mut self, now: Ns, latency: Ns, parts: &Parts) {
         self.record(now, latency, 0, parts);
         record_growing(&mut self.lost, latency.0);
     }
 
-    /// The run has ended: figures may be asked for.
+    /// Completes the statistics at the end of the run: must be called before figures are read.
     fn settle(&mut self) {
         self.counted.settle();
     }
 
-    /// Requests that ended in an error.
+    /// Number of requests that ended in an error.
     pub fn lost(&self) -> u64 {
         self.lost.len()
     }
-    /// Their share of all requests; 0 where there are none.
+    /// Share of requests that ended in an error; 0 if there are no requests.
     pub fn lost_share(&self) -> f64 {
         self.lost() as f64 / self.count().max(1) as f64
     }
 
-    /// Requests, with those that ended in an error.
+    /// Number of requests, including those that ended in an error.
     pub fn count(&self) -> u64 {
         self.counted.histogram().len()
     }
-    /// Mean latency (ns), exact. A request that ended in an error counts with the time until then.
+    /// Mean latency (ns), exact. A request that ended in an error counts with its time until then.
     pub fn mean_ns(&self) -> f64 {
         self.sum_ns as f64 / self.count().max(1) as f64
     }
@@ -116,7 +116,7 @@ impl Latencies {
             self.counted.histogram().stdev()
         }
     }
-    /// Shortest latency (ns); 0 where there is none.
+    /// Shortest latency (ns); 0 if there is none.
     pub fn min_ns(&self) -> u64 {
         if self.count() == 0 {
             0
@@ -165,17 +165,17 @@ impl Latencies {
         }
     }
 
-    /// Half the 95 % interval of the mean (ns), as that of a percentile.
+    /// Half the 95 % interval of the mean (ns), defined like that of a percentile.
     pub fn mean_half_ns(&self) -> Option<f64> {
         self.batches.mean().ok()
     }
 
-    /// Half the 95 % interval of requests a second, as a share of them; as that of a percentile.
+    /// Half the 95 % interval of the request rate, relative to the rate; defined like that of a percentile.
     pub fn rate_half(&self) -> Option<f64> {
         self.batches.rate().ok()
     }
 
-    /// How many requests a run has to have that is `short` now, rounded up to two digits.
+    /// Number of requests needed instead of a `short` run, rounded up to two digits.
     fn needed(&self, short: TooShort) -> Option<u64> {
         let needed = self.count() as f64 * short.times;
         (needed > 0.0 && needed < 1e15).then(|| {
@@ -184,8 +184,8 @@ impl Latencies {
         })
     }
 
-    /// The distribution: the highest latency (ns) and the requests of each bucket that has any, in
-    /// rising order.
+    /// The distribution: highest latency (ns) and number of requests of each non-empty bucket, in ascending
+    /// order.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.counted
             .histogram()
@@ -221,34 +221,34 @@ pub struct Report {
     pub flush: Latencies,
     /// From the first measured request's submission to the last completion (ns).
     pub runtime_ns: u64,
-    /// Percentiles asked for.
+    /// Percentiles to report.
     pub percentiles: Vec<f64>,
-    /// What its search for a queue depth has come to (`latency_target`).
+    /// Result of the search for a queue depth (`latency_target`).
     pub depth: Option<DepthFound>,
 }
 
-/// What a search for a queue depth has come to.
+/// Result of a search for a queue depth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DepthFound {
-    /// The highest depth found to keep the target, or the one being tried.
+    /// The highest depth found to meet the target, or the depth being tried.
     pub depth: u32,
-    /// Whether the search has ended, so that the report is of that depth alone.
+    /// Whether the search has ended, so that the report covers that depth alone.
     pub settled: bool,
 }
 
 impl Report {
-    /// Requests of all directions that have ended, flushes not counted.
+    /// Completed requests of all directions, without flushes.
     pub fn all_requests(&self) -> u64 {
         self.read.count() + self.write.count() + self.trim.count()
     }
 
-    /// Requests that ended in an error because data could not be corrected: reads, and writes in part
-    /// that needed the rest of a mapping unit.
+    /// Requests that ended in an error because data could not be corrected: reads, and partial writes that
+    /// needed the rest of a mapping unit.
     pub fn uncorrectable(&self) -> u64 {
         self.read.lost() + self.write.lost()
     }
 
-    /// Counts anew.
+    /// Restarts all counts.
     pub(crate) fn forget(&mut self) {
         *self = Report {
             name: std::mem::take(&mut self.name),
@@ -257,7 +257,7 @@ impl Report {
         };
     }
 
-    /// The run has ended: figures may be asked for.
+    /// Completes the statistics at the end of the run: must be called before figures are read.
     pub(crate) fn settle(&mut self) {
         for latencies in [
             &mut self.read,
@@ -284,7 +284,7 @@ mod tests {
     use super::*;
     use crate::hardware::charge::CAUSES;
 
-    /// Ten of a thousand are lost, the slowest but for one.
+    /// Ten of a thousand requests are lost: the slowest but one.
     #[test]
     fn formula_percentiles_say_what_of_them_is_lost() {
         let mut l = Latencies::default();
@@ -299,7 +299,7 @@ mod tests {
         for (percent, ns, lost_share, among_errors) in [
             (50.0, 1_499, 10.0 / 501.0, false),
             (98.85, 1_988, 10.0 / 12.0, false),
-            // 990 of 1000 have returned data.
+            // 990 of 1000 requests have returned data.
             (99.0, 50_000, 10.0 / 11.0, false),
             (99.1, 51_000, 9.0 / 10.0, true),
             (100.0, 100_000, 0.0, true),
@@ -319,7 +319,7 @@ mod tests {
     #[test]
     fn formula_percentiles_of_a_ramp() {
         let mut l = Latencies::default();
-        // Shuffled: latencies that know nothing of each other.
+        // Shuffled, so that latencies are independent.
         for i in 0..100_000u64 {
             let ns = 1 + i * 61_843 % 100_000;
             l.record(Ns(i * 10_000), Ns(ns), 4096, &[0; CAUSES]);
@@ -333,8 +333,8 @@ mod tests {
         assert!((l.mean_ns() - 50_000.5).abs() < 1e-9);
     }
 
-    /// Two jobs of different means: their requests together have the mean, the bytes and the causes of
-    /// all of them.
+    /// Two jobs with different means: the merged statistics have the mean, the bytes and the causes of all
+    /// requests.
     #[test]
     fn formula_jobs_together_have_the_mean_of_all_their_requests() {
         let of = |range: std::ops::RangeInclusive<u64>, cause: usize| {
@@ -358,14 +358,14 @@ mod tests {
         assert!((share[1] - 1_545_150.0 / sum as f64).abs() < 1e-12);
     }
 
-    /// Requests that come and last as chance has it: deviation and halves have closed forms.
+    /// Independent requests: deviation and half intervals have closed forms.
     #[test]
     fn formula_deviation_and_halves_of_requests_that_know_nothing_of_each_other() {
         const REQUESTS: u64 = 100_000;
         let mut l = Latencies::default();
         assert_eq!((l.stdev_ns(), l.min_ns(), l.max_ns()), (0.0, 0, 0));
         assert_eq!((l.mean_half_ns(), l.rate_half()), (None, None));
-        // Of one batch or two none is whole.
+        // With one or two batches none is complete.
         let mut short = l.clone();
         short.record(Ns(1), Ns(1), 4096, &[0; CAUSES]);
         short.settle();
@@ -388,12 +388,12 @@ mod tests {
         assert!(l.min_ns() < 10, "{}", l.min_ns());
         assert!(l.max_ns().abs_diff(100_000) < 100, "{}", l.max_ns());
         let events = libm::sqrt(REQUESTS as f64);
-        // The variance of some 60 batches is known to a fifth.
+        // The variance of some 60 batches is known to about a fifth.
         near(l.rate_half().unwrap(), 1.96 / events, 0.4);
         near(l.mean_half_ns().unwrap(), 1.96 * deviation / events, 0.4);
     }
 
-    /// How many requests a run takes is said in two digits, never too few.
+    /// The required number of requests is given in two digits, and is never too small.
     #[test]
     fn formula_requests_needed_are_rounded_up() {
         let of = |count: u64, times: f64| {

@@ -1,11 +1,11 @@
-//! Quantiles of Student's t distribution: how wide an interval is whose variance is itself an estimate.
+//! Quantiles of Student's t distribution: the width of an interval whose variance is itself an estimate.
 
-/// Share of cases in which a two-sided interval is to hold.
+/// Confidence level of a two-sided interval.
 #[derive(Clone, Copy, Debug)]
 pub struct Level {
-    /// The quantile of the normal distribution, standard deviations.
+    /// The quantile of the normal distribution, in standard deviations.
     pub normal: f64,
-    /// The quantiles for one and two degrees of freedom, which the expansion does not reach.
+    /// Quantiles for one and two degrees of freedom, for which the expansion does not hold.
     one: f64,
     two: f64,
 }
@@ -23,9 +23,9 @@ pub const P99: Level = Level {
     two: 9.924_843,
 };
 
-/// Half the width, in standard errors, of an interval at `level` with `degrees` of freedom: by Cornish and
-/// Fisher's expansion to the fourth order (Abramowitz and Stegun, 26.7.5). Within 0.2 % at 95 % and 1 % at 99 %
-/// from three degrees on; exact for one and two.
+/// Half-width, in standard errors, of an interval at `level` with `degrees` degrees of freedom: Cornish and
+/// Fisher's expansion to the fourth order (Abramowitz and Stegun, 26.7.5). The error is within 0.2 % at 95 %
+/// and 1 % at 99 % from three degrees on; exact for one and two.
 pub fn student(level: Level, degrees: f64) -> f64 {
     if degrees < 1.5 {
         return level.one;
@@ -82,8 +82,8 @@ mod tests {
         }
     }
 
-    /// What the expansion leaves out is small, and known: a coefficient that is wrong is another distance from the
-    /// quantiles, which are to seven digits.
+    /// The truncation error of the expansion is small and known. A wrong coefficient would show as a
+    /// different distance from the exact quantiles, which are given to seven digits.
     #[test]
     fn formula_expansion_is_as_far_from_quantiles_as_its_order_is() {
         for (level, degrees, quantile, apart) in [

@@ -1,14 +1,14 @@
-//! Where the time of the slowest requests went.
+//! Causes of the latency of the slowest requests.
 
 use crate::hardware::charge::{CAUSES, Parts};
 
-/// Sub-buckets of an octave of latency: a bucket is 3 % wide.
+/// Sub-buckets per octave of latency: a bucket is 3 % wide.
 const SUB: u32 = 32;
 const SUB_BITS: u32 = SUB.ilog2();
-/// All buckets.
+/// Total number of buckets.
 pub(super) const BUCKETS: usize = (65 - SUB_BITS as usize) * SUB as usize;
 
-/// Nanoseconds by cause, summed over the requests of a latency bucket: three lines of a cache.
+/// Nanoseconds by cause, summed over the requests of a latency bucket; three cache lines.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Bucket {
@@ -22,12 +22,12 @@ pub struct Tail {
     buckets: Vec<Bucket>,
 }
 
-/// What the slowest requests waited for.
+/// Causes of the latency of the slowest requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TailShare {
-    /// Requests that were counted: at least those asked for, with all others of their bucket.
+    /// Number of requests counted: at least those asked for, and all others of their bucket.
     pub requests: u64,
-    /// Share of their time by cause, in the order of [`crate::Cause::ALL`]; adds up to 1.
+    /// Share of their time by cause, in the order of [`crate::Cause::ALL`]; the shares add up to 1.
     pub share: [f64; CAUSES],
 }
 
@@ -46,7 +46,7 @@ impl Default for Tail {
 }
 
 impl Tail {
-    /// A request of latency bucket `bucket`, charged to `parts`.
+    /// A request of latency bucket `bucket` with the breakdown `parts`.
     #[inline(always)] // Once in `Latencies::record`.
     pub(super) fn record(&mut self, bucket: usize, parts: &Parts) {
         let bucket = &mut self.buckets[bucket];
@@ -66,7 +66,7 @@ impl Tail {
         }
     }
 
-    /// The slowest `fraction` of all requests; none where there are no requests.
+    /// The slowest `fraction` of all requests; none if there are no requests.
     pub fn slowest(&self, fraction: f64) -> Option<TailShare> {
         let total: u64 = self.buckets.iter().map(|b| b.count).sum();
         let wanted = ((total as f64 * fraction).ceil() as u64).max(1);

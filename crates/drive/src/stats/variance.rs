@@ -1,24 +1,25 @@
-//! How a sum over batches varies from one run to the next, from the batches of one run.
+//! Variance of a sum from run to run, estimated from the batches of one run.
 
-/// Neighbouring batches whose correlation is taken to be real, weighted down with their distance.
+/// Number of lags at which correlation is taken to be real; it is weighted down with distance.
 const LAGS: usize = 2;
-/// A wave: batches a wave apart go together as much as this, and some between are the opposite by that.
+/// Correlation that identifies a wave: at one wavelength it is at least this, and somewhere in between at
+/// most minus this.
 const CREST: f64 = 0.5;
 const TROUGH: f64 = 0.25;
 
-/// How a sum of a run varies from one run to the next.
+/// Variance of a run's sum from run to run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Variance {
-    /// Of the sum over all batches.
+    /// Variance of the sum over all batches.
     pub of_sum: f64,
-    /// What the estimate of it is worth, in degrees of freedom.
+    /// Degrees of freedom of the estimate.
     pub degrees: f64,
-    /// Correlation of neighbours among batches merged by four: whether batches are long enough. 0
-    /// where windows are of a wave: a run has too few of them to tell.
+    /// Correlation of neighbours among batches merged by four, which shows whether batches are long enough. 0
+    /// if windows follow a wave: a run has too few of them.
     pub correlation: f64,
 }
 
-/// The sum of products of batches `lag` apart.
+/// Sum of the products of batches that are `lag` apart.
 fn product(of: &[f64], lag: usize) -> f64 {
     of.iter()
         .zip(&of[lag.min(of.len())..])
@@ -26,7 +27,7 @@ fn product(of: &[f64], lag: usize) -> f64 {
         .sum()
 }
 
-/// The variance of the sum of `apart`, which are what batches are away from their expectation.
+/// Variance of the sum of `apart`, the deviations of batches from their expectation.
 pub(crate) fn variance(apart: &[f64]) -> Variance {
     let n = apart.len() as f64;
     let squares = product(apart, 0);
@@ -43,15 +44,15 @@ pub(crate) fn variance(apart: &[f64]) -> Variance {
     }
 }
 
-/// By products of neighbours.
+/// Estimate from products of neighbours.
 fn of_neighbours(apart: &[f64], squares: f64) -> Variance {
     let n = apart.len() as f64;
     let weight = |lag: usize| 1.0 - lag as f64 / (LAGS + 1) as f64;
     let lagged: f64 = (1..=LAGS)
         .map(|lag| 2.0 * weight(lag) * product(apart, lag))
         .sum();
-    // As many degrees of freedom as a sum of squares that varies like this one has. Of a few batches
-    // with all of the variance they are few.
+    // Degrees of freedom of a sum of squares with the same variance. They are few if a few batches contain
+    // all of the variance.
     let fourths: f64 = apart.iter().map(|d| d * d * d * d).sum();
     let spread = (fourths / (squares * squares) - 1.0 / n).max(2.0 / n);
     let smoothed = 1.0 + 2.0 * (1..=LAGS).map(|lag| weight(lag) * weight(lag)).sum::<f64>();
@@ -63,22 +64,22 @@ fn of_neighbours(apart: &[f64], squares: f64) -> Variance {
     }
 }
 
-/// By windows as long as a wave: each has all of one, wherever it begins. Windows that overlap are worth half as
-/// many again as those that do not (Meketon and Schmeiser, WSC 1984).
+/// Estimate from windows one wavelength long: each contains one whole wave, wherever it begins. Overlapping
+/// windows are worth half as many again as disjoint ones (Meketon and Schmeiser, WSC 1984).
 fn of_windows(apart: &[f64], length: usize) -> Variance {
     let windows: Vec<f64> = apart.windows(length).map(|w| w.iter().sum()).collect();
     let of_window = product(&windows, 0) / windows.len() as f64;
     let waves = apart.len() as f64 / length as f64;
     Variance {
-        // The mean is of the same batches: one wave less than they are.
+        // The mean comes from the same batches, which costs one wave.
         of_sum: of_window * waves * waves / (waves - 1.0),
         degrees: 1.5 * (waves - 1.0),
         correlation: 0.0,
     }
 }
 
-/// How many batches long a wave is that goes through `apart`: the first distance after which batches that were
-/// opposites go together again. The run has four waves of it or more.
+/// Wavelength, in batches, of a wave in `apart`: the first lag at which the correlation is high again after
+/// having been negative. The run contains at least four wavelengths.
 fn wave(apart: &[f64]) -> Option<usize> {
     let n = apart.len();
     let share = |lag: usize| product(apart, lag) / product(apart, 0) * n as f64 / (n - lag) as f64;
@@ -97,9 +98,9 @@ mod tests {
 
     const BATCHES: usize = 48;
 
-    /// Batches of noise of variance 1, of which each takes `memory` of the one before, on a wave so many batches long
-    /// and so high that begins anywhere: what each is away from the mean of this run, and how far the sum is
-    /// from that of all runs.
+    /// Batches of noise with variance 1, each correlated with the one before by `memory`, on a wave of the
+    /// given length and height with a random phase. Returns each batch's deviation from the mean of this run,
+    /// and the deviation of the sum from that of all runs.
     fn batches(seed: u64, memory: f64, wave: f64, height: f64) -> (Vec<f64>, f64) {
         let draws = Stream::new(seed).named("noise");
         let unit = |i: u64| (draws.at(i).below(1 << 40) as f64 + 0.5) / (1u64 << 40) as f64;
@@ -108,7 +109,7 @@ mod tests {
         let one = |i: usize| {
             noise = memory * noise + fresh * (unit(i as u64) - 0.5);
             let turn = i as f64 / wave + phase;
-            // Low for a third of it, as reads are while a wordline is programmed.
+            // Low for a third of the wave, as reads are while a wordline is programmed.
             let low = turn - libm::floor(turn) < 1.0 / 3.0;
             noise + height * (1.0 / 3.0 - f64::from(u8::from(low)))
         };
@@ -122,7 +123,7 @@ mod tests {
         all.iter().sum::<f64>() / all.len() as f64
     }
 
-    /// Whole waves add the same to every run: the variance of a sum is that of the noise alone.
+    /// Whole waves add the same to every run, so the variance of a sum is that of the noise alone.
     #[test]
     fn formula_a_wave_is_no_variance() {
         for wave in [4.0, 6.0, 8.0, 12.0] {
@@ -135,8 +136,8 @@ mod tests {
         }
     }
 
-    /// Of 400 runs' intervals 95 % hold the truth (364 to 392: 99.9 % of binomial draws), also where a run has no whole
-    /// number of waves; batches by themselves would take the wave for noise.
+    /// In 400 runs, 95 % of the intervals contain the true value (364 to 392: 99.9 % of binomial draws), even
+    /// if a run has no whole number of waves. Batches alone would mistake the wave for noise.
     #[test]
     fn formula_windows_of_a_wave_cover() {
         for wave in [6.0, 6.4] {
@@ -144,7 +145,7 @@ mod tests {
             for seed in 0..400 {
                 let (apart, sum) = batches(seed, 0.0, wave, 10.0);
                 let v = variance(&apart);
-                // Windows of 6 batches, or 7.
+                // Windows of 6 or 7 batches.
                 assert!(
                     (8.7..10.6).contains(&v.degrees),
                     "seed {seed}: {}",
@@ -164,7 +165,7 @@ mod tests {
         }
     }
 
-    /// What has no wave is taken for one in few runs: noise, and a queue's memory.
+    /// Runs without a wave are rarely taken for one: noise, and a queue with memory.
     #[test]
     fn formula_noise_is_no_wave() {
         for memory in [0.0, 0.3, 0.6, 0.9] {
