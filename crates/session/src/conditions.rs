@@ -1,10 +1,10 @@
 //! The conditions of a drive in words, as a command line, a study and a script write them.
 
 use firstread_core::Ns;
-use firstread_drive::DriveState;
 use firstread_drive::precondition::PreconditionError;
 use firstread_drive::profile::quantity::{DEGC, H, ONE, PE, PERCENT, PERMILLE, Quantity, S};
 use firstread_drive::profile::{Dimension, Problem};
+use firstread_drive::{DriveState, Precondition};
 use thiserror::Error;
 
 /// The longest age, and the longest time without power (hours): a hundred years.
@@ -48,6 +48,9 @@ pub enum ConditionError {
     /// A range where one value is needed.
     #[error("`{0}` is a range where one value is needed")]
     Range(String),
+    /// A seed that is none.
+    #[error("is no whole number")]
+    Seed,
     /// No speed of a replay.
     #[error("expected a factor above 0")]
     Speed,
@@ -66,6 +69,59 @@ pub fn usual_state() -> DriveState {
         pe_cycles: (300, 300),
         temperature_c: 55.0,
         ..DriveState::default()
+    }
+}
+
+/// What is said of a drive's state, each in words of its own.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Condition {
+    /// Powered time since the fill: [`parse_age`].
+    Age,
+    /// Temperature: [`parse_temperature`].
+    Temperature,
+    /// Wear: [`parse_pe_cycles`].
+    PeCycles,
+    /// Time without power after that: [`parse_unpowered`].
+    Unpowered,
+    /// The share that was written: [`parse_fill`].
+    Fill,
+    /// How that was overwritten since: [`Precondition::parse`].
+    Precondition,
+    /// Seed of the workload: a whole number.
+    WorkloadSeed,
+}
+
+impl Condition {
+    /// Reads `text` and puts it into `state`.
+    ///
+    /// ```
+    /// use firstread_session::conditions::{Condition, usual_state};
+    ///
+    /// let mut state = usual_state();
+    /// Condition::Temperature.set(&mut state, "25,55@24h")?;
+    /// assert_eq!(state.temperature_c, 25.0);
+    /// # Ok::<(), firstread_session::ConditionError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ConditionError`] where it is none; then nothing has changed.
+    pub fn set(self, state: &mut DriveState, text: &str) -> Result<(), ConditionError> {
+        match self {
+            Condition::Age => state.age = parse_age(text)?.into(),
+            Condition::Temperature => {
+                let temperature = parse_temperature(text)?;
+                state.temperature_c = temperature.first;
+                state.temperature_step = temperature.step;
+            }
+            Condition::PeCycles => state.pe_cycles = parse_pe_cycles(text)?.into(),
+            Condition::Unpowered => state.unpowered = parse_unpowered(text)?,
+            Condition::Fill => state.fill = parse_fill(text)?,
+            Condition::Precondition => state.precondition = Precondition::parse(text)?,
+            Condition::WorkloadSeed => {
+                state.workload_seed = text.parse().map_err(|_| ConditionError::Seed)?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -234,6 +290,37 @@ mod tests {
         for text in ["", "28", "-1h", "200 y", "28 mV", "5h..1h"] {
             assert_eq!(parse_age(text).is_ok(), text == "28", "{text}");
         }
+    }
+
+    #[test]
+    fn what_is_said_of_a_state_is_all_of_it() {
+        let mut state = usual_state();
+        for (condition, text) in [
+            (Condition::Age, "1h..2h"),
+            (Condition::Temperature, "30,40@1h"),
+            (Condition::PeCycles, "7"),
+            (Condition::Unpowered, "3h"),
+            (Condition::Fill, "50%"),
+            (Condition::Precondition, "zipf:0.5"),
+            (Condition::WorkloadSeed, "9"),
+        ] {
+            condition.set(&mut state, text).unwrap();
+            assert!(
+                condition.set(&mut state, "nothing").is_err(),
+                "{condition:?}"
+            );
+        }
+        let said = DriveState {
+            age: (Ns::from_h(1), Ns::from_h(2)),
+            pe_cycles: (7, 7),
+            temperature_c: 30.0,
+            temperature_step: Some((Ns::from_h(1), 40.0)),
+            unpowered: Ns::from_h(3),
+            fill: 0.5,
+            precondition: Precondition::Zipf(0.5),
+            workload_seed: 9,
+        };
+        assert_eq!(state, said);
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! - [`Matrix`]: many simulations on several threads. [`Store`]: their results on disk, kept from one time to the next.
 //! - [`study`]: a paper's evaluation as data: its simulations and the verdicts on its claims.
 //! - [`results`]: the outcome as data, with the keys of fio's JSON.
-//! - [`parallel`]: work on several threads. [`files`]: the one place that opens files.
+//! - [`files`]: the one place that opens files.
 //!
 //! Results are the same for the same setup and version, on every host and any number of threads; what a run took on
 //! this machine is kept apart ([`Outcome::wall`]).
@@ -32,7 +32,7 @@ pub mod files;
 mod input;
 mod matrix;
 mod names;
-pub mod parallel;
+mod parallel;
 pub mod results;
 mod retries;
 mod setup;
@@ -41,7 +41,7 @@ mod store;
 pub mod study;
 
 pub use choice::{Choice, ChoiceError, Choices};
-pub use conditions::{ConditionError, Range};
+pub use conditions::{Condition, ConditionError, Range};
 pub use error::{Error, Given, NotATrace, StoreError, TraceArg};
 pub use files::FileError;
 pub use input::{EXAMPLES, Example, Input, Trace, TraceArgs};

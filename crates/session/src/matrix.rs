@@ -4,16 +4,21 @@
 //! comes of a point depends neither on the number of threads nor on the points beside it.
 //!
 //! ```
+//! use firstread_session::conditions::Condition::{Age, PeCycles};
 //! use firstread_session::{Error, Input, Matrix, Point, Simulation, crossed};
 //!
 //! # fn main() -> Result<(), Error> {
-//! let base = Simulation { drive: "bench-4g".into(), limit: Some(500), ..Simulation::of(Input::open("randread-4k-qd1")?) };
+//! let input = Input::open("randread-4k-qd1")?;
+//! let base = Simulation { drive: "bench-4g".into(), limit: Some(500), ..Simulation::of(input) };
 //! let mut points = Vec::new();
-//! for at in crossed(&[vec!["0", "28h"], vec!["0", "1000"]]) {
-//!     let mut one = base.clone();
-//!     one.state.age = firstread_session::conditions::parse_age(at[0])?.into();
-//!     one.state.pe_cycles = firstread_session::conditions::parse_pe_cycles(at[1])?.into();
-//!     points.push(Point::new(&at.join(" "), one.setup()?));
+//! for at in crossed(&[vec![(Age, "0"), (Age, "28h")], vec![(PeCycles, "0"), (PeCycles, "1000")]]) {
+//!     let (mut one, mut label) = (base.clone(), String::new());
+//!     for (condition, text) in at {
+//!         condition.set(&mut one.state, text)?;
+//!         label += text;
+//!         label.push(' ');
+//!     }
+//!     points.push(Point::new(label.trim_end(), one.setup()?));
 //! }
 //! let matrix = Matrix { points: &points, threads: None, watch: &() };
 //! for (point, outcome) in points.iter().zip(matrix.outcomes()?) {

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::conditions::{parse_age, parse_unpowered, single};
+use crate::conditions::{Condition, parse_age, parse_unpowered, single};
 
 /// A coordinate of a point.
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -50,6 +50,19 @@ impl Dimension {
             Dimension::Unpowered => "unpowered",
             Dimension::Precondition => "precondition",
             Dimension::WorkloadSeed => "workload_seed",
+        }
+    }
+
+    /// What it says of a drive's state; none where it says nothing of that.
+    pub fn condition(self) -> Option<Condition> {
+        match self {
+            Dimension::Variant | Dimension::Workload => None,
+            Dimension::Age => Some(Condition::Age),
+            Dimension::Temperature => Some(Condition::Temperature),
+            Dimension::PeCycles => Some(Condition::PeCycles),
+            Dimension::Unpowered => Some(Condition::Unpowered),
+            Dimension::Precondition => Some(Condition::Precondition),
+            Dimension::WorkloadSeed => Some(Condition::WorkloadSeed),
         }
     }
 

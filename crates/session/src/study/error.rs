@@ -93,9 +93,6 @@ pub enum StudyError {
     /// A comparison has no partner, or what is none has one.
     #[error("a ratio, reduction or increase has `against`, others have none")]
     Against,
-    /// A seed is no number.
-    #[error("is no whole number")]
-    Seed,
     /// The chip lacks the mode of the drive. Holds its name.
     #[error("the chip has no mode {0}")]
     NoMode(&'static str),

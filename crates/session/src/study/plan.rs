@@ -4,16 +4,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use firstread_drive::DriveState;
 use firstread_drive::profile::Override;
-use firstread_drive::{DriveState, Precondition};
 
 use super::dimension::Dimension;
 use super::error::StudyError;
 use super::spec::{Experiment, Load, Study, Variant};
 use crate::choice::Choice;
-use crate::conditions::{
-    ConditionError, parse_age, parse_pe_cycles, parse_temperature, parse_unpowered,
-};
 use crate::error::Error;
 use crate::files;
 use crate::input::{Input, TraceArgs};
@@ -241,34 +238,18 @@ fn schemes(variant: &Variant) -> Result<Vec<Choice>, Error> {
     variant.schemes.iter().map(one).collect()
 }
 
-/// The state of the drive of a point.
+/// The state of the drive of a point: filled, and what its coordinates say.
 fn state(at: &Coordinates) -> Result<DriveState, Error> {
-    fn read<T, E: Into<Error>>(
-        at: &Coordinates,
-        dimension: Dimension,
-        parse: impl Fn(&str) -> Result<T, E>,
-    ) -> Result<T, Error> {
-        let text = at.get(dimension);
-        parse(text).map_err(|e| e.into().of(format!("{} `{text}`", dimension.name())))
+    let mut state = DriveState::default();
+    for dimension in Dimension::ALL {
+        if let Some(condition) = dimension.condition() {
+            let text = at.get(dimension);
+            let place = || format!("{} `{text}`", dimension.name());
+            let set = condition.set(&mut state, text);
+            set.map_err(|error| Error::from(error).of(place()))?;
+        }
     }
-    let age = read(at, Dimension::Age, parse_age)?;
-    let temperature = read(at, Dimension::Temperature, parse_temperature)?;
-    let pe_cycles = read(at, Dimension::PeCycles, parse_pe_cycles)?;
-    let unpowered = read(at, Dimension::Unpowered, parse_unpowered)?;
-    let precondition = |text: &str| Precondition::parse(text).map_err(ConditionError::from);
-    let precondition = read(at, Dimension::Precondition, precondition)?;
-    let number = |text: &str| text.parse().map_err(|_| StudyError::Seed);
-    let workload_seed = read(at, Dimension::WorkloadSeed, number)?;
-    Ok(DriveState {
-        age: age.into(),
-        pe_cycles: pe_cycles.into(),
-        temperature_c: temperature.first,
-        temperature_step: temperature.step,
-        unpowered,
-        fill: 1.0,
-        precondition,
-        workload_seed,
-    })
+    Ok(state)
 }
 
 #[cfg(test)]
