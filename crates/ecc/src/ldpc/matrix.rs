@@ -28,11 +28,11 @@ pub struct Edge {
 /// The code for one circulant size.
 ///
 /// All circulants are cyclic permutations, except three that are zero: those at rows 1, 2, 3 of parity
-/// columns 1, 2, 3. With these zeros the parity part is invertible for any shifts. The reason: `GF(2)[x]/(x^Z
-/// + 1)` with `Z` a power of two is a local ring, and a matrix over it is invertible if its image at `x = 1`
-/// is. That image is all ones except for three zeros on the diagonal, and its determinant is 1. Thirteen is
-/// the maximum number of ones in an invertible 4 × 4 matrix over GF(2), so no column has a weight below 3
-/// (two columns of a dual-diagonal part would).
+/// columns 1, 2, 3. With these zeros the parity part is invertible for any shifts. The reason: the quotient of
+/// `GF(2)[x]` by `x^Z + 1`, with `Z` a power of two, is a local ring. A matrix over a local ring is invertible
+/// if its image at `x = 1` is. That image is all ones except for three zeros on the diagonal, and its
+/// determinant is 1. Thirteen is the maximum number of ones in an invertible 4 × 4 matrix over GF(2), so no
+/// column has a weight below 3 (two columns of a dual-diagonal part would).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ldpc {
     z: u32,
