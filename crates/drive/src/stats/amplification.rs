@@ -10,7 +10,7 @@
 //! compared with everything written. So the run is cut at superblock erases, from its first erase on, into
 //! **stretches** with equal numbers of erases: each stretch contains whole victims. The mean of the ratios is
 //! weighted by the host bytes of each stretch. Its interval allows for correlation between neighbouring
-//! stretches ([`super::variance`]).
+//! stretches (module `variance`).
 //!
 //! The run was in a **steady state** if
 //!
