@@ -3,9 +3,10 @@
 use firstread_core::{BlockId, Buf, DieId, FlashEvent, FlashKind, Ns, PageAddr, PageType, Tag};
 
 use super::charge::Cause;
+use super::die::DiePhase;
+use super::state::{Done, Hardware, Resource};
 use super::suspend::Work;
 use super::timers::Timers;
-use super::{DiePhase, Done, Hardware, Resource};
 use crate::payload::Stamps;
 
 impl Hardware {

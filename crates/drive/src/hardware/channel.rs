@@ -13,27 +13,23 @@
 
 use std::collections::VecDeque;
 
-use firstread_core::flash::{SenseMode, codewords};
-use firstread_core::{FlashKind, Ns};
-
-use super::{Hardware, InFlight};
-use crate::hardware::timers::Timers;
+use firstread_core::Ns;
 
 /// No channel.
 pub(super) const NONE: u16 = u16::MAX;
 
 /// Data that have arrived or will arrive.
 #[derive(Clone, Copy, Debug)]
-struct Coming {
+pub(super) struct Coming {
     /// When they arrive; for a read, when it has been sensed.
-    at: Ns,
+    pub at: Ns,
     /// The die or lane. If reads arrive at the same time, the lower number goes first.
-    lane: u16,
+    pub lane: u16,
     /// Whether they leave through the cache register, while the die senses the next page.
-    is_cached: bool,
-    tag: u32,
+    pub is_cached: bool,
+    pub tag: u32,
     /// Duration of the transfer.
-    transfer: Ns,
+    pub transfer: Ns,
 }
 
 impl Coming {
@@ -50,7 +46,7 @@ pub(super) struct Channel {
     /// Duration of commands that were issued while the first data crossed, and that follow them.
     commands: Ns,
     /// In order of arrival.
-    coming: VecDeque<Coming>,
+    pub(super) coming: VecDeque<Coming>,
 }
 
 impl Channel {
@@ -73,7 +69,7 @@ impl Channel {
     /// A command of `cycles` is issued at `now`. Returns when it has crossed, and whether it has delayed the
     /// first data.
     #[inline]
-    fn command(&mut self, now: Ns, cycles: Ns) -> (Ns, bool) {
+    pub(super) fn command(&mut self, now: Ns, cycles: Ns) -> (Ns, bool) {
         let mut shifts = false;
         if let Some(first) = self.coming.front() {
             let starts = self.free_at.max(first.at);
@@ -90,7 +86,7 @@ impl Channel {
     /// Adds `data` that will arrive, or have just arrived behind all others. Returns whether they are the
     /// first.
     #[inline]
-    fn expect(&mut self, now: Ns, data: Coming) -> bool {
+    pub(super) fn expect(&mut self, now: Ns, data: Coming) -> bool {
         let order = (data.at, if data.at > now { data.lane } else { u16::MAX });
         let is_last = self.coming.back().is_none_or(|last| last.order() <= order);
         if !is_last {
@@ -111,14 +107,14 @@ impl Channel {
     }
 
     /// Whether the data of `tag` have begun to cross by `now`.
-    fn has_begun(&self, now: Ns, tag: u32) -> bool {
+    pub(super) fn has_begun(&self, now: Ns, tag: u32) -> bool {
         let first = self.coming.front();
         first.is_some_and(|first| first.tag == tag && self.free_at.max(first.at) <= now)
     }
 
     /// The first data have crossed: removes and returns them.
     #[inline]
-    fn crossed(&mut self, now: Ns) -> Coming {
+    pub(super) fn crossed(&mut self, now: Ns) -> Coming {
         self.free_at = now + std::mem::take(&mut self.commands);
         let first = self.coming.pop_front();
         first.expect("its timer runs only while there is one")
@@ -127,182 +123,10 @@ impl Channel {
     /// Lane of the first data, whether they are cached, and when they will have crossed if nothing goes
     /// before them.
     #[inline]
-    fn first_ends(&self) -> Option<(u16, bool, Ns)> {
+    pub(super) fn first_ends(&self) -> Option<(u16, bool, Ns)> {
         let first = self.coming.front()?;
         let ends = self.free_at.max(first.at) + first.transfer;
         Some((first.lane, first.is_cached, ends))
-    }
-}
-
-impl Hardware {
-    /// The command of an operation on `channel` is issued. Returns when it has crossed.
-    #[inline(always)] // On the path of a plain read.
-    pub(super) fn command(&mut self, now: Ns, channel: u16, timers: &mut Timers) -> Ns {
-        let cycles = Ns(self.times.command_ns);
-        if !self.times.commands_occupy {
-            return now + cycles;
-        }
-        let (ends, shifts) = self.channels[channel as usize].command(now, cycles);
-        if shifts {
-            self.time_first(channel, timers);
-        }
-        ends
-    }
-
-    /// The read under `tag` is being sensed, until `sensed`.
-    #[inline]
-    pub(super) fn expect(&mut self, now: Ns, tag: u32, sensed: Ns, timers: &mut Timers) {
-        self.ops[tag as usize].sensed_at = sensed;
-        let transfer = self.transfer(&self.ops[tag as usize]);
-        self.come(now, tag, sensed, transfer, false, timers);
-    }
-
-    /// The data of `tag` arrive at their channel at `now`: data of a program with its command, or of a read
-    /// that was sensed before, perhaps from the cache register.
-    #[inline(never)]
-    pub(super) fn start_crossing(
-        &mut self,
-        now: Ns,
-        tag: u32,
-        is_cached: bool,
-        timers: &mut Timers,
-    ) {
-        let state = &self.ops[tag as usize];
-        let mut transfer = self.transfer(state);
-        if self.times.commands_occupy && matches!(state.op.kind, FlashKind::Program { .. }) {
-            transfer += Ns(self.times.command_ns);
-        }
-        self.come(now, tag, now, transfer, is_cached, timers);
-    }
-
-    /// The data of `tag` arrive at their channel at `at`.
-    #[inline(always)] // On the path of a plain read; others come through `start_crossing`.
-    fn come(
-        &mut self,
-        now: Ns,
-        tag: u32,
-        at: Ns,
-        transfer: Ns,
-        is_cached: bool,
-        timers: &mut Timers,
-    ) {
-        let state = &self.ops[tag as usize];
-        let (lane, channel) = (state.lane, state.channel);
-        let coming = &mut self.channels[channel as usize];
-        let data = Coming {
-            at,
-            lane,
-            is_cached,
-            tag,
-            transfer,
-        };
-        if coming.expect(now, data) {
-            if let Some(second) = coming.coming.get(1) {
-                let (lane, is_cached) = (second.lane, second.is_cached);
-                self.set_end(lane, is_cached, Ns::MAX, timers);
-            }
-            self.time_first(channel, timers);
-        }
-    }
-
-    /// Sets the timer of the first data of `channel`, unless an operation issued now may still go before
-    /// them.
-    #[inline]
-    fn time_first(&mut self, channel: u16, timers: &mut Timers) {
-        if channel != self.untimed
-            && let Some((lane, is_cached, ends)) = self.channels[channel as usize].first_ends()
-        {
-            self.set_end(lane, is_cached, ends, timers);
-        }
-    }
-
-    /// The data of `lane` will have crossed at `ends`, unless something goes before them; [`Ns::MAX`] if
-    /// others go first.
-    #[inline]
-    fn set_end(&mut self, lane: u16, is_cached: bool, ends: Ns, timers: &mut Timers) {
-        if is_cached {
-            self.leaves(lane, ends, timers);
-        } else {
-            timers.set(self.decoders.len() + lane as usize, ends);
-        }
-    }
-
-    /// The data of `tag`, the first of their channel, have crossed it.
-    #[inline]
-    pub(super) fn crossed(&mut self, now: Ns, tag: u32) {
-        let state = &mut self.ops[tag as usize];
-        let channel = state.channel;
-        let first = self.channels[channel as usize].crossed(now);
-        debug_assert_eq!(first.tag, tag, "only the timer of the first runs");
-        state.transfer_starts = Ns(now.0 - first.transfer.0);
-        self.untimed = channel;
-    }
-
-    /// The operations that follow the end of a transfer have been issued: sets the timer of the next
-    /// transfer.
-    #[inline]
-    pub(crate) fn time_next(&mut self, timers: &mut Timers) {
-        let channel = std::mem::replace(&mut self.untimed, NONE);
-        if channel != NONE {
-            self.time_first(channel, timers);
-        }
-    }
-
-    /// Whether the data of the read under `tag`, which still occupies its die, are crossing their channel.
-    pub(super) fn crosses(&self, now: Ns, tag: u32) -> bool {
-        self.channels[self.ops[tag as usize].channel as usize].has_begun(now, tag)
-    }
-
-    /// The read under `tag`, whose data do not cross yet, has to transfer more data.
-    pub(super) fn lengthen(&mut self, tag: u32, timers: &mut Timers) {
-        let state = &self.ops[tag as usize];
-        let (channel, transfer) = (state.channel, self.transfer(state));
-        let coming = &mut self.channels[channel as usize].coming;
-        if let Some(place) = coming.iter().rposition(|data| data.tag == tag) {
-            coming[place].transfer = transfer;
-            if place == 0 {
-                self.time_first(channel, timers);
-            }
-        }
-    }
-
-    /// Something other than its transfer follows the sense of the read under `tag`, and the timer is now
-    /// needed for that.
-    pub(super) fn expect_no_more(&mut self, now: Ns, tag: u32, timers: &mut Timers) {
-        let state = &self.ops[tag as usize];
-        assert!(
-            now < state.sensed_at,
-            "a read follows another one before that has been sensed"
-        );
-        let (lane, sensed, channel) = (state.lane as usize, state.sensed_at, state.channel);
-        let coming = &mut self.channels[channel as usize].coming;
-        coming.retain(|data| data.tag != tag);
-        timers.set(self.decoders.len() + lane, sensed);
-        self.time_first(channel, timers);
-    }
-
-    /// Duration of the transfer of `read`, or of a program, over the channel.
-    #[inline]
-    fn transfer(&self, read: &InFlight) -> Ns {
-        let bytes = match read.op.kind {
-            FlashKind::Read {
-                mode: SenseMode::OnesCount { .. },
-                ..
-            } => 8,
-            FlashKind::Read { wanted, mode, .. } => {
-                let senses = match mode {
-                    SenseMode::Soft3 => 2,
-                    SenseMode::Soft5 => 3,
-                    _ => 1,
-                };
-                (u64::from(codewords(wanted)) * self.cells.codeword_bytes()
-                    + self.cells.spare_bytes(wanted))
-                    * senses
-            }
-            FlashKind::Program { block, .. } => self.program_bytes(block),
-            _ => unreachable!("only reads and programs use the channel"),
-        };
-        Ns((bytes * self.times.channel_fs_per_byte).div_ceil(1_000_000))
     }
 }
 

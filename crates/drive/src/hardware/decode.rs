@@ -3,8 +3,9 @@
 use firstread_core::{Buf, CellMode, FlashEvent, FlashKind, Ns, PageAddr};
 
 use super::charge::Cause;
+use super::in_flight::InFlight;
+use super::state::{Hardware, Resource};
 use super::timers::Timers;
-use super::{Hardware, InFlight, Resource};
 use crate::payload::Stamps;
 
 impl Hardware {

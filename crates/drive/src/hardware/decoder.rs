@@ -5,19 +5,10 @@
 
 use firstread_core::Ns;
 
-use super::InFlight;
+use super::in_flight::{InFlight, Turn};
 
 /// No operation.
 const NONE: u32 = u32::MAX;
-
-/// An operation's turn with the decoder.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Turn {
-    /// The operation behind it.
-    next: u32,
-    /// When the turn ends.
-    ends: Ns,
-}
 
 /// A decoder.
 #[derive(Clone, Copy, Debug)]

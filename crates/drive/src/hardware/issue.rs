@@ -2,7 +2,9 @@
 
 use firstread_core::{DieId, FlashKind, FlashOp, Ns, Tag};
 
-use super::{Cause, DiePhase, Hardware};
+use super::charge::Cause;
+use super::die::DiePhase;
+use super::state::Hardware;
 use crate::hardware::timers::Timers;
 
 impl Hardware {

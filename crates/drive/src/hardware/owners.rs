@@ -3,7 +3,8 @@
 use firstread_core::{DieId, Ns, OpClass};
 
 use super::charge::{Account, AccountId, Accounts, Cause, DieLog};
-use super::{Hardware, InFlight};
+use super::in_flight::InFlight;
+use super::state::Hardware;
 
 impl Hardware {
     /// The log of `die`, and all breakdowns.

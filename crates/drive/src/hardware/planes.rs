@@ -5,58 +5,12 @@
 //! run on the whole die, while every lane is idle. All lanes share the channel and its decoder. Lanes have
 //! the indices after the dies, as if they were dies.
 
-use firstread_core::flash::{ALL_PLANES, planes_of};
-use firstread_core::{DieId, FlashEvent, FlashKind, FlashOp, Ns};
+use firstread_core::flash::ALL_PLANES;
+use firstread_core::{DieId, FlashEvent, FlashOp, Ns};
 
 use super::charge::Cause;
-use super::{Die, DiePhase, Hardware};
-
-/// The lanes of the dies.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Lanes {
-    dies: u16,
-    /// Lanes per die; zero if planes do not read independently.
-    planes: u16,
-    per_page: u32,
-}
-
-impl Lanes {
-    /// For `dies` dies of `planes` planes, with `per_page` codewords per page.
-    pub(super) const fn new(independent: bool, dies: u16, planes: u8, per_page: u32) -> Lanes {
-        Lanes {
-            dies,
-            planes: if independent { planes as u16 } else { 0 },
-            per_page,
-        }
-    }
-
-    /// Whether there are any lanes.
-    #[inline]
-    pub(super) const fn are_used(&self) -> bool {
-        self.planes > 0
-    }
-
-    /// Number of dies and lanes.
-    pub(super) const fn count(&self) -> usize {
-        self.dies as usize * (1 + self.planes as usize)
-    }
-
-    /// The planes that `op` occupies.
-    fn planes_of(&self, op: &FlashOp) -> u8 {
-        match op.kind {
-            FlashKind::Read { wanted, .. } => planes_of(wanted, self.per_page),
-            _ => ALL_PLANES,
-        }
-    }
-
-    /// The lanes of `planes` of `die`.
-    fn of(self, die: DieId, planes: u8) -> impl Iterator<Item = usize> {
-        let first = (self.dies + die.0 * self.planes) as usize;
-        let all = 0..self.planes as usize;
-        all.filter(move |plane| planes >> plane & 1 != 0)
-            .map(move |plane| first + plane)
-    }
-}
+use super::die::{Die, DiePhase};
+use super::state::Hardware;
 
 impl Hardware {
     /// Occupies the lanes that `op` needs, which must be idle, except for the lane of the lowest plane. Returns

@@ -2,9 +2,12 @@
 
 use firstread_core::{DieId, FlashKind, Levels, SenseTiming};
 
-use super::ahead::Ahead;
+use super::cache_register::Ahead;
 use super::channel::Channel;
-use super::{Decoder, DiePhase, Hardware, InFlight};
+use super::decoder::Decoder;
+use super::die::DiePhase;
+use super::in_flight::InFlight;
+use super::state::Hardware;
 use crate::payload::Stamps;
 
 impl Hardware {

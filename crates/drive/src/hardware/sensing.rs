@@ -10,7 +10,7 @@
 use firstread_core::flash::SenseMode;
 use firstread_core::{FlashKind, Ns};
 
-use super::Hardware;
+use super::state::Hardware;
 use crate::cells::Cells;
 
 impl Hardware {

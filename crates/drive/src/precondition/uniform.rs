@@ -23,7 +23,7 @@
 
 use firstread_firmware::policy::gc_victim::Law;
 
-use super::{Counts, Shape, fit, whole};
+use super::counts::{Counts, Shape, fit, whole};
 
 /// Steps of the integral between two superblocks.
 const STEPS: u32 = 8;

@@ -15,7 +15,7 @@ use firstread_core::Stream;
 
 use firstread_firmware::policy::gc_victim::Law;
 
-use super::{Counts, Shape, fit, whole};
+use super::counts::{Counts, Shape, fit, whole};
 
 /// Overwrites, as a multiple of the number of pages.
 const CAPACITIES: f64 = 5.0;

@@ -11,7 +11,8 @@
 //! - [`reader`]: the strict reader.
 //! - [`listing`]: what was read, as a flat list.
 //! - [`chip`]: a chip's text to [`firstread_nand::ChipProfile`].
-//! - [`drive`]: a drive's text to [`DriveProfile`], chip included. `schemes`: the schemes in it.
+//! - [`drive`]: a drive, fully resolved.
+//! - `load`: a drive's text to [`DriveProfile`], chip included. `schemes`: the schemes in it.
 //! - [`queues`]: its submission queues.
 //! - `check`: what a drive must be beyond its keys, what its schemes need among it.
 
@@ -21,6 +22,7 @@ pub mod document;
 pub mod drive;
 pub mod keys;
 pub mod listing;
+mod load;
 pub mod quantity;
 pub mod queues;
 pub mod reader;
@@ -30,8 +32,9 @@ use std::fmt;
 
 pub use chip::{LoadedChip, load_chip};
 pub use document::Override;
-pub use drive::{DriveProfile, chip_reference, load_drive};
+pub use drive::DriveProfile;
 pub use listing::{ResolvedEntry, to_toml};
+pub use load::{chip_reference, load_drive};
 pub use quantity::{Dimension, Quantity, Unit};
 pub use queues::{Arbitration, QueuesProfile};
 pub use schemes::SchemeChoice;

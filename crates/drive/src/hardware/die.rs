@@ -1,0 +1,43 @@
+//! A die: what it does, and what it is set to.
+
+use firstread_core::{Levels, Ns, SenseTiming};
+
+use super::cache_register::{Ahead, CachePhase};
+use super::charge::DieLog;
+use super::suspend::Work;
+
+/// State of a die.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum DiePhase {
+    Idle,
+    /// The array is busy: sensing, programming or erasing. The data of a read then cross the channel, unless
+    /// another read follows it as a cache read.
+    Array(u32),
+    /// The page registers are busy: data of a program, or of the last of a sequence of cache reads, wait for
+    /// the channel or cross it.
+    Registers(u32),
+    /// The program or erase on the array is being suspended.
+    Stopping(u32),
+    /// Cache reads are in progress.
+    Cache(CachePhase),
+}
+
+/// A die. The fields that every read needs come first.
+#[derive(Clone, Debug)]
+#[repr(C, align(64))]
+pub(super) struct Die {
+    pub(super) phase: DiePhase,
+    pub(super) since: Ns,
+    /// The sensing time set by SET FEATURE.
+    pub(super) timing: SenseTiming,
+    /// When its program or erase was told to suspend.
+    pub(super) told: Option<Ns>,
+    pub(super) ahead: Ahead,
+    pub(super) log: DieLog,
+    /// The read levels set by SET FEATURE.
+    pub(super) levels: Levels,
+    /// The program or erase on the array.
+    pub(super) work: Work,
+    /// The suspended program or erase, and the time it still needs.
+    pub(super) suspended: Option<(u32, Ns)>,
+}

@@ -1,0 +1,336 @@
+//! A drive's text to [`DriveProfile`].
+
+use firstread_core::params::{Axis, Need, ParamKind};
+use firstread_core::{CellMode, Geometry, StripeOrder};
+use firstread_ecc::{Code, DecodeTiming};
+use firstread_firmware::WriteCache;
+
+use crate::profile::check::check;
+use crate::profile::chip::load_chip;
+use crate::profile::document::Document;
+use crate::profile::drive::{
+    Cells, ChannelProfile, DramProfile, DriveProfile, EccProfile, FirmwareProfile, LinkProfile,
+};
+use crate::profile::keys::Keys;
+use crate::profile::quantity::{B, B_PER_S, MT_PER_S, NS, ONE, Quantity};
+use crate::profile::queues::{self, QueuesProfile};
+use crate::profile::reader::Reader;
+use crate::profile::schemes::{SchemeChoice, any_needs, schemes, unit_of};
+use crate::profile::{Kind, Library, LoadedChip, Override, ProfileError, ResolvedEntry};
+
+/// Name of the chip that drive `name` uses, so that a caller can read its file before the drive is
+/// loaded.
+pub fn chip_reference(
+    library: &Library,
+    name: &str,
+    overrides: &[Override],
+) -> Result<Option<String>, ProfileError> {
+    let document = Document::load(library, Kind::Drive, name, &of_drive(overrides))?;
+    Ok(document.peek_text("chip").map(str::to_string))
+}
+
+fn of_drive(overrides: &[Override]) -> Vec<Override> {
+    let own = overrides.iter().filter(|o| o.below("chip").is_none());
+    own.cloned().collect()
+}
+
+/// Drive `name` of `library` with `overrides`. Paths below `chip.` are the chip's. `axes` are those
+/// the firmware has; the schemes are checked against them.
+pub fn load_drive(
+    library: &Library,
+    name: &str,
+    overrides: &[Override],
+    axes: &'static [Axis],
+) -> Result<DriveProfile, ProfileError> {
+    let document = Document::load(library, Kind::Drive, name, &of_drive(overrides))?;
+    let of_chip: Vec<Override> = overrides.iter().filter_map(|o| o.below("chip")).collect();
+    let reader = Reader::new(&document);
+    let mut chip_problems = Vec::new();
+    let drive = reader.read(|keys| {
+        let mut chip = None;
+        let chip_name = keys.text("chip");
+        if !chip_name.is_empty() {
+            if library.has(Kind::Chip, &chip_name) {
+                match load_chip(library, &chip_name, &of_chip) {
+                    Ok(loaded) => chip = Some(loaded),
+                    Err(e) => chip_problems = e.problems,
+                }
+            } else if let Err(problem) = library.find(Kind::Chip, &chip_name) {
+                keys.note("chip", problem.message);
+            }
+        }
+        read(keys, chip, axes)
+    });
+    if let Some(drive) = &drive
+        && !reader.failed()
+    {
+        check(&reader, drive);
+    }
+    match (reader.finish(), drive) {
+        (Ok(own), Some(mut drive)) if chip_problems.is_empty() => {
+            let chip = std::mem::take(&mut drive.resolved);
+            drive.resolved = own;
+            let defaults = defaults(&drive.schemes, &drive.resolved);
+            drive.resolved.extend(defaults);
+            drive
+                .resolved
+                .extend(chip.into_iter().map(|e| e.under("chip")));
+            Ok(drive)
+        }
+        (own, _) => {
+            let mut problems = own.err().map_or_else(Vec::new, |e| e.problems);
+            problems.append(&mut chip_problems);
+            Err(ProfileError { problems })
+        }
+    }
+}
+
+/// Reads every key. None where there is no chip to build on; the listing of the chip is returned in
+/// `resolved`.
+fn read(keys: &Keys<'_>, chip: Option<LoadedChip>, axes: &'static [Axis]) -> Option<DriveProfile> {
+    let name = keys.text("name");
+    let summary = keys.text("summary");
+    let cells = keys.choice(
+        "cells",
+        &[("modelled", Cells::Modelled), ("ideal", Cells::Ideal)],
+    );
+    let mode = keys.choice("mode", &CellMode::ALL.map(|m| (m.name(), m)));
+    let capacity_bytes = keys.whole("capacity", B, 1, 1 << 53);
+    let mut geometry = keys.table("geometry", geometry);
+    let channel = keys.table("channel", |k| ChannelProfile {
+        rate_mt_per_s: k.whole("rate", MT_PER_S, 1, 100_000) as u32,
+        command_ns: k.whole("command", NS, 0, 1_000_000_000),
+        commands_occupy: match k.has("commands_occupy") {
+            true => k.flag("commands_occupy"),
+            false => {
+                k.declare("commands_occupy");
+                true
+            }
+        },
+    });
+    let ecc = keys.table("ecc", ecc);
+    geometry.codeword_bytes = ecc.as_ref().map_or(0, |(_, bytes)| *bytes);
+    let link = keys.table("link", |k| LinkProfile {
+        bytes_per_s: k.whole("rate", B_PER_S, 1_000, 1 << 50),
+        fetch_ns: k.whole("fetch", NS, 0, 1_000_000_000),
+        completion_ns: k.whole("completion", NS, 0, 1_000_000_000),
+        max_outstanding: k.whole("max_outstanding", ONE, 1, 1 << 20) as u32,
+    });
+    let firmware = keys.table("firmware", |k| FirmwareProfile {
+        command_ns: k.whole("command", NS, 0, 1_000_000_000),
+        command_interval_ns: k.whole("command_interval", NS, 0, 1_000_000_000),
+        max_wait_ns: k.whole("max_wait", NS, 1_000, 1_000_000_000_000),
+    });
+    let dram = keys.optional_table("dram", |k| {
+        let bytes = |key| match k.has(key) {
+            true => k.whole(key, B, 0, 1 << 36),
+            false => {
+                k.declare(key);
+                0
+            }
+        };
+        DramProfile {
+            read_cache_bytes: bytes("read_cache"),
+            map_cache_bytes: bytes("map_cache"),
+            write_cache: match k.has("write_cache") {
+                true => k.choice(
+                    "write_cache",
+                    &[
+                        ("protected", WriteCache::Protected),
+                        ("volatile", WriteCache::Volatile),
+                        ("write-through", WriteCache::WriteThrough),
+                    ],
+                ),
+                false => {
+                    k.declare("write_cache");
+                    WriteCache::Protected
+                }
+            },
+        }
+    });
+    let queues = keys.optional_table("queues", QueuesProfile::read);
+    let schemes = schemes(keys, axes);
+    let chip = chip?;
+    geometry.wordlines_per_block = chip.chip.wordlines() as u16;
+    geometry.stripe_parity = any_needs(&schemes, Need::StripeParity);
+    Some(DriveProfile {
+        name,
+        summary,
+        chip: chip.chip,
+        cells,
+        mode,
+        geometry,
+        capacity_bytes,
+        channel,
+        ecc: ecc?.0,
+        link,
+        firmware,
+        dram: dram.unwrap_or_default(),
+        queues: queues.unwrap_or_default(),
+        schemes,
+        resolved: chip.resolved,
+    })
+}
+
+/// Everything but wordlines and codeword, which others decide.
+fn geometry(keys: &Keys<'_>) -> Geometry {
+    let count = |key, max| keys.whole(key, ONE, 1, max);
+    Geometry {
+        channels: count("channels", 256) as u16,
+        chips_per_channel: count("chips_per_channel", 64) as u16,
+        dies_per_chip: count("dies_per_chip", 64) as u16,
+        planes: count("planes", 4) as u8,
+        blocks_per_plane: count("blocks_per_plane", 1 << 20) as u32,
+        wordlines_per_block: 0,
+        page_bytes: keys.whole("page", B, 512, 1 << 20) as u32,
+        slot_bytes: keys.whole("mapping_unit", B, 512, 1 << 20) as u32,
+        codeword_bytes: 0,
+        stripe: keys.choice(
+            "stripe",
+            &[
+                ("plane-first", StripeOrder::PlaneFirst),
+                ("die-first", StripeOrder::DieFirst),
+            ],
+        ),
+        stripe_parity: false,
+    }
+}
+
+/// The code, and the user bytes of its codeword.
+fn ecc(keys: &Keys<'_>) -> Option<(EccProfile, u32)> {
+    let code = keys.try_choice("code", Code::NAMES.into_iter());
+    let engines_per_channel = keys.whole("engines_per_channel", ONE, 1, 1_000) as u16;
+    let streams = keys.flag("streams");
+    let timing = DecodeTiming {
+        setup_ns: keys.whole("setup", NS, 0, 1_000_000_000) as u32,
+        iteration_ns: keys.whole("iteration", NS, 0, 1_000_000_000) as u32,
+    };
+    let name = Code::NAMES[code?];
+    match Code::named(name) {
+        Ok(code) => Some((
+            EccProfile {
+                code: name.to_string(),
+                codeword_bits: code.codeword_bits(),
+                engines_per_channel,
+                streams,
+                timing,
+            },
+            code.data_bytes(),
+        )),
+        Err(e) => {
+            keys.note("code", e.to_string());
+            None
+        }
+    }
+}
+
+/// What `channel.commands_occupy` means where it is not given.
+const COMMANDS_OCCUPY: &str = "default: command cycles use the channel, and go before data that wait for it; false: they only delay their own operation, for comparisons";
+
+/// What `dram.write_cache` means where it is not given.
+const WRITE_CACHE: &str = "default: the write buffer is protected from power loss, so a flush and FUA have nothing to wait for; volatile: they wait for programs; write-through: every write does";
+
+/// What the keys of `[dram]` mean where they are not given.
+const DRAM_DEFAULTS: [(&str, &str); 2] = [
+    ("dram.read_cache", "default: no read cache"),
+    ("dram.map_cache", "default: the whole map in memory"),
+];
+
+/// Entries for what `listing` does not say of `choices`.
+fn defaults(choices: &[SchemeChoice], listing: &[ResolvedEntry]) -> Vec<ResolvedEntry> {
+    let listed = |path: &str| listing.iter().any(|e| e.path == path);
+    let entry =
+        |path: String, value: &str, unit: &str, literal: String, source: &str| ResolvedEntry {
+            path,
+            value: value.into(),
+            unit: unit.into(),
+            source: source.into(),
+            overridden: false,
+            literal,
+        };
+    let mut entries = Vec::new();
+    let path = "channel.commands_occupy";
+    if !listed(path) {
+        entries.push(entry(
+            path.into(),
+            "true",
+            "",
+            "true".into(),
+            COMMANDS_OCCUPY,
+        ));
+    }
+    let path = "dram.write_cache";
+    if !listed(path) {
+        let literal = "\"protected\"".into();
+        entries.push(entry(path.into(), "protected", "", literal, WRITE_CACHE));
+    }
+    for (path, source) in DRAM_DEFAULTS {
+        if !listed(path) {
+            entries.push(entry(path.into(), "0", "B", "\"0 B\"".into(), source));
+        }
+    }
+    for (path, value, source) in queues::DEFAULTS {
+        if !listed(path) {
+            let literal = match value.parse::<u32>() {
+                Ok(_) => value.into(),
+                Err(_) => format!("\"{value}\""),
+            };
+            entries.push(entry(path.into(), value, "", literal, source));
+        }
+    }
+    for SchemeChoice {
+        axis,
+        scheme,
+        values,
+    } in choices
+    {
+        let path = format!("schemes.{}", axis.name);
+        if !listed(&path) {
+            let literal = format!("\"{}\"", scheme.name);
+            entries.push(entry(path, scheme.name, "", literal, "the axis's null"));
+        }
+        for (param, &value) in scheme.params.iter().zip(values) {
+            let path = format!("{}.{}.{}", axis.name, scheme.name, param.key);
+            if listed(&path) || listed(&format!("{}.{}", axis.name, param.key)) {
+                continue;
+            }
+            let (value, unit, literal) = match param.kind {
+                ParamKind::Choice(words) => {
+                    let word = words.first().copied().unwrap_or_default();
+                    (word.to_string(), "", format!("\"{word}\""))
+                }
+                ParamKind::Flag(on) => (on.to_string(), "", on.to_string()),
+                ParamKind::Number { unit, .. } => {
+                    let unit = unit_of(unit);
+                    let quantity = tidy(Quantity {
+                        number: value as f64,
+                        unit,
+                    });
+                    let literal = match quantity.unit.symbol {
+                        "" => quantity.to_string(),
+                        _ => format!("\"{quantity}\""),
+                    };
+                    (quantity.number.to_string(), quantity.unit.symbol, literal)
+                }
+            };
+            entries.push(entry(path, &value, unit, literal, "default of the scheme"));
+        }
+    }
+    entries
+}
+
+/// The quantity in the largest unit of its kind that leaves it whole.
+fn tidy(quantity: Quantity) -> Quantity {
+    let whole = quantity.unit.dimension.units().filter(|u| {
+        let n = quantity.to(**u);
+        n != 0.0 && n.fract() == 0.0
+    });
+    let fewest = whole.min_by(|a, b| quantity.to(**a).abs().total_cmp(&quantity.to(**b).abs()));
+    match fewest {
+        Some(unit) => Quantity {
+            number: quantity.to(*unit),
+            unit,
+        },
+        None => quantity,
+    }
+}
