@@ -8,6 +8,7 @@
 //! which mutants a person has found that they change nothing that counts.
 
 mod report;
+mod verdict;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,6 +20,7 @@ use firstread_core::{Permutation, Stream};
 use serde_json::Value;
 
 use self::report::{Score, by_file, document};
+use self::verdict::{Judges, Mutant, Verdict};
 use crate::check::{command, run as run_command};
 
 /// What is mutated.
@@ -65,80 +67,6 @@ pub struct Options {
     /// Print the names of the mutants, in the order of the draw, and judge none
     #[arg(long)]
     list: bool,
-}
-
-/// Whose tests judge, each with those before.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, clap::ValueEnum)]
-enum Judges {
-    /// Those of the mutant's crate
-    Crate,
-    /// The digests of every completion
-    Digests,
-    /// All tests of the whole drive
-    Drive,
-}
-
-/// What became of a mutant.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Verdict {
-    /// A test of its own crate failed.
-    Caught,
-    /// Only a test of the whole drive failed.
-    CaughtByDrive,
-    /// Tests did not come to an end.
-    Timeout,
-    /// All tests passed.
-    Missed,
-    /// Those of its crate passed, and no others were asked.
-    MissedByCrate,
-    /// Those of its crate and the digests of completions passed, and no others were asked.
-    MissedByDigests,
-    /// It does not compile.
-    Unviable,
-}
-
-impl Verdict {
-    const ALL: [(Verdict, &str); 7] = [
-        (Verdict::Caught, "caught"),
-        (Verdict::CaughtByDrive, "caught by the whole drive"),
-        (Verdict::Timeout, "timeout"),
-        (Verdict::Missed, "missed"),
-        (Verdict::MissedByCrate, "missed by its crate"),
-        (Verdict::MissedByDigests, "missed by the digests"),
-        (Verdict::Unviable, "unviable"),
-    ];
-    fn text(self) -> &'static str {
-        let row = Verdict::ALL.iter().find(|(v, _)| *v == self);
-        row.map_or("", |(_, text)| text)
-    }
-    /// Who has let it pass so far, if that leaves others to be asked.
-    fn passed(self) -> Option<Judges> {
-        match self {
-            Verdict::MissedByCrate => Some(Judges::Crate),
-            Verdict::MissedByDigests => Some(Judges::Digests),
-            _ => None,
-        }
-    }
-    fn parse(text: &str) -> Option<Verdict> {
-        let row = Verdict::ALL.iter().find(|(_, t)| *t == text);
-        row.map(|(v, _)| *v)
-    }
-}
-
-/// A mutant: `crates/…/map.rs:296:26: replace > with >= in Map<M>::recovers`.
-#[derive(Clone, PartialEq, Eq, Debug)]
-struct Mutant {
-    name: String,
-    file: String,
-    package: String,
-}
-
-impl Mutant {
-    /// Its name without line and column, which any edit moves.
-    fn place(&self) -> String {
-        let change = self.name.splitn(4, ':').last().unwrap_or(&self.name);
-        format!("{}:{change}", self.file)
-    }
 }
 
 /// Judges mutants and writes the score.
@@ -491,15 +419,8 @@ fn answer(command: &mut Command) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
+    use super::verdict::mutant;
     use super::*;
-
-    pub(super) fn mutant(name: &str) -> Mutant {
-        Mutant {
-            name: name.into(),
-            file: "crates/a/src/b.rs".into(),
-            package: "a".into(),
-        }
-    }
 
     #[test]
     fn sequence_a_draw_follows_from_its_seed_and_names_a_mutant_once() {

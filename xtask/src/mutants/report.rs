@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use firstread_ecc::measure::wilson;
 
-use super::{Mutant, Verdict};
+use super::verdict::{Mutant, Verdict};
 
 /// The share of viable mutants that tests are to catch.
 const AIM: f64 = 0.9;
@@ -159,7 +159,7 @@ pub(super) fn document(
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::mutant;
+    use super::super::verdict::mutant;
     use super::*;
 
     #[test]

@@ -8,31 +8,6 @@ use super::source::{File, by_module, defined_in};
 /// from here.
 pub(super) const STANDING: &[(&str, &[&str], &str)] = &[
     (
-        "crates/drive",
-        &[
-            "hardware/ahead.rs",
-            "hardware/channel.rs",
-            "hardware/decoder.rs",
-            "hardware/mod.rs",
-            "hardware/planes.rs",
-        ],
-        "the parts of the hardware are methods of one type",
-    ),
-    (
-        "crates/drive",
-        &[
-            "precondition/mod.rs",
-            "precondition/uniform.rs",
-            "precondition/zipf.rs",
-        ],
-        "a theory and what all theories share lie in turns",
-    ),
-    (
-        "crates/drive",
-        &["profile/check.rs", "profile/drive.rs"],
-        "a drive is checked where it is read",
-    ),
-    (
         "crates/testkit",
         &[
             "validation/code.rs",
@@ -57,11 +32,6 @@ pub(super) const STANDING: &[(&str, &[&str], &str)] = &[
             "fio/table.rs",
         ],
         "the table of options names the functions that read them",
-    ),
-    (
-        "xtask",
-        &["mutants.rs", "mutants/report.rs"],
-        "the report reads the outcomes that its parent defines",
     ),
 ];
 

@@ -1,0 +1,85 @@
+//! A mutant, whose tests judge it, and what became of it.
+
+/// Whose tests judge, each with those before.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, clap::ValueEnum)]
+pub(super) enum Judges {
+    /// Those of the mutant's crate
+    Crate,
+    /// The digests of every completion
+    Digests,
+    /// All tests of the whole drive
+    Drive,
+}
+
+/// What became of a mutant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Verdict {
+    /// A test of its own crate failed.
+    Caught,
+    /// Only a test of the whole drive failed.
+    CaughtByDrive,
+    /// Tests did not come to an end.
+    Timeout,
+    /// All tests passed.
+    Missed,
+    /// Those of its crate passed, and no others were asked.
+    MissedByCrate,
+    /// Those of its crate and the digests of completions passed, and no others were asked.
+    MissedByDigests,
+    /// It does not compile.
+    Unviable,
+}
+
+impl Verdict {
+    const ALL: [(Verdict, &str); 7] = [
+        (Verdict::Caught, "caught"),
+        (Verdict::CaughtByDrive, "caught by the whole drive"),
+        (Verdict::Timeout, "timeout"),
+        (Verdict::Missed, "missed"),
+        (Verdict::MissedByCrate, "missed by its crate"),
+        (Verdict::MissedByDigests, "missed by the digests"),
+        (Verdict::Unviable, "unviable"),
+    ];
+    pub(super) fn text(self) -> &'static str {
+        let row = Verdict::ALL.iter().find(|(v, _)| *v == self);
+        row.map_or("", |(_, text)| text)
+    }
+    /// Who has let it pass so far, if that leaves others to be asked.
+    pub(super) fn passed(self) -> Option<Judges> {
+        match self {
+            Verdict::MissedByCrate => Some(Judges::Crate),
+            Verdict::MissedByDigests => Some(Judges::Digests),
+            _ => None,
+        }
+    }
+    pub(super) fn parse(text: &str) -> Option<Verdict> {
+        let row = Verdict::ALL.iter().find(|(_, t)| *t == text);
+        row.map(|(v, _)| *v)
+    }
+}
+
+/// A mutant: `crates/…/map.rs:296:26: replace > with >= in Map<M>::recovers`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Mutant {
+    pub(super) name: String,
+    pub(super) file: String,
+    pub(super) package: String,
+}
+
+impl Mutant {
+    /// Its name without line and column, which any edit moves.
+    pub(super) fn place(&self) -> String {
+        let change = self.name.splitn(4, ':').last().unwrap_or(&self.name);
+        format!("{}:{change}", self.file)
+    }
+}
+
+/// A mutant called `name`.
+#[cfg(test)]
+pub(super) fn mutant(name: &str) -> Mutant {
+    Mutant {
+        name: name.into(),
+        file: "crates/a/src/b.rs".into(),
+        package: "a".into(),
+    }
+}
