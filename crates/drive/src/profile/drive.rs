@@ -77,7 +77,7 @@ impl ChannelProfile {
 /// Error correction of a drive.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EccProfile {
-    /// Name of the code, for [`Code::named`].
+    /// Name of the code, for [`firstread_ecc::Code::named`].
     pub code: String,
     /// Bits of a codeword, data and parity.
     pub codeword_bits: u32,
