@@ -5,8 +5,8 @@ const LONGEST_NAME: usize = 100;
 
 /// The candidate most like `name`; none where there is no candidate.
 ///
-/// Fewest edits, small letters and capitals alike; a name cut short or run on, at either end, counts as two at
-/// most. Of several, the first.
+/// Fewest edits, small letters and capitals alike; a name cut short at either end, or run on,
+/// counts as two at most. Of several, the first.
 ///
 /// ```
 /// let axes = ["read_levels", "retry"];
@@ -31,8 +31,9 @@ fn closest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<
     for candidate in candidates {
         let there = candidate.to_ascii_lowercase();
         let edits = strsim::damerau_levenshtein(&wanted, &there);
-        let is_part = |a: &str, b: &str| b.len() > 2 && (a.starts_with(b) || a.ends_with(b));
-        let distance = match is_part(&wanted, &there) || is_part(&there, &wanted) {
+        let begins = |a: &str, b: &str| b.len() > 2 && a.starts_with(b);
+        let ends = wanted.len() > 2 && there.ends_with(&wanted);
+        let distance = match begins(&wanted, &there) || begins(&there, &wanted) || ends {
             true => edits.min(2),
             false => edits,
         };
