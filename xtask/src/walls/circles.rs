@@ -23,16 +23,6 @@ pub(super) const STANDING: &[(&str, &[&str], &str)] = &[
         ],
         "the list of chapters lies beside what each is written with",
     ),
-    (
-        "crates/workload",
-        &[
-            "fio/apply.rs",
-            "fio/mod.rs",
-            "fio/options.rs",
-            "fio/table.rs",
-        ],
-        "the table of options names the functions that read them",
-    ),
 ];
 
 /// A line for each of `circles` of crate `name` that does not stand in `standing`, and for each that stands

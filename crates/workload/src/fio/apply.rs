@@ -39,6 +39,8 @@ type Set = Result<(), String>;
 
 const S: u64 = 1_000_000_000;
 const US: u64 = 1_000;
+/// Most jobs and clones in one file, as in fio.
+pub(super) const MAX_JOBS: u64 = 4096;
 /// Highest rate of bytes or requests a second; above, arithmetic in ns has no resolution left.
 const MAX_RATE: u64 = 1 << 50;
 
@@ -384,7 +386,7 @@ pub(super) fn iodepth(d: &mut Draft, v: &Value<'_>) -> Set {
     Ok(())
 }
 pub(super) fn numjobs(d: &mut Draft, v: &Value<'_>) -> Set {
-    d.numjobs = v.count(1, super::MAX_JOBS)? as u32;
+    d.numjobs = v.count(1, MAX_JOBS)? as u32;
     Ok(())
 }
 pub(super) fn size(d: &mut Draft, v: &Value<'_>) -> Set {

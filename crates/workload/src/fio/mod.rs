@@ -10,6 +10,7 @@
 mod apply;
 mod engines;
 pub mod options;
+mod row;
 mod table;
 mod value;
 
@@ -18,8 +19,9 @@ use std::collections::BTreeMap;
 use crate::error::{Notice, Place, WorkloadError};
 use crate::job::Workload;
 use crate::nearest::likely;
-use apply::Draft;
-use options::{Effect, OPTIONS, OptionRow};
+use apply::{Draft, MAX_JOBS};
+use options::OPTIONS;
+use row::{Effect, OptionRow};
 use value::Value;
 
 /// One `option=value` line.
@@ -82,9 +84,6 @@ pub fn parse(file: &str, text: &str) -> Result<Workload, WorkloadError> {
         notices: reader.notices,
     })
 }
-
-/// Most jobs and clones in one file, as in fio.
-const MAX_JOBS: u64 = 4096;
 
 struct Reader<'a> {
     file: &'a str,

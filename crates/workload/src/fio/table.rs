@@ -1,7 +1,7 @@
 //! The table of fio options. See [`super::options`].
 
 use super::apply;
-use super::options::{Effect, OptionRow};
+use super::row::{Effect, OptionRow};
 
 const fn ignored(
     name: &'static str,

@@ -1,0 +1,55 @@
+//! A row of the table of fio options. See [`super::options`].
+
+use super::apply::Draft;
+use super::value::Value;
+
+/// One option.
+#[derive(Clone, Copy, Debug)]
+pub struct OptionRow {
+    /// Its name, as in fio.
+    pub name: &'static str,
+    /// Other names of it.
+    pub aliases: &'static [&'static str],
+    /// Shape of its value, with the unit of a number that has none.
+    pub takes: &'static str,
+    /// What holds where it is not given.
+    pub default: &'static str,
+    /// A value that it takes.
+    pub example: &'static str,
+    /// What it does here, or why it does nothing.
+    pub doc: &'static str,
+    pub(super) effect: Effect,
+}
+
+/// How an option acts.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Effect {
+    /// It sets something of the job.
+    Load(fn(&mut Draft, &Value<'_>) -> Result<(), String>),
+    /// It means nothing here, for the reason given.
+    Ignored(&'static str),
+    /// It cannot be honoured, for the reason given.
+    Unsupported(&'static str),
+}
+
+/// What becomes of an option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Support {
+    /// It shapes the load.
+    Yes,
+    /// It is accepted and named in a notice.
+    Ignored,
+    /// It is an error.
+    No,
+}
+
+impl OptionRow {
+    /// What becomes of the option.
+    pub const fn support(&self) -> Support {
+        match self.effect {
+            Effect::Load(_) => Support::Yes,
+            Effect::Ignored(_) => Support::Ignored,
+            Effect::Unsupported(_) => Support::No,
+        }
+    }
+}
