@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use crate::{ecc_tables, fio_examples, validate, walls};
+use crate::{ecc_tables, fio_examples, nand_model, walls};
 
 type Step = (&'static str, fn() -> Result<(), String>);
 
@@ -38,7 +38,7 @@ const STEPS: &[Step] = &[
 const LONG: &[Step] = &[
     ("deny", deny),
     ("ecc-tables", || ecc_tables::run(true)),
-    ("validate", || validate::run(true, None)),
+    ("validate", || nand_model::run(true, None)),
     ("fio-examples", fio_jobs),
     ("miri", miri),
     ("ignored tests", || {

@@ -9,8 +9,8 @@ mod coverage;
 mod ecc_tables;
 mod fio_examples;
 mod mutants;
+mod nand_model;
 mod release;
-mod validate;
 mod walls;
 
 use std::process::ExitCode;
@@ -55,6 +55,9 @@ enum Task {
         /// Write nothing; fail where the document is stale or a miss has no reason
         #[arg(long)]
         check: bool,
+        /// Measure the anchors alone, at a tenth of the samples; write nothing, fail where a miss has no reason
+        #[arg(long, conflicts_with = "check")]
+        quick: bool,
         /// Only the sections and pictures whose name contains this
         #[arg(long)]
         only: Option<String>,
@@ -92,7 +95,10 @@ fn main() -> ExitCode {
         Task::Long { only } => check::run_long(only.as_deref()),
         Task::Mutants(options) => mutants::run(&options),
         Task::Characterize => characterize::run(),
-        Task::Validate { check, only } => validate::run(check, only.as_deref()),
+        Task::Validate {
+            quick: true, only, ..
+        } => nand_model::run_quick(only.as_deref()),
+        Task::Validate { check, only, .. } => nand_model::run(check, only.as_deref()),
         Task::EccTables { check } => ecc_tables::run(check),
         Task::FioExamples { folder, check } => fio_examples::run(&folder, check),
         Task::Coverage { runs, check, only } => coverage::run(runs, check, only.as_deref()),

@@ -2,7 +2,6 @@
 //! host.
 
 pub mod sequence;
-pub mod validation;
 
 use firstread_core::voltage::VoltageTables;
 use firstread_core::{HostOp, Ns};

@@ -4,54 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::source::{File, by_module, defined_in};
 
-/// Circles of files that stand for now: folder of the crate, the files, and why. One that is gone has to go
-/// from here.
-pub(super) const STANDING: &[(&str, &[&str], &str)] = &[
-    (
-        "crates/testkit",
-        &[
-            "validation/code.rs",
-            "validation/disturb.rs",
-            "validation/knobs.rs",
-            "validation/mod.rs",
-            "validation/parameters.rs",
-            "validation/persistence.rs",
-            "validation/population.rs",
-            "validation/retention.rs",
-            "validation/sensing.rs",
-            "validation/sentinels.rs",
-        ],
-        "the list of chapters lies beside what each is written with",
-    ),
-];
-
-/// A line for each of `circles` of crate `name` that does not stand in `standing`, and for each that stands
-/// there and is no more.
-pub(super) fn tell(
-    name: &str,
-    circles: Vec<Vec<String>>,
-    standing: &[(&str, &[&str], &str)],
-) -> Vec<String> {
-    let of_crate: Vec<_> = standing.iter().filter(|s| s.0 == name).collect();
-    let new = circles
-        .iter()
-        .filter(|circle| !of_crate.iter().any(|s| s.1 == circle.as_slice()));
-    let mut told: Vec<String> = new
-        .map(|circle| format!("a circle of files: {}", circle.join(" ")))
-        .collect();
-    for (_, files, _) in of_crate {
-        if !circles.iter().any(|circle| circle == files) {
-            let files = files.join(" ");
-            told.push(format!(
-                "no circle any more, take it out of STANDING: {files}"
-            ));
-        }
-    }
-    told
+/// A line for each circle of `files`.
+pub(super) fn tell(files: &[File]) -> Vec<String> {
+    let line = |circle: Vec<String>| format!("a circle of files: {}", circle.join(" "));
+    circles(files).into_iter().map(line).collect()
 }
 
 /// Files that import each other in a circle, by path: each circle once.
-pub(super) fn circles(files: &[File]) -> Vec<Vec<String>> {
+fn circles(files: &[File]) -> Vec<Vec<String>> {
     let modules = by_module(files);
     let mut next: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for file in files {
@@ -93,27 +53,6 @@ pub(super) fn circles(files: &[File]) -> Vec<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn formula_a_circle_that_stands_is_told_once_it_is_gone() {
-        let standing: [(&str, &[&str], &str); 2] = [
-            ("crates/drive", &["a.rs", "b.rs"], "why"),
-            ("crates/nand", &["a.rs", "c.rs"], "why"),
-        ];
-        let circle = || vec![vec!["a.rs".to_owned(), "b.rs".to_owned()]];
-        let none: Vec<String> = Vec::new();
-        assert_eq!(tell("crates/drive", circle(), &standing), none);
-        let told = tell("crates/drive", Vec::new(), &standing);
-        assert_eq!(
-            told,
-            ["no circle any more, take it out of STANDING: a.rs b.rs"]
-        );
-        let told = tell("crates/ecc", circle(), &standing);
-        assert_eq!(told, ["a circle of files: a.rs b.rs"]);
-        // A circle that has grown is another one.
-        let told = tell("crates/nand", circle(), &standing);
-        assert_eq!(told.len(), 2, "{told:?}");
-    }
 
     #[test]
     fn formula_super_within_braces_is_the_file_itself() {

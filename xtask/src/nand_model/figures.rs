@@ -6,8 +6,9 @@ use firstread_core::CellMode;
 use firstread_ecc::Code;
 
 use super::code::soft_fer;
+use super::knobs;
 use super::population::{Aged, DEFAULT, LIMIT, chip};
-use super::{Effort, Result, knobs};
+use super::section::{Effort, Result};
 
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 420.0;
@@ -137,7 +138,7 @@ fn decades(from: i32, to: i32) -> Vec<(f64, String)> {
 }
 
 /// Share of pages that fail at default levels, over time.
-fn default_levels(effort: Effort) -> Result<String> {
+pub fn default_levels(effort: Effort) -> Result<String> {
     let n = effort.of(2_000);
     let mut series = Vec::new();
     for (chip_name, label, dashed) in [("ct-qlc-176l", "CT", false), ("fg-qlc-144l", "FG", true)] {
@@ -178,7 +179,7 @@ fn default_levels(effort: Effort) -> Result<String> {
 }
 
 /// Frame error rate over raw bit error rate.
-fn codes(effort: Effort) -> Result<String> {
+pub fn codes(effort: Effort) -> Result<String> {
     let mut series = Vec::new();
     for (colour, name) in Code::NAMES.into_iter().enumerate() {
         let c = Code::named(name).map_err(|e| e.to_string())?;
@@ -228,7 +229,7 @@ fn codes(effort: Effort) -> Result<String> {
 }
 
 /// What the range of each knob does to first reads at the higher wear, `ldpc-1k`.
-fn ranges(effort: Effort) -> Result<String> {
+pub fn ranges(effort: Effort) -> Result<String> {
     const CODE: usize = 1;
     const LABELS: f64 = 250.0;
     let (frozen, lines) = knobs::sensitivities(effort)?;
@@ -288,13 +289,3 @@ fn ranges(effort: Effort) -> Result<String> {
     );
     Ok(out)
 }
-
-/// A picture: its file name and what draws it.
-pub type Figure = (&'static str, fn(Effort) -> Result<String>);
-
-/// All pictures.
-pub const FIGURES: &[Figure] = &[
-    ("nand-model-default-levels.svg", default_levels),
-    ("nand-model-codes.svg", codes),
-    ("nand-model-knobs.svg", ranges),
-];

@@ -5,7 +5,7 @@ use firstread_nand::gaussian::tail_exact;
 use firstread_nand::{BlockState, ChipProfile};
 
 use super::population::{Aged, DEFAULT, LIMIT, chip};
-use super::{Effort, Format, Result, Row};
+use super::section::{Anchor, Effort, Format, Result};
 
 /// Reads at which `rber(reads)` reaches the limit, by bisection over their logarithm.
 fn tolerance(rber: impl Fn(f64) -> Result<f64>) -> Result<f64> {
@@ -102,7 +102,7 @@ fn weakest_wordline(c: &ChipProfile) -> Result<f64> {
 }
 
 /// The anchors.
-pub fn anchors(_: Effort) -> Result<Vec<Row>> {
+pub fn anchors(_: Effort) -> Result<Vec<Anchor>> {
     let tlc = chip("ct-tlc-48l")?;
     let qlc = chip("ct-qlc-176l")?;
     let even = nominal(&tlc, CellMode::Tlc, 0, false)?;
@@ -115,7 +115,7 @@ pub fn anchors(_: Effort) -> Result<Vec<Row>> {
     };
     let kilo = Format::Fixed(0, "k reads");
     Ok(vec![
-        Row {
+        Anchor {
             what: "TLC block, reads spread evenly",
             published: "518,420 (STRAW, ASPLOS'26, second-hand)",
             statistic: of("reads of the 48-layer chip's block, spread evenly,"),
@@ -124,7 +124,7 @@ pub fn anchors(_: Effort) -> Result<Vec<Row>> {
             format: kilo,
             why: EVEN,
         },
-        Row {
+        Anchor {
             what: "TLC, one neighbour hammered",
             published: "54,560 (STRAW, second-hand)",
             statistic: of("reads of one neighbouring wordline"),
@@ -133,7 +133,7 @@ pub fn anchors(_: Effort) -> Result<Vec<Row>> {
             format: kilo,
             why: "",
         },
-        Row {
+        Anchor {
             what: "even over hammered",
             published: "518,420 / 54,560 = 9.5, with a weight of 8.4 for a neighbour (STRAW)",
             statistic: "quotient of the two rows above".into(),
@@ -142,7 +142,7 @@ pub fn anchors(_: Effort) -> Result<Vec<Row>> {
             format: Format::Fixed(2, ""),
             why: WEIGHT,
         },
-        Row {
+        Anchor {
             what: "TLC over QLC",
             published: "3.15 (DEAR, MICRO'25, second-hand)",
             statistic: of("quotient of the two chips' even reads"),
@@ -151,7 +151,7 @@ pub fn anchors(_: Effort) -> Result<Vec<Row>> {
             format: Format::Fixed(2, ""),
             why: "",
         },
-        Row {
+        Anchor {
             what: "errors of the erased state at 2 M reads",
             published: "67 % (DEAR, second-hand)",
             statistic:
@@ -163,7 +163,7 @@ pub fn anchors(_: Effort) -> Result<Vec<Row>> {
             format: Format::Percent,
             why: ERASED,
         },
-        Row {
+        Anchor {
             what: "worn against fresh",
             published: "worst group at 2,000 P/E: 749,000 reads of non-neighbours (STRAW), against \
                         518,420 even reads",
@@ -173,7 +173,7 @@ pub fn anchors(_: Effort) -> Result<Vec<Row>> {
             format: Format::Fixed(2, ""),
             why: WORN,
         },
-        Row {
+        Anchor {
             what: "weakest wordline of a block",
             published: "403,000 against 518,420: 0.78 (STRAW, second-hand)",
             statistic: "least over mean tolerance of 48 wordlines of one block, LSB page".into(),

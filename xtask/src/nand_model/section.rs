@@ -1,21 +1,5 @@
-//! The medium against what is published of such chips: the measurements behind
-//! `docs/nand-model.md`.
-//!
-//! Each [`Row`] is one anchor: what is published, the statistic and sample by which the model is
-//! asked the same, a band, and the model's answer. Bands were written down before the answers were
-//! looked at and no constant is moved to meet one; a row outside its band says why. Everything is
-//! drawn from counter-based streams, so the same sources give the same digits.
-
-pub mod code;
-pub mod disturb;
-pub mod figures;
-pub mod knobs;
-pub mod parameters;
-pub mod persistence;
-pub mod population;
-pub mod retention;
-pub mod sensing;
-pub mod sentinels;
+//! What a section of the document is written with: anchors as a table, other tables, pictures. The list of
+//! sections and each of them import it.
 
 use std::fmt::Write;
 
@@ -27,7 +11,7 @@ pub type Result<T> = std::result::Result<T, String>;
 pub enum Effort {
     /// What the document shows.
     Full,
-    /// A tenth of it, for tests.
+    /// A tenth of it, for tests and `--quick`.
     Quick,
 }
 
@@ -75,9 +59,10 @@ impl Format {
     }
 }
 
-/// One anchor.
+/// What is published of the medium, the statistic and sample by which the model is asked the same, a band, and
+/// the model's answer.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct Anchor {
     /// What is compared.
     pub what: &'static str,
     /// What is published of it, and by whom.
@@ -94,13 +79,13 @@ pub struct Row {
     pub why: &'static str,
 }
 
-impl Row {
+impl Anchor {
     /// Whether the value is in its band.
     pub fn holds(&self) -> bool {
         self.value >= self.band.0 && self.value <= self.band.1
     }
 
-    /// What is wrong with the row itself: a miss without a reason, or a reason without a miss.
+    /// What is wrong with the anchor itself: a miss without a reason, or a reason without a miss.
     pub fn fault(&self) -> Option<String> {
         match (self.holds(), self.why.is_empty()) {
             (false, true) => Some(format!(
@@ -129,14 +114,14 @@ impl Row {
     }
 }
 
-/// Rows as a table, and the reasons of those that miss below it.
-pub fn table(rows: &[Row]) -> String {
+/// Anchors as a table, and the reasons of those that miss below it.
+pub fn table(anchors: &[Anchor]) -> String {
     let mut out = String::from(
         "| anchor | published | statistic and sample | band | model | verdict |\n|---|---|---|---|---|---|\n",
     );
     let mut reasons = String::new();
     let mut missed = 0;
-    for r in rows {
+    for r in anchors {
         let verdict = if r.holds() {
             "in band".to_string()
         } else {
@@ -161,36 +146,10 @@ pub fn table(rows: &[Row]) -> String {
 }
 
 /// A group of anchors: its name in the document, and its measurement.
-pub type Group = (&'static str, fn(Effort) -> Result<Vec<Row>>);
-
-/// All groups of anchors.
-pub const GROUPS: &[Group] = &[
-    ("anchors-temperature", retention::temperature),
-    ("anchors-charge-trap-qlc", retention::charge_trap_qlc),
-    ("anchors-floating-gate", retention::floating_gate),
-    ("anchors-sentinels", sentinels::anchors),
-    ("anchors-tlc", retention::tlc),
-    ("anchors-mlc", retention::mlc),
-    ("anchors-disturb", disturb::anchors),
-    ("anchors-sensing", sensing::anchors),
-    ("anchors-code", code::anchors),
-];
+pub type Group = (&'static str, fn(Effort) -> Result<Vec<Anchor>>);
 
 /// A table that is no comparison: its name in the document, and what writes it.
 pub type Listing = (&'static str, fn(Effort) -> Result<String>);
 
-/// All listings.
-pub const LISTINGS: &[Listing] = &[
-    ("chips", parameters::chips),
-    ("timing", parameters::timing),
-    ("phenomenological", parameters::phenomenological),
-    ("persistence", persistence::table),
-    ("fates", persistence::fates_table),
-    ("soft-outcomes", code::soft_table),
-    ("sentinels-noise", sentinels::noise_table),
-    ("sentinels-spread", sentinels::spread_table),
-    ("tlc-tables", retention::tlc_tables),
-    ("knobs", knobs::table),
-    ("unknowns", knobs::unknowns),
-    ("codes", code::table),
-];
+/// A picture: its file name and what draws it.
+pub type Figure = (&'static str, fn(Effort) -> Result<String>);

@@ -7,7 +7,7 @@ use firstread_core::{CellMode, LevelOffsets, Ns};
 use firstread_nand::{BlockState, ChipProfile, ReadLevels};
 
 use super::population::{Aged, Curve, chip};
-use super::{Effort, Result};
+use super::section::{Effort, Result};
 
 /// Wear of the two columns (P/E cycles).
 pub const WEAR: [u32; 2] = [300, 2500];

@@ -4,7 +4,7 @@ use firstread_core::{CellMode, PageType, SenseMode, SenseTiming};
 use firstread_nand::{ChipProfile, ReadLevels};
 
 use super::population::{Aged, chip};
-use super::{Effort, Format, Result, Row};
+use super::section::{Anchor, Effort, Format, Result};
 
 /// Decode time that PR²/AR² charges (ns, unverified).
 const PRR_DECODE_NS: f64 = 20_000.0;
@@ -40,7 +40,7 @@ fn added_errors(a: &Aged, timing: SenseTiming, n: u32) -> Result<f64> {
 }
 
 /// The anchors.
-pub fn anchors(effort: Effort) -> Result<Vec<Row>> {
+pub fn anchors(effort: Effort) -> Result<Vec<Anchor>> {
     let (tlc, qlc) = (chip("ct-tlc-48l")?, chip("ct-qlc-176l")?);
     let n = effort.of(6_000);
     let t_r = mean_read_ns(&tlc, CellMode::Tlc)?;
@@ -68,7 +68,7 @@ pub fn anchors(effort: Effort) -> Result<Vec<Row>> {
     };
     let errors = Format::Fixed(1, "errors");
     Ok(vec![
-        Row {
+        Anchor {
             what: "QLC read",
             published: "140 µs (RARO, table IV)",
             statistic: "mean tR over the page types, ct-qlc-176l".into(),
@@ -77,7 +77,7 @@ pub fn anchors(effort: Effort) -> Result<Vec<Row>> {
             format: Format::Fixed(1, "µs"),
             why: "",
         },
-        Row {
+        Anchor {
             what: "TLC read",
             published: "90 µs (PR²/AR², unverified; SAFARI lecture, second-hand)",
             statistic: "mean tR over the page types, ct-tlc-48l".into(),
@@ -86,7 +86,7 @@ pub fn anchors(effort: Effort) -> Result<Vec<Row>> {
             format: Format::Fixed(1, "µs"),
             why: "",
         },
-        Row {
+        Anchor {
             what: "what pipelining can hide of a retry step",
             published: "28.5 % (PR²/AR², §4)",
             statistic: "(tDMA + tECC) / (tR + tDMA + tECC) of 16 KiB, tECC = 20 µs (unverified)"
@@ -96,7 +96,7 @@ pub fn anchors(effort: Effort) -> Result<Vec<Row>> {
             format: Format::Percent,
             why: "",
         },
-        Row {
+        Anchor {
             what: "tR saved by 40 % less precharge",
             published: "25 % (PR²/AR²; that it is 40 % of tPRE is unverified)",
             statistic: "0.4 tPRE / (tPRE + tEVAL + tDISCH), ct-tlc-48l".into(),
@@ -105,7 +105,7 @@ pub fn anchors(effort: Effort) -> Result<Vec<Row>> {
             format: Format::Percent,
             why: "",
         },
-        Row {
+        Anchor {
             what: "40 % less precharge on aged TLC",
             published: "safe at 1 year, 1,500 P/E (PR²/AR²) within 14 errors (unverified)",
             statistic: added("1 year at 30 °C, 1,500 P/E"),
@@ -114,7 +114,7 @@ pub fn anchors(effort: Effort) -> Result<Vec<Row>> {
             format: errors,
             why: "",
         },
-        Row {
+        Anchor {
             what: "the same on aged QLC, over TLC",
             published: "3.6 at 20 mV of noise (prototype): what is free on TLC is not on QLC",
             statistic: format!(
@@ -126,7 +126,7 @@ pub fn anchors(effort: Effort) -> Result<Vec<Row>> {
             format: Format::Fixed(1, "×"),
             why: "",
         },
-        Row {
+        Anchor {
             what: "20 % less evaluation on fresh TLC",
             published: "30 errors or more (PR²/AR², unverified)",
             statistic: added("fresh, 1 h"),

@@ -8,7 +8,7 @@ use firstread_drive::profile::{Library, load_chip};
 use firstread_ecc::Code;
 use firstread_nand::{BlockState, ChipProfile, Medium, ReadLevels};
 
-use super::Result;
+use super::section::Result;
 
 /// 72 bits in 1 KiB, as a rate.
 pub const LIMIT: f64 = 72.0 / 8192.0;

@@ -7,7 +7,7 @@ use firstread_nand::profile::FactoryRule;
 use firstread_nand::{ChipProfile, ReadLevels};
 
 use super::population::{Aged, Curve, DEFAULT, LIMIT, chip, first_time};
-use super::{Effort, Format, Result, Row};
+use super::section::{Anchor, Effort, Format, Result};
 
 /// Correction limit of RiF's 4 KiB code, as a rate.
 const RIF_LIMIT: f64 = 0.0085;
@@ -18,7 +18,7 @@ fn energy(chip: &ChipProfile) -> f64 {
 }
 
 /// Acceleration by temperature.
-pub fn temperature(_: Effort) -> Result<Vec<Row>> {
+pub fn temperature(_: Effort) -> Result<Vec<Anchor>> {
     let ev = energy(&chip("ct-tlc-48l")?);
     let years = 13.0 * acceleration(ev, 85.0) / acceleration(ev, 30.0) / 8766.0;
     let industry = [(60.0, 97.65), (80.0, 11.16), (100.0, 1.61), (120.0, 0.28)];
@@ -27,7 +27,7 @@ pub fn temperature(_: Effort) -> Result<Vec<Row>> {
         .map(|&(c, h)| (8766.0 * acceleration(ev, 25.0) / acceleration(ev, c) / h - 1.0).abs())
         .fold(0.0, f64::max);
     Ok(vec![
-        Row {
+        Anchor {
             what: "13 h at 85 °C stand for 1 year at 30 °C",
             published: "equal (PR²/AR², ASPLOS'21, second-hand)",
             statistic: "years at 30 °C that 13 h at 85 °C are; formula".into(),
@@ -36,7 +36,7 @@ pub fn temperature(_: Effort) -> Result<Vec<Row>> {
             format: Format::Fixed(3, "years"),
             why: "",
         },
-        Row {
+        Anchor {
             what: "baking times for 1 year at 25 °C",
             published: "97.65 / 11.16 / 1.61 / 0.28 h at 60 / 80 / 100 / 120 °C (industry table in \
                         HotStorage'21, second-hand)",
@@ -73,7 +73,7 @@ fn reads_failing(c: &ChipProfile, pe: u32, ideal: bool, code: usize, n: u32) -> 
 }
 
 /// Charge-trap QLC at default and at best levels.
-pub fn charge_trap_qlc(effort: Effort) -> Result<Vec<Row>> {
+pub fn charge_trap_qlc(effort: Effort) -> Result<Vec<Anchor>> {
     let c = chip("ct-qlc-176l")?;
     let n = effort.of(20_000);
     let few = effort.of(4_000);
@@ -107,7 +107,7 @@ pub fn charge_trap_qlc(effort: Effort) -> Result<Vec<Row>> {
         p / n as f64
     };
     Ok(vec![
-        Row {
+        Anchor {
             what: "default levels fail within hours when hot",
             published: "retries within hours at 55 °C (CT-QLC, Figs 12, 14); 0.02 to 10 h taken as \
                         the range",
@@ -120,7 +120,7 @@ pub fn charge_trap_qlc(effort: Effort) -> Result<Vec<Row>> {
             format: Format::Fixed(2, "h"),
             why: "",
         },
-        Row {
+        Anchor {
             what: "default levels last a day at room temperature",
             published: "no-cal loses 12 % of P99.99 at 25 °C (CT-QLC, Fig 13)",
             statistic: format!("the same time at 25 °C, 0 P/E; {}", pages(few)),
@@ -129,7 +129,7 @@ pub fn charge_trap_qlc(effort: Effort) -> Result<Vec<Row>> {
             format: Format::Fixed(0, "h"),
             why: "",
         },
-        Row {
+        Anchor {
             what: "default, 25 °C, 28 h, fresh",
             published: "0 % (prototype)",
             statistic: failing("25 °C, 28 h, 0 P/E"),
@@ -138,7 +138,7 @@ pub fn charge_trap_qlc(effort: Effort) -> Result<Vec<Row>> {
             format: Format::Percent,
             why: "",
         },
-        Row {
+        Anchor {
             what: "the same by codewords",
             published: "2.7 % (second prototype)",
             statistic: format!(
@@ -150,7 +150,7 @@ pub fn charge_trap_qlc(effort: Effort) -> Result<Vec<Row>> {
             format: Format::Percent,
             why: "",
         },
-        Row {
+        Anchor {
             what: "default, 25 °C, 168 h, fresh",
             published: "19 % (prototype)",
             statistic: failing("25 °C, 168 h, 0 P/E"),
@@ -159,7 +159,7 @@ pub fn charge_trap_qlc(effort: Effort) -> Result<Vec<Row>> {
             format: Format::Percent,
             why: "",
         },
-        Row {
+        Anchor {
             what: "default, 55 °C, 2 h, 300 P/E",
             published: "7 % (prototype)",
             statistic: failing("55 °C, 2 h, 300 P/E"),
@@ -168,7 +168,7 @@ pub fn charge_trap_qlc(effort: Effort) -> Result<Vec<Row>> {
             format: Format::Percent,
             why: "",
         },
-        Row {
+        Anchor {
             what: "default, 55 °C, 10 h, 300 P/E",
             published: "67 % (prototype)",
             statistic: failing("55 °C, 10 h, 300 P/E"),
@@ -177,7 +177,7 @@ pub fn charge_trap_qlc(effort: Effort) -> Result<Vec<Row>> {
             format: Format::Percent,
             why: "",
         },
-        Row {
+        Anchor {
             what: "default, 55 °C, 28 h, 300 P/E",
             published: "88 % (prototype)",
             statistic: failing("55 °C, 28 h, 300 P/E"),
@@ -186,7 +186,7 @@ pub fn charge_trap_qlc(effort: Effort) -> Result<Vec<Row>> {
             format: Format::Percent,
             why: "",
         },
-        Row {
+        Anchor {
             what: "default, 55 °C, 2 h, 2,500 P/E",
             published: "67 % (prototype)",
             statistic: failing("55 °C, 2 h, 2,500 P/E"),
@@ -195,7 +195,7 @@ pub fn charge_trap_qlc(effort: Effort) -> Result<Vec<Row>> {
             format: Format::Percent,
             why: EARLIER,
         },
-        Row {
+        Anchor {
             what: "default, 55 °C, 28 h, 2,500 P/E",
             published: "100 % (prototype)",
             statistic: failing("55 °C, 28 h, 2,500 P/E"),
@@ -204,7 +204,7 @@ pub fn charge_trap_qlc(effort: Effort) -> Result<Vec<Row>> {
             format: Format::Percent,
             why: "",
         },
-        Row {
+        Anchor {
             what: "default, 28 h at an unstated temperature",
             published: "mean latency ×1.2 and P99.99 ×7.1 at 28 h (CT-QLC, Fig 3) need 5 to 20 % \
                         failing pages, hence about 40 °C (inference)",
@@ -218,7 +218,7 @@ pub fn charge_trap_qlc(effort: Effort) -> Result<Vec<Row>> {
             format: Format::Percent,
             why: FIG3,
         },
-        Row {
+        Anchor {
             what: "best levels stay under the limit, worst page",
             published: "0.58 of the limit over 22 layers, 0.78 over 20,000 pages (two prototypes)",
             statistic: format!(
@@ -230,7 +230,7 @@ pub fn charge_trap_qlc(effort: Effort) -> Result<Vec<Row>> {
             format: Format::Fixed(2, "of the limit"),
             why: "",
         },
-        Row {
+        Anchor {
             what: "one vector for all pages stays under the limit",
             published: "calibrated reads do not retry below P99.99 (CT-QLC, Table II)",
             statistic: format!(
@@ -246,7 +246,7 @@ pub fn charge_trap_qlc(effort: Effort) -> Result<Vec<Row>> {
             format: Format::Scientific,
             why: "",
         },
-        Row {
+        Anchor {
             what: "reads that even the oracle retries",
             published: "about 4e-4 (second prototype)",
             statistic: format!(
@@ -259,7 +259,7 @@ pub fn charge_trap_qlc(effort: Effort) -> Result<Vec<Row>> {
             format: Format::Scientific,
             why: ORACLE,
         },
-        Row {
+        Anchor {
             what: "the same with 72 errors in 8,192 bits",
             published: "about 4e-4 (second prototype)",
             statistic: format!(
@@ -275,7 +275,7 @@ pub fn charge_trap_qlc(effort: Effort) -> Result<Vec<Row>> {
             format: Format::Scientific,
             why: ORACLE_USER,
         },
-        Row {
+        Anchor {
             what: "calibrated first reads at 300 P/E",
             published: "latency jumps between P99.99 and P99.999 (CT-QLC, Table II; load and request \
                         size unstated)",
@@ -289,7 +289,7 @@ pub fn charge_trap_qlc(effort: Effort) -> Result<Vec<Row>> {
             format: Format::Scientific,
             why: "",
         },
-        Row {
+        Anchor {
             what: "calibrated first reads at 2,500 P/E",
             published: "the jump is at the same percentile as at 300 P/E (CT-QLC, Table II)",
             statistic: format!("as the row above, 2,500 P/E; {} reads", 5 * n),
@@ -319,11 +319,11 @@ const TABLE2: &str = "a drive whose group levels are the best there are still re
     within their plausible ranges and were not moved";
 
 /// Floating-gate QLC under the same conditions.
-pub fn floating_gate(effort: Effort) -> Result<Vec<Row>> {
+pub fn floating_gate(effort: Effort) -> Result<Vec<Anchor>> {
     let c = chip("fg-qlc-144l")?;
     let n = effort.of(20_000);
-    let row = |what, published, pe, h: f64, high| -> Result<Row> {
-        Ok(Row {
+    let row = |what, published, pe, h: f64, high| -> Result<Anchor> {
+        Ok(Anchor {
             what,
             published,
             statistic: format!(
@@ -353,7 +353,7 @@ pub fn floating_gate(effort: Effort) -> Result<Vec<Row>> {
             28.0,
             0.25,
         )?,
-        Row {
+        Anchor {
             what: "best levels, worst page, 2,500 P/E",
             published: "0.79 of the limit over 22 layers (prototype)",
             statistic: format!(
@@ -421,7 +421,7 @@ const FINE: FactoryRule = FactoryRule {
 };
 
 /// TLC retry counts and first failures.
-pub fn tlc(effort: Effort) -> Result<Vec<Row>> {
+pub fn tlc(effort: Effort) -> Result<Vec<Anchor>> {
     let c = chip("ct-tlc-48l")?;
     let n = effort.of(6_000);
     let steps = |pe, days, rule: &FactoryRule| retry_steps(&c, pe, days, 30.0, rule, n);
@@ -447,8 +447,8 @@ pub fn tlc(effort: Effort) -> Result<Vec<Row>> {
              P/E; {n} pages of 16 KiB"
         )
     };
-    let first_row = |what, published, pe, band| -> Result<Row> {
-        Ok(Row {
+    let first_row = |what, published, pe, band| -> Result<Anchor> {
+        Ok(Anchor {
             what,
             published,
             statistic: days(pe, "half"),
@@ -460,7 +460,7 @@ pub fn tlc(effort: Effort) -> Result<Vec<Row>> {
     };
     let half = [first(0.5, 0)?, first(0.5, 200)?, first(0.5, 500)?];
     Ok(vec![
-        Row {
+        Anchor {
             what: "retries, fresh and not aged",
             published: "0 (PR²/AR²)",
             statistic: walk("mean steps", "0 P/E, 1 h"),
@@ -469,7 +469,7 @@ pub fn tlc(effort: Effort) -> Result<Vec<Row>> {
             format: Format::Fixed(2, "steps"),
             why: "",
         },
-        Row {
+        Anchor {
             what: "retries at 3 months, 0 P/E",
             published: "4.5 on average (PR²/AR², §1)",
             statistic: walk("mean steps", "0 P/E, 90 days"),
@@ -478,7 +478,7 @@ pub fn tlc(effort: Effort) -> Result<Vec<Row>> {
             format: Format::Fixed(2, "steps"),
             why: "",
         },
-        Row {
+        Anchor {
             what: "retries at 1 year, 2,000 P/E",
             published: "19.9 on average (PR²/AR², second-hand)",
             statistic: walk("mean steps", "2,000 P/E, 365 days"),
@@ -487,7 +487,7 @@ pub fn tlc(effort: Effort) -> Result<Vec<Row>> {
             format: Format::Fixed(1, "steps"),
             why: "",
         },
-        Row {
+        Anchor {
             what: "old over young, whatever the step",
             published: "19.9 / 4.5 = 4.4",
             statistic: "quotient of the two means above".into(),
@@ -496,7 +496,7 @@ pub fn tlc(effort: Effort) -> Result<Vec<Row>> {
             format: Format::Fixed(2, ""),
             why: "",
         },
-        Row {
+        Anchor {
             what: "the same with the project's factory table",
             published: "19.9 / 4.5 = 4.4",
             statistic: format!(
@@ -508,7 +508,7 @@ pub fn tlc(effort: Effort) -> Result<Vec<Row>> {
             format: Format::Fixed(2, ""),
             why: "",
         },
-        Row {
+        Anchor {
             what: "every read retries more than 3 steps at 3 months",
             published: "all (PR²/AR², second-hand)",
             statistic: walk("share of reads with more than 3 steps", "0 P/E, 90 days"),
@@ -517,7 +517,7 @@ pub fn tlc(effort: Effort) -> Result<Vec<Row>> {
             format: Format::Percent,
             why: EVERY_READ,
         },
-        Row {
+        Anchor {
             what: "half of reads take 7 steps at 6 months",
             published: "54.4 % (PR²/AR², unverified)",
             statistic: walk("share of reads with 7 steps or more", "0 P/E, 180 days"),
@@ -526,7 +526,7 @@ pub fn tlc(effort: Effort) -> Result<Vec<Row>> {
             format: Format::Percent,
             why: "",
         },
-        Row {
+        Anchor {
             what: "retries at 3 months, 1,000 P/E",
             published: "8 or more (PR²/AR², unverified)",
             statistic: walk("mean steps", "1,000 P/E, 90 days"),
@@ -553,7 +553,7 @@ pub fn tlc(effort: Effort) -> Result<Vec<Row>> {
             500,
             (7.0, 14.0),
         )?,
-        Row {
+        Anchor {
             what: "first failure, earliest pages, fresh",
             published: "17 days (RiF), if it is of the earliest pages",
             statistic: days(0, "one in a hundred"),
@@ -562,7 +562,7 @@ pub fn tlc(effort: Effort) -> Result<Vec<Row>> {
             format: Format::Fixed(1, "days"),
             why: EARLIEST,
         },
-        Row {
+        Anchor {
             what: "wear brings the first failure forward, 500 P/E",
             published: "10 / 17 = 0.59 (RiF)",
             statistic: "quotient of the median times above".into(),
@@ -571,7 +571,7 @@ pub fn tlc(effort: Effort) -> Result<Vec<Row>> {
             format: Format::Fixed(2, ""),
             why: "",
         },
-        Row {
+        Anchor {
             what: "no retry before the first failure",
             published: "0 steps until 17 days (RiF) and 4.5 at 90 days (PR²/AR²)",
             statistic: walk("mean steps", "0 P/E, 17 days"),
@@ -632,7 +632,7 @@ pub fn tlc_tables(effort: Effort) -> Result<String> {
 }
 
 /// MLC at 10,000 P/E.
-pub fn mlc(effort: Effort) -> Result<Vec<Row>> {
+pub fn mlc(effort: Effort) -> Result<Vec<Anchor>> {
     let c = chip("ct-tlc-48l")?;
     let n = effort.of(6_000);
     let (minutes7, hours3, days11) = (7.0 / 60.0, 3.0, 264.0);
@@ -657,7 +657,7 @@ pub fn mlc(effort: Effort) -> Result<Vec<Row>> {
     let (a, b, d) = (rber(minutes7)?, rber(hours3)?, rber(days11)?);
     let v = [top(minutes7)?, top(hours3)?, top(days11)?];
     Ok(vec![
-        Row {
+        Anchor {
             what: "RBER from 7 minutes to 3 h",
             published: "×10 (Luo et al., SIGMETRICS'18, second-hand)",
             statistic: sample("quotient of mean RBERs"),
@@ -666,7 +666,7 @@ pub fn mlc(effort: Effort) -> Result<Vec<Row>> {
             format: Format::Fixed(2, "×"),
             why: LUO,
         },
-        Row {
+        Anchor {
             what: "RBER from 3 h to 11 days",
             published: "×10 (Luo et al., second-hand)",
             statistic: sample("quotient of mean RBERs"),
@@ -675,7 +675,7 @@ pub fn mlc(effort: Effort) -> Result<Vec<Row>> {
             format: Format::Fixed(2, "×"),
             why: "",
         },
-        Row {
+        Anchor {
             what: "best top level, first 3 h against the rest of 11 days",
             published: "5 steps, then 5 more (Luo et al., second-hand)",
             statistic:

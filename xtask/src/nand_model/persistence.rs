@@ -9,7 +9,7 @@ use firstread_nand::monte_carlo::Cells;
 use firstread_nand::{BlockState, ReadLevels};
 
 use super::population::{Aged, chip, hours};
-use super::{Effort, Result};
+use super::section::{Effort, Result};
 
 /// Cells of a wordline of one plane, and of a 1 KiB codeword with parity.
 const CELLS: usize = 147_456;

@@ -6,8 +6,8 @@ use firstread_nand::phenomenological::{GeometricRetry, PowerLawRber};
 use firstread_nand::profile::{LevelLaw, ProgramTiming};
 
 use super::population::{Aged, chip};
+use super::section::{Effort, Result};
 use super::sensing::mean_read_ns;
-use super::{Effort, Result};
 
 /// Chips without a cell model of their own.
 fn modelled() -> impl Iterator<Item = &'static str> {

@@ -12,7 +12,7 @@ use firstread_nand::{BlockState, ReadLevels, SoftLevels};
 
 use super::persistence::{moved_until, worn_until};
 use super::population::{Aged, chip};
-use super::{Effort, Format, Result, Row};
+use super::section::{Anchor, Effort, Format, Result};
 
 /// Outer levels of the soft read: the chips' spacing, in standard deviations.
 const SPACING: f64 = 0.43;
@@ -82,7 +82,7 @@ fn soft_counts(code: &Code, rber: f64, draws: u32, mut each: impl FnMut(SoftWeig
 }
 
 /// The anchors.
-pub fn anchors(effort: Effort) -> Result<Vec<Row>> {
+pub fn anchors(effort: Effort) -> Result<Vec<Anchor>> {
     let (t72, k1, k4) = (named("threshold")?, named("ldpc-1k")?, named("ldpc-4k")?);
     let draws = effort.of(4_000);
     let hard = |c: &Code, target| knee(target, |r| c.frame_error_rate(r));
@@ -94,7 +94,7 @@ pub fn anchors(effort: Effort) -> Result<Vec<Row>> {
     };
     let from_tables = "committed outcome tables mixed over binomial weights";
     Ok(vec![
-        Row {
+        Anchor {
             what: "72 of 9,216 bits",
             published: "5.93e-3 for FER 1e-2 (binomial)",
             statistic: format!("RBER at FER 1e-2, threshold; {from_tables}"),
@@ -103,7 +103,7 @@ pub fn anchors(effort: Effort) -> Result<Vec<Row>> {
             format: Format::Fixed(5, ""),
             why: "",
         },
-        Row {
+        Anchor {
             what: "1 KiB, hard",
             published: "0.0068 at FER 1e-2 (prototype); 72 bits per 1 KiB ideal: 0.0067",
             statistic: format!("RBER at FER 1e-2, ldpc-1k; {from_tables}"),
@@ -112,7 +112,7 @@ pub fn anchors(effort: Effort) -> Result<Vec<Row>> {
             format: rate,
             why: "",
         },
-        Row {
+        Anchor {
             what: "4 KiB, hard",
             published: "0.0085 (RiF, HPCA'24, second-hand); 0.0085 to 0.009 (prototype)",
             statistic: format!("RBER at FER 0.1, ldpc-4k; {from_tables}"),
@@ -121,7 +121,7 @@ pub fn anchors(effort: Effort) -> Result<Vec<Row>> {
             format: rate,
             why: "",
         },
-        Row {
+        Anchor {
             what: "1 KiB, three senses",
             published: "FER 0.04 at 0.013, 0.29 at 0.015 (prototype)",
             statistic: format!(
@@ -132,7 +132,7 @@ pub fn anchors(effort: Effort) -> Result<Vec<Row>> {
             format: rate,
             why: SOFTER,
         },
-        Row {
+        Anchor {
             what: "4 KiB, three senses",
             published: "FER 0 at 0.013, 0.07 at 0.015 (prototype)",
             statistic: format!(
@@ -143,7 +143,7 @@ pub fn anchors(effort: Effort) -> Result<Vec<Row>> {
             format: rate,
             why: SOFTER,
         },
-        Row {
+        Anchor {
             what: "iterations far from the knee",
             published: "3.0 at RBER 0.005 (prototype)",
             statistic: "mean iterations at the mean weight of RBER 0.005, ldpc-4k".into(),
@@ -152,7 +152,7 @@ pub fn anchors(effort: Effort) -> Result<Vec<Row>> {
             format: Format::Fixed(1, ""),
             why: "",
         },
-        Row {
+        Anchor {
             what: "decode time grows towards the knee",
             published: "1 to 20 µs (RiF, second-hand)",
             statistic: "30 iterations of a failed decode over the mean at RBER 0.001, ldpc-4k"

@@ -7,7 +7,7 @@ use firstread_nand::profile::LevelLaw;
 use firstread_nand::{ChipProfile, Medium};
 
 use super::population::{chip, geometry, hours};
-use super::{Effort, Format, Result, Row};
+use super::section::{Anchor, Effort, Format, Result};
 
 const POINTS: usize = 15;
 const TEMPERATURES: [f64; 3] = [25.0, 40.0, 55.0];
@@ -127,7 +127,7 @@ fn sign_changing(c: &ChipProfile) -> ChipProfile {
 }
 
 /// The anchors.
-pub fn anchors(effort: Effort) -> Result<Vec<Row>> {
+pub fn anchors(effort: Effort) -> Result<Vec<Anchor>> {
     let c = chip("ct-qlc-176l")?;
     let repeats = effort.of(200);
     let blocks = effort.of(20);
@@ -142,7 +142,7 @@ pub fn anchors(effort: Effort) -> Result<Vec<Row>> {
         (40.0, "nominal page, 40 °C", "0.93 (prototype)", (0.8, 1.0)),
         (55.0, "nominal page, 55 °C", "0.93 (prototype)", (0.8, 1.0)),
     ] {
-        rows.push(Row {
+        rows.push(Anchor {
             what,
             published,
             statistic: format!(
@@ -160,7 +160,7 @@ pub fn anchors(effort: Effort) -> Result<Vec<Row>> {
         (40.0, "blocks as shipped, 40 °C"),
         (55.0, "blocks as shipped, 55 °C"),
     ] {
-        rows.push(Row {
+        rows.push(Anchor {
             what,
             published: "R² above 0.8 for every pair (CT-QLC, §III-E; temperature unstated)",
             statistic: format!(
@@ -173,7 +173,7 @@ pub fn anchors(effort: Effort) -> Result<Vec<Row>> {
             why: "",
         });
     }
-    rows.push(Row {
+    rows.push(Anchor {
         what: "low states rise, as on planar TLC",
         published: "planar TLC's low states rise (Cai et al., Proc. IEEE 2017, table 5), yet R² above \
                     0.8 on 3D QLC (CT-QLC)",
