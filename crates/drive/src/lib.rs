@@ -40,7 +40,9 @@ mod world;
 mod write_waits;
 
 pub use commands::{Completed, Submission};
-pub use drive::{ActivateError, CutRefused, Drive, DriveError, PowerCut, Step, SubmitError};
+pub use drive::{
+    ActivateError, CutRefused, Drive, DriveError, PowerCut, StateError, Step, SubmitError,
+};
 pub use hardware::charge::{CAUSES, Cause, Parts};
 pub use payload::{Payload, StaleRead, Stamp};
 pub use precondition::Precondition;

@@ -15,23 +15,74 @@ use firstread_ecc::Code;
 use firstread_nand::characterize::{FitConditions, voltage_tables};
 use firstread_nand::profile::FactoryRule;
 use firstread_nand::sensing::{CodeStrength, SensingRule, sensing_table};
-use firstread_nand::{ChipProfile, Medium, SenseError};
+use firstread_nand::{ChipProfile, Medium, ProfileError, SenseError};
 use thiserror::Error;
 
 use crate::profile::DriveProfile;
 
 /// Why there are no tables.
-#[derive(Debug, Error)]
+#[derive(Clone, PartialEq, Debug, Error)]
 pub enum TableError {
     /// The chip's profile does not yield a medium.
-    #[error("chip profile: {0}: {1}")]
-    Chip(String, String),
+    #[error("chip profile: {0}")]
+    Chip(ProfileError),
     /// The chip has no such mode.
     #[error(transparent)]
     Sense(#[from] SenseError),
     /// A shipped table does not parse.
-    #[error("{0}")]
-    Parse(String),
+    #[error("profiles/tables/{file}: {fault}; make it anew with cargo xtask characterize")]
+    Shipped {
+        /// Its file.
+        file: String,
+        /// What is wrong with it.
+        fault: ShippedFault,
+    },
+}
+
+/// Why a table of `profiles/tables` does not parse.
+#[derive(Clone, PartialEq, Debug, Error)]
+pub enum ShippedFault {
+    /// The text is no TOML.
+    #[error(transparent)]
+    Toml(toml::de::Error),
+    /// The table is of another mode.
+    #[error("none for mode {}", .0.name())]
+    Mode(CellMode),
+    /// A key is missing.
+    #[error("no {0}")]
+    Missing(String),
+    /// A value is no number, or one that is out of range.
+    #[error("{key} has {value}, which is no number or out of range")]
+    NotANumber {
+        /// The key.
+        key: String,
+        /// The value.
+        value: toml::Value,
+    },
+    /// A value or an element of it is no array.
+    #[error("{0} is no array, or has an element that is none")]
+    NotAnArray(String),
+    /// A row has another number of numbers.
+    #[error("{key} has {given} numbers, not {wanted}")]
+    Numbers {
+        /// The key.
+        key: String,
+        /// Numbers given.
+        given: usize,
+        /// Numbers wanted.
+        wanted: usize,
+    },
+    /// A list has another number of rows.
+    #[error("{key} has not {rows}")]
+    Rows {
+        /// The key.
+        key: String,
+        /// What rows there are to be.
+        rows: &'static str,
+    },
+    /// There is no factory entry, or more than the firmware holds.
+    #[error("factory has no entries, or too many")]
+    Factory,
 }
 
 /// Shipped tables: chip and text.
@@ -109,8 +160,7 @@ pub fn characterize_sensing(
     mode: CellMode,
     code: &Code,
 ) -> Result<SensingTable, TableError> {
-    sensing_table(chip, mode, strength(code), &SensingRule::DEFAULT)
-        .map_err(|e| TableError::Chip(e.key.clone(), e.reason.clone()))
+    sensing_table(chip, mode, strength(code), &SensingRule::DEFAULT).map_err(TableError::Chip)
 }
 
 /// A table of shortest safe senses as text, for `profiles/tables`.
@@ -151,13 +201,24 @@ struct Shipped {
 
 impl Shipped {
     fn new(file: String, text: &str) -> Result<Shipped, TableError> {
-        let table = text.parse();
-        let table = table.map_err(|e: toml::de::Error| bad(&file, &e.to_string()))?;
-        Ok(Shipped { file, table })
+        match text.parse() {
+            Ok(table) => Ok(Shipped { file, table }),
+            Err(error) => Err(TableError::Shipped {
+                file,
+                fault: ShippedFault::Toml(error),
+            }),
+        }
     }
 
-    fn bad(&self, what: &str) -> TableError {
-        bad(&self.file, what)
+    fn bad(&self, fault: ShippedFault) -> TableError {
+        TableError::Shipped {
+            file: self.file.clone(),
+            fault,
+        }
+    }
+
+    fn missing(&self, key: &str) -> TableError {
+        self.bad(ShippedFault::Missing(key.to_owned()))
     }
 
     fn text(&self, key: &str) -> Option<&str> {
@@ -168,9 +229,10 @@ impl Shipped {
     fn whole<T: TryFrom<i64>>(&self, value: &toml::Value, name: &str) -> Result<T, TableError> {
         let whole = value.as_integer().map(T::try_from);
         let Some(Ok(number)) = whole else {
-            return Err(self.bad(&format!(
-                "{name} has {value}, which is no number or out of range"
-            )));
+            return Err(self.bad(ShippedFault::NotANumber {
+                key: name.to_owned(),
+                value: value.clone(),
+            }));
         };
         Ok(number)
     }
@@ -178,24 +240,20 @@ impl Shipped {
     /// The number at `key`.
     fn number<T: TryFrom<i64>>(&self, key: &str) -> Result<T, TableError> {
         let value = self.table.get(key);
-        let value = value.ok_or_else(|| self.bad(&format!("no {key}")))?;
+        let value = value.ok_or_else(|| self.missing(key))?;
         self.whole(value, key)
     }
 
     /// The elements of an array.
     fn array<'a>(&self, of: &'a toml::Value, name: &str) -> Result<&'a [toml::Value], TableError> {
         let array = of.as_array().map(Vec::as_slice);
-        array.ok_or_else(|| {
-            self.bad(&format!(
-                "{name} is no array, or has an element that is none"
-            ))
-        })
+        array.ok_or_else(|| self.bad(ShippedFault::NotAnArray(name.to_owned())))
     }
 
     /// The elements of the array at `key`.
     fn rows(&self, key: &str) -> Result<&[toml::Value], TableError> {
         let value = self.table.get(key);
-        self.array(value.ok_or_else(|| self.bad(&format!("no {key}")))?, key)
+        self.array(value.ok_or_else(|| self.missing(key))?, key)
     }
 
     /// Fills a complete array of numbers.
@@ -206,8 +264,11 @@ impl Shipped {
         name: &str,
     ) -> Result<(), TableError> {
         if to.len() != from.len() {
-            let (have, want) = (from.len(), to.len());
-            return Err(self.bad(&format!("{name} has {have} numbers, not {want}")));
+            return Err(self.bad(ShippedFault::Numbers {
+                key: name.to_owned(),
+                given: from.len(),
+                wanted: to.len(),
+            }));
         }
         for (to, from) in to.iter_mut().zip(from) {
             *to = self.whole(from, name)?;
@@ -227,12 +288,6 @@ impl Shipped {
     }
 }
 
-fn bad(file: &str, what: &str) -> TableError {
-    TableError::Parse(format!(
-        "profiles/tables/{file}: {what}; make it anew with cargo xtask characterize"
-    ))
-}
-
 /// Mode and table in the text of `chip`.
 fn parse_sensing(chip: &str, text: &str) -> Result<(String, SensingTable), TableError> {
     let shipped = Shipped::new(format!("{chip}-sensing.toml"), text)?;
@@ -245,12 +300,18 @@ fn parse_sensing(chip: &str, text: &str) -> Result<(String, SensingTable), Table
         let key = format!("celsius_{celsius}");
         let from = shipped.rows(&key)?;
         if from.len() != rows.len() {
-            return Err(shipped.bad(&format!("{key} has not a row for each wear")));
+            return Err(shipped.bad(ShippedFault::Rows {
+                key,
+                rows: "a row for each wear",
+            }));
         }
         for (row, from) in rows.iter_mut().zip(from) {
             let cells = shipped.array(from, &key)?;
             if cells.len() != row.len() {
-                return Err(shipped.bad(&format!("{key} has not a column for each age")));
+                return Err(shipped.bad(ShippedFault::Rows {
+                    key,
+                    rows: "a column for each age",
+                }));
             }
             for (safe, cell) in row.iter_mut().zip(cells) {
                 let [pre_permille, extra_bits] = shipped.several(cell, &key)?;
@@ -261,15 +322,16 @@ fn parse_sensing(chip: &str, text: &str) -> Result<(String, SensingTable), Table
             }
         }
     }
-    let mode = shipped.text("mode").ok_or_else(|| shipped.bad("no mode"))?;
+    let mode = shipped
+        .text("mode")
+        .ok_or_else(|| shipped.missing("mode"))?;
     Ok((mode.to_owned(), out))
 }
 
 /// Characterizes `chip` in `mode`: its nominal page, without variation.
 pub fn characterize(chip: &ChipProfile, mode: CellMode) -> Result<VoltageTables, TableError> {
     let geometry = firstread_nand::characterize::geometry(chip, 1);
-    let medium = Medium::new(chip.clone(), geometry, 0)
-        .map_err(|e| TableError::Chip(e.key.clone(), e.reason.clone()))?;
+    let medium = Medium::new(chip.clone(), geometry, 0).map_err(TableError::Chip)?;
     Ok(voltage_tables(
         &medium,
         mode,
@@ -350,7 +412,7 @@ pub fn render(chip: &str, rule: &FactoryRule, tables: &VoltageTables) -> String 
 fn parse(chip: &str, text: &str, mode: CellMode) -> Result<VoltageTables, TableError> {
     let shipped = Shipped::new(format!("{chip}.toml"), text)?;
     if shipped.text("mode") != Some(mode.name()) {
-        return Err(shipped.bad(&format!("none for mode {}", mode.name())));
+        return Err(shipped.bad(ShippedFault::Mode(mode)));
     }
     let mut tables = VoltageTables {
         mode,
@@ -364,11 +426,14 @@ fn parse(chip: &str, text: &str, mode: CellMode) -> Result<VoltageTables, TableE
         dac_mv: shipped.number("dac_mv")?,
     };
     let (valleys, pages) = (mode.valleys(), mode.bits() as usize);
-    let rows = |key: &str, n: usize, what: &str| {
+    let rows = |key: &str, n: usize, what: &'static str| {
         let rows = shipped.rows(key)?;
         match rows.len() == n {
             true => Ok(rows),
-            false => Err(shipped.bad(&format!("{key} has not one {what}"))),
+            false => Err(shipped.bad(ShippedFault::Rows {
+                key: key.to_owned(),
+                rows: what,
+            })),
         }
     };
     let sentinel = shipped.rows("sentinel")?;
@@ -376,12 +441,12 @@ fn parse(chip: &str, text: &str, mode: CellMode) -> Result<VoltageTables, TableE
     let page_of_valley = shipped.rows("page_of_valley")?;
     let to = &mut tables.page_of_valley[..valleys];
     shipped.fill(to, page_of_valley, "page_of_valley")?;
-    let lines = rows("projection", valleys, "line a valley")?;
+    let lines = rows("projection", valleys, "one line a valley")?;
     for (to, from) in tables.projection.iter_mut().zip(lines) {
         let [intercept, slope] = shipped.several(from, "projection")?;
         *to = Line { intercept, slope };
     }
-    let parabolas = rows("curved", valleys, "parabola a valley")?;
+    let parabolas = rows("curved", valleys, "one parabola a valley")?;
     for (to, from) in tables.curved.iter_mut().zip(parabolas) {
         let [intercept, slope, square] = shipped.several(from, "curved")?;
         *to = Parabola {
@@ -389,13 +454,13 @@ fn parse(chip: &str, text: &str, mode: CellMode) -> Result<VoltageTables, TableE
             square,
         };
     }
-    let curves = rows("spare", pages, "curve a page type")?;
+    let curves = rows("spare", pages, "one curve a page type")?;
     for (to, from) in tables.spare.iter_mut().zip(curves) {
         *to = shipped.several(from, "spare")?;
     }
     let factory = shipped.rows("factory")?;
     if factory.is_empty() || factory.len() > MAX_FACTORY {
-        return Err(shipped.bad("factory has no entries, or too many"));
+        return Err(shipped.bad(ShippedFault::Factory));
     }
     tables.factory_len = u8::try_from(factory.len()).unwrap_or(u8::MAX);
     for (to, from) in tables.factory.iter_mut().zip(factory) {

@@ -75,7 +75,7 @@ pub struct TableError {
     /// Line number, from 1.
     pub line: u32,
     /// The error.
-    pub what: &'static str,
+    pub what: TableFault,
 }
 
 impl fmt::Display for TableError {
@@ -85,6 +85,54 @@ impl fmt::Display for TableError {
 }
 
 impl core::error::Error for TableError {}
+
+/// What is wrong with a line of a table of outcomes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TableFault {
+    /// The first line names other columns.
+    Header,
+    /// There are fewer columns.
+    Missing,
+    /// A count is not a whole number.
+    Count,
+    /// There are more classes than a soft read of five senses has.
+    TooManyClasses,
+    /// Errors and bits are of other classes, or of none.
+    Classes,
+    /// The score is above that of any code.
+    ScoreTooLarge,
+    /// The score is not that of its errors and bits.
+    Score,
+    /// The score is not above that of the point before.
+    Order,
+    /// A pair of the last column is not written `iterations:codewords`.
+    Pair,
+    /// There are more iterations than the decoder runs.
+    Iterations,
+    /// Codewords right and failed do not add up to the frames.
+    Frames,
+    /// The table ends with fewer than two points.
+    FewPoints,
+}
+
+impl fmt::Display for TableFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            TableFault::Header => "the columns are not those of an outcome table",
+            TableFault::Missing => "columns are missing",
+            TableFault::Count => "a count is not a whole number",
+            TableFault::TooManyClasses => "more classes than five senses tell apart",
+            TableFault::Classes => "errors and bits are not of the same classes",
+            TableFault::ScoreTooLarge => "the score is larger than any code's",
+            TableFault::Score => "the score is not that of its errors and bits",
+            TableFault::Order => "the score does not rise",
+            TableFault::Pair => "a pair of the last column is not written iterations:codewords",
+            TableFault::Iterations => "more iterations than the decoder runs",
+            TableFault::Frames => "codewords right and failed do not add up to the frames",
+            TableFault::FewPoints => "fewer than two points",
+        })
+    }
+}
 
 /// Reads the points of a table.
 pub fn parse_points(text: &str) -> Result<Vec<Point>, TableError> {
@@ -100,7 +148,7 @@ pub fn parse_points(text: &str) -> Result<Vec<Point>, TableError> {
         if !header {
             header = true;
             if row != COLUMNS {
-                return Err(fail("the columns are not those of an outcome table"));
+                return Err(fail(TableFault::Header));
             }
             continue;
         }
@@ -110,28 +158,26 @@ pub fn parse_points(text: &str) -> Result<Vec<Point>, TableError> {
             .last()
             .is_some_and(|p| p.weights.exact_score() >= score)
         {
-            return Err(fail("the score does not rise"));
+            return Err(fail(TableFault::Order));
         }
         points.push(point);
     }
     if points.len() < 2 {
-        let what = "fewer than two points";
+        let what = TableFault::FewPoints;
         return Err(TableError { line, what });
     }
     Ok(points)
 }
 
-fn parse_point(row: &str) -> Result<Point, &'static str> {
-    const COUNT: &str = "a count is not a whole number";
-    const MISSING: &str = "columns are missing";
+fn parse_point(row: &str) -> Result<Point, TableFault> {
     let mut fields = row.split(',');
-    let mut field = || fields.next().ok_or(MISSING);
-    let count = |text: &str| text.parse::<u32>().map_err(|_| COUNT);
-    let classes = |text: &str| -> Result<(u8, [u32; 3]), &'static str> {
+    let mut field = || fields.next().ok_or(TableFault::Missing);
+    let count = |text: &str| text.parse::<u32>().map_err(|_| TableFault::Count);
+    let classes = |text: &str| -> Result<(u8, [u32; 3]), TableFault> {
         let (mut n, mut counts) = (0, [0; 3]);
         for one in text.split_whitespace() {
             let place = counts.get_mut(usize::from(n));
-            *place.ok_or("more classes than five senses tell apart")? = count(one)?;
+            *place.ok_or(TableFault::TooManyClasses)? = count(one)?;
             n += 1;
         }
         Ok((n, counts))
@@ -139,7 +185,7 @@ fn parse_point(row: &str) -> Result<Point, &'static str> {
     let score = count(field()?)?;
     let ((classes, errors), (same, bits)) = (classes(field()?)?, classes(field()?)?);
     if classes != same || classes == 0 {
-        return Err("errors and bits are not of the same classes");
+        return Err(TableFault::Classes);
     }
     let weights = SoftWeights {
         classes,
@@ -147,10 +193,10 @@ fn parse_point(row: &str) -> Result<Point, &'static str> {
         bits,
     };
     if score > MAX_SCORE {
-        return Err("the score is larger than any code's");
+        return Err(TableFault::ScoreTooLarge);
     }
     if errors.iter().zip(bits).any(|(&e, b)| e > b) || weights.score() != score {
-        return Err("the score is not that of its errors and bits");
+        return Err(TableFault::Score);
     }
     let (frames, failed, undetected) = (count(field()?)?, count(field()?)?, count(field()?)?);
     let mut tally = Tally {
@@ -158,16 +204,15 @@ fn parse_point(row: &str) -> Result<Point, &'static str> {
         undetected,
         ..Tally::default()
     };
-    const PAIR: &str = "a pair of the last column is not written iterations:codewords";
-    for pair in fields.nth(3).ok_or(MISSING)?.split_whitespace() {
-        let (k, n) = pair.split_once(':').ok_or(PAIR)?;
-        let k: usize = k.parse().map_err(|_| PAIR)?;
+    for pair in fields.nth(3).ok_or(TableFault::Missing)?.split_whitespace() {
+        let (k, n) = pair.split_once(':').ok_or(TableFault::Pair)?;
+        let k: usize = k.parse().map_err(|_| TableFault::Pair)?;
         let after = tally.after.get_mut(k);
-        *after.ok_or("more iterations than the decoder runs")? = n.parse().map_err(|_| PAIR)?;
+        *after.ok_or(TableFault::Iterations)? = n.parse().map_err(|_| TableFault::Pair)?;
     }
     let right: u64 = tally.after.iter().map(|&n| u64::from(n)).sum();
     if frames == 0 || right + u64::from(failed) != u64::from(frames) {
-        return Err("codewords right and failed do not add up to the frames");
+        return Err(TableFault::Frames);
     }
     Ok(Point {
         score,

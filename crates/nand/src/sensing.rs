@@ -4,7 +4,6 @@
 //! table with the fewest errors. What remains are deviations from the table's path. A precharge length is
 //! safe if the worst page of all has no more errors than the code corrects, less a margin.
 
-use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use firstread_core::sensing::{AGES_H, SafeSense, SensingTable, TEMPERATURES_C, WEARS_PE};
@@ -14,7 +13,8 @@ use crate::cell::levels::{ReadLevels, SenseError};
 use crate::cell::model::BlockState;
 use crate::characterize::{factory_table, geometry};
 use crate::medium::Medium;
-use crate::profile::{ChipProfile, ProfileError};
+use crate::profile::error::bad;
+use crate::profile::{ChipProfile, ProfileError, Reason};
 
 /// The rule by which a table is made.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -182,10 +182,7 @@ fn rarely(bits: f64) -> f64 {
 
 /// The error for a mode that the profile has but its medium does not sense.
 fn not_sensed(e: SenseError) -> ProfileError {
-    ProfileError {
-        key: "modes".into(),
-        reason: e.to_string(),
-    }
+    bad("modes", Reason::Sense(e))
 }
 
 /// The table of `chip` in `mode`, for a code of strength `code`.

@@ -5,16 +5,17 @@ use std::collections::BTreeSet;
 
 use firstread_core::Ns;
 use firstread_core::params::Need;
-use firstread_ecc::Code;
+use firstread_ecc::{Code, CodeError};
 use firstread_firmware::policy::read_levels::ReadLevels;
 use thiserror::Error;
 
 use super::{CutRefused, Drive, PowerCut};
 use crate::payload::Payload;
 use crate::profile::{DriveProfile, SchemeChoice};
+use crate::tables::TableError;
 
 /// Why a drive does not activate a firmware.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum ActivateError {
     /// The profile differs in more than schemes and their parameters.
@@ -29,9 +30,12 @@ pub enum ActivateError {
         /// What would have to be different.
         what: &'static str,
     },
-    /// What the profile has cannot be simulated.
-    #[error("{0}")]
-    Profile(String),
+    /// There is no such code.
+    #[error(transparent)]
+    Code(#[from] CodeError),
+    /// There are no tables of the chip that a scheme needs.
+    #[error(transparent)]
+    Tables(#[from] TableError),
     /// A reset leaves what is not simulated.
     #[error(transparent)]
     Cut(#[from] CutRefused),
@@ -62,10 +66,8 @@ impl<P: Payload> Drive<P> {
                 return Err(ActivateError::AnotherBuild { what });
             }
         }
-        let code = Code::named(&profile.ecc.code);
-        let code = code.map_err(|error| ActivateError::Profile(error.to_string()))?;
-        let makings = self.makings.of(&profile, &code);
-        let makings = makings.map_err(|error| ActivateError::Profile(error.to_string()))?;
+        let code = Code::named(&profile.ecc.code)?;
+        let makings = self.makings.of(&profile, &code)?;
         let schemes = makings.schemes(&profile);
         let groups = schemes.read_levels.groups().copied();
         if schemes.read_levels.spare_ppm() != self.firmware.levels().spare_ppm() {

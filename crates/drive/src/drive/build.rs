@@ -8,7 +8,7 @@ use firstread_firmware::policy::read_levels::ReadLevels;
 use firstread_nand::Medium;
 
 use super::makings::Makings;
-use super::{Drive, DriveError};
+use super::{Drive, DriveError, StateError};
 use crate::cells::Cells;
 use crate::hardware::failures::Failures;
 use crate::hardware::suspend::SuspendTimes;
@@ -52,16 +52,15 @@ impl<P: Payload> Drive<P> {
         payload: P,
     ) -> Result<Drive<P>, DriveError> {
         let geometry = profile.geometry;
-        let code = Code::named(&profile.ecc.code).map_err(bad_profile)?;
-        let makings = Makings::new(&profile, tables, &code, state.hottest_c(), seed);
-        let makings = makings.map_err(bad_profile)?;
+        let code = Code::named(&profile.ecc.code)?;
+        let makings = Makings::new(&profile, tables, &code, state.hottest_c(), seed)?;
         let schemes = makings.schemes(&profile);
         let groups = schemes.read_levels.groups().copied();
         let mut cells = cells(&profile, code, groups, seed)?;
         cells.set_spare(schemes.read_levels.spare_ppm());
         cells
             .set_temperature(Ns::ZERO, state.temperature_c)
-            .map_err(|e| DriveError::State(e.to_string()))?;
+            .map_err(StateError::Temperature)?;
 
         let firmware = makings.firmware(&profile, schemes);
         let endurance = profile.chip.mode(profile.mode);
@@ -107,10 +106,6 @@ impl<P: Payload> Drive<P> {
     }
 }
 
-fn bad_profile(why: impl ToString) -> DriveError {
-    DriveError::Profile(why.to_string())
-}
-
 /// The cells of a drive of `profile` with their code; `groups` are those that an oracle of groups reads by.
 fn cells(
     profile: &DriveProfile,
@@ -118,8 +113,7 @@ fn cells(
     groups: Option<BlockGroups>,
     seed: u64,
 ) -> Result<Cells, DriveError> {
-    let medium = Medium::new(profile.chip.clone(), profile.geometry, seed);
-    let mut medium = medium.map_err(bad_profile)?;
+    let mut medium = Medium::new(profile.chip.clone(), profile.geometry, seed)?;
     medium.set_codeword_bits(code.codeword_bits());
     let ideal = profile.cells == CellModel::Ideal;
     // A decoder has so many lanes: an iteration over a longer codeword takes longer.

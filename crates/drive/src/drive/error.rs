@@ -1,17 +1,89 @@
 //! What a drive refuses, and why.
 
 use firstread_core::HostOp;
+use firstread_ecc::CodeError;
+use firstread_firmware::ftl::RESERVE;
+use firstread_nand::ProfileError;
 use thiserror::Error;
 
+use crate::precondition::{DoesNotFit, Precondition};
+use crate::tables::TableError;
+
 /// Why a drive cannot be made.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Error)]
 pub enum DriveError {
-    /// The profile cannot be simulated.
-    #[error("{0}")]
-    Profile(String),
+    /// There is no such code.
+    #[error(transparent)]
+    Code(#[from] CodeError),
+    /// There are no tables of the chip that a scheme needs.
+    #[error(transparent)]
+    Tables(#[from] TableError),
+    /// The chip makes no medium of this geometry.
+    #[error(transparent)]
+    Chip(#[from] ProfileError),
+    /// The data take more superblocks than the drive has.
+    #[error("the capacity takes {needed} superblocks, but there are {superblocks}")]
+    Capacity {
+        /// Superblocks that the data take.
+        needed: u32,
+        /// Superblocks of the drive.
+        superblocks: u32,
+    },
     /// The state asked for is not one this drive can be in.
-    #[error("{0}")]
-    State(String),
+    #[error(transparent)]
+    State(#[from] StateError),
+}
+
+/// Why a drive cannot be in the state asked for.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum StateError {
+    /// The chip has no such temperature.
+    #[error(transparent)]
+    Temperature(ProfileError),
+    /// So many blocks are bad that the capacity does not fit.
+    #[error(
+        "bad blocks cost {bad} of {superblocks} superblocks at this wear. The capacity takes {needed}, \
+         cleaning keeps {RESERVE} and needs {spare} to spare: start with fewer P/E cycles \
+         (--pe-cycles), set chip.failures.factory_bad or chip.failures.grown_bad lower, or use a drive \
+         with more over-provisioning"
+    )]
+    BadBlocks {
+        /// Superblocks that bad blocks cost.
+        bad: u32,
+        /// Superblocks of the drive.
+        superblocks: u32,
+        /// Superblocks that the capacity takes.
+        needed: u64,
+        /// Superblocks that cleaning needs beyond its reserve.
+        spare: u64,
+    },
+    /// The drive is too full for the steady state of overwrites.
+    #[error(
+        "--precondition {precondition}: {needed} of {superblocks} superblocks are needed for the data and \
+         their map, and cleaning needs {} more: fill less (--fill), or use a drive with more \
+         over-provisioning",
+        RESERVE + 1
+    )]
+    Full {
+        /// The steady state asked for.
+        precondition: Precondition,
+        /// Superblocks that the data and their map take.
+        needed: u64,
+        /// Superblocks that are not bad.
+        superblocks: u64,
+    },
+    /// The steady state of overwrites is not known of how the drive cleans.
+    #[error(
+        "--precondition {precondition}: no theory is known of how this drive's superblocks are chosen \
+         for cleaning (schemes.gc_victim)"
+    )]
+    NoTheory {
+        /// The steady state asked for.
+        precondition: Precondition,
+    },
+    /// The counts of a steady state do not fit the drive: a defect.
+    #[error(transparent)]
+    DoesNotFit(#[from] DoesNotFit),
 }
 
 /// Why a drive does not take a command.

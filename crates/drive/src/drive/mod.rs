@@ -39,7 +39,7 @@ use crate::world::{Due, Front, World};
 use makings::Makings;
 
 pub use activate::ActivateError;
-pub use error::{CutRefused, DriveError, SubmitError};
+pub use error::{CutRefused, DriveError, StateError, SubmitError};
 pub use power::PowerCut;
 
 /// The overlay grows when fewer changes of the map than this fit.

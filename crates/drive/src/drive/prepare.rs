@@ -7,7 +7,7 @@ use firstread_firmware::policy::gc_victim::GcVictim;
 use firstread_firmware::policy::read_levels::ReadLevels;
 use firstread_firmware::voltage::groups;
 
-use super::{Drive, DriveError};
+use super::{Drive, DriveError, StateError};
 use crate::before::Preconditioned;
 use crate::payload::Payload;
 use crate::precondition::{self, Precondition, Steady};
@@ -35,7 +35,7 @@ impl<P: Payload> Drive<P> {
             let cells = self.world.hardware.cells_mut();
             cells
                 .set_temperature(fill_ended + at, celsius)
-                .map_err(|e| DriveError::State(e.to_string()))?;
+                .map_err(StateError::Temperature)?;
         }
         let before = self.firmware.before_mut();
         match &filling.steady {
@@ -79,10 +79,10 @@ impl<P: Payload> Drive<P> {
             None => slots.div_ceil(per_block as u64) as u32,
         };
         if blocks > geometry.blocks_per_plane {
-            return Err(DriveError::Profile(format!(
-                "the capacity takes {blocks} superblocks, but there are {}",
-                geometry.blocks_per_plane
-            )));
+            return Err(DriveError::Capacity {
+                needed: blocks,
+                superblocks: geometry.blocks_per_plane,
+            });
         }
         let block_bytes = per_block as u128 * geometry.slot_bytes as u128;
         let block_fill = Ns(
@@ -153,7 +153,7 @@ impl<P: Payload> Drive<P> {
     }
 
     /// Draws which blocks are bad, tells the firmware, and returns how many superblocks they cost.
-    fn find_bad_blocks(&mut self, pe_cycles: &[u32]) -> Result<u32, DriveError> {
+    fn find_bad_blocks(&mut self, pe_cycles: &[u32]) -> Result<u32, StateError> {
         let geometry = &self.profile.geometry;
         let per_block = u64::from(geometry.slots_per_superblock(self.profile.mode));
         let mut bad = vec![0; geometry.dies() as usize];
@@ -163,15 +163,13 @@ impl<P: Payload> Drive<P> {
         }
         let worst = bad.iter().copied().max().unwrap_or(0);
         if !self.firmware.set_bad_blocks(&bad) {
-            return Err(DriveError::State(format!(
-                "bad blocks cost {worst} of {} superblocks at this wear. The capacity takes {}, cleaning \
-                 keeps {RESERVE} and needs {} to spare: start with fewer P/E cycles (--pe-cycles), set \
-                 chip.failures.factory_bad or chip.failures.grown_bad lower, or use a drive with more \
-                 over-provisioning",
-                geometry.blocks_per_plane,
-                (self.profile.capacity_bytes / u64::from(geometry.slot_bytes)).div_ceil(per_block),
-                self.profile.least_spare_slots() / per_block,
-            )));
+            let capacity_slots = self.profile.capacity_bytes / u64::from(geometry.slot_bytes);
+            return Err(StateError::BadBlocks {
+                bad: worst,
+                superblocks: geometry.blocks_per_plane,
+                needed: capacity_slots.div_ceil(per_block),
+                spare: self.profile.least_spare_slots() / per_block,
+            });
         }
         Ok(worst)
     }
@@ -185,7 +183,7 @@ impl<P: Payload> Drive<P> {
         state: &DriveState,
         pages: u64,
         bad: u32,
-    ) -> Result<Option<Steady>, DriveError> {
+    ) -> Result<Option<Steady>, StateError> {
         if state.precondition == Precondition::None || pages == 0 {
             return Ok(None);
         }
@@ -194,28 +192,21 @@ impl<P: Payload> Drive<P> {
         let all = (geometry.blocks_per_plane - bad) as u64;
         let needed = pages.div_ceil(per_block as u64) + self.map_superblocks(pages);
         if needed + RESERVE >= all {
-            return Err(DriveError::State(format!(
-                "--precondition {}: {needed} of {all} superblocks are needed for the data and their map, and \
-                 cleaning needs {} more: fill less (--fill), or use a drive with more over-provisioning",
-                state.precondition,
-                RESERVE + 1,
-            )));
+            return Err(StateError::Full {
+                precondition: state.precondition,
+                needed,
+                superblocks: all,
+            });
         }
         let blocks = (all - RESERVE - self.map_superblocks(pages)) as u32;
         let law = self.firmware.gc_victim().law();
-        let law = law.ok_or_else(|| {
-            DriveError::State(format!(
-                "--precondition {}: no theory is known of how this drive's superblocks are chosen for cleaning \
-                 (schemes.gc_victim)",
-                state.precondition
-            ))
+        let law = law.ok_or(StateError::NoTheory {
+            precondition: state.precondition,
         })?;
         let shape = (blocks, per_block, pages);
         let seeds = (self.seed, state.workload_seed);
-        let steady = precondition::steady(state.precondition, shape, law, seeds);
-        steady
-            .map(Some)
-            .map_err(|e| DriveError::State(e.to_string()))
+        let steady = precondition::steady(state.precondition, shape, law, seeds)?;
+        Ok(Some(steady))
     }
 
     /// Pages of the map that say where the first `slots` logical pages lie; none where the map lies

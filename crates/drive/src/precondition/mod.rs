@@ -55,7 +55,7 @@ pub enum PreconditionError {
 /// The counts of a steady state do not fit a drive: a defect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[error("defect: the steady state does not fit the drive")]
-pub(crate) struct DoesNotFit;
+pub struct DoesNotFit;
 
 impl Precondition {
     /// Reads `none`, `random` or `zipf:THETA`.

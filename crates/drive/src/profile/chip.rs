@@ -40,7 +40,7 @@ pub fn load_chip(
     if !reader.failed()
         && let Err(e) = chip.validate()
     {
-        reader.note_at(&read_above(&reader, e.key), e.reason);
+        reader.note_at(&read_above(&reader, e.key), e.reason.to_string());
     }
     Ok(LoadedChip {
         chip,

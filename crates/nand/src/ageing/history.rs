@@ -7,7 +7,8 @@ use firstread_core::Ns;
 
 use super::law::MAX_COMPONENTS;
 use super::retention::RetentionProfile;
-use crate::profile::field::{ProfileError, temperature};
+use crate::profile::error::{ProfileError, Reason, bad};
+use crate::profile::field::temperature;
 
 /// Boltzmann's constant (eV/K), CODATA.
 const BOLTZMANN_EV_PER_K: f64 = 8.617_333_262e-5;
@@ -89,13 +90,8 @@ impl History {
         temperature(celsius)?;
         let last = self.segments[self.segments.len() - 1];
         if at < last.start {
-            return Err(ProfileError {
-                key: "temperature".into(),
-                reason: alloc::format!(
-                    "changes at {at:?}, before the last change at {:?}",
-                    last.start
-                ),
-            });
+            let last = last.start;
+            return Err(bad("temperature", Reason::Back { at, last }));
         }
         let segment = Segment {
             start: at,

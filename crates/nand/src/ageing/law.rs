@@ -1,6 +1,7 @@
 //! An ageing law: how the history of a block shifts and widens its states, and how fast.
 
-use crate::profile::field::{Numbers, ProfileError};
+use crate::profile::error::ProfileError;
+use crate::profile::field::Numbers;
 use crate::profile::mode::ModeProfile;
 
 /// Maximum number of retention components of a chip.

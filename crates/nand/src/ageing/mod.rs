@@ -6,7 +6,8 @@ pub mod law;
 
 use law::{Effect, Law, Lived, Shares, Slopes};
 
-use crate::profile::field::{ProfileError, Source, table};
+use crate::profile::error::ProfileError;
+use crate::profile::field::{Source, table};
 use crate::profile::mode::ModeProfile;
 
 macro_rules! laws {

@@ -9,14 +9,14 @@
 //!
 //! Null: no components.
 
-use alloc::format;
 use alloc::vec::Vec;
 
 use firstread_core::CellMode;
 
 use super::law::{Effect, Law, Lived, MAX_COMPONENTS, Shares, Slopes};
+use crate::profile::error::{ProfileError, Reason, bad};
 use crate::profile::field::{
-    Field, Numbers, ProfileError, Source, bad, choose, numbers, optional, path, unit,
+    Field, Numbers, Source, choose, numbers, optional, path, unit,
 };
 use crate::profile::mode::ModeProfile;
 
@@ -135,14 +135,16 @@ impl Numbers for RetentionProfile {
 
     fn check(&self, table: &str) -> Result<(), ProfileError> {
         if self.components.len() > MAX_COMPONENTS {
-            let have = self.components.len();
-            let reason = format!("{have} components, at most {MAX_COMPONENTS}");
-            return Err(bad(table, reason));
+            let (given, most) = (self.components.len(), MAX_COMPONENTS);
+            return Err(bad(table, Reason::Components { given, most }));
         }
         for c in &self.components {
             let at = path(table, c.name);
             if c.saturation_h.is_nan() || c.saturation_h <= c.onset_h {
-                return Err(bad(path(&at, "saturation"), "must exceed onset_h"));
+                return Err(bad(
+                    path(&at, "saturation"),
+                    Reason::Rule("must exceed onset_h"),
+                ));
             }
             c.check(&at)?;
         }
@@ -223,10 +225,10 @@ impl Law for RetentionProfile {
         };
         Err(bad(
             path(table, NEUTRAL.key),
-            format!(
-                "{neutral_state} is not below the top state of {}",
-                m.mode.name()
-            ),
+            Reason::Neutral {
+                state: neutral_state,
+                mode: m.mode,
+            },
         ))
     }
 }

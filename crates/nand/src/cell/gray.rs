@@ -1,53 +1,123 @@
 //! Gray codes: which valley separates the bits of which page type.
 
-use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
+use core::fmt;
 
 use firstread_core::CellMode;
+
+/// Why the pages of a mode are no Gray code. Page types count from 0, the LSB; valleys from 1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GrayError {
+    /// The mode has another number of page types.
+    Pages {
+        /// Page types given.
+        given: usize,
+        /// The mode.
+        mode: CellMode,
+    },
+    /// The mode has no such valley.
+    NoValley {
+        /// The valley given.
+        valley: u8,
+        /// Valleys of the mode.
+        valleys: usize,
+    },
+    /// A valley is on two pages.
+    Twice {
+        /// The valley.
+        valley: u8,
+        /// The pages.
+        pages: [usize; 2],
+    },
+    /// The valleys of a page are not in rising order.
+    Order {
+        /// The page.
+        page: usize,
+    },
+    /// A valley is on no page.
+    Missing {
+        /// The valley.
+        valley: usize,
+    },
+    /// Two states have the same word.
+    SameWord {
+        /// The states.
+        states: [usize; 2],
+        /// Their word.
+        word: u8,
+        /// Bits of a word.
+        bits: usize,
+    },
+}
+
+impl fmt::Display for GrayError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            GrayError::Pages { given, mode } => {
+                write!(f, "{given} page types, {} has {}", mode.name(), mode.bits())
+            }
+            GrayError::NoValley { valley, valleys } => {
+                write!(f, "valley {valley} is outside 1..={valleys}")
+            }
+            GrayError::Twice {
+                valley,
+                pages: [a, b],
+            } => write!(f, "valley {valley} is on page {a} and on page {b}"),
+            GrayError::Order { page } => {
+                write!(f, "valleys of page {page} are not in rising order")
+            }
+            GrayError::Missing { valley } => write!(f, "valley {valley} is on no page"),
+            GrayError::SameWord {
+                states: [a, b],
+                word,
+                bits,
+            } => write!(f, "states {a} and {b} share the word {word:0bits$b}"),
+        }
+    }
+}
+
+impl core::error::Error for GrayError {}
 
 /// Why `pages` (the valleys of each page type, 1-based) is not a Gray code of `mode`; `Ok` if it is one.
 ///
 /// Neighbouring states differ in exactly one bit if every valley is on exactly one page. The code can be
 /// decoded if, in addition, no two states have the same word.
-pub fn check(mode: CellMode, pages: &[Vec<u8>]) -> Result<(), String> {
+pub fn check(mode: CellMode, pages: &[Vec<u8>]) -> Result<(), GrayError> {
     if pages.len() != mode.bits() as usize {
-        return Err(format!(
-            "{} page types, {} has {}",
-            pages.len(),
-            mode.name(),
-            mode.bits()
-        ));
+        let given = pages.len();
+        return Err(GrayError::Pages { given, mode });
     }
     let mut owner = [None; 16];
     for (page, valleys) in pages.iter().enumerate() {
-        for &v in valleys {
-            if v == 0 || v as usize > mode.valleys() {
-                return Err(format!("valley {v} is outside 1..={}", mode.valleys()));
+        for &valley in valleys {
+            if valley == 0 || valley as usize > mode.valleys() {
+                let valleys = mode.valleys();
+                return Err(GrayError::NoValley { valley, valleys });
             }
-            if let Some(other) = owner[v as usize] {
-                return Err(format!("valley {v} is on page {other} and on page {page}"));
+            if let Some(other) = owner[valley as usize] {
+                let pages = [other, page];
+                return Err(GrayError::Twice { valley, pages });
             }
-            owner[v as usize] = Some(page);
+            owner[valley as usize] = Some(page);
         }
         if !valleys.is_sorted() {
-            return Err(format!("valleys of page {page} are not in rising order"));
+            return Err(GrayError::Order { page });
         }
     }
-    for (v, page) in owner.iter().enumerate().take(mode.valleys() + 1).skip(1) {
+    for (valley, page) in owner.iter().enumerate().take(mode.valleys() + 1).skip(1) {
         if page.is_none() {
-            return Err(format!("valley {v} is on no page"));
+            return Err(GrayError::Missing { valley });
         }
     }
     let words = words(mode, pages);
     for a in 0..mode.states() {
         for b in 0..a {
             if words[a] == words[b] {
-                return Err(format!(
-                    "states {b} and {a} share the word {:0width$b}",
-                    words[a],
-                    width = mode.bits() as usize
-                ));
+                return Err(GrayError::SameWord {
+                    states: [b, a],
+                    word: words[a],
+                    bits: mode.bits() as usize,
+                });
             }
         }
     }
@@ -73,6 +143,7 @@ pub fn words(mode: CellMode, pages: &[Vec<u8>]) -> [u8; 16] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::string::ToString;
     use alloc::vec;
 
     #[test]
@@ -94,10 +165,10 @@ mod tests {
     #[test]
     fn check_names_what_is_wrong() {
         let e = check(CellMode::Mlc, &[vec![2], vec![1, 2]]).unwrap_err();
-        assert_eq!(e, "valley 2 is on page 0 and on page 1");
+        assert_eq!(e.to_string(), "valley 2 is on page 0 and on page 1");
         let e = check(CellMode::Mlc, &[vec![2], vec![1]]).unwrap_err();
-        assert_eq!(e, "valley 3 is on no page");
+        assert_eq!(e.to_string(), "valley 3 is on no page");
         let e = check(CellMode::Mlc, &[vec![], vec![1, 2, 3]]).unwrap_err();
-        assert!(e.contains("share the word"), "{e}");
+        assert_eq!(e.to_string(), "states 0 and 2 share the word 11");
     }
 }

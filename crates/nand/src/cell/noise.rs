@@ -2,7 +2,8 @@
 
 use firstread_core::SenseTiming;
 
-use crate::profile::field::{Field, Numbers, ProfileError, Source, numbers, path, table, unit};
+use crate::profile::error::ProfileError;
+use crate::profile::field::{Field, Numbers, Source, numbers, path, table, unit};
 
 /// Sense noise. Shorter phases add noise by incomplete settling: a phase at `x` of its default length adds
 /// `amplitude_mv * (exp(-x m) - exp(-m))`, where `m` is its default length in time constants. The phases add

@@ -9,7 +9,6 @@ mod sense;
 mod truth;
 
 use alloc::boxed::Box;
-use alloc::format;
 use alloc::vec::Vec;
 
 use firstread_core::{BlockId, CellMode, DieId, Geometry, Ns, PageAddr, Stream};
@@ -23,7 +22,8 @@ use crate::place::layers::{self, LayerFactors};
 use crate::place::open_block;
 use crate::place::variation::{ChipDrawn, Drawn, Spread};
 use crate::poisson::Quantiles;
-use crate::profile::{ChipProfile, ProfileError};
+use crate::profile::error::bad;
+use crate::profile::{ChipProfile, ProfileError, Reason};
 
 /// All cells of a drive.
 #[derive(Clone, Debug)]
@@ -74,22 +74,22 @@ impl Medium {
     /// codeword length follows from the geometry's user bytes at rate 8/9; see [`Medium::set_codeword_bits`].
     pub fn new(chip: ChipProfile, geometry: Geometry, seed: u64) -> Result<Medium, ProfileError> {
         chip.validate()?;
-        let error = |key: &str, reason| ProfileError {
-            key: key.into(),
-            reason,
-        };
         let have = chip.wordlines();
         let want = geometry.wordlines_per_block;
         if want == 0 || want as u32 > have {
-            return Err(error(
+            return Err(bad(
                 "geometry.wordlines_per_block",
-                format!("{want}, but a block of {} has 1..={have}", chip.name),
+                Reason::Wordlines {
+                    taken: want,
+                    chip: chip.name,
+                    have,
+                },
             ));
         }
         if geometry.planes == 0 || geometry.codeword_bytes == 0 {
-            return Err(error(
+            return Err(bad(
                 "geometry",
-                "planes and codeword_bytes are above zero".into(),
+                Reason::Rule("planes and codeword_bytes are above zero"),
             ));
         }
         let root = Stream::new(seed).named("medium");

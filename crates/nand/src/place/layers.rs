@@ -5,7 +5,8 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::profile::array::{ArrayProfile, WordlineOrder};
-use crate::profile::field::{Field, Kind, Numbers, ProfileError, Source, bad, choose, path, unit};
+use crate::profile::error::{ProfileError, Reason, bad};
+use crate::profile::field::{Field, Kind, Numbers, Source, choose, path, unit};
 
 /// Systematic differences between layers. `x` runs from -1 at the first layer to 1 at the last (`Linear`), or
 /// is `x = 2 u^2 - 1` with `u` from -1 to 1 (`Bowed`: both ends are alike, and the middle is the other
@@ -78,7 +79,7 @@ impl LayerProfile {
         if self.edge_layers > layers / 2 {
             return Err(bad(
                 path(table, EDGE_LAYERS.key),
-                "more than half of the stack",
+                Reason::Rule("more than half of the stack"),
             ));
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! Layers and strings of a block.
 
-use super::field::{Field, Kind, Numbers, ProfileError, Source, bad, choose, unit};
+use super::error::{ProfileError, Reason, bad};
+use super::field::{Field, Kind, Numbers, Source, choose, unit};
 
 /// Layers and strings of a block. A wordline index runs over `layers * strings_per_layer`.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -53,7 +54,10 @@ impl Numbers for ArrayProfile {
         LAYERS.check(table, self.layers as f64)?;
         STRINGS.check(table, self.strings_per_layer as f64)?;
         if self.wordlines() > u16::MAX as u32 {
-            return Err(bad(table, "more than 65,535 wordlines in a block"));
+            return Err(bad(
+                table,
+                Reason::Rule("more than 65,535 wordlines in a block"),
+            ));
         }
         Ok(())
     }

@@ -6,31 +6,8 @@
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use core::fmt;
 
-/// Why a profile cannot be used.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ProfileError {
-    /// The key, as in the profile: `modes.qlc.mean`.
-    pub key: String,
-    /// What is wrong with it.
-    pub reason: String,
-}
-
-impl fmt::Display for ProfileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.key, self.reason)
-    }
-}
-
-impl core::error::Error for ProfileError {}
-
-pub(crate) fn bad(key: impl Into<String>, reason: impl Into<String>) -> ProfileError {
-    ProfileError {
-        key: key.into(),
-        reason: reason.into(),
-    }
-}
+use super::error::{ProfileError, Reason, bad};
 
 /// The path of `key` in the table at path `table`; the root's path is empty.
 pub(crate) fn path(table: &str, key: &str) -> String {
@@ -147,8 +124,10 @@ impl Field {
         if endless || value >= min && value <= max {
             return Ok(());
         }
-        let reason = format!("{value} is outside {min}..={max}");
-        Err(bad(path(table, self.key), reason))
+        Err(bad(
+            path(table, self.key),
+            Reason::Range { value, min, max },
+        ))
     }
 }
 
@@ -284,7 +263,7 @@ macro_rules! numbers {
                 let mut next = || numbers.next().unwrap_or_default();
                 $name { $($table: "",)? $($field: <$type as $crate::profile::field::Value>::of(next())),* }
             }
-            fn check(&self, table: &str) -> Result<(), $crate::profile::field::ProfileError> {
+            fn check(&self, table: &str) -> Result<(), $crate::profile::ProfileError> {
                 let values = [$($crate::profile::field::Value::number(self.$field)),*];
                 let mut all = Self::FIELDS.iter().zip(values);
                 all.try_for_each(|(field, value)| field.check(table, value))

@@ -5,11 +5,11 @@
 //! switch off a single mechanism. [`ChipProfile::validate`] names the key that is wrong, and why.
 
 pub mod array;
+pub mod error;
 pub mod field;
 pub mod mode;
 pub mod timing;
 
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -18,9 +18,8 @@ use firstread_core::voltage::MAX_FACTORY;
 
 use crate::ageing::Laws;
 use crate::cell::noise::NOISE;
-use field::{
-    Field, Numbers, Source, TEMPERATURE, bad, choose, numbers, optional, path, table, unit,
-};
+use error::bad;
+use field::{Field, Numbers, Source, TEMPERATURE, choose, numbers, optional, path, table, unit};
 
 pub use crate::ageing::cross_temperature::CrossTemperatureProfile;
 pub use crate::ageing::disturb::DisturbProfile;
@@ -34,7 +33,7 @@ pub use crate::place::layers::{LayerProfile, LayerShape};
 pub use crate::place::open_block::OpenBlockProfile;
 pub use crate::place::variation::VariationProfile;
 pub use array::{ArrayProfile, WordlineOrder};
-pub use field::ProfileError;
+pub use error::{ProfileError, Reason};
 pub use mode::{ModeProfile, ProgramTiming, SensePhases};
 pub use timing::ChipTiming;
 
@@ -190,17 +189,18 @@ impl ChipProfile {
     /// Checks every number. The error names the key of the first wrong one.
     pub fn validate(&self) -> Result<(), ProfileError> {
         if self.name.is_empty() {
-            return Err(bad("name", "is empty"));
+            return Err(bad("name", Reason::Rule("is empty")));
         }
         self.array.check("array")?;
         DAC_STEP.check("", self.dac_step_mv)?;
         if self.modes.is_empty() {
-            return Err(bad("modes", "the chip has no cell mode"));
+            return Err(bad("modes", Reason::Rule("the chip has no cell mode")));
         }
         let components = self.laws.retention.names();
         for (i, m) in self.modes.iter().enumerate() {
             if self.modes[..i].iter().any(|o| o.mode == m.mode) {
-                return Err(bad(path("modes", m.mode.name()), "appears twice"));
+                let twice = Reason::Rule("appears twice");
+                return Err(bad(path("modes", m.mode.name()), twice));
             }
             m.check(&components)?;
         }
@@ -226,13 +226,7 @@ impl ChipProfile {
         self.sensing.check("sensing")?;
         for m in &self.modes {
             if m.sigma_mv.iter().any(|&s| s <= self.sensing.noise_mv) {
-                return Err(bad(
-                    path("sensing", NOISE.key),
-                    format!(
-                        "is part of modes.{}.sigma_mv and must be below it",
-                        m.mode.name()
-                    ),
-                ));
+                return Err(bad(path("sensing", NOISE.key), Reason::Noise(m.mode)));
             }
         }
         self.timing.validate("timing")

@@ -1,13 +1,11 @@
 //! One cell mode of a chip.
 
-use alloc::format;
 use alloc::vec::Vec;
 
 use firstread_core::CellMode;
 
-use super::field::{
-    Field, Kind, LONGEST_NS, Numbers, ProfileError, Source, bad, numbers, path, table, unit,
-};
+use super::error::{ProfileError, Reason, bad};
+use super::field::{Field, Kind, LONGEST_NS, Numbers, Source, numbers, path, table, unit};
 use crate::cell::gray;
 
 /// One cell mode of the chip.
@@ -124,7 +122,11 @@ impl ModeProfile {
             if values.len() != mode.states() {
                 return Err(bad(
                     key(field.key),
-                    format!("{} values for {} states", values.len(), mode.states()),
+                    Reason::Values {
+                        given: values.len(),
+                        wanted: mode.states(),
+                        of: "states",
+                    },
                 ));
             }
             for &value in values {
@@ -132,41 +134,34 @@ impl ModeProfile {
             }
         }
         if let Some(s) = (1..mode.states()).find(|&s| self.mean_mv[s] <= self.mean_mv[s - 1]) {
-            return Err(bad(
-                key(MEAN.key),
-                format!("states {} and {s} are not in rising order", s - 1),
-            ));
+            return Err(bad(key(MEAN.key), Reason::Order { state: s }));
         }
         if self.retention_mv_per_decade.len() != components.len() {
             return Err(bad(
                 key("retention"),
-                format!(
-                    "{} values for {} components of retention",
-                    self.retention_mv_per_decade.len(),
-                    components.len()
-                ),
+                Reason::Values {
+                    given: self.retention_mv_per_decade.len(),
+                    wanted: components.len(),
+                    of: "components of retention",
+                },
             ));
         }
         for (name, &a) in components.iter().zip(&self.retention_mv_per_decade) {
             amplitude(name).check(&key("retention"), a)?;
         }
-        gray::check(mode, &self.pages).map_err(|reason| bad(key("pages"), reason))?;
+        gray::check(mode, &self.pages).map_err(|error| bad(key("pages"), Reason::Gray(error)))?;
         if self.sentinels.len() != self.pages.len() {
             return Err(bad(
                 key(SENTINELS.key),
-                format!(
-                    "{} for {} page types",
-                    self.sentinels.len(),
-                    self.pages.len()
-                ),
+                Reason::Sentinels {
+                    given: self.sentinels.len(),
+                    pages: self.pages.len(),
+                },
             ));
         }
-        for (page, sentinel) in self.sentinels.iter().enumerate() {
-            if !self.pages[page].contains(sentinel) {
-                return Err(bad(
-                    key(SENTINELS.key),
-                    format!("valley {sentinel} is not on page {page}"),
-                ));
+        for (page, &valley) in self.sentinels.iter().enumerate() {
+            if !self.pages[page].contains(&valley) {
+                return Err(bad(key(SENTINELS.key), Reason::NotOnPage { valley, page }));
             }
         }
         ENDURANCE.check(at, self.endurance_pe_cycles as f64)?;

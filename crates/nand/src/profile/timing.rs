@@ -1,6 +1,7 @@
 //! Durations that do not depend on the mode.
 
-use super::field::{LONGEST_NS, Numbers, ProfileError, bad, numbers, path};
+use super::error::{ProfileError, Reason, bad};
+use super::field::{LONGEST_NS, Numbers, numbers, path};
 
 numbers! {
     /// Durations that do not depend on the mode.
@@ -42,7 +43,7 @@ impl ChipTiming {
         if self.independent_plane_reads && !self.plane_levels {
             return Err(bad(
                 path(table, "plane_levels"),
-                "planes that read independently have level registers of their own",
+                Reason::Rule("planes that read independently have level registers of their own"),
             ));
         }
         self.check(table)

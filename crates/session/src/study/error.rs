@@ -6,8 +6,8 @@ use thiserror::Error;
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum StudyError {
     /// The text is no study: what its reader says.
-    #[error("{0}")]
-    Text(String),
+    #[error("{}", .0.to_string().trim())]
+    Text(toml::de::Error),
     /// A name that nothing has.
     #[error("there is no {what} `{name}`; the nearest is `{nearest}`")]
     NoSuch {

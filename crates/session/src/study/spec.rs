@@ -383,8 +383,8 @@ impl Study {
     /// # Errors
     /// [`StudyError`], with `name` and its place in the study.
     pub fn parse(name: &str, text: &str) -> Result<Study, Error> {
-        let wrong = |e: toml::de::Error| StudyError::Text(e.to_string().trim().to_owned());
-        let mut study: Study = toml::from_str(text).map_err(|e| Error::from(wrong(e)).of(name))?;
+        let study = toml::from_str(text).map_err(StudyError::Text);
+        let mut study: Study = study.map_err(|error| Error::from(error).of(name))?;
         study.complete_variants();
         study.check().map_err(|error| error.of(name))?;
         Ok(study)
