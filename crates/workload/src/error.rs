@@ -4,6 +4,10 @@ use std::fmt;
 
 use thiserror::Error;
 
+use crate::fio::{SyntaxError, ValueError};
+use crate::stream::JobError;
+use crate::trace::{FormatError, InputError, RecordError};
+
 /// Where in an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -75,7 +79,7 @@ impl fmt::Display for Notice {
 }
 
 /// Why a job file, a job or a trace cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Debug, Error)]
 pub enum WorkloadError {
     /// The text does not have the shape of a job file.
     #[error("{place}: {why}")]
@@ -83,7 +87,7 @@ pub enum WorkloadError {
         /// Where.
         place: Place,
         /// What is wrong with it.
-        why: String,
+        why: SyntaxError,
     },
     /// An option that fio does not have either, as far as this version knows.
     #[error("{place}: unknown option `{option}`{}", nearest_hint(nearest))]
@@ -115,7 +119,7 @@ pub enum WorkloadError {
         /// As written.
         value: String,
         /// What is wrong with it.
-        why: String,
+        why: Box<ValueError>,
     },
     /// A job that contradicts itself or does not fit on the drive.
     #[error("{place}: job `{job}`: {why}")]
@@ -125,7 +129,7 @@ pub enum WorkloadError {
         /// Its name.
         job: String,
         /// What is wrong with it.
-        why: String,
+        why: JobError,
     },
     /// A name that is not in a table: a trace format, a synthetic stream.
     #[error("unknown {what} `{name}`{}", nearest_hint(nearest))]
@@ -143,7 +147,7 @@ pub enum WorkloadError {
         /// The trace.
         place: Place,
         /// What was seen, and what can be done.
-        why: String,
+        why: FormatError,
     },
     /// A record of a trace that cannot be used.
     #[error("{place}: {format} {}{why}", column_hint(column))]
@@ -155,7 +159,7 @@ pub enum WorkloadError {
         /// The column at fault, where it is one.
         column: Option<&'static str>,
         /// What is wrong with it.
-        why: String,
+        why: Box<RecordError>,
     },
     /// A request of a trace lies past the end of the drive.
     #[error(
@@ -199,7 +203,7 @@ pub enum WorkloadError {
         /// How far reading came.
         place: Place,
         /// What the reader or the decompressor said.
-        why: String,
+        why: InputError,
     },
 }
 

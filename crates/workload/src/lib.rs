@@ -21,6 +21,6 @@ pub mod trace;
 pub use error::{Notice, Place, WorkloadError};
 pub use job::{JobSpec, Workload};
 pub use nearest::{likely, nearest};
-pub use stream::{JobStream, Request};
+pub use stream::{JobError, JobStream, Request};
 pub use synthetic::{StandIn, StandInStream};
 pub use trace::{Format, TraceOptions, TraceReader, TraceRecord};

@@ -2,7 +2,9 @@
 
 use firstread_core::{HostOp, Ns};
 use firstread_workload::job::ExitWhat;
-use firstread_workload::{JobSpec, JobStream, Place, Request, TraceRecord, WorkloadError};
+use firstread_workload::{
+    JobError, JobSpec, JobStream, Place, Request, TraceRecord, WorkloadError,
+};
 
 use super::depth_search::{DepthSearch, Verdict};
 use crate::stats::DepthFound;
@@ -280,11 +282,10 @@ impl<'a> Client<'a> {
             return Err(WorkloadError::Job {
                 place,
                 job,
-                why: format!(
-                    "latency_target={} ns cannot be met: even one at a time, a request took {} ns; \
-                     raise the target or lower latency_percentile",
-                    search.target_ns, latency.0
-                ),
+                why: JobError::LatencyTarget {
+                    target_ns: search.target_ns,
+                    took_ns: latency.0,
+                },
             });
         }
         if self.in_flight >= self.depth || self.drains {

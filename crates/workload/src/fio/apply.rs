@@ -1,11 +1,13 @@
 //! What each option does to a job, and what a job must satisfy once all of them are read.
 
+use super::error::ValueError;
 use super::value::{MAX_BYTES, Value, fill_shares};
 use crate::error::{Place, WorkloadError};
 use crate::job::{
     Arrivals, Distribution, ExitWhat, Extent, Flow, JobSpec, LatencyTarget, Modifier, Operations,
     Rate, Sizes, Strides, Think, Zone,
 };
+use crate::stream::JobError;
 
 /// A job while its options are read.
 #[derive(Clone, Debug)]
@@ -35,7 +37,7 @@ pub struct Draft {
     files: u32,
 }
 
-type Set = Result<(), String>;
+type Set = Result<(), ValueError>;
 
 const S: u64 = 1_000_000_000;
 const US: u64 = 1_000;
@@ -95,7 +97,7 @@ impl Draft {
     pub(super) fn finish(&mut self) -> Result<Vec<String>, WorkloadError> {
         let mut notices = Vec::new();
         let job = &mut self.job;
-        let fail = |job: &JobSpec, why: String| {
+        let fail = |job: &JobSpec, why: JobError| {
             Err(WorkloadError::Job {
                 place: job.place.clone(),
                 job: job.name.clone(),
@@ -105,24 +107,18 @@ impl Draft {
         job.modifier = match self.modifier {
             None | Some(0) => Modifier::None,
             Some(n) if job.random && !(1..=i64::from(u32::MAX)).contains(&n) => {
-                return fail(job, format!("rw=...:{n} is no number of requests"));
+                return fail(job, JobError::Requests(n));
             }
             Some(n) if job.random && self.identical => Modifier::RepeatsOf(n as u32),
             Some(n) if job.random => Modifier::RunsOf(n as u32),
             Some(n) if n % 512 != 0 => {
-                return fail(
-                    job,
-                    format!("rw=...:{n} skips bytes that are no multiple of 512"),
-                );
+                return fail(job, JobError::Skip(n));
             }
             Some(n) => Modifier::Skip(n),
         };
         job.read_percent = match (self.read_percent, self.write_percent) {
             (Some(read), Some(write)) if u32::from(read) + u32::from(write) != 100 => {
-                return fail(
-                    job,
-                    format!("rwmixread={read} and rwmixwrite={write} do not add up to 100"),
-                );
+                return fail(job, JobError::Mix { read, write });
             }
             (Some(read), _) => read,
             (None, Some(write)) => 100 - write,
@@ -134,10 +130,8 @@ impl Draft {
         if self.latency.target_ns > 0 {
             job.latency_target = Some(self.latency);
         } else if self.latency.window_ns > 0 || self.latency.run {
-            return fail(
-                job,
-                "latency_window and latency_run need latency_target".to_owned(),
-            );
+            let needs = "latency_window and latency_run need latency_target";
+            return fail(job, JobError::Rule(needs));
         }
         if job.time_based && job.runtime_ns.is_none() {
             job.time_based = false;
@@ -159,21 +153,14 @@ impl Draft {
                  requests go to all of it"
             )),
             n => {
-                return fail(
-                    job,
-                    format!(
-                        "nrfiles={n}: a drive is one file, so what is sequential in each of \
-                         several is not; leave it out, or write a job for each with its `offset` \
-                         and `size`"
-                    ),
-                );
+                return fail(job, JobError::Files(n));
             }
         }
         job.fua = self.sync;
         let strides = &mut self.strides;
         if self.strided.unwrap_or(strides.move_bytes > 0) {
             if strides.move_bytes == 0 {
-                return fail(job, "zonemode=strided needs zonesize".to_owned());
+                return fail(job, JobError::Rule("zonemode=strided needs zonesize"));
             }
             if strides.zone_bytes == 0 {
                 strides.zone_bytes = strides.move_bytes;
@@ -181,7 +168,10 @@ impl Draft {
             job.strides = Some(*strides);
         }
         if job.file_size.is_some() && matches!(job.size, Some(Extent::Percent(_))) {
-            return fail(job, "size in percent together with filesize".to_owned());
+            return fail(
+                job,
+                JobError::Rule("size in percent together with filesize"),
+            );
         }
         if !job.random {
             let random_only = [
@@ -395,7 +385,9 @@ pub(super) fn size(d: &mut Draft, v: &Value<'_>) -> Set {
 }
 pub(super) fn filesize(d: &mut Draft, v: &Value<'_>) -> Set {
     if v.text()?.contains('-') {
-        return Err("a range of file sizes has no meaning on one drive".to_owned());
+        return Err(ValueError::Rule(
+            "a range of file sizes has no meaning on one drive",
+        ));
     }
     d.job.file_size = Some(v.sectors()?);
     Ok(())
@@ -404,16 +396,16 @@ pub(super) fn io_size(d: &mut Draft, v: &Value<'_>) -> Set {
     d.job.io_size = Some(length(v)?);
     Ok(())
 }
-fn length(v: &Value<'_>) -> Result<Extent, String> {
+fn length(v: &Value<'_>) -> Result<Extent, ValueError> {
     match v.extent()? {
-        Extent::Bytes(0) | Extent::Percent(0) => Err("must not be 0".to_owned()),
+        Extent::Bytes(0) | Extent::Percent(0) => Err(ValueError::Rule("must not be 0")),
         Extent::Bytes(_) => v.sectors().map(Extent::Bytes),
         percent => Ok(percent),
     }
 }
-fn place(v: &Value<'_>) -> Result<Extent, String> {
+fn place(v: &Value<'_>) -> Result<Extent, ValueError> {
     match v.extent()? {
-        Extent::Bytes(n) if n % 512 != 0 => Err(format!("{n} bytes are no multiple of 512")),
+        Extent::Bytes(n) if n % 512 != 0 => Err(ValueError::Sectors(n)),
         extent => Ok(extent),
     }
 }
@@ -483,20 +475,22 @@ pub(super) fn random_distribution(d: &mut Draft, v: &Value<'_>) -> Set {
     }
     .word(&["random", "zipf", "pareto", "normal", "zoned", "zoned_abs"].map(of))?;
     let list = Value { text: rest, ..*v };
-    let numbers = |default: Option<f64>| -> Result<(f64, Option<f64>), String> {
+    let numbers = |default: Option<f64>| -> Result<(f64, Option<f64>), ValueError> {
         let list = match (rest, default) {
             (Some(_), _) => list.floats(0.0, 100.0)?,
             (None, Some(default)) => vec![default],
-            (None, None) => return Err(format!("write {kind}:deviation, in percent")),
+            (None, None) => return Err(ValueError::Deviation(kind)),
         };
         match list[..] {
             [x] => Ok((x, None)),
             [x, center] if center <= 1.0 => Ok((x, Some(center))),
-            [_, _] => Err("the center is from 0 to 1".to_owned()),
-            _ => Err("at most two numbers: the parameter and the center".to_owned()),
+            [_, _] => Err(ValueError::Rule("the center is from 0 to 1")),
+            _ => Err(ValueError::Rule(
+                "at most two numbers: the parameter and the center",
+            )),
         }
     };
-    let zones = |absolute: bool| -> Result<[Vec<Zone>; 3], String> {
+    let zones = |absolute: bool| -> Result<[Vec<Zone>; 3], ValueError> {
         let lists = list.directions(|v| zone_list(v, absolute))?;
         Ok(lists.map(Option::unwrap_or_default))
     };
@@ -504,40 +498,42 @@ pub(super) fn random_distribution(d: &mut Draft, v: &Value<'_>) -> Set {
         "zipf" => {
             let (theta, center) = numbers(Some(1.1))?;
             if theta <= 0.0 {
-                return Err("theta must be above 0".to_owned());
+                return Err(ValueError::Rule("theta must be above 0"));
             }
             Distribution::Zipf { theta, center }
         }
         "pareto" => {
             let (h, center) = numbers(Some(0.2))?;
             if h <= 0.0 || h >= 1.0 {
-                return Err("the power must be above 0 and below 1".to_owned());
+                return Err(ValueError::Rule("the power must be above 0 and below 1"));
             }
             Distribution::Pareto { h, center }
         }
         "normal" => {
             let (deviation, center) = numbers(None)?;
             if deviation <= 0.0 || deviation >= 100.0 {
-                return Err("the deviation must be above 0 and below 100 percent".to_owned());
+                return Err(ValueError::Rule(
+                    "the deviation must be above 0 and below 100 percent",
+                ));
             }
             Distribution::Normal { deviation, center }
         }
         "zoned" => Distribution::Zoned(zones(false)?),
         "zoned_abs" => Distribution::ZonedAbsolute(zones(true)?),
-        _ if rest.is_some() => return Err("`random` takes no parameter".to_owned()),
+        _ if rest.is_some() => return Err(ValueError::Rule("`random` takes no parameter")),
         _ => Distribution::Uniform,
     };
     Ok(())
 }
 /// `access%/size:access%/size`, with sizes in percent or bytes.
-fn zone_list(v: &Value<'_>, absolute: bool) -> Result<Vec<Zone>, String> {
+fn zone_list(v: &Value<'_>, absolute: bool) -> Result<Vec<Zone>, ValueError> {
     let mut zones = Vec::new();
     // Zones without a size, which share what is left of the region.
     let mut open = Vec::new();
     for part in v.text()?.split(':') {
         let (access, size) = part
             .split_once('/')
-            .ok_or_else(|| format!("`{part}`: a zone is written access/size"))?;
+            .ok_or_else(|| ValueError::Zone(part.to_owned()))?;
         let of = |text| Value {
             text: Some(text),
             ..*v
@@ -557,13 +553,16 @@ fn zone_list(v: &Value<'_>, absolute: bool) -> Result<Vec<Zone>, String> {
     let access: u32 = zones.iter().map(|z| u32::from(z.access_percent)).sum();
     let sizes: u64 = zones.iter().fold(0, |sum, z| z.size.saturating_add(sum));
     if zones.len() > 256 {
-        return Err("at most 256 zones".to_owned());
+        return Err(ValueError::Rule("at most 256 zones"));
     }
     if access != 100 {
-        return Err(format!("shares of access add up to {access}, not 100"));
+        return Err(ValueError::Shares {
+            what: "shares of access",
+            sum: access,
+        });
     }
     if !absolute && sizes > 100 {
-        return Err(format!("sizes add up to {sizes} percent"));
+        return Err(ValueError::ZoneSizes(sizes));
     }
     let left = 100 - sizes.min(100);
     for (i, &zone) in (0..).zip(&open) {
@@ -608,7 +607,9 @@ fn set_rates(d: &mut Draft, v: &Value<'_>, kind: impl Fn(u64) -> Rate) -> Set {
             (_, Some((0, _))) => *old = Rate::Unlimited,
             (Rate::BytesPerSecond(_), Some((_, Rate::Iops(_))))
             | (Rate::Iops(_), Some((_, Rate::BytesPerSecond(_)))) => {
-                return Err("`rate` and `rate_iops` for the same direction".to_owned());
+                return Err(ValueError::Rule(
+                    "`rate` and `rate_iops` for the same direction",
+                ));
             }
             (_, Some((_, new))) => *old = new,
         }
@@ -693,7 +694,9 @@ pub(super) fn flow_sleep(d: &mut Draft, v: &Value<'_>) -> Set {
 }
 pub(super) fn zonemode(d: &mut Draft, v: &Value<'_>) -> Set {
     if v.text == Some("zbd") {
-        return Err("the drive has no zones of its own; `strided` works on any drive".to_owned());
+        return Err(ValueError::Rule(
+            "the drive has no zones of its own; `strided` works on any drive",
+        ));
     }
     d.strided = Some(v.word(&[("none", false), ("strided", true)])?);
     Ok(())
@@ -724,7 +727,7 @@ pub(super) fn group_reporting(d: &mut Draft, v: &Value<'_>) -> Set {
 pub(super) fn percentile_list(d: &mut Draft, v: &Value<'_>) -> Set {
     let mut list = v.floats(0.0, 100.0)?;
     if list.len() > 20 {
-        return Err("at most 20 percentiles, as in fio".to_owned());
+        return Err(ValueError::Rule("at most 20 percentiles, as in fio"));
     }
     list.sort_by(f64::total_cmp);
     list.dedup();

@@ -1,5 +1,6 @@
 //! fio's I/O engines: whether what one does is a load for a drive.
 
+use super::error::ValueError;
 use crate::nearest::likely;
 
 /// Engines whose requests a drive could serve; which of them it is makes no difference here.
@@ -83,18 +84,17 @@ const OTHER: &[(&str, &str)] = &[
 ];
 
 /// Fails for an engine that makes no load for a drive, and for one that does not exist.
-pub(super) fn check(text: &str) -> Result<(), String> {
+pub(super) fn check(text: &str) -> Result<(), ValueError> {
     // `external:PATH` and options of the engine after a colon.
     let name = text.split(':').next().unwrap_or(text).trim();
     if SERVED.contains(&name) {
         return Ok(());
     }
     if let Some((_, does)) = OTHER.iter().find(|(other, _)| *other == name) {
-        return Err(format!("this engine {does}"));
+        return Err(ValueError::NoLoad(does));
     }
     let known = SERVED.iter().copied().chain(OTHER.iter().map(|o| o.0));
-    Err(match likely(name, known) {
-        Some(near) => format!("fio has no such engine; the nearest is `{near}`"),
-        None => "fio has no such engine; `libaio` is the usual one".to_owned(),
+    Err(ValueError::NoEngine {
+        nearest: likely(name, known),
     })
 }

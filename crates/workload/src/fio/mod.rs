@@ -9,10 +9,13 @@
 
 mod apply;
 mod engines;
+mod error;
 pub mod options;
 mod row;
 mod table;
 mod value;
+
+pub use error::{SyntaxError, ValueError};
 
 use std::collections::BTreeMap;
 
@@ -60,7 +63,7 @@ pub fn parse(file: &str, text: &str) -> Result<Workload, WorkloadError> {
         match &mut section {
             Some((_, _, options)) => options.push(option),
             None => {
-                return Err(reader.syntax(number, "an option before the first [section]"));
+                return Err(reader.syntax(number, SyntaxError::NoSection));
             }
         }
     }
@@ -68,7 +71,7 @@ pub fn parse(file: &str, text: &str) -> Result<Workload, WorkloadError> {
     if drafts.is_empty() {
         return Err(WorkloadError::Syntax {
             place: Place::whole(file),
-            why: "no job: a job file has at least one [section] other than [global]".to_owned(),
+            why: SyntaxError::NoJob,
         });
     }
     let mut jobs = Vec::new();
@@ -93,10 +96,10 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn syntax(&self, line: u64, why: &str) -> WorkloadError {
+    fn syntax(&self, line: u64, why: SyntaxError) -> WorkloadError {
         WorkloadError::Syntax {
             place: Place::line(self.file, line),
-            why: why.to_owned(),
+            why,
         }
     }
 
@@ -113,13 +116,9 @@ impl<'a> Reader<'a> {
             .and_then(|rest| rest.strip_suffix(']'))
             .map(str::trim)
             .filter(|name| !name.is_empty() && !name.contains([']', '[']))
-            .ok_or_else(|| self.syntax(number, "a section is written [name]"))?;
+            .ok_or_else(|| self.syntax(number, SyntaxError::Section))?;
         if name.starts_with("global") && name != "global" {
-            let why = format!(
-                "fio takes [{name}] for a [global] section, since its name begins with `global`; \
-                 call it [global], or rename the job"
-            );
-            return Err(self.syntax(number, &why));
+            return Err(self.syntax(number, SyntaxError::LikeGlobal(name.to_owned())));
         }
         Ok(name)
     }
@@ -130,10 +129,7 @@ impl<'a> Reader<'a> {
             None => (line, None),
         };
         if name == "include" || name.starts_with("include ") {
-            return Err(self.syntax(
-                number,
-                "`include` is not supported: paste the included lines here",
-            ));
+            return Err(self.syntax(number, SyntaxError::Include));
         }
         let row = options::find(name).ok_or_else(|| WorkloadError::UnknownOption {
             place: Place::line(self.file, number),
@@ -147,16 +143,14 @@ impl<'a> Reader<'a> {
         })?;
         // Where the option means nothing, neither does its value.
         let used = !matches!(row.effect, Effect::Ignored(_));
-        for keyword in ["${", "$mb_memory", "$pagesize", "$ncpus"] {
+        for (keyword, shown) in [
+            ("${", "${...}"),
+            ("$mb_memory", "$mb_memory"),
+            ("$pagesize", "$pagesize"),
+            ("$ncpus", "$ncpus"),
+        ] {
             if used && line.contains(keyword) {
-                return Err(self.syntax(
-                    number,
-                    &format!(
-                        "`{keyword}{}` depends on the machine fio runs on and is not expanded: \
-                         write the value",
-                        if keyword == "${" { "...}" } else { "" }
-                    ),
-                ));
+                return Err(self.syntax(number, SyntaxError::Keyword(shown)));
             }
         }
         Ok(Line { number, row, text })
@@ -197,18 +191,17 @@ impl<'a> Reader<'a> {
         if let Some(wanted) = &draft.wait_for {
             let found = drafts.iter().rfind(|d| d.job.name == *wanted);
             let Some(found) = found else {
-                let why = format!(
-                    "wait_for={wanted}: no job of that name stands before `{}`",
-                    draft.job.name
-                );
-                return Err(self.syntax(number, &why));
+                let why = SyntaxError::WaitFor {
+                    wanted: wanted.clone(),
+                    job: draft.job.name.clone(),
+                };
+                return Err(self.syntax(number, why));
             };
             draft.job.wait_for = Some(found.job.section);
         }
         let jobs: u64 = drafts.iter().map(|d| u64::from(d.numjobs)).sum();
         if jobs + u64::from(draft.numjobs) > MAX_JOBS {
-            let why = format!("more than {MAX_JOBS} jobs and clones");
-            return Err(self.syntax(number, &why));
+            return Err(self.syntax(number, SyntaxError::TooManyJobs(MAX_JOBS)));
         }
         drafts.push(draft);
         Ok(())
@@ -221,7 +214,10 @@ impl<'a> Reader<'a> {
             kb_base = match line.text {
                 Some("1000") => 1000,
                 Some("1024") => 1024,
-                _ => return Err(self.bad_value(line, "must be 1000 or 1024".to_owned())),
+                _ => {
+                    let why = ValueError::Rule("must be 1000 or 1024");
+                    return Err(self.bad_value(line, why));
+                }
             };
         }
         // An engine that makes no load says more than what else cannot be honoured of its job.
@@ -255,12 +251,12 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn bad_value(&self, line: &Line<'_>, why: String) -> WorkloadError {
+    fn bad_value(&self, line: &Line<'_>, why: ValueError) -> WorkloadError {
         WorkloadError::BadValue {
             place: Place::line(self.file, line.number),
             option: line.row.name,
             value: line.text.unwrap_or("").to_owned(),
-            why,
+            why: Box::new(why),
         }
     }
 }

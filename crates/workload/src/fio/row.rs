@@ -1,6 +1,7 @@
 //! A row of the table of fio options. See [`super::options`].
 
 use super::apply::Draft;
+use super::error::ValueError;
 use super::value::Value;
 
 /// One option.
@@ -25,7 +26,7 @@ pub struct OptionRow {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Effect {
     /// It sets something of the job.
-    Load(fn(&mut Draft, &Value<'_>) -> Result<(), String>),
+    Load(fn(&mut Draft, &Value<'_>) -> Result<(), ValueError>),
     /// It means nothing here, for the reason given.
     Ignored(&'static str),
     /// It cannot be honoured, for the reason given.

@@ -1,6 +1,8 @@
 //! Values of fio options: numbers with fio's suffixes, times, ranges, per-direction lists.
 
+use super::error::ValueError;
 use crate::job::Extent;
+use crate::nearest::likely;
 
 /// Longest request, in bytes: fio has no limit, but a length is 32 bits here.
 pub(super) const MAX_REQUEST_BYTES: u64 = 1 << 30;
@@ -15,14 +17,16 @@ pub(super) struct Value<'a> {
     pub(super) kb_base: u64,
 }
 
-type Parsed<T> = Result<T, String>;
+const TOO_LARGE: ValueError = ValueError::Rule("the number is too large");
+
+type Parsed<T> = Result<T, ValueError>;
 
 impl<'a> Value<'a> {
     /// The text, which must be there.
     pub(super) fn text(&self) -> Parsed<&'a str> {
         match self.text {
             Some(text) if !text.is_empty() => Ok(text),
-            _ => Err("a value is missing".to_owned()),
+            _ => Err(ValueError::Missing),
         }
     }
 
@@ -38,7 +42,7 @@ impl<'a> Value<'a> {
         match self.text {
             None | Some("1") => Ok(true),
             Some("0") => Ok(false),
-            Some(_) => Err("must be 0 or 1".to_owned()),
+            Some(_) => Err(ValueError::Rule("must be 0 or 1")),
         }
     }
 
@@ -48,7 +52,7 @@ impl<'a> Value<'a> {
         if (min..=max).contains(&n) {
             Ok(n)
         } else {
-            Err(format!("must be from {min} to {max}"))
+            Err(ValueError::Count { min, max })
         }
     }
 
@@ -56,7 +60,7 @@ impl<'a> Value<'a> {
     pub(super) fn number(&self) -> Parsed<u64> {
         match self.extent()? {
             Extent::Bytes(n) => Ok(n),
-            Extent::Percent(_) => Err("a percentage makes no sense here".to_owned()),
+            Extent::Percent(_) => Err(ValueError::Rule("a percentage makes no sense here")),
         }
     }
 
@@ -68,7 +72,7 @@ impl<'a> Value<'a> {
         if suffix == "%" {
             return match n {
                 0..=100 => Ok(Extent::Percent(n as u8)),
-                _ => Err("a percentage is from 0 to 100".to_owned()),
+                _ => Err(ValueError::Rule("a percentage is from 0 to 100")),
             };
         }
         let (letter, rest) = suffix.split_at(usize::from(
@@ -88,23 +92,24 @@ impl<'a> Value<'a> {
             (_, "" | "b") => plain,
             (1.., "i" | "ib") => with_i,
             _ => {
-                return Err(format!(
-                    "unknown unit `{suffix}`; use k, m, g, t, p, ki .. pi, an optional b, or %"
-                ));
+                return Err(ValueError::Unit {
+                    unit: suffix,
+                    known: "k, m, g, t, p, ki .. pi, an optional b, or %",
+                });
             }
         };
         base.checked_pow(power)
             .and_then(|unit| unit.checked_mul(n))
             .filter(|&bytes| bytes <= MAX_BYTES)
             .map(Extent::Bytes)
-            .ok_or_else(|| "the number is too large".to_owned())
+            .ok_or(TOO_LARGE)
     }
 
     /// A number of bytes that is a multiple of 512 and not 0.
     pub(super) fn sectors(&self) -> Parsed<u64> {
         match self.number()? {
-            0 => Err("must not be 0".to_owned()),
-            n if n % 512 != 0 => Err(format!("{n} bytes are no multiple of 512")),
+            0 => Err(ValueError::Rule("must not be 0")),
+            n if n % 512 != 0 => Err(ValueError::Sectors(n)),
             n => Ok(n),
         }
     }
@@ -112,7 +117,7 @@ impl<'a> Value<'a> {
     /// The length of one request, in bytes.
     pub(super) fn request_bytes(&self) -> Parsed<u32> {
         match self.sectors()? {
-            n if n > MAX_REQUEST_BYTES => Err(format!("must be at most {MAX_REQUEST_BYTES} bytes")),
+            n if n > MAX_REQUEST_BYTES => Err(ValueError::RequestBytes(MAX_REQUEST_BYTES)),
             n => Ok(n as u32),
         }
     }
@@ -129,12 +134,15 @@ impl<'a> Value<'a> {
             "h" => 3_600_000_000_000,
             "d" => 86_400_000_000_000,
             other => {
-                return Err(format!("unknown unit `{other}`; use us, ms, s, m, h or d"));
+                return Err(ValueError::Unit {
+                    unit: other.to_owned(),
+                    known: "us, ms, s, m, h or d",
+                });
             }
         };
         n.checked_mul(unit)
             .filter(|&ns| ns <= MAX_BYTES)
-            .ok_or_else(|| "the time is too long".to_owned())
+            .ok_or(ValueError::Rule("the time is too long"))
     }
 
     /// A decimal number within `min..=max`.
@@ -142,8 +150,12 @@ impl<'a> Value<'a> {
         let text = self.text()?;
         match text.parse::<f64>() {
             Ok(x) if (min..=max).contains(&x) => Ok(x),
-            Ok(_) => Err(format!("`{text}` must be from {min} to {max}")),
-            Err(_) => Err(format!("`{text}` is not a number")),
+            Ok(_) => Err(ValueError::Range {
+                text: text.to_owned(),
+                min,
+                max,
+            }),
+            Err(_) => Err(ValueError::NotANumber(text.to_owned())),
         }
     }
 
@@ -177,7 +189,9 @@ impl<'a> Value<'a> {
         let text = self.text()?;
         let parts: Vec<&str> = text.split(',').map(str::trim).collect();
         if parts.len() > 3 {
-            return Err("at most three values: for reads, writes and trims".to_owned());
+            return Err(ValueError::Rule(
+                "at most three values: for reads, writes and trims",
+            ));
         }
         let mut values: [Option<T>; 3] = [None, None, None];
         for (i, part) in parts.iter().enumerate() {
@@ -189,7 +203,7 @@ impl<'a> Value<'a> {
             values[parts.len() - 1..].fill(Some(last));
         }
         if values.iter().all(Option::is_none) {
-            return Err("a value is missing".to_owned());
+            return Err(ValueError::Missing);
         }
         Ok(values)
     }
@@ -216,7 +230,7 @@ impl<'a> Value<'a> {
         let text = self.text()?;
         match text.strip_suffix('%').unwrap_or(text).parse::<u8>() {
             Ok(n) if n <= 100 => Ok(n),
-            _ => Err(format!("`{text}` is no whole percentage from 0 to 100")),
+            _ => Err(ValueError::Percent(text.to_owned())),
         }
     }
 
@@ -225,12 +239,10 @@ impl<'a> Value<'a> {
         let text = self.text()?;
         match words.iter().find(|(word, _)| *word == text) {
             Some((_, meaning)) => Ok(*meaning),
-            None => {
-                let list: Vec<&str> = words.iter().map(|w| w.0).collect();
-                let near = crate::nearest::likely(text, words.iter().map(|w| w.0));
-                let hint = near.map_or(String::new(), |n| format!("; did you mean `{n}`?"));
-                Err(format!("must be one of {}{hint}", list.join(", ")))
-            }
+            None => Err(ValueError::Word {
+                words: words.iter().map(|w| w.0).collect(),
+                nearest: likely(text, words.iter().map(|w| w.0)),
+            }),
         }
     }
 }
@@ -240,7 +252,10 @@ pub(super) fn fill_shares<T: Copy>(parts: &[(T, Option<u8>)]) -> Parsed<Vec<(T, 
     let given: u32 = parts.iter().filter_map(|p| p.1).map(u32::from).sum();
     let open = parts.iter().filter(|p| p.1.is_none()).count() as u32;
     if given > 100 || (open == 0 && given != 100) {
-        return Err(format!("percentages add up to {given}, not 100"));
+        return Err(ValueError::Shares {
+            what: "percentages",
+            sum: given,
+        });
     }
     let rest = 100 - given;
     let mut seen = 0;
@@ -268,12 +283,12 @@ fn split_number(text: &str) -> Parsed<(u64, &str)> {
         .unwrap_or(digits.len());
     let (number, suffix) = digits.split_at(end);
     if number.is_empty() {
-        return Err(format!("`{text}` is not a number"));
+        return Err(ValueError::NotANumber(text.to_owned()));
     }
     if suffix.starts_with('.') {
-        return Err(format!("`{text}`: write a whole number of a smaller unit"));
+        return Err(ValueError::Fraction(text.to_owned()));
     }
-    let n = u64::from_str_radix(number, radix).map_err(|_| "the number is too large".to_owned())?;
+    let n = u64::from_str_radix(number, radix).map_err(|_| TOO_LARGE)?;
     Ok((n, suffix.trim_start()))
 }
 

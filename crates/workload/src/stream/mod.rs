@@ -5,11 +5,13 @@
 //! `think_ns` says so, and ends the job at its run time.
 
 mod distribution;
+mod error;
 mod pacing;
 mod placement;
 
 pub use distribution::{Normal, Pareto, Zipf};
 pub(crate) use distribution::{exponential, unit};
+pub use error::JobError;
 pub use firstread_core::permutation::{MAX_NUMBERS, Permutation};
 
 use firstread_core::{HostOp, Stream};
@@ -121,7 +123,7 @@ impl JobStream {
         capacity_bytes: u64,
         seed: u64,
         pass: u64,
-    ) -> Result<JobStream, String> {
+    ) -> Result<JobStream, JobError> {
         check(spec)?;
         let key = job_key(seed, spec);
         let draws = match pass {
@@ -140,9 +142,10 @@ impl JobStream {
         for &d in directions {
             let longest = min_len(d, true).max(min_len(d, false));
             if region_len < longest {
-                return Err(format!(
-                    "its region of {region_len} bytes is smaller than one block of {longest} bytes"
-                ));
+                return Err(JobError::Region {
+                    region_bytes: region_len,
+                    block_bytes: longest,
+                });
             }
         }
 
@@ -158,7 +161,7 @@ impl JobStream {
                 align[d as usize] = step;
                 let n = (region_len - unit) / step + 1;
                 if n > MAX_NUMBERS {
-                    return Err(format!("{n} blocks are more than {MAX_NUMBERS}"));
+                    return Err(JobError::Blocks(n));
                 }
                 let zoned = matches!(
                     spec.distribution,
@@ -550,7 +553,7 @@ fn percent(of: u64, percent: u8) -> u64 {
 }
 
 /// First byte and length of the job's region.
-fn region(spec: &JobSpec, capacity_bytes: u64, least: u64) -> Result<(u64, u64), String> {
+fn region(spec: &JobSpec, capacity_bytes: u64, least: u64) -> Result<(u64, u64), JobError> {
     let capacity = capacity_bytes / SECTOR_BYTES * SECTOR_BYTES;
     let resolve = |e: Extent| match e {
         Extent::Bytes(bytes) => bytes,
@@ -560,11 +563,9 @@ fn region(spec: &JobSpec, capacity_bytes: u64, least: u64) -> Result<(u64, u64),
         .checked_mul(u64::from(spec.clone))
         .and_then(|more| more.checked_add(resolve(spec.offset)))
         .filter(|&start| start < capacity)
-        .ok_or_else(|| {
-            format!(
-                "offset (with {} times offset_increment) lies past the drive's {capacity} bytes",
-                spec.clone
-            )
+        .ok_or(JobError::Offset {
+            clone: spec.clone,
+            capacity_bytes: capacity,
         })?;
     let behind = capacity - start;
     let len = match (spec.file_size, spec.size) {
@@ -573,16 +574,17 @@ fn region(spec: &JobSpec, capacity_bytes: u64, least: u64) -> Result<(u64, u64),
         (None, None) => behind,
     };
     if len > behind {
-        return Err(format!(
-            "size={len} from offset {start} does not fit on a drive of {capacity} bytes; \
-             leave `size` out to cover the drive"
-        ));
+        return Err(JobError::Size {
+            len_bytes: len,
+            start_bytes: start,
+            capacity_bytes: capacity,
+        });
     }
     Ok((start, len))
 }
 
 /// What a job made by hand rather than by the parser could have wrong.
-fn check(spec: &JobSpec) -> Result<(), String> {
+fn check(spec: &JobSpec) -> Result<(), JobError> {
     let sector = |bytes: u32| bytes > 0 && u64::from(bytes) % SECTOR_BYTES == 0;
     let sizes_ok = spec.sizes.iter().all(|sizes| match sizes {
         Sizes::Fixed(bytes) => sector(*bytes),
@@ -596,27 +598,28 @@ fn check(spec: &JobSpec) -> Result<(), String> {
             .flatten()
             .all(|&bytes| sector(bytes))
     {
-        return Err(format!(
-            "sizes and alignments are multiples of {SECTOR_BYTES}, not 0"
+        return Err(JobError::Rule(
+            "sizes and alignments are multiples of 512, not 0",
         ));
     }
     if spec.rate.contains(&Rate::BytesPerSecond(0)) || spec.rate.contains(&Rate::Iops(0)) {
-        return Err("a rate of 0 never issues anything".to_owned());
+        return Err(JobError::Rule("a rate of 0 never issues anything"));
     }
     if let Some(strides) = spec.strides {
         let shortest = spec.operations.directions().iter();
         let longest = shortest.map(|&d| spec.sizes[d as usize].min()).max();
         if strides.zone_bytes < u64::from(longest.unwrap_or(0)) {
-            return Err("a zone is shorter than a request: raise zonesize or zonerange".to_owned());
+            return Err(JobError::Rule(
+                "a zone is shorter than a request: raise zonesize or zonerange",
+            ));
         }
         if spec.distribution != Distribution::Uniform
             || spec.modifier != Modifier::None
             || spec.random_percent != [100; 3]
         {
-            return Err(
-                "zones (zonesize) go together with plain sequential or uniform random requests"
-                    .to_owned(),
-            );
+            return Err(JobError::Rule(
+                "zones (zonesize) go together with plain sequential or uniform random requests",
+            ));
         }
     }
     let (range, center) = match spec.distribution {
@@ -628,7 +631,9 @@ fn check(spec: &JobSpec) -> Result<(), String> {
         _ => (true, None),
     };
     if !range || center.is_some_and(|c| !(0.0..=1.0).contains(&c)) {
-        return Err("a parameter of random_distribution is out of its range".to_owned());
+        return Err(JobError::Rule(
+            "a parameter of random_distribution is out of its range",
+        ));
     }
     Ok(())
 }
@@ -658,7 +663,7 @@ fn placement(
     step: u64,
     key: Stream,
     place: Stream,
-) -> Result<Placement, String> {
+) -> Result<Placement, JobError> {
     let scatter = |peak, center| Scatter::new(n, key.named(SCATTER), peak, center);
     Ok(match &spec.distribution {
         Distribution::Uniform if spec.random_map => Placement::Map {

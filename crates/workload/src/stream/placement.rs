@@ -3,6 +3,7 @@
 use firstread_core::{Permutation, Stream};
 
 use super::distribution::{Normal, Pareto, Zipf};
+use super::error::JobError;
 use crate::job::Zone;
 
 /// Positions of one direction of a random job.
@@ -79,7 +80,7 @@ pub(super) fn zone_blocks(
     zones: &[Zone],
     n: u64,
     unit_bytes: Option<u64>,
-) -> Result<Vec<ZoneBlocks>, String> {
+) -> Result<Vec<ZoneBlocks>, JobError> {
     let mut blocks = Vec::with_capacity(zones.len());
     let (mut until_percent, mut sizes) = (0u64, 0u64);
     let edge = |sizes: u64| match unit_bytes {
@@ -92,16 +93,16 @@ pub(super) fn zone_blocks(
         let end = edge(sizes);
         until_percent += u64::from(zone.access_percent);
         if end > n {
-            return Err(format!(
-                "zone {} of random_distribution ends past the size",
-                i + 1
-            ));
+            return Err(JobError::Zone {
+                number: i + 1,
+                fault: "ends past the size",
+            });
         }
         if zone.access_percent > 0 && end == start {
-            return Err(format!(
-                "zone {} of random_distribution holds no block",
-                i + 1
-            ));
+            return Err(JobError::Zone {
+                number: i + 1,
+                fault: "holds no block",
+            });
         }
         blocks.push(ZoneBlocks {
             until_percent,

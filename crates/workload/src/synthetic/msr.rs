@@ -23,6 +23,7 @@ use firstread_core::{HostOp, Stream};
 
 use crate::error::{Place, WorkloadError};
 use crate::nearest::likely;
+use crate::stream::JobError;
 use crate::stream::{Permutation, exponential, unit};
 use crate::trace::TraceRecord;
 
@@ -231,7 +232,10 @@ impl StandIn {
             return Err(WorkloadError::Job {
                 place: Place::whole(self.name),
                 job: self.name.to_owned(),
-                why: format!("it needs a drive of {needed} bytes, not {capacity_bytes}"),
+                why: JobError::Capacity {
+                    needed_bytes: needed,
+                    capacity_bytes,
+                },
             });
         }
         let key = Stream::new(seed).named(self.name);

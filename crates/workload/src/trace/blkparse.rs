@@ -2,7 +2,8 @@
 
 use firstread_core::HostOp;
 
-use super::text::{BadNumber, Fault, Fields, Raw, decimal, shown, whole};
+use super::error::{BadNumber, RecordError};
+use super::text::{Fault, Fields, Raw, decimal, shown, whole};
 
 /// What a line is.
 #[derive(Debug)]
@@ -28,19 +29,17 @@ pub(super) fn parse(line: &[u8], action: u8) -> Result<Line, Fault> {
     }
     let fields = Fields::cut(line, false);
     if fields.len() < 6 {
-        return Err(Fault::record(format!(
-            "{} columns where device, cpu, sequence, time, pid and action are expected: `{}`",
-            fields.len(),
-            shown(line)
-        )));
+        return Err(Fault::record(RecordError::BlkparseColumns {
+            given: fields.len(),
+            line: shown(line),
+        }));
     }
     let device = device(fields.get(0))?;
     let time_ns =
         decimal(fields.get(3), 1_000_000_000).map_err(|why| Fault::column("time", why))?;
     let event = fields.get(5);
     if !ACTIONS.contains(&event) {
-        let why = format!("`{}` is no action of blkparse", shown(event));
-        return Err(Fault::column("action", why));
+        return Err(Fault::field("action", event, "is no action of blkparse"));
     }
     if event != [action] {
         return Ok(Line::Other);
@@ -63,7 +62,7 @@ pub(super) fn parse(line: &[u8], action: u8) -> Result<Line, Fault> {
     };
     let scaled = |column, n: u64| {
         n.checked_mul(512)
-            .ok_or_else(|| Fault::column(column, format!("{n} is too large")))
+            .ok_or_else(|| Fault::column(column, RecordError::TooLarge(n)))
     };
     Ok(Line::Request(Raw {
         time_ns,
@@ -82,9 +81,10 @@ fn operation(rwbs: &[u8]) -> Result<Option<HostOp>, Fault> {
         Some(b'W') => Ok(Some(HostOp::Write)),
         Some(b'D') => Ok(Some(HostOp::Trim)),
         Some(b'N' | b'F') => Ok(None),
-        _ => Err(Fault::column(
+        _ => Err(Fault::field(
             "rwbs",
-            format!("`{}` begins with none of R, W, D, F, N", shown(rwbs)),
+            rwbs,
+            "begins with none of R, W, D, F, N",
         )),
     }
 }
@@ -93,8 +93,7 @@ fn operation(rwbs: &[u8]) -> Result<Option<HostOp>, Fault> {
 fn device(field: &[u8]) -> Result<u32, Fault> {
     let fault = |why: BadNumber| Fault::column("device", why);
     let Some(comma) = field.iter().position(|&b| b == b',') else {
-        let why = format!("`{}` is not major,minor", shown(field));
-        return Err(Fault::column("device", why));
+        return Err(Fault::field("device", field, "is not major,minor"));
     };
     let major = whole(&field[..comma]).map_err(fault)?;
     let minor = whole(&field[comma + 1..]).map_err(fault)?;

@@ -6,6 +6,7 @@
 
 use firstread_core::HostOp;
 
+use super::error::RecordError;
 use super::text::{Fault, Fields, Raw, shown, whole};
 
 /// State between lines.
@@ -28,11 +29,7 @@ impl Iolog {
                 b"fio version 2 iolog" => 2,
                 b"fio version 3 iolog" => 3,
                 other => {
-                    let why = format!(
-                        "the first line is `{}`, not `fio version 2 iolog` or `fio version 3 iolog`",
-                        shown(other)
-                    );
-                    return Err(Fault::record(why));
+                    return Err(Fault::record(RecordError::IologVersion(shown(other))));
                 }
             };
             return Ok(None);
@@ -41,14 +38,11 @@ impl Iolog {
         let first = usize::from(self.version == 3);
         let columns = fields.len().saturating_sub(first);
         if columns != 2 && columns != 4 {
-            return Err(Fault::record(format!(
-                "{} columns where {} or {} are expected ({}file, action, offset, length): `{}`",
-                fields.len(),
-                first + 2,
-                first + 4,
-                if first == 1 { "timestamp, " } else { "" },
-                shown(line)
-            )));
+            return Err(Fault::record(RecordError::IologColumns {
+                given: fields.len(),
+                timestamp: self.version == 3,
+                line: shown(line),
+            }));
         }
         if self.version == 3 {
             self.clock_ns = ns(fields.get(0), "timestamp")?;
@@ -58,8 +52,7 @@ impl Iolog {
             match action {
                 b"add" => {
                     if self.files.len() >= MAX_FILES {
-                        let why = format!("more than {MAX_FILES} files");
-                        return Err(Fault::column("file", why));
+                        return Err(Fault::column("file", RecordError::Files(MAX_FILES)));
                     }
                     if !self.files.iter().any(|f| f == file) {
                         self.files.push(file.to_vec());
@@ -84,7 +77,7 @@ impl Iolog {
                 return Ok(None);
             }
             b"wait" => {
-                let why = "`wait` is not allowed in version 3".to_owned();
+                let why = RecordError::Rule("`wait` is not allowed in version 3");
                 return Err(Fault::column("action", why));
             }
             _ => return Err(unknown_action(action)),
@@ -104,10 +97,7 @@ impl Iolog {
     fn device(&self, file: &[u8]) -> Result<u32, Fault> {
         match self.files.iter().position(|f| f == file) {
             Some(i) => Ok(i as u32),
-            None => Err(Fault::column(
-                "file",
-                format!("`{}` was not added before", shown(file)),
-            )),
+            None => Err(Fault::field("file", file, "was not added before")),
         }
     }
 }
@@ -115,16 +105,13 @@ impl Iolog {
 fn ns(field: &[u8], column: &'static str) -> Result<u64, Fault> {
     let us = whole(field).map_err(|why| Fault::column(column, why))?;
     let ns = us.checked_mul(1000);
-    ns.ok_or_else(|| Fault::column(column, "is too large"))
+    ns.ok_or_else(|| Fault::column(column, RecordError::Rule("is too large")))
 }
 
 fn unknown_action(action: &[u8]) -> Fault {
-    Fault::column(
+    Fault::field(
         "action",
-        format!(
-            "`{}` is none of add, open, close, read, write, trim, sync, datasync, wait with the \
-             columns it takes",
-            shown(action)
-        ),
+        action,
+        "is none of add, open, close, read, write, trim, sync, datasync, wait with the columns it takes",
     )
 }

@@ -5,12 +5,14 @@
 //! its column and the reason; what is understood differently than written is a [`Notice`].
 
 mod blkparse;
+mod error;
 mod format;
 mod iolog;
 mod source;
 mod text;
 mod vscsi;
 
+pub use error::{BadNumber, FormatError, InputError, RecordError, ZstdError};
 pub use format::{Column, FORMATS, Format};
 pub use source::Compression;
 
@@ -151,7 +153,7 @@ impl<R: Read> TraceReader<R> {
         if !(options.speed > 0.0 && options.speed.is_finite()) {
             return Err(WorkloadError::Input {
                 place: Place::whole(file),
-                why: format!("a replay speed of {} is not above 0", options.speed),
+                why: InputError::Speed(options.speed),
             });
         }
         let mut source = Source::open(file, input)?;
@@ -160,7 +162,7 @@ impl<R: Read> TraceReader<R> {
         if head.is_empty() {
             return Err(WorkloadError::Input {
                 place,
-                why: "the trace is empty".to_owned(),
+                why: InputError::Empty,
             });
         }
         let format = match options.format {
@@ -179,8 +181,7 @@ impl<R: Read> TraceReader<R> {
                 None => {
                     return Err(WorkloadError::UnknownFormat {
                         place,
-                        why: "the first two records have no version byte of vscsi 1 or 2"
-                            .to_owned(),
+                        why: FormatError::NoVscsi,
                     });
                 }
             },
@@ -318,12 +319,15 @@ impl<R: Read> TraceReader<R> {
                     match record.len() {
                         0 => return Ok(None),
                         n if n < bytes => {
-                            let why = format!("the last record has {n} of {bytes} bytes");
+                            let why = RecordError::CutShort {
+                                have_bytes: n,
+                                wanted_bytes: bytes,
+                            };
                             return Err(WorkloadError::Record {
                                 place: self.source.place(n as u64),
                                 format: self.format.name,
                                 column: None,
-                                why,
+                                why: Box::new(why),
                             });
                         }
                         _ => {}
@@ -423,32 +427,28 @@ impl<R: Read> TraceReader<R> {
         let is_len = |r: &Role| matches!(r, Role::Len(_));
         let is_offset = |r: &Role| matches!(r, Role::Offset(_));
         if raw.len_bytes == 0 {
-            return Err(self.fault(Fault {
-                column: column(is_len),
-                why: "a request of no bytes".to_owned(),
-            }));
+            let why = RecordError::Rule("a request of no bytes");
+            return Err(self.fault(Fault::column(column(is_len), why)));
         }
-        let too_far = || Fault {
-            column: column(is_offset),
-            why: "the request ends past 2^64 bytes".to_owned(),
-        };
         let mut start = raw.offset_bytes / SECTOR_BYTES * SECTOR_BYTES;
         let end = raw
             .offset_bytes
             .checked_add(raw.len_bytes)
             .and_then(|end| end.checked_next_multiple_of(SECTOR_BYTES));
         let Some(end) = end else {
-            return Err(self.fault(too_far()));
+            let why = RecordError::Rule("the request ends past 2^64 bytes");
+            return Err(self.fault(Fault::column(column(is_offset), why)));
         };
         let len = end - start;
         if start != raw.offset_bytes || len != raw.len_bytes {
             self.rounded.add(|| source.place(bytes));
         }
         if len > MAX_LEN_BYTES {
-            return Err(self.fault(Fault {
-                column: column(is_len),
-                why: format!("a request of {len} bytes; at most {MAX_LEN_BYTES} are possible"),
-            }));
+            let why = RecordError::Length {
+                len_bytes: len,
+                most_bytes: MAX_LEN_BYTES,
+            };
+            return Err(self.fault(Fault::column(column(is_len), why)));
         }
         if end > self.capacity_bytes {
             if !self.options.wrap || len > self.capacity_bytes {
@@ -492,10 +492,8 @@ impl<R: Read> Iterator for TraceReader<R> {
             Ok(None) if self.requests == 0 => Some(Err(WorkloadError::Input {
                 place: self.source.whole(),
                 why: match self.options.device {
-                    Some(device) if self.other_devices > 0 => {
-                        format!("the trace holds no request of device {device}")
-                    }
-                    _ => "the trace holds no request".to_owned(),
+                    Some(device) if self.other_devices > 0 => InputError::NoRequestOf(device),
+                    _ => InputError::NoRequest,
                 },
             })),
             Ok(None) => None,
@@ -508,7 +506,7 @@ impl<R: Read> Iterator for TraceReader<R> {
 }
 
 /// The format of a trace that begins with `head`, or what was seen instead.
-fn detect(head: &[u8]) -> Result<&'static Format, String> {
+fn detect(head: &[u8]) -> Result<&'static Format, FormatError> {
     let text = !head[..head.len().min(512)]
         .iter()
         .any(|&b| b < b' ' && !b.is_ascii_whitespace() || b == 0x7f);
@@ -516,7 +514,7 @@ fn detect(head: &[u8]) -> Result<&'static Format, String> {
         let vscsi = FORMATS.iter().find(|f| matches!(f.layout, Layout::Vscsi));
         return match (Version::detect(head), vscsi) {
             (Some(_), Some(format)) => Ok(format),
-            _ => Err("binary data that are no vscsi trace".to_owned()),
+            _ => Err(FormatError::Binary),
         };
     }
     let mut lines: Vec<&[u8]> = head
@@ -528,7 +526,7 @@ fn detect(head: &[u8]) -> Result<&'static Format, String> {
         .take(HEAD_LINES)
         .collect();
     let Some(first) = lines.first().copied() else {
-        return Err("no line in the first 32 KiB".to_owned());
+        return Err(FormatError::NoLine);
     };
     let is_iolog = first.starts_with(b"fio version");
     if lines.len() > 1 && !is_iolog && text::looks_like_header(first) {
@@ -563,14 +561,9 @@ fn detect(head: &[u8]) -> Result<&'static Format, String> {
     FORMATS
         .iter()
         .find(|format| format.detected.is_some() && fits(format))
-        .ok_or_else(|| {
-            let names: Vec<&str> = FORMATS.iter().map(|f| f.name).collect();
-            format!(
-                "no known trace format: the first record is `{}`; name the format if it is one of \
-                 {}",
-                shown(lines.first().copied().unwrap_or(first)),
-                names.join(", ")
-            )
+        .ok_or_else(|| FormatError::Unknown {
+            first: shown(lines.first().copied().unwrap_or(first)),
+            formats: FORMATS.iter().map(|f| f.name).collect(),
         })
 }
 

@@ -1,11 +1,12 @@
 //! Bytes of a trace: decompressed as they are read, cut into lines or records.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 
 use flate2::bufread::MultiGzDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
+use super::error::{InputError, ZstdError};
 use crate::error::{Place, WorkloadError};
 
 /// Longest line, in bytes; no format comes near it.
@@ -58,7 +59,7 @@ impl<R: Read> Source<R> {
         let mut input = BufReader::with_capacity(CHUNK_BYTES, input);
         let head = input
             .fill_buf()
-            .map_err(|e| input_error(Place::whole(file), &e.to_string()))?;
+            .map_err(|error| input_error(Place::whole(file), InputError::Open(error)))?;
         let compression = match head {
             [0x1f, 0x8b, ..] => Compression::Gzip,
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Compression::Zstd,
@@ -116,9 +117,9 @@ impl<R: Read> Source<R> {
         self.buf.resize(used + CHUNK_BYTES, 0);
         let target = &mut self.buf[used..];
         let read = match &mut self.decoder {
-            Decoder::Plain(input) => read_some(input, target),
-            Decoder::Gzip(input) => read_some(input, target),
-            Decoder::Zstd(input) => input.read(target),
+            Decoder::Plain(input) => read_some(input, target).map_err(InputError::Read),
+            Decoder::Gzip(input) => read_some(input, target).map_err(InputError::Gzip),
+            Decoder::Zstd(input) => input.read(target).map_err(InputError::Zstd),
         };
         let n = *read.as_ref().unwrap_or(&0);
         self.buf.truncate(used + n);
@@ -127,15 +128,7 @@ impl<R: Read> Source<R> {
             Ok(_) => Ok(()),
             Err(why) => {
                 let at = self.offset + self.buf.len() as u64;
-                let what = match self.compression {
-                    Compression::None => "cannot be read",
-                    Compression::Gzip => "gzip data are corrupt or cut short",
-                    Compression::Zstd => "zstd data are corrupt or cut short",
-                };
-                Err(input_error(
-                    Place::byte(&self.file, at),
-                    &format!("{what}: {why}"),
-                ))
+                Err(input_error(Place::byte(&self.file, at), why))
             }
         }
     }
@@ -152,7 +145,7 @@ impl<R: Read> Source<R> {
             if searched > MAX_LINE_BYTES {
                 return Err(input_error(
                     Place::line(&self.file, self.line + 1),
-                    &format!("the line is longer than {MAX_LINE_BYTES} bytes: this is no trace"),
+                    InputError::LongLine(MAX_LINE_BYTES),
                 ));
             }
             if self.ended {
@@ -182,27 +175,24 @@ impl<R: Read> Source<R> {
     }
 }
 
-fn input_error(place: Place, why: &str) -> WorkloadError {
-    WorkloadError::Input {
-        place,
-        why: why.to_owned(),
-    }
+fn input_error(place: Place, why: InputError) -> WorkloadError {
+    WorkloadError::Input { place, why }
 }
 
-fn read_some(input: &mut impl Read, target: &mut [u8]) -> Result<usize, String> {
+fn read_some(input: &mut impl Read, target: &mut [u8]) -> io::Result<usize> {
     loop {
         match input.read(target) {
-            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
-            other => return other.map_err(|e| e.to_string()),
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            other => return other,
         }
     }
 }
 
 impl<B: BufRead> Zstd<B> {
-    fn read(&mut self, target: &mut [u8]) -> Result<usize, String> {
+    fn read(&mut self, target: &mut [u8]) -> Result<usize, ZstdError> {
         loop {
             if !self.open {
-                if self.input.fill_buf().map_err(|e| e.to_string())?.is_empty() {
+                if self.input.fill_buf()?.is_empty() {
                     return Ok(0);
                 }
                 match self.frame.reset(&mut self.input) {
@@ -211,20 +201,17 @@ impl<B: BufRead> Zstd<B> {
                         ReadFrameHeaderError::SkipFrame { length, .. },
                     )) => {
                         let length = u64::from(length);
-                        let skipped = std::io::copy(
-                            &mut self.input.by_ref().take(length),
-                            &mut std::io::sink(),
-                        );
-                        if skipped.map_err(|e| e.to_string())? < length {
-                            return Err("a skippable frame is cut short".to_owned());
+                        let mut frame = self.input.by_ref().take(length);
+                        if io::copy(&mut frame, &mut io::sink())? < length {
+                            return Err(ZstdError::CutShort);
                         }
                         continue;
                     }
-                    Err(e) => return Err(e.to_string()),
+                    Err(error) => return Err(error.into()),
                 }
             }
             if self.frame.can_collect() > 0 {
-                return self.frame.read(target).map_err(|e| e.to_string());
+                return Ok(self.frame.read(target)?);
             }
             if self.frame.is_finished() {
                 let (stored, computed) = (
@@ -232,13 +219,12 @@ impl<B: BufRead> Zstd<B> {
                     self.frame.get_calculated_checksum(),
                 );
                 if stored.is_some() && stored != computed {
-                    return Err("the checksum of a frame does not match".to_owned());
+                    return Err(ZstdError::Checksum);
                 }
                 self.open = false;
             } else {
                 self.frame
-                    .decode_blocks(&mut self.input, BlockDecodingStrategy::UptoBlocks(1))
-                    .map_err(|e| e.to_string())?;
+                    .decode_blocks(&mut self.input, BlockDecodingStrategy::UptoBlocks(1))?;
             }
         }
     }

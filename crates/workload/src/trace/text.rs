@@ -1,8 +1,8 @@
 //! Records of one line each, parsed by the columns of their format.
 
 use firstread_core::HostOp;
-use thiserror::Error;
 
+use super::error::{BadNumber, RecordError};
 use super::format::{Format, Layout, Role};
 
 /// Most columns a record has.
@@ -22,34 +22,30 @@ pub(super) struct Raw {
 #[derive(Clone, Debug)]
 pub(super) struct Fault {
     pub(super) column: Option<&'static str>,
-    pub(super) why: String,
+    pub(super) why: Box<RecordError>,
 }
 
 impl Fault {
-    pub(super) fn record(why: String) -> Fault {
-        Fault { column: None, why }
-    }
-    pub(super) fn column(column: &'static str, why: impl ToString) -> Fault {
+    pub(super) fn record(why: RecordError) -> Fault {
         Fault {
-            column: Some(column),
-            why: why.to_string(),
+            column: None,
+            why: Box::new(why),
         }
     }
-}
-
-/// Why a field is not the number that it should be. Holds the field as messages show it.
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
-pub(super) enum BadNumber {
-    #[error("is missing")]
-    Missing,
-    #[error("`{0}` has a decimal point where whole numbers stand")]
-    Point(String),
-    #[error("`{0}` is no whole number")]
-    NotWhole(String),
-    #[error("`{0}` is no number")]
-    NoNumber(String),
-    #[error("`{0}` is too large")]
-    TooLarge(String),
+    pub(super) fn column(
+        column: impl Into<Option<&'static str>>,
+        why: impl Into<RecordError>,
+    ) -> Fault {
+        Fault {
+            column: column.into(),
+            why: Box::new(why.into()),
+        }
+    }
+    /// `field` of `column` is wrong as `fault` says.
+    pub(super) fn field(column: &'static str, field: &[u8], fault: &'static str) -> Fault {
+        let field = shown(field);
+        Fault::column(column, RecordError::Field { field, fault })
+    }
 }
 
 /// Columns of a line.
@@ -164,14 +160,11 @@ pub(super) fn parse(format: &Format, line: &[u8]) -> Result<Raw, Fault> {
     let fields = Fields::cut(line, commas);
     let columns = format.columns;
     if fields.len() < columns.len() || (fields.len() > columns.len() && !more) {
-        let names: Vec<&str> = columns.iter().map(|c| c.name).collect();
-        return Err(Fault::record(format!(
-            "{} columns where {} are expected ({}): `{}`",
-            fields.len(),
-            columns.len(),
-            names.join(", "),
-            shown(line)
-        )));
+        return Err(Fault::record(RecordError::Columns {
+            given: fields.len(),
+            names: columns.iter().map(|c| c.name).collect(),
+            line: shown(line),
+        }));
     }
     let mut raw = Raw {
         time_ns: 0,
@@ -192,7 +185,7 @@ pub(super) fn parse(format: &Format, line: &[u8]) -> Result<Raw, Fault> {
             Role::Len(unit) => raw.len_bytes = scaled(unit).map_err(fault)?,
             Role::Device => {
                 let n = whole(field).map_err(fault)?;
-                let too_large = |_| Fault::column(column.name, format!("{n} is too large"));
+                let too_large = |_| Fault::column(column.name, RecordError::TooLarge(n));
                 raw.device = u32::try_from(n).map_err(too_large)?;
             }
             Role::Op(words) => {
@@ -202,8 +195,10 @@ pub(super) fn parse(format: &Format, line: &[u8]) -> Result<Raw, Fault> {
                 raw.op = match known {
                     Some((_, op)) => *op,
                     None => {
-                        let list: Vec<&str> = words.iter().map(|w| w.0).collect();
-                        let why = format!("`{}` is not one of {}", shown(field), list.join(", "));
+                        let why = RecordError::Word {
+                            field: shown(field),
+                            words: words.iter().map(|w| w.0).collect(),
+                        };
                         return Err(Fault::column(column.name, why));
                     }
                 };
@@ -232,7 +227,7 @@ pub(super) fn header(format: &Format, line: &[u8]) -> Option<Result<(), Fault>> 
         let (given, wanted) = (plain(fields.get(i)), plain(column.name.as_bytes()));
         let alike = given == wanted || given.ends_with(&wanted) || wanted.ends_with(&given);
         if given.is_empty() || !alike {
-            let why = format!("unknown column `{}` in the header", shown(fields.get(i)));
+            let why = RecordError::Header(shown(fields.get(i)));
             return Some(Err(Fault::column(column.name, why)));
         }
     }

@@ -2,6 +2,7 @@
 
 use firstread_core::HostOp;
 
+use super::error::RecordError;
 use super::text::{Fault, Raw};
 
 /// Layout of the records.
@@ -112,11 +113,10 @@ pub(super) fn parse(version: Version, record: &[u8]) -> Result<Option<Raw>, Faul
     if f.version != version.number() {
         return Err(Fault::column(
             "ver",
-            format!(
-                "version {} in a trace of version {}: the trace is corrupt, or a record was lost",
-                f.version,
-                version.number()
-            ),
+            RecordError::Version {
+                found: f.version,
+                of: version.number(),
+            },
         ));
     }
     let op = match meaning(f.command) {
@@ -124,16 +124,12 @@ pub(super) fn parse(version: Version, record: &[u8]) -> Result<Option<Raw>, Faul
         Meaning::Flush => HostOp::Flush,
         Meaning::NoData => return Ok(None),
         Meaning::Unknown => {
-            let why = format!(
-                "SCSI operation code {:#04x} has no known meaning",
-                f.command
-            );
-            return Err(Fault::column("cmd", why));
+            return Err(Fault::column("cmd", RecordError::Command(f.command)));
         }
     };
     let scaled = |column, n: u64, unit: u64| {
         n.checked_mul(unit)
-            .ok_or_else(|| Fault::column(column, format!("{n} is too large")))
+            .ok_or_else(|| Fault::column(column, RecordError::TooLarge(n)))
     };
     let flush = op == HostOp::Flush;
     Ok(Some(Raw {

@@ -1,0 +1,207 @@
+//! What is wrong with a trace.
+
+use std::io;
+
+use ruzstd::decoding::errors::FrameDecoderError;
+use thiserror::Error;
+
+/// Why the format of a trace cannot be told.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum FormatError {
+    /// A trace that is named vscsi is none.
+    #[error("the first two records have no version byte of vscsi 1 or 2")]
+    NoVscsi,
+    /// Bytes that are no text are no vscsi trace either.
+    #[error("binary data that are no vscsi trace")]
+    Binary,
+    /// The trace begins with blank lines.
+    #[error("no line in the first 32 KiB")]
+    NoLine,
+    /// The first records have the columns of no format.
+    #[error(
+        "no known trace format: the first record is `{first}`; name the format if it is one of {}",
+        formats.join(", ")
+    )]
+    Unknown {
+        /// The first record, as messages show it.
+        first: String,
+        /// Names of the formats.
+        formats: Vec<&'static str>,
+    },
+}
+
+/// Why a trace cannot be read.
+#[derive(Debug, Error)]
+pub enum InputError {
+    /// It is to be replayed at a speed that is none.
+    #[error("a replay speed of {0} is not above 0")]
+    Speed(f64),
+    /// It has no byte.
+    #[error("the trace is empty")]
+    Empty,
+    /// It has no request.
+    #[error("the trace holds no request")]
+    NoRequest,
+    /// It has no request of the one device that is wanted.
+    #[error("the trace holds no request of device {0}")]
+    NoRequestOf(u32),
+    /// A line is longer than this (bytes).
+    #[error("the line is longer than {0} bytes: this is no trace")]
+    LongLine(usize),
+    /// Reading its first bytes failed.
+    #[error("{0}")]
+    Open(io::Error),
+    /// Reading failed.
+    #[error("cannot be read: {0}")]
+    Read(io::Error),
+    /// Reading or decompressing gzip failed.
+    #[error("gzip data are corrupt or cut short: {0}")]
+    Gzip(io::Error),
+    /// Reading or decompressing Zstandard failed.
+    #[error("zstd data are corrupt or cut short: {0}")]
+    Zstd(ZstdError),
+}
+
+/// Why a Zstandard file cannot be decompressed.
+#[derive(Debug, Error)]
+pub enum ZstdError {
+    /// Reading failed.
+    #[error("{0}")]
+    Read(#[from] io::Error),
+    /// A frame is no frame, or corrupt.
+    #[error("{0}")]
+    Frame(#[from] FrameDecoderError),
+    /// A skippable frame is shorter than it says.
+    #[error("a skippable frame is cut short")]
+    CutShort,
+    /// The checksum of a frame is not that of its data.
+    #[error("the checksum of a frame does not match")]
+    Checksum,
+}
+
+/// Why a record of a trace cannot be used. Fields and lines are held as messages show them, shortened.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum RecordError {
+    /// A field is not the number that it should be.
+    #[error(transparent)]
+    Number(#[from] BadNumber),
+    /// A number is too large for what it counts.
+    #[error("{0} is too large")]
+    TooLarge(u64),
+    /// A line has other columns than its format.
+    #[error(
+        "{given} columns where {} are expected ({}): `{line}`",
+        names.len(),
+        names.join(", ")
+    )]
+    Columns {
+        /// Columns of the line.
+        given: usize,
+        /// Columns of the format.
+        names: Vec<&'static str>,
+        /// The line.
+        line: String,
+    },
+    /// A line of blkparse is too short.
+    #[error(
+        "{given} columns where device, cpu, sequence, time, pid and action are expected: `{line}`"
+    )]
+    BlkparseColumns {
+        /// Columns of the line.
+        given: usize,
+        /// The line.
+        line: String,
+    },
+    /// A line of an I/O log has the columns of neither an action on a file nor a request.
+    #[error(
+        "{given} columns where {} or {} are expected ({}file, action, offset, length): `{line}`",
+        2 + usize::from(*timestamp),
+        4 + usize::from(*timestamp),
+        if *timestamp { "timestamp, " } else { "" }
+    )]
+    IologColumns {
+        /// Columns of the line.
+        given: usize,
+        /// Whether the log's version has times.
+        timestamp: bool,
+        /// The line.
+        line: String,
+    },
+    /// An I/O log begins with another line than its version.
+    #[error("the first line is `{0}`, not `fio version 2 iolog` or `fio version 3 iolog`")]
+    IologVersion(String),
+    /// The header names another column.
+    #[error("unknown column `{0}` in the header")]
+    Header(String),
+    /// A field is none of the words that its column takes.
+    #[error("`{field}` is not one of {}", words.join(", "))]
+    Word {
+        /// The field.
+        field: String,
+        /// The words.
+        words: Vec<&'static str>,
+    },
+    /// A field is not what its column takes.
+    #[error("`{field}` {fault}")]
+    Field {
+        /// The field.
+        field: String,
+        /// What is wrong with it.
+        fault: &'static str,
+    },
+    /// An I/O log names more files than this.
+    #[error("more than {0} files")]
+    Files(usize),
+    /// A vscsi record is of another version than those before it.
+    #[error(
+        "version {found} in a trace of version {of}: the trace is corrupt, or a record was lost"
+    )]
+    Version {
+        /// Version of the record.
+        found: u16,
+        /// Version of the trace.
+        of: u16,
+    },
+    /// An operation code of SCSI that is not known.
+    #[error("SCSI operation code {0:#04x} has no known meaning")]
+    Command(u16),
+    /// The trace ends within a record.
+    #[error("the last record has {have_bytes} of {wanted_bytes} bytes")]
+    CutShort {
+        /// What there is of it (bytes).
+        have_bytes: usize,
+        /// Length of a record (bytes).
+        wanted_bytes: usize,
+    },
+    /// A request is longer than a request can be.
+    #[error("a request of {len_bytes} bytes; at most {most_bytes} are possible")]
+    Length {
+        /// Its length (bytes).
+        len_bytes: u64,
+        /// The most that is possible (bytes).
+        most_bytes: u64,
+    },
+    /// A rule that the record breaks.
+    #[error("{0}")]
+    Rule(&'static str),
+}
+
+/// Why a field is not the number that it should be. Holds the field as messages show it.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum BadNumber {
+    /// It is empty.
+    #[error("is missing")]
+    Missing,
+    /// It has a decimal point.
+    #[error("`{0}` has a decimal point where whole numbers stand")]
+    Point(String),
+    /// It is no whole number.
+    #[error("`{0}` is no whole number")]
+    NotWhole(String),
+    /// It is no number.
+    #[error("`{0}` is no number")]
+    NoNumber(String),
+    /// It is larger than the column can be.
+    #[error("`{0}` is too large")]
+    TooLarge(String),
+}
