@@ -1,8 +1,9 @@
-//! Walls between files. Of every crate: no two files import each other in a circle. Of the firmware besides:
-//! which machine may know which, and how long files and functions may be. ARCHITECTURE.md draws the map; here
-//! it is held.
+//! Walls between files. Of every crate: no two files import each other in a circle. Of every library: no error
+//! is a text. Of the firmware besides: which machine may know which, and how long files and functions may be.
+//! ARCHITECTURE.md draws the map; here it is held.
 
 mod circles;
+mod errors;
 mod source;
 
 use std::collections::BTreeMap;
@@ -130,6 +131,7 @@ pub fn run() -> Result<(), String> {
     for name in &crates {
         let files = files_of(&root.join(name).join("src"))?;
         let mut told = tell(&files);
+        told.extend(errors::tell(name, &files));
         if name == FIRMWARE {
             told.extend(check(&files));
         }

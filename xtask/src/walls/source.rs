@@ -22,6 +22,7 @@ pub(super) struct File {
     pub(super) handed_on: Vec<(Module, usize)>,
     /// Functions with their first and last line.
     pub(super) functions: Vec<(String, usize, usize)>,
+    pub(super) syntax: syn::File,
 }
 
 /// All files of a crate whose sources lie in `root`.
@@ -82,6 +83,7 @@ impl File {
             exports: reader.exports,
             handed_on: reader.handed_on,
             functions: reader.functions,
+            syntax: parsed,
         })
     }
 }
@@ -159,7 +161,7 @@ impl Reader {
     }
 }
 
-fn is_test(attributes: &[syn::Attribute]) -> bool {
+pub(super) fn is_test(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().any(|a| {
         a.path().is_ident("cfg")
             && a.parse_args::<syn::Ident>()
