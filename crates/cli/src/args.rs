@@ -66,6 +66,7 @@ impl DriveArgs {
             pe_cycles: self.pe_cycles.into(),
             temperature_c: self.temperature.first,
             temperature_step: self.temperature.step,
+            hottest_in_run_c: None,
             unpowered: self.unpowered,
             fill: self.fill,
             precondition: self.precondition,

@@ -42,9 +42,10 @@ mod write_waits;
 pub use commands::{Completed, Submission};
 pub use drive::{
     ActivateError, CutRefused, Drive, DriveError, PowerCut, StateError, Step, SubmitError,
+    TemperatureRefused,
 };
 pub use hardware::charge::{CAUSES, Cause, Parts};
 pub use payload::{Payload, StaleRead, Stamp};
 pub use precondition::Precondition;
-pub use runner::{BurnIn, BurnInEnd, CutAt, EndOfLife, Ended, Host, RunError, RunStats};
+pub use runner::{BurnIn, BurnInEnd, CutAt, EndOfLife, Ended, Host, Phase, RunError, RunStats};
 pub use state::DriveState;

@@ -16,6 +16,9 @@ pub struct DriveState {
     pub temperature_c: f64,
     /// A change to another temperature (°C), at a time after the end of the fill.
     pub temperature_step: Option<(Ns, f64)>,
+    /// The highest temperature that a run brings the drive to (°C), if it changes the temperature at all
+    /// ([`Drive::set_temperature`](crate::Drive::set_temperature)): the firmware has to know how hot the drive gets.
+    pub hottest_in_run_c: Option<f64>,
     /// Time without power after that.
     pub unpowered: Ns,
     /// Share of the capacity that was written, 0 to 1.
@@ -34,6 +37,7 @@ impl Default for DriveState {
             pe_cycles: (0, 0),
             temperature_c: 25.0,
             temperature_step: None,
+            hottest_in_run_c: None,
             unpowered: Ns::ZERO,
             fill: 1.0,
             precondition: Precondition::None,
@@ -64,7 +68,8 @@ impl DriveState {
     /// The highest temperature (°C).
     pub(crate) fn hottest_c(&self) -> f64 {
         let later = self.temperature_step.map(|(_, celsius)| celsius);
-        later.map_or(self.temperature_c, |later| self.temperature_c.max(later))
+        let later = later.into_iter().chain(self.hottest_in_run_c);
+        later.fold(self.temperature_c, f64::max)
     }
 
     /// The plan for superblocks that take `block_fill` each to write. `since` has for each superblock the

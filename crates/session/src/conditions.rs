@@ -311,6 +311,7 @@ mod tests {
             );
         }
         let said = DriveState {
+            hottest_in_run_c: None,
             age: (Ns::from_h(1), Ns::from_h(2)),
             pe_cycles: (7, 7),
             temperature_c: 30.0,

@@ -30,6 +30,7 @@ examples! {
     "randread-4k-qd32": "random reads of 4 KiB, 32 at a time",
     "seqread-128k-qd32": "sequential reads of 128 KiB, 32 at a time",
     "mixed-70-30": "random 4 KiB, 70 % reads and 30 % writes, 32 at a time",
+    "write-wait-read": "phases: writes, reads at once, reads after 30 days at another temperature",
 }
 
 /// A shipped job file.
@@ -247,6 +248,14 @@ impl Input {
             .file_stem()
             .and_then(|s| s.to_str())
             .unwrap_or(name)
+    }
+
+    /// The highest temperature that its phases bring the drive to (°C), if they change the temperature.
+    pub fn hottest_c(&self) -> Option<f64> {
+        match self {
+            Input::Jobs { workload, .. } => workload.hottest_c(),
+            Input::Trace(_) | Input::StandIn { .. } => None,
+        }
     }
 
     /// Requests it has, where that is known before it runs.

@@ -77,7 +77,10 @@ impl Simulation {
         Ok(Setup {
             input: Arc::clone(&self.input),
             profile: profile(&self.drive, &overrides)?,
-            state: self.state,
+            state: DriveState {
+                hottest_in_run_c: self.input.hottest_c().or(self.state.hottest_in_run_c),
+                ..self.state
+            },
             seed: self.seed,
             limit: self.limit,
         })

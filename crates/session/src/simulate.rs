@@ -29,6 +29,8 @@ pub struct Outcome {
     pub groups: Option<BlockGroups>,
     /// When the workload began, on the clock of the log.
     pub began: Ns,
+    /// Temperature of the drive then (°C).
+    pub temperature_before_run_c: f64,
     /// Background reads until then.
     pub background_reads_before: u64,
     /// Bytes that the host sees.
@@ -235,6 +237,7 @@ fn run(
     let capacity_bytes = drive.capacity_bytes();
     let workload_seed = setup.state.workload_seed;
     let began = drive.now();
+    let temperature_before_run_c = drive.temperature_c(began);
     let background_reads_before = drive.counters().background_reads;
     let start = Instant::now();
     let depth = setup.profile.link.max_outstanding;
@@ -278,6 +281,7 @@ fn run(
         log: drive.log().to_vec(),
         groups: drive.groups().copied(),
         began,
+        temperature_before_run_c,
         background_reads_before,
         capacity_bytes,
         notices,

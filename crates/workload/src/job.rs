@@ -307,6 +307,11 @@ pub struct JobSpec {
     /// Least and greatest delay before the job starts, in ns; see
     /// [`crate::JobStream::start_delay_ns`].
     pub start_delay_ns: [u64; 2],
+    /// Temperature of the drive from the start of the job's group on (°C); as before if `None`.
+    pub temperature_c: Option<f64>,
+    /// Temperature of the drive from the start of the job's group until the first of its jobs issues requests (°C):
+    /// while the start delay of all of them lasts.
+    pub delay_temperature_c: Option<f64>,
     /// Most requests in flight.
     pub iodepth: u32,
     /// Pauses.
@@ -342,6 +347,15 @@ pub const DEFAULT_PERCENTILES: [f64; 17] = [
     1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95,
     99.99,
 ];
+
+impl Workload {
+    /// The highest temperature that its phases bring the drive to (°C).
+    pub fn hottest_c(&self) -> Option<f64> {
+        let jobs = self.jobs.iter();
+        let of = jobs.flat_map(|job| [job.temperature_c, job.delay_temperature_c]);
+        of.flatten().reduce(f64::max)
+    }
+}
 
 impl JobSpec {
     /// Whether it writes.
@@ -381,6 +395,8 @@ impl JobSpec {
             runtime_ns: None,
             ramp_ns: 0,
             start_delay_ns: [0, 0],
+            temperature_c: None,
+            delay_temperature_c: None,
             iodepth: 1,
             think: None,
             rate: [Rate::Unlimited; 3],

@@ -16,6 +16,19 @@ pub fn time(ns: f64) -> String {
     }
 }
 
+/// A span of time that may be hours: `312 µs`, `24.5 min`, `28 h`.
+pub fn long_time(ns: f64) -> String {
+    const LONG: [(&str, f64); 2] = [("h", 3.6e12), ("min", 6e10)];
+    match LONG.iter().find(|(_, size)| ns >= *size) {
+        Some((unit, size)) => {
+            let number = format!("{:.3}", ns / size);
+            let number = number.trim_end_matches('0').trim_end_matches('.');
+            format!("{number} {unit}")
+        }
+        None => time(ns),
+    }
+}
+
 /// A long span of time: `28 h`, `30 d`.
 pub fn age(span: Ns) -> String {
     const UNITS: [(&str, u64); 5] = [

@@ -12,6 +12,7 @@ use super::format::{
     Side, age, bar, bytes, capacity, count, plus_minus, range, rare, ratio, share, si, table, time,
 };
 use super::front;
+use super::phases;
 use super::writes;
 use super::{ENOUGH_BEYOND, WITHIN};
 
@@ -38,6 +39,7 @@ pub fn report(setup: &Setup, outcome: &Outcome) -> String {
     if reports.len() > 1 {
         text += &job("all jobs", &outcome.stats.all);
     }
+    text += &phases::lines(outcome);
     text += &retries(outcome);
     let (direction, latencies) = outcome.latencies();
     text += &tail(direction, latencies);

@@ -5,6 +5,7 @@ pub mod drives;
 pub mod format;
 pub mod front;
 pub mod human;
+mod phases;
 pub mod spread;
 mod tail;
 pub mod writes;

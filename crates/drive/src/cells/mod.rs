@@ -135,6 +135,17 @@ impl Cells {
         self.medium.set_temperature(now + self.unpowered, celsius)
     }
 
+    /// Temperature at `now` (°C), as far as is planned.
+    pub(crate) fn temperature_c(&self, now: Ns) -> f64 {
+        self.medium.history().temperature_c(now + self.unpowered)
+    }
+
+    /// When the temperature changes last, as far as is planned; not before zero.
+    pub(crate) fn last_change(&self) -> Ns {
+        let last = self.medium.history().last_change();
+        Ns(last.0.saturating_sub(self.unpowered.0))
+    }
+
     /// The cells age by `time`, during which the firmware has no power.
     pub(crate) fn power_off(&mut self, time: Ns) {
         self.unpowered += time;

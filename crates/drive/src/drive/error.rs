@@ -113,6 +113,37 @@ pub enum SubmitError {
     },
 }
 
+/// Why a drive cannot be brought to a temperature.
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
+pub enum TemperatureRefused {
+    /// The firmware of the drive was made for less: it shortens senses by how hot the drive gets at most.
+    #[error(
+        "the drive was made for at most {hottest} °C and is brought to {celsius} °C: say so when the drive is made \
+         (`DriveState::hottest_in_run_c`)"
+    )]
+    Hotter {
+        /// Asked for (°C).
+        celsius: f64,
+        /// What the drive was made for (°C).
+        hottest: f64,
+    },
+    /// No chip is at this temperature.
+    #[error("{celsius} °C is no temperature of a chip (-55 to 150 °C)")]
+    OutOfRange {
+        /// Asked for (°C).
+        celsius: f64,
+    },
+    /// Another change is planned for a later time.
+    #[error(
+        "the drive is brought to {celsius} °C before a change of temperature that is planned for later: leave out the \
+         second temperature of --temperature, or that of the phase"
+    )]
+    Planned {
+        /// Asked for (°C).
+        celsius: f64,
+    },
+}
+
 /// Why the power of a drive cannot be cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum CutRefused {

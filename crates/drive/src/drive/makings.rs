@@ -50,6 +50,11 @@ impl Makings {
         }))
     }
 
+    /// The temperature that the drive is never hotter than (°C).
+    pub(crate) fn temperature_c(&self) -> i16 {
+        self.0.temperature_c
+    }
+
     /// A firmware for `profile` that knows nothing, as it is when power comes on.
     pub(crate) fn firmware(
         &self,

@@ -39,7 +39,7 @@ use crate::world::{Due, Front, World};
 use makings::Makings;
 
 pub use activate::ActivateError;
-pub use error::{CutRefused, DriveError, StateError, SubmitError};
+pub use error::{CutRefused, DriveError, StateError, SubmitError, TemperatureRefused};
 pub use power::PowerCut;
 
 /// The overlay grows when fewer changes of the map than this fit.
@@ -174,6 +174,31 @@ impl<P: Payload> Drive<P> {
     #[inline]
     pub fn due(&self) -> Ns {
         self.world.due()
+    }
+
+    /// Temperature of the drive at `at` (°C), as far as is planned.
+    pub fn temperature_c(&self, at: Ns) -> f64 {
+        self.world.hardware.cells().temperature_c(at)
+    }
+
+    /// The drive is at `celsius` from `at` on, or from now on if that is past. Cells age at that temperature from then
+    /// on; what has been sensed stays as it is. Changes are planned in their order: none before another that is planned.
+    ///
+    /// # Errors
+    /// [`TemperatureRefused`]; then nothing has changed.
+    pub fn set_temperature(&mut self, at: Ns, celsius: f64) -> Result<(), TemperatureRefused> {
+        let hottest = f64::from(self.makings.temperature_c());
+        if celsius > hottest {
+            return Err(TemperatureRefused::Hotter { celsius, hottest });
+        }
+        let at = at.max(self.world.now);
+        let cells = self.world.hardware.cells_mut();
+        if cells.last_change() > at {
+            return Err(TemperatureRefused::Planned { celsius });
+        }
+        cells
+            .set_temperature(at, celsius)
+            .map_err(|_| TemperatureRefused::OutOfRange { celsius })
     }
 
     /// How far the host's clock may be behind the drive's (ns): as long as a command takes from the host to the

@@ -164,6 +164,11 @@ impl<'a> Client<'a> {
         }
     }
 
+    /// How long after the start of its group it waits.
+    pub(crate) fn start_delay(&self) -> Ns {
+        self.start_delay
+    }
+
     pub(crate) fn is_started(&self) -> bool {
         self.is_started
     }

@@ -4,7 +4,7 @@ use firstread_core::Status;
 use firstread_workload::WorkloadError;
 use thiserror::Error;
 
-use crate::drive::{CutRefused, SubmitError};
+use crate::drive::{CutRefused, SubmitError, TemperatureRefused};
 use crate::payload::StaleRead;
 
 /// Why a run cannot go on.
@@ -16,6 +16,9 @@ pub enum RunError {
     /// The drive does not take a request.
     #[error(transparent)]
     Submit(#[from] SubmitError),
+    /// A phase asks for a temperature that the drive cannot have.
+    #[error(transparent)]
+    Temperature(#[from] TemperatureRefused),
     /// The power cannot be cut.
     #[error(transparent)]
     PowerCut(#[from] CutRefused),

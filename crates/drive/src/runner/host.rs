@@ -5,6 +5,7 @@ use firstread_workload::{JobSpec, TraceRecord, Workload, WorkloadError};
 
 use super::client::Client;
 use super::flow::Flows;
+use super::phases::{self, PhasePlan};
 use crate::stats::Report;
 
 /// When power is cut in a run.
@@ -21,6 +22,7 @@ pub struct Host<'a> {
     pub(super) clients: Vec<Client<'a>>,
     pub(super) reports: Vec<Report>,
     pub(super) flows: Option<Flows>,
+    pub(super) phases: Vec<PhasePlan>,
     pub(super) limit: Option<u64>,
     pub(super) cut: Option<CutAt>,
     /// What a burn-in has found its write amplification to be.
@@ -43,7 +45,7 @@ impl<'a> Host<'a> {
     }
 
     /// Pass `pass` (from 1 on) of a burn-in by the jobs of a job file: all of its phases in which a job writes, without
-    /// their delays. Their requests are drawn anew; what is hot under `seed` stays hot.
+    /// their delays and temperatures. Their requests are drawn anew; what is hot under `seed` stays hot.
     ///
     /// # Errors
     /// [`WorkloadError`] where a job does not fit the drive.
@@ -60,6 +62,8 @@ impl<'a> Host<'a> {
         let jobs = workload.jobs.iter().filter(|job| writes(job.group));
         let at_once = |job: &JobSpec| JobSpec {
             start_delay_ns: [0, 0],
+            temperature_c: None,
+            delay_temperature_c: None,
             ..job.clone()
         };
         let workload = Workload {
@@ -80,6 +84,7 @@ impl<'a> Host<'a> {
             clients: Vec::new(),
             reports: Vec::new(),
             flows: Flows::new(workload.jobs.iter().map(|job| job.flow)),
+            phases: phases::plan(workload),
             limit,
             cut: None,
             burn_in: None,
@@ -115,6 +120,7 @@ impl<'a> Host<'a> {
             clients: vec![Client::trace(records, depth)],
             reports: vec![report],
             flows: None,
+            phases: Vec::new(),
             limit,
             cut: None,
             burn_in: None,

@@ -5,6 +5,7 @@
 //!   `latency_target`.
 //! - `run`: who issues next, who has ended, what is counted.
 //! - `watch`: when superblocks have been erased, and whether the run is to stop for it.
+//! - `phases`: jobs that run together, and the temperature that they bring.
 //! - `outcome`: what a run came to.
 //! - `burn_in`: runs of a workload until its writes are in a steady state, before it is measured.
 
@@ -15,6 +16,7 @@ mod error;
 mod flow;
 mod host;
 mod outcome;
+mod phases;
 mod run;
 mod watch;
 
@@ -30,6 +32,7 @@ pub use burn_in::{BurnIn, BurnInEnd};
 pub use error::RunError;
 pub use host::{CutAt, Host};
 pub use outcome::{EndOfLife, Ended, RunStats};
+pub use phases::Phase;
 
 /// Completions after which `progress` is told again.
 const PROGRESS: u64 = 1 << 16;
@@ -55,9 +58,11 @@ impl<'h> Host<'h> {
             power_cut,
         } = self.go(drive, &mut watch, progress)?;
         let run_ended = run.now();
+        run.settle_phases();
         let all = merged(&mut run.reports);
         Ok(RunStats {
             reports: run.reports,
+            phases: run.phases,
             all,
             requests: run.completed,
             counters: drive.counters().since(&before),
@@ -84,7 +89,7 @@ impl<'h> Host<'h> {
         let before = drive.counters().clone();
         let mut cut = self.cut;
         let mut run = Run::new(self);
-        run.start(start);
+        run.start(start, drive)?;
         let mut events = 0u64;
         let mut reported = 0;
         let mut power_cut = None;

@@ -5,6 +5,7 @@ use std::fmt;
 use firstread_core::Ns;
 use firstread_firmware::observe::{BlockRow, BlockUse, Counters};
 
+use super::phases::Phase;
 use crate::drive::{Drive, PowerCut};
 use crate::stats::{Amplification, Report};
 
@@ -13,6 +14,8 @@ use crate::stats::{Amplification, Report};
 pub struct RunStats {
     /// One report a job, or a group of jobs.
     pub reports: Vec<Report>,
+    /// The phases that have begun, in order; none of a trace.
+    pub phases: Vec<Phase>,
     /// Requests of all reports.
     pub all: Report,
     /// Requests completed, counted or not (before a ramp's end).

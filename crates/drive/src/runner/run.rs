@@ -7,6 +7,7 @@ use super::client::{Client, Next};
 use super::error::RunError;
 use super::flow::{Flows, Share};
 use super::host::Host;
+use super::phases::{Phase, PhasePlan};
 use crate::commands::{Completed, Submission};
 use crate::drive::Drive;
 use crate::stats::Report;
@@ -33,6 +34,11 @@ pub(crate) struct Run<'a> {
     /// The first of these times.
     wake_due: Ns,
     flows: Option<Flows>,
+    plan: Vec<PhasePlan>,
+    /// Phases that have begun.
+    pub(crate) phases: Vec<Phase>,
+    /// When the run began.
+    began: Ns,
     /// Clients found the queues full.
     crowded: bool,
     /// A status that ends the run.
@@ -52,6 +58,9 @@ impl<'a> Run<'a> {
             ended: vec![false; clients.len()],
             wake_due: Ns::MAX,
             flows: host.flows,
+            phases: Vec::with_capacity(host.phases.len()),
+            plan: host.phases,
+            began: Ns::ZERO,
             crowded: false,
             reports: host.reports,
             left: host.limit.unwrap_or(u64::MAX),
@@ -63,9 +72,9 @@ impl<'a> Run<'a> {
     }
 
     /// Starts the clients of the first group at `now`.
-    pub(crate) fn start(&mut self, now: Ns) {
-        self.now = now;
-        self.start_group(self.group);
+    pub(crate) fn start(&mut self, now: Ns, drive: &mut Drive) -> Result<(), RunError> {
+        (self.now, self.began) = (now, now);
+        self.start_group(self.group, drive)
     }
 
     /// When the host did something last.
@@ -99,8 +108,12 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn start_group(&mut self, group: u32) {
+    fn start_group(&mut self, group: u32, drive: &mut Drive) -> Result<(), RunError> {
+        self.end_phase();
         self.group = group;
+        if self.left > 0 {
+            self.begin_phase(drive)?;
+        }
         for i in 0..self.clients.len() {
             if self.clients[i].group == group && !self.ended[i] {
                 self.running += 1;
@@ -108,6 +121,57 @@ impl<'a> Run<'a> {
                     self.start_client(i);
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// The phase of the group begins now: the drive is brought to its temperature.
+    #[cold]
+    fn begin_phase(&mut self, drive: &mut Drive) -> Result<(), RunError> {
+        let Some(plan) = self.plan.iter().find(|plan| plan.group == self.group) else {
+            return Ok(());
+        };
+        let of_group = self.clients.iter().filter(|c| c.group == self.group);
+        let delay = of_group.map(Client::start_delay).min().unwrap_or(Ns::ZERO);
+        let started = self.now.saturating_add(delay);
+        let before = drive.temperature_c(self.now);
+        let temperature_c = plan.temperature_c.unwrap_or(before);
+        let delay_temperature_c = plan.delay_temperature_c.unwrap_or(temperature_c);
+        if delay > Ns::ZERO && delay_temperature_c != before {
+            drive.set_temperature(self.now, delay_temperature_c)?;
+        }
+        if drive.temperature_c(started) != temperature_c {
+            drive.set_temperature(started, temperature_c)?;
+        }
+        self.phases.push(Phase {
+            jobs: plan.jobs.clone(),
+            began: self.now.since(self.began),
+            started: started.since(self.began),
+            ended: None,
+            delay_temperature_c,
+            temperature_c,
+            requests: self.completed,
+        });
+        Ok(())
+    }
+
+    /// The phase that has begun last ends now, with all of its requests completed.
+    #[cold]
+    fn end_phase(&mut self) {
+        if let Some(phase) = self.phases.last_mut()
+            && phase.ended.is_none()
+        {
+            phase.ended = Some(self.now.since(self.began));
+            phase.requests = self.completed - phase.requests;
+        }
+    }
+
+    /// The run has ended: so has its last phase, if all of its requests have completed.
+    pub(crate) fn settle_phases(&mut self) {
+        if self.done() {
+            self.end_phase();
+        } else if let Some(phase) = self.phases.last_mut() {
+            phase.requests = self.completed - phase.requests;
         }
     }
 
@@ -169,7 +233,7 @@ impl<'a> Run<'a> {
                     .map(|c| self.clients[c].group)
                     .min()
             {
-                self.start_group(next);
+                self.start_group(next, drive)?;
             }
         }
         if self.wake_due != Ns::MAX {

@@ -115,6 +115,11 @@ impl History {
         &self.segments[self.segments.partition_point(|s| s.start <= at).max(1) - 1]
     }
 
+    /// When the temperature changes last: time zero where it never does.
+    pub fn last_change(&self) -> Ns {
+        self.segments[self.segments.len() - 1].start
+    }
+
     /// Temperature at `at` (°C).
     pub fn temperature_c(&self, at: Ns) -> f64 {
         self.segment(at).celsius

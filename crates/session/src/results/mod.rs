@@ -5,11 +5,13 @@
 //!
 //! - `fio`: a job as fio has it. `job_options`: the options of its file.
 //! - [`writes`], [`front`], [`calibration`]: what writes cost, what caches did, what calibration did.
+//! - [`phases`]: when the phases of a job file ran, at which temperature.
 
 pub mod calibration;
 mod fio;
 pub mod front;
 mod job_options;
+pub mod phases;
 pub mod writes;
 
 use firstread_core::Ns;
@@ -154,6 +156,9 @@ fn own(setup: &Setup, outcome: &Outcome, with_calibration: bool) -> Value {
     }
     for (key, of_front) in front::json(&setup.profile, counters) {
         value[key] = of_front;
+    }
+    if let Some(phases) = phases::json(outcome) {
+        value["phases"] = phases;
     }
     if with_calibration {
         value["calibration"] = calibration::json(outcome);

@@ -4,6 +4,9 @@
 //! every other section is a job, `#` and `;` begin comments, the last value given counts. It is
 //! stricter than fio in what it lets pass: see [`options::OPTIONS`], where every option is one row.
 //!
+//! What fio has no option for stands in comments that begin with `; firstread:`, so that fio still runs the file:
+//! see [`own::OWN_OPTIONS`].
+//!
 //! Every job addresses the drive itself, as with `filename=/dev/...` in fio: jobs and clones share
 //! it, and a job without `size` covers it.
 
@@ -11,6 +14,7 @@ mod apply;
 mod engines;
 mod error;
 pub mod options;
+pub mod own;
 mod row;
 mod table;
 mod value;
@@ -49,8 +53,9 @@ pub fn parse(file: &str, text: &str) -> Result<Workload, WorkloadError> {
 
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     for (number, raw) in (1..).zip(text.lines()) {
+        let own = own::of_comment(raw);
         let line = raw.split(['#', ';']).next().unwrap_or("").trim();
-        if line.is_empty() {
+        if line.is_empty() && own.is_none() {
             continue;
         }
         if line.starts_with('[') {
@@ -59,7 +64,10 @@ pub fn parse(file: &str, text: &str) -> Result<Workload, WorkloadError> {
             section = Some((name, number, Vec::new()));
             continue;
         }
-        let option = reader.option(number, line)?;
+        let option = match own {
+            Some(own) => reader.own_option(number, own)?,
+            None => reader.option(number, line)?,
+        };
         match &mut section {
             Some((_, _, options)) => options.push(option),
             None => {
@@ -81,6 +89,7 @@ pub fn parse(file: &str, text: &str) -> Result<Workload, WorkloadError> {
         (job.reporting_group, job.report) = (numbers.reporting_group, numbers.report);
         jobs.push(job);
     });
+    own::one_temperature_a_phase(&jobs)?;
     Ok(Workload {
         name: file.to_owned(),
         jobs,
@@ -153,6 +162,21 @@ impl<'a> Reader<'a> {
                 return Err(self.syntax(number, SyntaxError::Keyword(shown)));
             }
         }
+        Ok(Line { number, row, text })
+    }
+
+    /// An option of firstread's, which stands in a comment.
+    fn own_option<'t>(&self, number: u64, text: &'t str) -> Result<Line<'t>, WorkloadError> {
+        let (name, text) = match text.split_once('=') {
+            Some((name, text)) => (name.trim(), Some(text.trim())),
+            None => (text, None),
+        };
+        let row = own::OWN_OPTIONS.iter().find(|row| row.name == name);
+        let row = row.ok_or_else(|| WorkloadError::UnknownOption {
+            place: Place::line(self.file, number),
+            option: name.to_owned(),
+            nearest: likely(name, own::OWN_OPTIONS.iter().map(|row| row.name)),
+        })?;
         Ok(Line { number, row, text })
     }
 

@@ -532,3 +532,38 @@ mod fuzz {
         }
     }
 }
+
+/// What fio has no option for stands in comments: fio ignores them.
+#[test]
+fn formula_temperatures_stand_in_comments() {
+    let text = "[global]\n; firstread: temperature=55\n[a]\nrw=read\n[b]\nstonewall\n# firstread: temperature=-10\n\
+                ;firstread:delay_temperature=85.5\n; any other comment: temperature=3\n";
+    let jobs = parse("t.fio", text).unwrap().jobs;
+    let of = |i: usize| (jobs[i].temperature_c, jobs[i].delay_temperature_c);
+    assert_eq!(of(0), (Some(55.0), None));
+    assert_eq!(of(1), (Some(-10.0), Some(85.5)));
+    assert_eq!(parse("t.fio", text).unwrap().hottest_c(), Some(85.5));
+}
+
+#[test]
+fn golden_errors_of_temperatures() {
+    let message = |text: &str| parse("t.fio", text).unwrap_err().to_string();
+    let all = [
+        message("[a]\n; firstread: temprature=55\n"),
+        message("[a]\n; firstread: temperature=warm\n"),
+        message("[a]\n; firstread: temperature=1000\n"),
+        message("[a]\n; firstread: temperature\n"),
+        message("; firstread: temperature=5\n[a]\n"),
+        message("[a]\n; firstread: temperature=25\n[b]\n; firstread: temperature=55\n"),
+    ];
+    assert_eq!(
+        all.join("\n"),
+        "t.fio:2: unknown option `temprature`; the nearest valid name is `temperature`\n\
+         t.fio:2: temperature=warm: `warm` is not a number\n\
+         t.fio:2: temperature=1000: `1000` must be from -55 to 150\n\
+         t.fio:2: temperature=: a value is missing\n\
+         t.fio:1: an option before the first [section]\n\
+         t.fio:3: job `b`: temperature=55, but job `a` of the same phase has 25: a drive has one temperature at a \
+         time; part the jobs by `stonewall`, or give one temperature"
+    );
+}

@@ -1,0 +1,52 @@
+//! Phases of a job file as people read them.
+
+use firstread_session::Outcome;
+use firstread_session::results::phases::told;
+
+use super::format::{Side, count, long_time, table};
+
+/// A row a phase, where the job file has several, waits or changes the temperature.
+pub fn lines(outcome: &Outcome) -> String {
+    let phases = told(outcome);
+    if phases.is_empty() {
+        return String::new();
+    }
+    let head = [
+        "phase",
+        "waits for",
+        "at",
+        "then runs at",
+        "from",
+        "to",
+        "requests",
+    ];
+    let mut rows = vec![head.map(String::from).to_vec()];
+    for phase in phases {
+        let waits = phase.started.since(phase.began).0;
+        let (delay, delay_celsius) = match waits {
+            0 => ("-".to_owned(), "-".to_owned()),
+            _ => (
+                long_time(waits as f64),
+                format!("{} °C", phase.delay_temperature_c),
+            ),
+        };
+        let ended = phase.ended.map_or("the run's end".to_owned(), |ended| {
+            long_time(ended.0 as f64)
+        });
+        rows.push(vec![
+            phase.jobs.join(", "),
+            delay,
+            delay_celsius,
+            format!("{} °C", phase.temperature_c),
+            long_time(phase.started.0 as f64),
+            ended,
+            count(phase.requests),
+        ]);
+    }
+    let sides = [Side::Left].into_iter().chain([Side::Right; 6]);
+    let sides: Vec<Side> = sides.collect();
+    format!(
+        "\nphases (time since the run began)\n{}",
+        table("  ", &sides, &rows)
+    )
+}

@@ -1,0 +1,86 @@
+//! Options that fio does not have: what a drive is exposed to while a job file runs. They stand in comments of the job
+//! file, `; firstread: temperature=55`, so that fio runs the same file and ignores them.
+
+use super::apply::Draft;
+use super::row::{Effect, OptionRow};
+use super::value::Value;
+use crate::error::WorkloadError;
+use crate::job::JobSpec;
+
+/// What a comment begins with that holds an option.
+const PREFIX: &str = "firstread:";
+
+/// Lowest and highest temperature of a drive (°C), as in a chip profile.
+const CELSIUS: (f64, f64) = (-55.0, 150.0);
+
+/// The options. A phase is what lies between two `stonewall`s: all jobs of a phase that give a temperature give the
+/// same one.
+pub const OWN_OPTIONS: &[OptionRow] = &[
+    OptionRow {
+        name: "temperature",
+        aliases: &[],
+        takes: "°C, -55 to 150",
+        default: "as before",
+        example: "55",
+        doc: "temperature of the drive from the start of the job's phase on, until another phase changes it",
+        effect: Effect::Load(temperature),
+    },
+    OptionRow {
+        name: "delay_temperature",
+        aliases: &[],
+        takes: "°C, -55 to 150",
+        default: "the phase's temperature",
+        example: "25",
+        doc: "temperature of the drive until the first job of the phase starts, while `startdelay` lasts",
+        effect: Effect::Load(delay_temperature),
+    },
+];
+
+/// The option in the comment of `line`, if the line is such a comment.
+pub(super) fn of_comment(line: &str) -> Option<&str> {
+    let comment = line.trim().trim_start_matches([';', '#']);
+    if comment.len() == line.trim().len() {
+        return None;
+    }
+    comment.trim().strip_prefix(PREFIX).map(str::trim)
+}
+
+fn temperature(d: &mut Draft, v: &Value<'_>) -> Result<(), String> {
+    d.job.temperature_c = Some(v.float(CELSIUS.0, CELSIUS.1)?);
+    Ok(())
+}
+
+fn delay_temperature(d: &mut Draft, v: &Value<'_>) -> Result<(), String> {
+    d.job.delay_temperature_c = Some(v.float(CELSIUS.0, CELSIUS.1)?);
+    Ok(())
+}
+
+/// A drive has one temperature at a time: jobs of a phase that give one agree.
+pub(super) fn one_temperature_a_phase(jobs: &[JobSpec]) -> Result<(), WorkloadError> {
+    type Get = fn(&JobSpec) -> Option<f64>;
+    let options: [(&str, Get); 2] = [
+        ("temperature", |job| job.temperature_c),
+        ("delay_temperature", |job| job.delay_temperature_c),
+    ];
+    for (i, job) in jobs.iter().enumerate() {
+        for (name, of) in options {
+            let before = jobs[..i].iter().filter(|other| other.group == job.group);
+            let other = before.filter(|other| of(other).is_some()).next_back();
+            if let (Some(celsius), Some(other)) = (of(job), other)
+                && of(other) != Some(celsius)
+            {
+                return Err(WorkloadError::Job {
+                    place: job.place.clone(),
+                    job: job.name.clone(),
+                    why: format!(
+                        "{name}={celsius}, but job `{}` of the same phase has {}: a drive has one temperature at a \
+                         time; part the jobs by `stonewall`, or give one temperature",
+                        other.name,
+                        of(other).unwrap_or(celsius)
+                    ),
+                });
+            }
+        }
+    }
+    Ok(())
+}
