@@ -7,12 +7,14 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 use firstread_core::Ns;
 use firstread_drive::profile::Override;
-use firstread_drive::{DriveState, Precondition};
+use firstread_drive::{BurnIn, DriveState, Precondition};
 use firstread_session::conditions::{
     Temperature, parse_age, parse_fill, parse_pe_cycles, parse_requests, parse_speed,
     parse_temperature, parse_unpowered,
 };
-use firstread_session::{Choice, DEFAULT_DRIVE, Input, Range, Simulation, TraceArg, TraceArgs};
+use firstread_session::{
+    BurnInSetup, Choice, DEFAULT_DRIVE, Error, Input, Range, Simulation, TraceArg, TraceArgs,
+};
 
 /// The drive, and the state it is in when the workload begins.
 #[derive(Args, Clone, Debug)]
@@ -89,7 +91,46 @@ impl DriveArgs {
             state: self.state(),
             seed: self.seed,
             limit,
+            burn_in: None,
         }
+    }
+}
+
+/// How the drive is burnt in.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Drive")]
+pub struct BurnInArgs {
+    /// Run the workload, or this one, until writes are in a steady state; then measure
+    ///
+    /// The drive is filled and aged first. Its burn-in ends once write amplification and the pages moved for each
+    /// reason are steady, by the test that decides `steady` of a run (docs/writes.md); its length is printed. The
+    /// measured run issues the requests that it would issue without a burn-in.
+    #[arg(long, value_name = "WORKLOAD", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    burn_in: Option<String>,
+    /// Capacities of the drive after which a burn-in ends, steady or not
+    #[arg(long, value_name = "DRIVE_WRITES", default_value_t = BurnIn::MOST_DRIVE_WRITES, value_parser = drive_writes)]
+    burn_in_limit: f64,
+}
+
+impl BurnInArgs {
+    /// The burn-in asked for; by the workload itself where none is named.
+    pub fn setup(&self) -> Result<Option<BurnInSetup>, Error> {
+        let workload = match self.burn_in.as_deref() {
+            None => return Ok(None),
+            Some("") => None,
+            Some(name) => Some(Arc::new(Input::open(name)?)),
+        };
+        Ok(Some(BurnInSetup {
+            workload,
+            most_drive_writes: self.burn_in_limit,
+        }))
+    }
+}
+
+fn drive_writes(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(n) if n > 0.0 && n <= 1e6 => Ok(n),
+        _ => Err("expected a number of drive writes above 0, at most a million".into()),
     }
 }
 

@@ -10,11 +10,11 @@ use firstread_drive::stats::{Latencies, Percentile};
 use firstread_session::files::{self, Page};
 use firstread_session::results::{self, TAIL};
 use firstread_session::{
-    Choice, ChoiceError, Choices, Input, Matrix, Outcome, Point, Setup, crossed,
+    Choice, ChoiceError, Choices, Input, Matrix, Outcome, Point, Setup, Simulation, crossed,
 };
 use serde_json::{Value, json};
 
-use crate::args::{DriveArgs, DrivesArgs, Form, OutputArgs, Usage, WorkloadArgs};
+use crate::args::{BurnInArgs, DriveArgs, DrivesArgs, Form, OutputArgs, Usage, WorkloadArgs};
 use crate::output::drives::{self, SPREAD, causes, half_of, within};
 use crate::output::format::{Side, bytes, change, count, rare, ratio, share, si, table, time};
 use crate::output::human::{self, Marks, state_line};
@@ -36,6 +36,8 @@ Examples:
       two schemes on your own job; gains are against the first
   firstread compare trace.csv.zst --scheme read_levels=factory,ct-qlc --output json
       {axis, runs: [{scheme, drive, point, result}]}, each result as of `firstread run --output json`
+  firstread compare mixed-70-30 --drive bench-4g --burn-in --scheme gc_victim=greedy,cost-benefit
+      each drive is burnt in under its own schemes until its writes are in a steady state
   firstread compare --drives 10
       on ten drives: changes are of each drive against itself, with their spread over drives
 
@@ -69,6 +71,8 @@ pub struct CompareArgs {
     schemes: Vec<Choices>,
     #[command(flatten)]
     drive: DriveArgs,
+    #[command(flatten)]
+    burn_in: BurnInArgs,
     #[command(flatten)]
     drives: DrivesArgs,
     #[command(flatten)]
@@ -133,11 +137,16 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
         .join(",");
     let several = args.drives.drives > 1;
     let (mut labels, mut points) = (Vec::new(), Vec::new());
+    let burn_in = args.burn_in.setup()?;
     let axes: Vec<Vec<Choice>> = schemes.into_iter().map(|c| c.schemes).collect();
     for choices in crossed(&axes) {
         let names: Vec<&str> = choices.iter().map(|c| c.scheme.name).collect();
         let label = names.join(",");
-        let setup = args.drive.simulation(&input, &choices, limit).setup()?;
+        let simulation = Simulation {
+            burn_in: burn_in.clone(),
+            ..args.drive.simulation(&input, &choices, limit)
+        };
+        let setup = simulation.setup()?;
         for setup in setup.drives(args.drives.drives) {
             let name = match several {
                 true => format!("{label} seed {}", setup.seed),
@@ -243,6 +252,7 @@ fn report(axis: &str, results: &[Compared]) -> String {
         state_line(setup),
         human::seeds(setup, first.drives.len()),
     );
+    text += &burn_ins(results);
     text += &latency_table(axis, results);
     text += match several {
         true => "\nlatency by percentile: median, over drives, and the interval within one drive\n",
@@ -269,6 +279,23 @@ fn report(axis: &str, results: &[Compared]) -> String {
         true => text + "\n" + SPREAD,
         false => text + "\n" + WITHIN + "\n",
     }
+}
+
+/// What burn-ins did, a line each drive, where there were any.
+fn burn_ins(results: &[Compared]) -> String {
+    let mut text = String::new();
+    for compared in results {
+        for (setup, outcome) in &compared.drives {
+            let burn_in = output::writes::burn_in(setup, outcome);
+            if !burn_in.is_empty() {
+                text += &format!("{}, seed {}: {burn_in}", compared.label, setup.seed);
+            }
+        }
+    }
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text
 }
 
 fn tail_latencies(outcome: &Outcome) -> &Latencies {

@@ -46,6 +46,10 @@ impl Bar {
                 self.bar.set_message("filling and ageing the drive");
                 self.bar.enable_steady_tick(Duration::from_millis(100));
             }
+            (Progress::BurningIn(n), _) => {
+                self.bar
+                    .set_message(format!("burning in: {} requests", si(n as f64)));
+            }
             (Progress::Completed(n), Some(total)) => {
                 if self.bar.length().is_none() {
                     self.bar.set_length(total);

@@ -7,9 +7,9 @@ use anyhow::{Result, bail};
 use clap::Args;
 use firstread_drive::Ended;
 use firstread_session::simulate::simulate;
-use firstread_session::{Choice, Input, Matrix, Outcome, Point, Setup, files, results};
+use firstread_session::{Choice, Input, Matrix, Outcome, Point, Setup, Simulation, files, results};
 
-use crate::args::{DriveArgs, DrivesArgs, Form, OutputArgs, Usage, WorkloadArgs};
+use crate::args::{BurnInArgs, DriveArgs, DrivesArgs, Form, OutputArgs, Usage, WorkloadArgs};
 use crate::output::{self, calibration, drives, human};
 use crate::progress::Bars;
 use crate::streams::{data, notice, warning};
@@ -27,6 +27,8 @@ Examples:
       a parameter of the scheme changed, and what its calibration did
   firstread run randread-4k-qd1 --drives 10
       on ten drives with chips of their own: each figure with its spread over them
+  firstread run mixed-70-30 --drive bench-4g --burn-in --limit 1e6
+      burnt in by the workload itself until its writes are in a steady state, then measured
   firstread run job.fio --output json | jq '.jobs[0].read.clat_ns.percentile'
 
 Exit status: 0 when all of it ran, 1 on an error or at a drive's end of life, 2 when the command
@@ -45,6 +47,8 @@ pub struct RunArgs {
     #[command(flatten)]
     drive: DriveArgs,
     #[command(flatten)]
+    burn_in: BurnInArgs,
+    #[command(flatten)]
     drives: DrivesArgs,
     #[command(flatten)]
     input: WorkloadArgs,
@@ -62,6 +66,10 @@ pub fn run(args: &RunArgs) -> Result<()> {
     let simulation = args
         .drive
         .simulation(&input, &args.schemes, args.input.limit);
+    let simulation = Simulation {
+        burn_in: args.burn_in.setup()?,
+        ..simulation
+    };
     let setup = simulation.setup()?;
     if args.drives.drives > 1 {
         return run_drives(args, setup);

@@ -866,3 +866,129 @@ fn sequence_input_without_end_is_refused() {
         assert!(began.elapsed().as_secs() < 10, "{args:?}");
     }
 }
+
+/// A burn-in is told in words and in JSON, and what it refuses ends with its reason.
+#[test]
+fn sequence_a_burn_in_is_told() {
+    let folder = Folder::new("burn-in").with(
+        "w.fio",
+        "[w]\nrw=randwrite\nbs=4k\niodepth=64\nnorandommap\n",
+    );
+    let set = |key: &str, value: &str| ["--set".to_owned(), format!("{key}={value}")];
+    let small = [
+        set("geometry.channels", "2"),
+        set("geometry.chips_per_channel", "1"),
+        set("geometry.dies_per_chip", "1"),
+        set("geometry.blocks_per_plane", "160"),
+        set("capacity", "272 MiB"),
+    ];
+    let small: Vec<&str> = small.iter().flatten().map(String::as_str).collect();
+    let run = |args: &[&str]| {
+        let all = [
+            &["run"],
+            args,
+            &["--drive", "bench-4g", "--limit", LIMIT],
+            &small[..],
+        ]
+        .concat();
+        folder.run(&all)
+    };
+    let told = run(&["w.fio", "--burn-in"]).ok();
+    assert!(told.out.contains("  burnt in by w: "), "{}", told.out);
+    assert!(
+        told.out.contains("then steady at write amplification "),
+        "{}",
+        told.out
+    );
+    let result = run(&["w.fio", "--burn-in", "--output", "json"]).json();
+    assert_eq!(result["firstread"]["burn_in"]["ended"], "steady");
+    // A limit that is too short is told, and a read-only workload is burnt in by another one.
+    let short = [
+        "randread-4k-qd1",
+        "--burn-in=w.fio",
+        "--burn-in-limit",
+        "0.05",
+    ];
+    let told = run(&short).ok();
+    assert!(
+        told.out.contains("NOT in a steady state at its limit"),
+        "{}",
+        told.out
+    );
+    let all = [
+        &[
+            "compare",
+            "w.fio",
+            "--burn-in=w.fio",
+            "--burn-in-limit",
+            "0.05",
+        ][..],
+        &small,
+        &[
+            "--drive",
+            "bench-4g",
+            "--limit",
+            LIMIT,
+            "--scheme",
+            "gc_victim=fifo,greedy",
+        ],
+    ];
+    let compared = folder.run(&all.concat()).ok();
+    assert!(
+        compared
+            .out
+            .contains("greedy, seed 1: burnt in by w: 0.05 drive writes"),
+        "{}",
+        compared.out
+    );
+
+    for (args, code, message) in [
+        (
+            &["randread-4k-qd1", "--burn-in"][..],
+            1,
+            "the workload writes nothing",
+        ),
+        (
+            &["w.fio", "--burn-in=nosuch"],
+            2,
+            "there is no file, example or stand-in `nosuch`",
+        ),
+        (
+            &["w.fio", "--burn-in", "--burn-in-limit", "0"],
+            2,
+            "drive writes above 0",
+        ),
+    ] {
+        let ran = run(args);
+        assert_eq!(
+            (ran.code, ran.out.as_str()),
+            (code, ""),
+            "{args:?}: {}",
+            ran.err
+        );
+        assert!(ran.err.contains(message), "{args:?}: {}", ran.err);
+    }
+}
+
+/// Phases are told where a job file waits or changes the temperature, and nowhere else.
+#[test]
+fn sequence_phases_are_told() {
+    let folder = Folder::new("phases");
+    let run = |name: &str, more: &[&str]| {
+        folder.run(&[&["run", name, "--age", "0h", "--limit", "25000"], more].concat())
+    };
+    let told = run("write-wait-read", &[]).ok();
+    let row = told
+        .out
+        .lines()
+        .find(|line| line.contains("read-after-30-days  "));
+    let row = row.unwrap_or_else(|| panic!("{}", told.out));
+    assert!(
+        row.contains("720 h  40 °C") && row.contains("1,000"),
+        "{row}"
+    );
+    let plain = run("randread-4k-qd32", &[]).ok();
+    assert!(!plain.out.contains("\nphases"), "{}", plain.out);
+    let plain = run("randread-4k-qd32", &["--output", "json"]).json();
+    assert!(plain["firstread"].get("phases").is_none());
+}

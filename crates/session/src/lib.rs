@@ -48,6 +48,8 @@ pub use input::{EXAMPLES, Example, Input, Trace, TraceArgs};
 pub use matrix::{Matrix, Point, Results, Watch, crossed};
 pub use names::Unknown;
 pub use retries::Retries;
-pub use setup::{BeyondRating, DEFAULT_DRIVE, Setup, Simulation, is_path, library, profile};
-pub use simulate::{Outcome, Progress, Wall, burn_in, simulate_after, simulate_on};
+pub use setup::{
+    BeyondRating, BurnInSetup, DEFAULT_DRIVE, Setup, Simulation, is_path, library, profile,
+};
+pub use simulate::{Outcome, Prepared, Progress, Wall, simulate_on};
 pub use store::{Kept, Store, inputs};

@@ -1,7 +1,8 @@
 //! Many simulations: planned as points, run on several threads, kept on disk where that is wanted.
 //!
 //! One runner serves a comparison, a load on several drives, a study and whatever else asks for many runs. What
-//! comes of a point depends neither on the number of threads nor on the points beside it.
+//! comes of a point depends neither on the number of threads nor on the points beside it. Points that differ in their
+//! workload and limit alone share a burn-in: the drive is burnt in once, and each point runs on a clone.
 //!
 //! ```
 //! use firstread_session::conditions::Condition::{Age, PeCycles};
@@ -35,8 +36,8 @@ use serde_json::{Map, Value};
 use crate::error::Error;
 use crate::parallel;
 use crate::setup::Setup;
-use crate::simulate::{Outcome, Progress, simulate};
-use crate::store::{Kept, Store, inputs};
+use crate::simulate::{Outcome, Prepared, Progress};
+use crate::store::{Kept, Store, burnt_in, inputs};
 
 /// A simulation among many.
 #[derive(Clone, Debug)]
@@ -104,49 +105,46 @@ impl Matrix<'_> {
     /// Runs every point. Outcomes are in the order of the points.
     ///
     /// # Errors
-    /// Those of [`simulate`](simulate()): of the first point, in their order, that fails; after one has failed, no
-    /// more are begun.
+    /// Those of [`simulate`](crate::simulate::simulate()): of the first point, in their order, that fails; after one has
+    /// failed, no more are begun. Points that share a drive stand where the first of them does.
     pub fn outcomes(&self) -> Result<Vec<Outcome>, Error> {
-        parallel::each(self.points, self.threads, |point| self.run(point))
+        let groups = sharing(self.points.iter());
+        let of_groups = parallel::each(&groups, self.threads, |group| {
+            let mut shared = Shared::new(group.len());
+            let run = |&i: &usize| Ok((i, self.run(&self.points[i], &mut shared)?));
+            group.iter().map(run).collect::<Result<Vec<_>, Error>>()
+        })?;
+        let mut outcomes: Vec<(usize, Outcome)> = of_groups.into_iter().flatten().collect();
+        outcomes.sort_by_key(|(i, _)| *i);
+        Ok(outcomes.into_iter().map(|(_, outcome)| outcome).collect())
     }
 
     /// The results of all points: those that `store` has are not run again, and others are kept there with what
     /// `values` makes of their outcome. Points with the same inputs share one simulation.
     ///
     /// # Errors
-    /// Those of [`simulate`](simulate()), with the point's label, and those of `store`.
+    /// Those of [`simulate`](crate::simulate::simulate()), with the point's label, and those of `store`.
     pub fn kept(
         &self,
         store: &Store,
         values: impl Fn(&Outcome) -> Map<String, Value> + Sync,
     ) -> Result<Results, Error> {
         let runs = self.runs();
-        let kept = parallel::each(&runs, self.threads, |(inputs, run)| {
-            let shared = || run.iter().map(|&i| &self.points[i]);
-            let point = &self.points[run[0]];
-            let mut kept = None;
-            for shared in shared() {
-                if kept.is_none() {
-                    kept = store.kept(&shared.name, inputs)?;
-                }
-            }
-            let was_there = kept.is_some();
-            let kept = match kept {
-                Some(kept) => kept,
-                None => {
-                    let outcome = self.run(point).map_err(|error| error.of(&point.label))?;
-                    store.keep(
-                        &point.name,
-                        &point.setup,
-                        inputs,
-                        values(&outcome),
-                        &outcome,
-                    )?
-                }
+        let groups = sharing(runs.iter().map(|(_, run)| &self.points[run[0]]));
+        let of_groups = parallel::each(&groups, self.threads, |group| {
+            let mut shared = Shared::new(group.len());
+            let kept = |&i: &usize| {
+                let (inputs, run) = &runs[i];
+                Ok((
+                    i,
+                    self.kept_or_run(store, inputs, run, &values, &mut shared)?,
+                ))
             };
-            self.watch.done(point, &kept.ended);
-            Ok::<_, Error>((kept, was_there))
+            group.iter().map(kept).collect::<Result<Vec<_>, Error>>()
         })?;
+        let mut kept: Vec<(usize, (Kept, bool))> = of_groups.into_iter().flatten().collect();
+        kept.sort_by_key(|(i, _)| *i);
+        let kept: Vec<(Kept, bool)> = kept.into_iter().map(|(_, kept)| kept).collect();
         let mut of_point = vec![0; self.points.len()];
         for (i, (_, run)) in runs.iter().enumerate() {
             run.iter().for_each(|&point| of_point[point] = i);
@@ -163,9 +161,43 @@ impl Matrix<'_> {
         self.runs().len()
     }
 
-    fn run(&self, point: &Point) -> Result<Outcome, Error> {
+    /// The result of the points `run`, which share a simulation: as `store` has it, with true, or run now.
+    fn kept_or_run(
+        &self,
+        store: &Store,
+        inputs: &Value,
+        run: &[usize],
+        values: &(impl Fn(&Outcome) -> Map<String, Value> + Sync),
+        shared: &mut Shared,
+    ) -> Result<(Kept, bool), Error> {
+        let point = &self.points[run[0]];
+        let mut kept = None;
+        for same in run.iter().map(|&i| &self.points[i]) {
+            if kept.is_none() {
+                kept = store.kept(&same.name, inputs)?;
+            }
+        }
+        let was_there = kept.is_some();
+        let kept = match kept {
+            Some(kept) => {
+                shared.left_out();
+                kept
+            }
+            None => {
+                let outcome = self.run(point, shared);
+                let outcome = outcome.map_err(|error| error.of(&point.label))?;
+                let values = values(&outcome);
+                store.keep(&point.name, &point.setup, inputs, values, &outcome)?
+            }
+        };
+        self.watch.done(point, &kept.ended);
+        Ok((kept, was_there))
+    }
+
+    fn run(&self, point: &Point, shared: &mut Shared) -> Result<Outcome, Error> {
         let mut progress = self.watch.begin(point);
-        simulate(&point.setup, &mut *progress)
+        let prepared = shared.prepared(&point.setup, &mut *progress)?;
+        prepared.simulate(&point.setup, &mut *progress)
     }
 
     /// Inputs, and the points that have the same: in the order of their first.
@@ -182,6 +214,63 @@ impl Matrix<'_> {
         }
         runs
     }
+}
+
+/// The drive that points share, once it is burnt in.
+struct Shared {
+    prepared: Option<Prepared>,
+    /// Points that have not taken it.
+    left: usize,
+}
+
+impl Shared {
+    /// For so many points.
+    fn new(points: usize) -> Shared {
+        Shared {
+            prepared: None,
+            left: points,
+        }
+    }
+
+    /// One of the points does without.
+    fn left_out(&mut self) {
+        self.left -= 1;
+    }
+
+    /// The drive for one of the points, whose setup is `setup`: a clone, or the drive itself for the last of them.
+    fn prepared(
+        &mut self,
+        setup: &Setup,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Prepared, Error> {
+        let prepared = match self.prepared.take() {
+            Some(prepared) => prepared,
+            None => setup.prepare(progress)?,
+        };
+        self.left -= 1;
+        if self.left > 0 {
+            self.prepared = Some(prepared.fork());
+        }
+        Ok(prepared)
+    }
+}
+
+/// Indices of `points`, those together that can share a drive: the same drive in the same state, burnt in by the same
+/// workload. A drive that is not burnt in is made for each.
+fn sharing<'a>(points: impl Iterator<Item = &'a Point>) -> Vec<Vec<usize>> {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    let mut by_drive: BTreeMap<String, usize> = BTreeMap::new();
+    for (i, point) in points.enumerate() {
+        let group = match burnt_in(&point.setup) {
+            Some(drive) => *by_drive.entry(drive.to_string()).or_insert(groups.len()),
+            None => groups.len(),
+        };
+        match groups.get_mut(group) {
+            Some(group) => group.push(i),
+            None => groups.push(vec![i]),
+        }
+    }
+    groups
 }
 
 /// The results of a matrix that are kept.

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use firstread_core::CellMode;
-use firstread_drive::DriveState;
 use firstread_drive::profile::{DriveProfile, Kind, Library, Override, chip_reference, load_drive};
+use firstread_drive::{BurnIn, DriveState};
 use firstread_firmware::policy::AXES;
 
 use crate::choice::Choice;
@@ -51,6 +51,33 @@ pub struct Simulation {
     pub seed: u64,
     /// Requests after which it stops; none for as long as the workload goes on.
     pub limit: Option<u64>,
+    /// What the drive is burnt in by before that, if it is.
+    pub burn_in: Option<BurnInSetup>,
+}
+
+/// A burn-in: a workload is run until the writes of the drive are in a steady state, before the drive is measured.
+#[derive(Clone, Debug)]
+pub struct BurnInSetup {
+    /// The workload that burns the drive in; none for the one that is measured.
+    pub workload: Option<Arc<Input>>,
+    /// Capacities of the drive after which it ends, steady or not.
+    pub most_drive_writes: f64,
+}
+
+impl BurnInSetup {
+    /// By the workload that is measured, for as many drive writes as usual.
+    pub const BY_ITSELF: BurnInSetup = BurnInSetup {
+        workload: None,
+        most_drive_writes: BurnIn::MOST_DRIVE_WRITES,
+    };
+
+    /// By `workload`, for as many drive writes as usual.
+    pub fn by(workload: impl Into<Arc<Input>>) -> BurnInSetup {
+        BurnInSetup {
+            workload: Some(workload.into()),
+            ..BurnInSetup::BY_ITSELF
+        }
+    }
 }
 
 impl Simulation {
@@ -64,6 +91,7 @@ impl Simulation {
             state: usual_state(),
             seed: 1,
             limit: None,
+            burn_in: None,
         }
     }
 
@@ -83,6 +111,7 @@ impl Simulation {
             },
             seed: self.seed,
             limit: self.limit,
+            burn_in: self.burn_in.clone(),
         })
     }
 }
@@ -100,6 +129,8 @@ pub struct Setup {
     pub seed: u64,
     /// Requests after which it stops.
     pub limit: Option<u64>,
+    /// What the drive is burnt in by before that, if it is.
+    pub burn_in: Option<BurnInSetup>,
 }
 
 impl Setup {
@@ -117,6 +148,12 @@ impl Setup {
     /// Requests that it will run, where that is known before.
     pub fn requests(&self) -> Option<u64> {
         self.limit.or(self.input.requests())
+    }
+
+    /// The workload that burns the drive in, if one does.
+    pub fn burn_in_input(&self) -> Option<&Input> {
+        let burn_in = self.burn_in.as_ref()?;
+        Some(burn_in.workload.as_deref().unwrap_or(&self.input))
     }
 
     /// P/E cycles that the chip is rated for, in the mode of the drive.

@@ -4,6 +4,7 @@
     reason = "how long a run took is measured here"
 )]
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use firstread_core::Ns;
@@ -16,7 +17,7 @@ use firstread_workload::{Notice, Place, StandIn, TraceRecord, WorkloadError};
 use crate::error::Error;
 use crate::input::Input;
 use crate::retries::Retries;
-use crate::setup::Setup;
+use crate::setup::{BurnInSetup, Setup};
 
 /// What a simulation came to.
 #[derive(Debug)]
@@ -29,7 +30,9 @@ pub struct Outcome {
     pub groups: Option<BlockGroups>,
     /// When the workload began, on the clock of the log.
     pub began: Ns,
-    /// Temperature of the drive then (°C).
+    /// What the burn-in before the run did, if there was one.
+    pub burn_in: Option<BurnIn>,
+    /// Temperature of the drive when the workload began (°C).
     pub temperature_before_run_c: f64,
     /// Background reads until then.
     pub background_reads_before: u64,
@@ -44,7 +47,7 @@ pub struct Outcome {
 /// Figures that differ from one run to the next.
 #[derive(Clone, Copy, Debug)]
 pub struct Wall {
-    /// Making, filling and ageing the drive (s).
+    /// Making, filling, ageing and burning in the drive (s).
     pub prepare_s: f64,
     /// Running the workload (s).
     pub run_s: f64,
@@ -85,8 +88,55 @@ impl Outcome {
 pub enum Progress {
     /// The drive is being made, filled and aged.
     Preparing,
+    /// So many requests of its burn-in have completed.
+    BurningIn(u64),
     /// So many requests have completed.
     Completed(u64),
+}
+
+/// A drive that is ready for its workload: made, filled, aged, and burnt in where its setup says so. A clone is a
+/// drive of its own.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    /// The drive.
+    pub drive: Drive,
+    /// What its burn-in did, if it had one.
+    pub burn_in: Option<BurnIn>,
+    /// How long that took on this machine (s).
+    wall_s: f64,
+}
+
+impl Prepared {
+    /// A clone of it, which has taken no time of its own.
+    pub(crate) fn fork(&self) -> Prepared {
+        Prepared {
+            wall_s: 0.0,
+            ..self.clone()
+        }
+    }
+
+    /// Runs the workload of `setup` on the drive. `setup` is the one that the drive was prepared by, or differs from it
+    /// in its workload and limit alone.
+    ///
+    /// # Errors
+    /// As [`Setup::simulate`].
+    pub fn simulate(
+        mut self,
+        setup: &Setup,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Outcome, Error> {
+        let by_itself = |burn_in: &BurnInSetup| burn_in.workload.is_none();
+        let expected = match &self.burn_in {
+            Some(burn_in) if setup.burn_in.as_ref().is_some_and(by_itself) => {
+                burn_in.amplification.steady().map(|steady| steady.mean)
+            }
+            _ => None,
+        };
+        let mut outcome = run(&mut self.drive, setup, expected, progress)?;
+        outcome.burn_in = self.burn_in;
+        outcome.wall.prepare_s = self.wall_s;
+        Ok(outcome)
+    }
 }
 
 impl Setup {
@@ -99,7 +149,7 @@ impl Setup {
         simulate(self, &mut |_| {})
     }
 
-    /// Makes its drive: filled, worn and aged, ready for the workload.
+    /// Makes its drive: filled, worn and aged, and not burnt in.
     ///
     /// # Errors
     /// [`Error`] where the drive cannot be made, or not in its state.
@@ -108,6 +158,41 @@ impl Setup {
         let drive = Drive::new(self.profile.clone(), tables, &self.state, self.seed)?;
         Ok(drive)
     }
+
+    /// Makes its drive, ready for the workload: filled, worn, aged, and burnt in where the setup says so. A drive that
+    /// several setups share is prepared once and cloned.
+    ///
+    /// # Errors
+    /// [`Error`] where the drive cannot be made, or not in its state, or the burn-in cannot be run on it.
+    pub fn prepare(&self, progress: &mut dyn FnMut(Progress)) -> Result<Prepared, Error> {
+        progress(Progress::Preparing);
+        let start = Instant::now();
+        let mut drive = self.drive()?;
+        let burnt_in = match &self.burn_in {
+            None => None,
+            Some(by) => {
+                let setup = Setup {
+                    input: Arc::clone(by.workload.as_ref().unwrap_or(&self.input)),
+                    ..self.clone()
+                };
+                let mut burning = |told| match told {
+                    Progress::Completed(n) => progress(Progress::BurningIn(n)),
+                    other => progress(other),
+                };
+                Some(burn_in(
+                    &mut drive,
+                    &setup,
+                    by.most_drive_writes,
+                    &mut burning,
+                )?)
+            }
+        };
+        Ok(Prepared {
+            drive,
+            burn_in: burnt_in,
+            wall_s: start.elapsed().as_secs_f64(),
+        })
+    }
 }
 
 /// Runs `setup` to its end, and tells `progress` of it.
@@ -115,13 +200,8 @@ impl Setup {
 /// # Errors
 /// As [`Setup::simulate`].
 pub fn simulate(setup: &Setup, progress: &mut dyn FnMut(Progress)) -> Result<Outcome, Error> {
-    progress(Progress::Preparing);
-    let start = Instant::now();
-    let mut drive = setup.drive()?;
-    let prepare_s = start.elapsed().as_secs_f64();
-    let mut outcome = simulate_on(&mut drive, setup, progress)?;
-    outcome.wall.prepare_s = prepare_s;
-    Ok(outcome)
+    let prepared = setup.prepare(progress)?;
+    prepared.simulate(setup, progress)
 }
 
 /// Runs the workload of `setup` on `drive`, which was made before: by [`Setup::drive`] or as its clone, and may have
@@ -138,28 +218,9 @@ pub fn simulate_on(
     run(drive, setup, None, progress)
 }
 
-/// The same on a drive that the same workload has burnt in ([`burn_in`]): where its writes come near to the write
-/// amplification at which the burn-in was steady, they are in a steady state too, as soon as that can be told.
-///
-/// # Errors
-/// As [`simulate_on`].
-pub fn simulate_after(
-    burn_in: &BurnIn,
-    drive: &mut Drive,
-    setup: &Setup,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<Outcome, Error> {
-    let steady = burn_in.amplification.steady().map(|steady| steady.mean);
-    run(drive, setup, steady, progress)
-}
-
 /// Runs the workload of `setup` on `drive` until its writes are in a steady state, or until it has written
-/// `most_drive_writes` capacities ([`BurnIn::MOST_DRIVE_WRITES`] as a rule): what is measured afterwards, on the drive
-/// or on clones of it, is not the beginning.
-///
-/// # Errors
-/// [`Error`] where the workload cannot be run on it, or writes nothing. The drive is of no more use then.
-pub fn burn_in(
+/// `most_drive_writes` capacities.
+fn burn_in(
     drive: &mut Drive,
     setup: &Setup,
     most_drive_writes: f64,
@@ -281,6 +342,7 @@ fn run(
         log: drive.log().to_vec(),
         groups: drive.groups().copied(),
         began,
+        burn_in: None,
         temperature_before_run_c,
         background_reads_before,
         capacity_bytes,

@@ -41,6 +41,23 @@ pub fn inputs(setup: &Setup) -> Value {
     })
 }
 
+/// All that a drive of `setup` depends on once it is burnt in; none where it is not burnt in.
+pub(crate) fn burnt_in(setup: &Setup) -> Option<Value> {
+    let by = setup.burn_in_input()?;
+    let mut inputs = inputs(setup);
+    let config = inputs["config"].as_object_mut()?;
+    config.remove("limit");
+    config.insert("workload".into(), results::workload(by));
+    config.insert(
+        "hottest_in_run_c".into(),
+        setup.state.hottest_in_run_c.into(),
+    );
+    if let Some(by) = config.get_mut("burn_in").and_then(Value::as_object_mut) {
+        by.remove("workload");
+    }
+    Some(inputs)
+}
+
 impl Store {
     /// Opens or makes the `folder` of results of the `kind` called `name`, say of the study `ct-qlc`. A file in it,
     /// `study.json`, says whose it is.

@@ -1,10 +1,8 @@
 //! One simulation: from its names, on a drive that was made before, and after a burn-in.
 
-use firstread_drive::BurnIn;
 use firstread_session::results::{result_and_wall, text};
 use firstread_session::{
-    Error, Input, Outcome, Setup, Simulation, TraceArg, TraceArgs, burn_in, simulate_after,
-    simulate_on,
+    BurnInSetup, Error, Input, Outcome, Setup, Simulation, TraceArg, TraceArgs, simulate_on,
 };
 
 /// A job on a small drive of which 5,000 requests are run.
@@ -37,30 +35,23 @@ fn model_a_drive_made_before_gives_the_same() {
 #[test]
 fn sequence_clones_of_a_burnt_in_drive_go_on_alike() {
     let setup = simulation(MIXED).setup().unwrap();
-    let mut drive = setup.drive().unwrap();
-    let took = burn_in(&mut drive, &setup, 0.2, &mut |_| {}).unwrap();
+    let burnt = Setup {
+        burn_in: Some(BurnInSetup {
+            most_drive_writes: 0.2,
+            ..BurnInSetup::BY_ITSELF
+        }),
+        ..setup.clone()
+    };
+    let prepared = burnt.prepare(&mut |_| {}).unwrap();
+    let took = prepared.burn_in.clone().unwrap();
     assert!(took.drive_writes >= 0.2 && took.requests > 0, "{took:?}");
     let fresh = setup.simulate().unwrap();
-    let [one, other] = [drive.clone(), drive].map(|mut drive| {
-        let run = simulate_after(&took, &mut drive, &setup, &mut |_| {}).unwrap();
+    let [one, other] = [prepared.clone(), prepared].map(|prepared| {
+        let run = prepared.simulate(&burnt, &mut |_| {}).unwrap();
         result(&setup, &run)
     });
     assert_eq!(one, other);
     assert_ne!(one, result(&setup, &fresh), "the burn-in has an effect");
-}
-
-#[test]
-fn what_a_burn_in_refuses() {
-    let setup = simulation("[a]\nrw=randread\nbs=4k\n").setup().unwrap();
-    let mut drive = setup.drive().unwrap();
-    let most = BurnIn::MOST_DRIVE_WRITES;
-    let error = burn_in(&mut drive, &setup, most, &mut |_| {}).unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .starts_with("a: the workload writes nothing"),
-        "{error}"
-    );
 }
 
 #[test]

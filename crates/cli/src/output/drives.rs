@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::format::{Side, bytes, count, plus_minus, rare, share, si, table, time};
 use super::human::{self, Marks, PERCENTILES};
 use super::spread::Spread;
+use super::writes;
 
 /// What the columns of a spread mean.
 pub const SPREAD: &str = "over drives: lowest … highest of them, each with chips of its own under the same load; within \
@@ -32,6 +33,12 @@ pub fn report(setups: &[Setup], outcomes: &[Outcome]) -> String {
         ("trim", |o| &o.stats.all.trim),
         ("flush", |o| &o.stats.all.flush),
     ];
+    for (setup, outcome) in setups.iter().zip(outcomes) {
+        let burn_in = writes::burn_in(setup, outcome);
+        if !burn_in.is_empty() {
+            text += &format!("  seed {}: {burn_in}", setup.seed);
+        }
+    }
     for (name, of) in directions {
         if outcomes.iter().all(|o| of(o).count() > 0) {
             text += &direction(name, outcomes, of);

@@ -53,8 +53,13 @@ pub fn report(setup: &Setup, outcome: &Outcome) -> String {
 /// What ran on which drive.
 pub fn heading(setup: &Setup, outcome: &Outcome) -> String {
     let beyond = setup.beyond_rating().map(|text| format!("  {text}\n"));
+    let burn_in = writes::burn_in(setup, outcome);
+    let burn_in = match burn_in.is_empty() {
+        true => burn_in,
+        false => format!("  {burn_in}"),
+    };
     format!(
-        "{}, {}\n{}",
+        "{}, {}\n{}{burn_in}",
         configuration(setup, outcome),
         seeds(setup, 1),
         beyond.unwrap_or_default()

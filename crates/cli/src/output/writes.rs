@@ -1,11 +1,12 @@
 //! What writes cost the flash: write amplification, where there is a steady state, and what it is made of.
 
+use firstread_drive::BurnInEnd;
 use firstread_drive::stats::amplification::{CLOSE, NEAR, NotSteady, WIDEST};
 use firstread_firmware::ftl::Owner;
 use firstread_session::results::writes::{random_writes, written};
 use firstread_session::{Outcome, Setup};
 
-use super::format::{bytes, count};
+use super::format::{bytes, count, long_time};
 
 /// The share of the write amplification of a run, for a table: `4.62`.
 pub fn amplification(outcome: &Outcome) -> String {
@@ -96,6 +97,28 @@ pub fn lines(setup: &Setup, outcome: &Outcome) -> String {
         None => "",
     };
     text
+}
+
+/// What the burn-in before the run did, if there was one.
+pub fn burn_in(setup: &Setup, outcome: &Outcome) -> String {
+    let Some(burn_in) = &outcome.burn_in else {
+        return String::new();
+    };
+    let by = setup.burn_in_input().map_or("", |input| input.title());
+    let steady = match (burn_in.ended, burn_in.amplification.steady()) {
+        (BurnInEnd::EndOfLife(_), _) => "then the drive took no more writes".to_owned(),
+        (_, Some(steady)) => format!("then steady at write amplification {:.2}", steady.mean),
+        (_, None) => {
+            "NOT in a steady state at its limit (--burn-in-limit): what follows is of a transient"
+                .to_owned()
+        }
+    };
+    format!(
+        "burnt in by {by}: {:.2} drive writes, {} superblocks erased, {} simulated; {steady}\n",
+        burn_in.drive_writes,
+        count(burn_in.amplification.erases),
+        long_time(burn_in.time.0 as f64),
+    )
 }
 
 const fn in_words(owner: Owner) -> &'static str {

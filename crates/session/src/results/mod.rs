@@ -5,8 +5,10 @@
 //!
 //! - `fio`: a job as fio has it. `job_options`: the options of its file.
 //! - [`writes`], [`front`], [`calibration`]: what writes cost, what caches did, what calibration did.
+//! - `burn_in`: what a burn-in before the run did.
 //! - [`phases`]: when the phases of a job file ran, at which temperature.
 
+mod burn_in;
 pub mod calibration;
 mod fio;
 pub mod front;
@@ -157,6 +159,9 @@ fn own(setup: &Setup, outcome: &Outcome, with_calibration: bool) -> Value {
     for (key, of_front) in front::json(&setup.profile, counters) {
         value[key] = of_front;
     }
+    if let Some(burn_in) = burn_in::json(setup, outcome) {
+        value["burn_in"] = burn_in;
+    }
     if let Some(phases) = phases::json(outcome) {
         value["phases"] = phases;
     }
@@ -202,6 +207,17 @@ fn ftl(outcome: &Outcome) -> Value {
     })
 }
 
+/// A workload: enough to run it again.
+pub(crate) fn workload(input: &Input) -> Value {
+    match input {
+        Input::Jobs { workload, text } => json!({ "name": workload.name, "job_file": text }),
+        Input::Trace(trace) => json!({ "name": trace.name, "speed": trace.speed() }),
+        Input::StandIn { row, speed } => {
+            json!({ "name": row.name, "speed": speed, "synthetic": row.source })
+        }
+    }
+}
+
 /// The configuration, resolved: enough to repeat the run.
 pub fn config(setup: &Setup) -> Value {
     let state = &setup.state;
@@ -210,13 +226,7 @@ pub fn config(setup: &Setup) -> Value {
     let schemes: Map<String, Value> = schemes
         .map(|c| (c.axis.name.to_owned(), c.scheme.name.into()))
         .collect();
-    let workload = match &*setup.input {
-        Input::Jobs { workload, text } => json!({ "name": workload.name, "job_file": text }),
-        Input::Trace(trace) => json!({ "name": trace.name, "speed": trace.speed() }),
-        Input::StandIn { row, speed } => {
-            json!({ "name": row.name, "speed": speed, "synthetic": row.source })
-        }
-    };
+    let workload = workload(&setup.input);
     let set = setup
         .profile
         .resolved
@@ -243,6 +253,12 @@ pub fn config(setup: &Setup) -> Value {
         "set": set.collect::<Vec<_>>(),
         "profile": profile.collect::<Map<String, Value>>(),
     });
+    if let Some(burn_in) = &setup.burn_in {
+        config["burn_in"] = json!({
+            "workload": burn_in.workload.as_deref().map(self::workload),
+            "most_drive_writes": burn_in.most_drive_writes,
+        });
+    }
     if let Some((at, celsius)) = state.temperature_step {
         config["temperature_step"] = json!({ "age_h": hours(at), "temperature_c": celsius });
     }

@@ -64,7 +64,8 @@ pub fn moved(outcome: &Outcome) -> Value {
     keys.collect::<Map<String, Value>>().into()
 }
 
-const fn fault_key(fault: NotSteady) -> &'static str {
+/// Why a run was not steady, as JSON says it.
+pub(super) const fn fault_key(fault: NotSteady) -> &'static str {
     match fault {
         NotSteady::FewErases(..) => "few_erases",
         NotSteady::Changes => "changes",

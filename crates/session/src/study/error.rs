@@ -72,8 +72,11 @@ pub enum StudyError {
     /// Cells have no workload.
     #[error("`cells` have no `workload` for `quick`")]
     QuickWorkload,
+    /// A burn-in of no length, or without an end.
+    #[error("`burn_in.most_drive_writes` is above 0 and at most a million")]
+    BurnInLimit,
     /// Cells have nothing of what drives live through.
-    #[error("`cells` have no `unpowered`, `precondition` or `workload_seed`")]
+    #[error("`cells` have no `unpowered`, `precondition`, `workload_seed` or `burn_in`")]
     OfRunsAlone,
     /// A claim asks for a coordinate that its experiment has not.
     #[error(

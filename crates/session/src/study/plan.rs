@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::files;
 use crate::input::{Input, TraceArgs};
 use crate::matrix;
-use crate::setup::{Setup, Simulation};
+use crate::setup::{BurnInSetup, Setup, Simulation};
 
 /// Where a point lies: a value a dimension, as written in the study.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -178,7 +178,10 @@ pub fn points<'a>(
         let before = points.len();
         for at in Coordinates::all(experiment, quick) {
             let workload = at.get(Dimension::Workload);
-            if let Some(why) = inputs.absent.get(workload) {
+            let burns_in = experiment.burn_in.as_ref();
+            let burns_in = burns_in.and_then(|burn_in| burn_in.workload.as_ref());
+            let mut needed = [Some(workload), burns_in.map(String::as_str)].into_iter();
+            if let Some(why) = needed.find_map(|name| inputs.absent.get(name?)) {
                 absent.insert(experiment.id.clone(), why.clone());
                 continue;
             }
@@ -197,6 +200,7 @@ pub fn points<'a>(
                     state,
                     seed: 1 + repetition,
                     limit: Some(requests.of(quick)),
+                    burn_in: burn_in(experiment, inputs),
                 };
                 let setup = simulation.setup().map_err(of_variant)?;
                 points.push(Point {
@@ -236,6 +240,17 @@ fn sets(variant: &Variant) -> Result<Vec<Override>, Error> {
 fn schemes(variant: &Variant) -> Result<Vec<Choice>, Error> {
     let one = |text: &String| Ok(text.parse()?);
     variant.schemes.iter().map(one).collect()
+}
+
+/// The burn-in of the points of `experiment`, if it has one.
+fn burn_in(experiment: &Experiment, inputs: &Inputs) -> Option<BurnInSetup> {
+    let burn_in = experiment.burn_in.as_ref()?;
+    let named = burn_in.workload.as_ref();
+    let usual = BurnInSetup::BY_ITSELF;
+    Some(BurnInSetup {
+        workload: named.map(|name| Arc::clone(&inputs.open[name])),
+        most_drive_writes: burn_in.most_drive_writes.unwrap_or(usual.most_drive_writes),
+    })
 }
 
 /// The state of the drive of a point: filled, and what its coordinates say.

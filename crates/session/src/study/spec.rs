@@ -164,6 +164,8 @@ pub struct Experiment {
     /// Seeds of the workload: repetitions on the same drive.
     #[serde(default = "one_workload")]
     pub workload_seed: Vec<String>,
+    /// What the drive of each point is burnt in by, if it is.
+    pub burn_in: Option<BurnIn>,
     /// Requests a point.
     pub requests: Option<Scale>,
     /// Drives or populations a point, each with chips of its own.
@@ -173,6 +175,16 @@ pub struct Experiment {
     pub quick: BTreeMap<Dimension, Vec<String>>,
     /// How it is drawn.
     pub figure: Drawing,
+}
+
+/// A burn-in before each point: points that differ in their workload alone share it where it names its own.
+#[derive(Deserialize, Clone, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct BurnIn {
+    /// Name of the workload; none for that of the point.
+    pub workload: Option<String>,
+    /// Capacities of the drive after which it ends, steady or not; as on the command line where it is not given.
+    pub most_drive_writes: Option<f64>,
 }
 
 /// A population of chips, of which cells are measured.
@@ -447,6 +459,13 @@ impl Study {
                 }
             }
         }
+        if let Some(name) = e.burn_in.as_ref().and_then(|b| b.workload.as_ref()) {
+            known_name("workload", name, &names(&self.workloads))?;
+        }
+        let most = e.burn_in.as_ref().and_then(|b| b.most_drive_writes);
+        if most.is_some_and(|most| !(most > 0.0 && most <= 1e6)) {
+            return Err(StudyError::BurnInLimit);
+        }
         for dimension in Dimension::ALL {
             let all = e.values(dimension, false);
             let mut quick = e.values(dimension, true).iter();
@@ -550,7 +569,8 @@ impl Study {
                     return Err(StudyError::QuickWorkload);
                 }
                 let plain = (&never(), &not_overwritten(), &one_workload());
-                match (&e.unpowered, &e.precondition, &e.workload_seed) == plain {
+                let is_plain = (&e.unpowered, &e.precondition, &e.workload_seed) == plain;
+                match is_plain && e.burn_in.is_none() {
                     true => Ok(()),
                     false => Err(StudyError::OfRunsAlone),
                 }
