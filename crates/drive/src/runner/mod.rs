@@ -36,6 +36,8 @@ pub use phases::Phase;
 
 /// Completions after which `progress` is told again.
 const PROGRESS: u64 = 1 << 16;
+/// The same of a burn-in, which looks then at how much it has written.
+const PROGRESS_OF_BURN_IN: u64 = 1 << 10;
 
 impl<'h> Host<'h> {
     /// Runs on `drive` until every job has ended. `progress` is told now and then how many requests have completed.
@@ -92,6 +94,10 @@ impl<'h> Host<'h> {
         run.start(start, drive)?;
         let mut events = 0u64;
         let mut reported = 0;
+        let report_every = match watch.may_stop() {
+            true => PROGRESS_OF_BURN_IN,
+            false => PROGRESS,
+        };
         let mut power_cut = None;
         let mut until = start;
         'run: loop {
@@ -101,7 +107,7 @@ impl<'h> Host<'h> {
             if is_over {
                 break;
             }
-            if run.completed >= reported + PROGRESS {
+            if run.completed >= reported + report_every {
                 reported = run.completed;
                 progress(reported);
                 if watch.is_enough(drive.counters()) {

@@ -76,6 +76,11 @@ impl Watch {
         self.is_enough(counters)
     }
 
+    /// Whether a run may be stopped by it.
+    pub(super) fn may_stop(&self) -> bool {
+        self.judge.is_some()
+    }
+
     /// Whether the run is to stop.
     #[cold]
     pub(super) fn is_enough(&self, counters: &Counters) -> bool {
