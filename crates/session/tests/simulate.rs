@@ -1,5 +1,6 @@
 //! One simulation: from its names, on a drive that was made before, and after a burn-in.
 
+use firstread_drive::profile::Override;
 use firstread_session::results::{result_and_wall, text};
 use firstread_session::{
     BurnInSetup, Error, Input, Outcome, Setup, Simulation, TraceArg, TraceArgs, simulate_on,
@@ -80,4 +81,58 @@ fn what_is_refused_by_name() {
         "{error}"
     );
     assert!(matches!(error.cause(), Error::Unknown(_)), "{error:?}");
+}
+
+/// Counters that no result shows, and why.
+const INTERNAL: [(&str, &str); 2] = [
+    ("uncorrectable", "a result counts requests: stats.all"),
+    ("lost_retries", "a part of the mean of retries"),
+];
+
+/// Every number of `value`.
+fn numbers(value: &serde_json::Value, into: &mut Vec<u64>) {
+    match value {
+        serde_json::Value::Number(n) => into.extend(n.as_u64()),
+        serde_json::Value::Array(values) => values.iter().for_each(|v| numbers(v, into)),
+        serde_json::Value::Object(keys) => keys.values().for_each(|v| numbers(v, into)),
+        _ => {}
+    }
+}
+
+#[test]
+fn formula_a_result_shows_every_counter_that_is_not_internal() {
+    let memory = [
+        "dram.read_cache=4MiB",
+        "dram.map_cache=256KiB",
+        "schemes.read_ahead=sequential",
+    ];
+    let mut simulation = simulation(MIXED);
+    simulation.limit = Some(100);
+    simulation.set = memory.map(|s| Override::parse(s).unwrap()).to_vec();
+    let setup = simulation.setup().unwrap();
+    let mut outcome = setup.simulate().unwrap();
+    // A value of its own for each counter, the same in all of its bins, that no run comes to.
+    let mut marks = Vec::new();
+    outcome.stats.counters.each_mut(&mut |row, counts| {
+        let mark = (1 << 40) + marks.len() as u64;
+        counts.fill(mark);
+        marks.push((row, mark));
+    });
+    let mut shown = Vec::new();
+    numbers(&result_and_wall(&setup, &outcome, true).0, &mut shown);
+    for (row, mark) in marks {
+        let internal = INTERNAL.iter().any(|i| i.0 == row.name);
+        assert!(
+            shown.contains(&mark) != internal,
+            "{} ({:?}:{}): {}",
+            row.name,
+            row.unit,
+            row.doc,
+            if internal {
+                "a result shows it"
+            } else {
+                "no result shows it"
+            }
+        );
+    }
 }

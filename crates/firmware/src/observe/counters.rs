@@ -1,140 +1,225 @@
-//! Counters of a drive.
+//! Counters of a drive: a row each, with its unit.
 
-use super::front::FrontCounters;
 use super::who::OWNERS;
 
 /// Bins of the retry histogram. The last bin holds reads with that many retries or more.
 pub const RETRY_BINS: usize = 65;
 
-/// Running totals since power-on.
-#[derive(Clone, Debug)]
-pub struct Counters {
-    /// Multi-plane pages read for the host, by number of retries.
-    pub retries: [u64; RETRY_BINS],
-    /// Multi-plane pages read for the host that stayed uncorrectable.
-    pub uncorrectable: u64,
-    /// Retries of the uncorrectable reads.
-    pub lost_retries: u64,
-    /// Host reads served by the sense of another read.
-    pub joined_reads: u64,
-    /// Background senses: verification, valley search, start-up.
-    pub background_reads: u64,
-    /// Slots written by the host.
-    pub host_slots_written: u64,
-    /// Bytes written by the host. A partial write of a slot counts its own bytes alone.
-    pub host_bytes_written: u64,
-    /// Partial writes merged into their slot in the write buffer, without a slot of their own.
-    pub merged_in_place: u64,
-    /// Slots programmed without data, because a command waited for the rest of the wordline.
-    pub slots_padded: u64,
-    /// Slots programmed for any purpose.
-    pub slots_programmed: u64,
-    /// Slots that host reads found in the write buffer.
-    pub buffer_hits: u64,
-    /// Superblocks erased.
-    pub erases: u64,
-    /// Slots written by moves.
-    pub slots_moved: u64,
-    /// Slots written by moves, by owner, in the order of [`super::Owner::ALL`].
-    pub slots_moved_by: [u64; OWNERS],
-    /// Moves abandoned because the host wrote or trimmed the page meanwhile.
-    pub moves_overtaken: u64,
-    /// Retries of reads for moves.
-    pub move_retries: u64,
-    /// Slots that could not be corrected when they were to be moved.
-    pub slots_lost: u64,
-    /// Superblocks retired.
-    pub retired: u64,
-    /// Bad blocks replaced by spare blocks, including factory bad blocks.
-    pub replaced: u64,
-    /// Programs and erases suspended.
-    pub suspends: u64,
-    /// Speculative senses of retry steps that were not needed.
-    pub cancelled_senses: u64,
-    /// Soft senses of reads whose hard steps had all failed.
-    pub soft_reads: u64,
-    /// Reads saved by a soft sense.
-    pub soft_saved: u64,
-    /// Multi-plane pages read to rebuild another one of their stripe.
-    pub rebuild_reads: u64,
-    /// Reads rebuilt from the rest of their stripe.
-    pub rebuilt: u64,
-    /// Counters of read cache, read-ahead and map cache.
-    pub front: FrontCounters,
+/// What a counter counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unit {
+    /// Bytes of the host.
+    Bytes,
+    /// Units of the mapping.
+    Slots,
+    /// Commands of the host, or parts of them.
+    Commands,
+    /// Reads of a multi-plane page, with their retries one read.
+    PageReads,
+    /// Senses of a multi-plane page after the first one of its read.
+    Retries,
+    /// Senses of a multi-plane page.
+    Senses,
+    /// Programs and erases.
+    Operations,
+    /// Blocks of one plane.
+    Blocks,
+    /// Superblocks.
+    Superblocks,
+    /// Accesses to a page of the map.
+    Lookups,
+    /// Pages of the map.
+    MapPages,
 }
 
-impl Counters {
-    /// The counts since `before`.
-    pub fn since(&self, before: &Counters) -> Counters {
-        let mut retries = self.retries;
-        retries
-            .iter_mut()
-            .zip(&before.retries)
-            .for_each(|(now, then)| *now -= then);
-        let mut slots_moved_by = self.slots_moved_by;
-        for (now, then) in slots_moved_by.iter_mut().zip(&before.slots_moved_by) {
-            *now -= then;
-        }
-        Counters {
-            retries,
-            uncorrectable: self.uncorrectable - before.uncorrectable,
-            lost_retries: self.lost_retries - before.lost_retries,
-            joined_reads: self.joined_reads - before.joined_reads,
-            background_reads: self.background_reads - before.background_reads,
-            host_slots_written: self.host_slots_written - before.host_slots_written,
-            host_bytes_written: self.host_bytes_written - before.host_bytes_written,
-            merged_in_place: self.merged_in_place - before.merged_in_place,
-            slots_padded: self.slots_padded - before.slots_padded,
-            slots_programmed: self.slots_programmed - before.slots_programmed,
-            buffer_hits: self.buffer_hits - before.buffer_hits,
-            erases: self.erases - before.erases,
-            slots_moved: self.slots_moved - before.slots_moved,
-            slots_moved_by,
-            moves_overtaken: self.moves_overtaken - before.moves_overtaken,
-            move_retries: self.move_retries - before.move_retries,
-            slots_lost: self.slots_lost - before.slots_lost,
-            retired: self.retired - before.retired,
-            replaced: self.replaced - before.replaced,
-            suspends: self.suspends - before.suspends,
-            cancelled_senses: self.cancelled_senses - before.cancelled_senses,
-            soft_reads: self.soft_reads - before.soft_reads,
-            soft_saved: self.soft_saved - before.soft_saved,
-            rebuild_reads: self.rebuild_reads - before.rebuild_reads,
-            rebuilt: self.rebuilt - before.rebuilt,
-            front: self.front.since(&before.front),
-        }
+/// A row of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct Counter {
+    /// Name of the field.
+    pub name: &'static str,
+    /// What it counts.
+    pub unit: Unit,
+    /// What is counted.
+    pub doc: &'static str,
+}
+
+/// One count, or one a bin.
+trait Counts {
+    fn counts(&self) -> &[u64];
+    fn counts_mut(&mut self) -> &mut [u64];
+}
+
+impl Counts for u64 {
+    fn counts(&self) -> &[u64] {
+        core::slice::from_ref(self)
+    }
+
+    fn counts_mut(&mut self) -> &mut [u64] {
+        core::slice::from_mut(self)
     }
 }
 
-impl Default for Counters {
-    fn default() -> Counters {
-        Counters {
-            retries: [0; RETRY_BINS],
-            uncorrectable: 0,
-            lost_retries: 0,
-            joined_reads: 0,
-            background_reads: 0,
-            host_slots_written: 0,
-            host_bytes_written: 0,
-            merged_in_place: 0,
-            slots_padded: 0,
-            slots_programmed: 0,
-            buffer_hits: 0,
-            erases: 0,
-            slots_moved: 0,
-            slots_moved_by: [0; OWNERS],
-            moves_overtaken: 0,
-            move_retries: 0,
-            slots_lost: 0,
-            retired: 0,
-            replaced: 0,
-            suspends: 0,
-            cancelled_senses: 0,
-            soft_reads: 0,
-            soft_saved: 0,
-            rebuild_reads: 0,
-            rebuilt: 0,
-            front: FrontCounters::default(),
+impl<const N: usize> Counts for [u64; N] {
+    fn counts(&self) -> &[u64] {
+        self
+    }
+
+    fn counts_mut(&mut self) -> &mut [u64] {
+        self
+    }
+}
+
+/// A struct of counters from its rows: `NAME: UNIT` or `NAME[BINS]: UNIT` below the documentation, and after them
+/// the structs that lie within it.
+macro_rules! counters {
+    (
+        $(#[$of:meta])*
+        $table:ident {
+            $($(#[doc = $doc:literal])+ $name:ident $([$bins:expr])?: $unit:ident,)*
         }
+        $($(#[doc = $within_doc:literal])+ $within:ident: $inner:ident,)*
+    ) => {
+        $(#[$of])*
+        pub struct $table {
+            $($(#[doc = $doc])+ pub $name: counters!(@type $($bins)?),)*
+            $($(#[doc = $within_doc])+ pub $within: $inner,)*
+        }
+
+        impl $table {
+            /// The counts since `before`.
+            pub fn since(&self, before: &$table) -> $table {
+                let mut since = self.clone();
+                $(
+                    let counts = since.$name.counts_mut().iter_mut();
+                    for (now, then) in counts.zip(before.$name.counts()) {
+                        *now -= then;
+                    }
+                )*
+                $(since.$within = self.$within.since(&before.$within);)*
+                since
+            }
+
+            /// Calls `each` with every row and its counts: one, or one a bin.
+            pub fn each_mut(&mut self, each: &mut impl FnMut(&'static Counter, &mut [u64])) {
+                $(
+                    let row = &Counter {
+                        name: stringify!($name),
+                        unit: Unit::$unit,
+                        doc: concat!($($doc),+),
+                    };
+                    each(row, self.$name.counts_mut());
+                )*
+                $(self.$within.each_mut(each);)*
+            }
+        }
+
+        impl Default for $table {
+            fn default() -> $table {
+                $table {
+                    $($name: counters!(@zero $($bins)?),)*
+                    $($within: $inner::default(),)*
+                }
+            }
+        }
+    };
+    (@type) => { u64 };
+    (@type $bins:expr) => { [u64; $bins] };
+    (@zero) => { 0 };
+    (@zero $bins:expr) => { [0; $bins] };
+}
+
+counters! {
+    /// Running totals since power-on.
+    #[derive(Clone, Debug)]
+    Counters {
+        /// Multi-plane pages read for the host, by number of retries.
+        retries[RETRY_BINS]: PageReads,
+        /// Multi-plane pages read for the host that stayed uncorrectable.
+        uncorrectable: PageReads,
+        /// Retries of the uncorrectable reads.
+        lost_retries: Retries,
+        /// Host reads served by the sense of another read.
+        joined_reads: Commands,
+        /// Background senses: verification, valley search, start-up.
+        background_reads: Senses,
+        /// Slots written by the host.
+        host_slots_written: Slots,
+        /// Bytes written by the host. A partial write of a slot counts its own bytes alone.
+        host_bytes_written: Bytes,
+        /// Partial writes merged into their slot in the write buffer, without a slot of their own.
+        merged_in_place: Commands,
+        /// Slots programmed without data, because a command waited for the rest of the wordline.
+        slots_padded: Slots,
+        /// Slots programmed for any purpose.
+        slots_programmed: Slots,
+        /// Slots that host reads found in the write buffer.
+        buffer_hits: Slots,
+        /// Superblocks erased.
+        erases: Superblocks,
+        /// Slots written by moves.
+        slots_moved: Slots,
+        /// Slots written by moves, by owner, in the order of [`super::Owner::ALL`].
+        slots_moved_by[OWNERS]: Slots,
+        /// Moves abandoned because the host wrote or trimmed the page meanwhile.
+        moves_overtaken: Slots,
+        /// Retries of reads for moves.
+        move_retries: Retries,
+        /// Slots that could not be corrected when they were to be moved.
+        slots_lost: Slots,
+        /// Superblocks retired.
+        retired: Superblocks,
+        /// Bad blocks replaced by spare blocks, including factory bad blocks.
+        replaced: Blocks,
+        /// Programs and erases suspended.
+        suspends: Operations,
+        /// Speculative senses of retry steps that were not needed.
+        cancelled_senses: Senses,
+        /// Soft senses of reads whose hard steps had all failed.
+        soft_reads: Senses,
+        /// Reads saved by a soft sense.
+        soft_saved: PageReads,
+        /// Multi-plane pages read to rebuild another one of their stripe.
+        rebuild_reads: PageReads,
+        /// Reads rebuilt from the rest of their stripe.
+        rebuilt: PageReads,
+    }
+    /// Counters of read cache, read-ahead and map cache.
+    front: FrontCounters,
+}
+
+counters! {
+    /// Running totals of the read cache, of read-ahead and of the map cache, since power-on.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    FrontCounters {
+        /// Slots that host reads found in the read cache, including those read ahead.
+        cache_hits: Slots,
+        /// Slots that host reads took from flash although there is a read cache.
+        cache_misses: Slots,
+        /// Slots read ahead.
+        ahead_slots: Slots,
+        /// Multi-plane pages sensed for read-ahead, without retries.
+        ahead_rows: PageReads,
+        /// Retries of read-ahead while no command waited for the data.
+        ahead_retries: Retries,
+        /// Slots read ahead that the host then asked for.
+        ahead_used: Slots,
+        /// Slots read ahead whose read was still in flight when the host asked for them: the command joined the
+        /// read.
+        ahead_joined: Slots,
+        /// Slots read ahead that were overwritten, trimmed, replaced or uncorrectable before the host asked for
+        /// them.
+        ahead_wasted: Slots,
+        /// Accesses to a map page that was in memory.
+        map_hits: Lookups,
+        /// Accesses to a map page that was not in memory.
+        map_misses: Lookups,
+        /// Multi-plane pages read for the map, without retries.
+        map_reads: PageReads,
+        /// Retries of map reads.
+        map_retries: Retries,
+        /// Map pages that could not be corrected and were rebuilt from the tables of contents.
+        map_lost: MapPages,
+        /// Map pages written.
+        map_writes: MapPages,
     }
 }

@@ -2,11 +2,9 @@
 
 mod blocks;
 mod counters;
-mod front;
 mod who;
 
 pub use blocks::{BlockMonitor, BlockRow, BlockUse};
-pub use counters::{Counters, RETRY_BINS};
-pub use front::FrontCounters;
+pub use counters::{Counter, Counters, FrontCounters, RETRY_BINS, Unit};
 pub use who::{OWNERS, Owner};
 pub(crate) use who::{STREAMS, StreamId};
