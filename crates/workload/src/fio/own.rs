@@ -2,10 +2,12 @@
 //! file, `; firstread: temperature=55`, so that fio runs the same file and ignores them.
 
 use super::apply::Draft;
+use super::error::ValueError;
 use super::row::{Effect, OptionRow};
 use super::value::Value;
 use crate::error::WorkloadError;
 use crate::job::JobSpec;
+use crate::stream::JobError;
 
 /// What a comment begins with that holds an option.
 const PREFIX: &str = "firstread:";
@@ -45,12 +47,12 @@ pub(super) fn of_comment(line: &str) -> Option<&str> {
     comment.trim().strip_prefix(PREFIX).map(str::trim)
 }
 
-fn temperature(d: &mut Draft, v: &Value<'_>) -> Result<(), String> {
+fn temperature(d: &mut Draft, v: &Value<'_>) -> Result<(), ValueError> {
     d.job.temperature_c = Some(v.float(CELSIUS.0, CELSIUS.1)?);
     Ok(())
 }
 
-fn delay_temperature(d: &mut Draft, v: &Value<'_>) -> Result<(), String> {
+fn delay_temperature(d: &mut Draft, v: &Value<'_>) -> Result<(), ValueError> {
     d.job.delay_temperature_c = Some(v.float(CELSIUS.0, CELSIUS.1)?);
     Ok(())
 }
@@ -58,7 +60,7 @@ fn delay_temperature(d: &mut Draft, v: &Value<'_>) -> Result<(), String> {
 /// A drive has one temperature at a time: jobs of a phase that give one agree.
 pub(super) fn one_temperature_a_phase(jobs: &[JobSpec]) -> Result<(), WorkloadError> {
     type Get = fn(&JobSpec) -> Option<f64>;
-    let options: [(&str, Get); 2] = [
+    let options: [(&'static str, Get); 2] = [
         ("temperature", |job| job.temperature_c),
         ("delay_temperature", |job| job.delay_temperature_c),
     ];
@@ -72,12 +74,12 @@ pub(super) fn one_temperature_a_phase(jobs: &[JobSpec]) -> Result<(), WorkloadEr
                 return Err(WorkloadError::Job {
                     place: job.place.clone(),
                     job: job.name.clone(),
-                    why: format!(
-                        "{name}={celsius}, but job `{}` of the same phase has {}: a drive has one temperature at a \
-                         time; part the jobs by `stonewall`, or give one temperature",
-                        other.name,
-                        of(other).unwrap_or(celsius)
-                    ),
+                    why: JobError::Temperatures {
+                        option: name,
+                        celsius,
+                        other: other.name.clone(),
+                        of_other: of(other).unwrap_or(celsius),
+                    },
                 });
             }
         }

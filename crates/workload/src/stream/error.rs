@@ -4,8 +4,23 @@ use firstread_core::permutation::MAX_NUMBERS;
 use thiserror::Error;
 
 /// Why a job contradicts itself, does not fit on the drive or cannot go on.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Error)]
 pub enum JobError {
+    /// Jobs of one phase give different temperatures.
+    #[error(
+        "{option}={celsius}, but job `{other}` of the same phase has {of_other}: a drive has one temperature at a \
+         time; part the jobs by `stonewall`, or give one temperature"
+    )]
+    Temperatures {
+        /// The option: of the phase, or of its start delay.
+        option: &'static str,
+        /// What the job gives (°C).
+        celsius: f64,
+        /// Name of a job of the same phase.
+        other: String,
+        /// What that gives (°C).
+        of_other: f64,
+    },
     /// A number behind `rw` that counts requests, and is none.
     #[error("rw=...:{0} is no number of requests")]
     Requests(i64),
