@@ -7,7 +7,9 @@
 use std::fmt::Write;
 
 use firstread_core::CellMode;
-use firstread_core::sensing::{AGES_H, SafeSense, SensingTable, TEMPERATURES_C, WEARS_PE};
+use firstread_core::sensing::{
+    AGES_H, PRE_PERMILLE, SensingTable, ShortSenses, TEMPERATURES_C, WEARS_PE,
+};
 use firstread_core::voltage::{
     Line, MAX_FACTORY, MAX_PAGES, MAX_VALLEYS, Parabola, SPARE_NODES, VoltageTables,
 };
@@ -106,7 +108,7 @@ pub fn for_drive(profile: &DriveProfile) -> Result<VoltageTables, TableError> {
     }
 }
 
-/// Shipped tables of shortest safe senses: chip and text.
+/// Shipped tables of short senses: chip and text.
 const SHIPPED_SENSING: &[(&str, &str)] = &[
     (
         "ct-tlc-48l",
@@ -131,7 +133,7 @@ pub fn strength(code: &Code) -> CodeStrength {
     }
 }
 
-/// Shortest safe senses of the chip of `profile` with `code`: as shipped, or characterized now if the chip or
+/// Errors of short senses of the chip of `profile` with `code`: as shipped, or characterized now if the chip or
 /// its code differs.
 pub fn sensing(profile: &DriveProfile, code: &Code) -> Result<SensingTable, TableError> {
     let as_shipped = !profile
@@ -154,7 +156,7 @@ pub fn sensing(profile: &DriveProfile, code: &Code) -> Result<SensingTable, Tabl
     characterize_sensing(&profile.chip, profile.mode, code)
 }
 
-/// Characterizes the shortest safe senses of `chip` in `mode` with `code`, on a population of chips.
+/// Characterizes short senses of `chip` in `mode` with `code`, on a population of chips.
 pub fn characterize_sensing(
     chip: &ChipProfile,
     mode: CellMode,
@@ -163,30 +165,39 @@ pub fn characterize_sensing(
     sensing_table(chip, mode, strength(code), &SensingRule::DEFAULT).map_err(TableError::Chip)
 }
 
-/// A table of shortest safe senses as text, for `profiles/tables`.
+/// A table of short senses as text, for `profiles/tables`.
 pub fn render_sensing(chip: &str, mode: CellMode, table: &SensingTable) -> String {
     let rule = SensingRule::DEFAULT;
     let mut out = format!(
-        "# Shortest safe precharge of {chip}: thousandths of the default, and bits the worst codeword then\n\
-         # errs in beyond a sense at the default time. [1000, 0] where nothing shorter is safe.\n\
+        "# Errors of {chip} at shorter precharges, in tenths of a bit: what one codeword in a thousand of the\n\
+         # worst page exceeds at the default time, then what precharges of {PRE_PERMILLE:?}\n\
+         # thousandths of the default add to it.\n\
          # Made by `cargo xtask characterize` from the chip's profile; do not edit.\n\
-         # {} chips, {} wordlines of each; the worst page keeps {} bits of the capability.\n\
+         # {} chips, {} wordlines of each. A safe sense keeps `margin_bits` of the capability.\n\
          mode = \"{}\"\n\
          capability_bits = {}\n\
          codeword_bits = {}\n\
-         # Rows: P/E cycles up to {WEARS_PE:?}; columns: hours up to {AGES_H:?}.\n",
+         margin_bits = {}\n\
+         # Activation energy of retention (meV).\n\
+         activation_mev = {}\n\
+         # Blocks: P/E cycles {WEARS_PE:?}; lines: hours {AGES_H:?}.\n",
         rule.chips,
         rule.wordlines,
-        rule.margin_bits,
         mode.name(),
         table.capability_bits,
         table.codeword_bits,
+        table.margin_bits,
+        table.activation_mev,
     );
-    for (celsius, rows) in TEMPERATURES_C.iter().zip(&table.safe) {
-        writeln!(out, "celsius_{celsius} = [").expect("writing to a string succeeds");
-        for row in rows {
-            let cells = row.map(|s| format!("[{}, {}]", s.pre_permille, s.extra_bits));
-            writeln!(out, "  [{}],", cells.join(", ")).expect("writing to a string succeeds");
+    for (celsius, wears) in TEMPERATURES_C.iter().zip(&table.points) {
+        out.push_str(&format!("celsius_{celsius} = [\n"));
+        for ages in wears {
+            out.push_str("  [\n");
+            for point in ages {
+                let added = point.added_tenths.map(|n| n.to_string()).join(", ");
+                out.push_str(&format!("    [{}, {added}],\n", point.default_tenths));
+            }
+            out.push_str("  ],\n");
         }
         out.push_str("]\n");
     }
@@ -294,15 +305,17 @@ fn parse_sensing(chip: &str, text: &str) -> Result<(String, SensingTable), Table
     let mut out = SensingTable {
         capability_bits: shipped.number("capability_bits")?,
         codeword_bits: shipped.number("codeword_bits")?,
+        margin_bits: shipped.number("margin_bits")?,
+        activation_mev: shipped.number("activation_mev")?,
         ..SensingTable::NOTHING
     };
-    for (celsius, rows) in TEMPERATURES_C.iter().zip(&mut out.safe) {
+    for (celsius, rows) in TEMPERATURES_C.iter().zip(&mut out.points) {
         let key = format!("celsius_{celsius}");
         let from = shipped.rows(&key)?;
         if from.len() != rows.len() {
             return Err(shipped.bad(ShippedFault::Rows {
                 key,
-                rows: "a row for each wear",
+                rows: "a block for each wear",
             }));
         }
         for (row, from) in rows.iter_mut().zip(from) {
@@ -310,14 +323,15 @@ fn parse_sensing(chip: &str, text: &str) -> Result<(String, SensingTable), Table
             if cells.len() != row.len() {
                 return Err(shipped.bad(ShippedFault::Rows {
                     key,
-                    rows: "a column for each age",
+                    rows: "a line for each age",
                 }));
             }
-            for (safe, cell) in row.iter_mut().zip(cells) {
-                let [pre_permille, extra_bits] = shipped.several(cell, &key)?;
-                *safe = SafeSense {
-                    pre_permille,
-                    extra_bits,
+            for (point, cell) in row.iter_mut().zip(cells) {
+                let [default_tenths, added_tenths @ ..]: [u16; 1 + PRE_PERMILLE.len()] =
+                    shipped.several(cell, &key)?;
+                *point = ShortSenses {
+                    default_tenths,
+                    added_tenths,
                 };
             }
         }
@@ -538,16 +552,18 @@ mod tests {
             );
         }
         let (chip, text) = SHIPPED_SENSING[0];
+        let (_, first) = text.split_once("    [").unwrap();
+        let (first, _) = first.split_once(',').unwrap();
         for (from, to, message) in [
             ("mode = ", "mood = ", "no mode"),
-            ("[[480, 28]", "[[480]", "1 numbers, not 2"),
-            ("[[480, 28]", "[[480, -28]", "out of range"),
-            ("[[480, 28]", "[[65536, 28]", "out of range"),
-            ("[[480, 28], ", "[", "a column for each age"),
+            ("[FIRST, ", "[", "8 numbers, not 9"),
+            ("[FIRST, ", "[-FIRST, ", "out of range"),
+            ("[FIRST, ", "[65536, ", "out of range"),
+            ("    [FIRST", "    [0],\n    [FIRST", "a line for each age"),
             (
                 "celsius_30 = [",
                 "celsius_30 = [[], ",
-                "a row for each wear",
+                "a block for each wear",
             ),
             ("celsius_85", "celsius_86", "no celsius_85"),
             (
@@ -556,8 +572,9 @@ mod tests {
                 "codeword_bits has -9216",
             ),
         ] {
-            assert!(text.contains(from), "{from}");
-            let error = parse_sensing(chip, &text.replacen(from, to, 1)).unwrap_err();
+            let [from, to] = [from, to].map(|s| s.replace("FIRST", first));
+            assert!(text.contains(&from), "{from}");
+            let error = parse_sensing(chip, &text.replacen(&from, &to, 1)).unwrap_err();
             let error = error.to_string();
             assert!(error.contains(message), "{error}");
             assert!(

@@ -1,12 +1,15 @@
-//! The shortest safe sense: the measurements of AR²'s authors on chips, made on the cell model instead.
+//! Errors of shorter senses: the measurements of AR²'s authors on chips, made on the cell model instead.
 //!
 //! A population of chips is read at the levels of a good last step: for each page, the entry of the factory
-//! table with the fewest errors. What remains are deviations from the table's path. A precharge length is
-//! safe if the worst page of all has no more errors than the code corrects, less a margin.
+//! table with the fewest errors. What remains are deviations from the table's path. The table has the errors
+//! of the worst page of all at several precharge lengths. A length is safe if they are no more than the code
+//! corrects, less a margin.
 
 use alloc::vec::Vec;
 
-use firstread_core::sensing::{AGES_H, SafeSense, SensingTable, TEMPERATURES_C, WEARS_PE};
+use firstread_core::sensing::{
+    AGES_H, PRE_PERMILLE, SafeSense, SensingTable, ShortSenses, TEMPERATURES_C, WEARS_PE,
+};
 use firstread_core::{BlockId, CellMode, DieId, Ns, PageAddr, PageType, SenseMode, SenseTiming};
 
 use crate::cell::levels::{ReadLevels, SenseError};
@@ -25,22 +28,16 @@ pub struct SensingRule {
     pub wordlines: u16,
     /// Additional errors that a codeword must tolerate beyond the worst of the population, in bits.
     pub margin_bits: u16,
-    /// Steps of the precharge (permille).
-    pub step_permille: u16,
-    /// Shortest precharge (permille).
-    pub least_permille: u16,
 }
 
 impl SensingRule {
     /// A margin of 14 bits is a fifth of the 72 bits that the reference code corrects: assumed, for chips,
     /// blocks and temperatures outside the population. 32 chips are few compared with 160, and their worst
-    /// page is about 2.5 standard deviations out. Precharges below 30 % are not tried.
+    /// page is about 2.5 standard deviations out.
     pub const DEFAULT: SensingRule = SensingRule {
         chips: 32,
         wordlines: 3,
         margin_bits: 14,
-        step_permille: 20,
-        least_permille: 300,
     };
 }
 
@@ -195,6 +192,8 @@ pub fn sensing_table(
     let mut table = SensingTable {
         capability_bits: code.capability_bits,
         codeword_bits: code.codeword_bits,
+        margin_bits: rule.margin_bits,
+        activation_mev: activation_mev(chip, mode),
         ..SensingTable::NOTHING
     };
     for (t, celsius) in TEMPERATURES_C.into_iter().enumerate() {
@@ -204,12 +203,21 @@ pub fn sensing_table(
         for (w, pe_cycles) in WEARS_PE.into_iter().enumerate() {
             for (a, hours) in AGES_H.into_iter().enumerate() {
                 let aged = bench.aged(pe_cycles, Ns::from_h(hours as u64));
-                let safe = aged.and_then(|population| population.safe());
-                table.safe[t][w][a] = safe.map_err(not_sensed)?;
+                let errors = aged.and_then(|population| population.errors());
+                table.points[t][w][a] = errors.map_err(not_sensed)?;
             }
         }
     }
     Ok(table)
+}
+
+/// Activation energy of the retention component that shifts the states of `mode` most (meV).
+fn activation_mev(chip: &ChipProfile, mode: CellMode) -> u16 {
+    let shifts = chip.mode(mode).map(|m| m.retention_mv_per_decade.iter());
+    let components = chip.laws.retention.components.iter();
+    let by_shift = shifts.into_iter().flatten().zip(components);
+    let most = by_shift.max_by(|a, b| a.0.total_cmp(b.0));
+    most.map_or(0, |(_, c)| libm::round(c.activation_energy_ev * 1e3) as u16)
 }
 
 /// A page of the population.
@@ -248,23 +256,24 @@ impl Population<'_> {
 
     /// The shortest precharge that leaves the margin required by the rule.
     pub fn safe(&self) -> Result<SafeSense, SenseError> {
-        let rule = &self.bench.rule;
-        let allowed = self.bench.code.capability_bits as f64 - rule.margin_bits as f64;
-        let mut safe = SafeSense::DEFAULT;
+        let Bench { code, rule, .. } = self.bench;
+        let allowed = code.capability_bits.saturating_sub(rule.margin_bits);
+        Ok(self.errors()?.safe(allowed))
+    }
+
+    /// Errors that one codeword in a thousand of the worst page exceeds, at the default time and at the shorter
+    /// times of the table.
+    pub fn errors(&self) -> Result<ShortSenses, SenseError> {
         let at_default = self.last_step().best_worst_bits;
-        let mut pre = 1000;
-        while pre >= rule.least_permille + rule.step_permille {
-            pre -= rule.step_permille;
-            let errors = self.worst_errors(pre)?;
-            if errors > allowed {
-                break;
-            }
-            safe = SafeSense {
-                pre_permille: pre,
-                extra_bits: libm::ceil(errors - at_default) as u16,
-            };
+        let tenths = |bits: f64| libm::ceil(10.0 * bits) as u16;
+        let mut added_tenths = [0; PRE_PERMILLE.len()];
+        for (added, pre_permille) in added_tenths.iter_mut().zip(PRE_PERMILLE) {
+            *added = tenths(self.worst_errors(pre_permille)? - at_default);
         }
-        Ok(safe)
+        Ok(ShortSenses {
+            default_tenths: tenths(at_default),
+            added_tenths,
+        })
     }
 
     /// Errors that one codeword in a thousand exceeds on the worst page at this precharge.

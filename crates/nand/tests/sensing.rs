@@ -36,15 +36,14 @@ fn formula_safe_senses_are_safe_on_other_chips() {
         stripe_parity: false,
     };
     let (mut shortened, mut pages, mut failed) = (0, 0, 0);
-    for (t, celsius) in TEMPERATURES_C.into_iter().enumerate() {
+    for celsius in TEMPERATURES_C {
         let mut medium = Medium::new(chip.clone(), geometry, 77).unwrap();
         medium.set_codeword_bits(BITS);
         medium.set_temperature(Ns::ZERO, celsius as f64).unwrap();
         let (entries, len) = factory_table(&medium, mode, &FactoryRule::DEFAULT).unwrap();
-        for (w, pe) in WEARS_PE.into_iter().enumerate() {
-            for (a, hours) in AGES_H.into_iter().enumerate() {
-                let safe = table.safe[t][w][a];
-                assert_eq!(table.at(celsius, pe, Ns::from_h(hours as u64)), safe);
+        for pe in WEARS_PE {
+            for hours in AGES_H {
+                let safe = table.safe(celsius, pe, Ns::from_h(hours as u64));
                 if safe == SafeSense::DEFAULT {
                     continue;
                 }
@@ -85,8 +84,8 @@ fn formula_safe_senses_are_safe_on_other_chips() {
     assert_eq!(failed, 0, "of {pages} pages in {shortened} conditions");
     // Beyond the table nothing is safe.
     let beyond = Ns::from_h(*AGES_H.last().unwrap() as u64 + 1);
-    assert_eq!(table.at(30, 0, beyond).timing(), SenseTiming::DEFAULT);
-    assert_eq!(table.at(86, 0, Ns::ZERO).timing(), SenseTiming::DEFAULT);
+    assert_eq!(table.safe(30, 0, beyond).timing(), SenseTiming::DEFAULT);
+    assert_eq!(table.safe(30, 3001, Ns::ZERO).timing(), SenseTiming::DEFAULT);
 }
 
 /// The table is what its population allows, condition by condition; and what the last step has to
@@ -105,7 +104,9 @@ fn model_margins_shrink_with_time_and_wear() {
                 for (w, pe) in WEARS_PE.into_iter().enumerate() {
                     let aged = bench.aged(pe, Ns::from_h(hours as u64)).unwrap();
                     if seed == 1 {
-                        assert_eq!(aged.safe().unwrap(), table.safe[t][w][a]);
+                        assert_eq!(aged.errors().unwrap(), table.points[t][w][a]);
+                        let age = Ns::from_h(hours as u64);
+                        assert_eq!(aged.safe().unwrap(), table.safe(celsius, pe, age));
                     }
                     let last = aged.last_step();
                     let place = format!("seed {seed}: {celsius} °C, {pe} P/E, {hours} h: {last:?}");

@@ -175,7 +175,7 @@ mod tests {
                     .any(|&h| firstread_core::Ns::from_h(h.into()) == age)
             );
             let table = table(at.get(Dimension::Variant));
-            let safe = table.at(celsius, pe, age);
+            let safe = table.safe(celsius, pe, age);
             assert_eq!(
                 of("safe_pre_permille"),
                 f64::from(safe.pre_permille),

@@ -126,7 +126,7 @@ impl Reckoner {
 
     /// Sense time of the step that tries entry `entry`. The first attempt always uses the default time.
     pub fn haste(&self, ctx: &ReadCtx, entry: u8) -> Haste {
-        let safe = self.table.at(self.temperature_c, ctx.pe_cycles, ctx.age);
+        let safe = self.table.safe(self.temperature_c, ctx.pe_cycles, ctx.age);
         let timing = safe.timing();
         if entry == 0 || timing == SenseTiming::DEFAULT {
             return Haste::NONE;
@@ -153,7 +153,7 @@ impl Reckoner {
         if entry == 0 || outcome.failed != 0 {
             return;
         }
-        let safe = self.table.at(self.temperature_c, ctx.pe_cycles, ctx.age);
+        let safe = self.table.safe(self.temperature_c, ctx.pe_cycles, ctx.age);
         let haste = if timing == SenseTiming::DEFAULT {
             0
         } else {
