@@ -257,7 +257,10 @@ mod tests {
         // each: 2232 h are 2^52 ns * 1.784, so log2 is 52.784 and 53.784; 3348 h are 2^53 ns * 1.338, 53.338.
         let (lower, at, upper) = (52.784, 53.338, 53.784);
         let way: f64 = (at - lower) / (upper - lower);
-        assert_eq!(of(30, 0, Ns::from_h(3348)), 50 + (10.0 * way).round() as u16);
+        assert_eq!(
+            of(30, 0, Ns::from_h(3348)),
+            50 + (10.0 * way).round() as u16
+        );
         // At 40 °C charge is lost 2^1.945 times as fast as at 30 °C and 2^2.683 times as slowly as at 55 °C,
         // with 1.1 eV: exp(12765 K * (1 / 303.15 K - 1 / 313.15 K)) = 3.84, and 6.42. So 24 h are as much
         // as 92 h at 30 °C, between 72 and 168 h, and 3.7 h at 55 °C, between 1 and 24 h. The row of 55 °C has

@@ -185,6 +185,7 @@ fn firmware(memory: &mut [u8]) -> Firmware<&mut [u8]> {
         },
         layer_of: (0..GEOMETRY.wordlines_per_block).collect(),
         sensing: SensingTable::NOTHING,
+        read_time: firstread_firmware::policy::ReadTime::default(),
         temperature_c: 25,
         seed: 1,
     };

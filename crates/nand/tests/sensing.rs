@@ -85,7 +85,10 @@ fn formula_safe_senses_are_safe_on_other_chips() {
     // Beyond the table nothing is safe.
     let beyond = Ns::from_h(*AGES_H.last().unwrap() as u64 + 1);
     assert_eq!(table.safe(30, 0, beyond).timing(), SenseTiming::DEFAULT);
-    assert_eq!(table.safe(30, 3001, Ns::ZERO).timing(), SenseTiming::DEFAULT);
+    assert_eq!(
+        table.safe(30, 3001, Ns::ZERO).timing(),
+        SenseTiming::DEFAULT
+    );
 }
 
 /// The table is what its population allows, condition by condition; and what the last step has to

@@ -6,7 +6,8 @@ use firstread_core::params::Need;
 use firstread_core::sensing::SensingTable;
 use firstread_core::voltage::VoltageTables;
 use firstread_ecc::Code;
-use firstread_firmware::policy::Setup;
+use firstread_ecc::ldpc::MAX_ITERATIONS;
+use firstread_firmware::policy::{ReadTime, Setup};
 use firstread_firmware::{Config, Firmware, Schemes};
 use firstread_nand::place::layers;
 
@@ -37,6 +38,7 @@ impl Makings {
             tables,
             layer_of: layers::of_wordlines(&profile.chip.array, geometry.wordlines_per_block),
             sensing: sensing(profile, code)?,
+            read_time: read_time(profile, code),
             temperature_c: libm::ceil(hottest_c) as i16,
             seed,
         }))
@@ -103,4 +105,34 @@ fn sensing(profile: &DriveProfile, code: &Code) -> Result<SensingTable, TableErr
         true => tables::sensing(profile, code),
         false => Ok(SensingTable::NOTHING),
     }
+}
+
+/// Durations of a step of a read on a drive of `profile`, in the mode in which its blocks start.
+fn read_time(profile: &DriveProfile, code: &Code) -> ReadTime {
+    let whole = |ns: u64| u32::try_from(ns).unwrap_or(u32::MAX);
+    let geometry = &profile.geometry;
+    let iterations = match code {
+        Code::Threshold(_) => 0,
+        Code::Ldpc(_) => u64::from(MAX_ITERATIONS) * u64::from(code.data_bytes().div_ceil(1024)),
+    };
+    let timing = &profile.ecc.timing;
+    let codewords = u64::from(geometry.page_bytes / geometry.codeword_bytes);
+    let bytes = codewords * u64::from(code.codeword_bits() / 8);
+    let mut time = ReadTime {
+        transfer_ns: whole(profile.channel.transfer_ns(bytes)),
+        decode_ns: whole(u64::from(timing.setup_ns) + iterations * u64::from(timing.iteration_ns)),
+        set_feature_ns: whole(profile.chip.timing.set_feature_ns),
+        ..ReadTime::default()
+    };
+    let Some(mode) = profile.chip.mode(profile.mode) else {
+        return time;
+    };
+    let pages = time.sense_ns.iter_mut().zip(&mut time.precharge_ns);
+    for ((sense_ns, precharge_ns), levels) in pages.zip(&mode.pages) {
+        let (levels, phases) = (levels.len() as u64, mode.sense);
+        *precharge_ns = whole(levels * phases.pre_ns);
+        let rest = mode.setup_ns + levels * (phases.eval_ns + phases.disch_ns);
+        *sense_ns = whole(rest).saturating_add(*precharge_ns);
+    }
+    time
 }

@@ -16,4 +16,4 @@ pub mod suspend;
 pub mod wear;
 
 pub use axes::{AXES, Schemes};
-pub use setup::Setup;
+pub use setup::{ReadTime, Setup};

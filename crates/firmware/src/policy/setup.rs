@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 
 use firstread_core::Geometry;
 use firstread_core::sensing::SensingTable;
-use firstread_core::voltage::VoltageTables;
+use firstread_core::voltage::{MAX_PAGES, VoltageTables};
 
 /// What schemes are built from, besides their parameters: what is known of a drive when its power comes on. A
 /// scheme uses the part that it needs.
@@ -18,11 +18,44 @@ pub struct Setup {
     pub tables: VoltageTables,
     /// Layer of each wordline of a block.
     pub layer_of: Box<[u16]>,
-    /// The shortest safe senses of the chip; an empty table if no scheme of the drive asks for them
+    /// Errors that short senses of the chip add; an empty table if no scheme of the drive asks for them
     /// ([`firstread_core::params::Need::SafeSenses`]).
     pub sensing: SensingTable,
+    /// Durations of a step of a read.
+    pub read_time: ReadTime,
     /// Temperature measured by the drive (°C).
     pub temperature_c: i16,
     /// Seed of the firmware's random choices and samples.
     pub seed: u64,
+}
+
+/// Durations of a step of a read on an idle drive, in the mode in which blocks start (ns).
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct ReadTime {
+    /// Sense at the default time, `tR`, by page type.
+    pub sense_ns: [u32; MAX_PAGES],
+    /// Part of it that is precharge, `tPRE` of all its levels, by page type.
+    pub precharge_ns: [u32; MAX_PAGES],
+    /// Transfer of a page of one plane, `tDMA`.
+    pub transfer_ns: u32,
+    /// Decoding of a page that fails, `tECC`.
+    pub decode_ns: u32,
+    /// Change of the sense time of a die, `tSET`.
+    pub set_feature_ns: u32,
+}
+
+impl ReadTime {
+    /// Time that a step adds to a read of page type `page`, with a precharge of `pre_permille` thousandths of
+    /// the default. If steps are `pipelined`, the transfer and decoding of the step before go on meanwhile.
+    pub fn step_ns(&self, page: u8, pre_permille: u16, pipelined: bool) -> u32 {
+        let at = usize::from(page) % MAX_PAGES;
+        let cut = u64::from(1000 - pre_permille.min(1000));
+        let less = (u64::from(self.precharge_ns[at]) * cut / 1000) as u32;
+        let sense = self.sense_ns[at].saturating_sub(less);
+        let rest = self.transfer_ns.saturating_add(self.decode_ns);
+        match pipelined {
+            true => sense.max(rest),
+            false => sense.saturating_add(rest),
+        }
+    }
 }

@@ -203,7 +203,7 @@ impl Read {
         }
         let Job {
             entry,
-            haste,
+            hurried,
             note,
             sense,
             ..
@@ -220,7 +220,7 @@ impl Read {
         if entry != 0 || step == 0 {
             self.levels.on_read(&ctx, entry, told, note);
         }
-        self.retry.on_read(&ctx, entry, haste.timing, told);
+        self.retry.on_read(&ctx, entry, hurried, told);
         Some(outcome.failed)
     }
 

@@ -8,7 +8,7 @@
 //! as axis `recovery` says. If they fail, the hard steps continue. If a later hard step gets closer, its
 //! levels may be sensed softly too.
 
-use firstread_core::SenseMode;
+use firstread_core::{SenseMode, SenseTiming};
 
 use super::Read;
 use crate::base::Base;
@@ -27,6 +27,7 @@ impl Read {
             step,
             levels,
             sense,
+            haste,
             ..
         } = jobs[job];
         let before = &mut jobs.further(job).nearest;
@@ -43,7 +44,8 @@ impl Read {
         if step == 0 || (nearest.failed, nearest.unsatisfied) < (before.failed, before.unsatisfied)
         {
             *before = nearest;
-        } else {
+        } else if haste.timing == SenseTiming::DEFAULT {
+            // That a short sense came no nearer says little about its levels.
             before.since = before.since.saturating_add(1);
         }
     }

@@ -12,11 +12,6 @@ use crate::policy::read_levels::{Outcome, ReadCtx, ReadLevels};
 use crate::policy::retry::{Haste, Retry};
 use crate::schedule::{Job, Jobs, Purpose, Step};
 
-/// Whether at most a quarter of the wanted codewords failed.
-fn nearly_passed(outcome: &Outcome) -> bool {
-    4 * outcome.failed.count_ones() <= outcome.wanted.count_ones()
-}
-
 impl Read {
     /// The step after the failed step of `job`; none if nothing is left to try. `last` is the outcome of the
     /// failed step, if it is known yet.
@@ -30,9 +25,7 @@ impl Read {
         let Job {
             step,
             entry,
-            haste,
             slow,
-            levels,
             hurried,
             mut note,
             ..
@@ -42,17 +35,6 @@ impl Read {
         if own > 0 {
             return (step <= own).then(|| Step {
                 levels: self.retry.own_levels(),
-                ..Step::of(step, entry, note)
-            });
-        }
-        // The read may have failed because of a short sense. If most codewords passed, the step is repeated
-        // with the default timing. A speculative step does not know the outcome, so the read continues with
-        // the next entry.
-        let slow = slow || haste.at_end;
-        if haste.at_end && last.is_some_and(nearly_passed) {
-            return Some(Step {
-                levels,
-                slow: true,
                 ..Step::of(step, entry, note)
             });
         }
@@ -68,7 +50,7 @@ impl Read {
             return Some(Step {
                 levels,
                 haste,
-                slow,
+                slow: slow || haste.slow,
                 ..Step::of(step, entry + 1, note)
             });
         }

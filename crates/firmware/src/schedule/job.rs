@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use core::ops::{Index, IndexMut};
 
 use firstread_core::{
-    Buf, CellMode, CommandId, Levels, Ns, OpClass, PageAddr, Priority, SenseMode, Tag,
+    Buf, CellMode, CommandId, Levels, Ns, OpClass, PageAddr, Priority, SenseMode, SenseTiming, Tag,
 };
 
 use crate::observe::{Owner, StreamId};
@@ -166,7 +166,7 @@ impl Job {
         self.haste = next.haste;
         self.slow = next.slow;
         self.sense = next.sense;
-        self.hurried |= next.haste != Haste::NONE;
+        self.hurried |= next.haste.timing != SenseTiming::DEFAULT;
     }
 }
 

@@ -13,8 +13,8 @@ use firstread_core::{
     StripeOrder,
 };
 use firstread_firmware::observe::{BlockMonitor, BlockUse};
-use firstread_firmware::policy::Setup;
 use firstread_firmware::policy::read_levels::{Outcome, Probe, ProbeResult};
+use firstread_firmware::policy::{ReadTime, Setup};
 
 /// Millivolts of a DAC unit.
 pub const DAC_MV: f64 = 5.0;
@@ -103,6 +103,7 @@ pub fn setup() -> Setup {
         tables: tables(),
         layer_of: (0..1408).map(|w| w / 8).collect(),
         sensing: SensingTable::NOTHING,
+        read_time: ReadTime::default(),
         temperature_c: 25,
         seed: 1,
     }

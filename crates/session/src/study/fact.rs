@@ -61,6 +61,7 @@ impl Fact {
             tables: tables::for_drive(profile)?,
             layer_of: layers::of_wordlines(&profile.chip.array, geometry.wordlines_per_block),
             sensing: SensingTable::NOTHING,
+            read_time: policy::ReadTime::default(),
             temperature_c: 25,
             seed: 0,
         };

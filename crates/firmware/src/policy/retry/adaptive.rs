@@ -4,7 +4,6 @@
 //! decides when. The sense time of a die is a feature. A SET FEATURE (`tSET`) comes before the first short
 //! sense, and again before the next sense of any read at the default time.
 
-use firstread_core::SenseTiming;
 use firstread_core::params::{Need, Role, Scheme, Values};
 
 use super::Retry;
@@ -32,16 +31,16 @@ impl Adaptive {
     /// The scheme with the chip's table.
     pub fn new(setup: &Setup, values: &Values) -> Adaptive {
         Adaptive {
-            reckoner: Reckoner::new(setup, values),
+            reckoner: Reckoner::new(setup, values, false),
         }
     }
 }
 
 impl Retry for Adaptive {
-    fn haste(&self, ctx: &ReadCtx, entry: u8) -> Haste {
+    fn haste(&mut self, ctx: &ReadCtx, entry: u8) -> Haste {
         self.reckoner.haste(ctx, entry)
     }
-    fn on_read(&mut self, ctx: &ReadCtx, entry: u8, timing: SenseTiming, outcome: &Outcome) {
-        self.reckoner.on_read(ctx, entry, timing, outcome);
+    fn on_read(&mut self, ctx: &ReadCtx, entry: u8, hurried: bool, outcome: &Outcome) {
+        self.reckoner.on_read(ctx, entry, hurried, outcome);
     }
 }

@@ -1,7 +1,7 @@
 //! The contract of schemes of axis `retry`.
 
 use super::haste::Haste;
-use firstread_core::{Levels, SenseTiming};
+use firstread_core::Levels;
 
 use crate::policy::read_levels::{Outcome, ReadCtx};
 
@@ -30,12 +30,12 @@ pub trait Retry {
         Levels::DEFAULT
     }
     /// Sense time of the step that tries entry `entry`.
-    fn haste(&self, ctx: &ReadCtx, entry: u8) -> Haste {
+    fn haste(&mut self, ctx: &ReadCtx, entry: u8) -> Haste {
         let _ = (ctx, entry);
         Haste::NONE
     }
-    /// A read ended with entry `entry`, sensed at `timing`.
-    fn on_read(&mut self, ctx: &ReadCtx, entry: u8, timing: SenseTiming, outcome: &Outcome) {
-        let _ = (ctx, entry, timing, outcome);
+    /// A read ended with entry `entry`; `hurried` if it had steps with a short sense.
+    fn on_read(&mut self, ctx: &ReadCtx, entry: u8, hurried: bool, outcome: &Outcome) {
+        let _ = (ctx, entry, hurried, outcome);
     }
 }

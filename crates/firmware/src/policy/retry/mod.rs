@@ -5,14 +5,15 @@
 //! and again when its output is asked for. A speculative step occupies its die until it is output or
 //! cancelled. `keeps_die` is called together with `looks_ahead` if host reads wait for the die. `own_levels`
 //! replace those of `read_levels` from the first retry on. `haste` is called for each step before it is
-//! issued. `on_read` reports how a read ended.
+//! issued. `on_read` reports how a read ended, and whether it had short steps.
 
 use crate::policy::read_levels::{Outcome, ReadCtx};
-use firstread_core::{Levels, SenseTiming};
+use firstread_core::Levels;
 
 mod adaptive;
 mod contract;
 mod haste;
+mod learned;
 mod pipelined;
 mod pipelined_adaptive;
 mod sequential;
@@ -37,7 +38,7 @@ axis! {
     fn pipelines(&self) -> bool;
     fn own_steps(&self) -> u8;
     fn own_levels(&self) -> Levels;
-    fn haste(&self, ctx: &ReadCtx, entry: u8) -> Haste;
+    fn haste(&mut self, ctx: &ReadCtx, entry: u8) -> Haste;
     #[inline]
-    fn on_read(&mut self, ctx: &ReadCtx, entry: u8, timing: SenseTiming, outcome: &Outcome);
+    fn on_read(&mut self, ctx: &ReadCtx, entry: u8, hurried: bool, outcome: &Outcome);
 }

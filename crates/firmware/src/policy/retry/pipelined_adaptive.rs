@@ -1,6 +1,5 @@
 //! `pipelined-adaptive`: speculative steps, with shorter senses where that is safe (PR² and AR²).
 
-use firstread_core::SenseTiming;
 use firstread_core::params::{Need, Role, Scheme, Values};
 
 use super::Retry;
@@ -31,7 +30,7 @@ impl PipelinedAdaptive {
     pub fn new(setup: &Setup, values: &Values) -> PipelinedAdaptive {
         PipelinedAdaptive {
             pipelined: Pipelined::new(setup, values),
-            reckoner: Reckoner::new(setup, values),
+            reckoner: Reckoner::new(setup, values, true),
         }
     }
 }
@@ -47,10 +46,10 @@ impl Retry for PipelinedAdaptive {
     fn pipelines(&self) -> bool {
         true
     }
-    fn haste(&self, ctx: &ReadCtx, entry: u8) -> Haste {
+    fn haste(&mut self, ctx: &ReadCtx, entry: u8) -> Haste {
         self.reckoner.haste(ctx, entry)
     }
-    fn on_read(&mut self, ctx: &ReadCtx, entry: u8, timing: SenseTiming, outcome: &Outcome) {
-        self.reckoner.on_read(ctx, entry, timing, outcome);
+    fn on_read(&mut self, ctx: &ReadCtx, entry: u8, hurried: bool, outcome: &Outcome) {
+        self.reckoner.on_read(ctx, entry, hurried, outcome);
     }
 }

@@ -136,6 +136,7 @@ pub fn setup(geometry: Geometry, mode: CellMode, capacity_slots: u64, seed: u64)
         tables: tables(mode),
         layer_of: (0..geometry.wordlines_per_block).collect(),
         sensing: SensingTable::NOTHING,
+        read_time: firstread_firmware::policy::ReadTime::default(),
         temperature_c: 25,
         seed,
     }
