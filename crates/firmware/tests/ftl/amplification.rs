@@ -9,7 +9,8 @@ use firstread_core::{CellMode, HostOp, Stream};
 use firstread_firmware::observe::BlockUse;
 use firstread_firmware::policy::gc_victim::AXIS;
 
-use crate::world::{Build, Drive, Faults, geometry};
+use crate::build::{Build, Chances};
+use firstread_testkit::faulty_flash::geometry;
 
 const SUPERBLOCKS: u32 = 500;
 
@@ -81,7 +82,7 @@ fn measure(victim: &str, used: f64) -> Measured {
         wear: 0,
         suspend: 0,
         recovery: 0,
-        faults: Faults::default(),
+        faults: Chances::default(),
         read_cache: 0,
         read_ahead: false,
         map_cache: 0,
@@ -90,14 +91,14 @@ fn measure(victim: &str, used: f64) -> Measured {
         depth: 4,
         max_wait_ns: 1 << 40,
     };
-    let mut drive = Drive::new(&build);
+    let mut drive = build.drive();
     let stream = Stream::new(12).named("uniform");
     let (settle, measured) = (5 * capacity, 4 * capacity);
     let mut before = drive.firmware.counters().clone();
     let (mut full, mut valid, mut least, mut looks) = (0u64, 0u64, 0u64, 0u64);
     for i in 0..settle + measured {
         let lpn = stream.at(i).below(capacity);
-        drive.submit(HostOp::Write, lpn * 4096, 4096);
+        drive.submit(HostOp::Write, lpn * 4096, 4096).unwrap();
         if i == settle {
             before = drive.firmware.counters().clone();
         }

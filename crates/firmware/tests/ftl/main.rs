@@ -1,7 +1,7 @@
 //! Tests of the flash translation layer, each file named for the question it answers.
 
+mod build;
 mod memory;
-mod world;
 
 /// Is the write amplification that of theory?
 mod amplification;

@@ -4,13 +4,13 @@
 
 use firstread_core::params::Axis;
 use firstread_core::params::Need;
-use firstread_core::{BlockId, CellMode, HostOp, Lpn, Status, Stream};
-use firstread_firmware::ftl::Owner;
-use firstread_firmware::observe::{BlockRow, BlockUse, Counters};
+use firstread_core::{BlockId, CellMode, HostOp, Stream};
+use firstread_firmware::observe::{BlockRow, BlockUse};
 use firstread_firmware::policy::{gc_victim, recovery, suspend, wear};
 use proptest::prelude::*;
 
-use crate::world::{Build, Drive, Faults, geometry};
+use crate::build::{Build, Chances};
+use firstread_testkit::faulty_flash::{FaultyDrive, Summary, Trial, geometry};
 
 /// `parity` of axis `recovery`.
 const PARITY: usize = 2;
@@ -29,9 +29,9 @@ fn build() -> impl Strategy<Value = Build> {
     // Over-provisioning beyond the three superblocks any drive keeps, from none on.
     let space = (0u32..4, 0u64..101);
     let faults = prop_oneof![
-        3 => Just(Faults::default()),
+        3 => Just(Chances::default()),
         1 => (0u32..6, 0u32..6, 0u32..300)
-            .prop_map(|(program, erase, sense)| Faults { program, erase, sense }),
+            .prop_map(|(program, erase, sense)| Chances { program, erase, sense }),
     ];
     (
         shape,
@@ -93,142 +93,23 @@ fn build() -> impl Strategy<Value = Build> {
         )
 }
 
-/// `cuts` is how often the power is cut, in 10,000 commands.
-fn run(build: &Build, commands: u64, cuts: u64) -> (Counters, Cuts) {
-    let mut drive = Drive::new(build);
-    let stream = Stream::new(build.seed).named("host");
-    let size = build.geometry.slot_bytes as u64;
-    let bytes = build.capacity * size;
-    // A part of the drive is hot, so that superblocks differ.
-    let hot = (build.capacity / 4).max(1);
-    let mut done = Cuts::default();
-    // Where a sequential read goes on, among the others.
-    let mut cursor = 0;
-    for i in 0..commands {
-        let s = stream.at(i);
-        let lpn = match s.at(0).below(3) {
-            0 => s.at(1).below(build.capacity),
-            _ => s.at(1).below(hot),
-        };
-        let sectors = s.at(2).below(size / 512) * 512;
-        let whole = s.at(3).below(2) == 0;
-        let offset = lpn * size + if whole { 0 } else { sectors };
-        let len = match whole {
-            true => (1 + s.at(4).below(8)) * size,
-            false => (1 + s.at(4).below(24)) * 512,
-        };
-        let len = len.min(bytes - offset) as u32;
-        match s.at(5).below(20) {
-            0..11 => drive.submit(HostOp::Write, offset, len),
-            11..14 => drive.submit(HostOp::Read, offset, len),
-            14..18 => {
-                let len = size.min(bytes - cursor);
-                drive.submit(HostOp::Read, cursor, len as u32);
-                cursor = (cursor + len) % bytes;
-            }
-            18 => drive.submit(HostOp::Trim, offset, len),
-            _ => {
-                let n = build.geometry.blocks_per_plane as u64;
-                let block = BlockId(s.at(6).below(n) as u32);
-                let modes = [CellMode::Slc, CellMode::Tlc, build.mode];
-                let mode = modes[s.at(7).below(3) as usize];
-                // Refused or not: both are fine.
-                let _ = match s.at(8).below(8) {
-                    0..2 if mode <= build.mode => {
-                        drive
-                            .firmware
-                            .ask_mode(drive.now, block, mode, &mut drive.world)
-                    }
-                    _ => drive.firmware.ask_move(
-                        drive.now,
-                        Owner::Refresh,
-                        Lpn(lpn),
-                        &mut drive.world,
-                    ),
-                };
-            }
-        }
-        if s.at(9).below(4) == 0 {
-            drive.step();
-        }
-        if s.at(10).below(10_000) < cuts {
-            // One, or more: in the middle of the recovery, or as soon as power is back.
-            for again in 0..1 + s.at(11).below(4) {
-                let superblocks = u64::from(build.geometry.blocks_per_plane);
-                let in_recovery = s.at(12).at(again).below(2 * superblocks);
-                let after = (in_recovery < superblocks).then_some(in_recovery as u32);
-                let (recovery, lost) = drive.power_cuts(after);
-                assert_eq!(drive.firmware.audit(), Ok(()), "after a cut at {i}");
-                done.cuts += 1;
-                done.of_recovery += u64::from(after.is_some());
-                done.torn += u64::from(recovery.torn_programs);
-                done.waiting += u64::from(recovery.waiting_programs);
-                done.erasing += u64::from(recovery.erasing);
-                done.lost += lost as u64;
-                done.map_pages += u64::from(recovery.dumped_map_pages);
-                done.converting += u64::from(recovery.converting);
-                done.rebuilding += u64::from(recovery.rebuild_reads > 0);
-                done.soft += u64::from(recovery.soft_reads > 0);
-                for _ in 0..s.at(13).at(again).below(8) {
-                    drive.step();
-                }
-            }
-        }
-        if i % 500 == 0 {
-            assert_eq!(drive.firmware.audit(), Ok(()), "after {i} commands");
-        }
-    }
-    drive.settle();
-    assert_eq!(drive.firmware.audit(), Ok(()));
-    for lpn in 0..build.capacity {
-        drive.submit(HostOp::Read, lpn * size, size as u32);
-    }
-    drive.finish();
-    let read_only = drive.firmware.is_read_only();
-    let Faults { program, erase, .. } = build.faults;
-    assert!(
-        program + erase + cuts as u32 > 0 || !read_only,
-        "flash that never fails has no end of life"
-    );
-    for (command, status) in &drive.world.completed {
-        match status {
-            Status::Ok => {}
-            Status::ReadOnly => assert!(read_only, "{command:?}"),
-            Status::Uncorrectable => assert!(drive.world.senses_failed > 0, "{command:?}"),
-            other => panic!("{command:?} ended with {other:?}"),
-        }
-    }
-    (drive.firmware.counters().clone(), done)
-}
-
-/// What power cuts met.
-#[derive(Clone, Copy, Default, Debug)]
-struct Cuts {
-    cuts: u64,
-    torn: u64,
-    waiting: u64,
-    erasing: u64,
-    lost: u64,
-    map_pages: u64,
-    of_recovery: u64,
-    converting: u64,
-    rebuilding: u64,
-    soft: u64,
+fn passes(trial: &Trial) -> Summary {
+    trial.run().unwrap_or_else(|found| panic!("{found}"))
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, max_shrink_iters: 200, ..ProptestConfig::default() })]
     #[test]
     fn model_reads_return_the_last_version_written(build in build()) {
-        run(&build, 4000, 0);
+        passes(&build.trial(4000, 0));
     }
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, max_shrink_iters: 200, ..ProptestConfig::default() })]
     #[test]
-    fn powerloss_every_acknowledged_write_survives(build in build(), cuts in 1u64..500) {
-        run(&build, 3000, cuts);
+    fn powerloss_every_acknowledged_write_survives(build in build(), cuts in 1u32..20) {
+        passes(&build.trial(3000, cuts));
     }
 }
 
@@ -251,7 +132,7 @@ fn model_parity_saves_most_of_what_reads_lose() {
             wear: 2,
             suspend: 4,
             recovery: if stripe_parity { PARITY } else { 0 },
-            faults: Faults {
+            faults: Chances {
                 program: 2,
                 erase: 1,
                 sense: 300,
@@ -264,7 +145,7 @@ fn model_parity_saves_most_of_what_reads_lose() {
             depth: 24,
             max_wait_ns: 20_000,
         };
-        let (counters, _) = run(&build, 10_000, 5);
+        let counters = passes(&build.trial_cut_every(10_000, 4_000)).counters;
         println!("{counters:?}");
         // Drives end their lives after different work: of what they read, this share is lost.
         let read = counters.retries.iter().sum::<u64>() + counters.slots_moved;
@@ -293,24 +174,26 @@ fn powerloss_cuts_one_after_another_leave_room_for_what_they_tear() {
             fill: 0,
             depth: 4_096,
             map_cache: 0,
-            ..with_map_cache(0, Faults::default())
+            ..with_map_cache(0, Chances::default())
         };
         for cuts in 1..40 {
-            let mut drive = Drive::new(&build);
+            let mut drive = build.drive();
             let mut next = 0;
-            let mut write = |drive: &mut Drive, slots: u64| {
+            let mut write = |drive: &mut FaultyDrive, slots: u64| {
                 for _ in 0..slots {
-                    drive.submit(HostOp::Write, next % build.capacity * 4096, 4096);
+                    drive
+                        .submit(HostOp::Write, next % build.capacity * 4096, 4096)
+                        .unwrap();
                     next += 1;
                 }
             };
             // Two superblocks of the widest mode: one full, one begun.
             write(&mut drive, per_block + 1);
-            drive.settle();
+            drive.settle().unwrap();
             for block in (0..g.blocks_per_plane).map(BlockId) {
-                let (now, world) = (drive.now, &mut drive.world);
+                let (now, world) = (drive.now(), &mut drive.platform);
                 let _ = drive.firmware.ask_mode(now, block, CellMode::Slc, world);
-                drive.settle();
+                drive.settle().unwrap();
             }
             let is_free_slc =
                 |row: &BlockRow| (row.usage, row.mode) == (BlockUse::Free, CellMode::Slc);
@@ -323,21 +206,21 @@ fn powerloss_cuts_one_after_another_leave_room_for_what_they_tear() {
             // As much as the write buffer takes, and more.
             write(&mut drive, 4 * u64::from(g.slots_per_stripe()) * 4);
             for cut in 0..cuts {
-                drive.power_cut();
+                drive.power_cut().unwrap();
                 assert_eq!(
                     drive.firmware.audit(),
                     Ok(()),
                     "{dies} dies, cut {cut} of {cuts}"
                 );
                 // What was torn is on its way again, and no more than that.
-                drive.poll();
+                drive.poll().unwrap();
             }
-            drive.settle();
-            assert_eq!(drive.firmware.audit(), Ok(()));
+            drive.settle().unwrap();
+            assert_eq!(drive.audit(), Ok(()));
             for lpn in 0..build.capacity {
-                drive.submit(HostOp::Read, lpn * 4096, 4096);
+                drive.submit(HostOp::Read, lpn * 4096, 4096).unwrap();
             }
-            drive.finish();
+            drive.finish().unwrap();
         }
     }
 }
@@ -352,23 +235,23 @@ fn formula_the_audit_ends_with_the_drive() {
         geometry: g,
         capacity: 4_796,
         fill: 0,
-        ..with_map_cache(0, Faults::default())
+        ..with_map_cache(0, Chances::default())
     };
-    let mut drive = Drive::new(&build);
+    let mut drive = build.drive();
     let stream = Stream::new(1);
     for i in 0..20_000 {
         // Neither trimmed nor written: the region of the last 700 pages.
         let lpn = stream.at(i).below(4_096);
-        drive.submit(HostOp::Write, lpn * 512, 512);
+        drive.submit(HostOp::Write, lpn * 512, 512).unwrap();
     }
-    drive.settle();
+    drive.settle().unwrap();
     assert!(drive.firmware.counters().front.map_writes > 100);
-    assert_eq!(drive.firmware.audit(), Ok(()));
-    drive.power_cut();
-    assert_eq!(drive.firmware.audit(), Ok(()));
-    drive.submit(HostOp::Trim, 4_096 * 512, 700 * 512);
-    drive.settle();
-    assert_eq!(drive.firmware.audit(), Ok(()));
+    assert_eq!(drive.audit(), Ok(()));
+    drive.power_cut().unwrap();
+    assert_eq!(drive.audit(), Ok(()));
+    drive.submit(HostOp::Trim, 4_096 * 512, 700 * 512).unwrap();
+    drive.settle().unwrap();
+    assert_eq!(drive.audit(), Ok(()));
 }
 
 /// Cuts meet everything that they can.
@@ -390,9 +273,9 @@ fn powerloss_meets_all_that_is_under_way() {
         wear: 2,
         suspend: 4,
         recovery: soft_parity,
-        faults: Faults {
+        faults: Chances {
             sense: 550,
-            ..Faults::default()
+            ..Chances::default()
         },
         read_cache: 40,
         read_ahead: true,
@@ -402,30 +285,17 @@ fn powerloss_meets_all_that_is_under_way() {
         depth: 24,
         max_wait_ns: 20_000,
     };
-    let (_, met) = run(&build, 20_000, 100);
-    println!("{met:?}");
-    let Cuts {
-        cuts,
-        torn,
-        waiting,
-        erasing,
-        lost,
-        map_pages: _,
-        of_recovery,
-        converting,
-        rebuilding,
-        soft,
-    } = met;
+    let met = passes(&build.trial(20_000, 3)).power_cuts;
     let each = [
-        cuts,
-        torn,
-        waiting,
-        erasing,
-        lost,
-        of_recovery,
-        converting,
-        rebuilding,
-        soft,
+        met.cuts,
+        met.torn_programs,
+        met.waiting_programs,
+        met.erasing,
+        met.lost_commands,
+        met.in_recovery,
+        met.converting,
+        met.rebuilding,
+        met.soft_reads,
     ];
     assert!(each.iter().all(|&n| n > 2), "{met:?}");
 }
@@ -449,7 +319,7 @@ fn powerloss_does_not_end_the_life_of_a_tight_drive() {
             wear: 0,
             suspend: 0,
             recovery: 0,
-            faults: Faults::default(),
+            faults: Chances::default(),
             read_cache: 0,
             read_ahead: false,
             map_cache,
@@ -458,20 +328,20 @@ fn powerloss_does_not_end_the_life_of_a_tight_drive() {
             depth: 16,
             max_wait_ns: 20_000,
         };
-        let mut drive = Drive::new(&build);
+        let mut drive = build.drive();
         let stream = Stream::new(seed).named("host");
         let mut torn = 0;
         for i in 0..40_000 {
             let lpn = stream.at(i).at(0).below(capacity);
-            drive.submit(HostOp::Write, lpn * 1024, 1024);
+            drive.submit(HostOp::Write, lpn * 1024, 1024).unwrap();
             // Ten times while the host fills a superblock: often while one is being emptied.
             if i % 211 == 210 {
-                torn += drive.power_cut().0.torn_programs;
+                torn += drive.power_cut().unwrap().0.torn_programs;
             }
             assert!(!drive.firmware.is_read_only(), "after {i} writes");
         }
-        drive.settle();
-        assert_eq!(drive.firmware.audit(), Ok(()));
+        drive.settle().unwrap();
+        assert_eq!(drive.audit(), Ok(()));
         assert!(torn > 20, "{torn} programs were torn");
     }
 }
@@ -481,10 +351,10 @@ fn powerloss_does_not_end_the_life_of_a_tight_drive() {
 fn model_tight_drives_live_to_their_end() {
     for victim in 0..gc_victim::AXIS.schemes.len() {
         for (spare, faults) in [
-            (0, Faults::default()),
+            (0, Chances::default()),
             (
                 6,
-                Faults {
+                Chances {
                     program: 3,
                     erase: 2,
                     sense: 50,
@@ -512,7 +382,7 @@ fn model_tight_drives_live_to_their_end() {
                 depth: 16,
                 max_wait_ns: 20_000,
             };
-            let (counters, _) = run(&build, 30_000, 0);
+            let counters = passes(&build.trial(30_000, 0)).counters;
             assert_eq!(counters.suspends > 0, build.suspend > 0, "{build:?}");
             assert!(
                 counters.erases > 1_000 || counters.retired > 0,
@@ -524,7 +394,7 @@ fn model_tight_drives_live_to_their_end() {
 }
 
 /// A map far larger than its cache, on a drive that is always being cleaned.
-fn with_map_cache(victim: usize, faults: Faults) -> Build {
+fn with_map_cache(victim: usize, faults: Chances) -> Build {
     let mut g = geometry(2, 1, 2, 28, 4);
     (g.slot_bytes, g.codeword_bytes) = (512, 512);
     let capacity = 20 * g.slots_per_superblock(CellMode::Tlc) as u64;
@@ -552,10 +422,16 @@ fn with_map_cache(victim: usize, faults: Faults) -> Build {
 #[test]
 fn powerloss_a_map_on_flash_comes_back() {
     for victim in 0..gc_victim::AXIS.schemes.len() {
-        let (counters, met) = run(&with_map_cache(victim, Faults::default()), 20_000, 100);
-        let f = counters.front;
+        let summary = passes(&with_map_cache(victim, Chances::default()).trial(20_000, 3));
+        let (f, met) = (summary.counters.front, summary.power_cuts);
         assert!(f.map_writes > 200 && f.map_reads > 1_000, "{f:?}");
-        let each = [met.cuts, met.torn, met.waiting, met.lost, met.map_pages];
+        let each = [
+            met.cuts,
+            met.torn_programs,
+            met.waiting_programs,
+            met.lost_commands,
+            met.dumped_map_pages,
+        ];
         assert!(each.iter().all(|&n| n > 20), "{met:?}");
     }
 }
@@ -564,15 +440,15 @@ fn powerloss_a_map_on_flash_comes_back() {
 fn model_a_map_cache_changes_no_data() {
     for victim in 0..gc_victim::AXIS.schemes.len() {
         for faults in [
-            Faults::default(),
-            Faults {
+            Chances::default(),
+            Chances {
                 program: 2,
                 erase: 1,
                 sense: 400,
             },
         ] {
             let build = with_map_cache(victim, faults);
-            let (counters, _) = run(&build, 30_000, 0);
+            let counters = passes(&build.trial(30_000, 0)).counters;
             let f = counters.front;
             assert_eq!(f.map_lost > 0, faults.sense > 0, "{f:?}");
             assert!(f.map_misses > 1_000 && f.map_hits > 1_000, "{f:?}");

@@ -4,7 +4,8 @@ use firstread_core::{BlockId, CellMode, HostOp, Stream};
 use firstread_firmware::observe::{BlockMonitor, BlockUse};
 use firstread_firmware::policy::gc_victim::{AXIS, AnyGcVictim, GcVictim, Victims};
 
-use crate::world::{Build, Drive, Faults, geometry, setup};
+use crate::build::{Build, Chances};
+use firstread_testkit::faulty_flash::{geometry, setup};
 
 fn choose(name: &str, blocks: &BlockMonitor) -> Option<BlockId> {
     let scheme = AXIS.schemes.iter().find(|s| s.name == name).unwrap();
@@ -82,7 +83,7 @@ fn spread(wear: usize) -> (u32, u32) {
         wear,
         suspend: 0,
         recovery: 0,
-        faults: Faults::default(),
+        faults: Chances::default(),
         read_cache: 0,
         read_ahead: false,
         map_cache: 0,
@@ -91,13 +92,13 @@ fn spread(wear: usize) -> (u32, u32) {
         depth: 8,
         max_wait_ns: 1 << 40,
     };
-    let mut drive = Drive::new(&build);
+    let mut drive = build.drive();
     let stream = Stream::new(2);
     for i in 0..20_000 {
         let lpn = stream.at(i).below(capacity / 10);
-        drive.submit(HostOp::Write, lpn * 4096, 4096);
+        drive.submit(HostOp::Write, lpn * 4096, 4096).unwrap();
     }
-    drive.settle();
+    drive.settle().unwrap();
     let pe = || drive.firmware.blocks().iter().map(|(_, row)| row.pe_cycles);
     (pe().min().unwrap(), pe().max().unwrap())
 }

@@ -7,7 +7,8 @@ use firstread_firmware::ftl::{Busy, Owner};
 use firstread_firmware::observe::BlockUse;
 use firstread_firmware::policy::gc_victim;
 
-use crate::world::{Build, Drive, Faults, geometry};
+use crate::build::{Build, Chances};
+use firstread_testkit::faulty_flash::{FaultyDrive, When, geometry};
 
 /// A full drive with blocks of `wordlines`, and `spare` superblocks beyond those that every drive keeps.
 fn tight(wordlines: u16, spare: u64) -> Build {
@@ -22,7 +23,7 @@ fn tight(wordlines: u16, spare: u64) -> Build {
         wear: 0,
         suspend: 0,
         recovery: 0,
-        faults: Faults::default(),
+        faults: Chances::default(),
         read_cache: 0,
         read_ahead: false,
         map_cache: 0,
@@ -33,7 +34,7 @@ fn tight(wordlines: u16, spare: u64) -> Build {
     }
 }
 
-fn free(drive: &Drive) -> Vec<BlockId> {
+fn free(drive: &FaultyDrive) -> Vec<BlockId> {
     let blocks = drive.firmware.blocks().iter();
     let free = blocks.filter(|(_, row)| row.usage == BlockUse::Free);
     free.map(|(block, _)| block).collect()
@@ -43,7 +44,7 @@ fn free(drive: &Drive) -> Vec<BlockId> {
 #[test]
 fn sequence_an_erase_forgets_the_reads_of_a_superblock() {
     let build = tight(4, 0);
-    let mut drive = Drive::new(&build);
+    let mut drive = build.drive();
     let stream = Stream::new(build.seed);
     let mut cycles = vec![0; build.geometry.blocks_per_plane as usize];
     let (mut erases, mut read) = (0, 0);
@@ -53,8 +54,10 @@ fn sequence_an_erase_forgets_the_reads_of_a_superblock() {
             0 => HostOp::Write,
             _ => HostOp::Read,
         };
-        drive.submit(op, s.at(1).below(build.capacity) * 4096, 4096);
-        drive.step();
+        drive
+            .submit(op, s.at(1).below(build.capacity) * 4096, 4096)
+            .unwrap();
+        drive.step().unwrap();
         for (block, row) in drive.firmware.blocks().iter() {
             let before = std::mem::replace(&mut cycles[block.0 as usize], row.pe_cycles);
             if row.pe_cycles > before && row.usage == BlockUse::Free {
@@ -71,10 +74,12 @@ fn sequence_an_erase_forgets_the_reads_of_a_superblock() {
 #[test]
 fn sequence_cleaning_keeps_its_free_superblock_from_a_change_of_mode() {
     let build = tight(4, 0);
-    let mut drive = Drive::new(&build);
-    let ask = |drive: &mut Drive, block, mode| {
-        let now = drive.now;
-        drive.firmware.ask_mode(now, block, mode, &mut drive.world)
+    let mut drive = build.drive();
+    let ask = |drive: &mut FaultyDrive, block, mode| {
+        let now = drive.now();
+        drive
+            .firmware
+            .ask_mode(now, block, mode, &mut drive.platform)
     };
     let at_rest = free(&drive);
     assert_eq!(at_rest.len(), 3);
@@ -94,7 +99,7 @@ fn sequence_cleaning_keeps_its_free_superblock_from_a_change_of_mode() {
         Err(Busy::NotAtRest),
         "one erase at a time"
     );
-    drive.settle();
+    drive.settle().unwrap();
     assert_eq!(free(&drive), at_rest);
 
     // Overwrites leave one free superblock again and again.
@@ -102,7 +107,7 @@ fn sequence_cleaning_keeps_its_free_superblock_from_a_change_of_mode() {
     let mut refused = 0;
     for i in 0..4_000 {
         let lpn = stream.at(i).below(build.capacity);
-        drive.submit(HostOp::Write, lpn * 4096, 4096);
+        drive.submit(HostOp::Write, lpn * 4096, 4096).unwrap();
         let blocks = drive.firmware.blocks().iter();
         let erases = blocks.filter(|(_, row)| row.usage == BlockUse::Erasing);
         if erases.count() == 0
@@ -117,8 +122,8 @@ fn sequence_cleaning_keeps_its_free_superblock_from_a_change_of_mode() {
         }
     }
     assert!(refused > 20, "asked {refused} times for the last one");
-    drive.settle();
-    assert_eq!(drive.firmware.audit(), Ok(()));
+    drive.settle().unwrap();
+    assert_eq!(drive.audit(), Ok(()));
 }
 
 /// A drive without a spare superblock, whose power is cut after every tenth write: what a cut tears is
@@ -131,26 +136,26 @@ fn powerloss_cuts_after_few_writes_do_not_end_a_tight_drive() {
             seed: victim as u64 + 1,
             ..tight(16, 0)
         };
-        let mut drive = Drive::new(&build);
+        let mut drive = build.drive();
         let stream = Stream::new(build.seed);
         let mut torn = 0;
         for i in 0..4_000 {
             let s = stream.at(i);
             let lpn = s.at(0).below(build.capacity);
-            drive.submit(HostOp::Write, lpn * 4096, 4096);
+            drive.submit(HostOp::Write, lpn * 4096, 4096).unwrap();
             if i % 10 == 9 {
                 (0..s.at(1).below(20)).for_each(|_| {
-                    drive.step();
+                    drive.step().unwrap();
                 });
-                torn += drive.power_cut().0.torn_programs;
+                torn += drive.power_cut().unwrap().0.torn_programs;
             }
             assert!(
                 !drive.firmware.is_read_only(),
                 "victim {victim}: after {i} writes"
             );
         }
-        drive.settle();
-        assert_eq!(drive.firmware.audit(), Ok(()));
+        drive.settle().unwrap();
+        assert_eq!(drive.audit(), Ok(()));
         assert!(torn > 20, "{torn} programs were torn");
     }
 }
@@ -166,27 +171,27 @@ fn powerloss_cuts_in_a_row_leave_a_drive_that_answers() {
             victim: seed as usize % 5,
             ..tight(4, 0)
         };
-        let mut drive = Drive::new(&build);
+        let mut drive = build.drive();
         let stream = Stream::new(seed);
         for i in 0..4_000 {
             let s = stream.at(i);
             let lpn = s.at(0).below(build.capacity);
-            drive.submit(HostOp::Write, lpn * 4096, 4096);
+            drive.submit(HostOp::Write, lpn * 4096, 4096).unwrap();
             if s.at(1).below(100) == 0 {
                 for cut in 0..1 + s.at(2).below(4) {
                     (0..s.at(3).at(cut).below(20)).for_each(|_| {
-                        drive.step();
+                        drive.step().unwrap();
                     });
-                    torn += drive.power_cut().0.torn_programs;
+                    torn += drive.power_cut().unwrap().0.torn_programs;
                 }
             }
         }
-        drive.settle();
+        drive.settle().unwrap();
         assert_eq!(drive.firmware.audit(), Ok(()), "seed {seed}");
         for lpn in 0..build.capacity {
-            drive.submit(HostOp::Read, lpn * 4096, 4096);
+            drive.submit(HostOp::Read, lpn * 4096, 4096).unwrap();
         }
-        drive.finish();
+        drive.finish().unwrap();
     }
     assert!(torn > 200, "{torn} programs were torn");
 }
@@ -200,19 +205,19 @@ fn sequence_pages_that_move_alone_leave_what_cleaning_needs() {
             victim,
             ..tight(4, 0)
         };
-        let mut drive = Drive::new(&build);
+        let mut drive = build.drive();
         let stream = Stream::new(build.seed);
         let mut moved = 0;
         for i in 0..4_000 {
             let s = stream.at(i);
             let lpn = s.at(0).below(build.capacity);
-            drive.submit(HostOp::Write, lpn * 4096, 4096);
+            drive.submit(HostOp::Write, lpn * 4096, 4096).unwrap();
             for k in 0..4 {
                 let lpn = Lpn(s.at(1).at(k).below(build.capacity));
-                let now = drive.now;
+                let now = drive.now();
                 let asked = drive
                     .firmware
-                    .ask_move(now, Owner::Refresh, lpn, &mut drive.world);
+                    .ask_move(now, Owner::Refresh, lpn, &mut drive.platform);
                 moved += u32::from(asked.is_ok());
             }
             assert!(
@@ -220,8 +225,8 @@ fn sequence_pages_that_move_alone_leave_what_cleaning_needs() {
                 "victim {victim}: after {i} writes"
             );
         }
-        drive.settle();
-        assert_eq!(drive.firmware.audit(), Ok(()));
+        drive.settle().unwrap();
+        assert_eq!(drive.audit(), Ok(()));
         assert!(moved > 100, "victim {victim}: {moved} pages moved");
     }
 }
@@ -237,26 +242,26 @@ fn sequence_a_change_of_mode_is_forgotten_where_cleaning_comes_first() {
             victim: seed as usize,
             ..tight(4, 5)
         };
-        let mut drive = Drive::new(&build);
+        let mut drive = build.drive();
         let stream = Stream::new(seed);
         // What was asked of each superblock: in its how many-eth use.
         let mut asked: BTreeMap<BlockId, u64> = BTreeMap::new();
         for i in 0..8_000 {
             let s = stream.at(i);
             let lpn = s.at(0).below(build.capacity);
-            drive.submit(HostOp::Write, lpn * 4096, 4096);
+            drive.submit(HostOp::Write, lpn * 4096, 4096).unwrap();
             // Pages that move keep cleaning busy, so that requests wait.
-            let (now, lpn) = (drive.now, Lpn(s.at(1).below(build.capacity)));
+            let (now, lpn) = (drive.now(), Lpn(s.at(1).below(build.capacity)));
             let _ = drive
                 .firmware
-                .ask_move(now, Owner::Refresh, lpn, &mut drive.world);
+                .ask_move(now, Owner::Refresh, lpn, &mut drive.platform);
             let block = BlockId(s.at(2).below(16) as u32);
             let row = *drive.firmware.blocks().row(block);
             if s.at(3).below(4) == 0
                 && (row.usage, row.mode) == (BlockUse::Full, CellMode::Tlc)
                 && drive
                     .firmware
-                    .ask_mode(now, block, CellMode::Slc, &mut drive.world)
+                    .ask_mode(now, block, CellMode::Slc, &mut drive.platform)
                     .is_ok()
             {
                 asked.insert(block, row.opened);
@@ -281,8 +286,8 @@ fn sequence_a_change_of_mode_is_forgotten_where_cleaning_comes_first() {
                 }
             }
         }
-        drive.settle();
-        assert_eq!(drive.firmware.audit(), Ok(()));
+        drive.settle().unwrap();
+        assert_eq!(drive.audit(), Ok(()));
     }
     assert!(
         changed > 3 && overtaken > 3,
@@ -298,25 +303,25 @@ fn lives_on(seed: u64, victim: usize) -> Option<bool> {
         victim,
         ..tight(16, 5)
     };
-    let mut drive = Drive::new(&build);
+    let mut drive = build.drive();
     let stream = Stream::new(seed);
-    let failed = |drive: &Drive| {
+    let failed = |drive: &FaultyDrive| {
         let rows = drive.firmware.blocks().iter();
         rows.filter(|(_, row)| row.failed).count()
     };
     let begins = 3 * build.capacity + stream.at(0).below(build.capacity);
     for i in 0..5 * build.capacity {
         if i == begins {
-            drive.world.faults.program = 60;
+            drive.platform.flash.faults.failed_programs = When::permille(60);
         }
-        while drive.world.commands() == build.depth as usize {
-            assert!(drive.step());
+        while drive.platform.model.in_flight() == build.depth {
+            assert!(drive.step().unwrap());
             if failed(&drive) >= 2 {
-                drive.world.faults.program = 0;
+                drive.platform.flash.faults.failed_programs = When::never();
             }
         }
         let lpn = stream.at(i + 1).below(build.capacity);
-        drive.submit(HostOp::Write, lpn * 4096, 4096);
+        drive.submit(HostOp::Write, lpn * 4096, 4096).unwrap();
         if failed(&drive) > 2 {
             return None;
         }
@@ -324,8 +329,8 @@ fn lives_on(seed: u64, victim: usize) -> Option<bool> {
             return Some(false);
         }
     }
-    drive.settle();
-    assert_eq!(drive.firmware.audit(), Ok(()));
+    drive.settle().unwrap();
+    assert_eq!(drive.audit(), Ok(()));
     Some(true)
 }
 
@@ -346,23 +351,24 @@ fn sequence_two_failures_in_a_row_do_not_end_a_drive_with_spare() {
 #[test]
 fn sequence_a_page_on_the_move_is_asked_for_once() {
     let build = tight(4, 2);
-    let mut drive = Drive::new(&build);
-    let ask = |drive: &mut Drive, owner| {
-        let now = drive.now;
+    let mut drive = build.drive();
+    let ask = |drive: &mut FaultyDrive, owner| {
+        let now = drive.now();
         drive
             .firmware
-            .ask_move(now, owner, Lpn(0), &mut drive.world)
+            .ask_move(now, owner, Lpn(0), &mut drive.platform)
     };
-    let moved = |drive: &Drive, owner| drive.firmware.counters().slots_moved_by[owner as usize];
+    let moved =
+        |drive: &FaultyDrive, owner| drive.firmware.counters().slots_moved_by[owner as usize];
     assert_eq!(ask(&mut drive, Owner::Refresh), Ok(()));
     let mut refused = 0;
     while moved(&drive, Owner::Refresh) == 0 {
         assert_eq!(ask(&mut drive, Owner::Wear), Err(Busy::Moving));
         refused += 1;
-        assert!(drive.step(), "the move comes to an end");
+        assert!(drive.step().unwrap(), "the move comes to an end");
     }
-    drive.settle();
+    drive.settle().unwrap();
     assert!(refused > 1, "the page was asked for while it was read");
     assert_eq!(moved(&drive, Owner::Wear), 0);
-    assert_eq!(drive.firmware.audit(), Ok(()));
+    assert_eq!(drive.audit(), Ok(()));
 }

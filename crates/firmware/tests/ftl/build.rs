@@ -1,0 +1,114 @@
+//! How a drive of these tests is built: a drive of `firstread_testkit::faulty_flash`, with schemes by their place in
+//! the table of their axis.
+
+use firstread_core::{CellMode, Geometry};
+use firstread_firmware::policy::{gc_victim, read_ahead, recovery, suspend, wear};
+use firstread_testkit::faulty_flash::{
+    Cut, DriveConfig, Faults, FaultyDrive, Load, PowerCuts, SchemeChoices, Trial, When,
+};
+
+use crate::memory::allocations;
+
+/// How often flash fails (‰).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Chances {
+    /// Of programs.
+    pub program: u32,
+    /// Of erases.
+    pub erase: u32,
+    /// Of codewords, one sense each.
+    pub sense: u32,
+}
+
+/// How a drive is built.
+#[derive(Clone, Copy, Debug)]
+pub struct Build {
+    pub geometry: Geometry,
+    pub mode: CellMode,
+    pub capacity: u64,
+    /// Logical pages filled before the first command.
+    pub fill: u64,
+    pub victim: usize,
+    pub wear: usize,
+    pub suspend: usize,
+    pub recovery: usize,
+    pub faults: Chances,
+    /// Slots of the read cache.
+    pub read_cache: u32,
+    /// Whether streams are read ahead of.
+    pub read_ahead: bool,
+    /// Pages of the map in memory; 0 for all.
+    pub map_cache: u32,
+    /// Whether planes of a die read by themselves.
+    pub planes_apart: bool,
+    pub seed: u64,
+    /// Commands in flight at most.
+    pub depth: u32,
+    /// Longest wait behind reads of the host; a step takes 100 ns.
+    pub max_wait_ns: u64,
+}
+
+impl Build {
+    fn faults(&self) -> Faults {
+        Faults {
+            failed_programs: When::permille(self.faults.program),
+            failed_erases: When::permille(self.faults.erase),
+            failed_senses: When::permille(self.faults.sense),
+            ..Faults::default()
+        }
+    }
+
+    fn config(&self) -> DriveConfig {
+        DriveConfig {
+            geometry: self.geometry,
+            mode: self.mode,
+            capacity_slots: self.capacity,
+            filled_slots: self.fill,
+            schemes: SchemeChoices::default()
+                .with(gc_victim::AXIS, self.victim)
+                .with(wear::AXIS, self.wear)
+                .with(suspend::AXIS, self.suspend)
+                .with(recovery::AXIS, self.recovery)
+                .with(read_ahead::AXIS, usize::from(self.read_ahead)),
+            read_cache_slots: self.read_cache,
+            map_cache_pages: self.map_cache,
+            independent_planes: self.planes_apart,
+            queue_depth: self.depth,
+            max_wait_ns: self.max_wait_ns,
+            ..DriveConfig::default()
+        }
+    }
+
+    /// The drive. Its emergency dumps and recoveries may allocate nothing.
+    pub fn drive(&self) -> FaultyDrive {
+        let mut drive = FaultyDrive::new(&self.config(), &self.faults(), self.seed).unwrap();
+        drive.count_allocations(allocations);
+        drive
+    }
+
+    /// A trial of `steps` on the drive, whose power is cut after events with a chance of `cuts` ‰.
+    pub fn trial(&self, steps: u64, cuts: u32) -> Trial {
+        let power_cuts = match cuts {
+            0 => PowerCuts::default(),
+            _ => PowerCuts::permille(cuts),
+        };
+        Trial {
+            drive: self.config(),
+            faults: Faults {
+                power_cuts,
+                ..self.faults()
+            },
+            load: Load::default(),
+            seed: self.seed,
+            steps,
+        }
+    }
+
+    /// The same, with the power cut after each `every` events.
+    pub fn trial_cut_every(&self, steps: u64, every: u64) -> Trial {
+        let mut trial = self.trial(steps, 0);
+        let cuts = (1..10 * steps / every).map(|i| Cut::After(i * every));
+        trial.faults.power_cuts.script = cuts.collect();
+        trial
+    }
+}

@@ -1,0 +1,261 @@
+//! How a drive of a trial is built.
+
+use firstread_core::params::Need;
+use firstread_core::sensing::SensingTable;
+use firstread_core::voltage::{Line, MAX_FACTORY, Parabola, VoltageTables};
+use firstread_core::{CellMode, Geometry, LevelOffsets, Ns, StripeOrder};
+use firstread_firmware::ftl::MAP_ENTRY_BYTES;
+use firstread_firmware::{Config, Setup, WriteCache};
+use thiserror::Error;
+
+use super::schemes::SchemeChoices;
+
+/// Multi-plane pages read at the same time: few, so that reads wait for each other.
+const READS: u32 = 8;
+/// Suspends of one program or erase that a chip allows.
+const SUSPENDS: u16 = 3;
+/// Superblocks that every drive keeps beyond its capacity: without a map on flash, and with one beside those of the map.
+const KEPT: u64 = 3;
+const KEPT_WITH_MAP: u64 = 4;
+
+/// A drive: its geometry, its schemes and how it is set up. Small drives find more: a drive of few slots reaches the end
+/// of its superblocks, of its buffers and of its spare within a few thousand commands.
+#[derive(Clone, PartialEq, Debug)]
+pub struct DriveConfig {
+    /// Geometry. Parity in each stripe is what the scheme that needs it asks for.
+    pub geometry: Geometry,
+    /// Cell mode of superblocks.
+    pub mode: CellMode,
+    /// Capacity in logical pages, one slot each.
+    pub capacity_slots: u64,
+    /// Logical pages, from the first on, that hold data before the first command.
+    pub filled_slots: u64,
+    /// The schemes.
+    pub schemes: SchemeChoices,
+    /// How the write buffer appears to the host.
+    pub write_cache: WriteCache,
+    /// Slots of the read cache; 0 for none.
+    pub read_cache_slots: u32,
+    /// Pages of the map in memory; 0 for all of the map.
+    pub map_cache_pages: u32,
+    /// Whether planes of a die read independently.
+    pub independent_planes: bool,
+    /// Commands in flight at most.
+    pub queue_depth: u32,
+    /// Longest wait of other work behind reads of the host (ns). An event of the flash takes 100 ns.
+    pub max_wait_ns: u64,
+}
+
+/// Why a drive cannot be built.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// A number of the geometry is zero, or does not divide what it has to.
+    #[error("the geometry has no {0}")]
+    Geometry(&'static str),
+    /// The superblocks do not hold the capacity and what every drive keeps.
+    #[error("a capacity of {capacity_slots} slots; {superblocks} superblocks hold {most} at most")]
+    Capacity {
+        /// Capacity in slots.
+        capacity_slots: u64,
+        /// Superblocks of the drive.
+        superblocks: u32,
+        /// Most slots that they leave for it.
+        most: u64,
+    },
+    /// More pages are filled than there are.
+    #[error("{filled_slots} slots are filled of {capacity_slots}")]
+    Filled {
+        /// Filled slots.
+        filled_slots: u64,
+        /// Capacity in slots.
+        capacity_slots: u64,
+    },
+    /// No command may be in flight.
+    #[error("the queue depth is 0")]
+    QueueDepth,
+    /// A scheme needs parity in each stripe, and the geometry has none.
+    #[error("`{0}` needs `stripe_parity` of the geometry, and dies to keep it on")]
+    Parity(SchemeChoices),
+    /// The power is to be cut on a drive that may lose writes that were not flushed.
+    #[error(
+        "the firmware has no recovery for a volatile write cache: use protected or write-through"
+    )]
+    VolatileCache,
+}
+
+/// A geometry with pages of 8 KiB, slots of 4 KiB, and codewords of 2 KiB: `channels` with `dies` dies each, `planes` a
+/// die with `blocks` blocks each, and `wordlines` a block.
+pub fn geometry(channels: u16, dies: u16, planes: u8, blocks: u32, wordlines: u16) -> Geometry {
+    Geometry {
+        channels,
+        chips_per_channel: dies,
+        dies_per_chip: 1,
+        planes,
+        blocks_per_plane: blocks,
+        wordlines_per_block: wordlines,
+        page_bytes: 8192,
+        slot_bytes: 4096,
+        codeword_bytes: 2048,
+        stripe: StripeOrder::DieFirst,
+        stripe_parity: false,
+    }
+}
+
+/// What schemes are built from where cells have no voltages: every table is flat.
+pub fn setup(geometry: Geometry, mode: CellMode, capacity_slots: u64, seed: u64) -> Setup {
+    let tables = VoltageTables {
+        mode,
+        page_of_valley: [0; 15],
+        factory: [LevelOffsets::default(); MAX_FACTORY],
+        factory_len: 4,
+        sentinel: [1; 4],
+        projection: [Line::IDENTITY; 15],
+        curved: [Parabola::IDENTITY; 15],
+        spare: [[0; 33]; 4],
+        dac_mv: 5,
+    };
+    Setup {
+        geometry,
+        capacity_slots,
+        tables,
+        layer_of: (0..geometry.wordlines_per_block).collect(),
+        sensing: SensingTable::NOTHING,
+        read_time: firstread_firmware::policy::ReadTime::default(),
+        temperature_c: 25,
+        seed,
+    }
+}
+
+impl Default for DriveConfig {
+    /// A drive of four dies and 24 superblocks of TLC, two thirds of them its capacity, half of which is filled.
+    fn default() -> DriveConfig {
+        DriveConfig::for_schemes(SchemeChoices::default())
+    }
+}
+
+impl DriveConfig {
+    /// The default drive with `schemes`, and with parity in each stripe if a scheme needs it.
+    pub fn for_schemes(schemes: SchemeChoices) -> DriveConfig {
+        let geometry = Geometry {
+            stripe_parity: schemes.requires(Need::StripeParity),
+            ..geometry(2, 2, 1, 24, 4)
+        };
+        let mode = CellMode::Tlc;
+        let capacity_slots = 16 * u64::from(geometry.slots_per_superblock(mode));
+        DriveConfig {
+            geometry,
+            mode,
+            capacity_slots,
+            filled_slots: capacity_slots / 2,
+            schemes,
+            write_cache: WriteCache::default(),
+            read_cache_slots: 20,
+            map_cache_pages: 0,
+            independent_planes: false,
+            queue_depth: 16,
+            max_wait_ns: 20_000,
+        }
+    }
+
+    /// Capacity in bytes.
+    pub fn capacity_bytes(&self) -> u64 {
+        self.capacity_slots * u64::from(self.geometry.slot_bytes)
+    }
+
+    /// Map pages that hold `slots` entries; none where memory holds the map.
+    pub(super) fn map_pages(&self, slots: u64) -> u64 {
+        let entries = u64::from(self.geometry.slot_bytes / MAP_ENTRY_BYTES);
+        match self.map_cache_pages {
+            0 => 0,
+            _ => slots.div_ceil(entries),
+        }
+    }
+
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        let g = &self.geometry;
+        let counts = [
+            (u64::from(g.channels), "channels"),
+            (u64::from(g.chips_per_channel), "chips per channel"),
+            (u64::from(g.dies_per_chip), "dies per chip"),
+            (u64::from(g.planes), "planes"),
+            (u64::from(g.blocks_per_plane), "blocks per plane"),
+            (u64::from(g.wordlines_per_block), "wordlines per block"),
+            (u64::from(g.codeword_bytes), "codeword"),
+            (u64::from(g.slot_bytes / 512), "slot of a sector"),
+            (u64::from(self.mode.bits()), "bits per cell"),
+        ];
+        if let Some((_, what)) = counts.iter().find(|(n, _)| *n == 0) {
+            return Err(ConfigError::Geometry(what));
+        }
+        let divides = |of: u32, by: u32| of >= by && of.is_multiple_of(by);
+        if !divides(g.page_bytes, g.slot_bytes) {
+            return Err(ConfigError::Geometry("whole slots in a page"));
+        }
+        if !divides(g.slot_bytes, g.codeword_bytes) {
+            return Err(ConfigError::Geometry("whole codewords in a slot"));
+        }
+        if g.codewords_per_page() * u32::from(g.planes) > 64 || g.planes > 8 {
+            return Err(ConfigError::Geometry(
+                "room for a multi-plane page: 64 codewords, 8 planes",
+            ));
+        }
+        let needs_parity = self.schemes.requires(Need::StripeParity);
+        if (needs_parity || g.stripe_parity) && (g.dies() < 2 || !g.stripe_parity) {
+            return Err(ConfigError::Parity(self.schemes.clone()));
+        }
+        let per_block = u64::from(g.slots_per_superblock(self.mode));
+        let map_blocks = self.map_pages(self.capacity_slots).div_ceil(per_block);
+        let kept = match map_blocks {
+            0 => KEPT,
+            _ => KEPT_WITH_MAP + map_blocks,
+        };
+        let most = u64::from(g.blocks_per_plane).saturating_sub(kept) * per_block;
+        if self.capacity_slots == 0 || self.capacity_slots > most {
+            return Err(ConfigError::Capacity {
+                capacity_slots: self.capacity_slots,
+                superblocks: g.blocks_per_plane,
+                most,
+            });
+        }
+        if self.filled_slots > self.capacity_slots {
+            return Err(ConfigError::Filled {
+                filled_slots: self.filled_slots,
+                capacity_slots: self.capacity_slots,
+            });
+        }
+        if self.queue_depth == 0 {
+            return Err(ConfigError::QueueDepth);
+        }
+        Ok(())
+    }
+
+    pub(super) fn setup(&self, seed: u64) -> Setup {
+        setup(self.geometry, self.mode, self.capacity_slots, seed)
+    }
+
+    /// Suspends of one program or erase that the chip of this drive allows.
+    pub(super) fn most_suspends(&self) -> u16 {
+        match self.schemes.requires(Need::FreeSuspends) {
+            true => u16::MAX,
+            false => SUSPENDS,
+        }
+    }
+
+    pub(super) fn firmware(&self) -> Config {
+        Config {
+            geometry: self.geometry,
+            mode: self.mode,
+            capacity_slots: self.capacity_slots,
+            least_spare_slots: 0,
+            max_commands: self.queue_depth,
+            max_reads: READS,
+            max_suspends: SUSPENDS,
+            independent_planes: self.independent_planes,
+            max_wait: Ns(self.max_wait_ns),
+            read_cache_slots: self.read_cache_slots,
+            write_cache: self.write_cache,
+            map_cache_pages: self.map_cache_pages,
+        }
+    }
+}
