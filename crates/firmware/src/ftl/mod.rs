@@ -22,3 +22,6 @@ pub use map::{
 pub use place::RESERVE;
 pub use recovery::{Recovering, Recovery};
 pub use relocate::Busy;
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -23,3 +23,5 @@ mod tables;
 mod valley;
 /// What is sampled, and what follows from a verification?
 mod verification;
+/// Where do verifications move the levels of zones?
+mod zones;

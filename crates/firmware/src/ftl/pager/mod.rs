@@ -188,3 +188,6 @@ impl Pager {
 
 /// Both kinds of list use the same end mark.
 const _: () = assert!(NONE == NO_JOB);
+
+#[cfg(test)]
+mod tests;

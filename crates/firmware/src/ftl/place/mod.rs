@@ -493,3 +493,6 @@ impl Place {
         self.wear.cold(&base.blocks)
     }
 }
+
+#[cfg(test)]
+mod tests;

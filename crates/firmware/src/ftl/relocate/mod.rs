@@ -240,3 +240,6 @@ fn is_moving(ppa: Ppa, base: &Base) -> bool {
             && matches!(job.purpose, Purpose::Move { slots, .. } if slots >> row_slot & 1 != 0)
     })
 }
+
+#[cfg(test)]
+mod tests;

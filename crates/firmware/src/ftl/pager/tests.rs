@@ -1,0 +1,88 @@
+use firstread_core::{BlockId, CommandId, Lpn, Ns};
+
+use crate::ftl::tests::{Drive, Silent, drive};
+
+/// Logical pages whose entries share a map page.
+const ENTRIES: u64 = 512;
+
+/// A drive with twelve map pages, the last not whole, on flash and none in memory.
+fn paged(ports: &mut Silent) -> Drive {
+    let mut drive = drive(128, 12 * ENTRIES - 100, 8);
+    assert_eq!(drive.below.store.table.directory.entries(), ENTRIES);
+    drive.adopt_map(Ns::ZERO, BlockId(0), 0, 0, 12, ports);
+    drive
+}
+
+/// A trim drops the map pages all of whose entries it empties; those at its ends hold other entries and are kept,
+/// changed.
+#[test]
+fn model_a_trim_drops_the_map_pages_that_it_empties_and_no_other() {
+    let capacity = 12 * ENTRIES - 100;
+    // Ends of a trim, and the first and the last map page that it empties.
+    for (first, end, emptied, kept) in [
+        (100, 2 * ENTRIES + 30, 1..2, 2),
+        (ENTRIES, 3 * ENTRIES, 1..3, 0),
+        (ENTRIES, 3 * ENTRIES - 1, 1..2, 1),
+        (ENTRIES + 1, 3 * ENTRIES, 2..3, 1),
+        (7, 8, 0..0, 1),
+        (11 * ENTRIES, capacity, 11..12, 0),
+        (0, capacity, 0..12, 0),
+    ] {
+        let mut drive = paged(&mut Silent::default());
+        let below = &mut drive.below;
+        below.pager.clear(first, end, &mut below.store);
+        for page in 0..12 {
+            let lies = below.store.table.directory.place_of(page).is_some();
+            assert_eq!(
+                lies,
+                !emptied.contains(&page),
+                "page {page} of {first}..{end}"
+            );
+        }
+        assert_eq!(below.pager.pages_changed(), kept, "{first}..{end}");
+        let valid = below.store.base.blocks.row(BlockId(0)).valid_slots;
+        assert_eq!(valid, 12 - emptied.len() as u32, "{first}..{end}");
+    }
+}
+
+/// Read-ahead of map pages leaves one read to the commands, so a command that misses never waits for what was only
+/// read ahead.
+#[test]
+fn sequence_read_ahead_leaves_a_map_read_to_commands() {
+    let mut ports = Silent::default();
+    let mut drive = paged(&mut ports);
+    let below = &mut drive.below;
+    let (pager, store) = (&mut below.pager, &mut below.store);
+    let reads = pager.fetches_left;
+    for page in 0..8 {
+        assert!(!pager.map_ahead(Ns::ZERO, page * ENTRIES, store, &mut ports));
+    }
+    assert_eq!(
+        store.base.counters.front.map_reads,
+        u64::from(reads) - 1,
+        "ahead"
+    );
+    // Asked for again, a page that is on its way takes no second read.
+    assert!(!pager.map_ahead(Ns::ZERO, 0, store, &mut ports));
+    let (id, lpn) = (CommandId(3), 9 * ENTRIES);
+    assert!(!pager.map_ready(Ns::ZERO, id, lpn, store, &mut ports));
+    assert_eq!(store.base.counters.front.map_reads, u64::from(reads));
+    assert_eq!(pager.stalled(), 0, "the command has its read at once");
+    let lpn = 10 * ENTRIES;
+    assert!(!pager.map_ready(Ns::ZERO, CommandId(4), lpn, store, &mut ports));
+    assert_eq!(pager.stalled(), 1, "the next one waits for a read");
+    assert_eq!(pager.next_stalled(), None);
+}
+
+/// A map page that could not be read while it was moved is rebuilt in memory, and written again with its entries.
+#[test]
+fn sequence_a_map_page_that_is_lost_is_written_again() {
+    let mut drive = paged(&mut Silent::default());
+    let below = &mut drive.below;
+    let lpn = Lpn(below.store.table.directory.capacity() + 5);
+    below.pager.lose(lpn, &mut below.store);
+    assert_eq!(below.store.table.directory.place_of(5), None);
+    assert_eq!(below.pager.pages_changed(), 1);
+    assert_eq!(below.store.base.counters.front.map_lost, 1);
+    assert_eq!(below.pager.changed.next(), Some(5));
+}

@@ -1,0 +1,123 @@
+use firstread_core::{BlockId, CellMode, Ns};
+
+use crate::ftl::tests::{Drive, SLOTS, Silent, drive, fill};
+use crate::observe::Owner;
+
+/// A drive of `superblocks`, of which `free` are free and the others hold `valid` valid slots each. Its spare space
+/// is more than a superblock, so two are kept from the host.
+fn filled(superblocks: u32, free: u32, valid: u32) -> Drive {
+    let capacity = u64::from((superblocks - 6) * SLOTS);
+    let mut drive = drive(superblocks, capacity, 0);
+    fill(&mut drive, free, valid);
+    drive
+}
+
+/// Moves that become due with the next slot of the host.
+fn moves_due(drive: &mut Drive) -> u32 {
+    drive.relocate.reckon_pace(&mut drive.below.store);
+    let pace = &mut drive.below.store.place.ledger.pace;
+    pace.earn();
+    let mut moves = 0;
+    while pace.is_due() {
+        pace.spend(1);
+        moves += 1;
+    }
+    moves
+}
+
+fn ask_mode(drive: &mut Drive, block: u32) {
+    let (block, mode) = (BlockId(block), CellMode::Slc);
+    let (below, ports) = (&mut drive.below, &mut Silent::default());
+    let asked = drive.relocate.ask_mode(Ns::ZERO, block, mode, below, ports);
+    assert_eq!(asked, Ok(true));
+}
+
+fn may_move(drive: &Drive, owner: Owner) -> bool {
+    drive.relocate.may_move(owner, &drive.below.store)
+}
+
+/// Cleaning begins when the host cannot have its next superblock, and no sooner: garbage accumulates with time.
+#[test]
+fn formula_nothing_is_cleaned_while_the_host_can_have_a_superblock() {
+    // Two are kept from the host.
+    assert_eq!(moves_due(&mut filled(12, 4, 40)), 0);
+    assert_eq!(moves_due(&mut filled(12, 3, 40)), 0);
+    assert!(moves_due(&mut filled(12, 2, 40)) > 0);
+}
+
+/// Victims beyond those that are foreseen are taken to hold as much as the last of these. Here each gives back two
+/// slots for 62 moves, and all that is missing is more than the foreseen give.
+#[test]
+fn formula_moves_are_reckoned_beyond_the_foreseen_victims() {
+    let mut drive = filled(80, 1, SLOTS - 2);
+    let store = &drive.below.store;
+    let missing = store.place.missing_room(&store.base);
+    let victims = missing as u32 / 2;
+    assert!(victims > 60, "{victims} victims");
+    let (moves, expected) = (moves_due(&mut drive), victims * (SLOTS - 2));
+    assert!(
+        moves.abs_diff(expected) <= SLOTS,
+        "{moves} moves, {expected} for {victims} victims"
+    );
+}
+
+/// Other evacuations wait until cleaning has a superblock to spare. So cleaning has to make one, even where the
+/// host writes nothing; with one to spare it moves nothing before moves are due.
+#[test]
+fn sequence_cleaning_makes_room_for_evacuations_that_wait() {
+    for (free, asks, fails, moves) in [
+        (1, false, false, false),
+        (1, true, false, true),
+        (1, false, true, true),
+        (1, true, true, true),
+        (3, true, false, false),
+        (3, false, true, false),
+    ] {
+        let mut drive = filled(12, free, 40);
+        if asks {
+            ask_mode(&mut drive, 5);
+        }
+        drive.below.store.place.space.failed = u32::from(fails);
+        assert_eq!(
+            may_move(&drive, Owner::Gc),
+            moves,
+            "{free} free, asked {asks}, failed {fails}"
+        );
+        assert!(may_move(&drive, Owner::Convert) && may_move(&drive, Owner::Refresh));
+    }
+}
+
+/// Wear leveling that has begun ends before those who have asked, due or not: their turn comes after it.
+#[test]
+fn sequence_wear_leveling_ends_for_those_who_wait() {
+    let mut drive = filled(12, 3, 40);
+    assert!(!may_move(&drive, Owner::Wear), "nothing is due");
+    drive.below.store.place.space.failed = 1;
+    assert!(may_move(&drive, Owner::Wear), "for a failed superblock");
+    drive.below.store.place.space.failed = 0;
+    ask_mode(&mut drive, 5);
+    assert!(may_move(&drive, Owner::Wear), "for a change of mode");
+    assert!(!may_move(&drive, Owner::Gc));
+}
+
+/// A victim whose valid slots find no room gives way to the one that gains most, whatever the scheme has chosen.
+#[test]
+fn sequence_a_victim_that_finds_no_room_gives_way() {
+    let mut drive = filled(12, 1, 60);
+    let store = &mut drive.below.store;
+    store.base.blocks.row_mut(BlockId(4)).valid_slots = 20;
+    let fits = |drive: &Drive| {
+        let chosen = BlockId(7);
+        drive.relocate.victim_that_fits(chosen, &drive.below.store)
+    };
+    assert_eq!(fits(&drive), Some(BlockId(7)), "one superblock is free");
+    for reserved in 1..=SLOTS {
+        drive.below.store.place.reserve_slot();
+        let expected = match SLOTS - reserved {
+            60.. => Some(BlockId(7)),
+            20.. => Some(BlockId(4)),
+            _ => None,
+        };
+        assert_eq!(fits(&drive), expected, "{reserved} slots are reserved");
+    }
+}

@@ -1,0 +1,133 @@
+//! A drive for the unit tests of machines: all its memory and tables, and a flash that takes operations and never
+//! ends one. What a machine decides can be asked in any state, however rarely a run comes there.
+
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use firstread_core::params::Axis;
+use firstread_core::sensing::SensingTable;
+use firstread_core::voltage::{Line, MAX_FACTORY, Parabola, VoltageTables};
+use firstread_core::{
+    Account, BlockId, Buf, CellMode, CommandId, DieId, FlashOp, Geometry, HostCommand, Levels, Lpn,
+    Ns, Ports, Ppa, Spare, Status, StripeOrder, Tag,
+};
+
+use crate::config::{Config, WriteCache};
+use crate::log::Record;
+use crate::observe::BlockUse;
+use crate::{Firmware, Schemes, Setup};
+
+/// The memory of the drive is never given back: a test is short.
+pub(crate) type Drive = Firmware<&'static mut [u8]>;
+
+/// Slots of a superblock.
+pub(crate) const SLOTS: u32 = 64;
+
+/// The flash.
+#[derive(Default)]
+pub(crate) struct Silent {
+    pub(crate) issued: Vec<FlashOp>,
+}
+
+impl Account for Silent {}
+
+impl Ports for Silent {
+    type Record = Record;
+
+    fn issue(&mut self, op: FlashOp) {
+        self.issued.push(op);
+    }
+    fn data_in(&mut self, _id: CommandId, _first: u32, _slots: u32, _buf: Buf) {}
+    fn data_out(&mut self, _id: CommandId, _first: u32, _slots: u32, _buf: Buf, _bytes: u32) {}
+    fn zeros_out(&mut self, _id: CommandId, _first: u32, _slots: u32, _bytes: u32) {}
+    fn copy(&mut self, _from: Buf, _to: Buf) {}
+    fn pad(&mut self, _buf: Buf) {}
+    fn buffered(&self, _buf: Buf) -> Option<Spare> {
+        None
+    }
+    fn stored(&self, _ppa: Ppa) -> Option<Spare> {
+        None
+    }
+    fn replace(&mut self, _die: DieId, _block: BlockId) {}
+    fn sequence(&self) -> u64 {
+        0
+    }
+    fn widen(&mut self, _tag: Tag, _more: u64) -> bool {
+        false
+    }
+    fn rebuilt(&mut self, _tag: Tag, _made: u64) {}
+    fn map_in(&mut self, _page: Lpn, _buf: Buf) {}
+    fn map_out(&mut self, _page: Lpn, _buf: Buf) {}
+    fn complete(&mut self, _command: HostCommand, _status: Status, _last: Option<Tag>) {}
+    fn log(&mut self, _record: Record) {}
+}
+
+/// An empty drive of `superblocks` superblocks for `capacity` logical pages, of whose map `map_cache` pages are in
+/// memory; 0 for all.
+pub(crate) fn drive(superblocks: u32, capacity: u64, map_cache: u32) -> Drive {
+    let geometry = Geometry {
+        channels: 2,
+        chips_per_channel: 1,
+        dies_per_chip: 1,
+        planes: 1,
+        blocks_per_plane: superblocks,
+        wordlines_per_block: 16,
+        page_bytes: 8192,
+        slot_bytes: 4096,
+        codeword_bytes: 4096,
+        stripe: StripeOrder::DieFirst,
+        stripe_parity: false,
+    };
+    let mode = CellMode::Slc;
+    assert_eq!(geometry.slots_per_superblock(mode), SLOTS);
+    let Levels::Offsets(zero) = Levels::DEFAULT else {
+        unreachable!("the default is an offset of zero")
+    };
+    let setup = Setup {
+        geometry,
+        capacity_slots: capacity,
+        tables: VoltageTables {
+            mode,
+            page_of_valley: [0; 15],
+            factory: [zero; MAX_FACTORY],
+            factory_len: 1,
+            sentinel: [1; 4],
+            projection: [Line::IDENTITY; 15],
+            curved: [Parabola::IDENTITY; 15],
+            spare: [[0; 33]; 4],
+            dac_mv: 5,
+        },
+        layer_of: (0..geometry.wordlines_per_block).collect(),
+        sensing: SensingTable::NOTHING,
+        temperature_c: 25,
+        seed: 1,
+    };
+    let config = Config {
+        geometry,
+        mode,
+        capacity_slots: capacity,
+        least_spare_slots: 0,
+        max_commands: 8,
+        max_reads: 8,
+        max_suspends: 0,
+        independent_planes: false,
+        max_wait: Ns(1_000_000),
+        read_cache_slots: 0,
+        write_cache: WriteCache::default(),
+        map_cache_pages: map_cache,
+    };
+    let first = |axis: &Axis| (axis.schemes[0].name, &[][..]);
+    let schemes = Schemes::new(&setup, first).expect("the first scheme of each axis");
+    let memory = Box::leak(vec![0u8; 1 << 20].into_boxed_slice());
+    Firmware::new(config, schemes, memory)
+}
+
+/// Fills all superblocks of `drive` but the last `free`, each with `valid` valid slots.
+pub(crate) fn fill(drive: &mut Drive, free: u32, valid: u32) {
+    let store = &mut drive.below.store;
+    for block in (0..store.base.blocks.len() - free).map(BlockId) {
+        store.adopt(Ns::ZERO, block, 0, valid);
+        assert_eq!(store.base.blocks.row(block).usage, BlockUse::Full);
+    }
+}
