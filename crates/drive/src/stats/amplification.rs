@@ -393,6 +393,23 @@ mod tests {
         assert_eq!(Written::default().ratio(), None);
     }
 
+    /// Superblocks are erased by refresh alone: nothing is amplified, for any number of erases.
+    #[test]
+    fn formula_a_host_that_writes_nothing_has_no_amplification() {
+        let idle = run_moving(
+            400,
+            64,
+            None,
+            |_| (0, 0.0),
+            |_, moved| moved[Owner::Refresh as usize] += 1000,
+        );
+        assert!(
+            idle.estimate.is_none() && idle.steady().is_none(),
+            "{idle:?}"
+        );
+        assert!(idle.not_steady.is_some(), "{idle:?}");
+    }
+
     #[test]
     fn formula_what_changes_or_scatters_is_not_steady() {
         let rising = run(400, 100, None, |i| (1000, 1.0 + i as f64 / 100.0));

@@ -123,6 +123,21 @@ mod tests {
         all.iter().sum::<f64>() / all.len() as f64
     }
 
+    /// Batches that are all as expected differ by nothing, and that is known; a single batch tells nothing of how
+    /// batches differ.
+    #[test]
+    fn formula_equal_batches_and_a_single_one_have_no_variance() {
+        let nothing = |degrees| Variance {
+            of_sum: 0.0,
+            degrees,
+            correlation: 0.0,
+        };
+        for batches in 2..20 {
+            assert_eq!(variance(&vec![0.0; batches]), nothing(batches as f64 - 1.0));
+        }
+        assert_eq!(variance(&[3.0]), nothing(0.0));
+    }
+
     /// Whole waves add the same to every run, so the variance of a sum is that of the noise alone.
     #[test]
     fn formula_a_wave_is_no_variance() {
