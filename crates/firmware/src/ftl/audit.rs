@@ -128,3 +128,18 @@ impl<M: Arena> Store<M> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    /// A small drive is audited while its tests run, so a count that is wrong ends them.
+    #[cfg(debug_assertions)]
+    #[test]
+    #[should_panic(expected = "audit")]
+    fn model_a_small_drive_with_a_wrong_count_does_not_pass() {
+        let mut drive = crate::ftl::tests::drive(12, 256, 0);
+        drive.below.store.audit_if_small();
+        // No page lies there.
+        crate::ftl::tests::fill(&mut drive, 3, 40);
+        drive.below.store.audit_if_small();
+    }
+}

@@ -1,4 +1,4 @@
-use firstread_core::{BlockId, CommandId, Lpn, Ns};
+use firstread_core::{BlockId, CommandId, Lpn, Ns, Ppa};
 
 use crate::ftl::tests::{Drive, Silent, drive};
 
@@ -85,4 +85,24 @@ fn sequence_a_map_page_that_is_lost_is_written_again() {
     assert_eq!(below.pager.pages_changed(), 1);
     assert_eq!(below.store.base.counters.front.map_lost, 1);
     assert_eq!(below.pager.changed.next(), Some(5));
+}
+
+/// A power cut takes the memory in which it stood where map pages lie. Which of them lie nowhere is in the journal:
+/// an old version on flash of such a page is not taken for its last.
+#[test]
+fn powerloss_where_map_pages_lie_has_to_be_found_again() {
+    let mut drive = paged(&mut Silent::default());
+    let directory = &mut drive.below.store.table.directory;
+    let nowhere = directory.lpn(4);
+    directory.set(nowhere, None);
+    directory.forget_places();
+    for page in 0..12 {
+        let lpn = directory.lpn(page);
+        assert_eq!(directory.place_of(page), None, "page {page}");
+        assert_eq!(directory.recovers(lpn), lpn != nowhere, "page {page}");
+    }
+    assert!(!directory.recovers(directory.lpn(12)), "there are twelve");
+    let found = Ppa::new(BlockId(3), 7);
+    assert_eq!(directory.set(directory.lpn(5), Some(found)), None);
+    assert_eq!(directory.place_of(5), Some(found));
 }
