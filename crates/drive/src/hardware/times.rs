@@ -60,3 +60,40 @@ impl Times {
         ns
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A read is asked for the time of its levels where that may be more than nothing: where registers are set by a
+    /// command of their own, and where planes take turns at one register.
+    #[test]
+    fn formula_levels_take_time_where_registers_are_set_or_shared() {
+        for (set_levels_ns, shared_levels, takes_time) in [
+            (0, false, false),
+            (0, true, true),
+            (1_000, false, true),
+            (1_000, true, true),
+        ] {
+            let times = Times {
+                command_ns: 0,
+                commands_occupy: false,
+                channel_fs_per_byte: 0,
+                decoder_lanes: Divisor::new(1),
+                decode_streams: false,
+                suspend: SuspendTimes::FREE,
+                cache_busy_ns: 0,
+                reset_ns: 0,
+                set_feature_ns: 0,
+                set_levels_ns,
+                shared_levels,
+                independent_planes: false,
+            };
+            assert_eq!(
+                times.sets_levels(),
+                takes_time,
+                "{set_levels_ns} ns, shared {shared_levels}"
+            );
+        }
+    }
+}
