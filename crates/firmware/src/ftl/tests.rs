@@ -100,6 +100,7 @@ pub(crate) fn drive(superblocks: u32, capacity: u64, map_cache: u32) -> Drive {
         },
         layer_of: (0..geometry.wordlines_per_block).collect(),
         sensing: SensingTable::NOTHING,
+        read_time: crate::policy::ReadTime::default(),
         temperature_c: 25,
         seed: 1,
     };

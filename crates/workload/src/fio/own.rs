@@ -66,8 +66,8 @@ pub(super) fn one_temperature_a_phase(jobs: &[JobSpec]) -> Result<(), WorkloadEr
     ];
     for (i, job) in jobs.iter().enumerate() {
         for (name, of) in options {
-            let before = jobs[..i].iter().filter(|other| other.group == job.group);
-            let other = before.filter(|other| of(other).is_some()).next_back();
+            let gives_one = |other: &&JobSpec| other.group == job.group && of(other).is_some();
+            let other = jobs[..i].iter().rfind(gives_one);
             if let (Some(celsius), Some(other)) = (of(job), other)
                 && of(other) != Some(celsius)
             {
