@@ -350,24 +350,41 @@ mod tests {
         }
     }
 
-    /// Reads that teach what other reads would have shown: any entry, any margin.
+    /// Mean time of the retries of `of` (us) where reads teach what reads of `taught` show.
+    fn mean_after(
+        pipelined: bool,
+        of: impl Iterator<Item = Walk>,
+        taught: impl Iterator<Item = (u8, u16)>,
+    ) -> f64 {
+        let mut reckoner = reckoner(Rule::ExpectedLatency, pipelined);
+        let (mut ns, mut n) = (0, 0.0);
+        for (walk, told) in of.zip(taught) {
+            ns += read(&mut reckoner, walk, false, Some(told)).0;
+            n += 1.0;
+        }
+        ns as f64 / n / 1e3
+    }
+
+    /// Without what was learned the gain goes: a fifth to a third where entries and margins are any, and more than all of
+    /// it where they are those of reads that walk far with much to spare.
     #[test]
     fn model_what_was_learned_makes_the_gain() {
         for pipelined in [false, true] {
             let walks = || walks(12, 5, 10);
             let (default, _) = mean(None, pipelined, walks());
             let (learned, _) = mean(Some(Rule::ExpectedLatency), pipelined, walks());
-            let mut reckoner = reckoner(Rule::ExpectedLatency, pipelined);
-            let (mut ns, mut n) = (0, 0);
-            for walk in walks() {
-                let told = (1 + (n * 7 % 24) as u8, (n * 31 % 72) as u16);
-                ns += read(&mut reckoner, walk, false, Some(told)).0;
-                n += 1;
-            }
-            let shuffled = ns as f64 / f64::from(n) / 1e3;
+            let any = (0..).map(|n: u32| (1 + (n * 7 % 24) as u8, (n * 31 % 72) as u16));
+            let shuffled = mean_after(pipelined, walks(), any);
             println!("{default:.0} us, learned {learned:.0}, shuffled {shuffled:.0}");
             let (gain, other) = (default - learned, default - shuffled);
-            assert!(other < gain / 2.0, "of {gain:.0} us {other:.0} are left");
+            assert!(other < 0.85 * gain, "of {gain:.0} us {other:.0} are left");
+
+            let walks = || super::tests::walks(1, 0, 4);
+            let (default, _) = mean(None, pipelined, walks());
+            let of_others = std::iter::repeat((24, 10));
+            let misled = mean_after(pipelined, walks(), of_others);
+            println!("{default:.0} us, misled {misled:.0}");
+            assert!(misled > 1.05 * default, "{misled:.0} us, not {default:.0}");
         }
     }
 
