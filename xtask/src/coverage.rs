@@ -38,7 +38,7 @@ const ONE_DIE: &[&str] = &[
     "capacity=6 GiB",
     "chip.failures.factory_bad=0 %",
     // One die has no other that could hold its parity.
-    "schemes.recovery=none",
+    "schemes.read_recovery=none",
 ];
 
 /// A load whose runs are looked at.

@@ -10,7 +10,9 @@ use std::path::Path;
 
 use firstread_core::Stream;
 use firstread_ecc::ldpc::Ldpc;
-use firstread_ecc::measure::{TABLE_DISTANCE, Tally, Trial, place, weights_of_place, wilson};
+use firstread_ecc::measure::{
+    DecodeCounts, TABLE_DISTANCE, Trial, place, weights_of_place, wilson,
+};
 use firstread_ecc::outcome::{COLUMNS, MIN_COUNT, Point, TABLES, parse_points};
 use firstread_ecc::{Code, SoftWeights};
 
@@ -96,7 +98,7 @@ fn decode(
     stream: Stream,
     first: u32,
     end: u32,
-) -> Tally {
+) -> DecodeCounts {
     let workers = trials.len() as u32;
     let each = (end - first).div_ceil(workers);
     std::thread::scope(|scope| {
@@ -106,10 +108,10 @@ fn decode(
             scope.spawn(move || trial.run(weights, stream, from..to))
         });
         let shares: Vec<_> = shares.collect();
-        let mut sum = Tally::default();
+        let mut sum = DecodeCounts::default();
         for share in shares {
-            if let Ok(tally) = share.join() {
-                sum.add(&tally);
+            if let Ok(decode_counts) = share.join() {
+                sum.add(&decode_counts);
             }
         }
         sum
@@ -138,28 +140,28 @@ fn measure(plan: &Plan) -> Result<String, String> {
         let score = weights.score();
         let stream = stream(SEED, plan.file, &weights);
         let most = if rare { FEW } else { plan.most };
-        let mut tally = Tally::default();
-        while tally.frames < most && tally.failures() < ENOUGH {
-            let first = tally.frames;
+        let mut decode_counts = DecodeCounts::default();
+        while decode_counts.frames < most && decode_counts.failures() < ENOUGH {
+            let first = decode_counts.frames;
             let end = (first + ROUND).min(most);
-            tally.add(&decode(&mut trials, &weights, stream, first, end));
+            decode_counts.add(&decode(&mut trials, &weights, stream, first, end));
         }
-        rare |= tally.failures() < MIN_COUNT;
+        rare |= decode_counts.failures() < MIN_COUNT;
         eprintln!(
             "{} score {score}: {} of {} failed",
             plan.file,
-            tally.failures(),
-            tally.frames
+            decode_counts.failures(),
+            decode_counts.frames
         );
         // Of the points at which everything fails, the lowest is enough.
-        if tally.failures() == tally.frames {
+        if decode_counts.failures() == decode_counts.frames {
             points.clear();
         }
         if points.last().is_none_or(|p| p.score > score) {
             points.push(Point {
                 score,
                 weights,
-                tally,
+                decode_counts,
             });
         }
     }
@@ -190,7 +192,7 @@ fn table(plan: &Plan, code: &Ldpc, points: &[Point]) -> String {
         plan.most
     );
     for p in points {
-        let (t, w) = (&p.tally, &p.weights);
+        let (t, w) = (&p.decode_counts, &p.weights);
         let (low, high) = wilson(t.failures(), t.frames, 1.96);
         let after = t.after.iter().enumerate().filter(|(_, n)| **n > 0);
         let by_class = |counts: [u32; 3]| {
@@ -232,27 +234,27 @@ fn check_all() -> Result<(), String> {
         }
         let found_wrong = wrong.len();
         let (mut repeated, mut fresh) = (0, 0);
-        let cheap = points.iter().filter(|p| p.tally.frames <= ROUND);
+        let cheap = points.iter().filter(|p| p.decode_counts.frames <= ROUND);
         for p in cheap {
             let stream = stream(SEED, plan.file, &p.weights);
-            let again = decode(&mut trials, &p.weights, stream, 0, p.tally.frames);
+            let again = decode(&mut trials, &p.weights, stream, 0, p.decode_counts.frames);
             repeated += 1;
-            if again != p.tally {
+            if again != p.decode_counts {
                 wrong.push(format!(
                     "{}, score {}: {again:?}, but the table has {:?}",
-                    plan.file, p.score, p.tally
+                    plan.file, p.score, p.decode_counts
                 ));
             }
         }
         let waterfall = points.iter().filter(|p| {
-            let share = f64::from(p.tally.failures()) / f64::from(p.tally.frames);
+            let share = f64::from(p.decode_counts.failures()) / f64::from(p.decode_counts.frames);
             (0.003..0.98).contains(&share)
         });
         for p in waterfall.step_by(2) {
             let stream = stream(SEED + 1, plan.file, &p.weights);
             let again = decode(&mut trials, &p.weights, stream, 0, ROUND);
             fresh += 1;
-            let (a, b) = wilson(p.tally.failures(), p.tally.frames, CHECK_Z);
+            let (a, b) = wilson(p.decode_counts.failures(), p.decode_counts.frames, CHECK_Z);
             let (c, d) = wilson(again.failures(), again.frames, CHECK_Z);
             if a > d || c > b {
                 wrong.push(format!(

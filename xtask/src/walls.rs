@@ -27,16 +27,21 @@ const WALLS: &[(&str, &[&str])] = &[
     ("policy", &["log", "observe", "voltage"]),
     ("ftl/map", &[]),
     ("schedule", &["config", "observe", "policy"]),
-    ("base", &["config", "log", "observe", "policy", "schedule"]),
-    ("read", &["base", "observe", "policy", "schedule"]),
+    (
+        "shared",
+        &["config", "log", "observe", "policy", "schedule"],
+    ),
+    ("read", &["shared", "observe", "policy", "schedule"]),
     (
         "ftl/place",
-        &["base", "config", "ftl/map", "observe", "policy", "schedule"],
+        &[
+            "shared", "config", "ftl/map", "observe", "policy", "schedule",
+        ],
     ),
     (
-        "store",
+        "flash_store",
         &[
-            "base",
+            "shared",
             "ftl/map",
             "ftl/place",
             "observe",
@@ -47,14 +52,14 @@ const WALLS: &[(&str, &[&str])] = &[
     (
         "ftl/pager",
         &[
-            "base",
+            "shared",
             "cache",
             "ftl/map",
             "ftl/place",
             "observe",
             "read",
             "schedule",
-            "store",
+            "flash_store",
         ],
     ),
     (
@@ -65,15 +70,15 @@ const WALLS: &[(&str, &[&str])] = &[
             "ftl/relocate",
             "observe",
             "schedule",
-            "store",
+            "flash_store",
         ],
     ),
-    ("below", &["ftl/pager", "ftl/place", "store"]),
+    ("lower_layers", &["ftl/pager", "ftl/place", "flash_store"]),
     (
         "ftl/relocate",
         &[
-            "base",
-            "below",
+            "shared",
+            "lower_layers",
             "ftl/map",
             "ftl/pager",
             "ftl/place",
@@ -81,14 +86,14 @@ const WALLS: &[(&str, &[&str])] = &[
             "policy",
             "read",
             "schedule",
-            "store",
+            "flash_store",
         ],
     ),
     (
         "host",
         &[
-            "base",
-            "below",
+            "shared",
+            "lower_layers",
             "cache",
             "config",
             "ftl",
@@ -99,7 +104,7 @@ const WALLS: &[(&str, &[&str])] = &[
             "policy",
             "read",
             "schedule",
-            "store",
+            "flash_store",
         ],
     ),
 ];

@@ -26,7 +26,7 @@ pub struct DriveArgs {
     /// Set a value of the profile or a parameter of a scheme; may be given often
     #[arg(long = "set", value_name = "PATH=VALUE", value_parser = Override::parse)]
     pub sets: Vec<Override>,
-    /// Powered time since the drive was last written; a range spreads superblocks over ages
+    /// Powered time since the drive was last written; with a range, superblocks differ in age
     #[arg(long, value_name = "TIME|FROM..TO", default_value = "28h", value_parser = parse_age)]
     pub age: Range<Ns>,
     /// Temperature of storage and reads, in °C; `25,55@24h` for 25 and, from 24 h of age on, 55
@@ -36,20 +36,20 @@ pub struct DriveArgs {
     /// Program-erase cycles; a range spreads superblocks over wear
     #[arg(long, value_name = "N|FROM..TO", default_value = "300", value_parser = parse_pe_cycles)]
     pub pe_cycles: Range<u32>,
-    /// Time without power after that
+    /// Time without power, after the powered time
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = parse_unpowered)]
     pub unpowered: Ns,
     /// Share of the capacity that was written before the workload begins
     #[arg(long, value_name = "PERCENT", default_value = "100%", value_parser = parse_fill)]
     pub fill: f64,
-    /// How that share was overwritten since: none (written once, in address order), random, zipf:THETA
+    /// How the written share was overwritten afterwards: none (written once, in address order), random, zipf:THETA
     ///
-    /// random and zipf put the drive into the steady state of random overwrites of one mapping unit,
-    /// by theory and at once: every superblock holds valid and stale data as its scheme of garbage
-    /// collection leaves them, and writes find it at work. The hot pages of zipf are those of the
-    /// first job of a file with `random_distribution=zipf:THETA` and the same workload seed. Age then counts
-    /// from the last of the overwrites; superblocks opened before it are older by the time it takes
-    /// to program those opened since.
+    /// random and zipf put the drive into the steady state of random overwrites of one mapping unit
+    /// each. The state is computed, not simulated: every superblock holds the valid and stale data
+    /// that the scheme of garbage collection would leave, and garbage collection is active from the first write on.
+    /// The hot pages of zipf are those of the first job of a file with `random_distribution=zipf:THETA` and the same
+    /// workload seed. The age then counts from the last overwrite. A superblock filled earlier is older by the time
+    /// that the later ones took to fill.
     #[arg(long, value_name = "LOAD", default_value = "none", value_parser = Precondition::parse)]
     pub precondition: Precondition,
     /// Seed of the drive: its chips, bad blocks and whatever its firmware draws
@@ -144,16 +144,16 @@ pub struct WorkloadArgs {
     /// Move a trace's requests past the end of the drive to their offset modulo its size
     #[arg(long)]
     pub trace_wrap: bool,
-    /// Take a trace's records that go back in time at the time of the record ahead
+    /// Give a trace record whose time goes back the time of the record before it
     #[arg(long)]
     pub trace_clamp: bool,
-    /// Run the requests of one device of a trace alone
+    /// Run only the requests of one device of a trace
     #[arg(long, value_name = "N")]
     pub trace_device: Option<u32>,
-    /// Replay a trace so many times faster
+    /// Replay a trace this many times faster
     #[arg(long, value_name = "X", value_parser = parse_speed)]
     pub speed: Option<f64>,
-    /// Stop after so many requests
+    /// Stop after this many requests
     #[arg(long, value_name = "N", value_parser = parse_requests)]
     pub limit: Option<u64>,
 }
@@ -171,7 +171,7 @@ impl WorkloadArgs {
     }
 }
 
-/// The option by which a trace is read so.
+/// The command-line option that sets it.
 pub const fn option_of(arg: TraceArg) -> &'static str {
     match arg {
         TraceArg::Format => "--trace-format",
@@ -220,8 +220,8 @@ pub enum Form {
     Json,
 }
 
-/// The command line is wrong though its options are: an unknown name, options that do not go
-/// together.
+/// A usage error that the option parser cannot find: an unknown name, or options that
+/// exclude each other.
 #[derive(Debug)]
 pub struct Usage(pub String);
 

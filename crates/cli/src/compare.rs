@@ -21,7 +21,7 @@ use crate::output::human::{self, Marks, state_line};
 use crate::output::spread::Spread;
 use crate::output::{self, ENOUGH_BEYOND, WITHIN};
 use crate::progress::Bars;
-use crate::run::{check_ends, once_an_axis, tell};
+use crate::run::{check_ends, check_one_scheme_per_axis, print_warnings};
 use crate::streams::data;
 
 /// Examples at the end of the help.
@@ -57,7 +57,7 @@ const DEFAULT_SCHEMES: &str = "read_levels=frozen,ct-qlc,optimal-group,optimal";
 const PERCENTILES: [f64; 6] = [50.0, 99.0, 99.9, 99.99, 99.999, 99.9999];
 /// Fewest requests beyond a percentile for it to be in the table.
 const FEWEST_BEYOND: u64 = 10;
-/// Of these, the change of the first is shown that the sample reaches.
+/// The change is shown for the first of these percentiles that the sample supports.
 const TAIL_PERCENTILES: [f64; 5] = [99.99, 99.9, 99.0, 90.0, 50.0];
 
 /// Run one workload with several schemes and put the results side by side
@@ -83,7 +83,7 @@ pub struct CompareArgs {
 
 /// What is compared.
 struct Compared {
-    /// Its schemes: `ct-qlc`, `ct-qlc,pipelined`.
+    /// Label made of its schemes: `ct-qlc`, `ct-qlc,pipelined`.
     label: String,
     /// A simulation a drive, in the order of their seeds.
     drives: Vec<(Setup, Outcome)>,
@@ -99,7 +99,7 @@ impl Compared {
         spread(self.outcomes().map(value))
     }
 
-    /// How a figure changes from `base` to it, drive by drive.
+    /// Change of a figure from `base`, drive by drive.
     fn change(&self, base: &Compared, value: impl Fn(&Outcome) -> f64) -> Spread {
         let pairs = self.outcomes().zip(base.outcomes());
         spread(pairs.map(|(one, other)| value(one) / value(other)))
@@ -116,7 +116,7 @@ fn spread(values: impl Iterator<Item = f64>) -> Spread {
 
 /// Runs the command.
 pub fn compare(args: &CompareArgs) -> Result<()> {
-    once_an_axis(args.schemes.iter().map(|c| c.axis.name))?;
+    check_one_scheme_per_axis(args.schemes.iter().map(|c| c.axis.name))?;
     let name = args.workload.as_deref().unwrap_or(DEFAULT_WORKLOAD);
     let mut input = Input::open_as(name, &args.input.trace())?;
     let mut limit = args.input.limit;
@@ -163,7 +163,7 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
     };
     let outcomes = matrix.outcomes()?;
     if let (Some(point), Some(outcome)) = (points.first(), outcomes.first()) {
-        tell(&point.setup, outcome);
+        print_warnings(&point.setup, outcome);
     }
     for (point, outcome) in points.iter().zip(&outcomes) {
         eprintln!("{}: {}", point.label, human::wall(outcome));
@@ -330,7 +330,7 @@ fn rows(compared: &Compared, base: Option<&Compared>, figures: &[Figure<'_>]) ->
         values.push(show(over.median));
         ranges.push(over.range(show));
         let change = base.map(|base| compared.change(base, value));
-        // Against nothing there is no change.
+        // No change can be given against a baseline of zero.
         let change = change.filter(|c| c.high.is_finite());
         values.push(change.map_or(String::new(), |c| as_change(c.median)));
         ranges.push(change.map_or(String::new(), |c| c.range(as_change)));
@@ -414,7 +414,7 @@ fn percentile_table(axis: &str, results: &[Compared]) -> String {
     table("  ", &sides(shown.len() + 1), &rows) + &marks.explained()
 }
 
-/// What writes pay: beside reads, or for what they cost the flash.
+/// Rows about writes: latencies, or write amplification.
 fn write_table(axis: &str, results: &[Compared]) -> String {
     let mut all = results.iter().flat_map(Compared::outcomes);
     if all.all(|o| o.stats.all.write.count() == 0) {

@@ -74,7 +74,7 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     };
     // A profile has all that is wrong with it in one error, a problem a line.
-    for line in messages::told(&error).lines() {
+    for line in messages::error_text(&error).lines() {
         eprintln!("error: {line}");
     }
     if messages::is_usage(&error) {

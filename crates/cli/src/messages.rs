@@ -1,4 +1,4 @@
-//! Errors as this command tells them: with the options that allow what they are about, and its exit status.
+//! Error texts of this command, which name the option that helps, and its exit status.
 
 use firstread_session::{Error, NotATrace, Unknown};
 use firstread_workload::WorkloadError;
@@ -6,7 +6,7 @@ use firstread_workload::WorkloadError;
 use crate::args::{CLAMP, Usage, WRAP, option_of};
 
 /// `error` in words.
-pub fn told(error: &anyhow::Error) -> String {
+pub fn error_text(error: &anyhow::Error) -> String {
     let cause = |cause: &(dyn std::error::Error + 'static)| match cause.downcast_ref() {
         Some(error) => of_session(error),
         None => cause.to_string(),

@@ -84,7 +84,7 @@ impl Watch for Bars {
 fn style(template: &str) -> ProgressStyle {
     let style = ProgressStyle::with_template(template).expect("the template is well formed");
     style.with_key("rate", |state: &ProgressState, out: &mut dyn Write| {
-        // What cannot be written to the terminal is not worth an error.
+        // A failed write to the terminal is ignored.
         let _ = write!(out, "{}/s", si(state.per_sec()));
     })
 }

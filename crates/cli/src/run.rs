@@ -61,7 +61,7 @@ pub struct RunArgs {
 
 /// Runs the command.
 pub fn run(args: &RunArgs) -> Result<()> {
-    once_an_axis(args.schemes.iter().map(|c| c.axis.name))?;
+    check_one_scheme_per_axis(args.schemes.iter().map(|c| c.axis.name))?;
     let input = Arc::new(Input::open_as(&args.workload, &args.input.trace())?);
     let simulation = args
         .drive
@@ -78,7 +78,7 @@ pub fn run(args: &RunArgs) -> Result<()> {
     let outcome = simulate(&setup, &mut |progress| bar.show(progress));
     drop(bar);
     let outcome = outcome?;
-    tell(&setup, &outcome);
+    print_warnings(&setup, &outcome);
     if let Some(folder) = &args.output.out {
         files::write(folder, &output::pages(&setup, &outcome))?;
     }
@@ -119,7 +119,7 @@ fn run_drives(args: &RunArgs, setup: Setup) -> Result<()> {
     let outcomes = matrix.outcomes()?;
     let setups: Vec<Setup> = points.into_iter().map(|point| point.setup).collect();
     if let (Some(setup), Some(outcome)) = (setups.first(), outcomes.first()) {
-        tell(setup, outcome);
+        print_warnings(setup, outcome);
     }
     let report = drives::report(&setups, &outcomes);
     let rows = setups.iter().zip(&outcomes);
@@ -151,8 +151,8 @@ fn run_drives(args: &RunArgs, setup: Setup) -> Result<()> {
     check_ends(names.iter().map(String::as_str).zip(ends))
 }
 
-/// Tells what was understood differently than written, and where a limit was not reached.
-pub fn tell(setup: &Setup, outcome: &Outcome) {
+/// Prints notices: options that were interpreted differently, and limits that were not reached.
+pub fn print_warnings(setup: &Setup, outcome: &Outcome) {
     for n in &outcome.notices {
         notice(&n.to_string());
     }
@@ -171,8 +171,8 @@ pub fn tell(setup: &Setup, outcome: &Outcome) {
     }
 }
 
-/// An axis has one scheme.
-pub fn once_an_axis(axes: impl Iterator<Item = &'static str>) -> Result<()> {
+/// Refuses two schemes for one axis.
+pub fn check_one_scheme_per_axis(axes: impl Iterator<Item = &'static str>) -> Result<()> {
     let mut seen = Vec::new();
     for axis in axes {
         if seen.contains(&axis) {
@@ -184,7 +184,7 @@ pub fn once_an_axis(axes: impl Iterator<Item = &'static str>) -> Result<()> {
     Ok(())
 }
 
-/// Runs that did not end as they should, told once their results have been: exit status 1.
+/// Reports runs that ended early, after their results are printed: exit status 1.
 pub fn check_ends<'a>(ended: impl Iterator<Item = (&'a str, Ended)>) -> Result<()> {
     let told = ended.filter_map(|(name, ended)| match ended {
         Ended::Completed => None,

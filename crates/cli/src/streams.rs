@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-/// Prints `text`, which is data. Whoever reads it may stop early, which is no error of this command.
+/// Prints data. A reader that closes the pipe early is not an error.
 pub fn data(text: &str) -> anyhow::Result<()> {
     match io::stdout().lock().write_all(text.as_bytes()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
@@ -15,7 +15,7 @@ pub fn warning(text: &str) {
     eprintln!("warning: {text}");
 }
 
-/// Tells on the standard error what is no error.
+/// Prints a notice on the standard error.
 pub fn notice(text: &str) {
     eprintln!("note: {text}");
 }

@@ -12,12 +12,12 @@ pub struct Ppa(pub u64);
 
 impl Ppa {
     /// The slot at `slot` of superblock `block`.
-    pub const fn new(block: BlockId, slot: u32) -> Ppa {
+    pub const fn new(block: SuperblockId, slot: u32) -> Ppa {
         Ppa(((block.0 as u64) << 32) | slot as u64)
     }
     /// Its superblock.
-    pub const fn block(self) -> BlockId {
-        BlockId((self.0 >> 32) as u32)
+    pub const fn block(self) -> SuperblockId {
+        SuperblockId((self.0 >> 32) as u32)
     }
     /// Its index within the superblock, in fill order.
     pub const fn slot(self) -> u32 {
@@ -31,7 +31,7 @@ pub struct DieId(pub u16);
 
 /// A superblock. The superblock consists of the blocks with this index, one in each plane of each die.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash, Default)]
-pub struct BlockId(pub u32);
+pub struct SuperblockId(pub u32);
 
 /// A multi-plane page of a die: the same wordline and page type on each plane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
@@ -39,7 +39,7 @@ pub struct PageAddr {
     /// The die.
     pub die: DieId,
     /// The superblock, which is also the block index in each plane.
-    pub block: BlockId,
+    pub block: SuperblockId,
     /// Wordline within the block.
     pub wordline: u16,
     /// Page of the wordline.

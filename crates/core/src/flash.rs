@@ -5,7 +5,7 @@
 //! owns the die queues and their order, and issues an operation only when the die is free. The medium owns
 //! the state of a die and its errors. The drive owns time.
 
-use crate::{BlockId, CellMode, DieId, Levels, Ns, PageType};
+use crate::{CellMode, DieId, Levels, Ns, PageType, SuperblockId};
 
 /// Tag by which the firmware knows an operation in flight. Every event of the operation carries it. Tags are
 /// small indices; the firmware reuses a tag once its operation has ended.
@@ -48,7 +48,7 @@ pub enum OpClass {
     /// Retries of a host read.
     HostRetry,
     /// Steps after all retries of a host read have failed: soft senses, and reads of the rest of the stripe.
-    Recovery,
+    ReadRecovery,
     /// Background reads for calibration and verification.
     Calibration,
     /// Reads of data that are moved: garbage collection, wear leveling, refresh, mode conversion.
@@ -70,7 +70,7 @@ pub enum OpClass {
 impl OpClass {
     /// Whether the operation continues a read that the host is already waiting for.
     pub const fn goes_on(self) -> bool {
-        matches!(self, OpClass::HostRetry | OpClass::Recovery)
+        matches!(self, OpClass::HostRetry | OpClass::ReadRecovery)
     }
 }
 
@@ -99,7 +99,7 @@ pub enum FlashKind {
     /// Sense one multi-plane page, then transfer and decode the wanted codewords.
     Read {
         /// Superblock. The read senses its block on each plane that has a wanted codeword.
-        block: BlockId,
+        block: SuperblockId,
         /// Wordline.
         wordline: u16,
         /// Page of the wordline.
@@ -122,7 +122,7 @@ pub enum FlashKind {
     /// Program all pages of a wordline on all planes at once.
     Program {
         /// Block.
-        block: BlockId,
+        block: SuperblockId,
         /// Wordline.
         wordline: u16,
         /// Buffer of the first slot of the wordline over all dies, in fill order. Slot `i` of the superblock
@@ -132,7 +132,7 @@ pub enum FlashKind {
     /// Erase a block on all planes. It is programmed in `mode` afterwards.
     Erase {
         /// Block.
-        block: BlockId,
+        block: SuperblockId,
         /// Cell mode after the erase.
         mode: CellMode,
     },

@@ -1,6 +1,6 @@
 //! How a drive is built.
 
-use crate::{BlockId, CellMode, DieId, PageAddr, PageType, Ppa};
+use crate::{CellMode, DieId, PageAddr, PageType, Ppa, SuperblockId};
 
 /// Physical build of a drive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -267,7 +267,7 @@ impl Layout {
     }
 
     /// The `n`-th multi-plane page of superblock `block` in `mode` that holds data, in fill order.
-    pub fn data_row(&self, n: u32, block: BlockId, mode: CellMode) -> PageAddr {
+    pub fn data_row(&self, n: u32, block: SuperblockId, mode: CellMode) -> PageAddr {
         let (stripe, die) = self.data_dies.div_rem(n as u64);
         let (stripe, bits) = (stripe as u32, mode.bits() as u32);
         let wordline = (stripe / bits) as u16;
@@ -357,7 +357,7 @@ mod tests {
                 let slots = layout.geometry.slots_per_superblock(mode);
                 let mut last = None;
                 for slot in 0..slots {
-                    let ppa = Ppa::new(BlockId(2), slot);
+                    let ppa = Ppa::new(SuperblockId(2), slot);
                     let (at, row_slot) = layout.row_of(ppa, mode);
                     assert_eq!(layout.slot_at(at, row_slot, mode), ppa);
                     assert!(row_slot < layout.slots_per_row() && at.die.0 < 6);
@@ -390,7 +390,7 @@ mod tests {
                 assert_eq!(slots, rows * 5 * layout.slots_per_row(), "five of six dies");
                 let mut counts = [0; 6];
                 for slot in 0..slots {
-                    let ppa = Ppa::new(BlockId(2), slot);
+                    let ppa = Ppa::new(SuperblockId(2), slot);
                     let (at, row_slot) = layout.row_of(ppa, mode);
                     assert_eq!(layout.slot_at(at, row_slot, mode), ppa);
                     assert_eq!(layout.parity_die(at.wordline), Some(DieId(at.wordline % 6)));
@@ -401,7 +401,7 @@ mod tests {
                 let wordline = layout.slots_per_row() * mode.bits() as u32;
                 assert!(most - least <= wordline, "{counts:?}");
                 for n in 0..rows * 5 {
-                    let at = layout.data_row(n, BlockId(2), mode);
+                    let at = layout.data_row(n, SuperblockId(2), mode);
                     assert_eq!(
                         n / 5,
                         at.wordline as u32 * mode.bits() as u32 + at.page.0 as u32

@@ -11,8 +11,8 @@
 //! - [`flash`]: operations that the firmware issues, and events that come back.
 //! - [`host`]: host commands and their completions.
 //! - [`port`]: what the firmware needs from the platform it runs on.
-//! - [`account`]: reports of the firmware by which time is charged. Nothing acts on them.
-//! - [`before`]: the contents of a drive before the first write of its firmware.
+//! - [`accounting`]: reports of the firmware by which time is charged. Nothing acts on them.
+//! - [`initial_contents`]: the contents of a drive before the first write of its firmware.
 //! - [`params`]: one record per scheme, the source of help, configuration keys and tests.
 //! - [`permutation`]: keyed permutations with their inverses.
 //! - [`random`]: counter-based random streams, keyed by purpose.
@@ -20,13 +20,13 @@
 //! - [`voltage`]: integer voltage tables made by characterization.
 #![no_std]
 
-pub mod account;
+pub mod accounting;
 pub mod address;
-pub mod before;
 pub mod cell;
 pub mod flash;
 pub mod geometry;
 pub mod host;
+pub mod initial_contents;
 pub mod levels;
 pub mod params;
 pub mod permutation;
@@ -36,9 +36,8 @@ pub mod sensing;
 pub mod units;
 pub mod voltage;
 
-pub use account::{Account, Wait};
-pub use address::{BlockId, DieId, Lpn, PageAddr, Ppa};
-pub use before::Before;
+pub use accounting::{Accounting, Wait};
+pub use address::{DieId, Lpn, PageAddr, Ppa, SuperblockId};
 pub use cell::{CellMode, PageType};
 pub use flash::{
     Buf, FlashEvent, FlashKind, FlashOp, OpClass, Priority, SenseMode, SenseTiming, SpareErrors,
@@ -46,6 +45,7 @@ pub use flash::{
 };
 pub use geometry::{Divisor, Geometry, Layout, StripeOrder};
 pub use host::{CommandId, HostCommand, HostOp, Status};
+pub use initial_contents::InitialContents;
 pub use levels::{IdealScope, LevelOffsets, Levels};
 pub use permutation::Permutation;
 pub use port::{Arena, Ports, Spare};

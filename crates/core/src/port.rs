@@ -1,7 +1,8 @@
 //! What the firmware needs from the platform it runs on.
 
 use crate::{
-    Account, Before, BlockId, Buf, CommandId, DieId, FlashOp, HostCommand, Lpn, Ppa, Status, Tag,
+    Accounting, Buf, CommandId, DieId, FlashOp, HostCommand, InitialContents, Lpn, Ppa, Status,
+    SuperblockId, Tag,
 };
 
 /// The spare area of a slot.
@@ -16,8 +17,8 @@ pub struct Spare {
 
 /// The outputs of the firmware that have an effect. A controller implements the trait on its queues, a
 /// simulator on its event loop. No call returns into the firmware. Outputs that only account for time are in
-/// [`Account`].
-pub trait Ports: Account {
+/// [`Accounting`].
+pub trait Ports: Accounting {
     /// Log record of background work.
     type Record;
 
@@ -45,7 +46,7 @@ pub trait Ports: Account {
     fn stored(&self, ppa: Ppa) -> Option<Spare>;
     /// `block` of `die` has failed. From now on send operations on it to a spare block of that die, which is
     /// erased, on all planes.
-    fn replace(&mut self, die: DieId, block: BlockId);
+    fn replace(&mut self, die: DieId, block: SuperblockId);
     /// The last sequence number given out by [`Ports::data_in`] or [`Ports::map_in`].
     fn sequence(&self) -> u64;
     /// Also transfer and decode codewords `more` of the read under `tag`. The read has been issued and senses
@@ -71,8 +72,8 @@ pub trait Ports: Account {
 
 /// Memory for tables that grow with use. A controller hands over a fixed piece. A simulator hands over a
 /// larger one, between events, when the firmware says that it runs short. The map's overlay lies in this
-/// memory, over the initial contents of the drive ([`Before`]).
-pub trait Arena: Before {
+/// memory, over the initial contents of the drive ([`InitialContents`]).
+pub trait Arena: InitialContents {
     /// The memory. Its initial contents are arbitrary.
     fn bytes(&self) -> &[u8];
     /// The memory, mutable.

@@ -2,7 +2,7 @@
 
 use firstread_core::{HostCommand, HostOp, Ns, Status};
 
-use crate::hardware::charge::Parts;
+use crate::hardware::charge::NsByCause;
 
 /// A command, as the host submits it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,5 +36,5 @@ pub struct Completed<'a> {
     /// How it ended.
     pub status: Status,
     /// Latency by cause (ns).
-    pub parts: &'a Parts,
+    pub ns_by_cause: &'a NsByCause,
 }

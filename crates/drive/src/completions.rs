@@ -55,7 +55,7 @@ impl Digest {
             completed.at.0,
             completed.status as u64,
         ];
-        for word in words.iter().chain(completed.parts) {
+        for word in words.iter().chain(completed.ns_by_cause) {
             self.hash = (self.hash ^ word).wrapping_mul(0x0000_0100_0000_01b3);
             self.hash ^= self.hash >> 32;
         }

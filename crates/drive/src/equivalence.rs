@@ -20,7 +20,7 @@ const SMALL: &[&str] = &[
     // One mechanism is tested at a time: the null of each axis where the drive has another scheme.
     "schemes.suspend=none",
     "schemes.wear=none",
-    "schemes.recovery=none",
+    "schemes.read_recovery=none",
     "schemes.gc_victim=fifo",
 ];
 
@@ -74,8 +74,8 @@ fn model_a_host_that_lags_behind_does_what_one_that_does_not_does() {
     for set in [&[], queues, &["link.max_outstanding=8"]] {
         for job in JOBS {
             let (mut lags, mut does_not) = (drive(set), drive(set));
-            assert!(lags.world.host_lag > Ns::ZERO);
-            does_not.world.host_lag = Ns::ZERO;
+            assert!(lags.platform.host_lag > Ns::ZERO);
+            does_not.platform.host_lag = Ns::ZERO;
             let (lags, does_not) = (run(&mut lags, job), run(&mut does_not, job));
             assert!(
                 seen_by_the_host(&lags) == seen_by_the_host(&does_not),
@@ -111,7 +111,7 @@ fn model_senses_worked_out_together_are_those_worked_out_alone() {
         // All jobs but the depth search, which such a drive does not support.
         for job in &JOBS[..4] {
             let (mut together, mut alone) = (drive(set), drive(set));
-            alone.world.hardware.one_by_one = true;
+            alone.platform.hardware.one_by_one = true;
             for run_of in 0..2 {
                 let cut = Some(CutAt::Events(400 + 300 * run_of));
                 let a = run_until(&mut together, job, cut);

@@ -1,6 +1,6 @@
 //! Memory that sparse tables grow into.
 
-use firstread_core::{Arena, Before};
+use firstread_core::{Arena, InitialContents};
 
 /// Initial size in bytes; no physical memory is used before something is written.
 const START: usize = 8 << 20;
@@ -39,4 +39,4 @@ impl Arena for GrowingMemory {
     }
 }
 
-impl Before for GrowingMemory {}
+impl InitialContents for GrowingMemory {}

@@ -2,11 +2,11 @@
 //!
 //! - [`profile`]: strict TOML text to a resolved drive.
 //! - [`state`]: how a drive was filled, worn and aged before the run.
-//! - [`precondition`]: the steady state of random overwrites. `before`: the contents of the drive in that
+//! - [`precondition`]: the steady state of random overwrites. `initial_contents`: the contents of the drive in that
 //!   state.
 //! - `hardware`: dies, channels, decoders; latency breakdown.
 //! - `cells`: the medium joined with the code, at the end of a sense.
-//! - `world`: the firmware's ports on the virtual clock, and the host link.
+//! - `platform`: the firmware's ports on the virtual clock, and the host link.
 //! - [`queues`]: submission queues and their arbitration.
 //! - [`completions`]: a digest of every completion, for tests.
 //! - [`port_log`]: traffic through the firmware's ports, for tests and tools.
@@ -17,7 +17,6 @@
 //!
 //! No clock, file, thread or global: it also runs as wasm.
 
-mod before;
 mod cells;
 mod commands;
 pub mod completions;
@@ -26,7 +25,9 @@ pub mod drive;
 mod equivalence;
 mod growing_memory;
 mod hardware;
+mod initial_contents;
 mod payload;
+mod platform;
 pub mod port_log;
 pub mod precondition;
 pub mod profile;
@@ -36,7 +37,6 @@ pub mod runner;
 pub mod state;
 pub mod stats;
 pub mod tables;
-mod world;
 mod write_waits;
 
 pub use commands::{Completed, Submission};
@@ -44,7 +44,7 @@ pub use drive::{
     ActivateError, CutRefused, Drive, DriveError, PowerCut, StateError, Step, SubmitError,
     TemperatureRefused,
 };
-pub use hardware::charge::{CAUSES, Cause, Parts};
+pub use hardware::charge::{CAUSES, Cause, NsByCause};
 pub use payload::{Payload, StaleRead, Stamp};
 pub use precondition::Precondition;
 pub use runner::{BurnIn, BurnInEnd, CutAt, EndOfLife, Ended, Host, Phase, RunError, RunStats};

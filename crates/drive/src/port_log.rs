@@ -5,16 +5,16 @@ use firstread_core::{FlashEvent, FlashOp, HostCommand, Ns, Status, Tag};
 
 /// One call through a port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Crossing {
+pub struct PortCall {
     /// Time.
     pub at: Ns,
     /// The call.
-    pub what: Passed,
+    pub what: PortCallKind,
 }
 
 /// A call through a port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Passed {
+pub enum PortCallKind {
     /// A host command reached the firmware.
     Submitted(HostCommand),
     /// The firmware issued a flash operation.
@@ -29,7 +29,7 @@ pub enum Passed {
 
 /// The log, if it is switched on.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct PortLog(Option<Vec<Crossing>>);
+pub(crate) struct PortLog(Option<Vec<PortCall>>);
 
 impl PortLog {
     /// Starts to record, and drops earlier records.
@@ -37,14 +37,14 @@ impl PortLog {
         self.0 = Some(Vec::new());
     }
     /// The calls recorded so far.
-    pub(crate) fn crossings(&self) -> &[Crossing] {
+    pub(crate) fn port_calls(&self) -> &[PortCall] {
         self.0.as_deref().unwrap_or_default()
     }
     /// Records `what` at `at`.
     #[inline]
-    pub(crate) fn note(&mut self, at: Ns, what: impl FnOnce() -> Passed) {
+    pub(crate) fn note(&mut self, at: Ns, what: impl FnOnce() -> PortCallKind) {
         if let Some(log) = &mut self.0 {
-            log.push(Crossing { at, what: what() });
+            log.push(PortCall { at, what: what() });
         }
     }
 }

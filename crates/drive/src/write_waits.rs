@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use firstread_core::{Ns, Wait};
 
-use crate::hardware::charge::{AccountId, Accounts, CAUSES, Cause, DieLog, Parts};
+use crate::hardware::charge::{BreakdownId, Breakdowns, CAUSES, Cause, DieLog, NsByCause};
 
 /// The time of the queue by cause.
 #[derive(Clone, Debug)]
@@ -19,12 +19,12 @@ pub(crate) struct WriteWaits {
     /// Time up to which the waits have been added up.
     since: Ns,
     /// Sum of the waits so far.
-    sum: Parts,
+    sum: NsByCause,
     /// Breakdowns of writes that have joined since then.
-    joined: Vec<AccountId>,
+    joined: Vec<BreakdownId>,
     /// Breakdowns of earlier writes, from which `sum` has not been subtracted yet. Most writes leave before
     /// more is added up, and then nothing needs to be subtracted and added again.
-    level: VecDeque<AccountId>,
+    level: VecDeque<BreakdownId>,
 }
 
 impl WriteWaits {
@@ -47,77 +47,77 @@ impl WriteWaits {
     }
 
     /// From `now` on the first write waits for `what`.
-    pub(crate) fn wait_for(&mut self, now: Ns, what: Option<Wait>, accounts: &mut Accounts) {
-        self.settle(now, None, accounts);
+    pub(crate) fn wait_for(&mut self, now: Ns, what: Option<Wait>, breakdowns: &mut Breakdowns) {
+        self.settle(now, None, breakdowns);
         self.on = what;
     }
 
     /// A wordline of the write buffer has become free at `now`; `log` is the log of the die whose program was
     /// the last.
-    pub(crate) fn buffer_freed(&mut self, now: Ns, log: &DieLog, accounts: &mut Accounts) {
+    pub(crate) fn buffer_freed(&mut self, now: Ns, log: &DieLog, breakdowns: &mut Breakdowns) {
         if self.on == Some(Wait::Buffer) {
-            self.settle(now, Some(log), accounts);
+            self.settle(now, Some(log), breakdowns);
         }
     }
 
-    /// The write with breakdown `account` joins the queue at `now`. All of its time until then has been
+    /// The write with breakdown `breakdown` joins the queue at `now`. All of its time until then has been
     /// charged.
-    pub(crate) fn join(&mut self, now: Ns, account: AccountId, accounts: &mut Accounts) {
-        debug_assert_eq!(accounts[account].mark, now);
+    pub(crate) fn join(&mut self, now: Ns, breakdown: BreakdownId, breakdowns: &mut Breakdowns) {
+        debug_assert_eq!(breakdowns[breakdown].mark, now);
         if self.since == now {
-            self.level.push_back(account);
+            self.level.push_back(breakdown);
         } else {
-            self.joined.push(account);
+            self.joined.push(breakdown);
         }
     }
 
-    /// The write with breakdown `account` leaves the queue at `now`.
-    pub(crate) fn leave(&mut self, now: Ns, account: AccountId, accounts: &mut Accounts) {
-        self.settle(now, None, accounts);
-        if self.leaves_level(account) {
+    /// The write with breakdown `breakdown` leaves the queue at `now`.
+    pub(crate) fn leave(&mut self, now: Ns, breakdown: BreakdownId, breakdowns: &mut Breakdowns) {
+        self.settle(now, None, breakdowns);
+        if self.leaves_level(breakdown) {
             return;
         }
-        let account = &mut accounts[account];
-        for (part, sum) in account.parts.iter_mut().zip(&self.sum) {
+        let breakdown = &mut breakdowns[breakdown];
+        for (part, sum) in breakdown.ns_by_cause.iter_mut().zip(&self.sum) {
             *part = part.wrapping_add(*sum);
         }
-        account.mark = now;
+        breakdown.mark = now;
     }
 
-    /// Whether `sum` has not been subtracted from `account`, which leaves the queue.
+    /// Whether `sum` has not been subtracted from `breakdown`, which leaves the queue.
     #[inline]
-    fn leaves_level(&mut self, account: AccountId) -> bool {
+    fn leaves_level(&mut self, breakdown: BreakdownId) -> bool {
         // Writes nearly always leave in the order in which they joined.
-        if self.level.front() == Some(&account) {
+        if self.level.front() == Some(&breakdown) {
             self.level.pop_front();
             return true;
         }
-        let place = self.level.iter().position(|level| *level == account);
+        let place = self.level.iter().position(|level| *level == breakdown);
         place.is_some_and(|place| self.level.remove(place).is_some())
     }
 
     /// Adds up the waits until `now`.
     #[inline]
-    fn settle(&mut self, now: Ns, log: Option<&DieLog>, accounts: &mut Accounts) {
+    fn settle(&mut self, now: Ns, log: Option<&DieLog>, breakdowns: &mut Breakdowns) {
         if self.since != now {
-            self.add_up(now, log, accounts);
+            self.add_up(now, log, breakdowns);
         }
     }
 
     #[inline(never)]
-    fn add_up(&mut self, now: Ns, log: Option<&DieLog>, accounts: &mut Accounts) {
+    fn add_up(&mut self, now: Ns, log: Option<&DieLog>, breakdowns: &mut Breakdowns) {
         for id in self.level.drain(..) {
-            subtract(&mut accounts[id].parts, &self.sum);
+            subtract(&mut breakdowns[id].ns_by_cause, &self.sum);
         }
-        let charge = |since: Ns, parts: &mut Parts| match log {
-            Some(log) => log.charge_wait(since, now, parts),
-            None => parts[cause(self.on) as usize] += now.since(since).0,
+        let charge = |since: Ns, ns_by_cause: &mut NsByCause| match log {
+            Some(log) => log.charge_wait(since, now, ns_by_cause),
+            None => ns_by_cause[cause(self.on) as usize] += now.since(since).0,
         };
         charge(self.since, &mut self.sum);
         for id in self.joined.drain(..) {
-            let account = &mut accounts[id];
-            charge(account.mark, &mut account.parts);
-            account.mark = now;
+            let breakdown = &mut breakdowns[id];
+            charge(breakdown.mark, &mut breakdown.ns_by_cause);
+            breakdown.mark = now;
             self.level.push_back(id);
         }
         self.since = now;
@@ -129,14 +129,14 @@ const fn cause(wait: Option<Wait>) -> Cause {
     match wait {
         None | Some(Wait::Buffer | Wait::ReadBuffer) => Cause::Queue,
         Some(Wait::Cleaning) => Cause::Cleaning,
-        Some(Wait::Superblock | Wait::Reserve | Wait::Rescue) => Cause::Reserve,
+        Some(Wait::Superblock | Wait::Reserve | Wait::Rewrite) => Cause::Reserve,
         Some(Wait::Map | Wait::Overlay) => Cause::Map,
     }
 }
 
-/// Later additions to `parts` may be less than what is subtracted now, until the whole is added again.
-fn subtract(parts: &mut Parts, sum: &Parts) {
-    for (part, sum) in parts.iter_mut().zip(sum) {
+/// Later additions to `ns_by_cause` may be less than what is subtracted now, until the whole is added again.
+fn subtract(ns_by_cause: &mut NsByCause, sum: &NsByCause) {
+    for (part, sum) in ns_by_cause.iter_mut().zip(sum) {
         *part = part.wrapping_sub(*sum);
     }
 }
@@ -151,7 +151,7 @@ mod tests {
         Wait::Cleaning,
         Wait::Superblock,
         Wait::Reserve,
-        Wait::Rescue,
+        Wait::Rewrite,
         Wait::ReadBuffer,
         Wait::Map,
         Wait::Overlay,
@@ -175,14 +175,14 @@ mod tests {
     fn model_every_nanosecond_of_a_wait_has_the_cause_of_that_nanosecond() {
         for seed in 0..300 {
             let draws = Stream::new(seed).named("write waits");
-            let mut accounts = Accounts::new(40);
+            let mut breakdowns = Breakdowns::new(40);
             let mut waits = WriteWaits::new(40);
             let mut log = DieLog::new();
             let mut logged = 0;
             // The cause of each nanosecond; for a full buffer it is known only at the end.
             let mut known: Vec<Cause> = Vec::new();
             let mut on = None;
-            let mut waiting: Vec<(AccountId, u64)> = Vec::new();
+            let mut waiting: Vec<(BreakdownId, u64)> = Vec::new();
             for now in 0..400u64 {
                 let draw = draws.at(now);
                 while logged / 7 < now / 7 {
@@ -194,7 +194,7 @@ mod tests {
                     0 if logged == now => {
                         // The die's program has ended, and everything before it is in the die's log.
                         let from = waits.since.0 as usize;
-                        waits.buffer_freed(Ns(now), &log, &mut accounts);
+                        waits.buffer_freed(Ns(now), &log, &mut breakdowns);
                         if on == Some(Wait::Buffer) {
                             (from..now as usize).for_each(|at| known[at] = did(at as u64));
                         }
@@ -202,32 +202,32 @@ mod tests {
                     1 => {
                         let index = draw.at(1).below(WAITS.len() as u64 + 1);
                         on = WAITS.get(index as usize).copied();
-                        waits.wait_for(Ns(now), on, &mut accounts);
+                        waits.wait_for(Ns(now), on, &mut breakdowns);
                     }
                     2 | 3 if waiting.len() < 40 => {
-                        let id = accounts.open(Ns(now));
-                        waits.join(Ns(now), id, &mut accounts);
+                        let id = breakdowns.open(Ns(now));
+                        waits.join(Ns(now), id, &mut breakdowns);
                         waiting.push((id, now));
                     }
                     4 if !waiting.is_empty() => {
                         let which = draw.at(1).below(waiting.len() as u64) as usize;
                         let (id, since) = waiting.remove(which);
-                        waits.leave(Ns(now), id, &mut accounts);
+                        waits.leave(Ns(now), id, &mut breakdowns);
                         let mut expected = [0; CAUSES];
                         for at in since..now {
                             expected[known[at as usize] as usize] += 1;
                         }
                         assert_eq!(
-                            accounts[id].parts, expected,
+                            breakdowns[id].ns_by_cause, expected,
                             "seed {seed}, {since} to {now}"
                         );
-                        accounts.close(id);
+                        breakdowns.close(id);
                     }
                     _ => {}
                 }
                 known.push(match on {
                     Some(Wait::Cleaning) => Cause::Cleaning,
-                    Some(Wait::Superblock | Wait::Reserve | Wait::Rescue) => Cause::Reserve,
+                    Some(Wait::Superblock | Wait::Reserve | Wait::Rewrite) => Cause::Reserve,
                     Some(Wait::Map | Wait::Overlay) => Cause::Map,
                     Some(Wait::Buffer | Wait::ReadBuffer) | None => Cause::Queue,
                 });

@@ -93,8 +93,8 @@ fn model_every_scheme_is_activated_or_refused() {
         [
             "schemes.read_ahead=sequential",
             "schemes.read_levels=sentinel-cells",
-            "schemes.recovery=none",
-            "schemes.recovery=soft",
+            "schemes.read_recovery=none",
+            "schemes.read_recovery=soft",
             "schemes.suspend=free"
         ]
     );

@@ -79,7 +79,7 @@ fn formula_burn_in_ends_where_theory_says() {
             // What is already there is found at once.
             assert_eq!((steady.amplification.erases, steady.passes), (21, 1));
             assert!((b.interval.0..=b.interval.1).contains(&theory));
-            // Every superblock was a victim in the stretches that count, and not much more was written.
+            // Every superblock was a victim in the segments that count, and not much more was written.
             assert!((160..640).contains(&burnt.amplification.erases));
             assert!(burnt.drive_writes < 1.5, "{burnt:?}");
         }

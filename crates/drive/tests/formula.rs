@@ -156,7 +156,7 @@ fn formula_commands_take_their_share_of_a_saturated_channel() {
             "geometry.dies_per_chip=2",
             "capacity=7 TB",
             // Every die has data of every wordline.
-            "schemes.recovery=none",
+            "schemes.read_recovery=none",
             &command,
             &occupy,
         ];

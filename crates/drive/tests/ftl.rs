@@ -2,7 +2,7 @@
 
 use firstread_core::{FlashEvent, FlashKind, HostOp, Ns};
 use firstread_drive::DriveState;
-use firstread_drive::port_log::{Crossing, Passed};
+use firstread_drive::port_log::{PortCall, PortCallKind};
 use firstread_testkit::{drive, profile, try_run};
 
 /// A drive of 60 MiB with pages of 4 KiB: two channels of two dies.
@@ -26,7 +26,7 @@ const QLC: &[&str] = &[
     "cells=ideal",
     "schemes.read_levels=factory",
     // Both dies are for data.
-    "schemes.recovery=none",
+    "schemes.read_recovery=none",
 ];
 
 fn qlc(more: &[&str]) -> firstread_drive::Drive {
@@ -60,9 +60,9 @@ fn model_garbage_collection_keeps_every_version() {
     }
 }
 
-fn issued(c: &Crossing) -> Option<&FlashKind> {
+fn issued(c: &PortCall) -> Option<&FlashKind> {
     match &c.what {
-        Passed::Issued(op) => Some(&op.kind),
+        PortCallKind::Issued(op) => Some(&op.kind),
         _ => None,
     }
 }
@@ -84,12 +84,13 @@ fn sequence_a_program_is_suspended_for_a_read_and_resumes() {
         let job = "[w]\nrw=write\nbs=128k\nsize=128k\n[r]\nrw=randread\nbs=4k\niodepth=1\n\
                    offset=8m\nsize=8m\nnumber_ios=1\nstartdelay=1ms\n";
         try_run(&mut drive, job, 1, None).unwrap();
-        let log = drive.crossings();
-        let at = |wanted: &dyn Fn(&Crossing) -> bool| log.iter().find(|c| wanted(c)).map(|c| c.at);
+        let log = drive.port_calls();
+        let at = |wanted: &dyn Fn(&PortCall) -> bool| log.iter().find(|c| wanted(c)).map(|c| c.at);
         let read = at(&|c| matches!(issued(c), Some(FlashKind::Read { .. }))).unwrap();
-        let arrived =
-            at(&|c| matches!(&c.what, Passed::Submitted(command) if command.op == HostOp::Read))
-                .unwrap();
+        let arrived = at(
+            &|c| matches!(&c.what, PortCallKind::Submitted(command) if command.op == HostOp::Read),
+        )
+        .unwrap();
         let told = at(&|c| matches!(issued(c), Some(FlashKind::Suspend { .. })));
         assert_eq!(told.is_some(), stops, "{scheme}");
         if !stops {
@@ -108,13 +109,13 @@ fn sequence_a_program_is_suspended_for_a_read_and_resumes() {
             "{scheme}: the read starts when it has stopped"
         );
         let left = log.iter().find_map(|c| match c.what {
-            Passed::Event(FlashEvent::Suspended { remaining, tag }) => Some((remaining, tag)),
+            PortCallKind::Event(FlashEvent::Suspended { remaining, tag }) => Some((remaining, tag)),
             _ => None,
         });
         let (left, tag) = left.expect("a program that stops says so");
         let resumed = at(&|c| matches!(issued(c), Some(FlashKind::Resume { .. })));
         let ended = at(
-            &|c| matches!(c.what, Passed::Event(FlashEvent::Programmed { tag: t, .. }) if t == tag),
+            &|c| matches!(c.what, PortCallKind::Event(FlashEvent::Programmed { tag: t, .. }) if t == tag),
         );
         if let (Some(resumed), Some(ended)) = (resumed, ended) {
             let extra = if free { 0 } else { timing.resume_ns };

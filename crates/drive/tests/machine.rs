@@ -230,7 +230,7 @@ impl Payload for Bytes {
     }
 }
 
-/// A payload of bytes gets back what was written, sector by sector: writes in part, trims and a power cut
+/// A payload of bytes gets back what was written, sector by sector: partial writes, trims and a power cut
 /// between them.
 #[test]
 fn model_a_payload_of_bytes_reads_what_it_wrote() {
@@ -238,7 +238,7 @@ fn model_a_payload_of_bytes_reads_what_it_wrote() {
     const LANE_BYTES: u64 = 128 * KIB;
     const SECTOR: u64 = 512;
     for seed in 0..4 {
-        let profile = four_dies(&["schemes.recovery=soft-parity"]);
+        let profile = four_dies(&["schemes.read_recovery=soft-parity"]);
         let slot_bytes = profile.geometry.slot_bytes as usize;
         let bytes = Bytes {
             slot_bytes,

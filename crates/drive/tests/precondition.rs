@@ -4,7 +4,7 @@
 
 use firstread_core::{HostOp, Permutation, Stream};
 use firstread_drive::{Drive, DriveState, Host, Precondition};
-use firstread_firmware::observe::BlockUse;
+use firstread_firmware::observe::SuperblockUse;
 use firstread_testkit::{drive, profile, try_run};
 use firstread_workload::TraceRecord;
 use firstread_workload::stream::{Zipf, hot_page_order};
@@ -89,8 +89,8 @@ fn watch(drive: &mut Drive, precondition: Precondition, seed: u64, draws: Stream
         None => draw.below(pages),
     };
     let at_rest = |drive: &Drive| -> Vec<Option<(u64, u32)>> {
-        let row = |(_, row): (_, &firstread_firmware::observe::BlockRow)| {
-            let rests = row.usage == BlockUse::Full && !row.leaving;
+        let row = |(_, row): (_, &firstread_firmware::observe::SuperblockRow)| {
+            let rests = row.usage == SuperblockUse::Full && !row.leaving;
             rests.then_some((row.opened, row.valid_slots))
         };
         drive.blocks().iter().map(row).collect()
@@ -124,7 +124,9 @@ fn watch(drive: &mut Drive, precondition: Precondition, seed: u64, draws: Stream
         }
         before = now;
         let rows = drive.blocks().iter();
-        free += rows.filter(|(_, row)| row.usage == BlockUse::Free).count();
+        free += rows
+            .filter(|(_, row)| row.usage == SuperblockUse::Free)
+            .count();
         if step == steps / 8 {
             at_first = 1.0 + moved as f64 / host as f64;
         }
@@ -141,7 +143,7 @@ fn watch(drive: &mut Drive, precondition: Precondition, seed: u64, draws: Stream
 /// Valid shares of the superblocks at rest at the seven inner octiles.
 fn octiles(drive: &Drive) -> [f64; 7] {
     let at_rest = drive.blocks().iter().map(|(_, row)| row);
-    let at_rest = at_rest.filter(|row| row.usage == BlockUse::Full && !row.leaving);
+    let at_rest = at_rest.filter(|row| row.usage == SuperblockUse::Full && !row.leaving);
     let mut valid: Vec<f64> = at_rest.map(|row| row.valid_slots as f64 / SLOTS).collect();
     valid.sort_by(f64::total_cmp);
     core::array::from_fn(|i| valid[(valid.len() - 1) * (i + 1) / 8])
@@ -289,7 +291,7 @@ fn model_every_version_is_found_after_preconditioning() {
 #[test]
 fn model_theory_counts_the_parity_of_stripes() {
     let amplification = |recovery: &str| {
-        let recovery = format!("schemes.recovery={recovery}");
+        let recovery = format!("schemes.read_recovery={recovery}");
         let dies = ["geometry.dies_per_chip=2", "geometry.blocks_per_plane=80"];
         let more = ["capacity=180 MiB", &recovery];
         let set: Vec<&str> = SMALL.iter().chain(&dies).chain(&more).copied().collect();

@@ -137,27 +137,27 @@ impl Code {
     }
 
     /// Verdict on a hard-read codeword with `weight` bit errors. `draw` is 64 uniform bits that belong to the
-    /// codeword and are the same at every read. `fate` returns 64 uniform bits that persist as far as the
+    /// codeword and are the same at every read. `persistent_draw` returns 64 uniform bits that persist as far as the
     /// errors do. It is called only if the weight leaves open whether the codeword fails. So the same errors
     /// always have the same outcome, and additional errors never have a better one.
     #[inline(always)] // Its verdict then stays in registers.
-    pub fn judge(&self, weight: u32, draw: u64, fate: impl FnOnce() -> u64) -> Verdict {
+    pub fn judge(&self, weight: u32, draw: u64, persistent_draw: impl FnOnce() -> u64) -> Verdict {
         match self {
             Code::Threshold(c) => c.judge(weight),
-            Code::Ldpc(c) => c.hard.judge(weight, weight, draw, fate),
+            Code::Ldpc(c) => c.hard.judge(weight, weight, draw, persistent_draw),
         }
     }
 
-    /// Verdict on a soft-read codeword; `fate` is as in [`Code::judge`]. A threshold code gains nothing from
+    /// Verdict on a soft-read codeword; `persistent_draw` is as in [`Code::judge`]. A threshold code gains nothing from
     /// soft information.
     #[inline]
-    pub fn judge_soft(&self, weights: &SoftWeights, fate: u64) -> Verdict {
+    pub fn judge_soft(&self, weights: &SoftWeights, persistent_draw: u64) -> Verdict {
         let errors = weights.hard_errors();
         match self {
             Code::Threshold(c) => c.judge(errors),
             Code::Ldpc(c) => {
                 let outcomes = c.outcomes(weights);
-                outcomes.judge(weights.score(), errors, fate, || fate)
+                outcomes.judge(weights.score(), errors, persistent_draw, || persistent_draw)
             }
         }
     }
@@ -379,8 +379,8 @@ mod tests {
             for weight in weights {
                 let soft = weights_of_place(c.codeword_bits(), weight);
                 for w in [SoftWeights::hard(weight), soft] {
-                    let tally = trial.run(&w, stream.at(u64::from(weight)), 0..frames);
-                    let (low, high) = wilson(tally.failures(), frames, 3.5);
+                    let decode_counts = trial.run(&w, stream.at(u64::from(weight)), 0..frames);
+                    let (low, high) = wilson(decode_counts.failures(), frames, 3.5);
                     // Scores are rounded for the lookup.
                     let (outcomes, exact) = (outcomes(&c, &w), w.exact_score());
                     let above = outcomes.failure_probability(libm::ceil(exact) as u32);
@@ -439,8 +439,8 @@ mod tests {
                 }
             }
             let w = counts(high);
-            let tally = trial.run(&w, Stream::new(11).named("score"), 0..frames);
-            let (low, high) = wilson(tally.failures(), frames, 3.0);
+            let decode_counts = trial.run(&w, Stream::new(11).named("score"), 0..frames);
+            let (low, high) = wilson(decode_counts.failures(), frames, 3.0);
             let outcomes = outcomes(&c, &w);
             let odds = |p: f64| p / (1.0 - p);
             let below = odds(outcomes.failure_probability(85)) / 1.5;

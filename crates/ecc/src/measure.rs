@@ -13,7 +13,7 @@ use crate::soft::SoftWeights;
 
 /// Counts of codewords by how their decoding ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Tally {
+pub struct DecodeCounts {
     /// Number of codewords decoded.
     pub frames: u32,
     /// Codewords decoded to a wrong codeword. They count as failures.
@@ -22,9 +22,9 @@ pub struct Tally {
     pub after: [u32; MAX_ITERATIONS as usize + 1],
 }
 
-impl Default for Tally {
-    fn default() -> Tally {
-        Tally {
+impl Default for DecodeCounts {
+    fn default() -> DecodeCounts {
+        DecodeCounts {
             frames: 0,
             undetected: 0,
             after: [0; MAX_ITERATIONS as usize + 1],
@@ -32,14 +32,14 @@ impl Default for Tally {
     }
 }
 
-impl Tally {
+impl DecodeCounts {
     /// Number of codewords that failed.
     pub fn failures(&self) -> u32 {
         self.frames.saturating_sub(self.after.iter().sum())
     }
 
     /// Adds the codewords of `other`.
-    pub fn add(&mut self, other: &Tally) {
+    pub fn add(&mut self, other: &DecodeCounts) {
         self.frames += other.frames;
         self.undetected += other.undetected;
         for (to, from) in self.after.iter_mut().zip(&other.after) {
@@ -100,8 +100,13 @@ impl Trial {
 
     /// Decodes codewords number `frames` with the errors `weights`, whose positions are drawn from `stream`.
     /// Equal numbers give equal codewords.
-    pub fn run(&mut self, weights: &SoftWeights, stream: Stream, frames: Range<u32>) -> Tally {
-        let mut tally = Tally::default();
+    pub fn run(
+        &mut self,
+        weights: &SoftWeights,
+        stream: Stream,
+        frames: Range<u32>,
+    ) -> DecodeCounts {
+        let mut decode_counts = DecodeCounts::default();
         for frame in frames {
             let sent = (frame % SENT) as usize;
             self.word.copy_from_slice(&self.sent[sent]);
@@ -115,14 +120,14 @@ impl Trial {
                 },
             };
             let decode = self.decoder.decode(&mut self.word, reliability);
-            tally.frames += 1;
+            decode_counts.frames += 1;
             if decode.ok && self.word == self.sent[sent] {
-                tally.after[usize::from(decode.iterations)] += 1;
+                decode_counts.after[usize::from(decode.iterations)] += 1;
             } else if decode.ok {
-                tally.undetected += 1;
+                decode_counts.undetected += 1;
             }
         }
-        tally
+        decode_counts
     }
 
     /// Adds errors to the word.

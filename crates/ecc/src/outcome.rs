@@ -17,7 +17,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::ldpc::MAX_ITERATIONS;
-use crate::measure::Tally;
+use crate::measure::DecodeCounts;
 use crate::soft::SoftWeights;
 use crate::verdict::Verdict;
 
@@ -66,7 +66,7 @@ pub struct Point {
     /// The errors that were drawn.
     pub weights: SoftWeights,
     /// The outcomes.
-    pub tally: Tally,
+    pub decode_counts: DecodeCounts,
 }
 
 /// Why a table of outcomes does not parse.
@@ -199,25 +199,25 @@ fn parse_point(row: &str) -> Result<Point, TableFault> {
         return Err(TableFault::Score);
     }
     let (frames, failed, undetected) = (count(field()?)?, count(field()?)?, count(field()?)?);
-    let mut tally = Tally {
+    let mut decode_counts = DecodeCounts {
         frames,
         undetected,
-        ..Tally::default()
+        ..DecodeCounts::default()
     };
     for pair in fields.nth(3).ok_or(TableFault::Missing)?.split_whitespace() {
         let (k, n) = pair.split_once(':').ok_or(TableFault::Pair)?;
         let k: usize = k.parse().map_err(|_| TableFault::Pair)?;
-        let after = tally.after.get_mut(k);
+        let after = decode_counts.after.get_mut(k);
         *after.ok_or(TableFault::Iterations)? = n.parse().map_err(|_| TableFault::Pair)?;
     }
-    let right: u64 = tally.after.iter().map(|&n| u64::from(n)).sum();
+    let right: u64 = decode_counts.after.iter().map(|&n| u64::from(n)).sum();
     if frames == 0 || right + u64::from(failed) != u64::from(frames) {
         return Err(TableFault::Frames);
     }
     Ok(Point {
         score,
         weights,
-        tally,
+        decode_counts,
     })
 }
 
@@ -321,10 +321,16 @@ impl Outcomes {
     }
 
     /// Verdict on a codeword with score `score` and `errors` wrong bits. A codeword fails if its draw lies
-    /// below `P(fail)`. The closer the draw comes to that, the more iterations the codeword takes. `fate` is
+    /// below `P(fail)`. The closer the draw comes to that, the more iterations the codeword takes. `persistent_draw` is
     /// called for another draw if the score leaves open whether the codeword fails.
     #[inline(always)] // Its verdict then stays in registers.
-    pub fn judge(&self, score: u32, errors: u32, draw: u64, fate: impl FnOnce() -> u64) -> Verdict {
+    pub fn judge(
+        &self,
+        score: u32,
+        errors: u32,
+        draw: u64,
+        persistent_draw: impl FnOnce() -> u64,
+    ) -> Verdict {
         const FAILED: Verdict = Verdict {
             ok: false,
             corrected: 0,
@@ -333,7 +339,11 @@ impl Outcomes {
         let Some(row) = self.rows.get(score as usize) else {
             return FAILED;
         };
-        let draw = if row.is_open() { fate() } else { draw };
+        let draw = if row.is_open() {
+            persistent_draw()
+        } else {
+            draw
+        };
         if draw < row.fail {
             return FAILED;
         }
@@ -389,10 +399,10 @@ impl Curve {
     fn fit(points: &[Point], k: usize) -> Curve {
         let mut pools: Vec<Pool> = Vec::new();
         for (i, p) in points.iter().enumerate() {
-            let ended: u32 = p.tally.after[..=k].iter().sum();
+            let ended: u32 = p.decode_counts.after[..=k].iter().sum();
             let mut pool = Pool {
-                events: f64::from(p.tally.frames - ended),
-                frames: f64::from(p.tally.frames),
+                events: f64::from(p.decode_counts.frames - ended),
+                frames: f64::from(p.decode_counts.frames),
                 first: i,
                 end: i + 1,
             };
@@ -520,7 +530,8 @@ mod tests {
             let points = parse_points(text).unwrap_or_else(|e| panic!("{file}: {e}"));
             let below = points.iter().filter(|p| p.score < o.measured_from());
             for p in below {
-                let (low, _) = crate::measure::wilson(p.tally.failures(), p.tally.frames, 3.3);
+                let (low, _) =
+                    crate::measure::wilson(p.decode_counts.failures(), p.decode_counts.frames, 3.3);
                 let line = o.failure_probability(p.score);
                 assert!(low <= line, "{file}, {}: {line} below {low}", p.score);
             }

@@ -18,10 +18,10 @@ const PROTECTED_FIFTHS: u64 = 4;
 
 /// State of an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Standing {
+enum EntryState {
     Free,
     /// Reserved for data that a job is reading.
-    Coming,
+    Pending,
     Probation,
     Protected,
 }
@@ -35,7 +35,7 @@ struct Entry {
     next: u32,
     /// The job that reads the data, while the entry is reserved.
     job: u32,
-    standing: Standing,
+    state: EntryState,
     mark: bool,
 }
 
@@ -84,7 +84,7 @@ impl Cache {
             prev: NONE,
             next: if i + 1 == entries { NONE } else { i + 1 },
             job: NONE,
-            standing: Standing::Free,
+            state: EntryState::Free,
             mark: false,
         };
         let buckets = if entries == 0 {
@@ -131,7 +131,7 @@ impl Cache {
     #[inline]
     pub(crate) fn coming(&self, e: u32) -> Option<u32> {
         let entry = &self.entries[e as usize];
-        (entry.standing == Standing::Coming).then_some(entry.job)
+        (entry.state == EntryState::Pending).then_some(entry.job)
     }
 
     pub(crate) fn key(&self, e: u32) -> u64 {
@@ -146,29 +146,29 @@ impl Cache {
 
     /// Present entry `e` is used again.
     pub(crate) fn touch(&mut self, e: u32) {
-        if self.entries[e as usize].standing == Standing::Protected && self.protected.newest == e {
+        if self.entries[e as usize].state == EntryState::Protected && self.protected.newest == e {
             return;
         }
         self.unlink(e);
-        self.link(e, Standing::Protected);
+        self.link(e, EntryState::Protected);
         if self.protected.len > self.protected_most {
             let oldest = self.protected.oldest;
             self.unlink(oldest);
-            self.link(oldest, Standing::Probation);
+            self.link(oldest, EntryState::Probation);
         }
     }
 
     /// Moves present entry `e` to the newest place on probation, as if it had just arrived.
     pub(crate) fn renew(&mut self, e: u32) {
         self.unlink(e);
-        self.link(e, Standing::Probation);
+        self.link(e, EntryState::Probation);
     }
 
     /// Makes present entry `e` the next to be replaced.
     pub(crate) fn retire(&mut self, e: u32) {
         self.unlink(e);
         let entry = &mut self.entries[e as usize];
-        entry.standing = Standing::Probation;
+        entry.state = EntryState::Probation;
         entry.next = NONE;
         entry.prev = self.probation.oldest;
         match self.probation.oldest {
@@ -213,7 +213,7 @@ impl Cache {
             prev: NONE,
             next: NONE,
             job,
-            standing: Standing::Coming,
+            state: EntryState::Pending,
             mark: false,
         };
         self.buckets[bucket] = e;
@@ -222,8 +222,8 @@ impl Cache {
 
     /// The data of reserved entry `e` have arrived.
     pub(crate) fn arrive(&mut self, e: u32) {
-        debug_assert_eq!(self.entries[e as usize].standing, Standing::Coming);
-        self.link(e, Standing::Probation);
+        debug_assert_eq!(self.entries[e as usize].state, EntryState::Pending);
+        self.link(e, EntryState::Probation);
     }
 
     /// Drops all entries but those for which `stays` is true; `stays` gets the key, the mark, and whether the
@@ -231,10 +231,10 @@ impl Cache {
     pub(crate) fn keep(&mut self, mut stays: impl FnMut(u64, bool, bool) -> bool) {
         for e in 0..self.len() {
             let entry = &self.entries[e as usize];
-            let here = match entry.standing {
-                Standing::Free => continue,
-                Standing::Coming => false,
-                Standing::Probation | Standing::Protected => true,
+            let here = match entry.state {
+                EntryState::Free => continue,
+                EntryState::Pending => false,
+                EntryState::Probation | EntryState::Protected => true,
             };
             if !(stays(entry.key, entry.mark, here) && here) {
                 self.remove(e);
@@ -244,7 +244,7 @@ impl Cache {
 
     /// Frees entry `e`.
     pub(crate) fn remove(&mut self, e: u32) {
-        if self.entries[e as usize].standing != Standing::Coming {
+        if self.entries[e as usize].state != EntryState::Pending {
             self.unlink(e);
         }
         let Entry { key, chain, .. } = self.entries[e as usize];
@@ -260,14 +260,14 @@ impl Cache {
         }
         let free = self.free;
         let entry = &mut self.entries[e as usize];
-        entry.standing = Standing::Free;
+        entry.state = EntryState::Free;
         entry.next = free;
         self.free = e;
     }
 
-    fn list(&mut self, standing: Standing) -> &mut List {
-        match standing {
-            Standing::Protected => &mut self.protected,
+    fn list(&mut self, state: EntryState) -> &mut List {
+        match state {
+            EntryState::Protected => &mut self.protected,
             _ => &mut self.probation,
         }
     }
@@ -275,29 +275,26 @@ impl Cache {
     /// Unlinks `e` from its list.
     fn unlink(&mut self, e: u32) {
         let Entry {
-            prev,
-            next,
-            standing,
-            ..
+            prev, next, state, ..
         } = self.entries[e as usize];
         debug_assert!(matches!(
-            standing,
-            Standing::Probation | Standing::Protected
+            state,
+            EntryState::Probation | EntryState::Protected
         ));
         match prev {
-            NONE => self.list(standing).newest = next,
+            NONE => self.list(state).newest = next,
             prev => self.entries[prev as usize].next = next,
         }
         match next {
-            NONE => self.list(standing).oldest = prev,
+            NONE => self.list(state).oldest = prev,
             next => self.entries[next as usize].prev = prev,
         }
-        self.list(standing).len -= 1;
+        self.list(state).len -= 1;
     }
 
     /// Links `e` as the newest entry of a list.
-    fn link(&mut self, e: u32, standing: Standing) {
-        let list = self.list(standing);
+    fn link(&mut self, e: u32, state: EntryState) {
+        let list = self.list(state);
         let newest = core::mem::replace(&mut list.newest, e);
         list.len += 1;
         if newest == NONE {
@@ -306,7 +303,7 @@ impl Cache {
             self.entries[newest as usize].prev = e;
         }
         let entry = &mut self.entries[e as usize];
-        entry.standing = standing;
+        entry.state = state;
         entry.prev = NONE;
         entry.next = newest;
     }

@@ -20,27 +20,26 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
-mod base;
-mod below;
 mod cache;
 mod config;
+mod flash_store;
 pub mod ftl;
 mod host;
 pub mod log;
+mod lower_layers;
 pub mod observe;
 pub mod policy;
 mod read;
 mod route;
 mod schedule;
 mod setup;
-mod store;
+mod shared;
 pub mod voltage;
 
 use firstread_core::{Arena, Buf, FlashEvent, HostCommand, Layout, Lpn, Ns, Ports};
 
-use base::Base;
-use below::Below;
 pub use config::{Config, WriteCache};
+use flash_store::FlashStore;
 use ftl::map::Directory;
 use ftl::map::Table;
 use ftl::pager::Pager;
@@ -48,7 +47,8 @@ use ftl::place::Place;
 use ftl::relocate::Relocate;
 use host::Host;
 use log::Record;
-use observe::{BlockMonitor, Counters};
+use lower_layers::LowerLayers;
+use observe::{Counters, SuperblockTable};
 use policy::gc_victim::AnyGcVictim;
 use policy::read_ahead::ReadAhead;
 use policy::read_levels::AnyReadLevels;
@@ -57,14 +57,14 @@ pub use policy::{Schemes, Setup};
 use read::Read;
 pub use route::Dump;
 use schedule::{Jobs, Schedule};
-use store::Store;
+use shared::Shared;
 
 /// The firmware of one drive. `M` is the memory of the map overlay.
 #[derive(Clone, Debug)]
 pub struct Firmware<M> {
     host: Host,
     relocate: Relocate,
-    below: Below<M>,
+    lower: LowerLayers<M>,
 }
 
 impl<M: Arena> Firmware<M> {
@@ -94,18 +94,18 @@ impl<M: Arena> Firmware<M> {
         Firmware {
             host: Host::new(&config, schemes.read_ahead, &jobs, cache),
             relocate: Relocate::new(&geometry, schemes.gc_victim),
-            below: Below {
+            lower: LowerLayers {
                 pager,
-                store: Store {
+                store: FlashStore {
                     table: Table {
                         map: ftl::Map::new(capacity, blocks, slots, overlay),
                         directory,
                     },
                     place: Place::new(&config, map_pages, schemes.wear, buffers),
-                    read: Read::new(schemes.read_levels, schemes.retry, schemes.recovery),
-                    base: Base {
+                    read: Read::new(schemes.read_levels, schemes.retry, schemes.read_recovery),
+                    shared: Shared {
                         layout: Layout::new(geometry),
-                        blocks: BlockMonitor::new(blocks, config.mode),
+                        blocks: SuperblockTable::new(blocks, config.mode),
                         schedule: Schedule::new(&config, schemes.suspend),
                         counters: Counters::default(),
                         jobs,
@@ -138,14 +138,14 @@ impl<M: Arena> Firmware<M> {
         match event {
             // Handled inline because it is the cheapest event of every read and needs no stack frame.
             FlashEvent::ArrayFree { die, planes, .. } => self.array_free(now, die, planes, ports),
-            _ => self.happened(now, event, ports),
+            _ => self.flash_event(now, event, ports),
         }
     }
 
     /// Handles timers that have expired.
     pub fn poll<P: Ports<Record = Record>>(&mut self, now: Ns, ports: &mut P) {
         if self.relocate.wakes() {
-            self.pump(now, ports);
+            self.advance_all(now, ports);
         }
         self.start_probe(now, ports);
     }
@@ -156,72 +156,72 @@ impl<M: Arena> Firmware<M> {
         if self.relocate.wakes() {
             Ns::ZERO
         } else {
-            self.below.store.read.next_probe()
+            self.lower.store.read.next_probe()
         }
     }
 
     /// Number of slot buffers. Buffer handles are below it.
     pub fn buffer_slots(&self) -> u32 {
-        let store = &self.below.store;
-        store.base.jobs.len() * store.base.layout.slots_per_row()
-            + Place::slot_buffers(&store.base.config, store.table.directory.len())
+        let store = &self.lower.store;
+        store.shared.jobs.len() * store.shared.layout.slots_per_row()
+            + Place::slot_buffers(&store.shared.config, store.table.directory.len())
             + self.host.cache_slots()
     }
 
     /// Number of tags. Tags are below it.
     pub fn tags(&self) -> u32 {
-        self.jobs() * self.below.store.read.tags_per_job()
+        self.jobs() * self.lower.store.read.tags_per_job()
     }
 
     /// Maximum number of reads, programs and erases in flight. The tags above it are those of speculative
     /// retry steps, one per job.
     pub fn jobs(&self) -> u32 {
-        self.below.store.base.jobs.len()
+        self.lower.store.shared.jobs.len()
     }
 
     /// Whether the drive has reached its end of life and takes no more writes.
     pub fn is_read_only(&self) -> bool {
-        self.below.store.place.space.read_only
+        self.lower.store.place.space.read_only
     }
 
     /// Whether logical page `lpn` holds data.
     pub fn is_mapped(&self, lpn: Lpn) -> bool {
-        self.below.store.table.map.at(lpn).is_some()
+        self.lower.store.table.map.at(lpn).is_some()
     }
 
     /// Whether the memory of the overlay may be too small for `changes` map changes. If it cannot take a
     /// single change, writes wait: hand over more memory in time with [`Firmware::grow_overlay`].
     #[inline]
     pub fn overlay_is_short(&self, changes: u32) -> bool {
-        !self.below.store.table.map.has_room(changes)
+        !self.lower.store.table.map.has_room(changes)
     }
 
     /// Slots of host data that are in the write buffer and not yet on flash.
     pub fn host_slots_buffered(&self) -> u32 {
-        self.below.store.place.host_slots_buffered()
+        self.lower.store.place.host_slots_buffered()
     }
 
     /// Map pages that lie on flash; none if the whole map is in memory.
     pub fn map_pages(&self) -> u32 {
-        self.below.store.table.directory.len()
+        self.lower.store.table.directory.len()
     }
 
     /// Map pages with changes in memory that are not on flash.
     pub fn map_pages_changed(&self) -> u32 {
-        self.below.pager.pages_changed()
+        self.lower.pager.pages_changed()
     }
 
     /// Counters of the drive.
     pub fn counters(&self) -> &Counters {
-        &self.below.store.base.counters
+        &self.lower.store.shared.counters
     }
     /// The superblock table.
-    pub fn blocks(&self) -> &BlockMonitor {
-        &self.below.store.base.blocks
+    pub fn blocks(&self) -> &SuperblockTable {
+        &self.lower.store.shared.blocks
     }
     /// The scheme of axis `read_levels`.
     pub fn levels(&self) -> &AnyReadLevels {
-        self.below.store.read.levels()
+        self.lower.store.read.levels()
     }
     /// The scheme of axis `gc_victim`.
     pub fn gc_victim(&self) -> &AnyGcVictim {
@@ -229,6 +229,6 @@ impl<M: Arena> Firmware<M> {
     }
     /// The scheme of axis `wear`.
     pub fn wear(&self) -> &AnyWear {
-        self.below.store.place.wear()
+        self.lower.store.place.wear()
     }
 }

@@ -1,6 +1,6 @@
 //! Records of background work.
 
-use firstread_core::{BlockId, LevelOffsets, Ns};
+use firstread_core::{LevelOffsets, Ns, SuperblockId};
 
 /// A record. Groups are numbered as in [`firstread_core::voltage::BlockGroups`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,7 +35,7 @@ pub enum What {
         /// The group.
         group: u8,
         /// Superblocks sampled; the second may equal the first.
-        blocks: [BlockId; 2],
+        blocks: [SuperblockId; 2],
         /// Share of the pages read that failed, per entry, in thousandths.
         fail_permille: [u16; 3],
         /// Background reads it took.
@@ -76,7 +76,7 @@ pub enum What {
         reads: u32,
     },
     /// A pass over all groups has ended.
-    Passed {
+    PortCallKind {
         /// Its number, from 1 since power-on.
         pass: u32,
         /// When it began.

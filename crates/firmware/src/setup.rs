@@ -1,49 +1,49 @@
 //! Setting up a drive that was not filled through host commands: used by a factory, or by a simulator that
 //! fills a drive without simulating the writes. Also the audit of the whole drive, for tests.
 
-use firstread_core::{Arena, BlockId, Ns, Ports, Ppa};
+use firstread_core::{Arena, Ns, Ports, Ppa, SuperblockId};
 
 use crate::Firmware;
-use crate::ftl::Unsound;
+use crate::ftl::Inconsistency;
 use crate::log::Record;
 
 impl<M: Arena> Firmware<M> {
     /// The initial contents of the drive, with the memory of the overlay. A simulator describes there what it
     /// has filled.
-    pub fn before_mut(&mut self) -> &mut M {
-        self.below.store.table.map.before_mut()
+    pub fn initial_contents_mut(&mut self) -> &mut M {
+        self.lower.store.table.map.initial_contents_mut()
     }
 
     /// Adopts `block`, a free superblock with `pe_cycles`, as written all at once at time `now`. It holds the
     /// last versions of `pages` pages; the caller makes their places known elsewhere. This is what a recovery
     /// learns of a superblock from its table of contents.
-    pub fn adopt<P: Ports<Record = Record>>(
+    pub fn mark_filled<P: Ports<Record = Record>>(
         &mut self,
         now: Ns,
-        block: BlockId,
+        block: SuperblockId,
         pe_cycles: u32,
         pages: u32,
         ports: &mut P,
     ) {
-        self.below.store.adopt(now, block, pe_cycles, pages);
+        self.lower.store.mark_filled(now, block, pe_cycles, pages);
         self.start_probe(now, ports);
     }
 
     /// Adopts `block` as a superblock of map pages. Its first slots hold `pages` map pages, numbered from
     /// `first` on.
     #[allow(clippy::too_many_arguments)] // what a table of contents says, spelled out once
-    pub fn adopt_map<P: Ports<Record = Record>>(
+    pub fn mark_filled_with_map<P: Ports<Record = Record>>(
         &mut self,
         now: Ns,
-        block: BlockId,
+        block: SuperblockId,
         pe_cycles: u32,
         first: u32,
         pages: u32,
         ports: &mut P,
     ) {
-        let store = &mut self.below.store;
-        store.adopt(now, block, pe_cycles, pages);
-        store.base.blocks.row_mut(block).holds_map = true;
+        let store = &mut self.lower.store;
+        store.mark_filled(now, block, pe_cycles, pages);
+        store.shared.blocks.row_mut(block).holds_map = true;
         let directory = &mut store.table.directory;
         for slot in 0..pages {
             directory.set(directory.lpn(first + slot), Some(Ppa::new(block, slot)));
@@ -52,20 +52,20 @@ impl<M: Arena> Firmware<M> {
     }
 
     /// Sets the wear of a free superblock.
-    pub fn set_pe_cycles(&mut self, block: BlockId, pe_cycles: u32) {
-        self.below.store.base.blocks.row_mut(block).pe_cycles = pe_cycles;
+    pub fn set_pe_cycles(&mut self, block: SuperblockId, pe_cycles: u32) {
+        self.lower.store.shared.blocks.row_mut(block).pe_cycles = pe_cycles;
     }
 
     /// Sets the number of bad blocks of each die of a new drive. As many superblocks as the worst die has bad
     /// blocks, the last ones, are retired. Their good blocks replace the bad blocks of other superblocks.
     /// Returns false if the remaining superblocks do not hold the capacity.
     pub fn set_bad_blocks(&mut self, of_dies: &[u32]) -> bool {
-        let store = &mut self.below.store;
-        store.place.set_bad_blocks(of_dies, &mut store.base)
+        let store = &mut self.lower.store;
+        store.place.set_bad_blocks(of_dies, &mut store.shared)
     }
 
     /// Checks the consistency of the whole drive, in time and memory proportional to its pages. For tests.
-    pub fn audit(&self) -> Result<(), Unsound> {
-        self.below.store.audit()
+    pub fn audit(&self) -> Result<(), Inconsistency> {
+        self.lower.store.audit()
     }
 }

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, VecDeque};
 use firstread_core::sensing::SensingTable;
 use firstread_core::voltage::{Line, MAX_FACTORY, Parabola, VoltageTables};
 use firstread_core::{
-    Account, BlockId, Buf, CellMode, CommandId, DieId, FlashEvent, FlashKind, FlashOp, Geometry,
+    Accounting, Buf, CellMode, CommandId, DieId, FlashEvent, FlashKind, FlashOp, Geometry,
     HostCommand, HostOp, Layout, Levels, Lpn, Ns, PageAddr, Ports, Ppa, Spare, Status, StripeOrder,
-    Tag,
+    SuperblockId, Tag,
 };
 use firstread_firmware::log::Record;
 use firstread_firmware::{Config, Firmware, Schemes, Setup, WriteCache};
@@ -43,7 +43,7 @@ struct Controller {
     sent: Vec<Option<Spare>>,
 }
 
-impl Account for Controller {}
+impl Accounting for Controller {}
 
 impl Ports for Controller {
     type Record = Record;
@@ -80,7 +80,7 @@ impl Ports for Controller {
     fn stored(&self, ppa: Ppa) -> Option<Spare> {
         self.flash.get(&ppa).copied().flatten()
     }
-    fn replace(&mut self, _die: DieId, _block: BlockId) {
+    fn replace(&mut self, _die: DieId, _block: SuperblockId) {
         unreachable!("nothing fails here")
     }
     fn sequence(&self) -> u64 {

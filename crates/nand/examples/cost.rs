@@ -4,7 +4,8 @@
 use std::time::Instant;
 
 use firstread_core::{
-    BlockId, CellMode, DieId, Geometry, Ns, PageAddr, PageType, SenseTiming, Stream, StripeOrder,
+    CellMode, DieId, Geometry, Ns, PageAddr, PageType, SenseTiming, Stream, StripeOrder,
+    SuperblockId,
 };
 use firstread_nand::gaussian::Gaussian;
 use firstread_nand::monte_carlo::Cells;
@@ -41,18 +42,18 @@ fn main() {
         let start = Instant::now();
         let (mut failed, mut sum) = (0u64, 0u64);
         // As a drive does: the condition of a superblock stands for many reads.
-        let standing = medium.standing(&block, now);
+        let cached_condition = medium.cached_condition(&block, now);
         let mut weights = [0; 16];
         for i in 0..n {
             let at = PageAddr {
                 die: DieId((i % 128) as u16),
-                block: BlockId((i * 7 % 410) as u32),
+                block: SuperblockId((i * 7 % 410) as u32),
                 wordline: (i * 31 % 1408) as u16,
                 page: PageType((i % 4) as u8),
             };
-            assert!(medium.stands(&standing, &block, now));
+            assert!(medium.is_current(&cached_condition, &block, now));
             let plane = (i & 3) as u8;
-            let condition = &standing.condition;
+            let condition = &cached_condition.condition;
             let s = medium
                 .sense_under(at, plane, condition, &levels, SenseTiming::DEFAULT, i)
                 .expect("a page that exists");
@@ -73,7 +74,7 @@ fn main() {
     }
 
     let start = Instant::now();
-    let members: Vec<_> = (0..64).map(|b| (BlockId(b), block)).collect();
+    let members: Vec<_> = (0..64).map(|b| (SuperblockId(b), block)).collect();
     let group = medium.group_optimum(&members, now, CellMode::Qlc, 72, 1024);
     println!(
         "best of a group, 1,024 wordlines: {:.1} ms ({group:?})",

@@ -4,7 +4,8 @@
 //! slot (4 codewords) and of four planes (64), by the levels used.
 
 use firstread_core::{
-    BlockId, CellMode, DieId, Geometry, Ns, PageAddr, PageType, SenseTiming, Stream, StripeOrder,
+    CellMode, DieId, Geometry, Ns, PageAddr, PageType, SenseTiming, Stream, StripeOrder,
+    SuperblockId,
 };
 use firstread_nand::{Medium, ReadLevels, reference};
 
@@ -32,7 +33,7 @@ fn main() {
             .expect("a temperature");
         let block = medium.programmed(CellMode::Qlc, pe, 1, Ns::ZERO);
         let now = Ns::from_h(28);
-        let members: Vec<_> = (0..410).map(|b| (BlockId(b), block)).collect();
+        let members: Vec<_> = (0..410).map(|b| (SuperblockId(b), block)).collect();
         let group = medium
             .group_optimum(&members, now, CellMode::Qlc, LIMIT, 1024)
             .expect("qlc");
@@ -50,7 +51,7 @@ fn main() {
                 let draw = pick.at(i);
                 let at = PageAddr {
                     die: DieId(draw.at(0).below(128) as u16),
-                    block: BlockId(draw.at(1).below(410) as u32),
+                    block: SuperblockId(draw.at(1).below(410) as u32),
                     wordline: draw.at(2).below(1408) as u16,
                     page: PageType(draw.at(3).below(4) as u8),
                 };

@@ -7,7 +7,7 @@ use firstread_core::voltage::{
     Line, MAX_FACTORY, MAX_PAGES, MAX_VALLEYS, Parabola, SPARE_NODES, VoltageTables,
 };
 use firstread_core::{
-    BlockId, CellMode, DieId, Geometry, LevelOffsets, Ns, PageAddr, PageType, StripeOrder,
+    CellMode, DieId, Geometry, LevelOffsets, Ns, PageAddr, PageType, StripeOrder, SuperblockId,
 };
 
 use crate::cell::levels::SenseError;
@@ -180,7 +180,7 @@ pub fn sentinel_correlations(
     mode: CellMode,
     pe_cycles: u32,
     times: &[Ns],
-    blocks: &[(DieId, BlockId)],
+    blocks: &[(DieId, SuperblockId)],
     wordlines: u16,
 ) -> Result<Vec<Correlation>, SenseError> {
     let model = medium.model(mode)?;

@@ -8,7 +8,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
-use firstread_core::{BlockId, CellMode, Ns, PageType, SenseMode, SenseTiming};
+use firstread_core::{CellMode, Ns, PageType, SenseMode, SenseTiming, SuperblockId};
 
 use crate::cell::levels::SenseError;
 use crate::medium::Medium;
@@ -22,11 +22,11 @@ pub enum Illegal {
         until: Ns,
     },
     /// There is no such block.
-    NoBlock(BlockId),
+    NoBlock(SuperblockId),
     /// There is no such wordline, page or mode.
     NoPlace(SenseError),
     /// The block has never been erased.
-    NotErased(BlockId),
+    NotErased(SuperblockId),
     /// Wordlines are programmed in order, and `next` comes next.
     OutOfOrder {
         /// The wordline that may be programmed.
@@ -38,7 +38,7 @@ pub enum Illegal {
         written: u16,
     },
     /// The block is being erased, or the wordline programmed, by a suspended operation.
-    BlockSuspended(BlockId),
+    BlockSuspended(SuperblockId),
     /// Only one program or erase may be suspended.
     AlreadySuspended,
     /// Nothing is suspended.
@@ -101,7 +101,7 @@ impl From<SenseError> for Illegal {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReadCommand {
     /// Block.
-    pub block: BlockId,
+    pub block: SuperblockId,
     /// Wordline.
     pub wordline: u16,
     /// Page of the wordline.
@@ -122,8 +122,8 @@ struct Block {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Work {
     Read,
-    Program { block: BlockId, wordline: u16 },
-    Erase { block: BlockId },
+    Program { block: SuperblockId, wordline: u16 },
+    Erase { block: SuperblockId },
     Other,
 }
 
@@ -174,7 +174,12 @@ impl DieState {
     }
 
     /// Sets a block to `written` programmed wordlines in `mode`, for a drive that is filled by arithmetic.
-    pub fn preset(&mut self, block: BlockId, mode: CellMode, written: u16) -> Result<(), Illegal> {
+    pub fn preset(
+        &mut self,
+        block: SuperblockId,
+        mode: CellMode,
+        written: u16,
+    ) -> Result<(), Illegal> {
         *self.block_mut(block)? = Block {
             mode: Some(mode),
             written,
@@ -194,17 +199,17 @@ impl DieState {
     }
 
     /// Number of programmed wordlines of `block`, and the mode it was erased into.
-    pub fn written(&self, block: BlockId) -> Option<(CellMode, u16)> {
+    pub fn written(&self, block: SuperblockId) -> Option<(CellMode, u16)> {
         let b = self.blocks.get(block.0 as usize)?;
         b.mode.map(|m| (m, b.written))
     }
 
-    fn block(&self, id: BlockId) -> Result<Block, Illegal> {
+    fn block(&self, id: SuperblockId) -> Result<Block, Illegal> {
         let b = self.blocks.get(id.0 as usize);
         b.copied().ok_or(Illegal::NoBlock(id))
     }
 
-    fn block_mut(&mut self, id: BlockId) -> Result<&mut Block, Illegal> {
+    fn block_mut(&mut self, id: SuperblockId) -> Result<&mut Block, Illegal> {
         self.blocks
             .get_mut(id.0 as usize)
             .ok_or(Illegal::NoBlock(id))
@@ -220,7 +225,7 @@ impl DieState {
 
     /// Whether the wordline may be read although an operation is suspended. A block with a suspended erase
     /// cannot be read. With a suspended program, the wordlines below it can.
-    fn not_suspended(&self, block: BlockId, wordline: u16) -> Result<(), Illegal> {
+    fn not_suspended(&self, block: SuperblockId, wordline: u16) -> Result<(), Illegal> {
         match self.suspended.map(|s| s.work) {
             Some(Work::Erase { block: b }) if b == block => Err(Illegal::BlockSuspended(block)),
             Some(Work::Program {
@@ -337,7 +342,7 @@ impl DieState {
     pub fn program(
         &mut self,
         now: Ns,
-        block: BlockId,
+        block: SuperblockId,
         wordline: u16,
         medium: &Medium,
     ) -> Result<Ns, Illegal> {
@@ -363,7 +368,7 @@ impl DieState {
     pub fn erase(
         &mut self,
         now: Ns,
-        block: BlockId,
+        block: SuperblockId,
         mode: CellMode,
         medium: &Medium,
     ) -> Result<Ns, Illegal> {

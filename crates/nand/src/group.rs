@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use firstread_core::{BlockId, CellMode, DieId, LevelOffsets, Ns, PageAddr, PageType, Stream};
+use firstread_core::{CellMode, DieId, LevelOffsets, Ns, PageAddr, PageType, Stream, SuperblockId};
 
 use crate::cell::levels::SenseError;
 use crate::cell::model::{BlockState, StateDistribution, Wordline};
@@ -31,14 +31,14 @@ impl Medium {
     /// of a codeword falls, page type by page type. For tables and oracles, not for the path of a request.
     pub fn group_optimum(
         &self,
-        members: &[(BlockId, BlockState)],
+        members: &[(SuperblockId, BlockState)],
         now: Ns,
         mode: CellMode,
         weight_limit: u16,
         samples: u32,
     ) -> Result<LevelOffsets, SenseError> {
         let model = self.model(mode)?;
-        let members: Vec<&(BlockId, BlockState)> =
+        let members: Vec<&(SuperblockId, BlockState)> =
             members.iter().filter(|m| m.1.mode == mode).collect();
         let mut offsets = [0; 15];
         if members.is_empty() || samples == 0 {
@@ -81,7 +81,7 @@ impl Medium {
     /// The page of sample `i` of `n`.
     fn stratum<'m>(
         &self,
-        members: &[&'m (BlockId, BlockState)],
+        members: &[&'m (SuperblockId, BlockState)],
         i: u32,
         n: u32,
     ) -> (PageAddr, u8, &'m BlockState) {

@@ -35,5 +35,5 @@ pub use ageing::history::{History, Stress};
 pub use cell::levels::{LevelsMv, ReadLevels, SenseError, SoftLevels};
 pub use cell::model::{BlockState, Condition, ModeModel, StateDistribution};
 pub use cell::sense::{PageSense, SoftSense, SoftWeight};
-pub use medium::{Medium, Standing};
+pub use medium::{CachedCondition, Medium};
 pub use profile::{ChipProfile, ProfileError};

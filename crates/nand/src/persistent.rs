@@ -27,7 +27,7 @@ const COARSE_NODES: usize = 4;
 /// mean square 0.027).
 const FINE_SHARE: f32 = 0.397;
 
-/// Number of cell swaps by noise after which the fate of a codeword has changed as much as its errors have
+/// Number of cell swaps by noise after which the verdict on a codeword has changed as much as its errors have
 /// after one swap. Measured with individually drawn cells and the decoder
 /// (`model_codewords_fail_again_as_often_as_cells`): at the same levels, second failures are as frequent as
 /// with real cells for 3 to 5, and a seventh too frequent for 1.
@@ -160,11 +160,11 @@ impl Point {
         self.poisson.quantiles(scores)
     }
 
-    /// For each point, the score that decides the fate of errors: process `lane` of its group of `key`, in a
-    /// sense whose own random bits for the group are `fresh`. The score persists as the errors do while
+    /// For each point, the score that decides whether errors can be corrected: process `lane` of its group of `key`,
+    /// in a sense whose own random bits for the group are `fresh`. The score persists as the errors do while
     /// levels move, and changes as if noise had swapped cells [`SWAPS`] times.
     #[inline(always)] // Once: the steps of two points go side by side.
-    pub(crate) fn fates<const N: usize>(
+    pub(crate) fn scores_of_errors<const N: usize>(
         points: &[Point; N],
         gaussian: &Gaussian,
         key: Stream,
@@ -184,7 +184,7 @@ impl Point {
         }
         for k in 0..N {
             if score[k].is_nan() {
-                (score[k], anew[k]) = points[k].exact_fate(gaussian, words[k], lane);
+                (score[k], anew[k]) = points[k].exact_score_of_errors(gaussian, words[k], lane);
             }
         }
         let drawn_anew = each(&|k| weight(k, 4));
@@ -204,7 +204,12 @@ impl Point {
 
     /// Score and fresh part for a draw at an end of its distribution.
     #[cold]
-    fn exact_fate(&self, gaussian: &Gaussian, words: [u64; 5], lane: usize) -> (f32, f32) {
+    fn exact_score_of_errors(
+        &self,
+        gaussian: &Gaussian,
+        words: [u64; 5],
+        lane: usize,
+    ) -> (f32, f32) {
         let anew = gaussian.of_u16((words[4] >> (16 * lane)) as u16);
         (self.score(gaussian, words, lane), anew)
     }
@@ -258,10 +263,10 @@ mod tests {
         }
     }
 
-    /// For senses at the same levels, fates are uniform scores, and noise changes them as if it had swapped
+    /// For senses at the same levels, these scores are uniform, and noise changes them as if it had swapped
     /// cells several times.
     #[test]
-    fn formula_a_fate_changes_as_by_several_swaps() {
+    fn formula_an_error_score_changes_as_by_several_swaps() {
         let (g, q) = (Gaussian::new(), Quantiles::new());
         for fresh in [0.0, 0.1, 0.3] {
             let p = Point::new(&q, 60.0, fresh);
@@ -271,7 +276,7 @@ mod tests {
                 let (group, lane) = (i / LANES as u64, i as usize % LANES);
                 let fate = |sense: u64| {
                     let noise = key.named("noise").at(sense).draw(group);
-                    let [fate] = Point::fates(&[p], &g, key, [group], lane, [noise]);
+                    let [fate] = Point::scores_of_errors(&[p], &g, key, [group], lane, [noise]);
                     f64::from(fate)
                 };
                 let (a, b) = (fate(1), fate(2));

@@ -10,7 +10,9 @@ use alloc::vec::Vec;
 use firstread_core::sensing::{
     AGES_H, PRE_PERMILLE, SafeSense, SensingTable, ShortSenses, TEMPERATURES_C, WEARS_PE,
 };
-use firstread_core::{BlockId, CellMode, DieId, Ns, PageAddr, PageType, SenseMode, SenseTiming};
+use firstread_core::{
+    CellMode, DieId, Ns, PageAddr, PageType, SenseMode, SenseTiming, SuperblockId,
+};
 
 use crate::cell::levels::{ReadLevels, SenseError};
 use crate::cell::model::BlockState;
@@ -118,7 +120,7 @@ impl Bench {
                 for page in (0..self.mode.bits()).map(PageType) {
                     let at = PageAddr {
                         die,
-                        block: BlockId(0),
+                        block: SuperblockId(0),
                         wordline: (last * part / parts) as u16,
                         page,
                     };

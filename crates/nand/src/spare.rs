@@ -36,8 +36,8 @@ impl Medium {
         sense_id: u64,
         cells: u16,
     ) -> Result<SpareErrors, SenseError> {
-        let haste = noise::extra_variance(&self.chip().sensing, sense_timing);
-        let (w, key) = self.wordline(at, plane, condition, haste)?;
+        let extra_variance = noise::extra_variance(&self.chip().sensing, sense_timing);
+        let (w, key) = self.wordline(at, plane, condition, extra_variance)?;
         let page = at.page.0 as usize;
         let valley = w.model.sentinel.get(page).copied().unwrap_or(0) as usize;
         if valley == 0 {
@@ -49,7 +49,8 @@ impl Medium {
         let beyond = |state: usize, of: StateDistribution, upward: bool| {
             let data = key.at((condition.version as u64) << 8 | KEY | state as u64);
             let noise_mv = self.chip().sensing.noise_mv;
-            let fresh = (noise_mv * noise_mv + haste as f64).min(of.sigma_mv * of.sigma_mv);
+            let fresh =
+                (noise_mv * noise_mv + extra_variance as f64).min(of.sigma_mv * of.sigma_mv);
             let spread = Spread {
                 // Relative to the level, upward.
                 mean_mv: ((of.mean_mv - level) * if upward { 1.0 } else { -1.0 }) as f32,

@@ -2,7 +2,7 @@
 #![allow(missing_docs)]
 
 use firstread_core::{
-    BlockId, CellMode, DieId, Geometry, Ns, PageAddr, PageType, SenseTiming, StripeOrder,
+    CellMode, DieId, Geometry, Ns, PageAddr, PageType, SenseTiming, StripeOrder, SuperblockId,
 };
 use firstread_nand::profile::{LevelLaw, RetentionComponent, TransientProfile, VariationProfile};
 use firstread_nand::{BlockState, ChipProfile, Medium, ReadLevels, StateDistribution, reference};
@@ -39,7 +39,7 @@ fn means(m: &Medium, b: &BlockState, now: Ns) -> Vec<f64> {
 fn at(wordline: u16) -> PageAddr {
     PageAddr {
         die: DieId(1),
-        block: BlockId(2),
+        block: SuperblockId(2),
         wordline,
         page: PageType(0),
     }
@@ -82,9 +82,9 @@ fn formula_stress_is_additive_over_any_history() {
     assert_eq!(h.temperature_c(Ns::from_h(3)), 55.0);
     // Data that lived elsewhere before the start of time.
     let before = h.before(Ns::from_h(1), &[(2.0, 55.0), (1.0, 25.0)]);
-    let lived = h.stress(Ns::from_h(1)).since(&before)[0];
+    let exposure = h.stress(Ns::from_h(1)).since(&before)[0];
     let expected = 1.0 + 2.0 * firstread_nand::ageing::history::acceleration(1.1, 55.0);
-    assert!((lived / expected - 1.0).abs() < 1e-12);
+    assert!((exposure / expected - 1.0).abs() < 1e-12);
     assert!(
         stepped.set_temperature(Ns::from_h(1), 25.0).is_err(),
         "time does not go back"
@@ -259,7 +259,7 @@ fn model_variation_has_its_deviations_and_its_null() {
     for i in 0..20_000u32 {
         let at = PageAddr {
             die: DieId((i % 256) as u16),
-            block: BlockId(i / 256 % 64),
+            block: SuperblockId(i / 256 % 64),
             wordline: (i % 1408) as u16,
             page: PageType(0),
         };
@@ -405,7 +405,7 @@ fn formula_standing_conditions_last_and_end_in_time() {
                 ..m.programmed(CellMode::Qlc, pe_cycles, 1, Ns::ZERO)
             };
             let now = Ns::from_h(hours);
-            let known = m.standing(&block, now);
+            let known = m.cached_condition(&block, now);
             assert_eq!(known.condition, m.condition(&block, now));
             let last = |holds: &dyn Fn(u64) -> bool| {
                 let (mut yes, mut no) = (0, 1 << 62);
@@ -415,12 +415,12 @@ fn formula_standing_conditions_last_and_end_in_time() {
                 }
                 yes
             };
-            let ns = last(&|ns| m.stands(&known, &block, Ns(now.0 + ns)));
+            let ns = last(&|ns| m.is_current(&known, &block, Ns(now.0 + ns)));
             let read = |n: u64| BlockState {
                 reads: reads + n as f32 * 0.01,
                 ..block
             };
-            let reads = last(&|n| m.stands(&known, &read(n), now));
+            let reads = last(&|n| m.is_current(&known, &read(n), now));
             let by_time = moved(&block, &block, now, Ns(now.0 + ns));
             let by_reads = moved(&block, &read(reads), now, now);
             println!(
@@ -431,14 +431,14 @@ fn formula_standing_conditions_last_and_end_in_time() {
             );
             assert!(by_time <= 5e-4 && by_reads <= 5e-4);
             assert!(by_time > 1e-5 && by_reads > 1e-4, "it lasts");
-            assert!(!m.stands(&known, &block, Ns(now.0 + ns + 1)));
+            assert!(!m.is_current(&known, &block, Ns(now.0 + ns + 1)));
         }
     }
     // What differs with every pause between reads never stands, nor does a change of temperature.
     chip.laws.transient.shift_mv = -20.0;
     let mut m = medium(chip);
     let block = m.programmed(CellMode::Qlc, 0, 1, Ns::ZERO);
-    assert!(!m.stands(&m.standing(&block, Ns(5)), &block, Ns(5)));
+    assert!(!m.is_current(&m.cached_condition(&block, Ns(5)), &block, Ns(5)));
     m.set_temperature(Ns(9), 30.0).unwrap();
-    assert!(!m.stands(&m.standing(&block, Ns(5)), &block, Ns(9)));
+    assert!(!m.is_current(&m.cached_condition(&block, Ns(5)), &block, Ns(9)));
 }

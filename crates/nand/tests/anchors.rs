@@ -2,7 +2,9 @@
 //! is published of such chips. Nothing here was tuned to pass.
 #![allow(missing_docs)]
 
-use firstread_core::{BlockId, CellMode, DieId, Geometry, Ns, PageAddr, PageType, StripeOrder};
+use firstread_core::{
+    CellMode, DieId, Geometry, Ns, PageAddr, PageType, StripeOrder, SuperblockId,
+};
 use firstread_nand::ageing::history::acceleration;
 use firstread_nand::characterize::{FitConditions, factory_table, sentinel_fit};
 use firstread_nand::profile::FactoryRule;
@@ -30,7 +32,7 @@ fn geometry(wordlines: u16) -> Geometry {
 fn at(i: u32, wordlines: u32, bits: u32) -> PageAddr {
     PageAddr {
         die: DieId((i * 37 % 128) as u16),
-        block: BlockId(i * 101 % 410),
+        block: SuperblockId(i * 101 % 410),
         wordline: (i * 613 % wordlines) as u16,
         page: PageType((i % bits) as u8),
     }

@@ -2,12 +2,12 @@
 #![allow(missing_docs)]
 
 use firstread_core::{
-    BlockId, CellMode, Geometry, Ns, PageType, SenseMode, SenseTiming, StripeOrder,
+    CellMode, Geometry, Ns, PageType, SenseMode, SenseTiming, StripeOrder, SuperblockId,
 };
 use firstread_nand::die::{DieState, Illegal, ReadCommand};
 use firstread_nand::{Medium, SenseError, reference};
 
-const B: BlockId = BlockId(3);
+const B: SuperblockId = SuperblockId(3);
 
 fn medium() -> Medium {
     let geometry = Geometry {
@@ -72,8 +72,8 @@ fn sequence_erase_program_read() {
         Err(Illegal::NoPlace(SenseError::Page(..)))
     ));
     assert_eq!(
-        d.erase(t, BlockId(8), CellMode::Qlc, &m),
-        Err(Illegal::NoBlock(BlockId(8)))
+        d.erase(t, SuperblockId(8), CellMode::Qlc, &m),
+        Err(Illegal::NoBlock(SuperblockId(8)))
     );
     assert_eq!(d.written(B), Some((CellMode::Qlc, 1)));
 }
@@ -97,11 +97,11 @@ fn sequence_suspend_conserves_the_work() {
     assert_eq!(d.read(free, &read(5), &m), Err(Illegal::BlockSuspended(B)));
     let after = d.read(free, &read(4), &m).unwrap();
     assert_eq!(
-        d.program(after, BlockId(1), 0, &m),
+        d.program(after, SuperblockId(1), 0, &m),
         Err(Illegal::AlreadySuspended)
     );
     assert_eq!(
-        d.erase(after, BlockId(1), CellMode::Qlc, &m),
+        d.erase(after, SuperblockId(1), CellMode::Qlc, &m),
         Err(Illegal::AlreadySuspended)
     );
     let end = d.resume(after, &m).unwrap();
@@ -197,7 +197,7 @@ fn sequence_cache_reads() {
     let sensed = d.read(free, &read(2), &m).unwrap();
     let set = d.set_feature(sensed, &m).unwrap();
     let (_, sensed) = d.cache_read(set, &read(2), &m).unwrap();
-    let free = d.erase(sensed, BlockId(1), CellMode::Qlc, &m).unwrap();
+    let free = d.erase(sensed, SuperblockId(1), CellMode::Qlc, &m).unwrap();
     assert_eq!(d.cache_end(free, &m), Err(Illegal::NothingRead));
 }
 
@@ -235,7 +235,7 @@ fn sequence_planes_that_read_by_themselves() {
     assert_eq!(d.free_at(), third);
     // No plane reads while the die programs; while that is suspended each does, and it resumes when
     // all have.
-    let other = BlockId(1);
+    let other = SuperblockId(1);
     let erased = d.erase(third, other, CellMode::Qlc, &m).unwrap();
     let end = d.program(erased, other, 0, &m).unwrap();
     assert_eq!(d.read_planes(erased + Ns(1), &read(3), 1, &m), busy(end));

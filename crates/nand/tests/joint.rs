@@ -3,7 +3,8 @@
 #![allow(missing_docs)]
 
 use firstread_core::{
-    BlockId, CellMode, DieId, Geometry, Ns, PageAddr, PageType, SenseTiming, Stream, StripeOrder,
+    CellMode, DieId, Geometry, Ns, PageAddr, PageType, SenseTiming, Stream, StripeOrder,
+    SuperblockId,
 };
 use firstread_nand::gaussian::Gaussian;
 use firstread_nand::monte_carlo::Cells;
@@ -85,7 +86,7 @@ fn both(
 ) -> (Joint, Joint) {
     let at = PageAddr {
         die: DieId(1),
-        block: BlockId(3),
+        block: SuperblockId(3),
         wordline: 700,
         page: PageType(page),
     };
@@ -202,7 +203,7 @@ fn model_ones_counts_follow_the_cells() {
     let now = Ns::from_h(10);
     let at = PageAddr {
         die: DieId(0),
-        block: BlockId(1),
+        block: SuperblockId(1),
         wordline: 100,
         page: PageType(0),
     };
@@ -259,7 +260,7 @@ fn model_soft_classes_follow_the_cells() {
     let best = m.nominal_optimum(&block, now).unwrap();
     let at = PageAddr {
         die: DieId(2),
-        block: BlockId(9),
+        block: SuperblockId(9),
         wordline: 300,
         page: PageType(3),
     };
@@ -328,7 +329,7 @@ fn model_disturbed_pages_follow_the_cells() {
     for page in 0..4 {
         let at = PageAddr {
             die: DieId(0),
-            block: BlockId(2),
+            block: SuperblockId(2),
             wordline: 50,
             page: PageType(page),
         };
@@ -361,7 +362,7 @@ fn model_codeword_tail_is_that_of_its_rate() {
     let levels = ReadLevels::Offsets(m.nominal_optimum(&block, now).unwrap());
     let at = PageAddr {
         die: DieId(3),
-        block: BlockId(5),
+        block: SuperblockId(5),
         wordline: 1300,
         page: PageType(1),
     };

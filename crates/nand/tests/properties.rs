@@ -2,7 +2,7 @@
 #![allow(missing_docs)]
 
 use firstread_core::{
-    BlockId, CellMode, DieId, Geometry, Ns, PageAddr, PageType, SenseTiming, StripeOrder,
+    CellMode, DieId, Geometry, Ns, PageAddr, PageType, SenseTiming, StripeOrder, SuperblockId,
 };
 use firstread_nand::{BlockState, Medium, ReadLevels, SenseError, SoftLevels, reference};
 use proptest::prelude::*;
@@ -40,7 +40,7 @@ prop_compose! {
 
 prop_compose! {
     fn page()(die in 0u16..2, block in 0u32..8, wordline in 0u16..1408, page in 0u8..4) -> PageAddr {
-        PageAddr { die: DieId(die), block: BlockId(block), wordline, page: PageType(page) }
+        PageAddr { die: DieId(die), block: SuperblockId(block), wordline, page: PageType(page) }
     }
 }
 
@@ -116,7 +116,7 @@ proptest! {
     ) {
         let m = medium(25.0);
         let b = m.programmed(CellMode::Qlc, 1, 1, Ns::ZERO);
-        let at = PageAddr { die: DieId(die), block: BlockId(0), wordline, page: PageType(page) };
+        let at = PageAddr { die: DieId(die), block: SuperblockId(0), wordline, page: PageType(page) };
         let s = m.sense(at, 0, &b, Ns(5), &ReadLevels::Ideal, SenseTiming::DEFAULT, 0);
         prop_assert_eq!(s.is_ok(), wordline < 1408 && page < 4 && die < 2);
         let c = m.ones_count(at, 0, &b, Ns(5), valley, 0, 0);
@@ -132,7 +132,7 @@ fn model_group_optimum_is_no_worse_than_its_start_nor_better_than_the_oracle() {
     let m = medium(55.0);
     let b = m.programmed(CellMode::Qlc, 2500, 1, Ns::ZERO);
     let now = Ns::from_h(28);
-    let members: Vec<_> = (0..8).map(|i| (BlockId(i), b)).collect();
+    let members: Vec<_> = (0..8).map(|i| (SuperblockId(i), b)).collect();
     let group = m
         .group_optimum(&members, now, CellMode::Qlc, 72, 512)
         .unwrap();
@@ -142,7 +142,7 @@ fn model_group_optimum_is_no_worse_than_its_start_nor_better_than_the_oracle() {
         for i in 0..n {
             let at = PageAddr {
                 die: DieId((i % 2) as u16),
-                block: BlockId(i / 2 % 8),
+                block: SuperblockId(i / 2 % 8),
                 wordline: (i * 37 % 1408) as u16,
                 page: PageType((i / 3 % 4) as u8),
             };

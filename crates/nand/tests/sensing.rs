@@ -3,7 +3,7 @@
 
 use firstread_core::sensing::{AGES_H, SafeSense, TEMPERATURES_C, WEARS_PE};
 use firstread_core::{
-    BlockId, CellMode, DieId, Geometry, Ns, PageAddr, PageType, SenseTiming, StripeOrder,
+    CellMode, DieId, Geometry, Ns, PageAddr, PageType, SenseTiming, StripeOrder, SuperblockId,
 };
 use firstread_nand::characterize::factory_table;
 use firstread_nand::profile::FactoryRule;
@@ -57,7 +57,7 @@ fn formula_safe_senses_are_safe_on_other_chips() {
                 for i in 0..40 {
                     let at = PageAddr {
                         die: DieId(i),
-                        block: BlockId(i as u32 % 4),
+                        block: SuperblockId(i as u32 % 4),
                         wordline: (i as u32 * 353 % chip.wordlines()) as u16,
                         page: PageType((i % 4) as u8),
                     };

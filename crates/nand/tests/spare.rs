@@ -1,7 +1,7 @@
 //! Spare cells against the distributions they are drawn from.
 
 use firstread_core::{
-    BlockId, CellMode, DieId, LevelOffsets, Ns, PageAddr, PageType, SenseTiming, SpareErrors,
+    CellMode, DieId, LevelOffsets, Ns, PageAddr, PageType, SenseTiming, SpareErrors, SuperblockId,
 };
 use firstread_nand::characterize::{FitConditions, spare_curve};
 use firstread_nand::{BlockState, Medium, reference};
@@ -35,7 +35,7 @@ fn block(m: &Medium) -> BlockState {
 fn at(wordline: u16, page: u8) -> PageAddr {
     PageAddr {
         die: DieId(1),
-        block: BlockId(2),
+        block: SuperblockId(2),
         wordline,
         page: PageType(page),
     }

@@ -1,4 +1,4 @@
-//! Schemes as they are chosen: `AXIS=NAME`, `AXIS=A,B,C`.
+//! Choices of schemes as text: `AXIS=NAME`, `AXIS=A,B,C`.
 
 use std::str::FromStr;
 
@@ -27,7 +27,7 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// What the profile reads.
+    /// The override of the profile that makes the choice.
     pub fn to_override(self) -> Override {
         Override::new(&format!("schemes.{}", self.axis.name), self.scheme.name)
     }
@@ -59,13 +59,13 @@ pub enum ChoiceError {
     Scheme {
         /// Name of the axis.
         axis: &'static str,
-        /// The scheme that it has not.
+        /// The unknown name.
         scheme: Unknown,
     },
-    /// A scheme stands among the several twice.
+    /// A scheme is named twice.
     #[error("`{0}` is given twice")]
     Twice(String),
-    /// Several are given where one is chosen. Holds the axis.
+    /// Several schemes are given where one is allowed. Holds the axis.
     #[error("one scheme of `{0}` at a time; `firstread compare` takes several")]
     Several(&'static str),
 }
@@ -131,6 +131,11 @@ mod tests {
             (
                 "read_level=frozen",
                 "no axis `read_level`; the nearest is `read_levels` of",
+            ),
+            // Version 0.1.0 called the axis so.
+            (
+                "recovery=none",
+                "no axis `recovery`; the nearest is `read_recovery` of",
             ),
             (
                 "read_levels=frozn",

@@ -30,16 +30,16 @@ impl<T> From<Range<T>> for (T, T) {
 /// Why a condition cannot be read.
 #[derive(Clone, PartialEq, Debug, Error)]
 pub enum ConditionError {
-    /// No number, or not of what it should measure.
+    /// Not a number, or a number with the wrong unit.
     #[error(transparent)]
     Quantity(#[from] Problem),
-    /// A time that no drive lives through.
+    /// A time longer than a drive's life.
     #[error("`{0}` is outside 0 to {LONGEST_H} h")]
     Time(String),
-    /// More wear than there is.
+    /// More P/E cycles than can be simulated.
     #[error("`{0}` is above {MOST_PE_CYCLES} P/E")]
     PeCycles(String),
-    /// No share of the capacity.
+    /// Not a share of the capacity.
     #[error("`{0}` is outside 0 to 100 %")]
     Fill(String),
     /// A second temperature without the time at which it begins.
@@ -48,16 +48,16 @@ pub enum ConditionError {
     /// A range where one value is needed.
     #[error("`{0}` is a range where one value is needed")]
     Range(String),
-    /// A seed that is none.
+    /// An invalid seed.
     #[error("is no whole number")]
     Seed,
-    /// No speed of a replay.
+    /// An invalid replay speed.
     #[error("expected a factor above 0")]
     Speed,
-    /// A number of requests that is none.
+    /// An invalid number of requests.
     #[error("expected at least one request")]
     NoRequest,
-    /// What was overwritten before the run.
+    /// An invalid precondition.
     #[error(transparent)]
     Precondition(#[from] PreconditionError),
 }
@@ -72,7 +72,7 @@ pub fn usual_state() -> DriveState {
     }
 }
 
-/// What is said of a drive's state, each in words of its own.
+/// The conditions that make up a drive's state. Each has its own notation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Condition {
     /// Powered time since the fill: [`parse_age`].
@@ -83,9 +83,9 @@ pub enum Condition {
     PeCycles,
     /// Time without power after that: [`parse_unpowered`].
     Unpowered,
-    /// The share that was written: [`parse_fill`].
+    /// Share of the capacity that was written: [`parse_fill`].
     Fill,
-    /// How that was overwritten since: [`Precondition::parse`].
+    /// How that share was overwritten afterwards: [`Precondition::parse`].
     Precondition,
     /// Seed of the workload: a whole number.
     WorkloadSeed,
@@ -104,7 +104,7 @@ impl Condition {
     /// ```
     ///
     /// # Errors
-    /// [`ConditionError`] where it is none; then nothing has changed.
+    /// [`ConditionError`] where `text` is invalid; `state` is unchanged then.
     pub fn set(self, state: &mut DriveState, text: &str) -> Result<(), ConditionError> {
         match self {
             Condition::Age => state.age = parse_age(text)?.into(),
@@ -146,7 +146,7 @@ pub fn parse_age(text: &str) -> Result<Range<Ns>, ConditionError> {
     })
 }
 
-/// Reads one value by `parse`, where a range of them means nothing.
+/// Reads a single value with `parse`, where a range is not allowed.
 ///
 /// # Errors
 /// [`ConditionError::Range`] where it is a range, and those of `parse`.
@@ -185,19 +185,19 @@ pub fn parse_celsius(text: &str) -> Result<f64, ConditionError> {
     Ok(Quantity::parse_with_default(text.trim(), &DEGC)?.to(DEGC))
 }
 
-/// A temperature, or two and when the second begins.
+/// One temperature, or two and the time at which the second begins.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Temperature {
     /// From the fill on (°C).
     pub first: f64,
-    /// Another (°C) from so long after the end of the fill on.
+    /// A second temperature (°C), and the time after the end of the fill from which it holds.
     pub step: Option<(Ns, f64)>,
 }
 
 /// Reads a temperature, or two: `25,55@24h` for 25 °C and, from 24 h of age on, 55 °C.
 ///
 /// # Errors
-/// [`ConditionError`] where it is none, or does not say when the second begins.
+/// [`ConditionError`] where the text is invalid, or does not say when the second temperature begins.
 pub fn parse_temperature(text: &str) -> Result<Temperature, ConditionError> {
     let Some((first, step)) = text.split_once(',') else {
         return Ok(Temperature {
@@ -242,7 +242,7 @@ pub fn parse_fill(text: &str) -> Result<f64, ConditionError> {
     }
 }
 
-/// Reads how many times faster than recorded a trace is replayed: `10`, `2.5x`.
+/// Reads a replay speed, relative to the recording: `10`, `2.5x`.
 ///
 /// # Errors
 /// [`ConditionError::Speed`] where it is no number above 0.

@@ -19,7 +19,7 @@ use crate::files::FileError;
 use crate::names::Unknown;
 use crate::study::StudyError;
 
-/// Why something that was asked of this crate cannot be done. Its text says all of it.
+/// An error of this crate. Its text is complete: it includes the causes.
 #[derive(Debug, Error)]
 pub enum Error {
     /// A name that nothing has.
@@ -37,7 +37,7 @@ pub enum Error {
     /// A file that cannot be read or written.
     #[error(transparent)]
     File(#[from] FileError),
-    /// Results that cannot be kept, or were kept of something else.
+    /// Results cannot be stored, or the folder has results of something else.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// A choice that is for traces alone.
@@ -61,7 +61,7 @@ pub enum Error {
     /// A chip that makes no medium, or not in the condition asked for.
     #[error(transparent)]
     Chip(#[from] firstread_nand::ProfileError),
-    /// A code that there is not.
+    /// An unknown code.
     #[error(transparent)]
     Code(#[from] CodeError),
     /// Cells that cannot be read as asked.
@@ -78,7 +78,7 @@ pub enum Error {
         /// Why it cannot.
         error: Box<RunError>,
     },
-    /// What is wrong, and with what: a variant, a workload, a point.
+    /// An error with its context: a variant, a workload, a point.
     #[error("{place}: {error}")]
     Of {
         /// With what.
@@ -108,7 +108,7 @@ impl Error {
         }
     }
 
-    /// What is wrong itself, without that it is wrong with.
+    /// The innermost error, without its context.
     pub fn cause(&self) -> &Error {
         match self {
             Error::Of { error, .. } => error.cause(),
@@ -161,7 +161,7 @@ pub struct NotATrace {
     pub arg: TraceArg,
     /// Name of the workload.
     pub workload: String,
-    /// What that is instead.
+    /// What the input is instead.
     pub given: Given,
 }
 
@@ -189,7 +189,7 @@ pub enum StoreError {
     Taken {
         /// The folder.
         folder: PathBuf,
-        /// What it holds results of: a study.
+        /// Kind of owner of the folder: a study.
         kind: &'static str,
         /// The name of that, as JSON.
         whose: Value,

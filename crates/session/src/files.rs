@@ -1,4 +1,4 @@
-//! Reading and writing files: the one place of the project that does.
+//! Reads and writes files. No other module of the project does.
 #![allow(clippy::disallowed_methods, reason = "a session is what opens files")]
 
 use std::collections::BTreeSet;
@@ -12,10 +12,10 @@ use thiserror::Error;
 /// Name of the standard input where a path is expected.
 pub const STDIN: &str = "-";
 
-/// Most that a file of text may hold that is read as a whole: profiles, job files, studies and their
-/// results (MiB).
+/// Size limit of a text file that is read as a whole: profiles, job files, studies and their results
+/// (MiB).
 pub const MOST_TEXT_MIB: u64 = 64;
-/// Most that may come on the standard input, which cannot be read twice (MiB).
+/// Size limit of the standard input, which is kept in memory because it cannot be read twice (MiB).
 pub const MOST_STDIN_MIB: u64 = 256;
 
 /// Why a file cannot be read or written.
@@ -29,7 +29,7 @@ pub enum FileError {
         /// What the system says.
         error: io::Error,
     },
-    /// A text has bytes that are no UTF-8.
+    /// A text file is not valid UTF-8.
     #[error("{name}: {error}")]
     NoText {
         /// The file.
@@ -37,7 +37,7 @@ pub enum FileError {
         /// Which bytes.
         error: FromUtf8Error,
     },
-    /// A text that is read as a whole is larger than any of its kind.
+    /// A text file exceeds the size limit.
     #[error("{0}: more than {MOST_TEXT_MIB} MiB, which no file of this kind takes")]
     TooLarge(String),
     /// More came on the standard input than is kept.
@@ -106,9 +106,9 @@ pub fn is_file(path: &Path) -> bool {
 /// A file to be written: path below the output folder, and content.
 pub type Page = (PathBuf, Vec<u8>);
 
-/// Writes `pages` below `folder`. Each appears complete or not at all, even if the power fails: it is
-/// written under another name first and is on the disk before it gets its own, and none gets its name
-/// before all are written.
+/// Writes `pages` below `folder`. Each file appears complete or not at all, even if the power fails.
+/// Every file is first written and synced under a temporary name. The files are renamed after all of
+/// them are on disk.
 ///
 /// # Errors
 /// [`FileError`] of the first that cannot be written.
@@ -126,7 +126,7 @@ pub fn write(folder: &Path, pages: &[Page]) -> Result<(), FileError> {
     });
     if let Err(error) = result {
         for (partial, _) in written {
-            // What is left over cannot be mended here; the first error is the one to report.
+            // Leftover temporary files cannot be removed here. The first error is reported.
             let _ = fs::remove_file(partial);
         }
         return Err(error);
@@ -155,7 +155,7 @@ fn sync_folder(folder: &Path) {
     }
 }
 
-/// Most memory this process has used at a time (bytes); none where the system does not tell.
+/// Peak memory of this process (bytes); none if the system does not report it.
 pub fn peak_rss_bytes() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;

@@ -1,4 +1,4 @@
-//! The workload: a job file, a trace, a shipped example or a stand-in, told apart by name and content.
+//! A workload: a job file, a trace, a shipped example or a stand-in. Its name and its content decide which it is.
 
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
@@ -65,39 +65,39 @@ impl Example {
 pub enum Input {
     /// A fio job file.
     Jobs {
-        /// What it asks for.
+        /// The parsed jobs.
         workload: Workload,
-        /// The job file as it stands.
+        /// Text of the job file.
         text: String,
     },
     /// A block trace.
     Trace(Trace),
     /// A synthetic stream with the published statistics of a trace that cannot be shipped.
     StandIn {
-        /// What it stands in for.
+        /// The trace that it replaces.
         row: &'static StandIn,
         /// How much faster than recorded it is replayed.
         speed: f64,
     },
 }
 
-/// How a trace is read, where its content alone does not tell.
+/// How to read a trace, where its content does not say.
 #[derive(Clone, Default, Debug)]
 pub struct TraceArgs {
-    /// Name of its format; none to tell it by its content.
+    /// Name of its format; none to detect the format from the content.
     pub format: Option<String>,
-    /// Requests past the end of the drive are moved to their offset modulo its size.
+    /// Requests past the end of the drive wrap around: their offset is taken modulo the capacity.
     pub wrap: bool,
-    /// Records that go back in time are taken at the time of the record ahead.
+    /// A record whose time is earlier than that of the record before it gets the earlier record's time.
     pub clamp: bool,
-    /// The one device whose requests are run; none for all.
+    /// Device whose requests are run; none for all devices.
     pub device: Option<u32>,
-    /// How many times faster than recorded it is replayed; none for as recorded.
+    /// Replay speed relative to the recording; none for the recorded speed.
     pub speed: Option<f64>,
 }
 
 impl TraceArgs {
-    /// The first choice that was made, of those about the file of a trace.
+    /// The first option given that applies only to a trace file.
     fn of_files(&self) -> Option<TraceArg> {
         let made = [
             (TraceArg::Format, self.format.is_some()),
@@ -115,18 +115,18 @@ pub struct Trace {
     /// Its name for messages.
     pub name: String,
     source: Source,
-    /// Format, capacity left open.
+    /// Format options; the capacity is filled in later.
     options: TraceOptions,
 }
 
 #[derive(Debug)]
 enum Source {
     File(PathBuf),
-    /// What came on the standard input, which cannot be read twice.
+    /// Content of the standard input, which cannot be read twice.
     Memory(Vec<u8>),
 }
 
-/// Bytes looked at to tell a job file from a trace.
+/// Bytes inspected to decide between a job file and a trace.
 const HEAD_BYTES: usize = 64 << 10;
 
 impl Input {
@@ -142,7 +142,7 @@ impl Input {
     /// The same, a trace read as `args` say.
     ///
     /// # Errors
-    /// [`Error::NotATrace`] where `args` say something of what is no trace; those of [`Input::open`].
+    /// [`Error::NotATrace`] where `args` has an option for traces and the input is none; otherwise as [`Input::open`].
     pub fn open_as(name: &str, args: &TraceArgs) -> Result<Input, Error> {
         let path = Path::new(name);
         if let (false, Ok(row)) = (files::is_file(path), StandIn::find(name)) {
@@ -203,7 +203,7 @@ impl Input {
             source,
             options,
         };
-        // A trace that cannot be read is told of before a drive is made.
+        // An unreadable trace is reported before a drive is built.
         trace.reader(u64::MAX)?;
         Ok(Input::Trace(trace))
     }
@@ -258,7 +258,7 @@ impl Input {
         }
     }
 
-    /// Requests it has, where that is known before it runs.
+    /// Number of requests, where it is known before the run.
     pub fn requests(&self) -> Option<u64> {
         match self {
             Input::Jobs { workload, .. } => workload.jobs.iter().map(|job| job.number_ios).sum(),
@@ -272,7 +272,7 @@ impl Trace {
     /// Reads it from its beginning, for a drive of `capacity_bytes`.
     ///
     /// # Errors
-    /// [`Error`] where its file cannot be opened, or what it begins with is no trace.
+    /// [`Error`] where its file cannot be opened, or its first records are not a trace.
     pub fn reader(&self, capacity_bytes: u64) -> Result<TraceReader<Box<dyn Read + '_>>, Error> {
         let options = TraceOptions {
             capacity_bytes,
@@ -295,7 +295,7 @@ impl Source {
         })
     }
 
-    /// What it begins with.
+    /// Its first bytes.
     fn head(&self, label: &str) -> Result<Vec<u8>, FileError> {
         let mut head = Vec::new();
         let read = self.read()?.take(HEAD_BYTES as u64).read_to_end(&mut head);
@@ -311,8 +311,8 @@ impl Source {
     }
 }
 
-/// Whether the first line that says something is a `[section]`, or an option before one: what is
-/// wrong with that, the job file's own parser says best.
+/// Whether the first non-empty line is a `[section]`, or an option before one. Such a file is
+/// parsed as a job file, so that the job file's parser reports its errors.
 fn is_job_file(head: &[u8]) -> bool {
     if head.contains(&0) {
         return false;

@@ -1,15 +1,15 @@
-//! A session: what lies between a drive and whoever asks something of it, be it a command line, a script, a live
-//! device or a program of twenty lines.
+//! Sets up and runs simulations, for command lines, scripts and other front
+//! ends.
 //!
 //! - [`Input`]: the workload, by name. [`conditions`], [`Choice`]: the words of a drive's state and schemes.
 //! - [`Simulation`]: what is asked for. [`Setup`]: the same, resolved. [`simulate`](mod@simulate): run to an [`Outcome`].
-//! - [`Matrix`]: many simulations on several threads. [`Store`]: their results on disk, kept from one time to the next.
+//! - [`Matrix`]: many simulations on several threads. [`Store`]: results on disk, reused by later runs.
 //! - [`study`]: a paper's evaluation as data: its simulations and the verdicts on its claims.
 //! - [`results`]: the outcome as data, with the keys of fio's JSON.
 //! - [`files`]: the one place that opens files.
 //!
-//! Results are the same for the same setup and version, on every host and any number of threads; what a run took on
-//! this machine is kept apart ([`Outcome::wall`]).
+//! Results are the same for the same setup and version, on every host and any number of threads; run time and
+//! memory on this machine are kept separately ([`Outcome::wall`]).
 //!
 //! # Example
 //!

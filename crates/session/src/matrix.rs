@@ -1,7 +1,7 @@
 //! Many simulations: planned as points, run on several threads, kept on disk where that is wanted.
 //!
-//! One runner serves a comparison, a load on several drives, a study and whatever else asks for many runs. What
-//! comes of a point depends neither on the number of threads nor on the points beside it. Points that differ in their
+//! The same runner serves comparisons, loads on several drives and studies. The result of a point does not
+//! depend on the number of threads or on the other points. Points that differ in their
 //! workload and limit alone share a burn-in: the drive is burnt in once, and each point runs on a clone.
 //!
 //! ```
@@ -42,9 +42,9 @@ use crate::store::{Kept, Store, burnt_in, inputs};
 /// A simulation among many.
 #[derive(Clone, Debug)]
 pub struct Point {
-    /// Its name, for people.
+    /// Its label in messages.
     pub label: String,
-    /// Its name in a [`Store`]: of a file, without its ending. No two points of a matrix have the same.
+    /// Its name in a [`Store`]: a file name without extension, unique within the matrix.
     pub name: String,
     /// What is simulated.
     pub setup: Setup,
@@ -71,12 +71,12 @@ impl Point {
     }
 }
 
-/// Whoever watches the simulations of a matrix, from the threads that run them.
+/// Observer of the simulations of a matrix. Called from the threads that run them.
 pub trait Watch: Sync {
-    /// The simulation of `point` begins. What is returned is told of its progress, and dropped when it has ended.
+    /// The simulation of `point` begins. The returned value is called with its progress, and is dropped at its end.
     fn begin<'a>(&'a self, point: &Point) -> Box<dyn FnMut(Progress) + 'a>;
 
-    /// The simulation of `point` has ended, now or at an earlier time: `completed`, or as
+    /// The simulation of `point` has ended, in this run or in an earlier one: `completed`, or as
     /// [`results::ended`](crate::results::ended) has it.
     fn done(&self, point: &Point, ended: &str) {
         let _ = (point, ended);
@@ -95,7 +95,7 @@ impl Watch for () {
 pub struct Matrix<'a> {
     /// What is simulated.
     pub points: &'a [Point],
-    /// Simulations at a time; as many as cores, where none is said.
+    /// Simulations that run at a time; by default the number of cores.
     pub threads: Option<u16>,
     /// Who watches.
     pub watch: &'a dyn Watch,
@@ -105,8 +105,8 @@ impl Matrix<'_> {
     /// Runs every point. Outcomes are in the order of the points.
     ///
     /// # Errors
-    /// Those of [`simulate`](crate::simulate::simulate()): of the first point, in their order, that fails; after one has
-    /// failed, no more are begun. Points that share a drive stand where the first of them does.
+    /// Those of [`simulate`](crate::simulate::simulate()): of the first point in order that fails. After a failure no
+    /// further simulation is started. Points that share a drive stand where the first of them does.
     pub fn outcomes(&self) -> Result<Vec<Outcome>, Error> {
         let groups = sharing(self.points.iter());
         let of_groups = parallel::each(&groups, self.threads, |group| {
@@ -119,8 +119,9 @@ impl Matrix<'_> {
         Ok(outcomes.into_iter().map(|(_, outcome)| outcome).collect())
     }
 
-    /// The results of all points: those that `store` has are not run again, and others are kept there with what
-    /// `values` makes of their outcome. Points with the same inputs share one simulation.
+    /// The results of all points. A point whose result is in `store` is not run again. Every other result is
+    /// stored, with the values that `values` computes from its outcome. Points with the same inputs share one
+    /// simulation.
     ///
     /// # Errors
     /// Those of [`simulate`](crate::simulate::simulate()), with the point's label, and those of `store`.
@@ -156,7 +157,7 @@ impl Matrix<'_> {
         })
     }
 
-    /// Simulations that the points come to where those with the same inputs share one.
+    /// Number of different simulations: points with the same inputs share one.
     pub fn simulations(&self) -> usize {
         self.runs().len()
     }
@@ -200,7 +201,7 @@ impl Matrix<'_> {
         prepared.simulate(&point.setup, &mut *progress)
     }
 
-    /// Inputs, and the points that have the same: in the order of their first.
+    /// Each different input with the points that have it, in the order of their first point.
     fn runs(&self) -> Vec<(Value, Vec<usize>)> {
         let mut runs: Vec<(Value, Vec<usize>)> = Vec::new();
         let mut by_inputs: BTreeMap<String, usize> = BTreeMap::new();
@@ -277,9 +278,9 @@ fn sharing<'a>(points: impl Iterator<Item = &'a Point>) -> Vec<Vec<usize>> {
 #[derive(Debug)]
 pub struct Results {
     kept: Vec<Kept>,
-    /// Of each point, the index of its simulation.
+    /// Index of the simulation of each point.
     of_point: Vec<usize>,
-    /// Simulations whose results were kept before.
+    /// Number of simulations whose results were in the store already.
     pub were_there: usize,
 }
 
@@ -294,14 +295,14 @@ impl Results {
         self.kept.len()
     }
 
-    /// How long all of them took on one core, now or at an earlier time (s).
+    /// Time that all simulations took on one core, in this run or in earlier ones (s).
     pub fn wall_s(&self) -> f64 {
         // From zero: `sum` makes -0 of no results.
         self.kept.iter().fold(0.0, |s, kept| s + kept.wall_s)
     }
 }
 
-/// Every value of one axis with every value of the others, the last axis running fastest.
+/// All combinations of the values of several axes; the last axis varies fastest.
 pub fn crossed<T: Clone>(axes: &[Vec<T>]) -> Vec<Vec<T>> {
     axes.iter().fold(vec![Vec::new()], |all, values| {
         let with = |before: &Vec<T>| {

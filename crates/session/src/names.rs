@@ -1,13 +1,13 @@
-//! Names that nothing has.
+//! Unknown names.
 
 use firstread_workload::nearest;
 use thiserror::Error;
 
-/// A name that nothing has.
+/// An unknown name.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("there is no {what} `{name}`; the nearest is `{nearest}` of {}", all.join(", "))]
 pub struct Unknown {
-    /// What it should name: `drive`.
+    /// Kind of thing that it should name: `drive`.
     pub what: &'static str,
     /// As written.
     pub name: String,

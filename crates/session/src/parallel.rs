@@ -1,4 +1,4 @@
-//! Independent work on several threads, its results in the order of the work.
+//! Runs independent jobs on several threads and returns the results in order.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -9,7 +9,7 @@ use std::thread;
 /// returned where several fail; after one, no more are begun.
 ///
 /// # Errors
-/// What `work` fails with.
+/// The first error in the order of `items`.
 pub fn each<I: Sync, O: Send, E: Send>(
     items: &[I],
     threads: Option<u16>,
@@ -24,7 +24,7 @@ pub fn each<I: Sync, O: Send, E: Send>(
     thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
-                // What has been taken is done: of those that fail, the first in order is among them.
+                // Every item that was taken is finished, so the first failure in order is among them.
                 while !failed.load(Ordering::Relaxed) {
                     let i = next.fetch_add(1, Ordering::Relaxed);
                     let Some((item, place)) = items.get(i).zip(results.get(i)) else {
@@ -39,7 +39,8 @@ pub fn each<I: Sync, O: Send, E: Send>(
             });
         }
     });
-    // After a failure some were never begun; they come behind it, so the error is met first.
+    // After a failure some items were never started. They come after the failed item, so the loop meets the error
+    // first.
     results
         .into_iter()
         .filter_map(|place| place.into_inner().ok().flatten())

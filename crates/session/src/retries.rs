@@ -5,16 +5,16 @@ use firstread_firmware::observe::Counters;
 /// Retries of page reads, summed up.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Retries {
-    /// Page rows read for the host, with those that were lost.
+    /// Multi-plane pages read for the host, including uncorrectable ones.
     pub pages: u64,
-    /// Share of them that took no retry; 1 where there are none.
+    /// Share of these reads without a retry; 1 if there were no reads.
     pub first_try: f64,
-    /// Retries for each.
+    /// Mean number of retries of a read.
     pub mean: f64,
 }
 
 impl Retries {
-    /// Those that `counters` have.
+    /// The retries counted in `counters`.
     pub fn of(counters: &Counters) -> Retries {
         let pages = counters.retries.iter().sum::<u64>() + counters.uncorrectable;
         let weighted = counters

@@ -1,4 +1,4 @@
-//! What is to be simulated: names and choices resolved to a drive, its state and a workload.
+//! Setup of a simulation: resolves names and options to a drive, its state and a workload.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -16,10 +16,10 @@ use crate::files;
 use crate::input::Input;
 use crate::names::Unknown;
 
-/// The drive that is simulated where none is named.
+/// The default drive.
 pub const DEFAULT_DRIVE: &str = "ct-qlc";
 
-/// A simulation as it is asked for: names and choices.
+/// A simulation as requested: names and options.
 ///
 /// ```
 /// use firstread_session::{Input, Simulation};
@@ -41,15 +41,15 @@ pub struct Simulation {
     pub input: Arc<Input>,
     /// A shipped drive, or the path of a drive profile.
     pub drive: String,
-    /// Schemes in place of those that the profile has.
+    /// Schemes that replace those of the profile.
     pub schemes: Vec<Choice>,
-    /// Values of the profile or parameters of schemes, in place of its own.
+    /// Profile values and scheme parameters that replace those of the profile.
     pub set: Vec<Override>,
     /// The drive's state when the workload begins; the seed of the workload is part of it.
     pub state: DriveState,
-    /// Seed of the drive: its chips, bad blocks and whatever its firmware draws.
+    /// Seed of the drive: chips, bad blocks and the firmware's random choices.
     pub seed: u64,
-    /// Requests after which it stops; none for as long as the workload goes on.
+    /// Number of requests after which the run stops; none to run the whole workload.
     pub limit: Option<u64>,
     /// What the drive is burnt in by before that, if it is.
     pub burn_in: Option<BurnInSetup>,
@@ -95,10 +95,10 @@ impl Simulation {
         }
     }
 
-    /// Resolves it: reads the profile.
+    /// Reads the profile and resolves all names.
     ///
     /// # Errors
-    /// [`Error`] where there is no such drive, its profile cannot be read, or a choice does not go with it.
+    /// [`Error`] where there is no such drive, its profile cannot be read, or an option does not fit the drive.
     pub fn setup(&self) -> Result<Setup, Error> {
         let chosen = self.schemes.iter().map(|choice| choice.to_override());
         let overrides: Vec<Override> = chosen.chain(self.set.iter().cloned()).collect();
@@ -127,14 +127,14 @@ pub struct Setup {
     pub state: DriveState,
     /// Seed of the drive; that of the workload is part of its state.
     pub seed: u64,
-    /// Requests after which it stops.
+    /// Number of requests after which the run stops.
     pub limit: Option<u64>,
     /// What the drive is burnt in by before that, if it is.
     pub burn_in: Option<BurnInSetup>,
 }
 
 impl Setup {
-    /// So many drives, alike but for their chips: seeds from its own up.
+    /// Setups for `drives` drives that differ only in their seed, which counts up from the seed of this one.
     pub fn drives(self, drives: u16) -> Vec<Setup> {
         let seeds = (0..u64::from(drives)).map(|i| self.seed.wrapping_add(i));
         seeds
@@ -145,7 +145,7 @@ impl Setup {
             .collect()
     }
 
-    /// Requests that it will run, where that is known before.
+    /// Number of requests in the run, if known in advance.
     pub fn requests(&self) -> Option<u64> {
         self.limit.or(self.input.requests())
     }
@@ -162,7 +162,7 @@ impl Setup {
         Some(mode.endurance_pe_cycles)
     }
 
-    /// Wear beyond the chip's rating, where the state has any.
+    /// Wear in excess of the chip's rating, if there is any.
     pub fn beyond_rating(&self) -> Option<BeyondRating> {
         let rated = self.rated_pe_cycles()?;
         let worn = self.state.pe_cycles.1;
@@ -173,7 +173,7 @@ impl Setup {
         })
     }
 
-    /// The schemes, `axis=name` each, a blank between them.
+    /// The schemes as `axis=name`, separated by spaces.
     pub fn schemes(&self) -> String {
         let one = |c: &firstread_drive::profile::SchemeChoice| {
             format!("{}={}", c.axis.name, c.scheme.name)
@@ -186,11 +186,11 @@ impl Setup {
 /// Wear beyond a chip's rating.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BeyondRating {
-    /// The most that a superblock is worn (P/E cycles).
+    /// Highest wear of a superblock (P/E cycles).
     pub worn: u32,
-    /// What the chip is rated for (P/E cycles).
+    /// Rated endurance of the chip (P/E cycles).
     pub rated: u32,
-    /// In this mode.
+    /// Cell mode that the rating is for.
     pub mode: CellMode,
 }
 
@@ -238,7 +238,7 @@ pub fn library(drive: &str, overrides: &[Override]) -> Result<Library, Error> {
     Ok(library)
 }
 
-/// Whether `name` can only be a path.
+/// Whether `name` is certainly a path and not a shipped name.
 pub fn is_path(name: &str) -> bool {
     name.contains(['/', '\\']) || name.ends_with(".toml")
 }

@@ -36,11 +36,11 @@ pub struct Outcome {
     pub temperature_before_run_c: f64,
     /// Background reads until then.
     pub background_reads_before: u64,
-    /// Bytes that the host sees.
+    /// Capacity of the drive (bytes).
     pub capacity_bytes: u64,
-    /// What the user should know of the workload.
+    /// Notices about the workload for the user.
     pub notices: Vec<Notice>,
-    /// What it took on this machine. All else is the same for the same setup and version.
+    /// Run time on this machine. All other fields are the same for the same setup and version.
     pub wall: Wall,
 }
 
@@ -54,8 +54,8 @@ pub struct Wall {
 }
 
 impl Outcome {
-    /// The latencies that a tail is explained of, and their direction: those of reads where there are any, of
-    /// writes or trims elsewhere.
+    /// The latencies whose tail is explained, with their direction: of reads if there are any, otherwise of
+    /// writes or trims.
     pub fn latencies(&self) -> (&'static str, &Latencies) {
         let report = &self.stats.all;
         let all = [
@@ -143,8 +143,8 @@ impl Setup {
     /// Runs it to its end.
     ///
     /// # Errors
-    /// [`Error`] where the drive cannot be made or the workload cannot be run on it. The end of a drive's life is
-    /// none: [`RunStats::ended`] says so.
+    /// [`Error`] where the drive cannot be made or the workload cannot be run on it. A drive that reaches its end
+    /// of life is not an error: see [`RunStats::ended`].
     pub fn simulate(&self) -> Result<Outcome, Error> {
         simulate(self, &mut |_| {})
     }
@@ -195,7 +195,7 @@ impl Setup {
     }
 }
 
-/// Runs `setup` to its end, and tells `progress` of it.
+/// Runs `setup` to its end and reports to `progress`.
 ///
 /// # Errors
 /// As [`Setup::simulate`].
@@ -209,7 +209,7 @@ pub fn simulate(setup: &Setup, progress: &mut dyn FnMut(Progress)) -> Result<Out
 /// as their configuration.
 ///
 /// # Errors
-/// As [`Setup::simulate`]. The drive is of no more use then.
+/// As [`Setup::simulate`]. The drive must not be used after an error.
 pub fn simulate_on(
     drive: &mut Drive,
     setup: &Setup,

@@ -1,6 +1,6 @@
-//! Results of simulations on disk. A file a point, with all that the result depends on: a point whose file
-//! says the same is not run again, so a matrix that was interrupted goes on where it was. The same
-//! inputs give the same bytes; how long a simulation took, and its memory, is in a file apart.
+//! Results of simulations on disk. Each point has a file, which also lists everything that the result
+//! depends on. A point whose file has the same inputs is not run again, so an interrupted matrix
+//! resumes. The same inputs give the same bytes. Run time and memory of a simulation are in a separate file.
 
 use std::path::{Path, PathBuf};
 
@@ -22,15 +22,15 @@ pub struct Store {
 /// What is kept of a simulation.
 #[derive(Clone, Debug)]
 pub struct Kept {
-    /// What was made of its outcome.
+    /// Values computed from its outcome.
     pub values: Map<String, Value>,
-    /// How the run ended, as its result says.
+    /// How the run ended, as written in its result.
     pub ended: String,
-    /// How long it took (s); 0 where that is not known any more.
+    /// Run time (s); 0 if it is unknown.
     pub wall_s: f64,
 }
 
-/// All that the result of `setup` depends on.
+/// Everything that the result of `setup` depends on.
 pub fn inputs(setup: &Setup) -> Value {
     json!({
         "version": results::VERSION,
@@ -59,11 +59,11 @@ pub(crate) fn burnt_in(setup: &Setup) -> Option<Value> {
 }
 
 impl Store {
-    /// Opens or makes the `folder` of results of the `kind` called `name`, say of the study `ct-qlc`. A file in it,
-    /// `study.json`, says whose it is.
+    /// Opens or makes the `folder` of results of the `kind` called `name`, say of the study `ct-qlc`. The file
+    /// `study.json` in it names the owner of the folder.
     ///
     /// # Errors
-    /// [`StoreError`] where the folder is another's or cannot be written.
+    /// [`StoreError`] where the folder belongs to something else or cannot be written.
     pub fn open(folder: &Path, kind: &'static str, name: &str) -> Result<Store, StoreError> {
         let file = format!("{kind}.json");
         let mark = folder.join(&file);
@@ -91,7 +91,7 @@ impl Store {
         format!("points/{name}.json")
     }
 
-    /// Path of what its simulation took, which differs from run to run.
+    /// Path of the file with its run time and memory, which differ from run to run.
     fn wall_file(name: &str) -> String {
         format!("wall/{name}.json")
     }
@@ -133,7 +133,7 @@ impl Store {
         }))
     }
 
-    /// Keeps what `setup` came to under `name`, with `values` that were made of its outcome.
+    /// Stores the result of `setup` under `name`, with the `values` computed from its outcome.
     ///
     /// # Errors
     /// [`StoreError`] where a file cannot be written.

@@ -28,7 +28,7 @@ pub const FOUR_DIES: &[&str] = &[
     // Each test has the schemes that it is about, and otherwise the null of every axis.
     "schemes.suspend=none",
     "schemes.wear=none",
-    "schemes.recovery=none",
+    "schemes.read_recovery=none",
     "schemes.gc_victim=fifo",
 ];
 
@@ -46,7 +46,7 @@ pub const SMALL_BLOCKS: &[&str] = &[
     // Each test has the schemes that it is about, and otherwise the null of every axis.
     "schemes.suspend=none",
     "schemes.wear=none",
-    "schemes.recovery=none",
+    "schemes.read_recovery=none",
     "schemes.gc_victim=fifo",
 ];
 

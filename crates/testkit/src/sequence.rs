@@ -6,21 +6,25 @@ use firstread_core::flash::ALL_PLANES;
 use firstread_core::{
     CellMode, FlashEvent, FlashKind, FlashOp, HostCommand, LevelOffsets, Levels, Ns, SenseMode,
 };
-use firstread_drive::port_log::{Crossing, Passed};
+use firstread_drive::port_log::{PortCall, PortCallKind};
 
 /// Renders crossings one a line, with times from the first of them on (ns). Levels are named by
 /// their place in `factory`; masks of codewords are hexadecimal, a group of digits a plane, the
 /// lowest first.
-pub fn render(crossings: &[Crossing], factory: &[LevelOffsets], codewords_per_page: u32) -> String {
-    let start = crossings.first().map_or(Ns::ZERO, |c| c.at);
+pub fn render(
+    port_calls: &[PortCall],
+    factory: &[LevelOffsets],
+    codewords_per_page: u32,
+) -> String {
+    let start = port_calls.first().map_or(Ns::ZERO, |c| c.at);
     let mut out = String::new();
-    for crossing in crossings {
+    for crossing in port_calls {
         let what = match crossing.what {
-            Passed::Submitted(command) => format!("host      {}", name(&command)),
-            Passed::Completed(command, status) => {
+            PortCallKind::Submitted(command) => format!("host      {}", name(&command)),
+            PortCallKind::Completed(command, status) => {
                 format!("complete  {} {status:?}", name(&command))
             }
-            Passed::Issued(op) => {
+            PortCallKind::Issued(op) => {
                 let since = match op.after {
                     Some(tag) => format!("after {}", tag.0),
                     None => format!("waited {}", crossing.at.since(op.queued).0),
@@ -33,12 +37,14 @@ pub fn render(crossings: &[Crossing], factory: &[LevelOffsets], codewords_per_pa
                     kind(&op, factory, codewords_per_page)
                 )
             }
-            Passed::Rebuilt(tag, made) => format!(
+            PortCallKind::Rebuilt(tag, made) => format!(
                 "rebuilt   tag {} cw {}",
                 tag.0,
                 mask(made, codewords_per_page)
             ),
-            Passed::Event(event) => format!("event     {}", of_event(event, codewords_per_page)),
+            PortCallKind::Event(event) => {
+                format!("event     {}", of_event(event, codewords_per_page))
+            }
         };
         let at = crossing.at.since(start).0;
         writeln!(out, "{at:>9}  {what}").expect("writing to a string succeeds");

@@ -1,8 +1,8 @@
 //! Does a trial on a faulty flash find what is wrong with a firmware, and nothing where nothing is?
 
 use firstread_core::{
-    BlockId, DieId, FlashEvent, FlashKind, FlashOp, HostCommand, HostOp, Lpn, PageType, Spare,
-    Status,
+    DieId, FlashEvent, FlashKind, FlashOp, HostCommand, HostOp, Lpn, PageType, Spare, Status,
+    SuperblockId,
 };
 use firstread_firmware::WriteCache;
 use firstread_firmware::policy::{gc_victim, wear};
@@ -362,7 +362,7 @@ fn sequence_scripted_failures_occur_where_they_are_told_to() {
     assert!(summary.counters.retired > 0, "{summary}");
 
     // A block of one die fails whenever it is erased.
-    let worn = Address::block(BlockId(9)).on_die(DieId(2));
+    let worn = Address::block(SuperblockId(9)).on_die(DieId(2));
     let summary = run(Faults {
         failed_erases: When::at(worn),
         ..Faults::default()
@@ -384,7 +384,7 @@ fn sequence_lost_pages_are_errors_or_made_anew() {
             ..Trial::of(schemes).unwrap()
         })
     };
-    let filled = Address::block(BlockId(7))
+    let filled = Address::block(SuperblockId(7))
         .on_die(DieId(1))
         .wordline(2)
         .page(PageType(1));
@@ -558,4 +558,28 @@ fn formula_a_volatile_cache_may_lose_what_was_not_flushed() {
         sequence: 2,
     });
     assert!(model.send(read.id, 0, sent).is_err());
+}
+
+/// Data whose program failed find no place at the end of the drive's life. Writes that wait until they are programmed end
+/// with an error then, and do not wait for ever.
+#[test]
+fn sequence_writes_that_can_never_be_safe_end_with_an_error() {
+    let trial = Trial::of("gc_victim=random read_recovery=soft-parity").unwrap();
+    let trial = Trial {
+        seed: 904,
+        steps: 2_500,
+        drive: DriveConfig {
+            write_cache: WriteCache::WriteThrough,
+            ..trial.drive
+        },
+        faults: Faults {
+            failed_programs: When::permille(1),
+            lost_pages: When::permille(1),
+            ..Faults::default()
+        },
+        ..trial
+    };
+    let summary = passes(&trial);
+    assert_eq!(summary.end, TrialEnd::ReadOnly, "{summary}");
+    assert!(summary.refused > 0, "{summary}");
 }

@@ -1,4 +1,4 @@
-//! Messages: what is wrong, or what was understood differently than written, and where.
+//! Errors and notices, with the place in the input.
 
 use std::fmt;
 
@@ -14,12 +14,12 @@ pub struct Place {
     /// The name the caller gave the input.
     pub file: String,
     /// Where in it.
-    pub spot: Spot,
+    pub position: Position,
 }
 
 /// A position within an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spot {
+pub enum Position {
     /// The input as a whole.
     Whole,
     /// A line, the first is 1.
@@ -33,37 +33,37 @@ impl Place {
     pub fn whole(file: &str) -> Place {
         Place {
             file: file.to_owned(),
-            spot: Spot::Whole,
+            position: Position::Whole,
         }
     }
     /// A line of it.
     pub fn line(file: &str, line: u64) -> Place {
         Place {
             file: file.to_owned(),
-            spot: Spot::Line(line),
+            position: Position::Line(line),
         }
     }
     /// A byte of it.
     pub fn byte(file: &str, byte: u64) -> Place {
         Place {
             file: file.to_owned(),
-            spot: Spot::Byte(byte),
+            position: Position::Byte(byte),
         }
     }
 }
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.spot {
-            Spot::Whole => write!(f, "{}", self.file),
-            Spot::Line(line) => write!(f, "{}:{line}", self.file),
-            Spot::Byte(byte) => write!(f, "{}: byte {byte}", self.file),
+        match self.position {
+            Position::Whole => write!(f, "{}", self.file),
+            Position::Line(line) => write!(f, "{}:{line}", self.file),
+            Position::Byte(byte) => write!(f, "{}: byte {byte}", self.file),
         }
     }
 }
 
-/// Something the user should know though it is no error: an option without meaning here, an address
-/// that was moved. Each is given once, however often it applies.
+/// A notice that is not an error: an option without effect here, an address that was moved. Each
+/// notice is given once, however often it applies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
     /// Where it first applies.
@@ -81,7 +81,7 @@ impl fmt::Display for Notice {
 /// Why a job file, a job or a trace cannot be used.
 #[derive(Debug, Error)]
 pub enum WorkloadError {
-    /// The text does not have the shape of a job file.
+    /// The text is not a job file.
     #[error("{place}: {why}")]
     Syntax {
         /// Where.
@@ -89,7 +89,7 @@ pub enum WorkloadError {
         /// What is wrong with it.
         why: SyntaxError,
     },
-    /// An option that fio does not have either, as far as this version knows.
+    /// An option that is unknown to fio, too (as far as this version knows).
     #[error("{place}: unknown option `{option}`{}", nearest_hint(nearest))]
     UnknownOption {
         /// Where.
@@ -134,14 +134,14 @@ pub enum WorkloadError {
     /// A name that is not in a table: a trace format, a synthetic stream.
     #[error("unknown {what} `{name}`{}", nearest_hint(nearest))]
     UnknownName {
-        /// What the name should name.
+        /// Kind of thing that the name stands for.
         what: &'static str,
         /// As written.
         name: String,
         /// The most similar name there is, if any is similar.
         nearest: Option<&'static str>,
     },
-    /// A trace whose format cannot be told from its first records.
+    /// A trace whose format cannot be detected from its first records.
     #[error("{place}: {why}")]
     UnknownFormat {
         /// The trace.

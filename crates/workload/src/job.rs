@@ -92,13 +92,13 @@ impl Sizes {
     }
 }
 
-/// A place or length on a drive.
+/// An offset or a length on a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     /// In bytes.
     Bytes(u64),
-    /// In percent of the drive (offsets), of what lies behind the offset (sizes), or of the size
-    /// (`io_size`).
+    /// In percent: of the drive for offsets, of the space after the offset for sizes, of the
+    /// size for `io_size`.
     Percent(u8),
 }
 

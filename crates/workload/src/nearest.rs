@@ -1,12 +1,13 @@
-//! The name that someone may have meant: one rule for all names of the project.
+//! The nearest valid name to an unknown one. The same rule serves all names of the project.
 
 /// Characters of a name that are compared; no valid name is as long.
 const LONGEST_NAME: usize = 100;
 
 /// The candidate most like `name`; none where there is no candidate.
 ///
-/// Fewest edits, small letters and capitals alike; a name cut short at either end, or run on,
-/// counts as two at most. Of several, the first.
+/// The candidate with the fewest edits, ignoring case. If one of the names is a prefix of the
+/// other, or `name` is a suffix of the candidate, the distance is at most two. Of several candidates at the same
+/// distance, the first.
 ///
 /// ```
 /// let axes = ["read_levels", "retry"];
@@ -16,7 +17,7 @@ pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Opt
     closest(name, candidates).map(|(_, candidate)| candidate)
 }
 
-/// The same where it is like enough to be what was meant: at most half of its letters differ.
+/// The same, if the candidate is similar enough: at most half of its letters differ.
 pub fn likely<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let (distance, candidate) = closest(name, candidates)?;
     let longest = candidate.len().max(name.len().min(LONGEST_NAME));

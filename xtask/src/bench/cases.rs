@@ -39,7 +39,7 @@ pub const REFERENCE: &str = "reads, 512 GiB";
 pub const NULLS: &[&str] = &[
     "schemes.suspend=none",
     "schemes.wear=none",
-    "schemes.recovery=none",
+    "schemes.read_recovery=none",
     "schemes.gc_victim=fifo",
 ];
 

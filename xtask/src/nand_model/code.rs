@@ -1,6 +1,6 @@
 //! The codes: where they fail, by raw bit error rate.
 
-use firstread_core::{BlockId, CellMode, DieId, PageAddr, PageType, SenseTiming, Stream};
+use firstread_core::{CellMode, DieId, PageAddr, PageType, SenseTiming, Stream, SuperblockId};
 use firstread_ecc::ldpc::Ldpc;
 use firstread_ecc::measure::{Trial, gaussian_weights, wilson};
 use firstread_ecc::{Code, SoftWeights};
@@ -259,7 +259,7 @@ pub fn soft_failures(read: &SoftRead, wordlines: u32) -> Result<(f64, f64, f64)>
     let page = PageType(3);
     let at = PageAddr {
         die: DieId(1),
-        block: BlockId(3),
+        block: SuperblockId(3),
         wordline: 700,
         page,
     };
@@ -298,8 +298,8 @@ pub fn soft_failures(read: &SoftRead, wordlines: u32) -> Result<(f64, f64, f64)>
                 errors,
                 bits,
             };
-            let tally = trial.run(&weights, Stream::new(32).named("places"), n..n + 1);
-            failed += tally.failures();
+            let decode_counts = trial.run(&weights, Stream::new(32).named("places"), n..n + 1);
+            failed += decode_counts.failures();
             n += 1;
         }
     }

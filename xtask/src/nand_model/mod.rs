@@ -49,7 +49,7 @@ const LISTINGS: &[Listing] = &[
     ("timing", parameters::timing),
     ("phenomenological", parameters::phenomenological),
     ("persistence", persistence::table),
-    ("fates", persistence::fates_table),
+    ("joint-outcomes", persistence::joint_outcomes_table),
     ("soft-outcomes", code::soft_table),
     ("sentinels-noise", sentinels::noise_table),
     ("sentinels-spread", sentinels::spread_table),

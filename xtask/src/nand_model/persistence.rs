@@ -1,7 +1,7 @@
 //! Several senses of the same cells: the medium against every cell of a wordline drawn one by one, and what
 //! a decoder makes of them.
 
-use firstread_core::{BlockId, CellMode, DieId, PageAddr, PageType, SenseTiming, Stream};
+use firstread_core::{CellMode, DieId, PageAddr, PageType, SenseTiming, Stream, SuperblockId};
 use firstread_ecc::Code;
 use firstread_ecc::ldpc::{Decoder, Encoder, Ldpc, Reliability};
 use firstread_nand::gaussian::Gaussian;
@@ -78,7 +78,7 @@ fn both(a: &Aged, case: Case, wordlines: u32) -> Result<(Joint, Joint)> {
     let (_, page, first, second) = case;
     let at = PageAddr {
         die: DieId(1),
-        block: BlockId(3),
+        block: SuperblockId(3),
         wordline: 700,
         page: PageType(page),
     };
@@ -179,9 +179,9 @@ pub fn table(effort: Effort) -> Result<String> {
 
 /// Codewords that failed under which of three vectors of levels: bit `i` of the index is vector `i`.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Fates([u32; 8]);
+pub struct JointOutcomes([u32; 8]);
 
-impl Fates {
+impl JointOutcomes {
     fn with(&self, vectors: usize) -> f64 {
         let of = (0..8).filter(|f| f & vectors == vectors);
         f64::from(of.map(|f| self.0[f]).sum::<u32>())
@@ -300,9 +300,9 @@ pub fn moved_until(a: &Aged, at: PageAddr, target: f64, sign: i8) -> Result<i8> 
     Err("no offset makes codewords marginal".into())
 }
 
-/// Fates of codewords under the three vectors of `case`, of the medium and of cells whose errors the decoder
+/// Joint outcomes of codewords under the three vectors of `case`, of the medium and of cells whose errors the decoder
 /// of `ldpc-1k` is given.
-pub fn fates(case: &Marginal, wordlines: u32) -> Result<(Fates, Fates)> {
+pub fn joint_outcomes(case: &Marginal, wordlines: u32) -> Result<(JointOutcomes, JointOutcomes)> {
     let name = "ldpc-1k";
     let text = |e: firstread_nand::SenseError| e.to_string();
     let mut a = Aged::new(&chip("ct-qlc-176l")?, CellMode::Qlc, 2500, NOW_H, 55.0)?;
@@ -311,7 +311,7 @@ pub fn fates(case: &Marginal, wordlines: u32) -> Result<(Fates, Fates)> {
     let page = PageType(case.page);
     let at = PageAddr {
         die: DieId(1),
-        block: BlockId(3),
+        block: SuperblockId(3),
         wordline: 700,
         page,
     };
@@ -336,7 +336,7 @@ pub fn fates(case: &Marginal, wordlines: u32) -> Result<(Fates, Fates)> {
     let g = Gaussian::new();
 
     let (encoder, mut decoder) = (Encoder::new(&ldpc), Decoder::new(&ldpc));
-    let mut cells = Fates::default();
+    let mut cells = JointOutcomes::default();
     for version in 0..wordlines {
         let key = Stream::new(99).at(u64::from(version));
         let drawn = Cells::draw(
@@ -372,7 +372,7 @@ pub fn fates(case: &Marginal, wordlines: u32) -> Result<(Fates, Fates)> {
         }
     }
 
-    let mut medium = Fates::default();
+    let mut medium = JointOutcomes::default();
     for version in 0..20 * wordlines {
         let block = BlockState { version, ..a.block };
         let mut senses = Vec::new();
@@ -387,7 +387,7 @@ pub fn fates(case: &Marginal, wordlines: u32) -> Result<(Fates, Fates)> {
             for (i, sense) in senses.iter().enumerate() {
                 let weight = u32::from(sense.codeword_weight(codeword));
                 let draw = sense.four_draws(codeword)[codeword as usize % 4];
-                let verdict = code.judge(weight, draw, || sense.fate(codeword));
+                let verdict = code.judge(weight, draw, || sense.persistent_draw(codeword));
                 failed |= usize::from(!verdict.ok) << i;
             }
             medium.0[failed] += 1;
@@ -397,7 +397,7 @@ pub fn fates(case: &Marginal, wordlines: u32) -> Result<(Fates, Fates)> {
 }
 
 /// How often marginal codewords fail again.
-pub fn fates_table(effort: Effort) -> Result<String> {
+pub fn joint_outcomes_table(effort: Effort) -> Result<String> {
     let wordlines = effort.of(300);
     let mut out = format!(
         "Medium (cells, decoded): 28 h at 55 °C, 2,500 P/E where not worn; {} codewords of \
@@ -408,7 +408,7 @@ pub fn fates_table(effort: Effort) -> Result<String> {
         wordlines * 320,
     );
     for case in &MARGINAL {
-        let (m, c) = fates(case, wordlines)?;
+        let (m, c) = joint_outcomes(case, wordlines)?;
         let each = [
             (m.failed(1), c.failed(1)),
             (m.failed(2), c.failed(2)),

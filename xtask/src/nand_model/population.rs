@@ -1,8 +1,8 @@
 //! Pages of an aged drive, and how often they fail.
 
 use firstread_core::{
-    BlockId, CellMode, DieId, Geometry, LevelOffsets, Ns, PageAddr, PageType, SenseTiming, Stream,
-    StripeOrder,
+    CellMode, DieId, Geometry, LevelOffsets, Ns, PageAddr, PageType, SenseTiming, Stream,
+    StripeOrder, SuperblockId,
 };
 use firstread_drive::profile::{Library, load_chip};
 use firstread_ecc::Code;
@@ -91,7 +91,7 @@ impl Aged {
             let draw = root.at(i);
             let at = PageAddr {
                 die: DieId(draw.at(0).below(g.dies() as u64) as u16),
-                block: BlockId(draw.at(1).below(g.blocks_per_plane as u64) as u32),
+                block: SuperblockId(draw.at(1).below(g.blocks_per_plane as u64) as u32),
                 wordline: draw.at(2).below(g.wordlines_per_block as u64) as u16,
                 page: PageType(draw.at(3).below(self.block.mode.bits() as u64) as u8),
             };
@@ -121,7 +121,7 @@ impl Aged {
     /// The levels with fewest failures over all pages, for a code of 72 errors in 9,216 bits.
     pub fn group_levels(&self) -> Result<LevelOffsets> {
         let members: Vec<_> = (0..self.medium.geometry().blocks_per_plane)
-            .map(|b| (BlockId(b), self.block))
+            .map(|b| (SuperblockId(b), self.block))
             .collect();
         self.medium
             .group_optimum(&members, self.now, self.block.mode, 72, 1024)

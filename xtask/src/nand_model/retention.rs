@@ -642,10 +642,10 @@ pub fn mlc(effort: Effort) -> Result<Vec<Anchor>> {
     };
     let top = |h: f64| -> Result<f64> {
         let a = Aged::new(&c, CellMode::Mlc, 10_000, h, 20.0)?;
-        let lived = [(h, 20.0)];
+        let exposure = [(h, 20.0)];
         let offsets = a
             .medium
-            .nominal_offsets(CellMode::Mlc, 10_000, &lived)
+            .nominal_offsets(CellMode::Mlc, 10_000, &exposure)
             .map_err(|e| e.to_string())?;
         Ok(offsets[2])
     };

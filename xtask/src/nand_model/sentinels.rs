@@ -1,6 +1,6 @@
 //! Linear projection from sentinel valleys: where it holds with `R²` above 0.8 and where it breaks.
 
-use firstread_core::{BlockId, CellMode, DieId, Ns, Stream};
+use firstread_core::{CellMode, DieId, Ns, Stream, SuperblockId};
 use firstread_nand::characterize::sentinel_correlations;
 use firstread_nand::gaussian::Gaussian;
 use firstread_nand::profile::LevelLaw;
@@ -97,7 +97,7 @@ pub fn worst_of_blocks(c: &ChipProfile, celsius: f64, repeats: u32) -> Result<f6
     for repeat in 0..repeats {
         let block = |b| {
             let id = repeat * BLOCKS + b;
-            (DieId((id % 128) as u16), BlockId(id % 410))
+            (DieId((id % 128) as u16), SuperblockId(id % 410))
         };
         let blocks: Vec<_> = (0..BLOCKS).map(block).collect();
         let all = sentinel_correlations(&medium, CellMode::Qlc, 300, &times, &blocks, WORDLINES);

@@ -9,7 +9,7 @@ use firstread_nand::{Medium, ReadLevels};
 
 use super::code::{SOFT_READS, soft_failures};
 use super::knobs::KNOBS;
-use super::persistence::{MARGINAL, fates};
+use super::persistence::{MARGINAL, joint_outcomes};
 use super::population::{Aged, Curve, chip};
 use super::section::{Effort, table};
 use super::{GROUPS, LISTINGS, disturb, retention, run_quick};
@@ -154,7 +154,7 @@ fn model_where_the_margin_of_worn_tlc_goes() {
         let last = chip.wordlines() - 1;
         (0..9u32).map(move |i| firstread_core::PageAddr {
             die: firstread_core::DieId(die),
-            block: firstread_core::BlockId(0),
+            block: firstread_core::SuperblockId(0),
             wordline: (last * (i / 3) / 2) as u16,
             page: firstread_core::PageType((i % 3) as u8),
         })
@@ -228,7 +228,8 @@ fn model_where_the_margin_of_worn_tlc_goes() {
 fn model_codewords_fail_again_as_often_as_cells() {
     let wordlines = 80;
     for case in [&MARGINAL[0], &MARGINAL[2]] {
-        let drawn = fates(case, wordlines).unwrap_or_else(|e| panic!("{}: {e}", case.what));
+        let drawn =
+            joint_outcomes(case, wordlines).unwrap_or_else(|e| panic!("{}: {e}", case.what));
         let (medium, cells) = drawn;
         for (given, vectors) in [(1, 2), (1, 4)] {
             let (m, c) = (medium.given(given, vectors), cells.given(given, vectors));

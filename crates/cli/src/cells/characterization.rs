@@ -3,8 +3,8 @@
 use anyhow::{Result, anyhow};
 use firstread_core::voltage::{MAX_FACTORY, VoltageTables};
 use firstread_core::{
-    BlockId, CellMode, DieId, Geometry, LevelOffsets, Ns, PageAddr, PageType, SenseTiming, Stream,
-    StripeOrder,
+    CellMode, DieId, Geometry, LevelOffsets, Ns, PageAddr, PageType, SenseTiming, Stream,
+    StripeOrder, SuperblockId,
 };
 use firstread_drive::profile::LoadedChip;
 use firstread_drive::tables;
@@ -423,7 +423,7 @@ impl Sample<'_> {
         let wordlines = self.medium.geometry().wordlines_per_block as u64;
         PageAddr {
             die: DieId(i as u16),
-            block: BlockId(page.0 as u32 * 65_536 + i),
+            block: SuperblockId(page.0 as u32 * 65_536 + i),
             wordline: self.seed.at(page.0 as u64).at(i as u64).below(wordlines) as u16,
             page,
         }

@@ -204,7 +204,7 @@ fn direction(report: &Report, latencies: &Latencies) -> String {
     let mut marks = Marks::default();
     for &percent in wanted {
         let p = latencies.percentile(percent);
-        // Nothing lies beyond it: the sample says nothing about it.
+        // No sample lies beyond this percentile, so its value is unknown.
         if p.beyond == 0 {
             continue;
         }
@@ -223,7 +223,7 @@ fn direction(report: &Report, latencies: &Latencies) -> String {
     text + &marks.explained()
 }
 
-/// Marks beside percentiles, and what those mean that were used.
+/// Marks beside percentiles, and the meaning of those that were used.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Marks {
     few: bool,
@@ -241,7 +241,7 @@ impl Marks {
         mark(few, "*").to_owned() + mark(p.among_errors, "!")
     }
 
-    /// The interval of `p` in one unit, `312 … 340 µs`, or what there must be for one.
+    /// The interval of `p` in one unit, `312 … 340 µs`, or the sample size that it needs.
     pub fn interval(&mut self, p: &Percentile) -> String {
         if let Some((low, high)) = p.interval_ns {
             return range(&time(low as f64), &time(high as f64));
@@ -379,14 +379,14 @@ pub const fn in_words(cause: Cause) -> &'static str {
         Cause::Transfer => "transfer",
         Cause::Decode => "decode",
         Cause::Retry => "its own retries",
-        Cause::Recovery => "soft senses and rebuilding",
+        Cause::ReadRecovery => "soft senses and rebuilding",
         Cause::Suspend => "suspend",
         Cause::Flush => "until data are programmed",
         Cause::Link => "host link",
     }
 }
 
-/// What else was done, a line each of what was done at all.
+/// Other work of the drive: one line for each kind that occurred.
 fn footer(setup: &Setup, outcome: &Outcome) -> String {
     let c = &outcome.stats.counters;
     let [suspends, cancelled] = [c.suspends, c.cancelled_senses].map(count);
@@ -448,7 +448,7 @@ pub fn uncorrectable(reports: &[&Report]) -> String {
     text
 }
 
-/// What the run cost on this machine.
+/// Run time and memory on this machine.
 pub fn wall(outcome: &Outcome) -> String {
     let memory = peak_rss_bytes();
     let memory = memory.map_or(String::new(), |m| {

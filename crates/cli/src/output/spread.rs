@@ -1,4 +1,4 @@
-//! One figure of several drives: chips differ from drive to drive, the load does not.
+//! One figure over several drives, which differ in their chips but run the same load.
 
 use super::format::range;
 

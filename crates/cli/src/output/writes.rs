@@ -27,11 +27,11 @@ pub fn lines(setup: &Setup, outcome: &Outcome) -> String {
     let mut text = String::from("write amplification");
     text += &match (amplification.not_steady, amplification.estimate) {
         (None, Some(e)) => format!(
-            " {:.2}, {:.2} … {:.2} (95 %, over {} stretches of {} erases)",
+            " {:.2}, {:.2} … {:.2} (95 %, over {} segments of {} erases)",
             e.mean,
             e.interval.0,
             e.interval.1,
-            e.stretches,
+            e.segments,
             count(amplification.erases_each),
         ),
         (Some(NotSteady::FewErases(erased, needed)), _) => format!(
@@ -129,6 +129,6 @@ const fn in_words(owner: Owner) -> &'static str {
         Owner::Retire => "out of bad blocks",
         Owner::Refresh => "by refresh",
         Owner::Scheme => "by a scheme",
-        Owner::Rescue => "after failed programs or power cuts",
+        Owner::Rewrite => "after failed programs or power cuts",
     }
 }

@@ -1,6 +1,6 @@
 //! `firstread study`: a paper's evaluation repeated, claim by claim.
 //!
-//! What it comes to is `firstread_session::study`'s.
+//! The study itself is in `firstread_session::study`.
 //!
 //! - [`correlation`], [`figures`]: pictures. [`report`]: pages.
 
@@ -50,13 +50,13 @@ pub struct StudyArgs {
     /// A shipped study (`firstread list studies`), the path of a study, or `all`
     #[arg(value_name = "NAME|FILE|all")]
     study: String,
-    /// Fewer requests, drives and points: every claim at lower precision
+    /// Use fewer requests, drives and points: every claim, at lower precision
     #[arg(long)]
     quick: bool,
-    /// Folder of the results; what it holds of the same study is not run again
+    /// Folder of the results; points of the same study that it already holds are not run again
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// These experiments and correlations alone
+    /// Run only these experiments and correlations
     #[arg(long, value_name = "ID,ID...", value_delimiter = ',')]
     only: Vec<String>,
     /// Folder of the traces that the study names

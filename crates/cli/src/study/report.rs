@@ -1,4 +1,4 @@
-//! What a study leaves behind: a report to open, a table of claims, and the data of both.
+//! Files that a study writes: a report, a table of claims, and the data of both.
 
 use anyhow::Result;
 use firstread_session::files::Page;
@@ -339,7 +339,7 @@ fn cells_csv(done: &Done<'_>) -> Result<Option<Vec<u8>>> {
         return Ok(None);
     }
     let dimensions = Dimension::ALL.into_iter().filter(|&d| {
-        // Cells have no requests and no power to lose.
+        // Populations of cells have no requests and no power cuts.
         let of_runs = [
             Dimension::Workload,
             Dimension::Unpowered,

@@ -2,7 +2,7 @@
 //! for.
 
 use firstread_core::voltage::BlockGroups;
-use firstread_core::{BlockId, CellMode, LevelOffsets, Ns};
+use firstread_core::{CellMode, LevelOffsets, Ns, SuperblockId};
 use firstread_ecc::Code;
 use firstread_nand::{BlockState, Medium};
 
@@ -87,9 +87,9 @@ impl GroupOracle {
             .filter_map(of_group)
             .collect();
         let youngest = in_group.iter().map(|&(_, age)| age.0).min().unwrap_or(0);
-        let blocks: Vec<(BlockId, BlockState)> = in_group
+        let blocks: Vec<(SuperblockId, BlockState)> = in_group
             .iter()
-            .map(|&(i, _)| (BlockId(i), members.blocks[i as usize]))
+            .map(|&(i, _)| (SuperblockId(i), members.blocks[i as usize]))
             .collect();
         let mode = blocks
             .first()

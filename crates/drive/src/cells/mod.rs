@@ -3,18 +3,18 @@
 mod group_oracle;
 mod sense;
 mod sensed;
-mod tally;
+mod verdicts;
 
 use std::fmt;
 
 use firstread_core::flash::planes_of;
 use firstread_core::voltage::BlockGroups;
-use firstread_core::{BlockId, CellMode, Ns, PageType, SenseMode, SenseTiming};
+use firstread_core::{CellMode, Ns, PageType, SenseMode, SenseTiming, SuperblockId};
 use firstread_ecc::{Code, DecodeTiming};
-use firstread_nand::{BlockState, Medium, Standing};
+use firstread_nand::{BlockState, CachedCondition, Medium};
 
 use group_oracle::GroupOracle;
-use tally::Checks;
+use verdicts::Checks;
 
 pub(crate) use sensed::Sensed;
 
@@ -35,7 +35,7 @@ pub(crate) struct Cells {
     ideal: bool,
     blocks: Vec<BlockState>,
     /// Cached condition of each superblock's cells, dropped by any change other than time and reads.
-    standing: Vec<Option<Standing>>,
+    cached_condition: Vec<Option<CachedCondition>>,
     /// Codewords per page.
     per_page: u32,
     /// `per_page` one bits.
@@ -90,7 +90,7 @@ impl Cells {
         }
         Cells {
             blocks: vec![fresh; geometry.blocks_per_plane as usize],
-            standing: vec![None; geometry.blocks_per_plane as usize],
+            cached_condition: vec![None; geometry.blocks_per_plane as usize],
             per_page,
             page_mask: u64::MAX >> (64 - per_page),
             plane_of: core::array::from_fn(|codeword| (codeword as u32 / per_page) as u8),
@@ -131,7 +131,7 @@ impl Cells {
         now: Ns,
         celsius: f64,
     ) -> Result<(), firstread_nand::ProfileError> {
-        self.standing.fill(None);
+        self.cached_condition.fill(None);
         self.medium.set_temperature(now + self.unpowered, celsius)
     }
 
@@ -152,10 +152,10 @@ impl Cells {
     }
 
     /// `block` was programmed completely at `now`.
-    pub(crate) fn fill(&mut self, now: Ns, block: BlockId, mode: CellMode, pe_cycles: u32) {
+    pub(crate) fn fill(&mut self, now: Ns, block: SuperblockId, mode: CellMode, pe_cycles: u32) {
         let version = self.blocks[block.0 as usize].version + 1;
         self.programmed_at[block.0 as usize] = Some(now);
-        self.standing[block.0 as usize] = None;
+        self.cached_condition[block.0 as usize] = None;
         self.planes_sensed[block.0 as usize] = 0;
         self.blocks[block.0 as usize] =
             self.medium
@@ -163,29 +163,29 @@ impl Cells {
     }
 
     /// `block` was erased into `mode`, at `pe_cycles`.
-    pub(crate) fn erase(&mut self, block: BlockId, mode: CellMode, pe_cycles: u32) {
+    pub(crate) fn erase(&mut self, block: SuperblockId, mode: CellMode, pe_cycles: u32) {
         let state = &mut self.blocks[block.0 as usize];
         state.mode = mode;
         state.pe_cycles = pe_cycles;
-        self.standing[block.0 as usize] = None;
+        self.cached_condition[block.0 as usize] = None;
         self.programmed_at[block.0 as usize] = None;
     }
 
     /// `block` was erased into `mode` by the firmware: one more cycle.
-    pub(crate) fn erased(&mut self, block: BlockId, mode: CellMode) {
+    pub(crate) fn erased(&mut self, block: SuperblockId, mode: CellMode) {
         let pe_cycles = self.blocks[block.0 as usize].pe_cycles + 1;
         self.erase(block, mode, pe_cycles);
     }
 
     /// P/E cycles of `block`.
     #[cfg(test)]
-    pub(crate) fn pe_cycles(&self, block: BlockId) -> u32 {
+    pub(crate) fn pe_cycles(&self, block: SuperblockId) -> u32 {
         self.blocks[block.0 as usize].pe_cycles
     }
 
     /// A die's part of `wordline` of `block` was programmed. The first program starts the age of the
     /// superblock.
-    pub(crate) fn program(&mut self, now: Ns, block: BlockId, wordline: u16) {
+    pub(crate) fn program(&mut self, now: Ns, block: SuperblockId, wordline: u16) {
         if self.programmed_at[block.0 as usize].is_none() {
             let BlockState {
                 mode, pe_cycles, ..
@@ -193,7 +193,7 @@ impl Cells {
             self.fill(now, block, mode, pe_cycles);
             self.blocks[block.0 as usize].written_wordlines = 0;
         }
-        self.standing[block.0 as usize] = None;
+        self.cached_condition[block.0 as usize] = None;
         let written = &mut self.blocks[block.0 as usize].written_wordlines;
         *written = (*written).max(wordline + 1);
     }
@@ -206,7 +206,7 @@ impl Cells {
     pub(crate) fn are_ideal(&self) -> bool {
         self.ideal
     }
-    pub(crate) fn mode(&self, block: BlockId) -> CellMode {
+    pub(crate) fn mode(&self, block: SuperblockId) -> CellMode {
         self.blocks[block.0 as usize].mode
     }
     /// Bytes that spare cells add to the transfer of codewords `wanted`: each plane's page comes with its
@@ -241,7 +241,7 @@ impl Cells {
             .read_ns(mode, page, sense, timing)
             .expect("the firmware reads pages that the mode has")
     }
-    pub(crate) fn program_ns(&self, block: BlockId) -> u64 {
+    pub(crate) fn program_ns(&self, block: SuperblockId) -> u64 {
         self.medium
             .program_ns(self.mode(block))
             .expect("a block's mode is one of the chip's")
@@ -254,7 +254,7 @@ impl Cells {
 
     /// `planes` more planes of `block` have been sensed, which disturbs cells that err.
     #[inline]
-    fn count(&mut self, block: BlockId, planes: u64) {
+    fn count(&mut self, block: SuperblockId, planes: u64) {
         if self.ideal {
             return;
         }
@@ -269,7 +269,7 @@ impl Cells {
     }
 
     /// The planes with codewords in `wanted` were sensed, but only those in `output` are used.
-    pub(crate) fn sensed_in_vain(&mut self, block: BlockId, wanted: u64, output: u64) {
+    pub(crate) fn count_unused_sense(&mut self, block: SuperblockId, wanted: u64, output: u64) {
         self.count(block, self.planes(wanted) - self.planes(output));
     }
 }
@@ -296,7 +296,7 @@ mod tests {
             profile.mode,
             None,
         );
-        cells.fill(Ns::ZERO, BlockId(0), profile.mode, 0);
+        cells.fill(Ns::ZERO, SuperblockId(0), profile.mode, 0);
         let per_page = geometry.codewords_per_page();
         let mut sense = |planes: u32, times: u64| {
             let op = FlashOp {
@@ -306,7 +306,7 @@ mod tests {
                 class: OpClass::HostRead,
                 queued: Ns::ZERO,
                 kind: FlashKind::Read {
-                    block: BlockId(0),
+                    block: SuperblockId(0),
                     wordline: 0,
                     page: PageType(0),
                     cell_mode: profile.mode,
@@ -326,10 +326,10 @@ mod tests {
         assert_eq!(sense(1, 3), 3.0 / blocks, "one plane is one block");
         assert_eq!(sense(4, 1), 7.0 / blocks, "four planes are four");
         let blocks = blocks as u64;
-        cells.count(BlockId(0), 40_000 * blocks - 7);
+        cells.count(SuperblockId(0), 40_000 * blocks - 7);
         assert_eq!(cells.blocks[0].reads, 40_000.0);
         // A single-precision sum would have stopped growing here.
-        (0..100 * blocks).for_each(|_| cells.count(BlockId(0), 1));
+        (0..100 * blocks).for_each(|_| cells.count(SuperblockId(0), 1));
         assert_eq!(cells.blocks[0].reads, 40_100.0);
     }
 }

@@ -5,12 +5,12 @@ use firstread_core::{
     FlashKind, FlashOp, IdealScope, Levels, Ns, PageAddr, SenseMode, SenseTiming, SpareErrors,
 };
 use firstread_ecc::{Code, SoftWeights, Verdict};
-use firstread_nand::{Condition, ReadLevels, SoftLevels, SoftWeight, Standing};
+use firstread_nand::{CachedCondition, Condition, ReadLevels, SoftLevels, SoftWeight};
 
 use super::Cells;
 use super::group_oracle::Members;
 use super::sensed::Sensed;
-use super::tally::{COUNT, Tally};
+use super::verdicts::{COUNT, Verdicts};
 
 impl Cells {
     /// Senses and decodes a read that was requested at `now`.
@@ -82,7 +82,8 @@ impl Cells {
 
     #[cold]
     fn look_at(&mut self, block: usize, real: Ns) {
-        self.standing[block] = Some(self.medium.standing(&self.blocks[block], real));
+        self.cached_condition[block] =
+            Some(self.medium.cached_condition(&self.blocks[block], real));
     }
 
     #[inline]
@@ -97,13 +98,16 @@ impl Cells {
         let real = now + self.unpowered;
         let levels = self.resolve(now, levels);
         let block = at.block.0 as usize;
-        let stands = |k: &Standing| self.medium.stands(k, &self.blocks[block], real);
-        if !self.standing[block].as_ref().is_some_and(stands) {
+        let is_current = |k: &CachedCondition| self.medium.is_current(k, &self.blocks[block], real);
+        if !self.cached_condition[block]
+            .as_ref()
+            .is_some_and(is_current)
+        {
             self.look_at(block, real);
         }
-        let known = self.standing[block].as_ref();
+        let known = self.cached_condition[block].as_ref();
         let condition = &known.expect("looked at just now").condition;
-        let mut tally = Tally::default();
+        let mut verdicts = Verdicts::default();
         let (mut left, mut planes) = (wanted, 0);
         while left != 0 {
             let (plane, start, mut page_left) = self.first_plane(left);
@@ -117,7 +121,7 @@ impl Cells {
                 let codeword = page_left.trailing_zeros() & !3;
                 let four = page_left >> codeword & 0xf;
                 page_left ^= four << codeword;
-                tally.codewords += COUNT[four as usize];
+                verdicts.codewords += COUNT[four as usize];
                 let weights = page.four_weights(codeword);
                 // Codes whose verdict is certain at every weight are judged without draws.
                 let draws = match self.code {
@@ -129,13 +133,13 @@ impl Cells {
                         continue;
                     }
                     let (weight, draw) = (weights[k as usize], draws[k as usize]);
-                    let fate = || page.fate(codeword + k);
-                    let verdict = self.code.judge(weight, draw, fate);
-                    tally.add(start + codeword + k, weight, verdict);
+                    let persistent_draw = || page.persistent_draw(codeword + k);
+                    let verdict = self.code.judge(weight, draw, persistent_draw);
+                    verdicts.add(start + codeword + k, weight, verdict);
                 }
             }
         }
-        let mut sensed = tally.sensed(self.decode, &self.code, &mut self.checks);
+        let mut sensed = verdicts.sensed(self.decode, &self.code, &mut self.checks);
         let cells = self.spare_cells[self.blocks[block].mode.bits() as usize - 1];
         if cells != 0 && sensed.failed != 0 {
             sensed.spare = self.spare(at, sensed.failed, condition, &levels, timing, cells);
@@ -156,7 +160,7 @@ impl Cells {
     ) -> (Sensed, u64) {
         let real = now + self.unpowered;
         let levels = self.resolve(now, levels);
-        let mut tally = Tally::default();
+        let mut verdicts = Verdicts::default();
         let (mut left, mut planes) = (wanted, 0);
         while left != 0 {
             let (plane, start, mut page_left) = self.first_plane(left);
@@ -180,13 +184,15 @@ impl Cells {
                     errors,
                     bits,
                 };
-                let verdict = self.code.judge_soft(&weights, page.fate(codeword));
-                tally.codewords += 1;
-                tally.add(start + codeword, weights.hard_errors(), verdict);
+                let verdict = self
+                    .code
+                    .judge_soft(&weights, page.persistent_draw(codeword));
+                verdicts.codewords += 1;
+                verdicts.add(start + codeword, weights.hard_errors(), verdict);
             }
         }
         let senses = soft.senses() as u64;
-        let sensed = tally.sensed(self.decode, &self.code, &mut self.checks);
+        let sensed = verdicts.sensed(self.decode, &self.code, &mut self.checks);
         (sensed, planes * senses)
     }
 

@@ -27,7 +27,7 @@ pub enum ActivateError {
     /// The schemes need other hardware or memory than the drive was made with.
     #[error("a drive has to be made with these schemes, they cannot be activated: {what}")]
     AnotherBuild {
-        /// What would have to be different.
+        /// The part that would have to differ.
         what: &'static str,
     },
     /// There is no such code.
@@ -36,7 +36,7 @@ pub enum ActivateError {
     /// There are no tables of the chip that a scheme needs.
     #[error(transparent)]
     Tables(#[from] TableError),
-    /// A reset leaves what is not simulated.
+    /// The state after a reset is not simulated.
     #[error(transparent)]
     Cut(#[from] CutRefused),
 }
@@ -67,21 +67,21 @@ impl<P: Payload> Drive<P> {
             }
         }
         let code = Code::named(&profile.ecc.code)?;
-        let makings = self.makings.of(&profile, &code)?;
-        let schemes = makings.schemes(&profile);
+        let firmware_builder = self.firmware_builder.of(&profile, &code)?;
+        let schemes = firmware_builder.schemes(&profile);
         let groups = schemes.read_levels.groups().copied();
         if schemes.read_levels.spare_ppm() != self.firmware.levels().spare_ppm() {
             let what = "cells of known states are programmed with the data";
             return Err(ActivateError::AnotherBuild { what });
         }
-        let firmware = makings.firmware(&profile, schemes);
+        let firmware = firmware_builder.firmware(&profile, schemes);
         if (firmware.jobs(), firmware.buffer_slots())
             != (self.firmware.jobs(), self.firmware.buffer_slots())
         {
             let what = "the write buffer would lie elsewhere in memory";
             return Err(ActivateError::AnotherBuild { what });
         }
-        let hardware = &mut self.world.hardware;
+        let hardware = &mut self.platform.hardware;
         hardware.add_tags(firmware.tags());
         hardware.cells_mut().set_groups(groups, code);
         let stays = |axis: &str| {
@@ -92,7 +92,7 @@ impl<P: Payload> Drive<P> {
             choice(&self.profile) == choice(&profile)
         };
         let kept = (stays("read_levels"), stays("retry"));
-        (*self.makings, self.profile) = (makings, profile);
+        (*self.firmware_builder, self.profile) = (firmware_builder, profile);
         Ok(self.reset(at, kept))
     }
 

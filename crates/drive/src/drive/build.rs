@@ -7,18 +7,18 @@ use firstread_ecc::{Code, DecodeTiming};
 use firstread_firmware::policy::read_levels::ReadLevels;
 use firstread_nand::Medium;
 
-use super::makings::Makings;
+use super::firmware_builder::FirmwareBuilder;
 use super::{Drive, DriveError, StateError};
 use crate::cells::Cells;
 use crate::hardware::failures::Failures;
 use crate::hardware::suspend::SuspendTimes;
 use crate::hardware::{Hardware, Times};
 use crate::payload::{Payload, Stamps};
+use crate::platform::{LinkTimes, Platform};
 use crate::profile::DriveProfile;
 use crate::profile::drive::Cells as CellModel;
 use crate::queues::Queues;
 use crate::state::DriveState;
-use crate::world::{LinkTimes, World};
 
 impl Drive {
     /// A drive whose data are known by their stamps alone, as a simulation wants them:
@@ -37,8 +37,8 @@ impl Drive {
 }
 
 impl<P: Payload> Drive<P> {
-    /// A drive in `state`, with everything that happens until its host comes already done: filled and
-    /// aged by arithmetic, its firmware's background work simulated. `seed` draws its chips and what its
+    /// A drive in `state`, ready for its host. Filling and ageing are computed; the firmware's
+    /// background work meanwhile is simulated. `seed` draws its chips and what its
     /// firmware draws. `payload` sees the host's data from the first command on; what the drive was filled
     /// with has version 0.
     ///
@@ -53,8 +53,9 @@ impl<P: Payload> Drive<P> {
     ) -> Result<Drive<P>, DriveError> {
         let geometry = profile.geometry;
         let code = Code::named(&profile.ecc.code)?;
-        let makings = Makings::new(&profile, tables, &code, state.hottest_c(), seed)?;
-        let schemes = makings.schemes(&profile);
+        let firmware_builder =
+            FirmwareBuilder::new(&profile, tables, &code, state.hottest_c(), seed)?;
+        let schemes = firmware_builder.schemes(&profile);
         let groups = schemes.read_levels.groups().copied();
         let mut cells = cells(&profile, code, groups, seed)?;
         cells.set_spare(schemes.read_levels.spare_ppm());
@@ -62,7 +63,7 @@ impl<P: Payload> Drive<P> {
             .set_temperature(Ns::ZERO, state.temperature_c)
             .map_err(StateError::Temperature)?;
 
-        let firmware = makings.firmware(&profile, schemes);
+        let firmware = firmware_builder.firmware(&profile, schemes);
         let endurance = profile.chip.mode(profile.mode);
         let endurance = endurance.map_or(1, |m| m.endurance_pe_cycles);
         let failures = Failures::new(profile.chip.failures, endurance, &geometry, seed);
@@ -82,7 +83,7 @@ impl<P: Payload> Drive<P> {
             firmware.map_pages(),
         );
         let timers = hardware.resources();
-        let world = World::new(
+        let platform = Platform::new(
             hardware,
             (stamps, payload),
             link_times(&profile),
@@ -94,8 +95,8 @@ impl<P: Payload> Drive<P> {
         let mut drive = Drive {
             profile,
             firmware,
-            world,
-            makings: Box::new(makings),
+            platform,
+            firmware_builder: Box::new(firmware_builder),
             seed,
             wake: Ns::MAX,
             cut_recovery: None,
@@ -116,7 +117,7 @@ fn cells(
     let mut medium = Medium::new(profile.chip.clone(), profile.geometry, seed)?;
     medium.set_codeword_bits(code.codeword_bits());
     let ideal = profile.cells == CellModel::Ideal;
-    // A decoder has so many lanes: an iteration over a longer codeword takes longer.
+    // A decoder has a fixed width, so an iteration over a longer codeword takes longer.
     let kib = code.data_bytes().div_ceil(1024);
     let decode = DecodeTiming {
         iteration_ns: profile.ecc.timing.iteration_ns * kib,

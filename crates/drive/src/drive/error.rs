@@ -29,7 +29,7 @@ pub enum DriveError {
         /// Superblocks of the drive.
         superblocks: u32,
     },
-    /// The state asked for is not one this drive can be in.
+    /// This drive cannot be in the requested state.
     #[error(transparent)]
     State(#[from] StateError),
 }
@@ -147,7 +147,7 @@ pub enum TemperatureRefused {
 /// Why the power of a drive cannot be cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum CutRefused {
-    /// More slots were written than sequence numbers count.
+    /// More slots were written than a sequence number can count.
     #[error(
         "power cannot be cut after more than a million million slots were written: a slot's \
          sequence number is simulated with 40 bits; cut earlier"

@@ -1,17 +1,17 @@
 //! A drive as a machine on the virtual clock: firmware and hardware joined in one loop of events.
 //!
-//! Whoever is above it submits commands, lets time pass and takes completions. The drive knows neither jobs nor
-//! reports, and whoever knows those has no part in how the drive works: see [`crate::runner`].
+//! A host submits commands, lets time pass and takes completions. The drive knows neither jobs nor reports:
+//! these are in [`crate::runner`].
 //!
 //! - `build`, `prepare`: made from a profile, then filled and aged.
 //! - `activate`: other schemes on a drive in use.
 //! - `power`: power cuts, and what coming back takes.
-//! - `makings`: what a firmware is made from, at first and when power is back.
+//! - `firmware_builder`: what a firmware is made from, at first and when power is back.
 
 mod activate;
 mod build;
 mod error;
-mod makings;
+mod firmware_builder;
 mod power;
 mod prepare;
 
@@ -19,24 +19,24 @@ use std::fmt;
 
 use firstread_core::flash::ALL_PLANES;
 use firstread_core::voltage::BlockGroups;
-use firstread_core::{BlockId, CellMode, CommandId, DieId, FlashEvent, Lpn, Ns};
+use firstread_core::{CellMode, CommandId, DieId, FlashEvent, Lpn, Ns, SuperblockId};
 use firstread_firmware::Firmware;
-use firstread_firmware::ftl::{Busy, Unsound};
+use firstread_firmware::ftl::{Busy, Inconsistency};
 use firstread_firmware::log::Record;
-use firstread_firmware::observe::{BlockMonitor, Counters};
+use firstread_firmware::observe::{Counters, SuperblockTable};
 use firstread_firmware::policy::read_levels::ReadLevels;
 use firstread_nand::Medium;
 
-use crate::before::FilledMemory;
 use crate::commands::{Completed, Submission};
 use crate::completions::Digest;
 use crate::hardware::timers::LATEST;
 use crate::hardware::{Done, Resource};
+use crate::initial_contents::FilledMemory;
 use crate::payload::{Payload, StaleRead};
-use crate::port_log::{Crossing, Passed};
+use crate::platform::{Due, FrontEndTimer, Platform};
+use crate::port_log::{PortCall, PortCallKind};
 use crate::profile::DriveProfile;
-use crate::world::{Due, Front, World};
-use makings::Makings;
+use firmware_builder::FirmwareBuilder;
 
 pub use activate::ActivateError;
 pub use error::{CutRefused, DriveError, StateError, SubmitError, TemperatureRefused};
@@ -45,7 +45,7 @@ pub use power::PowerCut;
 /// The overlay grows when fewer changes of the map than this fit.
 const OVERLAY_RESERVE: u32 = 8;
 
-/// Whose event it was.
+/// The side that an event belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
     /// The drive's, which has been handled.
@@ -57,18 +57,19 @@ pub enum Step {
 /// A drive.
 ///
 /// The drive's clock may be ahead of its host's by [`Drive::host_lag`], the time in which a command is fetched
-/// and taken: nothing that the host does is felt sooner. So the host may do several things at a time.
+/// and taken: no command of the host reaches the drive sooner. So the host may submit several commands before it
+/// advances the drive.
 ///
-/// A clone goes on as the drive would: with the same commands at the same times it gives the same completions. So
-/// a drive can be burnt in once and measured many times. A clone copies all memory of the drive, what it has
-/// reserved and not used yet too, and neither knows of the other.
+/// A clone behaves like the drive: the same commands at the same times give the same completions. So a drive can
+/// be burnt in once and measured many times. A clone copies all memory of the drive, including memory that
+/// is reserved but unused. The two share nothing.
 #[derive(Clone)]
 pub struct Drive<P = ()> {
     pub(crate) profile: DriveProfile,
     pub(crate) firmware: Firmware<FilledMemory>,
-    pub(crate) world: World<P>,
+    pub(crate) platform: Platform<P>,
     /// What a firmware is made from, at first and when power is back.
-    makings: Box<Makings>,
+    firmware_builder: Box<FirmwareBuilder>,
     seed: u64,
     /// When the firmware is polled next, as it asked.
     wake: Ns,
@@ -87,16 +88,16 @@ impl<P> fmt::Debug for Drive<P> {
 }
 
 impl Drive {
-    /// No event is later: 146 years.
+    /// Latest time of an event: 146 years.
     pub const LATEST: Ns = LATEST;
 }
 
-/// What its host does.
+/// Methods for the host.
 impl<P: Payload> Drive<P> {
     /// Whether the queues take another command.
     #[inline]
     pub fn has_room(&self) -> bool {
-        self.world.has_slot()
+        self.platform.has_slot()
     }
 
     /// The host submits a command at `at`, by the host's clock.
@@ -121,27 +122,27 @@ impl<P: Payload> Drive<P> {
                 capacity_bytes,
             });
         }
-        if at + self.world.host_lag < self.world.now {
+        if at + self.platform.host_lag < self.platform.now {
             return Err(SubmitError::Late);
         }
-        self.world.submit(at, command).ok_or(SubmitError::Full)
+        self.platform.submit(at, command).ok_or(SubmitError::Full)
     }
 
     /// When the first completion that has not been taken reaches the host, as far as is known; [`Ns::MAX`] for
     /// never.
     #[inline]
     pub fn completion_due(&self) -> Ns {
-        self.world.completion_due()
+        self.platform.completion_due()
     }
 
     /// Takes the first completion that reaches the host by `by`. None that reaches it by [`Drive::now`] is missing,
     /// nor by [`Drive::due`].
     #[inline]
     pub fn completion(&mut self, by: Ns) -> Option<Completed<'_>> {
-        if self.world.completion_due() > by {
+        if self.platform.completion_due() > by {
             return None;
         }
-        self.world.completed()
+        self.platform.completed()
     }
 
     /// Handles every event until `until`, by the host's clock, or until the first completion reaches the host, if
@@ -150,7 +151,7 @@ impl<P: Payload> Drive<P> {
     /// has no background work ever again.
     pub fn advance(&mut self, until: Ns) {
         let stop = until.min(self.completion_due());
-        if stop.saturating_add(self.world.host_lag) <= self.world.now {
+        if stop.saturating_add(self.platform.host_lag) <= self.platform.now {
             return;
         }
         self.wait(stop);
@@ -162,10 +163,10 @@ impl<P: Payload> Drive<P> {
     /// that is.
     #[inline(always)] // Of the one loop of a run.
     pub fn wait(&mut self, until: Ns) {
-        self.world.set_host(until);
+        self.platform.set_host(until);
         // The host was behind by as long as a command takes: its first one may be here.
-        if self.world.command_due() == self.world.now {
-            self.command(Front::Command);
+        if self.platform.command_due() == self.platform.now {
+            self.command(FrontEndTimer::Command);
             self.wake_firmware();
         }
     }
@@ -173,12 +174,12 @@ impl<P: Payload> Drive<P> {
     /// When the next event is due; [`Ns::MAX`] for never.
     #[inline]
     pub fn due(&self) -> Ns {
-        self.world.due()
+        self.platform.due()
     }
 
     /// Temperature of the drive at `at` (°C), as far as is planned.
     pub fn temperature_c(&self, at: Ns) -> f64 {
-        self.world.hardware.cells().temperature_c(at)
+        self.platform.hardware.cells().temperature_c(at)
     }
 
     /// The drive is at `celsius` from `at` on, or from now on if that is past. Cells age at that temperature from then
@@ -187,12 +188,12 @@ impl<P: Payload> Drive<P> {
     /// # Errors
     /// [`TemperatureRefused`]; then nothing has changed.
     pub fn set_temperature(&mut self, at: Ns, celsius: f64) -> Result<(), TemperatureRefused> {
-        let hottest = f64::from(self.makings.temperature_c());
+        let hottest = f64::from(self.firmware_builder.temperature_c());
         if celsius > hottest {
             return Err(TemperatureRefused::Hotter { celsius, hottest });
         }
-        let at = at.max(self.world.now);
-        let cells = self.world.hardware.cells_mut();
+        let at = at.max(self.platform.now);
+        let cells = self.platform.hardware.cells_mut();
         if cells.last_change() > at {
             return Err(TemperatureRefused::Planned { celsius });
         }
@@ -204,21 +205,21 @@ impl<P: Payload> Drive<P> {
     /// How far the host's clock may be behind the drive's (ns): as long as a command takes from the host to the
     /// firmware at least.
     pub fn host_lag(&self) -> Ns {
-        self.world.host_lag
+        self.platform.host_lag
     }
 
     /// The first read, if any, that returned something else than the last version written.
     #[inline]
     pub fn stale(&self) -> Option<StaleRead> {
-        self.world.stale
+        self.platform.stale
     }
 
     /// Time passes until `until`, without a host.
     fn pass_time(&mut self, until: Ns) {
-        while self.world.due() <= until {
+        while self.platform.due() <= until {
             self.step();
         }
-        self.world.now = self.world.now.max(until);
+        self.platform.now = self.platform.now.max(until);
     }
 }
 
@@ -239,11 +240,11 @@ impl<P: Payload> Drive<P> {
     }
     /// What the firmware did in the background, in order: the last 32,768 records at least.
     pub fn log(&self) -> &[Record] {
-        self.world.log.records()
+        self.platform.log.records()
     }
     /// Records of background work before those of [`Drive::log`], which are not kept.
     pub fn log_dropped(&self) -> u64 {
-        self.world.log.dropped()
+        self.platform.log.dropped()
     }
     /// The block groups of the scheme that keeps read levels, if it has any.
     pub fn groups(&self) -> Option<&BlockGroups> {
@@ -252,26 +253,26 @@ impl<P: Payload> Drive<P> {
     /// Simulated time, by the drive's clock.
     #[inline]
     pub fn now(&self) -> Ns {
-        self.world.now
+        self.platform.now
     }
     /// Keeps what passes the firmware's ports from now on, and forgets what was kept.
     pub fn log_ports(&mut self) {
-        self.world.port_log.start();
+        self.platform.port_log.start();
     }
     /// Folds every completion that reaches the host from now on into a digest.
     pub fn digest_completions(&mut self) {
-        self.world.digest.start();
+        self.platform.digest.start();
     }
     /// The digest of what has completed since [`Drive::digest_completions`]; none where that was not called.
     pub fn digest(&self) -> Option<Digest> {
-        self.world.digest.digest()
+        self.platform.digest.digest()
     }
     /// What passed them since [`Drive::log_ports`]; nothing where it was not called.
-    pub fn crossings(&self) -> &[Crossing] {
-        self.world.port_log.crossings()
+    pub fn port_calls(&self) -> &[PortCall] {
+        self.platform.port_log.port_calls()
     }
     /// What the firmware knows of its superblocks: what they are used for, what they hold.
-    pub fn blocks(&self) -> &BlockMonitor {
+    pub fn blocks(&self) -> &SuperblockTable {
         self.firmware.blocks()
     }
     /// Whether it has reached its end of life and takes no more writes.
@@ -280,27 +281,27 @@ impl<P: Payload> Drive<P> {
     }
     /// Checks that every slot has one owner and every count adds up: time and memory in proportion to
     /// the pages of the drive. For tests.
-    pub fn audit(&self) -> Result<(), Unsound> {
+    pub fn audit(&self) -> Result<(), Inconsistency> {
         self.firmware.audit()
     }
     /// Asks that `block` be erased into `mode`, once what it holds has been moved away.
-    pub fn ask_mode(&mut self, block: BlockId, mode: CellMode) -> Result<(), Busy> {
-        let now = self.world.now;
-        let asked = self.firmware.ask_mode(now, block, mode, &mut self.world);
+    pub fn ask_mode(&mut self, block: SuperblockId, mode: CellMode) -> Result<(), Busy> {
+        let now = self.platform.now;
+        let asked = self.firmware.ask_mode(now, block, mode, &mut self.platform);
         self.wake_firmware();
         asked
     }
     /// What the host makes of the data.
     pub fn payload(&self) -> &P {
-        &self.world.payload
+        &self.platform.payload
     }
     /// What the host makes of the data, to hand in what it writes and to take what it has read.
     pub fn payload_mut(&mut self) -> &mut P {
-        &mut self.world.payload
+        &mut self.platform.payload
     }
     /// The cells.
     pub fn medium(&self) -> &Medium {
-        self.world.hardware.cells().medium()
+        self.platform.hardware.cells().medium()
     }
     /// Bytes of the host's that are in the write buffer, not on flash.
     pub fn buffered_bytes(&self) -> u64 {
@@ -322,27 +323,30 @@ impl<P: Payload> Drive<P> {
     /// A read has left planes of a die.
     #[cold]
     fn planes_done(&mut self, now: Ns, event: Option<FlashEvent>, free: FlashEvent) {
-        let world = &mut self.world;
+        let platform = &mut self.platform;
         for event in event.into_iter().chain([free]) {
-            world.port_log.note(now, || Passed::Event(event));
-            self.firmware.complete(now, event, world);
+            platform.port_log.note(now, || PortCallKind::Event(event));
+            self.firmware.complete(now, event, platform);
         }
     }
 
     /// Handles the next event, if there is one. After one of the host's, the host calls [`Drive::wait`].
     #[inline]
     pub fn step(&mut self) -> Option<Step> {
-        let next = self.world.next()?;
-        let world = &mut self.world;
-        let due = world.now;
+        let next = self.platform.next()?;
+        let platform = &mut self.platform;
+        let due = platform.now;
         match next {
             Due::Hardware(Resource::Die(die)) => {
-                let done = world
-                    .hardware
-                    .die_done(due, die, &mut world.timers, &mut world.stamps);
+                let done = platform.hardware.die_done(
+                    due,
+                    die,
+                    &mut platform.timers,
+                    &mut platform.stamps,
+                );
                 let (event, free, decoded) = match done {
                     Done::GoesOn => {
-                        world.hardware.time_next(&mut world.timers);
+                        platform.hardware.time_next(&mut platform.timers);
                         return Some(Step::Drive);
                     }
                     Done::Free(tag) => (None, Some(tag), false),
@@ -355,30 +359,32 @@ impl<P: Payload> Drive<P> {
                     }
                 };
                 if let Some(event) = event {
-                    self.tell(due, event);
+                    self.deliver(due, event);
                 }
                 if let Some(tag) = free {
                     let (die, planes) = (DieId(die), ALL_PLANES);
-                    self.tell(due, FlashEvent::ArrayFree { tag, die, planes });
+                    self.deliver(due, FlashEvent::ArrayFree { tag, die, planes });
                     if decoded {
-                        let world = &mut self.world;
-                        let event = world.hardware.decoded(due, tag.0, &mut world.stamps);
-                        self.tell(due, event);
+                        let platform = &mut self.platform;
+                        let event = platform.hardware.decoded(due, tag.0, &mut platform.stamps);
+                        self.deliver(due, event);
                     }
                 }
-                let world = &mut self.world;
-                world.hardware.time_next(&mut world.timers);
+                let platform = &mut self.platform;
+                platform.hardware.time_next(&mut platform.timers);
             }
             Due::Hardware(Resource::Decoder(channel)) => {
-                let (timers, stamps) = (&mut world.timers, &mut world.stamps);
-                let event = world.hardware.decode_done(due, channel, timers, stamps);
-                self.tell(due, event);
+                let (timers, stamps) = (&mut platform.timers, &mut platform.stamps);
+                let event = platform.hardware.decode_done(due, channel, timers, stamps);
+                self.deliver(due, event);
             }
-            Due::Front(front @ (Front::Command | Front::Write)) => self.command(front),
-            Due::Front(Front::Host) => return Some(Step::Host),
-            Due::Front(Front::Firmware) => {
+            Due::FrontEndTimer(front @ (FrontEndTimer::Command | FrontEndTimer::Write)) => {
+                self.command(front)
+            }
+            Due::FrontEndTimer(FrontEndTimer::Host) => return Some(Step::Host),
+            Due::FrontEndTimer(FrontEndTimer::Firmware) => {
                 self.wake = Ns::MAX;
-                self.firmware.poll(due, world);
+                self.firmware.poll(due, platform);
             }
         }
         self.wake_firmware();
@@ -387,29 +393,29 @@ impl<P: Payload> Drive<P> {
 
     /// The firmware hears of `event`.
     #[inline(always)]
-    fn tell(&mut self, now: Ns, event: FlashEvent) {
-        let world = &mut self.world;
-        world.port_log.note(now, || Passed::Event(event));
-        self.firmware.complete(now, event, world);
+    fn deliver(&mut self, now: Ns, event: FlashEvent) {
+        let platform = &mut self.platform;
+        platform.port_log.note(now, || PortCallKind::Event(event));
+        self.firmware.complete(now, event, platform);
     }
 
     /// A command has reached the firmware through `front`, unless its data are yet to come.
     #[inline]
-    fn command(&mut self, front: Front) {
-        if self.world.has_queues() && front == Front::Command {
+    fn command(&mut self, front: FrontEndTimer) {
+        if self.platform.has_queues() && front == FrontEndTimer::Command {
             return self.fetched();
         }
-        let world = &mut self.world;
-        let command = world.arrived(front);
-        self.firmware.submit(world.now, command, world);
+        let platform = &mut self.platform;
+        let command = platform.arrived(front);
+        self.firmware.submit(platform.now, command, platform);
     }
 
     /// A fetch from the queues has ended.
     #[cold]
     fn fetched(&mut self) {
-        let world = &mut self.world;
-        if let Some(command) = world.fetched() {
-            self.firmware.submit(world.now, command, world);
+        let platform = &mut self.platform;
+        if let Some(command) = platform.fetched() {
+            self.firmware.submit(platform.now, command, platform);
         }
     }
 
@@ -419,12 +425,12 @@ impl<P: Payload> Drive<P> {
         while self.firmware.overlay_is_short(OVERLAY_RESERVE) {
             let grow = FilledMemory::grow;
             self.firmware
-                .grow_overlay(self.world.now, grow, &mut self.world);
+                .grow_overlay(self.platform.now, grow, &mut self.platform);
         }
         let due = self.firmware.next_wakeup();
         if due != self.wake {
             self.wake = due;
-            self.world.wake_firmware(due);
+            self.platform.wake_firmware(due);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Power cuts: what is lost, what the emergency dump and the recovery take.
 //!
-//! What survives and how the map is made anew is the firmware's (`ftl/recovery.rs`). Times are
+//! The firmware decides what survives and rebuilds the map (`ftl/recovery.rs`). Times are
 //! computed from what it counted, not simulated step by step. The dump resets the dies, then programs
 //! what the capacitors have to save on all of them at once, in SLC mode where the chip has it. The
 //! recovery reads rows on all dies side by side, each sensed and transferred, the channels shared.
@@ -13,12 +13,12 @@ use firstread_firmware::ftl::{Recovering, Recovery};
 use super::{CutRefused, Drive};
 use crate::payload::Payload;
 
-/// What a power cut came to.
+/// Result of a power cut.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PowerCut {
     /// When, on the drive's clock.
     pub at: Ns,
-    /// For how long the capacitors must hold the drive up.
+    /// Hold-up time that the capacitors must provide.
     pub dump: Ns,
     /// From power-on until the first command is taken.
     pub recovery: Ns,
@@ -37,8 +37,8 @@ impl<P: Payload> Drive<P> {
         self.cut_recovery = Some(superblocks);
     }
 
-    /// Cuts the power at `at`, or now if that is past, and brings the drive back: everything under way is lost,
-    /// what is due before `at` too.
+    /// Cuts the power at `at`, or now if that is past, and restores it. Everything in flight is lost, including
+    /// events that were due before `at`.
     ///
     /// # Errors
     /// [`CutRefused`] where what a cut leaves is not simulated; then nothing has changed.
@@ -49,7 +49,7 @@ impl<P: Payload> Drive<P> {
 
     /// Whether what a cut leaves is simulated.
     pub(super) fn may_cut_power(&self) -> Result<(), CutRefused> {
-        if !self.world.stamps.has_whole_sequence() {
+        if !self.platform.stamps.has_whole_sequence() {
             return Err(CutRefused::SequenceEnded);
         }
         if self.profile.dram.write_cache == WriteCache::Volatile {
@@ -61,8 +61,8 @@ impl<P: Payload> Drive<P> {
     /// Power is cut at `at` and comes back, for a firmware that keeps what the schemes of axis `read_levels` have
     /// learned, and those of axis `retry`, or does not.
     pub(super) fn reset(&mut self, at: Ns, kept: (bool, bool)) -> PowerCut {
-        let at = at.max(self.world.now);
-        let lost_requests = self.world.power_cut();
+        let at = at.max(self.platform.now);
+        let lost_requests = self.platform.power_cut();
         self.wake = Ns::MAX;
         let mut recovering = self.power_on(kept);
         let mut recovery = Ns::ZERO;
@@ -70,22 +70,22 @@ impl<P: Payload> Drive<P> {
         while left != Some(0)
             && self
                 .firmware
-                .recover_superblock(&mut recovering, &self.world)
+                .recover_superblock(&mut recovering, &self.platform)
         {
             left = left.map(|left| left - 1);
         }
         let mut work = recovering.done();
         let twice = left == Some(0);
         if twice {
-            // Power was cut again, with the dump as it was: from the start.
+            // Power was cut again. The dump is unchanged, so the recovery starts over.
             recovery = self.recovery_time(&work);
             let again = self.power_on((true, true));
-            work = work.again(self.firmware.go_through(again, &self.world));
+            work = work.again(self.firmware.go_through(again, &self.platform));
         }
         let dump = self.dump_time(&work);
         recovery += self.recovery_time(&work);
-        self.world.now = at + dump + recovery;
-        self.firmware.restart(self.world.now, &mut self.world);
+        self.platform.now = at + dump + recovery;
+        self.firmware.restart(self.platform.now, &mut self.platform);
         self.wake_firmware();
         PowerCut {
             at,
@@ -99,10 +99,10 @@ impl<P: Payload> Drive<P> {
 
     /// Power is cut and comes back on, for a new firmware.
     fn power_on(&mut self, (levels, retry): (bool, bool)) -> Recovering {
-        let schemes = self.makings.schemes(&self.profile);
-        let firmware = self.makings.firmware(&self.profile, schemes);
+        let schemes = self.firmware_builder.schemes(&self.profile);
+        let firmware = self.firmware_builder.firmware(&self.profile, schemes);
         let before = std::mem::replace(&mut self.firmware, firmware);
-        let mut dump = before.dump(&mut self.world);
+        let mut dump = before.dump(&mut self.platform);
         if !levels {
             dump.forget_levels();
         }
@@ -112,14 +112,14 @@ impl<P: Payload> Drive<P> {
         self.firmware.begin_recovery(dump)
     }
 
-    /// Bus time of a page row of a die (ns).
+    /// Bus time of a multi-plane page of a die (ns).
     fn row_transfer_ns(&self) -> u64 {
         let p = &self.profile;
         let bytes = p.stored_bytes(p.geometry.page_bytes) * p.geometry.planes as u64;
         p.channel.command_ns + p.channel.transfer_ns(bytes)
     }
 
-    /// How long `rows` page rows take on all dies and channels, `array_ns` each on its die.
+    /// How long `rows` multi-plane pages take on all dies and channels, `array_ns` each on its die.
     fn rows_ns(&self, rows: u64, array_ns: u64) -> u64 {
         let g = &self.profile.geometry;
         let transfer = self.row_transfer_ns();
@@ -154,13 +154,13 @@ impl<P: Payload> Drive<P> {
 
 #[cfg(test)]
 mod tests {
-    use firstread_core::{BlockId, DieId, FlashEvent, FlashKind, HostOp, Stream, Tag};
-    use firstread_firmware::observe::{BlockRow, BlockUse};
+    use firstread_core::{DieId, FlashEvent, FlashKind, HostOp, Stream, SuperblockId, Tag};
+    use firstread_firmware::observe::{SuperblockRow, SuperblockUse};
     use firstread_firmware::policy::AXES;
     use firstread_workload::TraceRecord;
 
     use super::*;
-    use crate::port_log::{Crossing, Passed};
+    use crate::port_log::{PortCall, PortCallKind};
     use crate::profile::{Library, Override, load_drive};
     use crate::{CutAt, DriveState, Host, RunStats, tables};
 
@@ -179,7 +179,7 @@ mod tests {
             "schemes.read_levels=factory",
             "schemes.suspend=none",
             "schemes.wear=none",
-            "schemes.recovery=none",
+            "schemes.read_recovery=none",
             "schemes.gc_victim=fifo",
         ];
         let set = set.map(|s| Override::parse(s).unwrap());
@@ -226,18 +226,18 @@ mod tests {
         for passed in [1u64 << 29, 1 << 34, (1 << 40) - (1 << 20)] {
             let mut drive = drive();
             run(&mut drive, HostOp::Write, 3_000, 1);
-            drive.world.stamps.pass(passed - 5_000);
+            drive.platform.stamps.pass(passed - 5_000);
             for seed in 0..20 {
                 let at = Some(CutAt::Events(500 + 37 * seed));
                 let cut = run_until(&mut drive, HostOp::Write, 300, seed, at).power_cut;
                 assert!(cut.is_some());
             }
-            assert!(drive.world.stamps.written() > passed);
+            assert!(drive.platform.stamps.written() > passed);
             run(&mut drive, HostOp::Read, 1_024, 0);
             assert_eq!(drive.audit(), Ok(()));
         }
         let mut drive = drive();
-        drive.world.stamps.pass(1 << 40);
+        drive.platform.stamps.pass(1 << 40);
         let refused = drive.power_cut(Ns::ZERO).unwrap_err().to_string();
         assert!(refused.contains("sequence number"), "{refused}");
     }
@@ -245,19 +245,19 @@ mod tests {
     /// Erases on die 0, as they pass the firmware's ports.
     #[derive(Default)]
     struct Erases {
-        running: Option<(BlockId, Tag)>,
-        ended: Option<BlockId>,
+        running: Option<(SuperblockId, Tag)>,
+        ended: Option<SuperblockId>,
     }
 
     impl Erases {
-        fn note(&mut self, what: Passed) {
+        fn note(&mut self, what: PortCallKind) {
             match what {
-                Passed::Issued(op) if op.die == DieId(0) => {
+                PortCallKind::Issued(op) if op.die == DieId(0) => {
                     if let FlashKind::Erase { block, .. } = op.kind {
                         (self.running, self.ended) = (Some((block, op.tag)), None);
                     }
                 }
-                Passed::Event(FlashEvent::Erased { tag, .. })
+                PortCallKind::Event(FlashEvent::Erased { tag, .. })
                     if self.running.is_some_and(|(_, of)| of == tag) =>
                 {
                     self.ended = self.running.take().map(|(block, _)| block);
@@ -279,14 +279,14 @@ mod tests {
             let at = Some(CutAt::Events(100 + 7 * seed));
             let cut = run_until(&mut drive, HostOp::Write, 200, seed, at).power_cut;
             let cut_at = cut.map_or(Ns::MAX, |cut| cut.at);
-            let crossings = &drive.crossings()[seen..];
-            seen += crossings.len();
-            let (before, after): (Vec<&Crossing>, Vec<&Crossing>) =
-                crossings.iter().partition(|c| c.at <= cut_at);
+            let port_calls = &drive.port_calls()[seen..];
+            seen += port_calls.len();
+            let (before, after): (Vec<&PortCall>, Vec<&PortCall>) =
+                port_calls.iter().partition(|c| c.at <= cut_at);
             before.iter().for_each(|c| erases.note(c.what));
             if cut.is_some_and(|cut| cut.work.erasing) {
                 let block = after.iter().find_map(|c| match c.what {
-                    Passed::Issued(op) => match op.kind {
+                    PortCallKind::Issued(op) => match op.kind {
                         FlashKind::Erase { block, .. } => Some(block),
                         _ => None,
                     },
@@ -300,9 +300,9 @@ mod tests {
                 }
             }
             after.iter().for_each(|c| erases.note(c.what));
-            let at_rest = |row: &BlockRow| row.usage != BlockUse::Erasing;
+            let at_rest = |row: &SuperblockRow| row.usage != SuperblockUse::Erasing;
             for (block, row) in drive.blocks().iter().filter(|(_, row)| at_rest(row)) {
-                let cells = drive.world.hardware.cells().pe_cycles(block);
+                let cells = drive.platform.hardware.cells().pe_cycles(block);
                 let expected = cells + waited[block.0 as usize];
                 assert_eq!(row.pe_cycles, expected, "{block:?} after {seed} cuts");
             }

@@ -1,14 +1,14 @@
-//! A drive filled, worn and aged before its host comes: by arithmetic, with the firmware powered through
-//! that history on the virtual clock.
+//! Fills, wears and ages a drive before its host connects. The contents are computed; the firmware runs
+//! through this history on the virtual clock.
 
-use firstread_core::{BlockId, Ns};
+use firstread_core::{Ns, SuperblockId};
 use firstread_firmware::ftl::{MAP_ENTRY_BYTES, RESERVE};
 use firstread_firmware::policy::gc_victim::GcVictim;
 use firstread_firmware::policy::read_levels::ReadLevels;
 use firstread_firmware::voltage::groups;
 
 use super::{Drive, DriveError, StateError};
-use crate::before::Preconditioned;
+use crate::initial_contents::Preconditioned;
 use crate::payload::Payload;
 use crate::precondition::{self, Precondition, Steady};
 use crate::state::{DriveState, Plan};
@@ -32,16 +32,16 @@ impl<P: Payload> Drive<P> {
         let filling = self.filling(state)?;
         if let Some((at, celsius)) = state.temperature_step {
             let fill_ended = filling.plan.run.since(state.age.1);
-            let cells = self.world.hardware.cells_mut();
+            let cells = self.platform.hardware.cells_mut();
             cells
                 .set_temperature(fill_ended + at, celsius)
                 .map_err(StateError::Temperature)?;
         }
-        let before = self.firmware.before_mut();
+        let before = self.firmware.initial_contents_mut();
         match &filling.steady {
             Some(steady) => {
                 before.precondition(steady.clone());
-                self.world.stamps.precondition(steady.clone());
+                self.platform.stamps.precondition(steady.clone());
             }
             None => before.fill(filling.slots),
         }
@@ -50,8 +50,12 @@ impl<P: Payload> Drive<P> {
         self.wake_firmware();
         self.pass_time(filling.plan.run);
         if state.unpowered > Ns::ZERO {
-            self.world.hardware.cells_mut().power_off(state.unpowered);
-            self.firmware.power_on(self.world.now, &mut self.world);
+            self.platform
+                .hardware
+                .cells_mut()
+                .power_off(state.unpowered);
+            self.firmware
+                .power_on(self.platform.now, &mut self.platform);
             self.wake_firmware();
         }
         Ok(())
@@ -115,40 +119,45 @@ impl<P: Payload> Drive<P> {
         let mode = self.profile.mode;
         let per_block = self.profile.geometry.slots_per_superblock(mode);
         for free in *blocks..self.profile.geometry.blocks_per_plane {
-            let (block, pe_cycles) = (BlockId(free), wear[free as usize]);
+            let (block, pe_cycles) = (SuperblockId(free), wear[free as usize]);
             self.firmware.set_pe_cycles(block, pe_cycles);
-            let cells = self.world.hardware.cells_mut();
+            let cells = self.platform.hardware.cells_mut();
             cells.erase(block, mode, pe_cycles);
         }
         let mut started = false;
         for (i, planned) in plan.blocks.iter().enumerate() {
             self.pass_time(planned.at);
             if !started && planned.at > plan.start {
-                self.firmware.start(plan.start, &mut self.world);
+                self.firmware.start(plan.start, &mut self.platform);
                 started = true;
             }
-            let (block, first) = (BlockId(i as u32), i as u64 * per_block as u64);
+            let (block, first) = (SuperblockId(i as u32), i as u64 * per_block as u64);
             let pages = match steady {
                 Some(state) => state.valid(block),
                 None => {
                     let pages = (slots - first).min(per_block as u64) as u32;
-                    self.world.stamps.fill(block, first, pages);
+                    self.platform.stamps.fill(block, first, pages);
                     pages
                 }
             };
-            let cells = self.world.hardware.cells_mut();
+            let cells = self.platform.hardware.cells_mut();
             cells.fill(planned.at, block, mode, planned.pe_cycles);
-            self.firmware
-                .adopt(planned.at, block, planned.pe_cycles, pages, &mut self.world);
+            self.firmware.mark_filled(
+                planned.at,
+                block,
+                planned.pe_cycles,
+                pages,
+                &mut self.platform,
+            );
             if !started && planned.at >= plan.start {
-                self.firmware.start(planned.at, &mut self.world);
+                self.firmware.start(planned.at, &mut self.platform);
                 started = true;
             }
             self.wake_firmware();
         }
         if !started {
             self.firmware
-                .start(plan.start.max(self.world.now), &mut self.world);
+                .start(plan.start.max(self.platform.now), &mut self.platform);
         }
     }
 
@@ -157,8 +166,8 @@ impl<P: Payload> Drive<P> {
         let geometry = &self.profile.geometry;
         let per_block = u64::from(geometry.slots_per_superblock(self.profile.mode));
         let mut bad = vec![0; geometry.dies() as usize];
-        for (block, &pe_cycles) in (0..).map(BlockId).zip(pe_cycles) {
-            let failures = &mut self.world.hardware.failures;
+        for (block, &pe_cycles) in (0..).map(SuperblockId).zip(pe_cycles) {
+            let failures = &mut self.platform.hardware.failures;
             failures.make(block, pe_cycles, |die| bad[die.0 as usize] += 1);
         }
         let worst = bad.iter().copied().max().unwrap_or(0);
@@ -174,9 +183,9 @@ impl<P: Payload> Drive<P> {
         Ok(worst)
     }
 
-    /// The steady state that `state` asks for with `pages` pages, if it asks for one. The reserve is
-    /// free, as a host leaves it that writes as fast as it can: garbage collection then never gets
-    /// ahead. (On average one and a half superblocks are free then and two half full, which make one
+    /// The steady state that `state` asks for with `pages` pages, if it asks for one. Only the
+    /// reserve is free, as after a host that writes as fast as it can: garbage collection then
+    /// never gets ahead. (On average one and a half superblocks are free then and two half full, which make one
     /// that is full and one that is free.)
     fn steady_state(
         &self,
@@ -234,16 +243,16 @@ impl<P: Payload> Drive<P> {
         let pages = self.map_pages_of(slots);
         let geometry = self.profile.geometry;
         let per_block = geometry.slots_per_superblock(self.profile.mode) as u64;
-        let (now, world) = (self.world.now, &mut self.world);
+        let (now, platform) = (self.platform.now, &mut self.platform);
         for i in 0..pages.div_ceil(per_block) {
-            let block = BlockId(first + i as u32);
+            let block = SuperblockId(first + i as u32);
             let here = (pages - i * per_block).min(per_block) as u32;
             let from = i * per_block;
-            world.stamps.fill_map(block, from, here);
-            let cells = world.hardware.cells_mut();
+            platform.stamps.fill_map(block, from, here);
+            let cells = platform.hardware.cells_mut();
             cells.fill(now, block, self.profile.mode, pe_cycles);
             self.firmware
-                .adopt_map(now, block, pe_cycles, from as u32, here, world);
+                .mark_filled_with_map(now, block, pe_cycles, from as u32, here, platform);
         }
     }
 }

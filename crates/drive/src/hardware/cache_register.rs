@@ -8,7 +8,7 @@ pub(super) const NONE: u32 = u32::MAX;
 /// The registers of a die under cache reads.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub(super) struct Ahead {
+pub(super) struct CacheRegisters {
     /// The read to be sensed after the one that is on the array or in the page register.
     pub next: u32,
     /// The read whose data leave through the cache register, and the time at which they have left:
@@ -18,9 +18,9 @@ pub(super) struct Ahead {
     pub due: Ns,
 }
 
-impl Ahead {
+impl CacheRegisters {
     /// No cache read.
-    pub(super) const NOTHING: Ahead = Ahead {
+    pub(super) const NOTHING: CacheRegisters = CacheRegisters {
         next: NONE,
         out: None,
         due: Ns::MAX,

@@ -1,6 +1,8 @@
 //! Programs and erases: on the array, suspended and resumed, and their effect on cells and stamps.
 
-use firstread_core::{BlockId, Buf, DieId, FlashEvent, FlashKind, Ns, PageAddr, PageType, Tag};
+use firstread_core::{
+    Buf, DieId, FlashEvent, FlashKind, Ns, PageAddr, PageType, SuperblockId, Tag,
+};
 
 use super::charge::Cause;
 use super::die::DiePhase;
@@ -27,7 +29,7 @@ impl Hardware {
             resumed: false,
         };
         timers.set(self.timer(Resource::Die(die.0)), now + Ns(ns));
-        if self.dies[die.0 as usize].told.is_some() {
+        if self.dies[die.0 as usize].suspending_since.is_some() {
             self.stop(now, die, tag, timers);
         }
     }
@@ -37,11 +39,11 @@ impl Hardware {
     pub(super) fn suspend(&mut self, now: Ns, die: DieId, victim: u32, timers: &mut Timers) {
         let state = &mut self.dies[die.0 as usize];
         assert!(
-            state.suspended.is_none() && state.told.is_none(),
+            state.suspended.is_none() && state.suspending_since.is_none(),
             "die {} suspends one operation at a time",
             die.0
         );
-        state.told = Some(now);
+        state.suspending_since = Some(now);
         match state.phase {
             DiePhase::Array(tag) if tag == victim => self.stop(now, die, victim, timers),
             DiePhase::Registers(tag) if tag == victim => {}
@@ -56,7 +58,7 @@ impl Hardware {
             _ => times.program_ns,
         };
         let state = &mut self.dies[die.0 as usize];
-        state.told = Some(now);
+        state.suspending_since = Some(now);
         // The operation may end before it can stop; then it ends.
         if let Some((stops, left)) = state.work.stop(now, latency_ns, &times) {
             state.phase = DiePhase::Stopping(tag);
@@ -69,14 +71,16 @@ impl Hardware {
     pub(super) fn stopped(&mut self, now: Ns, die: u16, tag: u32) -> Done {
         let op = self.ops[tag as usize].op;
         let state = &mut self.dies[die as usize];
-        let (since, told) = (state.since, state.told.take().unwrap_or(now));
-        state.log.push(since, told, Cause::busy_with(op.class));
-        state.log.push(told, now, Cause::Suspend);
+        let (since, suspending_since) = (state.since, state.suspending_since.take().unwrap_or(now));
+        state
+            .log
+            .push(since, suspending_since, Cause::busy_with(op.class));
+        state.log.push(suspending_since, now, Cause::Suspend);
         state.phase = DiePhase::Idle;
         let remaining = state.suspended.map_or(Ns::ZERO, |(_, left)| left);
         if self.lanes.are_used() {
-            self.leave_lanes(&op, since, told, Cause::busy_with(op.class));
-            self.leave_lanes(&op, told, now, Cause::Suspend);
+            self.leave_lanes(&op, since, suspending_since, Cause::busy_with(op.class));
+            self.leave_lanes(&op, suspending_since, now, Cause::Suspend);
         }
         let tag = Tag(tag);
         Done::Event(FlashEvent::Suspended { tag, remaining })
@@ -139,14 +143,21 @@ impl Hardware {
     }
 
     /// Bytes that a program transfers over the channel, including code parity.
-    pub(super) fn program_bytes(&self, block: BlockId) -> u64 {
+    pub(super) fn program_bytes(&self, block: SuperblockId) -> u64 {
         let rows = self.layout.slots_per_row() * self.cells.mode(block).bits() as u32;
         let codewords = rows as u64 * self.layout.codewords_per_slot() as u64;
         codewords * self.cells.codeword_bytes()
     }
 
     /// Moves a die's part of a wordline from its buffers into the cells.
-    fn program(&self, die: DieId, block: BlockId, wordline: u16, buf: Buf, stamps: &mut Stamps) {
+    fn program(
+        &self,
+        die: DieId,
+        block: SuperblockId,
+        wordline: u16,
+        buf: Buf,
+        stamps: &mut Stamps,
+    ) {
         let layout = &self.layout;
         // The parity die is programmed with the sum of the wordline's other parts.
         if layout.parity_die(wordline) == Some(die) {

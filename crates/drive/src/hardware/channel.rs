@@ -20,7 +20,7 @@ pub(super) const NONE: u16 = u16::MAX;
 
 /// Data that have arrived or will arrive.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Coming {
+pub(super) struct PendingTransfer {
     /// When they arrive; for a read, when it has been sensed.
     pub at: Ns,
     /// The die or lane. If reads arrive at the same time, the lower number goes first.
@@ -32,7 +32,7 @@ pub(super) struct Coming {
     pub transfer: Ns,
 }
 
-impl Coming {
+impl PendingTransfer {
     fn order(&self) -> (Ns, u16) {
         (self.at, self.lane)
     }
@@ -46,7 +46,7 @@ pub(super) struct Channel {
     /// Duration of commands that were issued while the first data crossed, and that follow them.
     commands: Ns,
     /// In order of arrival.
-    pub(super) coming: VecDeque<Coming>,
+    pub(super) coming: VecDeque<PendingTransfer>,
 }
 
 impl Channel {
@@ -86,7 +86,7 @@ impl Channel {
     /// Adds `data` that will arrive, or have just arrived behind all others. Returns whether they are the
     /// first.
     #[inline]
-    pub(super) fn expect(&mut self, now: Ns, data: Coming) -> bool {
+    pub(super) fn expect(&mut self, now: Ns, data: PendingTransfer) -> bool {
         let order = (data.at, if data.at > now { data.lane } else { u16::MAX });
         let is_last = self.coming.back().is_none_or(|last| last.order() <= order);
         if !is_last {
@@ -98,7 +98,7 @@ impl Channel {
 
     /// Adds `data` that will arrive before others. Returns whether they are the first.
     #[inline(never)]
-    fn expect_before(&mut self, order: (Ns, u16), data: Coming) -> bool {
+    fn expect_before(&mut self, order: (Ns, u16), data: PendingTransfer) -> bool {
         let later = self.coming.iter().rev();
         let later = later.take_while(|other| other.order() > order).count();
         let place = self.coming.len() - later;
@@ -114,7 +114,7 @@ impl Channel {
 
     /// The first data have crossed: removes and returns them.
     #[inline]
-    pub(super) fn crossed(&mut self, now: Ns) -> Coming {
+    pub(super) fn crossed(&mut self, now: Ns) -> PendingTransfer {
         self.free_at = now + std::mem::take(&mut self.commands);
         let first = self.coming.pop_front();
         first.expect("its timer runs only while there is one")
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn powerloss_a_channel_is_idle_after_a_cut() {
         let mut channel = Channel::new(2);
-        let data = |at, transfer| Coming {
+        let data = |at, transfer| PendingTransfer {
             at: Ns(at),
             lane: 0,
             is_cached: false,
@@ -208,7 +208,7 @@ mod tests {
                     Comes::Data => now,
                 };
                 let (tag, transfer) = (i as u32, Ns(takes));
-                channel.expect(now, Coming { at, lane, is_cached: false, tag, transfer });
+                channel.expect(now, PendingTransfer { at, lane, is_cached: false, tag, transfer });
                 data.push((at, if at > now { lane } else { u16::MAX }, i));
             }
             while let Some((.., end)) = channel.first_ends() {

@@ -48,7 +48,7 @@ pub enum Cause {
     /// Sensing, transferring and decoding of retries.
     Retry,
     /// After the last retry: soft senses, and reads of the rest of the stripe.
-    Recovery,
+    ReadRecovery,
     /// Suspending the program or erase of the die.
     Suspend,
     /// Flush, write with FUA, or write-through: waiting until data are programmed.
@@ -81,7 +81,7 @@ impl Cause {
         Cause::Transfer,
         Cause::Decode,
         Cause::Retry,
-        Cause::Recovery,
+        Cause::ReadRecovery,
         Cause::Suspend,
         Cause::Flush,
         Cause::Link,
@@ -108,7 +108,7 @@ impl Cause {
             Cause::Transfer => "transfer",
             Cause::Decode => "decode",
             Cause::Retry => "retry",
-            Cause::Recovery => "recovery",
+            Cause::ReadRecovery => "read_recovery",
             Cause::Suspend => "suspend",
             Cause::Flush => "flush",
             Cause::Link => "link",
@@ -120,7 +120,7 @@ impl Cause {
     pub(crate) const fn in_step(self, class: OpClass) -> Cause {
         match class {
             OpClass::HostRetry => Cause::Retry,
-            OpClass::Recovery => Cause::Recovery,
+            OpClass::ReadRecovery => Cause::ReadRecovery,
             _ => self,
         }
     }
@@ -129,7 +129,7 @@ impl Cause {
     pub(crate) const fn busy_with(class: OpClass) -> Cause {
         match class {
             OpClass::HostRead => Cause::DieHostRead,
-            OpClass::HostRetry | OpClass::Recovery => Cause::DieRetry,
+            OpClass::HostRetry | OpClass::ReadRecovery => Cause::DieRetry,
             OpClass::Calibration => Cause::DieCalibration,
             OpClass::MoveRead => Cause::DieMove,
             OpClass::ReadAhead => Cause::DieReadAhead,
@@ -142,25 +142,25 @@ impl Cause {
 }
 
 /// Nanoseconds by cause.
-pub type Parts = [u64; CAUSES];
+pub type NsByCause = [u64; CAUSES];
 
 /// Latency breakdown of a read in flight, later of the command that it was for; or of a write that waits.
 /// Three cache lines.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
-pub(crate) struct Account {
-    pub parts: Parts,
+pub(crate) struct Breakdown {
+    pub ns_by_cause: NsByCause,
     /// When the first attempt was queued.
     pub first_queued: Ns,
     /// Time up to which everything has been charged.
     pub mark: Ns,
 }
 
-impl Account {
+impl Breakdown {
     /// A breakdown that starts at `from`.
-    pub(crate) const fn from(from: Ns) -> Account {
-        Account {
-            parts: [0; CAUSES],
+    pub(crate) const fn from(from: Ns) -> Breakdown {
+        Breakdown {
+            ns_by_cause: [0; CAUSES],
             first_queued: from,
             mark: from,
         }
@@ -169,13 +169,13 @@ impl Account {
     /// Restarts this breakdown at `from`.
     #[inline]
     pub(crate) fn restart(&mut self, from: Ns) {
-        self.parts.fill(0);
+        self.ns_by_cause.fill(0);
         self.first_queued = from;
         self.mark = from;
     }
 
     /// Adds the time of `read`, for which the command has waited since its own last charge.
-    pub(crate) fn add(&mut self, read: &Account) {
+    pub(crate) fn add(&mut self, read: &Breakdown) {
         if read.mark <= self.mark {
             return;
         }
@@ -183,7 +183,7 @@ impl Account {
         // The read began earlier, for this command or for another.
         read.cut(self.mark.since(read.first_queued).0);
         self.charge(read.first_queued, Cause::Queue);
-        for (part, more) in self.parts.iter_mut().zip(&read.parts) {
+        for (part, more) in self.ns_by_cause.iter_mut().zip(&read.ns_by_cause) {
             *part += more;
         }
         self.mark = read.mark;
@@ -192,13 +192,13 @@ impl Account {
     /// Charges the time from the last mark to `until`, if `until` is later, to `cause`.
     #[inline]
     pub(crate) fn charge(&mut self, until: Ns, cause: Cause) {
-        self.parts[cause as usize] += until.since(self.mark).0;
+        self.ns_by_cause[cause as usize] += until.since(self.mark).0;
         self.mark = self.mark.max(until);
     }
 
     /// Removes the first `ns` that were charged.
     fn cut(&mut self, mut ns: u64) {
-        for part in &mut self.parts {
+        for part in &mut self.ns_by_cause {
             let cut = ns.min(*part);
             *part -= cut;
             ns -= cut;
@@ -209,16 +209,16 @@ impl Account {
     /// charged since then. Time that was not yet charged when the command joined is cut off at the beginning.
     /// Causes are stored in the order of a read's life, so a wait for a die with several causes may lose the
     /// wrong one of them; the sum is exact.
-    pub(crate) fn became(&mut self, read: &Account) {
-        for (own, all) in self.parts.iter_mut().zip(read.parts) {
+    pub(crate) fn became(&mut self, read: &Breakdown) {
+        for (own, all) in self.ns_by_cause.iter_mut().zip(read.ns_by_cause) {
             *own = all - *own;
         }
         // A command's wait for the channel is charged when the wait begins.
-        self.parts[Cause::Transfer as usize] += self.mark.since(self.first_queued).0;
+        self.ns_by_cause[Cause::Transfer as usize] += self.mark.since(self.first_queued).0;
         self.cut(self.first_queued.since(self.mark).0);
         self.mark = read.mark;
         debug_assert_eq!(
-            self.parts.iter().sum::<u64>(),
+            self.ns_by_cause.iter().sum::<u64>(),
             self.mark.since(self.first_queued).0,
             "a command that has joined a read is charged its own time"
         );
@@ -227,32 +227,32 @@ impl Account {
 
 /// Index of a breakdown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct AccountId(u32);
+pub(crate) struct BreakdownId(u32);
 
 /// Breakdowns of operations and of commands, handed from one to the other. The most recently closed one is
 /// reused first, so that few are ever touched.
 #[derive(Clone, Debug)]
-pub(crate) struct Accounts {
-    all: Vec<Account>,
-    closed: Vec<AccountId>,
+pub(crate) struct Breakdowns {
+    all: Vec<Breakdown>,
+    closed: Vec<BreakdownId>,
 }
 
-impl Accounts {
-    pub(crate) fn new(count: u32) -> Accounts {
-        Accounts {
-            all: vec![Account::from(Ns::ZERO); count as usize],
-            closed: (0..count).rev().map(AccountId).collect(),
+impl Breakdowns {
+    pub(crate) fn new(count: u32) -> Breakdowns {
+        Breakdowns {
+            all: vec![Breakdown::from(Ns::ZERO); count as usize],
+            closed: (0..count).rev().map(BreakdownId).collect(),
         }
     }
 
     /// Closes all breakdowns.
     pub(crate) fn close_all(&mut self) {
-        *self = Accounts::new(self.all.len() as u32);
+        *self = Breakdowns::new(self.all.len() as u32);
     }
 
     /// Opens a breakdown that starts at `from`.
     #[inline]
-    pub(crate) fn open(&mut self, from: Ns) -> AccountId {
+    pub(crate) fn open(&mut self, from: Ns) -> BreakdownId {
         let id = self.closed.pop();
         let id = id.expect("there is one for each operation and each command");
         self[id].restart(from);
@@ -260,23 +260,23 @@ impl Accounts {
     }
 
     #[inline]
-    pub(crate) fn close(&mut self, id: AccountId) {
+    pub(crate) fn close(&mut self, id: BreakdownId) {
         debug_assert!(self.closed.len() < self.all.len(), "closed twice");
         self.closed.push(id);
     }
 }
 
-impl Index<AccountId> for Accounts {
-    type Output = Account;
+impl Index<BreakdownId> for Breakdowns {
+    type Output = Breakdown;
     #[inline]
-    fn index(&self, id: AccountId) -> &Account {
+    fn index(&self, id: BreakdownId) -> &Breakdown {
         &self.all[id.0 as usize]
     }
 }
 
-impl IndexMut<AccountId> for Accounts {
+impl IndexMut<BreakdownId> for Breakdowns {
     #[inline]
-    fn index_mut(&mut self, id: AccountId) -> &mut Account {
+    fn index_mut(&mut self, id: BreakdownId) -> &mut Breakdown {
         &mut self.all[id.0 as usize]
     }
 }
@@ -347,7 +347,7 @@ impl DieLog {
 
     /// Charges the wait from `from` to `to` to the operations of the die in that time.
     #[inline]
-    pub(crate) fn charge_wait(&self, from: Ns, to: Ns, parts: &mut Parts) {
+    pub(crate) fn charge_wait(&self, from: Ns, to: Ns, ns_by_cause: &mut NsByCause) {
         let mut until = to;
         for back in 0..DieLog::LEN {
             if until <= from {
@@ -358,8 +358,8 @@ impl DieLog {
             let begin = if oldest { from } else { span.start().max(from) };
             // The gap after an operation is the turnaround to the next one, and is charged to the next one.
             let covered_to = span.end.max(begin).min(until);
-            parts[Cause::Queue as usize] += until.since(covered_to).0;
-            parts[span.cause()] += covered_to.since(begin).0;
+            ns_by_cause[Cause::Queue as usize] += until.since(covered_to).0;
+            ns_by_cause[span.cause()] += covered_to.since(begin).0;
             until = until.min(begin);
         }
     }
@@ -375,13 +375,13 @@ mod tests {
         log.push(Ns(0), Ns(100), Cause::DieProgram);
         log.push(Ns(100), Ns(150), Cause::DieRetry);
         log.push(Ns(160), Ns(200), Cause::DieHostRead);
-        let mut parts = [0; CAUSES];
-        log.charge_wait(Ns(50), Ns(200), &mut parts);
-        assert_eq!(parts[Cause::DieProgram as usize], 50);
-        assert_eq!(parts[Cause::DieRetry as usize], 50);
-        assert_eq!(parts[Cause::DieHostRead as usize], 40);
-        assert_eq!(parts[Cause::Queue as usize], 10);
-        assert_eq!(parts.iter().sum::<u64>(), 150);
+        let mut ns_by_cause = [0; CAUSES];
+        log.charge_wait(Ns(50), Ns(200), &mut ns_by_cause);
+        assert_eq!(ns_by_cause[Cause::DieProgram as usize], 50);
+        assert_eq!(ns_by_cause[Cause::DieRetry as usize], 50);
+        assert_eq!(ns_by_cause[Cause::DieHostRead as usize], 40);
+        assert_eq!(ns_by_cause[Cause::Queue as usize], 10);
+        assert_eq!(ns_by_cause.iter().sum::<u64>(), 150);
     }
 
     /// Each entry of the log ends at its own end, whichever part of it a wait has seen.
@@ -399,13 +399,13 @@ mod tests {
         }
         for from in 0..200 {
             for to in from..200 {
-                let mut parts = [0; CAUSES];
-                log.charge_wait(Ns(from), Ns(to), &mut parts);
+                let mut ns_by_cause = [0; CAUSES];
+                log.charge_wait(Ns(from), Ns(to), &mut ns_by_cause);
                 let mut expected = [0; CAUSES];
                 for (start, end, cause) in spans {
                     expected[cause as usize] += end.min(to).saturating_sub(start.max(from));
                 }
-                assert_eq!(parts, expected, "from {from} to {to}");
+                assert_eq!(ns_by_cause, expected, "from {from} to {to}");
             }
         }
     }
@@ -416,9 +416,9 @@ mod tests {
         for i in 0..40u64 {
             log.push(Ns(i * 10), Ns(i * 10 + 9), Cause::DieHostRead);
         }
-        let mut parts = [0; CAUSES];
-        log.charge_wait(Ns(3), Ns(400), &mut parts);
-        assert_eq!(parts.iter().sum::<u64>(), 397);
+        let mut ns_by_cause = [0; CAUSES];
+        log.charge_wait(Ns(3), Ns(400), &mut ns_by_cause);
+        assert_eq!(ns_by_cause.iter().sum::<u64>(), 397);
     }
 
     /// However often the log has wrapped around, its last entry is the last one pushed.
@@ -435,14 +435,14 @@ mod tests {
     /// charge.
     #[test]
     fn formula_a_command_is_charged_the_time_of_the_read_that_it_waited_for() {
-        let mut read = Account::from(Ns(100));
+        let mut read = Breakdown::from(Ns(100));
         read.charge(Ns(130), Cause::DieProgram);
         read.charge(Ns(200), Cause::Sense);
         // Charged until 80: the command waited for something else until the read was queued.
-        let mut early = Account::from(Ns(50));
+        let mut early = Breakdown::from(Ns(50));
         early.charge(Ns(80), Cause::Cleaning);
         early.add(&read);
-        let of = |a: &Account, causes: [Cause; 4]| causes.map(|c| a.parts[c as usize]);
+        let of = |a: &Breakdown, causes: [Cause; 4]| causes.map(|c| a.ns_by_cause[c as usize]);
         let causes = [
             Cause::Cleaning,
             Cause::Queue,
@@ -452,15 +452,15 @@ mod tests {
         assert_eq!(of(&early, causes), [30, 20, 30, 70]);
         assert_eq!(early.mark, Ns(200));
         // Charged until 150: the first 50 ns of the read were before that.
-        let mut late = Account::from(Ns(140));
+        let mut late = Breakdown::from(Ns(140));
         late.charge(Ns(150), Cause::Cleaning);
         late.add(&read);
         assert_eq!(of(&late, causes), [10, 0, 0, 50]);
         // Charged beyond the end of the read: there is nothing to add.
-        let mut after = Account::from(Ns(190));
+        let mut after = Breakdown::from(Ns(190));
         after.charge(Ns(200), Cause::Cleaning);
-        let before = after.parts;
+        let before = after.ns_by_cause;
         after.add(&read);
-        assert_eq!((after.parts, after.mark), (before, Ns(200)));
+        assert_eq!((after.ns_by_cause, after.mark), (before, Ns(200)));
     }
 }

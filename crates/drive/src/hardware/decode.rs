@@ -11,7 +11,7 @@ use crate::payload::Stamps;
 impl Hardware {
     /// The data of `tag` have reached the decoder.
     pub(super) fn decode(&mut self, now: Ns, tag: u32, timers: &mut Timers) {
-        self.see_to_sense(now, tag);
+        self.ensure_sensed(now, tag);
         self.start_decode(now, tag, false, timers);
     }
 
@@ -106,7 +106,7 @@ impl Hardware {
     /// Codewords `made` of the read under `tag` have been rebuilt from the rest of their stripe. In
     /// simulation a stamp names its page, which is what the sum of the other pages would yield.
     pub(crate) fn rebuilt(&mut self, now: Ns, tag: u32, made: u64, stamps: &mut Stamps) {
-        self.account_of(tag).charge(now, Cause::Recovery);
+        self.breakdown_of(tag).charge(now, Cause::ReadRecovery);
         let state = &self.ops[tag as usize];
         let die = state.op.die;
         let FlashKind::Read {

@@ -2,7 +2,7 @@
 
 use firstread_core::{Levels, Ns, SenseTiming};
 
-use super::cache_register::{Ahead, CachePhase};
+use super::cache_register::{CachePhase, CacheRegisters};
 use super::charge::DieLog;
 use super::suspend::Work;
 
@@ -31,8 +31,8 @@ pub(super) struct Die {
     /// The sensing time set by SET FEATURE.
     pub(super) timing: SenseTiming,
     /// When its program or erase was told to suspend.
-    pub(super) told: Option<Ns>,
-    pub(super) ahead: Ahead,
+    pub(super) suspending_since: Option<Ns>,
+    pub(super) cache_read: CacheRegisters,
     pub(super) log: DieLog,
     /// The read levels set by SET FEATURE.
     pub(super) levels: Levels,

@@ -44,7 +44,7 @@ impl Hardware {
     ) -> Done {
         let op = &self.ops[tag as usize].op;
         if let FlashKind::Read { .. } = op.kind {
-            if self.dies[die as usize].ahead.next == NONE {
+            if self.dies[die as usize].cache_read.next == NONE {
                 self.crossed(now, tag);
                 return self.transfer_done(now, tag, timers);
             }
@@ -77,11 +77,11 @@ impl Hardware {
             _ => unreachable!("only reads and programs use the channel"),
         };
         // For a read through the cache register this time is in the past, and nothing is charged.
-        let account = self.account_of(tag);
-        account.charge(sensed, Cause::Sense.in_step(class));
-        account.charge(now, Cause::Transfer.in_step(class));
+        let breakdown = self.breakdown_of(tag);
+        breakdown.charge(sensed, Cause::Sense.in_step(class));
+        breakdown.charge(now, Cause::Transfer.in_step(class));
         self.free_die(now, tag);
-        self.see_to_sense(now, tag);
+        self.ensure_sensed(now, tag);
         if let SenseMode::OnesCount { .. } = mode {
             let sensed = &self.ops[tag as usize].sensed;
             let ones = FlashEvent::Ones {
@@ -106,7 +106,7 @@ impl Hardware {
         let die = &mut self.dies[op.die.0 as usize];
         die.log.push(die.since, now, Cause::busy_with(op.class));
         die.phase = DiePhase::Idle;
-        die.told = None;
+        die.suspending_since = None;
     }
 
     /// The read under `tag` has freed its die, or planes of it. The firmware gets `event` first.
@@ -127,7 +127,7 @@ impl Hardware {
     pub(crate) fn widen(&mut self, now: Ns, tag: u32, more: u64, timers: &mut Timers) -> bool {
         let InFlight { lane, op, .. } = self.ops[tag as usize];
         let die = &self.dies[lane as usize];
-        let next = die.ahead.next;
+        let next = die.cache_read.next;
         if die.phase != DiePhase::Array(tag) || next == NONE && self.crosses(now, tag) {
             return false;
         }

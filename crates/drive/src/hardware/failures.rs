@@ -1,13 +1,13 @@
 //! Factory bad blocks, and when other blocks fail.
 //!
-//! The fate of a block is drawn once, from its address: the cycle in which it fails, and whether the erase
+//! The failure of a block is drawn once, from its address: the cycle in which it fails, and whether the erase
 //! fails to verify or the program of which wordline. The blocks of all planes of a die count as one, because
 //! planes are operated together: the first of them to fail fails all. A spare that replaces the block has a
-//! fate of its own, and as many cycles as the superblock that it joins.
+//! draw of its own, and as many cycles as the superblock that it joins.
 
 use std::collections::BTreeMap;
 
-use firstread_core::{BlockId, DieId, Geometry, Stream};
+use firstread_core::{DieId, Geometry, Stream, SuperblockId};
 use firstread_nand::profile::FailureProfile;
 
 /// 2^-53: sixty-four bits to a number between zero and one.
@@ -66,7 +66,7 @@ impl Failures {
 
     /// Superblock `block` has `pe_cycles` cycles when the drive is made. Blocks that have failed by then have
     /// been replaced by spares; calls `bad` for each.
-    pub(crate) fn make(&mut self, block: BlockId, pe_cycles: u32, mut bad: impl FnMut(DieId)) {
+    pub(crate) fn make(&mut self, block: SuperblockId, pe_cycles: u32, mut bad: impl FnMut(DieId)) {
         if self.law.is_null() {
             return;
         }
@@ -86,7 +86,7 @@ impl Failures {
     }
 
     /// `block` of `die` is replaced by a spare.
-    pub(crate) fn replace(&mut self, block: BlockId, die: DieId) {
+    pub(crate) fn replace(&mut self, block: SuperblockId, die: DieId) {
         let cycles = self.cycles(block);
         let entry = self.replaced.entry((block.0, die.0)).or_default();
         *entry = (entry.0 + 1, cycles);
@@ -94,12 +94,12 @@ impl Failures {
     }
 
     /// Program/erase cycles of `block`.
-    fn cycles(&self, block: BlockId) -> u32 {
+    fn cycles(&self, block: SuperblockId) -> u32 {
         let b = block.0 as usize;
         self.made_with[b] + (self.erases[b] / self.dies as u64) as u32
     }
 
-    fn find_first(&mut self, block: BlockId) {
+    fn find_first(&mut self, block: SuperblockId) {
         let first = (0..self.dies).map(|die| self.highest(block, die));
         // The highest draw is the shortest life, so a single logarithm suffices.
         let highest = first.fold(0.0, f64::max);
@@ -107,7 +107,7 @@ impl Failures {
     }
 
     /// The survival probability at which the first block of `die` fails.
-    fn highest(&self, block: BlockId, die: u16) -> f64 {
+    fn highest(&self, block: SuperblockId, die: u16) -> f64 {
         let replaced = self.replaced.get(&(block.0, die));
         let &(spare, since) = replaced.unwrap_or(&(0, 0));
         let lived = match since {
@@ -125,21 +125,27 @@ impl Failures {
 
     /// Whether the program of `wordline` fails to verify.
     #[inline]
-    pub(crate) fn program_fails(&self, block: BlockId, die: DieId, wordline: u16) -> bool {
+    pub(crate) fn program_fails(&self, block: SuperblockId, die: DieId, wordline: u16) -> bool {
         let cycles = self.cycles(block);
         cycles >= self.first[block.0 as usize]
             && self.has_failed(block, die, cycles, Some(wordline))
     }
 
     /// Whether the erase that has ended fails to verify.
-    pub(crate) fn erase_fails(&mut self, block: BlockId, die: DieId) -> bool {
+    pub(crate) fn erase_fails(&mut self, block: SuperblockId, die: DieId) -> bool {
         let cycles = self.cycles(block);
         self.erases[block.0 as usize] += 1;
         cycles >= self.first[block.0 as usize] && self.has_failed(block, die, cycles, None)
     }
 
     #[cold]
-    fn has_failed(&self, block: BlockId, die: DieId, cycles: u32, wordline: Option<u16>) -> bool {
+    fn has_failed(
+        &self,
+        block: SuperblockId,
+        die: DieId,
+        cycles: u32,
+        wordline: Option<u16>,
+    ) -> bool {
         let fails_in = self.cycle(self.highest(block, die.0));
         if cycles != fails_in {
             return cycles > fails_in;
@@ -183,7 +189,7 @@ mod tests {
             let (mut failures, g) = failures(LAW, 7);
             let mut bad = 0;
             for block in 0..g.blocks_per_plane {
-                failures.make(BlockId(block), pe_cycles, |_| bad += 1);
+                failures.make(SuperblockId(block), pe_cycles, |_| bad += 1);
             }
             let good = 0.995 * LAW.survival(pe_cycles as f64, 3000.0);
             let expected = 1.0 - good.powi(g.planes as i32);
@@ -208,7 +214,7 @@ mod tests {
         let (mut failures, g) = failures(law, 3);
         let (mut programs, mut erases) = (0, 0);
         let blocks = 40;
-        for block in (0..blocks).map(BlockId) {
+        for block in (0..blocks).map(SuperblockId) {
             failures.make(block, 1000, |_| {});
             for _ in 1000..2000 {
                 for die in (0..g.dies()).map(DieId) {

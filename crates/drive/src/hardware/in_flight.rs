@@ -2,7 +2,7 @@
 
 use firstread_core::{DieId, FlashKind, FlashOp, Ns, OpClass, Tag};
 
-use super::charge::AccountId;
+use super::charge::BreakdownId;
 use crate::cells::Sensed;
 
 /// An operation's turn with the decoder.
@@ -24,7 +24,7 @@ pub(super) struct InFlight {
     pub(super) channel: u16,
     pub(super) sensed: Sensed,
     /// Latency breakdown of a read; unused under a second tag.
-    pub(super) account: Option<AccountId>,
+    pub(super) breakdown: Option<BreakdownId>,
     /// Whether the breakdown now belongs to a command.
     pub(super) handed_over: bool,
     /// For a plain read, without a cache read after it: the time at which it has been sensed. In the past for
@@ -56,7 +56,7 @@ impl InFlight {
             lane: 0,
             channel: 0,
             sensed: Sensed::default(),
-            account: None,
+            breakdown: None,
             handed_over: false,
             sensed_at: Ns::ZERO,
             transfer_starts: Ns::ZERO,

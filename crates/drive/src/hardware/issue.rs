@@ -37,12 +37,12 @@ impl Hardware {
         let (state, die) = (&mut self.ops[tag as usize], &mut self.dies[lane as usize]);
         // No command waits for programs and erases. A page read for a rebuild continues as another read, and
         // nobody asks for its time.
-        let account = match state.account {
+        let breakdown = match state.breakdown {
             Some(own) if class.goes_on() && !state.handed_over => own,
-            _ => state.open(&mut self.accounts, queued),
+            _ => state.open(&mut self.breakdowns, queued),
         };
-        let charged = &mut self.accounts[account];
-        die.log.charge_wait(queued, now, &mut charged.parts);
+        let charged = &mut self.breakdowns[breakdown];
+        die.log.charge_wait(queued, now, &mut charged.ns_by_cause);
         charged.mark = now;
         die.phase = DiePhase::Array(tag);
         let channel = state.channel;
@@ -59,10 +59,10 @@ impl Hardware {
         let waited = starts.0 - now.0 - self.times.command_ns;
         if waited != 0 {
             let cause = Cause::Transfer.in_step(class);
-            self.accounts[account].charge(now + Ns(waited), cause);
+            self.breakdowns[breakdown].charge(now + Ns(waited), cause);
         }
         self.expect(now, tag, starts + Ns(sense), timers);
-        self.ask_for_sense(now, tag);
+        self.request_sense(now, tag);
     }
 
     /// Anything but a plain read: a program, an erase, a cache read, or a command about an operation.

@@ -4,12 +4,12 @@
 //! decodes it, and its outcome is revealed to the firmware. A program first transfers its data over the
 //! channel.
 
-mod ahead;
+mod breakdowns;
+mod cache_read;
 mod cache_register;
 mod change;
 mod channel;
 pub(crate) mod charge;
-mod crossing;
 mod decode;
 mod decoder;
 mod die;
@@ -18,7 +18,6 @@ pub(crate) mod failures;
 mod in_flight;
 mod issue;
 mod lanes;
-mod owners;
 mod planes;
 mod power;
 mod sensing;
@@ -26,6 +25,7 @@ mod state;
 pub(crate) mod suspend;
 pub(crate) mod timers;
 mod times;
+mod transfer;
 
 pub(crate) use state::{Done, Hardware, Resource};
 pub(crate) use times::Times;

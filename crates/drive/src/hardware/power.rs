@@ -2,7 +2,7 @@
 
 use firstread_core::{DieId, FlashKind, Levels, SenseTiming};
 
-use super::cache_register::Ahead;
+use super::cache_register::CacheRegisters;
 use super::channel::Channel;
 use super::decoder::Decoder;
 use super::die::DiePhase;
@@ -31,15 +31,15 @@ impl Hardware {
                 }
             }
             die.phase = DiePhase::Idle;
-            die.told = None;
-            die.ahead = Ahead::NOTHING;
+            die.suspending_since = None;
+            die.cache_read = CacheRegisters::NOTHING;
             die.timing = SenseTiming::DEFAULT;
             die.levels = Levels::DEFAULT;
         }
         for op in &mut self.ops {
-            op.account = None;
+            op.breakdown = None;
         }
-        self.accounts.close_all();
+        self.breakdowns.close_all();
         self.channels.iter_mut().for_each(Channel::clear);
         self.decoders.fill(Decoder::IDLE);
     }

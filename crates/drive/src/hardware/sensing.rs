@@ -16,7 +16,7 @@ use crate::cells::Cells;
 impl Hardware {
     /// The sense of the read under `tag` is requested, or the output of a speculative sense.
     #[inline]
-    pub(super) fn ask_for_sense(&mut self, now: Ns, tag: u32) {
+    pub(super) fn request_sense(&mut self, now: Ns, tag: u32) {
         // Cells that never err need no arithmetic: they are evaluated when their data are needed.
         if !self.cells.are_ideal() {
             self.ops[tag as usize].is_sensed = false;
@@ -30,7 +30,7 @@ impl Hardware {
 
     /// Makes sure that `sensed` is valid for the read under `tag`, whose data have just left the die.
     #[inline]
-    pub(super) fn see_to_sense(&mut self, now: Ns, tag: u32) {
+    pub(super) fn ensure_sensed(&mut self, now: Ns, tag: u32) {
         let state = &mut self.ops[tag as usize];
         if !self.cells.are_ideal() {
             if !state.is_sensed {

@@ -2,9 +2,9 @@
 
 use firstread_core::{FlashEvent, Geometry, Layout, Levels, Ns, SenseTiming, Tag};
 
-use super::cache_register::Ahead;
+use super::cache_register::CacheRegisters;
 use super::channel::{self, Channel};
-use super::charge::{Accounts, DieLog};
+use super::charge::{Breakdowns, DieLog};
 use super::decoder::Decoder;
 use super::die::{Die, DiePhase};
 use super::failures::Failures;
@@ -59,7 +59,7 @@ pub(crate) struct Hardware {
     /// Computes each outcome at once.
     #[cfg(test)]
     pub(crate) one_by_one: bool,
-    pub(crate) accounts: Accounts,
+    pub(crate) breakdowns: Breakdowns,
     /// Tags below this have a latency breakdown. Higher tags are second steps of reads.
     pub(super) jobs: u32,
 }
@@ -79,9 +79,9 @@ impl Hardware {
             since: Ns::ZERO,
             log: DieLog::new(),
             work: Work::default(),
-            told: None,
+            suspending_since: None,
             suspended: None,
-            ahead: Ahead::NOTHING,
+            cache_read: CacheRegisters::NOTHING,
             timing: SenseTiming::DEFAULT,
             levels: Levels::DEFAULT,
         };
@@ -92,7 +92,7 @@ impl Hardware {
             geometry.codewords_per_page(),
         );
         Hardware {
-            accounts: Accounts::new(jobs + commands),
+            breakdowns: Breakdowns::new(jobs + commands),
             jobs,
             dies: (0..lanes.count()).map(|_| die()).collect(),
             lanes,

@@ -70,7 +70,7 @@ impl Work {
 mod tests {
     use super::*;
     use crate::profile::{Library, load_drive};
-    use firstread_core::{BlockId, Stream};
+    use firstread_core::{Stream, SuperblockId};
     use firstread_firmware::policy::AXES;
     use firstread_nand::Medium;
     use firstread_nand::die::DieState;
@@ -86,9 +86,9 @@ mod tests {
             let stream = Stream::new(seed);
             let mut die = DieState::new(1);
             let mut now = die
-                .erase(Ns::ZERO, BlockId(0), profile.mode, &medium)
+                .erase(Ns::ZERO, SuperblockId(0), profile.mode, &medium)
                 .unwrap();
-            let until = die.program(now, BlockId(0), 0, &medium).unwrap();
+            let until = die.program(now, SuperblockId(0), 0, &medium).unwrap();
             let mut work = Work {
                 started: now,
                 until,

@@ -260,7 +260,7 @@ impl Slots {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use firstread_core::{BlockId, Stream};
+    use firstread_core::{Stream, SuperblockId};
 
     /// A page and version that identify their slot.
     fn page_at(from: Ppa) -> (u64, u64) {
@@ -290,7 +290,7 @@ mod tests {
                         0 => pages - 1,
                         _ => draw.at(2).below(pages),
                     };
-                    let near = BlockId((slot / 700) as u32);
+                    let near = SuperblockId((slot / 700) as u32);
                     let near = Ppa::new(near, 3 * slot as u32 + draw.at(3).below(900) as u32);
                     let held = match draw.at(1).below(2 + seed) {
                         _ if seed % 4 == 2 && draw.at(4).below(10 * seed) > 0 => {
@@ -298,7 +298,9 @@ mod tests {
                         }
                         0 => Some(Held::Page(page, 0)),
                         1 if seed % 3 == 0 => None,
-                        2 if seed % 5 == 0 => Some(Held::From(Ppa::new(BlockId(9), slot as u32))),
+                        2 if seed % 5 == 0 => {
+                            Some(Held::From(Ppa::new(SuperblockId(9), slot as u32)))
+                        }
                         _ => Some(Held::Page(page, version)),
                     };
                     // In any order within a stripe.
@@ -344,7 +346,7 @@ mod tests {
     #[test]
     fn formula_the_host_takes_four_bytes_a_slot_and_a_move_two() {
         let (mut slots, mut moved) = (Slots::default(), Slots::default());
-        let block = |b| BlockId(b);
+        let block = |b| SuperblockId(b);
         // Multi-plane pages of sixteen slots, distributed over eight dies that are programmed in turn.
         for row in 0..1_024 {
             let row = row / 64 * 64 + row % 8 * 8 + row / 8 % 8;

@@ -8,12 +8,12 @@
 //! as possible. The last version of a written page takes slightly more than six bytes on a drive of more than
 //! 2^25 pages, and eight on a smaller one.
 
-use firstread_core::{BlockId, Buf, Lpn, Ppa, Spare};
+use firstread_core::{Buf, Lpn, Ppa, Spare, SuperblockId};
 
 use super::Stamp;
 use super::slots::{Held, Slots};
 use super::versions::{MOST_PAGES, Version, Versions, is_later, is_same};
-use crate::before::{Preconditioned, Slot};
+use crate::initial_contents::{Preconditioned, Slot};
 
 /// Number of writes and trims that versions can count: 4.5 PB in slots of 4 KiB.
 pub(crate) const MOST_VERSIONS: u64 = (1 << VERSION_BITS) - 2;
@@ -142,18 +142,18 @@ impl Stamps {
     }
 
     /// `block` was filled with version 0 of `pages` logical pages from `first` on.
-    pub(crate) fn fill(&mut self, block: BlockId, first: u64, pages: u32) {
+    pub(crate) fn fill(&mut self, block: SuperblockId, first: u64, pages: u32) {
         self.blocks[block.0 as usize] = Contents::Filled(first, pages);
         self.filled = first + pages as u64;
     }
 
     /// `block` was filled with version 0 of `pages` map pages from `first` on.
-    pub(crate) fn fill_map(&mut self, block: BlockId, first: u64, pages: u32) {
+    pub(crate) fn fill_map(&mut self, block: SuperblockId, first: u64, pages: u32) {
         self.blocks[block.0 as usize] = Contents::Filled(self.capacity + first, pages);
     }
 
     /// `block` was erased.
-    pub(crate) fn erase(&mut self, block: BlockId) {
+    pub(crate) fn erase(&mut self, block: SuperblockId) {
         let contents = &mut self.blocks[block.0 as usize];
         match contents {
             // The next writes will need the memory again.
@@ -379,8 +379,8 @@ mod tests {
     fn model_old_versions_are_caught() {
         for capacity in [1000, SMALL_PAGES + 1] {
             let mut stamps = Stamps::new(2, 4, capacity, 0);
-            stamps.fill(BlockId(0), 0, 8);
-            stamps.read(Ppa::new(BlockId(0), 3), Buf(0));
+            stamps.fill(SuperblockId(0), 0, 8);
+            stamps.read(Ppa::new(SuperblockId(0), 3), Buf(0));
             assert_eq!(stamps.check(3, 0, Buf(0)), Ok(()));
             assert!(stamps.check(4, 0, Buf(0)).is_err(), "another page's data");
             stamps.data_in(3, Buf(1));
@@ -422,7 +422,7 @@ mod tests {
     fn model_versions_rise_over_the_life_of_a_drive() {
         for capacity in [1000, MOST_IN_WORDS, SMALL_PAGES + 1] {
             let mut stamps = Stamps::new(2, 9, capacity, 0);
-            let block = BlockId(0);
+            let block = SuperblockId(0);
             let last = capacity - 1;
             for (slot, passed) in (0..).zip([0, 1 << 29, 1 << 32, (1 << 34) + 5, (1 << 39) + 11]) {
                 stamps.pass(passed - stamps.written().min(passed));
@@ -477,12 +477,13 @@ mod tests {
         assert!(stamps.is_compact);
         let mut to = 0;
         let mut held = Vec::new();
-        for from in (0..3u32).flat_map(|block| (0..6_000).map(move |s| Ppa::new(BlockId(block), s)))
+        for from in
+            (0..3u32).flat_map(|block| (0..6_000).map(move |s| Ppa::new(SuperblockId(block), s)))
         {
             let Some(Lpn(lpn)) = state.valid_at(from) else {
                 continue;
             };
-            let place = Ppa::new(BlockId(3), to);
+            let place = Ppa::new(SuperblockId(3), to);
             stamps.read(from, Buf(0));
             stamps.copy(Buf(0), Buf(1));
             // Occasionally the host writes in between, or a slot is skipped.
@@ -497,7 +498,7 @@ mod tests {
         }
         for again in [3, 4] {
             for (slot, &(lpn, is_last)) in held.iter().enumerate() {
-                let place = |block| Ppa::new(BlockId(block), slot as u32);
+                let place = |block| Ppa::new(SuperblockId(block), slot as u32);
                 stamps.read(place(again), Buf(5));
                 let checked = stamps.check(lpn, stamps.written(), Buf(5));
                 assert_eq!(checked.is_ok(), is_last, "slot {slot}");
@@ -505,10 +506,10 @@ mod tests {
                 stamps.program(place(again + 1), Buf(5));
             }
         }
-        stamps.erase(BlockId(3));
-        stamps.read(Ppa::new(BlockId(3), 0), Buf(5));
+        stamps.erase(SuperblockId(3));
+        stamps.read(Ppa::new(SuperblockId(3), 0), Buf(5));
         assert!(stamps.check_zeros(held[0].0, stamps.written()).is_err());
-        assert_eq!(stamps.stored_spare(Ppa::new(BlockId(3), 0)), None);
+        assert_eq!(stamps.stored_spare(Ppa::new(SuperblockId(3), 0)), None);
     }
 
     #[test]

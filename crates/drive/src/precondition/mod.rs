@@ -17,7 +17,7 @@ use firstread_firmware::policy::gc_victim::Law;
 use firstread_workload::stream::hot_page_order;
 use thiserror::Error;
 
-use crate::before::Preconditioned;
+use crate::initial_contents::Preconditioned;
 use counts::Shape;
 
 mod counts;

@@ -10,7 +10,7 @@
 //! in address order over [`CAPACITIES`] times its pages. A drive reaches its state of use within a few
 //! capacities, but takes hundreds to forget the initial fill of pages that it hardly ever writes.
 
-use crate::before::heat_classes;
+use crate::initial_contents::heat_classes;
 use firstread_core::Stream;
 
 use firstread_firmware::policy::gc_victim::Law;

@@ -1,4 +1,4 @@
-//! What a drive must be beyond its keys.
+//! Checks of a drive that involve several keys.
 
 use firstread_core::Geometry;
 use firstread_core::params::Need;
@@ -32,7 +32,7 @@ fn lacks(drive: &DriveProfile, need: Need) -> Option<String> {
                 code.name(),
             ))
         }
-        // What any drive is simulated with.
+        // Every simulated drive has these.
         Need::WholeDie
         | Need::StripeParity
         | Need::SafeSenses
@@ -48,7 +48,7 @@ fn wrong(path: &str, message: String) -> Result<(), Wrong> {
     Err((path.into(), message))
 }
 
-/// What a drive must be beyond its keys. The first problem is reported, at the key it most likely comes from.
+/// Checks of a drive that involve several keys. The first problem is reported, at the key it most likely comes from.
 pub(super) fn check(reader: &Reader<'_>, drive: &DriveProfile) {
     let checks = [shape, needs, planes, size, room, channel];
     if let Err((path, message)) = checks.iter().try_for_each(|check| check(drive)) {
@@ -108,7 +108,7 @@ fn needs(drive: &DriveProfile) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// Planes that read by themselves.
+/// Checks of planes that read independently.
 fn planes(drive: &DriveProfile) -> Result<(), Wrong> {
     let g = &drive.geometry;
     let dies = dies(g);
@@ -214,8 +214,8 @@ fn room(drive: &DriveProfile) -> Result<(), Wrong> {
         );
         return wrong("capacity", message);
     }
-    // One superblock is open for the host, one for the data mover, and one must be free for the
-    // next of them. Cleaning needs some to spare besides.
+    // One superblock is open for the host and one for moves, and one must be free for whichever
+    // opens the next. Cleaning needs some spare space in addition.
     let superblock = u64::from(g.slots_per_superblock(drive.mode)) * u64::from(g.slot_bytes);
     let spare = drive.least_spare_slots() * u64::from(g.slot_bytes);
     let kept = (streams + 1) * superblock + spare + map_slots * u64::from(g.slot_bytes);
@@ -280,11 +280,11 @@ mod tests {
             let text = loaded.unwrap_err().to_string();
             assert!(text.contains(what), "{set:?}: {text}");
         };
-        let mut parity = vec!["schemes.recovery=parity"];
+        let mut parity = vec!["schemes.read_recovery=parity"];
         parity.extend(one_die.iter().map(String::as_str));
         refused(
             &parity,
-            "schemes.recovery: `parity` needs parity across dies, two at least: choose none or soft",
+            "schemes.read_recovery: `parity` needs parity across dies, two at least: choose none or soft",
         );
         let apart = "chip.timing.independent_plane_reads=true";
         for retry in ["pipelined", "adaptive", "pipelined-adaptive"] {
@@ -292,7 +292,7 @@ mod tests {
             refused(&set, "choose sequential or single-step");
         }
         refused(
-            &["schemes.recovery=soft", "ecc.code=threshold"],
+            &["schemes.read_recovery=soft", "ecc.code=threshold"],
             "`ecc.code` is `threshold`, which gains nothing from soft senses: choose none or parity",
         );
     }

@@ -1,4 +1,4 @@
-//! The text of a profile, what it is based on, and what is set over it.
+//! The parsed text of a profile, merged with the profile it is based on and with overrides.
 //!
 //! A document may be `based_on` another of its kind: tables merge, leaves replace. Overrides
 //! (`--set PATH=VALUE`) replace leaves last. Every node keeps where it was written.
@@ -170,7 +170,7 @@ pub struct Document {
     pub(super) root: Vec<Entry>,
 }
 
-/// A shipped profile is based on few others; more means that they go in circles.
+/// Limit of the chain of `based_on`. A longer chain is a cycle.
 const MAX_BASES: usize = 8;
 
 impl Document {
@@ -245,8 +245,8 @@ impl Document {
         self.root = root;
     }
 
-    /// Replaces the leaf at the override's path, or adds it: whether the path is one that is read
-    /// shows when the document has been read.
+    /// Replaces the leaf at the override's path, or adds it: an unknown path is reported after
+    /// the document has been read.
     fn set(&mut self, o: &Override) -> Result<(), Problem> {
         let place = Place {
             origin: self.origins.len(),

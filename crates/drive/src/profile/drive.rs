@@ -20,7 +20,7 @@ pub struct DriveProfile {
     pub summary: String,
     /// Its chips.
     pub chip: ChipProfile,
-    /// What its cells do.
+    /// Whether its cells age and err.
     pub cells: Cells,
     /// Mode its blocks start in, one of the chip's.
     pub mode: CellMode,
@@ -62,8 +62,8 @@ pub struct ChannelProfile {
     pub rate_mt_per_s: u32,
     /// Bus time of the command, address and status cycles of one operation (ns).
     pub command_ns: u64,
-    /// Whether the channel is in use during these cycles. Where it is not, commands delay their own
-    /// operation alone, as if each die had command lines of its own: for comparisons.
+    /// Whether the channel is in use during these cycles. If it is not, a command delays only its
+    /// own operation, as if each die had its own command lines. For comparisons with other simulators.
     pub commands_occupy: bool,
 }
 

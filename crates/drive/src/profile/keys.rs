@@ -22,7 +22,7 @@ struct Leaf<'a> {
 pub struct Keys<'a> {
     reader: &'a Reader<'a>,
     entries: &'a [Entry],
-    /// The table is missing or is none: that is reported, its keys are not.
+    /// The table is missing or is not a table. This is reported once; its keys are not reported.
     absent: bool,
     path: String,
     place: Place,

@@ -10,11 +10,11 @@ use firstread_workload::nearest;
 pub struct QueuesProfile {
     /// Submission queues. Job `i` of a run puts its commands into queue `i` modulo this.
     pub count: u16,
-    /// Whether the classes of the queues count.
+    /// How the controller arbitrates: with or without priority classes.
     pub arbitration: Arbitration,
     /// Commands fetched from a queue in its turn, at most.
     pub burst: u32,
-    /// Class of queue 0, 1, and so on; they begin anew behind the last.
+    /// Priority class of queue 0, 1, and so on. The list repeats for further queues.
     pub classes: Vec<Class>,
     /// Commands that the classes high, medium and low have fetched in a round.
     pub weights: [u32; 3],
@@ -138,7 +138,7 @@ fn classes(k: &Keys<'_>, count: u16) -> Vec<Class> {
     for word in text.split(',').map(str::trim) {
         match Class::ALL.iter().find(|(name, _)| *name == word) {
             Some((_, class)) => classes.push(*class),
-            // An empty text is told of already.
+            // An empty text has been reported already.
             None if text.is_empty() => {}
             None => {
                 let near = nearest(word, names()).unwrap_or_default();

@@ -122,7 +122,7 @@ fn value_of(keys: &Keys<'_>, param: &Param) -> Option<i64> {
     }
 }
 
-/// The unit of a parameter; what is not a unit is a thing that is counted.
+/// The unit of a parameter; a name that is no unit names a thing that is counted.
 pub(super) fn unit_of(name: &str) -> &'static Unit {
     const KNOWN: [Unit; 6] = [NS, PERMILLE, MV, DEGC, PE, B];
     let symbol = match name {

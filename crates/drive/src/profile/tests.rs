@@ -103,7 +103,7 @@ static AXES: &[Axis] = &[
         ],
     },
     Axis {
-        name: "recovery",
+        name: "read_recovery",
         summary: "",
         schemes: &[
             scheme("none", Role::Null, &[]),
@@ -199,7 +199,7 @@ fn smoke_every_shipped_drive_loads() {
 #[test]
 fn formula_products_have_the_schemes_of_products_and_test_drives_the_nulls() {
     use firstread_firmware::policy::AXES;
-    // `suspend`, `wear`, `recovery`, `gc_victim`.
+    // `suspend`, `wear`, `read_recovery`, `gc_victim`.
     const PRODUCT: [&str; 4] = ["program-erase", "static", "soft-parity", "cost-benefit"];
     // A threshold code gains nothing from soft senses.
     const HARD_DECISIONS: [&str; 4] = ["program-erase", "static", "parity", "cost-benefit"];
@@ -214,7 +214,7 @@ fn formula_products_have_the_schemes_of_products_and_test_drives_the_nulls() {
             _ => panic!("{name}: is it a product?"),
         };
         let drive = load_drive(&Library::new(), name, &[], AXES).unwrap();
-        for (axis, expected) in ["suspend", "wear", "recovery", "gc_victim"]
+        for (axis, expected) in ["suspend", "wear", "read_recovery", "gc_victim"]
             .iter()
             .zip(expected)
         {
@@ -541,6 +541,15 @@ fn what_is_wrong_is_said() {
             "--set capacity.size=3TB: `capacity` has no keys below it",
         ),
         ("eccc.setup=3us", "eccc: unknown key; the nearest is `ecc`"),
+        // Version 0.1.0 called the axis so.
+        (
+            "schemes.recovery=none",
+            "--set schemes.recovery=none: schemes.recovery: unknown key; the nearest is `schemes.read_recovery`",
+        ),
+        (
+            "recovery.after=0",
+            "recovery: unknown key; the nearest is `read_recovery`",
+        ),
         (
             "ecc.code=ldpc-2k",
             "there is no `ldpc-2k`; the nearest is `ldpc-1k` of threshold, ldpc-1k, ldpc-4k",
@@ -790,7 +799,7 @@ fn what_overrides_do() {
             "chip.modes.mlc.retention.low_energy=2mV/decade",
             "chip.modes.slc.retention.low_energy=2mV/decade",
             // Fewer wordlines leave no room for parity.
-            "schemes.recovery=none",
+            "schemes.read_recovery=none",
             "read_levels.ct-qlc.pages=32 pages",
             "read_levels.frozen.entries=2",
             "read_levels.threshold=2%",

@@ -1,35 +1,35 @@
 //! A burn-in: a workload is run, pass after pass, until its writes are in a steady state; then it is measured.
 //!
-//! What counts as steady is what counts in a run (`stats/amplification.rs`). It is asked after 21 erases of superblocks
-//! and each time that they are a quarter more, so that it does not come out in favour by being asked often.
+//! The test for a steady state is that of a run (`stats/amplification.rs`). It is made after 21 erases of superblocks,
+//! and again each time that their number has grown by a quarter: a test made too often passes by chance.
 //!
 //! A pass of a job file is all of its phases in which a job writes, without their delays and temperatures. A pass
-//! has the hot pages of the run that follows and draws its requests anew ([`Host::pass`]): the run issues the very
-//! requests that it would issue without a burn-in. A trace begins again at its beginning.
+//! has the hot pages of the run that follows and draws its requests anew ([`Host::pass`]): the run issues the same
+//! requests as without a burn-in. A trace restarts from its first record.
 
 use firstread_core::Ns;
 
 use super::error::RunError;
 use super::host::Host;
 use super::outcome::EndOfLife;
-use super::watch::Watch;
+use super::watch::EraseWatch;
 use crate::drive::Drive;
 use crate::stats::{Amplification, Written};
 
-/// What a burn-in did.
+/// Result of a burn-in.
 #[derive(Clone, Debug)]
 pub struct BurnIn {
-    /// What the host wrote, and flash was programmed with.
+    /// Bytes that the host wrote, and bytes programmed to flash.
     pub written: Written,
-    /// What the host wrote, in capacities of the drive.
+    /// Bytes that the host wrote, in units of the capacity.
     pub drive_writes: f64,
     /// Requests completed.
     pub requests: u64,
-    /// Times that the workload was begun.
+    /// Number of passes begun.
     pub passes: u64,
     /// Simulated time.
     pub time: Ns,
-    /// Its write amplification, and if it was not steady, why.
+    /// Write amplification, with the reason if it was not steady.
     pub amplification: Amplification,
     /// Why it ended.
     pub ended: BurnInEnd,
@@ -40,7 +40,7 @@ pub struct BurnIn {
 pub enum BurnInEnd {
     /// The drive is in a steady state.
     Steady,
-    /// It has written as much as it may.
+    /// The limit of drive writes is reached.
     Limit,
     /// The drive takes no more writes.
     EndOfLife(EndOfLife),
@@ -63,16 +63,16 @@ impl BurnIn {
         progress: &mut dyn FnMut(u64),
     ) -> Result<BurnIn, E> {
         let capacity = drive.capacity_bytes() as f64;
-        let mut watch = Watch::until_steady(drive, (capacity * most_drive_writes) as u64);
+        let mut watch = EraseWatch::until_steady(drive, (capacity * most_drive_writes) as u64);
         let (start, before) = (drive.now(), drive.counters().clone());
         let (mut requests, mut passes) = (0, 0);
         let ended = loop {
             passes += 1;
             let bytes = drive.counters().host_bytes_written;
             let host = pass(passes)?;
-            let went = host.go(drive, &mut watch, &mut |n| progress(requests + n))?;
-            requests += went.run.completed;
-            if went.run.failed.is_some() {
+            let finished = host.go(drive, &mut watch, &mut |n| progress(requests + n))?;
+            requests += finished.run.completed;
+            if finished.run.failed.is_some() {
                 break BurnInEnd::EndOfLife(EndOfLife::of(drive, &before));
             }
             if watch.is_steady() {

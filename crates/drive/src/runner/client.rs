@@ -33,31 +33,31 @@ pub(crate) struct Client<'a> {
     started: Ns,
     ramp: Ns,
     runtime: Option<Ns>,
-    /// When it may go on after a pause.
+    /// End of the current pause.
     resume_at: Ns,
     paused: bool,
     exhausted: bool,
     is_started: bool,
-    /// Nothing is issued until nothing is in flight.
+    /// Whether the client drains: it issues nothing until nothing is in flight.
     drains: bool,
     /// Its flush is in flight.
     flushes: bool,
-    /// Requests submitted from this time on count.
+    /// Requests submitted before this time are not counted (ramp time).
     pub(crate) counts_from: Ns,
-    /// How it depends on other jobs, and they on it.
-    pub(crate) bonds: Bonds,
+    /// Dependencies between this job and others.
+    pub(crate) dependencies: Dependencies,
     search: Option<Box<Search>>,
 }
 
 /// How a job depends on others.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Bonds {
+pub(crate) struct Dependencies {
     /// Its section of the job file.
     pub(crate) section: u32,
     pub(crate) reporting_group: u32,
-    /// The section that must have ended before it starts.
+    /// Section that has to end before this job starts.
     pub(crate) wait_for: Option<u32>,
-    /// Whom it takes with it when it ends.
+    /// Which jobs stop when this job ends.
     pub(crate) exit_all: Option<ExitWhat>,
 }
 
@@ -73,13 +73,13 @@ struct Search {
 /// What a client does next.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Next {
-    /// This request, now; its latency counts from the time given.
+    /// Issue this request now; its latency counts from the given time.
     Issue(Request, Ns),
-    /// Nothing before this time.
+    /// Wait until this time.
     At(Ns),
-    /// Nothing until one of its requests completes.
+    /// Wait for a completion.
     Wait,
-    /// Nothing ever again.
+    /// The client has ended.
     End,
 }
 
@@ -99,7 +99,7 @@ impl<'a> Client<'a> {
             report,
             ramp: Ns(spec.ramp_ns),
             runtime: spec.runtime_ns.map(Ns),
-            bonds: Bonds {
+            dependencies: Dependencies {
                 section: spec.section,
                 reporting_group: spec.reporting_group,
                 wait_for: spec.wait_for,
@@ -147,7 +147,7 @@ impl<'a> Client<'a> {
             drains: false,
             flushes: false,
             counts_from: Ns::ZERO,
-            bonds: Bonds::default(),
+            dependencies: Dependencies::default(),
             search: None,
         }
     }
@@ -178,7 +178,7 @@ impl<'a> Client<'a> {
         self.exhausted && self.in_flight == 0
     }
 
-    /// Whether it has as many requests in flight as it may, and more to come.
+    /// Whether its queue is full and it has more requests to issue.
     #[inline]
     pub(crate) fn is_busy(&self) -> bool {
         self.in_flight >= self.depth && self.runtime.is_none()
@@ -245,7 +245,7 @@ impl<'a> Client<'a> {
     /// What it does now.
     #[inline]
     pub(crate) fn next(&mut self, now: Ns) -> Result<Next, WorkloadError> {
-        // Where the queue depth alone holds it, nothing else need be asked.
+        // If only the queue depth limits the job, the other conditions need no check.
         if self.in_flight < self.depth
             && self.holds_for_depth_alone()
             && now >= self.resume_at
@@ -329,7 +329,7 @@ impl<'a> Client<'a> {
             self.resume_at = now + Ns(request.think_ns);
             return Ok(Next::At(self.resume_at));
         }
-        // What is later than any clock tells is an error once its turn comes.
+        // A time beyond the range of the clock is reported as an error when the request is due.
         let due = self.started.saturating_add(Ns(request.not_before_ns));
         let due = due.min(Ns(Ns::MAX.0 - 1));
         if due > now {
@@ -345,7 +345,7 @@ impl<'a> Client<'a> {
             self.flushes = true;
         }
         self.in_flight += 1;
-        // A record of a trace that found the queue full has waited since it was due.
+        // The latency of a trace record that found the queue full counts from its due time.
         let since = if matches!(self.source, Source::Trace(_)) {
             due
         } else {

@@ -13,7 +13,7 @@ use crate::stats::DepthFound;
 #[derive(Clone, Debug)]
 pub(crate) struct DepthSearch {
     target: LatencyTarget,
-    /// The most that is tried: `iodepth`.
+    /// Highest depth to try: `iodepth`.
     limit: u32,
     depth: u32,
     /// The highest depth that passed, and the lowest that did not; the limit until one fails.
@@ -33,18 +33,18 @@ pub(crate) struct DepthSearch {
 /// Windows in a row after which a depth that failed before is tried again.
 const STABLE: u32 = 3;
 
-/// What the search makes of a completion.
+/// Consequence of a completion for the search.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
     /// The window goes on.
     Continue,
-    /// Another depth. With `drain`, once nothing is in flight.
+    /// Continue at another depth; with `drain`, after everything in flight has completed.
     Depth { drain: bool },
     /// The depth is found: what was counted so far is forgotten, and one window is run at it.
     Found,
     /// The last window is over: the job ends.
     Done,
-    /// Not even one request at a time is fast enough: one took so long.
+    /// The target is missed even at depth 1. Holds the latency.
     Impossible(Ns),
 }
 
@@ -71,7 +71,7 @@ impl DepthSearch {
         self.new_window(now);
     }
 
-    /// What it has come to.
+    /// Result of the search.
     pub(crate) fn found(&self) -> DepthFound {
         DepthFound {
             depth: self.depth,
@@ -89,7 +89,7 @@ impl DepthSearch {
         self.completed += 1;
         self.slowest = self.slowest.max(latency);
         self.late += u64::from(latency.0 > self.target.target_ns);
-        // Where all must be fast enough, the first that is not ends the window.
+        // If every request must meet the target, the first one that misses it ends the window.
         if self.late > 0 && self.target.percentile >= 100.0 {
             return self.failed(now);
         }
@@ -112,7 +112,7 @@ impl DepthSearch {
         self.low = self.low.min(self.depth - 1);
         self.depth = self.depth.midpoint(self.low);
         self.stable = 0;
-        // What passed at this depth before does not any more.
+        // A depth that passed before has failed now.
         (self.last_window, self.settled) = (false, false);
         self.new_window(now);
         Verdict::Depth { drain: true }

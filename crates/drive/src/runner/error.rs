@@ -31,13 +31,13 @@ pub enum RunError {
     /// A request is due after the last event that there may be ([`Drive::LATEST`](crate::Drive::LATEST)).
     #[error("a request is due after the end of simulated time (146 years)")]
     AfterTheEnd,
-    /// A request ended with a status that no drive has a reason for: a defect.
+    /// A request ended with an unexpected status: a defect of the simulator.
     #[error("a request ended with {0:?}")]
     Failed(Status),
     /// A read returned something else than the last version written: a defect of the firmware.
     #[error("defect: a read returned stale data: {0:?}")]
     Stale(StaleRead),
-    /// Requests are in flight but nothing will happen any more: a defect.
+    /// Requests are in flight but no event is left: a defect of the simulator.
     #[error("defect: {0} requests are in flight and no event is due")]
     Stuck(u32),
 }

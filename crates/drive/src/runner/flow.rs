@@ -25,9 +25,9 @@ struct Part {
 pub(crate) enum Share {
     /// It may.
     Open,
-    /// It is ahead: not before this time.
+    /// Not before this time, because it is ahead of its share.
     At(Ns),
-    /// It is ahead: when another of its flow has issued or ended.
+    /// Not until another job of its flow has issued a request or ended, because it is ahead of its share.
     Wait,
 }
 
@@ -66,7 +66,7 @@ impl Flows {
             .fold((0, 0), |(issued, weight), p| {
                 (issued + p.issued, weight + u64::from(p.flow.weight))
             });
-        // Its share of what was issued is above its share of the weights.
+        // It has issued more than its weight allows.
         let ahead =
             own.issued as u128 * weight as u128 > issued as u128 * u128::from(own.flow.weight);
         match (ahead, own.flow.sleep_ns) {

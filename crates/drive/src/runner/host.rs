@@ -11,9 +11,9 @@ use crate::stats::Report;
 /// When power is cut in a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CutAt {
-    /// So long after its start.
+    /// This long after the start of the run.
     Time(Ns),
-    /// After so many of its events.
+    /// After this many events of the run.
     Events(u64),
 }
 
@@ -25,7 +25,7 @@ pub struct Host<'a> {
     pub(super) phases: Vec<PhasePlan>,
     pub(super) limit: Option<u64>,
     pub(super) cut: Option<CutAt>,
-    /// What a burn-in has found its write amplification to be.
+    /// Write amplification measured by a burn-in.
     pub(super) burn_in: Option<f64>,
 }
 
@@ -127,12 +127,13 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// A burn-in was steady at this write amplification: a run that comes near to it is steady once it can be told.
+    /// Sets the write amplification at which a burn-in was steady. A run close to that value counts as steady as soon
+    /// as it is long enough to tell.
     pub fn expect_amplification(&mut self, burn_in: f64) {
         self.burn_in = Some(burn_in);
     }
 
-    /// The power is cut in the run, if that has not ended by then.
+    /// Cuts the power during the run, unless the run ends earlier.
     pub fn cut_power_at(&mut self, cut: CutAt) {
         self.cut = Some(cut);
     }

@@ -1,10 +1,10 @@
-//! A run: a host above a drive. Which of its jobs issues when, when the power is cut, and what comes of it.
+//! A run: a host above a drive. It decides which job issues when and when the power is cut, and collects the results.
 //!
 //! - `host`: jobs or a trace, and when the power is cut.
 //! - `client`: one job or trace, with its queue, pace and end; `flow` and `depth_search`: fio's `flow` and
 //!   `latency_target`.
-//! - `run`: who issues next, who has ended, what is counted.
-//! - `watch`: when superblocks have been erased, and whether the run is to stop for it.
+//! - `run`: which client issues next, which clients have ended, what is counted.
+//! - `watch`: watches erases, and stops a run that is in a steady state.
 //! - `phases`: jobs that run together, and the temperature that they bring.
 //! - `outcome`: what a run came to.
 //! - `burn_in`: runs of a workload until its writes are in a steady state, before it is measured.
@@ -26,7 +26,7 @@ use crate::drive::{Drive, PowerCut, Step};
 use crate::stats::Report;
 use firstread_firmware::observe::Counters;
 use run::Run;
-use watch::Watch;
+use watch::EraseWatch;
 
 pub use burn_in::{BurnIn, BurnInEnd};
 pub use error::RunError;
@@ -34,7 +34,7 @@ pub use host::{CutAt, Host};
 pub use outcome::{EndOfLife, Ended, RunStats};
 pub use phases::Phase;
 
-/// Completions after which `progress` is told again.
+/// Number of completions between two calls of `progress`.
 const PROGRESS: u64 = 1 << 16;
 /// The same of a burn-in, which looks then at how much it has written.
 const PROGRESS_OF_BURN_IN: u64 = 1 << 10;
@@ -50,9 +50,9 @@ impl<'h> Host<'h> {
         drive: &mut Drive,
         progress: &mut dyn FnMut(u64),
     ) -> Result<RunStats, RunError> {
-        let mut watch = Watch::new(drive);
+        let mut watch = EraseWatch::new(drive);
         let burn_in = self.burn_in;
-        let Went {
+        let FinishedRun {
             mut run,
             start,
             before,
@@ -84,9 +84,9 @@ impl<'h> Host<'h> {
     fn go(
         self,
         drive: &mut Drive,
-        watch: &mut Watch,
+        watch: &mut EraseWatch,
         progress: &mut dyn FnMut(u64),
-    ) -> Result<Went<'h>, RunError> {
+    ) -> Result<FinishedRun<'h>, RunError> {
         let start = drive.now();
         let before = drive.counters().clone();
         let mut cut = self.cut;
@@ -115,7 +115,7 @@ impl<'h> Host<'h> {
                     continue;
                 }
             }
-            // The drive goes on until the host does.
+            // Advance the drive until the host has something to do.
             loop {
                 if let Some(when) = cut
                     && let Some(at) = when.due(drive, start, events)
@@ -141,7 +141,7 @@ impl<'h> Host<'h> {
             until = drive.now();
         }
         progress(run.completed);
-        Ok(Went {
+        Ok(FinishedRun {
             run,
             start,
             before,
@@ -152,11 +152,11 @@ impl<'h> Host<'h> {
 }
 
 /// A run that has ended.
-struct Went<'a> {
+struct FinishedRun<'a> {
     run: Run<'a>,
-    /// When it began, on the drive's clock.
+    /// Start of the run on the drive's clock.
     start: Ns,
-    /// What the firmware had counted then.
+    /// Counters of the firmware at the start.
     before: Counters,
     events: u64,
     power_cut: Option<PowerCut>,
@@ -175,7 +175,7 @@ impl CutAt {
     }
 }
 
-/// The host goes on to `at`, and then the power is cut, unless the run is over by then.
+/// Advances the host to `at` and cuts the power, unless the run ends earlier.
 #[cold]
 fn cut_power(run: &mut Run<'_>, at: Ns, drive: &mut Drive) -> Result<Option<PowerCut>, RunError> {
     goes_on(run, at, drive)?;

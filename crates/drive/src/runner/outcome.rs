@@ -1,9 +1,9 @@
-//! What a run came to.
+//! Outcome of a run.
 
 use std::fmt;
 
 use firstread_core::Ns;
-use firstread_firmware::observe::{BlockRow, BlockUse, Counters};
+use firstread_firmware::observe::{Counters, SuperblockRow, SuperblockUse};
 
 use super::phases::Phase;
 use crate::drive::{Drive, PowerCut};
@@ -20,14 +20,14 @@ pub struct RunStats {
     pub all: Report,
     /// Requests completed, counted or not (before a ramp's end).
     pub requests: u64,
-    /// Counters of the firmware over the run, and over the time of a fetch after it, which the drive is
-    /// ahead of its host.
+    /// Counters of the firmware over the run. They include one fetch time after its end, by which the
+    /// drive is ahead of its host.
     pub counters: Counters,
     /// Its write amplification.
     pub amplification: Amplification,
-    /// Bytes of the host's that were in the write buffer at its end, not on flash.
+    /// Host bytes in the write buffer at the end of the run, which are not on flash yet.
     pub buffered_bytes: u64,
-    /// Events handled. Several completions may reach the host in one.
+    /// Number of events. One event may deliver several completions to the host.
     pub events: u64,
     /// Simulated time of the run, to its last completion.
     pub simulated: Ns,
@@ -46,7 +46,7 @@ pub enum Ended {
     EndOfLife(EndOfLife),
 }
 
-/// What a drive was like when it first refused a write.
+/// State of a drive when it first refused a write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EndOfLife {
     /// Bytes the host wrote in this run.
@@ -82,12 +82,13 @@ impl EndOfLife {
     pub(super) fn of(drive: &Drive, before: &Counters) -> EndOfLife {
         let slots = drive.counters().host_slots_written - before.host_slots_written;
         let blocks = drive.blocks();
-        let count = |of: fn(&BlockRow) -> bool| blocks.iter().filter(|(_, row)| of(row)).count();
+        let count =
+            |of: fn(&SuperblockRow) -> bool| blocks.iter().filter(|(_, row)| of(row)).count();
         EndOfLife {
             written: slots * u64::from(drive.profile().geometry.slot_bytes),
             blocks: blocks.len(),
-            retired: count(|row| row.usage == BlockUse::Bad) as u32,
-            failed: count(|row| row.failed && row.usage != BlockUse::Bad) as u32,
+            retired: count(|row| row.usage == SuperblockUse::Bad) as u32,
+            failed: count(|row| row.failed && row.usage != SuperblockUse::Bad) as u32,
         }
     }
 }

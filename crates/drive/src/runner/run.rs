@@ -1,4 +1,4 @@
-//! A run under way: who issues next, who has ended, what is counted.
+//! A run in progress: which client issues next, which clients have ended, what is counted.
 
 use firstread_core::{Ns, Status};
 use firstread_workload::job::ExitWhat;
@@ -29,9 +29,9 @@ pub(crate) struct Run<'a> {
     /// Clients of the group that have not ended.
     running: usize,
     ended: Vec<bool>,
-    /// When each client wants to be asked again; [`Ns::MAX`] for not at a time.
+    /// Time at which each client has to be polled again; [`Ns::MAX`] if it waits for an event.
     wake: Vec<Ns>,
-    /// The first of these times.
+    /// The earliest of these times.
     wake_due: Ns,
     flows: Option<Flows>,
     plan: Vec<PhasePlan>,
@@ -77,7 +77,7 @@ impl<'a> Run<'a> {
         self.start_group(self.group, drive)
     }
 
-    /// When the host did something last.
+    /// Time of the last action of the host.
     pub(crate) fn now(&self) -> Ns {
         self.now
     }
@@ -197,11 +197,11 @@ impl<'a> Run<'a> {
 
     /// Whether client `i` waits for a job that has not ended.
     fn waits(&self, i: usize) -> bool {
-        let Some(section) = self.clients[i].bonds.wait_for else {
+        let Some(section) = self.clients[i].dependencies.wait_for else {
             return false;
         };
         let mut clients = self.clients.iter().zip(&self.ended);
-        clients.any(|(c, ended)| c.bonds.section == section && !ended)
+        clients.any(|(c, ended)| c.dependencies.section == section && !ended)
     }
 
     /// Whether every client has ended and nothing is in flight.
@@ -237,7 +237,7 @@ impl<'a> Run<'a> {
             }
         }
         if self.wake_due != Ns::MAX {
-            // A client that was to be asked may have been meanwhile, and wait for longer.
+            // A client may have been polled earlier in this loop, and may now wait for a later time.
             self.wake_due = self.wake.iter().copied().min().unwrap_or(Ns::MAX);
         }
         Ok(())
@@ -311,7 +311,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Notes whether client `i` has ended.
+    /// Records whether client `i` has ended.
     #[inline]
     fn note_end(&mut self, i: u32) {
         if self.clients[i as usize].is_done() && !self.ended[i as usize] {
@@ -329,14 +329,16 @@ impl<'a> Run<'a> {
         if let Some(flows) = &mut self.flows {
             flows.set_part(i as u32, false, &mut self.ready);
         }
-        let (group, bonds) = (self.clients[i].group, self.clients[i].bonds);
+        let (group, dependencies) = (self.clients[i].group, self.clients[i].dependencies);
         if let Some(depth) = self.clients[i].depth_found() {
             self.reports[self.clients[i].report].depth = Some(depth);
         }
         for other in 0..self.clients.len() {
             let client = &mut self.clients[other];
-            let goes_too = bonds.exit_all.is_some_and(|what| match what {
-                ExitWhat::ReportingGroup => client.bonds.reporting_group == bonds.reporting_group,
+            let goes_too = dependencies.exit_all.is_some_and(|what| match what {
+                ExitWhat::ReportingGroup => {
+                    client.dependencies.reporting_group == dependencies.reporting_group
+                }
                 ExitWhat::Together => client.group == group,
                 ExitWhat::All => true,
             });
@@ -349,7 +351,7 @@ impl<'a> Run<'a> {
         }
         for other in 0..self.clients.len() {
             let client = &self.clients[other];
-            let is_next = client.bonds.wait_for == Some(bonds.section)
+            let is_next = client.dependencies.wait_for == Some(dependencies.section)
                 && client.group == self.group
                 && !client.is_started();
             if is_next && !self.ended[other] && !self.waits(other) {
@@ -366,7 +368,7 @@ impl<'a> Run<'a> {
             queue,
             since,
             status,
-            parts,
+            ns_by_cause,
             ..
         } = *ended;
         let now = self.now;
@@ -388,14 +390,14 @@ impl<'a> Run<'a> {
             report.runtime_ns = now.since(*first).0;
             let latency = now.since(since);
             debug_assert!(
-                parts.iter().sum::<u64>() == latency.0
+                ns_by_cause.iter().sum::<u64>() == latency.0
                     || !matches!(status, Status::Ok | Status::Uncorrectable),
                 "every nanosecond has a cause: {ended:?}"
             );
             let latencies = report.direction(command.op);
             match status {
-                Status::Ok => latencies.record(now, latency, command.len_bytes, parts),
-                Status::Uncorrectable => latencies.record_lost(now, latency, parts),
+                Status::Ok => latencies.record(now, latency, command.len_bytes, ns_by_cause),
+                Status::Uncorrectable => latencies.record_lost(now, latency, ns_by_cause),
                 other => self.failed = Some(other),
             }
         } else if !matches!(status, Status::Ok | Status::Uncorrectable) {

@@ -1,14 +1,14 @@
-//! What a run looks at when superblocks have been erased, and whether it stops for that.
+//! Watches the erases of a run, and stops it in the steady state.
 
 use firstread_firmware::observe::Counters;
 
 use crate::drive::Drive;
 use crate::stats::amplification::{Amplification, Expected, FEWEST};
-use crate::stats::stretches::Stretches;
+use crate::stats::segments::Segments;
 
 /// A watch over the erases of one run or of several.
-pub(super) struct Watch {
-    stretches: Stretches,
+pub(super) struct EraseWatch {
+    segments: Segments,
     judge: Option<Judge>,
 }
 
@@ -16,25 +16,25 @@ pub(super) struct Watch {
 struct Judge {
     superblocks: u32,
     expected: Expected,
-    /// Erases after which it judges next.
+    /// Number of erases at which the next test is made.
     next: u64,
     /// What the firmware may have counted of the host's bytes.
     most_bytes: u64,
     is_steady: bool,
 }
 
-impl Watch {
+impl EraseWatch {
     /// From now on, and without stopping the run.
-    pub(super) fn new(drive: &Drive) -> Watch {
+    pub(super) fn new(drive: &Drive) -> EraseWatch {
         let slot_bytes = drive.profile().geometry.slot_bytes;
-        Watch {
-            stretches: Stretches::new(drive.counters(), slot_bytes),
+        EraseWatch {
+            segments: Segments::new(drive.counters(), slot_bytes),
             judge: None,
         }
     }
 
     /// From now on until the drive is in a steady state, or the host has written `most_bytes`.
-    pub(super) fn until_steady(drive: &Drive, most_bytes: u64) -> Watch {
+    pub(super) fn until_steady(drive: &Drive, most_bytes: u64) -> EraseWatch {
         let judge = Judge {
             superblocks: drive.profile().geometry.blocks_per_plane,
             expected: Expected {
@@ -48,29 +48,29 @@ impl Watch {
                 .saturating_add(most_bytes),
             is_steady: false,
         };
-        Watch {
+        EraseWatch {
             judge: Some(judge),
-            ..Watch::new(drive)
+            ..EraseWatch::new(drive)
         }
     }
 
     #[inline]
     pub(super) fn is_behind(&self, counters: &Counters) -> bool {
-        self.stretches.is_behind(counters)
+        self.segments.is_behind(counters)
     }
 
     /// Superblocks have been erased. Whether the run is to stop.
     #[cold]
     pub(super) fn note(&mut self, counters: &Counters) -> bool {
-        self.stretches.note(counters);
-        let erases = self.stretches.erases();
+        self.segments.note(counters);
+        let erases = self.segments.erases();
         let Some(judge) = &mut self.judge else {
             return false;
         };
         if erases >= judge.next && !judge.is_steady {
-            // A verdict that is asked for often enough comes out in favour by chance.
+            // A test that is repeated often enough passes by chance.
             judge.next = erases + erases.div_ceil(4);
-            let found = Amplification::of(&self.stretches, judge.superblocks, judge.expected);
+            let found = Amplification::of(&self.segments, judge.superblocks, judge.expected);
             judge.is_steady = found.not_steady.is_none();
         }
         self.is_enough(counters)
@@ -94,13 +94,13 @@ impl Watch {
         self.judge.as_ref().is_some_and(|judge| judge.is_steady)
     }
 
-    /// What the run has come to.
+    /// Write amplification of the run so far.
     pub(super) fn amplification(&self, drive: &Drive, burn_in: Option<f64>) -> Amplification {
         let expected = Expected {
             theory: drive.expected_amplification(),
             burn_in,
         };
         let superblocks = drive.profile().geometry.blocks_per_plane;
-        Amplification::of(&self.stretches, superblocks, expected)
+        Amplification::of(&self.segments, superblocks, expected)
     }
 }

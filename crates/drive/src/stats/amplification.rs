@@ -8,33 +8,33 @@
 //!
 //! These ratios are meaningful only once cleaning has settled, and only if the moves for one victim are few
 //! compared with everything written. So the run is cut at superblock erases, from its first erase on, into
-//! **stretches** with equal numbers of erases: each stretch contains whole victims. The mean of the ratios is
-//! weighted by the host bytes of each stretch. Its interval allows for correlation between neighbouring
-//! stretches (module `variance`).
+//! **segments** with equal numbers of erases: each segment contains whole victims. The mean of the ratios is
+//! weighted by the host bytes of each segment. Its interval allows for correlation between neighbouring
+//! segments (module `variance`).
 //!
 //! The run was in a **steady state** if
 //!
-//! 1. there are at least [`FEWEST`] stretches,
-//! 2. the stretches that count contain as many erases as the drive has superblocks, so that each superblock
+//! 1. there are at least [`FEWEST`] segments,
+//! 2. the segments that count contain as many erases as the drive has superblocks, so that each superblock
 //!    has been a victim about once. Alternatively, the mean is within [`NEAR`] of the expected value. The
 //!    expectation comes from theory on a preconditioned drive, if less than [`NEAR`] of what was programmed
 //!    was moved for other reasons than cleaning; or from a burn-in that was steady,
 //! 3. write amplification and the share of every owner agree between the first and the second half of the
-//!    stretches, and between the middle half and the rest. They agree if they differ by no more than the 99 %
+//!    segments, and between the middle half and the rest. They agree if they differ by no more than the 99 %
 //!    interval of the difference, or by no more than [`CLOSE`] of the write amplification. A single sawtooth
 //!    wave over the run fails one of the two comparisons, wherever it begins. The test for chance uses sums
-//!    of stretches and also their ranks, so one outlier does not blind it. If parts differ, the run may have
-//!    reached a steady state on its way. Then stretches at its start are left out, at most half of them, as
+//!    of segments and also their ranks, so one outlier does not blind it. If parts differ, the run may have
+//!    reached a steady state on its way. Then segments at its start are left out, at most half of them, as
 //!    many as minimize the standard error (the rule MSER), and the rest must agree,
 //! 4. the interval extends no further from the mean than [`WIDEST`] of the mean.
 
 use firstread_firmware::observe::{OWNERS, Owner};
 
-use super::stretches::{Stretch, Stretches};
+use super::segments::{Segment, Segments};
 use super::student::{P95, P99, student};
 use super::variance::variance;
 
-pub use super::stretches::{FEWEST, Written};
+pub use super::segments::{FEWEST, Written};
 
 /// Allowed distance of the mean from its expected value, relative to that value.
 pub const NEAR: f64 = 0.1;
@@ -52,18 +52,18 @@ pub struct Expected {
     pub burn_in: Option<f64>,
 }
 
-/// A mean over stretches.
+/// A mean over segments.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Estimate {
     /// Flash bytes over host bytes.
     pub mean: f64,
     /// Its 95 % interval.
     pub interval: (f64, f64),
-    /// Number of stretches in the mean; earlier stretches were left out.
-    pub stretches: usize,
+    /// Number of segments in the mean; earlier segments were left out.
+    pub segments: usize,
     /// Bytes moved divided by host bytes, by owner ([`Owner::ALL`]).
     pub shares: [f64; OWNERS],
-    /// Disagreement between parts of the stretches.
+    /// Disagreement between parts of the segments.
     change: Option<NotSteady>,
 }
 
@@ -83,9 +83,9 @@ pub enum NotSteady {
 /// Write amplification of a run.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Amplification {
-    /// Mean over the stretches, steady or not; none if there are too few.
+    /// Mean over the segments, steady or not; none if there are too few.
     pub estimate: Option<Estimate>,
-    /// Superblocks erased in each stretch.
+    /// Superblocks erased in each segment.
     pub erases_each: u64,
     /// Superblocks erased in the run.
     pub erases: u64,
@@ -99,18 +99,18 @@ pub struct Amplification {
 }
 
 impl Amplification {
-    /// Result for `stretches` on a drive with `superblocks` superblocks.
-    pub(crate) fn of(stretches: &Stretches, superblocks: u32, expected: Expected) -> Amplification {
+    /// Result for `segments` on a drive with `superblocks` superblocks.
+    pub(crate) fn of(segments: &Segments, superblocks: u32, expected: Expected) -> Amplification {
         let amplification = Amplification {
-            estimate: estimate(stretches.all()),
-            erases_each: stretches.erases_each(),
-            erases: stretches.erases(),
+            estimate: estimate(segments.all()),
+            erases_each: segments.erases_each(),
+            erases: segments.erases(),
             superblocks,
             theory: expected.theory,
             not_steady: None,
         };
         let left_out = amplification.estimate.map_or(0, |e| {
-            (stretches.all().len() - e.stretches) as u64 * stretches.erases_each()
+            (segments.all().len() - e.segments) as u64 * segments.erases_each()
         });
         Amplification {
             not_steady: amplification.fault(amplification.erases - left_out, expected),
@@ -123,7 +123,7 @@ impl Amplification {
         self.estimate.filter(|_| self.not_steady.is_none())
     }
 
-    /// Why the run is not steady, given the number of erases in the stretches that count.
+    /// Why the run is not steady, given the number of erases in the segments that count.
     fn fault(&self, erases: u64, expected: Expected) -> Option<NotSteady> {
         let least = FEWEST as u64 + 1;
         let all = u64::from(self.superblocks).max(least);
@@ -154,8 +154,8 @@ impl Estimate {
     }
 }
 
-/// The mean over `all` stretches, or over the later ones if some at the start are left out.
-fn estimate(all: &[Stretch]) -> Option<Estimate> {
+/// The mean over `all` segments, or over the later ones if some at the start are left out.
+fn estimate(all: &[Segment]) -> Option<Estimate> {
     if all.len() < FEWEST {
         return None;
     }
@@ -168,17 +168,17 @@ fn estimate(all: &[Stretch]) -> Option<Estimate> {
     mean(&all[from..])
 }
 
-/// The mean over `stretches`.
-fn mean(stretches: &[Stretch]) -> Option<Estimate> {
-    let written = Values::new(stretches, |s| s.written.flash_bytes);
-    let mean = written.ratio(0..stretches.len())?;
+/// The mean over `segments`.
+fn mean(segments: &[Segment]) -> Option<Estimate> {
+    let written = Values::new(segments, |s| s.written.flash_bytes);
+    let mean = written.ratio(0..segments.len())?;
     let room = CLOSE * mean;
     let changes = written.changes(room).then_some(NotSteady::Changes);
     let mut shares = [0.0; OWNERS];
     let mut moves = None;
     for (i, owner) in Owner::ALL.into_iter().enumerate() {
-        let moved = Values::new(stretches, |s| s.moved_bytes[i]);
-        shares[i] = moved.ratio(0..stretches.len())?;
+        let moved = Values::new(segments, |s| s.moved_bytes[i]);
+        shares[i] = moved.ratio(0..segments.len())?;
         if moves.is_none() && moved.changes(room) {
             moves = Some(NotSteady::Moves(owner));
         }
@@ -188,47 +188,47 @@ fn mean(stretches: &[Stretch]) -> Option<Estimate> {
     Some(Estimate {
         mean,
         interval: (mean - half, mean + half),
-        stretches: stretches.len(),
+        segments: segments.len(),
         shares,
         change: changes.or(moves),
     })
 }
 
-/// Some bytes of each stretch, with the host bytes of the stretch.
+/// Some bytes of each segment, with the host bytes of the segment.
 struct Values<'a, F> {
-    stretches: &'a [Stretch],
+    segments: &'a [Segment],
     of: F,
 }
 
-impl<'a, F: Fn(&Stretch) -> u64> Values<'a, F> {
-    fn new(stretches: &'a [Stretch], of: F) -> Values<'a, F> {
-        Values { stretches, of }
+impl<'a, F: Fn(&Segment) -> u64> Values<'a, F> {
+    fn new(segments: &'a [Segment], of: F) -> Values<'a, F> {
+        Values { segments, of }
     }
 
     fn host_bytes(&self) -> f64 {
-        let host = self.stretches.iter().map(|s| s.written.host_bytes);
+        let host = self.segments.iter().map(|s| s.written.host_bytes);
         host.sum::<u64>() as f64
     }
 
-    /// Bytes divided by host bytes, over the stretches in `of`.
+    /// Bytes divided by host bytes, over the segments in `of`.
     fn ratio(&self, of: impl Iterator<Item = usize>) -> Option<f64> {
         let (bytes, host) = of.fold((0, 0), |(bytes, host), i| {
-            let s = &self.stretches[i];
+            let s = &self.segments[i];
             (bytes + (self.of)(s), host + s.written.host_bytes)
         });
         (host > 0).then(|| bytes as f64 / host as f64)
     }
 
-    /// Bytes of each stretch beyond `mean` times its host bytes.
+    /// Bytes of each segment beyond `mean` times its host bytes.
     fn rests(&self, mean: f64) -> Vec<f64> {
-        let rest = |s: &Stretch| (self.of)(s) as f64 - mean * s.written.host_bytes as f64;
-        self.stretches.iter().map(rest).collect()
+        let rest = |s: &Segment| (self.of)(s) as f64 - mean * s.written.host_bytes as f64;
+        self.segments.iter().map(rest).collect()
     }
 
     /// Whether the halves differ, or the middle half and the rest, by more than `room` and more than by
     /// chance.
     fn changes(&self, room: f64) -> bool {
-        let n = self.stretches.len();
+        let n = self.segments.len();
         let Some(mean) = self.ratio(0..n) else {
             return false;
         };
@@ -279,16 +279,16 @@ fn rank_sum(values: &[f64], part: &[usize]) -> f64 {
     sum.abs() / variance.sqrt()
 }
 
-/// Standard error of the write amplification over `stretches`, treated as independent.
-fn standard_error(stretches: &[Stretch]) -> Option<f64> {
-    let written = Values::new(stretches, |s| s.written.flash_bytes);
-    let mean = written.ratio(0..stretches.len())?;
+/// Standard error of the write amplification over `segments`, treated as independent.
+fn standard_error(segments: &[Segment]) -> Option<f64> {
+    let written = Values::new(segments, |s| s.written.flash_bytes);
+    let mean = written.ratio(0..segments.len())?;
     let squares = written
         .rests(mean)
         .iter()
         .map(|rest| rest * rest)
         .sum::<f64>();
-    let n = stretches.len() as f64;
+    let n = segments.len() as f64;
     Some((n * squares / (n - 1.0)).sqrt() / written.host_bytes())
 }
 
@@ -325,22 +325,22 @@ mod tests {
             slots_programmed: 12_345,
             ..Counters::default()
         };
-        let mut stretches = Stretches::new(&counters, SLOT);
-        assert!(!stretches.is_behind(&counters));
+        let mut segments = Segments::new(&counters, SLOT);
+        assert!(!segments.is_behind(&counters));
         for i in 0..erases {
             let (host, amplification) = course(i);
             counters.host_bytes_written += host * u64::from(SLOT);
             counters.slots_programmed += (host as f64 * amplification).round() as u64;
             counters.erases += 1;
             moves(i, &mut counters.slots_moved_by);
-            assert!(stretches.is_behind(&counters));
-            stretches.note(&counters);
+            assert!(segments.is_behind(&counters));
+            segments.note(&counters);
         }
         let expected = Expected {
             theory,
             ..Expected::default()
         };
-        Amplification::of(&stretches, superblocks, expected)
+        Amplification::of(&segments, superblocks, expected)
     }
 
     fn even(_: u64) -> (u64, f64) {
@@ -353,7 +353,7 @@ mod tests {
             (0, 64, None, Some(NotSteady::FewErases(0, 64))),
             (63, 64, None, Some(NotSteady::FewErases(63, 64))),
             (64, 64, None, None),
-            // On a drive of few superblocks: an interval needs twenty stretches.
+            // On a drive of few superblocks: an interval needs twenty segments.
             (20, 4, None, Some(NotSteady::FewErases(20, 21))),
             (21, 4, None, None),
             // In the state that theory expects, or not.
@@ -419,11 +419,11 @@ mod tests {
             (1000, if draws.at(i).below(2) == 0 { 1.0 } else { 9.0 })
         });
         assert_eq!(wide.not_steady, Some(NotSteady::Wide), "{wide:?}");
-        // The stretches before the change are left out.
+        // The segments before the change are left out.
         let settled = run(400, 100, None, |i| (1000, if i < 60 { 1.0 } else { 3.0 }));
         let steady = settled.steady().unwrap();
         assert!(
-            (steady.mean - 3.0).abs() < 0.05 && steady.stretches < 45,
+            (steady.mean - 3.0).abs() < 0.05 && steady.segments < 45,
             "{settled:?}"
         );
     }
@@ -518,20 +518,20 @@ mod tests {
             ),
         ] {
             let mut counters = Counters::default();
-            let mut stretches = Stretches::new(&counters, SLOT);
+            let mut segments = Segments::new(&counters, SLOT);
             for _ in 0..30 {
                 counters.host_bytes_written += 1000 * u64::from(SLOT);
                 counters.slots_programmed += 3000;
                 counters.slots_moved_by[Owner::Wear as usize] += wear;
                 counters.erases += 1;
-                stretches.note(&counters);
+                segments.note(&counters);
             }
-            let found = Amplification::of(&stretches, 64, expected);
+            let found = Amplification::of(&segments, 64, expected);
             assert_eq!(found.steady().is_some(), is_steady, "{wear}: {found:?}");
         }
     }
 
-    /// In 2000 runs with independent stretches, the 95 % interval contains the true ratio in 95 % of the
+    /// In 2000 runs with independent segments, the 95 % interval contains the true ratio in 95 % of the
     /// runs, and fewer than 8 % are reported as changing.
     #[test]
     fn formula_intervals_hold_the_ratio() {

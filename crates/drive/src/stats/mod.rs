@@ -3,7 +3,7 @@
 pub mod amplification;
 mod batches;
 mod counted;
-pub(crate) mod stretches;
+pub(crate) mod segments;
 pub mod student;
 mod tail;
 mod variance;
@@ -17,7 +17,7 @@ use hdrhistogram::Histogram;
 use self::batches::{Batches, TooShort};
 use self::counted::{Counted, growing, record_growing};
 use self::tail::bucket;
-use crate::hardware::charge::Parts;
+use crate::hardware::charge::NsByCause;
 
 /// Requests of one direction.
 #[derive(Clone, Debug)]
@@ -70,7 +70,7 @@ impl Default for Latencies {
 impl Latencies {
     /// A request of `bytes` ended without an error after `latency`, with the breakdown `parts`.
     #[inline(always)] // Once for a request that ended without an error.
-    pub(crate) fn record(&mut self, now: Ns, latency: Ns, bytes: u32, parts: &Parts) {
+    pub(crate) fn record(&mut self, now: Ns, latency: Ns, bytes: u32, parts: &NsByCause) {
         self.counted.record(latency.0);
         self.sum_ns += latency.0 as u128;
         self.bytes += bytes as u64;
@@ -81,7 +81,7 @@ impl Latencies {
 
     /// A request ended in an error after `latency`, with the breakdown `parts`.
     #[cold]
-    pub(crate) fn record_lost(&mut self, now: Ns, latency: Ns, parts: &Parts) {
+    pub(crate) fn record_lost(&mut self, now: Ns, latency: Ns, parts: &NsByCause) {
         self.record(now, latency, 0, parts);
         record_growing(&mut self.lost, latency.0);
     }

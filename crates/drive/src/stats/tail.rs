@@ -1,6 +1,6 @@
 //! Causes of the latency of the slowest requests.
 
-use crate::hardware::charge::{CAUSES, Parts};
+use crate::hardware::charge::{CAUSES, NsByCause};
 
 /// Sub-buckets per octave of latency: a bucket is 3 % wide.
 const SUB: u32 = 32;
@@ -13,7 +13,7 @@ pub(super) const BUCKETS: usize = (65 - SUB_BITS as usize) * SUB as usize;
 #[repr(align(64))]
 struct Bucket {
     count: u64,
-    parts: Parts,
+    parts: NsByCause,
 }
 
 /// Causes by latency.
@@ -48,7 +48,7 @@ impl Default for Tail {
 impl Tail {
     /// A request of latency bucket `bucket` with the breakdown `parts`.
     #[inline(always)] // Once in `Latencies::record`.
-    pub(super) fn record(&mut self, bucket: usize, parts: &Parts) {
+    pub(super) fn record(&mut self, bucket: usize, parts: &NsByCause) {
         let bucket = &mut self.buckets[bucket];
         bucket.count += 1;
         for (sum, part) in bucket.parts.iter_mut().zip(parts) {

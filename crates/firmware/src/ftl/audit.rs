@@ -7,25 +7,25 @@
 
 use alloc::vec;
 
-use firstread_core::{Arena, BlockId, Lpn, Ppa};
+use firstread_core::{Arena, Lpn, Ppa, SuperblockId};
 
 use super::map::Run;
 use super::place::Space;
-use crate::observe::BlockUse;
+use crate::flash_store::FlashStore;
+use crate::observe::SuperblockUse;
 use crate::schedule::Purpose;
-use crate::store::Store;
 
 /// An inconsistency.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Unsound {
+pub enum Inconsistency {
     /// Two logical pages lie at one slot.
     TwoOwners(Ppa, Lpn),
     /// A page lies in a superblock without data, or past the end of a superblock.
     Nowhere(Lpn, Ppa),
     /// A superblock's count of valid slots, and how many the map points at.
-    Valid(BlockId, u32, u32),
+    Valid(SuperblockId, u32, u32),
     /// A superblock's count of pins, and how many reads there are.
-    Pins(BlockId, u32, u32),
+    Pins(SuperblockId, u32, u32),
     /// The count of free superblocks or of their slots is wrong.
     Free,
     /// The count of slots in superblocks that are not retired is wrong.
@@ -38,11 +38,11 @@ pub enum Unsound {
 #[cfg(debug_assertions)]
 const SMALL_PAGES: u64 = 1 << 14;
 
-impl<M: Arena> Store<M> {
+impl<M: Arena> FlashStore<M> {
     /// Checks the consistency of the whole drive, in time and memory proportional to its pages. For tests.
-    pub(crate) fn audit(&self) -> Result<(), Unsound> {
-        let (table, base, space) = (&self.table, &self.base, &self.place.space);
-        let blocks = base.blocks.len() as usize;
+    pub(crate) fn audit(&self) -> Result<(), Inconsistency> {
+        let (table, shared, space) = (&self.table, &self.shared, &self.place.space);
+        let blocks = shared.blocks.len() as usize;
         let mut valid = vec![0u32; blocks];
         let widest = space.largest_slots as usize;
         let mut owned = vec![0u64; (blocks * widest).div_ceil(64)];
@@ -57,65 +57,66 @@ impl<M: Arena> Store<M> {
             for i in 0..run.ppa.map_or(0, |_| run.pages as u64) {
                 let ppa = Ppa(run.ppa.map_or(0, |p| p.0) + i);
                 let block = ppa.block().0 as usize;
-                let holds = base.blocks.iter().nth(block).is_some_and(|(_, row)| {
-                    matches!(row.usage, BlockUse::Open | BlockUse::Full)
-                        && ppa.slot() < base.slots_of(row.mode)
+                let holds = shared.blocks.iter().nth(block).is_some_and(|(_, row)| {
+                    matches!(row.usage, SuperblockUse::Open | SuperblockUse::Full)
+                        && ppa.slot() < shared.slots_of(row.mode)
                         && (row.holds_map || !table.directory.is_map(Lpn(lpn)))
                 });
                 if !holds {
-                    return Err(Unsound::Nowhere(Lpn(lpn + i), ppa));
+                    return Err(Inconsistency::Nowhere(Lpn(lpn + i), ppa));
                 }
                 valid[block] += 1;
                 let bit = block * widest + ppa.slot() as usize;
                 if owned[bit / 64] >> (bit % 64) & 1 != 0 {
-                    return Err(Unsound::TwoOwners(ppa, Lpn(lpn + i)));
+                    return Err(Inconsistency::TwoOwners(ppa, Lpn(lpn + i)));
                 }
                 owned[bit / 64] |= 1 << (bit % 64);
             }
         }
         let mut pins = vec![0u32; blocks];
-        for job in base.jobs.iter().filter(|job| job.pinned) {
+        for job in shared.jobs.iter().filter(|job| job.pinned) {
             debug_assert_ne!(job.purpose, Purpose::Free, "a free job pins nothing");
             pins[job.at.block.0 as usize] += 1;
         }
         let mut physical = 0;
-        for (block, row) in base.blocks.iter() {
+        for (block, row) in shared.blocks.iter() {
             let b = block.0 as usize;
             if row.valid_slots != valid[b] {
-                return Err(Unsound::Valid(block, row.valid_slots, valid[b]));
+                return Err(Inconsistency::Valid(block, row.valid_slots, valid[b]));
             }
             if row.pins != pins[b] {
-                return Err(Unsound::Pins(block, row.pins, pins[b]));
+                return Err(Inconsistency::Pins(block, row.pins, pins[b]));
             }
-            if row.usage != BlockUse::Bad {
-                physical += base.slots_of(row.mode) as u64;
+            if row.usage != SuperblockUse::Bad {
+                physical += shared.slots_of(row.mode) as u64;
             }
         }
-        let (free, free_slots) = Space::counted(&base.blocks, |mode| base.slots_of(mode));
+        let (free, free_slots) = Space::counted(&shared.blocks, |mode| shared.slots_of(mode));
         if (free, free_slots) != (space.free, space.free_slots()) {
-            return Err(Unsound::Free);
+            return Err(Inconsistency::Free);
         }
         if physical != space.physical_slots {
-            return Err(Unsound::Physical);
+            return Err(Inconsistency::Physical);
         }
-        let count = |is: fn(&Purpose) -> bool| base.jobs.iter().filter(|j| is(&j.purpose)).count();
+        let count =
+            |is: fn(&Purpose) -> bool| shared.jobs.iter().filter(|j| is(&j.purpose)).count();
         let moves = count(|p| matches!(p, Purpose::Move { .. }));
         let alone = count(|p| matches!(p, Purpose::Move { alone: true, .. }));
         let programs = count(|p| matches!(p, Purpose::Program { .. }));
-        let ledger = &self.place.ledger;
-        if (moves, alone as u64) != (ledger.moves as usize, space.reserved)
+        let relocation = &self.place.relocation;
+        if (moves, alone as u64) != (relocation.moves as usize, space.reserved)
             || programs != space.programs as usize
-            || ledger.moves_reading > ledger.moves
+            || relocation.moves_reading > relocation.moves
         {
-            return Err(Unsound::UnderWay);
+            return Err(Inconsistency::UnderWay);
         }
         Ok(())
     }
 
     /// Audits a small drive at every 64th erase.
     #[cfg(debug_assertions)]
-    pub(crate) fn audit_now_and_then(&self) {
-        if self.base.counters.erases.is_multiple_of(64) {
+    pub(crate) fn audit_periodically(&self) {
+        if self.shared.counters.erases.is_multiple_of(64) {
             self.audit_if_small();
         }
     }
@@ -137,9 +138,9 @@ mod tests {
     #[should_panic(expected = "audit")]
     fn model_a_small_drive_with_a_wrong_count_does_not_pass() {
         let mut drive = crate::ftl::tests::drive(12, 256, 0);
-        drive.below.store.audit_if_small();
+        drive.lower.store.audit_if_small();
         // No page lies there.
         crate::ftl::tests::fill(&mut drive, 3, 40);
-        drive.below.store.audit_if_small();
+        drive.lower.store.audit_if_small();
     }
 }

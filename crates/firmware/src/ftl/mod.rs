@@ -14,7 +14,7 @@ mod recovery;
 pub(crate) mod relocate;
 
 pub use crate::observe::{OWNERS, Owner};
-pub use audit::Unsound;
+pub use audit::Inconsistency;
 pub use map::{
     MAP_ENTRY_BYTES, MOST_SLOTS, Map, Place, REGION_PAGES, SMALL_PAGES, SparseTable, VALUE_BITS,
     is_large,

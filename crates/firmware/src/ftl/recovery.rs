@@ -10,7 +10,7 @@
 //!
 //! Lost are commands, queues, reads and moves in flight, other requests to relocation, and the map. A program
 //! that was running on a die has torn its wordline: nothing of it can be read. Its data are still in the
-//! buffer, and are rescued as after a failed program. Programs that waited are issued again, and open
+//! buffer, and are rewritten as after a failed program. Programs that waited are issued again, and open
 //! superblocks continue to be filled. An interrupted erase is repeated on every die.
 //!
 //! The map is rebuilt from the tables of contents. For each page the slot with the highest sequence number
@@ -28,10 +28,10 @@
 //! survives that is not in the dump or on flash. A recovery writes nothing, so a power cut during a recovery
 //! leaves the dump as it was.
 
-use firstread_core::{Arena, BlockId, Ports, Ppa, Spare};
+use firstread_core::{Arena, Ports, Ppa, Spare, SuperblockId};
 
-use crate::observe::{BlockRow, BlockUse};
-use crate::store::Store;
+use crate::flash_store::FlashStore;
+use crate::observe::{SuperblockRow, SuperblockUse};
 
 /// Bytes per slot in a table of contents: logical page and sequence number.
 const ENTRY_BYTES: u64 = 16;
@@ -103,7 +103,7 @@ impl Recovering {
     }
 }
 
-impl<M: Arena> Store<M> {
+impl<M: Arena> FlashStore<M> {
     /// Reads the table of contents of the next superblock. After the last superblock, takes over what was
     /// dumped. Returns true while there is more to do.
     pub(crate) fn recover_superblock<P: Ports>(
@@ -111,34 +111,34 @@ impl<M: Arena> Store<M> {
         recovering: &mut Recovering,
         ports: &P,
     ) -> bool {
-        let block = BlockId(recovering.next);
-        if block.0 < self.base.blocks.len() {
+        let block = SuperblockId(recovering.next);
+        if block.0 < self.shared.blocks.len() {
             recovering.next += 1;
             self.read_contents(block, &mut recovering.recovery, ports);
             return true;
         }
         self.take_dumped(&mut recovering.recovery, ports);
-        self.place.count_valid(&self.table, &mut self.base);
+        self.place.count_valid(&self.table, &mut self.shared);
         false
     }
 
     /// Reads the table of contents of `block`, unless the map does not need it.
-    fn read_contents<P: Ports>(&mut self, block: BlockId, recovery: &mut Recovery, ports: &P) {
-        let base = &self.base;
-        let BlockRow {
+    fn read_contents<P: Ports>(&mut self, block: SuperblockId, recovery: &mut Recovery, ports: &P) {
+        let shared = &self.shared;
+        let SuperblockRow {
             usage,
             mode,
             holds_map,
             ..
-        } = *base.blocks.row(block);
-        if !matches!(usage, BlockUse::Open | BlockUse::Full) {
+        } = *shared.blocks.row(block);
+        if !matches!(usage, SuperblockUse::Open | SuperblockUse::Full) {
             return;
         }
-        if self.table.directory.is_on() && !holds_map && usage == BlockUse::Full {
+        if self.table.directory.is_on() && !holds_map && usage == SuperblockUse::Full {
             return;
         }
-        let g = base.config.geometry;
-        let slots = base.slots_of(mode);
+        let g = shared.config.geometry;
+        let slots = shared.slots_of(mode);
         recovery.superblocks += 1;
         recovery.rows_read += match self.place.begun(block) {
             Some(wordlines) => u64::from(wordlines) * u64::from(mode.bits()) * u64::from(g.dies()),
@@ -156,7 +156,7 @@ impl<M: Arena> Store<M> {
 
     /// Bytes of a multi-plane page.
     fn row_bytes(&self) -> u64 {
-        let g = &self.base.config.geometry;
+        let g = &self.shared.config.geometry;
         u64::from(g.slots_per_row()) * u64::from(g.slot_bytes)
     }
 
@@ -173,16 +173,16 @@ impl<M: Arena> Store<M> {
                 }
             }
         }
-        let base = &self.base;
-        let g = base.config.geometry;
+        let shared = &self.shared;
+        let g = shared.config.geometry;
         let dumped = recovery.dumped_slots + u64::from(recovery.dumped_map_pages);
         // Partial sums of the wordlines being filled, which will become parity.
         let lines = self.place.lines();
-        let bits = u64::from(base.config.mode.bits());
+        let bits = u64::from(shared.config.mode.bits());
         let rows = lines as u64 * bits * u64::from(g.stripe_parity);
         recovery.dumped_bytes = dumped * (u64::from(g.slot_bytes) + ENTRY_BYTES)
             + rows * self.row_bytes()
-            + u64::from(base.blocks.len()) * ROW_BYTES
+            + u64::from(shared.blocks.len()) * ROW_BYTES
             + LEVELS_BYTES;
         recovery.rows_read += recovery.dumped_bytes.div_ceil(self.row_bytes());
     }
@@ -199,7 +199,7 @@ impl<M: Arena> Store<M> {
             Some(buf) => ports.buffered(buf),
             None => ports.stored(at),
         });
-        let is_leaving = |ppa: Ppa| self.base.blocks.row(ppa.block()).leaving;
+        let is_leaving = |ppa: Ppa| self.shared.blocks.row(ppa.block()).leaving;
         let is_later = |other: Spare| match other.sequence == sequence {
             true => at.is_some_and(is_leaving) && !is_leaving(ppa),
             false => other.sequence < sequence,

@@ -9,13 +9,13 @@ use firstread_core::params::Axis;
 use firstread_core::sensing::SensingTable;
 use firstread_core::voltage::{Line, MAX_FACTORY, Parabola, VoltageTables};
 use firstread_core::{
-    Account, BlockId, Buf, CellMode, CommandId, DieId, FlashOp, Geometry, HostCommand, Levels, Lpn,
-    Ns, Ports, Ppa, Spare, Status, StripeOrder, Tag,
+    Accounting, Buf, CellMode, CommandId, DieId, FlashOp, Geometry, HostCommand, Levels, Lpn, Ns,
+    Ports, Ppa, Spare, Status, StripeOrder, SuperblockId, Tag,
 };
 
 use crate::config::{Config, WriteCache};
 use crate::log::Record;
-use crate::observe::BlockUse;
+use crate::observe::SuperblockUse;
 use crate::{Firmware, Schemes, Setup};
 
 /// The memory of the drive is never given back: a test is short.
@@ -30,7 +30,7 @@ pub(crate) struct Silent {
     pub(crate) issued: Vec<FlashOp>,
 }
 
-impl Account for Silent {}
+impl Accounting for Silent {}
 
 impl Ports for Silent {
     type Record = Record;
@@ -49,7 +49,7 @@ impl Ports for Silent {
     fn stored(&self, _ppa: Ppa) -> Option<Spare> {
         None
     }
-    fn replace(&mut self, _die: DieId, _block: BlockId) {}
+    fn replace(&mut self, _die: DieId, _block: SuperblockId) {}
     fn sequence(&self) -> u64 {
         0
     }
@@ -126,9 +126,9 @@ pub(crate) fn drive(superblocks: u32, capacity: u64, map_cache: u32) -> Drive {
 
 /// Fills all superblocks of `drive` but the last `free`, each with `valid` valid slots.
 pub(crate) fn fill(drive: &mut Drive, free: u32, valid: u32) {
-    let store = &mut drive.below.store;
-    for block in (0..store.base.blocks.len() - free).map(BlockId) {
-        store.adopt(Ns::ZERO, block, 0, valid);
-        assert_eq!(store.base.blocks.row(block).usage, BlockUse::Full);
+    let store = &mut drive.lower.store;
+    for block in (0..store.shared.blocks.len() - free).map(SuperblockId) {
+        store.mark_filled(Ns::ZERO, block, 0, valid);
+        assert_eq!(store.shared.blocks.row(block).usage, SuperblockUse::Full);
     }
 }

@@ -4,8 +4,8 @@ use firstread_core::{Arena, Buf, CommandId, Lpn, Ns};
 
 use super::Host;
 use super::commands::bytes_between;
-use crate::base::Out;
-use crate::store::Store;
+use crate::flash_store::FlashStore;
+use crate::shared::Out;
 
 /// Result of a lookup in the read cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,7 +33,7 @@ impl Host {
         &mut self,
         now: Ns,
         id: CommandId,
-        store: &mut Store<M>,
+        store: &mut FlashStore<M>,
         ports: &mut impl Out,
     ) -> Found {
         let command = *self.commands.get(id);
@@ -44,9 +44,9 @@ impl Host {
         if let Some(job) = self.read_cache.cache.coming(e) {
             return self.join_ahead(now, id, job, store, ports);
         }
-        let bytes = bytes_between(&command.command, &store.base.layout, lpn, 1);
+        let bytes = bytes_between(&command.command, &store.shared.layout, lpn, 1);
         ports.data_out(id, command.done, 1, self.read_cache.buffer(e), bytes);
-        self.read_cache.used(e, &mut store.base.counters.front);
+        self.read_cache.used(e, &mut store.shared.counters.front);
         self.commands.get(id).done += 1;
         Found::Served
     }
@@ -61,24 +61,24 @@ impl Host {
         slots: u32,
         row_slot: u32,
         job: u32,
-        store: &mut Store<M>,
+        store: &mut FlashStore<M>,
         ports: &mut impl Out,
     ) {
         let command = *self.commands.get(id);
-        let slot_bytes = store.base.config.geometry.slot_bytes;
-        let at = store.base.jobs[job].at;
+        let slot_bytes = store.shared.config.geometry.slot_bytes;
+        let at = store.shared.jobs[job].at;
         for i in 0..slots {
             let lpn = command.first + (first + i) as u64;
-            let whole = bytes_between(&command.command, &store.base.layout, lpn, 1) == slot_bytes;
-            let ppa = store.base.ppa_in(at, row_slot + i);
+            let whole = bytes_between(&command.command, &store.shared.layout, lpn, 1) == slot_bytes;
+            let ppa = store.shared.ppa_in(at, row_slot + i);
             if !whole || self.read_cache.has(lpn) || store.table.map.at(Lpn(lpn)) != Some(ppa) {
                 continue;
             }
-            let counters = &mut store.base.counters.front;
+            let counters = &mut store.shared.counters.front;
             if self.read_cache.reserve(lpn, job, counters)
                 && let Some(buf) = self.read_cache.arrive(lpn, job, false)
             {
-                ports.copy(store.base.job_buffer(job).slot(row_slot + i), buf);
+                ports.copy(store.shared.job_buffer(job).slot(row_slot + i), buf);
             }
         }
     }

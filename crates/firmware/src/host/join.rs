@@ -20,16 +20,16 @@ use firstread_core::flash::planes_of;
 use firstread_core::{Arena, PageAddr, Tag};
 
 use super::Host;
-use crate::base::{Base, Out};
+use crate::flash_store::FlashStore;
 use crate::schedule::{Job, NO_JOB, Purpose};
-use crate::store::Store;
+use crate::shared::{Out, Shared};
 
 impl Host {
     /// The job of a host read of multi-plane page `at`, if one is in flight.
     #[inline]
-    pub(crate) fn reader_of(&self, at: PageAddr, base: &Base) -> Option<u32> {
+    pub(crate) fn reader_of(&self, at: PageAddr, shared: &Shared) -> Option<u32> {
         let job = self.rows.find(at)?;
-        let read = &base.jobs[job];
+        let read = &shared.jobs[job];
         let is_read = matches!(
             read.purpose,
             Purpose::HostRead { .. } | Purpose::SharedRead | Purpose::Merge { .. }
@@ -47,7 +47,7 @@ impl Host {
         purpose: Purpose,
         wanted: u64,
         read: u32,
-        base: &mut Base,
+        shared: &mut Shared,
         ports: &mut impl Out,
     ) -> bool {
         let Job {
@@ -56,38 +56,38 @@ impl Host {
             step,
             is_waiting,
             ..
-        } = base.jobs[read];
+        } = shared.jobs[read];
         // From now on the command that the read was started for is one of several waiters.
         let mut first = NO_JOB;
         if !matches!(of, Purpose::SharedRead) {
-            match base.jobs.take_read() {
+            match shared.jobs.take_read() {
                 Some(job) => first = job,
                 None => return false,
             }
         }
         let more = wanted & !coming;
         if more != 0 {
-            let per_page = base.layout.codewords_per_page();
+            let per_page = shared.layout.codewords_per_page();
             let same_planes = planes_of(more, per_page) & !planes_of(coming, per_page) == 0;
             let fits = step == 0
                 && match is_waiting {
-                    true => same_planes || !base.schedule.has_independent_planes(),
+                    true => same_planes || !shared.schedule.has_independent_planes(),
                     false => same_planes && ports.widen(Tag(read), more),
                 };
             if !fits {
                 if first != NO_JOB {
-                    base.jobs.give_back(first);
+                    shared.jobs.give_back(first);
                 }
                 return false;
             }
         }
         if first != NO_JOB {
-            base.jobs[read].purpose = Purpose::SharedRead;
-            self.wait_for(first, of, coming, read, true, base, ports);
+            shared.jobs[read].purpose = Purpose::SharedRead;
+            self.wait_for(first, of, coming, read, true, shared, ports);
         }
-        base.jobs[read].wanted |= more;
-        self.wait_for(waiter, purpose, wanted, read, false, base, ports);
-        base.counters.joined_reads += 1;
+        shared.jobs[read].wanted |= more;
+        self.wait_for(waiter, purpose, wanted, read, false, shared, ports);
+        shared.counters.joined_reads += 1;
         true
     }
 
@@ -102,7 +102,7 @@ impl Host {
         wanted: u64,
         read: u32,
         start: bool,
-        base: &mut Base,
+        shared: &mut Shared,
         ports: &mut impl Out,
     ) {
         let Job {
@@ -110,16 +110,16 @@ impl Host {
             queued,
             joined,
             ..
-        } = base.jobs[read];
-        base.jobs[waiter] = Job {
+        } = shared.jobs[read];
+        shared.jobs[waiter] = Job {
             purpose,
             wanted,
             link: joined,
             joined: NO_JOB,
             pinned: false,
-            ..base.jobs[waiter]
+            ..shared.jobs[waiter]
         };
-        base.jobs[read].joined = waiter;
+        shared.jobs[read].joined = waiter;
         let queued = is_waiting.then_some(queued);
         ports.share(Tag(waiter), Tag(read), queued, start);
     }
@@ -133,17 +133,17 @@ impl Host {
         job: u32,
         failed: u64,
         all: bool,
-        store: &mut Store<M>,
+        store: &mut FlashStore<M>,
         ports: &mut impl Out,
     ) -> (u64, bool) {
-        let keeps =
-            self.read_cache.keeps() && matches!(store.base.jobs[job].purpose, Purpose::SharedRead);
-        let codewords = store.base.layout.codewords_per_slot();
+        let keeps = self.read_cache.keeps()
+            && matches!(store.shared.jobs[job].purpose, Purpose::SharedRead);
+        let codewords = store.shared.layout.codewords_per_slot();
         // In order of arrival.
         let mut next = NO_JOB;
-        let mut last = core::mem::replace(&mut store.base.jobs[job].joined, NO_JOB);
+        let mut last = core::mem::replace(&mut store.shared.jobs[job].joined, NO_JOB);
         while last != NO_JOB {
-            let before = core::mem::replace(&mut store.base.jobs[last].link, next);
+            let before = core::mem::replace(&mut store.shared.jobs[last].link, next);
             (next, last) = (last, before);
         }
         let mut served = 0u64;
@@ -155,22 +155,22 @@ impl Host {
                 wanted,
                 link,
                 ..
-            } = store.base.jobs[waiter];
+            } = store.shared.jobs[waiter];
             next = link;
             let ok = failed & wanted == 0;
             if !ok && !all {
-                let joined = &mut store.base.jobs[job].joined;
+                let joined = &mut store.shared.jobs[job].joined;
                 let before = core::mem::replace(joined, waiter);
-                store.base.jobs[waiter].link = before;
+                store.shared.jobs[waiter].link = before;
                 continue;
             }
             ports.shared(Tag(waiter), Tag(job));
             if let Purpose::Merge { merge, row_slot } = purpose {
                 let row_slot = row_slot as u32;
-                let from = store.base.job_buffer(job).slot(row_slot);
-                ports.copy(from, store.base.job_buffer(waiter).slot(row_slot));
+                let from = store.shared.job_buffer(job).slot(row_slot);
+                ports.copy(from, store.shared.job_buffer(waiter).slot(row_slot));
                 served |= (u64::MAX >> (64 - codewords)) << (row_slot * codewords);
-                self.merge_read(merge, waiter, ok, &mut store.base, ports);
+                self.merge_read(merge, waiter, ok, &mut store.shared, ports);
                 merges = true;
                 continue;
             }
@@ -186,18 +186,18 @@ impl Host {
             };
             let (slots, row_slot) = (slots as u32, row_slot as u32);
             if ok {
-                let buf = store.base.job_buffer(job).slot(row_slot);
+                let buf = store.shared.job_buffer(job).slot(row_slot);
                 ports.data_out(id, first, slots, buf, bytes);
                 if keeps {
                     self.keep_read(id, first, slots, row_slot, job, store, ports);
                 }
             } else {
-                store.base.counters.uncorrectable += 1;
-                store.base.counters.lost_retries += store.base.jobs[job].step as u64;
+                store.shared.counters.uncorrectable += 1;
+                store.shared.counters.lost_retries += store.shared.jobs[job].step as u64;
             }
             served |= (u64::MAX >> (64 - slots * codewords)) << (row_slot * codewords);
             self.host_read_done(id, waiter, ok, ports);
-            store.base.jobs.release(waiter);
+            store.shared.jobs.release(waiter);
         }
         (served, merges)
     }
@@ -209,11 +209,11 @@ impl Host {
         &mut self,
         job: u32,
         failed: u64,
-        store: &mut Store<M>,
+        store: &mut FlashStore<M>,
         ports: &mut impl Out,
     ) -> bool {
         let (served, merges) = self.serve_joined(job, failed, false, store, ports);
-        if store.base.jobs[job].purpose == Purpose::ReadAhead {
+        if store.shared.jobs[job].purpose == Purpose::ReadAhead {
             self.ahead.served(job, served);
         }
         merges

@@ -15,10 +15,10 @@ use firstread_core::{Arena, Buf, CommandId, Lpn, Ns, Ppa, Priority, Tag};
 use super::Host;
 use super::commands::bytes_between;
 use super::merges::{Merge, NONE, State};
-use crate::base::{Base, Out};
-use crate::below::Below;
+use crate::flash_store::FlashStore;
+use crate::lower_layers::LowerLayers;
 use crate::schedule::Purpose;
-use crate::store::Store;
+use crate::shared::{Out, Shared};
 
 /// Where the old data of a partially written slot are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,23 +44,23 @@ impl Host {
         id: CommandId,
         lpn: u64,
         ppa: Ppa,
-        below: &mut Below<M>,
+        lower: &mut LowerLayers<M>,
         ports: &mut impl Out,
     ) -> Kept {
         let end = (lpn != self.commands.get(id).first) as usize;
-        if let Some(buf) = below.store.buffered(ppa).or_else(|| self.cached(lpn)) {
-            self.let_go(now, id, end, below, ports);
+        if let Some(buf) = lower.store.buffered(ppa).or_else(|| self.cached(lpn)) {
+            self.release_old_data(now, id, end, lower, ports);
             return Kept::Here(buf);
         }
         let mut merge = self.commands.get(id).merges[end];
         if merge != NONE && self.commands.merges.pool[merge as usize].is_stale {
-            self.let_go(now, id, end, below, ports);
+            self.release_old_data(now, id, end, lower, ports);
             merge = NONE;
         }
         if merge == NONE {
             merge = match self.commands.merges.find(lpn) {
                 Some(merge) => merge,
-                None => match self.read_for_merge(now, lpn, ppa, &mut below.store, ports) {
+                None => match self.read_for_merge(now, lpn, ppa, &mut lower.store, ports) {
                     Some(merge) => merge,
                     None => return Kept::NoJob,
                 },
@@ -70,7 +70,7 @@ impl Host {
         }
         let Merge { state, job, .. } = self.commands.merges.pool[merge as usize];
         match state {
-            State::Read => Kept::Read(merge_buffer(job, &below.store.base)),
+            State::Read => Kept::Read(merge_buffer(job, &lower.store.shared)),
             State::Failed => Kept::Lost,
             State::Reading => Kept::Coming(merge),
         }
@@ -81,16 +81,16 @@ impl Host {
         &mut self,
         now: Ns,
         id: CommandId,
-        below: &mut Below<M>,
+        lower: &mut LowerLayers<M>,
         ports: &mut impl Out,
     ) {
         let command = *self.commands.get(id);
         let lpn = command.first + command.slots as u64 - 1;
-        let slot_bytes = below.store.base.config.geometry.slot_bytes;
-        if bytes_between(&command.command, &below.store.base.layout, lpn, 1) < slot_bytes
-            && let Some(ppa) = below.store.table.map.at(Lpn(lpn))
+        let slot_bytes = lower.store.shared.config.geometry.slot_bytes;
+        if bytes_between(&command.command, &lower.store.shared.layout, lpn, 1) < slot_bytes
+            && let Some(ppa) = lower.store.table.map.at(Lpn(lpn))
         {
-            self.kept(now, id, lpn, ppa, below, ports);
+            self.kept(now, id, lpn, ppa, lower, ports);
         }
     }
 
@@ -100,21 +100,21 @@ impl Host {
         now: Ns,
         lpn: u64,
         ppa: Ppa,
-        store: &mut Store<M>,
+        store: &mut FlashStore<M>,
         ports: &mut impl Out,
     ) -> Option<u32> {
-        let job = store.base.jobs.take_read()?;
+        let job = store.shared.jobs.take_read()?;
         let Some(merge) = self.commands.merges.add(lpn, job) else {
-            store.base.jobs.give_back(job);
+            store.shared.jobs.give_back(job);
             return None;
         };
-        let codewords = store.base.layout.codewords_per_slot();
-        let (at, row_slot) = store.base.row_of(ppa);
+        let codewords = store.shared.layout.codewords_per_slot();
+        let (at, row_slot) = store.shared.row_of(ppa);
         let wanted = (u64::MAX >> (64 - codewords)) << (row_slot * codewords);
         let row_slot = row_slot as u8;
         let purpose = Purpose::Merge { merge, row_slot };
-        let joins = match self.reader_of(at, &store.base) {
-            Some(read) => self.join_read(job, purpose, wanted, read, &mut store.base, ports),
+        let joins = match self.reader_of(at, &store.shared) {
+            Some(read) => self.join_read(job, purpose, wanted, read, &mut store.shared, ports),
             None => false,
         };
         if !joins {
@@ -131,7 +131,7 @@ impl Host {
         merge: u32,
         job: u32,
         ok: bool,
-        base: &mut Base,
+        shared: &mut Shared,
         ports: &mut impl Out,
     ) {
         let merges = &mut self.commands.merges;
@@ -150,7 +150,7 @@ impl Host {
         let state = &mut self.commands.merges.pool[merge as usize];
         if state.is_stale || state.holders == 0 {
             state.job = NONE;
-            base.jobs.release(job);
+            shared.jobs.release(job);
         }
         if state.holders == 0 {
             self.commands.merges.remove(merge);
@@ -158,12 +158,12 @@ impl Host {
     }
 
     /// Write `id` no longer needs the old data of its first (0) or last (1) slot.
-    pub(super) fn let_go<M: Arena>(
+    pub(super) fn release_old_data<M: Arena>(
         &mut self,
         now: Ns,
         id: CommandId,
         end: usize,
-        below: &mut Below<M>,
+        lower: &mut LowerLayers<M>,
         ports: &mut impl Out,
     ) {
         let merge = core::mem::replace(&mut self.commands.get(id).merges[end], NONE);
@@ -180,16 +180,16 @@ impl Host {
         if holders == 0 && state != State::Reading {
             self.commands.merges.remove(merge);
             if job != NONE {
-                self.release_read(now, job, below, ports);
+                self.release_read(now, job, lower, ports);
             }
         }
     }
 }
 
 /// Buffer of the one slot that `job` has read for a merge.
-fn merge_buffer(job: u32, base: &Base) -> Buf {
-    let Purpose::Merge { row_slot, .. } = base.jobs[job].purpose else {
+fn merge_buffer(job: u32, shared: &Shared) -> Buf {
+    let Purpose::Merge { row_slot, .. } = shared.jobs[job].purpose else {
         unreachable!("a merge waits for a read of its own")
     };
-    base.job_buffer(job).slot(row_slot as u32)
+    shared.job_buffer(job).slot(row_slot as u32)
 }

@@ -8,7 +8,6 @@
 //! - `cached`: slots served by `read_cache`. `read_ahead`: slots read ahead into it; `ahead` tracks their
 //!   reads.
 
-mod ahead;
 mod cached;
 mod commands;
 mod durable;
@@ -17,6 +16,7 @@ mod join;
 mod merge;
 mod merges;
 mod read_ahead;
+mod read_aheads;
 mod read_cache;
 mod reads;
 mod rows;
@@ -24,14 +24,14 @@ mod writes;
 
 use firstread_core::{Arena, Buf, CommandId, HostCommand, HostOp, Ns, Status};
 
-use crate::base::Out;
-use crate::below::Below;
 use crate::config::Config;
+use crate::lower_layers::LowerLayers;
 use crate::policy::read_ahead::{AnyReadAhead, ReadAhead};
 use crate::schedule::Jobs;
-use ahead::Ahead;
+use crate::shared::Out;
 use commands::Commands;
 use durable::Durable;
+use read_aheads::ReadAheads;
 use read_cache::ReadCache;
 use rows::Rows;
 pub(crate) use writes::Progress;
@@ -47,7 +47,7 @@ pub(crate) struct Host {
     rows: Rows,
     durable: Durable,
     read_cache: ReadCache,
-    ahead: Ahead,
+    ahead: ReadAheads,
 }
 
 /// What remains to be done for a command that has arrived.
@@ -77,7 +77,7 @@ impl Host {
                 config.capacity_slots,
                 first,
             ),
-            ahead: Ahead::new(scheme, jobs),
+            ahead: ReadAheads::new(scheme, jobs),
         }
     }
 
@@ -92,7 +92,7 @@ impl Host {
         &mut self,
         now: Ns,
         command: HostCommand,
-        below: &mut Below<M>,
+        lower: &mut LowerLayers<M>,
         ports: &mut impl Out,
     ) -> Submitted {
         if command.op == HostOp::Flush {
@@ -102,33 +102,33 @@ impl Host {
                 return Submitted::Nothing;
             }
             self.commands.begin(command, 0, 0);
-            self.wait_until_safe(now, command.id, &below.store);
+            self.wait_until_safe(now, command.id, &lower.store);
             return Submitted::Flushes;
         }
-        let base = &below.store.base;
+        let shared = &lower.store.shared;
         let len_bytes = command.len_bytes as u64;
         let end = command.offset_bytes.saturating_add(len_bytes);
         let aligned = command.offset_bytes.is_multiple_of(SECTOR_BYTES)
             && len_bytes.is_multiple_of(SECTOR_BYTES);
-        if !aligned || len_bytes == 0 || end > base.config.capacity_bytes() {
+        if !aligned || len_bytes == 0 || end > shared.config.capacity_bytes() {
             ports.complete(command, Status::OutOfRange, None);
             return Submitted::Nothing;
         }
-        let first = base.layout.slots_in(command.offset_bytes).0;
-        let last = base.layout.slots_in(end - 1).0;
+        let first = shared.layout.slots_in(command.offset_bytes).0;
+        let last = shared.layout.slots_in(end - 1).0;
         self.commands
             .begin(command, first, (last - first + 1) as u32);
-        if below.pager.is_on() {
-            below.pager.forget_map_wait(command.id);
+        if lower.pager.is_on() {
+            lower.pager.forget_map_wait(command.id);
         }
         if command.op == HostOp::Read {
             if self.commands.stalled_reads.is_empty() {
-                self.advance_read(now, command.id, below, ports);
+                self.advance_read(now, command.id, lower, ports);
             } else {
                 self.commands.stalled_reads.push_back(command.id);
             }
             if self.ahead.is_on() {
-                self.read_ahead(now, &command, below, ports);
+                self.read_ahead(now, &command, lower, ports);
             }
             return Submitted::Nothing;
         }
@@ -149,10 +149,10 @@ impl Host {
         &mut self,
         now: Ns,
         id: CommandId,
-        below: &mut Below<M>,
+        lower: &mut LowerLayers<M>,
         ports: &mut impl Out,
     ) {
-        self.advance_read(now, id, below, ports);
+        self.advance_read(now, id, lower, ports);
     }
 
     /// Frees the job of a read, and continues whatever waited for a job.
@@ -160,11 +160,11 @@ impl Host {
         &mut self,
         now: Ns,
         job: u32,
-        below: &mut Below<M>,
+        lower: &mut LowerLayers<M>,
         ports: &mut impl Out,
     ) {
-        below.store.base.jobs.release(job);
-        self.resume_reads(now, below, ports);
+        lower.store.shared.jobs.release(job);
+        self.resume_reads(now, lower, ports);
     }
 
     /// Power is cut. Returns the slots read ahead, or being read ahead, that are lost unused.

@@ -7,15 +7,15 @@
 use firstread_core::{Arena, CommandId, HostCommand, Lpn, Ns, Priority};
 
 use super::Host;
-use super::ahead::Row;
 use super::cached::Found;
 use super::commands::{bytes_between, wanted_codewords};
-use crate::base::Out;
-use crate::below::Below;
-use crate::observe::BlockUse;
+use super::read_aheads::Row;
+use crate::flash_store::FlashStore;
+use crate::lower_layers::LowerLayers;
+use crate::observe::SuperblockUse;
 use crate::policy::read_ahead::{HostRead, ReadAhead};
 use crate::schedule::{Job, Purpose};
-use crate::store::Store;
+use crate::shared::Out;
 
 impl Host {
     /// The host reads `command`: starts the read-ahead that the scheme wants.
@@ -23,7 +23,7 @@ impl Host {
         &mut self,
         now: Ns,
         command: &HostCommand,
-        below: &mut Below<M>,
+        lower: &mut LowerLayers<M>,
         ports: &mut impl Out,
     ) {
         let read = HostRead {
@@ -32,7 +32,7 @@ impl Host {
             len_bytes: command.len_bytes,
         };
         if let Some(ahead) = self.ahead.scheme.on_read(read) {
-            let end = self.start_ahead(now, ahead.first, ahead.end, below, ports);
+            let end = self.start_ahead(now, ahead.first, ahead.end, lower, ports);
             self.ahead.scheme.started(ahead.stream, end);
         }
     }
@@ -43,7 +43,7 @@ impl Host {
         now: Ns,
         first: u64,
         end: u64,
-        below: &mut Below<M>,
+        lower: &mut LowerLayers<M>,
         ports: &mut impl Out,
     ) -> u64 {
         let mut lpn = first;
@@ -52,23 +52,23 @@ impl Host {
                 lpn += 1;
                 continue;
             }
-            if !below.pager.map_ahead(now, lpn, &mut below.store, ports) {
+            if !lower.pager.map_ahead(now, lpn, &mut lower.store, ports) {
                 return lpn;
             }
-            let end = end.min(below.store.table.directory.reach(lpn));
-            let run = below.store.table.map.lookup(Lpn(lpn), (end - lpn) as u32);
+            let end = end.min(lower.store.table.directory.reach(lpn));
+            let run = lower.store.table.map.lookup(Lpn(lpn), (end - lpn) as u32);
             let Some(ppa) = run.ppa else {
                 // These pages hold no data.
                 lpn += run.pages as u64;
                 continue;
             };
-            if below.store.base.blocks.row(ppa.block()).usage == BlockUse::Open
-                && below.store.buffered(ppa).is_some()
+            if lower.store.shared.blocks.row(ppa.block()).usage == SuperblockUse::Open
+                && lower.store.buffered(ppa).is_some()
             {
                 lpn += 1;
                 continue;
             }
-            match self.start_ahead_row(now, lpn, end, &mut below.store, ports) {
+            match self.start_ahead_row(now, lpn, end, &mut lower.store, ports) {
                 0 => return lpn,
                 slots => lpn += slots as u64,
             }
@@ -83,21 +83,21 @@ impl Host {
         now: Ns,
         first: u64,
         end: u64,
-        store: &mut Store<M>,
+        store: &mut FlashStore<M>,
         ports: &mut impl Out,
     ) -> u32 {
         if self.ahead.left == 0 {
             return 0;
         }
-        let Some(job) = store.base.jobs.take() else {
+        let Some(job) = store.shared.jobs.take() else {
             return 0;
         };
-        let layout = store.base.layout;
+        let layout = store.shared.layout;
         let codewords = layout.codewords_per_slot();
         let Some(ppa) = store.table.map.at(Lpn(first)) else {
             unreachable!("the page lies on flash")
         };
-        let mode = store.base.blocks.row(ppa.block()).mode;
+        let mode = store.shared.blocks.row(ppa.block()).mode;
         let (at, row_slot) = layout.row_of(ppa, mode);
         let (mut slots, mut wanted) = (0u32, 0u64);
         while first + (slots as u64) < end && row_slot + slots < layout.slots_per_row() {
@@ -113,7 +113,7 @@ impl Host {
             if !self.read_cache.has(lpn) {
                 if !self
                     .read_cache
-                    .reserve(lpn, job, &mut store.base.counters.front)
+                    .reserve(lpn, job, &mut store.shared.counters.front)
                 {
                     break;
                 }
@@ -121,9 +121,9 @@ impl Host {
             }
             slots += 1;
         }
-        store.base.jobs[job].purpose = Purpose::ReadAhead;
+        store.shared.jobs[job].purpose = Purpose::ReadAhead;
         if wanted == 0 {
-            store.base.jobs.release(job);
+            store.shared.jobs.release(job);
             return slots;
         }
         self.ahead.left -= 1;
@@ -134,8 +134,8 @@ impl Host {
             wanted,
             used: 0,
         };
-        store.base.counters.front.ahead_rows += 1;
-        store.base.counters.front.ahead_slots += (wanted.count_ones() / codewords) as u64;
+        store.shared.counters.front.ahead_rows += 1;
+        store.shared.counters.front.ahead_slots += (wanted.count_ones() / codewords) as u64;
         let priority = Priority::ReadAhead;
         store.start_read(now, job, Purpose::ReadAhead, priority, at, wanted, ports);
         slots
@@ -147,10 +147,10 @@ impl Host {
         now: Ns,
         id: CommandId,
         job: u32,
-        store: &mut Store<M>,
+        store: &mut FlashStore<M>,
         ports: &mut impl Out,
     ) -> Found {
-        let Some(waiter) = store.base.jobs.take_read() else {
+        let Some(waiter) = store.shared.jobs.take_read() else {
             return Found::NoJob;
         };
         let command = *self.commands.get(id);
@@ -160,9 +160,9 @@ impl Host {
         let most = (row.slots as u32 - index).min(command.slots - command.done);
         let coming = |i: &u32| self.read_cache.coming(lpn + *i as u64) == Some(job);
         let slots = (0..most).take_while(coming).count() as u32;
-        let codewords = store.base.layout.codewords_per_slot();
+        let codewords = store.shared.layout.codewords_per_slot();
         let wanted = (0..slots).fold(0u64, |all, i| {
-            let of_slot = wanted_codewords(&command.command, &store.base.layout, lpn + i as u64);
+            let of_slot = wanted_codewords(&command.command, &store.shared.layout, lpn + i as u64);
             all | of_slot << ((row.row_slot as u32 + index + i) * codewords)
         });
         let purpose = Purpose::HostRead {
@@ -170,16 +170,18 @@ impl Host {
             first: command.done,
             slots: slots as u8,
             row_slot: row.row_slot + index as u8,
-            bytes: bytes_between(&command.command, &store.base.layout, lpn, slots),
+            bytes: bytes_between(&command.command, &store.shared.layout, lpn, slots),
         };
         let command = self.commands.get(id);
         command.done += slots;
         command.pending += 1;
-        if store.base.jobs[job].priority != Priority::Host {
-            store.read.make_host_read(now, job, &mut store.base, ports);
+        if store.shared.jobs[job].priority != Priority::Host {
+            store
+                .read
+                .make_host_read(now, job, &mut store.shared, ports);
         }
-        let base = &mut store.base;
-        self.wait_for(waiter, purpose, wanted, job, false, base, ports);
+        let shared = &mut store.shared;
+        self.wait_for(waiter, purpose, wanted, job, false, shared, ports);
         Found::Served
     }
 
@@ -190,12 +192,12 @@ impl Host {
         job: u32,
         failed: u64,
         served: u64,
-        store: &mut Store<M>,
+        store: &mut FlashStore<M>,
         ports: &mut impl Out,
     ) {
         let Job {
             at, step, priority, ..
-        } = store.base.jobs[job];
+        } = store.shared.jobs[job];
         let Row {
             first,
             row_slot,
@@ -203,15 +205,15 @@ impl Host {
             wanted,
             used,
         } = self.ahead.rows[job as usize];
-        let codewords = store.base.config.geometry.codewords_per_slot();
+        let codewords = store.shared.config.geometry.codewords_per_slot();
         let mask =
             |from: u32, slots: u32| (u64::MAX >> (64 - slots * codewords)) << (from * codewords);
         if priority == Priority::Host {
             if failed == 0 {
-                store.base.count_retries(job);
+                store.shared.count_retries(job);
             }
         } else {
-            store.base.counters.front.ahead_retries += step as u64;
+            store.shared.counters.front.ahead_retries += step as u64;
         }
         let used = used | served;
         for i in 0..slots as u32 {
@@ -220,22 +222,23 @@ impl Host {
                 continue;
             }
             let was_used = used & mask(row_slot, 1) != 0;
-            store.base.counters.front.ahead_used += was_used as u64;
-            store.base.counters.front.ahead_joined += was_used as u64;
+            store.shared.counters.front.ahead_used += was_used as u64;
+            store.shared.counters.front.ahead_joined += was_used as u64;
             // A write or trim has dropped the entry meanwhile, or the entry was given to another page.
             let mut kept = false;
             if self.read_cache.coming(lpn) == Some(job) {
-                let last = store.table.map.at(Lpn(lpn)) == Some(store.base.ppa_in(at, row_slot));
+                let last = store.table.map.at(Lpn(lpn)) == Some(store.shared.ppa_in(at, row_slot));
                 if failed & mask(row_slot, 1) != 0 || !last {
-                    self.read_cache.forget(lpn, &mut store.base.counters.front);
+                    self.read_cache
+                        .forget(lpn, &mut store.shared.counters.front);
                 } else if let Some(buf) = self.read_cache.arrive(lpn, job, !was_used) {
-                    ports.copy(store.base.job_buffer(job).slot(row_slot), buf);
+                    ports.copy(store.shared.job_buffer(job).slot(row_slot), buf);
                     kept = true;
                 }
             }
-            store.base.counters.front.ahead_wasted += (!kept && !was_used) as u64;
+            store.shared.counters.front.ahead_wasted += (!kept && !was_used) as u64;
         }
         self.ahead.left += 1;
-        store.base.jobs.release(job);
+        store.shared.jobs.release(job);
     }
 }

@@ -14,7 +14,7 @@ use firstread_core::Buf;
 
 use crate::cache::Cache;
 use crate::ftl::REGION_PAGES;
-use crate::observe::FrontCounters;
+use crate::observe::FrontEndCounters;
 
 /// The cache.
 #[derive(Clone, Debug)]
@@ -87,7 +87,7 @@ impl ReadCache {
     }
 
     /// Reserves an entry for page `lpn`, which `job` reads. False if all entries are reserved.
-    pub(crate) fn reserve(&mut self, lpn: u64, job: u32, counters: &mut FrontCounters) -> bool {
+    pub(crate) fn reserve(&mut self, lpn: u64, job: u32, counters: &mut FrontEndCounters) -> bool {
         let Some((_, replaced)) = self.cache.reserve(lpn, job) else {
             return false;
         };
@@ -116,7 +116,7 @@ impl ReadCache {
 
     /// Drops page `lpn`, which was written, trimmed or uncorrectable.
     #[inline]
-    pub(crate) fn forget(&mut self, lpn: u64, counters: &mut FrontCounters) {
+    pub(crate) fn forget(&mut self, lpn: u64, counters: &mut FrontEndCounters) {
         let region = (lpn / REGION_PAGES) as usize;
         if self.in_region[region] == 0 {
             return;
@@ -131,7 +131,7 @@ impl ReadCache {
     }
 
     /// Drops pages `first` to `end`, all of one map region.
-    pub(crate) fn forget_all(&mut self, first: u64, end: u64, counters: &mut FrontCounters) {
+    pub(crate) fn forget_all(&mut self, first: u64, end: u64, counters: &mut FrontEndCounters) {
         for lpn in first..end {
             if self.in_region[(lpn / REGION_PAGES) as usize] == 0 {
                 return;
@@ -141,7 +141,7 @@ impl ReadCache {
     }
 
     /// The host reads present entry `e`.
-    pub(super) fn used(&mut self, e: u32, counters: &mut FrontCounters) {
+    pub(super) fn used(&mut self, e: u32, counters: &mut FrontEndCounters) {
         counters.cache_hits += 1;
         let first = self.cache.mark(e);
         if first {

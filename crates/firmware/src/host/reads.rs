@@ -7,22 +7,22 @@ use firstread_core::{
 use super::Host;
 use super::cached::Found;
 use super::commands::{Command, bytes_between, wanted_codewords};
-use crate::base::Out;
-use crate::below::Below;
-use crate::observe::{BlockRow, BlockUse};
+use crate::flash_store::FlashStore;
+use crate::lower_layers::LowerLayers;
+use crate::observe::{SuperblockRow, SuperblockUse};
 use crate::schedule::{Job, Purpose};
-use crate::store::Store;
+use crate::shared::Out;
 
 impl Host {
     /// Continues reads that waited for a job.
     pub(crate) fn resume_reads<M: Arena>(
         &mut self,
         now: Ns,
-        below: &mut Below<M>,
+        lower: &mut LowerLayers<M>,
         ports: &mut impl Out,
     ) {
         while let Some(id) = self.commands.stalled_reads.pop_front() {
-            if !self.advance_read(now, id, below, ports) {
+            if !self.advance_read(now, id, lower, ports) {
                 break;
             }
         }
@@ -34,7 +34,7 @@ impl Host {
         &mut self,
         now: Ns,
         id: CommandId,
-        below: &mut Below<M>,
+        lower: &mut LowerLayers<M>,
         ports: &mut impl Out,
     ) -> bool {
         let Command {
@@ -46,7 +46,7 @@ impl Host {
         } = *self.commands.get(id);
         while done < all {
             if self.read_cache.is_on() {
-                match self.read_cached(now, id, &mut below.store, ports) {
+                match self.read_cached(now, id, &mut lower.store, ports) {
                     Found::Not => {}
                     Found::Served => {
                         done = self.commands.get(id).done;
@@ -59,17 +59,17 @@ impl Host {
                 }
             }
             let lpn = first + done as u64;
-            if !below.pager.map_ready(now, id, lpn, &mut below.store, ports) {
+            if !lower.pager.map_ready(now, id, lpn, &mut lower.store, ports) {
                 return true;
             }
             // The places of the slots up to this one are known now.
-            let known = (below.store.table.directory.reach(lpn) - first).min(all as u64) as u32;
-            let store = &mut below.store;
-            let layout = &store.base.layout;
+            let known = (lower.store.table.directory.reach(lpn) - first).min(all as u64) as u32;
+            let store = &mut lower.store;
+            let layout = &store.shared.layout;
             let run = store.table.map.lookup(Lpn(lpn), known - done);
             let Some(ppa) = run.ppa else {
                 if run.lost {
-                    store.base.counters.uncorrectable += 1;
+                    store.shared.counters.uncorrectable += 1;
                     self.commands.get(id).status = Status::Uncorrectable;
                 } else {
                     let bytes = bytes_between(&command, layout, first + done as u64, run.pages);
@@ -79,18 +79,18 @@ impl Host {
                 self.commands.get(id).done = done;
                 continue;
             };
-            let BlockRow { usage, mode, .. } = *store.base.blocks.row(ppa.block());
-            if usage == BlockUse::Open
+            let SuperblockRow { usage, mode, .. } = *store.shared.blocks.row(ppa.block());
+            if usage == SuperblockUse::Open
                 && let Some(buf) = store.buffered(ppa)
             {
-                store.base.counters.buffer_hits += 1;
+                store.shared.counters.buffer_hits += 1;
                 let bytes = bytes_between(&command, layout, first + done as u64, 1);
                 ports.data_out(id, done, 1, buf, bytes);
                 done += 1;
                 self.commands.get(id).done = done;
                 continue;
             }
-            let Some(job) = store.base.jobs.take_read() else {
+            let Some(job) = store.shared.jobs.take_read() else {
                 self.commands.stalled_reads.push_front(id);
                 return false;
             };
@@ -99,21 +99,21 @@ impl Host {
             let from = (ppa, run.pages);
             let (wanted, slots) = self.gather(&command, lpn, from, row, known - done, store);
             if self.read_cache.is_on() {
-                store.base.counters.front.cache_misses += slots as u64;
+                store.shared.counters.front.cache_misses += slots as u64;
             }
             let purpose = Purpose::HostRead {
                 id,
                 first: done,
                 slots: slots as u8,
                 row_slot: row_slot as u8,
-                bytes: bytes_between(&command, &store.base.layout, lpn, slots),
+                bytes: bytes_between(&command, &store.shared.layout, lpn, slots),
             };
             done += slots;
             let state = self.commands.get(id);
             state.done = done;
             state.pending += 1;
-            if let Some(read) = self.reader_of(at, &store.base)
-                && self.join_read(job, purpose, wanted, read, &mut store.base, ports)
+            if let Some(read) = self.reader_of(at, &store.shared)
+                && self.join_read(job, purpose, wanted, read, &mut store.shared, ports)
             {
                 continue;
             }
@@ -136,9 +136,9 @@ impl Host {
         from: (Ppa, u32),
         row: (PageAddr, u32, CellMode),
         most: u32,
-        store: &Store<M>,
+        store: &FlashStore<M>,
     ) -> (u64, u32) {
-        let (layout, map) = (&store.base.layout, &store.table.map);
+        let (layout, map) = (&store.shared.layout, &store.table.map);
         let (at, row_slot, mode) = row;
         let (mut next, mut run_left) = from;
         let (mut wanted, mut slots) = (0u64, 0u32);
@@ -177,12 +177,12 @@ impl Host {
         &mut self,
         job: u32,
         failed: u64,
-        store: &mut Store<M>,
+        store: &mut FlashStore<M>,
         ports: &mut impl Out,
     ) {
         let ok = failed == 0;
-        let base = &mut store.base;
-        let Job { purpose, step, .. } = base.jobs[job];
+        let shared = &mut store.shared;
+        let Job { purpose, step, .. } = shared.jobs[job];
         let Purpose::HostRead {
             id,
             first,
@@ -195,18 +195,18 @@ impl Host {
         };
         let (slots, row_slot) = (slots as u32, row_slot as u32);
         if ok {
-            base.count_retries(job);
-            let buf = base.job_buffer(job).slot(row_slot);
+            shared.count_retries(job);
+            let buf = shared.job_buffer(job).slot(row_slot);
             ports.data_out(id, first, slots, buf, bytes);
         } else {
-            base.counters.uncorrectable += 1;
-            base.counters.lost_retries += step as u64;
+            shared.counters.uncorrectable += 1;
+            shared.counters.lost_retries += step as u64;
         }
         if ok && self.read_cache.keeps() {
             self.keep_read(id, first, slots, row_slot, job, store, ports);
         }
         self.host_read_done(id, job, ok, ports);
-        store.base.jobs.release(job);
+        store.shared.jobs.release(job);
     }
 
     /// The read of one multi-plane page of read `id` has ended.

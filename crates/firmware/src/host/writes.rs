@@ -8,12 +8,12 @@ use super::Host;
 use super::commands::{Command, bytes_between};
 use super::merge::Kept;
 use super::merges;
-use crate::base::{Base, Out};
-use crate::below::Below;
 use crate::ftl::REGION_PAGES;
 use crate::ftl::map::Table;
 use crate::ftl::place::{Item, Refusal, Why};
+use crate::lower_layers::LowerLayers;
 use crate::observe::StreamId;
+use crate::shared::{Out, Shared};
 
 /// How far a write or trim got.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -58,7 +58,7 @@ impl Host {
         &mut self,
         now: Ns,
         id: CommandId,
-        below: &mut Below<M>,
+        lower: &mut LowerLayers<M>,
         ports: &mut impl Out,
     ) -> Progress {
         loop {
@@ -69,26 +69,26 @@ impl Host {
                 self.commands.leave_queue(id, ports);
                 let ended_well = status == Status::Ok && op == HostOp::Write;
                 if ended_well && self.durable.waits_for_program(fua) {
-                    self.wait_until_safe(now, id, &below.store);
+                    self.wait_until_safe(now, id, &lower.store);
                     return Progress::Buffered;
                 }
                 self.end_command(id, status, ports);
                 return Progress::Ended;
             }
             let command = *command;
-            let may = self.may_change(now, id, &command, below, ports);
-            let went = match (may, command.command.op) {
+            let may = self.may_change(now, id, &command, lower, ports);
+            let outcome = match (may, command.command.op) {
                 (ControlFlow::Continue(false), _) => continue,
                 (ControlFlow::Continue(true), HostOp::Trim) => {
-                    self.trim_some(now, id, &command, below, ports)
+                    self.trim_some(now, id, &command, lower, ports)
                 }
                 // `Host::submit` has answered reads and flushes.
                 (ControlFlow::Continue(true), HostOp::Write | HostOp::Read | HostOp::Flush) => {
-                    self.write_slot(now, id, &command, below, ports)
+                    self.write_slot(now, id, &command, lower, ports)
                 }
                 (ControlFlow::Break(stays), _) => ControlFlow::Break(stays),
             };
-            if let ControlFlow::Break(progress) = went {
+            if let ControlFlow::Break(progress) = outcome {
                 return progress;
             }
         }
@@ -103,28 +103,28 @@ impl Host {
         now: Ns,
         id: CommandId,
         command: &Command,
-        below: &mut Below<M>,
+        lower: &mut LowerLayers<M>,
         ports: &mut impl Out,
     ) -> ControlFlow<Progress, bool> {
-        let store = &mut below.store;
+        let store = &mut lower.store;
         if !store.table.map.has_room(1) {
             return ControlFlow::Break(Progress::Stalled(Wait::Overlay));
         }
-        if !below.pager.is_on() {
+        if !lower.pager.is_on() {
             return ControlFlow::Continue(true);
         }
-        if !store.place.space.read_only && below.pager.map_is_crowded(now, store, ports) {
+        if !store.place.space.read_only && lower.pager.map_is_crowded(now, store, ports) {
             let place = &store.place;
-            if !place.ledger.map_waits.has(Wait::Superblock) || !place.is_full(&store.base) {
+            if !place.relocation.map_waits.has(Wait::Superblock) || !place.is_full(&store.shared) {
                 return ControlFlow::Break(Progress::Stalled(Wait::Map));
             }
-            self.fail_write(now, id, Status::NoSpace, below, ports);
+            self.fail_write(now, id, Status::NoSpace, lower, ports);
             return ControlFlow::Continue(false);
         }
         let lpn = command.first + command.done as u64;
-        let end = end_of(&command.command, &store.base);
+        let end = end_of(&command.command, &store.shared);
         let empties = command.command.op == HostOp::Trim && empties_region(lpn, end, &store.table);
-        if !empties && !below.pager.map_ready(now, id, lpn, store, ports) {
+        if !empties && !lower.pager.map_ready(now, id, lpn, store, ports) {
             self.commands.leave_queue(id, ports);
             return ControlFlow::Break(Progress::Waiting);
         }
@@ -138,36 +138,36 @@ impl Host {
         now: Ns,
         id: CommandId,
         command: &Command,
-        below: &mut Below<M>,
+        lower: &mut LowerLayers<M>,
         ports: &mut impl Out,
     ) -> ControlFlow<Progress> {
         let lpn = command.first + command.done as u64;
-        if below.store.place.space.read_only {
-            self.fail_write(now, id, Status::ReadOnly, below, ports);
+        if lower.store.place.space.read_only {
+            self.fail_write(now, id, Status::ReadOnly, lower, ports);
             return ControlFlow::Continue(());
         }
-        if command.done == 0 && command.slots > 1 && !below.pager.is_on() {
-            self.read_last_slot(now, id, below, ports);
+        if command.done == 0 && command.slots > 1 && !lower.pager.is_on() {
+            self.read_last_slot(now, id, lower, ports);
         }
-        let base = &below.store.base;
-        let bytes = bytes_between(&command.command, &base.layout, lpn, 1);
+        let shared = &lower.store.shared;
+        let bytes = bytes_between(&command.command, &shared.layout, lpn, 1);
         // Only a partial write needs the place of the old version.
-        let partial = bytes < base.config.geometry.slot_bytes;
-        let run = partial.then(|| below.store.table.map.lookup(Lpn(lpn), 1));
+        let partial = bytes < shared.config.geometry.slot_bytes;
+        let run = partial.then(|| lower.store.table.map.lookup(Lpn(lpn), 1));
         if run.is_some_and(|run| run.lost) {
-            self.fail_write(now, id, Status::Uncorrectable, below, ports);
+            self.fail_write(now, id, Status::Uncorrectable, lower, ports);
             return ControlFlow::Continue(());
         }
         let old = run.and_then(|run| run.ppa);
-        let buffer = below.store.place.buffer(StreamId::Host);
+        let buffer = lower.store.place.buffer(StreamId::Host);
         if let Some(buf) = old.and_then(|ppa| buffer.open_slot(ppa)) {
             ports.data_in(id, command.done, 1, buf);
-            self.slot_written(now, id, lpn, below, ports);
-            below.store.base.counters.merged_in_place += 1;
-            below.store.base.counters.host_bytes_written += u64::from(bytes);
+            self.slot_written(now, id, lpn, lower, ports);
+            lower.store.shared.counters.merged_in_place += 1;
+            lower.store.shared.counters.host_bytes_written += u64::from(bytes);
             return ControlFlow::Continue(());
         }
-        let kept = old.map(|ppa| self.kept(now, id, lpn, ppa, below, ports));
+        let kept = old.map(|ppa| self.kept(now, id, lpn, ppa, lower, ports));
         match kept {
             None | Some(Kept::Here(_) | Kept::Read(_)) => {}
             Some(Kept::Coming(merge)) => {
@@ -176,14 +176,14 @@ impl Host {
                 return ControlFlow::Break(Progress::Waiting);
             }
             Some(Kept::Lost) => {
-                self.fail_write(now, id, Status::Uncorrectable, below, ports);
+                self.fail_write(now, id, Status::Uncorrectable, lower, ports);
                 return ControlFlow::Continue(());
             }
             Some(Kept::NoJob) => {
                 // The old version of its last slot may occupy the job that others wait for.
-                self.let_go(now, id, 1, below, ports);
-                let ledger = &mut below.store.place.ledger;
-                ledger.host_waits.set(Wait::ReadBuffer, true);
+                self.release_old_data(now, id, 1, lower, ports);
+                let relocation = &mut lower.store.place.relocation;
+                relocation.host_waits.set(Wait::ReadBuffer, true);
                 return stalled(Wait::ReadBuffer);
             }
         }
@@ -196,11 +196,11 @@ impl Host {
                 has_merged: matches!(kept, Some(Kept::Read(_))),
             },
         };
-        let placed = match below.store.take(now, &item) {
+        let placed = match lower.store.take(now, &item) {
             Ok(placed) => placed,
             Err(Refusal::Wait(wait)) => return stalled(wait),
             Err(Refusal::Never(status)) => {
-                self.fail_write(now, id, status, below, ports);
+                self.fail_write(now, id, status, lower, ports);
                 return ControlFlow::Continue(());
             }
             Err(Refusal::Overtaken) => unreachable!("a write of the host is the last version"),
@@ -209,13 +209,13 @@ impl Host {
             ports.copy(buf, placed.buf());
         }
         ports.data_in(id, command.done, 1, placed.buf());
-        let programs = below.commit(placed);
-        self.slot_written(now, id, lpn, below, ports);
-        let counters = &mut below.store.base.counters;
+        let programs = lower.commit(placed);
+        self.slot_written(now, id, lpn, lower, ports);
+        let counters = &mut lower.store.shared.counters;
         counters.host_slots_written += 1;
         counters.host_bytes_written += u64::from(bytes);
-        below.store.start(now, programs, ports);
-        match below.store.place.ledger.pace.earn() {
+        lower.store.start(now, programs, ports);
+        match lower.store.place.relocation.pace.earn() {
             true => ControlFlow::Break(Progress::Paces),
             false => ControlFlow::Continue(()),
         }
@@ -235,11 +235,11 @@ impl Host {
         now: Ns,
         id: CommandId,
         lpn: u64,
-        below: &mut Below<M>,
+        lower: &mut LowerLayers<M>,
         ports: &mut impl Out,
     ) {
         if let Some(job) = self.commands.merges.written(lpn) {
-            self.release_read(now, job, below, ports);
+            self.release_read(now, job, lower, ports);
         }
         let command = self.commands.get(id);
         let end = (command.done != 0) as usize;
@@ -248,12 +248,12 @@ impl Host {
             // Only the first and the last slot can be partial.
             let last = command.done == command.slots;
             if end == 0 || last {
-                self.let_go(now, id, end, below, ports);
+                self.release_old_data(now, id, end, lower, ports);
             }
         }
         if self.read_cache.is_on() {
             self.read_cache
-                .forget(lpn, &mut below.store.base.counters.front);
+                .forget(lpn, &mut lower.store.shared.counters.front);
         }
     }
 
@@ -263,37 +263,39 @@ impl Host {
         now: Ns,
         id: CommandId,
         command: &Command,
-        below: &mut Below<M>,
+        lower: &mut LowerLayers<M>,
         ports: &mut impl Out,
     ) -> ControlFlow<Progress> {
-        let store = &mut below.store;
+        let store = &mut lower.store;
         let first = command.first + command.done as u64;
-        let bytes = bytes_between(&command.command, &store.base.layout, first, 1);
-        if bytes < store.base.config.geometry.slot_bytes {
+        let bytes = bytes_between(&command.command, &store.shared.layout, first, 1);
+        if bytes < store.shared.config.geometry.slot_bytes {
             self.commands.get(id).done += 1;
             return ControlFlow::Continue(());
         }
-        let mut end = end_of(&command.command, &store.base);
-        if below.pager.is_on() && !empties_region(first, end, &store.table) {
+        let mut end = end_of(&command.command, &store.shared);
+        if lower.pager.is_on() && !empties_region(first, end, &store.table) {
             end = end.min(store.table.directory.reach(first));
         }
-        let (table, base) = (&mut store.table, &mut store.base);
-        let pages = store.place.trim(first, end, ports.sequence(), table, base);
-        let jobs = &mut base.jobs;
+        let (table, shared) = (&mut store.table, &mut store.shared);
+        let pages = store
+            .place
+            .trim(first, end, ports.sequence(), table, shared);
+        let jobs = &mut shared.jobs;
         let end = first + pages as u64;
         self.commands
             .merges
             .trimmed(first, end, |job| jobs.release(job));
-        if below.pager.is_on() {
-            below.pager.clear(first, end, store);
+        if lower.pager.is_on() {
+            lower.pager.clear(first, end, store);
         }
         if self.read_cache.is_on() {
-            let counters = &mut store.base.counters.front;
+            let counters = &mut store.shared.counters.front;
             self.read_cache.forget_all(first, end, counters);
         }
         ports.trimmed(Lpn(first), pages);
         self.commands.get(id).done += pages;
-        self.resume_reads(now, below, ports);
+        self.resume_reads(now, lower, ports);
         ControlFlow::Continue(())
     }
 
@@ -303,12 +305,12 @@ impl Host {
         now: Ns,
         id: CommandId,
         status: Status,
-        below: &mut Below<M>,
+        lower: &mut LowerLayers<M>,
         ports: &mut impl Out,
     ) {
         self.commands.get(id).status = status;
-        self.let_go(now, id, 0, below, ports);
-        self.let_go(now, id, 1, below, ports);
+        self.release_old_data(now, id, 0, lower, ports);
+        self.release_old_data(now, id, 1, lower, ports);
     }
 }
 
@@ -318,8 +320,8 @@ const fn stalled(wait: Wait) -> ControlFlow<Progress> {
 }
 
 /// End of the whole logical pages of `command`.
-fn end_of(command: &HostCommand, base: &Base) -> u64 {
-    let slot_bytes = u64::from(base.config.geometry.slot_bytes);
+fn end_of(command: &HostCommand, shared: &Shared) -> u64 {
+    let slot_bytes = u64::from(shared.config.geometry.slot_bytes);
     (command.offset_bytes + u64::from(command.len_bytes)) / slot_bytes
 }
 

@@ -184,13 +184,13 @@ counters! {
         rebuilt: PageReads,
     }
     /// Counters of read cache, read-ahead and map cache.
-    front: FrontCounters,
+    front: FrontEndCounters,
 }
 
 counters! {
     /// Running totals of the read cache, of read-ahead and of the map cache, since power-on.
     #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-    FrontCounters {
+    FrontEndCounters {
         /// Slots that host reads found in the read cache, including those read ahead.
         cache_hits: Slots,
         /// Slots that host reads took from flash although there is a read cache.

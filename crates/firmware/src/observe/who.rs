@@ -37,7 +37,7 @@ pub enum Owner {
     /// Another scheme.
     Scheme,
     /// Rewriting data whose program failed or was torn by a power cut.
-    Rescue,
+    Rewrite,
 }
 
 /// Number of owners.
@@ -52,7 +52,7 @@ impl Owner {
         Owner::Retire,
         Owner::Refresh,
         Owner::Scheme,
-        Owner::Rescue,
+        Owner::Rewrite,
     ];
 
     /// Key of the owner in results.
@@ -64,7 +64,7 @@ impl Owner {
             Owner::Retire => "bad_block",
             Owner::Refresh => "refresh",
             Owner::Scheme => "scheme",
-            Owner::Rescue => "rescue",
+            Owner::Rewrite => "rewrite",
         }
     }
 }

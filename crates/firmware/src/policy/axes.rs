@@ -40,7 +40,7 @@ axes! {
     /// How the steps of a read are executed.
     retry: AnyRetry,
     /// What is tried after all steps of a read have failed.
-    recovery: AnyRecovery,
+    read_recovery: AnyReadRecovery,
     /// Which superblock garbage collection cleans next.
     gc_victim: AnyGcVictim,
     /// Which superblock is worn next.

@@ -9,7 +9,7 @@ mod axis;
 pub mod gc_victim;
 pub mod read_ahead;
 pub mod read_levels;
-pub mod recovery;
+pub mod read_recovery;
 pub mod retry;
 mod setup;
 pub mod suspend;

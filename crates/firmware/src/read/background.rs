@@ -3,10 +3,10 @@
 use firstread_core::{Ns, Priority};
 
 use super::Read;
-use crate::base::{Base, Out};
 use crate::policy::read_levels::{AnyReadLevels, Probe, ProbeResult, ReadLevels};
 use crate::policy::retry::AnyRetry;
 use crate::schedule::Purpose;
+use crate::shared::{Out, Shared};
 
 /// What a power cut leaves of the read machine.
 #[derive(Clone, Debug)]
@@ -30,16 +30,16 @@ impl Dumped {
 
 impl Read {
     /// Power is on and the drive is filled: starts background work.
-    pub(crate) fn power_up(&mut self, now: Ns, base: &Base) {
-        self.levels.start(now, &base.blocks);
+    pub(crate) fn power_up(&mut self, now: Ns, shared: &Shared) {
+        self.levels.start(now, &shared.blocks);
         self.levels_due = self.levels.due();
         self.has_started = true;
     }
 
     /// Power is back after a shutdown that lost nothing. The firmware's clock stood still meanwhile, but the
     /// cells have aged.
-    pub(crate) fn power_on(&mut self, now: Ns, base: &Base) {
-        self.levels.power_on(now, &base.blocks);
+    pub(crate) fn power_on(&mut self, now: Ns, shared: &Shared) {
+        self.levels.power_on(now, &shared.blocks);
         self.levels_due = self.levels.due();
     }
 
@@ -53,37 +53,37 @@ impl Read {
     }
 
     /// Starts the next background read that is due, unless one is in flight.
-    pub(crate) fn start_probe(&mut self, now: Ns, base: &mut Base, ports: &mut impl Out) {
+    pub(crate) fn start_probe(&mut self, now: Ns, shared: &mut Shared, ports: &mut impl Out) {
         if self.probe.is_some() || self.levels_due > now {
             return;
         }
         let probe = self
             .levels
-            .probe(now, &base.blocks, &mut |record| ports.log(record));
+            .probe(now, &shared.blocks, &mut |record| ports.log(record));
         self.levels_due = self.levels.due();
         let Some(probe) = probe else {
             return;
         };
-        base.counters.background_reads += 1;
-        self.read_probe(now, probe, base, ports);
+        shared.counters.background_reads += 1;
+        self.read_probe(now, probe, shared, ports);
     }
 
     /// Queues the background read `probe`.
-    fn read_probe(&mut self, now: Ns, probe: Probe, base: &mut Base, ports: &mut impl Out) {
-        let job = base
+    fn read_probe(&mut self, now: Ns, probe: Probe, shared: &mut Shared, ports: &mut impl Out) {
+        let job = shared
             .jobs
             .take()
             .expect("a job is reserved for the one probe in flight");
-        let codewords = base.layout.codewords_per_page();
-        let wanted = (0..base.config.geometry.planes as u32)
+        let codewords = shared.layout.codewords_per_page();
+        let wanted = (0..shared.config.geometry.planes as u32)
             .filter(|plane| probe.planes >> plane & 1 != 0)
             .fold(0u64, |all, plane| {
                 all | (u64::MAX >> (64 - codewords)) << (plane * codewords)
             });
         self.probe = Some(probe);
-        base.jobs[job].levels = probe.levels;
+        shared.jobs[job].levels = probe.levels;
         let (purpose, priority) = (Purpose::Probe, Priority::Background);
-        self.start(now, job, purpose, priority, probe.at, wanted, base, ports);
+        self.start(now, job, purpose, priority, probe.at, wanted, shared, ports);
     }
 
     /// The background read of `job` has ended and the job is free. Returns whether this was the last pin of a
@@ -93,17 +93,17 @@ impl Read {
         now: Ns,
         job: u32,
         result: ProbeResult,
-        base: &mut Base,
+        shared: &mut Shared,
         ports: &mut impl Out,
     ) -> bool {
         let probe = self.probe.take().expect("a probe is in flight");
         self.levels
-            .on_probe(now, &probe, &result, &base.blocks, &mut |record| {
+            .on_probe(now, &probe, &result, &shared.blocks, &mut |record| {
                 ports.log(record)
             });
         self.levels_due = self.levels.due();
-        let last = base.unpin(job);
-        base.jobs.release(job);
+        let last = shared.unpin(job);
+        shared.jobs.release(job);
         last
     }
 
@@ -134,12 +134,12 @@ impl Read {
 
     /// After a recovery: repeats the background read that was in flight. A scheme that is new to the drive
     /// starts.
-    pub(crate) fn restart(&mut self, now: Ns, base: &mut Base, ports: &mut impl Out) {
+    pub(crate) fn restart(&mut self, now: Ns, shared: &mut Shared, ports: &mut impl Out) {
         if !self.has_started {
-            self.power_up(now, base);
+            self.power_up(now, shared);
         }
         if let Some(probe) = self.probe.take() {
-            self.read_probe(now, probe, base, ports);
+            self.read_probe(now, probe, shared, ports);
         }
     }
 }

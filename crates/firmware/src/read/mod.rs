@@ -12,19 +12,21 @@ mod rebuilds;
 mod soft;
 mod steps;
 
-use firstread_core::{BlockId, DieId, FlashKind, FlashOp, Ns, PageAddr, Priority, SenseMode, Tag};
+use firstread_core::{
+    DieId, FlashKind, FlashOp, Ns, PageAddr, Priority, SenseMode, SuperblockId, Tag,
+};
 
-use crate::base::{Base, Out};
-use crate::observe::{BlockMonitor, Counters};
+use crate::observe::{Counters, SuperblockTable};
 use crate::policy::read_levels::{AnyReadLevels, Outcome, Probe, ReadLevels};
-use crate::policy::recovery::AnyRecovery;
-use crate::policy::retry::{AnyRetry, Haste, Retry};
+use crate::policy::read_recovery::AnyReadRecovery;
+use crate::policy::retry::{AnyRetry, Retry, ShortSense};
 use crate::schedule::{Job, NO_JOB, Purpose};
+use crate::shared::{Out, Shared};
 
 pub(crate) use background::Dumped;
 use rebuilds::Rebuilds;
 
-/// The read machine, with the schemes of axes `read_levels`, `retry` and `recovery`.
+/// The read machine, with the schemes of axes `read_levels`, `retry` and `read_recovery`.
 #[derive(Clone, Debug)]
 pub(crate) struct Read {
     levels: AnyReadLevels,
@@ -33,20 +35,24 @@ pub(crate) struct Read {
     /// Whether the scheme `levels` has been told that power is on.
     has_started: bool,
     retry: AnyRetry,
-    recovery: AnyRecovery,
+    read_recovery: AnyReadRecovery,
     /// The background read in flight.
     probe: Option<Probe>,
     rebuilds: Rebuilds,
 }
 
 impl Read {
-    pub(crate) fn new(levels: AnyReadLevels, retry: AnyRetry, recovery: AnyRecovery) -> Read {
+    pub(crate) fn new(
+        levels: AnyReadLevels,
+        retry: AnyRetry,
+        read_recovery: AnyReadRecovery,
+    ) -> Read {
         Read {
             levels_due: levels.due(),
             has_started: false,
             levels,
             retry,
-            recovery,
+            read_recovery,
             probe: None,
             rebuilds: Rebuilds::default(),
         }
@@ -63,7 +69,7 @@ impl Read {
     }
 
     /// `block` has begun to hold data, or no longer holds any.
-    pub(crate) fn block_changed(&mut self, now: Ns, block: BlockId, blocks: &BlockMonitor) {
+    pub(crate) fn block_changed(&mut self, now: Ns, block: SuperblockId, blocks: &SuperblockTable) {
         self.levels.on_block(now, block, blocks);
         self.levels_due = self.levels.due();
     }
@@ -78,10 +84,10 @@ impl Read {
         priority: Priority,
         at: PageAddr,
         wanted: u64,
-        base: &mut Base,
+        shared: &mut Shared,
         ports: &mut impl Out,
     ) {
-        base.jobs[job] = Job {
+        shared.jobs[job] = Job {
             purpose,
             priority,
             at,
@@ -91,30 +97,36 @@ impl Read {
             joined: NO_JOB,
             step: 0,
             pinned: true,
-            is_ahead: false,
+            is_speculative: false,
             high_tag: false,
             entry: 0,
-            haste: Haste::NONE,
+            short_sense: ShortSense::NONE,
             slow: false,
-            hurried: false,
+            used_short_sense: false,
             sense: SenseMode::Hard,
-            ..base.jobs[job]
+            ..shared.jobs[job]
         };
-        base.blocks.row_mut(at.block).pins += 1;
-        base.schedule.push(job, &mut base.jobs);
-        self.start_die(now, at.die, base, ports);
+        shared.blocks.row_mut(at.block).pins += 1;
+        shared.schedule.push(job, &mut shared.jobs);
+        self.start_die(now, at.die, shared, ports);
         if priority == Priority::Host {
-            base.suspend_for_host(now, at.die, ports);
+            shared.suspend_for_host(now, at.die, ports);
         }
     }
 
     /// Starts the next job of `die`, if the die is idle. If planes read independently, starts all jobs whose
     /// planes are idle.
     #[inline(never)] // Every operation starts here.
-    pub(crate) fn start_die(&mut self, now: Ns, die: DieId, base: &mut Base, ports: &mut impl Out) {
-        while let Some(job) = base.start_die(now, die, ports) {
-            self.issue(now, job, base, ports);
-            if !base.schedule.has_independent_planes() {
+    pub(crate) fn start_die(
+        &mut self,
+        now: Ns,
+        die: DieId,
+        shared: &mut Shared,
+        ports: &mut impl Out,
+    ) {
+        while let Some(job) = shared.start_die(now, die, ports) {
+            self.issue(now, job, shared, ports);
+            if !shared.schedule.has_independent_planes() {
                 return;
             }
         }
@@ -122,12 +134,12 @@ impl Read {
 
     /// Issues the sense of `job`, whose die is free.
     #[inline(always)] // Its only caller is on the path of every request.
-    fn issue(&mut self, now: Ns, job: u32, base: &mut Base, ports: &mut impl Out) {
-        let buf = base.job_buffer(job);
-        let at = base.jobs[job].at;
-        let ctx = base.read_ctx(now, at);
-        base.blocks.row_mut(at.block).reads += 1;
-        let state = &mut base.jobs[job];
+    fn issue(&mut self, now: Ns, job: u32, shared: &mut Shared, ports: &mut impl Out) {
+        let buf = shared.job_buffer(job);
+        let at = shared.jobs[job].at;
+        let ctx = shared.read_ctx(now, at);
+        shared.blocks.row_mut(at.block).reads += 1;
+        let state = &mut shared.jobs[job];
         let step = state.step;
         let is_probe = matches!(state.purpose, Purpose::Probe);
         let mode = match is_probe {
@@ -156,13 +168,13 @@ impl Read {
                 cell_mode: ctx.mode,
                 wanted: state.wanted,
                 levels: state.levels,
-                timing: state.haste.timing,
+                timing: state.short_sense.timing,
                 mode,
                 buf,
             },
         });
-        if self.retry.looks_ahead(step) {
-            self.look_ahead(now, job, base, ports);
+        if self.retry.pipelines_after(step) {
+            self.issue_speculative(now, job, shared, ports);
         }
     }
 
@@ -173,46 +185,46 @@ impl Read {
         now: Ns,
         job: u32,
         outcome: &Outcome,
-        base: &mut Base,
+        shared: &mut Shared,
         ports: &mut impl Out,
     ) -> Option<u64> {
         let Job {
             at,
             step,
             priority,
-            is_ahead,
+            is_speculative,
             ..
-        } = base.jobs[job];
+        } = shared.jobs[job];
         let ok = outcome.failed == 0;
-        if is_ahead && self.ahead_decoded(now, job, outcome, base, ports) {
+        if is_speculative && self.speculative_decoded(now, job, outcome, shared, ports) {
             return None;
         }
-        let ctx = base.read_ctx(now, at);
-        if !ok && let Some(next) = self.step_after(&ctx, job, outcome, base) {
-            let state = &mut base.jobs[job];
+        let ctx = shared.read_ctx(now, at);
+        if !ok && let Some(next) = self.step_after(&ctx, job, outcome, shared) {
+            let state = &mut shared.jobs[job];
             state.wanted = outcome.failed;
             state.queued = now;
             state.high_tag = false;
             state.begin(next);
-            base.schedule.push_front(job, &mut base.jobs);
-            self.start_die(now, at.die, base, ports);
+            shared.schedule.push_front(job, &mut shared.jobs);
+            self.start_die(now, at.die, shared, ports);
             if priority == Priority::Host {
-                base.suspend_for_host(now, at.die, ports);
+                shared.suspend_for_host(now, at.die, ports);
             }
             return None;
         }
         let Job {
             entry,
-            hurried,
+            used_short_sense,
             note,
             sense,
             ..
-        } = base.jobs[job];
+        } = shared.jobs[job];
         let soft;
         let told = match sense {
             SenseMode::Hard => outcome,
             _ => {
-                soft = of_hard_steps(outcome, &mut base.counters);
+                soft = of_hard_steps(outcome, &mut shared.counters);
                 &soft
             }
         };
@@ -220,7 +232,7 @@ impl Read {
         if entry != 0 || step == 0 {
             self.levels.on_read(&ctx, entry, told, note);
         }
-        self.retry.on_read(&ctx, entry, hurried, told);
+        self.retry.on_read(&ctx, entry, used_short_sense, told);
         Some(outcome.failed)
     }
 
@@ -230,19 +242,19 @@ impl Read {
         &mut self,
         now: Ns,
         job: u32,
-        base: &mut Base,
+        shared: &mut Shared,
         ports: &mut impl Out,
     ) {
-        let Job { at, priority, .. } = base.jobs[job];
+        let Job { at, priority, .. } = shared.jobs[job];
         ports.join(Tag(job));
-        base.jobs[job].priority = Priority::Host;
+        shared.jobs[job].priority = Priority::Host;
         // If the read has not been issued, the host has waited for it only since now.
-        base.jobs[job].queued = now;
+        shared.jobs[job].queued = now;
         let waits =
-            priority != Priority::Host && base.schedule.promote(job, priority, &mut base.jobs);
+            priority != Priority::Host && shared.schedule.promote(job, priority, &mut shared.jobs);
         if waits {
-            self.start_die(now, at.die, base, ports);
-            base.suspend_for_host(now, at.die, ports);
+            self.start_die(now, at.die, shared, ports);
+            shared.suspend_for_host(now, at.die, ports);
         }
     }
 }

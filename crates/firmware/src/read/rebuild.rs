@@ -11,8 +11,8 @@ use firstread_core::{DieId, Ns, PageAddr, Tag};
 
 use super::Read;
 use super::rebuilds::Rebuilds;
-use crate::base::{Base, Out};
 use crate::schedule::{NO_JOB, Purpose};
+use crate::shared::{Out, Shared};
 
 impl Read {
     /// The read of `job` could not correct codewords `failed`, on a wordline that is programmed on all dies.
@@ -23,38 +23,38 @@ impl Read {
         now: Ns,
         job: u32,
         failed: u64,
-        base: &mut Base,
+        shared: &mut Shared,
         ports: &mut impl Out,
     ) -> bool {
-        let at = base.jobs[job].at;
-        if !base.config.geometry.stripe_parity
-            || base.jobs[job].purpose == Purpose::Rebuild
-            || base.blocks.row(at.block).stripe_broken
+        let at = shared.jobs[job].at;
+        if !shared.config.geometry.stripe_parity
+            || shared.jobs[job].purpose == Purpose::Rebuild
+            || shared.blocks.row(at.block).stripe_broken
         {
             return false;
         }
-        base.jobs[job].wanted = failed;
-        base.jobs[job].link = NO_JOB;
+        shared.jobs[job].wanted = failed;
+        shared.jobs[job].link = NO_JOB;
         let queue = &mut self.rebuilds;
         match queue.last {
             NO_JOB => queue.first = job,
-            last => base.jobs[last].link = job,
+            last => shared.jobs[last].link = job,
         }
         queue.last = job;
         if queue.job == NO_JOB {
-            self.start_rebuild(now, base, ports);
+            self.start_rebuild(now, shared, ports);
         }
         true
     }
 
     /// Starts the reads of the rebuild that has waited longest, if any.
-    fn start_rebuild(&mut self, now: Ns, base: &mut Base, ports: &mut impl Out) {
+    fn start_rebuild(&mut self, now: Ns, shared: &mut Shared, ports: &mut impl Out) {
         let job = self.rebuilds.first;
         if job == NO_JOB {
             return;
         }
-        let dies = base.config.geometry.dies();
-        let next = base.jobs[job].link;
+        let dies = shared.config.geometry.dies();
+        let next = shared.jobs[job].link;
         self.rebuilds = Rebuilds {
             job,
             rows_left: dies - 1,
@@ -66,16 +66,16 @@ impl Read {
             },
         };
         let (at, wanted, priority) = {
-            let job = &base.jobs[job];
+            let job = &shared.jobs[job];
             (job.at, job.wanted, job.priority)
         };
         for die in (0..dies).map(DieId).filter(|die| *die != at.die) {
-            let row = base
+            let row = shared
                 .jobs
                 .take()
                 .expect("a job is reserved for every row of one rebuild");
             let at = PageAddr { die, ..at };
-            base.counters.rebuild_reads += 1;
+            shared.counters.rebuild_reads += 1;
             self.start(
                 now,
                 row,
@@ -83,7 +83,7 @@ impl Read {
                 priority,
                 at,
                 wanted,
-                base,
+                shared,
                 ports,
             );
         }
@@ -96,10 +96,10 @@ impl Read {
         now: Ns,
         row: u32,
         failed: u64,
-        base: &mut Base,
+        shared: &mut Shared,
         ports: &mut impl Out,
     ) -> Option<(u32, u64)> {
-        base.jobs.release(row);
+        shared.jobs.release(row);
         let current = &mut self.rebuilds;
         current.lost |= failed;
         current.rows_left -= 1;
@@ -108,11 +108,11 @@ impl Read {
         }
         let (job, lost) = (current.job, current.lost);
         current.job = NO_JOB;
-        let wanted = base.jobs[job].wanted;
-        base.counters.rebuilt += (lost == 0) as u64;
+        let wanted = shared.jobs[job].wanted;
+        shared.counters.rebuilt += (lost == 0) as u64;
         ports.rebuilt(Tag(job), wanted & !lost);
         // This must come before the read ends, because its job may then be reused.
-        self.start_rebuild(now, base, ports);
+        self.start_rebuild(now, shared, ports);
         Some((job, lost))
     }
 }

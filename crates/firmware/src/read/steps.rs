@@ -7,10 +7,10 @@
 use firstread_core::{FlashKind, FlashOp, Ns, Priority, SenseMode, Tag};
 
 use super::Read;
-use crate::base::{Base, Out};
 use crate::policy::read_levels::{Outcome, ReadCtx, ReadLevels};
-use crate::policy::retry::{Haste, Retry};
+use crate::policy::retry::{Retry, ShortSense};
 use crate::schedule::{Job, Jobs, Purpose, Step};
+use crate::shared::{Out, Shared};
 
 impl Read {
     /// The step after the failed step of `job`; none if nothing is left to try. `last` is the outcome of the
@@ -26,7 +26,7 @@ impl Read {
             step,
             entry,
             slow,
-            hurried,
+            used_short_sense,
             mut note,
             ..
         } = jobs[job];
@@ -42,21 +42,21 @@ impl Read {
             return None;
         }
         if let Some(levels) = self.levels.attempt(ctx, entry + 1, last, &mut note) {
-            let haste = if slow {
-                Haste::NONE
+            let short_sense = if slow {
+                ShortSense::NONE
             } else {
-                self.retry.haste(ctx, entry + 1)
+                self.retry.short_sense(ctx, entry + 1)
             };
             return Some(Step {
                 levels,
-                haste,
-                slow: slow || haste.slow,
+                short_sense,
+                slow: slow || short_sense.slow,
                 ..Step::of(step, entry + 1, note)
             });
         }
         // No levels are left, but a step that failed with a short sense might succeed with the default
         // timing.
-        if slow || !hurried {
+        if slow || !used_short_sense {
             return None;
         }
         let levels = self.levels.attempt(ctx, 1, last, &mut note)?;
@@ -70,7 +70,13 @@ impl Read {
     /// The current step of `job` begins to be sensed, or its output has been asked for. Issues the next step
     /// as a speculative sense, unless the read has to give way. Without one, the die is free once the current
     /// step is transferred.
-    pub(super) fn look_ahead(&mut self, now: Ns, job: u32, base: &mut Base, ports: &mut impl Out) {
+    pub(super) fn issue_speculative(
+        &mut self,
+        now: Ns,
+        job: u32,
+        shared: &mut Shared,
+        ports: &mut impl Out,
+    ) {
         let Job {
             purpose,
             priority,
@@ -79,31 +85,31 @@ impl Read {
             step,
             sense,
             ..
-        } = base.jobs[job];
+        } = shared.jobs[job];
         // A soft sense rarely fails, so no step is sensed speculatively after it.
         let alone = matches!(purpose, Purpose::Probe) || sense != SenseMode::Hard;
-        if alone || !self.retry.looks_ahead(step) {
+        if alone || !self.retry.pipelines_after(step) {
             return;
         }
         // A read that no host command waits for does not keep a die that the host waits for.
         let keeps = priority == Priority::Host && self.retry.keeps_die(step);
-        if !keeps && base.schedule.host_waits(at.die)
-            || base.schedule.has_waited_enough(now, at.die, &base.jobs)
+        if !keeps && shared.schedule.host_waits(at.die)
+            || shared.schedule.has_waited_enough(now, at.die, &shared.jobs)
         {
             return;
         }
-        let ctx = base.read_ctx(now, at);
-        let Some(next) = self.next_step(&ctx, job, None, &base.jobs) else {
+        let ctx = shared.read_ctx(now, at);
+        let Some(next) = self.next_step(&ctx, job, None, &shared.jobs) else {
             return;
         };
-        base.jobs[job].is_ahead = true;
-        base.jobs.further(job).ahead = next;
-        base.blocks.row_mut(at.block).reads += 1;
+        shared.jobs[job].is_speculative = true;
+        shared.jobs.retry_state(job).ahead = next;
+        shared.blocks.row_mut(at.block).reads += 1;
         ports.issue(FlashOp {
-            tag: step_tag(job, true, &base.jobs),
+            tag: step_tag(job, true, &shared.jobs),
             die: at.die,
-            after: Some(step_tag(job, false, &base.jobs)),
-            class: base.jobs[job].class(step + 1),
+            after: Some(step_tag(job, false, &shared.jobs)),
+            class: shared.jobs[job].class(step + 1),
             queued: now,
             kind: FlashKind::Read {
                 block: at.block,
@@ -112,28 +118,28 @@ impl Read {
                 cell_mode: ctx.mode,
                 wanted,
                 levels: next.levels,
-                timing: next.haste.timing,
+                timing: next.short_sense.timing,
                 mode: SenseMode::Hard,
-                buf: base.job_buffer(job),
+                buf: shared.job_buffer(job),
             },
         });
     }
 
     /// A step of `job` has ended with `outcome`, and the next step was sensed speculatively. Returns whether
     /// the read continues with that next step: not if it has succeeded, or if a soft sense comes next.
-    pub(super) fn ahead_decoded(
+    pub(super) fn speculative_decoded(
         &mut self,
         now: Ns,
         job: u32,
         outcome: &Outcome,
-        base: &mut Base,
+        shared: &mut Shared,
         ports: &mut impl Out,
     ) -> bool {
-        let next = step_tag(job, true, &base.jobs);
-        let softens = outcome.failed != 0 && self.softens(job, &mut base.jobs);
-        let state = &mut base.jobs[job];
-        debug_assert!(state.is_ahead, "the caller has looked");
-        state.is_ahead = false;
+        let next = step_tag(job, true, &shared.jobs);
+        let softens = outcome.failed != 0 && self.softens(job, &mut shared.jobs);
+        let state = &mut shared.jobs[job];
+        debug_assert!(state.is_speculative, "the caller has looked");
+        state.is_speculative = false;
         let (die, step) = (state.at.die, state.step + 1);
         let about = |class, kind| FlashOp {
             tag: next,
@@ -144,21 +150,21 @@ impl Read {
             kind,
         };
         if outcome.failed == 0 || softens {
-            base.counters.cancelled_senses += 1;
-            let class = base.jobs[job].class(step);
+            shared.counters.cancelled_senses += 1;
+            let class = shared.jobs[job].class(step);
             ports.issue(about(class, FlashKind::Cancel { victim: next }));
             return false;
         }
-        let ahead = base.jobs.further(job).ahead;
-        let state = &mut base.jobs[job];
+        let ahead = shared.jobs.retry_state(job).ahead;
+        let state = &mut shared.jobs[job];
         state.begin(ahead);
         state.high_tag = !state.high_tag;
         let failed = outcome.failed;
         state.wanted = failed;
         state.queued = now;
         // This comes first: the command that empties the page register has to name the next sense.
-        self.look_ahead(now, job, base, ports);
-        let class = base.jobs[job].class(step);
+        self.issue_speculative(now, job, shared, ports);
+        let class = shared.jobs[job].class(step);
         let output = FlashKind::Output {
             read: next,
             wanted: failed,

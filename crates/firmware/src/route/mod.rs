@@ -9,37 +9,37 @@ pub use power::Dump;
 use firstread_core::{Arena, CommandId, DieId, FlashEvent, HostCommand, Ns, Wait};
 
 use crate::Firmware;
-use crate::base::Out;
-use crate::ftl::relocate::{Arrived, Rescued};
+use crate::ftl::relocate::{Arrived, Rewritten};
 use crate::host::{Progress, Submitted};
 use crate::policy::read_levels::{Outcome, ProbeResult};
 use crate::schedule::{NO_JOB, Purpose};
+use crate::shared::Out;
 
 impl<M: Arena> Firmware<M> {
     /// A host command has arrived.
     #[inline]
     pub(crate) fn submitted(&mut self, now: Ns, command: HostCommand, ports: &mut impl Out) {
-        match self.host.submit(now, command, &mut self.below, ports) {
+        match self.host.submit(now, command, &mut self.lower, ports) {
             Submitted::Nothing => return,
             Submitted::Flushes => return self.complete_safe(now, ports),
             Submitted::Queued => {}
             Submitted::Writes => self.go_on_writing(now, command.id, ports),
         }
-        self.pump(now, ports);
+        self.advance_all(now, ports);
     }
 
     /// The array of `die`, or of its planes `planes`, is free.
     #[inline]
     pub(crate) fn array_free(&mut self, now: Ns, die: DieId, planes: u8, ports: &mut impl Out) {
-        let store = &mut self.below.store;
-        if store.base.schedule.free(die, planes) {
-            store.read.start_die(now, die, &mut store.base, ports);
+        let store = &mut self.lower.store;
+        if store.shared.schedule.free(die, planes) {
+            store.read.start_die(now, die, &mut store.shared, ports);
         }
     }
 
     /// A flash event has arrived.
-    pub(crate) fn happened(&mut self, now: Ns, event: FlashEvent, ports: &mut impl Out) {
-        let store = &mut self.below.store;
+    pub(crate) fn flash_event(&mut self, now: Ns, event: FlashEvent, ports: &mut impl Out) {
+        let store = &mut self.lower.store;
         match event {
             FlashEvent::ArrayFree { die, planes, .. } => self.array_free(now, die, planes, ports),
             FlashEvent::Decoded {
@@ -50,8 +50,8 @@ impl<M: Arena> Firmware<M> {
                 unsatisfied,
                 spare,
             } => {
-                let job = store.base.jobs.of(tag);
-                let wanted = store.base.jobs[job].wanted;
+                let job = store.shared.jobs.of(tag);
+                let wanted = store.shared.jobs[job].wanted;
                 let outcome = Outcome {
                     wanted,
                     failed,
@@ -68,9 +68,9 @@ impl<M: Arena> Firmware<M> {
             FlashEvent::Programmed { tag, ok } => self.programmed(now, tag.0, ok, ports),
             FlashEvent::Erased { tag, ok } => self.erased(now, tag.0, ok, ports),
             FlashEvent::Suspended { tag, .. } => {
-                store.base.counters.suspends += 1;
-                let die = store.base.stopped(now, tag.0);
-                store.read.start_die(now, die, &mut store.base, ports);
+                store.shared.counters.suspends += 1;
+                let die = store.shared.stopped(now, tag.0);
+                store.read.start_die(now, die, &mut store.shared, ports);
             }
         }
     }
@@ -78,21 +78,21 @@ impl<M: Arena> Firmware<M> {
     /// A step of the read of `job` has been decoded.
     #[inline]
     fn decoded(&mut self, now: Ns, job: u32, outcome: Outcome, ports: &mut impl Out) {
-        let store = &mut self.below.store;
-        if let Purpose::Probe = store.base.jobs[job].purpose {
+        let store = &mut self.lower.store;
+        if let Purpose::Probe = store.shared.jobs[job].purpose {
             return self.probe_done(now, job, ProbeResult::Decoded(outcome), ports);
         }
         if outcome.failed != 0 {
-            store.read.remember(job, &outcome, &mut store.base.jobs);
-            if store.base.jobs[job].joined != NO_JOB
+            store.read.remember(job, &outcome, &mut store.shared.jobs);
+            if store.shared.jobs[job].joined != NO_JOB
                 && self.host.serve_early(job, outcome.failed, store, ports)
             {
-                self.go_on_merging(now, ports);
+                self.resume_merges(now, ports);
             }
         }
-        let store = &mut self.below.store;
-        let base = &mut store.base;
-        if let Some(failed) = store.read.decoded(now, job, &outcome, base, ports)
+        let store = &mut self.lower.store;
+        let shared = &mut store.shared;
+        if let Some(failed) = store.read.decoded(now, job, &outcome, shared, ports)
             && (failed == 0 || !self.rebuild(now, job, failed, ports))
         {
             self.read_ended(now, job, failed, ports);
@@ -103,10 +103,12 @@ impl<M: Arena> Firmware<M> {
     /// False if they cannot be rebuilt.
     #[cold]
     fn rebuild(&mut self, now: Ns, job: u32, failed: u64, ports: &mut impl Out) -> bool {
-        let store = &mut self.below.store;
-        let at = store.base.jobs[job].at;
+        let store = &mut self.lower.store;
+        let at = store.shared.jobs[job].at;
         !store.place.holds_line(at.block, at.wordline)
-            && store.read.rebuild(now, job, failed, &mut store.base, ports)
+            && store
+                .read
+                .rebuild(now, job, failed, &mut store.shared, ports)
     }
 
     /// The read of `job` has ended; codewords `failed` are lost. If `job` read the last multi-plane page that
@@ -116,13 +118,13 @@ impl<M: Arena> Firmware<M> {
         let mut row = None;
         let (mut job, mut failed) = (job, failed);
         loop {
-            let base = &mut self.below.store.base;
-            if let Purpose::Move { .. } = base.jobs[job].purpose {
-                self.relocate.move_read(job, failed, &mut self.below);
-                self.pump(now, ports);
+            let shared = &mut self.lower.store.shared;
+            if let Purpose::Move { .. } = shared.jobs[job].purpose {
+                self.relocate.move_read(job, failed, &mut self.lower);
+                self.advance_all(now, ports);
                 break;
             }
-            let last = base.unpin(job);
+            let last = shared.unpin(job);
             let Some(anew) = self.serve(now, job, failed, ports) else {
                 self.read_left(now, last, ports);
                 break;
@@ -145,38 +147,38 @@ impl<M: Arena> Firmware<M> {
         failed: u64,
         ports: &mut impl Out,
     ) -> Option<(u32, u64)> {
-        let store = &mut self.below.store;
-        match store.base.jobs[job].purpose {
+        let store = &mut self.lower.store;
+        match store.shared.jobs[job].purpose {
             Purpose::HostRead { .. } => {
                 self.host.row_read(job, failed, store, ports);
                 self.resume_reads(now, ports);
             }
             Purpose::SharedRead => {
                 if failed == 0 {
-                    store.base.count_retries(job);
+                    store.shared.count_retries(job);
                 }
                 let (_, merges) = self.host.serve_joined(job, failed, true, store, ports);
                 if merges {
-                    self.go_on_merging(now, ports);
+                    self.resume_merges(now, ports);
                 }
-                self.below.store.base.jobs.release(job);
+                self.lower.store.shared.jobs.release(job);
                 self.resume_reads(now, ports);
             }
             Purpose::Merge { merge, .. } => {
-                let (ok, base) = (failed == 0, &mut store.base);
-                self.host.merge_read(merge, job, ok, base, ports);
-                self.go_on_merging(now, ports);
+                let (ok, shared) = (failed == 0, &mut store.shared);
+                self.host.merge_read(merge, job, ok, shared, ports);
+                self.resume_merges(now, ports);
             }
-            Purpose::MapRead { .. } => self.map_page_came(now, job, failed == 0, ports),
+            Purpose::MapRead { .. } => self.map_page_decoded(now, job, failed == 0, ports),
             Purpose::ReadAhead => {
                 let (served, merges) = self.host.serve_joined(job, failed, true, store, ports);
-                debug_assert!(!merges, "writes in part join no read ahead");
+                debug_assert!(!merges, "partial writes join no read ahead");
                 self.host.ahead_read(job, failed, served, store, ports);
                 self.resume_reads(now, ports);
             }
             Purpose::Rebuild => {
-                let (read, base) = (&mut store.read, &mut store.base);
-                return read.rebuild_row_read(now, job, failed, base, ports);
+                let (read, shared) = (&mut store.read, &mut store.shared);
+                return read.rebuild_row_read(now, job, failed, shared, ports);
             }
             purpose @ (Purpose::Free
             | Purpose::Probe
@@ -193,38 +195,38 @@ impl<M: Arena> Firmware<M> {
     /// Continues whatever waited for the buffer or for the erase.
     #[inline]
     fn read_left(&mut self, now: Ns, last: bool, ports: &mut impl Out) {
-        let ledger = &mut self.below.store.place.ledger;
-        let wanted = ledger.host_waits.end(Wait::ReadBuffer);
+        let relocation = &mut self.lower.store.place.relocation;
+        let wanted = relocation.host_waits.end(Wait::ReadBuffer);
         if wanted {
             self.resume_writes(now, ports);
         }
         if wanted || last {
-            self.pump(now, ports);
+            self.advance_all(now, ports);
         }
     }
 
     /// The map page that `job` read has been decoded. Commands that waited for it continue.
-    fn map_page_came(&mut self, now: Ns, job: u32, ok: bool, ports: &mut impl Out) {
-        let store = &mut self.below.store;
-        let mut waiter = self.below.pager.map_read(now, job, ok, store, ports);
+    fn map_page_decoded(&mut self, now: Ns, job: u32, ok: bool, ports: &mut impl Out) {
+        let store = &mut self.lower.store;
+        let mut waiter = self.lower.pager.map_read(now, job, ok, store, ports);
         while let Some(id) = waiter {
-            waiter = self.below.pager.goes_on(now, id, ports);
+            waiter = self.lower.pager.goes_on(now, id, ports);
             self.go_on(now, id, ports);
         }
-        for _ in 0..self.below.pager.stalled() {
-            if let Some(id) = self.below.pager.next_stalled() {
-                self.below.pager.goes_on(now, id, ports);
+        for _ in 0..self.lower.pager.stalled() {
+            if let Some(id) = self.lower.pager.next_stalled() {
+                self.lower.pager.goes_on(now, id, ports);
                 self.go_on(now, id, ports);
             }
         }
         self.resume_writes(now, ports);
-        self.pump(now, ports);
+        self.advance_all(now, ports);
     }
 
     /// Command `id`, which waited for the map, continues.
     fn go_on(&mut self, now: Ns, id: CommandId, ports: &mut impl Out) {
         if self.host.is_read(id) {
-            self.host.go_on_reading(now, id, &mut self.below, ports);
+            self.host.go_on_reading(now, id, &mut self.lower, ports);
         } else {
             self.go_on_writing(now, id, ports);
         }
@@ -232,65 +234,65 @@ impl<M: Arena> Firmware<M> {
 
     /// Starts the next background read that is due.
     pub(crate) fn start_probe(&mut self, now: Ns, ports: &mut impl Out) {
-        let store = &mut self.below.store;
-        store.read.start_probe(now, &mut store.base, ports);
+        let store = &mut self.lower.store;
+        store.read.start_probe(now, &mut store.shared, ports);
     }
 
     /// The background read of `job` has ended.
     fn probe_done(&mut self, now: Ns, job: u32, result: ProbeResult, ports: &mut impl Out) {
-        let (read, base) = (&mut self.below.store.read, &mut self.below.store.base);
-        let last = read.probe_done(now, job, result, base, ports);
+        let (read, shared) = (&mut self.lower.store.read, &mut self.lower.store.shared);
+        let last = read.probe_done(now, job, result, shared, ports);
         self.resume_reads(now, ports);
         self.start_probe(now, ports);
         if last {
-            self.pump(now, ports);
+            self.advance_all(now, ports);
         }
     }
 
     /// The program of `job` has ended.
     fn programmed(&mut self, now: Ns, job: u32, ok: bool, ports: &mut impl Out) {
-        let store = &mut self.below.store;
-        if store.place.programmed(job, ok, &mut store.base, ports) {
+        let store = &mut self.lower.store;
+        if store.place.programmed(job, ok, &mut store.shared, ports) {
             if self.host.any_waits_for_programs() {
                 self.complete_safe(now, ports);
             }
             self.resume_writes(now, ports);
         }
-        self.pump(now, ports);
+        self.advance_all(now, ports);
     }
 
     /// One die has finished its part of a superblock erase, under `job`.
     fn erased(&mut self, now: Ns, job: u32, ok: bool, ports: &mut impl Out) {
-        let Some(block) = self.below.store.die_erased(now, job, ok, ports) else {
+        let Some(block) = self.lower.store.die_erased(now, job, ok, ports) else {
             return;
         };
-        if self.below.store.base.is_free(block) {
+        if self.lower.store.shared.is_free(block) {
             self.relocate.erased();
         }
         #[cfg(debug_assertions)]
-        self.below.store.audit_now_and_then();
+        self.lower.store.audit_periodically();
         self.resume_writes(now, ports);
-        self.pump(now, ports);
+        self.advance_all(now, ports);
     }
 
     /// Continues reads that waited for a job.
     #[inline]
     fn resume_reads(&mut self, now: Ns, ports: &mut impl Out) {
-        self.host.resume_reads(now, &mut self.below, ports);
+        self.host.resume_reads(now, &mut self.lower, ports);
     }
 
     /// Reads for partial writes have ended: continues the writes that waited for them.
-    fn go_on_merging(&mut self, now: Ns, ports: &mut impl Out) {
+    fn resume_merges(&mut self, now: Ns, ports: &mut impl Out) {
         self.resume_writes(now, ports);
         self.resume_reads(now, ports);
-        self.pump(now, ports);
+        self.advance_all(now, ports);
     }
 
     /// Continues blocked writes and trims in order, as far as possible.
     pub(crate) fn resume_writes(&mut self, now: Ns, ports: &mut impl Out) {
-        if self.below.pager.is_on() {
-            let store = &mut self.below.store;
-            self.below.pager.merge_map(now, store, ports);
+        if self.lower.pager.is_on() {
+            let store = &mut self.lower.store;
+            self.lower.pager.merge_map(now, store, ports);
         }
         while let Some(id) = self.host.next_stalled() {
             if let Some(wait) = self.write(now, id, ports)
@@ -313,10 +315,10 @@ impl<M: Arena> Firmware<M> {
     #[inline]
     fn write(&mut self, now: Ns, id: CommandId, ports: &mut impl Out) -> Option<Wait> {
         loop {
-            match self.host.advance_write(now, id, &mut self.below, ports) {
+            match self.host.advance_write(now, id, &mut self.lower, ports) {
                 Progress::Ended | Progress::Waiting => return None,
                 Progress::Stalled(wait) => return Some(wait),
-                Progress::Paces => self.relocate.reckon_pace(&mut self.below.store),
+                Progress::Paces => self.relocate.update_pace(&mut self.lower.store),
                 Progress::Buffered => {
                     self.complete_safe(now, ports);
                     return None;
@@ -327,59 +329,62 @@ impl<M: Arena> Firmware<M> {
 
     /// Completes commands whose data are programmed.
     fn complete_safe(&mut self, now: Ns, ports: &mut impl Out) {
-        while self.host.complete_safe(now, &mut self.below.store, ports) {
-            self.relocate.reckon_pace(&mut self.below.store);
+        while self.host.complete_safe(now, &mut self.lower.store, ports) {
+            self.relocate.update_pace(&mut self.lower.store);
         }
     }
 
     /// Advances everything that can advance: moves, cleaning, and blocked writes.
-    pub(crate) fn pump(&mut self, now: Ns, ports: &mut impl Out) {
-        if self.relocate.begin(&self.below) {
-            self.move_on(now, ports);
+    pub(crate) fn advance_all(&mut self, now: Ns, ports: &mut impl Out) {
+        if self.relocate.begin(&self.lower) {
+            self.advance_moves(now, ports);
         }
-        let lets_go = self.relocate.lets_writes_go();
+        let lets_go = self.relocate.unblocks_writes();
         // At the end of the drive's life no superblock will become free: writes stop waiting for one.
         let read_only = self.is_read_only();
         if (lets_go || read_only) && self.host.has_stalled_writes() {
             if read_only {
-                self.below
+                self.lower
                     .store
                     .place
-                    .ledger
+                    .relocation
                     .host_waits
                     .end(Wait::Superblock);
             }
             self.resume_writes(now, ports);
         }
-        let place = &mut self.below.store.place;
-        if place.ledger.host_waits.has(Wait::Cleaning) && !place.is_paced() {
-            place.ledger.host_waits.end(Wait::Cleaning);
+        if read_only && self.host.any_waits_for_programs() {
+            self.complete_safe(now, ports);
+        }
+        let place = &mut self.lower.store.place;
+        if place.relocation.host_waits.has(Wait::Cleaning) && !place.is_paced() {
+            place.relocation.host_waits.end(Wait::Cleaning);
             self.resume_writes(now, ports);
-            if self.relocate.has_more_to_move(&self.below.store) {
+            if self.relocate.has_more_to_move(&self.lower.store) {
                 self.relocate.wake();
             }
         }
     }
 
-    fn move_on(&mut self, now: Ns, ports: &mut impl Out) {
-        // Rescued data come first, because they are nowhere on flash.
-        let rescued = self.relocate.write_again(now, &mut self.below, ports);
-        if rescued == Rescued::All {
-            // Blocked writes have waited for the rescue.
+    fn advance_moves(&mut self, now: Ns, ports: &mut impl Out) {
+        // Data to be rewritten come first, because they are nowhere on flash.
+        let rewritten = self.relocate.write_again(now, &mut self.lower, ports);
+        if rewritten == Rewritten::All {
+            // Blocked writes have waited for the rewriting.
             if self.host.any_waits_for_programs() {
                 self.complete_safe(now, ports);
             }
             self.resume_writes(now, ports);
         }
         let mut is_held = false;
-        while rescued != Rescued::Blocked && !is_held {
-            match self.relocate.write_arrived(now, &mut self.below, ports) {
+        while rewritten != Rewritten::Blocked && !is_held {
+            match self.relocate.write_arrived(now, &mut self.lower, ports) {
                 Arrived::Ended => self.resume_reads(now, ports),
                 Arrived::Blocked => is_held = true,
                 Arrived::Nothing => break,
             }
         }
-        while self.relocate.empty(now, is_held, &mut self.below, ports) {
+        while self.relocate.empty(now, is_held, &mut self.lower, ports) {
             self.resume_reads(now, ports);
             is_held = false;
         }

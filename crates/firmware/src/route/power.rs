@@ -7,7 +7,7 @@ use crate::Firmware;
 use crate::ftl::map::Table;
 use crate::ftl::{Recovering, Recovery, pager, place, relocate};
 use crate::log::Record;
-use crate::observe::{BlockMonitor, Counters};
+use crate::observe::{Counters, SuperblockTable};
 use crate::read;
 use crate::schedule::Purpose;
 
@@ -22,7 +22,7 @@ pub struct Dump<M> {
     /// Changed map entries, if the map lies on flash.
     pager: pager::Pager,
     /// The superblock table, without valid-slot counts and without pins.
-    blocks: BlockMonitor,
+    blocks: SuperblockTable,
     place: place::Dumped,
     relocate: relocate::Dumped,
     read: read::Dumped,
@@ -48,17 +48,17 @@ impl<M: Arena> Firmware<M> {
     /// needs room for one map change: if [`Firmware::overlay_is_short`], hand over more memory before.
     pub fn dump<P: Ports<Record = Record>>(mut self, ports: &mut P) -> Dump<M> {
         let mut recovery = Recovery {
-            erasing: self.below.store.place.space.erasing.is_some(),
-            converting: self.below.store.is_converting(),
-            probing: self.below.store.read.is_probing(),
+            erasing: self.lower.store.place.space.erasing.is_some(),
+            converting: self.lower.store.is_converting(),
+            probing: self.lower.store.read.is_probing(),
             ..Recovery::default()
         };
-        let (mut pager, store) = (self.below.pager, self.below.store);
-        let (mut table, mut place, mut base) = (store.table, store.place, store.base);
-        let codewords = base.config.geometry.codewords_per_slot();
-        base.counters.front.ahead_wasted += self.host.cut(&base.jobs, codewords);
-        recovery.torn_programs = place.cut(&mut base, ports);
-        for job in base.jobs.iter() {
+        let (mut pager, store) = (self.lower.pager, self.lower.store);
+        let (mut table, mut place, mut shared) = (store.table, store.place, store.shared);
+        let codewords = shared.config.geometry.codewords_per_slot();
+        shared.counters.front.ahead_wasted += self.host.cut(&shared.jobs, codewords);
+        recovery.torn_programs = place.cut(&mut shared, ports);
+        for job in shared.jobs.iter() {
             match job.purpose {
                 Purpose::Rebuild => recovery.rebuild_reads += 1,
                 Purpose::Free
@@ -76,15 +76,15 @@ impl<M: Arena> Firmware<M> {
             debug_assert!(table.map.has_room(1), "the overlay is short");
             table.map.forget_places();
         }
-        place.forget_counts(&mut base);
+        place.forget_counts(&mut shared);
         Dump {
             table,
             pager,
-            blocks: base.blocks,
+            blocks: shared.blocks,
             place: place.dump(),
             relocate: self.relocate.dump(),
             read: store.read.dump(),
-            counters: base.counters,
+            counters: shared.counters,
             recovery,
         }
     }
@@ -93,11 +93,11 @@ impl<M: Arena> Firmware<M> {
     /// are the same, except for those activated meanwhile: [`Dump::forget_levels`], [`Dump::forget_retry`].
     /// No other call is allowed before the recovery is complete and [`Firmware::restart`] was called.
     pub fn begin_recovery(&mut self, dump: Dump<M>) -> Recovering {
-        let store = &mut self.below.store;
-        (store.base.blocks, store.base.counters) = (dump.blocks, dump.counters);
-        store.place.take_dumped(dump.place, &store.base);
+        let store = &mut self.lower.store;
+        (store.shared.blocks, store.shared.counters) = (dump.blocks, dump.counters);
+        store.place.take_dumped(dump.place, &store.shared);
         store.read.take_dumped(dump.read);
-        (store.table, self.below.pager) = (dump.table, dump.pager);
+        (store.table, self.lower.pager) = (dump.table, dump.pager);
         self.relocate.take_dumped(dump.relocate);
         Recovering::new(dump.recovery)
     }
@@ -110,7 +110,7 @@ impl<M: Arena> Firmware<M> {
         recovering: &mut Recovering,
         ports: &P,
     ) -> bool {
-        self.below.store.recover_superblock(recovering, ports)
+        self.lower.store.recover_superblock(recovering, ports)
     }
 
     /// Runs a whole recovery from the dump on.
@@ -131,7 +131,7 @@ impl<M: Arena> Firmware<M> {
 
     /// Continues after a recovery. Events of operations issued before the cut are void.
     pub fn restart<P: Ports<Record = Record>>(&mut self, now: Ns, ports: &mut P) {
-        self.below.store.restart(now, ports);
+        self.lower.store.restart(now, ports);
         self.relocate.wake();
     }
 }

@@ -1,6 +1,6 @@
 //! Routes of requests between events: power, memory, moves.
 
-use firstread_core::{Arena, BlockId, CellMode, Lpn, Ns, Ports};
+use firstread_core::{Arena, CellMode, Lpn, Ns, Ports, SuperblockId};
 
 use crate::Firmware;
 use crate::ftl::{Busy, Owner};
@@ -9,16 +9,16 @@ use crate::log::Record;
 impl<M: Arena> Firmware<M> {
     /// Power is on and the drive is filled: starts background work.
     pub fn start<P: Ports<Record = Record>>(&mut self, now: Ns, ports: &mut P) {
-        let store = &mut self.below.store;
-        store.read.power_up(now, &store.base);
+        let store = &mut self.lower.store;
+        store.read.power_up(now, &store.shared);
         self.start_probe(now, ports);
     }
 
     /// Power is back after a shutdown that lost nothing. The firmware's clock stood still meanwhile, but the
     /// cells have aged.
     pub fn power_on<P: Ports<Record = Record>>(&mut self, now: Ns, ports: &mut P) {
-        let store = &mut self.below.store;
-        store.read.power_on(now, &store.base);
+        let store = &mut self.lower.store;
+        store.read.power_on(now, &store.shared);
         self.start_probe(now, ports);
     }
 
@@ -30,9 +30,9 @@ impl<M: Arena> Firmware<M> {
         grow: impl FnOnce(&mut M),
         ports: &mut P,
     ) {
-        self.below.store.table.map.grow_overlay(grow);
+        self.lower.store.table.map.grow_overlay(grow);
         self.resume_writes(now, ports);
-        self.pump(now, ports);
+        self.advance_all(now, ports);
     }
 
     /// Asks for a move of logical page `lpn`. The first request owns the move: a page that is already being
@@ -44,8 +44,8 @@ impl<M: Arena> Firmware<M> {
         lpn: Lpn,
         ports: &mut P,
     ) -> Result<(), Busy> {
-        self.relocate.ask_move(owner, lpn, &mut self.below)?;
-        self.pump(now, ports);
+        self.relocate.ask_move(owner, lpn, &mut self.lower)?;
+        self.advance_all(now, ports);
         Ok(())
     }
 
@@ -55,13 +55,13 @@ impl<M: Arena> Firmware<M> {
     pub fn ask_mode<P: Ports<Record = Record>>(
         &mut self,
         now: Ns,
-        block: BlockId,
+        block: SuperblockId,
         mode: CellMode,
         ports: &mut P,
     ) -> Result<(), Busy> {
-        let below = &mut self.below;
-        if self.relocate.ask_mode(now, block, mode, below, ports)? {
-            self.pump(now, ports);
+        let lower = &mut self.lower;
+        if self.relocate.ask_mode(now, block, mode, lower, ports)? {
+            self.advance_all(now, ports);
         }
         Ok(())
     }

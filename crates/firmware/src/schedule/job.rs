@@ -9,7 +9,7 @@ use firstread_core::{
 };
 
 use crate::observe::{Owner, StreamId};
-use crate::policy::retry::Haste;
+use crate::policy::retry::ShortSense;
 
 /// End of a list of jobs.
 pub(crate) const NO_JOB: u32 = u32::MAX;
@@ -87,16 +87,16 @@ pub(crate) struct Job {
     /// Whether the job pins its superblock, which must not be erased meanwhile.
     pub(crate) pinned: bool,
     /// Whether the next step has been issued as a speculative sense.
-    pub(crate) is_ahead: bool,
+    pub(crate) is_speculative: bool,
     /// Whether the current step is under the job's second tag.
     pub(crate) high_tag: bool,
     /// Entry of the retry table that the step tries, its sense time, and whether the read has given up short
     /// senses.
     pub(crate) entry: u8,
-    pub(crate) haste: Haste,
+    pub(crate) short_sense: ShortSense,
     pub(crate) slow: bool,
     /// Whether any step of the read had a short sense.
-    pub(crate) hurried: bool,
+    pub(crate) used_short_sense: bool,
     /// Sense mode of the step.
     pub(crate) sense: SenseMode,
     /// Read levels of the step. Those of step 0 are chosen when the operation is issued.
@@ -112,9 +112,9 @@ impl Job {
             Purpose::ReadAhead if self.priority != Priority::Host => OpClass::ReadAhead,
             Purpose::MapRead { .. } => OpClass::MapRead,
             Purpose::Merge { .. } | Purpose::Move { .. } => OpClass::MoveRead,
-            Purpose::Rebuild => OpClass::Recovery,
+            Purpose::Rebuild => OpClass::ReadRecovery,
             _ if step == 0 => OpClass::HostRead,
-            _ if self.sense != SenseMode::Hard => OpClass::Recovery,
+            _ if self.sense != SenseMode::Hard => OpClass::ReadRecovery,
             _ => OpClass::HostRetry,
         }
     }
@@ -135,7 +135,7 @@ pub(crate) struct Step {
     /// What the scheme of `read_levels` noted for the next attempt.
     pub note: u8,
     pub levels: Levels,
-    pub haste: Haste,
+    pub short_sense: ShortSense,
     /// Whether the read has given up short senses.
     pub slow: bool,
     pub sense: SenseMode,
@@ -149,7 +149,7 @@ impl Step {
             entry,
             note,
             levels: Levels::DEFAULT,
-            haste: Haste::NONE,
+            short_sense: ShortSense::NONE,
             slow: false,
             sense: SenseMode::Hard,
         }
@@ -163,10 +163,10 @@ impl Job {
         self.entry = next.entry;
         self.note = next.note;
         self.levels = next.levels;
-        self.haste = next.haste;
+        self.short_sense = next.short_sense;
         self.slow = next.slow;
         self.sense = next.sense;
-        self.hurried |= next.haste.timing != SenseTiming::DEFAULT;
+        self.used_short_sense |= next.short_sense.timing != SenseTiming::DEFAULT;
     }
 }
 
@@ -195,7 +195,7 @@ impl Nearest {
 
 /// State that only reads with retries need, kept apart from the job.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Further {
+pub(crate) struct RetryState {
     /// The step that is sensed speculatively, if there is one.
     pub(crate) ahead: Step,
     /// The failed step whose levels came closest; soft senses are centred on them.
@@ -206,7 +206,7 @@ pub(crate) struct Further {
 #[derive(Clone, Debug)]
 pub(crate) struct Jobs {
     pool: Box<[Job]>,
-    further: Box<[Further]>,
+    retry_state: Box<[RetryState]>,
     free: u32,
     /// Jobs that host reads may still take. The rest is reserved, so that programs, erases, moves and
     /// background reads never wait for a host read to end.
@@ -228,30 +228,30 @@ impl Jobs {
             step: 0,
             note: 0,
             pinned: false,
-            is_ahead: false,
+            is_speculative: false,
             high_tag: false,
             entry: 0,
-            haste: Haste::NONE,
+            short_sense: ShortSense::NONE,
             slow: false,
-            hurried: false,
+            used_short_sense: false,
             sense: SenseMode::Hard,
             levels: Levels::DEFAULT,
         };
-        let further = Further {
+        let retry_state = RetryState {
             ahead: Step::of(0, 0, 0),
             nearest: Nearest::NONE,
         };
         Jobs {
             pool: (0..count).map(job).collect(),
-            further: alloc::vec![further; count as usize].into_boxed_slice(),
+            retry_state: alloc::vec![retry_state; count as usize].into_boxed_slice(),
             free: 0,
             reads_left: reads,
         }
     }
 
     /// The retry state of `job`.
-    pub(crate) fn further(&mut self, job: u32) -> &mut Further {
-        &mut self.further[job as usize]
+    pub(crate) fn retry_state(&mut self, job: u32) -> &mut RetryState {
+        &mut self.retry_state[job as usize]
     }
 
     /// Number of jobs in the pool.

@@ -11,7 +11,7 @@ use crate::policy::read_levels::{Probe, ProbeResult};
 
 /// Errors of an entry on the pages it was tried on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Tally {
+pub struct EntryTally {
     /// Pages read.
     pub pages: u16,
     /// Pages with a failed codeword.
@@ -22,7 +22,7 @@ pub struct Tally {
     pub corrected_bits: u32,
 }
 
-impl Tally {
+impl EntryTally {
     fn add(&mut self, result: &ProbeResult) {
         let (failed, corrected) = match result {
             ProbeResult::Decoded(o) => ((o.failed & o.wanted).count_ones(), o.sum_errors),
@@ -49,7 +49,7 @@ impl Tally {
 #[derive(Clone, Copy, Debug)]
 pub struct Trial {
     sample: Sample,
-    tallies: [Tally; MAX_FACTORY],
+    tallies: [EntryTally; MAX_FACTORY],
     candidates: u8,
     /// Number of reads completed.
     done: u32,
@@ -60,7 +60,7 @@ impl Default for Trial {
     fn default() -> Trial {
         Trial {
             sample: Sample::default(),
-            tallies: [Tally::default(); MAX_FACTORY],
+            tallies: [EntryTally::default(); MAX_FACTORY],
             candidates: 0,
             done: 0,
             pages: 1,
@@ -119,7 +119,7 @@ impl Trial {
         self.done
     }
     /// Error counts of the first three candidates.
-    pub fn tallies(&self) -> [Tally; ENTRIES] {
+    pub fn tallies(&self) -> [EntryTally; ENTRIES] {
         core::array::from_fn(|i| self.tallies[i])
     }
     /// The three candidates with the lowest error rates, best first: fewest failed pages, then fewest failed
@@ -166,7 +166,7 @@ pub struct Decision {
 
 impl Refinement {
     /// Phase 2, the refinement decision. Entries with equal fail ratios keep their order.
-    pub fn decide(&self, tallies: &[Tally; ENTRIES]) -> Decision {
+    pub fn decide(&self, tallies: &[EntryTally; ENTRIES]) -> Decision {
         let order = ascending(tallies);
         let best = order[0];
         let failing = tallies
@@ -188,7 +188,7 @@ impl Refinement {
 }
 
 /// Positions in ascending order of fail ratio; equals keep their order.
-pub fn ascending(tallies: &[Tally; ENTRIES]) -> [u8; ENTRIES] {
+pub fn ascending(tallies: &[EntryTally; ENTRIES]) -> [u8; ENTRIES] {
     let mut order = [0, 1, 2];
     // All entries were tried on the same pages, so sorting by count is sorting by ratio.
     order.sort_unstable_by_key(|&i: &u8| (tallies[i as usize].failed, i));

@@ -5,10 +5,10 @@ use alloc::boxed::Box;
 use alloc::vec;
 
 use firstread_core::voltage::BlockGroups;
-use firstread_core::{BlockId, CellMode, Ns};
+use firstread_core::{CellMode, Ns, SuperblockId};
 
 use super::groups::GroupSet;
-use crate::observe::{BlockMonitor, BlockRow, BlockUse};
+use crate::observe::{SuperblockRow, SuperblockTable, SuperblockUse};
 
 /// In no group: the superblock has no data, or a cell mode that the tables are not made for.
 const NONE: u8 = u8::MAX;
@@ -59,7 +59,7 @@ impl Members {
 
     /// The group of `block`.
     #[inline]
-    pub fn group(&self, block: BlockId) -> Option<u8> {
+    pub fn group(&self, block: SuperblockId) -> Option<u8> {
         self.notes
             .get(block.0 as usize)
             .map(|n| n.group)
@@ -89,7 +89,7 @@ impl Members {
     }
 
     /// Puts every superblock into its group. Returns the groups that superblocks have entered.
-    pub fn update(&mut self, now: Ns, groups: &BlockGroups, blocks: &BlockMonitor) -> GroupSet {
+    pub fn update(&mut self, now: Ns, groups: &BlockGroups, blocks: &SuperblockTable) -> GroupSet {
         let mut entered = GroupSet::EMPTY;
         self.next_crossing = Ns::MAX;
         for (block, row) in blocks.iter() {
@@ -105,9 +105,9 @@ impl Members {
     pub fn update_one(
         &mut self,
         now: Ns,
-        block: BlockId,
+        block: SuperblockId,
         groups: &BlockGroups,
-        blocks: &BlockMonitor,
+        blocks: &SuperblockTable,
     ) -> Option<u8> {
         if block.0 >= blocks.len() {
             return None;
@@ -121,12 +121,12 @@ impl Members {
     fn assign(
         &mut self,
         now: Ns,
-        block: BlockId,
-        row: &BlockRow,
+        block: SuperblockId,
+        row: &SuperblockRow,
         groups: &BlockGroups,
     ) -> Option<u8> {
         let note = self.notes.get_mut(block.0 as usize)?;
-        if matches!(row.usage, BlockUse::Free | BlockUse::Bad) || row.mode != self.mode {
+        if matches!(row.usage, SuperblockUse::Free | SuperblockUse::Bad) || row.mode != self.mode {
             *note = Note::EMPTY;
             return None;
         }
@@ -144,14 +144,14 @@ impl Members {
     }
 
     /// Counts a background read of `block`.
-    pub fn probed(&mut self, block: BlockId) {
+    pub fn probed(&mut self, block: SuperblockId) {
         if let Some(note) = self.notes.get_mut(block.0 as usize) {
             note.probes = note.probes.saturating_add(1);
         }
     }
 
     /// Background reads of `block` since it was opened.
-    pub fn probes(&self, block: BlockId) -> u16 {
+    pub fn probes(&self, block: SuperblockId) -> u16 {
         self.notes.get(block.0 as usize).map_or(0, |n| n.probes)
     }
 

@@ -6,23 +6,23 @@
 //! - [`selector`]: the levels that a foreground read tries, and where a new group takes its entries from.
 //! - [`sampling`]: chooses the pages for background reads.
 //! - [`calibration`]: trials of entries, the decision that follows, and the search of all valleys.
-//! - [`census`]: error counts of entries by page type, and where errors would be fewest.
-//! - [`cadence`]: schedules the passes of calibration.
+//! - [`error_counts`]: error counts of entries by page type, and where errors would be fewest.
+//! - [`pass_schedule`]: schedules the passes of calibration.
 //! - [`valley`]: the search of one valley (the paper's Algorithm 1).
-//! - [`keeper`]: the state that schemes with groups share, with population at start-up.
+//! - [`group_levels`]: the state that schemes with groups share, with population at start-up.
 //! - [`offset_search`]: finds the offset with the fewest errors by reading the same pages at three offsets.
-//! - [`pace`]: background reads spread evenly over time, for schemes without passes.
+//! - [`rate_limit`]: background reads spread evenly over time, for schemes without passes.
 //! - [`options`]: the parameters of these schemes, and the state built from them.
 
-pub mod cadence;
 pub mod calibration;
-pub mod census;
+pub mod error_counts;
+pub mod group_levels;
 pub mod groups;
-pub mod keeper;
 pub mod members;
 pub mod offset_search;
 pub mod options;
-pub mod pace;
+pub mod pass_schedule;
+pub mod rate_limit;
 pub mod sampling;
 pub mod selector;
 pub mod tables;

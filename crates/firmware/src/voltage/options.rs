@@ -6,10 +6,10 @@ use alloc::boxed::Box;
 use firstread_core::Ns;
 use firstread_core::params::{Param, Values};
 
-use super::cadence::{Cadence, Pacing};
 use super::calibration::Refinement;
+use super::group_levels::GroupLevels;
 use super::groups::{self, GROUPING_PARAM, RETENTION_BINS_PARAM};
-use super::keeper::Keeper;
+use super::pass_schedule::{PassInterval, PassSchedule};
 use super::sampling::{MAX_BLOCKS, Sampler};
 use super::selector::{Fallback, Selector};
 use super::tables::MAX_ZONES;
@@ -190,7 +190,7 @@ pub const CT_QLC: &[Param] = &[
 
 /// State that both schemes share, built from the parameters that both have. `rotate`: each pass samples other
 /// pages. `zones`: number of parts of a block that may have levels of their own.
-pub fn keeper(setup: &Setup, values: &Values, rotate: bool, zones: u8) -> Keeper {
+pub fn group_levels(setup: &Setup, values: &Values, rotate: bool, zones: u8) -> GroupLevels {
     let groups = groups::chosen(values);
     let form = match (
         values.flag(SENTINEL_PARAM.key),
@@ -221,7 +221,7 @@ pub fn keeper(setup: &Setup, values: &Values, rotate: bool, zones: u8) -> Keeper
         tables: TableManager::new(&setup.tables, form, groups.len()).with_zones(zones),
         fallback,
     };
-    Keeper::new(selector, sampler, &setup.geometry, zones_of(setup, zones))
+    GroupLevels::new(selector, sampler, &setup.geometry, zones_of(setup, zones))
 }
 
 /// Zone of each wordline. All zones have the same number of layers. Empty for one zone.
@@ -235,12 +235,12 @@ fn zones_of(setup: &Setup, zones: u8) -> Box<[u8]> {
 }
 
 /// Schedule of the calibration passes.
-pub fn cadence(values: &Values) -> Cadence {
+pub fn pass_schedule(values: &Values) -> PassSchedule {
     let pacing = match values.get("pacing") {
-        0 => Pacing::Fixed,
-        _ => Pacing::Drift,
+        0 => PassInterval::Fixed,
+        _ => PassInterval::Drift,
     };
-    Cadence::new(Ns(values.get("interval").max(1) as u64), pacing)
+    PassSchedule::new(Ns(values.get("interval").max(1) as u64), pacing)
 }
 
 /// Which actions verification may lead to.

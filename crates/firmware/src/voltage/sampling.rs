@@ -1,10 +1,10 @@
 //! Chooses the pages for background reads: some blocks of a group, and in each block the same number of
 //! pages, at a distance that visits every page type.
 
-use firstread_core::{BlockId, CellMode, DieId, Geometry, Ns, PageAddr, PageType, Stream};
+use firstread_core::{CellMode, DieId, Geometry, Ns, PageAddr, PageType, Stream, SuperblockId};
 
 use super::members::Members;
-use crate::observe::{BlockMonitor, BlockUse};
+use crate::observe::{SuperblockTable, SuperblockUse};
 
 /// Maximum number of blocks in a sample.
 pub const MAX_BLOCKS: usize = 8;
@@ -12,7 +12,7 @@ pub const MAX_BLOCKS: usize = 8;
 /// A block of one plane of one die.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sampled {
-    block: BlockId,
+    block: SuperblockId,
     die: DieId,
     plane: u8,
     /// Programming time of its data, which shows whether it still holds them.
@@ -29,12 +29,12 @@ pub struct Sample {
 
 impl Sample {
     /// The first two superblocks; the second may equal the first.
-    pub fn superblocks(&self) -> [BlockId; 2] {
+    pub fn superblocks(&self) -> [SuperblockId; 2] {
         let second = self.len.saturating_sub(1).min(1);
         [self.blocks[0].block, self.blocks[second as usize].block]
     }
     /// Whether every block still holds the data it had when it was drawn.
-    pub fn alive(&self, blocks: &BlockMonitor) -> bool {
+    pub fn alive(&self, blocks: &SuperblockTable) -> bool {
         let sampled = &self.blocks[..self.len as usize];
         sampled
             .iter()
@@ -109,11 +109,11 @@ impl Sampler {
         group: u8,
         pass: u32,
         members: &Members,
-        blocks: &BlockMonitor,
+        blocks: &SuperblockTable,
     ) -> Option<Sample> {
         let eligible = || {
             blocks.iter().filter(|(id, row)| {
-                row.usage == BlockUse::Full && members.group(*id) == Some(group)
+                row.usage == SuperblockUse::Full && members.group(*id) == Some(group)
             })
         };
         let there = eligible().count() as u64;

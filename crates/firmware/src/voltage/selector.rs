@@ -80,14 +80,14 @@ impl Selector {
     fn serving(&self, group: u8) -> Option<u8> {
         match self.tables.populated(group) {
             true => Some(group),
-            false => self.heir_of(group),
+            false => self.inherits_from(group),
         }
     }
 
     /// The group from which `group` inherits. First choice: the last earlier retention bin with entries, in
     /// the same P/E bin. Else: the same search, including the group's own retention bin, in the nearest P/E
     /// bin that has one.
-    pub fn heir_of(&self, group: u8) -> Option<u8> {
+    pub fn inherits_from(&self, group: u8) -> Option<u8> {
         let (bins, pe_bins) = (self.groups.retention_bins, self.groups.pe_bins);
         let (pe, retention) = (group / bins, group % bins);
         (0..pe_bins)

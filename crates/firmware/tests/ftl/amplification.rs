@@ -6,7 +6,7 @@
 //! hold. Superblocks are small, so that one more or less is no matter.
 
 use firstread_core::{CellMode, HostOp, Stream};
-use firstread_firmware::observe::BlockUse;
+use firstread_firmware::observe::SuperblockUse;
 use firstread_firmware::policy::gc_victim::AXIS;
 
 use crate::build::{Build, Chances};
@@ -81,7 +81,7 @@ fn measure(victim: &str, used: f64) -> Measured {
         victim: AXIS.schemes.iter().position(|s| s.name == victim).unwrap(),
         wear: 0,
         suspend: 0,
-        recovery: 0,
+        read_recovery: 0,
         faults: Chances::default(),
         read_cache: 0,
         read_ahead: false,
@@ -104,7 +104,7 @@ fn measure(victim: &str, used: f64) -> Measured {
         }
         if i >= settle && i % 97 == 0 {
             let blocks = drive.firmware.blocks().iter();
-            let of_full = blocks.filter(|(_, row)| row.usage == BlockUse::Full);
+            let of_full = blocks.filter(|(_, row)| row.usage == SuperblockUse::Full);
             let mut emptiest = per_block;
             for (_, row) in of_full {
                 full += 1;

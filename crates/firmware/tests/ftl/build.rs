@@ -2,7 +2,7 @@
 //! the table of their axis.
 
 use firstread_core::{CellMode, Geometry};
-use firstread_firmware::policy::{gc_victim, read_ahead, recovery, suspend, wear};
+use firstread_firmware::policy::{gc_victim, read_ahead, read_recovery, suspend, wear};
 use firstread_testkit::faulty_flash::{
     Cut, DriveConfig, Faults, FaultyDrive, Load, PowerCuts, SchemeChoices, Trial, When,
 };
@@ -31,7 +31,7 @@ pub struct Build {
     pub victim: usize,
     pub wear: usize,
     pub suspend: usize,
-    pub recovery: usize,
+    pub read_recovery: usize,
     pub faults: Chances,
     /// Slots of the read cache.
     pub read_cache: u32,
@@ -68,7 +68,7 @@ impl Build {
                 .with(gc_victim::AXIS, self.victim)
                 .with(wear::AXIS, self.wear)
                 .with(suspend::AXIS, self.suspend)
-                .with(recovery::AXIS, self.recovery)
+                .with(read_recovery::AXIS, self.read_recovery)
                 .with(read_ahead::AXIS, usize::from(self.read_ahead)),
             read_cache_slots: self.read_cache,
             map_cache_pages: self.map_cache,

@@ -4,15 +4,15 @@
 
 use firstread_core::params::Axis;
 use firstread_core::params::Need;
-use firstread_core::{BlockId, CellMode, HostOp, Stream};
-use firstread_firmware::observe::{BlockRow, BlockUse};
-use firstread_firmware::policy::{gc_victim, recovery, suspend, wear};
+use firstread_core::{CellMode, HostOp, Stream, SuperblockId};
+use firstread_firmware::observe::{SuperblockRow, SuperblockUse};
+use firstread_firmware::policy::{gc_victim, read_recovery, suspend, wear};
 use proptest::prelude::*;
 
 use crate::build::{Build, Chances};
 use firstread_testkit::faulty_flash::{FaultyDrive, Summary, Trial, geometry};
 
-/// `parity` of axis `recovery`.
+/// `parity` of axis `read_recovery`.
 const PARITY: usize = 2;
 
 fn build() -> impl Strategy<Value = Build> {
@@ -24,7 +24,7 @@ fn build() -> impl Strategy<Value = Build> {
         one_of(gc_victim::AXIS),
         one_of(wear::AXIS),
         one_of(suspend::AXIS),
-        one_of(recovery::AXIS),
+        one_of(read_recovery::AXIS),
     );
     // Over-provisioning beyond the three superblocks any drive keeps, from none on.
     let space = (0u32..4, 0u64..101);
@@ -47,7 +47,7 @@ fn build() -> impl Strategy<Value = Build> {
             |(
                 shape,
                 mode,
-                (victim, wear, suspend, recovery),
+                (victim, wear, suspend, read_recovery),
                 (spare, fill),
                 faults,
                 seed,
@@ -65,8 +65,8 @@ fn build() -> impl Strategy<Value = Build> {
                     (g.slot_bytes, g.codeword_bytes) = (1024, 1024);
                 }
                 // Parity lies on another die.
-                let recovery = if g.dies() > 1 { recovery } else { 0 };
-                let scheme = recovery::AXIS.schemes[recovery];
+                let read_recovery = if g.dies() > 1 { read_recovery } else { 0 };
+                let scheme = read_recovery::AXIS.schemes[read_recovery];
                 g.stripe_parity = scheme.requires(Need::StripeParity);
                 let kept = if cached { 6 } else { 3 };
                 let per_block = g.slots_per_superblock(mode) as u64;
@@ -79,7 +79,7 @@ fn build() -> impl Strategy<Value = Build> {
                     victim,
                     wear,
                     suspend,
-                    recovery,
+                    read_recovery,
                     faults,
                     read_cache: (seed % 4) as u32 * 10,
                     read_ahead: seed % 3 == 0,
@@ -131,7 +131,7 @@ fn model_parity_saves_most_of_what_reads_lose() {
             victim: 1,
             wear: 2,
             suspend: 4,
-            recovery: if stripe_parity { PARITY } else { 0 },
+            read_recovery: if stripe_parity { PARITY } else { 0 },
             faults: Chances {
                 program: 2,
                 erase: 1,
@@ -190,13 +190,13 @@ fn powerloss_cuts_one_after_another_leave_room_for_what_they_tear() {
             // Two superblocks of the widest mode: one full, one begun.
             write(&mut drive, per_block + 1);
             drive.settle().unwrap();
-            for block in (0..g.blocks_per_plane).map(BlockId) {
-                let (now, world) = (drive.now(), &mut drive.platform);
-                let _ = drive.firmware.ask_mode(now, block, CellMode::Slc, world);
+            for block in (0..g.blocks_per_plane).map(SuperblockId) {
+                let (now, platform) = (drive.now(), &mut drive.platform);
+                let _ = drive.firmware.ask_mode(now, block, CellMode::Slc, platform);
                 drive.settle().unwrap();
             }
             let is_free_slc =
-                |row: &BlockRow| (row.usage, row.mode) == (BlockUse::Free, CellMode::Slc);
+                |row: &SuperblockRow| (row.usage, row.mode) == (SuperblockUse::Free, CellMode::Slc);
             let slc = drive
                 .firmware
                 .blocks()
@@ -262,8 +262,8 @@ fn powerloss_meets_all_that_is_under_way() {
         ..geometry(2, 2, 2, 24, 4)
     };
     let capacity = 13 * g.slots_per_superblock(CellMode::Tlc) as u64;
-    let soft_parity = recovery::AXIS.schemes.len() - 1;
-    assert_eq!(recovery::AXIS.schemes[soft_parity].name, "soft-parity");
+    let soft_parity = read_recovery::AXIS.schemes.len() - 1;
+    assert_eq!(read_recovery::AXIS.schemes[soft_parity].name, "soft-parity");
     let build = Build {
         geometry: g,
         mode: CellMode::Tlc,
@@ -272,7 +272,7 @@ fn powerloss_meets_all_that_is_under_way() {
         victim: 1,
         wear: 2,
         suspend: 4,
-        recovery: soft_parity,
+        read_recovery: soft_parity,
         faults: Chances {
             sense: 550,
             ..Chances::default()
@@ -318,7 +318,7 @@ fn powerloss_does_not_end_the_life_of_a_tight_drive() {
             victim: 0,
             wear: 0,
             suspend: 0,
-            recovery: 0,
+            read_recovery: 0,
             faults: Chances::default(),
             read_cache: 0,
             read_ahead: false,
@@ -372,7 +372,7 @@ fn model_tight_drives_live_to_their_end() {
                 victim,
                 wear: victim % 3,
                 suspend: victim,
-                recovery: 0,
+                read_recovery: 0,
                 faults,
                 read_cache: victim as u32 * 20,
                 read_ahead: victim % 2 == 0,
@@ -406,7 +406,7 @@ fn with_map_cache(victim: usize, faults: Chances) -> Build {
         victim,
         wear: victim % 3,
         suspend: victim,
-        recovery: 0,
+        read_recovery: 0,
         faults,
         read_cache: 0,
         read_ahead: victim == 1,

@@ -1,13 +1,13 @@
 //! What the schemes choose, and what comes of it.
 
-use firstread_core::{BlockId, CellMode, HostOp, Stream};
-use firstread_firmware::observe::{BlockMonitor, BlockUse};
+use firstread_core::{CellMode, HostOp, Stream, SuperblockId};
+use firstread_firmware::observe::{SuperblockTable, SuperblockUse};
 use firstread_firmware::policy::gc_victim::{AXIS, AnyGcVictim, GcVictim, Victims};
 
 use crate::build::{Build, Chances};
 use firstread_testkit::faulty_flash::{geometry, setup};
 
-fn choose(name: &str, blocks: &BlockMonitor) -> Option<BlockId> {
+fn choose(name: &str, blocks: &SuperblockTable) -> Option<SuperblockId> {
     let scheme = AXIS.schemes.iter().find(|s| s.name == name).unwrap();
     let values: Vec<i64> = scheme.params.iter().map(|p| p.default()).collect();
     let g = geometry(1, 1, 1, blocks.len(), 8);
@@ -17,11 +17,11 @@ fn choose(name: &str, blocks: &BlockMonitor) -> Option<BlockId> {
 }
 
 /// Superblocks at rest, opened and valid; one more is free.
-fn full(rows: &[(u64, u32)]) -> BlockMonitor {
-    let mut blocks = BlockMonitor::new(rows.len() as u32 + 1, CellMode::Slc);
+fn full(rows: &[(u64, u32)]) -> SuperblockTable {
+    let mut blocks = SuperblockTable::new(rows.len() as u32 + 1, CellMode::Slc);
     for (i, &(opened, valid)) in rows.iter().enumerate() {
-        let row = blocks.row_mut(BlockId(i as u32));
-        (row.usage, row.opened, row.valid_slots) = (BlockUse::Full, opened, valid);
+        let row = blocks.row_mut(SuperblockId(i as u32));
+        (row.usage, row.opened, row.valid_slots) = (SuperblockUse::Full, opened, valid);
     }
     blocks
 }
@@ -35,7 +35,7 @@ fn formula_no_scheme_chooses_what_frees_next_to_nothing() {
         let blocks = full(&[(1, 256 - frees), (1_000_000, 16), (3, 256)]);
         let victims = Victims::new(&blocks, &g);
         assert_eq!(victims.best_gain(), 240);
-        let row = |i| blocks.row(BlockId(i));
+        let row = |i| blocks.row(SuperblockId(i));
         assert_eq!(victims.is_candidate(row(0)), is_candidate, "frees {frees}");
         assert!(victims.is_candidate(row(1)) && !victims.is_candidate(row(2)));
         for scheme in AXIS.schemes.iter().filter(|_| !is_candidate) {
@@ -43,7 +43,11 @@ fn formula_no_scheme_chooses_what_frees_next_to_nothing() {
             for seed in 0..20 {
                 let setup = setup(g, CellMode::Slc, 1, seed);
                 let scheme = AnyGcVictim::new(scheme.name, &setup, &values).unwrap();
-                assert_eq!(scheme.choose(victims, 0), Some(BlockId(1)), "{scheme:?}");
+                assert_eq!(
+                    scheme.choose(victims, 0),
+                    Some(SuperblockId(1)),
+                    "{scheme:?}"
+                );
             }
         }
     }
@@ -53,11 +57,11 @@ fn formula_no_scheme_chooses_what_frees_next_to_nothing() {
 fn formula_each_scheme_chooses_its_victim() {
     // Sixteen slots a superblock: opened, valid.
     let blocks = full(&[(3, 9), (1, 12), (9, 4), (10, 16)]);
-    assert_eq!(choose("fifo", &blocks), Some(BlockId(1)));
-    assert_eq!(choose("greedy", &blocks), Some(BlockId(2)));
+    assert_eq!(choose("fifo", &blocks), Some(SuperblockId(1)));
+    assert_eq!(choose("greedy", &blocks), Some(SuperblockId(2)));
     // Opened 8, 10, 2 and 1 superblocks ago: 8 * 7/18, 10 * 4/24, 2 * 12/8.
-    assert_eq!(choose("cost-benefit", &blocks), Some(BlockId(0)));
-    assert_eq!(choose("d-choices", &blocks), Some(BlockId(2)));
+    assert_eq!(choose("cost-benefit", &blocks), Some(SuperblockId(0)));
+    assert_eq!(choose("d-choices", &blocks), Some(SuperblockId(2)));
     for scheme in AXIS.schemes {
         let victim = choose(scheme.name, &blocks).unwrap();
         assert!(
@@ -65,7 +69,7 @@ fn formula_each_scheme_chooses_its_victim() {
             "{} chose what it gains nothing from",
             scheme.name
         );
-        let nothing = BlockMonitor::new(4, CellMode::Slc);
+        let nothing = SuperblockTable::new(4, CellMode::Slc);
         assert_eq!(choose(scheme.name, &nothing), None, "{}", scheme.name);
     }
 }
@@ -82,7 +86,7 @@ fn spread(wear: usize) -> (u32, u32) {
         victim: 1,
         wear,
         suspend: 0,
-        recovery: 0,
+        read_recovery: 0,
         faults: Chances::default(),
         read_cache: 0,
         read_ahead: false,

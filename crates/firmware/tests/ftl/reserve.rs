@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use firstread_core::{BlockId, CellMode, HostOp, Lpn, Stream};
+use firstread_core::{CellMode, HostOp, Lpn, Stream, SuperblockId};
 use firstread_firmware::ftl::{Busy, Owner};
-use firstread_firmware::observe::BlockUse;
+use firstread_firmware::observe::SuperblockUse;
 use firstread_firmware::policy::gc_victim;
 
 use crate::build::{Build, Chances};
@@ -22,7 +22,7 @@ fn tight(wordlines: u16, spare: u64) -> Build {
         victim: 1,
         wear: 0,
         suspend: 0,
-        recovery: 0,
+        read_recovery: 0,
         faults: Chances::default(),
         read_cache: 0,
         read_ahead: false,
@@ -34,9 +34,9 @@ fn tight(wordlines: u16, spare: u64) -> Build {
     }
 }
 
-fn free(drive: &FaultyDrive) -> Vec<BlockId> {
+fn free(drive: &FaultyDrive) -> Vec<SuperblockId> {
     let blocks = drive.firmware.blocks().iter();
-    let free = blocks.filter(|(_, row)| row.usage == BlockUse::Free);
+    let free = blocks.filter(|(_, row)| row.usage == SuperblockUse::Free);
     free.map(|(block, _)| block).collect()
 }
 
@@ -60,7 +60,7 @@ fn sequence_an_erase_forgets_the_reads_of_a_superblock() {
         drive.step().unwrap();
         for (block, row) in drive.firmware.blocks().iter() {
             let before = std::mem::replace(&mut cycles[block.0 as usize], row.pe_cycles);
-            if row.pe_cycles > before && row.usage == BlockUse::Free {
+            if row.pe_cycles > before && row.usage == SuperblockUse::Free {
                 assert_eq!(row.reads, 0, "{block:?} has just been erased");
                 erases += 1;
             }
@@ -109,7 +109,7 @@ fn sequence_cleaning_keeps_its_free_superblock_from_a_change_of_mode() {
         let lpn = stream.at(i).below(build.capacity);
         drive.submit(HostOp::Write, lpn * 4096, 4096).unwrap();
         let blocks = drive.firmware.blocks().iter();
-        let erases = blocks.filter(|(_, row)| row.usage == BlockUse::Erasing);
+        let erases = blocks.filter(|(_, row)| row.usage == SuperblockUse::Erasing);
         if erases.count() == 0
             && let [last] = free(&drive)[..]
         {
@@ -245,7 +245,7 @@ fn sequence_a_change_of_mode_is_forgotten_where_cleaning_comes_first() {
         let mut drive = build.drive();
         let stream = Stream::new(seed);
         // What was asked of each superblock: in its how many-eth use.
-        let mut asked: BTreeMap<BlockId, u64> = BTreeMap::new();
+        let mut asked: BTreeMap<SuperblockId, u64> = BTreeMap::new();
         for i in 0..8_000 {
             let s = stream.at(i);
             let lpn = s.at(0).below(build.capacity);
@@ -255,10 +255,10 @@ fn sequence_a_change_of_mode_is_forgotten_where_cleaning_comes_first() {
             let _ = drive
                 .firmware
                 .ask_move(now, Owner::Refresh, lpn, &mut drive.platform);
-            let block = BlockId(s.at(2).below(16) as u32);
+            let block = SuperblockId(s.at(2).below(16) as u32);
             let row = *drive.firmware.blocks().row(block);
             if s.at(3).below(4) == 0
-                && (row.usage, row.mode) == (BlockUse::Full, CellMode::Tlc)
+                && (row.usage, row.mode) == (SuperblockUse::Full, CellMode::Tlc)
                 && drive
                     .firmware
                     .ask_mode(now, block, CellMode::Slc, &mut drive.platform)
@@ -273,7 +273,7 @@ fn sequence_a_change_of_mode_is_forgotten_where_cleaning_comes_first() {
                 };
                 if row.mode == CellMode::Slc {
                     // Once it is open again, its row tells no more what it held.
-                    if matches!(row.usage, BlockUse::Erasing | BlockUse::Free) {
+                    if matches!(row.usage, SuperblockUse::Erasing | SuperblockUse::Free) {
                         assert_eq!(
                             row.opened, opened,
                             "seed {seed}: {block:?} held other data than when its mode was asked for"
@@ -281,7 +281,7 @@ fn sequence_a_change_of_mode_is_forgotten_where_cleaning_comes_first() {
                         changed += 1;
                     }
                     asked.remove(&block);
-                } else if row.opened != opened && row.usage == BlockUse::Full {
+                } else if row.opened != opened && row.usage == SuperblockUse::Full {
                     overtaken += 1;
                 }
             }

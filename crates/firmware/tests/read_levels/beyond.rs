@@ -3,8 +3,8 @@
 use firstread_core::{LevelOffsets, Levels, Ns, PageType};
 use firstread_firmware::log::What;
 use firstread_firmware::policy::read_levels::{Outcome, ProbeResult};
-use firstread_firmware::voltage::cadence::{Cadence, Pacing};
-use firstread_firmware::voltage::census::{Census, Lowest, lowest};
+use firstread_firmware::voltage::error_counts::{ErrorCounts, Lowest, lowest};
+use firstread_firmware::voltage::pass_schedule::{PassInterval, PassSchedule};
 use firstread_firmware::voltage::tables::{Form, TableManager};
 use proptest::prelude::*;
 
@@ -52,7 +52,7 @@ fn formula_lowest_is_the_vertex() {
 /// A codeword that failed has more errors than any that was corrected.
 #[test]
 fn failed_codewords_outweigh_corrected_bits() {
-    let mut census = Census::default();
+    let mut error_counts = ErrorCounts::default();
     let outcome = |failed, sum_errors| {
         ProbeResult::Decoded(Outcome {
             wanted: 0xf,
@@ -67,12 +67,12 @@ fn failed_codewords_outweigh_corrected_bits() {
         .iter()
         .enumerate()
     {
-        census.add(entry as u8, 1, PageType(2), result);
+        error_counts.add(entry as u8, 1, PageType(2), result);
     }
-    let found = census.lowest(2, [0, -3, 3]);
+    let found = error_counts.lowest(2, [0, -3, 3]);
     assert!(found.inside && found.at > 0, "{found:?}");
-    assert_eq!(census.lowest_in(1, 2, [0, -3, 3]), found);
-    let nothing = census.lowest_in(0, 2, [0, -3, 3]);
+    assert_eq!(error_counts.lowest_in(1, 2, [0, -3, 3]), found);
+    let nothing = error_counts.lowest_in(0, 2, [0, -3, 3]);
     assert_eq!(
         nothing,
         Lowest {
@@ -87,20 +87,20 @@ fn failed_codewords_outweigh_corrected_bits() {
 fn formula_paced_passes_keep_the_budget() {
     let hours = |n: u64| Ns::from_h(n);
     proptest!(|(moves in prop::collection::vec(0u8..6, 1..200))| {
-        let mut cadence = Cadence::new(hours(5), Pacing::Drift);
-        cadence.start(hours(1));
+        let mut pass_schedule = PassSchedule::new(hours(5), PassInterval::Drift);
+        pass_schedule.start(hours(1));
         let mut last = hours(1);
         for (passes, moved) in (1u64..).zip(moves) {
-            let now = cadence.due();
-            prop_assert!(!cadence.turn(Ns(now.0 - 1)) && cadence.turn(now));
-            cadence.moved(now, moved);
+            let now = pass_schedule.due();
+            prop_assert!(!pass_schedule.turn(Ns(now.0 - 1)) && pass_schedule.turn(now));
+            pass_schedule.moved(now, moved);
             let lived = now - hours(1);
             prop_assert!(passes <= lived.0 / hours(5).0 + 4 + 1, "{passes} in {lived:?}");
             prop_assert!(now > last && now - last <= hours(20));
             last = now;
         }
     });
-    let mut fixed = Cadence::new(hours(5), Pacing::Fixed);
+    let mut fixed = PassSchedule::new(hours(5), PassInterval::Fixed);
     fixed.start(hours(1));
     for pass in 1..20 {
         assert_eq!(fixed.due(), hours(1 + 5 * pass));
@@ -141,7 +141,7 @@ fn zones_are_shifted_and_switched_whole() {
     assert_eq!(sentinel(0, 2), sentinel(0, 0), "of that page type alone");
     assert_eq!(tables.shift(7, 2, 1), -4);
 
-    // A heir takes the shifts along; sorting leaves them.
+    // A group that inherits takes the shifts along; sorting leaves them.
     tables.stage_from(7, 8);
     tables.reorder_staged(8, [2, 0, 1]);
     tables.synchronize(8);

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use firstread_core::{BlockId, DieId, Levels, Ns, PageAddr, PageType};
-use firstread_firmware::observe::BlockUse;
+use firstread_core::{DieId, Levels, Ns, PageAddr, PageType, SuperblockId};
+use firstread_firmware::observe::SuperblockUse;
 use firstread_firmware::policy::read_levels::ReadLevels;
 use firstread_firmware::voltage::offset_search::{Errors, OffsetSearch};
 
@@ -15,7 +15,7 @@ const AT_55C: f64 = 50.1;
 fn page(block: u32, die: u16, wordline: u16, page: u8) -> PageAddr {
     PageAddr {
         die: DieId(die),
-        block: BlockId(block),
+        block: SuperblockId(block),
         wordline,
         page: PageType(page),
     }
@@ -214,7 +214,7 @@ fn model_rate_follows_wear_reads_time_and_page_type() {
     let visits = |set: &[(&str, i64)], rows: &[(u32, f64)], reads: u64, from: f64, to: f64| {
         let blocks = monitor(rows);
         let mut drive = Drive::start("block-calibration", set, AT_55C, blocks, h(from));
-        drive.blocks.row_mut(BlockId(1)).reads = reads;
+        drive.blocks.row_mut(SuperblockId(1)).reads = reads;
         let mut last = None;
         let mut counts = BTreeMap::new();
         for i in 0..((to - from) * 400.0) as u64 {
@@ -261,12 +261,12 @@ fn model_rate_follows_wear_reads_time_and_page_type() {
         h(100.0),
     );
     drive.run_to(h(102.0));
-    drive.blocks.row_mut(BlockId(1)).reads = 10_000_000;
+    drive.blocks.row_mut(SuperblockId(1)).reads = 10_000_000;
     let before = drive.probes.len();
     drive.run_to(h(102.1));
     // After the calibration under way, its four page types, of seven reads or more each.
     let next = &drive.probes[before + 10..before + 26];
-    assert!(next.iter().all(|(_, p)| p.at.block == BlockId(1)));
+    assert!(next.iter().all(|(_, p)| p.at.block == SuperblockId(1)));
 }
 
 /// Levels are a block's own, or a die's of a block, and go with its data.
@@ -286,8 +286,10 @@ fn sequence_levels_belong_to_their_unit_and_go_with_the_data() {
         assert_eq!(of_dies.iter().any(|l| *l != of_dies[0]), unit == 1);
         assert_ne!(first(&mut drive, 1, 0), of_dies[0]);
 
-        drive.blocks.row_mut(BlockId(0)).usage = BlockUse::Free;
-        drive.scheme.on_block(drive.now, BlockId(0), &drive.blocks);
+        drive.blocks.row_mut(SuperblockId(0)).usage = SuperblockUse::Free;
+        drive
+            .scheme
+            .on_block(drive.now, SuperblockId(0), &drive.blocks);
         assert_eq!(first(&mut drive, 0, 3), Some(Levels::DEFAULT));
         assert_ne!(first(&mut drive, 1, 3), Some(Levels::DEFAULT));
         // Erased in the middle of a calibration, it is left alone.
@@ -296,7 +298,7 @@ fn sequence_levels_belong_to_their_unit_and_go_with_the_data() {
         let seen = drive
             .probes
             .iter()
-            .filter(|(at, p)| *at > from && p.at.block == BlockId(0));
+            .filter(|(at, p)| *at > from && p.at.block == SuperblockId(0));
         assert_eq!(seen.count(), 0);
     }
 }

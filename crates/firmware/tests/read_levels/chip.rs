@@ -12,7 +12,7 @@ use firstread_core::{
     CellMode, Geometry, LevelOffsets, Levels, Ns, PageAddr, SenseMode, SpareErrors, Stream,
     StripeOrder,
 };
-use firstread_firmware::observe::{BlockMonitor, BlockUse};
+use firstread_firmware::observe::{SuperblockTable, SuperblockUse};
 use firstread_firmware::policy::read_levels::{Outcome, Probe, ProbeResult};
 use firstread_firmware::policy::{ReadTime, Setup};
 
@@ -279,8 +279,8 @@ pub fn h(hours: f64) -> Ns {
 }
 
 /// A monitor whose first superblocks are full, `(pe, programmed at h)` each.
-pub fn monitor(rows: &[(u32, f64)]) -> BlockMonitor {
-    let mut blocks = BlockMonitor::new(geometry().blocks_per_plane, CellMode::Qlc);
+pub fn monitor(rows: &[(u32, f64)]) -> SuperblockTable {
+    let mut blocks = SuperblockTable::new(geometry().blocks_per_plane, CellMode::Qlc);
     for (i, &(pe, at)) in rows.iter().enumerate() {
         fill(&mut blocks, i as u32, pe, h(at));
     }
@@ -288,9 +288,9 @@ pub fn monitor(rows: &[(u32, f64)]) -> BlockMonitor {
 }
 
 /// Makes superblock `block` full.
-pub fn fill(blocks: &mut BlockMonitor, block: u32, pe: u32, at: Ns) {
-    let row = blocks.row_mut(firstread_core::BlockId(block));
-    row.usage = BlockUse::Full;
+pub fn fill(blocks: &mut SuperblockTable, block: u32, pe: u32, at: Ns) {
+    let row = blocks.row_mut(firstread_core::SuperblockId(block));
+    row.usage = SuperblockUse::Full;
     row.pe_cycles = pe;
     row.programmed_at = at;
 }

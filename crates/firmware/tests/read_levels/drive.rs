@@ -1,10 +1,10 @@
 //! A drive of the tests: a scheme, a chip, a table of superblocks and a clock.
 
 use firstread_core::{
-    BlockId, CellMode, DieId, LevelOffsets, Levels, Ns, PageAddr, PageType, Stream,
+    CellMode, DieId, LevelOffsets, Levels, Ns, PageAddr, PageType, Stream, SuperblockId,
 };
 use firstread_firmware::log::{Record, What};
-use firstread_firmware::observe::BlockMonitor;
+use firstread_firmware::observe::SuperblockTable;
 use firstread_firmware::policy::read_levels::{
     AXIS, AnyReadLevels, Outcome, Probe, ReadCtx, ReadLevels,
 };
@@ -32,7 +32,7 @@ pub fn scheme(name: &str, set: &[(&str, i64)]) -> AnyReadLevels {
 pub struct Drive {
     pub scheme: AnyReadLevels,
     pub chip: Chip,
-    pub blocks: BlockMonitor,
+    pub blocks: SuperblockTable,
     pub now: Ns,
     pub log: Vec<Record>,
     pub probes: Vec<(Ns, Probe)>,
@@ -44,7 +44,7 @@ impl Drive {
         name: &str,
         set: &[(&str, i64)],
         acceleration: f64,
-        blocks: BlockMonitor,
+        blocks: SuperblockTable,
         now: Ns,
     ) -> Drive {
         let mut drive = Drive {
@@ -60,7 +60,7 @@ impl Drive {
     }
 
     /// Age of a superblock's data in hours, and its P/E cycles.
-    pub fn age(&self, block: BlockId) -> (f64, u32) {
+    pub fn age(&self, block: SuperblockId) -> (f64, u32) {
         let row = self.blocks.row(block);
         (
             self.now.since(row.programmed_at).0 as f64 / 3.6e12,
@@ -147,7 +147,7 @@ impl Drive {
         for i in 0..n {
             let s = stream.at(i);
             let at = PageAddr {
-                block: BlockId(s.at(0).below(blocks as u64) as u32),
+                block: SuperblockId(s.at(0).below(blocks as u64) as u32),
                 die: DieId(s.at(1).below(geometry.dies() as u64) as u16),
                 wordline: s.at(2).below(geometry.wordlines_per_block as u64) as u16,
                 page: PageType(s.at(3).below(4) as u8),

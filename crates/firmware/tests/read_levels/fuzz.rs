@@ -1,8 +1,8 @@
 //! Any answers, any history, any parameters.
 
 use firstread_core::params::ParamKind;
-use firstread_core::{BlockId, CellMode, LevelOffsets, Levels, Ns, PageAddr};
-use firstread_firmware::observe::{BlockMonitor, BlockUse};
+use firstread_core::{CellMode, LevelOffsets, Levels, Ns, PageAddr, SuperblockId};
+use firstread_firmware::observe::{SuperblockTable, SuperblockUse};
 use firstread_firmware::policy::read_levels::{
     AXIS, AnyReadLevels, Outcome, ProbeResult, ReadCtx, ReadLevels,
 };
@@ -78,7 +78,7 @@ fn check_attempts(scheme: &mut AnyReadLevels, ctx: &ReadCtx) -> Result<(), TestC
 
 fn drive(name: &str, values: &[i64], actions: &[Action]) -> Result<(), TestCaseError> {
     let mut scheme = AnyReadLevels::new(name, &chip::setup(), values).unwrap();
-    let mut blocks = BlockMonitor::new(chip::geometry().blocks_per_plane, CellMode::Qlc);
+    let mut blocks = SuperblockTable::new(chip::geometry().blocks_per_plane, CellMode::Qlc);
     let mut now = chip::h(30.0);
     for block in 0..12 {
         chip::fill(&mut blocks, block, block * 400, chip::h(block as f64 * 2.5));
@@ -90,9 +90,9 @@ fn drive(name: &str, values: &[i64], actions: &[Action]) -> Result<(), TestCaseE
             Action::Start => scheme.start(now, &blocks),
             Action::Wait(ns) => now += Ns(ns),
             Action::Open(b) => {
-                let row = blocks.row_mut(BlockId(b as u32));
-                if row.usage == BlockUse::Free {
-                    row.usage = BlockUse::Open;
+                let row = blocks.row_mut(SuperblockId(b as u32));
+                if row.usage == SuperblockUse::Free {
+                    row.usage = SuperblockUse::Open;
                     row.pe_cycles += 700;
                     row.programmed_at = now;
                     row.mode = if b % 10 == 9 {
@@ -100,18 +100,18 @@ fn drive(name: &str, values: &[i64], actions: &[Action]) -> Result<(), TestCaseE
                     } else {
                         CellMode::Qlc
                     };
-                    scheme.on_block(now, BlockId(b as u32), &blocks);
+                    scheme.on_block(now, SuperblockId(b as u32), &blocks);
                 }
             }
             Action::Fill(b) => {
-                let row = blocks.row_mut(BlockId(b as u32));
-                if row.usage == BlockUse::Open {
-                    row.usage = BlockUse::Full;
+                let row = blocks.row_mut(SuperblockId(b as u32));
+                if row.usage == SuperblockUse::Open {
+                    row.usage = SuperblockUse::Full;
                 }
             }
             Action::Erase(b) => {
-                blocks.row_mut(BlockId(b as u32)).usage = BlockUse::Free;
-                scheme.on_block(now, BlockId(b as u32), &blocks);
+                blocks.row_mut(SuperblockId(b as u32)).usage = SuperblockUse::Free;
+                scheme.on_block(now, SuperblockId(b as u32), &blocks);
             }
             Action::Probes(n, failed, count, odd) => {
                 for _ in 0..=(n as u32 * 8) {
@@ -123,7 +123,7 @@ fn drive(name: &str, values: &[i64], actions: &[Action]) -> Result<(), TestCaseE
                         break;
                     };
                     let row = blocks.row(probe.at.block);
-                    prop_assert!(row.usage == BlockUse::Full && row.mode == CellMode::Qlc);
+                    prop_assert!(row.usage == SuperblockUse::Full && row.mode == CellMode::Qlc);
                     prop_assert!(probe.at.wordline < 1408 && probe.at.page.0 < 4);
                     noise = noise.at(1);
                     let ones = matches!(probe.mode, firstread_core::SenseMode::OnesCount { .. });

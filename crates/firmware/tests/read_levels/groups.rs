@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use firstread_core::{BlockId, CellMode, Ns, Stream};
+use firstread_core::{CellMode, Ns, Stream, SuperblockId};
 use firstread_firmware::log::What;
-use firstread_firmware::observe::BlockUse;
+use firstread_firmware::observe::SuperblockUse;
 use firstread_firmware::policy::read_levels::{AnyReadLevels, ReadLevels};
 use firstread_firmware::voltage::groups::{self, GroupSet};
 use firstread_firmware::voltage::members::Members;
@@ -65,17 +65,17 @@ fn superblocks_cross_edges_on_time() {
     let blocks = monitor(&[(0, 0.0), (1500, 1.0), (2500, 0.5)]);
     let mut members = Members::new(40, CellMode::Qlc);
     members.update(h(1.0), &g, &blocks);
-    assert_eq!(members.group(BlockId(0)), Some(0));
-    assert_eq!(members.group(BlockId(1)), Some(11));
-    assert_eq!(members.group(BlockId(2)), Some(22));
-    assert_eq!(members.group(BlockId(3)), None);
-    let mut crossings = Vec::new();
+    assert_eq!(members.group(SuperblockId(0)), Some(0));
+    assert_eq!(members.group(SuperblockId(1)), Some(11));
+    assert_eq!(members.group(SuperblockId(2)), Some(22));
+    assert_eq!(members.group(SuperblockId(3)), None);
+    let mut port_calls = Vec::new();
     for _ in 0..30 {
         let at = members.next_crossing();
         assert!(members.update(Ns(at.0 - 1), &g, &blocks).is_empty());
         let mut entered = members.update(at, &g, &blocks);
         assert_eq!(entered.len(), 1);
-        crossings.push((at, entered.pop().unwrap()));
+        port_calls.push((at, entered.pop().unwrap()));
     }
     let mut expected: Vec<(Ns, u8)> = [(0.0, 0), (1.0, 1), (0.5, 2)]
         .iter()
@@ -84,7 +84,7 @@ fn superblocks_cross_edges_on_time() {
         })
         .collect();
     expected.sort();
-    assert_eq!(crossings, expected);
+    assert_eq!(port_calls, expected);
     assert_eq!(members.next_crossing(), Ns::MAX, "the last bin is open");
 }
 
@@ -95,23 +95,29 @@ fn erase_and_open_change_groups() {
     let mut blocks = monitor(&[(999, 0.0)]);
     let mut members = Members::new(40, CellMode::Qlc);
     members.update(h(30.0), &g, &blocks);
-    assert_eq!(members.group(BlockId(0)), Some(4));
-    members.probed(BlockId(0));
-    blocks.row_mut(BlockId(0)).usage = BlockUse::Free;
-    assert_eq!(members.update_one(h(30.0), BlockId(0), &g, &blocks), None);
+    assert_eq!(members.group(SuperblockId(0)), Some(4));
+    members.probed(SuperblockId(0));
+    blocks.row_mut(SuperblockId(0)).usage = SuperblockUse::Free;
     assert_eq!(
-        (members.group(BlockId(0)), members.probes(BlockId(0))),
+        members.update_one(h(30.0), SuperblockId(0), &g, &blocks),
+        None
+    );
+    assert_eq!(
+        (
+            members.group(SuperblockId(0)),
+            members.probes(SuperblockId(0))
+        ),
         (None, 0)
     );
-    let row = blocks.row_mut(BlockId(0));
-    (row.usage, row.pe_cycles, row.programmed_at) = (BlockUse::Open, 1000, h(31.0));
+    let row = blocks.row_mut(SuperblockId(0));
+    (row.usage, row.pe_cycles, row.programmed_at) = (SuperblockUse::Open, 1000, h(31.0));
     assert_eq!(
-        members.update_one(h(31.0), BlockId(0), &g, &blocks),
+        members.update_one(h(31.0), SuperblockId(0), &g, &blocks),
         Some(11)
     );
     assert_eq!(members.next_crossing(), h(33.0));
-    blocks.row_mut(BlockId(0)).mode = CellMode::Slc;
-    members.update_one(h(31.0), BlockId(0), &g, &blocks);
+    blocks.row_mut(SuperblockId(0)).mode = CellMode::Slc;
+    members.update_one(h(31.0), SuperblockId(0), &g, &blocks);
     assert!(members.occupied().is_empty(), "the tables are for QLC");
 }
 
@@ -119,7 +125,7 @@ fn erase_and_open_change_groups() {
 #[test]
 fn inheritance_follows_the_stated_order() {
     let g = groups::groups(0);
-    let heir = |populated: &[u8], group| {
+    let inherits = |populated: &[u8], group| {
         let mut s = Selector {
             tables: TableManager::new(&chip::tables(), Form::Sentinel, g.len()),
             groups: g,
@@ -129,23 +135,27 @@ fn inheritance_follows_the_stated_order() {
             s.tables.stage(p, 0, &[p as i8; 15]);
             s.tables.synchronize(p);
         }
-        s.heir_of(group)
+        s.inherits_from(group)
     };
-    assert_eq!(heir(&[], 14), None);
-    assert_eq!(heir(&[13, 12, 3], 14), Some(13));
+    assert_eq!(inherits(&[], 14), None);
+    assert_eq!(inherits(&[13, 12, 3], 14), Some(13));
     assert_eq!(
-        heir(&[11, 3, 25], 14),
+        inherits(&[11, 3, 25], 14),
         Some(11),
         "far back, but the same wear"
     );
     assert_eq!(
-        heir(&[15, 3, 25], 14),
+        inherits(&[15, 3, 25], 14),
         Some(3),
         "not from a later bin; less wear first"
     );
-    assert_eq!(heir(&[15, 25], 14), Some(25));
-    assert_eq!(heir(&[36, 1], 14), Some(1), "one P/E bin away before two");
-    assert_eq!(heir(&[5, 16, 27], 11), None, "only later bins");
+    assert_eq!(inherits(&[15, 25], 14), Some(25));
+    assert_eq!(
+        inherits(&[36, 1], 14),
+        Some(1),
+        "one P/E bin away before two"
+    );
+    assert_eq!(inherits(&[5, 16, 27], 11), None, "only later bins");
 }
 
 /// Every group is entered once, inherits and is verified before anything else, and is no longer
@@ -159,13 +169,13 @@ fn every_group_entered_inherits_and_is_verified_at_once() {
 
     let populated = drive.count(|w| matches!(w, What::Populated { .. }));
     assert_eq!(populated, 4, "one a P/E bin at the start");
-    let mut heirs = GroupSet::EMPTY;
+    let mut inheriting = GroupSet::EMPTY;
     for (i, record) in drive.log.iter().enumerate() {
         let What::Inherited { group, from } = record.what else {
             continue;
         };
-        assert!(!heirs.contains(group), "{group} inherits once");
-        heirs.insert(group);
+        assert!(!inheriting.contains(group), "{group} inherits once");
+        inheriting.insert(group);
         assert_eq!(from, group - 1, "the previous retention bin");
         let next = drive.log[i + 1..].iter().find_map(|r| match r.what {
             What::Verified { group: g, .. } if g == group => Some(r.at),
@@ -175,7 +185,7 @@ fn every_group_entered_inherits_and_is_verified_at_once() {
         let wait = next.expect("verified").since(record.at);
         assert!(wait < Ns::from_s(10), "{group} waits {wait:?}");
     }
-    assert_eq!(heirs.len(), 40);
+    assert_eq!(inheriting.len(), 40);
     let AnyReadLevels::CtQlc(scheme) = &drive.scheme else {
         panic!()
     };
@@ -193,26 +203,31 @@ fn first_group_of_an_empty_drive_is_populated_once_there_is_data() {
             drive
                 .log
                 .iter()
-                .all(|r| matches!(r.what, What::Passed { .. }))
+                .all(|r| matches!(r.what, What::PortCallKind { .. }))
         );
         let open = |drive: &mut Drive, block: u32| {
             fill(&mut drive.blocks, block, 0, drive.now);
-            drive.blocks.row_mut(BlockId(block)).usage = BlockUse::Open;
+            drive.blocks.row_mut(SuperblockId(block)).usage = SuperblockUse::Open;
             drive
                 .scheme
-                .on_block(drive.now, BlockId(block), &drive.blocks);
+                .on_block(drive.now, SuperblockId(block), &drive.blocks);
         };
         open(&mut drive, 0);
         drive.run_to(h(1.1));
         assert!(drive.probes.is_empty(), "an open superblock is not sampled");
-        drive.blocks.row_mut(BlockId(0)).usage = BlockUse::Full;
+        drive.blocks.row_mut(SuperblockId(0)).usage = SuperblockUse::Full;
         open(&mut drive, 1);
         drive.run_to(h(1.2));
         assert!(matches!(
             drive.log[0].what,
             What::Populated { group: 0, .. }
         ));
-        assert!(drive.probes.iter().all(|(_, p)| p.at.block == BlockId(0)));
+        assert!(
+            drive
+                .probes
+                .iter()
+                .all(|(_, p)| p.at.block == SuperblockId(0))
+        );
     }
 }
 

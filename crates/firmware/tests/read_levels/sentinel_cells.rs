@@ -1,6 +1,6 @@
 //! `sentinel-cells`: what spare cells show, and what follows from it.
 
-use firstread_core::{BlockId, DieId, PageAddr, PageType, SpareErrors};
+use firstread_core::{DieId, PageAddr, PageType, SpareErrors, SuperblockId};
 
 use crate::chip::{self, h, monitor};
 use crate::drive::Drive;
@@ -59,7 +59,7 @@ fn sequence_infer_then_walk() {
         for page in 0..4u8 {
             let at = PageAddr {
                 die: DieId(1),
-                block: BlockId(2),
+                block: SuperblockId(2),
                 wordline,
                 page: PageType(page),
             };

@@ -1,8 +1,8 @@
 //! 28 hours on a chip: start-up, passes, refinement, and what reads see of it.
 
-use firstread_core::{BlockId, SenseMode};
+use firstread_core::{SenseMode, SuperblockId};
 use firstread_firmware::log::What;
-use firstread_firmware::observe::BlockUse;
+use firstread_firmware::observe::SuperblockUse;
 use firstread_firmware::policy::read_levels::{AnyReadLevels, ReadLevels};
 
 use crate::chip::{self, h, monitor};
@@ -50,13 +50,13 @@ fn population_chooses_the_best_candidates() {
                     let levels = tables.candidate(i);
                     let mut sum = 0.0;
                     for block in 0..BLOCKS {
-                        let (age, pe) = drive.age(BlockId(block));
+                        let (age, pe) = drive.age(SuperblockId(block));
                         let bin = scheme.selector().groups.group(pe, h(age - 0.1));
                         if bin == group {
                             for wordline in (0..1408).step_by(97) {
                                 for page in 0..4 {
                                     let at = firstread_core::PageAddr {
-                                        block: BlockId(block),
+                                        block: SuperblockId(block),
                                         wordline,
                                         page: firstread_core::PageType(page),
                                         ..Default::default()
@@ -211,7 +211,7 @@ fn erase_in_the_middle_begins_anew() {
         drive.step();
     }
     let victim = drive.probes.last().unwrap().1.at.block;
-    drive.blocks.row_mut(victim).usage = BlockUse::Free;
+    drive.blocks.row_mut(victim).usage = SuperblockUse::Free;
     drive.scheme.on_block(drive.now, victim, &drive.blocks);
     let before = drive.probes.len();
     drive.run_to(h(5.5));
@@ -246,7 +246,7 @@ fn erase_during_a_read_drops_its_answer() {
         .scheme
         .probe(drive.now, &drive.blocks, &mut |r| records.push(r))
         .unwrap();
-    drive.blocks.row_mut(probe.at.block).usage = BlockUse::Free;
+    drive.blocks.row_mut(probe.at.block).usage = SuperblockUse::Free;
     drive
         .scheme
         .on_block(drive.now, probe.at.block, &drive.blocks);

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use firstread_core::{BlockId, DieId, Levels, PageAddr, PageType, Stream};
-use firstread_firmware::observe::BlockUse;
+use firstread_core::{DieId, Levels, PageAddr, PageType, Stream, SuperblockId};
+use firstread_firmware::observe::SuperblockUse;
 use firstread_firmware::policy::read_levels::{Outcome, ReadLevels};
 
 use crate::chip::{self, h, monitor};
@@ -27,7 +27,7 @@ fn aged(set: &[(&str, i64)]) -> Drive {
 fn page(block: u32, die: u16, wordline: u16, page: u8) -> PageAddr {
     PageAddr {
         die: DieId(die),
-        block: BlockId(block),
+        block: SuperblockId(block),
         wordline,
         page: PageType(page),
     }
@@ -73,10 +73,10 @@ fn sequence_entries_go_with_their_data_or_by_age() {
         let first = drive.read(page(2, 1, 42, 0), 0)[0];
         assert_eq!(first == found, set.is_empty(), "stale: {set:?}");
 
-        let block = BlockId(2);
-        drive.blocks.row_mut(block).usage = BlockUse::Free;
+        let block = SuperblockId(2);
+        drive.blocks.row_mut(block).usage = SuperblockUse::Free;
         drive.scheme.on_block(drive.now, block, &drive.blocks);
-        drive.blocks.row_mut(block).usage = BlockUse::Open;
+        drive.blocks.row_mut(block).usage = SuperblockUse::Open;
         drive.blocks.row_mut(block).programmed_at = drive.now;
         drive.scheme.on_block(drive.now, block, &drive.blocks);
         assert_eq!(drive.read(page(2, 1, 40, 0), 0)[0], [0; 15]);

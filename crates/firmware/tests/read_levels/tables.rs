@@ -1,6 +1,6 @@
 //! Tables: atomicity, states, projection, sizes, the walk over the factory table.
 
-use firstread_core::{BlockId, CellMode, Levels, PageAddr};
+use firstread_core::{CellMode, Levels, PageAddr, SuperblockId};
 use firstread_firmware::policy::read_levels::{AnyReadLevels, ReadLevels};
 use firstread_firmware::voltage::groups;
 use firstread_firmware::voltage::selector::{Fallback, Selector, State, outward};
@@ -235,12 +235,12 @@ fn fallback_begins_near_the_group() {
 #[test]
 fn other_cell_modes_walk_the_factory_table() {
     let mut blocks = chip::monitor(&[(0, 0.0), (0, 0.0)]);
-    blocks.row_mut(BlockId(1)).mode = CellMode::Slc;
+    blocks.row_mut(SuperblockId(1)).mode = CellMode::Slc;
     let mut drive = Drive::start("ct-qlc", &[], 50.0, blocks, chip::h(1.9));
     drive.run_to(chip::h(2.0));
     let mut first = |block| {
         let at = PageAddr {
-            block: BlockId(block),
+            block: SuperblockId(block),
             ..PageAddr::default()
         };
         let ctx = drive.ctx(at);

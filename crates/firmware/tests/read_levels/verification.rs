@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use firstread_core::{BlockId, CellMode, SenseMode};
+use firstread_core::{CellMode, SenseMode, SuperblockId};
 use firstread_firmware::log::What;
 use firstread_firmware::policy::read_levels::{Outcome, ProbeResult};
-use firstread_firmware::voltage::calibration::{Decision, Refinement, Tally, Tracking, Trial};
+use firstread_firmware::voltage::calibration::{Decision, EntryTally, Refinement, Tracking, Trial};
 use firstread_firmware::voltage::groups;
 use firstread_firmware::voltage::members::Members;
 use firstread_firmware::voltage::sampling::{Sample, Sampler};
@@ -51,7 +51,7 @@ fn lone_superblock_gives_two_blocks() {
     let mut sampler = Sampler::new(&chip::geometry(), CellMode::Qlc, 1, (2, 64, 63), true);
     for pass in 0..50 {
         let sample = draw(&mut sampler, &[(0, 0.5)], pass).unwrap();
-        assert_eq!(sample.superblocks(), [BlockId(0); 2]);
+        assert_eq!(sample.superblocks(), [SuperblockId(0); 2]);
         let (first, second) = (sampler.page(&sample, 0), sampler.page(&sample, 64));
         assert_ne!((first.0.die, first.1), (second.0.die, second.1));
     }
@@ -132,10 +132,10 @@ fn step_visits_every_page_type_of_any_mode() {
 /// Thousandths are rounded, and a ratio is above a bound only where it is not the bound itself.
 #[test]
 fn formula_fail_ratio_of_a_tally() {
-    let of = |failed, pages| Tally {
+    let of = |failed, pages| EntryTally {
         failed,
         pages,
-        ..Tally::default()
+        ..EntryTally::default()
     };
     for (failed, pages, permille) in [
         (0, 0, 0),
@@ -155,11 +155,11 @@ fn formula_fail_ratio_of_a_tally() {
     assert!(!of(0, 0).exceeds(0));
 }
 
-fn tally(failed: u16) -> Tally {
-    Tally {
+fn tally(failed: u16) -> EntryTally {
+    EntryTally {
         pages: 128,
         failed,
-        ..Tally::default()
+        ..EntryTally::default()
     }
 }
 
@@ -236,10 +236,10 @@ fn decisions_follow_from_fail_ratios() {
 #[test]
 fn formula_an_entry_fails_above_the_threshold_and_not_at_it() {
     let exceeds = |failed, pages, permille| {
-        let tally = Tally {
+        let tally = EntryTally {
             pages,
             failed,
-            ..Tally::default()
+            ..EntryTally::default()
         };
         tally.exceeds(permille)
     };
@@ -375,11 +375,11 @@ fn verification_costs_what_the_formula_says() {
                 assert_eq!(reads, 3 * 128);
                 verified += 1;
             }
-            What::Passed { groups, reads, .. } => assert_eq!(reads, groups as u32 * 384),
+            What::PortCallKind { groups, reads, .. } => assert_eq!(reads, groups as u32 * 384),
             _ => {}
         }
     }
     assert_eq!(drive.probes.len(), 24 * 128 + verified * 384);
     assert!(drive.probes.iter().all(|(_, p)| p.mode == SenseMode::Hard));
-    assert_eq!(drive.count(|w| matches!(w, What::Passed { .. })), 5);
+    assert_eq!(drive.count(|w| matches!(w, What::PortCallKind { .. })), 5);
 }

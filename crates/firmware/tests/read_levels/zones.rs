@@ -2,7 +2,7 @@
 
 use firstread_core::PageType;
 use firstread_firmware::policy::read_levels::{Outcome, ProbeResult};
-use firstread_firmware::voltage::census::{Census, lowest};
+use firstread_firmware::voltage::error_counts::{ErrorCounts, lowest};
 use firstread_firmware::voltage::tables::{ENTRIES, Form, TableManager};
 
 use crate::chip;
@@ -13,14 +13,14 @@ const APART: u8 = 4;
 /// A verification of group 0 in which the best levels of each zone lie by `off` units from those that the zone has.
 /// Errors grow with the square of the distance.
 fn verify(tables: &mut TableManager, off: [i32; 2]) {
-    let mut census = Census::default();
+    let mut error_counts = ErrorCounts::default();
     let pages = tables.mode().bits();
     for page in 0..pages {
         let at = tables.sentinels(0, page);
         for (zone, off) in (0..).zip(off) {
             for (entry, at_entry) in (0..ENTRIES).zip(at) {
                 let distance = i32::from(at_entry) - i32::from(at[0]) - off;
-                census.add(
+                error_counts.add(
                     entry as u8,
                     zone,
                     PageType(page),
@@ -36,7 +36,7 @@ fn verify(tables: &mut TableManager, off: [i32; 2]) {
             }
         }
     }
-    census.center(tables, 0, APART, 1);
+    error_counts.center(tables, 0, APART, 1);
 }
 
 /// A zone is shifted from where it is: what a second verification still finds is added to the shift of the first,

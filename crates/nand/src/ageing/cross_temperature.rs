@@ -2,7 +2,7 @@
 //! cell current depend on temperature, and the chip compensates only part of it. The shift is linear in the
 //! difference. Cells have different coefficients, which broadens the states. Null: zeros.
 
-use super::law::{Effect, Law, Lived, Shares};
+use super::law::{Effect, Law, Exposure, Shares};
 use crate::profile::field::numbers;
 use crate::profile::mode::ModeProfile;
 
@@ -30,9 +30,9 @@ impl Law for CrossTemperatureProfile {
     }
 
     #[inline]
-    fn shift(&self, lived: &Lived, to: &mut Effect) {
-        to.delta_c += lived.delta_c;
-        let sigma_mv = self.sigma_mv_per_c * lived.delta_c.abs();
+    fn shift(&self, exposure: &Exposure, to: &mut Effect) {
+        to.delta_c += exposure.delta_c;
+        let sigma_mv = self.sigma_mv_per_c * exposure.delta_c.abs();
         to.variance += sigma_mv * sigma_mv;
     }
 

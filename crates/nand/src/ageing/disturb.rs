@@ -4,7 +4,7 @@
 //!
 //! The shift is a logarithm of reads, because tunnelling slows down as the state rises. Null: `shift_mv = 0`.
 
-use super::law::{Effect, Law, Lived, Shares, Slopes};
+use super::law::{Effect, Law, Exposure, Shares, Slopes};
 use crate::profile::field::numbers;
 use crate::profile::mode::ModeProfile;
 
@@ -53,18 +53,18 @@ impl Law for DisturbProfile {
     }
 
     #[inline]
-    fn shift(&self, lived: &Lived, to: &mut Effect) {
-        if self.shift_mv != 0.0 && lived.reads > 0.0 {
+    fn shift(&self, exposure: &Exposure, to: &mut Effect) {
+        if self.shift_mv != 0.0 && exposure.reads > 0.0 {
             to.rise_mv += self.shift_mv
-                * (1.0 + self.per_kpe * lived.pe_cycles as f64 * 1e-3)
-                * libm::log1p(lived.reads / self.onset_reads);
+                * (1.0 + self.per_kpe * exposure.pe_cycles as f64 * 1e-3)
+                * libm::log1p(exposure.reads / self.onset_reads);
         }
     }
 
-    fn slope(&self, lived: &Lived, to: &mut Slopes) {
+    fn slope(&self, exposure: &Exposure, to: &mut Slopes) {
         to.per_read.rise_mv +=
-            self.shift_mv * (1.0 + self.per_kpe * lived.pe_cycles as f64 * 1e-3)
-                / (self.onset_reads + lived.reads);
+            self.shift_mv * (1.0 + self.per_kpe * exposure.pe_cycles as f64 * 1e-3)
+                / (self.onset_reads + exposure.reads);
     }
 
     fn shares(&self, mode: &ModeProfile, to: &mut Shares) {

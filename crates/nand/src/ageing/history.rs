@@ -145,10 +145,10 @@ impl History {
     }
 
     /// Stress at the programming of data that, at time `at`, have gone through the (hours, °C) pairs of
-    /// `lived`. For data programmed before time zero.
-    pub fn before(&self, at: Ns, lived: &[(f64, f64)]) -> Stress {
+    /// `exposure`. For data programmed before time zero.
+    pub fn before(&self, at: Ns, exposure: &[(f64, f64)]) -> Stress {
         let mut out = self.stress(at);
-        for &(hours, celsius) in lived {
+        for &(hours, celsius) in exposure {
             for (o, r) in out.0.iter_mut().zip(self.rate(celsius)) {
                 *o -= hours * r;
             }

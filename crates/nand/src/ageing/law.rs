@@ -9,7 +9,7 @@ pub const MAX_COMPONENTS: usize = 3;
 
 /// Exposure of a block since it was programmed, as of a given moment.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Lived {
+pub struct Exposure {
     /// Hours at 25 °C since programming, by retention component.
     pub stress_h: [f64; MAX_COMPONENTS],
     /// Dwell time between its last program/erase cycles (h at 25 °C).
@@ -83,10 +83,10 @@ pub trait Law: Numbers {
     where
         Self: Sized;
     /// Adds the law's shift.
-    fn shift(&self, lived: &Lived, to: &mut Effect);
+    fn shift(&self, exposure: &Exposure, to: &mut Effect);
     /// Adds the growth rate of the shift. Quantities that do not change while a block holds data have no
     /// slope.
-    fn slope(&self, _lived: &Lived, _to: &mut Slopes) {}
+    fn slope(&self, _lived: &Exposure, _to: &mut Slopes) {}
     /// Sets how each state of `mode` responds to the shift.
     fn shares(&self, _mode: &ModeProfile, _to: &mut Shares) {}
     /// Whether the law is compatible with `modes`; `table` is the path of its table.

@@ -4,7 +4,7 @@
 pub mod history;
 pub mod law;
 
-use law::{Effect, Law, Lived, Shares, Slopes};
+use law::{Effect, Exposure, Law, Shares, Slopes};
 
 use crate::profile::error::ProfileError;
 use crate::profile::field::{Source, table};
@@ -39,18 +39,18 @@ macro_rules! laws {
                 [$((stringify!($key), &self.$key as &dyn Law),)*].into_iter()
             }
 
-            /// The effect of the laws on a block after `lived`.
+            /// The effect of the laws on a block after `exposure`.
             #[inline]
-            pub fn shift(&self, lived: &Lived) -> Effect {
+            pub fn shift(&self, exposure: &Exposure) -> Effect {
                 let mut effect = Effect::default();
-                $(self.$key.shift(lived, &mut effect);)*
+                $(self.$key.shift(exposure, &mut effect);)*
                 effect
             }
 
             /// The growth rate of that effect.
-            pub fn slope(&self, lived: &Lived) -> Slopes {
+            pub fn slope(&self, exposure: &Exposure) -> Slopes {
                 let mut slopes = Slopes::default();
-                $(self.$key.slope(lived, &mut slopes);)*
+                $(self.$key.slope(exposure, &mut slopes);)*
                 slopes
             }
 

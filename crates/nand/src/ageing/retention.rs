@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 
 use firstread_core::CellMode;
 
-use super::law::{Effect, Law, Lived, MAX_COMPONENTS, Shares, Slopes};
+use super::law::{Effect, Law, Exposure, MAX_COMPONENTS, Shares, Slopes};
 use crate::profile::error::{ProfileError, Reason, bad};
 use crate::profile::field::{
     Field, Numbers, Source, choose, numbers, optional, path, unit,
@@ -158,17 +158,17 @@ impl Numbers for RetentionProfile {
     }
 }
 
-/// Wear factor, hours and onset of a component after `lived`.
+/// Wear factor, hours and onset of a component after `exposure`.
 #[inline]
 fn moment(
     profile: &RetentionProfile,
     c: &RetentionComponent,
-    lived: &Lived,
+    exposure: &Exposure,
     i: usize,
 ) -> (f64, f64, f64) {
-    let kpe = lived.pe_cycles as f64 * 1e-3;
-    let onset = c.onset_h + profile.dwell_coefficient * lived.dwell_h;
-    (1.0 + c.per_kpe * kpe, lived.stress_h[i], onset)
+    let kpe = exposure.pe_cycles as f64 * 1e-3;
+    let onset = c.onset_h + profile.dwell_coefficient * exposure.dwell_h;
+    (1.0 + c.per_kpe * kpe, exposure.stress_h[i], onset)
 }
 
 impl Law for RetentionProfile {
@@ -183,9 +183,9 @@ impl Law for RetentionProfile {
     }
 
     #[inline]
-    fn shift(&self, lived: &Lived, to: &mut Effect) {
+    fn shift(&self, exposure: &Exposure, to: &mut Effect) {
         for (i, c) in self.components.iter().enumerate().take(MAX_COMPONENTS) {
-            let (wear, t, onset) = moment(self, c, lived, i);
+            let (wear, t, onset) = moment(self, c, exposure, i);
             let mut l = libm::log10(1.0 + t / onset);
             if c.saturation_h.is_finite() {
                 l -= libm::log10(1.0 + t / c.saturation_h.max(onset));
@@ -194,9 +194,9 @@ impl Law for RetentionProfile {
         }
     }
 
-    fn slope(&self, lived: &Lived, to: &mut Slopes) {
+    fn slope(&self, exposure: &Exposure, to: &mut Slopes) {
         for (i, c) in self.components.iter().enumerate().take(MAX_COMPONENTS) {
-            let (wear, t, onset) = moment(self, c, lived, i);
+            let (wear, t, onset) = moment(self, c, exposure, i);
             let mut l = wear * core::f64::consts::LOG10_E / (onset + t);
             if c.saturation_h.is_finite() {
                 l -= wear * core::f64::consts::LOG10_E / (c.saturation_h.max(onset) + t);

@@ -77,10 +77,10 @@ fn mode() -> ModeProfile {
 }
 
 /// Exposures of a block, with every input at several values.
-fn lives() -> impl Iterator<Item = Lived> {
+fn lives() -> impl Iterator<Item = Exposure> {
     let at = [0.3, 40.0, 3_000.0];
     let index = move |i: usize, n: u32| at[i / 3usize.pow(n) % 3];
-    (0..3usize.pow(6)).map(move |i| Lived {
+    (0..3usize.pow(6)).map(move |i| Exposure {
         stress_h: [index(i, 0), index(i, 1), index(i, 2)],
         reads: 10.0 * index(i, 3),
         idle_s: index(i, 4),
@@ -93,7 +93,7 @@ fn lives() -> impl Iterator<Item = Lived> {
 /// A quantity that changes while a block holds data, how to change it, and the slope in it.
 type Input = (
     &'static str,
-    fn(&mut Lived) -> &mut f64,
+    fn(&mut Exposure) -> &mut f64,
     fn(&Slopes) -> &Effect,
 );
 const INPUTS: [Input; 5] = [
@@ -124,9 +124,9 @@ fn felt(mode: &ModeProfile, shares: &Shares, effect: &Effect) -> Vec<f64> {
     felt
 }
 
-fn shift(law: &dyn Law, lived: &Lived) -> Effect {
+fn shift(law: &dyn Law, exposure: &Exposure) -> Effect {
     let mut effect = Effect::default();
-    law.shift(lived, &mut effect);
+    law.shift(exposure, &mut effect);
     effect
 }
 
@@ -138,11 +138,11 @@ fn formula_the_slope_of_each_law_is_the_derivative_of_its_shift() {
         for (key, law) in laws.each() {
             let mut shares = Shares::default();
             law.shares(&mode, &mut shares);
-            for lived in lives() {
+            for exposure in lives() {
                 let mut slopes = Slopes::default();
-                law.slope(&lived, &mut slopes);
+                law.slope(&exposure, &mut slopes);
                 for (input, at, slope) in INPUTS {
-                    let (mut less, mut more) = (lived, lived);
+                    let (mut less, mut more) = (exposure, exposure);
                     let step = *at(&mut more) * 1e-4;
                     *at(&mut less) -= step;
                     *at(&mut more) += step;
@@ -155,7 +155,7 @@ fn formula_the_slope_of_each_law_is_the_derivative_of_its_shift() {
                         assert!(
                             off <= 1e-5 * (found.abs() + stated.abs()) + rounding,
                             "law `{key}`, along {input}: its slope is {stated:e}, its shift grows by \
-                             {found:e} (seed {seed}, {lived:?})"
+                             {found:e} (seed {seed}, {exposure:?})"
                         );
                     }
                 }
@@ -170,16 +170,16 @@ fn formula_the_null_of_each_law_does_nothing() {
     for (key, law) in Laws::null().each() {
         let mut shares = Shares::default();
         law.shares(&mode, &mut shares);
-        for lived in lives() {
+        for exposure in lives() {
             let mut slopes = Slopes::default();
-            law.slope(&lived, &mut slopes);
-            let mut effects = vec![shift(law, &lived), slopes.per_read, slopes.per_idle_s];
+            law.slope(&exposure, &mut slopes);
+            let mut effects = vec![shift(law, &exposure), slopes.per_read, slopes.per_idle_s];
             effects.extend(slopes.per_h);
             for effect in effects {
                 let felt = felt(&mode, &shares, &effect);
                 assert!(
                     felt.iter().all(|x| *x == 0.0),
-                    "law `{key}` at its null: {felt:?} of {lived:?}"
+                    "law `{key}` at its null: {felt:?} of {exposure:?}"
                 );
             }
         }
@@ -197,8 +197,8 @@ fn formula_every_law_does_something_and_has_its_null_in_range() {
     for (key, law) in laws.each() {
         let mut shares = Shares::default();
         law.shares(&mode, &mut shares);
-        let does = |lived: Lived| {
-            let felt = felt(&mode, &shares, &shift(law, &lived));
+        let does = |exposure: Exposure| {
+            let felt = felt(&mode, &shares, &shift(law, &exposure));
             felt.iter().any(|x| *x != 0.0)
         };
         assert!(lives().any(does), "law `{key}` moves nothing");

@@ -2,7 +2,7 @@
 //! after a pause sees the programmed states shifted, until further reads have settled the channel. The shift
 //! approaches its limit exponentially; the profile gives amplitude and time constant. Null: `shift_mv = 0`.
 
-use super::law::{Effect, Law, Lived, Slopes};
+use super::law::{Effect, Law, Exposure, Slopes};
 use crate::profile::field::numbers;
 
 numbers! {
@@ -25,15 +25,15 @@ impl Law for TransientProfile {
     }
 
     #[inline]
-    fn shift(&self, lived: &Lived, to: &mut Effect) {
-        if self.shift_mv != 0.0 && lived.idle_s > 0.0 {
-            to.shift_mv[1] += self.shift_mv * -libm::expm1(-lived.idle_s / self.time_constant_s);
+    fn shift(&self, exposure: &Exposure, to: &mut Effect) {
+        if self.shift_mv != 0.0 && exposure.idle_s > 0.0 {
+            to.shift_mv[1] += self.shift_mv * -libm::expm1(-exposure.idle_s / self.time_constant_s);
         }
     }
 
-    fn slope(&self, lived: &Lived, to: &mut Slopes) {
+    fn slope(&self, exposure: &Exposure, to: &mut Slopes) {
         if self.shift_mv != 0.0 {
-            let left = libm::exp(-lived.idle_s / self.time_constant_s);
+            let left = libm::exp(-exposure.idle_s / self.time_constant_s);
             to.per_idle_s.shift_mv[1] += self.shift_mv * left / self.time_constant_s;
         }
     }

@@ -1,7 +1,7 @@
 //! Wear by program/erase cycles: states become wider, and programming and erasing leave them at shifted
 //! voltages. Faster retention loss of worn blocks is part of the retention law. Null: zeros.
 
-use super::law::{Effect, Law, Lived};
+use super::law::{Effect, Law, Exposure};
 use crate::profile::field::numbers;
 
 numbers! {
@@ -26,9 +26,9 @@ impl Law for WearProfile {
     }
 
     #[inline]
-    fn shift(&self, lived: &Lived, to: &mut Effect) {
-        to.widening += self.sigma_per_kpe * lived.pe_cycles as f64 * 1e-3;
-        let kpe = lived.pe_cycles as f64 * 1e-3;
+    fn shift(&self, exposure: &Exposure, to: &mut Effect) {
+        to.widening += self.sigma_per_kpe * exposure.pe_cycles as f64 * 1e-3;
+        let kpe = exposure.pe_cycles as f64 * 1e-3;
         to.shift_mv[0] += self.erased_shift_mv_per_kpe * kpe;
         to.shift_mv[1] += self.programmed_shift_mv_per_kpe * kpe;
     }

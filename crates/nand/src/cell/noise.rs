@@ -72,12 +72,12 @@ pub fn extra_variance(s: &SensingProfile, t: SenseTiming) -> f32 {
     if t == SenseTiming::DEFAULT {
         0.0
     } else {
-        of_haste(s, t)
+        short_sense_variance(s, t)
     }
 }
 
 #[cold]
-fn of_haste(s: &SensingProfile, t: SenseTiming) -> f32 {
+fn short_sense_variance(s: &SensingProfile, t: SenseTiming) -> f32 {
     let phase = |p: &PhaseSettling, permille: u16| {
         let x = permille as f64 * 1e-3;
         if x >= 1.0 {

@@ -276,12 +276,12 @@ impl PageSense<'_> {
         ]
     }
 
-    /// 64 uniform bits for the fate of the errors of `codeword`, where their number leaves it open. Two
-    /// senses share a fate to the extent that the same cells err in both.
+    /// 64 uniform bits that decide on the errors of `codeword`, where their number leaves it open. Two
+    /// senses share these bits to the extent that the same cells err in both.
     #[inline(always)] // By value: were it a reference, the whole sense would lie in memory for its sake.
-    pub fn fate(self, codeword: u32) -> u64 {
+    pub fn persistent_draw(self, codeword: u32) -> u64 {
         let sides = [self.left, self.right];
-        fate(self.gaussian, [self.data, self.noise], codeword, sides)
+        persistent_draw(self.gaussian, [self.data, self.noise], codeword, sides)
     }
 
     /// Raw bit error rate with which the codewords are drawn.
@@ -293,17 +293,22 @@ impl PageSense<'_> {
 /// Offset of the draws of single codewords, beyond the draws of all groups.
 const OWN: u64 = 1 << 63;
 
-/// Offset of the groups of processes that decide fates, beyond those of counts.
-const FATES: u64 = 1 << 40;
+/// Offset of the groups of processes that decide on errors, beyond those of counts.
+const ERROR_SCORES: u64 = 1 << 40;
 
 /// A uniform draw from point processes like those of the errors, one per side, weighted by the errors of each
 /// side. If other cells err, the draw is different.
 #[inline(never)] // Seldom asked for.
-fn fate(gaussian: &Gaussian, [data, noise]: [Stream; 2], codeword: u32, sides: [Point; 2]) -> u64 {
+fn persistent_draw(
+    gaussian: &Gaussian,
+    [data, noise]: [Stream; 2],
+    codeword: u32,
+    sides: [Point; 2],
+) -> u64 {
     let lane = codeword as usize % LANES;
-    let groups = [LEFT, RIGHT].map(|side| FATES + group(codeword, side));
+    let groups = [LEFT, RIGHT].map(|side| ERROR_SCORES + group(codeword, side));
     let fresh = groups.map(|group| noise.quick(group));
-    let scores = Point::fates(&sides, gaussian, data, groups, lane, fresh);
+    let scores = Point::scores_of_errors(&sides, gaussian, data, groups, lane, fresh);
     let [left, right] = sides.map(|side| f64::from(side.median().max(1)));
     let z = libm::sqrt(left) * scores[0] as f64 + libm::sqrt(right) * scores[1] as f64;
     // A float that is too large saturates to the largest integer.
@@ -346,9 +351,9 @@ pub struct SoftSense<'a> {
 }
 
 impl SoftSense<'_> {
-    /// 64 uniform bits for the fate of errors of `codeword`: [`PageSense::fate`] at the centre.
-    pub fn fate(&self, codeword: u32) -> u64 {
-        fate(
+    /// 64 uniform bits that decide on the errors of `codeword`: [`PageSense::persistent_draw`] at the centre.
+    pub fn persistent_draw(&self, codeword: u32) -> u64 {
+        persistent_draw(
             self.gaussian,
             [self.data, self.noise],
             codeword,
@@ -409,7 +414,7 @@ impl SoftSense<'_> {
 
 #[cfg(test)]
 mod tests {
-    use firstread_core::{BlockId, CellMode, DieId, Geometry, Ns, PageAddr, StripeOrder};
+    use firstread_core::{CellMode, DieId, Geometry, Ns, PageAddr, StripeOrder, SuperblockId};
 
     use super::*;
     use crate::cell::model::BlockState;
@@ -450,7 +455,7 @@ mod tests {
             for page in 0..4 {
                 let at = PageAddr {
                     die: DieId(0),
-                    block: BlockId(2),
+                    block: SuperblockId(2),
                     wordline: 50,
                     page: PageType(page),
                 };

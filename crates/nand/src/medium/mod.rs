@@ -11,10 +11,10 @@ mod truth;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use firstread_core::{BlockId, CellMode, DieId, Geometry, Ns, PageAddr, Stream};
+use firstread_core::{CellMode, DieId, Geometry, Ns, PageAddr, Stream, SuperblockId};
 
 use crate::ageing::history::{History, NS_PER_H, Stress};
-use crate::ageing::law::Lived;
+use crate::ageing::law::Exposure;
 use crate::cell::levels::SenseError;
 use crate::cell::model::{self, BlockState, Condition, Extra, ModeModel, Wordline};
 use crate::gaussian::Gaussian;
@@ -56,7 +56,7 @@ const STANDING_DEVIATIONS: f64 = 5e-4;
 
 /// Cached condition of a superblock, and how long it may be used.
 #[derive(Clone, Copy, Debug)]
-pub struct Standing {
+pub struct CachedCondition {
     /// The cached condition.
     pub condition: Condition,
     until: Ns,
@@ -201,7 +201,7 @@ impl Medium {
         }
     }
 
-    /// The same for data that at `now` have already gone through the (hours, °C) pairs of `lived`, oldest
+    /// The same for data that at `now` have already gone through the (hours, °C) pairs of `exposure`, oldest
     /// first. The data were programmed at the first of these temperatures.
     pub fn programmed_before(
         &self,
@@ -209,11 +209,11 @@ impl Medium {
         pe_cycles: u32,
         version: u32,
         now: Ns,
-        lived: &[(f64, f64)],
+        exposure: &[(f64, f64)],
     ) -> BlockState {
         let mut b = self.programmed(mode, pe_cycles, version, now);
-        b.programmed = self.history.before(now, lived);
-        if let Some(&(_, celsius)) = lived.first() {
+        b.programmed = self.history.before(now, exposure);
+        if let Some(&(_, celsius)) = exposure.first() {
             b.program_temperature_c = celsius as f32;
         }
         b
@@ -224,18 +224,18 @@ impl Medium {
     /// For a mode that the chip lacks the condition is meaningless; senses in that mode are refused.
     #[inline]
     pub fn condition(&self, block: &BlockState, now: Ns) -> Condition {
-        let effect = self.chip.laws.shift(&self.lived(block, now));
+        let effect = self.chip.laws.shift(&self.exposure(block, now));
         model::condition(self.some_model(block.mode), block, effect)
     }
 
     /// Exposure of `block` until `now`.
     #[inline]
-    fn lived(&self, block: &BlockState, now: Ns) -> Lived {
+    fn exposure(&self, block: &BlockState, now: Ns) -> Exposure {
         let stress: Stress = self.history.stress(now);
         let wordlines = self.geometry.wordlines_per_block as f64;
         let (reads, adjacent) = (block.reads as f64, block.adjacent_reads as f64);
         let disturb = &self.chip.laws.disturb;
-        Lived {
+        Exposure {
             stress_h: stress.since(&block.programmed),
             dwell_h: block.dwell_h as f64,
             pe_cycles: block.pe_cycles,
@@ -246,14 +246,14 @@ impl Medium {
     }
 
     /// [`Medium::condition`] with its time of validity.
-    pub fn standing(&self, block: &BlockState, now: Ns) -> Standing {
+    pub fn cached_condition(&self, block: &BlockState, now: Ns) -> CachedCondition {
         let model = self.some_model(block.mode);
-        let lived = self.lived(block, now);
-        let effect = self.chip.laws.shift(&lived);
+        let exposure = self.exposure(block, now);
+        let effect = self.chip.laws.shift(&exposure);
         // The next read ends the pause, so the slope at the beginning of a pause counts.
-        let slopes = self.chip.laws.slope(&Lived {
+        let slopes = self.chip.laws.slope(&Exposure {
             idle_s: 0.0,
-            ..lived
+            ..exposure
         });
         let (rates, change) = self.history.rates(now);
         let mut deviations_per_ns = 0.0;
@@ -270,10 +270,10 @@ impl Medium {
             now
         };
         let wordlines = self.geometry.wordlines_per_block as f64;
-        Standing {
+        CachedCondition {
             condition: model::condition(model, block, effect),
             until,
-            even_reads: ((lived.reads + STANDING_DEVIATIONS / deviations_per_read)
+            even_reads: ((exposure.reads + STANDING_DEVIATIONS / deviations_per_read)
                 / self.chip.laws.disturb.even_weight(wordlines)) as f32,
         }
     }
@@ -281,7 +281,7 @@ impl Medium {
     /// Whether cached condition `known` is still current for `block` at `now`, provided that only time and
     /// reads have passed since.
     #[inline]
-    pub fn stands(&self, known: &Standing, block: &BlockState, now: Ns) -> bool {
+    pub fn is_current(&self, known: &CachedCondition, block: &BlockState, now: Ns) -> bool {
         // In equivalent evenly spread reads.
         let reads = block.reads + block.adjacent_reads * self.adjacent_worth;
         now < known.until && reads < known.even_reads
@@ -294,7 +294,7 @@ impl Medium {
         wanted.or_else(any).expect("a valid chip has a mode")
     }
 
-    fn block_key(&self, die: DieId, plane: u8, block: BlockId) -> Stream {
+    fn block_key(&self, die: DieId, plane: u8, block: SuperblockId) -> Stream {
         self.blocks
             .at(((die.0 as u64) << 40) | ((plane as u64) << 32) | block.0 as u64)
     }

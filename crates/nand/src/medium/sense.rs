@@ -62,8 +62,8 @@ impl Medium {
         sense_id: u64,
     ) -> Result<PageSense<'_>, SenseError> {
         let condition = condition.borrow();
-        let haste = noise::extra_variance(&self.chip.sensing, sense_timing);
-        let (w, key) = self.wordline(at, plane, condition, haste)?;
+        let extra_variance = noise::extra_variance(&self.chip.sensing, sense_timing);
+        let (w, key) = self.wordline(at, plane, condition, extra_variance)?;
         let o = self.overlap_at(&w, at.page, levels, 0.0)?;
         let (draws, n) = (self.draws(), self.codeword_bits as f32);
         let data = data_key(key, at.page, condition.version);
@@ -93,8 +93,8 @@ impl Medium {
         sense_id: u64,
     ) -> Result<SoftSense<'_>, SenseError> {
         let condition = self.condition(block, now);
-        let haste = noise::extra_variance(&self.chip.sensing, sense_timing);
-        let (w, key) = self.wordline(at, plane, &condition, haste)?;
+        let extra_variance = noise::extra_variance(&self.chip.sensing, sense_timing);
+        let (w, key) = self.wordline(at, plane, &condition, extra_variance)?;
         let (draws, n) = (self.draws(), self.codeword_bits as f32);
         let (mut left, mut right) = ([Point::default(); 5], [Point::default(); 5]);
         let reach = soft.senses() as i32 / 2;

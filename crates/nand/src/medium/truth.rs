@@ -4,7 +4,7 @@ use firstread_core::{CellMode, LevelOffsets, Ns, PageAddr, PageType, SenseTiming
 
 use super::Medium;
 use crate::ageing::history::acceleration;
-use crate::ageing::law::{Lived, MAX_COMPONENTS};
+use crate::ageing::law::{Exposure, MAX_COMPONENTS};
 use crate::cell::levels::{LevelsMv, ReadLevels, SenseError};
 use crate::cell::model::{self, BlockState, Condition, ModeModel, StateDistribution, Wordline};
 use crate::cell::noise;
@@ -68,8 +68,8 @@ impl Medium {
         sense_timing: SenseTiming,
     ) -> Result<f64, SenseError> {
         let condition = self.condition(block, now);
-        let haste = noise::extra_variance(&self.chip.sensing, sense_timing);
-        let (w, _) = self.wordline(at, plane, &condition, haste)?;
+        let extra_variance = noise::extra_variance(&self.chip.sensing, sense_timing);
+        let (w, _) = self.wordline(at, plane, &condition, extra_variance)?;
         Ok(self.overlap_at(&w, at.page, levels, 0.0)?.rber())
     }
 
@@ -109,43 +109,43 @@ impl Medium {
     }
 
     /// The condition of a closed block with `pe_cycles` cycles whose data have gone through the (hours, °C)
-    /// pairs of `lived`. It is read at the last of these temperatures, and was programmed at the same
+    /// pairs of `exposure`. It is read at the last of these temperatures, and was programmed at the same
     /// temperature.
     pub fn aged_condition(
         &self,
         mode: CellMode,
         pe_cycles: u32,
-        lived: &[(f64, f64)],
+        exposure: &[(f64, f64)],
     ) -> Condition {
         let mut stress = [0.0; MAX_COMPONENTS];
-        for &(hours, celsius) in lived {
+        for &(hours, celsius) in exposure {
             for (s, c) in stress.iter_mut().zip(&self.chip.laws.retention.components) {
                 *s += hours * acceleration(c.activation_energy_ev, celsius);
             }
         }
-        let celsius = lived.last().map_or(25.0, |l| l.1);
+        let celsius = exposure.last().map_or(25.0, |l| l.1);
         let block = BlockState {
             program_temperature_c: celsius as f32,
             ..self.programmed(mode, pe_cycles, 0, Ns::ZERO)
         };
         // Read at the programming temperature, without a pause and without earlier reads.
-        let effect = self.chip.laws.shift(&Lived {
+        let effect = self.chip.laws.shift(&Exposure {
             stress_h: stress,
             pe_cycles,
-            ..Lived::default()
+            ..Exposure::default()
         });
         model::condition(self.some_model(mode), &block, effect)
     }
 
-    /// The best levels of the nominal page (mV) of a block with `pe_cycles` cycles after `lived`.
+    /// The best levels of the nominal page (mV) of a block with `pe_cycles` cycles after `exposure`.
     pub fn nominal_levels_mv(
         &self,
         mode: CellMode,
         pe_cycles: u32,
-        lived: &[(f64, f64)],
+        exposure: &[(f64, f64)],
     ) -> Result<LevelsMv, SenseError> {
         self.model(mode)?;
-        let condition = self.aged_condition(mode, pe_cycles, lived);
+        let condition = self.aged_condition(mode, pe_cycles, exposure);
         let w = self.nominal(&condition)?;
         Ok(optimum::levels_mv(&w))
     }
@@ -155,9 +155,9 @@ impl Medium {
         &self,
         mode: CellMode,
         pe_cycles: u32,
-        lived: &[(f64, f64)],
+        exposure: &[(f64, f64)],
     ) -> Result<[f64; 15], SenseError> {
-        let levels = self.nominal_levels_mv(mode, pe_cycles, lived)?;
+        let levels = self.nominal_levels_mv(mode, pe_cycles, exposure)?;
         Ok(self.units(self.model(mode)?, &levels))
     }
 

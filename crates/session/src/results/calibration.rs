@@ -22,15 +22,15 @@ pub struct Row {
     pub fail_permille: Option<[u16; 3]>,
     /// Times that its entries were put in another order.
     pub sorted: u32,
-    /// Times that its levels were searched anew.
+    /// Number of searches for new levels.
     pub tracked: u32,
     /// Window moves of all searches.
     pub iterations: u32,
-    /// Searches whose result was not taken.
+    /// Number of searches whose result was rejected.
     pub discarded: u32,
     /// Background reads for it.
     pub reads: u64,
-    /// When something was done for it last, on the drive's clock.
+    /// Time of the last record of the group, on the drive's clock.
     pub last: Ns,
 }
 
@@ -51,7 +51,7 @@ pub fn rows(log: &[Record]) -> (BTreeMap<u8, Row>, Passes) {
     let mut passes = Passes::default();
     for record in log {
         let Some(group) = group_of(&record.what) else {
-            if let What::Passed { groups, reads, .. } = record.what {
+            if let What::PortCallKind { groups, reads, .. } = record.what {
                 passes.n += 1;
                 passes.groups += u64::from(groups);
                 passes.reads += u64::from(reads);
@@ -74,7 +74,7 @@ pub fn rows(log: &[Record]) -> (BTreeMap<u8, Row>, Passes) {
                 row.iterations += u32::from(iterations);
             }
             What::Discarded { .. } => row.discarded += 1,
-            What::Centered { .. } | What::Passed { .. } => {}
+            What::Centered { .. } | What::PortCallKind { .. } => {}
         }
     }
     (rows, passes)
@@ -90,7 +90,7 @@ const fn group_of(what: &What) -> Option<u8> {
         | What::Tracked { group, .. }
         | What::Centered { group, .. }
         | What::Discarded { group, .. } => Some(*group),
-        What::Passed { .. } => None,
+        What::PortCallKind { .. } => None,
     }
 }
 
@@ -104,7 +104,7 @@ const fn reads_of(what: &What) -> u32 {
         What::Inherited { .. }
         | What::Sorted { .. }
         | What::Centered { .. }
-        | What::Passed { .. } => 0,
+        | What::PortCallKind { .. } => 0,
     }
 }
 
@@ -163,7 +163,7 @@ pub fn json(outcome: &Outcome) -> Value {
     json!({ "groups": rows, "passes": passes.n, "pass_groups": passes.groups, "pass_reads": passes.reads })
 }
 
-/// Every record, a line each; columns that a record has not are empty.
+/// All records as CSV lines. Columns that do not apply to a record are empty.
 pub fn csv(outcome: &Outcome) -> String {
     let mut text = String::from(
         "at_ns,hours_from_run,event,group,pe_cycles,retention_h,reads,entries,from_group,superblocks,\
@@ -222,7 +222,7 @@ pub fn csv(outcome: &Outcome) -> String {
                 *fail = joined(fail_permille);
                 "discarded"
             }
-            What::Passed {
+            What::PortCallKind {
                 pass: p,
                 began: b,
                 groups: g,
@@ -239,7 +239,7 @@ pub fn csv(outcome: &Outcome) -> String {
             None => Default::default(),
         };
         let reads = match what {
-            What::Passed { reads, .. } => *reads,
+            What::PortCallKind { reads, .. } => *reads,
             other => reads_of(other),
         };
         let h = hours(outcome, *at);

@@ -5,7 +5,7 @@ use firstread_workload::JobSpec;
 use firstread_workload::job::DEFAULT_PERCENTILES;
 use serde_json::{Map, Value, json};
 
-/// Percentiles added to fio's default list: what this drive is about lies beyond its end.
+/// Percentiles added to fio's default list, which ends too early for tail latencies.
 const BEYOND_DEFAULT: [f64; 2] = [99.999, 99.9999];
 
 /// The error a host sees for data that cannot be corrected.
@@ -72,7 +72,7 @@ fn direction(report: &Report, latencies: &Latencies, clat: bool, lat: bool) -> V
         "total_ios": latencies.count(),
         "short_ios": 0,
         "drop_ios": 0,
-        // The host takes no time to submit: completion latency is all of it.
+        // Submission takes no host time, so completion latency equals total latency.
         "slat_ns": { "min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0 },
         "clat_ns": latency(latencies, clat.then_some(&report.percentiles)),
         "lat_ns": latency(latencies, lat.then_some(&report.percentiles)),

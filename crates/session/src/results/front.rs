@@ -2,30 +2,30 @@
 
 use firstread_core::params::Role;
 use firstread_drive::profile::DriveProfile;
-use firstread_firmware::observe::{Counters, FrontCounters};
+use firstread_firmware::observe::{Counters, FrontEndCounters};
 use serde_json::{Map, Value, json};
 
 fn part(n: u64, of: u64) -> f64 {
     n as f64 / of.max(1) as f64
 }
 
-/// Whether a drive of `profile` reads ahead.
+/// Whether drives of `profile` have read-ahead.
 pub fn reads_ahead(profile: &DriveProfile) -> bool {
     let choice = profile.scheme("read_ahead");
     choice.is_some_and(|c| c.scheme.role != Role::Null)
 }
 
-/// Share of slots that the host read from memory, of those that were written long ago.
-pub fn cache_hit_rate(f: &FrontCounters) -> f64 {
+/// Hit rate of the read cache, over slots read that were no longer in the write buffer.
+pub fn cache_hit_rate(f: &FrontEndCounters) -> f64 {
     part(f.cache_hits, f.cache_hits + f.cache_misses + f.ahead_joined)
 }
 
 /// Share of lookups that the map cache answered.
-pub fn map_hit_rate(f: &FrontCounters) -> f64 {
+pub fn map_hit_rate(f: &FrontEndCounters) -> f64 {
     part(f.map_hits, f.map_hits + f.map_misses)
 }
 
-/// Slots of the map programmed for each that the host wrote; none where it wrote none.
+/// Map slots programmed per slot that the host wrote; none if it wrote none.
 pub fn map_amplification(counters: &Counters) -> Option<f64> {
     let written = counters.host_slots_written;
     (written > 0).then(|| counters.front.map_writes as f64 / written as f64)

@@ -1,4 +1,4 @@
-//! The result of a run as data: JSON with the keys of fio's own, and what fio does not know under `firstread`.
+//! The result of a run as JSON. It has fio's keys. Everything that fio does not have is under `firstread`.
 //!
 //! Everything but the last keys of `firstread`, from `requests_per_wall_second` on, is the same for
 //! the same version, seed and configuration: [`result_and_wall`] keeps those apart.
@@ -26,7 +26,7 @@ use crate::input::Input;
 use crate::setup::Setup;
 use crate::simulate::Outcome;
 
-/// Commit that this crate was built from, marked where what is built differs from it.
+/// Commit that this crate was built from, with a mark if the work tree had changes.
 pub const COMMIT: &str = env!("FIRSTREAD_COMMIT");
 /// Its version.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -38,7 +38,7 @@ pub const BUILD: &str = concat!(
     ")"
 );
 
-/// Share of the requests that the tail is made of.
+/// Share of requests that count as the tail.
 pub const TAIL: f64 = 0.0001;
 
 /// A value as text that ends with a newline.
@@ -56,7 +56,7 @@ const WALL_KEYS: [&str; 4] = [
     "peak_rss_bytes",
 ];
 
-/// The result without what the machine decides, and that by itself.
+/// The result without values that depend on the machine, and those values.
 pub fn result_and_wall(setup: &Setup, outcome: &Outcome, with_calibration: bool) -> (Value, Value) {
     let mut result = result(setup, outcome, with_calibration);
     let own = result["firstread"].as_object_mut();
@@ -107,7 +107,7 @@ pub const fn ended(ended: Ended) -> &'static str {
     }
 }
 
-/// What fio does not know.
+/// The keys that fio does not have.
 fn own(setup: &Setup, outcome: &Outcome, with_calibration: bool) -> Value {
     let counters = &outcome.stats.counters;
     let retries = outcome.retries();
@@ -176,7 +176,7 @@ fn own(setup: &Setup, outcome: &Outcome, with_calibration: bool) -> Value {
 }
 
 /// Where the time of the slowest of these requests went, the share of each cause, and how many they are.
-/// Null and 0 where there are too few.
+/// Null and 0 if there are too few requests.
 fn tail(latencies: &Latencies) -> (Value, u64) {
     let Some(tail) = latencies.tail.slowest(TAIL) else {
         return (Value::Null, 0);

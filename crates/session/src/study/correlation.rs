@@ -1,6 +1,7 @@
-//! How the best levels of valleys go with those of the sentinels, from the cells, without a run.
+//! Correlation of the optimal levels of valleys with those of the sentinel valleys. Computed from the cells, without a
+//! run.
 
-use firstread_core::{BlockId, CellMode, DieId, Ns};
+use firstread_core::{CellMode, DieId, Ns, SuperblockId};
 use firstread_nand::Medium;
 use firstread_nand::characterize::{self, sentinel_correlations};
 
@@ -70,7 +71,7 @@ fn one<'a>(study: &Study, spec: &'a Correlation, done: &dyn Fn()) -> Result<Meas
     let geometry = profile.geometry;
     let place = |i: u16| {
         let block = i as u32 % geometry.blocks_per_plane;
-        (DieId(i % geometry.dies()), BlockId(block))
+        (DieId(i % geometry.dies()), SuperblockId(block))
     };
     let blocks: Vec<_> = (0..spec.blocks).map(place).collect();
     let drive = |seed| {

@@ -26,13 +26,13 @@ pub enum StudyError {
         /// The name.
         id: String,
     },
-    /// A value of the quick form that the full one has not.
+    /// A value of the quick form that the full form lacks.
     #[error("`{0}` is in the quick form alone")]
     QuickAlone(String),
     /// Two roles of a figure are of the same coordinate.
     #[error("`x`, `series` and `rows` are not all different")]
     SameRoles,
-    /// A figure `across` has what it cannot have.
+    /// A figure with `across` has a key that does not go with it.
     #[error("a figure `across` has no `rows`, `line`, `log_x` or `same_y`")]
     Across,
     /// A logarithmic axis should begin at zero.
@@ -93,7 +93,7 @@ pub enum StudyError {
         /// Those that there are.
         values: Vec<String>,
     },
-    /// A comparison has no partner, or what is none has one.
+    /// A comparison has no partner, or a claim that is no comparison has one.
     #[error("a ratio, reduction or increase has `against`, others have none")]
     Against,
     /// The chip lacks the mode of the drive. Holds its name.

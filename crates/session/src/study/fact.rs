@@ -1,4 +1,4 @@
-//! Facts: what a variant's calibration is like without a run.
+//! Facts: properties of a variant's calibration that need no run.
 
 use firstread_core::sensing::SensingTable;
 use firstread_drive::profile::DriveProfile;
@@ -15,7 +15,7 @@ use crate::error::Error;
 pub struct Fact {
     /// Its name in a study.
     pub name: &'static str,
-    /// Of what the scheme keeps for so many superblocks.
+    /// Computes the fact from the scheme's footprint, for a number of superblocks.
     of: fn(&Footprint, usize) -> f64,
 }
 

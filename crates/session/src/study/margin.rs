@@ -1,5 +1,5 @@
-//! What the last step of a read leaves of the code's strength, and how much shorter it may sense: from
-//! the cells of a population of chips, without a run.
+//! Margins of the code in the last step of a read, and the shortest safe sense. Computed from the
+//! cells of a population of chips, without a run.
 
 use firstread_drive::tables;
 use firstread_ecc::Code;

@@ -8,7 +8,7 @@ use super::plan::Coordinates;
 use super::points::{Estimate, Points};
 use super::spec::{Claim, FromPoints, Kind, Over, Study};
 
-/// What became of a claim.
+/// The verdict on a claim.
 #[derive(Debug)]
 pub struct Verdict<'a> {
     /// The claim.
@@ -24,7 +24,7 @@ pub struct Verdict<'a> {
     pub note: String,
 }
 
-/// What is known beside the points.
+/// Inputs to verdicts other than the points.
 #[derive(Debug)]
 pub struct Known<'a> {
     /// Experiments and correlations that could not run, and why.

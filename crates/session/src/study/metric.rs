@@ -18,7 +18,7 @@ pub struct Margin {
     pub last: LastStep,
     /// The shortest sense that is safe.
     pub safe: SafeSense,
-    /// What of `tR` is then left off (%).
+    /// The reduction of `tR` by that sense (%).
     pub cut_percent: f64,
 }
 
@@ -42,7 +42,7 @@ pub enum Source {
 pub struct Metric {
     /// Its name in a study: `p99.9_us`.
     pub name: &'static str,
-    /// On an axis, unit included.
+    /// Label on an axis, with the unit.
     pub label: &'static str,
 }
 
@@ -124,8 +124,9 @@ metrics! {
     };
 }
 
-/// What host reads are charged for retries, over the retries of their pages: exact where a read is
-/// one page row, since a request of several is charged its last one. None without retries.
+/// Mean time of a retry: the time that host reads are charged for retries, divided by their number
+/// of retries. Exact if each request reads one multi-plane page; a request of several pages is charged only for its
+/// last one. None without retries.
 fn retry_step(o: &Outcome) -> Option<f64> {
     let reads = &o.stats.all.read;
     let retries = o.stats.counters.retries.iter().zip(0u64..);
@@ -173,8 +174,8 @@ pub fn all<T: ?Sized>(table: &[Measure<T>], of: &T) -> Map<String, Value> {
     table.iter().filter_map(one).collect()
 }
 
-/// All metrics of a run. What a drive did until it failed is not comparable with what others did to the end: it has
-/// none.
+/// All metrics of a run. A run in which the drive failed has no metrics, because it is not comparable with complete
+/// runs.
 pub fn of_run(outcome: &Outcome) -> Map<String, Value> {
     match outcome.stats.ended {
         Ended::Completed => all(RUNS, outcome),

@@ -282,4 +282,27 @@ mod tests {
         assert_eq!(names, ["a 2h", "a 28h", "b 2h", "b 28h"]);
         assert_eq!(Coordinates::all(&study.experiments[0], true).len(), 2);
     }
+
+    /// A study that names the axis as version 0.1.0 did is refused with the name of today, in `schemes` and in `set`.
+    #[test]
+    fn what_a_study_with_the_former_axis_recovery_says() {
+        for (text, message) in [
+            (
+                "schemes = [\"recovery=none\"]",
+                "no axis `recovery`; the nearest is `read_recovery`",
+            ),
+            (
+                "set = [\"recovery.after=0\"]",
+                "recovery: unknown key; the nearest is `read_recovery`",
+            ),
+        ] {
+            let old = "schemes = [\"gc_victim=greedy\"]";
+            assert!(super::super::tests::SMALL.contains(old));
+            let study = super::super::tests::SMALL.replacen(old, text, 1);
+            let study = Study::parse("t", &study).unwrap();
+            let inputs = Inputs::open(&study, None).unwrap();
+            let error = points(&study, &inputs, &[], false).unwrap_err();
+            assert!(error.to_string().contains(message), "{error}");
+        }
+    }
 }

@@ -1,8 +1,8 @@
 //! A firmware on a faulty flash, one event at a time.
 
-use firstread_core::{BlockId, CommandId, HostCommand, HostOp, Ns, Stream};
+use firstread_core::{CommandId, HostCommand, HostOp, Ns, Stream, SuperblockId};
 use firstread_firmware::ftl::Recovery;
-use firstread_firmware::observe::BlockUse;
+use firstread_firmware::observe::SuperblockUse;
 use firstread_firmware::{Dump, Firmware};
 
 use super::bug::{Bug, NoBug};
@@ -149,19 +149,20 @@ impl FaultyDrive {
         let host_blocks = config.filled_slots.div_ceil(per_block);
         for i in 0..host_blocks {
             let pages = per_block.min(config.filled_slots - i * per_block) as u32;
-            let block = BlockId(i as u32);
+            let block = SuperblockId(i as u32);
             platform.flash.fill(block, i * per_block, pages);
-            self.firmware.adopt(Ns::ZERO, block, 0, pages, platform);
+            self.firmware
+                .mark_filled(Ns::ZERO, block, 0, pages, platform);
         }
         let map_pages = config.map_pages(config.filled_slots);
         for i in 0..map_pages.div_ceil(per_block) {
             let pages = per_block.min(map_pages - i * per_block) as u32;
-            let block = BlockId((host_blocks + i) as u32);
+            let block = SuperblockId((host_blocks + i) as u32);
             let first = config.capacity_slots + i * per_block;
             platform.flash.fill(block, first, pages);
             let first = (i * per_block) as u32;
             self.firmware
-                .adopt_map(Ns::ZERO, block, 0, first, pages, platform);
+                .mark_filled_with_map(Ns::ZERO, block, 0, first, pages, platform);
         }
         self.firmware.start(Ns::ZERO, platform);
     }
@@ -475,7 +476,7 @@ impl FaultyDrive {
     }
 
     /// The superblock that is being emptied, and its valid slots.
-    fn leaving(&self) -> Option<(BlockId, u32)> {
+    fn leaving(&self) -> Option<(SuperblockId, u32)> {
         let mut rows = self.firmware.blocks().iter();
         let found = rows.find(|(_, row)| row.leaving);
         found.map(|(block, row)| (block, row.valid_slots))
@@ -484,9 +485,9 @@ impl FaultyDrive {
     /// Checks the firmware's own tables: every slot has one owner, and the counts of valid slots agree.
     ///
     /// # Errors
-    /// [`Violation::Unsound`].
+    /// [`Violation::Inconsistency`].
     pub fn audit(&self) -> Result<(), Violation> {
-        self.firmware.audit().map_err(Violation::Unsound)
+        self.firmware.audit().map_err(Violation::Inconsistency)
     }
 
     /// Checks that spare is where it belongs: superblocks are retired and blocks are replaced only for a failure. Where
@@ -498,7 +499,7 @@ impl FaultyDrive {
         let injected = self.platform.flash.injected();
         let failures = injected.failed_programs + injected.failed_erases;
         let blocks = || self.firmware.blocks().iter();
-        let retired = blocks().filter(|(_, row)| row.usage == BlockUse::Bad);
+        let retired = blocks().filter(|(_, row)| row.usage == SuperblockUse::Bad);
         let retired = retired.count() as u64;
         let replaced = self.platform.replaced.len() as u64;
         if retired + replaced > failures {
@@ -508,8 +509,8 @@ impl FaultyDrive {
                 failures,
             });
         }
-        let is_busy = |row: &&firstread_firmware::observe::BlockRow| {
-            row.usage == BlockUse::Erasing || row.pins > 0
+        let is_busy = |row: &&firstread_firmware::observe::SuperblockRow| {
+            row.usage == SuperblockUse::Erasing || row.pins > 0
         };
         let busy = blocks().find(|(_, row)| is_busy(row));
         match busy {
@@ -522,12 +523,7 @@ impl FaultyDrive {
 
     /// What the firmware does, for people.
     fn state(&self) -> String {
-        let all = format!("{:?}", self.firmware);
-        let from = |key: &str, end: &str| {
-            let rest = &all[all.find(key).unwrap_or(0)..];
-            rest[..rest.find(end).unwrap_or(rest.len())].to_owned()
-        };
-        let row = |(block, row): (BlockId, &firstread_firmware::observe::BlockRow)| {
+        let row = |(block, row): (SuperblockId, &firstread_firmware::observe::SuperblockRow)| {
             format!(
                 "\n  {} {:?} {:?} valid {} pins {} leaving {} failed {} opened {}",
                 block.0,
@@ -542,15 +538,13 @@ impl FaultyDrive {
         };
         let rows: String = self.firmware.blocks().iter().map(row).collect();
         format!(
-            "{}\n{}\n{}\n{}{}\n{} operations under way",
-            from("table:", "stalled_reads").replace("Some(Command", "\n"),
-            from("stalled_reads", "write_buffers"),
-            from("ring:", "space:").replace("OpenWordline", "\n"),
-            from("Space {", "levels:")
-                + &from("changed: PageSet", "next_waiter")
-                + &from("stalled: [", "blocks:"),
-            rows,
+            "{} operations under way, {} host slots in the write buffer, {}\nsuperblocks:{rows}",
             self.platform.flash.in_flight(),
+            self.firmware.host_slots_buffered(),
+            match self.firmware.is_read_only() {
+                true => "end of life reached",
+                false => "writes are taken",
+            },
         )
     }
 }

@@ -1,14 +1,14 @@
 //! The faults that a flash can be given, by name.
 
-use firstread_core::{BlockId, DieId, PageType};
+use firstread_core::{DieId, PageType, SuperblockId};
 
 /// Pages of flash. A field that is `None` matches every value: `Address::default()` is all of flash.
 ///
 /// ```
-/// use firstread_core::{BlockId, DieId};
+/// use firstread_core::{SuperblockId, DieId};
 /// use firstread_testkit::faulty_flash::Address;
 ///
-/// let wordline = Address::block(BlockId(7)).on_die(DieId(1)).wordline(3);
+/// let wordline = Address::block(SuperblockId(7)).on_die(DieId(1)).wordline(3);
 /// # let _ = wordline;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -16,7 +16,7 @@ pub struct Address {
     /// The die.
     pub die: Option<DieId>,
     /// The superblock: the block of this number on every plane of a die.
-    pub block: Option<BlockId>,
+    pub block: Option<SuperblockId>,
     /// The wordline of the block.
     pub wordline: Option<u16>,
     /// The page of the wordline.
@@ -25,7 +25,7 @@ pub struct Address {
 
 impl Address {
     /// All of superblock `block`.
-    pub fn block(block: BlockId) -> Address {
+    pub fn block(block: SuperblockId) -> Address {
         Address {
             block: Some(block),
             ..Address::default()
@@ -72,13 +72,13 @@ impl Address {
 /// When a fault occurs: by chance, by count, by address, or by several of them.
 ///
 /// ```
-/// use firstread_core::BlockId;
+/// use firstread_core::SuperblockId;
 /// use firstread_testkit::faulty_flash::{Address, When};
 ///
 /// // Two in a thousand, the seventeenth, and whatever touches superblock 3.
 /// let when = When::permille(2)
 ///     .or(When::nth(17))
-///     .or(When::at(Address::block(BlockId(3))));
+///     .or(When::at(Address::block(SuperblockId(3))));
 /// # let _ = when;
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use firstread_core::flash::{ALL_PLANES, planes_of};
 use firstread_core::{
-    BlockId, Buf, CellMode, DieId, FlashEvent, FlashKind, FlashOp, Geometry, Layout, Lpn, Ns,
-    OpClass, PageAddr, PageType, Ppa, SenseMode, Spare, Stream, Tag,
+    Buf, CellMode, DieId, FlashEvent, FlashKind, FlashOp, Geometry, Layout, Lpn, Ns, OpClass,
+    PageAddr, PageType, Ppa, SenseMode, Spare, Stream, SuperblockId, Tag,
 };
 
 use super::bug::Bug;
@@ -88,7 +88,7 @@ pub struct Flash {
     most_suspends: u16,
     pending: Vec<Pending>,
     /// Programs and erases told to stop.
-    told: Vec<Tag>,
+    suspending: Vec<Tag>,
     /// How often those that run have been suspended.
     times: Vec<(Tag, u16)>,
     blocks: Vec<Block>,
@@ -138,7 +138,7 @@ impl Flash {
             independent_planes,
             most_suspends,
             pending: Vec::new(),
-            told: Vec::new(),
+            suspending: Vec::new(),
             times: Vec::new(),
             blocks: vec![block; geometry.blocks_per_plane as usize],
             reads: BTreeMap::new(),
@@ -188,7 +188,7 @@ impl Flash {
     }
 
     /// Fills the first slots of `block` with pages from `first` on, all at once and in version 0.
-    pub(super) fn fill(&mut self, block: BlockId, first: u64, pages: u32) {
+    pub(super) fn fill(&mut self, block: SuperblockId, first: u64, pages: u32) {
         let wordlines = self.layout.geometry.wordlines_per_block;
         let b = &mut self.blocks[block.0 as usize];
         let spare = |slot| Spare {
@@ -236,7 +236,7 @@ impl Flash {
     /// this is its last version. Pages a sense of which has failed may have been given up.
     pub(super) fn only_copy(
         &self,
-        block: BlockId,
+        block: SuperblockId,
         mut is_last: impl FnMut(Spare) -> bool,
     ) -> Option<Spare> {
         let b = self.blocks.get(block.0 as usize)?;
@@ -257,7 +257,7 @@ impl Flash {
         let Some(die) = self.dies.get(usize::from(op.die.0)) else {
             return Err(Illegal::NoSuchAddress);
         };
-        let block_of = |block: BlockId| {
+        let block_of = |block: SuperblockId| {
             let block = self.blocks.get(block.0 as usize);
             block.ok_or(Illegal::NoSuchAddress)
         };
@@ -359,7 +359,7 @@ impl Flash {
         let die = usize::from(op.die.0);
         match op.kind {
             FlashKind::Suspend { victim } => {
-                self.told.push(victim);
+                self.suspending.push(victim);
                 return Ok(());
             }
             FlashKind::Resume { victim } => {
@@ -428,8 +428,12 @@ impl Flash {
         let at = nth.map_or(0, |(i, _)| i);
         let Pending { op, in_array } = self.pending.swap_remove(at);
         let die = usize::from(op.die.0);
-        if let Some(i) = self.told.iter().position(|t| *t == op.tag && in_array) {
-            self.told.swap_remove(i);
+        if let Some(i) = self
+            .suspending
+            .iter()
+            .position(|t| *t == op.tag && in_array)
+        {
+            self.suspending.swap_remove(i);
             // It stops, or has ended before it could.
             if self.draw(4) > 0 {
                 let before = self.times.iter().position(|(t, _)| *t == op.tag);
@@ -513,7 +517,7 @@ impl Flash {
             }
         }
         self.dies.iter_mut().for_each(|d| d.busy = 0);
-        self.told.clear();
+        self.suspending.clear();
         self.times.clear();
     }
 
@@ -621,7 +625,7 @@ impl Flash {
     fn program(
         &mut self,
         op: &FlashOp,
-        block: BlockId,
+        block: SuperblockId,
         wordline: u16,
         buf: Buf,
         buffers: &[Option<Spare>],
@@ -662,7 +666,7 @@ impl Flash {
     }
 
     /// The slots of a die's part of a wordline.
-    fn slots_of_wordline(&self, die: DieId, block: BlockId, wordline: u16) -> Vec<u32> {
+    fn slots_of_wordline(&self, die: DieId, block: SuperblockId, wordline: u16) -> Vec<u32> {
         let mode = self.blocks[block.0 as usize].mode;
         let pages = (0..mode.bits()).flat_map(|page| {
             let at = PageAddr {
@@ -677,7 +681,7 @@ impl Flash {
     }
 
     /// A die's part of a wordline has been programmed.
-    fn count_copies(&mut self, die: DieId, block: BlockId, wordline: u16) {
+    fn count_copies(&mut self, die: DieId, block: SuperblockId, wordline: u16) {
         for slot in self.slots_of_wordline(die, block, wordline) {
             if let Some(Spare { lpn, sequence }) = self.stored(Ppa::new(block, slot)) {
                 *self.copies.entry((lpn.0, sequence)).or_default() += 1;
@@ -686,7 +690,7 @@ impl Flash {
     }
 
     /// Forgets what superblock `block` held.
-    fn clear(&mut self, block: BlockId) {
+    fn clear(&mut self, block: SuperblockId) {
         let b = &mut self.blocks[block.0 as usize];
         for spare in std::mem::take(&mut b.slots).into_values().flatten() {
             let key = (spare.lpn.0, spare.sequence);
@@ -705,7 +709,7 @@ impl Flash {
     fn fill_wordline(
         &mut self,
         op: &FlashOp,
-        block: BlockId,
+        block: SuperblockId,
         wordline: u16,
         data: impl Fn(u32) -> Option<Spare>,
     ) -> Result<(), Illegal> {
@@ -776,7 +780,7 @@ fn read_of(op: &FlashOp) -> Option<(Row, u64)> {
     let row = Row {
         at,
         buf,
-        for_stripe: op.class == OpClass::Recovery,
+        for_stripe: op.class == OpClass::ReadRecovery,
     };
     Some((row, wanted))
 }

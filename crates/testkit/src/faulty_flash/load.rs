@@ -1,6 +1,6 @@
 //! The load of a trial: commands drawn at random, and moves and changes of mode inside the drive.
 
-use firstread_core::{BlockId, CellMode, HostOp, Lpn, Stream};
+use firstread_core::{CellMode, HostOp, Lpn, Stream, SuperblockId};
 use firstread_firmware::ftl::Owner;
 
 use super::config::DriveConfig;
@@ -55,7 +55,7 @@ pub(super) enum Step {
     /// A move of a page.
     Move(Owner, Lpn),
     /// A change of a superblock's mode.
-    Mode(BlockId, CellMode),
+    Mode(SuperblockId, CellMode),
 }
 
 impl Load {
@@ -115,7 +115,7 @@ impl Load {
                 let blocks = u64::from(config.geometry.blocks_per_plane);
                 match s.at(8).below(8) {
                     0..2 if mode <= config.mode => {
-                        Step::Mode(BlockId(s.at(6).below(blocks) as u32), mode)
+                        Step::Mode(SuperblockId(s.at(6).below(blocks) as u32), mode)
                     }
                     _ => Step::Move(Owner::Refresh, Lpn(lpn)),
                 }

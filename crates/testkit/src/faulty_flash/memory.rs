@@ -1,6 +1,6 @@
 //! The memory of the map's overlay, on a drive that was filled in address order.
 
-use firstread_core::{Arena, Before, BlockId, Lpn, Ppa};
+use firstread_core::{Arena, InitialContents, Lpn, Ppa, SuperblockId};
 
 /// Bytes by which the memory of the overlay grows.
 const STEP_BYTES: usize = 320 << 10;
@@ -38,9 +38,9 @@ impl Arena for Memory {
     }
 }
 
-impl Before for Memory {
+impl InitialContents for Memory {
     fn run(&self, lpn: Lpn, max: u64) -> (Option<Ppa>, u64) {
-        let block = BlockId((lpn.0 / self.slots_per_block) as u32);
+        let block = SuperblockId((lpn.0 / self.slots_per_block) as u32);
         let slot = lpn.0 % self.slots_per_block;
         let left = max.min(self.slots_per_block - slot);
         match self.filled_slots.saturating_sub(lpn.0) {
@@ -48,7 +48,7 @@ impl Before for Memory {
             filled => (Some(Ppa::new(block, slot as u32)), left.min(filled)),
         }
     }
-    fn holds(&self, block: BlockId) -> bool {
+    fn holds(&self, block: SuperblockId) -> bool {
         let first = u64::from(block.0) * self.slots_per_block;
         first < self.filled_slots && !self.erased[block.0 as usize]
     }
@@ -56,7 +56,7 @@ impl Before for Memory {
         let page = u64::from(ppa.block().0) * self.slots_per_block + u64::from(ppa.slot());
         (page < self.filled_slots).then_some(Lpn(page))
     }
-    fn erase(&mut self, block: BlockId) {
+    fn erase(&mut self, block: SuperblockId) {
         self.erased[block.0 as usize] = true;
     }
 }

@@ -7,7 +7,7 @@
 //! - that no read returns stale or wrong data, and that nothing acknowledged is lost ([`Model`]),
 //! - that every command ends, as what it says it did ([`Violation::CommandsNeverEnd`], [`Violation::NotDone`]),
 //! - that the firmware's tables agree: one page a slot, counts of valid slots, pins, free superblocks
-//!   ([`Violation::Unsound`]),
+//!   ([`Violation::Inconsistency`]),
 //! - that nothing is programmed twice or out of order, and no operation is issued that a chip would not do
 //!   ([`Violation::Illegal`]),
 //! - that no superblock is erased which holds the only copy of a page ([`Violation::ErasedValidData`]),

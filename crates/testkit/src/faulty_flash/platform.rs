@@ -1,8 +1,8 @@
 //! The platform that the firmware runs on: a flash with faults, slot buffers, and a host that checks what it reads.
 
 use firstread_core::{
-    Account, BlockId, Buf, CommandId, DieId, FlashEvent, FlashKind, FlashOp, HostCommand, Lpn, Ns,
-    Ports, Ppa, Spare, Status, Tag,
+    Accounting, Buf, CommandId, DieId, FlashEvent, FlashKind, FlashOp, HostCommand, Lpn, Ns, Ports,
+    Ppa, Spare, Status, SuperblockId, Tag,
 };
 use firstread_firmware::log::Record;
 
@@ -24,7 +24,7 @@ pub struct Platform {
     /// Commands that have ended, in order, with their status.
     pub completed: Vec<(HostCommand, Status)>,
     /// Blocks that the firmware replaced by a spare one of their die.
-    pub replaced: Vec<(DieId, BlockId)>,
+    pub replaced: Vec<(DieId, SuperblockId)>,
     /// Reads that were made anew from the rest of their stripe.
     pub rebuilt: u64,
     now: Ns,
@@ -105,7 +105,7 @@ impl Platform {
     }
 
     /// Whether superblock `block` may be erased.
-    fn check_erase(&mut self, block: BlockId) {
+    fn check_erase(&mut self, block: SuperblockId) {
         let (model, buffers, capacity) = (&self.model, &self.buffers, self.capacity_slots);
         let is_only = |spare: Spare| {
             let last = match spare.lpn.0 < capacity {
@@ -125,7 +125,7 @@ impl Platform {
     }
 }
 
-impl Account for Platform {
+impl Accounting for Platform {
     fn trimmed(&mut self, first: Lpn, pages: u32) {
         self.model.trim(first, pages);
     }
@@ -179,7 +179,7 @@ impl Ports for Platform {
     fn sequence(&self) -> u64 {
         self.model.sequence()
     }
-    fn replace(&mut self, die: DieId, block: BlockId) {
+    fn replace(&mut self, die: DieId, block: SuperblockId) {
         self.replaced.push((die, block));
     }
     fn widen(&mut self, tag: Tag, more: u64) -> bool {

@@ -304,7 +304,7 @@ impl Trial {
         let ended = |as_: Status| completed.iter().filter(|(_, s)| *s == as_).count() as u64;
         let blocks = drive.firmware.blocks().iter();
         let in_use =
-            blocks.filter(|(_, row)| row.usage != firstread_firmware::observe::BlockUse::Bad);
+            blocks.filter(|(_, row)| row.usage != firstread_firmware::observe::SuperblockUse::Bad);
         let cycles: Vec<u32> = in_use.map(|(_, row)| row.pe_cycles).collect();
         Summary {
             end,

@@ -1,7 +1,7 @@
 //! What a checker found.
 
-use firstread_core::{BlockId, FlashOp, HostCommand, Lpn, Spare, Status, Tag};
-use firstread_firmware::ftl::Unsound;
+use firstread_core::{FlashOp, HostCommand, Lpn, Spare, Status, SuperblockId, Tag};
+use firstread_firmware::ftl::Inconsistency;
 use thiserror::Error;
 
 /// A contract that the firmware has broken, or that something between it and its flash made it break.
@@ -117,7 +117,7 @@ pub enum Violation {
     )]
     ErasedValidData {
         /// The superblock.
-        block: BlockId,
+        block: SuperblockId,
         /// The logical page.
         lpn: Lpn,
         /// Sequence number of its last version.
@@ -125,7 +125,7 @@ pub enum Violation {
     },
     /// The audit of the firmware's own tables: two pages in one slot, or counts that disagree.
     #[error("the audit found {0:?}")]
-    Unsound(Unsound),
+    Inconsistency(Inconsistency),
     /// More superblocks were retired and more blocks were replaced than programs and erases have failed.
     #[error(
         "{retired} superblocks are retired and {replaced} blocks replaced after {failures} failures"
@@ -142,7 +142,7 @@ pub enum Violation {
     #[error("superblock {} is being erased or read, though nothing is under way", block.0)]
     NotAtRest {
         /// The superblock.
-        block: BlockId,
+        block: SuperblockId,
     },
     /// The drive takes no more writes though nothing has failed and the power was never cut.
     #[error("the drive has reached its end of life, though nothing has failed")]
@@ -151,7 +151,7 @@ pub enum Violation {
     #[error("{after} slots are valid in superblock {}, and {before} were before the power cut", block.0)]
     WorkUndone {
         /// The superblock.
-        block: BlockId,
+        block: SuperblockId,
         /// Valid slots before the power cut.
         before: u32,
         /// Valid slots after the recovery.

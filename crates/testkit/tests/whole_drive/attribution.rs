@@ -4,7 +4,7 @@ use firstread_core::{HostOp, PageType};
 use firstread_drive::{CAUSES, Cause, RunStats};
 use firstread_testkit::IDEAL;
 
-use crate::scene::{READ_4K, STRIPE, Scene, WORDLINE, reads};
+use crate::scenario::{READ_4K, STRIPE, Scenario, WORDLINE, reads};
 
 /// Nanoseconds by cause of the slowest read.
 fn slowest(stats: &RunStats) -> [u64; CAUSES] {
@@ -32,29 +32,29 @@ fn assert_parts(stats: &RunStats, expected: &[(Cause, u64)]) {
 }
 
 /// Fetch and firmware (`queue`) and the way back (`link`) of a read alone (ns).
-fn ends(scene: &Scene, bytes: u64) -> [(Cause, u64); 2] {
-    let p = scene.drive.profile();
+fn ends(scenario: &Scenario, bytes: u64) -> [(Cause, u64); 2] {
+    let p = scenario.drive.profile();
     let back = (bytes * 1_000_000_000).div_ceil(p.link.bytes_per_s) + p.link.completion_ns;
     let there = p.link.fetch_ns + p.firmware.command_ns + p.firmware.command_interval_ns;
     [(Cause::Queue, there), (Cause::Link, back)]
 }
 
 /// Array time with its command; bus time of `codewords`.
-fn array_and_bus(scene: &Scene, page: PageType, codewords: u64) -> (u64, u64) {
-    let p = scene.drive.profile();
+fn array_and_bus(scenario: &Scenario, page: PageType, codewords: u64) -> (u64, u64) {
+    let p = scenario.drive.profile();
     (
-        p.channel.command_ns + scene.sense_ns(page),
+        p.channel.command_ns + scenario.sense_ns(page),
         p.channel.transfer_ns(1152 * codewords),
     )
 }
 
 #[test]
 fn time_of_a_retry_is_charged_to_the_retry() {
-    let mut scene = Scene::factory(28, 2500);
+    let mut scenario = Scenario::factory(28, 2500);
     let retries = 5;
-    let (wordline, _) = scene.find(1 << 10, |c| reads(c).len() == retries + 1);
+    let (wordline, _) = scenario.find(1 << 10, |c| reads(c).len() == retries + 1);
     // The same page again: persistent errors take it as many retries, give or take one.
-    let stats = scene.stats(&[(0, HostOp::Read, wordline * WORDLINE, 1 << 10)]);
+    let stats = scenario.stats(&[(0, HostOp::Read, wordline * WORDLINE, 1 << 10)]);
     let taken: u64 = stats
         .counters
         .retries
@@ -63,9 +63,9 @@ fn time_of_a_retry_is_charged_to_the_retry() {
         .map(|(n, k)| n * k)
         .sum();
     assert!(taken.abs_diff(retries as u64) <= 1, "{taken} retries");
-    let (array, bus) = array_and_bus(&scene, PageType(0), 1);
-    let decode = scene.drive.profile().ecc.timing.setup_ns as u64;
-    let mut expected = ends(&scene, 1 << 10).to_vec();
+    let (array, bus) = array_and_bus(&scenario, PageType(0), 1);
+    let decode = scenario.drive.profile().ecc.timing.setup_ns as u64;
+    let mut expected = ends(&scenario, 1 << 10).to_vec();
     expected.extend([
         (Cause::Sense, array),
         (Cause::Transfer, bus),
@@ -77,15 +77,15 @@ fn time_of_a_retry_is_charged_to_the_retry() {
 
 #[test]
 fn time_behind_another_read_is_charged_to_it() {
-    let mut scene = Scene::ideal();
-    let stats = scene.stats(&[
+    let mut scenario = Scenario::ideal();
+    let stats = scenario.stats(&[
         (0, HostOp::Read, 0, READ_4K),
         (0, HostOp::Read, STRIPE, READ_4K),
     ]);
-    let (first, bus) = array_and_bus(&scene, PageType(0), 4);
-    let (second, _) = array_and_bus(&scene, PageType(1), 4);
-    let interval = scene.drive.profile().firmware.command_interval_ns;
-    let [(_, there), link] = ends(&scene, READ_4K as u64);
+    let (first, bus) = array_and_bus(&scenario, PageType(0), 4);
+    let (second, _) = array_and_bus(&scenario, PageType(1), 4);
+    let interval = scenario.drive.profile().firmware.command_interval_ns;
+    let [(_, there), link] = ends(&scenario, READ_4K as u64);
     let expected = [
         (Cause::Queue, there + interval),
         (Cause::DieHostRead, first + bus - interval),
@@ -93,7 +93,7 @@ fn time_behind_another_read_is_charged_to_it() {
         (Cause::Transfer, bus),
         (
             Cause::Decode,
-            scene.drive.profile().ecc.timing.setup_ns as u64,
+            scenario.drive.profile().ecc.timing.setup_ns as u64,
         ),
         link,
     ];
@@ -102,26 +102,26 @@ fn time_behind_another_read_is_charged_to_it() {
 
 #[test]
 fn time_behind_a_background_read_is_charged_to_calibration() {
-    let (mut scene, die) = Scene::before_a_pass();
-    let at = die.0 as u64 * crate::scene::ROW;
+    let (mut scenario, die) = Scenario::before_a_pass();
+    let at = die.0 as u64 * crate::scenario::ROW;
     // The pass begins after 1,000 us; the read reaches the firmware while its first read senses.
-    let crossings = scene.play(&[(1_030, HostOp::Read, at, READ_4K)]);
-    let waited = reads(&crossings).into_iter().find_map(|(at, op)| {
+    let port_calls = scenario.play(&[(1_030, HostOp::Read, at, READ_4K)]);
+    let waited = reads(&port_calls).into_iter().find_map(|(at, op)| {
         (op.class == firstread_core::OpClass::HostRead).then_some(at.since(op.queued).0)
     });
     let waited = waited.unwrap();
     assert!(waited > 50_000, "the read waited {waited} ns");
-    let (mut scene, _) = Scene::before_a_pass();
-    let stats = scene.stats(&[(1_030, HostOp::Read, at, READ_4K)]);
-    let (array, bus) = array_and_bus(&scene, PageType(0), 4);
-    let mut expected = ends(&scene, READ_4K as u64).to_vec();
+    let (mut scenario, _) = Scenario::before_a_pass();
+    let stats = scenario.stats(&[(1_030, HostOp::Read, at, READ_4K)]);
+    let (array, bus) = array_and_bus(&scenario, PageType(0), 4);
+    let mut expected = ends(&scenario, READ_4K as u64).to_vec();
     expected.extend([
         (Cause::DieCalibration, waited),
         (Cause::Sense, array),
         (Cause::Transfer, bus),
         (
             Cause::Decode,
-            scene.drive.profile().ecc.timing.setup_ns as u64,
+            scenario.drive.profile().ecc.timing.setup_ns as u64,
         ),
     ]);
     assert_parts(&stats, &expected);
@@ -129,8 +129,8 @@ fn time_behind_a_background_read_is_charged_to_calibration() {
 
 #[test]
 fn time_behind_a_program_is_charged_to_it() {
-    let mut scene = Scene::new(IDEAL, &firstread_testkit::aged(0, 0));
-    let p = scene.drive.profile();
+    let mut scenario = Scenario::new(IDEAL, &firstread_testkit::aged(0, 0));
+    let p = scenario.drive.profile();
     let program = match p.chip.mode(p.mode).unwrap().program {
         firstread_nand::profile::ProgramTiming::OneShot { wordline_ns } => wordline_ns,
         firstread_nand::profile::ProgramTiming::TwoStep {
@@ -139,7 +139,7 @@ fn time_behind_a_program_is_charged_to_it() {
         } => first_ns + second_ns,
     };
     // A wordline over all dies is written far away; then die 0 is read.
-    let stats = scene.stats(&[
+    let stats = scenario.stats(&[
         (0, HostOp::Write, 1 << 30, WORDLINE as u32),
         (1_000, HostOp::Read, 0, READ_4K),
     ]);
@@ -154,14 +154,14 @@ fn time_behind_a_program_is_charged_to_it() {
     assert!(others < 200_000, "{others} ns for all else");
 }
 
-/// A write in part reads the old version of its slot, then waits for room in the write buffer while
+/// A partial write reads the old version of its slot, then waits for room in the write buffer while
 /// others read under the tag that its own read had: it is charged its own read, and the wait.
 #[test]
 fn time_of_a_write_that_waits_for_the_buffer_is_not_charged_to_the_link() {
-    let mut scene = Scene::ideal();
-    let row = crate::scene::ROW;
+    let mut scenario = Scenario::ideal();
+    let row = crate::scenario::ROW;
     let far = 1 << 30;
-    let stats = scene.stats(&[
+    let stats = scenario.stats(&[
         // All of a wordline but the row that the last die gets a millisecond later: that die is the
         // last to be programmed.
         (0, HostOp::Write, far, (WORDLINE - row) as u32),
@@ -175,7 +175,7 @@ fn time_of_a_write_that_waits_for_the_buffer_is_not_charged_to_the_link() {
     let tail = write.tail.slowest(1e-9).unwrap();
     let total = write.max_ns() as f64;
     let parts = tail.share.map(|s| (s * total).round() as u64);
-    let link = scene.drive.profile().link.completion_ns;
+    let link = scenario.drive.profile().link.completion_ns;
     assert!(
         parts[Cause::Link as usize].abs_diff(link) < write.max_ns() / 500,
         "{} ns on the link, which takes {link}",
@@ -213,8 +213,8 @@ const CLEANING: [Cause; 5] = [
 /// the program.
 #[test]
 fn formula_write_behind_a_full_buffer_is_charged_the_program_that_frees_it() {
-    let mut scene = Scene::ideal();
-    let p = scene.drive.profile().clone();
+    let mut scenario = Scenario::ideal();
+    let p = scenario.drive.profile().clone();
     let program = match p.chip.mode(p.mode).unwrap().program {
         firstread_nand::profile::ProgramTiming::OneShot { wordline_ns } => wordline_ns,
         firstread_nand::profile::ProgramTiming::TwoStep {
@@ -224,7 +224,7 @@ fn formula_write_behind_a_full_buffer_is_charged_the_program_that_frees_it() {
     };
     let far = 1 << 30;
     let line = WORDLINE as u32;
-    let stats = scene.stats(&[
+    let stats = scenario.stats(&[
         (0, HostOp::Write, far, line),
         (0, HostOp::Write, far + WORDLINE, line),
         (0, HostOp::Write, far + 2 * WORDLINE, line),
@@ -286,12 +286,12 @@ fn model_slow_writes_are_charged_to_cleaning_where_there_is_any_and_else_to_prog
     assert!(share[Cause::Queue as usize] < 0.05, "{share:?}");
 }
 
-/// Two writes in part of one page share the read of what they keep: both are charged its sense, and neither
+/// Two partial writes of one page share the read of what they keep: both are charged its sense, and neither
 /// waits for the other.
 #[test]
 fn model_writes_of_one_page_share_the_read_that_both_are_charged() {
-    let mut scene = Scene::ideal();
-    let stats = scene.stats(&[(0, HostOp::Write, 512, 512), (1, HostOp::Write, 1024, 512)]);
+    let mut scenario = Scenario::ideal();
+    let stats = scenario.stats(&[(0, HostOp::Write, 512, 512), (1, HostOp::Write, 1024, 512)]);
     let writes = &stats.all.write;
     assert!(writes.max_ns() < writes.min_ns() * 21 / 20);
     let share = writes.tail.slowest(1.0).unwrap().share;

@@ -1,9 +1,9 @@
 //! Why the search of valleys moves the way it does.
 
 use firstread_core::{
-    BlockId, CellMode, DieId, HostOp, LevelOffsets, Ns, OpClass, PageAddr, PageType,
+    CellMode, DieId, HostOp, LevelOffsets, Ns, OpClass, PageAddr, PageType, SuperblockId,
 };
-use firstread_drive::port_log::{Crossing, Passed};
+use firstread_drive::port_log::{PortCall, PortCallKind};
 use firstread_drive::{CutAt, Drive, DriveState};
 use firstread_firmware::log::What;
 use firstread_nand::StateDistribution;
@@ -76,7 +76,7 @@ impl Searched {
             for page in 0..4u8 {
                 let at = PageAddr {
                     die: DieId(wordline % 4),
-                    block: BlockId(3),
+                    block: SuperblockId(3),
                     wordline,
                     page: PageType(page),
                 };
@@ -141,12 +141,12 @@ fn powerloss_calibration_goes_on_after_a_cut_in_it() {
     let start = uncut.now();
     uncut.log_ports();
     play(&mut uncut, &hours).unwrap();
-    let of_background = |c: &&Crossing| match c.what {
-        Passed::Issued(op) => op.class == OpClass::Calibration,
+    let of_background = |c: &&PortCall| match c.what {
+        PortCallKind::Issued(op) => op.class == OpClass::Calibration,
         _ => false,
     };
     let all: Vec<Ns> = uncut
-        .crossings()
+        .port_calls()
         .iter()
         .filter(of_background)
         .map(|c| c.at)
@@ -160,7 +160,8 @@ fn powerloss_calibration_goes_on_after_a_cut_in_it() {
         let cut = cut.unwrap();
         assert!(cut.work.probing, "{cut:?}");
         play(&mut drive, &hours).unwrap();
-        let passed = |what: &What| matches!(what, What::Passed { .. } | What::Verified { .. });
+        let passed =
+            |what: &What| matches!(what, What::PortCallKind { .. } | What::Verified { .. });
         let since = drive
             .log()
             .iter()

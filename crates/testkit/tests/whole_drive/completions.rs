@@ -14,7 +14,7 @@ use firstread_workload::{TraceRecord, fio};
 
 const KIB: u64 = 1024;
 
-/// Reads of a page row, 32 in flight.
+/// Reads of a multi-plane page, 32 in flight.
 const READS: &str = "[j]\nrw=randread\nbs=16k\niodepth=32\nnorandommap\nnumber_ios=2000\n";
 /// As many that a scheme of `retry` knows how many retries reads take.
 const MANY_READS: &str = "[j]\nrw=randread\nbs=16k\niodepth=4\nnorandommap\nnumber_ios=12000\n";
@@ -73,7 +73,7 @@ const SMALL_TLC: &[&str] = &[
     "geometry.blocks_per_plane=24",
     "capacity=2 GiB",
     "chip.failures.factory_bad=0 %",
-    "schemes.recovery=none",
+    "schemes.read_recovery=none",
 ];
 /// A drive of 256 MiB whose cells never err.
 const SMALL: &[&[&str]] = &[
@@ -150,7 +150,7 @@ fn rows() -> Vec<Row> {
                     aged(2, 300),
                     STREAM,
                 ),
-                "recovery" => row(
+                "read_recovery" => row(
                     name,
                     "ct-qlc",
                     &[FOUR_DIES, &["ecc.code=ldpc-1k", "capacity=12 GiB"], set],
@@ -168,7 +168,7 @@ fn rows() -> Vec<Row> {
     let random = || preconditioned(Precondition::Random);
     let zipf = || preconditioned(Precondition::Zipf(1.1));
     let worn = || aged(0, 120);
-    const PARITY: &[&str] = &["schemes.recovery=parity", "capacity=192 MiB"];
+    const PARITY: &[&str] = &["schemes.read_recovery=parity", "capacity=192 MiB"];
     const ONCE: &[u64] = &[9_000];
     const TWICE: &[u64] = &[5_000, 7_000];
     let with = |parts: &[&[&'static str]]| -> Vec<&'static str> { parts.concat() };
@@ -205,7 +205,7 @@ fn rows() -> Vec<Row> {
             &[],
         ),
         small(
-            "writes in part",
+            "partial writes",
             &[],
             new(),
             "[j]\nrw=randrw\nbs=2560\noffset=1k\niodepth=16\nnorandommap\nsize=16m\nnumber_ios=6000\n",
@@ -230,7 +230,7 @@ fn rows() -> Vec<Row> {
                 "dram.read_cache=4MiB",
                 "schemes.suspend=program-erase",
                 "schemes.wear=static",
-                "schemes.recovery=soft-parity",
+                "schemes.read_recovery=soft-parity",
                 "schemes.gc_victim=cost-benefit",
                 "schemes.retry=pipelined-adaptive",
                 "capacity=192 MiB",

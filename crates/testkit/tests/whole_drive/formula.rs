@@ -1,7 +1,7 @@
 //! Whether what runs show agrees with what can be computed without running them.
 
 use firstread_core::{CellMode, FlashEvent, FlashKind, FlashOp, HostOp, Levels, Ns, OpClass};
-use firstread_drive::port_log::Passed;
+use firstread_drive::port_log::PortCallKind;
 use firstread_drive::{Drive, DriveState, RunStats};
 use firstread_firmware::log::What;
 use firstread_nand::ReadLevels;
@@ -56,12 +56,12 @@ fn first_reads(age_h: u64, pe_cycles: u32, scheme: &str) -> Failures {
     let block = medium.programmed(CellMode::Qlc, pe_cycles, 1, fill);
     let mut issued: Vec<Option<FlashOp>> = vec![None; 1 << 14];
     let mut out = Failures::default();
-    for crossing in drive.crossings() {
+    for crossing in drive.port_calls() {
         match crossing.what {
-            Passed::Issued(op) if op.class == OpClass::HostRead => {
+            PortCallKind::Issued(op) if op.class == OpClass::HostRead => {
                 issued[op.tag.0 as usize] = Some(op);
             }
-            Passed::Event(FlashEvent::Decoded { tag, failed, .. }) => {
+            PortCallKind::Event(FlashEvent::Decoded { tag, failed, .. }) => {
                 let Some(op) = issued[tag.0 as usize].take() else {
                     continue;
                 };
@@ -247,10 +247,10 @@ fn formula_a_count_of_cells_takes_one_sense_and_eight_bytes() {
     let (profile, medium) = (drive.profile(), drive.medium());
     let mut issued = None;
     let mut pages = [0; 4];
-    for crossing in drive.crossings() {
+    for crossing in drive.port_calls() {
         match crossing.what {
-            Passed::Issued(op) => issued = Some((crossing.at, op)),
-            Passed::Event(FlashEvent::Ones { tag, .. }) => {
+            PortCallKind::Issued(op) => issued = Some((crossing.at, op)),
+            PortCallKind::Event(FlashEvent::Ones { tag, .. }) => {
                 let (at, op) = issued
                     .filter(|(_, op)| op.tag == tag)
                     .expect("one at a time");

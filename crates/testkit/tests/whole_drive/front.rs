@@ -1,13 +1,13 @@
 //! Read cache and read-ahead: what they are worth, what they cost, and in what order things happen.
 
 use firstread_core::{FlashKind, HostOp, OpClass};
-use firstread_drive::port_log::{Crossing, Passed};
+use firstread_drive::port_log::{PortCall, PortCallKind};
 use firstread_drive::profile::DriveProfile;
 use firstread_drive::{DriveState, RunStats};
 use firstread_testkit::{FOUR_DIES, IDEAL, aged, drive, profile, run, try_run};
 use insta::assert_snapshot;
 
-use crate::scene::{KIB, READ_4K, ROW, Scene, reads};
+use crate::scenario::{KIB, READ_4K, ROW, Scenario, reads};
 
 const AHEAD: &str = "schemes.read_ahead=sequential";
 
@@ -172,8 +172,8 @@ fn formula_deep_queues_gain_nothing_and_lose_nothing() {
     assert!((b / a - 1.0).abs() < 0.02, "{a} and {b} ns");
 }
 
-fn classes(crossings: &[Crossing]) -> Vec<(OpClass, u16)> {
-    reads(crossings)
+fn classes(port_calls: &[PortCall]) -> Vec<(OpClass, u16)> {
+    reads(port_calls)
         .iter()
         .map(|(_, op)| (op.class, op.die.0))
         .collect()
@@ -187,7 +187,7 @@ fn sequence_of_a_stream_that_is_read_ahead_of() {
         "read_ahead.initial=128KiB",
         "read_ahead.maximum=128KiB",
     ]);
-    let mut scene = Scene::new(&set, &aged(0, 0));
+    let mut scenario = Scenario::new(&set, &aged(0, 0));
     // Two reads make a stream; the third joins the row that is on its way, the fourth finds its
     // slot in memory.
     let script = [
@@ -196,8 +196,8 @@ fn sequence_of_a_stream_that_is_read_ahead_of() {
         (330, HostOp::Read, 8 * KIB, READ_4K),
         (600, HostOp::Read, 12 * KIB, READ_4K),
     ];
-    let crossings = scene.play(&script);
-    let text = scene.text(&crossings);
+    let port_calls = scenario.play(&script);
+    let text = scenario.text(&port_calls);
     assert_snapshot!(text, @r"
          0  host      #0 Read 0+4K
          0  issue     HostRead tag 0 die 0 waited 0 b0 w0 LSB cw 000f factory 0
@@ -223,7 +223,7 @@ fn sequence_of_a_stream_that_is_read_ahead_of() {
     600000  host      #0 Read 12K+4K
     600000  complete  #0 Read 12K+4K Ok
     ");
-    let f = scene.drive.counters().front;
+    let f = scenario.drive.counters().front;
     assert_eq!((f.ahead_used, f.ahead_joined, f.cache_hits), (2, 1, 1));
 }
 
@@ -232,7 +232,7 @@ fn sequence_of_a_row_that_is_promoted_in_its_queue() {
     // A row that waits behind others on its die goes first once a command wants it.
     let mut set = IDEAL.to_vec();
     set.extend([AHEAD, "read_ahead.initial=1MiB", "read_ahead.maximum=1MiB"]);
-    let mut scene = Scene::new(&set, &aged(0, 0));
+    let mut scenario = Scenario::new(&set, &aged(0, 0));
     // 16 rows on four dies: four each. The read of the last row of die 3 comes while they wait.
     let last = 15 * ROW;
     let script = [
@@ -240,8 +240,8 @@ fn sequence_of_a_row_that_is_promoted_in_its_queue() {
         (200, HostOp::Read, ROW, ROW as u32),
         (340, HostOp::Read, last, READ_4K),
     ];
-    let crossings = scene.play(&script);
-    let of_die: Vec<(OpClass, u8)> = reads(&crossings)
+    let port_calls = scenario.play(&script);
+    let of_die: Vec<(OpClass, u8)> = reads(&port_calls)
         .iter()
         .filter(|(_, op)| op.die.0 == 3)
         .filter_map(|(_, op)| match op.kind {
@@ -254,8 +254,8 @@ fn sequence_of_a_row_that_is_promoted_in_its_queue() {
         of_die,
         [(ReadAhead, 0), (HostRead, 3), (ReadAhead, 1)],
         "{:?}",
-        classes(&crossings)
+        classes(&port_calls)
     );
-    let completed = |c: &&Crossing| matches!(c.what, Passed::Completed(..));
-    assert_eq!(crossings.iter().filter(completed).count(), 3);
+    let completed = |c: &&PortCall| matches!(c.what, PortCallKind::Completed(..));
+    assert_eq!(port_calls.iter().filter(completed).count(), 3);
 }

@@ -134,10 +134,10 @@ fn sequence_wait_for_starts_behind_the_named_job() {
     let stats = try_run(&mut drive, job, 1, None).unwrap();
     assert_eq!(stats.requests, 200);
     use firstread_core::HostOp;
-    use firstread_drive::port_log::Passed;
+    use firstread_drive::port_log::PortCallKind;
     let of = |op: HostOp| {
-        let log = drive.crossings().iter();
-        log.filter(move |c| matches!(&c.what, Passed::Submitted(s) if s.op == op))
+        let log = drive.port_calls().iter();
+        log.filter(move |c| matches!(&c.what, PortCallKind::Submitted(s) if s.op == op))
             .map(|c| c.at)
     };
     let (last_write, first_read) = (of(HostOp::Write).max(), of(HostOp::Read).min());

@@ -1,13 +1,13 @@
 //! A map that memory holds in part: what misses cost, and that no data are wrong.
 
 use firstread_core::{HostOp, OpClass};
-use firstread_drive::port_log::Passed;
+use firstread_drive::port_log::PortCallKind;
 use firstread_drive::profile::DriveProfile;
 use firstread_drive::{Cause, DriveState, RunStats};
 use firstread_testkit::{FOUR_DIES, IDEAL, SMALL_BLOCKS, aged, drive, profile, run, try_run};
 use insta::assert_snapshot;
 
-use crate::scene::{KIB, READ_4K, Scene, reads};
+use crate::scenario::{KIB, READ_4K, Scenario, reads};
 
 const MIB: u64 = 1 << 20;
 /// Bytes whose places lie on one page of the map.
@@ -141,15 +141,15 @@ fn formula_a_write_looks_its_page_of_the_map_up_once() {
 fn sequence_of_a_miss() {
     let mut set = IDEAL.to_vec();
     set.push("dram.map_cache=1MiB");
-    let mut scene = Scene::new(&set, &aged(0, 0));
+    let mut scenario = Scenario::new(&set, &aged(0, 0));
     // The second read wants the same page of the map, and the third finds it in memory.
     let script = [
         (0, HostOp::Read, 0, READ_4K),
         (50, HostOp::Read, REACH - 4 * KIB, READ_4K),
         (600, HostOp::Read, MIB, READ_4K),
     ];
-    let crossings = scene.play(&script);
-    let text = scene.text(&crossings);
+    let port_calls = scenario.play(&script);
+    let text = scenario.text(&port_calls);
     assert_snapshot!(text, @r"
          0  host      #0 Read 0+4K
          0  issue     MapRead tag 0 die 0 waited 0 b18 w0 LSB cw 000f factory 0
@@ -170,7 +170,7 @@ fn sequence_of_a_miss() {
     715680  event     decoded tag 1
     715680  complete  #1 Read 1M+4K Ok
     ");
-    let f = scene.drive.counters().front;
+    let f = scenario.drive.counters().front;
     assert_eq!((f.map_hits, f.map_misses, f.map_reads), (1, 2, 1));
 }
 
@@ -178,11 +178,14 @@ fn sequence_of_a_miss() {
 fn sequence_of_a_read_over_two_pages_of_the_map() {
     let mut set = IDEAL.to_vec();
     set.push("dram.map_cache=1MiB");
-    let mut scene = Scene::new(&set, &aged(0, 0));
-    let crossings = scene.play(&[(0, HostOp::Read, REACH - 4 * KIB, 8 << 10)]);
-    let classes: Vec<OpClass> = reads(&crossings).iter().map(|(_, op)| op.class).collect();
+    let mut scenario = Scenario::new(&set, &aged(0, 0));
+    let port_calls = scenario.play(&[(0, HostOp::Read, REACH - 4 * KIB, 8 << 10)]);
+    let classes: Vec<OpClass> = reads(&port_calls).iter().map(|(_, op)| op.class).collect();
     use OpClass::{HostRead, MapRead};
     assert_eq!(classes, [MapRead, HostRead, MapRead, HostRead]);
-    let last = crossings.last().map(|c| c.what);
-    assert!(matches!(last, Some(Passed::Completed(..))), "{last:?}");
+    let last = port_calls.last().map(|c| c.what);
+    assert!(
+        matches!(last, Some(PortCallKind::Completed(..))),
+        "{last:?}"
+    );
 }

@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 
 use firstread_core::params::{Axis, Need, ParamKind, Scheme};
 use firstread_core::voltage::VoltageTables;
-use firstread_core::{BlockId, CellMode, HostOp, Ns, Stream};
+use firstread_core::{CellMode, HostOp, Ns, Stream, SuperblockId};
 use firstread_drive::profile::DriveProfile;
 use firstread_drive::{CutAt, Drive, DriveError, DriveState, Ended, Host, PowerCut, Precondition};
 use firstread_firmware::policy::AXES;
@@ -302,7 +302,7 @@ fn run(swarm: &Swarm, seed: u64, rounds: u64, requests: u64, met: &mut Met) {
         if swarm.converts {
             for ask in 0..s.at(2).below(4) {
                 let s = s.at(3).at(ask);
-                let block = BlockId(s.at(0).below(drive.blocks().len() as u64) as u32);
+                let block = SuperblockId(s.at(0).below(drive.blocks().len() as u64) as u32);
                 let to = one(s.at(1), &[CellMode::Slc, mode, mode]);
                 // Refused or not: both are fine.
                 let _ = drive.ask_mode(block, to);

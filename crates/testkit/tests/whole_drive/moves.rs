@@ -3,7 +3,7 @@
 use firstread_core::Stream;
 use firstread_drive::profile::{Library, Override, load_drive};
 use firstread_drive::{Drive, DriveState, Ended, Precondition};
-use firstread_firmware::observe::BlockUse;
+use firstread_firmware::observe::SuperblockUse;
 use firstread_firmware::policy::{AXES, gc_victim, wear};
 use firstread_testkit::{try_run, voltages};
 
@@ -107,7 +107,7 @@ fn moves(seed: u64) -> Option<(f64, f64)> {
     let usable = drive
         .blocks()
         .iter()
-        .filter(|(_, row)| row.usage != BlockUse::Bad);
+        .filter(|(_, row)| row.usage != SuperblockUse::Bad);
     let usable = usable.count() as u64;
     // A drive that has come to its end had as much to spare as every drive must have.
     let spare = match stats.ended {

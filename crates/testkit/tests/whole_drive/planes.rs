@@ -4,17 +4,17 @@ use firstread_core::{HostOp, OpClass, PageType};
 use firstread_testkit::{IDEAL, SMALL_BLOCKS, Scripted, aged, drive, profile, run, try_run};
 use insta::assert_snapshot;
 
-use crate::scene::{KIB, READ_4K, Scene, WORDLINE, decoded, reads, wanted};
+use crate::scenario::{KIB, READ_4K, Scenario, WORDLINE, decoded, reads, wanted};
 
 const APART: &str = "chip.timing.independent_plane_reads=true";
 /// Bytes of a page, which lies on one plane.
 const PAGE: u64 = 16 * KIB;
 
-fn scene(apart: bool, own: &[&str]) -> Scene {
+fn scenario(apart: bool, own: &[&str]) -> Scenario {
     let mut set = IDEAL.to_vec();
     set.extend(own);
     set.extend(apart.then_some(APART));
-    Scene::new(&set, &aged(0, 0))
+    Scenario::new(&set, &aged(0, 0))
 }
 
 /// Two reads of the host, on planes 0 and `plane` of die 0, of different wordlines.
@@ -27,9 +27,9 @@ fn two_reads(plane: u64) -> [Scripted; 2] {
 
 #[test]
 fn sequence_of_reads_on_two_planes() {
-    let mut together = scene(false, &[]);
-    let crossings = together.play(&two_reads(1));
-    assert_snapshot!(together.text(&crossings), @r"
+    let mut together = scenario(false, &[]);
+    let port_calls = together.play(&two_reads(1));
+    assert_snapshot!(together.text(&port_calls), @r"
          0  host      #0 Read 0+4K
          0  issue     HostRead tag 0 die 0 waited 0 b0 w0 LSB cw 000f factory 0
      10000  host      #1 Read 7184K+4K
@@ -41,9 +41,9 @@ fn sequence_of_reads_on_two_planes() {
     231260  event     decoded tag 1
     231260  complete  #1 Read 7184K+4K Ok
     ");
-    let mut apart = scene(true, &[]);
-    let crossings = apart.play(&two_reads(1));
-    assert_snapshot!(apart.text(&crossings), @r"
+    let mut apart = scenario(true, &[]);
+    let port_calls = apart.play(&two_reads(1));
+    assert_snapshot!(apart.text(&port_calls), @r"
          0  host      #0 Read 0+4K
          0  issue     HostRead tag 0 die 0 waited 0 b0 w0 LSB cw 000f factory 0
      10000  host      #1 Read 7184K+4K
@@ -59,9 +59,9 @@ fn sequence_of_reads_on_two_planes() {
 
 #[test]
 fn sequence_of_reads_on_one_plane() {
-    let mut apart = scene(true, &[]);
-    let crossings = apart.play(&two_reads(0));
-    assert_snapshot!(apart.text(&crossings), @r"
+    let mut apart = scenario(true, &[]);
+    let port_calls = apart.play(&two_reads(0));
+    assert_snapshot!(apart.text(&port_calls), @r"
          0  host      #0 Read 0+4K
          0  issue     HostRead tag 0 die 0 waited 0 b0 w0 LSB cw 000f factory 0
      10000  host      #1 Read 7M+4K
@@ -79,15 +79,15 @@ fn sequence_of_reads_on_one_plane() {
 /// is on another plane does not hold it up longer than its own sense.
 #[test]
 fn sequence_of_a_row_between_single_planes() {
-    let mut apart = scene(true, &[]);
+    let mut apart = scenario(true, &[]);
     let script = [
         (0, HostOp::Read, 2 * PAGE, READ_4K),
         (10, HostOp::Read, WORDLINE, 2 * PAGE as u32),
         (20, HostOp::Read, 2 * WORDLINE + PAGE, READ_4K),
         (30, HostOp::Read, 3 * WORDLINE + 3 * PAGE, READ_4K),
     ];
-    let crossings = apart.play(&script);
-    assert_snapshot!(apart.text(&crossings), @r"
+    let port_calls = apart.play(&script);
+    assert_snapshot!(apart.text(&port_calls), @r"
          0  host      #0 Read 32K+4K
          0  issue     HostRead tag 0 die 0 waited 0 b0 w0 LSB cw 0000.0000.000f factory 0
      10000  host      #1 Read 1M+32K
@@ -114,17 +114,17 @@ fn sequence_of_a_row_between_single_planes() {
 /// The channel is one for both: what has been sensed at the same time leaves one after the other.
 #[test]
 fn formula_pages_sensed_at_once_leave_one_after_another() {
-    let mut apart = scene(true, &[]);
+    let mut apart = scenario(true, &[]);
     let script = [0, 1, 2, 3].map(|p| (0, HostOp::Read, p * (WORDLINE + PAGE), PAGE as u32));
-    let crossings = apart.play(&script);
-    let ends = decoded(&crossings);
+    let port_calls = apart.play(&script);
+    let ends = decoded(&port_calls);
     let p = apart.drive.profile();
     let transfer = p.channel.transfer_ns(16 * 1152);
     let first = p.channel.command_ns + apart.sense_ns(PageType(0)) + transfer;
     let setup = p.ecc.timing.setup_ns as u64;
     let lanes = p.ecc.engines_per_channel as u64;
     let decode = setup.max((16 * setup).div_ceil(lanes).saturating_sub(transfer));
-    let start = reads(&crossings)[0].0;
+    let start = reads(&port_calls)[0].0;
     for (i, (end, _)) in ends.iter().enumerate() {
         assert_eq!(
             end.since(start).0,
@@ -138,20 +138,20 @@ fn formula_pages_sensed_at_once_leave_one_after_another() {
 #[test]
 fn sequence_of_a_retry_beside_a_read() {
     let set = ["schemes.read_levels=factory", APART];
-    let mut scene = Scene::new(&set, &aged(10, 300));
-    let (failing, alone) = scene.find(16 << 10, |c| {
+    let mut scenario = Scenario::new(&set, &aged(10, 300));
+    let (failing, alone) = scenario.find(16 << 10, |c| {
         decoded(c)[0].1.count_ones() > 12 && reads(c).len() == 2
     });
     // Begins while the first page is sensed, ends while it is retried.
     let other = (40, HostOp::Read, (failing + 5) * WORDLINE + PAGE, READ_4K);
-    let crossings = scene.play(&[(0, HostOp::Read, failing * WORDLINE, 16 << 10), other]);
+    let port_calls = scenario.play(&[(0, HostOp::Read, failing * WORDLINE, 16 << 10), other]);
     let of_plane = |plane: u32| {
-        let all = reads(&crossings).into_iter();
+        let all = reads(&port_calls).into_iter();
         all.filter(move |(_, op)| wanted(op).trailing_zeros() / 16 == plane)
     };
     let start = |ops: &[(firstread_core::Ns, firstread_core::FlashOp)]| ops[0].0;
     let began: Vec<u64> = of_plane(0)
-        .map(|(at, _)| at.since(start(&reads(&crossings))).0)
+        .map(|(at, _)| at.since(start(&reads(&port_calls))).0)
         .collect();
     let by_itself: Vec<u64> = reads(&alone)
         .iter()
@@ -176,7 +176,7 @@ fn sequence_of_a_retry_beside_a_read() {
 #[test]
 fn sequence_of_a_program_between_reads_of_planes() {
     for suspend in ["none", "program"] {
-        let mut apart = scene(true, &[&format!("schemes.suspend={suspend}")]);
+        let mut apart = scenario(true, &[&format!("schemes.suspend={suspend}")]);
         let script = [
             (0, HostOp::Write, 0, WORDLINE as u32),
             (100, HostOp::Read, 8 * WORDLINE, READ_4K),
@@ -184,9 +184,9 @@ fn sequence_of_a_program_between_reads_of_planes() {
             (3_010, HostOp::Read, 10 * WORDLINE + PAGE, READ_4K),
             (3_200, HostOp::Read, 11 * WORDLINE + PAGE, READ_4K),
         ];
-        let crossings = apart.play(&script);
+        let port_calls = apart.play(&script);
         // What concerns die 0 alone.
-        let text = apart.text(&crossings);
+        let text = apart.text(&port_calls);
         let of_die = |line: &&str| !["die 1", "die 2", "die 3"].iter().any(|d| line.contains(d));
         let text: Vec<&str> = text.lines().filter(of_die).collect();
         let text = text.join("\n");

@@ -1,6 +1,6 @@
 //! Several submission queues: in which order they are fetched from, and how they share the drive.
 
-use firstread_drive::port_log::Passed;
+use firstread_drive::port_log::PortCallKind;
 use firstread_drive::{Drive, RunStats};
 use firstread_testkit::{FOUR_DIES, IDEAL, aged, drive, profile, try_run};
 
@@ -133,8 +133,8 @@ fn order(own: &[&str], keys: &[&str], most: usize) -> String {
     let mut drive = four_dies(own);
     drive.log_ports();
     run_jobs(&mut drive, keys, "1ms");
-    let passed = drive.crossings().iter().filter_map(|c| match c.what {
-        Passed::Submitted(command) => Some(command.client.to_string()),
+    let passed = drive.port_calls().iter().filter_map(|c| match c.what {
+        PortCallKind::Submitted(command) => Some(command.client.to_string()),
         _ => None,
     });
     passed.take(most).collect()

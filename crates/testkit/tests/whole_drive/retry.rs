@@ -5,7 +5,7 @@
 use firstread_core::{
     FlashEvent, FlashKind, FlashOp, HostOp, Levels, Ns, OpClass, PageType, SenseTiming,
 };
-use firstread_drive::port_log::{Crossing, Passed};
+use firstread_drive::port_log::{PortCall, PortCallKind};
 use firstread_drive::profile::{Library, Override, load_drive};
 use firstread_drive::{DriveState, RunStats};
 use firstread_firmware::policy::AXES;
@@ -13,7 +13,7 @@ use firstread_nand::die::{DieState, ReadCommand};
 use firstread_testkit::{aged, digest_of, drive, profile, try_run};
 use insta::assert_snapshot;
 
-use crate::scene::{STRIPE, Scene, WORDLINE, decoded, reads, wanted};
+use crate::scenario::{STRIPE, Scenario, WORDLINE, decoded, reads, wanted};
 
 /// One page: what the published timings are of.
 const PAGE: u32 = 16 << 10;
@@ -23,10 +23,10 @@ const FROM_FIRST: &[&str] = &["schemes.retry=pipelined", "retry.from=first-read"
 const SINGLE: &[&str] = &["schemes.retry=single-step"];
 
 /// The TLC drive with four dies, on the manufacturer's levels, a year old at 30 °C or so.
-fn scene(retry: &[&str], age_h: u64) -> Scene {
+fn scenario(retry: &[&str], age_h: u64) -> Scenario {
     let set = ["capacity=2 GiB", "schemes.read_levels=factory"];
     let set: Vec<&str> = set.iter().chain(retry).copied().collect();
-    Scene::on("tlc-48l", &set, &aged(age_h, 1000))
+    Scenario::on("tlc-48l", &set, &aged(age_h, 1000))
 }
 
 /// An age (h at 55 °C) at which reads take as many retries, among others.
@@ -39,30 +39,30 @@ const fn age_h(retries: usize) -> u64 {
 }
 
 /// What passes when a page of `page` is read that takes `retries` retries.
-fn read(scene: &mut Scene, page: u8, retries: usize) -> Vec<Crossing> {
+fn read(scenario: &mut Scenario, page: u8, retries: usize) -> Vec<PortCall> {
     (0..2_000u64)
         .map(|wordline| {
             let at = (3 * wordline + page as u64) * STRIPE;
             // Later than what the read before it left: the end of a sense that was not needed.
-            let crossings = scene.play(&[(100, HostOp::Read, at, PAGE)]);
-            let new = |c: &Crossing| matches!(c.what, Passed::Submitted(_));
-            let first = crossings.iter().position(new).unwrap();
-            crossings[first..].to_vec()
+            let port_calls = scenario.play(&[(100, HostOp::Read, at, PAGE)]);
+            let new = |c: &PortCall| matches!(c.what, PortCallKind::Submitted(_));
+            let first = port_calls.iter().position(new).unwrap();
+            port_calls[first..].to_vec()
         })
         .find(|c| decoded(c).len() == retries + 1)
         .expect("some page of thousands takes as many")
 }
 
 /// The same as text. Which page it is says something of the cells and nothing of the sequence.
-fn text(scene: &mut Scene, retries: usize) -> String {
-    let crossings = read(scene, 0, retries);
+fn text(scenario: &mut Scenario, retries: usize) -> String {
+    let port_calls = read(scenario, 0, retries);
     let FlashKind::Read {
         block, wordline, ..
-    } = reads(&crossings)[0].1.kind
+    } = reads(&port_calls)[0].1.kind
     else {
         unreachable!("a read reads")
     };
-    let text = scene.text(&crossings);
+    let text = scenario.text(&port_calls);
     let text = text.replace(&format!("b{} w{wordline} ", block.0), "");
     let lines = text.lines().map(|l| match l.find("#0 Read") {
         Some(at) => format!(
@@ -77,8 +77,8 @@ fn text(scene: &mut Scene, retries: usize) -> String {
 
 #[test]
 fn sequence_pipelined_without_retries() {
-    let mut scene = scene(PIPELINED, age_h(0));
-    assert_snapshot!(text(&mut scene, 0), @r"
+    let mut scenario = scenario(PIPELINED, age_h(0));
+    assert_snapshot!(text(&mut scenario, 0), @r"
          0  host      #0 Read
          0  issue     HostRead tag 0 die 0 waited 0 LSB cw ffff factory 0
      96632  event     die 0 free of tag 0
@@ -89,8 +89,8 @@ fn sequence_pipelined_without_retries() {
 
 #[test]
 fn sequence_sequential_with_one_retry() {
-    let mut scene = scene(SEQUENTIAL, age_h(1));
-    assert_snapshot!(text(&mut scene, 1), @r"
+    let mut scenario = scenario(SEQUENTIAL, age_h(1));
+    assert_snapshot!(text(&mut scenario, 1), @r"
          0  host      #0 Read
          0  issue     HostRead tag 0 die 0 waited 0 LSB cw ffff factory 0
      96632  event     die 0 free of tag 0
@@ -104,8 +104,8 @@ fn sequence_sequential_with_one_retry() {
 
 #[test]
 fn sequence_pipelined_with_one_retry() {
-    let mut scene = scene(PIPELINED, age_h(1));
-    assert_snapshot!(text(&mut scene, 1), @r"
+    let mut scenario = scenario(PIPELINED, age_h(1));
+    assert_snapshot!(text(&mut scenario, 1), @r"
          0  host      #0 Read
          0  issue     HostRead tag 0 die 0 waited 0 LSB cw ffff factory 0
      96632  event     die 0 free of tag 0
@@ -121,8 +121,8 @@ fn sequence_pipelined_with_one_retry() {
 
 #[test]
 fn sequence_sequential_with_five_retries() {
-    let mut scene = scene(SEQUENTIAL, age_h(5));
-    assert_snapshot!(text(&mut scene, 5), @r"
+    let mut scenario = scenario(SEQUENTIAL, age_h(5));
+    assert_snapshot!(text(&mut scenario, 5), @r"
          0  host      #0 Read
          0  issue     HostRead tag 0 die 0 waited 0 LSB cw ffff factory 0
      97632  event     die 0 free of tag 0
@@ -148,8 +148,8 @@ fn sequence_sequential_with_five_retries() {
 
 #[test]
 fn sequence_pipelined_with_five_retries() {
-    let mut scene = scene(PIPELINED, age_h(5));
-    assert_snapshot!(text(&mut scene, 5), @r"
+    let mut scenario = scenario(PIPELINED, age_h(5));
+    assert_snapshot!(text(&mut scenario, 5), @r"
          0  host      #0 Read
          0  issue     HostRead tag 0 die 0 waited 0 LSB cw ffff factory 0
      97632  event     die 0 free of tag 0
@@ -176,22 +176,22 @@ fn sequence_pipelined_with_five_retries() {
 }
 
 /// Where an LSB page of die 0 lies that takes five retries or more.
-fn long_walk(scene: &mut Scene) -> u64 {
-    WORDLINE * scene.find(PAGE, |c| decoded(c).len() > 5).0
+fn long_walk(scenario: &mut Scenario) -> u64 {
+    WORDLINE * scenario.find(PAGE, |c| decoded(c).len() > 5).0
 }
 
 /// What is issued to the die while a walk is under way and another read comes during its first retry: the
 /// class of each read, and whether it is sensed ahead.
 fn a_read_behind_a_walk(retry: &[&str]) -> (Vec<(OpClass, bool)>, String) {
-    let mut scene = scene(retry, age_h(5));
-    let long = long_walk(&mut scene);
-    let crossings = scene.play(&[
+    let mut scenario = scenario(retry, age_h(5));
+    let long = long_walk(&mut scenario);
+    let port_calls = scenario.play(&[
         (100, HostOp::Read, long, PAGE),
         (280, HostOp::Read, long + WORDLINE, PAGE),
     ]);
-    let issued = reads(&crossings);
+    let issued = reads(&port_calls);
     let issued = issued.iter().map(|(_, op)| (op.class, op.after.is_some()));
-    (issued.collect(), scene.text(&crossings))
+    (issued.collect(), scenario.text(&port_calls))
 }
 
 const READ: (OpClass, bool) = (OpClass::HostRead, false);
@@ -224,19 +224,21 @@ fn sequence_a_sequential_read_gives_way() {
 fn sequence_a_pipelined_read_gives_way_to_what_has_waited_enough() {
     // When the first program of die 0 starts, and when the walk ends.
     let starts = |max_wait: &str| {
-        let mut scene = scene(&[PIPELINED[0], "retry.hold=255", max_wait], age_h(5));
-        let mut script = vec![(100, HostOp::Read, long_walk(&mut scene), PAGE)];
+        let mut scenario = scenario(&[PIPELINED[0], "retry.hold=255", max_wait], age_h(5));
+        let mut script = vec![(100, HostOp::Read, long_walk(&mut scenario), PAGE)];
         // More than a wordline of every die.
         script.extend((0..4).map(|i| (160, HostOp::Write, i * WORDLINE, WORDLINE as u32)));
-        let crossings = scene.play(&script);
-        let program = |c: &Crossing| match c.what {
-            Passed::Issued(op) => op.die.0 == 0 && matches!(op.kind, FlashKind::Program { .. }),
+        let port_calls = scenario.play(&script);
+        let program = |c: &PortCall| match c.what {
+            PortCallKind::Issued(op) => {
+                op.die.0 == 0 && matches!(op.kind, FlashKind::Program { .. })
+            }
             _ => false,
         };
-        let first = crossings.iter().find(|c| program(c));
+        let first = port_calls.iter().find(|c| program(c));
         let first = first.expect("a wordline is full").at;
-        let ended = decoded(&crossings).last().unwrap().0;
-        (first < ended, scene.text(&crossings))
+        let ended = decoded(&port_calls).last().unwrap().0;
+        (first < ended, scenario.text(&port_calls))
     };
     let (before, text) = starts("firmware.max_wait=50us");
     assert!(before, "{text}");
@@ -254,7 +256,7 @@ fn model_a_pipelined_tail_is_no_longer() {
             "schemes.read_levels=ct-qlc",
             "schemes.suspend=program-erase",
             // Soft senses would end the walks.
-            "schemes.recovery=none",
+            "schemes.read_recovery=none",
         ];
         let set: Vec<&str> = set.iter().chain(retry).copied().collect();
         let mut drive = drive(profile("ibm-qlc", &set), &aged(28, 1000), 1);
@@ -273,8 +275,8 @@ fn model_a_pipelined_tail_is_no_longer() {
 
 #[test]
 fn sequence_pipelined_from_the_first_read_on() {
-    let mut scene = scene(FROM_FIRST, age_h(1));
-    assert_snapshot!(text(&mut scene, 0), @r"
+    let mut scenario = scenario(FROM_FIRST, age_h(1));
+    assert_snapshot!(text(&mut scenario, 0), @r"
          0  host      #0 Read
          0  issue     HostRead tag 0 die 0 waited 0 LSB cw ffff factory 0
          0  issue     HostRetry tag 4129 die 0 after 0 LSB cw ffff factory 1
@@ -283,7 +285,7 @@ fn sequence_pipelined_from_the_first_read_on() {
     120832  complete  #0 Read Ok
     125832  event     die 0 free of tag 4129
     ");
-    assert_snapshot!(text(&mut scene, 1), @r"
+    assert_snapshot!(text(&mut scenario, 1), @r"
          0  host      #0 Read
          0  issue     HostRead tag 0 die 0 waited 0 LSB cw ffff factory 0
          0  issue     HostRetry tag 4129 die 0 after 0 LSB cw ffff factory 1
@@ -299,8 +301,8 @@ fn sequence_pipelined_from_the_first_read_on() {
 
 #[test]
 fn sequence_single_step() {
-    let mut scene = scene(SINGLE, age_h(5));
-    assert_snapshot!(text(&mut scene, 1), @r"
+    let mut scenario = scenario(SINGLE, age_h(5));
+    assert_snapshot!(text(&mut scenario, 1), @r"
          0  host      #0 Read
          0  issue     HostRead tag 0 die 0 waited 0 LSB cw ffff factory 0
      96632  event     die 0 free of tag 0
@@ -323,13 +325,13 @@ struct Times {
     decode: u64,
 }
 
-fn times(scene: &Scene) -> Times {
-    let p = scene.drive.profile();
+fn times(scenario: &Scenario) -> Times {
+    let p = scenario.drive.profile();
     Times {
         command: p.channel.command_ns,
         cache_busy: p.chip.timing.cache_busy_ns,
         levels: p.chip.timing.set_levels_ns,
-        sense: [0, 1, 2].map(|page| scene.sense_ns(PageType(page))),
+        sense: [0, 1, 2].map(|page| scenario.sense_ns(PageType(page))),
         transfer: p.channel.transfer_ns(16 * 1152),
         decode: p.ecc.timing.setup_ns as u64,
     }
@@ -343,17 +345,17 @@ fn retries_mean(stats: &RunStats) -> f64 {
 }
 
 /// Reads of a page each, at random.
-fn random_pages(scene: &mut Scene, depth: u32, reads: u32) -> RunStats {
+fn random_pages(scenario: &mut Scenario, depth: u32, reads: u32) -> RunStats {
     let job =
         format!("[j]\nrw=randread\nbs=16k\niodepth={depth}\nnorandommap\nnumber_ios={reads}\n");
-    try_run(&mut scene.drive, &job, 1, None).unwrap()
+    try_run(&mut scenario.drive, &job, 1, None).unwrap()
 }
 
 /// Times between decodes of which every codeword failed, and failed again: whole retry steps (ns).
-fn whole_steps(scene: &mut Scene, page: u8) -> Vec<u64> {
+fn whole_steps(scenario: &mut Scenario, page: u8) -> Vec<u64> {
     let mut steps = Vec::new();
     for retries in 4..7 {
-        let ends = decoded(&read(scene, page, retries));
+        let ends = decoded(&read(scenario, page, retries));
         // The first retry begins when the first read has been decoded, whatever the scheme.
         let pairs = ends[1..].windows(2);
         let whole = pairs.filter(|p| p[0].1 == 0xffff && p[1].1 == 0xffff);
@@ -371,8 +373,8 @@ fn formula_pipelined_step_takes_the_longer_part() {
     for decoder in ["ecc.setup=20 us", "ecc.setup=300 us"] {
         let mut sum = (0, 0);
         for page in 0..3 {
-            let mut plain = scene(&[decoder], age_h(5));
-            let mut piped = scene(&[PIPELINED[0], decoder], age_h(5));
+            let mut plain = scenario(&[decoder], age_h(5));
+            let mut piped = scenario(&[PIPELINED[0], decoder], age_h(5));
             let t = times(&plain);
             let (sense, out) = (t.sense[page as usize], t.transfer + t.decode);
             let one = t.command + t.levels + sense + out;
@@ -394,9 +396,9 @@ fn formula_pipelined_step_takes_the_longer_part() {
 /// The hardware does what a die allows, when it allows it.
 #[test]
 fn model_cache_reads_are_those_of_a_die() {
-    let mut scene = scene(PIPELINED, age_h(5));
-    let crossings = read(&mut scene, 1, 5);
-    let (t, drive) = (times(&scene), &scene.drive);
+    let mut scenario = scenario(PIPELINED, age_h(5));
+    let port_calls = read(&mut scenario, 1, 5);
+    let (t, drive) = (times(&scenario), &scenario.drive);
     let (medium, profile) = (drive.medium(), drive.profile());
     let mut die = DieState::new(profile.geometry.blocks_per_plane);
     let (mut sensed, mut moved) = (Ns::ZERO, Ns::ZERO);
@@ -408,10 +410,10 @@ fn model_cache_reads_are_those_of_a_die() {
         set = levels;
         Ns(changes as u64 * t.levels)
     };
-    for crossing in &crossings {
+    for crossing in &port_calls {
         let at = crossing.at;
         match crossing.what {
-            Passed::Issued(FlashOp {
+            PortCallKind::Issued(FlashOp {
                 after,
                 kind:
                     FlashKind::Read {
@@ -447,7 +449,7 @@ fn model_cache_reads_are_those_of_a_die() {
                     (moved, sensed) = die.cache_read(at, &command, medium).unwrap();
                 }
             }
-            Passed::Issued(FlashOp {
+            PortCallKind::Issued(FlashOp {
                 kind: FlashKind::Output { .. },
                 ..
             }) => {
@@ -455,18 +457,18 @@ fn model_cache_reads_are_those_of_a_die() {
                 let at = sensed.max(at) + changes + Ns(t.command);
                 (moved, sensed) = die.cache_read(at, &command, medium).unwrap();
             }
-            Passed::Issued(FlashOp {
+            PortCallKind::Issued(FlashOp {
                 kind: FlashKind::Cancel { .. },
                 ..
             }) => {
                 let free = die.reset_read(at, medium);
                 assert_eq!(free, sensed.min(at + Ns(profile.chip.timing.reset_ns)));
             }
-            Passed::Event(FlashEvent::Decoded { .. }) => {
-                let op = reads(&crossings)[checked].1;
+            PortCallKind::Event(FlashEvent::Decoded { .. }) => {
+                let op = reads(&port_calls)[checked].1;
                 // The first read is alone: no page has moved.
                 if checked > 0 {
-                    let codewords = wanted_of(&crossings, checked, wanted(&op));
+                    let codewords = wanted_of(&port_calls, checked, wanted(&op));
                     let out = moved + Ns(profile.channel.transfer_ns(codewords * 1152));
                     die.data_out(out);
                     assert_eq!(at, out + Ns(t.decode), "step {checked}");
@@ -480,8 +482,8 @@ fn model_cache_reads_are_those_of_a_die() {
 }
 
 /// Codewords that step `step` transfers: those the step before failed.
-fn wanted_of(crossings: &[Crossing], step: usize, issued: u64) -> u64 {
-    let failed = decoded(crossings)[step - 1].1;
+fn wanted_of(port_calls: &[PortCall], step: usize, issued: u64) -> u64 {
+    let failed = decoded(port_calls)[step - 1].1;
     assert_eq!(failed & !issued, 0, "only what was sensed is transferred");
     failed.count_ones() as u64
 }
@@ -491,8 +493,8 @@ fn wanted_of(crossings: &[Crossing], step: usize, issued: u64) -> u64 {
 fn model_pipelined_without_failures_is_sequential() {
     let job = "[j]\nrw=randrw\nrwmixread=80\nbs=16k\niodepth=16\nnorandommap\nnumber_ios=3000\n";
     let run = |retry: &[&str]| {
-        let mut scene = scene(retry, 0);
-        let stats = try_run(&mut scene.drive, job, 1, None).unwrap();
+        let mut scenario = scenario(retry, 0);
+        let stats = try_run(&mut scenario.drive, job, 1, None).unwrap();
         assert_eq!(stats.counters.retries[1..].iter().sum::<u64>(), 0);
         digest_of(&stats)
     };
@@ -511,7 +513,7 @@ fn model_the_end_of_the_table_is_output_on_its_die() {
     };
     // What a rebuild reads would cancel senses too. The addresses of 2 TB are drawn so that some of the reads
     // come to the end of the table.
-    let set = [FROM_FIRST, &["schemes.recovery=none", "capacity=2 TB"]].concat();
+    let set = [FROM_FIRST, &["schemes.read_recovery=none", "capacity=2 TB"]].concat();
     let mut drive = drive(profile("tlc-48l", &set), &state, 2);
     let job = "[j]\nrw=randread\nbs=16k\niodepth=1\nnorandommap\nnumber_ios=20000\n";
     let stats = try_run(&mut drive, job, 2, None).unwrap();
@@ -525,8 +527,8 @@ fn model_the_end_of_the_table_is_output_on_its_die() {
 #[test]
 fn model_pipelined_takes_as_many_retries() {
     let run = |retry: &[&str]| {
-        let mut scene = scene(retry, age_h(5));
-        let stats = random_pages(&mut scene, 1, 4000);
+        let mut scenario = scenario(retry, age_h(5));
+        let stats = random_pages(&mut scenario, 1, 4000);
         assert_eq!(stats.counters.uncorrectable, 0);
         (retries_mean(&stats), stats)
     };
@@ -582,19 +584,19 @@ fn model_adaptive_is_faster() {
             let levels = format!("schemes.read_levels={levels}");
             let retry = format!("schemes.retry={retry}");
             let set = ["capacity=2 GiB", &levels, &retry];
-            let mut scene = Scene::on("tlc-48l", &set, &aged(hours, pe));
-            let stats = random_pages(&mut scene, 1, 8000);
+            let mut scenario = Scenario::on("tlc-48l", &set, &aged(hours, pe));
+            let stats = random_pages(&mut scenario, 1, 8000);
             assert_eq!(stats.counters.uncorrectable, 0, "{retry}");
             (retries_mean(&stats), stats.all.read.mean_ns() / 1e3)
         };
-        let (plain, hasty) = (run("sequential"), run("adaptive"));
+        let (plain, adaptive) = (run("sequential"), run("adaptive"));
         let (piped, both) = (run("pipelined"), run("pipelined-adaptive"));
         println!(
             "{levels}, {hours} h, {pe} P/E: retries {:.3} {:.3} {:.3} {:.3}; mean us {:.1} {:.1} {:.1} {:.1}",
-            plain.0, hasty.0, piped.0, both.0, plain.1, hasty.1, piped.1, both.1
+            plain.0, adaptive.0, piped.0, both.0, plain.1, adaptive.1, piped.1, both.1
         );
         assert!(plain.0 > 0.02, "reads are retried");
-        for (one, other) in [(plain, hasty), (piped, both)] {
+        for (one, other) in [(plain, adaptive), (piped, both)] {
             assert!(other.1 < one.1, "mean {} us became {}", one.1, other.1);
         }
     }
@@ -613,10 +615,10 @@ fn formula_planes_with_one_register_are_sensed_in_turn() {
             "capacity=2 GiB",
             "chip.timing.set_levels=2us",
         ];
-        let mut scene = Scene::on("tlc-48l", &set, &aged(1, 0));
-        let ends = scene.play(&[(0, HostOp::Read, 0, 4 * PAGE)]);
+        let mut scenario = Scenario::on("tlc-48l", &set, &aged(1, 0));
+        let ends = scenario.play(&[(0, HostOp::Read, 0, 4 * PAGE)]);
         let first = decoded(&ends)[0].0.since(reads(&ends)[0].0).0;
-        (first, times(&scene))
+        (first, times(&scenario))
     };
     for levels in ["factory", "frozen"] {
         assert_eq!(row(levels, true).0, row(levels, false).0, "{levels}");
@@ -633,21 +635,21 @@ fn formula_planes_with_one_register_are_sensed_in_turn() {
 /// its levels, change.
 #[test]
 fn formula_short_steps_take_less() {
-    let mut scene = scene(&["schemes.retry=adaptive"], age_h(5));
+    let mut scenario = scenario(&["schemes.retry=adaptive"], age_h(5));
     // Until it knows how many retries reads take.
-    random_pages(&mut scene, 4, 6000);
-    let t = times(&scene);
+    random_pages(&mut scenario, 4, 6000);
+    let t = times(&scenario);
     let (mut short, mut steps) = (0, 0);
     let mut set = (SenseTiming::DEFAULT, Levels::DEFAULT);
     for wordline in 0..200u64 {
         // CSB pages of the first superblocks.
         let at = (3 * 5 * wordline + 1) * STRIPE;
-        let crossings = scene.play(&[(0, HostOp::Read, at, PAGE)]);
-        for ((issued, op), (ends, _)) in reads(&crossings).iter().zip(decoded(&crossings)) {
+        let port_calls = scenario.play(&[(0, HostOp::Read, at, PAGE)]);
+        for ((issued, op), (ends, _)) in reads(&port_calls).iter().zip(decoded(&port_calls)) {
             let FlashKind::Read { timing, levels, .. } = op.kind else {
                 unreachable!("a read reads")
             };
-            let p = scene.drive.profile();
+            let p = scenario.drive.profile();
             let sense = p.chip.mode(p.mode).unwrap().sense;
             let pre = sense.pre_ns * timing.pre_permille as u64 / 1000;
             let sensed = 3 * (pre + sense.eval_ns + sense.disch_ns);
@@ -679,15 +681,15 @@ fn sequence_rules_say_which_steps_are_short() {
         let levels = format!("schemes.read_levels={levels}");
         let rule = format!("retry.rule={rule}");
         let set = ["capacity=2 GiB", &levels, "schemes.retry=adaptive", &rule];
-        let mut scene = Scene::on("tlc-48l", &set, &aged(age_h, pe_cycles));
+        let mut scenario = Scenario::on("tlc-48l", &set, &aged(age_h, pe_cycles));
         // Until it knows how many retries reads take.
-        random_pages(&mut scene, 4, 6000);
+        random_pages(&mut scenario, 4, 6000);
         let (mut short, mut retries) = (0u32, 0u32);
         for wordline in 0..200u64 {
             // CSB pages of the first superblocks.
             let at = (3 * 5 * wordline + 1) * STRIPE;
-            let crossings = scene.play(&[(0, HostOp::Read, at, PAGE)]);
-            for (_, op) in reads(&crossings) {
+            let port_calls = scenario.play(&[(0, HostOp::Read, at, PAGE)]);
+            for (_, op) in reads(&port_calls) {
                 let FlashKind::Read { timing, levels, .. } = op.kind else {
                     unreachable!("a read reads")
                 };

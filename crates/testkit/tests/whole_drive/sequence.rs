@@ -1,16 +1,16 @@
 //! Which commands pass between host, firmware and flash, in what order, and when.
 
 use firstread_core::{HostOp, OpClass, PageType};
-use firstread_drive::port_log::{Crossing, Passed};
+use firstread_drive::port_log::{PortCall, PortCallKind};
 use firstread_testkit::Scripted;
 use insta::assert_snapshot;
 
-use crate::scene::{READ_4K, ROW, STRIPE, Scene, WORDLINE, decoded, reads, wanted};
+use crate::scenario::{READ_4K, ROW, STRIPE, Scenario, WORDLINE, decoded, reads, wanted};
 
 #[test]
 fn sequence_of_a_read_that_succeeds_at_once() {
-    let mut scene = Scene::factory(2, 300);
-    assert_snapshot!(scene.codeword_read(0), @r"
+    let mut scenario = Scenario::factory(2, 300);
+    assert_snapshot!(scenario.codeword_read(0), @r"
          0  host      #0 Read
          0  issue     HostRead tag 0 die 0 waited 0 LSB cw 0001 factory 0
     113420  event     die 0 free of tag 0
@@ -21,8 +21,8 @@ fn sequence_of_a_read_that_succeeds_at_once() {
 
 #[test]
 fn sequence_of_a_read_with_one_retry() {
-    let mut scene = Scene::factory(10, 300);
-    assert_snapshot!(scene.codeword_read(1), @r"
+    let mut scenario = Scenario::factory(10, 300);
+    assert_snapshot!(scenario.codeword_read(1), @r"
          0  host      #0 Read
          0  issue     HostRead tag 0 die 0 waited 0 LSB cw 0001 factory 0
     113420  event     die 0 free of tag 0
@@ -36,8 +36,8 @@ fn sequence_of_a_read_with_one_retry() {
 
 #[test]
 fn sequence_of_a_read_with_several_retries() {
-    let mut scene = Scene::factory(28, 2500);
-    assert_snapshot!(scene.codeword_read(5), @r"
+    let mut scenario = Scenario::factory(28, 2500);
+    assert_snapshot!(scenario.codeword_read(5), @r"
          0  host      #0 Read
          0  issue     HostRead tag 0 die 0 waited 0 LSB cw 0001 factory 0
     113420  event     die 0 free of tag 0
@@ -65,13 +65,13 @@ fn sequence_of_a_read_with_several_retries() {
 fn sequence_of_a_row_of_which_one_plane_fails() {
     // Only what failed is sensed, transferred and decoded again: the planes that succeeded are not
     // touched, and the die is free sooner.
-    let mut scene = Scene::factory(5, 300);
+    let mut scenario = Scenario::factory(5, 300);
     let one_plane = |mask: u64| (0..4).any(|p| mask & !(0xffff << (16 * p)) == 0);
-    let (_, crossings) = scene.find(64 << 10, |c| {
+    let (_, port_calls) = scenario.find(64 << 10, |c| {
         reads(c).len() == 2 && one_plane(decoded(c)[0].1)
     });
-    let ops = reads(&crossings);
-    let ends = decoded(&crossings);
+    let ops = reads(&port_calls);
+    let ends = decoded(&port_calls);
     let failed = ends[0].1;
     assert_eq!(wanted(&ops[0].1), u64::MAX);
     assert_eq!(wanted(&ops[1].1), failed);
@@ -80,7 +80,7 @@ fn sequence_of_a_row_of_which_one_plane_fails() {
         ops[1].0, ends[0].0,
         "the die is idle, so the retry starts at once"
     );
-    let p = scene.drive.profile();
+    let p = scenario.drive.profile();
     let (setup, lanes) = (
         p.ecc.timing.setup_ns as u64,
         p.ecc.engines_per_channel as u64,
@@ -90,7 +90,7 @@ fn sequence_of_a_row_of_which_one_plane_fails() {
         let transfer = p.channel.transfer_ns(codewords * 1152);
         // Codewords are decoded as they arrive; only the last one is still to be decoded.
         let decode = setup.max((codewords * setup).div_ceil(lanes).saturating_sub(transfer));
-        let expected = p.channel.command_ns + scene.sense_ns(PageType(0)) + transfer + decode;
+        let expected = p.channel.command_ns + scenario.sense_ns(PageType(0)) + transfer + decode;
         assert_eq!(end.since(*issued).0, expected, "{codewords} codewords");
     }
 }
@@ -99,13 +99,13 @@ fn sequence_of_a_row_of_which_one_plane_fails() {
 fn sequence_of_a_retry_ahead_of_waiting_reads() {
     // Three reads on one die; the first fails. While it is decoded the second is sensed already;
     // then the retry goes first, and the third, which has waited longer, goes last.
-    let mut scene = Scene::factory(10, 300);
+    let mut scenario = Scenario::factory(10, 300);
     // A page of which nearly every codeword fails does so each time.
-    let (failing, _) = scene.find(16 << 10, |c| decoded(c)[0].1.count_ones() > 12);
+    let (failing, _) = scenario.find(16 << 10, |c| decoded(c)[0].1.count_ones() > 12);
     let script =
         [failing, failing + 1, failing + 2].map(|w| (0, HostOp::Read, w * WORDLINE, 16 << 10));
-    let crossings = scene.play(&script);
-    let first: Vec<(u32, OpClass)> = reads(&crossings)
+    let port_calls = scenario.play(&script);
+    let first: Vec<(u32, OpClass)> = reads(&port_calls)
         .iter()
         .map(|(_, op)| (op.tag.0, op.class))
         .take(4)
@@ -119,13 +119,13 @@ fn sequence_of_a_retry_ahead_of_waiting_reads() {
 #[test]
 fn sequence_of_two_reads_on_one_die() {
     // The second waits until the first has left the array and the page registers.
-    let mut scene = Scene::ideal();
+    let mut scenario = Scenario::ideal();
     let script = [
         (0, HostOp::Read, 0, READ_4K),
         (0, HostOp::Read, STRIPE, READ_4K),
     ];
-    let crossings = scene.play(&script);
-    assert_snapshot!(scene.text(&crossings), @r"
+    let port_calls = scenario.play(&script);
+    assert_snapshot!(scenario.text(&port_calls), @r"
          0  host      #0 Read 0+4K
          0  issue     HostRead tag 0 die 0 waited 0 b0 w0 LSB cw 000f factory 0
        500  host      #1 Read 256K+4K
@@ -143,13 +143,13 @@ fn sequence_of_two_reads_on_one_die() {
 fn sequence_of_two_reads_on_one_channel() {
     // Dies 0 and 2 sense side by side; the bus carries one row after the other, and the second die
     // keeps its data in its registers meanwhile.
-    let mut scene = Scene::ideal();
+    let mut scenario = Scenario::ideal();
     let script = [
         (0, HostOp::Read, 0, 64 << 10),
         (0, HostOp::Read, 2 * ROW, 64 << 10),
     ];
-    let crossings = scene.play(&script);
-    assert_snapshot!(scene.text(&crossings), @r"
+    let port_calls = scenario.play(&script);
+    assert_snapshot!(scenario.text(&port_calls), @r"
          0  host      #0 Read 0+64K
          0  issue     HostRead tag 0 die 0 waited 0 b0 w0 LSB cw ffff.ffff.ffff.ffff factory 0
        500  host      #1 Read 128K+64K
@@ -166,13 +166,13 @@ fn sequence_of_two_reads_on_one_channel() {
 #[test]
 fn sequence_of_reads_on_two_channels() {
     // Nothing is shared but the firmware and the link.
-    let mut scene = Scene::ideal();
+    let mut scenario = Scenario::ideal();
     let script = [
         (0, HostOp::Read, 0, 64 << 10),
         (0, HostOp::Read, ROW, 64 << 10),
     ];
-    let crossings = scene.play(&script);
-    assert_snapshot!(scene.text(&crossings), @r"
+    let port_calls = scenario.play(&script);
+    assert_snapshot!(scenario.text(&port_calls), @r"
          0  host      #0 Read 0+64K
          0  issue     HostRead tag 0 die 0 waited 0 b0 w0 LSB cw ffff.ffff.ffff.ffff factory 0
        500  host      #1 Read 64K+64K
@@ -190,18 +190,17 @@ fn sequence_of_reads_on_two_channels() {
 fn sequence_of_a_background_read_behind_host_reads() {
     // A pass is due 1 ms after the run begins. Two host reads are ahead of its first read, and one
     // that comes later overtakes it too.
-    let (mut scene, probe) = Scene::before_a_pass();
+    let (mut scenario, probe) = Scenario::before_a_pass();
     let on_die = |wordline: u64| wordline * WORDLINE + probe.0 as u64 * ROW;
     let script = [
         (985, HostOp::Read, on_die(0), READ_4K),
         (990, HostOp::Read, on_die(1), READ_4K),
         (1_010, HostOp::Read, on_die(2), READ_4K),
     ];
-    let crossings = scene.play(&script);
-    let until =
-        |c: &&Crossing| !matches!(c.what, Passed::Issued(op) if op.class == OpClass::Calibration);
-    let n = crossings.iter().take_while(until).count() + 1;
-    assert_snapshot!(scene.text(&crossings[..n]), @r"
+    let port_calls = scenario.play(&script);
+    let until = |c: &&PortCall| !matches!(c.what, PortCallKind::Issued(op) if op.class == OpClass::Calibration);
+    let n = port_calls.iter().take_while(until).count() + 1;
+    assert_snapshot!(scenario.text(&port_calls[..n]), @r"
          0  host      #0 Read 192K+4K
          0  issue     HostRead tag 0 die 3 waited 0 b0 w0 LSB cw 000f factory 0
       5000  host      #1 Read 1216K+4K
@@ -223,13 +222,13 @@ fn sequence_of_a_background_read_behind_host_reads() {
 fn sequence_of_a_written_wordline() {
     // Pages of one type come first over all dies, then the next type: each die's part is complete,
     // and is programmed, when its share of the last page type is there.
-    let mut scene = Scene::ideal();
+    let mut scenario = Scenario::ideal();
     let script: Vec<Scripted> = (0..16)
         .map(|row| (10 * row, HostOp::Write, row * ROW, 64 << 10))
         .chain([(20_000, HostOp::Read, 0, READ_4K)])
         .collect();
-    let crossings = scene.play(&script);
-    assert_snapshot!(scene.text(&crossings), @r"
+    let port_calls = scenario.play(&script);
+    assert_snapshot!(scenario.text(&port_calls), @r"
            0  host      #0 Write 0+64K
            0  complete  #0 Write 0+64K Ok
        10000  host      #1 Write 64K+64K

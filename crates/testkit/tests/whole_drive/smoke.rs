@@ -25,7 +25,7 @@ fn adds_up(drive: &Drive, stats: &RunStats, what: &str) {
     assert_eq!(slots * slot_bytes, all.write.bytes, "{what}: slots written");
     let rows: u64 = stats.counters.retries.iter().sum();
     let reads = all.read.count();
-    // A read of 16 KiB lies on one page row, unless a part of it was written or trimmed since.
+    // A read of 16 KiB lies on one multi-plane page, unless a part of it was written or trimmed since.
     assert!(
         rows + stats.counters.uncorrectable > reads / 2,
         "{what}: {rows} rows"

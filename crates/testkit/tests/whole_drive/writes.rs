@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use firstread_core::HostOp;
-use firstread_drive::port_log::Passed;
+use firstread_drive::port_log::PortCallKind;
 use firstread_drive::{DriveState, Precondition};
 use firstread_firmware::policy::gc_victim;
 use firstread_testkit::{IDEAL, SMALL_BLOCKS, Scripted, aged, drive, play, profile};
 
 const SLOT: u64 = 4096;
-/// Slots of a page row, of which there is one a die in a stripe.
+/// Slots of a multi-plane page, of which there is one a die in a stripe.
 const ROW: u64 = 8;
 /// Slots of a wordline over all dies, which is a third of the write buffer.
 const WORDLINE: u64 = 128;
@@ -162,12 +162,12 @@ fn writes_are_paced(load: &Load, queues: f64) {
     assert!(stats.counters.erases > 30, "{what}: {:?}", stats.counters);
     let mut submitted = BTreeMap::new();
     let mut writes = Vec::new();
-    for crossing in made.crossings() {
+    for crossing in made.port_calls() {
         match crossing.what {
-            Passed::Submitted(command) if command.op == HostOp::Write => {
+            PortCallKind::Submitted(command) if command.op == HostOp::Write => {
                 submitted.insert(command.id, crossing.at);
             }
-            Passed::Completed(command, _) if command.op == HostOp::Write => {
+            PortCallKind::Completed(command, _) if command.op == HostOp::Write => {
                 writes.push((submitted[&command.id], crossing.at));
             }
             _ => {}

@@ -1,4 +1,4 @@
-//! What each option does to a job, and what a job must satisfy once all of them are read.
+//! Applies options to a job, and checks the job after all its options have been read.
 
 use super::error::ValueError;
 use super::value::{MAX_BYTES, Value, fill_shares};
@@ -93,7 +93,7 @@ impl Draft {
         }
     }
 
-    /// Joins options that depend on one another; returns what the user should know.
+    /// Combines options that depend on one another. Returns notices for the user.
     pub(super) fn finish(&mut self) -> Result<Vec<String>, WorkloadError> {
         let mut notices = Vec::new();
         let job = &mut self.job;
@@ -221,7 +221,7 @@ impl Draft {
     }
 }
 
-/// What numbers a job gets from its place in the file.
+/// Numbers of a job that follow from its position in the file.
 pub(super) struct Numbers {
     pub(super) clone: u32,
     pub(super) group: u32,
@@ -229,7 +229,7 @@ pub(super) struct Numbers {
     pub(super) report: u32,
 }
 
-/// Hands every clone of every draft to `each` with its numbers.
+/// Calls `each` for every clone of every draft, with its numbers.
 pub(super) fn number_groups(drafts: &[Draft], mut each: impl FnMut(&Draft, Numbers)) {
     let (mut group, mut reporting_group, mut next_report) = (0, 0, 0);
     // The report of a reporting group that is still open.
@@ -601,7 +601,7 @@ pub(super) fn rate_iops(d: &mut Draft, v: &Value<'_>) -> Set {
 fn set_rates(d: &mut Draft, v: &Value<'_>, kind: impl Fn(u64) -> Rate) -> Set {
     let rates = v.directions(|v| v.count(0, MAX_RATE))?;
     for (old, new) in d.job.rate.iter_mut().zip(rates) {
-        // `rate` and `rate_iops` may share a job, one a direction.
+        // A job may use `rate` in one direction and `rate_iops` in the other.
         match (*old, new.map(|n| (n, kind(n)))) {
             (_, None) => {}
             (_, Some((0, _))) => *old = Rate::Unlimited,
@@ -629,7 +629,7 @@ pub(super) fn thinktime_blocks(d: &mut Draft, v: &Value<'_>) -> Set {
     Ok(())
 }
 pub(super) fn thinktime_blocks_type(_: &mut Draft, v: &Value<'_>) -> Set {
-    // Both end in the same order of requests, because a pause waits for all of them to complete.
+    // Both types give the same order of requests, because a pause waits until all requests have completed.
     v.word(&[("complete", ()), ("issue", ())])
 }
 pub(super) fn fsync(d: &mut Draft, v: &Value<'_>) -> Set {

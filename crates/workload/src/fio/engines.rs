@@ -1,9 +1,9 @@
-//! fio's I/O engines: whether what one does is a load for a drive.
+//! fio's I/O engines, and whether an engine makes a load for a drive.
 
 use super::error::ValueError;
 use crate::nearest::likely;
 
-/// Engines whose requests a drive could serve; which of them it is makes no difference here.
+/// Engines whose requests go to a drive. All of them are treated alike.
 const SERVED: &[&str] = &[
     "sync",
     "psync",

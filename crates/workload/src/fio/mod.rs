@@ -1,8 +1,8 @@
 //! fio job files.
 //!
 //! The file is read as fio reads it: `[global]` sections set defaults for the sections after them,
-//! every other section is a job, `#` and `;` begin comments, the last value given counts. It is
-//! stricter than fio in what it lets pass: see [`options::OPTIONS`], where every option is one row.
+//! every other section is a job, `#` and `;` begin comments, the last value given counts. The
+//! parser is stricter than fio: see [`options::OPTIONS`], where every option is one row.
 //!
 //! What fio has no option for stands in comments that begin with `; firstread:`, so that fio still runs the file:
 //! see [`own::OWN_OPTIONS`].
@@ -150,7 +150,7 @@ impl<'a> Reader<'a> {
                     .flat_map(|row| row.aliases.iter().copied().chain([row.name])),
             ),
         })?;
-        // Where the option means nothing, neither does its value.
+        // If the option has no effect here, its value is not checked.
         let used = !matches!(row.effect, Effect::Ignored(_));
         for (keyword, shown) in [
             ("${", "${...}"),
@@ -232,7 +232,7 @@ impl<'a> Reader<'a> {
     }
 
     fn apply(&mut self, draft: &mut Draft, lines: &[Line<'_>]) -> Result<(), WorkloadError> {
-        // `kb_base` decides how every other number is read, wherever it stands.
+        // `kb_base` applies to all numbers of the section, also to those before it.
         let mut kb_base = 1024;
         for line in lines.iter().filter(|l| l.row.name == "kb_base") {
             kb_base = match line.text {
@@ -244,7 +244,7 @@ impl<'a> Reader<'a> {
                 }
             };
         }
-        // An engine that makes no load says more than what else cannot be honoured of its job.
+        // Report an unsupported engine first: it matters more than other unsupported options of the job.
         if let Some(line) = lines.iter().rfind(|l| l.row.name == "ioengine") {
             engines::check(line.text.unwrap_or("")).map_err(|why| self.bad_value(line, why))?;
         }

@@ -13,11 +13,11 @@ pub struct OptionRow {
     pub aliases: &'static [&'static str],
     /// Shape of its value, with the unit of a number that has none.
     pub takes: &'static str,
-    /// What holds where it is not given.
+    /// Default.
     pub default: &'static str,
     /// A value that it takes.
     pub example: &'static str,
-    /// What it does here, or why it does nothing.
+    /// Effect here, or the reason why it has none.
     pub doc: &'static str,
     pub(super) effect: Effect,
 }
@@ -27,13 +27,13 @@ pub struct OptionRow {
 pub(super) enum Effect {
     /// It sets something of the job.
     Load(fn(&mut Draft, &Value<'_>) -> Result<(), ValueError>),
-    /// It means nothing here, for the reason given.
+    /// No effect here, for the reason given.
     Ignored(&'static str),
     /// It cannot be honoured, for the reason given.
     Unsupported(&'static str),
 }
 
-/// What becomes of an option.
+/// How an option is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Support {
     /// It shapes the load.

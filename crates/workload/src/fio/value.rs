@@ -9,7 +9,7 @@ pub(super) const MAX_REQUEST_BYTES: u64 = 1 << 30;
 /// Largest number of bytes or times accepted, so that sums and percentages of them stay in 64 bits.
 pub(super) const MAX_BYTES: u64 = 1 << 60;
 
-/// The text behind `=`, if there was one, and how its suffixes count.
+/// The text after `=`, if any, and the base of its suffixes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Value<'a> {
     pub(super) text: Option<&'a str>,
@@ -180,8 +180,8 @@ impl<'a> Value<'a> {
         Ok(if from <= to { [from, to] } else { [to, from] })
     }
 
-    /// Values for reads, writes and trims, separated by commas. As in fio, one that no comma ends
-    /// counts for the directions after it too, and an empty one leaves the default.
+    /// Values for reads, writes and trims, separated by commas. As in fio, the last value also
+    /// applies to the directions that follow it, and an empty value leaves the default.
     pub(super) fn directions<T: Clone>(
         &self,
         parse: impl Fn(&Value<'a>) -> Parsed<T>,

@@ -1,6 +1,6 @@
 //! Requests of one job, made one at a time without allocating.
 //!
-//! A stream knows the order and pacing of requests, not when they complete. Who runs it keeps at
+//! A stream knows the order and pacing of requests, not when they complete. The runner keeps at
 //! most [`JobSpec::iodepth`] in flight, issues none before its `not_before_ns`, pauses where
 //! `think_ns` says so, and ends the job at its run time.
 
@@ -20,7 +20,7 @@ use crate::error::WorkloadError;
 use crate::job::{
     Direction, Distribution, Extent, JobSpec, Modifier, Operations, Rate, Sizes, Strides,
 };
-use pacing::Pace;
+use pacing::RateClock;
 use placement::{Placement, Scatter, zone_blocks};
 
 /// Bytes of a sector: every offset and length is a multiple.
@@ -40,7 +40,7 @@ pub struct Request {
     /// Earliest issue, in ns from the start of the job; 0 where the job is not paced. Never
     /// decreases.
     pub not_before_ns: u64,
-    /// Where not 0: all earlier requests of the job complete first, then it pauses so long, in ns.
+    /// If not 0: the job waits until its earlier requests have completed, and then pauses for this time, in ns.
     pub think_ns: u64,
 }
 
@@ -54,7 +54,7 @@ pub struct JobStream {
     random_percent: [u8; 3],
     sizes: [Sizes; 3],
     sizes_by_randomness: bool,
-    /// Distance of two random positions, in bytes.
+    /// Distance between two neighbouring random positions, in bytes.
     align: [u64; 3],
     placements: Vec<Placement>,
     /// Index of a direction's placement: directions with equal positions share one random map.
@@ -83,7 +83,7 @@ pub struct JobStream {
     /// Start of the zone from the region's start, and bytes moved in it.
     zone: (u64, u64),
     write_is_next: bool,
-    paces: [Pace; 3],
+    paces: [RateClock; 3],
     clock_ns: u64,
     think_ns: u64,
     think_blocks: u32,
@@ -92,7 +92,7 @@ pub struct JobStream {
     writes_per_flush: u32,
     until_flush: u32,
     flush_is_next: bool,
-    /// Direction and length of all requests, where each is of one kind, random, unpaced and alone.
+    /// Direction and length of all requests, if the job has a single direction and length, is random, and is not paced.
     plain: Option<(Direction, u32)>,
 }
 
@@ -103,8 +103,8 @@ impl JobStream {
         JobStream::pass(spec, capacity_bytes, seed, 0)
     }
 
-    /// The same, drawn anew for each `pass`: other requests of the same job, to the same hot places. Pass 0 is
-    /// [`JobStream::new`].
+    /// The same with other random draws for each `pass`: other requests of the same job, with the same hot spots. Pass
+    /// 0 is [`JobStream::new`].
     pub fn pass(
         spec: &JobSpec,
         capacity_bytes: u64,
@@ -182,8 +182,8 @@ impl JobStream {
         let size = match (spec.io_size, spec.size) {
             (Some(Extent::Bytes(bytes)), _) => bytes,
             (Some(Extent::Percent(p)), _) => percent(region_len, p),
-            // The part of the region that blocks cover, so that a region with a rest shorter than a
-            // block is not started over for it.
+            // The part of the region that whole blocks cover. A remainder shorter than a block does
+            // not start another pass.
             (None, Some(Extent::Bytes(bytes))) if spec.file_size.is_some() => bytes,
             (None, _) => region_len / least * least,
         };
@@ -229,7 +229,7 @@ impl JobStream {
             zone: (0, 0),
             write_is_next: false,
             paces: core::array::from_fn(|d| {
-                Pace::new(
+                RateClock::new(
                     spec.rate[d],
                     spec.arrivals,
                     draws.named("gap").at(d as u64),
@@ -273,7 +273,7 @@ impl JobStream {
             Operations::TrimWrite if self.write_is_next => Direction::Write,
             Operations::TrimWrite => Direction::Trim,
             Operations::Mixed => {
-                // With a rate of its own for both, whichever is due first goes, as in fio.
+                // If both directions have a rate, the direction that is due first is next, as in fio.
                 let [read, write, _] = &self.paces;
                 if read.is_limited() && write.is_limited() && read.due_ns() != write.due_ns() {
                     if read.due_ns() < write.due_ns() {
@@ -340,7 +340,7 @@ impl JobStream {
         let len = u64::from(len).min(end - at) as u32;
         self.zone.1 = moved + u64::from(len);
         if self.zone.1 >= strides.move_bytes && self.amount_bytes.is_some() {
-            // What is left out counts as moved, so that a pass is one way through the region.
+            // Skipped blocks count as moved, so that a pass goes through the region once.
             self.bytes_left = self.bytes_left.saturating_sub(strides.skip_bytes);
         }
         (at, len)
@@ -433,7 +433,7 @@ impl Iterator for JobStream {
 
     #[inline]
     fn next(&mut self) -> Option<Request> {
-        // The rest of this function comes to the same, by way of what other jobs ask for.
+        // The rest of this function handles all jobs, and gives the same requests for these.
         if let Some(request) = self.next_plain() {
             return Some(request);
         }

@@ -7,7 +7,7 @@ use crate::job::{Arrivals, Rate};
 
 /// The clock of one direction.
 #[derive(Clone, Debug)]
-pub(super) struct Pace {
+pub(super) struct RateClock {
     /// Requests or bytes a second; 0 means unlimited.
     per_second: u64,
     by_bytes: bool,
@@ -16,20 +16,25 @@ pub(super) struct Pace {
     count: u64,
     /// When the next request is due, in ns from the start of the job.
     due_ns: u64,
-    /// What integer division has left over of `due_ns`, in parts of `per_second`.
+    /// Remainder of the division for `due_ns`, in units of 1/`per_second` ns.
     rest: u64,
 }
 
 const NS_PER_S: u64 = 1_000_000_000;
 
-impl Pace {
-    pub(super) fn new(rate: Rate, arrivals: Arrivals, key: Stream, typical_bytes: u32) -> Pace {
+impl RateClock {
+    pub(super) fn new(
+        rate: Rate,
+        arrivals: Arrivals,
+        key: Stream,
+        typical_bytes: u32,
+    ) -> RateClock {
         let (per_second, by_bytes) = match rate {
             Rate::Unlimited => (0, false),
             Rate::BytesPerSecond(bytes) => (bytes, true),
             Rate::Iops(requests) => (requests, false),
         };
-        let mut pace = Pace {
+        let mut pace = RateClock {
             per_second,
             by_bytes,
             poisson: arrivals == Arrivals::Poisson,
@@ -54,7 +59,7 @@ impl Pace {
         self.due_ns
     }
 
-    /// A request of `bytes` takes its place; the next is due one gap later.
+    /// Accounts for a request of `bytes`; the next request is due one gap later.
     pub(super) fn advance(&mut self, bytes: u32) {
         if self.per_second == 0 {
             return;

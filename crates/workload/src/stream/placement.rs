@@ -35,8 +35,8 @@ pub(super) enum Placement {
     },
 }
 
-/// A permutation that spreads ranks over the region, so that hot blocks do not lie side by side,
-/// turned until a given rank lies where it should.
+/// A permutation that spreads ranks over the region, so that hot blocks are not adjacent,
+/// rotated so that a given rank has a given position.
 #[derive(Clone, Debug)]
 pub(super) struct Scatter {
     order: Permutation,

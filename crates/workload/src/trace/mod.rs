@@ -104,10 +104,10 @@ pub struct TraceReader<R: Read> {
     last_device: Option<u32>,
     devices: BTreeSet<u32>,
     opening: Vec<Notice>,
-    rounded: Tally,
-    wrapped: Tally,
-    clamped: Tally,
-    skipped: Tally,
+    rounded: Occurrences,
+    wrapped: Occurrences,
+    clamped: Occurrences,
+    skipped: Occurrences,
     other_devices: u64,
 }
 
@@ -120,12 +120,12 @@ enum Parser {
 
 /// How often something happened, and where first.
 #[derive(Debug, Default)]
-struct Tally {
+struct Occurrences {
     count: u64,
     first: Option<Place>,
 }
 
-impl Tally {
+impl Occurrences {
     fn add(&mut self, place: impl FnOnce() -> Place) {
         self.count += 1;
         if self.first.is_none() {
@@ -209,10 +209,10 @@ impl<R: Read> TraceReader<R> {
             last_device: None,
             devices: BTreeSet::new(),
             opening,
-            rounded: Tally::default(),
-            wrapped: Tally::default(),
-            clamped: Tally::default(),
-            skipped: Tally::default(),
+            rounded: Occurrences::default(),
+            wrapped: Occurrences::default(),
+            clamped: Occurrences::default(),
+            skipped: Occurrences::default(),
             other_devices: 0,
         })
     }
@@ -230,7 +230,7 @@ impl<R: Read> TraceReader<R> {
     /// What the user should know so far; complete once the trace has ended.
     pub fn notices(&self) -> Vec<Notice> {
         let mut all = self.opening.clone();
-        let mut add = |tally: &Tally, text: String| {
+        let mut add = |tally: &Occurrences, text: String| {
             if let Some(place) = &tally.first {
                 all.push(Notice {
                     place: place.clone(),

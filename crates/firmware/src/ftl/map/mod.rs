@@ -1,6 +1,6 @@
 //! The map from logical pages to physical slots. `directory`: where the map's own pages lie. `table`: both.
 //!
-//! The initial contents of the drive need no table: their slots are computed ([`firstread_core::Before`]).
+//! The initial contents of the drive need no table: their slots are computed ([`firstread_core::InitialContents`]).
 //! Pages written or trimmed since are in an overlay, a `sparse` table, which takes precedence. A region of
 //! 4,096 pages without overlay entries costs 16 bytes and a bit: its word in the sparse table, the time at
 //! which it was trimmed as a whole, and a bit that says whether it was touched.
@@ -8,7 +8,7 @@
 use alloc::boxed::Box;
 use alloc::vec;
 
-use firstread_core::{Arena, BlockId, Divisor, Lpn, Ppa};
+use firstread_core::{Arena, Divisor, Lpn, Ppa, SuperblockId};
 
 mod directory;
 mod sparse;
@@ -98,34 +98,36 @@ impl<M: Arena> Map<M> {
 
     /// The initial contents of the drive, with the overlay's memory.
     #[inline]
-    pub fn before(&self) -> &M {
+    pub fn initial_contents(&self) -> &M {
         self.overlay.memory()
     }
     /// The initial contents, mutable. They may be changed only before the first write.
     #[inline]
-    pub fn before_mut(&mut self) -> &mut M {
+    pub fn initial_contents_mut(&mut self) -> &mut M {
         self.overlay.memory_mut()
     }
 
     /// `block` is about to be erased.
-    pub(crate) fn erase(&mut self, block: BlockId) {
-        self.before_mut().erase(block);
+    pub(crate) fn erase(&mut self, block: SuperblockId) {
+        self.initial_contents_mut().erase(block);
     }
 
     /// Whether the slots of `block` are still as they were before the first write. Then [`Map::holds`] knows
     /// their contents without reading spare areas.
     #[inline]
-    pub(crate) fn is_computed(&self, block: BlockId) -> bool {
-        self.before().holds(block)
+    pub(crate) fn is_computed(&self, block: SuperblockId) -> bool {
+        self.initial_contents().holds(block)
     }
 
     /// Whether `ppa`, in a superblock for which [`Map::is_computed`] is true, holds the last version of a
     /// page.
     #[inline]
     pub(crate) fn holds(&self, ppa: Ppa) -> bool {
-        self.before().page_at(ppa).is_some_and(|Lpn(lpn)| {
-            !self.is_touched(lpn) || !self.overlay.is_marked(lpn) && self.overlay.get(lpn) == 0
-        })
+        self.initial_contents()
+            .page_at(ppa)
+            .is_some_and(|Lpn(lpn)| {
+                !self.is_touched(lpn) || !self.overlay.is_marked(lpn) && self.overlay.get(lpn) == 0
+            })
     }
 
     /// Where `lpn` and the pages after it lie: a run of at most `max` pages. `lpn` is within the capacity.
@@ -146,7 +148,9 @@ impl<M: Arena> Map<M> {
             };
         }
         let region_left = REGION_PAGES - lpn.0 % REGION_PAGES;
-        let (ppa, pages) = self.before().run(lpn, region_left.min(u64::from(max)));
+        let (ppa, pages) = self
+            .initial_contents()
+            .run(lpn, region_left.min(u64::from(max)));
         Run {
             ppa,
             lost: false,
@@ -203,7 +207,7 @@ impl<M: Arena> Map<M> {
     #[inline]
     fn ppa(&self, place: u64) -> Ppa {
         let (block, slot) = self.slots_per_block.div_rem(place - 1);
-        Ppa::new(BlockId(block as u32), slot as u32)
+        Ppa::new(SuperblockId(block as u32), slot as u32)
     }
 
     /// Trims pages from `first` on, up to `end` or the end of their region, whichever comes first. Returns
@@ -214,7 +218,7 @@ impl<M: Arena> Map<M> {
         first: u64,
         end: u64,
         sequence: u64,
-        mut forgotten: impl FnMut(BlockId, u32),
+        mut forgotten: impl FnMut(SuperblockId, u32),
     ) -> u32 {
         let region_start = first / REGION_PAGES * REGION_PAGES;
         let region_end = (region_start + REGION_PAGES).min(self.capacity);
@@ -263,8 +267,8 @@ impl<M: Arena> Map<M> {
     /// The initial slot of `lpn`, which has no overlay entry. None if that superblock was erased since: after
     /// a power cut the moved data are found again elsewhere.
     fn still_at(&self, lpn: Lpn) -> Option<Ppa> {
-        let (ppa, _) = self.before().run(lpn, 1);
-        ppa.filter(|ppa| self.before().holds(ppa.block()))
+        let (ppa, _) = self.initial_contents().run(lpn, 1);
+        ppa.filter(|ppa| self.initial_contents().holds(ppa.block()))
     }
 
     #[inline]

@@ -1,5 +1,5 @@
 use super::*;
-use firstread_core::Before;
+use firstread_core::InitialContents;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::vec::Vec;
@@ -11,7 +11,7 @@ pub(super) struct Memory {
     places: Vec<Ppa>,
     page_at: BTreeMap<Ppa, u64>,
     /// Superblocks of the initial contents that were not erased.
-    blocks: BTreeSet<BlockId>,
+    blocks: BTreeSet<SuperblockId>,
 }
 
 impl Memory {
@@ -35,7 +35,7 @@ impl Arena for Memory {
     }
 }
 
-impl Before for Memory {
+impl InitialContents for Memory {
     fn run(&self, lpn: Lpn, max: u64) -> (Option<Ppa>, u64) {
         let lpn = lpn.0 as usize;
         let Some(ppa) = self.places.get(lpn) else {
@@ -45,13 +45,13 @@ impl Before for Memory {
         let behind = (0..max).zip(&self.places[lpn..]);
         (Some(*ppa), behind.take_while(follow).count() as u64)
     }
-    fn holds(&self, block: BlockId) -> bool {
+    fn holds(&self, block: SuperblockId) -> bool {
         self.blocks.contains(&block)
     }
     fn page_at(&self, ppa: Ppa) -> Option<Lpn> {
         self.page_at.get(&ppa).copied().map(Lpn)
     }
-    fn erase(&mut self, block: BlockId) {
+    fn erase(&mut self, block: SuperblockId) {
         self.blocks.remove(&block);
     }
 }
@@ -62,7 +62,7 @@ fn map() -> Map<Memory> {
     Map::new(41_000, 1 << 20, 10_000, memory)
 }
 fn filled(lpn: u64) -> Option<Ppa> {
-    let block = BlockId([7, 3, 5, 9, 0][(lpn / 10_000) as usize]);
+    let block = SuperblockId([7, 3, 5, 9, 0][(lpn / 10_000) as usize]);
     (lpn < 31_234).then(|| Ppa::new(block, (lpn % 10_000) as u32))
 }
 
@@ -84,7 +84,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 fn at(block: u32, slot: u32) -> Place {
-    Place::At(Ppa::new(BlockId(block), slot))
+    Place::At(Ppa::new(SuperblockId(block), slot))
 }
 
 /// After a power cut, data on flash of a page whose region was trimmed as a whole count only if they were
@@ -150,7 +150,7 @@ fn model_a_computed_slot_is_valid_where_its_page_is_found() {
     let order = firstread_core::Permutation::new(u64::from(slots * blocks), key);
     let place = |lpn: u64| {
         let slot = order.at(lpn) as u32;
-        Ppa::new(BlockId(slot / slots), slot % slots)
+        Ppa::new(SuperblockId(slot / slots), slot % slots)
     };
     let memory = Memory::filled((0..pages).map(place));
     let mut map = Map::new(pages, 20, slots, memory);
@@ -160,10 +160,10 @@ fn model_a_computed_slot_is_valid_where_its_page_is_found() {
     assert!(pages > 2 * REGION_PAGES && pages < 3 * REGION_PAGES);
     let check = |map: &Map<Memory>| {
         let mut held = 0;
-        for block in (0..blocks).map(BlockId) {
+        for block in (0..blocks).map(SuperblockId) {
             assert!(map.is_computed(block));
             for ppa in (0..slots).map(|slot| Ppa::new(block, slot)) {
-                let page = map.before().page_at(ppa);
+                let page = map.initial_contents().page_at(ppa);
                 let found = page.is_some_and(|lpn| map.at(lpn) == Some(ppa));
                 assert_eq!(map.holds(ppa), found, "{ppa:?}");
                 held += u64::from(found);
@@ -193,12 +193,12 @@ fn powerloss_what_was_there_before_is_there_until_an_erase() {
         map.set(Lpn(lpn), at(20, lpn as u32 - 10_000));
     }
     map.set(Lpn(20_000), at(21, 0));
-    map.erase(BlockId(3));
+    map.erase(SuperblockId(3));
     map.forget_places();
     assert_eq!(map.at(Lpn(10_000)), None, "its copy is yet to be found");
     assert_eq!(map.at(Lpn(20_000)), filled(20_000));
     assert_eq!(map.at(Lpn(9_999)), filled(9_999));
-    assert!(!map.is_computed(BlockId(3)) && map.is_computed(BlockId(5)));
+    assert!(!map.is_computed(SuperblockId(3)) && map.is_computed(SuperblockId(5)));
 }
 
 proptest! {
@@ -221,7 +221,7 @@ proptest! {
                             map.grow_overlay(|m| m.bytes.resize(m.bytes.len() + 1_000_000, 0));
                         }
                         next += 1;
-                        let place = Place::At(Ppa::new(BlockId((next / 10_000) as u32), (next % 10_000) as u32));
+                        let place = Place::At(Ppa::new(SuperblockId((next / 10_000) as u32), (next % 10_000) as u32));
                         prop_assert_eq!(map.set(Lpn(lpn), place), at(&model, lpn));
                         model.insert(lpn, place);
                     }

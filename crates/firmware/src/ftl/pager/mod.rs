@@ -33,8 +33,8 @@ use alloc::collections::VecDeque;
 use firstread_core::{Arena, CommandId, Lpn, Ns};
 
 use crate::cache::{Cache, NONE};
+use crate::flash_store::FlashStore;
 use crate::schedule::NO_JOB;
-use crate::store::Store;
 use page_set::PageSet;
 
 use crate::ftl::map::Directory;
@@ -124,7 +124,7 @@ impl Pager {
 
     /// All entries from `first` to `end` are empty now. Drops the map pages that lie within the range and are
     /// not being read.
-    pub(crate) fn clear<M: Arena>(&mut self, first: u64, end: u64, store: &mut Store<M>) {
+    pub(crate) fn clear<M: Arena>(&mut self, first: u64, end: u64, store: &mut FlashStore<M>) {
         let mut lpn = first;
         while lpn < end {
             let directory = &store.table.directory;
@@ -140,18 +140,18 @@ impl Pager {
                 }
                 self.changed.remove(page);
                 let lpn = directory.lpn(page);
-                let (table, base) = (&mut store.table, &mut store.base);
-                store.place.forget_map_page(lpn, table, base);
+                let (table, shared) = (&mut store.table, &mut store.shared);
+                store.place.forget_map_page(lpn, table, shared);
             }
             lpn = reach;
         }
     }
 
     /// Map page `lpn` could not be read when it was to be moved: rebuilds it.
-    pub(crate) fn lose<M: Arena>(&mut self, lpn: Lpn, store: &mut Store<M>) {
-        let (table, base) = (&mut store.table, &mut store.base);
-        store.place.forget_map_page(lpn, table, base);
-        base.counters.front.map_lost += 1;
+    pub(crate) fn lose<M: Arena>(&mut self, lpn: Lpn, store: &mut FlashStore<M>) {
+        let (table, shared) = (&mut store.table, &mut store.shared);
+        store.place.forget_map_page(lpn, table, shared);
+        shared.counters.front.map_lost += 1;
         let directory = &table.directory;
         self.change(Lpn(directory.first_of(lpn)), directory);
     }

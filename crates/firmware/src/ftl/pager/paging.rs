@@ -3,12 +3,12 @@
 use firstread_core::{Arena, Buf, CommandId, Ns, Ppa, Priority, Wait};
 
 use super::Pager;
-use crate::base::Out;
 use crate::cache::NONE;
+use crate::flash_store::FlashStore;
 use crate::ftl::place::{Item, Why};
-use crate::observe::{BlockUse, Counters};
+use crate::observe::{Counters, SuperblockUse};
 use crate::schedule::Purpose;
-use crate::store::Store;
+use crate::shared::Out;
 
 impl Pager {
     /// Whether the map entry of page `lpn` is in memory. If not, command `id` waits and is resumed once it
@@ -19,19 +19,19 @@ impl Pager {
         now: Ns,
         id: CommandId,
         lpn: u64,
-        store: &mut Store<M>,
+        store: &mut FlashStore<M>,
         ports: &mut impl Out,
     ) -> bool {
-        !self.is_on() || self.want_map(now, id, lpn, store, ports)
+        !self.is_on() || self.request_map(now, id, lpn, store, ports)
     }
 
     #[inline(never)]
-    fn want_map<M: Arena>(
+    fn request_map<M: Arena>(
         &mut self,
         now: Ns,
         id: CommandId,
         lpn: u64,
-        store: &mut Store<M>,
+        store: &mut FlashStore<M>,
         ports: &mut impl Out,
     ) -> bool {
         let page = store.table.directory.page_of(lpn);
@@ -41,7 +41,7 @@ impl Pager {
                 // A command that has waited for this page was already counted as a miss.
                 if self.waits_since[i].take().is_none() {
                     self.cache.touch(e);
-                    store.base.counters.front.map_hits += 1;
+                    store.shared.counters.front.map_hits += 1;
                 }
                 return true;
             };
@@ -49,7 +49,7 @@ impl Pager {
             return false;
         }
         let Some(ppa) = flash_place_of(page, store) else {
-            store.base.counters.front.map_hits += 1;
+            store.shared.counters.front.map_hits += 1;
             self.waits_since[i] = None;
             self.make_page(now, page, store, ports);
             return true;
@@ -59,7 +59,7 @@ impl Pager {
             let job = self.start_map_read(now, page, ppa, Priority::Host, store, ports);
             self.wait_for_map(now, id, job, store, ports);
         } else {
-            self.note_map_miss(now, id, &mut store.base.counters);
+            self.note_map_miss(now, id, &mut store.shared.counters);
             self.stalled.push_back(id);
         }
         false
@@ -71,7 +71,7 @@ impl Pager {
         &mut self,
         now: Ns,
         lpn: u64,
-        store: &mut Store<M>,
+        store: &mut FlashStore<M>,
         ports: &mut impl Out,
     ) -> bool {
         if !self.is_on() {
@@ -101,7 +101,7 @@ impl Pager {
         &mut self,
         now: Ns,
         page: u32,
-        store: &mut Store<M>,
+        store: &mut FlashStore<M>,
         ports: &mut impl Out,
     ) {
         self.replace_page(now, store, ports);
@@ -114,7 +114,7 @@ impl Pager {
     }
 
     /// Saves the entry that the cache will replace next.
-    fn replace_page<M: Arena>(&mut self, now: Ns, store: &mut Store<M>, ports: &mut impl Out) {
+    fn replace_page<M: Arena>(&mut self, now: Ns, store: &mut FlashStore<M>, ports: &mut impl Out) {
         let Some(e) = self.cache.next_to_go() else {
             return;
         };
@@ -132,12 +132,12 @@ impl Pager {
         page: u32,
         ppa: Ppa,
         priority: Priority,
-        store: &mut Store<M>,
+        store: &mut FlashStore<M>,
         ports: &mut impl Out,
     ) -> u32 {
         self.replace_page(now, store, ports);
         let job = store
-            .base
+            .shared
             .jobs
             .take()
             .expect("a job is reserved for every read of the map");
@@ -145,8 +145,8 @@ impl Pager {
         let (e, _) = reserved.expect("fewer pages are on their way than there are entries");
         let changed = self.changed.remove(page);
         self.cache.set_mark(e, changed);
-        let codewords = store.base.config.geometry.codewords_per_slot();
-        let (at, row_slot) = store.base.row_of(ppa);
+        let codewords = store.shared.config.geometry.codewords_per_slot();
+        let (at, row_slot) = store.shared.row_of(ppa);
         let wanted = (u64::MAX >> (64 - codewords)) << (row_slot * codewords);
         let purpose = Purpose::MapRead {
             page,
@@ -154,10 +154,10 @@ impl Pager {
             last_waiter: NONE,
             merges: priority == Priority::Move,
         };
-        store.base.counters.front.map_reads += 1;
-        let base = &mut store.base;
+        store.shared.counters.front.map_reads += 1;
+        let shared = &mut store.shared;
         let read = &mut store.read;
-        read.start(now, job, purpose, priority, at, wanted, base, ports);
+        read.start(now, job, purpose, priority, at, wanted, shared, ports);
         job
     }
 
@@ -181,16 +181,16 @@ impl Pager {
         now: Ns,
         id: CommandId,
         job: u32,
-        store: &mut Store<M>,
+        store: &mut FlashStore<M>,
         ports: &mut impl Out,
     ) {
-        self.note_map_miss(now, id, &mut store.base.counters);
+        self.note_map_miss(now, id, &mut store.shared.counters);
         self.next_waiter[id.0 as usize] = NONE;
         let Purpose::MapRead {
             first_waiter,
             last_waiter,
             ..
-        } = &mut store.base.jobs[job].purpose
+        } = &mut store.shared.jobs[job].purpose
         else {
             unreachable!("a page of the map is brought by a read of the map")
         };
@@ -199,8 +199,8 @@ impl Pager {
             last => self.next_waiter[last as usize] = id.0,
         }
         *last_waiter = id.0;
-        let base = &mut store.base;
-        store.read.make_host_read(now, job, base, ports);
+        let shared = &mut store.shared;
+        store.read.make_host_read(now, job, shared, ports);
     }
 
     /// The map page that `job` reads has been decoded. Returns the first command that waits for it, if any;
@@ -210,27 +210,27 @@ impl Pager {
         now: Ns,
         job: u32,
         ok: bool,
-        store: &mut Store<M>,
+        store: &mut FlashStore<M>,
         ports: &mut impl Out,
     ) -> Option<CommandId> {
-        let step = store.base.jobs[job].step;
+        let step = store.shared.jobs[job].step;
         let Purpose::MapRead {
             page,
             first_waiter,
             merges,
             ..
-        } = store.base.jobs[job].purpose
+        } = store.shared.jobs[job].purpose
         else {
             unreachable!("only reads of the map bring its pages")
         };
-        store.base.counters.front.map_retries += step as u64;
-        let codewords = store.base.config.geometry.codewords_per_slot();
-        let row_slot = store.base.jobs[job].asked_slot(codewords);
+        store.shared.counters.front.map_retries += step as u64;
+        let codewords = store.shared.config.geometry.codewords_per_slot();
+        let row_slot = store.shared.jobs[job].asked_slot(codewords);
         if ok {
-            let buf: Buf = store.base.job_buffer(job).slot(row_slot);
+            let buf: Buf = store.shared.job_buffer(job).slot(row_slot);
             ports.map_out(store.table.directory.lpn(page), buf);
         } else {
-            store.base.counters.front.map_lost += 1;
+            store.shared.counters.front.map_lost += 1;
         }
         match merges {
             true => self.merges_left += 1,
@@ -249,7 +249,7 @@ impl Pager {
                 self.cache.retire(e);
             }
         }
-        store.base.jobs.release(job);
+        store.shared.jobs.release(job);
         (first_waiter != NONE).then_some(CommandId(first_waiter))
     }
 
@@ -284,7 +284,7 @@ impl Pager {
         &mut self,
         now: Ns,
         page: u32,
-        store: &mut Store<M>,
+        store: &mut FlashStore<M>,
         ports: &mut impl Out,
     ) -> bool {
         let lpn = store.table.directory.lpn(page);
@@ -297,7 +297,7 @@ impl Pager {
             return false;
         };
         ports.map_in(lpn, placed.buf());
-        store.base.counters.front.map_writes += 1;
+        store.shared.counters.front.map_writes += 1;
         let programs = store.commit(placed);
         store.start(now, programs, ports);
         true
@@ -307,10 +307,10 @@ impl Pager {
     pub(crate) fn merge_map<M: Arena>(
         &mut self,
         now: Ns,
-        store: &mut Store<M>,
+        store: &mut FlashStore<M>,
         ports: &mut impl Out,
     ) {
-        if store.place.ledger.map_waits.has(Wait::Superblock) {
+        if store.place.relocation.map_waits.has(Wait::Superblock) {
             store.give_map_space(now);
         }
         while self.changed.len() > self.changed_most / 2
@@ -346,7 +346,7 @@ impl Pager {
     pub(crate) fn map_is_crowded<M: Arena>(
         &mut self,
         now: Ns,
-        store: &mut Store<M>,
+        store: &mut FlashStore<M>,
         ports: &mut impl Out,
     ) -> bool {
         self.is_crowded() && {
@@ -357,8 +357,8 @@ impl Pager {
 }
 
 /// The slot from which map page `page` must be read. None if it was never written or is in the write buffer.
-fn flash_place_of<M>(page: u32, store: &Store<M>) -> Option<Ppa> {
+fn flash_place_of<M>(page: u32, store: &FlashStore<M>) -> Option<Ppa> {
     let ppa = store.table.directory.place_of(page)?;
-    let open = store.base.blocks.row(ppa.block()).usage == BlockUse::Open;
-    (!open || store.place.buffered(ppa, &store.base).is_none()).then_some(ppa)
+    let open = store.shared.blocks.row(ppa.block()).usage == SuperblockUse::Open;
+    (!open || store.place.buffered(ppa, &store.shared).is_none()).then_some(ppa)
 }

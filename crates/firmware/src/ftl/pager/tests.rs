@@ -1,4 +1,4 @@
-use firstread_core::{BlockId, CommandId, Lpn, Ns, Ppa};
+use firstread_core::{CommandId, Lpn, Ns, Ppa, SuperblockId};
 
 use crate::ftl::tests::{Drive, Silent, drive};
 
@@ -8,8 +8,8 @@ const ENTRIES: u64 = 512;
 /// A drive with twelve map pages, the last not whole, on flash and none in memory.
 fn paged(ports: &mut Silent) -> Drive {
     let mut drive = drive(128, 12 * ENTRIES - 100, 8);
-    assert_eq!(drive.below.store.table.directory.entries(), ENTRIES);
-    drive.adopt_map(Ns::ZERO, BlockId(0), 0, 0, 12, ports);
+    assert_eq!(drive.lower.store.table.directory.entries(), ENTRIES);
+    drive.mark_filled_with_map(Ns::ZERO, SuperblockId(0), 0, 0, 12, ports);
     drive
 }
 
@@ -29,18 +29,18 @@ fn model_a_trim_drops_the_map_pages_that_it_empties_and_no_other() {
         (0, capacity, 0..12, 0),
     ] {
         let mut drive = paged(&mut Silent::default());
-        let below = &mut drive.below;
-        below.pager.clear(first, end, &mut below.store);
+        let lower = &mut drive.lower;
+        lower.pager.clear(first, end, &mut lower.store);
         for page in 0..12 {
-            let lies = below.store.table.directory.place_of(page).is_some();
+            let lies = lower.store.table.directory.place_of(page).is_some();
             assert_eq!(
                 lies,
                 !emptied.contains(&page),
                 "page {page} of {first}..{end}"
             );
         }
-        assert_eq!(below.pager.pages_changed(), kept, "{first}..{end}");
-        let valid = below.store.base.blocks.row(BlockId(0)).valid_slots;
+        assert_eq!(lower.pager.pages_changed(), kept, "{first}..{end}");
+        let valid = lower.store.shared.blocks.row(SuperblockId(0)).valid_slots;
         assert_eq!(valid, 12 - emptied.len() as u32, "{first}..{end}");
     }
 }
@@ -51,14 +51,14 @@ fn model_a_trim_drops_the_map_pages_that_it_empties_and_no_other() {
 fn sequence_read_ahead_leaves_a_map_read_to_commands() {
     let mut ports = Silent::default();
     let mut drive = paged(&mut ports);
-    let below = &mut drive.below;
-    let (pager, store) = (&mut below.pager, &mut below.store);
+    let lower = &mut drive.lower;
+    let (pager, store) = (&mut lower.pager, &mut lower.store);
     let reads = pager.fetches_left;
     for page in 0..8 {
         assert!(!pager.map_ahead(Ns::ZERO, page * ENTRIES, store, &mut ports));
     }
     assert_eq!(
-        store.base.counters.front.map_reads,
+        store.shared.counters.front.map_reads,
         u64::from(reads) - 1,
         "ahead"
     );
@@ -66,7 +66,7 @@ fn sequence_read_ahead_leaves_a_map_read_to_commands() {
     assert!(!pager.map_ahead(Ns::ZERO, 0, store, &mut ports));
     let (id, lpn) = (CommandId(3), 9 * ENTRIES);
     assert!(!pager.map_ready(Ns::ZERO, id, lpn, store, &mut ports));
-    assert_eq!(store.base.counters.front.map_reads, u64::from(reads));
+    assert_eq!(store.shared.counters.front.map_reads, u64::from(reads));
     assert_eq!(pager.stalled(), 0, "the command has its read at once");
     let lpn = 10 * ENTRIES;
     assert!(!pager.map_ready(Ns::ZERO, CommandId(4), lpn, store, &mut ports));
@@ -78,13 +78,13 @@ fn sequence_read_ahead_leaves_a_map_read_to_commands() {
 #[test]
 fn sequence_a_map_page_that_is_lost_is_written_again() {
     let mut drive = paged(&mut Silent::default());
-    let below = &mut drive.below;
-    let lpn = Lpn(below.store.table.directory.capacity() + 5);
-    below.pager.lose(lpn, &mut below.store);
-    assert_eq!(below.store.table.directory.place_of(5), None);
-    assert_eq!(below.pager.pages_changed(), 1);
-    assert_eq!(below.store.base.counters.front.map_lost, 1);
-    assert_eq!(below.pager.changed.next(), Some(5));
+    let lower = &mut drive.lower;
+    let lpn = Lpn(lower.store.table.directory.capacity() + 5);
+    lower.pager.lose(lpn, &mut lower.store);
+    assert_eq!(lower.store.table.directory.place_of(5), None);
+    assert_eq!(lower.pager.pages_changed(), 1);
+    assert_eq!(lower.store.shared.counters.front.map_lost, 1);
+    assert_eq!(lower.pager.changed.next(), Some(5));
 }
 
 /// A power cut takes the memory in which it stood where map pages lie. Which of them lie nowhere is in the journal:
@@ -92,7 +92,7 @@ fn sequence_a_map_page_that_is_lost_is_written_again() {
 #[test]
 fn powerloss_where_map_pages_lie_has_to_be_found_again() {
     let mut drive = paged(&mut Silent::default());
-    let directory = &mut drive.below.store.table.directory;
+    let directory = &mut drive.lower.store.table.directory;
     let nowhere = directory.lpn(4);
     directory.set(nowhere, None);
     directory.forget_places();
@@ -102,7 +102,7 @@ fn powerloss_where_map_pages_lie_has_to_be_found_again() {
         assert_eq!(directory.recovers(lpn), lpn != nowhere, "page {page}");
     }
     assert!(!directory.recovers(directory.lpn(12)), "there are twelve");
-    let found = Ppa::new(BlockId(3), 7);
+    let found = Ppa::new(SuperblockId(3), 7);
     assert_eq!(directory.set(directory.lpn(5), Some(found)), None);
     assert_eq!(directory.place_of(5), Some(found));
 }

@@ -8,7 +8,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use firstread_core::{BlockId, DieId};
+use firstread_core::{DieId, SuperblockId};
 
 /// State of bad blocks.
 #[derive(Clone, Debug)]
@@ -16,7 +16,7 @@ pub(crate) struct BadBlocks {
     /// Spare blocks of each die.
     spares: Box<[u32]>,
     /// Failed blocks in superblocks that are in use.
-    failed: Vec<(BlockId, DieId)>,
+    failed: Vec<(SuperblockId, DieId)>,
     /// Capacity of `failed`.
     most_failed: usize,
 }
@@ -33,7 +33,7 @@ impl BadBlocks {
     }
 
     /// `block` of `die` has failed.
-    pub(crate) fn note(&mut self, block: BlockId, die: DieId) {
+    pub(crate) fn note(&mut self, block: SuperblockId, die: DieId) {
         let known = self.failed.contains(&(block, die));
         if !known && self.failed.len() < self.most_failed {
             self.failed.push((block, die));
@@ -41,7 +41,7 @@ impl BadBlocks {
     }
 
     /// Whether there are spares for the blocks of `block` that have failed.
-    pub(crate) fn can_repair(&self, block: BlockId) -> bool {
+    pub(crate) fn can_repair(&self, block: SuperblockId) -> bool {
         let mut failed = self.failed.iter().filter(|f| f.0 == block);
         failed.all(|f| self.spares[f.1.0 as usize] > 0)
     }
@@ -58,7 +58,7 @@ impl BadBlocks {
 
     /// Calls `replaced` for each die whose block of `block` has failed: a spare takes its place. Each of
     /// these dies has a spare.
-    pub(crate) fn repair(&mut self, block: BlockId, mut replaced: impl FnMut(DieId)) {
+    pub(crate) fn repair(&mut self, block: SuperblockId, mut replaced: impl FnMut(DieId)) {
         let spares = &mut self.spares;
         self.failed.retain(|&(b, die)| {
             if b == block {
@@ -70,7 +70,7 @@ impl BadBlocks {
     }
 
     /// `block` is retired: its good blocks become spares of their dies.
-    pub(crate) fn retire(&mut self, block: BlockId) {
+    pub(crate) fn retire(&mut self, block: SuperblockId) {
         let spares = &mut self.spares;
         spares.iter_mut().for_each(|spares| *spares += 1);
         self.failed.retain(|&(b, die)| {

@@ -5,7 +5,9 @@
 
 use alloc::boxed::Box;
 
-use firstread_core::{BlockId, Buf, CellMode, DieId, Geometry, Layout, PageAddr, PageType, Ppa};
+use firstread_core::{
+    Buf, CellMode, DieId, Geometry, Layout, PageAddr, PageType, Ppa, SuperblockId,
+};
 
 /// Wordlines (over all dies) in the buffer: one being filled, the others being programmed.
 pub(crate) const WORDLINES: usize = 3;
@@ -13,7 +15,7 @@ pub(crate) const WORDLINES: usize = 3;
 /// A wordline over all dies of the open superblock.
 #[derive(Clone, Debug)]
 struct OpenWordline {
-    block: BlockId,
+    block: SuperblockId,
     wordline: u16,
     mode: CellMode,
     filled: u32,
@@ -35,7 +37,7 @@ pub(crate) struct WriteBuffer {
     /// Ring index of the wordline being filled, if there is one.
     filling: Option<usize>,
     /// The open superblock, its mode, and the wordline to begin next.
-    next: Option<(BlockId, CellMode, u16)>,
+    next: Option<(SuperblockId, CellMode, u16)>,
     /// Wordlines begun so far.
     begun: u64,
 }
@@ -64,7 +66,7 @@ pub(crate) struct Due {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Program {
     pub(crate) die: DieId,
-    pub(crate) block: BlockId,
+    pub(crate) block: SuperblockId,
     pub(crate) wordline: u16,
     /// Ring index of the wordline.
     pub(crate) line: u8,
@@ -83,7 +85,7 @@ impl WriteBuffer {
     /// A buffer for superblocks in modes up to `widest`. Its slot buffers begin at `first`.
     pub(crate) fn new(layout: Layout, widest: CellMode, first: Buf) -> WriteBuffer {
         let wordline = |_| OpenWordline {
-            block: BlockId(0),
+            block: SuperblockId(0),
             wordline: 0,
             mode: widest,
             filled: 0,
@@ -114,7 +116,7 @@ impl WriteBuffer {
     }
 
     /// Opens `block` in `mode`: the next slots are allocated in it.
-    pub(crate) fn open(&mut self, block: BlockId, mode: CellMode) {
+    pub(crate) fn open(&mut self, block: SuperblockId, mode: CellMode) {
         self.next = Some((block, mode, 0));
     }
 
@@ -256,7 +258,7 @@ impl WriteBuffer {
 
     /// Stops filling `block`, whose program failed. Returns the ring line that was being filled, if it
     /// belongs to `block`.
-    pub(crate) fn abandon(&mut self, block: BlockId) -> Option<u8> {
+    pub(crate) fn abandon(&mut self, block: SuperblockId) -> Option<u8> {
         if self.next.is_some_and(|(b, ..)| b == block) {
             self.next = None;
         }
@@ -276,7 +278,7 @@ impl WriteBuffer {
     }
 
     /// Whether the buffer holds `wordline` of `block`: some die has not programmed its part yet.
-    pub(crate) fn holds_line(&self, block: BlockId, wordline: u16) -> bool {
+    pub(crate) fn holds_line(&self, block: SuperblockId, wordline: u16) -> bool {
         let here = |l: &OpenWordline| l.in_use && (l.block, l.wordline) == (block, wordline);
         self.ring.iter().any(here)
     }
@@ -321,7 +323,7 @@ impl WriteBuffer {
     }
 
     /// Number of wordlines of `block` that were begun, if `block` is being filled.
-    pub(crate) fn begun(&self, block: BlockId) -> Option<u16> {
+    pub(crate) fn begun(&self, block: SuperblockId) -> Option<u16> {
         let next = self.next.filter(|(b, ..)| *b == block);
         next.map(|(.., wordline)| wordline)
     }
@@ -338,7 +340,7 @@ impl WriteBuffer {
     }
 
     /// The superblock of ring line `line`.
-    pub(crate) fn block_of(&self, line: u8) -> BlockId {
+    pub(crate) fn block_of(&self, line: u8) -> SuperblockId {
         self.ring[line as usize].block
     }
 
@@ -366,22 +368,22 @@ impl WriteBuffer {
     }
 
     /// Superblocks of the wordlines in the buffer.
-    pub(crate) fn blocks(&self) -> impl Iterator<Item = BlockId> {
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = SuperblockId> {
         self.ring.iter().filter(|l| l.in_use).map(|l| l.block)
     }
 
     /// Whether the wordline being filled belongs to `block`.
-    pub(crate) fn fills_line_of(&self, block: BlockId) -> bool {
+    pub(crate) fn fills_line_of(&self, block: SuperblockId) -> bool {
         self.filling.is_some_and(|i| self.ring[i].block == block)
     }
 
     /// Whether more slots of `block` will be filled.
-    pub(crate) fn fills(&self, block: BlockId) -> bool {
+    pub(crate) fn fills(&self, block: SuperblockId) -> bool {
         self.next.is_some_and(|(b, ..)| b == block)
     }
 
     /// Whether the buffer holds a wordline of `block`.
-    pub(crate) fn is_busy_with(&self, block: BlockId) -> bool {
+    pub(crate) fn is_busy_with(&self, block: SuperblockId) -> bool {
         self.ring.iter().any(|l| l.in_use && l.block == block)
     }
 

@@ -7,36 +7,38 @@
 //!
 //! - `buffer`: the write buffer of a stream.
 //! - `space`: superblocks opened, erased and retired. `bad`: failed blocks and spares.
-//! - `reserve`: space kept so that cleaning can always finish. `ledger`: what relocation has in progress.
-//! - `program`: programs, and data whose program failed. `rescue` holds such data until they are written
+//! - `reserve`: space kept so that cleaning can always finish. `relocation_state`: what relocation has in progress.
+//! - `program`: programs, and data whose program failed. `rewrite` holds such data until they are written
 //!   again.
 //! - `power`: what a power cut leaves.
 
 mod bad;
 mod buffer;
-mod ledger;
 mod power;
 mod program;
-mod rescue;
+mod relocation_state;
 mod reserve;
+mod rewrite;
 mod space;
 
 use alloc::collections::VecDeque;
 
-use firstread_core::{Arena, BlockId, Buf, DieId, Geometry, Lpn, Ns, PageAddr, Ppa, Status, Wait};
+use firstread_core::{
+    Arena, Buf, DieId, Geometry, Lpn, Ns, PageAddr, Ppa, Status, SuperblockId, Wait,
+};
 
-use crate::base::{Base, Out};
 use crate::config::Config;
 use crate::ftl::map::{self, Table};
 use crate::observe::{Owner, STREAMS, StreamId};
 use crate::policy::wear::{AnyWear, Wear};
 use crate::schedule::Purpose;
+use crate::shared::{Out, Shared};
 use bad::BadBlocks;
 use buffer::{Allocated, Due, Refused};
 pub(crate) use buffer::{Program, WriteBuffer};
-pub(crate) use ledger::{Evacuation, Ledger, Pace};
 pub(crate) use power::Dumped;
-use rescue::Rescue;
+pub(crate) use relocation_state::{Evacuation, Pace, RelocationState};
+use rewrite::RewriteQueue;
 pub use space::RESERVE;
 pub(crate) use space::Space;
 
@@ -104,7 +106,7 @@ impl Placed {
 #[must_use]
 pub(crate) struct Programs {
     stream: StreamId,
-    block: BlockId,
+    block: SuperblockId,
     due: Due,
 }
 
@@ -143,15 +145,15 @@ impl Programs {
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     pub(crate) space: Space,
-    pub(crate) ledger: Ledger,
+    pub(crate) relocation: RelocationState,
     buffers: [WriteBuffer; STREAMS],
     /// Number of streams in use.
     streams: usize,
-    rescue: Rescue,
+    rewrites: RewriteQueue,
     bad: BadBlocks,
     wear: AnyWear,
     /// The superblock opened last, if nobody has asked for it yet.
-    opened: Option<BlockId>,
+    opened: Option<SuperblockId>,
     /// Programs to be reissued after a power cut.
     waiting: Waiting,
 }
@@ -166,7 +168,7 @@ impl Place {
         let streams = Place::streams(map_pages);
         let buffers = WriteBuffer::buffers(&geometry, config.mode);
         let buffer = |i| WriteBuffer::new(layout, config.mode, first.slot(i as u32 * buffers));
-        let rescue = first.slot(streams as u32 * buffers);
+        let rewrites = first.slot(streams as u32 * buffers);
         let wordline = geometry.slots_per_stripe() * u32::from(config.mode.bits());
         Place {
             space: Space::new(
@@ -176,10 +178,10 @@ impl Place {
                 config.least_spare_slots,
                 streams,
             ),
-            ledger: Ledger::new(Pace::new(slots, wordline)),
+            relocation: RelocationState::new(Pace::new(slots, wordline)),
             buffers: core::array::from_fn(buffer),
             streams,
-            rescue: Rescue::new(&geometry, config.mode, streams, rescue),
+            rewrites: RewriteQueue::new(&geometry, config.mode, streams, rewrites),
             bad: BadBlocks::new(geometry.dies(), geometry.blocks_per_plane),
             wear,
             opened: None,
@@ -201,7 +203,7 @@ impl Place {
     pub(crate) fn slot_buffers(config: &Config, map_pages: u32) -> u32 {
         let streams = Place::streams(map_pages);
         streams as u32 * WriteBuffer::buffers(&config.geometry, config.mode)
-            + Rescue::buffers(&config.geometry, config.mode, streams)
+            + RewriteQueue::buffers(&config.geometry, config.mode, streams)
     }
 
     /// Takes a slot for `item`. The slot has to be committed once the data are in its buffer.
@@ -211,22 +213,22 @@ impl Place {
         now: Ns,
         item: &Item,
         table: &Table<M>,
-        base: &mut Base,
+        shared: &mut Shared,
     ) -> Result<Placed, Refusal> {
         if item.expect.is_some_and(|ppa| !table.lies_at(item.lpn, ppa)) {
             return Err(Refusal::Overtaken);
         }
         let (stream, slot) = match item.why {
             Why::Host { has_merged } => {
-                (StreamId::Host, self.take_for_host(now, has_merged, base)?)
+                (StreamId::Host, self.take_for_host(now, has_merged, shared)?)
             }
             Why::Moved(_) => {
                 if !table.map.has_room(1) {
                     return Err(Refusal::Wait(Wait::Overlay));
                 }
-                self.take_for_move(now, table.directory.is_map(item.lpn), base)?
+                self.take_for_move(now, table.directory.is_map(item.lpn), shared)?
             }
-            Why::Map => (StreamId::Map, self.take_for_map(now, base)?),
+            Why::Map => (StreamId::Map, self.take_for_map(now, shared)?),
         };
         let lpn = item.lpn;
         Ok(Placed { lpn, stream, slot })
@@ -237,10 +239,10 @@ impl Place {
         &mut self,
         now: Ns,
         has_merged: bool,
-        base: &mut Base,
+        shared: &mut Shared,
     ) -> Result<Allocated, Refusal> {
         loop {
-            if let Some(wait) = self.waits_for_cleaning(has_merged, base) {
+            if let Some(wait) = self.waits_for_cleaning(has_merged, shared) {
                 return Err(Refusal::Wait(wait));
             }
             match self.buffers[StreamId::Host as usize].allocate() {
@@ -248,19 +250,19 @@ impl Place {
                 Err(Refused::Full) => return Err(Refusal::Wait(Wait::Buffer)),
                 Err(Refused::NeedsBlock) => {}
             }
-            self.open_for_host(now, base)?;
+            self.open_for_host(now, shared)?;
         }
     }
 
     #[cold]
-    fn open_for_host(&mut self, now: Ns, base: &mut Base) -> Result<(), Refusal> {
-        let needs = !self.open(now, StreamId::Host, base);
-        self.ledger.host_waits.set(Wait::Superblock, needs);
-        if needs && !self.is_full(base) {
+    fn open_for_host(&mut self, now: Ns, shared: &mut Shared) -> Result<(), Refusal> {
+        let needs = !self.open(now, StreamId::Host, shared);
+        self.relocation.host_waits.set(Wait::Superblock, needs);
+        if needs && !self.is_full(shared) {
             return Err(Refusal::Wait(Wait::Superblock));
         }
         if needs {
-            self.ledger.host_waits.set(Wait::Superblock, false);
+            self.relocation.host_waits.set(Wait::Superblock, false);
             return Err(Refusal::Never(Status::NoSpace));
         }
         Ok(())
@@ -272,7 +274,7 @@ impl Place {
         &mut self,
         now: Ns,
         is_map: bool,
-        base: &mut Base,
+        shared: &mut Shared,
     ) -> Result<(StreamId, Allocated), Refusal> {
         let mut stream = if is_map {
             StreamId::Map
@@ -281,12 +283,12 @@ impl Place {
         };
         let mut taken = self.buffers[stream as usize].allocate();
         if let Err(Refused::NeedsBlock) = taken {
-            (stream, taken) = self.take_of_new(now, stream, base);
+            (stream, taken) = self.take_of_new(now, stream, shared);
         }
         match taken {
             Ok(slot) => {
                 if is_map {
-                    base.blocks.row_mut(slot.ppa.block()).holds_map = true;
+                    shared.blocks.row_mut(slot.ppa.block()).holds_map = true;
                 }
                 Ok((stream, slot))
             }
@@ -302,9 +304,9 @@ impl Place {
         &mut self,
         now: Ns,
         own: StreamId,
-        base: &mut Base,
+        shared: &mut Shared,
     ) -> (StreamId, Result<Allocated, Refused>) {
-        if self.open(now, own, base) {
+        if self.open(now, own, shared) {
             return (own, self.buffers[own as usize].allocate());
         }
         let other = match own {
@@ -323,21 +325,21 @@ impl Place {
     }
 
     #[inline]
-    fn take_for_map(&mut self, now: Ns, base: &mut Base) -> Result<Allocated, Refusal> {
-        self.map_may_write(now, base)?;
+    fn take_for_map(&mut self, now: Ns, shared: &mut Shared) -> Result<Allocated, Refusal> {
+        self.map_may_write(now, shared)?;
         let slot = self.buffers[StreamId::Map as usize].allocate();
         slot.map_err(|_| Refusal::Wait(Wait::Buffer))
     }
 
     /// Whether the map cache may write a page. Opens a superblock for it if necessary.
-    pub(crate) fn map_may_write(&mut self, now: Ns, base: &mut Base) -> Result<(), Refusal> {
-        if !self.rescue.is_empty() {
-            return Err(Refusal::Wait(Wait::Rescue));
+    pub(crate) fn map_may_write(&mut self, now: Ns, shared: &mut Shared) -> Result<(), Refusal> {
+        if !self.rewrites.is_empty() {
+            return Err(Refusal::Wait(Wait::Rewrite));
         }
         if let Some(Refused::Full) = self.buffers[StreamId::Map as usize].refuses() {
             return Err(Refusal::Wait(Wait::Buffer));
         }
-        match self.give_map_space(now, base) {
+        match self.give_map_space(now, shared) {
             true => Ok(()),
             false => Err(Refusal::Wait(Wait::Superblock)),
         }
@@ -345,14 +347,14 @@ impl Place {
 
     /// Whether cleaning can spare the space for the next write of the map cache. Opens a superblock for it if
     /// necessary.
-    pub(crate) fn give_map_space(&mut self, now: Ns, base: &mut Base) -> bool {
+    pub(crate) fn give_map_space(&mut self, now: Ns, shared: &mut Shared) -> bool {
         let slots = self.space.largest_slots;
         let refuses = self.buffers[StreamId::Map as usize].refuses();
         let needs_block = matches!(refuses, Some(Refused::NeedsBlock));
-        let gives = self.can_spare(1, base)
+        let gives = self.can_spare(1, shared)
             && (!needs_block
-                || self.has_beyond_reserve(slots, base) && self.open(now, StreamId::Map, base));
-        self.ledger.map_waits.set(Wait::Superblock, !gives);
+                || self.has_beyond_reserve(slots, shared) && self.open(now, StreamId::Map, shared));
+        self.relocation.map_waits.set(Wait::Superblock, !gives);
         gives
     }
 
@@ -363,13 +365,13 @@ impl Place {
         &self,
         placed: Placed,
         table: &mut Table<M>,
-        base: &mut Base,
+        shared: &mut Shared,
     ) -> Programs {
         let Placed { lpn, stream, slot } = placed;
         let old = table.set(lpn, slot.ppa);
-        base.blocks.row_mut(slot.ppa.block()).valid_slots += 1;
+        shared.blocks.row_mut(slot.ppa.block()).valid_slots += 1;
         if let Some(old) = old {
-            base.blocks.row_mut(old.block()).valid_slots -= 1;
+            shared.blocks.row_mut(old.block()).valid_slots -= 1;
         }
         Programs {
             stream,
@@ -380,7 +382,7 @@ impl Place {
 
     /// Pads one slot of the wordline that the host fills, if no other wordline of the host waits to be
     /// programmed. Returns the programs that this makes due; none if nothing is padded.
-    pub(crate) fn pad(&mut self, base: &mut Base, ports: &mut impl Out) -> Option<Programs> {
+    pub(crate) fn pad(&mut self, shared: &mut Shared, ports: &mut impl Out) -> Option<Programs> {
         let stream = StreamId::Host;
         let buffer = &mut self.buffers[stream as usize];
         if !buffer.only_fills() {
@@ -388,7 +390,7 @@ impl Place {
         }
         let slot = buffer.allocate().ok()?;
         ports.pad(slot.buf);
-        base.counters.slots_padded += 1;
+        shared.counters.slots_padded += 1;
         let (block, due) = (slot.ppa.block(), slot.due);
         Some(Programs { stream, block, due })
     }
@@ -401,9 +403,9 @@ impl Place {
         end: u64,
         sequence: u64,
         table: &mut Table<M>,
-        base: &mut Base,
+        shared: &mut Shared,
     ) -> u32 {
-        let blocks = &mut base.blocks;
+        let blocks = &mut shared.blocks;
         table.map.trim(first, end, sequence, |block, pages| {
             blocks.row_mut(block).valid_slots -= pages;
         })
@@ -414,19 +416,25 @@ impl Place {
         &self,
         lpn: Lpn,
         table: &mut Table<M>,
-        base: &mut Base,
+        shared: &mut Shared,
     ) {
         if let Some(ppa) = table.directory.set(lpn, None) {
-            base.blocks.row_mut(ppa.block()).valid_slots -= 1;
+            shared.blocks.row_mut(ppa.block()).valid_slots -= 1;
         }
     }
 
     /// The data of host page `lpn` at `ppa` are lost. Reads of the page report an error and never return
     /// other data.
-    pub(crate) fn lose<M: Arena>(&self, lpn: Lpn, ppa: Ppa, table: &mut Table<M>, base: &mut Base) {
+    pub(crate) fn lose<M: Arena>(
+        &self,
+        lpn: Lpn,
+        ppa: Ppa,
+        table: &mut Table<M>,
+        shared: &mut Shared,
+    ) {
         table.map.set(lpn, map::Place::Lost);
-        base.blocks.row_mut(ppa.block()).valid_slots -= 1;
-        base.counters.slots_lost += 1;
+        shared.blocks.row_mut(ppa.block()).valid_slots -= 1;
+        shared.counters.slots_lost += 1;
     }
 
     /// Whether there is a stream for map pages.
@@ -435,17 +443,18 @@ impl Place {
     }
 
     /// The buffer of `ppa`, if it is not programmed yet.
-    pub(crate) fn buffered(&self, ppa: Ppa, base: &Base) -> Option<Buf> {
+    pub(crate) fn buffered(&self, ppa: Ppa, shared: &Shared) -> Option<Buf> {
         let used = &self.buffers[..self.streams];
         let written = used.iter().find_map(|b| b.holds(ppa));
-        // Rescued slots are looked up only in superblocks with broken stripes: each failed program breaks
+        // Slots to be rewritten are looked up only in superblocks with broken stripes: each failed program breaks
         // one.
-        let is_rescued = !self.rescue.is_empty() && base.blocks.row(ppa.block()).stripe_broken;
-        written.or_else(|| is_rescued.then(|| self.rescue.holds(ppa))?)
+        let may_be_rewritten =
+            !self.rewrites.is_empty() && shared.blocks.row(ppa.block()).stripe_broken;
+        written.or_else(|| may_be_rewritten.then(|| self.rewrites.holds(ppa))?)
     }
 
     /// Whether `wordline` of `block` is in a buffer: some die has not programmed its part yet.
-    pub(crate) fn holds_line(&self, block: BlockId, wordline: u16) -> bool {
+    pub(crate) fn holds_line(&self, block: SuperblockId, wordline: u16) -> bool {
         self.buffers.iter().any(|b| b.holds_line(block, wordline))
     }
 
@@ -457,7 +466,7 @@ impl Place {
 
     /// Superblocks that are completely filled but not completely programmed. With `map_ends` the map's open
     /// superblock counts too: it will be full before the host's is.
-    pub(crate) fn filled_to_their_end(&self, map_ends: bool) -> [Option<BlockId>; FILLED] {
+    pub(crate) fn filled_to_their_end(&self, map_ends: bool) -> [Option<SuperblockId>; FILLED] {
         let streams = if map_ends { STREAMS - 1 } else { STREAMS };
         let mut filled = [None; FILLED];
         let lines = self.buffers.iter().flat_map(WriteBuffer::blocks);
@@ -479,7 +488,7 @@ impl Place {
 
     /// The superblock opened since the last call.
     #[inline]
-    pub(crate) fn opened(&mut self) -> Option<BlockId> {
+    pub(crate) fn opened(&mut self) -> Option<SuperblockId> {
         self.opened.take()
     }
 
@@ -489,8 +498,8 @@ impl Place {
     }
 
     /// A superblock of cold data, to be moved for wear leveling.
-    pub(crate) fn cold(&mut self, base: &Base) -> Option<BlockId> {
-        self.wear.cold(&base.blocks)
+    pub(crate) fn cold(&mut self, shared: &Shared) -> Option<SuperblockId> {
+        self.wear.cold(&shared.blocks)
     }
 }
 

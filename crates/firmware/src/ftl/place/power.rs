@@ -1,43 +1,43 @@
 //! What a power cut leaves of placement, and how placement continues.
 //!
 //! The slots of the write buffers that no program has finished are dumped, with the buffers' descriptors. A
-//! program that was running on a die has torn its wordline: its data are rescued. Programs that waited are
+//! program that was running on a die has torn its wordline: its data are rewritten. Programs that waited are
 //! reissued. An erase is repeated on every die.
 
-use firstread_core::{Arena, BlockId, Buf, CellMode, DieId, Ns, Ppa};
+use firstread_core::{Arena, Buf, CellMode, DieId, Ns, Ppa, SuperblockId};
 
 use super::bad::BadBlocks;
 use super::buffer::WriteBuffer;
-use super::ledger::Ledger;
-use super::rescue::Rescue;
+use super::relocation_state::RelocationState;
+use super::rewrite::RewriteQueue;
 use super::{Place, Waiting};
-use crate::base::{Base, Out};
 use crate::ftl::map::Table;
 use crate::observe::{STREAMS, StreamId};
 use crate::schedule::Purpose;
+use crate::shared::{Out, Shared};
 
 /// What a power cut leaves of placement.
 #[derive(Debug)]
 pub(crate) struct Dumped {
     buffers: [WriteBuffer; STREAMS],
-    rescue: Rescue,
+    rewrites: RewriteQueue,
     bad: BadBlocks,
     /// Superblocks opened so far, and whether the drive has reached its end of life.
     opened: u64,
     read_only: bool,
     /// The superblock being erased, the number of dies not yet done, and whether a die has failed.
-    erasing: Option<(BlockId, u16, bool)>,
+    erasing: Option<(SuperblockId, u16, bool)>,
     /// The superblock being emptied, and the pace of cleaning.
-    ledger: Ledger,
+    relocation: RelocationState,
     waiting: Waiting,
 }
 
 impl Place {
-    /// Power is cut: records the programs that waited, and rescues the data torn by running programs. Returns
-    /// the number of running programs.
-    pub(crate) fn cut(&mut self, base: &mut Base, ports: &mut impl Out) -> u32 {
+    /// Power is cut: records the programs that waited, and queues the data torn by running programs for rewriting.
+    /// Returns the number of running programs.
+    pub(crate) fn cut(&mut self, shared: &mut Shared, ports: &mut impl Out) -> u32 {
         let waiting = &mut self.waiting;
-        base.schedule.each_waiting(&mut base.jobs, |job| {
+        shared.schedule.each_waiting(&mut shared.jobs, |job| {
             if let Purpose::Program { .. } = job.purpose {
                 waiting.push_back((job.purpose, job.at));
                 // Jobs that are still programs after this loop were running on a die.
@@ -45,10 +45,10 @@ impl Place {
             }
         });
         let mut torn = 0;
-        for job in 0..base.jobs.len() {
-            let at = base.jobs[job].at;
-            if let Purpose::Program { stream, line, .. } = base.jobs[job].purpose {
-                self.rescue_part(stream, at.die, line, base, ports);
+        for job in 0..shared.jobs.len() {
+            let at = shared.jobs[job].at;
+            if let Purpose::Program { stream, line, .. } = shared.jobs[job].purpose {
+                self.queue_rewrite(stream, at.die, line, shared, ports);
                 torn += 1;
             }
         }
@@ -56,9 +56,9 @@ impl Place {
     }
 
     /// Counts of valid slots and pins are lost with the power. The recovery counts them again.
-    pub(crate) fn forget_counts(&self, base: &mut Base) {
-        for block in (0..base.blocks.len()).map(BlockId) {
-            let row = base.blocks.row_mut(block);
+    pub(crate) fn forget_counts(&self, shared: &mut Shared) {
+        for block in (0..shared.blocks.len()).map(SuperblockId) {
+            let row = shared.blocks.row_mut(block);
             (row.valid_slots, row.pins) = (0, 0);
         }
     }
@@ -72,37 +72,37 @@ impl Place {
     pub(crate) fn dump(self) -> Dumped {
         Dumped {
             buffers: self.buffers,
-            rescue: self.rescue,
+            rewrites: self.rewrites,
             bad: self.bad,
             opened: self.space.opened(),
             read_only: self.space.read_only,
             erasing: self.space.erasing,
-            ledger: self.ledger.after_power_cut(),
+            relocation: self.relocation.after_power_cut(),
             waiting: self.waiting,
         }
     }
 
     /// Power is back: takes over what was dumped.
-    pub(crate) fn take_dumped(&mut self, dumped: Dumped, base: &Base) {
+    pub(crate) fn take_dumped(&mut self, dumped: Dumped, shared: &Shared) {
         let Dumped {
             buffers,
-            rescue,
+            rewrites,
             bad,
             opened,
             read_only,
             erasing,
-            ledger,
+            relocation,
             waiting,
         } = dumped;
-        let slots_of = |mode: CellMode| base.slots_of(mode);
+        let slots_of = |mode: CellMode| shared.slots_of(mode);
         self.space
-            .recover(opened, read_only, erasing, &base.blocks, slots_of);
-        (self.buffers, self.rescue, self.bad) = (buffers, rescue, bad);
-        (self.ledger, self.waiting) = (ledger, waiting);
+            .recover(opened, read_only, erasing, &shared.blocks, slots_of);
+        (self.buffers, self.rewrites, self.bad) = (buffers, rewrites, bad);
+        (self.relocation, self.waiting) = (relocation, waiting);
     }
 
     /// Number of wordlines of `block` that were begun, if `block` is being filled.
-    pub(crate) fn begun(&self, block: BlockId) -> Option<u16> {
+    pub(crate) fn begun(&self, block: SuperblockId) -> Option<u16> {
         self.buffers.iter().find_map(|b| b.begun(block))
     }
 
@@ -120,7 +120,7 @@ impl Place {
             return Some(self.buffers[(i / per_buffer) as usize].held_at(i % per_buffer));
         }
         let i = i - in_buffers;
-        (i < self.rescue.len()).then(|| Some(self.rescue.at(i)))
+        (i < self.rewrites.len()).then(|| Some(self.rewrites.at(i)))
     }
 
     /// Slots of host data that are in a buffer and not yet on flash.
@@ -131,9 +131,9 @@ impl Place {
     }
 
     /// Counts the valid slots of every superblock again.
-    pub(crate) fn count_valid<M: Arena>(&self, table: &Table<M>, base: &mut Base) {
-        let blocks = &mut base.blocks;
-        for block in (0..blocks.len()).map(BlockId) {
+    pub(crate) fn count_valid<M: Arena>(&self, table: &Table<M>, shared: &mut Shared) {
+        let blocks = &mut shared.blocks;
+        for block in (0..blocks.len()).map(SuperblockId) {
             blocks.row_mut(block).valid_slots = 0;
         }
         let directory = &table.directory;
@@ -151,20 +151,20 @@ impl Place {
 
     /// Continues after a recovery. Returns the superblock whose erase was interrupted; it is erased again on
     /// every die.
-    pub(crate) fn restart(&mut self, base: &mut Base) -> Option<BlockId> {
+    pub(crate) fn restart(&mut self, shared: &mut Shared) -> Option<SuperblockId> {
         self.space.is_short = true;
         let (block, left, _) = self.space.erasing.as_mut()?;
         // The interrupted erase has worn the cells too.
-        base.blocks.row_mut(*block).pe_cycles += 1;
-        *left = base.config.geometry.dies();
+        shared.blocks.row_mut(*block).pe_cycles += 1;
+        *left = shared.config.geometry.dies();
         Some(*block)
     }
 
     /// Queues the next program that waited for the recovery, if any. Returns its die.
-    pub(crate) fn push_waiting(&mut self, now: Ns, base: &mut Base) -> Option<DieId> {
+    pub(crate) fn push_waiting(&mut self, now: Ns, shared: &mut Shared) -> Option<DieId> {
         let (purpose, at) = self.waiting.pop_front()?;
         self.space.programs += 1;
-        base.push_change(now, purpose, at);
+        shared.push_change(now, purpose, at);
         Some(at.die)
     }
 }

@@ -1,13 +1,13 @@
-//! Programs: issued when a die's part of a wordline is complete. If a program fails, its data are rescued:
+//! Programs: issued when a die's part of a wordline is complete. If a program fails, its data are rewritten:
 //! they wait to be written elsewhere.
 
-use firstread_core::{BlockId, Buf, DieId, Ns, PageAddr, PageType, Ppa};
+use firstread_core::{Buf, DieId, Ns, PageAddr, PageType, Ppa, SuperblockId};
 
 use super::Place;
 use super::buffer::Program;
-use crate::base::{Base, Out};
-use crate::observe::{BlockUse, StreamId};
+use crate::observe::{StreamId, SuperblockUse};
 use crate::schedule::{Job, Purpose};
+use crate::shared::{Out, Shared};
 
 impl Place {
     /// Queues `program` of `stream`.
@@ -15,7 +15,7 @@ impl Place {
         &mut self,
         now: Ns,
         (stream, program): (StreamId, Program),
-        base: &mut Base,
+        shared: &mut Shared,
     ) {
         let Program {
             die,
@@ -35,29 +35,29 @@ impl Place {
             line,
             buf: self.buffers[stream as usize].ring_buffer(line as usize),
         };
-        base.push_change(now, purpose, at);
+        shared.push_change(now, purpose, at);
     }
 
-    /// The program of `job` has ended; if it failed, its data are rescued. Returns whether a wordline of the
+    /// The program of `job` has ended; if it failed, its data are rewritten. Returns whether a wordline of the
     /// stream's buffer has become free.
     pub(crate) fn programmed(
         &mut self,
         job: u32,
         ok: bool,
-        base: &mut Base,
+        shared: &mut Shared,
         ports: &mut impl Out,
     ) -> bool {
-        let Job { purpose, .. } = base.jobs[job];
+        let Job { purpose, .. } = shared.jobs[job];
         let Purpose::Program { stream, line, .. } = purpose else {
             unreachable!("{purpose:?} programs nothing")
         };
-        let at = base.schedule.change_ended(job, &mut base.jobs);
+        let at = shared.schedule.change_ended(job, &mut shared.jobs);
         self.space.programs -= 1;
         if ok {
-            let bits = base.blocks.row(at.block).mode.bits();
-            let slots = base.layout.slots_per_row() * bits as u32;
-            base.counters.slots_programmed += slots as u64;
-            return self.release_part(stream, at.block, at.die, line, base, ports);
+            let bits = shared.blocks.row(at.block).mode.bits();
+            let slots = shared.layout.slots_per_row() * bits as u32;
+            shared.counters.slots_programmed += slots as u64;
+            return self.release_part(stream, at.block, at.die, line, shared, ports);
         }
         let program = Program {
             die: at.die,
@@ -65,7 +65,7 @@ impl Place {
             wordline: at.wordline,
             line,
         };
-        self.program_failed(stream, program, base, ports);
+        self.program_failed(stream, program, shared, ports);
         false
     }
 
@@ -74,15 +74,15 @@ impl Place {
     fn release_part(
         &mut self,
         stream: StreamId,
-        block: BlockId,
+        block: SuperblockId,
         die: DieId,
         line: u8,
-        base: &mut Base,
+        shared: &mut Shared,
         ports: &mut impl Out,
     ) -> bool {
         let free = self.buffers[stream as usize].done(die, line);
         if free {
-            self.close_if_done(block, base);
+            self.close_if_done(block, shared);
             if stream == StreamId::Host {
                 ports.buffer_freed(die);
             }
@@ -91,27 +91,27 @@ impl Place {
     }
 
     /// Marks `block` as full, if nothing more will be programmed in it or read from a buffer.
-    fn close_if_done(&self, block: BlockId, base: &mut Base) {
+    fn close_if_done(&self, block: SuperblockId, shared: &mut Shared) {
         let mut buffers = self.buffers.iter();
         if !buffers.any(|b| b.fills(block) || b.is_busy_with(block))
-            && !self.rescue.is_busy_with(block)
+            && !self.rewrites.is_busy_with(block)
         {
-            base.blocks.row_mut(block).usage = BlockUse::Full;
+            shared.blocks.row_mut(block).usage = SuperblockUse::Full;
         }
     }
 
     /// A program has failed: its superblock is closed. Data in the buffer that can no longer be programmed
-    /// there are rescued.
+    /// there are rewritten.
     fn program_failed(
         &mut self,
         stream: StreamId,
         program: Program,
-        base: &mut Base,
+        shared: &mut Shared,
         ports: &mut impl Out,
     ) {
         self.bad.note(program.block, program.die);
-        self.rescue_part(stream, program.die, program.line, base, ports);
-        let row = base.blocks.row_mut(program.block);
+        self.queue_rewrite(stream, program.die, program.line, shared, ports);
+        let row = shared.blocks.row_mut(program.block);
         if row.failed {
             return;
         }
@@ -121,46 +121,46 @@ impl Place {
         let Some(line) = self.buffers[stream as usize].abandon(program.block) else {
             return;
         };
-        for die in (0..base.config.geometry.dies()).map(DieId) {
+        for die in (0..shared.config.geometry.dies()).map(DieId) {
             if self.buffers[stream as usize].is_incomplete(die, line) {
-                self.rescue_part(stream, die, line, base, ports);
+                self.queue_rewrite(stream, die, line, shared, ports);
             }
         }
     }
 
-    /// Copies the part of `die` of ring line `line` from the write buffer of `stream` to the rescue buffers.
-    pub(super) fn rescue_part(
+    /// Copies the part of `die` of ring line `line` from the write buffer of `stream` to the rewrite queue.
+    pub(super) fn queue_rewrite(
         &mut self,
         stream: StreamId,
         die: DieId,
         line: u8,
-        base: &mut Base,
+        shared: &mut Shared,
         ports: &mut impl Out,
     ) {
         let buffer = &self.buffers[stream as usize];
         let block = buffer.block_of(line);
-        base.blocks.row_mut(block).stripe_broken = true;
+        shared.blocks.row_mut(block).stripe_broken = true;
         for (ppa, from) in buffer.filled_of(die, line) {
-            ports.copy(from, self.rescue.take(ppa));
+            ports.copy(from, self.rewrites.take(ppa));
         }
-        self.release_part(stream, block, die, line, base, ports);
+        self.release_part(stream, block, die, line, shared, ports);
     }
 
-    /// Whether rescued data wait to be written again.
+    /// Whether data wait to be rewritten.
     #[inline]
-    pub(crate) fn has_rescued(&self) -> bool {
-        !self.rescue.is_empty()
+    pub(crate) fn has_rewrites(&self) -> bool {
+        !self.rewrites.is_empty()
     }
 
-    /// The rescued slot to be written next: its intended place, and its buffer.
-    pub(crate) fn next_rescued(&self) -> Option<(Ppa, Buf)> {
-        self.rescue.next()
+    /// The slot to be rewritten next: its intended place, and its buffer.
+    pub(crate) fn next_rewrite(&self) -> Option<(Ppa, Buf)> {
+        self.rewrites.next()
     }
 
     /// That slot has been written again, or is no longer the last version.
-    pub(crate) fn rescued(&mut self, base: &mut Base) {
-        if let Some(block) = self.rescue.advance() {
-            self.close_if_done(block, base);
+    pub(crate) fn rewrite_done(&mut self, shared: &mut Shared) {
+        if let Some(block) = self.rewrites.advance() {
+            self.close_if_done(block, shared);
         }
     }
 }

@@ -21,98 +21,101 @@
 //! Data and map pages have separate streams but share the room: if no superblock is free, pages of one stream
 //! go to the superblock of the other.
 
-use firstread_core::{BlockId, Wait};
+use firstread_core::{SuperblockId, Wait};
 
 use super::Place;
-use crate::base::Base;
 use crate::observe::{Owner, StreamId};
 use crate::policy::gc_victim;
+use crate::shared::Shared;
 
 impl Place {
     /// Slots available for future moves, once the superblock being erased is free.
-    fn room_for_moves(&self, base: &Base) -> i64 {
+    fn room_for_moves(&self, shared: &Shared) -> i64 {
         let space = &self.space;
-        let erasing = space
-            .erasing
-            .map_or(0, |(block, ..)| base.slots_of(base.blocks.row(block).mode));
+        let erasing = space.erasing.map_or(0, |(block, ..)| {
+            shared.slots_of(shared.blocks.row(block).mode)
+        });
         let open = self.left_for_moves();
         (space.free_slots() + u64::from(erasing) + u64::from(open)) as i64
-            - (space.reserved + u64::from(self.rescue.len())) as i64
+            - (space.reserved + u64::from(self.rewrites.len())) as i64
     }
 
     /// Slots by which the room grows once the current victim is emptied.
-    fn gain(&self, base: &Base) -> i64 {
-        let Some(current) = &self.ledger.emptying else {
+    fn gain(&self, shared: &Shared) -> i64 {
+        let Some(current) = &self.relocation.emptying else {
             return 0;
         };
-        let row = base.blocks.row(current.block);
+        let row = shared.blocks.row(current.block);
         // A superblock with a failed block may turn out not to be repairable.
         let gives = if row.failed {
             0
         } else {
-            base.slots_of(current.mode)
+            shared.slots_of(current.mode)
         };
         i64::from(gives) - i64::from(row.valid_slots)
     }
 
     /// Whether the host or the map cache may take `slots`, so that cleaning can still finish even after a
     /// power cut. Also true if there is nothing to clean.
-    pub(crate) fn can_spare(&self, slots: u32, base: &Base) -> bool {
-        let kept = self.space.largest_slots + u64::from(self.torn_slots(base));
-        self.room_to_come(base) >= kept as i64 + i64::from(slots) || !self.has_garbage(base)
+    pub(crate) fn can_spare(&self, slots: u32, shared: &Shared) -> bool {
+        let kept = self.space.largest_slots + u64::from(self.torn_slots(shared));
+        self.room_to_come(shared) >= kept as i64 + i64::from(slots) || !self.has_garbage(shared)
     }
 
     /// Room once the current victim is emptied. Its moves do not change this value: each move takes one slot
     /// of room and leaves one valid slot less to move.
-    fn room_to_come(&self, base: &Base) -> i64 {
-        self.room_for_moves(base) + self.gain(base)
+    fn room_to_come(&self, shared: &Shared) -> i64 {
+        self.room_for_moves(shared) + self.gain(shared)
     }
 
     /// Slots that one power cut can tear.
-    fn torn_slots(&self, base: &Base) -> u32 {
-        base.config.geometry.slots_per_stripe() * u32::from(base.config.mode.bits())
+    fn torn_slots(&self, shared: &Shared) -> u32 {
+        shared.config.geometry.slots_per_stripe() * u32::from(shared.config.mode.bits())
     }
 
     /// Slots missing from the room before the host may open another superblock. Zero or negative if it may
     /// open one as soon as one is free.
-    pub(crate) fn missing_room(&self, base: &Base) -> i64 {
+    pub(crate) fn missing_room(&self, shared: &Shared) -> i64 {
         let slots = self.space.largest_slots;
-        let kept = self.kept_from_host() + u64::from(self.torn_slots(base));
-        (kept + slots) as i64 - self.room_to_come(base)
+        let kept = self.kept_from_host() + u64::from(self.torn_slots(shared));
+        (kept + slots) as i64 - self.room_to_come(shared)
     }
 
     /// Whether there is room to move `valid` slots.
-    pub(crate) fn fits(&self, valid: u32, base: &Base) -> bool {
-        i64::from(valid) <= self.room_for_moves(base).max(0)
+    pub(crate) fn fits(&self, valid: u32, shared: &Shared) -> bool {
+        i64::from(valid) <= self.room_for_moves(shared).max(0)
     }
 
     /// Whether there is room to move `valid` slots if the rest of the host's superblock is used too, as a
     /// last resort.
-    pub(crate) fn fits_with_host(&self, valid: u32, base: &Base) -> bool {
+    pub(crate) fn fits_with_host(&self, valid: u32, shared: &Shared) -> bool {
         let host = self.buffers[StreamId::Host as usize].slots_left();
-        i64::from(valid) <= (self.room_for_moves(base) + i64::from(host)).max(0)
+        i64::from(valid) <= (self.room_for_moves(shared) + i64::from(host)).max(0)
     }
 
     /// Superblocks that yield slots when cleaned, with the number of slots.
-    pub(crate) fn gains<'a>(&'a self, base: &'a Base) -> impl Iterator<Item = (BlockId, u32)> {
-        let geometry = &base.config.geometry;
-        let rows = base.blocks.iter();
+    pub(crate) fn gains<'a>(
+        &'a self,
+        shared: &'a Shared,
+    ) -> impl Iterator<Item = (SuperblockId, u32)> {
+        let geometry = &shared.config.geometry;
+        let rows = shared.blocks.iter();
         let repairable = rows.filter(|(block, row)| !row.failed || self.bad.can_repair(*block));
         let gains = repairable.map(|(block, row)| (block, gc_victim::gain(geometry, row)));
         gains.filter(|(_, gain)| *gain > 0)
     }
 
     /// Whether any superblock yields slots when cleaned.
-    pub(crate) fn has_garbage(&self, base: &Base) -> bool {
-        self.gains(base).next().is_some()
+    pub(crate) fn has_garbage(&self, shared: &Shared) -> bool {
+        self.gains(shared).next().is_some()
     }
 
     /// Whether `slots` can be taken beyond the cleaning reserve: one superblock, and a second one in case a
     /// program in the first fails, as long as the drive has spare superblocks.
-    pub(crate) fn has_beyond_reserve(&self, slots: u64, base: &Base) -> bool {
+    pub(crate) fn has_beyond_reserve(&self, slots: u64, shared: &Shared) -> bool {
         let space = &self.space;
         let kept = self.kept_from_host();
-        space.free_slots() >= kept + space.reserved + self.owed_slots(base) + slots
+        space.free_slots() >= kept + space.reserved + self.owed_slots(shared) + slots
     }
 
     /// Slots of free superblocks reserved for cleaning: see [`Place::has_beyond_reserve`].
@@ -124,33 +127,33 @@ impl Place {
 
     /// Whether the host may open a free superblock of `slots` slots: there is enough free space now, or there
     /// will be enough room once the current victim is emptied.
-    pub(crate) fn can_open(&self, slots: u32, base: &Base) -> bool {
-        (self.has_beyond_reserve(u64::from(slots), base) && self.can_spare(slots, base))
-            || self.missing_room(base) <= 0
+    pub(crate) fn can_open(&self, slots: u32, shared: &Shared) -> bool {
+        (self.has_beyond_reserve(u64::from(slots), shared) && self.can_spare(slots, shared))
+            || self.missing_room(shared) <= 0
     }
 
     /// What a write has to wait for before it may take a slot of the write buffer; none if it may take one. A
     /// partial write whose old data have been read (`has_merged`) is not paced, because its pin may be on a
     /// superblock that moves have to empty.
-    pub(crate) fn waits_for_cleaning(&mut self, has_merged: bool, base: &Base) -> Option<Wait> {
-        if !self.rescue.is_empty() {
-            return Some(Wait::Rescue);
+    pub(crate) fn waits_for_cleaning(&mut self, has_merged: bool, shared: &Shared) -> Option<Wait> {
+        if !self.rewrites.is_empty() {
+            return Some(Wait::Rewrite);
         }
-        if self.space.is_short && self.waits_for_reserve(base) {
+        if self.space.is_short && self.waits_for_reserve(shared) {
             return Some(Wait::Reserve);
         }
         if !has_merged && self.is_paced() {
-            self.ledger.host_waits.set(Wait::Cleaning, true);
+            self.relocation.host_waits.set(Wait::Cleaning, true);
             return Some(Wait::Cleaning);
         }
         None
     }
 
     /// Whether a write has to wait because a power cut or a failed program has used part of the reserve.
-    fn waits_for_reserve(&mut self, base: &Base) -> bool {
-        self.space.is_short = !self.can_spare(0, base);
+    fn waits_for_reserve(&mut self, shared: &Shared) -> bool {
+        self.space.is_short = !self.can_spare(0, shared);
         if self.space.is_short {
-            self.ledger.host_waits.set(Wait::Superblock, true);
+            self.relocation.host_waits.set(Wait::Superblock, true);
         }
         self.space.is_short
     }
@@ -161,10 +164,13 @@ impl Place {
     }
 
     /// Slots of free superblocks that the current victim will take beyond what it gives back.
-    pub(crate) fn owed_slots(&self, base: &Base) -> u64 {
-        let owes = self.ledger.emptying.is_some_and(|e| e.owner != Owner::Gc);
+    pub(crate) fn owed_slots(&self, shared: &Shared) -> u64 {
+        let owes = self
+            .relocation
+            .emptying
+            .is_some_and(|e| e.owner != Owner::Gc);
         if owes {
-            (-self.gain(base)).max(0) as u64
+            (-self.gain(shared)).max(0) as u64
         } else {
             0
         }
@@ -175,19 +181,19 @@ impl Place {
     /// because they may wait for host writes.
     #[inline]
     pub(crate) fn is_paced(&self) -> bool {
-        self.ledger.pace.is_behind()
-            && (self.ledger.moves_reading > 0
+        self.relocation.pace.is_behind()
+            && (self.relocation.moves_reading > 0
                 || self.space.programs > 0
                 || self.space.erasing.is_some())
     }
 
     /// Whether a write that waits for a superblock will wait forever: there is nothing to clean, and nothing
     /// in progress that will produce garbage.
-    pub(crate) fn is_full(&self, base: &Base) -> bool {
-        self.ledger.is_idle()
-            && self.rescue.is_empty()
+    pub(crate) fn is_full(&self, shared: &Shared) -> bool {
+        self.relocation.is_idle()
+            && self.rewrites.is_empty()
             && self.space.erasing.is_none()
             && self.space.programs == 0
-            && !self.has_garbage(base)
+            && !self.has_garbage(shared)
     }
 }

@@ -1,13 +1,13 @@
 //! Superblocks: opening, erase and retirement; and the drive's end of life.
 
-use firstread_core::{Arena, BlockId, CellMode, DieId, Ns, PageAddr, PageType};
+use firstread_core::{Arena, CellMode, DieId, Ns, PageAddr, PageType, SuperblockId};
 
 use super::Place;
-use crate::base::{Base, Out};
 use crate::ftl::map::Table;
-use crate::observe::{BlockMonitor, BlockUse, Owner, StreamId};
+use crate::observe::{Owner, StreamId, SuperblockTable, SuperblockUse};
 use crate::policy::wear::Wear;
 use crate::schedule::Purpose;
+use crate::shared::{Out, Shared};
 
 /// Superblocks that a drive needs beyond its capacity: one open for the host, one open for moves, and one
 /// free for moves, so that cleaning can always finish.
@@ -35,7 +35,7 @@ pub(crate) struct Space {
     /// Whether the drive has stopped taking writes.
     pub(crate) read_only: bool,
     /// The superblock being erased, the number of dies not yet done, and whether a die has failed.
-    pub(crate) erasing: Option<(BlockId, u16, bool)>,
+    pub(crate) erasing: Option<(SuperblockId, u16, bool)>,
     /// Programs in flight.
     pub(crate) programs: u32,
     /// Superblocks with a failed program that have not been emptied yet.
@@ -103,13 +103,17 @@ impl Space {
         &mut self,
         opened: u64,
         read_only: bool,
-        erasing: Option<(BlockId, u16, bool)>,
-        blocks: &BlockMonitor,
+        erasing: Option<(SuperblockId, u16, bool)>,
+        blocks: &SuperblockTable,
         slots: impl Fn(CellMode) -> u32,
     ) {
         (self.opened, self.read_only, self.erasing) = (opened, read_only, erasing);
         (self.free, self.free_slots) = Space::counted(blocks, &slots);
-        let used = || blocks.iter().filter(|(_, row)| row.usage != BlockUse::Bad);
+        let used = || {
+            blocks
+                .iter()
+                .filter(|(_, row)| row.usage != SuperblockUse::Bad)
+        };
         self.physical_slots = used().map(|(_, row)| u64::from(slots(row.mode))).sum();
         self.failed = used().filter(|(_, row)| row.failed).count() as u32;
     }
@@ -131,8 +135,10 @@ impl Space {
     }
 
     /// Free superblocks and their slots, counted in the table `blocks`.
-    pub(crate) fn counted(blocks: &BlockMonitor, slots: impl Fn(CellMode) -> u32) -> (u32, u64) {
-        let free = blocks.iter().filter(|(_, row)| row.usage == BlockUse::Free);
+    pub(crate) fn counted(blocks: &SuperblockTable, slots: impl Fn(CellMode) -> u32) -> (u32, u64) {
+        let free = blocks
+            .iter()
+            .filter(|(_, row)| row.usage == SuperblockUse::Free);
         free.fold((0, 0), |(n, all), (_, row)| {
             (n + 1, all + slots(row.mode) as u64)
         })
@@ -160,38 +166,43 @@ impl Place {
 
     /// A superblock with a failed program has been emptied: replaces its failed blocks, or retires it if a
     /// die has no spare left. Returns whether the superblock can be used again.
-    pub(crate) fn mend(&mut self, block: BlockId, base: &mut Base, ports: &mut impl Out) -> bool {
+    pub(crate) fn repair_or_retire(
+        &mut self,
+        block: SuperblockId,
+        shared: &mut Shared,
+        ports: &mut impl Out,
+    ) -> bool {
         self.space.failed -= 1;
-        let mended = self.repair(block, base, ports);
+        let mended = self.repair(block, shared, ports);
         if !mended {
-            self.retire(block, base);
+            self.retire(block, shared);
         }
         mended
     }
 
     /// Opens a free superblock for `stream`. False if there is none that the stream may have.
-    pub(super) fn open(&mut self, now: Ns, stream: StreamId, base: &mut Base) -> bool {
-        let owner = self.ledger.emptying.map(|e| e.owner);
+    pub(super) fn open(&mut self, now: Ns, stream: StreamId, shared: &mut Shared) -> bool {
+        let owner = self.relocation.emptying.map(|e| e.owner);
         let cold = stream == StreamId::Move && owner == Some(Owner::Wear);
-        let chosen = self.wear.open(&base.blocks, cold);
+        let chosen = self.wear.open(&shared.blocks, cold);
         let Some(block) = chosen else { return false };
-        let slots = base.slots_of(base.blocks.row(block).mode);
+        let slots = shared.slots_of(shared.blocks.row(block).mode);
         // The host leaves enough space for one more cleaning.
-        if stream == StreamId::Host && !self.can_open(slots, base) {
+        if stream == StreamId::Host && !self.can_open(slots, shared) {
             return false;
         }
         let opened = self.space.take(slots);
-        let row = base.blocks.row_mut(block);
-        row.usage = BlockUse::Open;
+        let row = shared.blocks.row_mut(block);
+        row.usage = SuperblockUse::Open;
         row.programmed_at = now;
         row.opened = opened;
         row.holds_map = stream == StreamId::Map;
         self.buffers[stream as usize].open(block, row.mode);
-        self.ledger.foresee_anew |= stream != StreamId::Move;
+        self.relocation.foresee_anew |= stream != StreamId::Move;
         if stream == StreamId::Host {
-            let c = &base.counters;
+            let c = &shared.counters;
             let written = (c.host_slots_written, c.front.map_writes);
-            self.ledger.written_before = [self.ledger.written_before[1], written];
+            self.relocation.written_before = [self.relocation.written_before[1], written];
         }
         debug_assert!(self.opened.is_none(), "reads were told of the one before");
         self.opened = Some(block);
@@ -203,25 +214,25 @@ impl Place {
         self.space.take(slots);
     }
 
-    /// Adopts free superblock `block` as filled with `pages` pages.
-    pub(crate) fn adopt(
+    /// Marks free superblock `block` as filled with `pages` pages.
+    pub(crate) fn mark_filled(
         &mut self,
         now: Ns,
-        block: BlockId,
+        block: SuperblockId,
         pe_cycles: u32,
         pages: u32,
-        base: &mut Base,
+        shared: &mut Shared,
     ) {
-        let row = base.blocks.row_mut(block);
+        let row = shared.blocks.row_mut(block);
         debug_assert_eq!(
             row.usage,
-            BlockUse::Free,
+            SuperblockUse::Free,
             "only a free superblock can be filled"
         );
         row.opened = self
             .space
-            .take(base.config.geometry.slots_per_superblock(row.mode));
-        row.usage = BlockUse::Full;
+            .take(shared.config.geometry.slots_per_superblock(row.mode));
+        row.usage = SuperblockUse::Full;
         row.pe_cycles = pe_cycles;
         row.programmed_at = now;
         row.valid_slots = pages;
@@ -230,44 +241,44 @@ impl Place {
     /// Sets the number of bad blocks of each die of a new drive. As many superblocks as the worst die has bad
     /// blocks, the last ones, are retired. Their good blocks replace the bad blocks of other superblocks.
     /// False if the remaining superblocks do not hold the capacity.
-    pub(crate) fn set_bad_blocks(&mut self, of_dies: &[u32], base: &mut Base) -> bool {
+    pub(crate) fn set_bad_blocks(&mut self, of_dies: &[u32], shared: &mut Shared) -> bool {
         let worst = of_dies.iter().copied().max().unwrap_or(0);
-        let last = base.blocks.len();
+        let last = shared.blocks.len();
         if worst > last {
             return false;
         }
         self.bad.of_factory(of_dies, worst);
-        for block in (last - worst..last).map(BlockId) {
-            let slots = base.slots_of(base.blocks.row(block).mode);
-            base.blocks.row_mut(block).usage = BlockUse::Bad;
+        for block in (last - worst..last).map(SuperblockId) {
+            let slots = shared.slots_of(shared.blocks.row(block).mode);
+            shared.blocks.row_mut(block).usage = SuperblockUse::Bad;
             self.space.drop_free(slots);
-            base.counters.retired += 1;
+            shared.counters.retired += 1;
         }
-        base.counters.replaced += of_dies.iter().map(|&bad| bad as u64).sum::<u64>();
+        shared.counters.replaced += of_dies.iter().map(|&bad| bad as u64).sum::<u64>();
         self.space.holds_capacity()
     }
 
     /// Replaces the failed blocks of empty superblock `block`. False if a die has no spare left.
-    fn repair(&mut self, block: BlockId, base: &mut Base, ports: &mut impl Out) -> bool {
+    fn repair(&mut self, block: SuperblockId, shared: &mut Shared, ports: &mut impl Out) -> bool {
         if !self.bad.can_repair(block) {
             return false;
         }
-        let counters = &mut base.counters;
+        let counters = &mut shared.counters;
         self.bad.repair(block, |die| {
             counters.replaced += 1;
             ports.replace(die, block);
         });
-        base.blocks.row_mut(block).failed = false;
+        shared.blocks.row_mut(block).failed = false;
         true
     }
 
     /// Retires empty superblock `block`. Its good blocks become spares.
-    fn retire(&mut self, block: BlockId, base: &mut Base) {
-        let slots = base.slots_of(base.blocks.row(block).mode);
-        let row = base.blocks.row_mut(block);
-        row.usage = BlockUse::Bad;
+    fn retire(&mut self, block: SuperblockId, shared: &mut Shared) {
+        let slots = shared.slots_of(shared.blocks.row(block).mode);
+        let row = shared.blocks.row_mut(block);
+        row.usage = SuperblockUse::Bad;
         row.leaving = false;
-        base.counters.retired += 1;
+        shared.counters.retired += 1;
         self.bad.retire(block);
         self.space.retired(slots);
     }
@@ -276,37 +287,37 @@ impl Place {
     /// no pins, and no other superblock is being erased.
     pub(crate) fn begin_erase<M: Arena>(
         &mut self,
-        block: BlockId,
+        block: SuperblockId,
         mode: CellMode,
         table: &mut Table<M>,
-        base: &mut Base,
+        shared: &mut Shared,
     ) {
         debug_assert!(self.space.erasing.is_none(), "one erase at a time");
         let slots = (
-            base.slots_of(base.blocks.row(block).mode),
-            base.slots_of(mode),
+            shared.slots_of(shared.blocks.row(block).mode),
+            shared.slots_of(mode),
         );
-        let row = base.blocks.row_mut(block);
+        let row = shared.blocks.row_mut(block);
         debug_assert_eq!((row.valid_slots, row.pins), (0, 0), "{row:?} is in use");
-        row.usage = BlockUse::Erasing;
+        row.usage = SuperblockUse::Erasing;
         row.leaving = false;
         row.mode = mode;
         table.map.erase(block);
         let space = &mut self.space;
         space.physical_slots = space.physical_slots - slots.0 as u64 + slots.1 as u64;
-        space.erasing = Some((block, base.config.geometry.dies(), false));
+        space.erasing = Some((block, shared.config.geometry.dies(), false));
     }
 
     /// Queues the erase of the part of `die` of `block`, into the cell mode of its record.
-    pub(crate) fn push_erase(&self, now: Ns, block: BlockId, die: DieId, base: &mut Base) {
-        let mode = base.blocks.row(block).mode;
+    pub(crate) fn push_erase(&self, now: Ns, block: SuperblockId, die: DieId, shared: &mut Shared) {
+        let mode = shared.blocks.row(block).mode;
         let at = PageAddr {
             die,
             block,
             wordline: 0,
             page: PageType(0),
         };
-        base.push_change(now, Purpose::Erase { mode }, at);
+        shared.push_change(now, Purpose::Erase { mode }, at);
     }
 
     /// One die has finished its part of a superblock erase, under `job`. Returns the superblock if it was the
@@ -315,10 +326,10 @@ impl Place {
         &mut self,
         job: u32,
         ok: bool,
-        base: &mut Base,
+        shared: &mut Shared,
         ports: &mut impl Out,
-    ) -> Option<BlockId> {
-        let at = base.schedule.change_ended(job, &mut base.jobs);
+    ) -> Option<SuperblockId> {
+        let at = shared.schedule.change_ended(job, &mut shared.jobs);
         if !ok {
             self.bad.note(at.block, at.die);
         }
@@ -328,17 +339,17 @@ impl Place {
             return None;
         }
         self.space.erasing = None;
-        base.counters.erases += 1;
-        let row = base.blocks.row_mut(block);
+        shared.counters.erases += 1;
+        let row = shared.blocks.row_mut(block);
         row.pe_cycles += 1;
         row.reads = 0;
         row.stripe_broken = false;
-        if (failed || !ok) && !self.repair(block, base, ports) {
-            self.retire(block, base);
+        if (failed || !ok) && !self.repair(block, shared, ports) {
+            self.retire(block, shared);
         } else {
-            let row = base.blocks.row_mut(block);
-            row.usage = BlockUse::Free;
-            let slots = base.config.geometry.slots_per_superblock(row.mode);
+            let row = shared.blocks.row_mut(block);
+            row.usage = SuperblockUse::Free;
+            let slots = shared.config.geometry.slots_per_superblock(row.mode);
             self.space.put_back(slots);
         }
         Some(block)

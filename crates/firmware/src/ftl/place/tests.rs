@@ -1,6 +1,6 @@
 use alloc::vec::Vec;
 
-use firstread_core::{BlockId, Buf, CellMode, DieId, Geometry, Layout, StripeOrder};
+use firstread_core::{Buf, CellMode, DieId, Geometry, Layout, StripeOrder, SuperblockId};
 
 use super::{Evacuation, WriteBuffer};
 use crate::ftl::tests::{SLOTS, drive, fill};
@@ -30,7 +30,7 @@ fn model_a_part_is_complete_once_its_program_is_due() {
         };
         let layout = Layout::new(geometry);
         let mut buffer = WriteBuffer::new(layout, mode, Buf(0));
-        buffer.open(BlockId(2), mode);
+        buffer.open(SuperblockId(2), mode);
         let dies: Vec<DieId> = (0..3).map(DieId).collect();
         for wordline in 0..geometry.wordlines_per_block {
             assert_eq!(buffer.lines_begun(), u64::from(wordline));
@@ -61,12 +61,12 @@ fn model_a_part_is_complete_once_its_program_is_due() {
 fn formula_a_victim_counts_as_what_it_gives_back() {
     let mut drive = drive(12, 6 * u64::from(SLOTS), 0);
     fill(&mut drive, 2, 40);
-    let store = &mut drive.below.store;
-    let without = store.place.missing_room(&store.base);
-    store.base.blocks.row_mut(BlockId(0)).leaving = true;
-    store.place.ledger.emptying = Some(Evacuation {
+    let store = &mut drive.lower.store;
+    let without = store.place.missing_room(&store.shared);
+    store.shared.blocks.row_mut(SuperblockId(0)).leaving = true;
+    store.place.relocation.emptying = Some(Evacuation {
         owner: Owner::Gc,
-        block: BlockId(0),
+        block: SuperblockId(0),
         opened: 1,
         mode: CellMode::Slc,
         row: 0,
@@ -74,9 +74,9 @@ fn formula_a_victim_counts_as_what_it_gives_back() {
         shrinks: 0,
     });
     assert_eq!(
-        store.place.missing_room(&store.base),
+        store.place.missing_room(&store.shared),
         without - i64::from(SLOTS - 40)
     );
-    store.base.blocks.row_mut(BlockId(0)).failed = true;
-    assert_eq!(store.place.missing_room(&store.base), without + 40);
+    store.shared.blocks.row_mut(SuperblockId(0)).failed = true;
+    assert_eq!(store.place.missing_room(&store.shared), without + 40);
 }

@@ -26,15 +26,15 @@
 //! average garbage per superblock at that point; the host can still write without it. So each host slot costs
 //! a bounded number of moves: `docs/firmware/cleaning.md` has the argument.
 
-use firstread_core::{BlockId, Wait};
+use firstread_core::{SuperblockId, Wait};
 
 use super::Relocate;
 use super::victims::MOST_FORESEEN;
-use crate::base::Base;
+use crate::flash_store::FlashStore;
 use crate::ftl::place::{FILLED, Place};
-use crate::observe::{BlockMonitor, BlockUse, Owner, StreamId};
+use crate::observe::{Owner, StreamId, SuperblockTable, SuperblockUse};
 use crate::policy::gc_victim::{self, GcVictim, Victims};
-use crate::store::Store;
+use crate::shared::Shared;
 
 /// Wordlines over all dies that the host can still fill when cleaning ends: an erase takes about as long as
 /// ten SLC programs, and writes share the dies with moves.
@@ -43,10 +43,10 @@ impl Relocate {
     /// Lower and upper estimate of the map pages written until the host has filled its open superblock. The
     /// rate is that of the recent past, with four standard deviations of a Poisson count on either side. Map
     /// pages take room, and one slot missing at the deadline costs the moves of a whole superblock.
-    fn map_pages_to_come<M>(&self, store: &Store<M>) -> (i64, i64) {
-        let (place, counters) = (&store.place, &store.base.counters);
+    fn map_pages_to_come<M>(&self, store: &FlashStore<M>) -> (i64, i64) {
+        let (place, counters) = (&store.place, &store.shared.counters);
         let left = place.buffer(StreamId::Host).slots_left();
-        let before = place.ledger.written_before[0];
+        let before = place.relocation.written_before[0];
         let slots = counters.host_slots_written - before.0;
         let pages = counters.front.map_writes - before.1;
         let mean = u64::from(left) * pages / slots.max(1);
@@ -55,42 +55,42 @@ impl Relocate {
     }
 
     /// Updates the pace: how many moves become due with each slot that the host writes.
-    pub(crate) fn reckon_pace<M>(&mut self, store: &mut Store<M>) {
-        if core::mem::take(&mut store.place.ledger.foresee_anew) {
+    pub(crate) fn update_pace<M>(&mut self, store: &mut FlashStore<M>) {
+        if core::mem::take(&mut store.place.relocation.foresee_anew) {
             self.gc.known = 0;
         }
-        store.place.ledger.pace.reckon();
+        store.place.relocation.pace.update();
         let Some(moves) = self.moves_until_free(store) else {
-            return store.place.ledger.pace.rest();
+            return store.place.relocation.pace.rest();
         };
         let place = &mut store.place;
         let left = place.buffer(StreamId::Host).slots_left();
         let slots = place.space.largest_slots as u32;
-        let wordline = place.ledger.pace.wordline();
+        let wordline = place.relocation.pace.wordline();
         let ahead = (AHEAD_WORDLINES * wordline).min(slots / 8);
         let over = left.saturating_sub(ahead).max(left / 4).max(1);
-        place.ledger.pace.spread(moves, over);
+        place.relocation.pace.spread(moves, over);
     }
 
     /// Moves until the host can have the superblock that it needs next; none if it can have one now. Moves in
     /// flight do not count.
-    fn moves_until_free<M>(&mut self, store: &mut Store<M>) -> Option<i64> {
+    fn moves_until_free<M>(&mut self, store: &mut FlashStore<M>) -> Option<i64> {
         let (_, to_come) = self.map_pages_to_come(store);
-        let (place, base) = (&store.place, &store.base);
+        let (place, shared) = (&store.place, &store.shared);
         let space = &place.space;
         let slots = space.largest_slots as i64;
-        let mut missing = place.missing_room(base) + to_come;
+        let mut missing = place.missing_room(shared) + to_come;
         let mut free = i64::from(space.free) + i64::from(space.erasing.is_some());
-        if free > 0 && (missing <= 0 || to_come == 0 && place.can_open(slots as u32, base)) {
+        if free > 0 && (missing <= 0 || to_come == 0 && place.can_open(slots as u32, shared)) {
             return None;
         }
         let open = i64::from(place.left_for_moves());
         let mut moves = 0;
         // A victim's superblock is free after it has been emptied. Its room counts from the moment it is
         // chosen.
-        let mut next = place.ledger.emptying.map(|current| {
+        let mut next = place.relocation.emptying.map(|current| {
             let all_begun = current.row == current.rows;
-            let valid = base.blocks.row(current.block).valid_slots;
+            let valid = shared.blocks.row(current.block).valid_slots;
             if all_begun { 0 } else { i64::from(valid) }
         });
         for after in 0..MOST_FORESEEN {
@@ -105,16 +105,16 @@ impl Relocate {
             let Some(block) = self.foreseen(after, store) else {
                 return Some(moves);
             };
-            let row = store.base.blocks.row(block);
+            let row = store.shared.blocks.row(block);
             next = Some(i64::from(row.valid_slots));
-            missing -= i64::from(store.base.slots_of(row.mode) - row.valid_slots);
+            missing -= i64::from(store.shared.slots_of(row.mode) - row.valid_slots);
         }
         let last = next.unwrap_or(0).min(slots - 1);
         Some(moves + missing.max(0) * last / (slots - last))
     }
 
     /// The victim after `after` others, as things are now.
-    fn foreseen<M>(&mut self, after: usize, store: &mut Store<M>) -> Option<BlockId> {
+    fn foreseen<M>(&mut self, after: usize, store: &mut FlashStore<M>) -> Option<SuperblockId> {
         if let Some(block) = self.known_victim(after, store) {
             return Some(block);
         }
@@ -122,16 +122,16 @@ impl Relocate {
         let before = self.gc.foreseen;
         let before = &before[..after];
         let filled = self.filled_to_their_end(store);
-        let as_if = |blocks: &mut BlockMonitor, usage: BlockUse, leaving: bool| {
+        let as_if = |blocks: &mut SuperblockTable, usage: SuperblockUse, leaving: bool| {
             let filled = filled.iter().flatten();
             filled.for_each(|block| blocks.row_mut(*block).usage = usage);
             before
                 .iter()
                 .for_each(|b| blocks.row_mut(*b).leaving = leaving);
         };
-        as_if(&mut store.base.blocks, BlockUse::Full, true);
+        as_if(&mut store.shared.blocks, SuperblockUse::Full, true);
         let next = self.next_victim(after, store);
-        as_if(&mut store.base.blocks, BlockUse::Open, false);
+        as_if(&mut store.shared.blocks, SuperblockUse::Open, false);
         self.gc.foreseen[after] = next?;
         self.gc.known = after + 1;
         next
@@ -139,82 +139,87 @@ impl Relocate {
 
     /// Superblocks that are completely filled but not completely programmed. The map's open superblock counts
     /// if it will be full before the host's is: it may be mostly garbage, and would then be cleaned first.
-    fn filled_to_their_end<M>(&self, store: &Store<M>) -> [Option<BlockId>; FILLED] {
+    fn filled_to_their_end<M>(&self, store: &FlashStore<M>) -> [Option<SuperblockId>; FILLED] {
         let map_left = store.place.buffer(StreamId::Map).slots_left();
         let map_ends = self.map_pages_to_come(store).0 > i64::from(map_left);
         store.place.filled_to_their_end(map_ends)
     }
 
     /// The victim after `after` others, if it was foreseen and can still be cleaned.
-    fn known_victim<M>(&self, after: usize, store: &Store<M>) -> Option<BlockId> {
+    fn known_victim<M>(&self, after: usize, store: &FlashStore<M>) -> Option<SuperblockId> {
         let block = *self.gc.foreseen[..self.gc.known].get(after)?;
-        let mut row = *store.base.blocks.row(block);
-        if row.usage == BlockUse::Open && self.filled_to_their_end(store).contains(&Some(block)) {
-            row.usage = BlockUse::Full;
+        let mut row = *store.shared.blocks.row(block);
+        if row.usage == SuperblockUse::Open
+            && self.filled_to_their_end(store).contains(&Some(block))
+        {
+            row.usage = SuperblockUse::Full;
         }
-        (gc_victim::gain(&store.base.config.geometry, &row) > 0).then_some(block)
+        (gc_victim::gain(&store.shared.config.geometry, &row) > 0).then_some(block)
     }
 
     /// The victim after `after` others, chosen now. A map superblock that is half garbage comes first.
-    fn next_victim<M>(&self, after: usize, store: &Store<M>) -> Option<BlockId> {
+    fn next_victim<M>(&self, after: usize, store: &FlashStore<M>) -> Option<SuperblockId> {
         let after = after as u64;
-        map_victim(&store.place, &store.base).or_else(|| {
+        map_victim(&store.place, &store.shared).or_else(|| {
             // Each cleaned superblock makes room to open one.
             let victims =
-                Victims::new(&store.base.blocks, &store.base.config.geometry).after(after);
+                Victims::new(&store.shared.blocks, &store.shared.config.geometry).after(after);
             self.gc.victim.choose(victims, self.gc.chosen + after)
         })
     }
 
     /// The superblock to be cleaned or wear-leveled next.
-    pub(crate) fn choose_victim<M>(&mut self, store: &mut Store<M>) -> Option<(Owner, BlockId)> {
+    pub(crate) fn choose_victim<M>(
+        &mut self,
+        store: &mut FlashStore<M>,
+    ) -> Option<(Owner, SuperblockId)> {
         if store.place.space.read_only {
             return None;
         }
         // Wear leveling gives back what it takes, so it needs no more room than cleaning. But it can wait.
         if self.gc.consider_wear
-            && !store.place.ledger.host_waits.has(Wait::Superblock)
-            && store.place.can_spare(0, &store.base)
+            && !store.place.relocation.host_waits.has(Wait::Superblock)
+            && store.place.can_spare(0, &store.shared)
         {
             self.gc.consider_wear = false;
-            if let Some(block) = store.place.cold(&store.base) {
+            if let Some(block) = store.place.cold(&store.shared) {
                 return Some((Owner::Wear, block));
             }
         }
-        self.reckon_pace(store);
+        self.update_pace(store);
         if !self.may_move(Owner::Gc, store) {
             return None;
         }
         let block = self.worth_cleaning(store);
         let Some(block) = block else {
-            store.place.ledger.pace.rest();
+            store.place.relocation.pace.rest();
             return None;
         };
         self.gc.choose(block);
-        store.place.ledger.pace.reckon_soon();
+        store.place.relocation.pace.update_soon();
         Some((Owner::Gc, block))
     }
 
     /// The next victim, if cleaning it is worth its moves, or if the host cannot continue without it.
-    fn worth_cleaning<M>(&self, store: &Store<M>) -> Option<BlockId> {
-        if !self.has_to_clean(store) && map_victim(&store.place, &store.base).is_none() {
-            let victims = Victims::new(&store.base.blocks, &store.base.config.geometry);
+    fn worth_cleaning<M>(&self, store: &FlashStore<M>) -> Option<SuperblockId> {
+        if !self.has_to_clean(store) && map_victim(&store.place, &store.shared).is_none() {
+            let victims = Victims::new(&store.shared.blocks, &store.shared.config.geometry);
             if victims.best_gain() < self.least_gain(store) {
                 return None;
             }
         }
-        let valid = |block: &BlockId| store.base.blocks.row(*block).valid_slots;
+        let valid = |block: &SuperblockId| store.shared.blocks.row(*block).valid_slots;
         let now = self.next_victim(0, store)?;
         let foreseen = self
             .known_victim(0, store)
-            .filter(|block| store.base.blocks.row(*block).usage == BlockUse::Full)
+            .filter(|block| store.shared.blocks.row(*block).usage == SuperblockUse::Full)
             .filter(|block| valid(block) < valid(&now));
         self.victim_that_fits(foreseen.unwrap_or(now), store)
     }
 
     /// Slots that the emptiest superblock must yield for cleaning to begin before the host runs out of room:
     /// half of the average yield at that point.
-    fn least_gain<M>(&self, store: &Store<M>) -> u32 {
+    fn least_gain<M>(&self, store: &FlashStore<M>) -> u32 {
         let space = &store.place.space;
         let spare = space.physical_slots.saturating_sub(space.needed_slots);
         let superblocks = space.physical_slots / space.largest_slots;
@@ -222,60 +227,67 @@ impl Relocate {
     }
 
     /// Whether a multi-plane page may be moved for `owner` now.
-    pub(crate) fn may_move<M>(&self, owner: Owner, store: &Store<M>) -> bool {
+    pub(crate) fn may_move<M>(&self, owner: Owner, store: &FlashStore<M>) -> bool {
         !matches!(owner, Owner::Gc | Owner::Wear)
-            || store.place.ledger.pace.is_due()
+            || store.place.relocation.pace.is_due()
             || self.has_to_clean(store)
             || (owner == Owner::Wear && (store.place.space.failed > 0 || self.has_asked()))
     }
 
     /// Whether something cannot continue before a superblock has been cleaned.
-    fn has_to_clean<M>(&self, store: &Store<M>) -> bool {
-        store.place.ledger.superblock_is_wanted()
-            || (store.place.space.free == 0 && store.place.has_rescued())
+    fn has_to_clean<M>(&self, store: &FlashStore<M>) -> bool {
+        store.place.relocation.superblock_is_wanted()
+            || (store.place.space.free == 0 && store.place.has_rewrites())
             || self.others_wait(store)
     }
 
     /// Whether there may be something to move, apart from requests.
     #[inline]
-    pub(crate) fn has_more_to_move<M>(&self, store: &Store<M>) -> bool {
-        store.place.ledger.pace.is_due()
-            || store.place.ledger.superblock_is_wanted()
+    pub(crate) fn has_more_to_move<M>(&self, store: &FlashStore<M>) -> bool {
+        store.place.relocation.pace.is_due()
+            || store.place.relocation.superblock_is_wanted()
             || store.place.space.failed > 0
             || self.gc.consider_wear
     }
 
     /// The superblock to be cleaned: `chosen`, or the one that gains most if `chosen` does not fit or the
     /// reserve has to be refilled.
-    pub(crate) fn victim_that_fits<M>(&self, chosen: BlockId, store: &Store<M>) -> Option<BlockId> {
-        let valid = |block: &BlockId| store.base.blocks.row(*block).valid_slots;
-        let (place, base) = (&store.place, &store.base);
-        let best = || place.gains(base).max_by_key(|(_, gain)| *gain);
+    pub(crate) fn victim_that_fits<M>(
+        &self,
+        chosen: SuperblockId,
+        store: &FlashStore<M>,
+    ) -> Option<SuperblockId> {
+        let valid = |block: &SuperblockId| store.shared.blocks.row(*block).valid_slots;
+        let (place, shared) = (&store.place, &store.shared);
+        let best = || place.gains(shared).max_by_key(|(_, gain)| *gain);
         let best = || best().map(|(block, _)| block);
-        let chosen = Some(chosen).filter(|block| place.fits(valid(block), base));
-        let chosen = if store.place.space.is_short && !store.place.can_spare(0, &store.base) {
+        let chosen = Some(chosen).filter(|block| place.fits(valid(block), shared));
+        let chosen = if store.place.space.is_short && !store.place.can_spare(0, &store.shared) {
             None
         } else {
             chosen
         };
-        chosen.or_else(|| best().filter(|block| place.fits_with_host(valid(block), base)))
+        chosen.or_else(|| best().filter(|block| place.fits_with_host(valid(block), shared)))
     }
 
     /// Whether only garbage collection may move data, because cleaning has no superblock to spare and other
     /// evacuations wait for one.
-    pub(crate) fn others_wait<M>(&self, store: &Store<M>) -> bool {
+    pub(crate) fn others_wait<M>(&self, store: &FlashStore<M>) -> bool {
         !store.place.has_spare() && (store.place.space.failed > 0 || self.has_asked())
     }
 }
 
 /// The map superblock to be cleaned before others: the emptiest, if at least half of it is garbage.
-fn map_victim(place: &Place, base: &Base) -> Option<BlockId> {
+fn map_victim(place: &Place, shared: &Shared) -> Option<SuperblockId> {
     if !place.has_map() {
         return None;
     }
-    let half_garbage = base.blocks.iter().filter(|(_, row)| {
-        let slots = base.slots_of(row.mode);
-        row.holds_map && row.usage == BlockUse::Full && !row.leaving && row.valid_slots <= slots / 2
+    let half_garbage = shared.blocks.iter().filter(|(_, row)| {
+        let slots = shared.slots_of(row.mode);
+        row.holds_map
+            && row.usage == SuperblockUse::Full
+            && !row.leaving
+            && row.valid_slots <= slots / 2
     });
     let emptiest = half_garbage.min_by_key(|(_, row)| row.valid_slots);
     emptiest.map(|(block, _)| block)

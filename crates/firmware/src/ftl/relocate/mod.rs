@@ -12,7 +12,7 @@
 //! Relocation keeps no reverse map: the spare area of a slot holds its logical page and arrives with the
 //! data. The superblock's table of contents tells which slots to read. A controller reads it from the
 //! superblock's last multi-plane pages (sixteen bytes per slot, 0.4 % of the pages; not charged). It is not
-//! needed where the slot's contents are known from before the first write ([`firstread_core::Before`]).
+//! needed where the slot's contents are known from before the first write ([`firstread_core::InitialContents`]).
 //!
 //! - `evacuate`: emptying and erasing superblocks.
 //! - `moves`: one move, from its read to its new slot.
@@ -25,15 +25,15 @@ mod victims;
 
 use alloc::collections::VecDeque;
 
-use firstread_core::{Arena, BlockId, CellMode, Geometry, Lpn, Ns, Ppa};
+use firstread_core::{Arena, CellMode, Geometry, Lpn, Ns, Ppa, SuperblockId};
 
-use crate::base::{Base, Out};
-use crate::below::Below;
 use crate::ftl::place::Evacuation;
-use crate::observe::{BlockUse, Owner};
+use crate::lower_layers::LowerLayers;
+use crate::observe::{Owner, SuperblockUse};
 use crate::policy::gc_victim::AnyGcVictim;
 use crate::schedule::Purpose;
-pub(crate) use moves::{Arrived, Rescued};
+use crate::shared::{Out, Shared};
+pub(crate) use moves::{Arrived, Rewritten};
 use victims::Gc;
 
 /// Maximum number of requested superblocks, besides the one being emptied.
@@ -72,7 +72,7 @@ pub(crate) struct Relocate {
     /// No superblock was available for data to be written.
     lacks_room: bool,
     /// Blocked writes and trims may be able to continue.
-    lets_writes_go: bool,
+    unblocks_writes: bool,
     gc: Gc,
 }
 
@@ -90,7 +90,7 @@ impl Relocate {
             window,
             again: false,
             lacks_room: false,
-            lets_writes_go: false,
+            unblocks_writes: false,
             gc: Gc::new(victim),
         }
     }
@@ -128,15 +128,15 @@ impl Relocate {
 
     /// Begins a turn of relocation. Returns whether there is anything to do.
     #[inline]
-    pub(crate) fn begin<M>(&mut self, below: &Below<M>) -> bool {
+    pub(crate) fn begin<M>(&mut self, lower: &LowerLayers<M>) -> bool {
         self.again = false;
-        let place = &below.store.place;
-        !place.ledger.is_idle() || place.has_rescued() || self.has_more_to_move(&below.store)
+        let place = &lower.store.place;
+        !place.relocation.is_idle() || place.has_rewrites() || self.has_more_to_move(&lower.store)
     }
 
     /// Whether blocked writes and trims may be able to continue, because of a change since the last call.
-    pub(crate) fn lets_writes_go(&mut self) -> bool {
-        core::mem::take(&mut self.lets_writes_go)
+    pub(crate) fn unblocks_writes(&mut self) -> bool {
+        core::mem::take(&mut self.unblocks_writes)
     }
 
     /// Asks for a move of logical page `lpn`. The first request owns the move: a page that is already being
@@ -145,18 +145,20 @@ impl Relocate {
         &mut self,
         owner: Owner,
         lpn: Lpn,
-        below: &mut Below<M>,
+        lower: &mut LowerLayers<M>,
     ) -> Result<(), Busy> {
-        let store = &mut below.store;
+        let store = &mut lower.store;
         let Some(ppa) = store.table.map.at(lpn) else {
             return Err(Busy::NothingThere);
         };
-        let row = store.base.blocks.row(ppa.block());
-        if row.usage != BlockUse::Full {
+        let row = store.shared.blocks.row(ppa.block());
+        if row.usage != SuperblockUse::Full {
             return Err(Busy::NothingThere);
         }
         let is_asked = self.pages.iter().any(|(_, l)| *l == lpn);
-        if row.leaving || is_asked || (store.place.ledger.moves > 0 && is_moving(ppa, &store.base))
+        if row.leaving
+            || is_asked
+            || (store.place.relocation.moves > 0 && is_moving(ppa, &store.shared))
         {
             return Err(Busy::Moving);
         }
@@ -164,7 +166,7 @@ impl Relocate {
             return Err(Busy::QueueFull);
         }
         self.pages.push_back((owner, lpn));
-        store.place.ledger.asked += 1;
+        store.place.relocation.asked += 1;
         Ok(())
     }
 
@@ -174,17 +176,17 @@ impl Relocate {
     pub(crate) fn ask_mode<M: Arena>(
         &mut self,
         now: Ns,
-        block: BlockId,
+        block: SuperblockId,
         mode: CellMode,
-        below: &mut Below<M>,
+        lower: &mut LowerLayers<M>,
         ports: &mut impl Out,
     ) -> Result<bool, Busy> {
-        let store = &mut below.store;
-        let (place, base) = (&mut store.place, &mut store.base);
-        let row = *base.blocks.row(block);
-        let (before, after) = (base.slots_of(row.mode), base.slots_of(mode));
+        let store = &mut lower.store;
+        let (place, shared) = (&mut store.place, &mut store.shared);
+        let row = *shared.blocks.row(block);
+        let (before, after) = (shared.slots_of(row.mode), shared.slots_of(mode));
         // Requests that are not done yet count as done.
-        let promised = self.asked.iter().chain(&place.ledger.emptying);
+        let promised = self.asked.iter().chain(&place.relocation.emptying);
         let promised: u64 = promised.map(|e| u64::from(e.shrinks)).sum();
         let shrinks = u64::from(before.saturating_sub(after)) + promised;
         if u64::from(after) > place.space.largest_slots
@@ -194,16 +196,16 @@ impl Relocate {
             return Err(Busy::NoRoom);
         }
         match row.usage {
-            BlockUse::Free if place.space.erasing.is_none() => {
+            SuperblockUse::Free if place.space.erasing.is_none() => {
                 // The superblock is not free while it is being erased, and cleaning must keep its reserve.
-                if !place.has_beyond_reserve(u64::from(before), base) {
+                if !place.has_beyond_reserve(u64::from(before), shared) {
                     return Err(Busy::NoRoom);
                 }
                 place.take_free(before);
                 store.start_erase(now, block, mode, ports);
                 Ok(false)
             }
-            BlockUse::Full if !row.leaving && !row.failed => {
+            SuperblockUse::Full if !row.leaving && !row.failed => {
                 if self.asked.iter().any(|a| a.block == block) {
                     return Err(Busy::Moving);
                 }
@@ -219,7 +221,7 @@ impl Relocate {
                     rows: 0,
                     shrinks: before.saturating_sub(after),
                 });
-                place.ledger.asked += 1;
+                place.relocation.asked += 1;
                 Ok(true)
             }
             _ => Err(Busy::NotAtRest),
@@ -233,9 +235,9 @@ impl Relocate {
 }
 
 /// Whether the slot at `ppa` is being moved.
-fn is_moving(ppa: Ppa, base: &Base) -> bool {
-    let (at, row_slot) = base.row_of(ppa);
-    base.jobs.iter().any(|job| {
+fn is_moving(ppa: Ppa, shared: &Shared) -> bool {
+    let (at, row_slot) = shared.row_of(ppa);
+    shared.jobs.iter().any(|job| {
         job.at == at
             && matches!(job.purpose, Purpose::Move { slots, .. } if slots >> row_slot & 1 != 0)
     })

@@ -4,20 +4,20 @@
 use firstread_core::{Arena, Buf, Lpn, Ns, PageAddr, Ppa, Priority, Wait};
 
 use super::Relocate;
-use crate::base::Out;
-use crate::below::Below;
 use crate::ftl::place::{Item, Refusal, Why};
-use crate::observe::{BlockUse, Owner};
+use crate::lower_layers::LowerLayers;
+use crate::observe::{Owner, SuperblockUse};
 use crate::schedule::{Job, Purpose};
+use crate::shared::Out;
 
-/// Progress in writing rescued data again.
+/// Progress in rewriting.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Rescued {
+pub(crate) enum Rewritten {
     /// There is no room for the next slot.
     Blocked,
-    /// There were no rescued data.
+    /// There were no data to be rewritten.
     Nothing,
-    /// All rescued data have been written.
+    /// All of them have been rewritten.
     All,
 }
 
@@ -42,18 +42,18 @@ impl Relocate {
         at: PageAddr,
         slots: u64,
         alone: bool,
-        below: &mut Below<M>,
+        lower: &mut LowerLayers<M>,
         ports: &mut impl Out,
     ) {
-        let store = &mut below.store;
-        let base = &mut store.base;
-        let job = base
+        let store = &mut lower.store;
+        let shared = &mut store.shared;
+        let job = shared
             .jobs
             .take()
             .expect("a job is reserved for every move in the window");
-        store.place.ledger.moves += 1;
-        store.place.ledger.moves_reading += 1;
-        let codewords = base.layout.codewords_per_slot();
+        store.place.relocation.moves += 1;
+        store.place.relocation.moves_reading += 1;
+        let codewords = shared.layout.codewords_per_slot();
         let mut wanted = 0;
         let mut left = slots;
         while left != 0 {
@@ -67,7 +67,7 @@ impl Relocate {
             owner,
         };
         let (read, priority) = (&mut store.read, Priority::Move);
-        read.start(now, job, purpose, priority, at, wanted, base, ports);
+        read.start(now, job, purpose, priority, at, wanted, shared, ports);
     }
 
     /// Starts the requested move of single page `lpn`.
@@ -76,28 +76,28 @@ impl Relocate {
         now: Ns,
         owner: Owner,
         lpn: Lpn,
-        below: &mut Below<M>,
+        lower: &mut LowerLayers<M>,
         ports: &mut impl Out,
     ) {
-        let store = &mut below.store;
+        let store = &mut lower.store;
         let Some(ppa) = store.table.map.at(lpn) else {
             return;
         };
-        let row = store.base.blocks.row(ppa.block());
+        let row = store.shared.blocks.row(ppa.block());
         // If the page has started to move for another reason meanwhile, that move stands.
-        if row.usage == BlockUse::Full && !row.leaving {
-            let (at, row_slot) = store.base.row_of(ppa);
+        if row.usage == SuperblockUse::Full && !row.leaving {
+            let (at, row_slot) = store.shared.row_of(ppa);
             store.place.reserve_slot();
-            self.start_move(now, owner, at, 1 << row_slot, true, below, ports);
+            self.start_move(now, owner, at, 1 << row_slot, true, lower, ports);
         }
     }
 
     /// The read of a move has ended; `failed` codewords could not be corrected.
-    pub(crate) fn move_read<M>(&mut self, job: u32, failed: u64, below: &mut Below<M>) {
-        let base = &mut below.store.base;
-        base.counters.move_retries += u64::from(base.jobs[job].step);
-        let codewords = base.layout.codewords_per_slot();
-        let purpose = &mut base.jobs[job].purpose;
+    pub(crate) fn move_read<M>(&mut self, job: u32, failed: u64, lower: &mut LowerLayers<M>) {
+        let shared = &mut lower.store.shared;
+        shared.counters.move_retries += u64::from(shared.jobs[job].step);
+        let codewords = shared.layout.codewords_per_slot();
+        let purpose = &mut shared.jobs[job].purpose;
         let Purpose::Move { lost, .. } = purpose else {
             unreachable!("{purpose:?} moves nothing")
         };
@@ -108,20 +108,20 @@ impl Relocate {
             *lost |= 1 << row_slot;
         }
         self.arrived.push_back(job);
-        below.store.place.ledger.moves_reading -= 1;
+        lower.store.place.relocation.moves_reading -= 1;
     }
 
     /// Writes the data of the oldest move that has arrived.
     pub(crate) fn write_arrived<M: Arena>(
         &mut self,
         now: Ns,
-        below: &mut Below<M>,
+        lower: &mut LowerLayers<M>,
         ports: &mut impl Out,
     ) -> Arrived {
         let Some(&job) = self.arrived.front() else {
             return Arrived::Nothing;
         };
-        let Job { at, purpose, .. } = below.store.base.jobs[job];
+        let Job { at, purpose, .. } = lower.store.shared.jobs[job];
         let Purpose::Move {
             mut slots,
             lost,
@@ -131,12 +131,12 @@ impl Relocate {
         else {
             unreachable!("{purpose:?} moves nothing")
         };
-        let first = below.store.base.ppa_in(at, 0);
-        let buffer = below.store.base.job_buffer(job);
+        let first = lower.store.shared.ppa_in(at, 0);
+        let buffer = lower.store.shared.job_buffer(job);
         while slots != 0 {
             let row_slot = slots.trailing_zeros();
-            let base = &mut below.store.base;
-            let ppa = base.layout.slot_behind(first, row_slot);
+            let shared = &mut lower.store.shared;
+            let ppa = shared.layout.slot_behind(first, row_slot);
             let from = buffer.slot(row_slot);
             let is_lost = lost >> row_slot & 1 != 0;
             let spare = match is_lost {
@@ -144,8 +144,8 @@ impl Relocate {
                 false => ports.buffered(from),
             };
             let stays = match spare.map(|slot| slot.lpn) {
-                Some(lpn) if is_lost && below.store.table.lies_at(lpn, ppa) => {
-                    !lose(lpn, ppa, below)
+                Some(lpn) if is_lost && lower.store.table.lies_at(lpn, ppa) => {
+                    !lose(lpn, ppa, lower)
                 }
                 Some(lpn) if !is_lost => {
                     let item = Item {
@@ -153,21 +153,21 @@ impl Relocate {
                         expect: Some(ppa),
                         why: Why::Moved(owner),
                     };
-                    match self.write_moved(now, &item, owner, from, below, ports) {
+                    match self.write_moved(now, &item, owner, from, lower, ports) {
                         Err(Refusal::Overtaken) => {
-                            below.store.base.counters.moves_overtaken += 1;
+                            lower.store.shared.counters.moves_overtaken += 1;
                             false
                         }
                         written => written.is_err(),
                     }
                 }
                 _ => {
-                    base.counters.moves_overtaken += 1;
+                    shared.counters.moves_overtaken += 1;
                     false
                 }
             };
             if stays {
-                below.store.base.jobs[job].purpose = Purpose::Move {
+                lower.store.shared.jobs[job].purpose = Purpose::Move {
                     slots,
                     lost,
                     alone,
@@ -177,23 +177,23 @@ impl Relocate {
             }
             slots &= slots - 1;
         }
-        self.end_move(below);
+        self.end_move(lower);
         Arrived::Ended
     }
 
     /// The data of the oldest move that has arrived need no slot any more: its job is free.
-    pub(super) fn end_move<M>(&mut self, below: &mut Below<M>) {
+    pub(super) fn end_move<M>(&mut self, lower: &mut LowerLayers<M>) {
         let Some(job) = self.arrived.pop_front() else {
             return;
         };
-        let (place, base) = (&mut below.store.place, &mut below.store.base);
-        let alone = matches!(base.jobs[job].purpose, Purpose::Move { alone: true, .. });
+        let (place, shared) = (&mut lower.store.place, &mut lower.store.shared);
+        let alone = matches!(shared.jobs[job].purpose, Purpose::Move { alone: true, .. });
         if alone {
             place.release_slot();
         }
-        place.ledger.moves -= 1;
-        base.unpin(job);
-        base.jobs.release(job);
+        place.relocation.moves -= 1;
+        shared.unpin(job);
+        shared.jobs.release(job);
     }
 
     /// Writes the data of `item`, which are in buffer `from`, to a new slot.
@@ -203,61 +203,61 @@ impl Relocate {
         item: &Item,
         owner: Owner,
         from: Buf,
-        below: &mut Below<M>,
+        lower: &mut LowerLayers<M>,
         ports: &mut impl Out,
     ) -> Result<(), Refusal> {
-        let store = &mut below.store;
+        let store = &mut lower.store;
         let placed = store.take(now, item);
         self.lacks_room |= matches!(placed, Err(Refusal::Wait(Wait::Superblock)));
         let placed = placed?;
         ports.copy(from, placed.buf());
-        store.base.counters.slots_moved += 1;
-        store.base.counters.slots_moved_by[owner as usize] += 1;
-        let programs = below.commit(placed);
-        below.store.start(now, programs, ports);
+        store.shared.counters.slots_moved += 1;
+        store.shared.counters.slots_moved_by[owner as usize] += 1;
+        let programs = lower.commit(placed);
+        lower.store.start(now, programs, ports);
         Ok(())
     }
 
-    /// Writes rescued data, as far as there is room.
+    /// Rewrites such data, as far as there is room.
     pub(crate) fn write_again<M: Arena>(
         &mut self,
         now: Ns,
-        below: &mut Below<M>,
+        lower: &mut LowerLayers<M>,
         ports: &mut impl Out,
-    ) -> Rescued {
+    ) -> Rewritten {
         self.lacks_room = false;
-        let mut written = Rescued::Nothing;
-        while let Some((ppa, from)) = below.store.place.next_rescued() {
+        let mut written = Rewritten::Nothing;
+        while let Some((ppa, from)) = lower.store.place.next_rewrite() {
             if let Some(slot) = ports.buffered(from) {
                 let item = Item {
                     lpn: slot.lpn,
                     expect: Some(ppa),
-                    why: Why::Moved(Owner::Rescue),
+                    why: Why::Moved(Owner::Rewrite),
                 };
-                match self.write_moved(now, &item, Owner::Rescue, from, below, ports) {
+                match self.write_moved(now, &item, Owner::Rewrite, from, lower, ports) {
                     Ok(()) | Err(Refusal::Overtaken) => {}
-                    Err(_) => return Rescued::Blocked,
+                    Err(_) => return Rewritten::Blocked,
                 }
             }
-            below.store.place.rescued(&mut below.store.base);
-            written = Rescued::All;
+            lower.store.place.rewrite_done(&mut lower.store.shared);
+            written = Rewritten::All;
         }
         written
     }
 }
 
 /// The data of `lpn` at `ppa` are lost. False if the map has no room to record this now.
-fn lose<M: Arena>(lpn: Lpn, ppa: Ppa, below: &mut Below<M>) -> bool {
-    let store = &mut below.store;
+fn lose<M: Arena>(lpn: Lpn, ppa: Ppa, lower: &mut LowerLayers<M>) -> bool {
+    let store = &mut lower.store;
     if store.table.directory.is_map(lpn) {
-        below.pager.lose(lpn, store);
+        lower.pager.lose(lpn, store);
         return true;
     }
     if !store.table.map.has_room(1) {
         return false;
     }
-    let (table, base) = (&mut store.table, &mut store.base);
-    store.place.lose(lpn, ppa, table, base);
-    below.pager.change(lpn, &table.directory);
+    let (table, shared) = (&mut store.table, &mut store.shared);
+    store.place.lose(lpn, ppa, table, shared);
+    lower.pager.change(lpn, &table.directory);
     true
 }

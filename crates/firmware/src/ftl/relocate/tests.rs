@@ -1,4 +1,4 @@
-use firstread_core::{BlockId, CellMode, Ns};
+use firstread_core::{CellMode, Ns, SuperblockId};
 
 use crate::ftl::tests::{Drive, SLOTS, Silent, drive, fill};
 use crate::observe::Owner;
@@ -14,8 +14,8 @@ fn filled(superblocks: u32, free: u32, valid: u32) -> Drive {
 
 /// Moves that become due with the next slot of the host.
 fn moves_due(drive: &mut Drive) -> u32 {
-    drive.relocate.reckon_pace(&mut drive.below.store);
-    let pace = &mut drive.below.store.place.ledger.pace;
+    drive.relocate.update_pace(&mut drive.lower.store);
+    let pace = &mut drive.lower.store.place.relocation.pace;
     pace.earn();
     let mut moves = 0;
     while pace.is_due() {
@@ -26,14 +26,14 @@ fn moves_due(drive: &mut Drive) -> u32 {
 }
 
 fn ask_mode(drive: &mut Drive, block: u32) {
-    let (block, mode) = (BlockId(block), CellMode::Slc);
-    let (below, ports) = (&mut drive.below, &mut Silent::default());
-    let asked = drive.relocate.ask_mode(Ns::ZERO, block, mode, below, ports);
+    let (block, mode) = (SuperblockId(block), CellMode::Slc);
+    let (lower, ports) = (&mut drive.lower, &mut Silent::default());
+    let asked = drive.relocate.ask_mode(Ns::ZERO, block, mode, lower, ports);
     assert_eq!(asked, Ok(true));
 }
 
 fn may_move(drive: &Drive, owner: Owner) -> bool {
-    drive.relocate.may_move(owner, &drive.below.store)
+    drive.relocate.may_move(owner, &drive.lower.store)
 }
 
 /// Cleaning begins when the host cannot have its next superblock, and no sooner: garbage accumulates with time.
@@ -50,8 +50,8 @@ fn formula_nothing_is_cleaned_while_the_host_can_have_a_superblock() {
 #[test]
 fn formula_moves_are_reckoned_beyond_the_foreseen_victims() {
     let mut drive = filled(80, 1, SLOTS - 2);
-    let store = &drive.below.store;
-    let missing = store.place.missing_room(&store.base);
+    let store = &drive.lower.store;
+    let missing = store.place.missing_room(&store.shared);
     let victims = missing as u32 / 2;
     assert!(victims > 60, "{victims} victims");
     let (moves, expected) = (moves_due(&mut drive), victims * (SLOTS - 2));
@@ -77,7 +77,7 @@ fn sequence_cleaning_makes_room_for_evacuations_that_wait() {
         if asks {
             ask_mode(&mut drive, 5);
         }
-        drive.below.store.place.space.failed = u32::from(fails);
+        drive.lower.store.place.space.failed = u32::from(fails);
         assert_eq!(
             may_move(&drive, Owner::Gc),
             moves,
@@ -92,9 +92,9 @@ fn sequence_cleaning_makes_room_for_evacuations_that_wait() {
 fn sequence_wear_leveling_ends_for_those_who_wait() {
     let mut drive = filled(12, 3, 40);
     assert!(!may_move(&drive, Owner::Wear), "nothing is due");
-    drive.below.store.place.space.failed = 1;
+    drive.lower.store.place.space.failed = 1;
     assert!(may_move(&drive, Owner::Wear), "for a failed superblock");
-    drive.below.store.place.space.failed = 0;
+    drive.lower.store.place.space.failed = 0;
     ask_mode(&mut drive, 5);
     assert!(may_move(&drive, Owner::Wear), "for a change of mode");
     assert!(!may_move(&drive, Owner::Gc));
@@ -104,18 +104,22 @@ fn sequence_wear_leveling_ends_for_those_who_wait() {
 #[test]
 fn sequence_a_victim_that_finds_no_room_gives_way() {
     let mut drive = filled(12, 1, 60);
-    let store = &mut drive.below.store;
-    store.base.blocks.row_mut(BlockId(4)).valid_slots = 20;
+    let store = &mut drive.lower.store;
+    store.shared.blocks.row_mut(SuperblockId(4)).valid_slots = 20;
     let fits = |drive: &Drive| {
-        let chosen = BlockId(7);
-        drive.relocate.victim_that_fits(chosen, &drive.below.store)
+        let chosen = SuperblockId(7);
+        drive.relocate.victim_that_fits(chosen, &drive.lower.store)
     };
-    assert_eq!(fits(&drive), Some(BlockId(7)), "one superblock is free");
+    assert_eq!(
+        fits(&drive),
+        Some(SuperblockId(7)),
+        "one superblock is free"
+    );
     for reserved in 1..=SLOTS {
-        drive.below.store.place.reserve_slot();
+        drive.lower.store.place.reserve_slot();
         let expected = match SLOTS - reserved {
-            60.. => Some(BlockId(7)),
-            20.. => Some(BlockId(4)),
+            60.. => Some(SuperblockId(7)),
+            20.. => Some(SuperblockId(4)),
             _ => None,
         };
         assert_eq!(fits(&drive), expected, "{reserved} slots are reserved");

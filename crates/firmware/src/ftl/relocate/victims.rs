@@ -1,6 +1,6 @@
 //! Victims of garbage collection: chosen and foreseen.
 
-use firstread_core::BlockId;
+use firstread_core::SuperblockId;
 
 use crate::policy::gc_victim::AnyGcVictim;
 
@@ -14,7 +14,7 @@ pub(crate) struct Gc {
     /// Number of victims chosen so far.
     pub(super) chosen: u64,
     /// Foreseen victims; the first `known` entries are valid.
-    pub(super) foreseen: [BlockId; MOST_FORESEEN],
+    pub(super) foreseen: [SuperblockId; MOST_FORESEEN],
     pub(super) known: usize,
     /// Wear has changed since wear leveling last looked at it.
     pub(super) consider_wear: bool,
@@ -25,7 +25,7 @@ impl Gc {
         Gc {
             victim,
             chosen: 0,
-            foreseen: [BlockId(0); MOST_FORESEEN],
+            foreseen: [SuperblockId(0); MOST_FORESEEN],
             known: 0,
             consider_wear: false,
         }
@@ -42,7 +42,7 @@ impl Gc {
     }
 
     /// `block` is the next victim.
-    pub(super) fn choose(&mut self, block: BlockId) {
+    pub(super) fn choose(&mut self, block: SuperblockId) {
         self.chosen += 1;
         let known = &self.foreseen[..self.known];
         if let Some(at) = known.iter().position(|b| *b == block) {

@@ -1,8 +1,8 @@
 //! The contract of schemes of axis `gc_victim`.
 
-use firstread_core::{BlockId, Geometry};
+use firstread_core::{Geometry, SuperblockId};
 
-use crate::observe::{BlockMonitor, BlockRow, BlockUse};
+use crate::observe::{SuperblockRow, SuperblockTable, SuperblockUse};
 
 /// A candidate yields at least 1 / `LEAST_SHARE` of the slots that the emptiest superblock yields, scaled to
 /// equal size. A scheme may have to pay more per slot than greedy does: a log-structured file system cleans
@@ -12,9 +12,11 @@ pub const LEAST_SHARE: u64 = 16;
 
 /// Slots that cleaning the superblock of `row` yields. Zero unless it is fully programmed and not being moved
 /// already.
-pub fn gain(geometry: &Geometry, row: &BlockRow) -> u32 {
+pub fn gain(geometry: &Geometry, row: &SuperblockRow) -> u32 {
     match row.usage {
-        BlockUse::Full if !row.leaving => geometry.slots_per_superblock(row.mode) - row.valid_slots,
+        SuperblockUse::Full if !row.leaving => {
+            geometry.slots_per_superblock(row.mode) - row.valid_slots
+        }
         _ => 0,
     }
 }
@@ -22,7 +24,7 @@ pub fn gain(geometry: &Geometry, row: &BlockRow) -> u32 {
 /// The superblocks to choose from.
 #[derive(Clone, Copy, Debug)]
 pub struct Victims<'a> {
-    blocks: &'a BlockMonitor,
+    blocks: &'a SuperblockTable,
     geometry: &'a Geometry,
     /// Slots that the emptiest superblock yields, and its size in slots.
     best: (u32, u32),
@@ -32,7 +34,7 @@ pub struct Victims<'a> {
 
 impl<'a> Victims<'a> {
     /// The superblocks `blocks` of a drive of `geometry`.
-    pub fn new(blocks: &'a BlockMonitor, geometry: &'a Geometry) -> Victims<'a> {
+    pub fn new(blocks: &'a SuperblockTable, geometry: &'a Geometry) -> Victims<'a> {
         let mut best = (0, 1);
         let mut newest = 0;
         for (_, row) in blocks.iter() {
@@ -57,7 +59,7 @@ impl<'a> Victims<'a> {
         }
     }
     /// The superblock table.
-    pub fn blocks(&self) -> &'a BlockMonitor {
+    pub fn blocks(&self) -> &'a SuperblockTable {
         self.blocks
     }
     /// Slots that the emptiest superblock yields.
@@ -65,22 +67,22 @@ impl<'a> Victims<'a> {
         self.best.0
     }
     /// Age of a superblock: the number of superblocks opened since it was opened, including itself.
-    pub fn age(&self, row: &BlockRow) -> u64 {
+    pub fn age(&self, row: &SuperblockRow) -> u64 {
         self.newest - row.opened + 1
     }
     /// Slots of the superblock of `row`.
-    pub fn slots(&self, row: &BlockRow) -> u32 {
+    pub fn slots(&self, row: &SuperblockRow) -> u32 {
         self.geometry.slots_per_superblock(row.mode)
     }
     /// Whether the superblock of `row` is a candidate: cleaning it yields at least one slot, and at least 1 /
     /// [`LEAST_SHARE`] of what the emptiest superblock yields.
-    pub fn is_candidate(&self, row: &BlockRow) -> bool {
+    pub fn is_candidate(&self, row: &SuperblockRow) -> bool {
         let gain = u64::from(gain(self.geometry, row));
         let (best, of) = (u64::from(self.best.0), u64::from(self.best.1));
         gain > 0 && gain * of * LEAST_SHARE >= best * u64::from(self.slots(row))
     }
     /// The candidates.
-    pub fn candidates(self) -> impl Iterator<Item = (BlockId, &'a BlockRow)> {
+    pub fn candidates(self) -> impl Iterator<Item = (SuperblockId, &'a SuperblockRow)> {
         self.blocks
             .iter()
             .filter(move |(_, row)| self.is_candidate(row))
@@ -104,7 +106,7 @@ pub enum Law {
 pub trait GcVictim {
     /// The superblock to clean next, as the `nth` victim of the drive. The same arguments must give the same
     /// answer, because cleaning is paced by what the next few victims will be.
-    fn choose(&self, victims: Victims<'_>, nth: u64) -> Option<BlockId>;
+    fn choose(&self, victims: Victims<'_>, nth: u64) -> Option<SuperblockId>;
     /// The scheme's rule of choice, if theory has one for it: the steady state of overwrites is computed from
     /// the rule. A drive whose scheme has no such rule cannot be preconditioned.
     fn law(&self) -> Option<Law> {

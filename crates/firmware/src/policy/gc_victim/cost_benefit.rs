@@ -4,11 +4,11 @@
 //! stable only while other data are written. If age were hours, older superblocks would be worth cleaning for
 //! a single slot after a day without writes.
 
-use firstread_core::BlockId;
+use firstread_core::SuperblockId;
 use firstread_core::params::{Role, Scheme, Values};
 
 use super::{GcVictim, Law, Victims};
-use crate::observe::BlockRow;
+use crate::observe::SuperblockRow;
 use crate::policy::Setup;
 
 /// Record of the scheme.
@@ -33,7 +33,7 @@ impl CostBenefit {
 }
 
 /// `age * (1 - u) / 2u`, scaled alike for all superblocks. An empty superblock has the highest value.
-fn worth(victims: &Victims<'_>, row: &BlockRow) -> u128 {
+fn worth(victims: &Victims<'_>, row: &SuperblockRow) -> u128 {
     let age = u128::from(victims.age(row));
     let (slots, valid) = (victims.slots(row), row.valid_slots);
     match valid {
@@ -43,7 +43,7 @@ fn worth(victims: &Victims<'_>, row: &BlockRow) -> u128 {
 }
 
 impl GcVictim for CostBenefit {
-    fn choose(&self, victims: Victims<'_>, _nth: u64) -> Option<BlockId> {
+    fn choose(&self, victims: Victims<'_>, _nth: u64) -> Option<SuperblockId> {
         let best = victims
             .candidates()
             .max_by_key(|(_, row)| (worth(&victims, row), u64::MAX - row.opened));

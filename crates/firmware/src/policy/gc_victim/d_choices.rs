@@ -4,7 +4,7 @@
 //! to three quarters of the queue.
 
 use firstread_core::params::{Param, ParamKind, Role, Scheme, Values};
-use firstread_core::{BlockId, Stream};
+use firstread_core::{Stream, SuperblockId};
 
 use super::random::draw;
 use super::{GcVictim, Law, Victims};
@@ -47,7 +47,7 @@ impl DChoices {
 }
 
 impl GcVictim for DChoices {
-    fn choose(&self, victims: Victims<'_>, nth: u64) -> Option<BlockId> {
+    fn choose(&self, victims: Victims<'_>, nth: u64) -> Option<SuperblockId> {
         let drawn = (0..self.d).filter_map(|i| draw(&victims, self.stream.at(self.d * nth + i)));
         drawn.min_by_key(|&block| {
             let row = victims.blocks().row(block);

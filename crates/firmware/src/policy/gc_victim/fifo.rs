@@ -3,7 +3,7 @@
 //! Under skewed writes some victims are nearly full. The bound on the longest write then holds for the rate
 //! of the current host superblock, which may be far below the average rate of the run.
 
-use firstread_core::BlockId;
+use firstread_core::SuperblockId;
 use firstread_core::params::{Role, Scheme, Values};
 
 use super::{GcVictim, Law, Victims};
@@ -31,7 +31,7 @@ impl Fifo {
 }
 
 impl GcVictim for Fifo {
-    fn choose(&self, victims: Victims<'_>, _nth: u64) -> Option<BlockId> {
+    fn choose(&self, victims: Victims<'_>, _nth: u64) -> Option<SuperblockId> {
         let oldest = victims.candidates().min_by_key(|(_, row)| row.opened);
         oldest.map(|(block, _)| block)
     }

@@ -1,6 +1,6 @@
 //! `greedy`: the superblock with the fewest valid slots.
 
-use firstread_core::BlockId;
+use firstread_core::SuperblockId;
 use firstread_core::params::{Role, Scheme, Values};
 
 use super::{GcVictim, Law, Victims};
@@ -28,9 +28,9 @@ impl Greedy {
 }
 
 impl GcVictim for Greedy {
-    fn choose(&self, victims: Victims<'_>, _nth: u64) -> Option<BlockId> {
+    fn choose(&self, victims: Victims<'_>, _nth: u64) -> Option<SuperblockId> {
         // Superblocks in different cell modes differ in size, so the share of valid slots is compared.
-        let share = |row: &crate::observe::BlockRow| {
+        let share = |row: &crate::observe::SuperblockRow| {
             ((row.valid_slots as u64) << 31) / victims.slots(row) as u64
         };
         let emptiest = victims

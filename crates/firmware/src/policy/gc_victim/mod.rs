@@ -4,7 +4,7 @@
 //! at all of them. It returns one of [`Victims::candidates`], or none if there are none. Candidates exclude
 //! superblocks that yield next to nothing, for all schemes. Nothing here allocates after `new`.
 
-use firstread_core::BlockId;
+use firstread_core::SuperblockId;
 
 mod contract;
 mod cost_benefit;
@@ -25,6 +25,6 @@ axis! {
         d_choices::DChoices,
         random::Random,
     }
-    fn choose(&self, victims: Victims<'_>, nth: u64) -> Option<BlockId>;
+    fn choose(&self, victims: Victims<'_>, nth: u64) -> Option<SuperblockId>;
     fn law(&self) -> Option<Law>;
 }

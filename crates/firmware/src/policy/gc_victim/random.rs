@@ -4,7 +4,7 @@
 //! longest write holds for the rate of that superblock, and is higher by half of the queue.
 
 use firstread_core::params::{Role, Scheme, Values};
-use firstread_core::{BlockId, Stream};
+use firstread_core::{Stream, SuperblockId};
 
 use super::{GcVictim, Law, Victims};
 use crate::policy::Setup;
@@ -38,18 +38,18 @@ impl Random {
 }
 
 /// A random superblock that yields slots when cleaned.
-pub(super) fn draw(victims: &Victims<'_>, stream: Stream) -> Option<BlockId> {
+pub(super) fn draw(victims: &Victims<'_>, stream: Stream) -> Option<SuperblockId> {
     let n = victims.blocks().len();
-    let at = |i: u64| BlockId(stream.at(i).below(n as u64) as u32);
-    let gains = |block: &BlockId| victims.is_candidate(victims.blocks().row(*block));
+    let at = |i: u64| SuperblockId(stream.at(i).below(n as u64) as u32);
+    let gains = |block: &SuperblockId| victims.is_candidate(victims.blocks().row(*block));
     (0..TRIES).map(at).find(gains).or_else(|| {
         let from = at(TRIES).0;
-        (0..n).map(|i| BlockId((from + i) % n)).find(gains)
+        (0..n).map(|i| SuperblockId((from + i) % n)).find(gains)
     })
 }
 
 impl GcVictim for Random {
-    fn choose(&self, victims: Victims<'_>, nth: u64) -> Option<BlockId> {
+    fn choose(&self, victims: Victims<'_>, nth: u64) -> Option<SuperblockId> {
         draw(&victims, self.stream.at(nth))
     }
     fn law(&self) -> Option<Law> {

@@ -13,7 +13,7 @@ pub struct HostRead {
 
 /// Logical pages to read ahead.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Ahead {
+pub struct ReadAheadRange {
     /// The stream that the pages belong to.
     pub stream: u16,
     /// First page.
@@ -25,7 +25,7 @@ pub struct Ahead {
 /// The trait of the axis.
 pub trait ReadAhead {
     /// The host reads `read`. Returns the logical pages to read ahead now.
-    fn on_read(&mut self, read: HostRead) -> Option<Ahead>;
+    fn on_read(&mut self, read: HostRead) -> Option<ReadAheadRange>;
     /// Of the last range returned for `stream`, the pages before `end` are being read or need no read.
     fn started(&mut self, stream: u16, end: u64);
     /// Memory for read-ahead besides the read cache, in logical pages. Zero for a scheme that never reads

@@ -10,16 +10,16 @@ mod none;
 mod sequential;
 
 use crate::policy::axis::axis;
-pub use contract::{Ahead, HostRead, ReadAhead};
+pub use contract::{HostRead, ReadAhead, ReadAheadRange};
 
 axis! {
     "read_ahead": "what is read before the host asks for it";
     AnyReadAhead: ReadAhead {
-        none::Nothing,
+        none::NoReadAhead,
         sequential::Sequential,
     }
     #[inline]
-    fn on_read(&mut self, read: HostRead) -> Option<Ahead>;
+    fn on_read(&mut self, read: HostRead) -> Option<ReadAheadRange>;
     fn started(&mut self, stream: u16, end: u64);
     fn buffer_slots(&self) -> u32;
     fn rows(&self) -> u32;

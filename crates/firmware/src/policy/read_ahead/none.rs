@@ -2,7 +2,7 @@
 
 use firstread_core::params::{Role, Scheme, Values};
 
-use super::{Ahead, HostRead, ReadAhead};
+use super::{HostRead, ReadAhead, ReadAheadRange};
 use crate::policy::Setup;
 
 /// Record of the scheme.
@@ -17,18 +17,18 @@ pub const SCHEME: Scheme = Scheme {
 
 /// The scheme.
 #[derive(Clone, Debug)]
-pub struct Nothing;
+pub struct NoReadAhead;
 
-impl Nothing {
+impl NoReadAhead {
     /// The scheme, which has no parameters.
-    pub fn new(_setup: &Setup, _values: &Values) -> Nothing {
-        Nothing
+    pub fn new(_setup: &Setup, _values: &Values) -> NoReadAhead {
+        NoReadAhead
     }
 }
 
-impl ReadAhead for Nothing {
+impl ReadAhead for NoReadAhead {
     #[inline]
-    fn on_read(&mut self, _read: HostRead) -> Option<Ahead> {
+    fn on_read(&mut self, _read: HostRead) -> Option<ReadAheadRange> {
         None
     }
     fn started(&mut self, _stream: u16, _end: u64) {}

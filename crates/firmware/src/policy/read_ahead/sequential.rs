@@ -12,7 +12,7 @@ use alloc::boxed::Box;
 
 use firstread_core::params::{Param, ParamKind, Role, Scheme, Values};
 
-use super::{Ahead, HostRead, ReadAhead};
+use super::{HostRead, ReadAhead, ReadAheadRange};
 use crate::policy::Setup;
 
 const KIB: i64 = 1 << 10;
@@ -96,7 +96,7 @@ pub const SCHEME: Scheme = Scheme {
         },
         Param {
             key: "rows",
-            doc: "page rows read ahead at a time; assumed, because it is four windows of 2 MiB",
+            doc: "multi-plane pages read ahead at a time; assumed, because it is four windows of 2 MiB",
             kind: ParamKind::Number {
                 unit: "rows",
                 default: 128,
@@ -189,7 +189,7 @@ impl Sequential {
 
 impl ReadAhead for Sequential {
     #[inline]
-    fn on_read(&mut self, read: HostRead) -> Option<Ahead> {
+    fn on_read(&mut self, read: HostRead) -> Option<ReadAheadRange> {
         self.reads += 1;
         let next = read.offset_bytes + read.len_bytes as u64;
         let goes_on =
@@ -221,7 +221,7 @@ impl ReadAhead for Sequential {
         let row = self.pages.row_slots as u64;
         let end = (page + stream.window as u64).div_ceil(row) * row;
         let end = end.min(self.pages.capacity_slots);
-        (stream.ahead < end).then_some(Ahead {
+        (stream.ahead < end).then_some(ReadAheadRange {
             stream: i as u16,
             first: stream.ahead,
             end,

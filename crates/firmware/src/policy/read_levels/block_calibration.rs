@@ -22,16 +22,16 @@ use alloc::vec;
 use firstread_core::params::{Param, Role, Scheme, Values};
 use firstread_core::voltage::{MAX_PAGES, VoltageTables};
 use firstread_core::{
-    BlockId, CellMode, DieId, Geometry, LevelOffsets, Levels, Ns, PageAddr, PageType, SenseMode,
-    Stream,
+    CellMode, DieId, Geometry, LevelOffsets, Levels, Ns, PageAddr, PageType, SenseMode, Stream,
+    SuperblockId,
 };
 
 use super::{Outcome, Probe, ProbeResult, ReadCtx, ReadLevels};
 use crate::log::Record;
-use crate::observe::{BlockMonitor, BlockRow, BlockUse};
+use crate::observe::{SuperblockRow, SuperblockTable, SuperblockUse};
 use crate::policy::Setup;
 use crate::voltage::offset_search::{Errors, OffsetSearch};
-use crate::voltage::pace::{INTERVAL_PARAM, Pace, READS_PARAM};
+use crate::voltage::rate_limit::{INTERVAL_PARAM, READS_PARAM, RateLimit};
 use crate::voltage::selector::outward;
 
 /// Record of the scheme.
@@ -79,7 +79,7 @@ pub const SCHEME: Scheme = Scheme {
         ),
         Param::number(
             "read_onset",
-            "rate: as much drift again with the logarithm of 1 + page rows read / read_onset",
+            "rate: as much drift again with the logarithm of 1 + multi-plane pages read / read_onset",
             "reads",
             (1_000_000, 1, 1_000_000_000),
         ),
@@ -112,7 +112,7 @@ struct Rate {
 
 impl Rate {
     /// Estimated drift of a superblock's cells since they were programmed, in 1/65536 of a doubling of time.
-    fn drift(&self, now: Ns, row: &BlockRow) -> u32 {
+    fn drift(&self, now: Ns, row: &SuperblockRow) -> u32 {
         let age = now.since(row.programmed_at).0;
         let wear = 1000 + self.pe_permille * row.pe_cycles as u64 / 1000;
         let time = log2_of_one_and(age, self.onset) as u64 * wear / 1000;
@@ -132,7 +132,7 @@ fn log2_of_one_and(n: u64, of: u64) -> u32 {
 /// A calibration in progress.
 #[derive(Clone, Copy, Debug)]
 struct Visit {
-    block: BlockId,
+    block: SuperblockId,
     programmed_at: Ns,
     page: u8,
     /// Random stream for the choice of pages.
@@ -143,7 +143,7 @@ struct Visit {
 }
 
 impl Visit {
-    fn alive(&self, blocks: &BlockMonitor) -> bool {
+    fn alive(&self, blocks: &SuperblockTable) -> bool {
         blocks.still_holds(self.block, self.programmed_at)
     }
 }
@@ -176,7 +176,7 @@ pub struct BlockCalibration {
     step: u8,
     max_moves: u8,
 
-    pace: Pace,
+    rate_limit: RateLimit,
     stream: Stream,
     drawn: u64,
     visit: Option<Visit>,
@@ -210,7 +210,7 @@ impl BlockCalibration {
             pages: values.get("pages") as u8,
             step: values.get("step") as u8,
             max_moves: values.get("max_moves") as u8,
-            pace: Pace::new(values),
+            rate_limit: RateLimit::new(values),
             stream: Stream::new(setup.seed).named("block calibration"),
             drawn: 0,
             visit: None,
@@ -234,17 +234,17 @@ impl BlockCalibration {
         }
     }
     #[inline]
-    fn unit(&self, block: BlockId, die: DieId) -> usize {
+    fn unit(&self, block: SuperblockId, die: DieId) -> usize {
         let of_die = if self.units > 1 { die.0 as usize } else { 0 };
         block.0 as usize * self.units + of_die
     }
 
     /// The full superblock and page type with the most drift since its last calibration.
-    fn most_urgent(&self, now: Ns, blocks: &BlockMonitor) -> Option<(BlockId, u8)> {
+    fn most_urgent(&self, now: Ns, blocks: &SuperblockTable) -> Option<(SuperblockId, u8)> {
         let mut most = None;
         let mut urgency = 0;
         for (block, row) in blocks.iter() {
-            if row.usage != BlockUse::Full || row.mode != self.tables.mode {
+            if row.usage != SuperblockUse::Full || row.mode != self.tables.mode {
                 continue;
             }
             let drift = self.rate.drift(now, row);
@@ -261,7 +261,7 @@ impl BlockCalibration {
     }
 
     /// Begins to calibrate the superblock and page type with the most drift.
-    fn begin(&mut self, now: Ns, blocks: &BlockMonitor) -> Option<Visit> {
+    fn begin(&mut self, now: Ns, blocks: &SuperblockTable) -> Option<Visit> {
         let (block, page) = self.most_urgent(now, blocks)?;
         let turn = &mut self.turns[block.0 as usize][page as usize];
         let die = (self.units > 1).then_some(DieId(*turn));
@@ -328,7 +328,7 @@ impl BlockCalibration {
     fn read(
         &mut self,
         now: Ns,
-        row: &BlockRow,
+        row: &SuperblockRow,
         mut visit: Visit,
         tried: &LevelOffsets,
         outcome: &Outcome,
@@ -376,11 +376,11 @@ impl BlockCalibration {
     }
 
     /// The page type of `visit` has been calibrated as well as possible: stores the result.
-    fn note(&mut self, now: Ns, row: &BlockRow, visit: &Visit) {
+    fn note(&mut self, now: Ns, row: &SuperblockRow, visit: &Visit) {
         self.calibrated_at[visit.block.0 as usize][visit.page as usize] = self.rate.drift(now, row);
     }
 
-    fn forget(&mut self, block: BlockId) {
+    fn forget(&mut self, block: SuperblockId) {
         let from = block.0 as usize * self.units;
         if let Some(kept) = self.kept.get_mut(from..from + self.units) {
             kept.fill(DEFAULT);
@@ -415,29 +415,29 @@ impl ReadLevels for BlockCalibration {
         Some(Levels::Offsets(self.tables.factory[entry as usize]))
     }
 
-    fn start(&mut self, now: Ns, _blocks: &BlockMonitor) {
+    fn start(&mut self, now: Ns, _blocks: &SuperblockTable) {
         self.kept.fill(DEFAULT);
         self.calibrated_at.fill([0; MAX_PAGES]);
         self.turns.fill([0; MAX_PAGES]);
         self.visit = None;
-        self.pace.start(now);
+        self.rate_limit.start(now);
     }
 
-    fn on_block(&mut self, _now: Ns, block: BlockId, _blocks: &BlockMonitor) {
+    fn on_block(&mut self, _now: Ns, block: SuperblockId, _blocks: &SuperblockTable) {
         self.forget(block);
     }
 
     fn due(&self) -> Ns {
-        self.pace.due()
+        self.rate_limit.due()
     }
 
     fn probe(
         &mut self,
         now: Ns,
-        blocks: &BlockMonitor,
+        blocks: &SuperblockTable,
         log: &mut impl FnMut(Record),
     ) -> Option<Probe> {
-        if !self.pace.turn(now, log) {
+        if !self.rate_limit.turn(now, log) {
             return None;
         }
         let mut visit = match self.visit.take().filter(|v| v.alive(blocks)) {
@@ -446,7 +446,7 @@ impl ReadLevels for BlockCalibration {
         };
         let (at, plane, levels) = self.next(&mut visit)?;
         self.visit = Some(visit);
-        self.pace.spend();
+        self.rate_limit.spend();
         Some(Probe {
             at,
             planes: 1 << plane,
@@ -460,7 +460,7 @@ impl ReadLevels for BlockCalibration {
         now: Ns,
         probe: &Probe,
         result: &ProbeResult,
-        blocks: &BlockMonitor,
+        blocks: &SuperblockTable,
         _log: &mut impl FnMut(Record),
     ) {
         let visit = self.visit.take().filter(|v| v.alive(blocks));

@@ -1,10 +1,10 @@
 //! The contract of schemes of axis `read_levels`.
 
 use firstread_core::voltage::BlockGroups;
-use firstread_core::{BlockId, CellMode, Levels, Ns, PageAddr, SenseMode, SpareErrors};
+use firstread_core::{CellMode, Levels, Ns, PageAddr, SenseMode, SpareErrors, SuperblockId};
 
 use crate::log::Record;
-use crate::observe::BlockMonitor;
+use crate::observe::SuperblockTable;
 use crate::voltage::tables::TableBytes;
 
 /// What is known of the multi-plane page about to be read.
@@ -109,16 +109,16 @@ pub trait ReadLevels {
         let _ = (ctx, step, outcome, note);
     }
     /// Power is on and the superblock table is complete. Background work may begin.
-    fn start(&mut self, now: Ns, blocks: &BlockMonitor) {
+    fn start(&mut self, now: Ns, blocks: &SuperblockTable) {
         let _ = (now, blocks);
     }
     /// Power is back after a time that the firmware's clock has not counted. The scheme's data were kept; the
     /// cells have aged.
-    fn power_on(&mut self, now: Ns, blocks: &BlockMonitor) {
+    fn power_on(&mut self, now: Ns, blocks: &SuperblockTable) {
         let _ = (now, blocks);
     }
     /// `block` was opened and begins to hold data, or was erased.
-    fn on_block(&mut self, now: Ns, block: BlockId, blocks: &BlockMonitor) {
+    fn on_block(&mut self, now: Ns, block: SuperblockId, blocks: &SuperblockTable) {
         let _ = (now, block, blocks);
     }
     /// When background work is due next; [`Ns::MAX`] for never. Only `start`, `power_on`, `on_block`, `probe`
@@ -130,7 +130,7 @@ pub trait ReadLevels {
     fn probe(
         &mut self,
         now: Ns,
-        blocks: &BlockMonitor,
+        blocks: &SuperblockTable,
         log: &mut impl FnMut(Record),
     ) -> Option<Probe> {
         let _ = (now, blocks, log);
@@ -142,7 +142,7 @@ pub trait ReadLevels {
         now: Ns,
         probe: &Probe,
         result: &ProbeResult,
-        blocks: &BlockMonitor,
+        blocks: &SuperblockTable,
         log: &mut impl FnMut(Record),
     ) {
         let _ = (now, probe, result, blocks, log);

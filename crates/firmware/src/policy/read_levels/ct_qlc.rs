@@ -18,18 +18,18 @@ use alloc::boxed::Box;
 
 use firstread_core::params::{Role, Scheme, Values};
 use firstread_core::voltage::BlockGroups;
-use firstread_core::{BlockId, Levels, Ns};
+use firstread_core::{Levels, Ns, SuperblockId};
 
 use super::{Footprint, Outcome, Probe, ProbeResult, ReadCtx, ReadLevels};
 use crate::log::{Record, What};
-use crate::observe::BlockMonitor;
+use crate::observe::SuperblockTable;
 use crate::policy::Setup;
-use crate::voltage::cadence::Cadence;
-use crate::voltage::calibration::{Refinement, Tally, Tracking, Trial, ascending};
-use crate::voltage::census::{Census, Centered};
+use crate::voltage::calibration::{EntryTally, Refinement, Tracking, Trial, ascending};
+use crate::voltage::error_counts::{Centered, ErrorCounts};
+use crate::voltage::group_levels::GroupLevels;
 use crate::voltage::groups::GroupSet;
-use crate::voltage::keeper::Keeper;
-use crate::voltage::options::{CT_QLC, cadence, keeper, refinement, rules};
+use crate::voltage::options::{CT_QLC, group_levels, pass_schedule, refinement, rules};
+use crate::voltage::pass_schedule::PassSchedule;
 use crate::voltage::selector::Selector;
 use crate::voltage::tables::ENTRIES;
 
@@ -58,14 +58,14 @@ enum Phase {
 /// The scheme.
 #[derive(Clone, Debug)]
 pub struct CtQlc {
-    keeper: Keeper,
+    group_levels: GroupLevels,
     refinement: Refinement,
-    cadence: Cadence,
+    pass_schedule: PassSchedule,
     window: u8,
     backup: u8,
     validate: bool,
     /// Error counts of verification, if it is based on corrected bits.
-    census: Option<Box<Census>>,
+    error_counts: Option<Box<ErrorCounts>>,
     /// Verifications of the current group that were repeated because better levels may lie further out.
     repeated: u8,
     zone_bound: u8,
@@ -76,14 +76,14 @@ pub struct CtQlc {
     /// Whether the groups with the most superblocks come first.
     largest_first: bool,
     /// Groups that have inherited entries and wait to be verified.
-    heirs: GroupSet,
+    inheriting: GroupSet,
     /// Groups that have inherited entries but have no full superblock to sample yet.
     waiting: GroupSet,
 
     phase: Phase,
     tracking: Box<Tracking>,
     /// Result of verification, kept while valleys are searched.
-    verified: [Tally; ENTRIES],
+    verified: [EntryTally; ENTRIES],
     passed: Pass,
 }
 
@@ -111,47 +111,47 @@ impl CtQlc {
             1
         };
         CtQlc {
-            keeper: keeper(setup, values, values.get("page_start") == 0, zones),
+            group_levels: group_levels(setup, values, values.get("page_start") == 0, zones),
             refinement: refinement(values),
-            cadence: cadence(values),
+            pass_schedule: pass_schedule(values),
             window: values.get("window") as u8,
             backup: values.get("backup_window") as u8,
             validate: values.flag("validate"),
-            census: by_bits.then(Box::default),
+            error_counts: by_bits.then(Box::default),
             repeated: 0,
             zone_bound: values.get("zone_bound") as u8,
             verify_at_power_on: values.flag("verify_at_power_on"),
             routine: GroupSet::EMPTY,
             largest_first: false,
-            heirs: GroupSet::EMPTY,
+            inheriting: GroupSet::EMPTY,
             waiting: GroupSet::EMPTY,
             phase: Phase::Idle,
             tracking: Box::new(Tracking::idle(
                 rules(values),
                 values.get("backup_window") as u8,
             )),
-            verified: [Tally::default(); ENTRIES],
+            verified: [EntryTally::default(); ENTRIES],
             passed: Pass::default(),
         }
     }
 
     /// Groups and tables of the scheme.
     pub fn selector(&self) -> &Selector {
-        &self.keeper.selector
+        &self.group_levels.selector
     }
 
     /// Begins a pass: all groups that have superblocks are due. A pass that comes due during another one
     /// joins it.
     fn pass(&mut self, now: Ns) {
-        if !self.cadence.turn(now) {
+        if !self.pass_schedule.turn(now) {
             return;
         }
         self.begin_pass(now);
     }
 
     fn begin_pass(&mut self, now: Ns) {
-        self.keeper.pass = self.keeper.pass.wrapping_add(1);
-        self.routine.extend(self.keeper.members.occupied());
+        self.group_levels.pass = self.group_levels.pass.wrapping_add(1);
+        self.routine.extend(self.group_levels.members.occupied());
         if !self.passed.open {
             self.passed = Pass {
                 began: now,
@@ -165,9 +165,9 @@ impl CtQlc {
     /// for population.
     fn next_group(&mut self) -> Option<u8> {
         loop {
-            let heir = self.heirs.pop();
-            let group = heir.or_else(|| self.next_of_pass())?;
-            if self.keeper.selector.tables.populated(group) {
+            let inherits = self.inheriting.pop();
+            let group = inherits.or_else(|| self.next_of_pass())?;
+            if self.group_levels.selector.tables.populated(group) {
                 return Some(group);
             }
         }
@@ -177,7 +177,7 @@ impl CtQlc {
     /// most reads go there.
     fn next_of_pass(&mut self) -> Option<u8> {
         if self.largest_first
-            && let Some(group) = self.keeper.members.largest(self.routine)
+            && let Some(group) = self.group_levels.members.largest(self.routine)
         {
             self.routine.remove(group);
             return Some(group);
@@ -187,29 +187,29 @@ impl CtQlc {
     }
 
     /// Phase 1 begins.
-    fn verify(&mut self, group: u8, heir: bool, blocks: &BlockMonitor) {
-        if self.keeper.begin_trial(group, ENTRIES as u8, blocks) {
+    fn verify(&mut self, group: u8, inherits: bool, blocks: &SuperblockTable) {
+        if self.group_levels.begin_trial(group, ENTRIES as u8, blocks) {
             self.count_anew();
             self.repeated = 0;
             self.phase = Phase::Verify(group);
             self.passed.groups = self.passed.groups.saturating_add(1);
-        } else if heir {
+        } else if inherits {
             self.waiting.insert(group);
         }
     }
 
     fn count_anew(&mut self) {
-        if let Some(census) = &mut self.census {
-            **census = Census::default();
+        if let Some(error_counts) = &mut self.error_counts {
+            **error_counts = ErrorCounts::default();
         }
     }
 
     /// Moves the entries of `group` to where corrected bits are fewest, if verification is based on corrected
     /// bits.
     fn center(&mut self, now: Ns, group: u8, log: &mut impl FnMut(Record)) -> Option<Centered> {
-        let census = self.census.as_ref()?;
-        let tables = &mut self.keeper.selector.tables;
-        let centered = census.center(tables, group, self.backup.max(1), self.zone_bound);
+        let error_counts = self.error_counts.as_ref()?;
+        let tables = &mut self.group_levels.selector.tables;
+        let centered = error_counts.center(tables, group, self.backup.max(1), self.zone_bound);
         self.passed.moved = self.passed.moved.max(centered.moved);
         let by = centered.by;
         let what = What::Centered { group, by };
@@ -219,7 +219,7 @@ impl CtQlc {
 
     /// Phase 1 has ended: phase 2 decides, and phase 3 sorts or begins to track.
     fn on_verified(&mut self, now: Ns, group: u8, log: &mut impl FnMut(Record)) {
-        let trial = &self.keeper.trial;
+        let trial = &self.group_levels.trial;
         let tallies = trial.tallies();
         log(Record {
             at: now,
@@ -232,9 +232,14 @@ impl CtQlc {
         });
 
         let mut decision = self.refinement.decide(&tallies);
-        let mut base = None;
+        let mut shared = None;
         if let Some(from) = decision.track_from {
-            base = Some(self.keeper.selector.tables.common(group, from as usize));
+            shared = Some(
+                self.group_levels
+                    .selector
+                    .tables
+                    .common(group, from as usize),
+            );
         }
         if let Some(centered) = self.center(now, group, log) {
             let failing = decision.track_from.is_some();
@@ -242,13 +247,13 @@ impl CtQlc {
             if again && self.repeated < REPEATS {
                 self.repeated += 1;
                 self.count_anew();
-                self.keeper.trial.again(ENTRIES as u8);
+                self.group_levels.trial.again(ENTRIES as u8);
                 return;
             }
             decision.order = None;
         }
-        let tables = &mut self.keeper.selector.tables;
-        let track_from = base.zip(decision.track_from);
+        let tables = &mut self.group_levels.selector.tables;
+        let track_from = shared.zip(decision.track_from);
         if let Some(order) = decision.order {
             tables.stage_order(group, order);
             let moved = tables.synchronize(group);
@@ -259,10 +264,10 @@ impl CtQlc {
             });
         }
         self.phase = Phase::Idle;
-        if let Some((base, from)) = track_from {
+        if let Some((shared, from)) = track_from {
             let ratio = tallies[from as usize].fail_permille();
             tables.stage_order(group, [0, 1, 2]);
-            self.tracking.begin(tables, base, self.window, ratio);
+            self.tracking.begin(tables, shared, self.window, ratio);
             self.verified = tallies;
             self.phase = Phase::Track(group);
         }
@@ -271,25 +276,25 @@ impl CtQlc {
     /// Phase 3 has found new entries: they are staged, and tried before they are used.
     fn on_tracked(&mut self, now: Ns, group: u8, log: &mut impl FnMut(Record)) {
         for (slot, levels) in self.tracking.entries().iter().enumerate() {
-            self.keeper.selector.tables.stage(group, slot, levels);
+            self.group_levels.selector.tables.stage(group, slot, levels);
         }
         if self.validate {
-            self.keeper.trial.again(ENTRIES as u8);
+            self.group_levels.trial.again(ENTRIES as u8);
             self.phase = Phase::Validate(group);
         } else {
-            self.adopt(now, group, self.tracking.reads(), log);
+            self.apply(now, group, self.tracking.reads(), log);
         }
     }
 
     /// The staged entries have been tried. They replace the active entries, unless the best staged entry
     /// fails more often than the best active one.
     fn on_validated(&mut self, now: Ns, group: u8, log: &mut impl FnMut(Record)) {
-        let tallies = self.keeper.trial.tallies();
-        let reads = self.tracking.reads() + self.keeper.trial.reads();
-        let best = |t: &[Tally; ENTRIES]| t[ascending(t)[0] as usize];
+        let tallies = self.group_levels.trial.tallies();
+        let reads = self.tracking.reads() + self.group_levels.trial.reads();
+        let best = |t: &[EntryTally; ENTRIES]| t[ascending(t)[0] as usize];
         let (before, after) = (best(&self.verified), best(&tallies));
         if after.failed > before.failed {
-            self.keeper.selector.tables.discard(group);
+            self.group_levels.selector.tables.discard(group);
             self.phase = Phase::Idle;
             log(Record {
                 at: now,
@@ -303,14 +308,17 @@ impl CtQlc {
         }
         if self.refinement.reorder {
             let order = ascending(&tallies);
-            self.keeper.selector.tables.reorder_staged(group, order);
+            self.group_levels
+                .selector
+                .tables
+                .reorder_staged(group, order);
         }
-        self.adopt(now, group, reads, log);
+        self.apply(now, group, reads, log);
     }
 
     /// Makes the staged entries active.
-    fn adopt(&mut self, now: Ns, group: u8, reads: u32, log: &mut impl FnMut(Record)) {
-        let tables = &mut self.keeper.selector.tables;
+    fn apply(&mut self, now: Ns, group: u8, reads: u32, log: &mut impl FnMut(Record)) {
+        let tables = &mut self.group_levels.selector.tables;
         let moved = tables.synchronize(group);
         self.passed.moved = self.passed.moved.max(moved);
         log(Record {
@@ -327,8 +335,8 @@ impl CtQlc {
 
     /// Abandons the work in progress on a group, which will be verified again.
     fn abandon(&mut self, group: u8) {
-        self.keeper.selector.tables.discard(group);
-        self.heirs.insert(group);
+        self.group_levels.selector.tables.discard(group);
+        self.inheriting.insert(group);
         self.phase = Phase::Idle;
     }
 
@@ -343,11 +351,11 @@ impl CtQlc {
                 ..
             } = self.passed;
             self.passed.open = false;
-            self.cadence.moved(now, moved);
+            self.pass_schedule.moved(now, moved);
             log(Record {
                 at: now,
-                what: What::Passed {
-                    pass: self.keeper.pass,
+                what: What::PortCallKind {
+                    pass: self.group_levels.pass,
                     began,
                     groups,
                     reads,
@@ -366,68 +374,73 @@ impl ReadLevels for CtQlc {
         _last: Option<&Outcome>,
         _note: &mut u8,
     ) -> Option<Levels> {
-        self.keeper.levels(ctx, step)
+        self.group_levels.levels(ctx, step)
     }
 
-    fn start(&mut self, now: Ns, blocks: &BlockMonitor) {
-        self.keeper.start(now, blocks);
-        self.cadence.start(now);
-        (self.routine, self.heirs, self.waiting) = Default::default();
+    fn start(&mut self, now: Ns, blocks: &SuperblockTable) {
+        self.group_levels.start(now, blocks);
+        self.pass_schedule.start(now);
+        (self.routine, self.inheriting, self.waiting) = Default::default();
         self.largest_first = false;
         self.phase = Phase::Idle;
         self.passed = Pass::default();
     }
 
-    fn power_on(&mut self, now: Ns, _blocks: &BlockMonitor) {
-        if self.verify_at_power_on && self.keeper.started() {
+    fn power_on(&mut self, now: Ns, _blocks: &SuperblockTable) {
+        if self.verify_at_power_on && self.group_levels.started() {
             self.largest_first = true;
             self.begin_pass(now);
         }
     }
 
-    fn on_block(&mut self, now: Ns, block: BlockId, blocks: &BlockMonitor) {
-        self.keeper.on_block(now, block, blocks);
-        self.heirs.extend(self.waiting.take());
+    fn on_block(&mut self, now: Ns, block: SuperblockId, blocks: &SuperblockTable) {
+        self.group_levels.on_block(now, block, blocks);
+        self.inheriting.extend(self.waiting.take());
     }
 
     fn due(&self) -> Ns {
-        let busy = self.phase != Phase::Idle || !self.routine.is_empty() || !self.heirs.is_empty();
-        match self.keeper.started() && (busy || self.passed.open) {
+        let busy =
+            self.phase != Phase::Idle || !self.routine.is_empty() || !self.inheriting.is_empty();
+        match self.group_levels.started() && (busy || self.passed.open) {
             true => Ns::ZERO,
-            false => self.keeper.due().min(self.cadence.due()),
+            false => self.group_levels.due().min(self.pass_schedule.due()),
         }
     }
 
     fn probe(
         &mut self,
         now: Ns,
-        blocks: &BlockMonitor,
+        blocks: &SuperblockTable,
         log: &mut impl FnMut(Record),
     ) -> Option<Probe> {
-        let settled = self.keeper.settle(now, blocks, log);
-        self.heirs.extend(settled.heirs);
-        self.heirs.extend(self.waiting.take_common(settled.entered));
+        let entered_groups = self.group_levels.settle(now, blocks, log);
+        self.inheriting.extend(entered_groups.inheriting);
+        self.inheriting
+            .extend(self.waiting.take_common(entered_groups.entered));
         self.pass(now);
         loop {
             let group = match self.phase {
                 Phase::Idle => {
-                    if let Some(probe) = self.keeper.population_probe(blocks) {
+                    if let Some(probe) = self.group_levels.population_probe(blocks) {
                         return Some(probe);
                     }
-                    let heir = !self.heirs.is_empty();
+                    let inherits = !self.inheriting.is_empty();
                     let Some(group) = self.next_group() else {
                         self.close_pass(now, log);
                         return None;
                     };
-                    self.verify(group, heir, blocks);
+                    self.verify(group, inherits, blocks);
                     continue;
                 }
                 Phase::Verify(group) | Phase::Track(group) | Phase::Validate(group) => group,
             };
-            let keeper = &self.keeper;
-            let zone = |at| keeper.zone(at);
-            let (tables, sampler, trial) =
-                (&keeper.selector.tables, &keeper.sampler, &keeper.trial);
+            let group_levels = &self.group_levels;
+            let zone = |at| group_levels.zone(at);
+            let (tables, sampler, trial) = (
+                &group_levels.selector.tables,
+                &group_levels.sampler,
+                &group_levels.trial,
+            );
             let probe = match self.phase {
                 _ if !trial.sample().alive(blocks) => None,
                 Phase::Track(_) => self.tracking.probe(tables, sampler, trial.sample()),
@@ -454,31 +467,33 @@ impl ReadLevels for CtQlc {
         now: Ns,
         probe: &Probe,
         result: &ProbeResult,
-        blocks: &BlockMonitor,
+        blocks: &SuperblockTable,
         log: &mut impl FnMut(Record),
     ) {
         if self
-            .keeper
+            .group_levels
             .population_result(now, probe, result, blocks, log)
         {
             return;
         }
-        self.keeper.members.probed(probe.at.block);
+        self.group_levels.members.probed(probe.at.block);
         self.passed.reads = self.passed.reads.saturating_add(1);
-        let zone = self.keeper.zone(probe.at);
-        let Keeper {
+        let zone = self.group_levels.zone(probe.at);
+        let GroupLevels {
             selector,
             sampler,
             trial,
             ..
-        } = &mut self.keeper;
+        } = &mut self.group_levels;
         match (self.phase, result) {
             (Phase::Idle, _) => {}
             // The result may come from an erased page. The next background read starts anew.
             _ if !trial.sample().alive(blocks) => {}
             (Phase::Verify(group), _) => {
-                if let (Some(census), Some((entry, _))) = (&mut self.census, trial.position()) {
-                    census.add(entry, zone, probe.at.page, result);
+                if let (Some(error_counts), Some((entry, _))) =
+                    (&mut self.error_counts, trial.position())
+                {
+                    error_counts.add(entry, zone, probe.at.page, result);
                 }
                 if trial.record(result) {
                     self.on_verified(now, group, log);
@@ -507,17 +522,20 @@ impl ReadLevels for CtQlc {
     }
 
     fn groups(&self) -> Option<&BlockGroups> {
-        Some(&self.keeper.selector.groups)
+        Some(&self.group_levels.selector.groups)
     }
     fn footprint(&self) -> Option<Footprint> {
         Some(Footprint {
-            tables: self.keeper.selector.tables.bytes(),
-            superblocks: self.keeper.members.bytes(),
-            zones: self.keeper.zone_bytes(),
+            tables: self.group_levels.selector.tables.bytes(),
+            superblocks: self.group_levels.members.bytes(),
+            zones: self.group_levels.zone_bytes(),
             working: size_of::<CtQlc>()
                 + size_of::<Trial>()
                 + size_of::<Tracking>()
-                + self.census.as_ref().map_or(0, |_| size_of::<Census>()),
+                + self
+                    .error_counts
+                    .as_ref()
+                    .map_or(0, |_| size_of::<ErrorCounts>()),
         })
     }
 }

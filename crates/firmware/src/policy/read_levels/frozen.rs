@@ -6,14 +6,14 @@
 
 use firstread_core::params::{Role, Scheme, Values};
 use firstread_core::voltage::BlockGroups;
-use firstread_core::{BlockId, Levels, Ns};
+use firstread_core::{Levels, Ns, SuperblockId};
 
 use super::{Outcome, Probe, ProbeResult, ReadCtx, ReadLevels};
 use crate::log::Record;
-use crate::observe::BlockMonitor;
+use crate::observe::SuperblockTable;
 use crate::policy::Setup;
-use crate::voltage::keeper::Keeper;
-use crate::voltage::options::{FROZEN, keeper};
+use crate::voltage::group_levels::GroupLevels;
+use crate::voltage::options::{FROZEN, group_levels};
 use crate::voltage::selector::Selector;
 
 /// Record of the scheme.
@@ -29,19 +29,19 @@ pub const SCHEME: Scheme = Scheme {
 /// The scheme.
 #[derive(Clone, Debug)]
 pub struct Frozen {
-    keeper: Keeper,
+    group_levels: GroupLevels,
 }
 
 impl Frozen {
     /// The scheme with the chip's tables and the parameters `values`.
     pub fn new(setup: &Setup, values: &Values) -> Frozen {
         Frozen {
-            keeper: keeper(setup, values, false, 1),
+            group_levels: group_levels(setup, values, false, 1),
         }
     }
     /// Groups and tables of the scheme.
     pub fn selector(&self) -> &Selector {
-        &self.keeper.selector
+        &self.group_levels.selector
     }
 }
 
@@ -54,38 +54,38 @@ impl ReadLevels for Frozen {
         _last: Option<&Outcome>,
         _note: &mut u8,
     ) -> Option<Levels> {
-        self.keeper.levels(ctx, step)
+        self.group_levels.levels(ctx, step)
     }
-    fn start(&mut self, now: Ns, blocks: &BlockMonitor) {
-        self.keeper.start(now, blocks);
+    fn start(&mut self, now: Ns, blocks: &SuperblockTable) {
+        self.group_levels.start(now, blocks);
     }
-    fn on_block(&mut self, now: Ns, block: BlockId, blocks: &BlockMonitor) {
-        self.keeper.on_block(now, block, blocks);
+    fn on_block(&mut self, now: Ns, block: SuperblockId, blocks: &SuperblockTable) {
+        self.group_levels.on_block(now, block, blocks);
     }
     fn due(&self) -> Ns {
-        self.keeper.due()
+        self.group_levels.due()
     }
     fn probe(
         &mut self,
         now: Ns,
-        blocks: &BlockMonitor,
+        blocks: &SuperblockTable,
         log: &mut impl FnMut(Record),
     ) -> Option<Probe> {
-        self.keeper.settle(now, blocks, log);
-        self.keeper.population_probe(blocks)
+        self.group_levels.settle(now, blocks, log);
+        self.group_levels.population_probe(blocks)
     }
     fn on_probe(
         &mut self,
         now: Ns,
         probe: &Probe,
         result: &ProbeResult,
-        blocks: &BlockMonitor,
+        blocks: &SuperblockTable,
         log: &mut impl FnMut(Record),
     ) {
-        self.keeper
+        self.group_levels
             .population_result(now, probe, result, blocks, log);
     }
     fn groups(&self) -> Option<&BlockGroups> {
-        Some(&self.keeper.selector.groups)
+        Some(&self.group_levels.selector.groups)
     }
 }

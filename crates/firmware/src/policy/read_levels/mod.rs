@@ -12,9 +12,9 @@
 //! result comes back through `on_probe` before the next. Nothing here allocates after `new`.
 
 use crate::log::Record;
-use crate::observe::BlockMonitor;
+use crate::observe::SuperblockTable;
 use firstread_core::voltage::BlockGroups;
-use firstread_core::{BlockId, Levels, Ns};
+use firstread_core::{Levels, Ns, SuperblockId};
 
 mod block_calibration;
 mod contract;
@@ -46,12 +46,12 @@ axis! {
     fn needs_outcome(&self, step: u8) -> bool;
     #[inline]
     fn on_read(&mut self, ctx: &ReadCtx, step: u8, outcome: &Outcome, note: u8);
-    fn start(&mut self, now: Ns, blocks: &BlockMonitor);
-    fn power_on(&mut self, now: Ns, blocks: &BlockMonitor);
-    fn on_block(&mut self, now: Ns, block: BlockId, blocks: &BlockMonitor);
+    fn start(&mut self, now: Ns, blocks: &SuperblockTable);
+    fn power_on(&mut self, now: Ns, blocks: &SuperblockTable);
+    fn on_block(&mut self, now: Ns, block: SuperblockId, blocks: &SuperblockTable);
     fn due(&self) -> Ns;
-    fn probe(&mut self, now: Ns, blocks: &BlockMonitor, log: &mut impl FnMut(Record)) -> Option<Probe>;
-    fn on_probe(&mut self, now: Ns, probe: &Probe, result: &ProbeResult, blocks: &BlockMonitor, log: &mut impl FnMut(Record));
+    fn probe(&mut self, now: Ns, blocks: &SuperblockTable, log: &mut impl FnMut(Record)) -> Option<Probe>;
+    fn on_probe(&mut self, now: Ns, probe: &Probe, result: &ProbeResult, blocks: &SuperblockTable, log: &mut impl FnMut(Record));
     fn spare_ppm(&self) -> u32;
     fn groups(&self) -> Option<&BlockGroups>;
     fn footprint(&self) -> Option<Footprint>;

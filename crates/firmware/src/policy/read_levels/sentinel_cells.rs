@@ -20,10 +20,10 @@ use alloc::vec;
 
 use firstread_core::params::{Param, ParamKind, Role, Scheme, Values};
 use firstread_core::voltage::{MAX_PAGES, VoltageTables};
-use firstread_core::{BlockId, Levels, Ns};
+use firstread_core::{Levels, Ns, SuperblockId};
 
 use super::{Outcome, ReadCtx, ReadLevels};
-use crate::observe::BlockMonitor;
+use crate::observe::SuperblockTable;
 use crate::policy::Setup;
 use crate::voltage::selector::outward;
 
@@ -198,11 +198,11 @@ impl ReadLevels for SentinelCells {
         }
     }
 
-    fn start(&mut self, _now: Ns, _blocks: &BlockMonitor) {
+    fn start(&mut self, _now: Ns, _blocks: &SuperblockTable) {
         self.kept.fill([0; MAX_PAGES]);
     }
 
-    fn on_block(&mut self, _now: Ns, block: BlockId, _blocks: &BlockMonitor) {
+    fn on_block(&mut self, _now: Ns, block: SuperblockId, _blocks: &SuperblockTable) {
         if let Some(kept) = self.kept.get_mut(block.0 as usize) {
             *kept = [0; MAX_PAGES];
         }

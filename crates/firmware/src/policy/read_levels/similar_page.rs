@@ -20,13 +20,15 @@ use alloc::vec;
 
 use firstread_core::params::{Param, Role, Scheme, Values};
 use firstread_core::voltage::VoltageTables;
-use firstread_core::{BlockId, DieId, Geometry, Levels, Ns, PageAddr, PageType, SenseMode, Stream};
+use firstread_core::{
+    DieId, Geometry, Levels, Ns, PageAddr, PageType, SenseMode, Stream, SuperblockId,
+};
 
 use super::{Outcome, Probe, ProbeResult, ReadCtx, ReadLevels};
 use crate::log::Record;
-use crate::observe::{BlockMonitor, BlockRow, BlockUse};
+use crate::observe::{SuperblockRow, SuperblockTable, SuperblockUse};
 use crate::policy::Setup;
-use crate::voltage::pace::{INTERVAL_PARAM, Pace, READS_PARAM};
+use crate::voltage::rate_limit::{INTERVAL_PARAM, READS_PARAM, RateLimit};
 use crate::voltage::selector::outward;
 
 /// Record of the scheme.
@@ -122,7 +124,7 @@ pub struct SimilarPage {
     stale_after: Option<u64>,
     quantum: u8,
 
-    pace: Pace,
+    rate_limit: RateLimit,
     stream: Stream,
     drawn: u64,
     patrol: Option<Patrol>,
@@ -151,7 +153,7 @@ impl SimilarPage {
             wider: vec![Stored::NONE; wider].into_boxed_slice(),
             stale_after: (stale_after > 0).then_some(stale_after / HOUR),
             quantum: values.get("quantum") as u8,
-            pace: Pace::new(values),
+            rate_limit: RateLimit::new(values),
             stream: Stream::new(setup.seed).named("similar-page patrol"),
             drawn: 0,
             patrol: None,
@@ -204,7 +206,7 @@ impl SimilarPage {
     }
 
     /// A superblock has begun to hold data, or was erased: forgets its entries.
-    fn forget(&mut self, block: BlockId) {
+    fn forget(&mut self, block: SuperblockId) {
         let dies = self.geometry.dies() as usize;
         let each = match self.key {
             Key::BlockLayer => dies * self.layers,
@@ -222,10 +224,11 @@ impl SimilarPage {
     }
 
     /// Draws a random page of the full superblocks.
-    fn draw(&mut self, blocks: &BlockMonitor) -> Option<Patrol> {
+    fn draw(&mut self, blocks: &SuperblockTable) -> Option<Patrol> {
         let mode = self.tables.mode;
-        let fits =
-            |&(_, row): &(BlockId, &BlockRow)| row.usage == BlockUse::Full && row.mode == mode;
+        let fits = |&(_, row): &(SuperblockId, &SuperblockRow)| {
+            row.usage == SuperblockUse::Full && row.mode == mode
+        };
         let stream = self.stream.at(self.drawn);
         self.drawn += 1;
         let full = blocks.iter().filter(fits).count() as u64;
@@ -250,12 +253,12 @@ impl SimilarPage {
 }
 
 impl Patrol {
-    fn alive(&self, blocks: &BlockMonitor) -> bool {
+    fn alive(&self, blocks: &SuperblockTable) -> bool {
         blocks.still_holds(self.at.block, self.programmed_at)
     }
 }
 
-fn ctx_of(now: Ns, at: PageAddr, blocks: &BlockMonitor) -> ReadCtx {
+fn ctx_of(now: Ns, at: PageAddr, blocks: &SuperblockTable) -> ReadCtx {
     let row = blocks.row(at.block);
     ReadCtx {
         now,
@@ -301,28 +304,28 @@ impl ReadLevels for SimilarPage {
         }
     }
 
-    fn start(&mut self, now: Ns, _blocks: &BlockMonitor) {
+    fn start(&mut self, now: Ns, _blocks: &SuperblockTable) {
         self.kept.fill(Stored::NONE);
         self.wider.fill(Stored::NONE);
         self.patrol = None;
-        self.pace.start(now);
+        self.rate_limit.start(now);
     }
 
-    fn on_block(&mut self, _now: Ns, block: BlockId, _blocks: &BlockMonitor) {
+    fn on_block(&mut self, _now: Ns, block: SuperblockId, _blocks: &SuperblockTable) {
         self.forget(block);
     }
 
     fn due(&self) -> Ns {
-        self.pace.due()
+        self.rate_limit.due()
     }
 
     fn probe(
         &mut self,
         now: Ns,
-        blocks: &BlockMonitor,
+        blocks: &SuperblockTable,
         log: &mut impl FnMut(Record),
     ) -> Option<Probe> {
-        if !self.pace.turn(now, log) {
+        if !self.rate_limit.turn(now, log) {
             return None;
         }
         let mut patrol = match self.patrol.filter(|p| p.alive(blocks)) {
@@ -332,7 +335,7 @@ impl ReadLevels for SimilarPage {
         let ctx = ctx_of(now, patrol.at, blocks);
         let levels = self.attempt(&ctx, patrol.step, None, &mut patrol.note);
         self.patrol = levels.is_some().then_some(patrol);
-        self.pace.spend();
+        self.rate_limit.spend();
         Some(Probe {
             at: patrol.at,
             planes: 1 << patrol.plane,
@@ -346,7 +349,7 @@ impl ReadLevels for SimilarPage {
         now: Ns,
         probe: &Probe,
         result: &ProbeResult,
-        blocks: &BlockMonitor,
+        blocks: &SuperblockTable,
         _log: &mut impl FnMut(Record),
     ) {
         let alive = self.patrol.take().filter(|p| p.alive(blocks));

@@ -1,13 +1,13 @@
 //! `adaptive`: retries use a shorter sense where that is safe (AR²).
 //!
-//! A table made by characterization (`cargo xtask characterize`) says how short a sense may be; `haste`
+//! A table made by characterization (`cargo xtask characterize`) says how short a sense may be; `short_sense`
 //! decides when. The sense time of a die is a feature. A SET FEATURE (`tSET`) comes before the first short
 //! sense, and again before the next sense of any read at the default time.
 
 use firstread_core::params::{Need, Role, Scheme, Values};
 
 use super::Retry;
-use super::haste::{Haste, RULE, Reckoner};
+use super::short_sense::{MarginTracker, RULE, ShortSense};
 use crate::policy::Setup;
 use crate::policy::read_levels::{Outcome, ReadCtx};
 
@@ -24,23 +24,24 @@ pub const SCHEME: Scheme = Scheme {
 /// The scheme.
 #[derive(Clone, Debug)]
 pub struct Adaptive {
-    reckoner: Reckoner,
+    margin_tracker: MarginTracker,
 }
 
 impl Adaptive {
     /// The scheme with the chip's table.
     pub fn new(setup: &Setup, values: &Values) -> Adaptive {
         Adaptive {
-            reckoner: Reckoner::new(setup, values, false),
+            margin_tracker: MarginTracker::new(setup, values, false),
         }
     }
 }
 
 impl Retry for Adaptive {
-    fn haste(&mut self, ctx: &ReadCtx, entry: u8) -> Haste {
-        self.reckoner.haste(ctx, entry)
+    fn short_sense(&mut self, ctx: &ReadCtx, entry: u8) -> ShortSense {
+        self.margin_tracker.short_sense(ctx, entry)
     }
-    fn on_read(&mut self, ctx: &ReadCtx, entry: u8, hurried: bool, outcome: &Outcome) {
-        self.reckoner.on_read(ctx, entry, hurried, outcome);
+    fn on_read(&mut self, ctx: &ReadCtx, entry: u8, used_short_sense: bool, outcome: &Outcome) {
+        self.margin_tracker
+            .on_read(ctx, entry, used_short_sense, outcome);
     }
 }

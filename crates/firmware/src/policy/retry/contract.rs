@@ -1,6 +1,6 @@
 //! The contract of schemes of axis `retry`.
 
-use super::haste::Haste;
+use super::short_sense::ShortSense;
 use firstread_core::Levels;
 
 use crate::policy::read_levels::{Outcome, ReadCtx};
@@ -8,7 +8,7 @@ use crate::policy::read_levels::{Outcome, ReadCtx};
 /// The trait of the axis.
 pub trait Retry {
     /// Whether the step after `step` is sensed while `step` is transferred and decoded.
-    fn looks_ahead(&self, step: u8) -> bool {
+    fn pipelines_after(&self, step: u8) -> bool {
         let _ = step;
         false
     }
@@ -30,12 +30,12 @@ pub trait Retry {
         Levels::DEFAULT
     }
     /// Sense time of the step that tries entry `entry`.
-    fn haste(&mut self, ctx: &ReadCtx, entry: u8) -> Haste {
+    fn short_sense(&mut self, ctx: &ReadCtx, entry: u8) -> ShortSense {
         let _ = (ctx, entry);
-        Haste::NONE
+        ShortSense::NONE
     }
-    /// A read ended with entry `entry`; `hurried` if it had steps with a short sense.
-    fn on_read(&mut self, ctx: &ReadCtx, entry: u8, hurried: bool, outcome: &Outcome) {
-        let _ = (ctx, entry, hurried, outcome);
+    /// A read ended with entry `entry`; `used_short_sense` if it had steps with a short sense.
+    fn on_read(&mut self, ctx: &ReadCtx, entry: u8, used_short_sense: bool, outcome: &Outcome) {
+        let _ = (ctx, entry, used_short_sense, outcome);
     }
 }

@@ -1,10 +1,10 @@
 //! Axis `retry`: how the steps of one read are executed.
 //!
 //! Axis `read_levels` decides the levels of a step. This axis decides how long the step senses, and whether
-//! it waits for the outcome of the step before. `looks_ahead` is called when step `step` begins to be sensed,
+//! it waits for the outcome of the step before. `pipelines_after` is called when step `step` begins to be sensed,
 //! and again when its output is asked for. A speculative step occupies its die until it is output or
-//! cancelled. `keeps_die` is called together with `looks_ahead` if host reads wait for the die. `own_levels`
-//! replace those of `read_levels` from the first retry on. `haste` is called for each step before it is
+//! cancelled. `keeps_die` is called together with `pipelines_after` if host reads wait for the die. `own_levels`
+//! replace those of `read_levels` from the first retry on. `short_sense` is called for each step before it is
 //! issued. `on_read` reports how a read ended, and whether it had short steps.
 
 use crate::policy::read_levels::{Outcome, ReadCtx};
@@ -12,16 +12,16 @@ use firstread_core::Levels;
 
 mod adaptive;
 mod contract;
-mod haste;
 mod learned;
 mod pipelined;
 mod pipelined_adaptive;
 mod sequential;
+mod short_sense;
 mod single_step;
 
 use crate::policy::axis::axis;
 pub use contract::Retry;
-pub use haste::Haste;
+pub use short_sense::ShortSense;
 
 axis! {
     "retry": "how the steps of one read execute";
@@ -33,12 +33,12 @@ axis! {
         single_step::SingleStep,
     }
     #[inline]
-    fn looks_ahead(&self, step: u8) -> bool;
+    fn pipelines_after(&self, step: u8) -> bool;
     fn keeps_die(&self, step: u8) -> bool;
     fn pipelines(&self) -> bool;
     fn own_steps(&self) -> u8;
     fn own_levels(&self) -> Levels;
-    fn haste(&mut self, ctx: &ReadCtx, entry: u8) -> Haste;
+    fn short_sense(&mut self, ctx: &ReadCtx, entry: u8) -> ShortSense;
     #[inline]
-    fn on_read(&mut self, ctx: &ReadCtx, entry: u8, hurried: bool, outcome: &Outcome);
+    fn on_read(&mut self, ctx: &ReadCtx, entry: u8, used_short_sense: bool, outcome: &Outcome);
 }

@@ -70,7 +70,7 @@ impl Pipelined {
 
 impl Retry for Pipelined {
     #[inline]
-    fn looks_ahead(&self, step: u8) -> bool {
+    fn pipelines_after(&self, step: u8) -> bool {
         step >= self.from
     }
     fn keeps_die(&self, step: u8) -> bool {

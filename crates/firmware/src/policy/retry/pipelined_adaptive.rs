@@ -3,8 +3,8 @@
 use firstread_core::params::{Need, Role, Scheme, Values};
 
 use super::Retry;
-use super::haste::{Haste, RULE, Reckoner};
 use super::pipelined::{FROM, HOLD, Pipelined};
+use super::short_sense::{MarginTracker, RULE, ShortSense};
 use crate::policy::Setup;
 use crate::policy::read_levels::{Outcome, ReadCtx};
 
@@ -22,7 +22,7 @@ pub const SCHEME: Scheme = Scheme {
 #[derive(Clone, Debug)]
 pub struct PipelinedAdaptive {
     pipelined: Pipelined,
-    reckoner: Reckoner,
+    margin_tracker: MarginTracker,
 }
 
 impl PipelinedAdaptive {
@@ -30,15 +30,15 @@ impl PipelinedAdaptive {
     pub fn new(setup: &Setup, values: &Values) -> PipelinedAdaptive {
         PipelinedAdaptive {
             pipelined: Pipelined::new(setup, values),
-            reckoner: Reckoner::new(setup, values, true),
+            margin_tracker: MarginTracker::new(setup, values, true),
         }
     }
 }
 
 impl Retry for PipelinedAdaptive {
     #[inline]
-    fn looks_ahead(&self, step: u8) -> bool {
-        self.pipelined.looks_ahead(step)
+    fn pipelines_after(&self, step: u8) -> bool {
+        self.pipelined.pipelines_after(step)
     }
     fn keeps_die(&self, step: u8) -> bool {
         self.pipelined.keeps_die(step)
@@ -46,10 +46,11 @@ impl Retry for PipelinedAdaptive {
     fn pipelines(&self) -> bool {
         true
     }
-    fn haste(&mut self, ctx: &ReadCtx, entry: u8) -> Haste {
-        self.reckoner.haste(ctx, entry)
+    fn short_sense(&mut self, ctx: &ReadCtx, entry: u8) -> ShortSense {
+        self.margin_tracker.short_sense(ctx, entry)
     }
-    fn on_read(&mut self, ctx: &ReadCtx, entry: u8, hurried: bool, outcome: &Outcome) {
-        self.reckoner.on_read(ctx, entry, hurried, outcome);
+    fn on_read(&mut self, ctx: &ReadCtx, entry: u8, used_short_sense: bool, outcome: &Outcome) {
+        self.margin_tracker
+            .on_read(ctx, entry, used_short_sense, outcome);
     }
 }

@@ -17,16 +17,16 @@ pub const SCHEME: Scheme = Scheme {
 
 /// The scheme.
 #[derive(Clone, Debug)]
-pub struct Erases;
+pub struct SuspendErase;
 
-impl Erases {
+impl SuspendErase {
     /// The scheme, which has no parameters.
-    pub fn new(_setup: &Setup, _values: &Values) -> Erases {
-        Erases
+    pub fn new(_setup: &Setup, _values: &Values) -> SuspendErase {
+        SuspendErase
     }
 }
 
-impl Suspend for Erases {
+impl Suspend for SuspendErase {
     #[inline]
     fn suspends(&self, running: Running, times: u16, most: u16) -> bool {
         running == Running::Erase && times < most

@@ -17,16 +17,16 @@ pub const SCHEME: Scheme = Scheme {
 
 /// The scheme.
 #[derive(Clone, Debug)]
-pub struct Free;
+pub struct FreeSuspend;
 
-impl Free {
+impl FreeSuspend {
     /// The scheme, which has no parameters.
-    pub fn new(_setup: &Setup, _values: &Values) -> Free {
-        Free
+    pub fn new(_setup: &Setup, _values: &Values) -> FreeSuspend {
+        FreeSuspend
     }
 }
 
-impl Suspend for Free {
+impl Suspend for FreeSuspend {
     #[inline]
     fn suspends(&self, _running: Running, _times: u16, _most: u16) -> bool {
         true

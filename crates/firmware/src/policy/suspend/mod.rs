@@ -17,11 +17,11 @@ pub use contract::{Running, Suspend};
 axis! {
     "suspend": "whether a die stops a program or an erase for a read of the host";
     AnySuspend: Suspend {
-        none::Uninterrupted,
-        erase::Erases,
-        program::Programs,
-        program_erase::Both,
-        free::Free,
+        none::NoSuspend,
+        erase::SuspendErase,
+        program::SuspendProgram,
+        program_erase::SuspendProgramErase,
+        free::FreeSuspend,
     }
     #[inline]
     fn suspends(&self, running: Running, times: u16, most: u16) -> bool;

@@ -17,16 +17,16 @@ pub const SCHEME: Scheme = Scheme {
 
 /// The scheme.
 #[derive(Clone, Debug)]
-pub struct Uninterrupted;
+pub struct NoSuspend;
 
-impl Uninterrupted {
+impl NoSuspend {
     /// The scheme, which has no parameters.
-    pub fn new(_setup: &Setup, _values: &Values) -> Uninterrupted {
-        Uninterrupted
+    pub fn new(_setup: &Setup, _values: &Values) -> NoSuspend {
+        NoSuspend
     }
 }
 
-impl Suspend for Uninterrupted {
+impl Suspend for NoSuspend {
     #[inline]
     fn suspends(&self, _running: Running, _times: u16, _most: u16) -> bool {
         false

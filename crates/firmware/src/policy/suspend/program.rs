@@ -17,16 +17,16 @@ pub const SCHEME: Scheme = Scheme {
 
 /// The scheme.
 #[derive(Clone, Debug)]
-pub struct Programs;
+pub struct SuspendProgram;
 
-impl Programs {
+impl SuspendProgram {
     /// The scheme, which has no parameters.
-    pub fn new(_setup: &Setup, _values: &Values) -> Programs {
-        Programs
+    pub fn new(_setup: &Setup, _values: &Values) -> SuspendProgram {
+        SuspendProgram
     }
 }
 
-impl Suspend for Programs {
+impl Suspend for SuspendProgram {
     #[inline]
     fn suspends(&self, running: Running, times: u16, most: u16) -> bool {
         running == Running::Program && times < most

@@ -17,16 +17,16 @@ pub const SCHEME: Scheme = Scheme {
 
 /// The scheme.
 #[derive(Clone, Debug)]
-pub struct Both;
+pub struct SuspendProgramErase;
 
-impl Both {
+impl SuspendProgramErase {
     /// The scheme, which has no parameters.
-    pub fn new(_setup: &Setup, _values: &Values) -> Both {
-        Both
+    pub fn new(_setup: &Setup, _values: &Values) -> SuspendProgramErase {
+        SuspendProgramErase
     }
 }
 
-impl Suspend for Both {
+impl Suspend for SuspendProgramErase {
     #[inline]
     fn suspends(&self, _running: Running, times: u16, most: u16) -> bool {
         times < most

@@ -1,11 +1,11 @@
 //! `dynamic`: the free superblock with the fewest P/E cycles.
 
-use firstread_core::BlockId;
+use firstread_core::SuperblockId;
 use firstread_core::params::{Role, Scheme, Values};
 
 use super::Wear;
 use super::contract::free;
-use crate::observe::BlockMonitor;
+use crate::observe::SuperblockTable;
 use crate::policy::Setup;
 
 /// Record of the scheme.
@@ -20,17 +20,17 @@ pub const SCHEME: Scheme = Scheme {
 
 /// The scheme.
 #[derive(Clone, Debug)]
-pub struct Dynamic;
+pub struct DynamicWearLeveling;
 
-impl Dynamic {
+impl DynamicWearLeveling {
     /// The scheme, which has no parameters.
-    pub fn new(_setup: &Setup, _values: &Values) -> Dynamic {
-        Dynamic
+    pub fn new(_setup: &Setup, _values: &Values) -> DynamicWearLeveling {
+        DynamicWearLeveling
     }
 }
 
-impl Wear for Dynamic {
-    fn open(&mut self, blocks: &BlockMonitor, _cold: bool) -> Option<BlockId> {
+impl Wear for DynamicWearLeveling {
+    fn open(&mut self, blocks: &SuperblockTable, _cold: bool) -> Option<SuperblockId> {
         let youngest = free(blocks).min_by_key(|(block, row)| (row.pe_cycles, *block));
         youngest.map(|(block, _)| block)
     }

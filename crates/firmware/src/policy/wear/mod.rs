@@ -4,8 +4,8 @@
 //! garbage collection is not urgent. Both are called once per superblock, never on the path of a request.
 //! Nothing here allocates after `new`.
 
-use crate::observe::BlockMonitor;
-use firstread_core::BlockId;
+use crate::observe::SuperblockTable;
+use firstread_core::SuperblockId;
 
 mod contract;
 mod dynamic;
@@ -18,10 +18,10 @@ pub use contract::Wear;
 axis! {
     "wear": "which block wears next";
     AnyWear: Wear {
-        none::Unleveled,
-        dynamic::Dynamic,
-        static_leveling::Static,
+        none::NoWearLeveling,
+        dynamic::DynamicWearLeveling,
+        static_leveling::StaticWearLeveling,
     }
-    fn open(&mut self, blocks: &BlockMonitor, cold: bool) -> Option<BlockId>;
-    fn cold(&mut self, blocks: &BlockMonitor) -> Option<BlockId>;
+    fn open(&mut self, blocks: &SuperblockTable, cold: bool) -> Option<SuperblockId>;
+    fn cold(&mut self, blocks: &SuperblockTable) -> Option<SuperblockId>;
 }

@@ -1,11 +1,11 @@
 //! `none`: the free superblock with the lowest number.
 
-use firstread_core::BlockId;
+use firstread_core::SuperblockId;
 use firstread_core::params::{Role, Scheme, Values};
 
 use super::Wear;
 use super::contract::free;
-use crate::observe::BlockMonitor;
+use crate::observe::SuperblockTable;
 use crate::policy::Setup;
 
 /// Record of the scheme.
@@ -20,17 +20,17 @@ pub const SCHEME: Scheme = Scheme {
 
 /// The scheme.
 #[derive(Clone, Debug)]
-pub struct Unleveled;
+pub struct NoWearLeveling;
 
-impl Unleveled {
+impl NoWearLeveling {
     /// The scheme, which has no parameters.
-    pub fn new(_setup: &Setup, _values: &Values) -> Unleveled {
-        Unleveled
+    pub fn new(_setup: &Setup, _values: &Values) -> NoWearLeveling {
+        NoWearLeveling
     }
 }
 
-impl Wear for Unleveled {
-    fn open(&mut self, blocks: &BlockMonitor, _cold: bool) -> Option<BlockId> {
+impl Wear for NoWearLeveling {
+    fn open(&mut self, blocks: &SuperblockTable, _cold: bool) -> Option<SuperblockId> {
         free(blocks).next().map(|(block, _)| block)
     }
 }

@@ -4,12 +4,12 @@
 //! the writes, even on a drive whose superblocks differ in wear by more than leveling can remove, such as a
 //! drive with replaced or used blocks. Without the bound, each erase for leveling would trigger the next.
 
-use firstread_core::BlockId;
+use firstread_core::SuperblockId;
 use firstread_core::params::{Param, Role, Scheme, Values};
 
 use super::Wear;
 use super::contract::free;
-use crate::observe::{BlockMonitor, BlockUse};
+use crate::observe::{SuperblockTable, SuperblockUse};
 use crate::policy::Setup;
 
 /// Record of the scheme.
@@ -37,17 +37,17 @@ pub const SCHEME: Scheme = Scheme {
 
 /// The scheme.
 #[derive(Clone, Debug)]
-pub struct Static {
+pub struct StaticWearLeveling {
     spread: u32,
     every: u32,
     /// Erases since cold data were last moved.
     erases: u32,
 }
 
-impl Static {
+impl StaticWearLeveling {
     /// The scheme with the parameters `values`.
-    pub fn new(_setup: &Setup, values: &Values) -> Static {
-        Static {
+    pub fn new(_setup: &Setup, values: &Values) -> StaticWearLeveling {
+        StaticWearLeveling {
             spread: values.get("spread") as u32,
             every: values.get("every") as u32,
             erases: 0,
@@ -55,8 +55,8 @@ impl Static {
     }
 }
 
-impl Wear for Static {
-    fn open(&mut self, blocks: &BlockMonitor, cold: bool) -> Option<BlockId> {
+impl Wear for StaticWearLeveling {
+    fn open(&mut self, blocks: &SuperblockTable, cold: bool) -> Option<SuperblockId> {
         // Cold data go to the most worn superblock, which then rests.
         let chosen = match cold {
             true => free(blocks).max_by_key(|(block, row)| (row.pe_cycles, u32::MAX - block.0)),
@@ -65,16 +65,18 @@ impl Wear for Static {
         chosen.map(|(block, _)| block)
     }
 
-    fn cold(&mut self, blocks: &BlockMonitor) -> Option<BlockId> {
+    fn cold(&mut self, blocks: &SuperblockTable) -> Option<SuperblockId> {
         self.erases = self.erases.saturating_add(1);
         if self.erases < self.every {
             return None;
         }
-        let alive = blocks.iter().filter(|(_, row)| row.usage != BlockUse::Bad);
+        let alive = blocks
+            .iter()
+            .filter(|(_, row)| row.usage != SuperblockUse::Bad);
         let most = alive.map(|(_, row)| row.pe_cycles).max()?;
         let (block, row) = blocks
             .iter()
-            .filter(|(_, row)| row.usage == BlockUse::Full && !row.leaving)
+            .filter(|(_, row)| row.usage == SuperblockUse::Full && !row.leaving)
             .min_by_key(|(block, row)| (row.pe_cycles, block.0))?;
         if most - row.pe_cycles <= self.spread {
             return None;

@@ -1,0 +1,182 @@
+//! What the pager stands on: map, placement and reads, with the state they share.
+//!
+//! Calls that concern two of them are here, so that their order is always the same. Reads learn of a
+//! superblock as soon as placement has opened it. A die is started as soon as a program or an erase is queued
+//! for it.
+
+use firstread_core::{Arena, Buf, CellMode, DieId, Ns, PageAddr, Ppa, Priority, SuperblockId};
+
+use crate::ftl::map::Table;
+use crate::ftl::place::{Item, Place, Placed, Program, Programs, Refusal};
+use crate::observe::{Owner, StreamId};
+use crate::read::Read;
+use crate::schedule::Purpose;
+use crate::shared::{Out, Shared};
+
+/// What the pager stands on: map, placement and reads.
+#[derive(Clone, Debug)]
+pub(crate) struct FlashStore<M> {
+    pub(crate) table: Table<M>,
+    pub(crate) place: Place,
+    pub(crate) read: Read,
+    pub(crate) shared: Shared,
+}
+
+impl<M: Arena> FlashStore<M> {
+    /// Takes a place for `item`: [`Place::take`].
+    // Inlined because each caller has a constant reason and needs one branch of `take` alone.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, now: Ns, item: &Item) -> Result<Placed, Refusal> {
+        let placed = self.place.take(now, item, &self.table, &mut self.shared);
+        self.announce_opened(now);
+        placed
+    }
+
+    /// Tells the read machine which superblock placement has opened, if it opened one.
+    #[inline]
+    fn announce_opened(&mut self, now: Ns) {
+        if let Some(block) = self.place.opened() {
+            self.read.block_changed(now, block, &self.shared.blocks);
+        }
+    }
+
+    /// The data of `placed` are in their buffer: [`Place::commit`].
+    #[inline]
+    pub(crate) fn commit(&mut self, placed: Placed) -> Programs {
+        self.place.commit(placed, &mut self.table, &mut self.shared)
+    }
+
+    /// Starts the programs that are due.
+    #[inline]
+    pub(crate) fn start(&mut self, now: Ns, programs: Programs, ports: &mut impl Out) {
+        if !programs.are_none() {
+            self.start_some(now, programs, ports);
+        }
+    }
+
+    #[inline(never)] // Few slots complete the part of a die.
+    fn start_some(&mut self, now: Ns, programs: Programs, ports: &mut impl Out) {
+        if let Some(program) = programs.of_data() {
+            self.start_program(now, program, ports);
+        }
+        if let Some(program) = programs.of_parity() {
+            self.start_program(now, program, ports);
+        }
+    }
+
+    fn start_program(&mut self, now: Ns, program: (StreamId, Program), ports: &mut impl Out) {
+        self.place.push_program(now, program, &mut self.shared);
+        let die = program.1.die;
+        self.read.start_die(now, die, &mut self.shared, ports);
+    }
+
+    /// Pads the host's open wordline: [`Place::pad`]. Returns whether there was one to pad.
+    pub(crate) fn pad(&mut self, now: Ns, ports: &mut impl Out) -> bool {
+        let programs = self.place.pad(&mut self.shared, ports);
+        let padded = programs.is_some();
+        if let Some(programs) = programs {
+            self.start(now, programs, ports);
+        }
+        padded
+    }
+
+    /// Begins to erase `block` into `mode` on all dies: [`Place::begin_erase`].
+    pub(crate) fn start_erase(
+        &mut self,
+        now: Ns,
+        block: SuperblockId,
+        mode: CellMode,
+        ports: &mut impl Out,
+    ) {
+        let (place, shared) = (&mut self.place, &mut self.shared);
+        place.begin_erase(block, mode, &mut self.table, shared);
+        self.erase_dies(now, block, ports);
+    }
+
+    /// Queues the erase of `block` on every die.
+    fn erase_dies(&mut self, now: Ns, block: SuperblockId, ports: &mut impl Out) {
+        let shared = &mut self.shared;
+        for die in (0..shared.config.geometry.dies()).map(DieId) {
+            self.place.push_erase(now, block, die, shared);
+            self.read.start_die(now, die, shared, ports);
+        }
+    }
+
+    /// Continues after a recovery: repeats the erase that was under way, and issues programs that waited.
+    pub(crate) fn restart(&mut self, now: Ns, ports: &mut impl Out) {
+        if let Some(block) = self.place.restart(&mut self.shared) {
+            self.erase_dies(now, block, ports);
+        }
+        while let Some(die) = self.place.push_waiting(now, &mut self.shared) {
+            self.read.start_die(now, die, &mut self.shared, ports);
+        }
+        self.read.restart(now, &mut self.shared, ports);
+    }
+
+    /// Queues a read of multi-plane page `at` under `job`: [`Read::start`].
+    #[inline]
+    #[allow(clippy::too_many_arguments)] // the fields of a job, spelled out once
+    pub(crate) fn start_read(
+        &mut self,
+        now: Ns,
+        job: u32,
+        purpose: Purpose,
+        priority: Priority,
+        at: PageAddr,
+        wanted: u64,
+        ports: &mut impl Out,
+    ) {
+        let shared = &mut self.shared;
+        self.read
+            .start(now, job, purpose, priority, at, wanted, shared, ports);
+    }
+
+    /// The buffer that holds `ppa`, if it is not programmed yet.
+    pub(crate) fn buffered(&self, ppa: Ppa) -> Option<Buf> {
+        self.place.buffered(ppa, &self.shared)
+    }
+
+    /// Whether the map cache may write a page: [`Place::map_may_write`].
+    pub(crate) fn map_may_write(&mut self, now: Ns) -> bool {
+        let may = self.place.map_may_write(now, &mut self.shared).is_ok();
+        self.announce_opened(now);
+        may
+    }
+
+    /// Marks free superblock `block` as filled with `pages` pages: [`Place::mark_filled`].
+    pub(crate) fn mark_filled(&mut self, now: Ns, block: SuperblockId, pe_cycles: u32, pages: u32) {
+        let shared = &mut self.shared;
+        self.place.mark_filled(now, block, pe_cycles, pages, shared);
+        self.read.block_changed(now, block, &shared.blocks);
+    }
+
+    /// Whether a superblock is being emptied or erased in order to change its cell mode.
+    pub(crate) fn is_converting(&self) -> bool {
+        let (place, shared) = (&self.place, &self.shared);
+        let mode_of = |block| shared.blocks.row(block).mode;
+        let erasing = place.space.erasing.map(|(block, ..)| mode_of(block));
+        let emptying = place.relocation.emptying.map(|e| e.owner);
+        emptying == Some(Owner::Convert) || erasing.is_some_and(|mode| mode != shared.config.mode)
+    }
+
+    /// One die has finished its part of a superblock erase, under `job`: [`Place::die_erased`].
+    pub(crate) fn die_erased(
+        &mut self,
+        now: Ns,
+        job: u32,
+        ok: bool,
+        ports: &mut impl Out,
+    ) -> Option<SuperblockId> {
+        let shared = &mut self.shared;
+        let block = self.place.die_erased(job, ok, shared, ports)?;
+        self.read.block_changed(now, block, &shared.blocks);
+        Some(block)
+    }
+
+    /// Whether the map cache has got the space that it waited for: [`Place::give_map_space`].
+    pub(crate) fn give_map_space(&mut self, now: Ns) -> bool {
+        let gives = self.place.give_map_space(now, &mut self.shared);
+        self.announce_opened(now);
+        gives
+    }
+}

@@ -1,0 +1,316 @@
+//! Relocation state: what relocation has in progress, and who waits for space.
+//!
+//! Relocation records here what it has in progress, and placement records who waits. Placement reads the
+//! relocation state to decide who may have how much space. Relocation reads it to decide what to move and how fast.
+
+use firstread_core::{CellMode, SuperblockId, Wait};
+
+use crate::observe::Owner;
+
+/// Due moves are counted in slots divided by this.
+const PER_SLOT: i64 = 256;
+
+/// A superblock that is being emptied, or will be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Evacuation {
+    pub(crate) owner: Owner,
+    pub(crate) block: SuperblockId,
+    /// Sequence number of its opening, which shows whether it was erased since.
+    pub(crate) opened: u64,
+    /// Cell mode to erase it into.
+    pub(crate) mode: CellMode,
+    /// Next multi-plane page to look at, in fill order, out of `rows`.
+    pub(crate) row: u32,
+    pub(crate) rows: u32,
+    /// Slots that the drive loses by the change of mode.
+    pub(crate) shrinks: u32,
+}
+
+impl Evacuation {
+    /// The same superblock, to be searched again from its start, because it is unknown what it still holds.
+    pub(crate) fn restarted(self) -> Evacuation {
+        Evacuation { row: 0, ..self }
+    }
+}
+
+/// The pace of cleaning: how many moves become due with each slot that the host writes.
+#[derive(Clone, Debug)]
+pub(crate) struct Pace {
+    /// Due moves, in fractions of a slot.
+    due: i64,
+    /// Moves that become due with each host slot, in fractions of a slot.
+    per_host_slot: i64,
+    /// Number of due moves at which writes begin to wait.
+    most_due: i64,
+    /// Host slots until the pace is next updated, and the interval between updates.
+    until_update: u32,
+    update_after: u32,
+}
+
+impl Pace {
+    /// For superblocks of `superblock` slots, with `wordline` slots per wordline over all dies.
+    pub(crate) fn new(superblock: u32, wordline: u32) -> Pace {
+        Pace {
+            due: 0,
+            per_host_slot: 0,
+            most_due: i64::from(wordline) * PER_SLOT,
+            until_update: 1,
+            update_after: (superblock / 256).clamp(1, 64),
+        }
+    }
+
+    /// The host has written a slot. Returns whether the pace has to be updated.
+    #[inline]
+    pub(crate) fn earn(&mut self) -> bool {
+        self.due += self.per_host_slot;
+        self.until_update -= 1;
+        self.until_update == 0
+    }
+
+    /// `slots` slots are being moved. Moves made before they were due count at the next update.
+    pub(crate) fn spend(&mut self, slots: u32) {
+        self.due = (self.due - i64::from(slots) * PER_SLOT).max(0);
+    }
+
+    /// The pace is being updated: the next update is some host slots away.
+    pub(crate) fn update(&mut self) {
+        self.until_update = self.update_after;
+    }
+
+    /// The pace will be updated with the next host slot.
+    pub(crate) fn update_soon(&mut self) {
+        self.until_update = 1;
+    }
+
+    /// `moves` slots have to be moved while the host writes `over` slots.
+    pub(crate) fn spread(&mut self, moves: i64, over: u32) {
+        // Moves that are already due are not spread again. The result is at least a little, so that a victim
+        // is looked for.
+        let moves = (moves * PER_SLOT - self.due).max(1);
+        self.per_host_slot = (moves / i64::from(over)).max(1);
+    }
+
+    /// No move is due: there is nothing to move, or no need to.
+    pub(crate) fn rest(&mut self) {
+        self.due = 0;
+        self.per_host_slot = 0;
+    }
+
+    /// Whether moves are due.
+    #[inline]
+    pub(crate) fn is_due(&self) -> bool {
+        self.due > 0
+    }
+
+    /// Whether so many moves are due that writes have to wait.
+    #[inline]
+    pub(crate) fn is_behind(&self) -> bool {
+        self.due >= self.most_due
+    }
+
+    /// Slots per wordline over all dies.
+    pub(crate) fn wordline(&self) -> u32 {
+        (self.most_due / PER_SLOT) as u32
+    }
+}
+
+/// A set of wait reasons.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Waits(u8);
+
+/// One bit per reason.
+const _: () = assert!((Wait::Overlay as u32) < u8::BITS);
+
+impl Waits {
+    /// Whether `wait` is in the set.
+    #[inline]
+    pub(crate) fn has(self, wait: Wait) -> bool {
+        self.0 >> wait as u8 & 1 != 0
+    }
+
+    /// Adds `wait` to the set, or removes it.
+    #[inline]
+    pub(crate) fn set(&mut self, wait: Wait, waits: bool) {
+        self.0 = self.0 & !(1 << wait as u8) | u8::from(waits) << wait as u8;
+    }
+
+    /// Removes `wait` from the set. Returns whether it was there.
+    #[inline]
+    pub(crate) fn end(&mut self, wait: Wait) -> bool {
+        let had = self.has(wait);
+        self.set(wait, false);
+        had
+    }
+}
+
+/// What relocation has in progress, and who waits for space.
+#[derive(Clone, Debug)]
+pub(crate) struct RelocationState {
+    /// The superblock being emptied.
+    pub(crate) emptying: Option<Evacuation>,
+    /// Moves that hold a job.
+    pub(crate) moves: u32,
+    /// Moves whose read has not ended. A move whose data have arrived may itself wait for host writes, so
+    /// nothing may wait for it.
+    pub(crate) moves_reading: u32,
+    /// Requests to move superblocks and pages that relocation has not begun.
+    pub(crate) asked: u32,
+    /// The pace of cleaning.
+    pub(crate) pace: Pace,
+    /// What host writes wait for that another machine must provide: a superblock, due moves, or the job of a
+    /// read.
+    pub(crate) host_waits: Waits,
+    /// What the map cache waits for: a superblock.
+    pub(crate) map_waits: Waits,
+    /// The host or the map cache has opened a superblock, so victims have to be foreseen again.
+    pub(crate) foresee_anew: bool,
+    /// Host slots and map pages written so far, at the time when the host opened its previous superblock and
+    /// its current one.
+    pub(crate) written_before: [(u64, u64); 2],
+}
+
+impl RelocationState {
+    /// A state with nothing in progress.
+    pub(crate) fn new(pace: Pace) -> RelocationState {
+        RelocationState {
+            emptying: None,
+            moves: 0,
+            moves_reading: 0,
+            asked: 0,
+            pace,
+            host_waits: Waits::default(),
+            map_waits: Waits::default(),
+            foresee_anew: false,
+            written_before: [(0, 0); 2],
+        }
+    }
+
+    /// Whether the host or the map cache waits for a superblock.
+    #[inline]
+    pub(crate) fn superblock_is_wanted(&self) -> bool {
+        self.host_waits.has(Wait::Superblock) || self.map_waits.has(Wait::Superblock)
+    }
+
+    /// Whether relocation has no requests and nothing in progress.
+    #[inline]
+    pub(crate) fn is_idle(&self) -> bool {
+        self.is_resting() && self.asked == 0
+    }
+
+    /// Whether no move is in progress and no superblock is being emptied.
+    pub(crate) fn is_resting(&self) -> bool {
+        self.emptying.is_none() && self.moves == 0
+    }
+
+    /// Power was cut: the superblock being emptied and the pace stay; everything else is lost.
+    pub(crate) fn after_power_cut(self) -> RelocationState {
+        RelocationState {
+            emptying: self.emptying.map(Evacuation::restarted),
+            foresee_anew: self.foresee_anew,
+            written_before: self.written_before,
+            ..RelocationState::new(self.pace)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn model_waits_are_a_set() {
+        let mut waits = Waits::default();
+        waits.set(Wait::Superblock, true);
+        waits.set(Wait::Cleaning, true);
+        waits.set(Wait::Superblock, true);
+        assert!(waits.has(Wait::Superblock) && waits.has(Wait::Cleaning));
+        assert!(!waits.has(Wait::ReadBuffer));
+        assert!(waits.end(Wait::Superblock) && !waits.end(Wait::Superblock));
+        assert!(waits.has(Wait::Cleaning));
+        waits.set(Wait::Cleaning, false);
+        assert_eq!(waits, Waits::default());
+    }
+
+    #[test]
+    fn formula_the_moves_are_spread_over_the_room_of_the_host() {
+        let mut pace = Pace::new(4096, 64);
+        pace.spread(1000, 100);
+        for _ in 0..100 {
+            pace.update();
+            pace.earn();
+            // Ten moves become due with each slot, no more and no fewer.
+            pace.spend(9);
+            assert!(pace.is_due());
+            pace.spend(1);
+            assert!(!pace.is_due());
+        }
+    }
+
+    #[test]
+    fn formula_writes_wait_once_a_wordline_is_due() {
+        let mut pace = Pace::new(4096, 64);
+        pace.spread(1000, 100);
+        let written = (1..).find(|_| {
+            pace.update();
+            pace.earn();
+            pace.is_behind()
+        });
+        // Ten moves per host slot, 64 slots per wordline.
+        assert_eq!(written, Some(7));
+        pace.spend(64);
+        assert!(pace.is_due() && !pace.is_behind());
+        // Moves already due are not spread again.
+        pace.spread(6, 100);
+        pace.update();
+        pace.earn();
+        pace.spend(6);
+        assert!(!pace.is_behind());
+        pace.rest();
+        assert!(!pace.is_due());
+    }
+
+    #[test]
+    fn formula_the_pace_is_reckoned_every_256th_part_of_a_superblock_or_at_once() {
+        let mut pace = Pace::new(4096, 64);
+        assert!(pace.earn(), "at the first slot");
+        pace.update();
+        let after = (1..).find(|_| pace.earn());
+        assert_eq!(after, Some(16));
+        pace.update();
+        pace.update_soon();
+        assert!(pace.earn());
+    }
+
+    #[test]
+    fn powerloss_what_is_emptied_and_the_pace_outlive_the_rest() {
+        let mut pace = Pace::new(4096, 64);
+        pace.spread(1000, 100);
+        pace.earn();
+        let mut relocation = RelocationState::new(pace);
+        relocation.emptying = Some(Evacuation {
+            owner: Owner::Gc,
+            block: SuperblockId(3),
+            opened: 7,
+            mode: CellMode::Qlc,
+            row: 5,
+            rows: 9,
+            shrinks: 0,
+        });
+        relocation.written_before = [(1, 2), (3, 4)];
+        (relocation.moves, relocation.moves_reading, relocation.asked) = (4, 3, 2);
+        relocation.host_waits.set(Wait::Cleaning, true);
+        relocation.map_waits.set(Wait::Superblock, true);
+        let relocation = relocation.after_power_cut();
+        assert!(relocation.pace.is_due());
+        assert_eq!(
+            relocation.emptying.map(|e| (e.block, e.row)),
+            Some((SuperblockId(3), 0))
+        );
+        assert_eq!(relocation.written_before, [(1, 2), (3, 4)]);
+        assert_eq!(
+            (relocation.moves, relocation.moves_reading, relocation.asked),
+            (0, 0, 0)
+        );
+        assert!(!relocation.superblock_is_wanted() && !relocation.host_waits.has(Wait::Cleaning));
+    }
+}

@@ -1,0 +1,114 @@
+//! The table of superblocks.
+
+use alloc::boxed::Box;
+use alloc::vec;
+
+use firstread_core::{CellMode, Ns, SuperblockId};
+
+/// State of a superblock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SuperblockUse {
+    /// Erased, ready to be opened.
+    Free,
+    /// Being programmed.
+    Open,
+    /// Fully programmed.
+    Full,
+    /// Being erased.
+    Erasing,
+    /// Retired after a failed program or erase.
+    Bad,
+}
+
+/// One superblock. The record fills one cache line, because every read looks at a different record.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub struct SuperblockRow {
+    /// State of the superblock.
+    pub usage: SuperblockUse,
+    /// Cell mode since the last erase.
+    pub mode: CellMode,
+    /// Program/erase cycles.
+    pub pe_cycles: u32,
+    /// When its data were programmed: time of the first program since the erase.
+    pub programmed_at: Ns,
+    /// Slots that hold the last version of a logical page.
+    pub valid_slots: u32,
+    /// Multi-plane pages sensed since the erase.
+    pub reads: u64,
+    /// Sequence number in the order in which superblocks were opened.
+    pub opened: u64,
+    /// Reads queued or in flight. The superblock is not erased before they have ended.
+    pub pins: u32,
+    /// Whether its data are being moved away. It is erased or retired once they are gone.
+    pub leaving: bool,
+    /// Whether a program in it has failed. It will be retired instead of erased.
+    pub failed: bool,
+    /// Whether part of a wordline, data or parity, was left unprogrammed since the erase. Its stripes cannot
+    /// be used to rebuild data.
+    pub stripe_broken: bool,
+    /// Whether it holds map pages.
+    pub holds_map: bool,
+}
+
+/// The table of superblocks.
+#[derive(Clone, Debug)]
+pub struct SuperblockTable {
+    rows: Box<[SuperblockRow]>,
+}
+
+impl SuperblockTable {
+    /// A table of `blocks` free superblocks in `mode`.
+    pub fn new(blocks: u32, mode: CellMode) -> SuperblockTable {
+        let row = SuperblockRow {
+            usage: SuperblockUse::Free,
+            mode,
+            pe_cycles: 0,
+            programmed_at: Ns::ZERO,
+            valid_slots: 0,
+            reads: 0,
+            opened: 0,
+            pins: 0,
+            leaving: false,
+            failed: false,
+            stripe_broken: false,
+            holds_map: false,
+        };
+        SuperblockTable {
+            rows: vec![row; blocks as usize].into_boxed_slice(),
+        }
+    }
+    /// Number of superblocks.
+    pub fn len(&self) -> u32 {
+        self.rows.len() as u32
+    }
+    /// Whether there are no superblocks.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+    /// The record of `block`.
+    pub fn row(&self, block: SuperblockId) -> &SuperblockRow {
+        &self.rows[block.0 as usize]
+    }
+    /// Whether `block` is full and still holds the data that were programmed at `programmed_at`.
+    pub fn still_holds(&self, block: SuperblockId, programmed_at: Ns) -> bool {
+        let row = self.row(block);
+        row.usage == SuperblockUse::Full && row.programmed_at == programmed_at
+    }
+    /// The record of `block`, mutable.
+    pub fn row_mut(&mut self, block: SuperblockId) -> &mut SuperblockRow {
+        &mut self.rows[block.0 as usize]
+    }
+    /// All superblocks with their records.
+    pub fn iter(&self) -> impl Iterator<Item = (SuperblockId, &SuperblockRow)> {
+        self.rows
+            .iter()
+            .enumerate()
+            .map(|(i, row)| (SuperblockId(i as u32), row))
+    }
+    /// Superblocks that hold data, with their records.
+    pub fn with_data(&self) -> impl Iterator<Item = (SuperblockId, &SuperblockRow)> {
+        self.iter()
+            .filter(|(_, row)| matches!(row.usage, SuperblockUse::Open | SuperblockUse::Full))
+    }
+}
