@@ -20,7 +20,7 @@ const DOCUMENT: &str = "docs/intervals.md";
 const BEGIN: &str = "<!-- coverage: made by cargo xtask coverage -->\n";
 const END: &str = "<!-- end of coverage -->";
 
-/// Percentiles whose coverage is held to `BAND`.
+/// Percentiles whose coverage has to lie in `BAND`.
 const HELD: [f64; 2] = [99.0, 99.9];
 /// Others that are shown.
 const SHOWN: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
@@ -41,7 +41,7 @@ const ONE_DIE: &[&str] = &[
     "schemes.read_recovery=none",
 ];
 
-/// A load whose runs are looked at.
+/// A load, whose intervals are checked.
 struct Case {
     name: &'static str,
     set: &'static [&'static str],
@@ -52,7 +52,7 @@ struct Case {
     judged: Judged,
 }
 
-/// What the coverage of `HELD` has to be.
+/// Requirement on the coverage of `HELD`.
 #[derive(Clone, Copy, PartialEq)]
 enum Judged {
     /// In `BAND`.
@@ -61,7 +61,7 @@ enum Judged {
     AtLeast(&'static str),
 }
 
-/// What the runs of a case come to.
+/// Result of the runs of a case.
 struct Row {
     figure: String,
     /// Runs whose interval holds the truth, and runs that have one.
@@ -71,13 +71,13 @@ struct Row {
     half: f64,
     /// 1.96 standard deviations over runs, of the truth (%).
     apart: f64,
-    /// Requests that runs without one are told to need, on average.
+    /// Mean number of requests that runs without an interval are said to need.
     needed: Option<f64>,
     held: bool,
 }
 
-/// Measures `runs` runs of each case and writes the table; with `check`, or for the cases whose name contains `only`
-/// alone, writes nothing. An error where coverage is outside its band.
+/// Measures `runs` runs of each case and writes the table; with `check`, or if `only` selects some of the cases,
+/// writes nothing. Fails if a coverage is outside its band.
 pub fn run(runs: u64, check: bool, only: Option<&str>) -> Result<(), String> {
     let saturated = saturated_iops()?;
     let poisson = |load: f64| {
@@ -276,7 +276,7 @@ fn one_run(
     Ok((stats.all.read, stats.all.runtime_ns.max(1) as f64))
 }
 
-/// What is kept of a run: each figure and its interval.
+/// Result of a run: each figure with its interval.
 struct Kept {
     rate: f64,
     /// IOPS and mean: value and half.

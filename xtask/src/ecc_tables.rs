@@ -19,16 +19,16 @@ use firstread_ecc::{Code, SoftWeights};
 /// Seed of the error patterns. Arbitrary.
 const SEED: u64 = 1;
 
-/// Failures after which a point is known well enough: 6 % standard deviation.
+/// Failures after which a point is measured well enough: a standard deviation of 6 %.
 const ENOUGH: u32 = 300;
 
 /// Codewords between two looks at the failures.
 const ROUND: u32 = 2_000;
 
-/// Codewords of a point at which failures are too rare to find: for the iterations alone.
+/// Codewords of a point at which failures are too rare to be found; they measure the iterations only.
 const FEW: u32 = 10_000;
 
-/// What is measured for one table.
+/// The measurements of one table.
 struct Plan {
     /// File of the table.
     file: &'static str,

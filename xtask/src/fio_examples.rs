@@ -14,10 +14,10 @@ use firstread_workload::{Workload, fio};
 /// The drive that the jobs run on, and the requests of each at most.
 const DRIVE: &str = "ct-qlc";
 const LIMIT: u64 = 100_000;
-/// What is written.
+/// The document.
 const DOCUMENT: &str = "docs/fio-examples.md";
 
-/// What became of one file.
+/// Result of one file.
 enum Row {
     Runs {
         requests: u64,

@@ -5,7 +5,7 @@
 //! pass by all of its crate, and if these pass by those of the whole drive. All mutants take many processor hours, so a run
 //! takes a random sample, or as many as a number of hours allows; what was judged of the same commit is
 //! not judged again. The score is written into `docs/mutants.md`; `docs/mutants-no-fault.txt` says of
-//! which mutants a person has found that they change nothing that counts.
+//! which mutants have been found, by review, to change nothing that counts.
 
 mod report;
 mod verdict;
@@ -23,7 +23,7 @@ use self::report::{Score, by_file, document};
 use self::verdict::{Judges, Mutant, Verdict};
 use crate::check::{command, run as run_command};
 
-/// What is mutated.
+/// Folders that are mutated.
 const FOLDERS: [&str; 4] = [
     "crates/firmware/src/ftl",
     "crates/firmware/src/voltage",
@@ -45,7 +45,7 @@ const DOCUMENT: &str = "docs/mutants.md";
 const BY_HAND: &str = "<!-- by hand from here on -->\n";
 const NO_FAULT: &str = "docs/mutants-no-fault.txt";
 
-/// What the user asked for.
+/// Options of the command.
 #[derive(clap::Args, Debug)]
 pub struct Options {
     /// Mutants to judge, drawn at random; all if not given
@@ -54,7 +54,7 @@ pub struct Options {
     /// Seed of the draw: the same seed and commit give the same mutants in the same order
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Start no mutant after so many hours
+    /// Start no further mutant after this many hours
     #[arg(long)]
     hours: Option<f64>,
     /// Whose tests judge: those of the mutant's crate, these and the digests of completions, or these and all
@@ -64,7 +64,7 @@ pub struct Options {
     /// Only mutants whose name contains this; nothing is written
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
-    /// Print the names of the mutants, in the order of the draw, and judge none
+    /// Print the names of the drawn mutants in order, without judging them
     #[arg(long)]
     list: bool,
 }
@@ -159,7 +159,7 @@ fn draw(mut all: Vec<Mutant>, options: &Options) -> Vec<Mutant> {
 struct Work {
     commit: String,
     tree: PathBuf,
-    /// What cargo-mutants writes of a mutant.
+    /// Record that cargo-mutants writes for a mutant.
     out: PathBuf,
     build: PathBuf,
     results: PathBuf,
@@ -373,7 +373,7 @@ impl Work {
     }
 }
 
-/// Mutants that a person has found to change nothing that counts: place and reason.
+/// Mutants found, by review, to change nothing that counts: place and reason.
 fn no_faults(root: &Path) -> Result<BTreeMap<String, String>, String> {
     let text = fs::read_to_string(root.join(NO_FAULT)).map_err(|e| format!("{NO_FAULT}: {e}"))?;
     let mut found = BTreeMap::new();
@@ -405,7 +405,7 @@ fn output(command: &mut Command) -> Result<Output, String> {
     command.output().map_err(|e| format!("{command:?}: {e}"))
 }
 
-/// What `command` prints.
+/// Output of `command`.
 fn answer(command: &mut Command) -> Result<String, String> {
     let out = output(command)?;
     match out.status.success() {

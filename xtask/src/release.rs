@@ -12,7 +12,7 @@ use std::process::Command;
 
 use crate::check::{command, run};
 
-/// What is built, by package and name.
+/// Binaries to build, by package and name.
 const BINARIES: [(&str, &str); 2] = [("firstread-cli", "firstread"), ("xtask", "xtask")];
 
 /// Builds into `target/guided`.
@@ -77,7 +77,7 @@ fn compile(target: &Path, host: &str, how: &str, path: &Path) -> Result<PathBuf,
     Ok(target.join(host).join("release"))
 }
 
-/// What `command` prints, without the end of its line.
+/// Output of `command`, without the final line break.
 fn answer(command: &mut Command) -> Result<String, String> {
     let output = command.output().map_err(|e| format!("{command:?}: {e}"))?;
     if !output.status.success() {

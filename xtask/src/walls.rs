@@ -13,7 +13,7 @@ use std::path::Path;
 use circles::tell;
 use source::{File, by_module, files_of, module_of};
 
-/// The crate whose machines have walls of their own.
+/// The crate with walls between its machines.
 const FIRMWARE: &str = "crates/firmware";
 
 /// The machines of the firmware and what they share, each with what it may import. A path is a folder or a
@@ -110,7 +110,7 @@ const WALLS: &[(&str, &[&str])] = &[
 ];
 /// Folders of parts that are named each by itself: an axis of policy, a tool for read voltages.
 const OF_PARTS: &[&str] = &["policy", "voltage"];
-/// What knows all machines.
+/// The folder that may name all machines.
 const ROUTES: &[&str] = &["route", "lib", "setup"];
 
 /// A file that is in neither list.
@@ -148,7 +148,7 @@ pub fn run() -> Result<(), String> {
     Err(faults.join("\n"))
 }
 
-/// What does not hold of the firmware, a line each.
+/// Violations in the firmware, one line each.
 fn check(files: &[File]) -> Vec<String> {
     let mut faults = Vec::new();
     let modules = by_module(files);
@@ -210,7 +210,7 @@ fn owner(module: &[String]) -> &'static str {
     longest.unwrap_or(if module.is_empty() { "lib" } else { NOBODY })
 }
 
-/// What is wrong with `file`, of machine `of`, naming `name`.
+/// The violation if `file`, of machine `of`, names `name`.
 fn wall(
     of: &str,
     file: &File,

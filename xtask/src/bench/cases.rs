@@ -1,4 +1,4 @@
-//! What is measured: a case is a row.
+//! The cases of the benchmark, one row each.
 
 use firstread_drive::Precondition;
 

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::cases::{Case, NULLS};
 
-/// What came of a case: the best of its repetitions.
+/// Result of a case: the best of its repetitions.
 #[derive(Clone, Copy, Debug)]
 pub struct Measured {
     /// Requests of one run.
@@ -212,7 +212,7 @@ fn senses(stats: &RunStats) -> u64 {
     host.sum::<u64>() + c.background_reads
 }
 
-/// Most memory this process ever held (KiB); 0 where the system does not tell.
+/// Peak memory of this process (KiB); 0 if the system does not report it.
 fn peak_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status

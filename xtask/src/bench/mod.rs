@@ -1,6 +1,6 @@
 //! `cargo xtask bench`: how fast the simulator is, what a request costs, and what it holds in memory.
 //!
-//! Absolute figures depend on the machine, so speed is told as a ratio to another case of the same
+//! Absolute figures depend on the machine, so speed is reported as a ratio to another case of the same
 //! run. Each case is measured in a process of its own: its peak memory is its own, and nothing that
 //! ran before has warmed what it uses.
 
@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 use cases::{BESIDE, CASES, Case};
 use measure::Measured;
 
-/// What the user asked for.
+/// Options of the command.
 #[derive(clap::Args, Debug)]
 pub struct Options {
     /// Only the cases whose name contains this; those they are compared with are measured too
@@ -33,12 +33,12 @@ pub struct Options {
     /// Measures the case of this name and prints it as JSON: how a case gets its own process
     #[arg(long, hide = true)]
     measure: Option<String>,
-    /// Runs a part of every case that is no long one, measuring nothing: what `cargo xtask release` counts
+    /// Runs a part of every short case without measuring it: `cargo xtask release` counts branches meanwhile
     #[arg(long, hide = true)]
     train: bool,
 }
 
-/// Of the requests of a case, one in so many is enough to see which ways its code goes.
+/// Training runs this fraction (1/N) of a case's requests, which is enough to see the usual branches.
 const TRAINING: u64 = 20;
 
 /// Measures and prints every case that was asked for.

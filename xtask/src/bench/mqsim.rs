@@ -38,7 +38,7 @@ pub fn check(path: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// What MQSim reports of a run.
+/// Results that MQSim reports for a run.
 #[derive(Clone, Copy, Debug)]
 struct Reported {
     served: f64,

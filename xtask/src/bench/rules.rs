@@ -42,7 +42,7 @@ pub struct Dies {
     pub dies_per_chip: u32,
 }
 
-/// What happens; of events at one time the first listed here comes first.
+/// Events. Of several at one time, the one listed first here is handled first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Event {
     Transferred(u32),
@@ -60,7 +60,7 @@ struct Die {
 
 struct Channel {
     is_busy: bool,
-    /// Dies whose data wait, the first to come first.
+    /// Dies whose data wait for the channel, oldest first.
     data: VecDeque<u32>,
     /// Dies with reads and no command yet, the first to come first. With one die a chip: of each chip.
     commands: Vec<VecDeque<u32>>,
@@ -77,7 +77,7 @@ struct Model {
     dies: Vec<Die>,
     channels: Vec<Channel>,
     events: BinaryHeap<Reverse<(u64, u64, Event)>>,
-    /// Events so far, in whose order ties are broken.
+    /// Number of events so far; it orders events of equal time.
     made: u64,
     now: u64,
     link: VecDeque<()>,

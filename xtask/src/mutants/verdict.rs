@@ -1,4 +1,4 @@
-//! A mutant, whose tests judge it, and what became of it.
+//! A mutant, the tests that judge it, and the verdict.
 
 /// Whose tests judge, each with those before.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, clap::ValueEnum)]
@@ -11,7 +11,7 @@ pub(super) enum Judges {
     Drive,
 }
 
-/// What became of a mutant.
+/// The verdict on a mutant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Verdict {
     /// A test of its own crate failed.

@@ -5,7 +5,7 @@ use syn::visit::{self, Visit};
 
 use super::source::{File, is_test};
 
-/// The crates that others build on. What only runs or tests them may have errors of text.
+/// The library crates. Crates that only run or test them may use text as errors.
 const LIBRARIES: &[&str] = &[
     "crates/core",
     "crates/drive",

@@ -1,4 +1,4 @@
-//! What the files of a crate name: read by their syntax.
+//! Names that the files of a crate use, found by parsing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -17,7 +17,7 @@ pub(super) struct File {
     pub(super) lines: usize,
     /// Paths below the crate that it names, with the line.
     pub(super) names: Vec<(Module, usize)>,
-    /// What it hands on under a name of its own (`pub use`), and the same with the line.
+    /// Re-exports (`pub use`), and the same with their lines.
     pub(super) exports: BTreeMap<String, Module>,
     pub(super) handed_on: Vec<(Module, usize)>,
     /// Functions with their first and last line.
