@@ -3,7 +3,7 @@ use std::io::Write as _;
 use super::*;
 
 /// Small samples of every layout, made for these tests.
-const SAMPLES: [(&str, &str, &[u8]); 14] = [
+const SAMPLES: [(&str, &str, &[u8]); 15] = [
     ("msr.csv", "msr", include_bytes!("../../tests/data/msr.csv")),
     (
         "alibaba.csv",
@@ -45,6 +45,11 @@ const SAMPLES: [(&str, &str, &[u8]); 14] = [
         "blkparse.txt",
         "blkparse",
         include_bytes!("../../tests/data/blkparse.txt"),
+    ),
+    (
+        "blkparse-issue.txt",
+        "blkparse-issue",
+        include_bytes!("../../tests/data/blkparse-issue.txt"),
     ),
     (
         "iolog2.log",
@@ -116,8 +121,28 @@ fn every_sample_is_detected() {
     }
 }
 
+/// A format that is detected has a sample, so that the test of detection and the fuzz test know it.
+#[test]
+fn formula_every_format_that_is_detected_has_a_sample() {
+    let mut detected = 0;
+    for format in FORMATS {
+        let example = format.example.as_bytes();
+        let Ok(reader) = TraceReader::open(format.name, example, TraceOptions::default()) else {
+            continue;
+        };
+        let name = reader.format().name;
+        assert!(SAMPLES.iter().any(|sample| sample.1 == name), "{name}");
+        detected += 1;
+    }
+    assert!(detected > 5, "{detected}");
+}
+
 #[test]
 fn golden_records_of_every_layout() {
+    assert_eq!(
+        lines("blkparse-issue.txt"),
+        ["0 Read 144703488 4096 271581186", "100000 Write 524288 8192 271581186",]
+    );
     assert_eq!(
         lines("msr.csv"),
         [
