@@ -141,7 +141,10 @@ fn formula_every_format_that_is_detected_has_a_sample() {
 fn golden_records_of_every_layout() {
     assert_eq!(
         lines("blkparse-issue.txt"),
-        ["0 Read 144703488 4096 271581186", "100000 Write 524288 8192 271581186",]
+        [
+            "0 Read 144703488 4096 271581186",
+            "100000 Write 524288 8192 271581186",
+        ]
     );
     assert_eq!(
         lines("msr.csv"),
