@@ -17,7 +17,7 @@ pub fn lines(outcome: &Outcome) -> String {
         "at",
         "then runs at",
         "from",
-        "to",
+        "for",
         "requests",
     ];
     let mut rows = vec![head.map(String::from).to_vec()];
@@ -31,7 +31,7 @@ pub fn lines(outcome: &Outcome) -> String {
             ),
         };
         let ended = phase.ended.map_or("the run's end".to_owned(), |ended| {
-            long_time(ended.0 as f64)
+            long_time(ended.since(phase.started).0 as f64)
         });
         rows.push(vec![
             phase.jobs.join(", "),
