@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use firstread_core::Stream;
-use firstread_core::voltage::VoltageTables;
 use firstread_drive::stats::{Latencies, Percentile};
+use firstread_drive::tables::DriveTables;
 use firstread_drive::{Drive, DriveState, Host};
 use firstread_testkit::{aged, profile, voltages};
 use firstread_workload::fio;
@@ -252,7 +252,7 @@ fn saturated_iops() -> Result<f64, String> {
 /// The reads of a run, and its time (ns).
 fn one_run(
     case: &Case,
-    tables: VoltageTables,
+    tables: DriveTables,
     workload_seed: u64,
 ) -> Result<(Latencies, f64), String> {
     let failed = |e: &dyn std::fmt::Display| format!("workload seed {workload_seed}: {e}");

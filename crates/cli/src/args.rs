@@ -7,10 +7,10 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 use firstread_core::Ns;
 use firstread_drive::profile::Override;
-use firstread_drive::{BurnIn, DriveState, Precondition};
+use firstread_drive::{BurnIn, DriveState, EarlierFill, Precondition};
 use firstread_session::conditions::{
-    Temperature, parse_age, parse_fill, parse_pe_cycles, parse_requests, parse_speed,
-    parse_temperature, parse_unpowered,
+    Temperature, parse_age, parse_earlier_fill, parse_fill, parse_pe_cycles, parse_requests,
+    parse_speed, parse_temperature, parse_unpowered,
 };
 use firstread_session::{
     BurnInSetup, Choice, DEFAULT_DRIVE, Error, Input, Range, Simulation, TraceArg, TraceArgs,
@@ -39,6 +39,15 @@ pub struct DriveArgs {
     /// Time without power, after the powered time
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = parse_unpowered)]
     pub unpowered: Ns,
+    /// How long the data before these lived, which firmware has learned from; none for the first fill of a drive
+    ///
+    /// The drive was filled before, aged at the first temperature with one P/E cycle less, and was then erased and
+    /// filled for this run: --age, --pe-cycles and all else are of this fill. What firmware learns of data beyond their
+    /// erase is kept: CT-QLC's tables of read levels. With none the tables are empty when the drive has been filled.
+    /// The default is what the profile of the drive says (history.earlier_fill): 8 d for ct-qlc, none for most
+    /// drives. A drive of 0 P/E cycles, or one that is empty, has none.
+    #[arg(long, value_name = "TIME|none|default", default_value = "default", value_parser = parse_earlier_fill)]
+    pub earlier_fill: EarlierFill,
     /// Share of the capacity that was written before the workload begins
     #[arg(long, value_name = "PERCENT", default_value = "100%", value_parser = parse_fill)]
     pub fill: f64,
@@ -70,6 +79,7 @@ impl DriveArgs {
             temperature_step: self.temperature.step,
             hottest_in_run_c: None,
             unpowered: self.unpowered,
+            earlier_fill: self.earlier_fill,
             fill: self.fill,
             precondition: self.precondition,
             workload_seed: self.workload_seed,

@@ -729,6 +729,78 @@ fn smoke_a_study_of_cells_needs_no_run() {
     assert!(study("b").err.contains("some"));
 }
 
+/// A claim is shown with all that decides its verdict, and counted with its kind.
+#[test]
+fn smoke_claims_are_shown_with_what_decides_them() {
+    let points = "experiment = \"one\", kind = \"ratio\", of = { variant = \"b\", age = \"2h\" }, against = { variant = \"a\" }";
+    let claims = format!(
+        "[[claim]]\nid = \"t.phases\"\nsays = \"faster\"\npublished = \"1.5\"\nunit = \"x\"\nband = [1.2, 1.9]\n\
+         points = {{ metrics = [\"iops\", \"p50_us\"], {points}, phases = {{ age = [\"2h\", \"28h\"] }} }}\n\
+         also = [{{ says = \"and slower\", unit = \"x\", band = [0.4, 0.9], points = {{ metric = \"mean_us\", {points} }} }}]\n\
+         open = {{ sentence = \"It was some time ago.\", grid = {{ age = [\"2h\", \"28h\"] }} }}\nreason = \"both are one drive\"\n\
+         [[claim]]\nid = \"ours.fitted\"\nsays = \"alike\"\nfalsified_by = \"any difference\"\nunit = \"x\"\nband = [0.9, 1.1]\n\
+         claims = \"no-effect\"\nfitted = \"chosen so\"\npoints = {{ metric = \"iops\", {points} }}\n\
+         [[claim]]\nid = \"t.in\"\nsays = \"a code\"\npublished = \"72\"\nunit = \"bits\"\ninput = \"the code\"\n"
+    );
+    let text = STUDY.replacen("quick = { age = [\"2h\"] }\n", "", 1) + "\n" + &claims;
+    let folder = Folder::new("claims").with("claims.toml", &text);
+    let ran = folder.run(&["study", "claims.toml", "--quick", "--out", "a"]);
+    let out = &ran.ok().out;
+    for line in [
+        "Published rows: 1 reproduced, 1 missed, 0 undetermined, 0 not comparable",
+        "Ours: 0 reproduced, 0 missed, 0 undetermined, 0 not comparable",
+        "Fitted (a parameter was chosen from the number): 1 in band, 0 out of band",
+        "Inputs: 1",
+        "median of 2 phases",
+    ] {
+        assert!(out.contains(line), "{line}: {out}");
+    }
+    let file = |name: &str| fs::read_to_string(folder.0.join(name)).unwrap();
+    for page in ["a/README.md", "a/report.html"] {
+        let page = file(page);
+        let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}: {page}"));
+        for text in [
+            "2 phases: 0 % in band, median 1 x, worst 1 x at 2h",
+            "and slower",
+            "It was some time ago.",
+            "0 of 2 choices reproduce it",
+            "any difference",
+            "both are one drive",
+            "chosen so",
+            "1 drive",
+        ] {
+            at(text);
+        }
+        assert!(at("Published rows") < at("t.phases"), "totals come first");
+    }
+    let report = file("a/report.html");
+    assert!(
+        report.find("<svg") < report.find("id=\"claims\""),
+        "figures come first"
+    );
+    let results: Value = serde_json::from_str(&file("a/results.json")).unwrap();
+    let phases = &results[1];
+    assert_eq!(phases["verdict"], "missed");
+    assert_eq!(
+        (&phases["in_band"], &phases["in_band_at_default"]),
+        (&false.into(), &false.into())
+    );
+    assert_eq!(phases["phases"]["all"].as_array().unwrap().len(), 2);
+    assert_eq!(
+        (&phases["phases"]["in_band"], &phases["phases"]["worst"]),
+        (&0.0.into(), &1.0.into())
+    );
+    assert_eq!(phases["parts"].as_array().unwrap().len(), 3);
+    assert_eq!(phases["open"]["choices"].as_array().unwrap().len(), 2);
+    assert_eq!(
+        (&results[2]["verdict"], &results[2]["in_band"]),
+        (&"fitted".into(), &true.into())
+    );
+    assert_eq!(results[3]["verdict"], "input");
+    // A line each number.
+    assert_eq!(file("a/claims.csv").lines().count(), 1 + 1 + 3 + 1 + 1);
+}
+
 /// A study that is interrupted goes on where it was, says what is wrong with what it finds, and gives
 /// the same results either way.
 #[test]

@@ -23,6 +23,8 @@ impl Levels {
 pub enum IdealScope {
     /// The page that is read.
     Page,
+    /// The page that is read, with the errors of the default sense time, however short the sense is.
+    PageAtAnyTime,
     /// All pages of the block group with this index (see [`crate::voltage::BlockGroups`]).
     Group(u8),
 }

@@ -4,6 +4,21 @@ use firstread_core::voltage::BlockGroups;
 use firstread_core::{Ns, Stream};
 
 use crate::precondition::Precondition;
+use crate::profile::DriveProfile;
+
+/// A fill that the drive had before the one that is measured. The drive lived with it at its first temperature, with
+/// power on and without a host; then all of it was erased and filled again. Of that life only what the firmware has
+/// learned is left.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum EarlierFill {
+    /// There was none: the firmware has learned nothing yet.
+    #[default]
+    None,
+    /// As the profile of the drive says (`history.earlier_fill`), where the drive was erased before and holds data.
+    OfDrive,
+    /// It was this old when it was erased.
+    Lived(Ns),
+}
 
 /// The requested state.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -21,6 +36,9 @@ pub struct DriveState {
     pub hottest_in_run_c: Option<f64>,
     /// Time without power after that.
     pub unpowered: Ns,
+    /// The fill before that, which the firmware has learned from. P/E cycles are those of the measured fill; the
+    /// earlier one had one less.
+    pub earlier_fill: EarlierFill,
     /// Share of the capacity that was written, 0 to 1.
     pub fill: f64,
     /// How the written share was overwritten afterwards.
@@ -39,6 +57,7 @@ impl Default for DriveState {
             temperature_step: None,
             hottest_in_run_c: None,
             unpowered: Ns::ZERO,
+            earlier_fill: EarlierFill::None,
             fill: 1.0,
             precondition: Precondition::None,
             workload_seed: 1,
@@ -70,6 +89,17 @@ impl DriveState {
         let later = self.temperature_step.map(|(_, celsius)| celsius);
         let later = later.into_iter().chain(self.hottest_in_run_c);
         later.fold(self.temperature_c, f64::max)
+    }
+
+    /// How long the earlier fill lived on a drive of `profile`, if there was one.
+    pub fn earlier_fill(&self, profile: &DriveProfile) -> Option<Ns> {
+        let erased_before = self.pe_cycles.1 > 0 && self.fill > 0.0;
+        let lived = match self.earlier_fill {
+            EarlierFill::None => None,
+            EarlierFill::OfDrive => profile.history.earlier_fill,
+            EarlierFill::Lived(lived) => Some(lived),
+        };
+        lived.filter(|_| erased_before)
     }
 
     /// The plan for superblocks that take `block_fill` each to write. `since` has for each superblock the

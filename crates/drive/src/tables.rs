@@ -87,24 +87,43 @@ pub enum ShippedFault {
     Factory,
 }
 
-/// Shipped tables: chip and text.
-const SHIPPED: &[(&str, &str)] = &[(
+/// Shipped tables: chip, cell mode and text.
+const SHIPPED: &[(&str, CellMode, &str)] = &[(
     "ct-qlc-176l",
+    CellMode::Qlc,
     include_str!("../../../profiles/tables/ct-qlc-176l.toml"),
 )];
 
-/// The tables of the chip of `profile`, in the mode in which its blocks start.
-pub fn for_drive(profile: &DriveProfile) -> Result<VoltageTables, TableError> {
+/// The voltage tables of a drive, one for each cell mode that its superblocks may have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DriveTables {
+    /// In the mode in which superblocks start.
+    pub own: VoltageTables,
+    /// In the modes of [`DriveProfile::other_modes`].
+    pub others: Vec<VoltageTables>,
+}
+
+/// The tables of the chip of `profile`, in each mode that superblocks may have.
+pub fn for_drive(profile: &DriveProfile) -> Result<DriveTables, TableError> {
+    let others = profile.other_modes().map(|mode| of_mode(profile, mode));
+    Ok(DriveTables {
+        own: of_mode(profile, profile.mode)?,
+        others: others.collect::<Result<_, _>>()?,
+    })
+}
+
+/// The tables of the chip of `profile` in `mode`: as shipped, or characterized now if there are none.
+fn of_mode(profile: &DriveProfile, mode: CellMode) -> Result<VoltageTables, TableError> {
     let as_shipped = !profile
         .resolved
         .iter()
         .any(|e| e.overridden && e.path.starts_with("chip."));
-    let shipped = SHIPPED
-        .iter()
-        .find(|(chip, _)| *chip == profile.chip.name && as_shipped);
+    let mut shipped = SHIPPED.iter();
+    let shipped =
+        shipped.find(|(chip, of, _)| as_shipped && *chip == profile.chip.name && *of == mode);
     match shipped {
-        Some((chip, text)) => parse(chip, text, profile.mode),
-        None => characterize(&profile.chip, profile.mode),
+        Some((chip, _, text)) => parse(chip, text, mode),
+        None => characterize(&profile.chip, mode),
     }
 }
 
@@ -133,9 +152,13 @@ pub fn strength(code: &Code) -> CodeStrength {
     }
 }
 
-/// Errors of short senses of the chip of `profile` with `code`: as shipped, or characterized now if the chip or
-/// its code differs.
-pub fn sensing(profile: &DriveProfile, code: &Code) -> Result<SensingTable, TableError> {
+/// Errors of short senses of the chip of `profile` in `mode` with `code`: as shipped, or characterized now if the
+/// chip, the mode or the code differs.
+pub fn sensing(
+    profile: &DriveProfile,
+    mode: CellMode,
+    code: &Code,
+) -> Result<SensingTable, TableError> {
     let as_shipped = !profile
         .resolved
         .iter()
@@ -144,16 +167,16 @@ pub fn sensing(profile: &DriveProfile, code: &Code) -> Result<SensingTable, Tabl
         .iter()
         .find(|(chip, _)| *chip == profile.chip.name && as_shipped);
     if let Some((chip, text)) = shipped {
-        let (mode, table) = parse_sensing(chip, text)?;
+        let (shipped_mode, table) = parse_sensing(chip, text)?;
         let strength = strength(code);
-        if mode == profile.mode.name()
+        if shipped_mode == mode.name()
             && (table.capability_bits, table.codeword_bits)
                 == (strength.capability_bits, strength.codeword_bits)
         {
             return Ok(table);
         }
     }
-    characterize_sensing(&profile.chip, profile.mode, code)
+    characterize_sensing(&profile.chip, mode, code)
 }
 
 /// Characterizes short senses of `chip` in `mode` with `code`, on a population of chips.
@@ -510,24 +533,57 @@ mod tests {
         }
     }
 
+    /// What is safe follows retention and temperature without a stair: a degree above a row of the table is a
+    /// degree's worth away from it, and not what the next row has.
+    #[test]
+    fn formula_safe_senses_between_two_temperatures_lie_between() {
+        for (chip, text) in SHIPPED_SENSING {
+            let (_, table) = parse_sensing(chip, text).unwrap();
+            let mut told_apart = 0;
+            for pe_cycles in [0, 500, 1000, 1500, 2000] {
+                for age_h in [24, 72, 168] {
+                    let pre = |celsius| {
+                        let age = firstread_core::Ns::from_h(age_h);
+                        i32::from(table.safe(celsius, pe_cycles, age).pre_permille)
+                    };
+                    let all @ [at_30, at_31, at_43, at_55] = [30, 31, 43, 55].map(pre);
+                    let place = format!("{chip}, {pe_cycles} P/E, {age_h} h: {all:?} permille");
+                    // Two of a thousand: numbers of the table are whole tenths of a bit.
+                    assert!(at_30 <= at_31 + 2 && at_31 <= at_43 + 2, "{place}");
+                    assert!(at_43 <= at_55 + 2, "{place}");
+                    // 1000 is "nothing is safe", from wherever that begins.
+                    if at_55 < 1000 && at_55 - at_30 > 20 {
+                        assert!(at_31 - at_30 < (at_55 - at_30) / 4, "{place}");
+                        assert_ne!(at_31, at_55, "{place}");
+                        told_apart += 1;
+                    }
+                }
+            }
+            assert!(
+                told_apart > 2,
+                "{chip}: conditions that tell temperatures apart"
+            );
+        }
+    }
+
     #[test]
     fn golden_shipped_tables_are_those_of_the_chips() {
-        for (chip, text) in SHIPPED {
+        for (chip, mode, text) in SHIPPED {
             assert!(CHIPS.iter().any(|(name, _)| name == chip));
             let profile = load_chip(&Library::new(), chip, &[]).unwrap().chip;
-            let made = characterize(&profile, CellMode::Qlc).unwrap();
+            let made = characterize(&profile, *mode).unwrap();
             assert_eq!(
                 render(chip, &profile.factory_table, &made),
                 *text,
                 "run cargo xtask characterize"
             );
-            assert_eq!(parse(chip, text, CellMode::Qlc).unwrap(), made);
+            assert_eq!(parse(chip, text, *mode).unwrap(), made);
         }
     }
 
     #[test]
     fn what_is_refused_names_the_file() {
-        let (chip, text) = SHIPPED[0];
+        let (chip, _, text) = SHIPPED[0];
         for (from, to, message) in [
             ("dac_mv = 5", "dac_mv = 256", "dac_mv has 256"),
             ("dac_mv = 5", "", "no dac_mv"),

@@ -36,7 +36,7 @@ mod setup;
 mod shared;
 pub mod voltage;
 
-use firstread_core::{Arena, Buf, FlashEvent, HostCommand, Layout, Lpn, Ns, Ports};
+use firstread_core::{Arena, Buf, CellMode, FlashEvent, HostCommand, Layout, Lpn, Ns, Ports};
 
 pub use config::{Config, WriteCache};
 use flash_store::FlashStore;
@@ -54,6 +54,7 @@ use policy::read_ahead::ReadAhead;
 use policy::read_levels::AnyReadLevels;
 use policy::wear::AnyWear;
 pub use policy::{Schemes, Setup};
+pub use read::Learned;
 use read::Read;
 pub use route::Dump;
 use schedule::{Jobs, Schedule};
@@ -102,7 +103,13 @@ impl<M: Arena> Firmware<M> {
                         directory,
                     },
                     place: Place::new(&config, map_pages, schemes.wear, buffers),
-                    read: Read::new(schemes.read_levels, schemes.retry, schemes.read_recovery),
+                    read: Read::new(
+                        config.mode,
+                        schemes.read_levels,
+                        schemes.retry,
+                        schemes.read_recovery,
+                        schemes.other_modes,
+                    ),
                     shared: Shared {
                         layout: Layout::new(geometry),
                         blocks: SuperblockTable::new(blocks, config.mode),
@@ -219,9 +226,14 @@ impl<M: Arena> Firmware<M> {
     pub fn blocks(&self) -> &SuperblockTable {
         &self.lower.store.shared.blocks
     }
-    /// The scheme of axis `read_levels`.
+    /// The scheme of axis `read_levels`, for superblocks in the mode in which they start.
     pub fn levels(&self) -> &AnyReadLevels {
         self.lower.store.read.levels()
+    }
+    /// The scheme of axis `read_levels` for superblocks in each cell mode that the drive has levels for, the mode in
+    /// which superblocks start first.
+    pub fn levels_by_mode(&self) -> impl Iterator<Item = (CellMode, &AnyReadLevels)> {
+        self.lower.store.read.levels_by_mode()
     }
     /// The scheme of axis `gc_victim`.
     pub fn gc_victim(&self) -> &AnyGcVictim {

@@ -75,8 +75,8 @@ pub enum What {
         /// Background reads it took.
         reads: u32,
     },
-    /// A pass over all groups has ended.
-    PortCallKind {
+    /// The groups that were due together are calibrated.
+    Passed {
         /// Its number, from 1 since power-on.
         pass: u32,
         /// When it began.

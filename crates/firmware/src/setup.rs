@@ -6,6 +6,7 @@ use firstread_core::{Arena, Ns, Ports, Ppa, SuperblockId};
 use crate::Firmware;
 use crate::ftl::Inconsistency;
 use crate::log::Record;
+use crate::read::Learned;
 
 impl<M: Arena> Firmware<M> {
     /// The initial contents of the drive, with the memory of the overlay. A simulator describes there what it
@@ -48,6 +49,25 @@ impl<M: Arena> Firmware<M> {
         for slot in 0..pages {
             directory.set(directory.lpn(first + slot), Some(Ppa::new(block, slot)));
         }
+        self.start_probe(now, ports);
+    }
+
+    /// Ends this firmware, and returns what it has learned that outlives the data of its drive.
+    pub fn learned(self) -> Learned {
+        self.lower.store.read.learned()
+    }
+
+    /// Power is on and the drive is filled, and has been filled before: starts background work, as
+    /// [`Firmware::start`], with what was `learned` in the life of the data before. Both firmwares have the same
+    /// configuration and schemes.
+    pub fn start_again<P: Ports<Record = Record>>(
+        &mut self,
+        now: Ns,
+        learned: Learned,
+        ports: &mut P,
+    ) {
+        let store = &mut self.lower.store;
+        store.read.power_up_again(now, learned, &store.shared);
         self.start_probe(now, ports);
     }
 

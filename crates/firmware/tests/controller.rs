@@ -185,9 +185,11 @@ fn firmware(memory: &mut [u8]) -> Firmware<&mut [u8]> {
         },
         layer_of: (0..GEOMETRY.wordlines_per_block).collect(),
         sensing: SensingTable::NOTHING,
+        correctable_bits: 72,
         read_time: firstread_firmware::policy::ReadTime::default(),
         temperature_c: 25,
         seed: 1,
+        other_modes: Box::default(),
     };
     let nulls = |axis: &firstread_core::params::Axis| (axis.schemes[0].name, &[][..]);
     let config = Config {

@@ -74,6 +74,7 @@ pub fn ct_a() -> ChipProfile {
         layers: LayerProfile {
             shape: LayerShape::Linear,
             retention_span: 0.12,
+            sigma_from: SigmaFrom::Narrowest,
             sigma_span: 0.07,
             offset_span_mv: 0.0,
             edge_layers: 0,

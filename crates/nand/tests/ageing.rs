@@ -4,7 +4,9 @@
 use firstread_core::{
     CellMode, DieId, Geometry, Ns, PageAddr, PageType, SenseTiming, StripeOrder, SuperblockId,
 };
-use firstread_nand::profile::{LevelLaw, RetentionComponent, TransientProfile, VariationProfile};
+use firstread_nand::profile::{
+    LevelLaw, RetentionComponent, SigmaFrom, TransientProfile, VariationProfile,
+};
 use firstread_nand::{BlockState, ChipProfile, Medium, ReadLevels, StateDistribution, reference};
 
 fn geometry() -> Geometry {
@@ -441,4 +443,41 @@ fn formula_standing_conditions_last_and_end_in_time() {
     assert!(!m.is_current(&m.cached_condition(&block, Ns(5)), &block, Ns(5)));
     m.set_temperature(Ns(9), 30.0).unwrap();
     assert!(!m.is_current(&m.cached_condition(&block, Ns(5)), &block, Ns(9)));
+}
+
+/// Widths about the middle layer are those of the profile on the mean; widths from the narrowest are wider.
+#[test]
+fn formula_layers_are_wider_and_narrower_about_the_middle() {
+    let widths = |from: SigmaFrom| {
+        let mut chip = reference::ct_a();
+        chip.layers.sigma_from = from;
+        chip.variation = VariationProfile::default();
+        let m = medium(chip);
+        let b = m.programmed(CellMode::Qlc, 0, 1, Ns::ZERO);
+        let of = |w| m.states(at(w), 0, &b, Ns::ZERO).unwrap()[15].sigma_mv;
+        let nominal = m.nominal_states(&b, Ns::ZERO).unwrap()[15].sigma_mv;
+        [of(0), of(1407), nominal].map(|sigma| sigma / 42.0)
+    };
+    let expected = [
+        (SigmaFrom::Middle, [0.965, 1.035, 1.0]),
+        (SigmaFrom::Narrowest, [1.0, 1.07, 1.035]),
+    ];
+    for (from, expected) in expected {
+        for (got, expected) in widths(from).into_iter().zip(expected) {
+            assert!((got - expected).abs() < 1e-5, "{from:?}: {got}, {expected}");
+        }
+    }
+}
+
+#[test]
+fn formula_a_span_about_the_middle_leaves_the_narrowest_layer_a_width() {
+    let mut chip = reference::ct_a();
+    chip.layers.sigma_span = 1.9;
+    assert!(
+        chip.validate().is_ok(),
+        "from the narrowest any span will do"
+    );
+    chip.layers.sigma_from = SigmaFrom::Middle;
+    let error = chip.validate().unwrap_err().to_string();
+    assert!(error.contains("layers.sigma_span"), "{error}");
 }

@@ -4,7 +4,7 @@ use firstread_core::Ns;
 use firstread_drive::precondition::PreconditionError;
 use firstread_drive::profile::quantity::{DEGC, H, ONE, PE, PERCENT, PERMILLE, Quantity, S};
 use firstread_drive::profile::{Dimension, Problem};
-use firstread_drive::{DriveState, Precondition};
+use firstread_drive::{DriveState, EarlierFill, Precondition};
 use thiserror::Error;
 
 /// The longest age, and the longest time without power (hours): a hundred years.
@@ -39,6 +39,12 @@ pub enum ConditionError {
     /// More P/E cycles than can be simulated.
     #[error("`{0}` is above {MOST_PE_CYCLES} P/E")]
     PeCycles(String),
+    /// Not how long an earlier fill lived.
+    #[error(
+        "`{0}` is no earlier fill; give how long it lived (`8d`), `none` for a drive that is filled for the first \
+         time, or `default` for what the drive has"
+    )]
+    EarlierFill(String),
     /// Not a share of the capacity.
     #[error("`{0}` is outside 0 to 100 %")]
     Fill(String),
@@ -62,12 +68,14 @@ pub enum ConditionError {
     Precondition(#[from] PreconditionError),
 }
 
-/// The state that a drive has where nothing is said: filled once, 28 h old at 55 °C, worn by 300 P/E cycles.
+/// The state that a drive has where nothing is said: filled in address order, 28 h old at 55 °C, worn by 300 P/E cycles,
+/// with the earlier fill of its profile.
 pub fn usual_state() -> DriveState {
     DriveState {
         age: (Ns::from_h(28), Ns::from_h(28)),
         pe_cycles: (300, 300),
         temperature_c: 55.0,
+        earlier_fill: EarlierFill::OfDrive,
         ..DriveState::default()
     }
 }
@@ -83,6 +91,8 @@ pub enum Condition {
     PeCycles,
     /// Time without power after that: [`parse_unpowered`].
     Unpowered,
+    /// The fill before that: [`parse_earlier_fill`].
+    EarlierFill,
     /// Share of the capacity that was written: [`parse_fill`].
     Fill,
     /// How that share was overwritten afterwards: [`Precondition::parse`].
@@ -115,6 +125,7 @@ impl Condition {
             }
             Condition::PeCycles => state.pe_cycles = parse_pe_cycles(text)?.into(),
             Condition::Unpowered => state.unpowered = parse_unpowered(text)?,
+            Condition::EarlierFill => state.earlier_fill = parse_earlier_fill(text)?,
             Condition::Fill => state.fill = parse_fill(text)?,
             Condition::Precondition => state.precondition = Precondition::parse(text)?,
             Condition::WorkloadSeed => {
@@ -167,6 +178,32 @@ pub fn single<T: PartialEq>(
 /// [`ConditionError`] where it is none, or outside 0 to [`LONGEST_H`].
 pub fn parse_unpowered(text: &str) -> Result<Ns, ConditionError> {
     span(Quantity::parse_with_default(text, &H)?)
+}
+
+/// Reads how long an earlier fill lived (`8d`; a bare number is in hours), `none`, or `default` for what the drive has.
+///
+/// ```
+/// use firstread_core::Ns;
+/// use firstread_drive::EarlierFill;
+/// use firstread_session::conditions::parse_earlier_fill;
+///
+/// assert_eq!(parse_earlier_fill("8d")?, EarlierFill::Lived(Ns::from_h(192)));
+/// # Ok::<(), firstread_session::ConditionError>(())
+/// ```
+///
+/// # Errors
+/// [`ConditionError`] where it is none of these, or outside 0 to [`LONGEST_H`]; a fill that did not live at all is none.
+pub fn parse_earlier_fill(text: &str) -> Result<EarlierFill, ConditionError> {
+    match text.trim() {
+        "none" => Ok(EarlierFill::None),
+        "default" => Ok(EarlierFill::OfDrive),
+        text => match parse_unpowered(text) {
+            Ok(Ns::ZERO) | Err(ConditionError::Quantity(_)) => {
+                Err(ConditionError::EarlierFill(text.to_owned()))
+            }
+            lived => lived.map(EarlierFill::Lived),
+        },
+    }
 }
 
 /// A span of time that a drive can live through.
@@ -300,6 +337,7 @@ mod tests {
             (Condition::Temperature, "30,40@1h"),
             (Condition::PeCycles, "7"),
             (Condition::Unpowered, "3h"),
+            (Condition::EarlierFill, "4d"),
             (Condition::Fill, "50%"),
             (Condition::Precondition, "zipf:0.5"),
             (Condition::WorkloadSeed, "9"),
@@ -317,6 +355,7 @@ mod tests {
             temperature_c: 30.0,
             temperature_step: Some((Ns::from_h(1), 40.0)),
             unpowered: Ns::from_h(3),
+            earlier_fill: EarlierFill::Lived(Ns::from_h(96)),
             fill: 0.5,
             precondition: Precondition::Zipf(0.5),
             workload_seed: 9,
@@ -339,6 +378,20 @@ mod tests {
         for text in ["", "hot", "25,", "25,55", "25,55@", "25@24h", "25,55@hot"] {
             assert!(parse_temperature(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn what_do_earlier_fills_mean() {
+        assert_eq!(parse_earlier_fill("none"), Ok(EarlierFill::None));
+        assert_eq!(parse_earlier_fill("default"), Ok(EarlierFill::OfDrive));
+        let lived = |hours| Ok(EarlierFill::Lived(Ns::from_h(hours)));
+        assert_eq!(parse_earlier_fill(" 30 d"), lived(720));
+        assert_eq!(parse_earlier_fill("8"), lived(8));
+        for text in ["", "0", "0h", "noone", "30 mV", "-1h", "1h..2h", "200 y"] {
+            assert!(parse_earlier_fill(text).is_err(), "{text}");
+        }
+        let says = parse_earlier_fill("warm").unwrap_err().to_string();
+        assert!(says.contains("`none`") && says.contains("`8d`"), "{says}");
     }
 
     #[test]

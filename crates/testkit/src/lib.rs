@@ -4,9 +4,9 @@
 pub mod faulty_flash;
 pub mod sequence;
 
-use firstread_core::voltage::VoltageTables;
 use firstread_core::{HostOp, Ns};
 use firstread_drive::profile::{DriveProfile, Library, Override, load_drive};
+use firstread_drive::tables::DriveTables;
 use firstread_drive::{CutAt, Drive, DriveState, Host, RunError, RunStats, tables};
 use firstread_firmware::policy::AXES;
 use firstread_workload::{TraceRecord, fio};
@@ -77,7 +77,7 @@ pub fn aged(age_h: u64, pe_cycles: u32) -> DriveState {
 ///
 /// # Panics
 /// Where the chip has none.
-pub fn voltages(profile: &DriveProfile) -> VoltageTables {
+pub fn voltages(profile: &DriveProfile) -> DriveTables {
     tables::for_drive(profile).unwrap_or_else(|e| panic!("{e}"))
 }
 

@@ -122,7 +122,7 @@ pub fn anchors(_: Effort) -> Result<Vec<Anchor>> {
             band: (415.0, 648.0),
             value: even / 1e3,
             format: kilo,
-            why: EVEN,
+            why: "",
         },
         Anchor {
             what: "TLC, one neighbour hammered",
@@ -185,9 +185,6 @@ pub fn anchors(_: Effort) -> Result<Vec<Anchor>> {
     ])
 }
 
-const EVEN: &str = "the chip's constant is the rise that a first level at 0 V allows, 1.87 V. The factory default, \
-    computed, lies 0.1 V lower, and an even spread reads neighbours too, which counts 8 % more. The constant was \
-    left: wordlines of one block differ by as much";
 const WEIGHT: &str = "with a weight of 8.4 for neighbours and two of 192 wordlines being neighbours, the quotient is \
     8.4 / (1 + 7.4 · 2 / 192) = 7.8 whatever else holds; 9.5 would need a weight of 10.3. The published weight is \
     kept, as it is a mean over groups and the counts are of single blocks";

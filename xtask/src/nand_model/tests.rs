@@ -134,8 +134,8 @@ fn model_integrated_failures_are_those_of_drawn_reads() {
     );
 }
 
-/// Why AR2 finds nothing safe on worn TLC a year old, where its authors found a quarter of tR: what the
-/// characterization asks beyond the mean page at its own best levels, one thing after another.
+/// How much of tR is safe to leave off on worn TLC a year old, where AR2's authors found a quarter: what the
+/// characterization asks beyond the mean page at its own best levels, one thing after another, takes its part.
 #[test]
 fn model_where_the_margin_of_worn_tlc_goes() {
     const CAPABILITY: f64 = 72.0;
@@ -219,7 +219,7 @@ fn model_where_the_margin_of_worn_tlc_goes() {
     let worn = &cuts[15..];
     assert!(worn[0] > 20.0, "and so have worn ones on the average");
     assert!(worn.windows(2).all(|w| w[0] >= w[1]), "{worn:?}");
-    assert_eq!(worn[4], 0.0);
+    assert!(worn[4] > 0.0 && worn[4] < worn[0], "{worn:?}");
 }
 
 /// Failures again of codewords that failed once: three senses at the same levels, and on both sides of the

@@ -124,6 +124,9 @@ pub fn state_line(setup: &Setup) -> String {
     if setup.state.unpowered > Ns::ZERO {
         line += &format!(", then {} without power", age(setup.state.unpowered));
     }
+    if let Some(lived) = setup.state.earlier_fill(&setup.profile) {
+        line += &format!(", after an earlier fill of {}", age(lived));
+    }
     if setup.state.fill > 0.0 && setup.state.fill < 1.0 {
         line += &format!(", {} % full", setup.state.fill * 100.0);
     }

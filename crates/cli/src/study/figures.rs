@@ -5,7 +5,7 @@ use firstread_session::study::dimension::Dimension;
 use firstread_session::study::metric::Metric;
 use firstread_session::study::plan::Coordinates;
 use firstread_session::study::points::{Estimate, Points};
-use firstread_session::study::spec::{Drawing, Experiment};
+use firstread_session::study::spec::{Drawing, Experiment, Published};
 
 use crate::figure::{
     Axis, Colour, Dash, Figure, Mark, Marker, PALETTE, Panel, Row, Series, TWO_COLUMNS_PX, Ticks,
@@ -42,6 +42,7 @@ pub fn draw(experiment: &Experiment, points: &Points, quick: bool) -> Figure {
     };
     let row = |panels: &[&(String, Coordinates)], metric: &String| {
         let metric = Metric::find(metric, experiment.source()).ok()?;
+        let label = label(drawing, metric);
         let panel = |(title, at): &&(String, Coordinates)| {
             let mut panel = Panel {
                 title: title.clone(),
@@ -50,7 +51,7 @@ pub fn draw(experiment: &Experiment, points: &Points, quick: bool) -> Figure {
                 y: match (drawing.log, drawing.same_y) {
                     (true, _) => Axis::log10(metric.label),
                     (false, true) => Axis::linear(metric.label).between(0.0, 1.05 * most(metric)),
-                    (false, false) => Axis::linear(metric.label),
+                    (false, false) => Axis::linear(&label),
                 },
                 series: Vec::new(),
             };
@@ -61,7 +62,7 @@ pub fn draw(experiment: &Experiment, points: &Points, quick: bool) -> Figure {
                     .filter_map(|(value, place)| {
                         let others = [(drawing.x, value.clone()), (drawing.series, name.clone())];
                         let at = at.with(&others.into());
-                        let e = points.estimate(&experiment.id, &at, metric.name)?;
+                        let e = experiment.shown(points, &at, metric.name)?;
                         Some((place.x, e))
                     })
                     .collect();
@@ -71,14 +72,15 @@ pub fn draw(experiment: &Experiment, points: &Points, quick: bool) -> Figure {
                 let colour = PALETTE[i % PALETTE.len()];
                 let name = shown(drawing.series, name);
                 panel.series.extend(match is_number {
-                    true => line(&name, colour, i, &estimates),
-                    false => categories(&name, colour, (i, names.len()), drawing.log, &estimates),
+                    true => line(&name, colour, i, least(drawing), &estimates),
+                    false => categories(&name, colour, (i, names.len()), drawing, &estimates),
                 });
             }
             // Alone it says nothing.
             if !panel.series.is_empty() {
                 let along = (experiment.values(drawing.x, quick), places.as_slice());
                 (panel.series).extend(reference(experiment, points, at, along, names));
+                (panel.series).extend(published(drawing, metric, &places));
             }
             panel
         };
@@ -232,7 +234,7 @@ fn across(experiment: &Experiment, points: &Points, quick: bool) -> Figure {
                     panel.series.push(series("", colour, compared));
                 }
                 for (y, e) in &all {
-                    if let Some((low, high)) = low_high(e) {
+                    if let Some((low, high)) = low_high(e, 0.0) {
                         let whisker = Mark::Line {
                             points: vec![[low, *y], [high, *y]],
                             width_px: 2.0,
@@ -338,10 +340,63 @@ fn series(name: &str, colour: Colour, mark: Mark) -> Series {
     }
 }
 
-/// The interval of `e`. No metric is negative, so an interval of few drives ends at zero.
-fn low_high(e: &Estimate) -> Option<(f64, f64)> {
+/// The interval of `e`, from `least` on.
+fn low_high(e: &Estimate, least: f64) -> Option<(f64, f64)> {
     let half = e.half?;
-    Some(((e.mean - half).max(0.0), e.mean + half))
+    Some(((e.mean - half).max(least), e.mean + half))
+}
+
+/// The least that an interval may reach: no metric is negative, so an interval of few drives ends at zero. A
+/// reduction may be.
+fn least(drawing: &Drawing) -> f64 {
+    match drawing.reduction.is_empty() {
+        true => 0.0,
+        false => f64::NEG_INFINITY,
+    }
+}
+
+/// The label of `metric`, of which a figure may show reductions.
+fn label(drawing: &Drawing, metric: &Metric) -> String {
+    match drawing.reduction.is_empty() {
+        true => metric.label.to_owned(),
+        false => {
+            let quantity = metric.label.split(" (").next().unwrap_or_default();
+            format!("{quantity}: reduction (%)")
+        }
+    }
+}
+
+/// What is published of a reduction of `metric`: a shaded area from end to end, and the number as a dashed line.
+fn published(drawing: &Drawing, metric: &Metric, places: &[Place]) -> Vec<Series> {
+    let all = || places.iter().map(|place| place.x);
+    let ends = [
+        all().fold(f64::INFINITY, f64::min),
+        all().fold(f64::NEG_INFINITY, f64::max),
+    ];
+    let of_metric = |p: &&Published| p.metric == metric.name;
+    let one = |p: &Published| {
+        let [low, high] = p.band;
+        let area = Mark::Band {
+            points: ends.map(|x| [x, low, high]).into(),
+            opacity: 0.12,
+        };
+        let number = Mark::Horizontals {
+            at: vec![p.value],
+            width_px: 2.0,
+            dash: Dash::Dashed,
+        };
+        let name = format!("{}: {} %", p.at, p.value);
+        [
+            series("", Colour::INK, area),
+            series(&name, Colour::INK, number),
+        ]
+    };
+    drawing
+        .published
+        .iter()
+        .filter(of_metric)
+        .flat_map(one)
+        .collect()
 }
 
 const MARKERS: [Marker; 4] = [
@@ -351,11 +406,17 @@ const MARKERS: [Marker; 4] = [
     Marker::Diamond,
 ];
 
-fn line(name: &str, colour: Colour, i: usize, estimates: &[(f64, Estimate)]) -> Vec<Series> {
+fn line(
+    name: &str,
+    colour: Colour,
+    i: usize,
+    least: f64,
+    estimates: &[(f64, Estimate)],
+) -> Vec<Series> {
     let points: Vec<[f64; 2]> = estimates.iter().map(|(x, e)| [*x, e.mean]).collect();
     let band: Vec<[f64; 3]> = estimates
         .iter()
-        .filter_map(|(x, e)| low_high(e).map(|(low, high)| [*x, low, high]))
+        .filter_map(|(x, e)| low_high(e, least).map(|(low, high)| [*x, low, high]))
         .collect();
     let mut all = Vec::new();
     if band.len() == points.len() {
@@ -395,13 +456,13 @@ fn categories(
     name: &str,
     colour: Colour,
     (i, n): (usize, usize),
-    log: bool,
+    drawing: &Drawing,
     estimates: &[(f64, Estimate)],
 ) -> Vec<Series> {
     let width = FILLED / n as f64;
     let shift = (i as f64 + 0.5) * width - 0.5 * FILLED;
     let points = estimates.iter().map(|(x, e)| [x + shift, e.mean]).collect();
-    let mark = match log {
+    let mark = match drawing.log {
         true => Mark::Markers {
             points,
             marker: MARKERS[i % MARKERS.len()],
@@ -415,7 +476,7 @@ fn categories(
     let mut all = vec![series(name, colour, mark)];
     // Intervals as whiskers.
     for (x, e) in estimates {
-        if let Some((low, high)) = low_high(e) {
+        if let Some((low, high)) = low_high(e, least(drawing)) {
             all.push(series(
                 "",
                 Colour::INK,
@@ -501,5 +562,40 @@ mod tests {
             assert_eq!(name, expected);
             assert_eq!(points[..], [[24.0, 72.0], [93.0 * 24.0, 40.0]]);
         }
+    }
+
+    /// A figure of reductions has no series of what is compared, and what is published behind the others.
+    #[test]
+    fn model_a_figure_of_reductions_shows_what_is_published() {
+        let text = include_str!("../../../session/src/study/reduction.toml");
+        let study = Study::parse("t", text).unwrap();
+        let experiment = &study.experiments[0];
+        let mut points = Points::default();
+        for at in Coordinates::all(experiment, false) {
+            let mean = if at.get(Dimension::Variant) == "slow" {
+                100.0
+            } else {
+                130.0
+            };
+            for _ in 0..2 {
+                let metrics = [("mean_us".to_owned(), mean.into())];
+                points.add("range", at.clone(), metrics.into_iter().collect());
+            }
+        }
+        let figure = draw(experiment, &points, false);
+        let panel = &figure.rows[0].panels[0];
+        let names: Vec<&str> = panel.series.iter().map(|s| s.name.as_str()).collect();
+        assert_eq!(names, ["", "slow", "slow", "", "Fig 9: 49 %"]);
+        let line = panel.series.iter().find_map(|s| match &s.mark {
+            Mark::Line { points, .. } => Some(points.clone()),
+            _ => None,
+        });
+        assert_eq!(line.unwrap()[0], [1.0, -30.000000000000004]);
+        let area = panel.series.iter().rev().find_map(|s| match &s.mark {
+            Mark::Band { points, .. } => Some(points.clone()),
+            _ => None,
+        });
+        assert_eq!(area.unwrap(), [[1.0, 25.0, 74.0], [24.0, 25.0, 74.0]]);
+        assert_eq!(panel.y.label, "Mean latency: reduction (%)");
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! The study itself is in `firstread_session::study`.
 //!
-//! - [`correlation`], [`figures`]: pictures. [`report`]: pages.
+//! - [`correlation`], [`figures`]: pictures. [`claims`]: verdicts in words. [`report`]: pages.
 
+mod claims;
 mod correlation;
 mod figures;
 mod report;
@@ -17,12 +18,11 @@ use firstread_session::study::correlation::Measured;
 use firstread_session::study::plan::{self, Inputs, Point};
 use firstread_session::study::points::Points;
 use firstread_session::study::spec::Study;
-use firstread_session::study::{Named, STUDIES, facts, find, margin, measure, metric};
+use firstread_session::study::{Named, STUDIES, facts, find, margin, metric, verdict};
 use firstread_session::{Matrix, Progress, Results, Store, Unknown, Watch, files, results, study};
 use indicatif::ProgressBar;
 
 use crate::args::Usage;
-use crate::output::format::{Side, table};
 use crate::progress::Bars;
 use crate::streams::{data, notice};
 
@@ -128,11 +128,11 @@ fn run(args: &StudyArgs, named: &Named, folder: &Path) -> Result<()> {
         let metrics = results.of(i).values.clone();
         measured.add(&point.experiment.id, point.at.clone(), metrics);
     }
-    let known = measure::Known {
+    let known = verdict::Known {
         absent: &absent,
         facts: &facts,
     };
-    let verdicts = measure::judge(study, &measured, &known);
+    let verdicts = verdict::judge(study, &measured, &known);
     let done = report::Done {
         name,
         study,
@@ -144,7 +144,7 @@ fn run(args: &StudyArgs, named: &Named, folder: &Path) -> Result<()> {
         verdicts: &verdicts,
     };
     files::write(folder, &report::pages(&done)?)?;
-    data(&summary(&done))?;
+    data(&claims::summary(&study.title, &verdicts))?;
     eprintln!(
         "{} simulations, {:.0} s of them on one core; {}",
         results.simulations(),
@@ -222,39 +222,4 @@ impl Watch for Simulations {
         }
         self.all.inc(1);
     }
-}
-
-/// The claims at a glance.
-fn summary(done: &report::Done<'_>) -> String {
-    let mut rows = vec![
-        ["claim", "published", "measured", "band", "verdict"]
-            .map(String::from)
-            .to_vec(),
-    ];
-    for verdict in done.verdicts {
-        let row = report::row(verdict);
-        rows.push(vec![
-            row.id,
-            row.published,
-            row.measured,
-            row.band,
-            row.verdict,
-        ]);
-    }
-    let sides = [
-        Side::Left,
-        Side::Right,
-        Side::Right,
-        Side::Right,
-        Side::Left,
-    ];
-    let count = |what| done.verdicts.iter().filter(|v| v.verdict == what).count();
-    format!(
-        "{}\n\n{}\n{} reproduced, {} missed, {} not comparable\n",
-        done.study.title,
-        table("  ", &sides, &rows),
-        count("reproduced"),
-        count("missed"),
-        count("not-comparable"),
-    )
 }

@@ -4,19 +4,18 @@ use anyhow::Result;
 use firstread_session::files::Page;
 use firstread_session::study::correlation::Measured;
 use firstread_session::study::dimension::Dimension;
-use firstread_session::study::measure::Verdict;
 use firstread_session::study::metric::{Metric, Source};
 use firstread_session::study::plan::{Coordinates, Point};
 use firstread_session::study::points::{Estimate, Points};
 use firstread_session::study::spec::{Experiment, Study};
+use firstread_session::study::verdict::Verdict;
 use firstread_session::{Input, results};
 use minijinja::{AutoEscape, Environment, context};
 use serde::Serialize;
-use serde_json::{Value, json};
 
+use super::claims::{self, estimate};
 use super::correlation;
 use super::figures;
-use crate::output::format::rare;
 
 /// A study that has run.
 pub struct Done<'a> {
@@ -31,62 +30,6 @@ pub struct Done<'a> {
     pub verdicts: &'a [Verdict<'a>],
 }
 
-/// A claim as a row of a table.
-#[derive(Serialize)]
-pub struct ClaimRow {
-    pub id: String,
-    pub says: String,
-    pub published: String,
-    pub measured: String,
-    pub band: String,
-    pub verdict: String,
-    /// Share of reads lost in the runs it is measured in.
-    pub lost: String,
-    pub note: String,
-}
-
-/// A claim as it is shown.
-pub fn row(verdict: &Verdict<'_>) -> ClaimRow {
-    let claim = verdict.claim;
-    let with_unit = |text: String| match text.is_empty() || claim.unit.is_empty() {
-        true => text,
-        false => format!("{text} {}", claim.unit),
-    };
-    ClaimRow {
-        id: claim.id.clone(),
-        says: claim.says.clone(),
-        published: with_unit(claim.published.clone()),
-        measured: verdict
-            .measured
-            .map_or(String::new(), |e| with_unit(estimate(&e))),
-        band: match claim.not_comparable {
-            Some(_) => String::new(),
-            None => format!("{} to {}", number(claim.band[0]), number(claim.band[1])),
-        },
-        verdict: verdict.verdict.to_owned(),
-        lost: verdict.lost_share.map_or(String::new(), rare),
-        note: verdict.note.clone(),
-    }
-}
-
-/// Three significant digits, and no more zeros than needed.
-fn number(value: f64) -> String {
-    let magnitude = libm::log10(value.abs().max(1e-12)).floor() as i32;
-    let decimals = (2 - magnitude).clamp(0, 6) as usize;
-    let text = format!("{value:.decimals$}");
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
-    }
-}
-
-fn estimate(e: &Estimate) -> String {
-    match e.half {
-        Some(half) => format!("{} ± {}", number(e.mean), number(half)),
-        None => number(e.mean),
-    }
-}
-
 /// An experiment as the report shows it.
 #[derive(Serialize)]
 struct Section {
@@ -95,6 +38,7 @@ struct Section {
     paper: String,
     command: String,
     svg: String,
+    in_readme: bool,
     head: Vec<String>,
     rows: Vec<Vec<String>>,
 }
@@ -118,6 +62,7 @@ fn command(point: &Point<'_>) -> String {
         ("temperature", Dimension::Temperature),
         ("pe-cycles", Dimension::PeCycles),
         ("unpowered", Dimension::Unpowered),
+        ("earlier-fill", Dimension::EarlierFill),
         ("precondition", Dimension::Precondition),
         ("workload-seed", Dimension::WorkloadSeed),
     ] {
@@ -153,7 +98,7 @@ pub fn pages(done: &Done<'_>) -> Result<Vec<Page>> {
             figure.png(),
         ));
     }
-    let claims: Vec<ClaimRow> = done.verdicts.iter().map(row).collect();
+    let claims: Vec<claims::ClaimRow> = done.verdicts.iter().map(claims::row).collect();
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|name| match name.ends_with(".html") {
         true => AutoEscape::Html,
@@ -163,7 +108,6 @@ pub fn pages(done: &Done<'_>) -> Result<Vec<Page>> {
     environment.set_lstrip_blocks(true);
     environment.add_template("report.html", include_str!("report.html"))?;
     environment.add_template("README.md", include_str!("README.md.template"))?;
-    let count = |what| done.verdicts.iter().filter(|v| v.verdict == what).count();
     let context = context! {
         name => done.name,
         title => done.study.title,
@@ -172,9 +116,7 @@ pub fn pages(done: &Done<'_>) -> Result<Vec<Page>> {
         quick => done.quick,
         knobs => done.study.knobs.iter().map(|k| [&k.what, &k.value, &k.why]).collect::<Vec<_>>(),
         claims => claims,
-        reproduced => count("reproduced"),
-        missed => count("missed"),
-        not_comparable => count("not-comparable"),
+        totals => claims::totals(done.verdicts),
         sections => sections,
         simulations => done.simulations,
         version => results::VERSION,
@@ -184,32 +126,12 @@ pub fn pages(done: &Done<'_>) -> Result<Vec<Page>> {
         let text = environment.get_template(name)?.render(&context)?;
         pages.push((name.into(), text.into_bytes()));
     }
-    let results = results::text(&results(done));
+    let results = results::text(&claims::results(done.verdicts));
     pages.push(("results.json".into(), results.into_bytes()));
-    pages.push(("claims.csv".into(), claims_csv(&claims)?));
+    pages.push(("claims.csv".into(), claims::csv(&claims)?));
     pages.push(("points.csv".into(), points_csv(done)?));
     pages.extend(cells_csv(done)?.map(|csv| ("cells.csv".into(), csv)));
     Ok(pages)
-}
-
-/// The verdicts, as a list.
-fn results(done: &Done<'_>) -> Value {
-    let one = |v: &Verdict<'_>| {
-        let measured = v.measured;
-        json!({
-            "id": v.claim.id,
-            "published": v.claim.published,
-            "measured": measured.map(|e| e.mean),
-            "interval_95": measured.and_then(|e| e.half.map(|h| [e.mean - h, e.mean + h])),
-            "drives": measured.map(|e| e.drives),
-            "unit": v.claim.unit,
-            "band": v.claim.band,
-            "verdict": v.verdict,
-            "lost_share": v.lost_share,
-            "note": v.note,
-        })
-    };
-    done.verdicts.iter().map(one).collect()
 }
 
 fn quick(done: &Done<'_>) -> &'static str {
@@ -236,9 +158,13 @@ fn section(done: &Done<'_>, experiment: &Experiment, svg: &[u8]) -> Section {
     Section {
         id: experiment.id.clone(),
         title: experiment.title.clone(),
-        paper: format!("{} {}", experiment.paper, experiment.found)
-            .trim()
-            .to_owned(),
+        paper: [&experiment.paper, &experiment.found]
+            .into_iter()
+            .chain(&experiment.few_drives)
+            .map(String::as_str)
+            .filter(|text| !text.is_empty())
+            .collect::<Vec<_>>()
+            .join(" "),
         command: format!(
             "firstread study {}{} --only {} --out {0}",
             done.name,
@@ -246,6 +172,7 @@ fn section(done: &Done<'_>, experiment: &Experiment, svg: &[u8]) -> Section {
             experiment.id
         ),
         svg: for_page(svg),
+        in_readme: experiment.figure.in_readme,
         head,
         rows: all.iter().map(row).collect(),
     }
@@ -272,6 +199,7 @@ fn correlation_section(done: &Done<'_>, correlation: &Measured<'_>, svg: &[u8]) 
             spec.id
         ),
         svg: for_page(svg),
+        in_readme: false,
         head: ["valley", "sentinel", "slope", "R²"]
             .map(String::from)
             .to_vec(),
@@ -286,12 +214,6 @@ fn for_page(svg: &[u8]) -> String {
         .replace("#6e6e6e", "var(--grey)")
         .replace("#e4e4e4", "var(--faint)")
         .replace("#ffffff", "var(--paper)")
-}
-
-fn claims_csv(claims: &[ClaimRow]) -> Result<Vec<u8>> {
-    let mut csv = csv::Writer::from_writer(Vec::new());
-    claims.iter().try_for_each(|row| csv.serialize(row))?;
-    Ok(csv.into_inner()?)
 }
 
 /// Every simulation: where it lies, its metrics, and the command that repeats it.
@@ -343,6 +265,7 @@ fn cells_csv(done: &Done<'_>) -> Result<Option<Vec<u8>>> {
         let of_runs = [
             Dimension::Workload,
             Dimension::Unpowered,
+            Dimension::EarlierFill,
             Dimension::Precondition,
             Dimension::WorkloadSeed,
         ];
@@ -375,23 +298,4 @@ fn cells_csv(done: &Done<'_>) -> Result<Option<Vec<u8>>> {
         }
     }
     Ok(Some(csv.into_inner()?))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_numbers_look_like() {
-        for (value, text) in [
-            (0.0, "0"),
-            (94.0, "94"),
-            (1.234_5, "1.23"),
-            (12_345.6, "12346"),
-            (0.000_456_7, "0.000457"),
-            (-12.0, "-12"),
-        ] {
-            assert_eq!(number(value), text);
-        }
-    }
 }

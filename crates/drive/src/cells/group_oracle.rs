@@ -46,39 +46,47 @@ impl GroupOracle {
             .unwrap_or(1) as u16
             - 1;
         GroupOracle {
-            found: vec![None; groups.map_or(0, |g| g.len())],
+            found: vec![None; groups.map_or(0, |g| g.len()) * CellMode::ALL.len()],
             groups,
             limit,
         }
     }
 
-    /// The levels of `group`. `now` is the firmware's time, `real` the time of the cells.
+    /// The levels of `group` of the superblocks in `mode`. `now` is the firmware's time, `real` the time of the cells.
     #[inline]
     pub(crate) fn levels(
         &mut self,
-        group: u8,
+        (mode, group): (CellMode, u8),
         now: Ns,
         real: Ns,
         members: &Members,
     ) -> LevelOffsets {
-        self.found(group, now, real, members).levels
+        self.found((mode, group), now, real, members).levels
     }
 
     #[inline]
-    fn found(&mut self, group: u8, now: Ns, real: Ns, members: &Members) -> Found {
-        match self.found[group as usize] {
+    fn found(&mut self, of: (CellMode, u8), now: Ns, real: Ns, members: &Members) -> Found {
+        match self.found[self.index(of)] {
             Some(found) if now < found.until => found,
-            _ => self.search(group, now, real, members),
+            _ => self.search(of, now, real, members),
         }
     }
 
-    fn search(&mut self, group: u8, now: Ns, real: Ns, members: &Members) -> Found {
+    fn index(&self, (mode, group): (CellMode, u8)) -> usize {
+        let groups = self.found.len() / CellMode::ALL.len();
+        mode as usize * groups + usize::from(group)
+    }
+
+    fn search(&mut self, of: (CellMode, u8), now: Ns, real: Ns, members: &Members) -> Found {
         let groups = self
             .groups
             .expect("a scheme that asks for a group has groups");
+        let (mode, group) = of;
         let of_group = |(i, programmed): (usize, &Option<Ns>)| {
             let age = now.since((*programmed)?);
-            (groups.group(members.blocks[i].pe_cycles, age) == group).then_some((i as u32, age))
+            let state = &members.blocks[i];
+            let is_member = state.mode == mode && groups.group(state.pe_cycles, age) == group;
+            is_member.then_some((i as u32, age))
         };
         let in_group: Vec<(u32, Ns)> = members
             .programmed_at
@@ -91,16 +99,14 @@ impl GroupOracle {
             .iter()
             .map(|&(i, _)| (SuperblockId(i), members.blocks[i as usize]))
             .collect();
-        let mode = blocks
-            .first()
-            .map_or(CellMode::Qlc, |(_, state)| state.mode);
         let levels = members
             .medium
             .group_optimum(&blocks, real, mode, self.limit, SAMPLES)
             .unwrap_or_default();
         let until = now + REFRESH_MIN.max(Ns(youngest / REFRESH_SHARE));
         let found = Found { levels, until };
-        self.found[group as usize] = Some(found);
+        let at = self.index(of);
+        self.found[at] = Some(found);
         found
     }
 }

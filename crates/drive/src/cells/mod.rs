@@ -112,6 +112,12 @@ impl Cells {
         }
     }
 
+    /// These cells are to hold the fill before the first one: version 0, with noise of its own.
+    pub(crate) fn before_first_fill(&mut self) {
+        self.blocks.iter_mut().for_each(|b| b.version = u32::MAX);
+        self.senses = 1 << 63;
+    }
+
     /// Sets the groups by which a group oracle reads.
     pub(crate) fn set_groups(&mut self, groups: Option<BlockGroups>, code: Code) {
         self.oracle = GroupOracle::new(groups, code);
@@ -153,7 +159,7 @@ impl Cells {
 
     /// `block` was programmed completely at `now`.
     pub(crate) fn fill(&mut self, now: Ns, block: SuperblockId, mode: CellMode, pe_cycles: u32) {
-        let version = self.blocks[block.0 as usize].version + 1;
+        let version = self.blocks[block.0 as usize].version.wrapping_add(1);
         self.programmed_at[block.0 as usize] = Some(now);
         self.cached_condition[block.0 as usize] = None;
         self.planes_sensed[block.0 as usize] = 0;
@@ -175,6 +181,12 @@ impl Cells {
     pub(crate) fn erased(&mut self, block: SuperblockId, mode: CellMode) {
         let pe_cycles = self.blocks[block.0 as usize].pe_cycles + 1;
         self.erase(block, mode, pe_cycles);
+    }
+
+    /// How often `block` was written, which decides its data.
+    #[cfg(test)]
+    pub(crate) fn version(&self, block: SuperblockId) -> u32 {
+        self.blocks[block.0 as usize].version
     }
 
     /// P/E cycles of `block`.
@@ -280,6 +292,25 @@ mod tests {
     use crate::profile::{Library, load_drive};
     use firstread_core::{Buf, DieId, FlashKind, FlashOp, Levels, OpClass, Tag};
     use firstread_firmware::policy::AXES;
+
+    /// A fill before the first one is of other data with other noise: what is learned from it is not learned from the
+    /// cells that are measured.
+    #[test]
+    fn what_an_earlier_fill_writes_is_not_what_is_measured() {
+        let profile = load_drive(&Library::new(), "ct-qlc", &[], AXES).unwrap();
+        let medium = Medium::new(profile.chip.clone(), profile.geometry, 1).unwrap();
+        let code = Code::named(&profile.ecc.code).unwrap();
+        let (timing, mode) = (profile.ecc.timing, profile.mode);
+        let mut cells = Cells::new(medium, code, timing, false, mode, None);
+        let mut earlier = cells.clone();
+        earlier.before_first_fill();
+        for cells in [&mut cells, &mut earlier] {
+            cells.fill(Ns::ZERO, SuperblockId(7), mode, 300);
+        }
+        let version = |cells: &Cells| cells.version(SuperblockId(7));
+        assert_eq!((version(&earlier), version(&cells)), (0, 1));
+        assert!(earlier.senses > u64::MAX / 2 && cells.senses == 0);
+    }
 
     /// The read count of a block follows the number of planes sensed, for any number of them.
     #[test]

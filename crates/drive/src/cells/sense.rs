@@ -3,6 +3,7 @@
 use firstread_core::flash::codewords;
 use firstread_core::{
     FlashKind, FlashOp, IdealScope, Levels, Ns, PageAddr, SenseMode, SenseTiming, SpareErrors,
+    SuperblockId,
 };
 use firstread_ecc::{Code, SoftWeights, Verdict};
 use firstread_nand::{CachedCondition, Condition, ReadLevels, SoftLevels, SoftWeight};
@@ -96,7 +97,11 @@ impl Cells {
         timing: SenseTiming,
     ) -> (Sensed, u64) {
         let real = now + self.unpowered;
-        let levels = self.resolve(now, levels);
+        let timing = match *levels {
+            Levels::Ideal(IdealScope::PageAtAnyTime) => SenseTiming::DEFAULT,
+            _ => timing,
+        };
+        let levels = self.resolve(now, at.block, levels);
         let block = at.block.0 as usize;
         let is_current = |k: &CachedCondition| self.medium.is_current(k, &self.blocks[block], real);
         if !self.cached_condition[block]
@@ -159,7 +164,7 @@ impl Cells {
         soft: SoftLevels,
     ) -> (Sensed, u64) {
         let real = now + self.unpowered;
-        let levels = self.resolve(now, levels);
+        let levels = self.resolve(now, at.block, levels);
         let mut verdicts = Verdicts::default();
         let (mut left, mut planes) = (wanted, 0);
         while left != 0 {
@@ -279,7 +284,8 @@ impl Cells {
         (out, planes)
     }
 
-    fn resolve(&mut self, now: Ns, levels: &Levels) -> ReadLevels {
+    /// The levels of a sense of `block`.
+    fn resolve(&mut self, now: Ns, block: SuperblockId, levels: &Levels) -> ReadLevels {
         let scope = match *levels {
             Levels::Offsets(offsets) => return ReadLevels::Offsets(offsets),
             Levels::Ideal(scope) => scope,
@@ -292,8 +298,11 @@ impl Cells {
         };
         let oracle = &mut self.oracle;
         ReadLevels::Offsets(match scope {
-            IdealScope::Page => return ReadLevels::Ideal,
-            IdealScope::Group(group) => oracle.levels(group, now, real, &members),
+            IdealScope::Page | IdealScope::PageAtAnyTime => return ReadLevels::Ideal,
+            IdealScope::Group(group) => {
+                let mode = members.blocks[block.0 as usize].mode;
+                oracle.levels((mode, group), now, real, &members)
+            }
         })
     }
 }

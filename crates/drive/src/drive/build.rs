@@ -1,7 +1,7 @@
 //! A drive made from a profile: its firmware, its hardware and the link to its host.
 
 use firstread_core::params::Need;
-use firstread_core::voltage::{BlockGroups, VoltageTables};
+use firstread_core::voltage::BlockGroups;
 use firstread_core::{Divisor, Ns};
 use firstread_ecc::{Code, DecodeTiming};
 use firstread_firmware::policy::read_levels::ReadLevels;
@@ -19,6 +19,7 @@ use crate::profile::DriveProfile;
 use crate::profile::drive::Cells as CellModel;
 use crate::queues::Queues;
 use crate::state::DriveState;
+use crate::tables::DriveTables;
 
 impl Drive {
     /// A drive whose data are known by their stamps alone, as a simulation wants them:
@@ -28,7 +29,7 @@ impl Drive {
     /// [`DriveError`] where `profile` cannot be simulated or the drive cannot be in `state`.
     pub fn new(
         profile: DriveProfile,
-        tables: VoltageTables,
+        tables: DriveTables,
         state: &DriveState,
         seed: u64,
     ) -> Result<Drive, DriveError> {
@@ -46,15 +47,29 @@ impl<P: Payload> Drive<P> {
     /// [`DriveError`] where `profile` cannot be simulated or the drive cannot be in `state`.
     pub fn with_payload(
         profile: DriveProfile,
-        tables: VoltageTables,
+        tables: DriveTables,
+        state: &DriveState,
+        seed: u64,
+        payload: P,
+    ) -> Result<Drive<P>, DriveError> {
+        let code = Code::named(&profile.ecc.code)?;
+        let builder = FirmwareBuilder::new(&profile, tables, &code, state.hottest_c(), seed)?;
+        let learned = Drive::learned_before(&profile, &builder, state, seed)?;
+        let mut drive = Drive::empty(profile, builder, state, seed, payload)?;
+        drive.prepare(state, learned)?;
+        Ok(drive)
+    }
+
+    /// The same, not yet filled.
+    pub(super) fn empty(
+        profile: DriveProfile,
+        firmware_builder: FirmwareBuilder,
         state: &DriveState,
         seed: u64,
         payload: P,
     ) -> Result<Drive<P>, DriveError> {
         let geometry = profile.geometry;
         let code = Code::named(&profile.ecc.code)?;
-        let firmware_builder =
-            FirmwareBuilder::new(&profile, tables, &code, state.hottest_c(), seed)?;
         let schemes = firmware_builder.schemes(&profile);
         let groups = schemes.read_levels.groups().copied();
         let mut cells = cells(&profile, code, groups, seed)?;
@@ -92,7 +107,7 @@ impl<P: Payload> Drive<P> {
             profile.link.max_outstanding,
             Queues::new(&profile.queues, profile.link.max_outstanding),
         );
-        let mut drive = Drive {
+        Ok(Drive {
             profile,
             firmware,
             platform,
@@ -101,9 +116,7 @@ impl<P: Payload> Drive<P> {
             wake: Ns::MAX,
             cut_recovery: None,
             theory: None,
-        };
-        drive.prepare(state)?;
-        Ok(drive)
+        })
     }
 }
 

@@ -81,6 +81,18 @@ pub enum StateError {
         /// The steady state asked for.
         precondition: Precondition,
     },
+    /// An earlier fill was asked for of a drive that has never been erased.
+    #[error(
+        "--earlier-fill: a drive of 0 P/E cycles has never been erased, so its first fill is the one that is \
+         measured: start with at least 1 P/E cycle (--pe-cycles), or leave --earlier-fill out"
+    )]
+    NeverErased,
+    /// An earlier fill was asked for of a drive that is empty.
+    #[error(
+        "--earlier-fill: the earlier fill took the share of the capacity that the measured one takes, and that is \
+         0 %: fill more (--fill), or leave --earlier-fill out"
+    )]
+    NothingFilled,
     /// The counts of a steady state do not fit the drive: a defect.
     #[error(transparent)]
     DoesNotFit(#[from] DoesNotFit),

@@ -1,19 +1,19 @@
 //! What a firmware is made from: its configuration and schemes, as a profile has them. A drive makes
 //! one at first, and a new one each time that power comes back.
 
-use firstread_core::Ns;
 use firstread_core::params::Need;
 use firstread_core::sensing::SensingTable;
 use firstread_core::voltage::VoltageTables;
+use firstread_core::{CellMode, Ns};
 use firstread_ecc::Code;
 use firstread_ecc::ldpc::MAX_ITERATIONS;
-use firstread_firmware::policy::{ReadTime, Setup};
+use firstread_firmware::policy::{ModeSetup, ReadTime, Setup};
 use firstread_firmware::{Config, Firmware, Schemes};
 use firstread_nand::place::layers;
 
 use crate::initial_contents::FilledMemory;
 use crate::profile::DriveProfile;
-use crate::tables::{self, TableError};
+use crate::tables::{self, DriveTables, TableError};
 
 /// Page rows in flight at most: more than any queue depth of interest keeps busy.
 const MAX_READS: u32 = 4096;
@@ -26,7 +26,7 @@ impl FirmwareBuilder {
     /// For drives of `profile` with these voltage tables and this code, never hotter than `hottest_c`.
     pub(crate) fn new(
         profile: &DriveProfile,
-        tables: VoltageTables,
+        tables: DriveTables,
         code: &Code,
         hottest_c: f64,
         seed: u64,
@@ -35,12 +35,14 @@ impl FirmwareBuilder {
         Ok(FirmwareBuilder(Setup {
             geometry,
             capacity_slots: profile.capacity_bytes / u64::from(geometry.slot_bytes),
-            tables,
+            tables: tables.own,
             layer_of: layers::of_wordlines(&profile.chip.array, geometry.wordlines_per_block),
-            sensing: sensing(profile, code)?,
-            read_time: read_time(profile, code),
+            sensing: sensing(profile, profile.mode, code)?,
+            correctable_bits: tables::strength(code).capability_bits,
+            read_time: read_time(profile, profile.mode, code),
             temperature_c: libm::ceil(hottest_c) as i16,
             seed,
+            other_modes: other_modes(profile, tables.others, code)?,
         }))
     }
 
@@ -51,7 +53,11 @@ impl FirmwareBuilder {
         code: &Code,
     ) -> Result<FirmwareBuilder, TableError> {
         Ok(FirmwareBuilder(Setup {
-            sensing: sensing(profile, code)?,
+            sensing: sensing(profile, profile.mode, code)?,
+            other_modes: {
+                let others = self.0.other_modes.iter();
+                other_modes(profile, others.map(|of| of.tables.clone()), code)?
+            },
             ..self.0.clone()
         }))
     }
@@ -103,16 +109,36 @@ impl FirmwareBuilder {
     }
 }
 
-/// How short a sense may be on a drive of `profile`, where a scheme asks.
-fn sensing(profile: &DriveProfile, code: &Code) -> Result<SensingTable, TableError> {
+/// What differs by cell mode on a drive of `profile`, for each mode of `tables`.
+fn other_modes(
+    profile: &DriveProfile,
+    tables: impl IntoIterator<Item = VoltageTables>,
+    code: &Code,
+) -> Result<Box<[ModeSetup]>, TableError> {
+    let in_mode = |tables: VoltageTables| {
+        Ok(ModeSetup {
+            sensing: sensing(profile, tables.mode, code)?,
+            read_time: read_time(profile, tables.mode, code),
+            tables,
+        })
+    };
+    tables.into_iter().map(in_mode).collect()
+}
+
+/// How short a sense may be in `mode` on a drive of `profile`, where a scheme asks.
+fn sensing(
+    profile: &DriveProfile,
+    mode: CellMode,
+    code: &Code,
+) -> Result<SensingTable, TableError> {
     match profile.needs(Need::SafeSenses) {
-        true => tables::sensing(profile, code),
+        true => tables::sensing(profile, mode, code),
         false => Ok(SensingTable::NOTHING),
     }
 }
 
-/// Durations of a step of a read on a drive of `profile`, in the mode in which its blocks start.
-fn read_time(profile: &DriveProfile, code: &Code) -> ReadTime {
+/// Durations of a step of a read on a drive of `profile`, in `mode`.
+fn read_time(profile: &DriveProfile, mode: CellMode, code: &Code) -> ReadTime {
     let whole = |ns: u64| u32::try_from(ns).unwrap_or(u32::MAX);
     let geometry = &profile.geometry;
     let iterations = match code {
@@ -128,7 +154,7 @@ fn read_time(profile: &DriveProfile, code: &Code) -> ReadTime {
         set_feature_ns: whole(profile.chip.timing.set_feature_ns),
         ..ReadTime::default()
     };
-    let Some(mode) = profile.chip.mode(profile.mode) else {
+    let Some(mode) = profile.chip.mode(mode) else {
         return time;
     };
     let pages = time.sense_ns.iter_mut().zip(&mut time.precharge_ns);

@@ -1,17 +1,24 @@
 //! Fills, wears and ages a drive before its host connects. The contents are computed; the firmware runs
 //! through this history on the virtual clock.
+//!
+//! A drive may have had an earlier fill. It is lived through on the same chips by a drive of its own, whose clock
+//! ends where that of the measured fill begins at zero. Only what its firmware has learned goes on
+//! ([`firstread_firmware::Learned`]): everything else of it ends with the erase.
 
 use firstread_core::{Ns, SuperblockId};
+use firstread_firmware::Learned;
 use firstread_firmware::ftl::{MAP_ENTRY_BYTES, RESERVE};
 use firstread_firmware::policy::gc_victim::GcVictim;
 use firstread_firmware::policy::read_levels::ReadLevels;
 use firstread_firmware::voltage::groups;
 
+use super::firmware_builder::FirmwareBuilder;
 use super::{Drive, DriveError, StateError};
 use crate::initial_contents::Preconditioned;
 use crate::payload::Payload;
 use crate::precondition::{self, Precondition, Steady};
-use crate::state::{DriveState, Plan};
+use crate::profile::DriveProfile;
+use crate::state::{DriveState, EarlierFill, Plan};
 
 /// What a drive is filled with, and when.
 struct Filling {
@@ -24,11 +31,66 @@ struct Filling {
     plan: Plan,
     /// The steady state of overwrites, where one is asked for.
     steady: Option<Preconditioned>,
+    /// Whether it is the fill before the one that is measured.
+    is_earlier: bool,
+}
+
+impl Drive {
+    /// What the firmware has learned in the life of an earlier fill, where `state` has one and the schemes keep
+    /// anything of it.
+    pub(super) fn learned_before(
+        profile: &DriveProfile,
+        builder: &FirmwareBuilder,
+        state: &DriveState,
+        seed: u64,
+    ) -> Result<Option<Learned>, DriveError> {
+        let Some(lived) = state.earlier_fill(profile) else {
+            return match (state.earlier_fill, state.pe_cycles.1) {
+                (EarlierFill::Lived(_), 0) => Err(StateError::NeverErased.into()),
+                (EarlierFill::Lived(_), _) => Err(StateError::NothingFilled.into()),
+                _ => Ok(None),
+            };
+        };
+        if !builder.schemes(profile).read_levels.outlives_erase() {
+            return Ok(None);
+        }
+        let mut drive = Drive::empty(profile.clone(), builder.clone(), state, seed, ())?;
+        drive.live(state, lived)?;
+        Ok(Some(drive.firmware.learned()))
+    }
+
+    /// The drive is filled once in address order, to the share that `state` says, and lives for `lived`. Each
+    /// superblock has one cycle less than `state` says: one that has never been erased holds nothing yet.
+    fn live(&mut self, state: &DriveState, lived: Ns) -> Result<(), DriveError> {
+        let state = DriveState {
+            age: (lived, lived),
+            temperature_step: None,
+            precondition: Precondition::None,
+            ..*state
+        };
+        self.platform.hardware.cells_mut().before_first_fill();
+        let mut filling = self.filling(&state)?;
+        filling.is_earlier = true;
+        for planned in &mut filling.plan.blocks {
+            planned.pe_cycles = planned.pe_cycles.saturating_sub(1);
+        }
+        self.firmware.initial_contents_mut().fill(filling.slots);
+        self.fill(&filling, None);
+        let pe_cycles = state.pe_cycles.0.saturating_sub(1);
+        self.fill_map(filling.blocks, filling.slots, pe_cycles);
+        self.wake_firmware();
+        self.pass_time(filling.plan.run);
+        Ok(())
+    }
 }
 
 impl<P: Payload> Drive<P> {
-    /// Fills and ages the drive.
-    pub(super) fn prepare(&mut self, state: &DriveState) -> Result<(), DriveError> {
+    /// Fills and ages the drive, whose firmware has `learned` that before.
+    pub(super) fn prepare(
+        &mut self,
+        state: &DriveState,
+        learned: Option<Learned>,
+    ) -> Result<(), DriveError> {
         let filling = self.filling(state)?;
         if let Some((at, celsius)) = state.temperature_step {
             let fill_ended = filling.plan.run.since(state.age.1);
@@ -45,7 +107,7 @@ impl<P: Payload> Drive<P> {
             }
             None => before.fill(filling.slots),
         }
-        self.fill(&filling);
+        self.fill(&filling, learned);
         self.fill_map(filling.blocks, filling.slots, state.pe_cycles.0);
         self.wake_firmware();
         self.pass_time(filling.plan.run);
@@ -104,17 +166,19 @@ impl<P: Payload> Drive<P> {
             blocks,
             wear,
             steady: steady.map(|s| s.state),
+            is_earlier: false,
         })
     }
 
     /// Superblocks are filled one after another, from power-on on with the firmware at work.
-    fn fill(&mut self, filling: &Filling) {
+    fn fill(&mut self, filling: &Filling, mut learned: Option<Learned>) {
         let Filling {
             slots,
             blocks,
             wear,
             plan,
             steady,
+            is_earlier,
         } = filling;
         let mode = self.profile.mode;
         let per_block = self.profile.geometry.slots_per_superblock(mode);
@@ -128,8 +192,11 @@ impl<P: Payload> Drive<P> {
         for (i, planned) in plan.blocks.iter().enumerate() {
             self.pass_time(planned.at);
             if !started && planned.at > plan.start {
-                self.firmware.start(plan.start, &mut self.platform);
+                self.start(plan.start, learned.take());
                 started = true;
+            }
+            if *is_earlier && wear[i] == 0 {
+                continue;
             }
             let (block, first) = (SuperblockId(i as u32), i as u64 * per_block as u64);
             let pages = match steady {
@@ -150,14 +217,22 @@ impl<P: Payload> Drive<P> {
                 &mut self.platform,
             );
             if !started && planned.at >= plan.start {
-                self.firmware.start(planned.at, &mut self.platform);
+                self.start(planned.at, learned.take());
                 started = true;
             }
             self.wake_firmware();
         }
         if !started {
-            self.firmware
-                .start(plan.start.max(self.platform.now), &mut self.platform);
+            self.start(plan.start.max(self.platform.now), learned);
+        }
+    }
+
+    /// Power is on at `at`, and the firmware has `learned` that before.
+    fn start(&mut self, at: Ns, learned: Option<Learned>) {
+        let platform = &mut self.platform;
+        match learned {
+            Some(learned) => self.firmware.start_again(at, learned, platform),
+            None => self.firmware.start(at, platform),
         }
     }
 
@@ -254,5 +329,58 @@ impl<P: Payload> Drive<P> {
             self.firmware
                 .mark_filled_with_map(now, block, pe_cycles, from as u32, here, platform);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use firstread_firmware::observe::SuperblockUse;
+    use firstread_firmware::policy::AXES;
+
+    use super::*;
+    use crate::profile::{Library, load_drive};
+    use crate::tables;
+
+    /// Each superblock of an earlier fill has one cycle less than it is stated to have when it is measured, and is as
+    /// old as the fill lived, with data of its own. What has never been erased held nothing.
+    #[test]
+    fn what_an_earlier_fill_wears() {
+        let profile = load_drive(&Library::new(), "ct-qlc", &[], AXES).unwrap();
+        let tables = tables::for_drive(&profile).unwrap();
+        let state = DriveState {
+            pe_cycles: (0, 2),
+            age: (Ns::from_h(1), Ns::from_h(9)),
+            temperature_c: 40.0,
+            temperature_step: Some((Ns::from_h(2), 80.0)),
+            ..DriveState::default()
+        };
+        let lived = Ns::from_h(3);
+        let code = firstread_ecc::Code::named(&profile.ecc.code).unwrap();
+        let builder = FirmwareBuilder::new(&profile, tables, &code, state.hottest_c(), 1).unwrap();
+        let new = || Drive::empty(profile.clone(), builder.clone(), &state, 1, ()).unwrap();
+        let (mut drive, mut earlier) = (new(), new());
+        drive.prepare(&state, None).unwrap();
+        earlier.live(&state, lived).unwrap();
+        let mut wears = BTreeSet::new();
+        let mut youngest = Ns::MAX;
+        for (block, row) in drive.blocks().with_data() {
+            let before = earlier.blocks().row(block);
+            wears.insert(row.pe_cycles);
+            if row.pe_cycles == 0 {
+                assert_eq!(before.usage, SuperblockUse::Free, "{block:?}");
+                continue;
+            }
+            assert_eq!(before.usage, SuperblockUse::Full, "{block:?}");
+            let version = |drive: &Drive| drive.platform.hardware.cells().version(block);
+            assert_ne!(version(&earlier), version(&drive), "{block:?}");
+            assert_eq!(before.pe_cycles, row.pe_cycles - 1, "{block:?}");
+            youngest = youngest.min(earlier.now() - before.programmed_at);
+        }
+        assert_eq!(wears, BTreeSet::from([0, 1, 2]));
+        let longer = youngest - lived;
+        assert!(longer < Ns::from_s(300), "{youngest:?}");
+        assert_eq!(earlier.temperature_c(earlier.now()), 40.0);
     }
 }

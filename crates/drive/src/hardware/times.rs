@@ -54,7 +54,12 @@ impl Times {
             *set = levels;
             ns = self.set_levels_ns;
         }
-        if self.shared_levels && levels == Levels::Ideal(IdealScope::Page) {
+        if self.shared_levels
+            && matches!(
+                levels,
+                Levels::Ideal(IdealScope::Page | IdealScope::PageAtAnyTime)
+            )
+        {
             ns += (cells.planes(wanted) - 1) * (self.set_levels_ns + sense);
         }
         ns

@@ -1,7 +1,7 @@
 //! A drive, fully resolved.
 
 use firstread_core::params::Need;
-use firstread_core::{CellMode, Geometry};
+use firstread_core::{CellMode, Geometry, Ns};
 use firstread_ecc::DecodeTiming;
 use firstread_firmware::WriteCache;
 use firstread_nand::ChipProfile;
@@ -38,6 +38,8 @@ pub struct DriveProfile {
     pub firmware: FirmwareProfile,
     /// What the controller's memory is used for.
     pub dram: DramProfile,
+    /// What a drive that is measured has lived through before.
+    pub history: HistoryProfile,
     /// Submission queues, and how they are arbitrated.
     pub queues: QueuesProfile,
     /// One scheme for each axis, in the order of the axes.
@@ -113,6 +115,18 @@ pub struct FirmwareProfile {
     /// How long programs, moves, erases and background reads wait at most behind reads of the host
     /// that came later (ns).
     pub max_wait_ns: u64,
+    /// Cell modes that the firmware keeps read levels for, and so may erase superblocks into.
+    pub cell_modes: CellModes,
+}
+
+/// Cell modes that superblocks of a drive may have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum CellModes {
+    /// The mode in which they start.
+    #[default]
+    One,
+    /// That one, and every mode of the chip with fewer bits a cell.
+    All,
 }
 
 /// What the controller's memory is used for, beyond what every drive needs.
@@ -124,6 +138,13 @@ pub struct DramProfile {
     pub map_cache_bytes: u64,
     /// What the write buffer is to the host.
     pub write_cache: WriteCache,
+}
+
+/// What a drive has lived through before the fill that is measured, where its state does not say.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct HistoryProfile {
+    /// How long an earlier fill lived; none for a drive that is filled for the first time.
+    pub earlier_fill: Option<Ns>,
 }
 
 /// What a long sequential write is limited by (bytes/s of user data).
@@ -199,6 +220,14 @@ impl DriveProfile {
     pub fn over_provisioning_permille(&self) -> u64 {
         let raw = self.geometry.raw_bytes(self.mode);
         (raw - self.capacity_bytes) * 1_000 / self.capacity_bytes
+    }
+
+    /// The cell modes that superblocks may be erased into, but for the one in which they start.
+    pub fn other_modes(&self) -> impl Iterator<Item = CellMode> {
+        let fewer = |mode: &CellMode| *mode < self.mode && self.chip.mode(*mode).is_some();
+        let converts = self.firmware.cell_modes == CellModes::All;
+        let modes = CellMode::ALL.into_iter();
+        modes.filter(move |mode| converts && fewer(mode))
     }
 
     /// Whether a scheme of the drive needs `need`.

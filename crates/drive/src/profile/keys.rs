@@ -187,11 +187,25 @@ impl Keys<'_> {
         }
     }
 
+    /// As [`Keys::whole`]; none for the word `none`, and where there is a problem.
+    pub fn whole_or_none(&self, key: &str, unit: Unit, min: u64, max: u64) -> Option<u64> {
+        let leaf = self.leaf(key, true)?;
+        if matches!(leaf.node, Node::Text(s) if s.trim() == "none") {
+            self.list(leaf, "none".into(), "", "\"none\"".into());
+            return None;
+        }
+        Some(self.whole_of(leaf, key, unit, min, max))
+    }
+
     /// The whole number at `key` in `unit`, within `min..=max` of it.
     pub fn whole(&self, key: &str, unit: Unit, min: u64, max: u64) -> u64 {
         let Some(leaf) = self.leaf(key, true) else {
             return min;
         };
+        self.whole_of(leaf, key, unit, min, max)
+    }
+
+    fn whole_of(&self, leaf: Leaf<'_>, key: &str, unit: Unit, min: u64, max: u64) -> u64 {
         let Some(quantity) = self.one(leaf, unit, min as f64, max as f64) else {
             return min;
         };

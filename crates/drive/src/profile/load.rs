@@ -1,7 +1,7 @@
 //! A drive's text to [`DriveProfile`].
 
 use firstread_core::params::{Axis, Need, ParamKind};
-use firstread_core::{CellMode, Geometry, StripeOrder};
+use firstread_core::{CellMode, Geometry, Ns, StripeOrder};
 use firstread_ecc::{Code, DecodeTiming};
 use firstread_firmware::WriteCache;
 
@@ -9,7 +9,8 @@ use crate::profile::check::check;
 use crate::profile::chip::load_chip;
 use crate::profile::document::Document;
 use crate::profile::drive::{
-    Cells, ChannelProfile, DramProfile, DriveProfile, EccProfile, FirmwareProfile, LinkProfile,
+    CellModes, Cells, ChannelProfile, DramProfile, DriveProfile, EccProfile, FirmwareProfile,
+    HistoryProfile, LinkProfile,
 };
 use crate::profile::keys::Keys;
 use crate::profile::quantity::{B, B_PER_S, MT_PER_S, NS, ONE, Quantity};
@@ -120,6 +121,16 @@ fn read(keys: &Keys<'_>, chip: Option<LoadedChip>, axes: &'static [Axis]) -> Opt
         command_ns: k.whole("command", NS, 0, 1_000_000_000),
         command_interval_ns: k.whole("command_interval", NS, 0, 1_000_000_000),
         max_wait_ns: k.whole("max_wait", NS, 1_000, 1_000_000_000_000),
+        cell_modes: match k.has("cell_modes") {
+            true => k.choice(
+                "cell_modes",
+                &[("one", CellModes::One), ("all", CellModes::All)],
+            ),
+            false => {
+                k.declare("cell_modes");
+                CellModes::One
+            }
+        },
     });
     let dram = keys.optional_table("dram", |k| {
         let bytes = |key| match k.has(key) {
@@ -148,6 +159,17 @@ fn read(keys: &Keys<'_>, chip: Option<LoadedChip>, axes: &'static [Axis]) -> Opt
             },
         }
     });
+    let history = keys.optional_table("history", |k| HistoryProfile {
+        earlier_fill: match k.has("earlier_fill") {
+            true => k
+                .whole_or_none("earlier_fill", NS, 1, MOST_EARLIER_NS)
+                .map(Ns),
+            false => {
+                k.declare("earlier_fill");
+                None
+            }
+        },
+    });
     let queues = keys.optional_table("queues", QueuesProfile::read);
     let schemes = schemes(keys, axes);
     let chip = chip?;
@@ -166,6 +188,7 @@ fn read(keys: &Keys<'_>, chip: Option<LoadedChip>, axes: &'static [Axis]) -> Opt
         link,
         firmware,
         dram: dram.unwrap_or_default(),
+        history: history.unwrap_or_default(),
         queues: queues.unwrap_or_default(),
         schemes,
         resolved: chip.resolved,
@@ -224,11 +247,20 @@ fn ecc(keys: &Keys<'_>) -> Option<(EccProfile, u32)> {
     }
 }
 
+/// The longest life of an earlier fill: a hundred years (ns).
+const MOST_EARLIER_NS: u64 = 876_000 * 3_600_000_000_000;
+
+/// What `history.earlier_fill` means where it is not given.
+const EARLIER_FILL: &str = "default: the fill that is measured is the first, and the firmware has learned nothing before; a time: an earlier fill lived so long";
+
 /// What `channel.commands_occupy` means where it is not given.
 const COMMANDS_OCCUPY: &str = "default: command cycles use the channel, and go before data that wait for it; false: they only delay their own operation, for comparisons";
 
 /// What `dram.write_cache` means where it is not given.
 const WRITE_CACHE: &str = "default: the write buffer is protected from power loss, so a flush and FUA have nothing to wait for; volatile: they wait for programs; write-through: every write does";
+
+/// What `firmware.cell_modes` means where it is not given.
+const CELL_MODES: &str = "default: superblocks keep the cell mode in which they start; all: they may be erased into every mode of the chip with fewer bits a cell";
 
 /// What the keys of `[dram]` mean where they are not given.
 const DRAM_DEFAULTS: [(&str, &str); 2] = [
@@ -259,10 +291,20 @@ fn defaults(choices: &[SchemeChoice], listing: &[ResolvedEntry]) -> Vec<Resolved
             COMMANDS_OCCUPY,
         ));
     }
+    let path = "firmware.cell_modes";
+    if !listed(path) {
+        let literal = "\"one\"".into();
+        entries.push(entry(path.into(), "one", "", literal, CELL_MODES));
+    }
     let path = "dram.write_cache";
     if !listed(path) {
         let literal = "\"protected\"".into();
         entries.push(entry(path.into(), "protected", "", literal, WRITE_CACHE));
+    }
+    let path = "history.earlier_fill";
+    if !listed(path) {
+        let literal = "\"none\"".into();
+        entries.push(entry(path.into(), "none", "", literal, EARLIER_FILL));
     }
     for (path, source) in DRAM_DEFAULTS {
         if !listed(path) {

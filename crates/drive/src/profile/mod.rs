@@ -133,7 +133,8 @@ pub const CHIPS: &[(&str, &str)] = shipped!("chips":
 
 /// Shipped drives: name and text.
 pub const DRIVES: &[(&str, &str)] = shipped!("drives":
-    "ct-qlc" "ct-qlc-recommended" "fg-qlc" "a-tlc" "s-tlc" "tlc-48l" "raro-femu" "ibm-qlc" "bench-512g" "bench-4g");
+    "ct-qlc" "ct-qlc-recommended" "ct-qlc-as-printed" "fg-qlc" "a-tlc" "s-tlc" "tlc-48l" "raro-femu" "ibm-qlc"
+    "bench-512g" "bench-4g");
 
 /// Where profiles are looked up: the texts that the caller has read, then those shipped.
 #[derive(Clone, Debug, Default)]

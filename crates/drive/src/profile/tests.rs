@@ -207,7 +207,8 @@ fn formula_products_have_the_schemes_of_products_and_test_drives_the_nulls() {
     const EMULATOR: [&str; 4] = ["none", "none", "none", "cost-benefit"];
     for (name, _) in DRIVES {
         let expected = match *name {
-            "ct-qlc" | "ct-qlc-recommended" | "fg-qlc" | "ibm-qlc" | "a-tlc" | "s-tlc" => PRODUCT,
+            "ct-qlc" | "ct-qlc-recommended" | "ct-qlc-as-printed" => PRODUCT,
+            "fg-qlc" | "ibm-qlc" | "a-tlc" | "s-tlc" => PRODUCT,
             "tlc-48l" => HARD_DECISIONS,
             "raro-femu" => EMULATOR,
             "bench-512g" | "bench-4g" => NULLS,

@@ -100,9 +100,11 @@ pub(crate) fn drive(superblocks: u32, capacity: u64, map_cache: u32) -> Drive {
         },
         layer_of: (0..geometry.wordlines_per_block).collect(),
         sensing: SensingTable::NOTHING,
+        correctable_bits: 72,
         read_time: crate::policy::ReadTime::default(),
         temperature_c: 25,
         seed: 1,
+        other_modes: alloc::boxed::Box::default(),
     };
     let config = Config {
         geometry,

@@ -1,5 +1,7 @@
 //! Counters of a drive: a row each, with its unit.
 
+use firstread_core::CellMode;
+
 use super::who::OWNERS;
 
 /// Bins of the retry histogram. The last bin holds reads with that many retries or more.
@@ -142,6 +144,8 @@ counters! {
         joined_reads: Commands,
         /// Background senses: verification, valley search, start-up.
         background_reads: Senses,
+        /// Of these, those asked for by the read levels of each cell mode, fewest bits a cell first.
+        background_reads_by_mode[CellMode::ALL.len()]: Senses,
         /// Slots written by the host.
         host_slots_written: Slots,
         /// Bytes written by the host. A partial write of a slot counts its own bytes alone.

@@ -1,8 +1,24 @@
 //! The table of axes: `axes!` defines the schemes of a drive, one per axis.
 
+use alloc::boxed::Box;
+
+use firstread_core::CellMode;
 use firstread_core::params::Axis;
 
 use super::Setup;
+use super::read_levels::AnyReadLevels;
+use super::retry::AnyRetry;
+
+/// The schemes that learn from reads, for superblocks of one cell mode.
+#[derive(Clone, Debug)]
+pub struct ModeSchemes {
+    /// The mode.
+    pub mode: CellMode,
+    /// Which read levels a read tries.
+    pub read_levels: AnyReadLevels,
+    /// How the steps of a read are executed.
+    pub retry: AnyRetry,
+}
 
 macro_rules! axes {
     ($($(#[$doc:meta])* $axis:ident: $any:ident),+ $(,)?) => {
@@ -12,7 +28,9 @@ macro_rules! axes {
         /// The schemes of a drive, one per axis.
         #[derive(Clone, Debug)]
         pub struct Schemes {
-            $($(#[$doc])* pub $axis: super::$axis::$any),+
+            $($(#[$doc])* pub $axis: super::$axis::$any,)+
+            /// The schemes of reads for each other cell mode of [`Setup::other_modes`].
+            pub other_modes: Box<[ModeSchemes]>,
         }
 
         impl Schemes {
@@ -22,11 +40,23 @@ macro_rules! axes {
                 setup: &Setup,
                 choice: impl Fn(&Axis) -> (&'a str, &'a [i64]),
             ) -> Option<Schemes> {
+                let in_mode = |(mode, setup): (CellMode, Setup)| {
+                    let (levels, levels_values) = choice(&super::read_levels::AXIS);
+                    let (retry, retry_values) = choice(&super::retry::AXIS);
+                    Some(ModeSchemes {
+                        mode,
+                        read_levels: AnyReadLevels::new(levels, &setup, levels_values)?,
+                        retry: AnyRetry::new(retry, &setup, retry_values)?,
+                    })
+                };
+                let other_modes: Option<Box<[ModeSchemes]>> =
+                    setup.in_other_modes().map(in_mode).collect();
                 Some(Schemes {
                     $($axis: {
                         let (name, values) = choice(&super::$axis::AXIS);
                         super::$axis::$any::new(name, setup, values)?
-                    }),+
+                    },)+
+                    other_modes: other_modes?,
                 })
             }
         }

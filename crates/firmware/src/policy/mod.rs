@@ -15,5 +15,5 @@ mod setup;
 pub mod suspend;
 pub mod wear;
 
-pub use axes::{AXES, Schemes};
-pub use setup::{ReadTime, Setup};
+pub use axes::{AXES, ModeSchemes, Schemes};
+pub use setup::{ModeSetup, ReadTime, Setup};

@@ -2,9 +2,9 @@
 
 use alloc::boxed::Box;
 
-use firstread_core::Geometry;
 use firstread_core::sensing::SensingTable;
 use firstread_core::voltage::{MAX_PAGES, VoltageTables};
+use firstread_core::{CellMode, Geometry};
 
 /// What schemes are built from, besides their parameters: what is known of a drive when its power comes on. A
 /// scheme uses the part that it needs.
@@ -14,22 +14,59 @@ pub struct Setup {
     pub geometry: Geometry,
     /// Capacity in logical pages.
     pub capacity_slots: u64,
-    /// Voltage tables of the chip.
+    /// Voltage tables of the chip, in the mode in which superblocks start.
     pub tables: VoltageTables,
     /// Layer of each wordline of a block.
     pub layer_of: Box<[u16]>,
     /// Errors that short senses of the chip add; an empty table if no scheme of the drive asks for them
     /// ([`firstread_core::params::Need::SafeSenses`]).
     pub sensing: SensingTable,
+    /// Errors in a codeword that the code nearly always corrects, in bits.
+    pub correctable_bits: u16,
     /// Durations of a step of a read.
     pub read_time: ReadTime,
     /// Temperature measured by the drive (°C).
     pub temperature_c: i16,
     /// Seed of the firmware's random choices and samples.
     pub seed: u64,
+    /// The other cell modes that superblocks may be erased into; none on a drive whose superblocks keep their mode.
+    pub other_modes: Box<[ModeSetup]>,
 }
 
-/// Durations of a step of a read on an idle drive, in the mode in which blocks start (ns).
+/// What differs by cell mode.
+#[derive(Clone, Debug)]
+pub struct ModeSetup {
+    /// Voltage tables of the chip in this mode.
+    pub tables: VoltageTables,
+    /// Errors that short senses add in this mode.
+    pub sensing: SensingTable,
+    /// Durations of a step of a read in this mode.
+    pub read_time: ReadTime,
+}
+
+impl Setup {
+    /// This setup in each of the other modes, in which it has no others itself.
+    pub fn in_other_modes(&self) -> impl Iterator<Item = (CellMode, Setup)> {
+        self.other_modes.iter().map(|other| {
+            let ModeSetup {
+                tables,
+                sensing,
+                read_time,
+            } = other.clone();
+            let setup = Setup {
+                tables,
+                sensing,
+                read_time,
+                layer_of: self.layer_of.clone(),
+                other_modes: Box::default(),
+                ..*self
+            };
+            (setup.tables.mode, setup)
+        })
+    }
+}
+
+/// Durations of a step of a read on an idle drive, in one cell mode (ns).
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct ReadTime {
     /// Sense at the default time, `tR`, by page type.

@@ -3,7 +3,8 @@
 use firstread_core::{Ns, Priority};
 
 use super::Read;
-use crate::policy::read_levels::{AnyReadLevels, Probe, ProbeResult, ReadLevels};
+use super::by_mode::{Asked, ByMode};
+use crate::policy::read_levels::{AnyReadLevels, ProbeResult, ReadLevels};
 use crate::policy::retry::AnyRetry;
 use crate::schedule::Purpose;
 use crate::shared::{Out, Shared};
@@ -13,9 +14,16 @@ use crate::shared::{Out, Shared};
 pub(crate) struct Dumped {
     /// The tables of read levels, with the background read they wait for; none if the next firmware has
     /// another scheme.
-    levels: Option<(AnyReadLevels, Option<Probe>)>,
+    levels: Option<(ByMode<AnyReadLevels>, Option<Asked>)>,
     /// What was learned about short senses; none if the next firmware has another scheme.
-    retry: Option<AnyRetry>,
+    retry: Option<ByMode<AnyRetry>>,
+}
+
+/// What the firmware of a drive has learned that outlives the data: for the firmware that meets the next data.
+#[derive(Clone, Debug)]
+pub struct Learned {
+    levels: ByMode<AnyReadLevels>,
+    retry: ByMode<AnyRetry>,
 }
 
 impl Dumped {
@@ -34,6 +42,22 @@ impl Read {
         self.levels.start(now, &shared.blocks);
         self.levels_due = self.levels.due();
         self.has_started = true;
+    }
+
+    /// As [`Read::power_up`], on a drive that was erased and filled again since it `learned`.
+    pub(crate) fn power_up_again(&mut self, now: Ns, learned: Learned, shared: &Shared) {
+        (self.levels, self.retry) = (learned.levels, learned.retry);
+        self.levels.start_again(now, &shared.blocks);
+        self.levels_due = self.levels.due();
+        self.has_started = true;
+    }
+
+    /// What the schemes have learned. A background read in flight is lost.
+    pub(crate) fn learned(self) -> Learned {
+        Learned {
+            levels: self.levels,
+            retry: self.retry,
+        }
     }
 
     /// Power is back after a shutdown that lost nothing. The firmware's clock stood still meanwhile, but the
@@ -57,19 +81,23 @@ impl Read {
         if self.probe.is_some() || self.levels_due > now {
             return;
         }
-        let probe = self
-            .levels
-            .probe(now, &shared.blocks, &mut |record| ports.log(record));
+        let Some(mode) = self.levels.next_due(now) else {
+            return;
+        };
+        let levels = self.levels.of(mode);
+        let probe = levels.probe(now, &shared.blocks, &mut |record| ports.log(record));
         self.levels_due = self.levels.due();
         let Some(probe) = probe else {
             return;
         };
         shared.counters.background_reads += 1;
-        self.read_probe(now, probe, shared, ports);
+        shared.counters.background_reads_by_mode[mode as usize] += 1;
+        self.read_probe(now, (mode, probe), shared, ports);
     }
 
-    /// Queues the background read `probe`.
-    fn read_probe(&mut self, now: Ns, probe: Probe, shared: &mut Shared, ports: &mut impl Out) {
+    /// Queues the background read that the instance of a cell mode has asked for.
+    fn read_probe(&mut self, now: Ns, asked: Asked, shared: &mut Shared, ports: &mut impl Out) {
+        let (_, probe) = asked;
         let job = shared
             .jobs
             .take()
@@ -80,7 +108,7 @@ impl Read {
             .fold(0u64, |all, plane| {
                 all | (u64::MAX >> (64 - codewords)) << (plane * codewords)
             });
-        self.probe = Some(probe);
+        self.probe = Some(asked);
         shared.jobs[job].levels = probe.levels;
         let (purpose, priority) = (Purpose::Probe, Priority::Background);
         self.start(now, job, purpose, priority, probe.at, wanted, shared, ports);
@@ -96,8 +124,9 @@ impl Read {
         shared: &mut Shared,
         ports: &mut impl Out,
     ) -> bool {
-        let probe = self.probe.take().expect("a probe is in flight");
+        let (mode, probe) = self.probe.take().expect("a probe is in flight");
         self.levels
+            .of(mode)
             .on_probe(now, &probe, &result, &shared.blocks, &mut |record| {
                 ports.log(record)
             });

@@ -5,48 +5,62 @@
 //! - `soft`: soft senses, once the hard steps have failed.
 //! - `rebuild`: data rebuilt from the other dies of a stripe.
 //! - `background`: reads that axis `read_levels` asks for by itself.
+//! - `by_mode`: an instance of the schemes for each cell mode.
 
 mod background;
+mod by_mode;
 mod rebuild;
 mod rebuilds;
 mod soft;
 mod steps;
 
+use alloc::boxed::Box;
+
 use firstread_core::{
-    DieId, FlashKind, FlashOp, Ns, PageAddr, Priority, SenseMode, SuperblockId, Tag,
+    CellMode, DieId, FlashKind, FlashOp, Ns, PageAddr, Priority, SenseMode, SuperblockId, Tag,
 };
 
 use crate::observe::{Counters, SuperblockTable};
-use crate::policy::read_levels::{AnyReadLevels, Outcome, Probe, ReadLevels};
+use crate::policy::ModeSchemes;
+use crate::policy::read_levels::{AnyReadLevels, Outcome, ReadLevels};
 use crate::policy::read_recovery::AnyReadRecovery;
 use crate::policy::retry::{AnyRetry, Retry, ShortSense};
 use crate::schedule::{Job, NO_JOB, Purpose};
 use crate::shared::{Out, Shared};
 
 pub(crate) use background::Dumped;
+pub use background::Learned;
+use by_mode::{Asked, ByMode};
 use rebuilds::Rebuilds;
 
 /// The read machine, with the schemes of axes `read_levels`, `retry` and `read_recovery`.
 #[derive(Clone, Debug)]
 pub(crate) struct Read {
-    levels: AnyReadLevels,
+    levels: ByMode<AnyReadLevels>,
     /// When the scheme `levels` wants to be called next.
     levels_due: Ns,
     /// Whether the scheme `levels` has been told that power is on.
     has_started: bool,
-    retry: AnyRetry,
+    retry: ByMode<AnyRetry>,
     read_recovery: AnyReadRecovery,
     /// The background read in flight.
-    probe: Option<Probe>,
+    probe: Option<Asked>,
     rebuilds: Rebuilds,
 }
 
 impl Read {
+    /// The machine of a drive whose superblocks start in `mode`.
     pub(crate) fn new(
+        mode: CellMode,
         levels: AnyReadLevels,
         retry: AnyRetry,
         read_recovery: AnyReadRecovery,
+        others: Box<[ModeSchemes]>,
     ) -> Read {
+        let retries = others.iter().map(|of| (of.mode, of.retry.clone()));
+        let retry = ByMode::new(mode, retry, retries);
+        let others = others.into_iter().map(|of| (of.mode, of.read_levels));
+        let levels = ByMode::new(mode, levels, others);
         Read {
             levels_due: levels.due(),
             has_started: false,
@@ -58,19 +72,29 @@ impl Read {
         }
     }
 
-    /// The scheme of axis `read_levels`.
+    /// The scheme of axis `read_levels`, for superblocks in the mode in which they start.
     pub(crate) fn levels(&self) -> &AnyReadLevels {
-        &self.levels
+        self.levels.own()
+    }
+
+    /// The scheme of axis `read_levels` for superblocks in each cell mode.
+    pub(crate) fn levels_by_mode(&self) -> impl Iterator<Item = (CellMode, &AnyReadLevels)> {
+        self.levels.each()
+    }
+
+    /// Whether reads of superblocks in `mode` have levels of their own.
+    pub(crate) fn has_levels(&self, mode: CellMode) -> bool {
+        self.levels.has(mode)
     }
 
     /// Tags per job. The second tag is for steps that are sensed speculatively.
     pub(crate) fn tags_per_job(&self) -> u32 {
-        1 + self.retry.pipelines() as u32
+        1 + self.retry.own().pipelines() as u32
     }
 
     /// `block` has begun to hold data, or no longer holds any.
     pub(crate) fn block_changed(&mut self, now: Ns, block: SuperblockId, blocks: &SuperblockTable) {
-        self.levels.on_block(now, block, blocks);
+        self.levels.on_block(now, block, blocks, self.has_started);
         self.levels_due = self.levels.due();
     }
 
@@ -143,7 +167,7 @@ impl Read {
         let step = state.step;
         let is_probe = matches!(state.purpose, Purpose::Probe);
         let mode = match is_probe {
-            true => self.probe.expect("a probe is in flight").mode,
+            true => self.probe.expect("a probe is in flight").1.mode,
             false => state.sense,
         };
         state.is_waiting = false;
@@ -152,6 +176,7 @@ impl Read {
             state.note = 0;
             state.levels = self
                 .levels
+                .of(ctx.mode)
                 .attempt(&ctx, 0, None, &mut state.note)
                 .expect("every scheme has a first attempt");
         }
@@ -173,7 +198,7 @@ impl Read {
                 buf,
             },
         });
-        if self.retry.pipelines_after(step) {
+        if self.retry.own().pipelines_after(step) {
             self.issue_speculative(now, job, shared, ports);
         }
     }
@@ -230,9 +255,10 @@ impl Read {
         };
         // A step that an oracle of axis `retry` tried by itself says nothing about the scheme's levels.
         if entry != 0 || step == 0 {
-            self.levels.on_read(&ctx, entry, told, note);
+            self.levels.of(ctx.mode).on_read(&ctx, entry, told, note);
         }
-        self.retry.on_read(&ctx, entry, used_short_sense, told);
+        let retry = self.retry.of(ctx.mode);
+        retry.on_read(&ctx, entry, used_short_sense, told);
         Some(outcome.failed)
     }
 

@@ -31,21 +31,23 @@ impl Read {
             ..
         } = jobs[job];
         let step = step.checked_add(1)?;
-        let own = self.retry.own_steps();
+        let own = self.retry.own().own_steps();
         if own > 0 {
             return (step <= own).then(|| Step {
-                levels: self.retry.own_levels(),
+                levels: self.retry.own().own_levels(),
+                short_sense: self.retry.own().own_sense(),
                 ..Step::of(step, entry, note)
             });
         }
-        if last.is_none() && self.levels.needs_outcome(entry + 1) {
+        let levels = self.levels.of(ctx.mode);
+        if last.is_none() && levels.needs_outcome(entry + 1) {
             return None;
         }
-        if let Some(levels) = self.levels.attempt(ctx, entry + 1, last, &mut note) {
+        if let Some(levels) = levels.attempt(ctx, entry + 1, last, &mut note) {
             let short_sense = if slow {
                 ShortSense::NONE
             } else {
-                self.retry.short_sense(ctx, entry + 1)
+                self.retry.of(ctx.mode).short_sense(ctx, entry + 1)
             };
             return Some(Step {
                 levels,
@@ -59,7 +61,8 @@ impl Read {
         if slow || !used_short_sense {
             return None;
         }
-        let levels = self.levels.attempt(ctx, 1, last, &mut note)?;
+        let levels = self.levels.of(ctx.mode);
+        let levels = levels.attempt(ctx, 1, last, &mut note)?;
         Some(Step {
             levels,
             slow: true,
@@ -88,11 +91,11 @@ impl Read {
         } = shared.jobs[job];
         // A soft sense rarely fails, so no step is sensed speculatively after it.
         let alone = matches!(purpose, Purpose::Probe) || sense != SenseMode::Hard;
-        if alone || !self.retry.pipelines_after(step) {
+        if alone || !self.retry.own().pipelines_after(step) {
             return;
         }
         // A read that no host command waits for does not keep a die that the host waits for.
-        let keeps = priority == Priority::Host && self.retry.keeps_die(step);
+        let keeps = priority == Priority::Host && self.retry.own().keeps_die(step);
         if !keeps && shared.schedule.host_waits(at.die)
             || shared.schedule.has_waited_enough(now, at.die, &shared.jobs)
         {

@@ -6,7 +6,7 @@ use firstread_core::{LevelOffsets, Levels, PageAddr, PageType, SenseMode};
 
 use super::sampling::{Sample, Sampler};
 use super::tables::{ENTRIES, TableManager};
-use super::valley::{Rules, Search, window};
+use super::valley::{Rules, Search};
 use crate::policy::read_levels::{Probe, ProbeResult};
 
 /// Errors of an entry on the pages it was tried on.
@@ -14,8 +14,10 @@ use crate::policy::read_levels::{Probe, ProbeResult};
 pub struct EntryTally {
     /// Pages read.
     pub pages: u16,
-    /// Pages with a failed codeword.
+    /// Pages that failed.
     pub failed: u16,
+    /// Those of them that have a failed codeword.
+    pub uncorrectable: u16,
     /// Codewords that failed.
     pub failed_codewords: u32,
     /// Bits corrected in the other codewords.
@@ -23,16 +25,28 @@ pub struct EntryTally {
 }
 
 impl EntryTally {
-    fn add(&mut self, result: &ProbeResult) {
-        let (failed, corrected) = match result {
-            ProbeResult::Decoded(o) => ((o.failed & o.wanted).count_ones(), o.sum_errors),
+    /// Adds a page. It fails if a codeword failed, or if more than `limit` bits were corrected in one.
+    fn add(&mut self, result: &ProbeResult, limit: u16) {
+        let (failed, most, corrected) = match result {
+            ProbeResult::Decoded(o) => (
+                (o.failed & o.wanted).count_ones(),
+                o.max_errors,
+                o.sum_errors,
+            ),
             // A result of another kind counts as a failed page.
-            ProbeResult::Ones { .. } => (1, 0),
+            ProbeResult::Ones { .. } => (1, 0, 0),
         };
         self.pages = self.pages.saturating_add(1);
-        self.failed = self.failed.saturating_add((failed > 0) as u16);
+        let page_failed = failed > 0 || most > limit;
+        self.failed = self.failed.saturating_add(page_failed as u16);
+        self.uncorrectable = self.uncorrectable.saturating_add((failed > 0) as u16);
         self.failed_codewords = self.failed_codewords.saturating_add(failed);
         self.corrected_bits = self.corrected_bits.saturating_add(corrected);
+    }
+    /// What entries are ordered by: pages that failed, then pages that are uncorrectable. The two are the same
+    /// unless pages fail by a margin; then all pages may fail with entries of which one can be read, one cannot.
+    pub fn rank(&self) -> (u16, u16) {
+        (self.failed, self.uncorrectable)
     }
     /// Fail ratio in thousandths, rounded.
     pub fn fail_permille(&self) -> u16 {
@@ -54,6 +68,8 @@ pub struct Trial {
     /// Number of reads completed.
     done: u32,
     pages: u32,
+    /// Bits corrected in a codeword above which its page fails.
+    limit: u16,
 }
 
 impl Default for Trial {
@@ -64,6 +80,7 @@ impl Default for Trial {
             candidates: 0,
             done: 0,
             pages: 1,
+            limit: u16::MAX,
         }
     }
 }
@@ -78,9 +95,16 @@ impl Trial {
             ..Trial::default()
         };
     }
+    /// Pages fail from now on, and when the trial is repeated, if more than `limit` bits are corrected in a
+    /// codeword. Without it, pages fail if they are uncorrectable.
+    pub fn fail_above(&mut self, limit: u16) {
+        self.limit = limit;
+    }
     /// Tries `candidates` other candidates on the same pages.
     pub fn again(&mut self, candidates: u8) {
+        let limit = self.limit;
         self.begin(self.sample, self.pages, candidates);
+        self.limit = limit;
     }
     /// The sample.
     pub fn sample(&self) -> &Sample {
@@ -109,7 +133,7 @@ impl Trial {
     /// Records the result of [`Trial::probe`]. Returns true if it was the last.
     pub fn record(&mut self, result: &ProbeResult) -> bool {
         if let Some((candidate, _)) = self.position() {
-            self.tallies[candidate as usize].add(result);
+            self.tallies[candidate as usize].add(result, self.limit);
             self.done += 1;
         }
         self.position().is_none()
@@ -187,11 +211,11 @@ impl Refinement {
     }
 }
 
-/// Positions in ascending order of fail ratio; equals keep their order.
+/// Positions in ascending order of fail ratio, then of uncorrectable pages; equals keep their order.
 pub fn ascending(tallies: &[EntryTally; ENTRIES]) -> [u8; ENTRIES] {
     let mut order = [0, 1, 2];
     // All entries were tried on the same pages, so sorting by count is sorting by ratio.
-    order.sort_unstable_by_key(|&i: &u8| (tallies[i as usize].failed, i));
+    order.sort_unstable_by_key(|&i: &u8| (tallies[i as usize].rank(), i));
     order
 }
 
@@ -244,18 +268,11 @@ impl Tracking {
         }
     }
 
-    /// Starts at `base`, an entry that failed on `fail_permille` of its pages. The first window is at least
-    /// `units` wide to each side.
-    pub fn begin(
-        &mut self,
-        tables: &TableManager,
-        base: LevelOffsets,
-        units: u8,
-        fail_permille: u16,
-    ) {
+    /// Starts at `base`. The first window is `window` units wide to each side.
+    pub fn begin(&mut self, tables: &TableManager, base: LevelOffsets, window: u8) {
         *self = Tracking {
             base,
-            window: window(units, fail_permille),
+            window,
             centers: base,
             ..Tracking::idle(self.rules, self.backup)
         };

@@ -6,6 +6,7 @@
 //! superblocks enter while no group has entries to inherit.
 
 use alloc::boxed::Box;
+use alloc::vec;
 
 use firstread_core::{Geometry, Levels, Ns, PageAddr, SuperblockId};
 
@@ -39,8 +40,10 @@ pub struct GroupLevels {
     pub sampler: Sampler,
     /// The trial in progress.
     pub trial: Box<Trial>,
-    /// Calibration passes begun; the sampler's rotation depends on it.
+    /// Calibration passes begun.
     pub pass: u32,
+    /// Samples drawn of each group: where the sampler's rotation stands.
+    drawn: Box<[u16]>,
     /// Zone of each wordline; empty if there is one zone.
     zone_of: Box<[u8]>,
     started: bool,
@@ -61,6 +64,7 @@ impl GroupLevels {
         geometry: &Geometry,
         zone_of: Box<[u8]>,
     ) -> GroupLevels {
+        let groups = selector.groups.len();
         GroupLevels {
             zone_of,
             members: Members::new(geometry.blocks_per_plane, selector.tables.mode()),
@@ -68,6 +72,7 @@ impl GroupLevels {
             sampler,
             trial: Box::default(),
             pass: 0,
+            drawn: vec![0; groups].into_boxed_slice(),
             started: false,
             entered: GroupSet::EMPTY,
             to_populate: GroupSet::EMPTY,
@@ -82,10 +87,23 @@ impl GroupLevels {
         self.members.reset();
         self.members.update(now, &self.selector.groups, blocks);
         self.pass = 0;
+        self.drawn.fill(0);
         self.started = true;
         self.entered = GroupSet::EMPTY;
         self.to_populate = self.members.occupied();
         self.waiting = GroupSet::EMPTY;
+        self.populating = None;
+    }
+
+    /// Power is on, on a drive that was erased and filled again: the entries of all groups are kept, and samples
+    /// go on where they were. A group with data and without entries inherits or is to be populated.
+    pub fn start_again(&mut self, now: Ns, blocks: &SuperblockTable) {
+        self.selector.tables.discard_all();
+        self.members.reset();
+        self.members.update(now, &self.selector.groups, blocks);
+        self.started = true;
+        self.entered = self.members.occupied();
+        (self.to_populate, self.waiting) = Default::default();
         self.populating = None;
     }
 
@@ -119,6 +137,11 @@ impl GroupLevels {
     pub fn zone(&self, at: PageAddr) -> u8 {
         let zone = self.zone_of.get(at.wordline as usize);
         zone.copied().unwrap_or(0)
+    }
+
+    /// Bytes of the counts of samples.
+    pub fn drawn_bytes(&self) -> usize {
+        size_of_val(&*self.drawn)
     }
 
     /// Bytes of the zones of wordlines.
@@ -178,8 +201,12 @@ impl GroupLevels {
     /// Draws a sample of `group` for a trial of `candidates` candidates. False if the group has no full
     /// superblock.
     pub fn begin_trial(&mut self, group: u8, candidates: u8, blocks: &SuperblockTable) -> bool {
-        let sample = self.sampler.draw(group, self.pass, &self.members, blocks);
+        let drawn = &mut self.drawn[group as usize];
+        let sample = self
+            .sampler
+            .draw(group, (*drawn).into(), &self.members, blocks);
         if let Some(sample) = sample {
+            *drawn = drawn.wrapping_add(1);
             self.trial.begin(sample, self.sampler.len(), candidates);
         }
         sample.is_some()
@@ -244,6 +271,11 @@ impl GroupLevels {
             });
         }
         true
+    }
+
+    /// The group that is being populated.
+    pub fn populating(&self) -> Option<u8> {
+        self.populating
     }
 
     /// Whether power is on.

@@ -15,6 +15,7 @@
 //! - [`options`]: the parameters of these schemes, and the state built from them.
 
 pub mod calibration;
+pub mod calibration_clock;
 pub mod error_counts;
 pub mod group_levels;
 pub mod groups;

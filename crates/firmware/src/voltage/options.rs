@@ -7,6 +7,7 @@ use firstread_core::Ns;
 use firstread_core::params::{Param, Values};
 
 use super::calibration::Refinement;
+use super::calibration_clock::{CalibrationClock, GroupClock};
 use super::group_levels::GroupLevels;
 use super::groups::{self, GROUPING_PARAM, RETENTION_BINS_PARAM};
 use super::pass_schedule::{PassInterval, PassSchedule};
@@ -14,7 +15,7 @@ use super::sampling::{MAX_BLOCKS, Sampler};
 use super::selector::{Fallback, Selector};
 use super::tables::MAX_ZONES;
 use super::tables::{Form, TableManager};
-use super::valley::{Direction, Epsilon, Rules};
+use super::valley::{Direction, Epsilon, Rules, WindowScale};
 use crate::policy::Setup;
 
 /// Nanoseconds of an hour.
@@ -77,9 +78,15 @@ pub const FROZEN: &[Param] = &[
 pub const CT_QLC: &[Param] = &[
     Param::number(
         "interval",
-        "time from one verification of all groups to the next",
+        "time from one calibration of a group to the next",
         "ns",
         (5 * HOUR, HOUR / 60, 8760 * HOUR),
+    ),
+    Param::choice(
+        "clock",
+        "what the interval counts from: a group's own last calibration, or the last pass over all groups. \
+         Paced passes (pacing=drift) are passes over all groups in either case",
+        &["group", "global"],
     ),
     Param::choice(
         "pacing",
@@ -118,6 +125,13 @@ pub const CT_QLC: &[Param] = &[
         &["rotate", "zero"],
     ),
     Param::number(
+        "fail_margin",
+        "corrected bits, of those that the code corrects, above which a page fails verification; 1000 for \
+         uncorrectable pages alone, as published. With verify=fail-ratio",
+        "permille",
+        (900, 100, 1000),
+    ),
+    Param::number(
         "threshold",
         "fail ratio above which an entry fails verification",
         "permille",
@@ -142,9 +156,20 @@ pub const CT_QLC: &[Param] = &[
     ),
     Param::number(
         "window",
-        "half of the first window; up to twice that as the fail ratio rises",
+        "base value of half of the first window",
         "dac",
         (8, 1, 24),
+    ),
+    Param::choice(
+        "window_scale",
+        "half of the first window is the base value times one plus the fail ratio, or times the fail ratio \
+         as published",
+        &["one-plus-ratio", "as-printed"],
+    ),
+    Param::flag(
+        "recount",
+        "count all three levels of a window in each iteration, as listed; without it those not yet counted",
+        false,
     ),
     Param::number(
         "max_iterations",
@@ -234,13 +259,31 @@ fn zones_of(setup: &Setup, zones: u8) -> Box<[u8]> {
     setup.layer_of.iter().map(zone).collect()
 }
 
-/// Schedule of the calibration passes.
-pub fn pass_schedule(values: &Values) -> PassSchedule {
-    let pacing = match values.get("pacing") {
-        0 => PassInterval::Fixed,
-        _ => PassInterval::Drift,
-    };
-    PassSchedule::new(Ns(values.get("interval").max(1) as u64), pacing)
+/// When each of `groups` groups is calibrated.
+pub fn calibration_clock(values: &Values, groups: usize) -> CalibrationClock {
+    let interval = Ns(values.get("interval").max(1) as u64);
+    match (values.get("pacing"), values.get("clock")) {
+        (0, 0) => CalibrationClock::Group(GroupClock::new(interval, groups)),
+        (0, _) => CalibrationClock::Global(PassSchedule::new(interval, PassInterval::Fixed)),
+        _ => CalibrationClock::Global(PassSchedule::new(interval, PassInterval::Drift)),
+    }
+}
+
+/// Corrected bits of a codeword above which a page fails verification.
+pub fn page_limit(setup: &Setup, values: &Values) -> u16 {
+    let permille = values.get("fail_margin").clamp(0, 1000) as u32;
+    match (values.get("verify"), permille) {
+        (0, ..1000) => (setup.correctable_bits as u32 * permille / 1000) as u16,
+        _ => u16::MAX,
+    }
+}
+
+/// How the first window of a search grows with the fail ratio.
+pub fn window_scale(values: &Values) -> WindowScale {
+    match values.get("window_scale") {
+        0 => WindowScale::OnePlusRatio,
+        _ => WindowScale::AsPrinted,
+    }
 }
 
 /// Which actions verification may lead to.
@@ -270,5 +313,6 @@ pub fn rules(values: &Values) -> Rules {
         direction,
         epsilon,
         limit: values.get("max_iterations") as u8,
+        recount: values.flag("recount"),
     }
 }

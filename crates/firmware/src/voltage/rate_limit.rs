@@ -86,7 +86,7 @@ impl RateLimit {
                 self.passes += 1;
                 log(Record {
                     at: now,
-                    what: What::PortCallKind {
+                    what: What::Passed {
                         pass: self.passes,
                         began,
                         groups: 0,

@@ -103,11 +103,12 @@ impl Sampler {
     }
 
     /// Draws blocks from the full superblocks of `group`; none if it has no full superblock. With fewer
-    /// superblocks than blocks, draws several blocks of one superblock on different dies.
+    /// superblocks than blocks, draws several blocks of one superblock on different dies. `turn` counts the samples of
+    /// the group: each begins at other pages.
     pub fn draw(
         &mut self,
         group: u8,
-        pass: u32,
+        turn: u32,
         members: &Members,
         blocks: &SuperblockTable,
     ) -> Option<Sample> {
@@ -151,7 +152,7 @@ impl Sampler {
             s.plane = (unit / self.dies as u64) as u8;
         }
         if self.rotate {
-            let passed = pass as u64 * self.pages as u64 * self.step as u64;
+            let passed = turn as u64 * self.pages as u64 * self.step as u64;
             sample.first_page = (passed % self.block_pages as u64) as u32;
         }
         Some(sample)

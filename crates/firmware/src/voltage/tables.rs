@@ -197,6 +197,10 @@ impl TableManager {
     pub fn populated(&self, group: u8) -> bool {
         self.populated.contains(group)
     }
+    /// The groups that have active entries.
+    pub fn populated_groups(&self) -> GroupSet {
+        self.populated
+    }
     /// Active entries of `group`, in its first zone.
     pub fn entries(&self, group: u8) -> &Entries {
         self.entries_in(group, 0)
@@ -316,6 +320,12 @@ impl TableManager {
     /// Drops the staged entries of `group`.
     pub fn discard(&mut self, group: u8) {
         self.staged.remove(group);
+    }
+
+    /// Drops all staged entries.
+    pub fn discard_all(&mut self) {
+        self.staged = GroupSet::EMPTY;
+        self.shadowed = None;
     }
 
     // --- from staging to active

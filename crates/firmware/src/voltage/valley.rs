@@ -7,7 +7,7 @@
 //! climbs the peak of a state; [`Direction::AsPrinted`] keeps that.
 //!
 //! A known count is not taken again: after a move two of the three levels are known, after a shrink one. The
-//! paper senses all three levels in each iteration.
+//! paper senses all three levels in each iteration; [`Rules::recount`] does.
 
 /// Which half of the window the search moves toward.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,6 +56,8 @@ pub struct Rules {
     pub epsilon: Epsilon,
     /// Maximum number of iterations.
     pub limit: u8,
+    /// Whether each iteration counts all three levels, as listed, or those alone whose count is not known.
+    pub recount: bool,
 }
 
 /// Why a search ended.
@@ -71,11 +73,23 @@ pub enum End {
     Limit,
 }
 
-/// Half of the first window: `base` units, and twice that for an entry that fails on every page. The paper
-/// scales the window "proportionally" to the fail ratio. Taken literally, an entry that rarely fails would
-/// have no window at all, so `base` is the minimum.
-pub fn window(base: u8, fail_permille: u16) -> u8 {
-    let scaled = (base as u32 * (1000 + fail_permille.min(1000) as u32) + 500) / 1000;
+/// How the first window grows with the fail ratio ρ of the entry that the search starts from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WindowScale {
+    /// With 1 + ρ: the base value is the least window.
+    OnePlusRatio,
+    /// With ρ, "proportionally", as published: an entry that rarely fails has a window of one unit.
+    AsPrinted,
+}
+
+/// Half of the first window, in units, of an entry that fails on `fail_permille` of its pages.
+pub fn window(base: u8, fail_permille: u16, scale: WindowScale) -> u8 {
+    let ratio = fail_permille.min(1000) as u32;
+    let factor = match scale {
+        WindowScale::OnePlusRatio => 1000 + ratio,
+        WindowScale::AsPrinted => ratio,
+    };
+    let scaled = (base as u32 * factor + 500) / 1000;
     scaled.clamp(1, i8::MAX as u32) as u8
 }
 
@@ -158,6 +172,9 @@ impl Search {
             };
             self.center += toward as i16 * self.delta;
             self.last = toward;
+        }
+        if self.rules.recount {
+            self.counts = [None; 3];
         }
         self.fit();
         if self.end.is_none() && self.iterations >= self.rules.limit {

@@ -23,7 +23,7 @@ fn formula_background_reads_are_the_budget() {
             assert!(passed >= gap - 1_000_000, "{name}: {passed} ns between two");
         }
         let reads = |what: &What| match what {
-            What::PortCallKind { reads, .. } => *reads,
+            What::Passed { reads, .. } => *reads,
             other => panic!("{name}: {other:?}"),
         };
         let logged: u32 = drive.log.iter().map(|r| reads(&r.what)).sum();

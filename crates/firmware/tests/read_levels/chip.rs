@@ -103,9 +103,11 @@ pub fn setup() -> Setup {
         tables: tables(),
         layer_of: (0..1408).map(|w| w / 8).collect(),
         sensing: SensingTable::NOTHING,
+        correctable_bits: 72,
         read_time: ReadTime::default(),
         temperature_c: 25,
         seed: 1,
+        other_modes: Box::default(),
     }
 }
 

@@ -203,7 +203,7 @@ fn first_group_of_an_empty_drive_is_populated_once_there_is_data() {
             drive
                 .log
                 .iter()
-                .all(|r| matches!(r.what, What::PortCallKind { .. }))
+                .all(|r| matches!(r.what, What::Passed { .. }))
         );
         let open = |drive: &mut Drive, block: u32| {
             fill(&mut drive.blocks, block, 0, drive.now);

@@ -7,7 +7,11 @@ mod block_calibration;
 /// What may the background spend?
 mod budget;
 mod chip;
+
 mod drive;
+
+/// When is each group calibrated?
+mod clock;
 
 /// Does anything break under any answer and any history?
 mod fuzz;

@@ -1,6 +1,8 @@
 //! Algorithm 1 on the valley between two Gaussian states, 250 mV apart with sigma 45 mV.
 
-use firstread_firmware::voltage::valley::{Direction, End, Epsilon, Rules, Search, window};
+use firstread_firmware::voltage::valley::{
+    Direction, End, Epsilon, Rules, Search, WindowScale, window,
+};
 
 use crate::chip::{DAC_MV, below};
 
@@ -24,6 +26,7 @@ fn rules(direction: Direction, epsilon: Epsilon) -> Rules {
         direction,
         epsilon,
         limit: 16,
+        recount: false,
     }
 }
 
@@ -138,6 +141,27 @@ fn limit_bounds_iterations_and_counts() {
     }
 }
 
+/// Counting all three levels in each iteration, as listed, ends at the same level after as many iterations, and
+/// takes three counts for each.
+#[test]
+fn recounting_takes_three_counts_an_iteration() {
+    for delta in [8, 16] {
+        for valley_mv in [-90.0, -33.0, 0.0, 52.0, 110.0] {
+            let once = rules(Direction::Corrected, SCALED);
+            let listed = Rules {
+                recount: true,
+                ..once
+            };
+            let (known, few) = search(once, delta, valley_mv, 32.0);
+            let (found, sensed) = search(listed, delta, valley_mv, 32.0);
+            assert_eq!(found.center(), known.center(), "valley {valley_mv} mV");
+            assert_eq!(found.iterations(), known.iterations());
+            assert_eq!(sensed.len(), 3 * found.iterations() as usize);
+            assert!(found.iterations() == 1 || few.len() < sensed.len());
+        }
+    }
+}
+
 /// The range of an offset ends the search, whichever way it goes.
 #[test]
 fn search_stays_in_the_range_of_an_offset() {
@@ -163,9 +187,12 @@ fn search_stays_in_the_range_of_an_offset() {
     }
 }
 
-/// 8 units for an entry that hardly fails, 16 for one that always does.
+/// 8 units for an entry that hardly fails, 16 for one that always does; as printed a share of 8, and one at least.
 #[test]
 fn window_scales_with_the_fail_ratio() {
-    assert_eq!([0, 125, 500, 1000].map(|f| window(8, f)), [8, 9, 12, 16]);
-    assert_eq!(window(24, u16::MAX), 48);
+    let of = |base, scale| [0, 125, 500, 1000, u16::MAX].map(|f| window(base, f, scale));
+    let (widened, printed) = (WindowScale::OnePlusRatio, WindowScale::AsPrinted);
+    assert_eq!(of(8, widened), [8, 9, 12, 16, 16]);
+    assert_eq!(of(24, widened), [24, 27, 36, 48, 48]);
+    assert_eq!(of(8, printed), [1, 1, 4, 8, 8]);
 }

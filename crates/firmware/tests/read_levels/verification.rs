@@ -2,18 +2,22 @@
 
 use std::collections::BTreeSet;
 
+use firstread_core::params::Values;
 use firstread_core::{CellMode, SenseMode, SuperblockId};
 use firstread_firmware::log::What;
-use firstread_firmware::policy::read_levels::{Outcome, ProbeResult};
-use firstread_firmware::voltage::calibration::{Decision, EntryTally, Refinement, Tracking, Trial};
+use firstread_firmware::policy::read_levels::{AXIS, Outcome, ProbeResult};
+use firstread_firmware::voltage::calibration::{
+    Decision, EntryTally, Refinement, Tracking, Trial, ascending,
+};
 use firstread_firmware::voltage::groups;
 use firstread_firmware::voltage::members::Members;
+use firstread_firmware::voltage::options::page_limit;
 use firstread_firmware::voltage::sampling::{Sample, Sampler};
 use firstread_firmware::voltage::tables::{Form, TableManager};
-use firstread_firmware::voltage::valley::{Direction, Epsilon, Rules, Search, window};
+use firstread_firmware::voltage::valley::{Direction, Epsilon, Rules, Search, WindowScale, window};
 
 use crate::chip::{self, h, monitor};
-use crate::drive::Drive;
+use crate::drive::{Drive, values};
 
 fn draw(sampler: &mut Sampler, rows: &[(u32, f64)], pass: u32) -> Option<Sample> {
     let blocks = monitor(rows);
@@ -263,6 +267,7 @@ fn model_tracking_is_a_search_a_valley() {
             sigma: 2,
         },
         limit: 16,
+        recount: false,
     };
     let (hours, pe) = (40.0, 1500);
     let chip = chip::Chip { acceleration: 7.8 };
@@ -273,7 +278,8 @@ fn model_tracking_is_a_search_a_valley() {
         for (backup, fail_permille) in [(0, 300), (5, 1000)] {
             let base = tables.candidate(2);
             let mut tracking = Tracking::idle(rules, backup);
-            tracking.begin(&tables, base, 8, fail_permille);
+            let first = window(8, fail_permille, WindowScale::OnePlusRatio);
+            tracking.begin(&tables, base, first);
             let mut reads = 0;
             while let Some(probe) = tracking.probe(&tables, &sampler, &sample) {
                 reads += 1;
@@ -284,7 +290,7 @@ fn model_tracking_is_a_search_a_valley() {
             let mut widths = BTreeSet::new();
             for valley in tables.searched() {
                 let k = valley as usize - 1;
-                let mut search = Search::new(rules, base[k], window(8, fail_permille));
+                let mut search = Search::new(rules, base[k], first);
                 let pages: Vec<_> = (0..sampler.len())
                     .map(|i| sampler.page(&sample, i).0)
                     .filter(|at| at.page.0 == tables.page_of_valley(valley))
@@ -360,6 +366,78 @@ fn ranking_prefers_fewer_errors_at_every_level() {
     assert_eq!(trial.best(), [1, 0, 0], "fewer candidates than entries");
 }
 
+/// A page fails when a codeword did, or when more bits than the limit were corrected in one; the limit holds when
+/// the trial is repeated, and a new trial has none.
+#[test]
+fn page_fails_above_the_limit_of_corrected_bits() {
+    let outcome = |failed, max_errors| {
+        ProbeResult::Decoded(Outcome {
+            wanted: 0xffff,
+            failed,
+            max_errors,
+            sum_errors: 300,
+            unsatisfied: 0,
+            spare: Default::default(),
+        })
+    };
+    let results = [
+        outcome(0, 0),
+        outcome(0, 57),
+        outcome(0, 58),
+        outcome(2, 40),
+    ];
+    let failed = |trial: &mut Trial| {
+        results.iter().for_each(|r| {
+            trial.record(r);
+        });
+        let [tally, ..] = trial.tallies();
+        (tally.failed, tally.failed_codewords, tally.pages)
+    };
+    let mut trial = Trial::default();
+    trial.begin(Sample::default(), 4, 1);
+    assert_eq!(failed(&mut trial), (1, 1, 4), "uncorrectable alone");
+    trial.fail_above(57);
+    trial.again(1);
+    assert_eq!(failed(&mut trial), (2, 1, 4), "58 is more than 57");
+    trial.again(1);
+    assert_eq!(failed(&mut trial), (2, 1, 4));
+    trial.begin(Sample::default(), 4, 1);
+    assert_eq!(failed(&mut trial), (1, 1, 4));
+}
+
+/// Where every page fails by the margin, entries that cannot be read at all come last: they are never taken for as
+/// good as entries that can.
+#[test]
+fn uncorrectable_pages_settle_equal_fail_ratios() {
+    let tally = |failed, uncorrectable| EntryTally {
+        pages: 128,
+        failed,
+        uncorrectable,
+        ..EntryTally::default()
+    };
+    let tallies = [tally(128, 128), tally(128, 3), tally(127, 127)];
+    assert_eq!(ascending(&tallies), [2, 1, 0]);
+    assert_eq!(
+        ascending(&[tally(5, 1); 3]),
+        [0, 1, 2],
+        "equals keep their order"
+    );
+}
+
+/// The limit is a share of what the code corrects; there is none at 1000, nor where corrected bits decide.
+#[test]
+fn formula_fail_margin_is_a_share_of_what_the_code_corrects() {
+    let limit = |set: &[(&str, i64)]| {
+        let ct_qlc = AXIS.schemes.iter().find(|s| s.name == "ct-qlc").unwrap();
+        let values = values("ct-qlc", set);
+        page_limit(&chip::setup(), &Values::new(ct_qlc, &values))
+    };
+    assert_eq!(limit(&[("fail_margin", 1000)]), u16::MAX);
+    assert_eq!(limit(&[("fail_margin", 800)]), 57, "of 72");
+    assert_eq!(limit(&[("fail_margin", 999)]), 71);
+    assert_eq!(limit(&[("fail_margin", 800), ("verify", 1)]), u16::MAX);
+}
+
 /// A pass of a group costs 3 × 2 × 64 reads, of one plane each, one at a time.
 #[test]
 fn verification_costs_what_the_formula_says() {
@@ -375,11 +453,12 @@ fn verification_costs_what_the_formula_says() {
                 assert_eq!(reads, 3 * 128);
                 verified += 1;
             }
-            What::PortCallKind { groups, reads, .. } => assert_eq!(reads, groups as u32 * 384),
+            What::Passed { groups, reads, .. } => assert_eq!(reads, groups as u32 * 384),
             _ => {}
         }
     }
     assert_eq!(drive.probes.len(), 24 * 128 + verified * 384);
     assert!(drive.probes.iter().all(|(_, p)| p.mode == SenseMode::Hard));
-    assert_eq!(drive.count(|w| matches!(w, What::PortCallKind { .. })), 5);
+    // At 15 and 20 h, and at 29 h after the group that is entered at 24 h.
+    assert_eq!(drive.count(|w| matches!(w, What::Passed { .. })), 3);
 }

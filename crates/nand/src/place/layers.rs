@@ -17,7 +17,10 @@ pub struct LayerProfile {
     pub shape: LayerShape,
     /// Retention is multiplied by `1 + retention_span * x`.
     pub retention_span: f64,
-    /// Standard deviations are multiplied by `1 + sigma_span * (x + 1) / 2`.
+    /// Where in the span the standard deviations of the profile lie.
+    pub sigma_from: SigmaFrom,
+    /// Standard deviations are multiplied by `1 + sigma_span * (x + 1) / 2` (`Narrowest`), or by
+    /// `1 + sigma_span * x / 2` (`Middle`).
     pub sigma_span: f64,
     /// Programmed states are offset by `offset_span_mv * x` (mV).
     pub offset_span_mv: f64,
@@ -43,8 +46,35 @@ impl LayerShape {
         [("linear", LayerShape::Linear), ("bowed", LayerShape::Bowed)];
 }
 
+/// Which layer the standard deviations of a profile are those of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SigmaFrom {
+    /// The narrowest, at `x = -1`: every other layer is wider, and so is the nominal page.
+    Narrowest,
+    /// The one in the middle, at `x = 0`: layers are narrower and wider by the same, and the nominal page of a
+    /// `Linear` stack has what the profile says.
+    Middle,
+}
+
+impl SigmaFrom {
+    const NAMES: [(&str, SigmaFrom); 2] = [
+        ("narrowest", SigmaFrom::Narrowest),
+        ("middle", SigmaFrom::Middle),
+    ];
+
+    /// What is added to `x` before it is multiplied by half the span.
+    fn ahead(self) -> f64 {
+        match self {
+            SigmaFrom::Narrowest => 1.0,
+            SigmaFrom::Middle => 0.0,
+        }
+    }
+}
+
 const RETENTION_SPAN: Field = Field::new("retention_span", unit::X, -0.9, 0.9);
 const SIGMA_SPAN: Field = Field::new("sigma_span", unit::X, -0.9, 10.0);
+/// Largest span about the middle layer: the narrowest then has a tenth of the middle's width.
+const WIDEST_ABOUT_MIDDLE: f64 = 1.8;
 const OFFSET_SPAN: Field = Field::new("offset_span", unit::MV, -500.0, 500.0);
 const EDGE_LAYERS: Field = Field::new("edge_layers", unit::ONE, 0.0, 1_000.0).of_kind(Kind::Whole);
 const EDGE_RETENTION: Field = Field::new("edge_retention_factor", unit::X, 0.0, 10.0);
@@ -55,6 +85,7 @@ impl Numbers for LayerProfile {
         LayerProfile {
             shape: choose(from, "shape", &LayerShape::NAMES),
             retention_span: from.number(&RETENTION_SPAN),
+            sigma_from: choose(from, "sigma_from", &SigmaFrom::NAMES),
             sigma_span: from.number(&SIGMA_SPAN),
             offset_span_mv: from.number(&OFFSET_SPAN),
             edge_layers: from.number(&EDGE_LAYERS) as u16,
@@ -66,6 +97,14 @@ impl Numbers for LayerProfile {
     fn check(&self, table: &str) -> Result<(), ProfileError> {
         RETENTION_SPAN.check(table, self.retention_span)?;
         SIGMA_SPAN.check(table, self.sigma_span)?;
+        if self.sigma_from == SigmaFrom::Middle && self.sigma_span > WIDEST_ABOUT_MIDDLE {
+            return Err(bad(
+                path(table, SIGMA_SPAN.key),
+                Reason::Rule(
+                    "more than 180 % about the middle layer leaves the first one no width",
+                ),
+            ));
+        }
         OFFSET_SPAN.check(table, self.offset_span_mv)?;
         EDGE_LAYERS.check(table, self.edge_layers as f64)?;
         EDGE_RETENTION.check(table, self.edge_retention_factor)?;
@@ -127,7 +166,8 @@ pub fn of_layer(l: &LayerProfile, n: u16, layer: u16) -> LayerFactors {
     let factor = |f: f64| if edge && l.edge_layers > 0 { f } else { 1.0 };
     LayerFactors {
         retention: ((1.0 + l.retention_span * x) * factor(l.edge_retention_factor)) as f32,
-        sigma: ((1.0 + l.sigma_span * 0.5 * (x + 1.0)) * factor(l.edge_sigma_factor)) as f32,
+        sigma: ((1.0 + l.sigma_span * 0.5 * (x + l.sigma_from.ahead()))
+            * factor(l.edge_sigma_factor)) as f32,
         offset_mv: (l.offset_span_mv * x) as f32,
     }
 }

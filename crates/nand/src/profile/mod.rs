@@ -29,7 +29,7 @@ pub use crate::ageing::transient::TransientProfile;
 pub use crate::ageing::wear::WearProfile;
 pub use crate::cell::noise::{PhaseSettling, SensingProfile};
 pub use crate::failure::FailureProfile;
-pub use crate::place::layers::{LayerProfile, LayerShape};
+pub use crate::place::layers::{LayerProfile, LayerShape, SigmaFrom};
 pub use crate::place::open_block::OpenBlockProfile;
 pub use crate::place::variation::VariationProfile;
 pub use array::{ArrayProfile, WordlineOrder};

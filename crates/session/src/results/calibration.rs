@@ -51,7 +51,7 @@ pub fn rows(log: &[Record]) -> (BTreeMap<u8, Row>, Passes) {
     let mut passes = Passes::default();
     for record in log {
         let Some(group) = group_of(&record.what) else {
-            if let What::PortCallKind { groups, reads, .. } = record.what {
+            if let What::Passed { groups, reads, .. } = record.what {
                 passes.n += 1;
                 passes.groups += u64::from(groups);
                 passes.reads += u64::from(reads);
@@ -74,7 +74,7 @@ pub fn rows(log: &[Record]) -> (BTreeMap<u8, Row>, Passes) {
                 row.iterations += u32::from(iterations);
             }
             What::Discarded { .. } => row.discarded += 1,
-            What::Centered { .. } | What::PortCallKind { .. } => {}
+            What::Centered { .. } | What::Passed { .. } => {}
         }
     }
     (rows, passes)
@@ -90,7 +90,7 @@ const fn group_of(what: &What) -> Option<u8> {
         | What::Tracked { group, .. }
         | What::Centered { group, .. }
         | What::Discarded { group, .. } => Some(*group),
-        What::PortCallKind { .. } => None,
+        What::Passed { .. } => None,
     }
 }
 
@@ -104,7 +104,7 @@ const fn reads_of(what: &What) -> u32 {
         What::Inherited { .. }
         | What::Sorted { .. }
         | What::Centered { .. }
-        | What::PortCallKind { .. } => 0,
+        | What::Passed { .. } => 0,
     }
 }
 
@@ -222,7 +222,7 @@ pub fn csv(outcome: &Outcome) -> String {
                 *fail = joined(fail_permille);
                 "discarded"
             }
-            What::PortCallKind {
+            What::Passed {
                 pass: p,
                 began: b,
                 groups: g,
@@ -239,7 +239,7 @@ pub fn csv(outcome: &Outcome) -> String {
             None => Default::default(),
         };
         let reads = match what {
-            What::PortCallKind { reads, .. } => *reads,
+            What::Passed { reads, .. } => *reads,
             other => reads_of(other),
         };
         let h = hours(outcome, *at);

@@ -16,7 +16,7 @@ mod job_options;
 pub mod phases;
 pub mod writes;
 
-use firstread_core::Ns;
+use firstread_core::{CellMode, Ns};
 use firstread_drive::stats::Latencies;
 use firstread_drive::{Cause, Ended};
 use serde_json::{Map, Value, json};
@@ -136,6 +136,7 @@ fn own(setup: &Setup, outcome: &Outcome, with_calibration: bool) -> Value {
         "retries_histogram": counters.retries[..used],
         "background_reads": outcome.background_reads_before + counters.background_reads,
         "background_reads_in_run": counters.background_reads,
+        "background_reads_in_run_by_mode": by_mode(&counters.background_reads_by_mode),
         "capacity_bytes": outcome.capacity_bytes,
         "ftl": ftl(outcome),
         "cancelled_senses": counters.cancelled_senses,
@@ -173,6 +174,14 @@ fn own(setup: &Setup, outcome: &Outcome, with_calibration: bool) -> Value {
     value["prepare_wall_seconds"] = outcome.wall.prepare_s.into();
     value["peak_rss_bytes"] = files::peak_rss_bytes().into();
     value
+}
+
+/// A count for each cell mode, by the mode's name.
+fn by_mode(counts: &[u64; CellMode::ALL.len()]) -> Value {
+    let modes = CellMode::ALL.into_iter().zip(counts);
+    modes
+        .map(|(mode, count)| (mode.name().to_owned(), Value::from(*count)))
+        .collect()
 }
 
 /// Where the time of the slowest of these requests went, the share of each cause, and how many they are.
@@ -248,6 +257,7 @@ pub fn config(setup: &Setup) -> Value {
         "temperature_c": state.temperature_c,
         "pe_cycles": [state.pe_cycles.0, state.pe_cycles.1],
         "unpowered_h": hours(state.unpowered),
+        "earlier_fill_h": state.earlier_fill(&setup.profile).map(hours),
         "fill": state.fill,
         "precondition": state.precondition.to_string(),
         "set": set.collect::<Vec<_>>(),

@@ -2,7 +2,9 @@
 
 use serde::Deserialize;
 
-use crate::conditions::{Condition, parse_age, parse_unpowered, single};
+use firstread_drive::EarlierFill;
+
+use crate::conditions::{Condition, parse_age, parse_earlier_fill, parse_unpowered, single};
 
 /// A coordinate of a point.
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -20,6 +22,8 @@ pub enum Dimension {
     PeCycles,
     /// Time without power after that.
     Unpowered,
+    /// How long the fill before that lived.
+    EarlierFill,
     /// How the drive was overwritten since the fill.
     Precondition,
     /// Seed of the workload.
@@ -28,13 +32,14 @@ pub enum Dimension {
 
 impl Dimension {
     /// All of them, in the order of a point's coordinates.
-    pub const ALL: [Dimension; 8] = [
+    pub const ALL: [Dimension; 9] = [
         Dimension::Variant,
         Dimension::Workload,
         Dimension::Age,
         Dimension::Temperature,
         Dimension::PeCycles,
         Dimension::Unpowered,
+        Dimension::EarlierFill,
         Dimension::Precondition,
         Dimension::WorkloadSeed,
     ];
@@ -48,6 +53,7 @@ impl Dimension {
             Dimension::Temperature => "temperature",
             Dimension::PeCycles => "pe_cycles",
             Dimension::Unpowered => "unpowered",
+            Dimension::EarlierFill => "earlier_fill",
             Dimension::Precondition => "precondition",
             Dimension::WorkloadSeed => "workload_seed",
         }
@@ -61,6 +67,7 @@ impl Dimension {
             Dimension::Temperature => Some(Condition::Temperature),
             Dimension::PeCycles => Some(Condition::PeCycles),
             Dimension::Unpowered => Some(Condition::Unpowered),
+            Dimension::EarlierFill => Some(Condition::EarlierFill),
             Dimension::Precondition => Some(Condition::Precondition),
             Dimension::WorkloadSeed => Some(Condition::WorkloadSeed),
         }
@@ -72,6 +79,10 @@ impl Dimension {
         match self {
             Dimension::Age => single(parse_age, text).ok().map(hours),
             Dimension::Unpowered => parse_unpowered(text).ok().map(hours),
+            Dimension::EarlierFill => match parse_earlier_fill(text) {
+                Ok(EarlierFill::Lived(lived)) => Some(hours(lived)),
+                _ => None,
+            },
             Dimension::Temperature | Dimension::PeCycles | Dimension::WorkloadSeed => {
                 text.parse().ok()
             }
@@ -88,6 +99,7 @@ impl Dimension {
             Dimension::Temperature => "Temperature (°C)",
             Dimension::PeCycles => "P/E cycles",
             Dimension::Unpowered => "Without power (h)",
+            Dimension::EarlierFill => "Earlier fill (h)",
             Dimension::Precondition => "Overwritten since",
             Dimension::WorkloadSeed => "Seed of the workload",
         }

@@ -38,6 +38,14 @@ pub enum StudyError {
     /// A logarithmic axis should begin at zero.
     #[error("a `log` axis has no zero for `same_y`")]
     LogZero,
+    /// A figure of reductions has a key that does not go with it, or other series than variants.
+    #[error(
+        "a figure with `reduction` has series of variants, and no `across`, `line`, `log` or `same_y`"
+    )]
+    Reduction,
+    /// A figure has published reductions and shows none.
+    #[error("`published` goes with `reduction`: variant = \"what it is compared with\"")]
+    PublishedAlone,
     /// A value that is no number above zero on a logarithmic axis.
     #[error(
         "{dimension} `{value}` has no place on an axis with `log_x`, which takes numbers above zero"
@@ -60,9 +68,95 @@ pub enum StudyError {
     /// The lowest value of a band is above its highest.
     #[error("the band ends before it begins")]
     Band,
-    /// A claim is measured in none of the three ways, or in several.
-    #[error("give one of `points`, `fact` and `not_comparable`")]
+    /// A claim is measured in none of the ways, or in several.
+    #[error(
+        "give one of `points`, `fact`, `input` and `not_comparable` (which may have `points` or `fact` beside it)"
+    )]
     HowMeasured,
+    /// A claim should have several verdicts.
+    #[error("give one of `fitted`, `input` and `not_comparable`, and `open` with none of them")]
+    TwoVerdicts,
+    /// A key that asks for words has none. Holds the key.
+    #[error("`{0}` has no words")]
+    NoWords(&'static str),
+    /// A claim that is measured has no band.
+    #[error("a claim that is measured has a `band`")]
+    NoBand,
+    /// A claim that is not measured has what judges a number.
+    #[error("a claim that is not measured has no `band`, `also` or `open`")]
+    NothingToJudge,
+    /// A claim without a published number says nothing that could be wrong.
+    #[error("without a `published` number, `falsified_by` has to say what would falsify the claim")]
+    Unfalsifiable,
+    /// No effect would pass for a claimed one.
+    #[error(
+        "the band {} to {} has {none} in it, so that no effect would pass; narrow it, or say `claims = \"no-effect\"`",
+        band[0], band[1]
+    )]
+    NoEffectPasses {
+        /// Its ends.
+        band: [String; 2],
+        /// The number where there is no effect.
+        none: String,
+    },
+    /// A claim of no effect has a band that no effect is not in.
+    #[error("`claims = \"no-effect\"`, but the band {} to {} has no {none} in it", band[0], band[1])]
+    NoEffectMisses {
+        /// Its ends.
+        band: [String; 2],
+        /// The number where there is no effect.
+        none: String,
+    },
+    /// A band that nearly everything is in. Holds its ends.
+    #[error(
+        "the band {} to {} is wider than a factor of 3; narrow it, or say why with `wide = \"...\"`",
+        .0[0], .0[1]
+    )]
+    Wide([String; 2]),
+    /// Further parts of a claim that has no points.
+    #[error("`also` goes with `points`")]
+    AlsoPoints,
+    /// An open choice of a claim that has no points.
+    #[error("`open` goes with `points`")]
+    OpenPoints,
+    /// An open choice without an alternative.
+    #[error("`open.grid` has fewer than two choices")]
+    NoChoice,
+    /// A claim names its metric in neither way, or in both, or one of them twice.
+    #[error("give `metric = \"...\"`, or `metrics = [...]` with each metric once")]
+    WhichMetrics,
+    /// Phases without the one that the claim is read at by default. Holds the coordinate.
+    #[error("`phases` has {0}, so `of` has to name one {0}: that of the default point")]
+    NoDefault(&'static str),
+    /// The value of the default point is none of those that phases or an open choice have.
+    #[error("`{of}` has no {dimension} `{value}`, where the default point is, but {}", values.join(", "))]
+    DefaultApart {
+        /// Phases or grid.
+        of: &'static str,
+        /// The coordinate.
+        dimension: &'static str,
+        /// Its value at the default point.
+        value: String,
+        /// Those that there are.
+        values: Vec<String>,
+    },
+    /// Several points of which one number should be made, without saying how. Holds the coordinate.
+    #[error(
+        "the points differ in {0}: name one in `of`, or say with `over` how they become one number"
+    )]
+    Several(&'static str),
+    /// A claim rests on fewer drives than tell.
+    #[error(
+        "experiment `{experiment}` has {drives} drives (`repetitions.full`), and a claim takes {fewest}; give it more, or say why not with `few_drives = \"...\"` there"
+    )]
+    FewDrives {
+        /// The experiment.
+        experiment: String,
+        /// Its drives in the full form.
+        drives: u64,
+        /// The fewest there should be.
+        fewest: u64,
+    },
     /// A workload is none of the three kinds, or several.
     #[error("give one of `job`, `trace` and `stand_in`")]
     WhichWorkload,
@@ -76,11 +170,13 @@ pub enum StudyError {
     #[error("`burn_in.most_drive_writes` is above 0 and at most a million")]
     BurnInLimit,
     /// Cells have nothing of what drives live through.
-    #[error("`cells` have no `unpowered`, `precondition`, `workload_seed` or `burn_in`")]
+    #[error(
+        "`cells` have no `unpowered`, `earlier_fill`, `precondition`, `workload_seed` or `burn_in`"
+    )]
     OfRunsAlone,
     /// A claim asks for a coordinate that its experiment has not.
     #[error(
-        "experiment `{experiment}` has no {dimension} `{value}` in its quick form, but {}",
+        "experiment `{experiment}` has no {dimension} `{value}` in its {form} form, but {}",
         values.join(", ")
     )]
     NoValue {
@@ -90,6 +186,8 @@ pub enum StudyError {
         dimension: &'static str,
         /// The value asked for.
         value: String,
+        /// Full or quick.
+        form: &'static str,
         /// Those that there are.
         values: Vec<String>,
     },

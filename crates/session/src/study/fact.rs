@@ -58,12 +58,14 @@ impl Fact {
         let setup = policy::Setup {
             geometry,
             capacity_slots: profile.capacity_bytes / u64::from(geometry.slot_bytes),
-            tables: tables::for_drive(profile)?,
+            tables: tables::for_drive(profile)?.own,
             layer_of: layers::of_wordlines(&profile.chip.array, geometry.wordlines_per_block),
             sensing: SensingTable::NOTHING,
+            correctable_bits: 0,
             read_time: policy::ReadTime::default(),
             temperature_c: 25,
             seed: 0,
+            other_modes: Box::default(),
         };
         let levels = profile
             .scheme("read_levels")

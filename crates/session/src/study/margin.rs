@@ -160,7 +160,7 @@ mod tests {
             let overrides = plan::overrides(variant).unwrap();
             let profile = profile(&variant.drive, &overrides).unwrap();
             let code = Code::named(&profile.ecc.code).unwrap();
-            tables::sensing(&profile, &code).unwrap()
+            tables::sensing(&profile, profile.mode, &code).unwrap()
         };
         let mut compared = 0;
         for at in points.of_experiment("safe-senses") {

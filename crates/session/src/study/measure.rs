@@ -1,89 +1,130 @@
-//! Claims against what was measured.
+//! Numbers of claims: what the points of a study come to, at the default point, in every phase, and by every choice
+//! that the paper leaves open.
 
 use std::collections::BTreeMap;
 
+use super::claim::{FromPoints, Kind, Open, Over, combinations};
 use super::dimension::Dimension;
-use super::metric::Source;
 use super::plan::Coordinates;
 use super::points::{Estimate, Points};
-use super::spec::{Claim, FromPoints, Kind, Over, Study};
 
-/// The verdict on a claim.
-#[derive(Debug)]
-pub struct Verdict<'a> {
-    /// The claim.
-    pub claim: &'a Claim,
-    /// Its number, where there is one.
-    pub measured: Option<Estimate>,
-    /// Share of reads that ended in an error in its points, mean over drives: of the point with the
-    /// most. None where it is not from runs.
-    pub lost_share: Option<f64>,
-    /// `reproduced`, `missed`, `not-comparable`.
-    pub verdict: &'static str,
-    /// Why, where it is not reproduced.
-    pub note: String,
+/// A claim's number in its phases.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Phases {
+    /// The phases that were measured, with the number of each: mean over drives.
+    pub all: Vec<(String, Estimate)>,
+    /// Share of them in the band.
+    pub in_band: f64,
+    /// The median of their numbers, which decides.
+    pub median: f64,
+    /// The one furthest from the band, or nearest to its edge where all are in it.
+    pub worst: (String, f64),
 }
 
-/// Inputs to verdicts other than the points.
-#[derive(Debug)]
-pub struct Known<'a> {
-    /// Experiments and correlations that could not run, and why.
-    pub absent: &'a BTreeMap<String, String>,
-    /// The value of each claim about a drive as it is.
-    pub facts: &'a BTreeMap<String, f64>,
+/// What a claim comes to by the choices that the paper leaves open.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Choices {
+    /// The choices that were measured.
+    pub all: Vec<Choice>,
+    /// Share of them by which all numbers of the claim are in their bands.
+    pub in_band: f64,
 }
 
-/// Every claim of `study` against `points`.
-pub fn judge<'a>(study: &'a Study, points: &Points, known: &Known<'_>) -> Vec<Verdict<'a>> {
-    let one = |claim: &'a Claim| {
-        let not = |note: &str| Verdict {
-            claim,
-            measured: None,
-            lost_share: None,
-            verdict: "not-comparable",
-            note: note.to_owned(),
-        };
-        let mut estimate = None;
-        if let Some(why) = &claim.not_comparable {
-            return not(why);
-        }
-        if let Some(value) = known.facts.get(&claim.id) {
-            estimate = Estimate::of(&[*value]);
-        }
-        if let Some(from) = &claim.points {
-            if let Some(why) = known.absent.get(&from.experiment) {
-                return not(why);
-            }
-            estimate = from_points(points, from);
-        }
-        let Some(measured) = estimate else {
-            let from = claim.points.as_ref();
-            // Of the metrics of runs, percentiles begin with p.
-            return not(match from.map(|from| (study.source(from), &from.metric)) {
-                Some((Source::Runs, metric)) if metric.starts_with('p') => {
-                    "too few requests for this percentile in this form of the study"
-                }
-                Some((Source::Margins | Source::Pairs, _)) => {
-                    "the cells measured in this form of the study do not give this number"
-                }
-                _ => "the runs of this form of the study do not give this number",
-            });
-        };
-        let [low, high] = claim.band;
-        let reproduced = (low..=high).contains(&measured.mean);
-        let reason = claim.reason.clone().filter(|_| !reproduced);
-        Verdict {
-            claim,
-            measured: Some(measured),
-            lost_share: claim
-                .points
-                .as_ref()
-                .and_then(|from| lost_share(points, from)),
-            verdict: if reproduced { "reproduced" } else { "missed" },
-            note: reason.unwrap_or_default(),
-        }
+/// One of them.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Choice {
+    /// Its coordinates.
+    pub at: String,
+    /// The claim's numbers, part by part.
+    pub numbers: Vec<f64>,
+    /// Whether all of them are in their bands.
+    pub in_band: bool,
+}
+
+impl Choices {
+    /// Whether a claim comes out both ways: 5 to 95 % of the choices reproduce it.
+    pub fn leave_it_open(&self) -> bool {
+        (0.05..=0.95).contains(&self.in_band)
+    }
+}
+
+/// Whether `value` is in `band`.
+pub fn is_in(band: [f64; 2], value: f64) -> bool {
+    (band[0]..=band[1]).contains(&value)
+}
+
+/// How far `value` is from `band`; below zero inside of it.
+fn distance([low, high]: [f64; 2], value: f64) -> f64 {
+    (low - value).max(value - high)
+}
+
+fn share(n: usize, all: usize) -> f64 {
+    n as f64 / all as f64
+}
+
+fn named(at: &BTreeMap<Dimension, String>) -> String {
+    let values: Vec<&str> = at.values().map(String::as_str).collect();
+    values.join(", ")
+}
+
+/// The number of `from` in each of its phases; none where it has no phases, or none of them was measured.
+pub fn phases(points: &Points, from: &FromPoints, metric: &str, band: [f64; 2]) -> Option<Phases> {
+    if from.phases.is_empty() {
+        return None;
+    }
+    let number = |at: BTreeMap<_, _>| {
+        let e = number(points, &from.at(&at, None), metric)?;
+        Some((named(&at), e))
     };
-    study.claims.iter().map(one).collect()
+    let all: Vec<(String, Estimate)> = combinations(&from.phases).filter_map(number).collect();
+    let mut sorted: Vec<f64> = all.iter().map(|(_, e)| e.mean).collect();
+    sorted.sort_by(f64::total_cmp);
+    let (low, high) = (sorted.len().checked_sub(1)? / 2, sorted.len() / 2);
+    let of = |(_, e): &&(String, Estimate)| distance(band, e.mean);
+    let worst = all
+        .iter()
+        .reduce(|a, b| if of(&b) > of(&a) { b } else { a })?;
+    Some(Phases {
+        in_band: share(
+            sorted.iter().filter(|v| is_in(band, **v)).count(),
+            sorted.len(),
+        ),
+        median: (sorted[low] + sorted[high]) / 2.0,
+        worst: (worst.0.clone(), worst.1.mean),
+        all,
+    })
+}
+
+/// What a claim comes to by each choice of `open`; `parts` are where its numbers come from, with metric and band.
+/// None where no choice was measured.
+pub fn choices(
+    points: &Points,
+    open: &Open,
+    parts: &[(&FromPoints, &str, [f64; 2])],
+) -> Option<Choices> {
+    let choice = |at: BTreeMap<_, _>| {
+        let number = |(from, metric, band): &(&FromPoints, &str, [f64; 2])| {
+            let from = from.at(&at, open.experiment.as_ref());
+            match from.phases.is_empty() {
+                true => Some(number(points, &from, metric)?.mean),
+                false => Some(phases(points, &from, metric, *band)?.median),
+            }
+        };
+        let numbers: Option<Vec<f64>> = parts.iter().map(number).collect();
+        let numbers = numbers?;
+        let mut judged = numbers.iter().zip(parts);
+        Some(Choice {
+            at: named(&at),
+            in_band: judged.all(|(value, (_, _, band))| is_in(*band, *value)),
+            numbers,
+        })
+    };
+    let all: Vec<Choice> = combinations(&open.grid).filter_map(choice).collect();
+    let reproduce = all.iter().filter(|choice| choice.in_band).count();
+    (!all.is_empty()).then(|| Choices {
+        in_band: share(reproduce, all.len()),
+        all,
+    })
 }
 
 /// The points of a claim, those with the coordinates it names.
@@ -99,23 +140,29 @@ fn points_of<'a>(
         .filter(move |at| from.of.iter().all(|of| among(of, at)))
 }
 
-/// Share of reads lost in the points of a claim and their partners, of the one with the most.
-fn lost_share(points: &Points, from: &FromPoints) -> Option<f64> {
-    let all = points_of(points, from).flat_map(|at| [at.clone(), at.with(&from.against)]);
-    let lost = all.filter_map(|at| points.estimate(&from.experiment, &at, "lost_share"));
-    lost.map(|e| e.mean).reduce(f64::max)
+/// Share of reads lost in the points of a claim, its phases and their partners, of the one with the most.
+pub fn lost_share(points: &Points, from: &FromPoints) -> Option<f64> {
+    let of_phase = |phase: &BTreeMap<_, _>| {
+        let from = from.at(phase, None);
+        let all = points_of(points, &from).flat_map(|at| [at.clone(), at.with(&from.against)]);
+        let lost = all.filter_map(|at| points.estimate(&from.experiment, &at, "lost_share"));
+        lost.map(|e| e.mean).reduce(f64::max)
+    };
+    let default = BTreeMap::new();
+    let phases = combinations(&from.phases).chain([default]);
+    phases.filter_map(|phase| of_phase(&phase)).reduce(f64::max)
 }
 
-/// The claim's number on each drive, then over drives: numbers of one drive share its seed.
-fn from_points(points: &Points, from: &FromPoints) -> Option<Estimate> {
+/// The number of `metric` on each drive, then over drives: numbers of one drive share its seed.
+pub fn number(points: &Points, from: &FromPoints, metric: &str) -> Option<Estimate> {
     let mut drives: Vec<Vec<f64>> = Vec::new();
     for at in points_of(points, from) {
-        let values = points.values(&from.experiment, at, &from.metric)?;
+        let values = points.values(&from.experiment, at, metric)?;
         let partner = if from.against.is_empty() {
             values.clone()
         } else {
             let partner = at.with(&from.against);
-            points.values(&from.experiment, &partner, &from.metric)?
+            points.values(&from.experiment, &partner, metric)?
         };
         drives.resize(values.len().max(drives.len()), Vec::new());
         for ((drive, value), partner) in drives.iter_mut().zip(values).zip(partner) {
@@ -148,33 +195,4 @@ fn deviation(values: &[f64]) -> Option<f64> {
     let mean = values.iter().sum::<f64>() / n as f64;
     let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
     (n > 1).then(|| 100.0 * (squares / (n - 1) as f64).sqrt() / mean)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A claim without a number says why by what it is about.
-    #[test]
-    fn what_a_claim_without_a_number_says() {
-        let claim = "[[claim]]\nid = \"c\"\nsays = \"all is well\"\nunit = \"bits\"\nband = [0, 1]\n\
-                     points = { experiment = \"margins\", metric = \"capability_bits\", kind = \"value\", over = \"deviation\" }\n";
-        let of_cells = format!("{}{claim}", include_str!("cells.toml"));
-        let of_percentile =
-            super::super::tests::SMALL.replacen("metric = \"iops\"", "metric = \"p99_us\"", 1);
-        for (text, note) in [
-            (of_cells.as_str(), "cells"),
-            (super::super::tests::SMALL, "runs"),
-            (&of_percentile, "percentile"),
-        ] {
-            let study = Study::parse("t", text).unwrap();
-            let nothing = Known {
-                absent: &BTreeMap::new(),
-                facts: &BTreeMap::new(),
-            };
-            let verdicts = judge(&study, &Points::default(), &nothing);
-            assert_eq!(verdicts[0].verdict, "not-comparable");
-            assert!(verdicts[0].note.contains(note), "{}", verdicts[0].note);
-        }
-    }
 }

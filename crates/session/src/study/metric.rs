@@ -2,6 +2,7 @@
 
 use firstread_core::sensing::SafeSense;
 use firstread_drive::{Cause, Ended};
+use firstread_firmware::observe::Counters;
 use firstread_nand::characterize::Correlation;
 use firstread_nand::sensing::LastStep;
 use serde_json::{Map, Value};
@@ -95,6 +96,12 @@ metrics! {
     "write_mean_us", "Mean write latency (us)", |o| (o.stats.all.write.count() > 0).then(|| o.stats.all.write.mean_ns() / 1e3);
     "first_try_percent", "Pages read at the first try (%)", |o| Some(100.0 * o.retries().first_try);
     "retries_mean", "Retries a page", |o| Some(o.retries().mean);
+    "retries_min", "Fewest retries of a page", |o| fewest_retries(&o.stats.counters);
+    "retried_2_percent", "Pages retried twice or more (%)", |o| retried_percent(&o.stats.counters, 2);
+    "retried_3_percent", "Pages retried 3 times or more (%)", |o| retried_percent(&o.stats.counters, 3);
+    "retried_4_percent", "Pages retried 4 times or more (%)", |o| retried_percent(&o.stats.counters, 4);
+    "retried_7_percent", "Pages retried 7 times or more (%)", |o| retried_percent(&o.stats.counters, 7);
+    "retried_8_percent", "Pages retried 8 times or more (%)", |o| retried_percent(&o.stats.counters, 8);
     "retry_step_us", "Retry step (us)", retry_step;
     "cancelled_senses", "Senses ahead that were not needed", |o| Some(o.stats.counters.cancelled_senses as f64);
     "lost_share", "Share of reads lost", |o| (o.stats.all.read.count() > 0).then(|| o.stats.all.read.lost_share());
@@ -133,6 +140,20 @@ fn retry_step(o: &Outcome) -> Option<f64> {
     let steps = retries.map(|(n, step)| n * step).sum::<u64>() + o.stats.counters.lost_retries;
     let share = reads.tail.slowest(1.0)?.share[Cause::Retry as usize];
     (steps > 0).then(|| share * reads.mean_ns() * reads.count() as f64 / steps as f64 / 1e3)
+}
+
+/// Share of the host's page reads that took `least` retries or more (%). A page that was not read is one of them:
+/// all its steps failed. None without reads.
+fn retried_percent(counters: &Counters, least: usize) -> Option<f64> {
+    let pages = counters.retries.iter().sum::<u64>() + counters.uncorrectable;
+    let fewer = counters.retries.iter().take(least).sum::<u64>();
+    (pages > 0).then(|| 100.0 * (pages - fewer) as f64 / pages as f64)
+}
+
+/// Retries of the page read of the host that took the fewest. None where no page was read.
+fn fewest_retries(counters: &Counters) -> Option<f64> {
+    let fewest = counters.retries.iter().position(|&pages| pages > 0)?;
+    Some(fewest as f64)
 }
 
 /// Background reads of the time before the run, against the page reads that the run's load would
@@ -180,5 +201,30 @@ pub fn of_run(outcome: &Outcome) -> Map<String, Value> {
     match outcome.stats.ended {
         Ended::Completed => all(RUNS, outcome),
         Ended::EndOfLife(_) => Map::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formula_the_distribution_of_retries_is_that_of_pages() {
+        let mut counters = Counters::default();
+        assert_eq!(retried_percent(&counters, 3), None);
+        assert_eq!(fewest_retries(&counters), None);
+        counters.retries[2] = 10;
+        counters.retries[3] = 20;
+        counters.retries[7] = 60;
+        let share = |least| retried_percent(&counters, least).unwrap();
+        assert!((share(2) - 100.0).abs() < 1e-9);
+        assert!((share(3) - 100.0 * 80.0 / 90.0).abs() < 1e-9);
+        assert!((share(4) - 100.0 * 60.0 / 90.0).abs() < 1e-9);
+        assert_eq!(share(8), 0.0);
+        assert_eq!(fewest_retries(&counters), Some(2.0));
+        // Lost pages took all their steps.
+        counters.uncorrectable = 10;
+        assert!((retried_percent(&counters, 8).unwrap() - 10.0).abs() < 1e-9);
+        assert!((retried_percent(&counters, 3).unwrap() - 90.0).abs() < 1e-9);
     }
 }

@@ -1,11 +1,13 @@
 //! Studies as data: what a paper claims, the simulations that tell, and the verdicts.
 //!
-//! - [`spec`]: a study as it is written. [`dimension`]: what its points differ in. [`plan`]: the simulations it
-//!   comes to, which a [`Matrix`](crate::Matrix) runs.
+//! - [`spec`]: a study as it is written, [`claim`]: a claim of it. `read` refuses those that mean nothing.
+//!   [`dimension`]: what its points differ in. [`plan`]: the simulations it comes to, which a
+//!   [`Matrix`](crate::Matrix) runs.
 //! - [`correlation`], [`margin`]: what the cells alone tell. [`fact`]: what needs no run.
 //! - [`metric`]: the numbers of a point. [`points`]: those of all, and their means over drives.
-//! - [`measure`](mod@measure): verdicts.
+//! - [`measure`](mod@measure): the numbers of claims, by phase and by open choice. [`verdict`]: what becomes of them.
 
+pub mod claim;
 pub mod correlation;
 pub mod dimension;
 pub(crate) mod error;
@@ -15,7 +17,10 @@ pub mod measure;
 pub mod metric;
 pub mod plan;
 pub mod points;
+mod read;
+pub mod reduction;
 pub mod spec;
+pub mod verdict;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -207,13 +212,17 @@ mod tests {
                 "nearest is `one`",
             ),
             ("title =", "titel =", "titel"),
-            ("band = [0, 1]", "band = [2, 1]", "ends before"),
+            ("band = [0.9, 1.1]", "band = [2, 1]", "ends before"),
             (
                 "of = { variant = \"b\" }",
                 "of = { variant = \"b\", age = \"3h\" }",
                 "no age `3h`",
             ),
-            ("kind = \"ratio\"", "kind = \"value\"", "others have none"),
+            (
+                "against = { variant = \"a\" }, over",
+                "over",
+                "others have none",
+            ),
             ("full = 1000,", "full = 0,", "nothing to run"),
         ] {
             assert!(SMALL.contains(from), "{from}");

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use super::claim::{Claim, FromPoints};
 use super::dimension::Dimension;
 use super::error::StudyError;
-use super::fact::Fact;
 use super::metric::{Metric, Source};
 use crate::error::Error;
 
@@ -158,6 +158,9 @@ pub struct Experiment {
     /// Times without power after that.
     #[serde(default = "never")]
     pub unpowered: Vec<String>,
+    /// How long the fill before that lived; `default` is that of the drive, `none` a drive filled for the first time.
+    #[serde(default = "of_drive")]
+    pub earlier_fill: Vec<String>,
     /// How they were overwritten after the fill.
     #[serde(default = "not_overwritten")]
     pub precondition: Vec<String>,
@@ -170,6 +173,8 @@ pub struct Experiment {
     pub requests: Option<Scale>,
     /// Drives or populations a point, each with chips of its own.
     pub repetitions: Scale,
+    /// Why there are fewer drives than a claim takes.
+    pub few_drives: Option<String>,
     /// What `--quick` runs instead, by coordinate.
     #[serde(default)]
     pub quick: BTreeMap<Dimension, Vec<String>>,
@@ -201,6 +206,10 @@ fn never() -> Vec<String> {
     vec!["0".into()]
 }
 
+fn of_drive() -> Vec<String> {
+    vec!["default".into()]
+}
+
 fn not_overwritten() -> Vec<String> {
     vec!["none".into()]
 }
@@ -226,6 +235,24 @@ impl Scale {
     }
 }
 
+/// For each variant that is drawn, the variant that is compared with it: a point's number is what the second
+/// has less than the first (%). Variants that are no key are not drawn.
+pub type Reductions = BTreeMap<String, String>;
+
+/// A published reduction.
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct Published {
+    /// Of this metric.
+    pub metric: String,
+    /// The number (%).
+    pub value: f64,
+    /// Lowest and highest value (%) that counts as the same number, as the claim of it has it.
+    pub band: [f64; 2],
+    /// Where it is published.
+    pub at: String,
+}
+
 /// How an experiment is drawn.
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
@@ -241,6 +268,12 @@ pub struct Drawing {
     pub rows: Option<Dimension>,
     /// A metric that a dashed line is drawn at.
     pub line: Option<String>,
+    /// What one variant has less than another is drawn, instead of what each has.
+    #[serde(default)]
+    pub reduction: Reductions,
+    /// What is published of that: a shaded area each.
+    #[serde(default)]
+    pub published: Vec<Published>,
     /// Vertical axes are logarithmic.
     #[serde(default)]
     pub log: bool,
@@ -250,6 +283,9 @@ pub struct Drawing {
     /// All panels of a metric have the vertical axis of the one that needs most, from zero.
     #[serde(default)]
     pub same_y: bool,
+    /// Whether the README of the study shows it.
+    #[serde(default)]
+    pub in_readme: bool,
     /// A row each value of `x`, the first the one to compare with; a panel side by side each of `y`.
     #[serde(default)]
     pub across: bool,
@@ -294,116 +330,16 @@ impl Experiment {
             Dimension::Temperature => &self.temperature,
             Dimension::PeCycles => &self.pe_cycles,
             Dimension::Unpowered => &self.unpowered,
+            Dimension::EarlierFill => &self.earlier_fill,
             Dimension::Precondition => &self.precondition,
             Dimension::WorkloadSeed => &self.workload_seed,
         }
     }
 }
 
-/// A claim of the paper, and when it counts as reproduced.
-#[derive(Deserialize, Debug)]
-#[serde(deny_unknown_fields)]
-pub struct Claim {
-    /// As in the table of published numbers.
-    pub id: String,
-    /// What is claimed, in words.
-    pub says: String,
-    /// The number in the paper; empty for a claim without one.
-    #[serde(default)]
-    pub published: String,
-    /// Its unit.
-    pub unit: String,
-    /// Lowest and highest value that reproduces it.
-    pub band: [f64; 2],
-    /// How it is measured: exactly one of these three.
-    pub points: Option<FromPoints>,
-    /// From a variant, without a run.
-    pub fact: Option<FromFact>,
-    /// Why it cannot be.
-    pub not_comparable: Option<String>,
-    /// What a miss was traced to, with the experiment that shows it.
-    pub reason: Option<String>,
-}
-
-/// A property of a variant that needs no run.
-#[derive(Deserialize, Debug)]
-#[serde(deny_unknown_fields)]
-pub struct FromFact {
-    /// Name of the fact.
-    pub name: String,
-    /// Of this variant.
-    pub variant: String,
-    /// The number is that of this variant over it.
-    pub over: Option<String>,
-}
-
-/// A number from the points of an experiment or correlation.
-#[derive(Deserialize, Debug)]
-#[serde(deny_unknown_fields)]
-pub struct FromPoints {
-    /// The experiment or correlation.
-    pub experiment: String,
-    /// Name of the metric.
-    pub metric: String,
-    /// What is made of it.
-    pub kind: Kind,
-    /// Which points: those with these coordinates; `a|b` for either.
-    #[serde(default)]
-    pub of: BTreeMap<Dimension, String>,
-    /// Coordinates in which each point's partner differs from it.
-    #[serde(default)]
-    pub against: BTreeMap<Dimension, String>,
-    /// How the numbers of several points become one.
-    #[serde(default)]
-    pub over: Over,
-}
-
-/// What is made of a point and its partner.
-#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// The metric itself.
-    Value,
-    /// Point / partner.
-    Ratio,
-    /// How much less than its partner the point has (%).
-    Reduction,
-    /// How much more than its partner the point has (%).
-    Increase,
-}
-
-/// How the numbers of several points become one.
-#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Default, Debug)]
-#[serde(rename_all = "snake_case")]
-pub enum Over {
-    /// There is one.
-    #[default]
-    One,
-    /// Their mean.
-    Mean,
-    /// The highest.
-    Max,
-    /// The lowest.
-    Min,
-    /// Their standard deviation (% of their mean): over workload seeds, of repetitions on one drive.
-    Deviation,
-}
-
 impl Study {
-    /// Reads `text`, called `name` in messages, and checks that all names in it mean something.
-    ///
-    /// # Errors
-    /// [`StudyError`], with `name` and its place in the study.
-    pub fn parse(name: &str, text: &str) -> Result<Study, Error> {
-        let study = toml::from_str(text).map_err(StudyError::Text);
-        let mut study: Study = study.map_err(|error| Error::from(error).of(name))?;
-        study.complete_variants();
-        study.check().map_err(|error| error.of(name))?;
-        Ok(study)
-    }
-
     /// Gives every variant what the study has for all.
-    fn complete_variants(&mut self) {
+    pub(super) fn complete_variants(&mut self) {
         let axis = |scheme: &String| scheme.split('=').next().map(str::to_owned);
         for variant in self.variants.values_mut() {
             let own: Vec<_> = variant.schemes.iter().map(axis).collect();
@@ -413,7 +349,8 @@ impl Study {
         }
     }
 
-    fn check(&self) -> Result<(), Error> {
+    /// That what is measured means something.
+    pub(super) fn check_measured(&self) -> Result<(), Error> {
         let mut ids: Vec<&str> = Vec::new();
         for e in &self.experiments {
             once(&mut ids, &e.id, "experiment")?;
@@ -432,13 +369,6 @@ impl Study {
             once(&mut ids, &correlation.id, "experiment")?;
             let place = format!("correlation `{}`", correlation.id);
             self.check_correlation(correlation)
-                .map_err(|error| Error::from(error).of(place))?;
-        }
-        let mut claims: Vec<&str> = Vec::new();
-        for claim in &self.claims {
-            once(&mut claims, &claim.id, "claim")?;
-            let place = format!("claim `{}`", claim.id);
-            self.check_claim(claim)
                 .map_err(|error| Error::from(error).of(place))?;
         }
         Ok(())
@@ -482,6 +412,7 @@ impl Study {
         for metric in figure.y.iter().chain(&figure.line) {
             Metric::find(metric, e.source())?;
         }
+        figure.check_reductions(&e.variants)?;
         let (x, series) = (figure.x, figure.series);
         if x == series || [Some(x), Some(series)].contains(&figure.rows) {
             return Err(StudyError::SameRoles);
@@ -524,25 +455,6 @@ impl Study {
         }
     }
 
-    fn check_claim(&self, claim: &Claim) -> Result<(), StudyError> {
-        if claim.band[0] > claim.band[1] {
-            return Err(StudyError::Band);
-        }
-        match (&claim.points, &claim.fact, &claim.not_comparable) {
-            (Some(from), None, None) => self.check_points(from),
-            (None, Some(from), None) => {
-                Fact::find(&from.name)?;
-                let variants = [Some(&from.variant), from.over.as_ref()];
-                for variant in variants.into_iter().flatten() {
-                    known_name("variant", variant, &names(&self.variants))?;
-                }
-                Ok(())
-            }
-            (None, None, Some(_)) => Ok(()),
-            _ => Err(StudyError::HowMeasured),
-        }
-    }
-
     /// Names of all that can be measured by itself.
     pub fn ids(&self) -> Vec<&str> {
         let correlations = self.correlations.iter().map(|c| c.id.as_str());
@@ -569,7 +481,8 @@ impl Study {
                     return Err(StudyError::QuickWorkload);
                 }
                 let plain = (&never(), &not_overwritten(), &one_workload());
-                let is_plain = (&e.unpowered, &e.precondition, &e.workload_seed) == plain;
+                let is_plain = (&e.unpowered, &e.precondition, &e.workload_seed) == plain
+                    && e.earlier_fill == of_drive();
                 match is_plain && e.burn_in.is_none() {
                     true => Ok(()),
                     false => Err(StudyError::OfRunsAlone),
@@ -584,56 +497,24 @@ impl Study {
         let experiment = self.experiments.iter().find(|e| e.id == from.experiment);
         experiment.map_or(Source::Pairs, Experiment::source)
     }
-
-    fn check_points(&self, from: &FromPoints) -> Result<(), StudyError> {
-        let id = &from.experiment;
-        let experiment = self.experiments.iter().find(|e| e.id == *id);
-        let correlation = self.correlations.iter().find(|c| c.id == *id);
-        if correlation.is_none() {
-            known_name("experiment", id, &self.ids())?;
-        }
-        Metric::find(&from.metric, self.source(from))?;
-        let of = from
-            .of
-            .iter()
-            .flat_map(|(d, values)| values.split('|').map(move |value| (d, value)));
-        let against = from.against.iter().map(|(d, value)| (d, value.as_str()));
-        for (dimension, value) in of.chain(against) {
-            // The quick form covers every claim.
-            let values = match (experiment, correlation) {
-                (Some(experiment), _) => experiment.values(*dimension, true),
-                (None, Some(correlation)) => correlation.values(*dimension),
-                (None, None) => &[],
-            };
-            if !values.iter().any(|v| v == value) {
-                return Err(StudyError::NoValue {
-                    experiment: id.clone(),
-                    dimension: dimension.name(),
-                    value: value.to_owned(),
-                    values: values.to_vec(),
-                });
-            }
-        }
-        let alone = from.kind == Kind::Value;
-        if alone != from.against.is_empty() {
-            return Err(StudyError::Against);
-        }
-        Ok(())
-    }
 }
 
-fn names<T>(map: &BTreeMap<String, T>) -> Vec<&str> {
+pub(super) fn names<T>(map: &BTreeMap<String, T>) -> Vec<&str> {
     map.keys().map(String::as_str).collect()
 }
 
-fn known_name(what: &'static str, name: &str, known: &[&str]) -> Result<(), StudyError> {
+pub(super) fn known_name(what: &'static str, name: &str, known: &[&str]) -> Result<(), StudyError> {
     match known.contains(&name) {
         true => Ok(()),
         false => Err(StudyError::no_such(what, name, known.iter().copied())),
     }
 }
 
-fn once<'a>(seen: &mut Vec<&'a str>, id: &'a str, what: &'static str) -> Result<(), StudyError> {
+pub(super) fn once<'a>(
+    seen: &mut Vec<&'a str>,
+    id: &'a str,
+    what: &'static str,
+) -> Result<(), StudyError> {
     if seen.contains(&id) {
         let id = id.to_owned();
         return Err(StudyError::Twice { what, id });

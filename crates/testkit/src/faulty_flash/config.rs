@@ -5,6 +5,7 @@ use firstread_core::sensing::SensingTable;
 use firstread_core::voltage::{Line, MAX_FACTORY, Parabola, VoltageTables};
 use firstread_core::{CellMode, Geometry, LevelOffsets, Ns, StripeOrder};
 use firstread_firmware::ftl::MAP_ENTRY_BYTES;
+use firstread_firmware::policy::{ModeSetup, ReadTime};
 use firstread_firmware::{Config, Setup, WriteCache};
 use thiserror::Error;
 
@@ -104,7 +105,7 @@ pub fn geometry(channels: u16, dies: u16, planes: u8, blocks: u32, wordlines: u1
 
 /// What schemes are built from where cells have no voltages: every table is flat.
 pub fn setup(geometry: Geometry, mode: CellMode, capacity_slots: u64, seed: u64) -> Setup {
-    let tables = VoltageTables {
+    let tables = |mode| VoltageTables {
         mode,
         page_of_valley: [0; 15],
         factory: [LevelOffsets::default(); MAX_FACTORY],
@@ -118,10 +119,20 @@ pub fn setup(geometry: Geometry, mode: CellMode, capacity_slots: u64, seed: u64)
     Setup {
         geometry,
         capacity_slots,
-        tables,
+        tables: tables(mode),
+        other_modes: CellMode::ALL
+            .into_iter()
+            .filter(|&other| other < mode)
+            .map(|other| ModeSetup {
+                tables: tables(other),
+                sensing: SensingTable::NOTHING,
+                read_time: ReadTime::default(),
+            })
+            .collect(),
         layer_of: (0..geometry.wordlines_per_block).collect(),
         sensing: SensingTable::NOTHING,
-        read_time: firstread_firmware::policy::ReadTime::default(),
+        correctable_bits: 72,
+        read_time: ReadTime::default(),
         temperature_c: 25,
         seed,
     }

@@ -56,7 +56,7 @@ fn mixed_ages_populate_and_calibrate_every_group() {
                 reads += n as u64;
             }
             What::Discarded { reads: n, .. } => reads += n as u64,
-            What::PortCallKind { reads: n, .. } => of_passes += n as u64,
+            What::Passed { reads: n, .. } => of_passes += n as u64,
             What::Sorted { .. } | What::Centered { .. } => {}
         }
     }

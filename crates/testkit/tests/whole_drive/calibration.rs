@@ -82,7 +82,7 @@ impl Searched {
                 };
                 let states = medium.states(at, 0, &block, now).unwrap();
                 let best = medium.ideal_levels_mv(at, 0, &block, now).unwrap();
-                let valley = tables.sentinel[page as usize] as usize;
+                let valley = tables.own.sentinel[page as usize] as usize;
                 sum += density(&states, valley, levels[valley - 1])
                     / density(&states, valley, best[valley - 1]);
                 n += 1;
@@ -160,8 +160,7 @@ fn powerloss_calibration_goes_on_after_a_cut_in_it() {
         let cut = cut.unwrap();
         assert!(cut.work.probing, "{cut:?}");
         play(&mut drive, &hours).unwrap();
-        let passed =
-            |what: &What| matches!(what, What::PortCallKind { .. } | What::Verified { .. });
+        let passed = |what: &What| matches!(what, What::Passed { .. } | What::Verified { .. });
         let since = drive
             .log()
             .iter()

@@ -181,7 +181,7 @@ fn formula_who_knows_more_fails_less() {
         let rates = schemes.map(|scheme| {
             let set = format!("schemes.read_levels={scheme}");
             let set: Vec<&str> = FOUR_DIES.iter().copied().chain([set.as_str()]).collect();
-            failed_first_tries(&run(profile("ct-qlc", &set), &aged(28, pe), job, 4_000))
+            failed_first_tries(&run(profile("ct-qlc", &set), &aged(28, pe), job, 40_000))
         });
         println!("{pe} P/E: {schemes:?} {rates:.4?}");
         assert!(rates.is_sorted(), "{pe} P/E: {schemes:?} fail {rates:.4?}");

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use firstread_core::voltage::VoltageTables;
+use firstread_drive::tables::DriveTables;
 use firstread_drive::{Drive, DriveState, Ended, Host};
 use firstread_testkit::{SMALL_BLOCKS, aged, profile, voltages};
 use firstread_workload::job::{Distribution, Extent, JobSpec, Operations, Rate, Sizes, Think};
@@ -127,7 +127,7 @@ prop_compose! {
 
 /// Runs `jobs` to their end.
 fn serve(mut jobs: Vec<JobSpec>, setting: Setting) -> Result<(), TestCaseError> {
-    static TABLES: OnceLock<VoltageTables> = OnceLock::new();
+    static TABLES: OnceLock<DriveTables> = OnceLock::new();
     let Setting { modelled, seed, .. } = setting;
     let scheme = format!("schemes.read_levels={}", setting.scheme);
     let cells = if modelled {

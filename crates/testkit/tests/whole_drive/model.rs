@@ -11,9 +11,9 @@ use std::error::Error;
 use std::sync::{Mutex, PoisonError};
 
 use firstread_core::params::{Axis, Need, ParamKind, Scheme};
-use firstread_core::voltage::VoltageTables;
 use firstread_core::{CellMode, HostOp, Ns, Stream, SuperblockId};
 use firstread_drive::profile::DriveProfile;
+use firstread_drive::tables::DriveTables;
 use firstread_drive::{CutAt, Drive, DriveError, DriveState, Ended, Host, PowerCut, Precondition};
 use firstread_firmware::policy::AXES;
 use firstread_testkit::{profile, voltages};
@@ -111,6 +111,10 @@ fn swarm(seed: u64) -> Swarm {
         ),
         "chip.array.layers=1".into(),
         format!("mode={}", mode.name()),
+        format!(
+            "firmware.cell_modes={}",
+            if on(19, 40) { "all" } else { "one" }
+        ),
         format!("capacity={capacity} B"),
         format!(
             "cells={}",
@@ -249,12 +253,12 @@ impl Met {
     }
 }
 
-/// The voltage tables of the chip of `profile`, which depend on the mode alone here and take long to
+/// The voltage tables of the chip of `profile`, which depend on the modes alone here and take long to
 /// make.
-fn tables(profile: &DriveProfile) -> VoltageTables {
-    static MADE: Mutex<BTreeMap<&'static str, VoltageTables>> = Mutex::new(BTreeMap::new());
+fn tables(profile: &DriveProfile) -> DriveTables {
+    static MADE: Mutex<BTreeMap<(&'static str, usize), DriveTables>> = Mutex::new(BTreeMap::new());
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
-    let of_mode = made.entry(profile.mode.name());
+    let of_mode = made.entry((profile.mode.name(), profile.other_modes().count()));
     of_mode.or_insert_with(|| voltages(profile)).clone()
 }
 

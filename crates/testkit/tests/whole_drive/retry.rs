@@ -94,8 +94,8 @@ fn sequence_sequential_with_one_retry() {
          0  host      #0 Read
          0  issue     HostRead tag 0 die 0 waited 0 LSB cw ffff factory 0
      96632  event     die 0 free of tag 0
-    116632  event     failed tag 0: cw 0200
-    116632  issue     HostRetry tag 0 die 0 waited 0 LSB cw 0200 factory 1
+    116632  event     failed tag 0: cw 0400
+    116632  issue     HostRetry tag 0 die 0 waited 0 LSB cw 0400 factory 1
     196984  event     die 0 free of tag 0
     216984  event     decoded tag 0
     216984  complete  #0 Read Ok
@@ -109,9 +109,9 @@ fn sequence_pipelined_with_one_retry() {
          0  host      #0 Read
          0  issue     HostRead tag 0 die 0 waited 0 LSB cw ffff factory 0
      96632  event     die 0 free of tag 0
-    116632  event     failed tag 0: cw 0200
-    116632  issue     HostRetry tag 0 die 0 waited 0 LSB cw 0200 factory 1
-    116632  issue     HostRetry tag 4129 die 0 after 0 LSB cw 0200 factory 2
+    116632  event     failed tag 0: cw 0400
+    116632  issue     HostRetry tag 0 die 0 waited 0 LSB cw 0400 factory 1
+    116632  issue     HostRetry tag 4129 die 0 after 0 LSB cw 0400 factory 2
     221184  event     decoded tag 0
     221184  issue     HostRetry tag 4129 die 0 waited 0 cancel 4129
     221184  complete  #0 Read Ok
@@ -129,20 +129,20 @@ fn sequence_sequential_with_five_retries() {
     117632  event     failed tag 0: cw ffff
     117632  issue     HostRetry tag 0 die 0 waited 0 LSB cw ffff factory 1
     215264  event     die 0 free of tag 0
-    235264  event     failed tag 0: cw ffff
-    235264  issue     HostRetry tag 0 die 0 waited 0 LSB cw ffff factory 2
-    332896  event     die 0 free of tag 0
-    352896  event     failed tag 0: cw ffff
-    352896  issue     HostRetry tag 0 die 0 waited 0 LSB cw ffff factory 3
-    450528  event     die 0 free of tag 0
-    470528  event     failed tag 0: cw c409
-    470528  issue     HostRetry tag 0 die 0 waited 0 LSB cw c409 factory 4
-    555488  event     die 0 free of tag 0
-    575488  event     failed tag 0: cw 8000
-    575488  issue     HostRetry tag 0 die 0 waited 0 LSB cw 8000 factory 5
-    655840  event     die 0 free of tag 0
-    675840  event     decoded tag 0
-    675840  complete  #0 Read Ok
+    235264  event     failed tag 0: cw eddf
+    235264  issue     HostRetry tag 0 die 0 waited 0 LSB cw eddf factory 2
+    329440  event     die 0 free of tag 0
+    349440  event     failed tag 0: cw cdd5
+    349440  issue     HostRetry tag 0 die 0 waited 0 LSB cw cdd5 factory 3
+    440160  event     die 0 free of tag 0
+    460160  event     failed tag 0: cw 0010
+    460160  issue     HostRetry tag 0 die 0 waited 0 LSB cw 0010 factory 4
+    540512  event     die 0 free of tag 0
+    560512  event     failed tag 0: cw 0010
+    560512  issue     HostRetry tag 0 die 0 waited 0 LSB cw 0010 factory 5
+    640864  event     die 0 free of tag 0
+    660864  event     decoded tag 0
+    660864  complete  #0 Read Ok
     ");
 }
 
@@ -156,18 +156,18 @@ fn sequence_pipelined_with_five_retries() {
     117632  event     failed tag 0: cw ffff
     117632  issue     HostRetry tag 0 die 0 waited 0 LSB cw ffff factory 1
     117632  issue     HostRetry tag 4129 die 0 after 0 LSB cw ffff factory 2
-    239464  event     failed tag 0: cw ffff
-    239464  issue     HostRetry tag 0 die 0 after 4129 LSB cw ffff factory 3
-    239464  issue     HostRetry tag 4129 die 0 waited 0 output 4129 cw ffff
-    321664  event     failed tag 4129: cw ffff
-    321664  issue     HostRetry tag 4129 die 0 after 0 LSB cw ffff factory 4
-    321664  issue     HostRetry tag 0 die 0 waited 0 output 0 cw ffff
-    403864  event     failed tag 0: cw c409
-    403864  issue     HostRetry tag 0 die 0 after 4129 LSB cw c409 factory 5
-    403864  issue     HostRetry tag 4129 die 0 waited 0 output 4129 cw c409
-    473392  event     failed tag 4129: cw 8000
-    473392  issue     HostRetry tag 4129 die 0 after 0 LSB cw 8000 factory 6
-    473392  issue     HostRetry tag 0 die 0 waited 0 output 0 cw 8000
+    239464  event     failed tag 0: cw eddf
+    239464  issue     HostRetry tag 0 die 0 after 4129 LSB cw eddf factory 3
+    239464  issue     HostRetry tag 4129 die 0 waited 0 output 4129 cw eddf
+    318208  event     failed tag 4129: cw cdd5
+    318208  issue     HostRetry tag 4129 die 0 after 0 LSB cw cdd5 factory 4
+    318208  issue     HostRetry tag 0 die 0 waited 0 output 0 cw cdd5
+    396952  event     failed tag 0: cw 0010
+    396952  issue     HostRetry tag 0 die 0 after 4129 LSB cw 0010 factory 5
+    396952  issue     HostRetry tag 4129 die 0 waited 0 output 4129 cw 0010
+    468784  event     failed tag 4129: cw 0010
+    468784  issue     HostRetry tag 4129 die 0 after 0 LSB cw 0010 factory 6
+    468784  issue     HostRetry tag 0 die 0 waited 0 output 0 cw 0010
     550984  event     decoded tag 0
     550984  issue     HostRetry tag 4129 die 0 waited 0 cancel 4129
     550984  complete  #0 Read Ok
@@ -289,9 +289,9 @@ fn sequence_pipelined_from_the_first_read_on() {
          0  host      #0 Read
          0  issue     HostRead tag 0 die 0 waited 0 LSB cw ffff factory 0
          0  issue     HostRetry tag 4129 die 0 after 0 LSB cw ffff factory 1
-    121832  event     failed tag 0: cw 0080
-    121832  issue     HostRetry tag 0 die 0 after 4129 LSB cw 0080 factory 2
-    121832  issue     HostRetry tag 4129 die 0 waited 0 output 4129 cw 0080
+    121832  event     failed tag 0: cw 0800
+    121832  issue     HostRetry tag 0 die 0 after 4129 LSB cw 0800 factory 2
+    121832  issue     HostRetry tag 4129 die 0 waited 0 output 4129 cw 0800
     186752  event     decoded tag 4129
     186752  issue     HostRetry tag 0 die 0 waited 0 cancel 0
     186752  complete  #0 Read Ok
@@ -307,10 +307,10 @@ fn sequence_single_step() {
          0  issue     HostRead tag 0 die 0 waited 0 LSB cw ffff factory 0
      96632  event     die 0 free of tag 0
     116632  event     failed tag 0: cw 0200
-    116632  issue     HostRetry tag 0 die 0 waited 0 LSB cw 0200 levels of Page
-    196984  event     die 0 free of tag 0
-    216984  event     decoded tag 0
-    216984  complete  #0 Read Ok
+    116632  issue     HostRetry tag 0 die 0 waited 0 LSB cw 0200 levels of PageAtAnyTime
+    164384  event     die 0 free of tag 0
+    184384  event     decoded tag 0
+    184384  complete  #0 Read Ok
     ");
 }
 
@@ -509,7 +509,7 @@ fn model_the_end_of_the_table_is_output_on_its_die() {
     let state = DriveState {
         age: (year, year),
         temperature_c: 30.0,
-        ..aged(0, 1500)
+        ..aged(0, 3000)
     };
     // What a rebuild reads would cancel senses too. The addresses of 2 TB are drawn so that some of the reads
     // come to the end of the table.

@@ -32,7 +32,7 @@ impl Scenario {
         let set: Vec<&str> = FOUR_DIES.iter().chain(set).copied().collect();
         let profile = profile(name, &set);
         let tables = tables::for_drive(&profile).unwrap();
-        let factory = tables.factory[..tables.factory_len as usize].to_vec();
+        let factory = tables.own.factory[..tables.own.factory_len as usize].to_vec();
         let drive = drive(profile, state, 1);
         Scenario { drive, factory }
     }
@@ -53,6 +53,8 @@ impl Scenario {
             "cells=ideal",
             "schemes.read_levels=ct-qlc",
             "read_levels.interval=4h",
+            // Passes at times that are known beforehand.
+            "read_levels.clock=global",
         ];
         let age = Ns(Ns::from_h(4).0 - Ns::from_ms(1).0);
         let state = DriveState {

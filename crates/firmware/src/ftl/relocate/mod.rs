@@ -56,6 +56,8 @@ pub enum Busy {
     NotAtRest,
     /// The drive would no longer hold its capacity.
     NoRoom,
+    /// The drive keeps no read levels for that cell mode.
+    NoLevels,
 }
 
 /// Requests to relocation, and the scheme of axis `gc_victim`.
@@ -182,6 +184,7 @@ impl Relocate {
         ports: &mut impl Out,
     ) -> Result<bool, Busy> {
         let store = &mut lower.store;
+        let has_levels = store.read.has_levels(mode);
         let (place, shared) = (&mut store.place, &mut store.shared);
         let row = *shared.blocks.row(block);
         let (before, after) = (shared.slots_of(row.mode), shared.slots_of(mode));
@@ -194,6 +197,9 @@ impl Relocate {
             || place.space.read_only
         {
             return Err(Busy::NoRoom);
+        }
+        if !has_levels {
+            return Err(Busy::NoLevels);
         }
         match row.usage {
             SuperblockUse::Free if place.space.erasing.is_none() => {

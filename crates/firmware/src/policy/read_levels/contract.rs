@@ -112,6 +112,17 @@ pub trait ReadLevels {
     fn start(&mut self, now: Ns, blocks: &SuperblockTable) {
         let _ = (now, blocks);
     }
+    /// Power is on and the superblock table is complete, on a drive that was erased and filled again since the
+    /// scheme learned. What it knows of classes of data still holds; what it knows of single superblocks is void.
+    /// The clock has begun anew. Called in place of `start`; without a method of its own a scheme begins as it
+    /// does on a new drive.
+    fn start_again(&mut self, now: Ns, blocks: &SuperblockTable) {
+        self.start(now, blocks);
+    }
+    /// Whether the scheme learns in the background what `start_again` keeps.
+    fn outlives_erase(&self) -> bool {
+        false
+    }
     /// Power is back after a time that the firmware's clock has not counted. The scheme's data were kept; the
     /// cells have aged.
     fn power_on(&mut self, now: Ns, blocks: &SuperblockTable) {

@@ -6,13 +6,15 @@
 //!
 //! ```text
 //! start-up     populate every group with data
-//! every 5 h    for each group: verify → decide → sort, track → validate → synchronize
+//! each group,  an interval (5 h) after its last calibration:
+//!              verify → decide → sort, track → validate → synchronize
 //! a group is   inherit the entries of the previous retention bin,
 //! entered      then verify it at once
 //! power-on     after a shutdown: verify every group at once, those with the most data first
+//! filled again keep the entries of all groups; each is due when data enter it
 //! ```
 //!
-//! Options beyond the paper: `projection`, `verify`, `zones`, `pacing`, `verify_at_power_on`.
+//! Options beyond the paper: `fail_margin`, `projection`, `verify`, `zones`, `pacing`, `verify_at_power_on`.
 
 use alloc::boxed::Box;
 
@@ -25,18 +27,21 @@ use crate::log::{Record, What};
 use crate::observe::SuperblockTable;
 use crate::policy::Setup;
 use crate::voltage::calibration::{EntryTally, Refinement, Tracking, Trial, ascending};
+use crate::voltage::calibration_clock::CalibrationClock;
 use crate::voltage::error_counts::{Centered, ErrorCounts};
 use crate::voltage::group_levels::GroupLevels;
 use crate::voltage::groups::GroupSet;
-use crate::voltage::options::{CT_QLC, group_levels, pass_schedule, refinement, rules};
-use crate::voltage::pass_schedule::PassSchedule;
+use crate::voltage::options::{
+    CT_QLC, calibration_clock, group_levels, page_limit, refinement, rules, window_scale,
+};
 use crate::voltage::selector::Selector;
 use crate::voltage::tables::ENTRIES;
+use crate::voltage::valley::{WindowScale, window};
 
 /// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "ct-qlc",
-    summary: "three entries a group, verified every 5 h, sorted by fail ratio, valleys tracked",
+    summary: "three entries a group, each group verified every 5 h, sorted by fail ratio, valleys tracked",
     source: "CT-QLC: A Production-Ready Firmware Solution for Tail Latency QoS in Charge-Trap QLC SSDs",
     role: Role::Scheme,
     needs: &[],
@@ -60,8 +65,11 @@ enum Phase {
 pub struct CtQlc {
     group_levels: GroupLevels,
     refinement: Refinement,
-    pass_schedule: PassSchedule,
+    clock: Box<CalibrationClock>,
+    /// Corrected bits of a codeword above which a sampled page fails.
+    page_limit: u16,
     window: u8,
+    window_scale: WindowScale,
     backup: u8,
     validate: bool,
     /// Error counts of verification, if it is based on corrected bits.
@@ -110,11 +118,17 @@ impl CtQlc {
         } else {
             1
         };
+        let group_levels = group_levels(setup, values, values.get("page_start") == 0, zones);
         CtQlc {
-            group_levels: group_levels(setup, values, values.get("page_start") == 0, zones),
+            clock: Box::new(calibration_clock(
+                values,
+                group_levels.selector.groups.len(),
+            )),
+            group_levels,
             refinement: refinement(values),
-            pass_schedule: pass_schedule(values),
+            page_limit: page_limit(setup, values),
             window: values.get("window") as u8,
+            window_scale: window_scale(values),
             backup: values.get("backup_window") as u8,
             validate: values.flag("validate"),
             error_counts: by_bits.then(Box::default),
@@ -140,18 +154,24 @@ impl CtQlc {
         &self.group_levels.selector
     }
 
-    /// Begins a pass: all groups that have superblocks are due. A pass that comes due during another one
-    /// joins it.
-    fn pass(&mut self, now: Ns) {
-        if !self.pass_schedule.turn(now) {
-            return;
-        }
-        self.begin_pass(now);
+    /// Power is on, and nothing is under way.
+    fn begin(&mut self) {
+        (self.routine, self.inheriting, self.waiting) = Default::default();
+        self.largest_first = false;
+        self.phase = Phase::Idle;
+        self.passed = Pass::default();
     }
 
-    fn begin_pass(&mut self, now: Ns) {
+    /// Begins a pass if groups are due. A pass that comes due during another one joins it.
+    fn pass(&mut self, now: Ns) {
+        if let Some(groups) = self.clock.take_due(now, &self.group_levels.members) {
+            self.begin_pass(now, groups);
+        }
+    }
+
+    fn begin_pass(&mut self, now: Ns, groups: GroupSet) {
         self.group_levels.pass = self.group_levels.pass.wrapping_add(1);
-        self.routine.extend(self.group_levels.members.occupied());
+        self.routine.extend(groups);
         if !self.passed.open {
             self.passed = Pass {
                 began: now,
@@ -187,13 +207,18 @@ impl CtQlc {
     }
 
     /// Phase 1 begins.
-    fn verify(&mut self, group: u8, inherits: bool, blocks: &SuperblockTable) {
+    ///
+    /// A group without a full superblock waits for one. With a global clock it waits only if it has
+    /// inherited, since the next pass comes by itself.
+    fn verify(&mut self, now: Ns, group: u8, inherits: bool, blocks: &SuperblockTable) {
         if self.group_levels.begin_trial(group, ENTRIES as u8, blocks) {
+            self.group_levels.trial.fail_above(self.page_limit);
             self.count_anew();
             self.repeated = 0;
             self.phase = Phase::Verify(group);
             self.passed.groups = self.passed.groups.saturating_add(1);
-        } else if inherits {
+            self.clock.calibrated(now, group);
+        } else if inherits || matches!(*self.clock, CalibrationClock::Group(_)) {
             self.waiting.insert(group);
         }
     }
@@ -267,7 +292,8 @@ impl CtQlc {
         if let Some((shared, from)) = track_from {
             let ratio = tallies[from as usize].fail_permille();
             tables.stage_order(group, [0, 1, 2]);
-            self.tracking.begin(tables, shared, self.window, ratio);
+            let window = window(self.window, ratio, self.window_scale);
+            self.tracking.begin(tables, shared, window);
             self.verified = tallies;
             self.phase = Phase::Track(group);
         }
@@ -293,7 +319,7 @@ impl CtQlc {
         let reads = self.tracking.reads() + self.group_levels.trial.reads();
         let best = |t: &[EntryTally; ENTRIES]| t[ascending(t)[0] as usize];
         let (before, after) = (best(&self.verified), best(&tallies));
-        if after.failed > before.failed {
+        if after.rank() > before.rank() {
             self.group_levels.selector.tables.discard(group);
             self.phase = Phase::Idle;
             log(Record {
@@ -351,10 +377,10 @@ impl CtQlc {
                 ..
             } = self.passed;
             self.passed.open = false;
-            self.pass_schedule.moved(now, moved);
+            self.clock.moved(now, moved);
             log(Record {
                 at: now,
-                what: What::PortCallKind {
+                what: What::Passed {
                     pass: self.group_levels.pass,
                     began,
                     groups,
@@ -379,17 +405,25 @@ impl ReadLevels for CtQlc {
 
     fn start(&mut self, now: Ns, blocks: &SuperblockTable) {
         self.group_levels.start(now, blocks);
-        self.pass_schedule.start(now);
-        (self.routine, self.inheriting, self.waiting) = Default::default();
-        self.largest_first = false;
-        self.phase = Phase::Idle;
-        self.passed = Pass::default();
+        self.clock.start(now);
+        self.begin();
+    }
+
+    fn start_again(&mut self, now: Ns, blocks: &SuperblockTable) {
+        self.group_levels.start_again(now, blocks);
+        let populated = self.group_levels.selector.tables.populated_groups();
+        self.clock.start_again(now, populated);
+        self.begin();
+    }
+
+    fn outlives_erase(&self) -> bool {
+        true
     }
 
     fn power_on(&mut self, now: Ns, _blocks: &SuperblockTable) {
         if self.verify_at_power_on && self.group_levels.started() {
             self.largest_first = true;
-            self.begin_pass(now);
+            self.begin_pass(now, self.group_levels.members.occupied());
         }
     }
 
@@ -403,7 +437,7 @@ impl ReadLevels for CtQlc {
             self.phase != Phase::Idle || !self.routine.is_empty() || !self.inheriting.is_empty();
         match self.group_levels.started() && (busy || self.passed.open) {
             true => Ns::ZERO,
-            false => self.group_levels.due().min(self.pass_schedule.due()),
+            false => self.group_levels.due().min(self.clock.due()),
         }
     }
 
@@ -415,6 +449,7 @@ impl ReadLevels for CtQlc {
     ) -> Option<Probe> {
         let entered_groups = self.group_levels.settle(now, blocks, log);
         self.inheriting.extend(entered_groups.inheriting);
+        self.clock.entered(entered_groups.entered);
         self.inheriting
             .extend(self.waiting.take_common(entered_groups.entered));
         self.pass(now);
@@ -429,7 +464,7 @@ impl ReadLevels for CtQlc {
                         self.close_pass(now, log);
                         return None;
                     };
-                    self.verify(group, inherits, blocks);
+                    self.verify(now, group, inherits, blocks);
                     continue;
                 }
                 Phase::Verify(group) | Phase::Track(group) | Phase::Validate(group) => group,
@@ -470,10 +505,15 @@ impl ReadLevels for CtQlc {
         blocks: &SuperblockTable,
         log: &mut impl FnMut(Record),
     ) {
+        let populating = self.group_levels.populating();
         if self
             .group_levels
             .population_result(now, probe, result, blocks, log)
         {
+            // The last result of a population: the entries are as good as the sample tells.
+            if let (Some(group), None) = (populating, self.group_levels.populating()) {
+                self.clock.calibrated(now, group);
+            }
             return;
         }
         self.group_levels.members.probed(probe.at.block);
@@ -532,6 +572,8 @@ impl ReadLevels for CtQlc {
             working: size_of::<CtQlc>()
                 + size_of::<Trial>()
                 + size_of::<Tracking>()
+                + self.clock.bytes()
+                + self.group_levels.drawn_bytes()
                 + self
                     .error_counts
                     .as_ref()

@@ -47,6 +47,8 @@ axis! {
     #[inline]
     fn on_read(&mut self, ctx: &ReadCtx, step: u8, outcome: &Outcome, note: u8);
     fn start(&mut self, now: Ns, blocks: &SuperblockTable);
+    fn start_again(&mut self, now: Ns, blocks: &SuperblockTable);
+    fn outlives_erase(&self) -> bool;
     fn power_on(&mut self, now: Ns, blocks: &SuperblockTable);
     fn on_block(&mut self, now: Ns, block: SuperblockId, blocks: &SuperblockTable);
     fn due(&self) -> Ns;

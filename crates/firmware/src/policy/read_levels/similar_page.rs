@@ -311,6 +311,20 @@ impl ReadLevels for SimilarPage {
         self.rate_limit.start(now);
     }
 
+    /// Layers of a die outlive their data; the other keys have superblocks in them.
+    fn start_again(&mut self, now: Ns, blocks: &SuperblockTable) {
+        if self.key != Key::DieLayer {
+            return self.start(now, blocks);
+        }
+        self.wider.fill(Stored::NONE);
+        self.patrol = None;
+        self.rate_limit.start(now);
+    }
+
+    fn outlives_erase(&self) -> bool {
+        self.key == Key::DieLayer
+    }
+
     fn on_block(&mut self, _now: Ns, block: SuperblockId, _blocks: &SuperblockTable) {
         self.forget(block);
     }

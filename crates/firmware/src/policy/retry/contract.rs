@@ -29,6 +29,10 @@ pub trait Retry {
     fn own_levels(&self) -> Levels {
         Levels::DEFAULT
     }
+    /// Sense time of its own steps.
+    fn own_sense(&self) -> ShortSense {
+        ShortSense::NONE
+    }
     /// Sense time of the step that tries entry `entry`.
     fn short_sense(&mut self, ctx: &ReadCtx, entry: u8) -> ShortSense {
         let _ = (ctx, entry);

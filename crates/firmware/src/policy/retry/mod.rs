@@ -4,7 +4,7 @@
 //! it waits for the outcome of the step before. `pipelines_after` is called when step `step` begins to be sensed,
 //! and again when its output is asked for. A speculative step occupies its die until it is output or
 //! cancelled. `keeps_die` is called together with `pipelines_after` if host reads wait for the die. `own_levels`
-//! replace those of `read_levels` from the first retry on. `short_sense` is called for each step before it is
+//! replace those of `read_levels` from the first retry on, sensed for `own_sense`. `short_sense` is called for each step before it is
 //! issued. `on_read` reports how a read ended, and whether it had short steps.
 
 use crate::policy::read_levels::{Outcome, ReadCtx};
@@ -38,6 +38,7 @@ axis! {
     fn pipelines(&self) -> bool;
     fn own_steps(&self) -> u8;
     fn own_levels(&self) -> Levels;
+    fn own_sense(&self) -> ShortSense;
     fn short_sense(&mut self, ctx: &ReadCtx, entry: u8) -> ShortSense;
     #[inline]
     fn on_read(&mut self, ctx: &ReadCtx, entry: u8, used_short_sense: bool, outcome: &Outcome);

@@ -42,6 +42,8 @@ impl ShortSense {
         timing: SenseTiming::DEFAULT,
         slow: false,
     };
+    /// The shortest time that the chips are characterized for.
+    pub(super) const SHORTEST: ShortSense = ShortSense::short(PRE_PERMILLE[PRE_PERMILLE.len() - 1]);
     /// The default time from here to the end of the read.
     const SLOW: ShortSense = ShortSense {
         slow: true,

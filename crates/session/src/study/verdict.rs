@@ -1,0 +1,621 @@
+//! Verdicts on claims, and their totals.
+
+use std::collections::BTreeMap;
+
+use super::claim::{Claim, FromPoints};
+use super::measure::{self, Choices, Phases, is_in};
+use super::metric::Source;
+use super::points::{Estimate, Points};
+use super::spec::Study;
+
+/// What became of a claim.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ruling {
+    /// All its numbers are in their bands.
+    Reproduced,
+    /// One is not.
+    Missed,
+    /// It comes out either way by a choice that the paper leaves open.
+    Undetermined,
+    /// A parameter was chosen from the published number: a check of consistency.
+    Fitted,
+    /// There is no number, or none to compare with the published one.
+    NotComparable,
+    /// It is an input of the model.
+    Input,
+}
+
+impl Ruling {
+    /// As in results and tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Ruling::Reproduced => "reproduced",
+            Ruling::Missed => "missed",
+            Ruling::Undetermined => "undetermined",
+            Ruling::Fitted => "fitted",
+            Ruling::NotComparable => "not-comparable",
+            Ruling::Input => "input",
+        }
+    }
+
+    fn of(holds: bool) -> Ruling {
+        match holds {
+            true => Ruling::Reproduced,
+            false => Ruling::Missed,
+        }
+    }
+}
+
+/// A number of a claim.
+#[derive(Debug)]
+pub struct Part<'a> {
+    /// What it says; empty for what the claim itself says.
+    pub says: &'a str,
+    /// The metric, or the fact.
+    pub metric: &'a str,
+    /// Its unit.
+    pub unit: &'a str,
+    /// Lowest and highest value with which it holds.
+    pub band: [f64; 2],
+    /// The number at the default point.
+    pub measured: Option<Estimate>,
+    /// In its phases, if it has any.
+    pub phases: Option<Phases>,
+}
+
+impl Part<'_> {
+    /// Whether the number at the default point is in the band.
+    fn holds_at_default(&self) -> Option<bool> {
+        Some(is_in(self.band, self.measured?.mean))
+    }
+
+    /// Whether the number that decides is: the median phase, or the default point without phases.
+    fn holds(&self) -> Option<bool> {
+        match &self.phases {
+            Some(phases) => Some(is_in(self.band, phases.median)),
+            None => self.holds_at_default(),
+        }
+    }
+}
+
+impl<'a> Verdict<'a> {
+    /// The number that decides: the first that is out of its band, or the first.
+    pub fn deciding(&self) -> Option<&Part<'a>> {
+        let out = self.parts.iter().find(|part| part.holds() == Some(false));
+        out.or_else(|| self.parts.first())
+    }
+}
+
+/// The verdict on a claim.
+#[derive(Debug)]
+pub struct Verdict<'a> {
+    /// The claim.
+    pub claim: &'a Claim,
+    /// Its numbers; none for what is not measured.
+    pub parts: Vec<Part<'a>>,
+    /// Share of reads that ended in an error in its points, mean over drives: of the point with the
+    /// most. None where it is not from runs.
+    pub lost_share: Option<f64>,
+    /// What became of it.
+    pub ruling: Ruling,
+    /// Whether all its numbers are in their bands, each in its median phase; none where one was not measured.
+    pub holds: Option<bool>,
+    /// The same at the default point.
+    pub holds_at_default: Option<bool>,
+    /// By the choices that the paper leaves open.
+    pub choices: Option<Choices>,
+    /// Why, where it is not reproduced.
+    pub note: String,
+}
+
+/// Inputs to verdicts other than the points.
+#[derive(Debug)]
+pub struct Known<'a> {
+    /// Experiments and correlations that could not run, and why.
+    pub absent: &'a BTreeMap<String, String>,
+    /// The value of each claim about a drive as it is.
+    pub facts: &'a BTreeMap<String, f64>,
+}
+
+/// Every claim of `study` against `points`.
+pub fn judge<'a>(study: &'a Study, points: &Points, known: &Known<'_>) -> Vec<Verdict<'a>> {
+    let claims = study.claims.iter();
+    claims
+        .map(|claim| one(study, claim, points, known))
+        .collect()
+}
+
+fn one<'a>(study: &Study, claim: &'a Claim, points: &Points, known: &Known<'_>) -> Verdict<'a> {
+    let parts = parts(claim, points, known);
+    let (holds, holds_at_default) = (
+        all(&parts, |p| p.holds()),
+        all(&parts, |p| p.holds_at_default()),
+    );
+    let choices = claim.open.as_ref().and_then(|open| {
+        let from = |from| of_metrics(from).map(move |metric| (from, metric));
+        let from = claim.all_points().flat_map(from).zip(&parts);
+        let parts: Vec<_> = from
+            .map(|((from, metric), part)| (from, metric, part.band))
+            .collect();
+        measure::choices(points, open, &parts)
+    });
+    let reason = || claim.reason.clone().unwrap_or_default();
+    let missing = || without_number(study, claim, &parts, known);
+    let (ruling, note) = match (&claim.input, &claim.not_comparable, &claim.fitted, holds) {
+        (Some(words), ..) => (Ruling::Input, words.clone()),
+        (_, Some(words), ..) => (Ruling::NotComparable, words.clone()),
+        (_, _, Some(words), Some(_)) => (Ruling::Fitted, words.clone()),
+        (_, _, Some(words), None) => (Ruling::Fitted, format!("{words}; {}", missing())),
+        (.., None) => (Ruling::NotComparable, missing()),
+        (.., Some(holds)) => match &choices {
+            Some(choices) if choices.leave_it_open() => (Ruling::Undetermined, reason()),
+            _ if holds && holds_at_default == Some(true) => (Ruling::Reproduced, String::new()),
+            _ => (Ruling::of(holds), reason()),
+        },
+    };
+    let lost = claim
+        .all_points()
+        .filter_map(|from| measure::lost_share(points, from));
+    Verdict {
+        claim,
+        lost_share: lost.reduce(f64::max),
+        ruling,
+        holds,
+        holds_at_default,
+        choices,
+        note,
+        parts,
+    }
+}
+
+/// Whether all `parts` hold; none where one has no number, or there is none.
+fn all(parts: &[Part<'_>], holds: impl Fn(&Part<'_>) -> Option<bool>) -> Option<bool> {
+    let all: Option<Vec<bool>> = parts.iter().map(holds).collect();
+    all.filter(|all| !all.is_empty())
+        .map(|all| all.into_iter().all(|holds| holds))
+}
+
+fn of_metrics(from: &FromPoints) -> impl Iterator<Item = &str> {
+    from.metrics().iter().map(String::as_str)
+}
+
+/// The numbers of `claim`: of its own points or fact, then of what it says beside.
+fn parts<'a>(claim: &'a Claim, points: &Points, known: &Known<'_>) -> Vec<Part<'a>> {
+    let mut parts = Vec::new();
+    let mut add = |says: &'a str, unit: &'a str, band, from: &'a FromPoints| {
+        let is_absent = known.absent.contains_key(&from.experiment);
+        for metric in of_metrics(from) {
+            let measured = measure::number(points, from, metric);
+            parts.push(Part {
+                says,
+                metric,
+                unit,
+                band,
+                measured: measured.filter(|_| !is_absent),
+                phases: measure::phases(points, from, metric, band).filter(|_| !is_absent),
+            });
+        }
+    };
+    if let (Some(from), Some(band)) = (&claim.points, claim.band) {
+        add("", &claim.unit, band, from);
+        for also in &claim.also {
+            add(&also.says, &also.unit, also.band, &also.points);
+        }
+    }
+    if let (Some(from), Some(band)) = (&claim.fact, claim.band) {
+        let value = known.facts.get(&claim.id);
+        parts.push(Part {
+            says: "",
+            metric: &from.name,
+            unit: &claim.unit,
+            band,
+            measured: value.and_then(|value| Estimate::of(&[*value])),
+            phases: None,
+        });
+    }
+    parts
+}
+
+/// Why `claim` has no number.
+fn without_number(study: &Study, claim: &Claim, parts: &[Part<'_>], known: &Known<'_>) -> String {
+    let mut from = claim.all_points();
+    if let Some(why) = from.find_map(|from| known.absent.get(&from.experiment)) {
+        return why.clone();
+    }
+    let missing = parts.iter().find(|part| part.holds().is_none());
+    let metric = missing.map_or("", |part| part.metric);
+    let mut from = claim.all_points();
+    let from = from.find(|from| of_metrics(from).any(|name| name == metric));
+    // Of the metrics of runs, percentiles begin with p.
+    let why = match from.map(|from| study.source(from)) {
+        Some(Source::Runs) if metric.starts_with('p') => {
+            "too few requests for this percentile in this form of the study"
+        }
+        Some(Source::Margins | Source::Pairs) => {
+            "the cells measured in this form of the study do not give this number"
+        }
+        _ => "the runs of this form of the study do not give this number",
+    };
+    format!("{metric}: {why}")
+}
+
+/// Verdicts counted.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Tally {
+    /// Reproduced.
+    pub reproduced: usize,
+    /// Missed.
+    pub missed: usize,
+    /// Undetermined.
+    pub undetermined: usize,
+    /// Not comparable.
+    pub not_comparable: usize,
+}
+
+/// Checks of consistency counted.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Checks {
+    /// In the band.
+    pub in_band: usize,
+    /// Not in it.
+    pub out_of_band: usize,
+    /// Not measured in this form of the study.
+    pub not_measured: usize,
+}
+
+/// Verdicts counted by what they tell.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Totals {
+    /// On published rows.
+    pub published: Tally,
+    /// On what no paper claims.
+    pub ours: Tally,
+    /// On numbers that a parameter was chosen from.
+    pub fitted: Checks,
+    /// Inputs of the model.
+    pub input: usize,
+}
+
+impl Totals {
+    /// Counts `verdicts`.
+    pub fn of(verdicts: &[Verdict<'_>]) -> Totals {
+        let mut totals = Totals::default();
+        for verdict in verdicts {
+            let tally = match verdict.claim.is_ours() {
+                true => &mut totals.ours,
+                false => &mut totals.published,
+            };
+            *match (verdict.ruling, verdict.holds) {
+                (Ruling::Reproduced, _) => &mut tally.reproduced,
+                (Ruling::Missed, _) => &mut tally.missed,
+                (Ruling::Undetermined, _) => &mut tally.undetermined,
+                (Ruling::NotComparable, _) => &mut tally.not_comparable,
+                (Ruling::Fitted, Some(true)) => &mut totals.fitted.in_band,
+                (Ruling::Fitted, Some(false)) => &mut totals.fitted.out_of_band,
+                (Ruling::Fitted, None) => &mut totals.fitted.not_measured,
+                (Ruling::Input, _) => &mut totals.input,
+            } += 1;
+        }
+        totals
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::dimension::Dimension;
+    use super::super::plan::Coordinates;
+    use super::*;
+
+    /// Experiment, claims by hand: `b` over `a` in IOPS, at three ages and two temperatures.
+    fn study(claims: &str) -> Study {
+        let small = super::super::tests::SMALL;
+        let experiments = &small[..small.find("[[claim]]").unwrap()];
+        let experiments = experiments
+            .replacen(
+                "age = [\"2h\", \"28h\"]",
+                "age = [\"2h\", \"10h\", \"28h\"]",
+                1,
+            )
+            .replacen(
+                "temperature = [\"40\"]",
+                "temperature = [\"25\", \"40\"]",
+                1,
+            );
+        Study::parse("t", &format!("{experiments}{claims}")).unwrap()
+    }
+
+    /// A claim `id` with `more`, of the numbers that `points` have.
+    fn claim(id: &str, metric: &str, phases: &str, more: &str) -> String {
+        format!(
+            "[[claim]]\nid = \"{id}\"\nsays = \"more\"\npublished = \"2\"\nunit = \"x\"\nband = [1.5, 2.5]\n{more}\n\
+             points = {{ experiment = \"one\", {metric}, kind = \"ratio\", \
+             of = {{ variant = \"b\", age = \"2h\", temperature = \"40\" }}, against = {{ variant = \"a\" }}, {phases} }}\n"
+        )
+    }
+
+    /// Points by hand: what `b` has over `a`, by age and temperature, on two drives that differ by a tenth either way.
+    fn points(metric: &str, ratios: &[(&str, &str, f64)]) -> Points {
+        let mut points = Points::default();
+        for (age, temperature, ratio) in ratios {
+            for (variant, value) in [("a", 100.0), ("b", 100.0 * ratio)] {
+                let at = Dimension::ALL.map(|d| match d {
+                    Dimension::Variant => variant.to_owned(),
+                    Dimension::Age => (*age).to_owned(),
+                    Dimension::Temperature => (*temperature).to_owned(),
+                    _ => "0".to_owned(),
+                });
+                for drive in [0.9, 1.1] {
+                    let share = if variant == "b" { drive } else { 1.0 };
+                    let value = [(metric.to_owned(), (value * share).into())];
+                    points.add(
+                        "one",
+                        Coordinates::new(at.clone()),
+                        value.into_iter().collect(),
+                    );
+                }
+            }
+        }
+        points
+    }
+
+    fn judged<'a>(study: &'a Study, points: &Points) -> Vec<Verdict<'a>> {
+        let nothing = Known {
+            absent: &BTreeMap::new(),
+            facts: &BTreeMap::new(),
+        };
+        judge(study, points, &nothing)
+    }
+
+    const PHASES: &str = "phases = { age = [\"2h\", \"10h\", \"28h\"] }";
+
+    /// The median phase decides, whichever way the default point falls.
+    #[test]
+    fn formula_phases_are_judged_by_their_median() {
+        let study = study(&claim("p.one", "metric = \"iops\"", PHASES, ""));
+        let near = |a: f64, b: f64| (a - b).abs() < 1e-9;
+        for (ratios, ruling, at_default, in_band, median, worst) in [
+            // 2 h is the default point.
+            (
+                [1.0, 2.0, 2.2],
+                Ruling::Reproduced,
+                false,
+                2.0 / 3.0,
+                2.0,
+                ("2h", 1.0),
+            ),
+            (
+                [2.0, 1.0, 1.2],
+                Ruling::Missed,
+                true,
+                1.0 / 3.0,
+                1.2,
+                ("10h", 1.0),
+            ),
+            // The one nearest to an edge where all are in the band.
+            (
+                [2.0, 1.6, 2.1],
+                Ruling::Reproduced,
+                true,
+                1.0,
+                2.0,
+                ("10h", 1.6),
+            ),
+            (
+                [2.0, 2.4, 9.0],
+                Ruling::Reproduced,
+                true,
+                2.0 / 3.0,
+                2.4,
+                ("28h", 9.0),
+            ),
+        ] {
+            let at = ["2h", "10h", "28h"];
+            let ratios: Vec<_> = at
+                .iter()
+                .zip(ratios)
+                .map(|(at, r)| (*at, "40", r))
+                .collect();
+            let verdicts = judged(&study, &points("iops", &ratios));
+            let verdict = &verdicts[0];
+            let phases = verdict.parts[0].phases.as_ref().unwrap();
+            assert_eq!(
+                (verdict.ruling, verdict.holds_at_default),
+                (ruling, Some(at_default))
+            );
+            assert!(near(verdict.parts[0].measured.unwrap().mean, ratios[0].2));
+            assert!(
+                near(phases.in_band, in_band) && near(phases.median, median),
+                "{phases:?}"
+            );
+            assert!(
+                phases.worst.0 == worst.0 && near(phases.worst.1, worst.1),
+                "{phases:?}"
+            );
+            assert_eq!(phases.all.len(), 3);
+        }
+        // The quick form has fewer: phases are those that there are, and of two the median is between them.
+        let two = points("iops", &[("2h", "40", 1.4), ("28h", "40", 1.8)]);
+        let verdicts = judged(&study, &two);
+        let phases = verdicts[0].parts[0].phases.as_ref().unwrap();
+        assert!(
+            near(phases.median, 1.6) && phases.all.len() == 2,
+            "{phases:?}"
+        );
+        assert_eq!(verdicts[0].ruling, Ruling::Reproduced);
+    }
+
+    /// A claim that names several numbers takes all of them.
+    #[test]
+    fn formula_all_metrics_and_parts_have_to_hold() {
+        let metrics = study(&claim("p.one", "metrics = [\"iops\", \"p99_us\"]", "", ""));
+        let also = "also = [{ says = \"and\", unit = \"x\", band = [1.5, 2.5], points = { experiment = \"one\", \
+                    metric = \"p99_us\", kind = \"ratio\", of = { variant = \"b\", age = \"2h\", temperature = \"40\" }, \
+                    against = { variant = \"a\" } } }]";
+        let also = study(&claim("p.one", "metric = \"iops\"", "", also));
+        for study in [&metrics, &also] {
+            for (iops, p99, ruling) in [
+                (2.0, Some(2.0), Ruling::Reproduced),
+                (2.0, Some(3.0), Ruling::Missed),
+                (3.0, Some(2.0), Ruling::Missed),
+                (2.0, None, Ruling::NotComparable),
+            ] {
+                let mut both = Points::default();
+                let of = |points: &Points, metric: &str, variant: usize| {
+                    let at = points.of_experiment("one").nth(variant).unwrap().clone();
+                    (at.clone(), points.values("one", &at, metric).unwrap()[0])
+                };
+                let iops = points("iops", &[("2h", "40", iops)]);
+                let p99 = p99.map(|p99| points("p99_us", &[("2h", "40", p99)]));
+                for variant in [0, 1] {
+                    let (at, value) = of(&iops, "iops", variant);
+                    let mut metrics = vec![("iops".to_owned(), value.into())];
+                    metrics.extend(
+                        p99.as_ref()
+                            .map(|p| ("p99_us".to_owned(), of(p, "p99_us", variant).1.into())),
+                    );
+                    both.add("one", at, metrics.into_iter().collect());
+                }
+                let verdicts = judged(study, &both);
+                assert_eq!(verdicts[0].ruling, ruling, "{:?}", verdicts[0]);
+                assert_eq!(verdicts[0].parts.len(), 2);
+                let missing = verdicts[0].note.contains("p99_us: too few requests");
+                assert_eq!(missing, ruling == Ruling::NotComparable);
+            }
+        }
+    }
+
+    const OPEN: &str = "open = { sentence = \"for long\", grid = { age = [\"2h\", \"10h\", \"28h\"], temperature = [\"25\", \"40\"] } }";
+
+    /// What comes out either way by a choice that is left open is undetermined; what all or no choices give is not.
+    #[test]
+    fn formula_what_a_grid_leaves_undetermined() {
+        let study = study(&claim("p.one", "metric = \"iops\"", "", OPEN));
+        let grid = [
+            ("2h", "40"),
+            ("2h", "25"),
+            ("10h", "25"),
+            ("10h", "40"),
+            ("28h", "25"),
+            ("28h", "40"),
+        ];
+        for (ratios, ruling, at_default, in_band) in [
+            ([2.0; 6], Ruling::Reproduced, true, 6),
+            ([3.0; 6], Ruling::Missed, false, 0),
+            (
+                [2.0, 3.0, 3.0, 3.0, 3.0, 3.0],
+                Ruling::Undetermined,
+                true,
+                1,
+            ),
+            (
+                [3.0, 2.0, 2.0, 2.0, 2.0, 2.0],
+                Ruling::Undetermined,
+                false,
+                5,
+            ),
+        ] {
+            let ratios: Vec<_> = grid
+                .iter()
+                .zip(ratios)
+                .map(|((a, t), r)| (*a, *t, r))
+                .collect();
+            let verdicts = judged(&study, &points("iops", &ratios));
+            let choices = verdicts[0].choices.as_ref().unwrap();
+            let count = choices.all.iter().filter(|choice| choice.in_band).count();
+            assert_eq!(
+                (verdicts[0].ruling, count, choices.all.len()),
+                (ruling, in_band, 6)
+            );
+            assert_eq!(verdicts[0].holds_at_default, Some(at_default));
+        }
+        // Twenty-one choices of which one is apart are less than 5 %.
+        for (in_band, of, open) in [
+            (1, 21, false),
+            (1, 20, true),
+            (19, 20, true),
+            (20, 21, false),
+        ] {
+            let choices = Choices {
+                all: Vec::new(),
+                in_band: f64::from(in_band) / f64::from(of),
+            };
+            assert_eq!(choices.leave_it_open(), open, "{in_band} of {of}");
+        }
+    }
+
+    /// Published rows, ours, what is fitted and what is an input are counted apart.
+    #[test]
+    fn formula_totals_are_counted_apart() {
+        let missed = |id: &str, more: &str| claim(id, "metric = \"mean_us\"", "", more);
+        let plain = |id: &str, more: &str| claim(id, "metric = \"iops\"", "", more);
+        let text = [
+            plain("p.reproduced", ""),
+            plain("p.reproduced.too", ""),
+            claim("p.missed", "metric = \"iops\"", "", "").replacen("[1.5, 2.5]", "[2.5, 3]", 1),
+            plain("p.open", OPEN),
+            plain("p.words", "not_comparable = \"apart\""),
+            missed("p.none", ""),
+            "[[claim]]\nid = \"p.input\"\nsays = \"in\"\nunit = \"\"\ninput = \"a code\"\n"
+                .to_owned(),
+            plain("p.fitted", "fitted = \"a step\""),
+            claim(
+                "p.fitted.out",
+                "metric = \"iops\"",
+                "",
+                "fitted = \"a step\"",
+            )
+            .replacen("[1.5, 2.5]", "[2.5, 3]", 1),
+            missed("ours.fitted", "fitted = \"a step\""),
+            plain("ours.reproduced", ""),
+        ];
+        let study = study(&text.concat());
+        let points = points("iops", &[("2h", "40", 2.0), ("28h", "25", 3.0)]);
+        let verdicts = judged(&study, &points);
+        let expected = Totals {
+            published: Tally {
+                reproduced: 2,
+                missed: 1,
+                undetermined: 1,
+                not_comparable: 2,
+            },
+            ours: Tally {
+                reproduced: 1,
+                ..Tally::default()
+            },
+            fitted: Checks {
+                in_band: 1,
+                out_of_band: 1,
+                not_measured: 1,
+            },
+            input: 1,
+        };
+        assert_eq!(Totals::of(&verdicts), expected);
+        // A number that is not to be compared is shown for all that.
+        let words = verdicts.iter().find(|v| v.claim.id == "p.words").unwrap();
+        assert!(words.parts[0].measured.is_some() && words.note == "apart");
+    }
+
+    /// A claim without a number says why by what it is about.
+    #[test]
+    fn what_a_claim_without_a_number_says() {
+        let claim = "[[claim]]\nid = \"c\"\nsays = \"all is well\"\nunit = \"bits\"\nband = [1, 2]\nfalsified_by = \"more\"\n\
+                     points = { experiment = \"margins\", metric = \"capability_bits\", kind = \"value\", over = \"deviation\" }\n";
+        let of_cells = format!("{}{claim}", include_str!("cells.toml"));
+        let of_percentile =
+            super::super::tests::SMALL.replacen("metric = \"iops\"", "metric = \"p99_us\"", 1);
+        for (text, note) in [
+            (of_cells.as_str(), "cells"),
+            (super::super::tests::SMALL, "runs"),
+            (&of_percentile, "percentile"),
+        ] {
+            let study = Study::parse("t", text).unwrap();
+            let nothing = Known {
+                absent: &BTreeMap::new(),
+                facts: &BTreeMap::new(),
+            };
+            let verdicts = judge(&study, &Points::default(), &nothing);
+            assert_eq!(verdicts[0].ruling, Ruling::NotComparable);
+            assert!(verdicts[0].note.contains(note), "{}", verdicts[0].note);
+        }
+    }
+}

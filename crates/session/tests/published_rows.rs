@@ -1,0 +1,96 @@
+//! Every published number that a shipped study is about is a claim of it or an input, and no claim but `ours.*` is
+//! about anything else. The rows stand beside each study, in `published.csv`.
+#![allow(clippy::disallowed_methods)] // tests open files
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use firstread_session::study::STUDIES;
+use firstread_session::study::spec::Study;
+
+/// Folder of the repository.
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// A row of a table of published numbers: its id, its value and its unit.
+fn rows(text: &str) -> Vec<[String; 3]> {
+    let mut lines = text.lines();
+    let head: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let column = |name| head.iter().position(|h| *h == name).unwrap();
+    let columns = ["id", "value", "unit"].map(column);
+    let row = |line: &str| {
+        assert!(!line.contains('"'), "a comma within a cell: {line}");
+        let cells: Vec<&str> = line.split(',').collect();
+        assert_eq!(cells.len(), head.len(), "{line}");
+        columns.map(|column| cells[column].to_owned())
+    };
+    lines.map(row).collect()
+}
+
+fn of_study(name: &str) -> Vec<[String; 3]> {
+    let path = format!("{ROOT}/studies/{name}/published.csv");
+    rows(&fs::read_to_string(path).unwrap())
+}
+
+#[test]
+fn smoke_every_published_row_is_a_claim_or_an_input() {
+    for (name, text) in STUDIES {
+        let study = Study::parse(name, text).unwrap();
+        let rows = of_study(name);
+        for [id, value, unit] in &rows {
+            let claim = study.claims.iter().find(|claim| claim.id == *id);
+            let claim = claim.unwrap_or_else(|| panic!("{name}: no claim for the row {id}"));
+            assert_eq!(claim.published, *value, "{id}");
+            if !value.is_empty() {
+                assert_eq!(claim.unit, *unit, "{id}");
+            }
+        }
+        for claim in &study.claims {
+            let is_row = rows.iter().any(|[id, ..]| *id == claim.id);
+            assert!(
+                is_row != claim.is_ours(),
+                "{name}: {}: no published row",
+                claim.id
+            );
+        }
+    }
+}
+
+/// The table that all papers' rows are collected in, if it lies beside the repository.
+fn collected() -> Option<PathBuf> {
+    let mut folders = Path::new(ROOT).canonicalize().unwrap();
+    while folders.pop() {
+        let path = folders.join("shared/published.csv");
+        if path.is_file() {
+            return Some(path);
+        }
+    }
+    None
+}
+
+#[test]
+fn smoke_rows_of_studies_are_those_that_were_collected() {
+    let Some(path) = collected() else {
+        eprintln!(
+            "SKIPPED: no shared/published.csv beside the repository: rows that were added there are not seen"
+        );
+        return;
+    };
+    let all = rows(&fs::read_to_string(path).unwrap());
+    for (name, _) in STUDIES {
+        let own = of_study(name);
+        let prefix = |id: &str| id.split('.').next().unwrap_or_default().to_owned();
+        let of = prefix(&own[0][0]);
+        let there: Vec<_> = all.iter().filter(|[id, ..]| prefix(id) == of).collect();
+        for row in &there {
+            assert!(
+                own.contains(row),
+                "{name}: the row {row:?} is missing or has changed"
+            );
+        }
+        assert_eq!(
+            own.len(),
+            there.len(),
+            "{name}: a row that was not collected"
+        );
+    }
+}
