@@ -36,7 +36,7 @@ mod setup;
 mod shared;
 pub mod voltage;
 
-use firstread_core::{Arena, Buf, CellMode, FlashEvent, HostCommand, Layout, Lpn, Ns, Ports};
+use firstread_core::{Arena, Buf, CellMode, FlashEvent, HostCommand, Lpn, Ns, Ports};
 
 pub use config::{Config, WriteCache};
 use flash_store::FlashStore;
@@ -57,7 +57,7 @@ pub use policy::{Schemes, Setup};
 pub use read::Learned;
 use read::Read;
 pub use route::Dump;
-use schedule::{Jobs, Schedule};
+use schedule::Jobs;
 use shared::Shared;
 
 /// The firmware of one drive. `M` is the memory of the map overlay.
@@ -110,17 +110,7 @@ impl<M: Arena> Firmware<M> {
                         schemes.read_recovery,
                         schemes.other_modes,
                     ),
-                    shared: Shared {
-                        layout: Layout::new(geometry),
-                        blocks: SuperblockTable::new(blocks, config.mode),
-                        schedule: Schedule::new(&config, schemes.suspend),
-                        counters: Counters::default(),
-                        heat: config
-                            .heat
-                            .map_or(Heat::none(), |h| Heat::new(&h, capacity)),
-                        jobs,
-                        config,
-                    },
+                    shared: Shared::new(config, schemes.suspend, jobs),
                 },
             },
         }

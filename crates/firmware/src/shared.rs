@@ -6,6 +6,7 @@ use crate::config::Config;
 use crate::log::Record;
 use crate::observe::{Counters, Heat, RETRY_BINS, SuperblockTable, SuperblockUse};
 use crate::policy::read_levels::ReadCtx;
+use crate::policy::suspend::AnySuspend;
 use crate::schedule::{Jobs, Purpose, Schedule};
 
 /// The outputs of the firmware, with its log records.
@@ -26,6 +27,22 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
+    /// For an empty drive of `config` with `jobs`.
+    pub(crate) fn new(config: Config, suspend: AnySuspend, jobs: Jobs) -> Shared {
+        Shared {
+            layout: Layout::new(config.geometry),
+            blocks: SuperblockTable::new(config.geometry.blocks_per_plane, config.mode),
+            jobs,
+            schedule: Schedule::new(&config, suspend),
+            counters: Counters::default(),
+            heat: match &config.heat {
+                Some(heat) => Heat::new(heat, config.capacity_slots),
+                None => Heat::none(),
+            },
+            config,
+        }
+    }
+
     /// Slots of a superblock in `mode`.
     pub(crate) fn slots_of(&self, mode: CellMode) -> u32 {
         self.config.geometry.slots_per_superblock(mode)

@@ -96,12 +96,12 @@ impl<P: Payload> Drive<P> {
         Ok(self.reset(at, kept))
     }
 
-    /// A key in which `profile` differs from the drive's, schemes and their parameters apart: the first by name.
+    /// A key in which `profile` differs from the drive's, schemes with their parameters and heat apart: the first by name.
     fn differs(&self, profile: &DriveProfile) -> Option<String> {
         let is_scheme = |path: &str| {
             let section = path.split('.').next().unwrap_or(path);
             let mut axes = profile.schemes.iter().map(|choice| choice.axis.name);
-            section == "schemes" || axes.any(|axis| section == axis)
+            section == "schemes" || section == "heat" || axes.any(|axis| section == axis)
         };
         let fixed = |profile: &DriveProfile| -> BTreeSet<(String, String)> {
             let entries = profile.resolved.iter();

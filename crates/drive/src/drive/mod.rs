@@ -23,7 +23,7 @@ use firstread_core::{CellMode, CommandId, DieId, FlashEvent, Lpn, Ns, Superblock
 use firstread_firmware::Firmware;
 use firstread_firmware::ftl::{Busy, Inconsistency};
 use firstread_firmware::log::Record;
-use firstread_firmware::observe::{Counters, SuperblockTable};
+use firstread_firmware::observe::{Counters, Heat, SuperblockTable};
 use firstread_firmware::policy::read_levels::ReadLevels;
 use firstread_nand::Medium;
 
@@ -270,6 +270,10 @@ impl<P: Payload> Drive<P> {
     /// What passed them since [`Drive::log_ports`]; nothing where it was not called.
     pub fn port_calls(&self) -> &[PortCall] {
         self.platform.port_log.port_calls()
+    }
+    /// How often the host has read and written each page lately, where the firmware counts it.
+    pub fn heat(&self) -> &Heat {
+        self.firmware.heat()
     }
     /// What the firmware knows of its superblocks: what they are used for, what they hold.
     pub fn blocks(&self) -> &SuperblockTable {

@@ -51,7 +51,7 @@ fn wrong(path: &str, message: String) -> Result<(), Wrong> {
 
 /// Checks of a drive that involve several keys. The first problem is reported, at the key it most likely comes from.
 pub(super) fn check(reader: &Reader<'_>, drive: &DriveProfile) {
-    let checks = [shape, needs, planes, size, room, channel];
+    let checks = [shape, heat, needs, planes, size, room, channel];
     if let Err((path, message)) = checks.iter().try_for_each(|check| check(drive)) {
         reader.note_at(&path, message);
     }
@@ -86,6 +86,26 @@ fn shape(drive: &DriveProfile) -> Result<(), Wrong> {
     if codewords > 64 {
         let message = format!("one sense of all planes has {codewords} codewords, at most 64");
         return wrong("geometry.page", message);
+    }
+    Ok(())
+}
+
+/// Whether units of heat are made of mapping units.
+fn heat(drive: &DriveProfile) -> Result<(), Wrong> {
+    let (unit, slot) = (drive.heat.unit_bytes, u64::from(drive.geometry.slot_bytes));
+    if unit == 0 {
+        return Ok(());
+    }
+    if unit < slot {
+        let message = format!(
+            "is {unit} B, less than `geometry.mapping_unit`, {slot} B: the firmware counts no part of a mapping unit"
+        );
+        return wrong("heat.unit", message);
+    }
+    if !unit.is_multiple_of(slot) || !(unit / slot).is_power_of_two() {
+        let message =
+            format!("is {unit} B, not `geometry.mapping_unit`, {slot} B, times a power of two");
+        return wrong("heat.unit", message);
     }
     Ok(())
 }
@@ -251,7 +271,8 @@ fn channel(drive: &DriveProfile) -> Result<(), Wrong> {
 
 #[cfg(test)]
 mod tests {
-    use firstread_core::params::Role;
+    use firstread_core::params::{Role, Scheme};
+    use firstread_firmware::observe::{Epoch, HeatConfig};
     use firstread_firmware::policy::AXES;
 
     use super::*;
@@ -266,6 +287,88 @@ mod tests {
                 let knows = oracles.iter().any(|&need| scheme.requires(need));
                 assert_eq!(knows, scheme.role == Role::Oracle, "{}", scheme.name);
             }
+        }
+    }
+
+    fn loaded(set: &[&str]) -> Result<DriveProfile, String> {
+        let set: Vec<Override> = set.iter().map(|t| Override::parse(t).unwrap()).collect();
+        load_drive(&Library::new(), "tlc-48l", &set, AXES).map_err(|e| e.to_string())
+    }
+
+    /// Heat is counted where a scheme needs it or the profile says so, and takes the memory that it says.
+    #[test]
+    fn heat_is_there_where_it_is_asked_for() {
+        let mut drive = loaded(&[]).unwrap();
+        assert_eq!((drive.heat_config(1), drive.heat_bytes()), (None, None));
+        static HOT: Scheme = Scheme {
+            name: "hot",
+            summary: "",
+            source: "",
+            role: Role::Scheme,
+            needs: &[Need::Heat],
+            params: &[],
+        };
+        drive.schemes[0].scheme = &HOT;
+        let config = drive.heat_config(1);
+        assert_eq!(
+            config,
+            Some(HeatConfig {
+                seed: 1,
+                ..HeatConfig::default()
+            })
+        );
+        let set = [
+            "heat.enabled=true",
+            "heat.unit=64KiB",
+            "heat.epoch=none",
+            "heat.most=1MiB",
+        ];
+        let drive = loaded(&set).unwrap();
+        let config = drive.heat_config(0).unwrap();
+        let slots = 65_536 / drive.geometry.slot_bytes;
+        assert_eq!((config.unit_slots, config.epoch), (slots, Epoch::Never));
+        assert!(
+            drive
+                .heat_bytes()
+                .is_some_and(|bytes| bytes > 1_000_000 && bytes <= 1 << 20)
+        );
+        let halved = loaded(&["heat.enabled=true", "heat.epoch=5000"]).unwrap();
+        assert_eq!(halved.heat_config(0).unwrap().epoch, Epoch::Accesses(5_000));
+        // What is listed as the default can be given.
+        let given: Vec<String> = crate::profile::heat::DEFAULTS
+            .iter()
+            .map(|(path, value, unit, _)| format!("{path}={value} {unit}"))
+            .collect();
+        let given: Vec<&str> = given.iter().map(|s| s.trim()).collect();
+        assert_eq!(loaded(&given).unwrap().heat, loaded(&[]).unwrap().heat);
+    }
+
+    #[test]
+    fn units_and_bits_of_heat_are_refused_where_nothing_counts_so() {
+        for (set, what) in [
+            (
+                ["heat.unit=2 KiB", "geometry.mapping_unit=4 KiB"],
+                "heat.unit: is 2048 B, less than `geometry.mapping_unit`, 4096 B",
+            ),
+            (
+                ["heat.unit=12 KiB", "geometry.mapping_unit=4 KiB"],
+                "heat.unit: is 12288 B, not `geometry.mapping_unit`, 4096 B, times a power of two",
+            ),
+            (
+                ["heat.read_bits=5", "heat.write_bits=4"],
+                "heat.read_bits: makes 9 bits",
+            ),
+            (
+                ["heat.most=64 KiB", "heat.epoch=7"],
+                "heat.most: `64 KiB` is outside",
+            ),
+            (
+                ["heat.units=4 KiB", "heat.epoch=7"],
+                "the nearest is `heat.unit`",
+            ),
+        ] {
+            let text = loaded(&set).unwrap_err();
+            assert!(text.contains(what), "{set:?}: {text}");
         }
     }
 

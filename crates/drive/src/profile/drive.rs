@@ -4,10 +4,12 @@ use firstread_core::params::Need;
 use firstread_core::{CellMode, Geometry, Ns};
 use firstread_ecc::DecodeTiming;
 use firstread_firmware::WriteCache;
+use firstread_firmware::observe::{Heat, HeatConfig};
 use firstread_nand::ChipProfile;
 use firstread_nand::profile::ProgramTiming;
 
 use crate::profile::ResolvedEntry;
+use crate::profile::heat::HeatProfile;
 use crate::profile::queues::QueuesProfile;
 use crate::profile::schemes::{SchemeChoice, any_needs};
 
@@ -38,6 +40,8 @@ pub struct DriveProfile {
     pub firmware: FirmwareProfile,
     /// What the controller's memory is used for.
     pub dram: DramProfile,
+    /// How heat is counted, where it is.
+    pub heat: HeatProfile,
     /// What a drive that is measured has lived through before.
     pub history: HistoryProfile,
     /// Submission queues, and how they are arbitrated.
@@ -233,6 +237,19 @@ impl DriveProfile {
     /// Whether a scheme of the drive needs `need`.
     pub fn needs(&self, need: Need) -> bool {
         any_needs(&self.schemes, need)
+    }
+
+    /// How the drive's firmware counts heat, with what it draws from `seed`; none where nobody asks for it.
+    pub fn heat_config(&self, seed: u64) -> Option<HeatConfig> {
+        let counts = self.heat.enabled || self.needs(Need::Heat);
+        counts.then(|| self.heat.config(self.geometry.slot_bytes, seed))
+    }
+
+    /// Memory that heat takes once all of it was touched; none where nobody asks for it.
+    pub fn heat_bytes(&self) -> Option<u64> {
+        let slots = self.capacity_bytes / u64::from(self.geometry.slot_bytes);
+        let config = self.heat_config(0)?;
+        Some(Heat::bytes_for(&config, slots))
     }
 
     /// The choice on the axis called `axis`.

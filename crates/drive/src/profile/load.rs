@@ -12,6 +12,7 @@ use crate::profile::drive::{
     CellModes, Cells, ChannelProfile, DramProfile, DriveProfile, EccProfile, FirmwareProfile,
     HistoryProfile, LinkProfile,
 };
+use crate::profile::heat::{self, HeatProfile};
 use crate::profile::keys::Keys;
 use crate::profile::quantity::{B, B_PER_S, MT_PER_S, NS, ONE, Quantity};
 use crate::profile::queues::{self, QueuesProfile};
@@ -159,6 +160,7 @@ fn read(keys: &Keys<'_>, chip: Option<LoadedChip>, axes: &'static [Axis]) -> Opt
             },
         }
     });
+    let heat = keys.optional_table("heat", HeatProfile::read);
     let history = keys.optional_table("history", |k| HistoryProfile {
         earlier_fill: match k.has("earlier_fill") {
             true => k
@@ -188,6 +190,7 @@ fn read(keys: &Keys<'_>, chip: Option<LoadedChip>, axes: &'static [Axis]) -> Opt
         link,
         firmware,
         dram: dram.unwrap_or_default(),
+        heat: heat.unwrap_or_default(),
         history: history.unwrap_or_default(),
         queues: queues.unwrap_or_default(),
         schemes,
@@ -309,6 +312,15 @@ fn defaults(choices: &[SchemeChoice], listing: &[ResolvedEntry]) -> Vec<Resolved
     for (path, source) in DRAM_DEFAULTS {
         if !listed(path) {
             entries.push(entry(path.into(), "0", "B", "\"0 B\"".into(), source));
+        }
+    }
+    for (path, value, unit, source) in heat::DEFAULTS {
+        if !listed(path) {
+            let literal = match unit {
+                "" => value.into(),
+                unit => format!("\"{value} {unit}\""),
+            };
+            entries.push(entry(path.into(), value, unit, literal, source));
         }
     }
     for (path, value, source) in queues::DEFAULTS {

@@ -13,13 +13,14 @@
 //! - [`chip`]: a chip's text to [`firstread_nand::ChipProfile`].
 //! - [`drive`]: a drive, fully resolved.
 //! - `load`: a drive's text to [`DriveProfile`], chip included. `schemes`: the schemes in it.
-//! - [`queues`]: its submission queues.
+//! - [`queues`]: its submission queues. [`heat`]: how heat is counted.
 //! - `check`: what a drive must be beyond its keys, what its schemes need among it.
 
 mod check;
 pub mod chip;
 pub mod document;
 pub mod drive;
+pub mod heat;
 pub mod keys;
 pub mod listing;
 mod load;
@@ -33,6 +34,7 @@ use std::fmt;
 pub use chip::{LoadedChip, load_chip};
 pub use document::Override;
 pub use drive::DriveProfile;
+pub use heat::HeatProfile;
 pub use listing::{ResolvedEntry, to_toml};
 pub use load::{chip_reference, load_drive};
 pub use quantity::{Dimension, Quantity, Unit};

@@ -1,4 +1,4 @@
-//! What read cache, read-ahead and map cache did, where they are on.
+//! What read cache, read-ahead and map cache did, and the memory of heat, where they are on.
 
 use firstread_core::params::Role;
 use firstread_drive::profile::DriveProfile;
@@ -74,6 +74,9 @@ pub fn json(profile: &DriveProfile, counters: &Counters) -> Map<String, Value> {
                 "write_amplification": map_amplification(counters),
             }),
         );
+    }
+    if let Some(bytes) = profile.heat_bytes() {
+        keys.insert("heat".into(), json!({ "bytes": bytes }));
     }
     keys
 }

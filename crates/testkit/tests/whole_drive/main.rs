@@ -14,6 +14,7 @@ mod formula;
 mod front;
 mod fuzz;
 mod golden;
+mod heat;
 mod jobs;
 mod map_cache;
 mod model;

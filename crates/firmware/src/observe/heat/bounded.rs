@@ -32,17 +32,19 @@ pub(super) struct Bounded {
 impl Bounded {
     /// For `units` in at most `most_bytes`. Below a mebibyte the tags of a full drive may need more.
     pub(super) fn new(units: u64, most_bytes: u64) -> Bounded {
-        // An even number of bits, so that scattering has two halves.
-        let half_bits = units.max(2).next_power_of_two().ilog2().div_ceil(2);
-        let least = (1u64 << (2 * half_bits)) >> TAG_BITS;
-        let chunks = most_bytes / Chunks::<u32>::bytes_of(1);
-        let sets = (chunks * SETS).clamp(least.max(1), MOST_SETS);
+        let half_bits = half_bits(units);
+        let sets = sets(units, most_bytes);
         Bounded {
             cells: Chunks::new(sets as usize * WAYS),
             sets: Divisor::new(sets),
             half_bits,
             taken: 0,
         }
+    }
+
+    /// Bytes that it takes for `units` in at most `most_bytes`.
+    pub(super) fn bytes_of(units: u64, most_bytes: u64) -> u64 {
+        Chunks::<u32>::bytes_of(sets(units, most_bytes).div_ceil(SETS))
     }
 
     pub(super) fn bytes(&self) -> u64 {
@@ -100,4 +102,16 @@ impl Bounded {
         let before = if held.is_some() { set[way] as u8 } else { 0 };
         set[way] = tag << 8 | u32::from(change(before));
     }
+}
+
+/// Half the bits of a scattered number: an even number of bits has two halves.
+fn half_bits(units: u64) -> u32 {
+    units.max(2).next_power_of_two().ilog2().div_ceil(2)
+}
+
+/// Sets for `units` in at most `most_bytes`.
+fn sets(units: u64, most_bytes: u64) -> u64 {
+    let least = (1u64 << (2 * half_bits(units))) >> TAG_BITS;
+    let chunks = most_bytes / Chunks::<u32>::bytes_of(1);
+    (chunks * SETS).clamp(least.max(1), MOST_SETS)
 }

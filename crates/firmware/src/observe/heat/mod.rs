@@ -14,6 +14,8 @@ mod config;
 mod counters;
 mod flat;
 mod shuffled;
+#[cfg(test)]
+mod tests;
 
 use firstread_core::Lpn;
 
@@ -119,7 +121,17 @@ impl Heat {
         }
     }
 
-    /// Memory that heat takes once all of it was touched (bytes).
+    /// Memory that heat of `config` takes on a drive of `capacity_slots` once all of it was touched (bytes).
+    pub fn bytes_for(config: &HeatConfig, capacity_slots: u64) -> u64 {
+        let units = config.units(capacity_slots);
+        let flat = Flat::bytes_of(units);
+        match flat <= config.most_bytes {
+            true => flat,
+            false => Bounded::bytes_of(units, config.most_bytes),
+        }
+    }
+
+    /// The same of this one.
     pub fn bytes(&self) -> u64 {
         match &self.0 {
             Some(observer) => match &observer.table {
