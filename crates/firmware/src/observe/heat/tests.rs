@@ -238,7 +238,9 @@ fn model_shuffled_heat_is_a_permutation() {
         let draw = Stream::new(3);
         for i in 0..30_000 {
             let lpn = Lpn(20_000 + draw.at(i).below(5_000));
-            [&mut heat, &mut shown, &mut again].map(|heat| heat.on_read(lpn, 1));
+            for heat in [&mut heat, &mut shown, &mut again] {
+                heat.on_read(lpn, 1);
+            }
         }
         let all = |heat: &Heat| -> Vec<PageHeat> { (0..slots).map(|l| heat.of(Lpn(l))).collect() };
         let (own, others) = (all(&heat), all(&shown));
