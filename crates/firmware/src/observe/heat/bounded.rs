@@ -90,14 +90,15 @@ impl Bounded {
         let held = set.iter().position(|cell| *cell >> 8 == tag);
         let way = held.unwrap_or_else(|| {
             // Of several that are equally cold another one goes each time.
-            let start = self.taken as usize;
+            let start = self.taken as usize % WAYS;
             self.taken += 1;
-            let ways = (0..WAYS).map(|way| (start + way) % WAYS);
-            let coldest = ways.min_by_key(|&way| {
+            let order = |way: usize| (way + WAYS - start) % WAYS;
+            let coldest = (0..WAYS).map(|way| {
                 let heat = counters.heat(set[way] as u8);
-                heat.reads + heat.writes
+                let heat = u32::from(heat.reads) + u32::from(heat.writes);
+                heat << 8 | (order(way) as u32) << 4 | way as u32
             });
-            coldest.unwrap_or_default()
+            coldest.min().unwrap_or_default() as usize % WAYS
         });
         let before = if held.is_some() { set[way] as u8 } else { 0 };
         set[way] = tag << 8 | u32::from(change(before));
