@@ -5,6 +5,6 @@ mod superblocks;
 mod who;
 
 pub use counters::{Counter, Counters, FrontEndCounters, RETRY_BINS, Unit};
-pub use superblocks::{SuperblockRow, SuperblockTable, SuperblockUse};
+pub use superblocks::{Room, SuperblockRow, SuperblockTable, SuperblockUse};
 pub use who::{OWNERS, Owner};
 pub(crate) use who::{STREAMS, StreamId};
