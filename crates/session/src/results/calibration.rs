@@ -80,6 +80,12 @@ pub fn rows(log: &[Record]) -> (BTreeMap<u8, Row>, Passes) {
     (rows, passes)
 }
 
+/// Whether `log` tells of calibration.
+pub fn is_told(log: &[Record]) -> bool {
+    let mut all = log.iter();
+    all.any(|record| !matches!(record.what, What::Converted { .. }))
+}
+
 /// The group a record is about.
 const fn group_of(what: &What) -> Option<u8> {
     match what {
