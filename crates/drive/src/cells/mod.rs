@@ -313,6 +313,7 @@ mod tests {
     use crate::profile::{Library, load_drive};
     use firstread_core::{Buf, DieId, FlashKind, FlashOp, Levels, OpClass, Tag};
     use firstread_firmware::policy::AXES;
+    use firstread_nand::ReadLevels;
 
     /// A fill before the first one is of other data with other noise: what is learned from it is not learned from the
     /// cells that are measured.
@@ -331,6 +332,49 @@ mod tests {
         let version = |cells: &Cells| cells.version(SuperblockId(7));
         assert_eq!((version(&earlier), version(&cells)), (0, 1));
         assert!(earlier.senses > u64::MAX / 2 && cells.senses == 0);
+    }
+
+    /// A block that was cycled in SLC mode errs, as QLC, like one with as many QLC cycles as these have damaged it.
+    #[test]
+    fn formula_errors_follow_the_damage_of_cycles_in_another_mode() {
+        let rate = |slc_milli: u32, slc_cycles: u32, pe_cycles: u32| {
+            let profile = load_drive(&Library::new(), "raro-femu", &[], AXES).unwrap();
+            let medium = Medium::new(profile.chip.clone(), profile.geometry, 1).unwrap();
+            let code = Code::named(&profile.ecc.code).unwrap();
+            let (timing, mode) = (profile.ecc.timing, profile.mode);
+            let mut cells = Cells::new(medium, code, timing, false, mode, None);
+            cells.set_cycle_damage(CycleDamage::new([slc_milli, 1000, 1000, 1000]));
+            let block = SuperblockId(3);
+            cells.erase(block, CellMode::Qlc, pe_cycles);
+            for _ in 0..slc_cycles {
+                cells.erased(block, CellMode::Slc);
+            }
+            if slc_cycles > 0 {
+                cells.erased(block, CellMode::Qlc);
+            }
+            cells.program(Ns::ZERO, block, 0);
+            let state = cells.blocks[3];
+            let (month, levels) = (Ns::from_h(24 * 30), ReadLevels::Ideal);
+            let rate = cells
+                .medium
+                .nominal_rber(PageType(1), &state, month, &levels);
+            (state.cycles(), rate.unwrap())
+        };
+        // 300 cycles, then one of QLC and 1,500 of SLC.
+        let (alike, least, between) = (
+            rate(1000, 1500, 300),
+            rate(10, 1500, 300),
+            rate(101, 1500, 300),
+        );
+        let at = |cycles| rate(1000, 0, cycles);
+        assert_eq!(alike, at(1801));
+        assert_eq!(least, at(316));
+        assert_eq!(between.0, 301.0 + 151.5);
+        assert!(
+            at(452).1 < between.1 && between.1 < at(453).1,
+            "{between:?}"
+        );
+        assert!(alike.1 > 1.5 * least.1, "{alike:?}, {least:?}");
     }
 
     /// The read count of a block follows the number of planes sensed, for any number of them.

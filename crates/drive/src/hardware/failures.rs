@@ -243,6 +243,55 @@ mod tests {
         }
     }
 
+    /// A block that fails in the drive's own mode may be good in a mode with more margin, and the less a cycle in that
+    /// mode damages, the longer it lasts there.
+    #[test]
+    fn formula_a_mode_fails_by_its_own_rating() {
+        let profile = load_drive(&Library::new(), "ct-qlc", &[], AXES).unwrap();
+        let g = profile.geometry;
+        let law = FailureProfile {
+            factory_bad: 0.0,
+            grown_bad: 0.99,
+            shape: 50.0,
+            erase_share: 1.0,
+        };
+        // The SLC cycle in which the first block of a superblock fails, after `own` cycles in QLC mode.
+        let fails_at = |slc_milli: u32, to: CellMode, own: u32| {
+            let damage = CycleDamage::new([slc_milli, 1000, 1000, 1000]);
+            let rated = [20_000, 1000, 1000, 1000];
+            let mut failures = Failures::new(law, rated, (CellMode::Qlc, damage), &g, 3);
+            let block = SuperblockId(0);
+            failures.make(block, own, |_| {});
+            let mut cycle = |to| {
+                let dies = (0..g.dies()).map(DieId);
+                let ok = !dies.fold(false, |failed, die| {
+                    failures.erase_fails(block, die) | failed
+                });
+                let from = failures.modes[0];
+                failures.cycled(block, from, to);
+                ok
+            };
+            cycle(to);
+            (1..40_000).find(|_| !cycle(to)).unwrap_or(0)
+        };
+        let qlc = fails_at(1000, CellMode::Qlc, 0);
+        assert!((800..1050).contains(&qlc), "QLC at {qlc}");
+        for slc_milli in [50, 200, 1000] {
+            let slc = fails_at(slc_milli, CellMode::Slc, 0);
+            assert!(
+                (16_000..21_000).contains(&slc),
+                "SLC of {slc_milli} at {slc}"
+            );
+        }
+        // 700 cycles of QLC are 14,000 of SLC, where those damage by the ratio of the ratings, and 700 where alike.
+        let (least, alike) = (
+            fails_at(50, CellMode::Slc, 0) - fails_at(50, CellMode::Slc, 700),
+            fails_at(1000, CellMode::Slc, 0) - fails_at(1000, CellMode::Slc, 700),
+        );
+        assert!((13_900..14_100).contains(&least), "{least}");
+        assert!((699..=701).contains(&alike), "{alike}");
+    }
+
     /// The number of failures between two wear levels is that of the law, partly in programs and partly in
     /// erases.
     #[test]
