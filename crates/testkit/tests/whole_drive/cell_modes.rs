@@ -159,7 +159,9 @@ fn formula_capacity_lost_is_the_slots_by_mode() {
 
     // In the next run one more becomes TLC before one of the ten goes back.
     let full = |drive: &Drive, mode| -> SuperblockId {
-        let is = |row: &SuperblockRow| row.usage == SuperblockUse::Full && row.mode == mode;
+        let is = |row: &SuperblockRow| {
+            row.usage == SuperblockUse::Full && row.mode == mode && row.valid_slots > 0
+        };
         drive.blocks().iter().find(|(_, row)| is(row)).unwrap().0
     };
     let (tlc, back) = (full(&drive, CellMode::Qlc), full(&drive, CellMode::Slc));
