@@ -28,6 +28,9 @@ pub fn pages(setup: &Setup, outcome: &Outcome) -> Vec<Page> {
     ];
     if results::modes::are_mixed(outcome) {
         pages.push(("capacity.csv".into(), results::modes::csv(setup, outcome)));
+        let picture = modes::figure(setup, outcome).svg();
+        let picture = String::from_utf8_lossy(&picture).into_owned();
+        pages.push(("capacity.svg".into(), picture));
     }
     if results::calibration::is_told(&outcome.log) {
         pages.push(("calibration.csv".into(), results::calibration::csv(outcome)));
