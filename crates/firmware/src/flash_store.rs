@@ -8,7 +8,6 @@ use firstread_core::{Arena, Buf, CellMode, DieId, Ns, PageAddr, Ppa, Priority, S
 
 use crate::ftl::map::Table;
 use crate::ftl::place::{Item, Place, Placed, Program, Programs, Refusal};
-use crate::log::{Record, What};
 use crate::observe::{Owner, StreamId};
 use crate::read::Read;
 use crate::schedule::Purpose;
@@ -90,13 +89,8 @@ impl<M: Arena> FlashStore<M> {
         ports: &mut impl Out,
     ) {
         let (place, shared) = (&mut self.place, &mut self.shared);
-        let from = shared.blocks.row(block).mode;
         place.begin_erase(block, mode, &mut self.table, shared);
-        if from != mode {
-            let (at, to) = (now, mode);
-            let what = What::Converted { block, from, to };
-            ports.log(Record { at, what });
-        }
+        shared.log_conversion(now, block, ports);
         self.erase_dies(now, block, ports);
     }
 

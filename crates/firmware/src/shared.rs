@@ -3,7 +3,7 @@
 use firstread_core::{Buf, CellMode, DieId, Layout, Ns, PageAddr, Ports, Ppa, SuperblockId};
 
 use crate::config::Config;
-use crate::log::Record;
+use crate::log::{Record, What};
 use crate::observe::{Counters, RETRY_BINS, SuperblockRow, SuperblockTable, SuperblockUse};
 use crate::policy::read_levels::ReadCtx;
 use crate::schedule::{Jobs, Purpose, Schedule};
@@ -132,6 +132,16 @@ impl Shared {
         self.counters.conversions += u64::from(row.mode_before != row.mode);
         row.wear(self.config.cycle_damage);
         row
+    }
+
+    /// `block` begins to be erased: a record of it, if it changes its mode.
+    pub(crate) fn log_conversion(&self, at: Ns, block: SuperblockId, ports: &mut impl Out) {
+        let row = self.blocks.row(block);
+        let (from, to) = (row.mode_before, row.mode);
+        if from != to {
+            let what = What::Converted { block, from, to };
+            ports.log(Record { at, what });
+        }
     }
 
     /// Superblocks may hold another number of slots than before, if they have `changed`.
