@@ -6,6 +6,7 @@ use firstread_core::{CellMode, FlashKind, HostOp, Ns, OpClass, SuperblockId, Tag
 use firstread_drive::port_log::PortCallKind;
 use firstread_drive::{Drive, DriveState, Host, RunStats};
 use firstread_firmware::ftl::Busy;
+use firstread_firmware::log::What;
 use firstread_firmware::observe::{SuperblockRow, SuperblockUse};
 use firstread_testkit::{drive, profile};
 use firstread_workload::TraceRecord;
@@ -176,6 +177,9 @@ fn formula_capacity_lost_is_the_slots_by_mode() {
     assert_eq!(worst.lost_slots, lost + one, "between the two");
     assert_eq!(worst.slots, all - lost - one);
     assert_eq!(end.superblocks, [9, 0, 1, 246]);
+    let records = drive.log().iter();
+    let conversions = records.filter(|r| matches!(r.what, What::Converted { .. }));
+    assert_eq!(conversions.count(), 12);
     let c = &stats.counters;
     assert_eq!(c.conversions, 2);
     assert_eq!(c.erases_by_mode.iter().sum::<u64>(), c.erases);
