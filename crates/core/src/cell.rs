@@ -17,6 +17,10 @@ impl CellMode {
     /// Every mode, fewest bits first.
     pub const ALL: [CellMode; 4] = [CellMode::Slc, CellMode::Mlc, CellMode::Tlc, CellMode::Qlc];
 
+    /// Place of the mode in [`CellMode::ALL`].
+    pub const fn index(self) -> usize {
+        self as usize
+    }
     /// Bits per cell, which is also the number of pages per wordline.
     pub const fn bits(self) -> u8 {
         match self {

@@ -18,6 +18,7 @@
 //! - [`random`]: counter-based random streams, keyed by purpose.
 //! - [`sensing`]: how short a sense may be: an integer table made by characterization.
 //! - [`voltage`]: integer voltage tables made by characterization.
+//! - [`wear`]: damage by program/erase cycles in each cell mode.
 #![no_std]
 
 pub mod accounting;
@@ -35,6 +36,7 @@ pub mod random;
 pub mod sensing;
 pub mod units;
 pub mod voltage;
+pub mod wear;
 
 pub use accounting::{Accounting, Wait};
 pub use address::{DieId, Lpn, PageAddr, Ppa, SuperblockId};
@@ -51,3 +53,4 @@ pub use permutation::Permutation;
 pub use port::{Arena, Ports, Spare};
 pub use random::Stream;
 pub use units::Ns;
+pub use wear::{CycleDamage, Damage};

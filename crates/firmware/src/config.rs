@@ -1,6 +1,6 @@
 //! Configuration of a drive.
 
-use firstread_core::{CellMode, Geometry, Ns};
+use firstread_core::{CellMode, CycleDamage, Geometry, Ns};
 
 use crate::observe::HeatConfig;
 
@@ -11,6 +11,8 @@ pub struct Config {
     pub geometry: Geometry,
     /// Cell mode that superblocks start in. In this mode they hold the most data.
     pub mode: CellMode,
+    /// Damage by a program/erase cycle in each mode, in cycles of that mode.
+    pub cycle_damage: CycleDamage,
     /// Capacity in logical pages.
     pub capacity_slots: u64,
     /// Minimum number of slots beyond the capacity and the cleaning reserve. With fewer, the drive has

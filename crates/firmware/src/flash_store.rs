@@ -90,6 +90,7 @@ impl<M: Arena> FlashStore<M> {
     ) {
         let (place, shared) = (&mut self.place, &mut self.shared);
         place.begin_erase(block, mode, &mut self.table, shared);
+        shared.log_conversion(now, block, ports);
         self.erase_dies(now, block, ports);
     }
 

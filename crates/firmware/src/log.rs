@@ -1,6 +1,6 @@
 //! Records of background work.
 
-use firstread_core::{LevelOffsets, Ns, SuperblockId};
+use firstread_core::{CellMode, LevelOffsets, Ns, SuperblockId};
 
 /// A record. Groups are numbered as in [`firstread_core::voltage::BlockGroups`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -74,6 +74,15 @@ pub enum What {
         fail_permille: [u16; 2],
         /// Background reads it took.
         reads: u32,
+    },
+    /// A superblock begins to be erased into another cell mode.
+    Converted {
+        /// The superblock.
+        block: SuperblockId,
+        /// The mode that it leaves.
+        from: CellMode,
+        /// Its new mode.
+        to: CellMode,
     },
     /// The groups that were due together are calibrated.
     Passed {

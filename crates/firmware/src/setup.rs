@@ -71,9 +71,25 @@ impl<M: Arena> Firmware<M> {
         self.start_probe(now, ports);
     }
 
+    /// From now on the least room of superblocks counts anew: [`SuperblockTable::worst_room`].
+    ///
+    /// [`SuperblockTable::worst_room`]: crate::observe::SuperblockTable::worst_room
+    pub fn watch_room(&mut self) {
+        let shared = &mut self.lower.store.shared;
+        let geometry = shared.config.geometry;
+        shared
+            .blocks
+            .watch_room(|mode| geometry.slots_per_superblock(mode));
+    }
+
     /// Sets the wear of a free superblock.
     pub fn set_pe_cycles(&mut self, block: SuperblockId, pe_cycles: u32) {
-        self.lower.store.shared.blocks.row_mut(block).pe_cycles = pe_cycles;
+        self.lower
+            .store
+            .shared
+            .blocks
+            .row_mut(block)
+            .set_pe_cycles(pe_cycles);
     }
 
     /// Sets the number of bad blocks of each die of a new drive. As many superblocks as the worst die has bad

@@ -3,8 +3,10 @@
 use firstread_core::{Buf, CellMode, DieId, Layout, Ns, PageAddr, Ports, Ppa, SuperblockId};
 
 use crate::config::Config;
-use crate::log::Record;
-use crate::observe::{Counters, Heat, RETRY_BINS, SuperblockTable, SuperblockUse};
+use crate::log::{Record, What};
+use crate::observe::{
+    Counters, Heat, RETRY_BINS, SuperblockRow, SuperblockTable, SuperblockUse,
+};
 use crate::policy::read_levels::ReadCtx;
 use crate::policy::suspend::AnySuspend;
 use crate::schedule::{Jobs, Purpose, Schedule};
@@ -117,9 +119,58 @@ impl Shared {
 
     /// The host read of `job` has succeeded: counts its retries.
     #[inline]
-    pub(crate) fn count_retries(&mut self, job: u32) {
-        let step = self.jobs[job].step as usize;
-        self.counters.retries[step.min(RETRY_BINS - 1)] += 1;
+    pub(crate) fn count_retries(&mut self, now: Ns, job: u32) {
+        let step = self.jobs[job].step;
+        self.counters.retries[usize::from(step).min(RETRY_BINS - 1)] += 1;
+        self.count_by_mode(now, job, step == 0);
+    }
+
+    /// The host read of `job` has stayed uncorrectable.
+    #[inline]
+    pub(crate) fn count_lost(&mut self, now: Ns, job: u32) {
+        self.counters.uncorrectable += 1;
+        self.counters.lost_retries += u64::from(self.jobs[job].step);
+        self.count_by_mode(now, job, false);
+    }
+
+    #[inline(always)] // It is on the path of every request.
+    fn count_by_mode(&mut self, now: Ns, job: u32, at_first_try: bool) {
+        let job = &self.jobs[job];
+        let mode = self.blocks.row(job.at.block).mode.index();
+        let counters = &mut self.counters;
+        counters.page_reads_by_mode[mode] += 1;
+        counters.first_tries_by_mode[mode] += u64::from(at_first_try);
+        counters.page_retries_by_mode[mode] += u64::from(job.step);
+        counters.page_read_ns_by_mode[mode] += now.since(job.began).0;
+    }
+
+    /// `block` was erased on every die: counts the cycle that this ends.
+    pub(crate) fn count_erase(&mut self, block: SuperblockId) -> &mut SuperblockRow {
+        let row = self.blocks.row_mut(block);
+        self.counters.erases += 1;
+        self.counters.erases_by_mode[row.mode_before.index()] += 1;
+        self.counters.conversions += u64::from(row.mode_before != row.mode);
+        row.wear(self.config.cycle_damage);
+        row
+    }
+
+    /// `block` begins to be erased: a record of it, if it changes its mode.
+    pub(crate) fn log_conversion(&self, at: Ns, block: SuperblockId, ports: &mut impl Out) {
+        let row = self.blocks.row(block);
+        let (from, to) = (row.mode_before, row.mode);
+        if from != to {
+            let what = What::Converted { block, from, to };
+            ports.log(Record { at, what });
+        }
+    }
+
+    /// Superblocks may hold another number of slots than before, if they have `changed`.
+    pub(crate) fn changed_room(&mut self, changed: bool) {
+        if changed {
+            let geometry = self.config.geometry;
+            self.blocks
+                .note_room(|mode| geometry.slots_per_superblock(mode));
+        }
     }
 
     /// Whether `block` is free.

@@ -195,6 +195,7 @@ fn firmware(memory: &mut [u8]) -> Firmware<&mut [u8]> {
     let config = Config {
         geometry: GEOMETRY,
         mode: MODE,
+        cycle_damage: firstread_core::CycleDamage::ALIKE,
         capacity_slots: PAGES,
         least_spare_slots: 0,
         max_commands: 1,

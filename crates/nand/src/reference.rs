@@ -148,6 +148,7 @@ fn qlc() -> ModeProfile {
         sentinels: vec![7, 6, 8, 9],
         retention_mv_per_decade: vec![28.0],
         endurance_pe_cycles: 3000,
+        cycle_damage: 1.0,
         // 37.5 us a sense: 140 us for 3.75 levels (RARO); the split is assumed. 8.6 ms a wordline is
         // 2.15 ms for each of four pages (96-layer-class QLC, second-hand).
         setup_ns: 0,
@@ -184,6 +185,7 @@ pub fn ct_t1() -> ChipProfile {
         sentinels: vec![5, 4, 3],
         retention_mv_per_decade: vec![45.0],
         endurance_pe_cycles: 3000,
+        cycle_damage: 1.0,
         setup_ns: 0,
         sense: SensePhases {
             pre_ns: 24_000,

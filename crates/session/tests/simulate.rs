@@ -83,6 +83,56 @@ fn what_is_refused_by_name() {
     assert!(matches!(error.cause(), Error::Unknown(_)), "{error:?}");
 }
 
+/// A result's figures by cell mode add up to its others, and the damage is told at both ends.
+#[test]
+fn formula_figures_by_mode_add_up_to_the_result() {
+    let mut simulation = simulation(MIXED);
+    simulation.limit = Some(200_000);
+    let setup = simulation.setup().unwrap();
+    let mut outcome = setup.simulate().unwrap();
+    let told = |outcome: &Outcome| result_and_wall(&setup, outcome, false).0["firstread"].clone();
+    let own = told(&outcome);
+    let modes = &own["cell_modes"];
+    let in_mode = &modes["by_mode"];
+    assert_eq!(in_mode.as_object().unwrap().len(), 1, "{in_mode}");
+    let of = &in_mode[modes["own"].as_str().unwrap()];
+    assert!(of["erases"].as_u64() > Some(0), "{of}");
+    for (of, whole) in [
+        (&of["erases"], &own["ftl"]["superblocks_erased"]),
+        (&of["slots_programmed"], &own["ftl"]["slots_programmed"]),
+        (&of["page_reads"], &own["page_reads"]),
+        (&of["first_try_rate"], &own["first_try_rate"]),
+        (&of["retries_mean"], &own["retries_mean"]),
+        (
+            &modes["damage_cycles"]["as_set"],
+            &modes["damage_cycles"]["alike"],
+        ),
+    ] {
+        assert_eq!(of.as_f64(), whole.as_f64(), "{modes}");
+    }
+    let physical = modes["physical_bytes"]["start"].as_u64().unwrap();
+    let raw = setup.profile.geometry.raw_bytes(setup.profile.mode);
+    assert_eq!(physical, raw);
+    assert_eq!(
+        modes["over_provisioning_bytes"]["least"].as_u64().unwrap(),
+        raw - outcome.capacity_bytes
+    );
+    assert_eq!(modes["lost_bytes"]["most"], 0);
+
+    // 300 erases that ended an SLC cycle, 70 that ended a QLC cycle: SLC is rated 100,000 cycles, QLC 3,000.
+    let mut simulation = self::simulation(MIXED);
+    simulation.drive = "ct-qlc".into();
+    simulation.limit = Some(10);
+    simulation.set = vec![Override::parse("chip.modes.slc.cycle_damage=0.1 x").unwrap()];
+    let setup = simulation.setup().unwrap();
+    outcome.stats.counters.erases_by_mode = [300, 0, 0, 70];
+    let worn = &result_and_wall(&setup, &outcome, false).0["firstread"]["cell_modes"];
+    let worn = |key: &str| worn["damage_cycles"][key].as_f64().unwrap();
+    assert!((worn("as_set") - 100.0).abs() < 1e-9);
+    assert!((worn("by_ratings") - 79.0).abs() < 1e-9);
+    assert!((worn("alike") - 370.0).abs() < 1e-9);
+}
+
 /// Counters that no result shows, and why.
 const INTERNAL: [(&str, &str); 2] = [
     ("uncorrectable", "a result counts requests: stats.all"),

@@ -12,6 +12,7 @@ use super::format::{
     Side, age, bar, bytes, capacity, count, plus_minus, range, rare, ratio, share, si, table, time,
 };
 use super::front;
+use super::modes;
 use super::phases;
 use super::writes;
 use super::{ENOUGH_BEYOND, WITHIN};
@@ -42,6 +43,7 @@ pub fn report(setup: &Setup, outcome: &Outcome) -> String {
     text += &phases::lines(outcome);
     text += &retries(outcome);
     let (direction, latencies) = outcome.latencies();
+    text += &modes::lines(setup, outcome);
     text += &tail(direction, latencies);
     if direction != "write" {
         text += &tail("write", &outcome.stats.all.write);

@@ -5,6 +5,7 @@ pub mod drives;
 pub mod format;
 pub mod front;
 pub mod human;
+mod modes;
 mod phases;
 pub mod spread;
 mod tail;
@@ -25,7 +26,13 @@ pub fn pages(setup: &Setup, outcome: &Outcome) -> Vec<Page> {
         ("report.txt".into(), human::report(setup, outcome)),
         ("latency.csv".into(), latencies(outcome)),
     ];
-    if !outcome.log.is_empty() {
+    if results::modes::are_mixed(outcome) {
+        pages.push(("capacity.csv".into(), results::modes::csv(setup, outcome)));
+        let picture = modes::figure(setup, outcome).svg();
+        let picture = String::from_utf8_lossy(&picture).into_owned();
+        pages.push(("capacity.svg".into(), picture));
+    }
+    if results::calibration::is_told(&outcome.log) {
         pages.push(("calibration.csv".into(), results::calibration::csv(outcome)));
         pages.push(("calibration.txt".into(), calibration::summary(outcome)));
     }

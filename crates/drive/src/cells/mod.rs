@@ -9,7 +9,9 @@ use std::fmt;
 
 use firstread_core::flash::planes_of;
 use firstread_core::voltage::BlockGroups;
-use firstread_core::{CellMode, Ns, PageType, SenseMode, SenseTiming, SuperblockId};
+use firstread_core::{
+    CellMode, CycleDamage, Damage, Ns, PageType, SenseMode, SenseTiming, SuperblockId,
+};
 use firstread_ecc::{Code, DecodeTiming};
 use firstread_nand::{BlockState, CachedCondition, Medium};
 
@@ -34,6 +36,8 @@ pub(crate) struct Cells {
     /// Whether cells never err.
     ideal: bool,
     blocks: Vec<BlockState>,
+    /// Damage by a cycle in each mode.
+    cycle_damage: CycleDamage,
     /// Cached condition of each superblock's cells, dropped by any change other than time and reads.
     cached_condition: Vec<Option<CachedCondition>>,
     /// Codewords per page.
@@ -89,6 +93,7 @@ impl Cells {
             }
         }
         Cells {
+            cycle_damage: CycleDamage::ALIKE,
             blocks: vec![fresh; geometry.blocks_per_plane as usize],
             cached_condition: vec![None; geometry.blocks_per_plane as usize],
             per_page,
@@ -116,6 +121,11 @@ impl Cells {
     pub(crate) fn before_first_fill(&mut self) {
         self.blocks.iter_mut().for_each(|b| b.version = u32::MAX);
         self.senses = 1 << 63;
+    }
+
+    /// Sets the damage by a cycle in each mode.
+    pub(crate) fn set_cycle_damage(&mut self, damage: CycleDamage) {
+        self.cycle_damage = damage;
     }
 
     /// Sets the groups by which a group oracle reads.
@@ -172,15 +182,21 @@ impl Cells {
     pub(crate) fn erase(&mut self, block: SuperblockId, mode: CellMode, pe_cycles: u32) {
         let state = &mut self.blocks[block.0 as usize];
         state.mode = mode;
-        state.pe_cycles = pe_cycles;
+        (state.pe_cycles, state.pe_milli) = (pe_cycles, 0);
         self.cached_condition[block.0 as usize] = None;
         self.programmed_at[block.0 as usize] = None;
     }
 
-    /// `block` was erased into `mode` by the firmware: one more cycle.
+    /// `block` was erased into `mode` by the firmware: one more cycle in the mode that it leaves.
     pub(crate) fn erased(&mut self, block: SuperblockId, mode: CellMode) {
-        let pe_cycles = self.blocks[block.0 as usize].pe_cycles + 1;
-        self.erase(block, mode, pe_cycles);
+        let state = &self.blocks[block.0 as usize];
+        let damage = Damage {
+            cycles: state.pe_cycles,
+            milli: state.pe_milli,
+        };
+        let damage = damage.after_cycle(state.mode, self.cycle_damage);
+        self.erase(block, mode, damage.cycles);
+        self.blocks[block.0 as usize].pe_milli = damage.milli;
     }
 
     /// How often `block` was written, which decides its data.
@@ -189,10 +205,11 @@ impl Cells {
         self.blocks[block.0 as usize].version
     }
 
-    /// P/E cycles of `block`.
+    /// P/E cycles of `block`, and thousandths of one beyond.
     #[cfg(test)]
-    pub(crate) fn pe_cycles(&self, block: SuperblockId) -> u32 {
-        self.blocks[block.0 as usize].pe_cycles
+    pub(crate) fn pe_cycles(&self, block: SuperblockId) -> (u32, u16) {
+        let state = &self.blocks[block.0 as usize];
+        (state.pe_cycles, state.pe_milli)
     }
 
     /// A die's part of `wordline` of `block` was programmed. The first program starts the age of the
@@ -200,9 +217,13 @@ impl Cells {
     pub(crate) fn program(&mut self, now: Ns, block: SuperblockId, wordline: u16) {
         if self.programmed_at[block.0 as usize].is_none() {
             let BlockState {
-                mode, pe_cycles, ..
+                mode,
+                pe_cycles,
+                pe_milli,
+                ..
             } = self.blocks[block.0 as usize];
             self.fill(now, block, mode, pe_cycles);
+            self.blocks[block.0 as usize].pe_milli = pe_milli;
             self.blocks[block.0 as usize].written_wordlines = 0;
         }
         self.cached_condition[block.0 as usize] = None;
@@ -292,6 +313,7 @@ mod tests {
     use crate::profile::{Library, load_drive};
     use firstread_core::{Buf, DieId, FlashKind, FlashOp, Levels, OpClass, Tag};
     use firstread_firmware::policy::AXES;
+    use firstread_nand::ReadLevels;
 
     /// A fill before the first one is of other data with other noise: what is learned from it is not learned from the
     /// cells that are measured.
@@ -310,6 +332,49 @@ mod tests {
         let version = |cells: &Cells| cells.version(SuperblockId(7));
         assert_eq!((version(&earlier), version(&cells)), (0, 1));
         assert!(earlier.senses > u64::MAX / 2 && cells.senses == 0);
+    }
+
+    /// A block that was cycled in SLC mode errs, as QLC, like one with as many QLC cycles as these have damaged it.
+    #[test]
+    fn formula_errors_follow_the_damage_of_cycles_in_another_mode() {
+        let rate = |slc_milli: u32, slc_cycles: u32, pe_cycles: u32| {
+            let profile = load_drive(&Library::new(), "raro-femu", &[], AXES).unwrap();
+            let medium = Medium::new(profile.chip.clone(), profile.geometry, 1).unwrap();
+            let code = Code::named(&profile.ecc.code).unwrap();
+            let (timing, mode) = (profile.ecc.timing, profile.mode);
+            let mut cells = Cells::new(medium, code, timing, false, mode, None);
+            cells.set_cycle_damage(CycleDamage::new([slc_milli, 1000, 1000, 1000]));
+            let block = SuperblockId(3);
+            cells.erase(block, CellMode::Qlc, pe_cycles);
+            for _ in 0..slc_cycles {
+                cells.erased(block, CellMode::Slc);
+            }
+            if slc_cycles > 0 {
+                cells.erased(block, CellMode::Qlc);
+            }
+            cells.program(Ns::ZERO, block, 0);
+            let state = cells.blocks[3];
+            let (month, levels) = (Ns::from_h(24 * 30), ReadLevels::Ideal);
+            let rate = cells
+                .medium
+                .nominal_rber(PageType(1), &state, month, &levels);
+            (state.cycles(), rate.unwrap())
+        };
+        // 300 cycles, then one of QLC and 1,500 of SLC.
+        let (alike, least, between) = (
+            rate(1000, 1500, 300),
+            rate(10, 1500, 300),
+            rate(101, 1500, 300),
+        );
+        let at = |cycles| rate(1000, 0, cycles);
+        assert_eq!(alike, at(1801));
+        assert_eq!(least, at(316));
+        assert_eq!(between.0, 301.0 + 151.5);
+        assert!(
+            at(452).1 < between.1 && between.1 < at(453).1,
+            "{between:?}"
+        );
+        assert!(alike.1 > 1.5 * least.1, "{alike:?}, {least:?}");
     }
 
     /// The read count of a block follows the number of planes sensed, for any number of them.

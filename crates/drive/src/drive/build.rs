@@ -2,7 +2,7 @@
 
 use firstread_core::params::Need;
 use firstread_core::voltage::BlockGroups;
-use firstread_core::{Divisor, Ns};
+use firstread_core::{CellMode, Divisor, Ns};
 use firstread_ecc::{Code, DecodeTiming};
 use firstread_firmware::policy::read_levels::ReadLevels;
 use firstread_nand::Medium;
@@ -73,15 +73,24 @@ impl<P: Payload> Drive<P> {
         let schemes = firmware_builder.schemes(&profile);
         let groups = schemes.read_levels.groups().copied();
         let mut cells = cells(&profile, code, groups, seed)?;
+        cells.set_cycle_damage(profile.cycle_damage());
         cells.set_spare(schemes.read_levels.spare_ppm());
         cells
             .set_temperature(Ns::ZERO, state.temperature_c)
             .map_err(StateError::Temperature)?;
 
         let firmware = firmware_builder.firmware(&profile, schemes);
-        let endurance = profile.chip.mode(profile.mode);
-        let endurance = endurance.map_or(1, |m| m.endurance_pe_cycles);
-        let failures = Failures::new(profile.chip.failures, endurance, &geometry, seed);
+        let endurance = CellMode::ALL.map(|mode| {
+            let mode = profile.chip.mode(mode);
+            mode.map_or(1, |m| m.endurance_pe_cycles)
+        });
+        let failures = Failures::new(
+            profile.chip.failures,
+            endurance,
+            (profile.mode, profile.cycle_damage()),
+            &geometry,
+            seed,
+        );
         let hardware = Hardware::new(
             geometry,
             times(&profile),

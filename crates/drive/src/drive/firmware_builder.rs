@@ -85,6 +85,7 @@ impl FirmwareBuilder {
         Config {
             geometry,
             mode: profile.mode,
+            cycle_damage: profile.cycle_damage(),
             capacity_slots: slots(profile.capacity_bytes),
             max_commands: profile.link.max_outstanding,
             max_reads: MAX_READS,

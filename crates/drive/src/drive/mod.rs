@@ -36,6 +36,7 @@ use crate::payload::{Payload, StaleRead};
 use crate::platform::{Due, FrontEndTimer, Platform};
 use crate::port_log::{PortCall, PortCallKind};
 use crate::profile::DriveProfile;
+use crate::stats::ByMode;
 use firmware_builder::FirmwareBuilder;
 
 pub use activate::ActivateError;
@@ -278,6 +279,14 @@ impl<P: Payload> Drive<P> {
     /// What the firmware knows of its superblocks: what they are used for, what they hold.
     pub fn blocks(&self) -> &SuperblockTable {
         self.firmware.blocks()
+    }
+    /// Superblocks by cell mode, and what room they leave.
+    pub fn modes(&self) -> ByMode {
+        ByMode::of(self.blocks(), &self.profile.geometry)
+    }
+    /// The least room of superblocks, which the table of them keeps, counts from now on.
+    pub(crate) fn watch_room(&mut self) {
+        self.firmware.watch_room();
     }
     /// Whether it has reached its end of life and takes no more writes.
     pub fn is_read_only(&self) -> bool {

@@ -303,8 +303,12 @@ mod tests {
             let at_rest = |row: &SuperblockRow| row.usage != SuperblockUse::Erasing;
             for (block, row) in drive.blocks().iter().filter(|(_, row)| at_rest(row)) {
                 let cells = drive.platform.hardware.cells().pe_cycles(block);
-                let expected = cells + waited[block.0 as usize];
-                assert_eq!(row.pe_cycles, expected, "{block:?} after {seed} cuts");
+                let expected = (cells.0 + waited[block.0 as usize], cells.1);
+                assert_eq!(
+                    (row.pe_cycles, row.pe_milli),
+                    expected,
+                    "{block:?} after {seed} cuts"
+                );
             }
         }
         assert!(torn > 3, "{torn} erases were torn");

@@ -1,7 +1,7 @@
 //! Programs and erases: on the array, suspended and resumed, and their effect on cells and stamps.
 
 use firstread_core::{
-    Buf, DieId, FlashEvent, FlashKind, Ns, PageAddr, PageType, SuperblockId, Tag,
+    Buf, CellMode, DieId, FlashEvent, FlashKind, Ns, PageAddr, PageType, SuperblockId, Tag,
 };
 
 use super::charge::Cause;
@@ -109,6 +109,13 @@ impl Hardware {
         timers.set(self.timer(Resource::Die(die.0)), work.until);
     }
 
+    /// The cells of `block` were erased into `mode`.
+    pub(super) fn erased(&mut self, block: SuperblockId, mode: CellMode) {
+        let from = self.cells().mode(block);
+        self.cells_mut().erased(block, mode);
+        self.failures.cycled(block, from, mode);
+    }
+
     /// The program or erase under `tag` has ended.
     pub(super) fn changed(&mut self, now: Ns, die: u16, tag: u32, stamps: &mut Stamps) -> Done {
         let op = self.ops[tag as usize].op;
@@ -131,7 +138,7 @@ impl Hardware {
             FlashKind::Erase { block, mode } => {
                 // The firmware erases a superblock on every die before it uses the superblock again.
                 if die == 0 {
-                    self.cells_mut().erased(block, mode);
+                    self.erased(block, mode);
                     stamps.erase(block);
                 }
                 let ok = !self.failures.erase_fails(block, op.die);

@@ -4,10 +4,14 @@
 //! fails to verify or the program of which wordline. The blocks of all planes of a die count as one, because
 //! planes are operated together: the first of them to fail fails all. A spare that replaces the block has a
 //! draw of its own, and as many cycles as the superblock that it joins.
+//!
+//! Cycles count by their damage, in cycles of the drive's own mode. A mode has failed when its blocks have gone through
+//! its rating in cycles of its own: rating times damage of a cycle. So a block may fail in one mode and be good in
+//! another.
 
 use std::collections::BTreeMap;
 
-use firstread_core::{DieId, Geometry, Stream, SuperblockId};
+use firstread_core::{CellMode, CycleDamage, DieId, Geometry, Stream, SuperblockId};
 use firstread_nand::profile::FailureProfile;
 
 /// 2^-53: sixty-four bits to a number between zero and one.
@@ -20,8 +24,14 @@ type Place = (u32, u16);
 #[derive(Clone, Debug)]
 pub(crate) struct Failures {
     law: FailureProfile,
-    /// Cycles by which the law's share of blocks has failed.
-    endurance: f64,
+    /// Damage by which the law's share of blocks has failed, by mode.
+    endurance: [f64; CellMode::ALL.len()],
+    cycle_damage: CycleDamage,
+    /// Mode of each superblock.
+    modes: Vec<CellMode>,
+    /// Thousandths of a cycle that each superblock's cycles have damaged it less than cycles of the drive's own mode.
+    /// Negative where they have damaged it more.
+    spared_milli: Vec<i64>,
     stream: Stream,
     dies: u16,
     planes: u8,
@@ -39,14 +49,22 @@ pub(crate) struct Failures {
 impl Failures {
     pub(crate) fn new(
         law: FailureProfile,
-        endurance_pe_cycles: u32,
+        endurance_pe_cycles: [u32; CellMode::ALL.len()],
+        (mode, cycle_damage): (CellMode, CycleDamage),
         geometry: &Geometry,
         seed: u64,
     ) -> Failures {
         let blocks = geometry.blocks_per_plane as usize;
         Failures {
             law,
-            endurance: endurance_pe_cycles as f64,
+            endurance: CellMode::ALL.map(|of| {
+                let rated = f64::from(endurance_pe_cycles[of.index()]);
+                // Exact for the drive's own mode.
+                rated * f64::from(cycle_damage.milli(of)) / 1000.0
+            }),
+            cycle_damage,
+            modes: vec![mode; blocks],
+            spared_milli: vec![0; blocks],
             stream: Stream::new(seed).named("failures"),
             dies: geometry.dies(),
             planes: geometry.planes,
@@ -71,7 +89,9 @@ impl Failures {
             return;
         }
         self.made_with[block.0 as usize] = pe_cycles;
-        let lived = self.law.survival(pe_cycles as f64, self.endurance);
+        let lived = self
+            .law
+            .survival(pe_cycles as f64, self.endurance_of(block));
         for die in 0..self.dies {
             let is_bad = (0..self.planes).any(|plane| {
                 self.draw(block.0, die, plane, 0, 0) < self.law.factory_bad
@@ -93,17 +113,34 @@ impl Failures {
         self.find_first(block);
     }
 
-    /// Program/erase cycles of `block`.
+    /// `block` was erased into `to`, which ends a cycle in `from`.
+    pub(crate) fn cycled(&mut self, block: SuperblockId, from: CellMode, to: CellMode) {
+        let b = block.0 as usize;
+        self.spared_milli[b] += 1000 - i64::from(self.cycle_damage.milli(from));
+        if std::mem::replace(&mut self.modes[b], to) != to && !self.law.is_null() {
+            self.find_first(block);
+        }
+    }
+
+    fn endurance_of(&self, block: SuperblockId) -> f64 {
+        self.endurance[self.modes[block.0 as usize].index()]
+    }
+
+    /// Program/erase cycles of `block`, by their damage.
     fn cycles(&self, block: SuperblockId) -> u32 {
         let b = block.0 as usize;
-        self.made_with[b] + (self.erases[b] / self.dies as u64) as u32
+        let cycles = self.made_with[b] + (self.erases[b] / self.dies as u64) as u32;
+        match self.spared_milli[b] {
+            0 => cycles,
+            spared => ((i64::from(cycles) * 1000 - spared).max(0) / 1000) as u32,
+        }
     }
 
     fn find_first(&mut self, block: SuperblockId) {
         let first = (0..self.dies).map(|die| self.highest(block, die));
         // The highest draw is the shortest life, so a single logarithm suffices.
         let highest = first.fold(0.0, f64::max);
-        self.first[block.0 as usize] = self.cycle(highest);
+        self.first[block.0 as usize] = self.cycle(block, highest);
     }
 
     /// The survival probability at which the first block of `die` fails.
@@ -112,15 +149,15 @@ impl Failures {
         let &(spare, since) = replaced.unwrap_or(&(0, 0));
         let lived = match since {
             0 => 1.0,
-            _ => self.law.survival(since as f64, self.endurance),
+            _ => self.law.survival(since as f64, self.endurance_of(block)),
         };
         let planes = (0..self.planes).map(|p| self.draw(block.0, die, p, spare, 1));
         lived * planes.fold(0.0, f64::max)
     }
 
     /// The cycle in which a block fails if its life is drawn as `survival`.
-    fn cycle(&self, survival: f64) -> u32 {
-        self.law.life(survival, self.endurance) as u32
+    fn cycle(&self, block: SuperblockId, survival: f64) -> u32 {
+        self.law.life(survival, self.endurance_of(block)) as u32
     }
 
     /// Whether the program of `wordline` fails to verify.
@@ -146,7 +183,7 @@ impl Failures {
         cycles: u32,
         wordline: Option<u16>,
     ) -> bool {
-        let fails_in = self.cycle(self.highest(block, die.0));
+        let fails_in = self.cycle(block, self.highest(block, die.0));
         if cycles != fails_in {
             return cycles > fails_in;
         }
@@ -172,7 +209,11 @@ mod tests {
     fn failures(law: FailureProfile, seed: u64) -> (Failures, Geometry) {
         let profile = load_drive(&Library::new(), "ct-qlc", &[], AXES).unwrap();
         let geometry = profile.geometry;
-        (Failures::new(law, 3000, &geometry, seed), geometry)
+        let alike = (CellMode::Qlc, CycleDamage::ALIKE);
+        (
+            Failures::new(law, [3000; 4], alike, &geometry, seed),
+            geometry,
+        )
     }
 
     const LAW: FailureProfile = FailureProfile {
@@ -200,6 +241,55 @@ mod tests {
                 "{share} of {expected} are bad at {pe_cycles}"
             );
         }
+    }
+
+    /// A block that fails in the drive's own mode may be good in a mode with more margin, and the less a cycle in that
+    /// mode damages, the longer it lasts there.
+    #[test]
+    fn formula_a_mode_fails_by_its_own_rating() {
+        let profile = load_drive(&Library::new(), "ct-qlc", &[], AXES).unwrap();
+        let g = profile.geometry;
+        let law = FailureProfile {
+            factory_bad: 0.0,
+            grown_bad: 0.99,
+            shape: 50.0,
+            erase_share: 1.0,
+        };
+        // The SLC cycle in which the first block of a superblock fails, after `own` cycles in QLC mode.
+        let fails_at = |slc_milli: u32, to: CellMode, own: u32| {
+            let damage = CycleDamage::new([slc_milli, 1000, 1000, 1000]);
+            let rated = [20_000, 1000, 1000, 1000];
+            let mut failures = Failures::new(law, rated, (CellMode::Qlc, damage), &g, 3);
+            let block = SuperblockId(0);
+            failures.make(block, own, |_| {});
+            let mut cycle = |to| {
+                let dies = (0..g.dies()).map(DieId);
+                let ok = !dies.fold(false, |failed, die| {
+                    failures.erase_fails(block, die) | failed
+                });
+                let from = failures.modes[0];
+                failures.cycled(block, from, to);
+                ok
+            };
+            cycle(to);
+            (1..40_000).find(|_| !cycle(to)).unwrap_or(0)
+        };
+        let qlc = fails_at(1000, CellMode::Qlc, 0);
+        assert!((800..1050).contains(&qlc), "QLC at {qlc}");
+        for slc_milli in [50, 200, 1000] {
+            let slc = fails_at(slc_milli, CellMode::Slc, 0);
+            assert!(
+                (16_000..21_000).contains(&slc),
+                "SLC of {slc_milli} at {slc}"
+            );
+        }
+        // 700 cycles of QLC are 14,000 of SLC, where those damage by the ratio of the ratings, and 700 where alike.
+        let (least, alike) = (
+            fails_at(50, CellMode::Slc, 0) - fails_at(50, CellMode::Slc, 700),
+            fails_at(1000, CellMode::Slc, 0) - fails_at(1000, CellMode::Slc, 700),
+        );
+        assert!((13_900..14_100).contains(&least), "{least}");
+        assert!((699..=701).contains(&alike), "{alike}");
     }
 
     /// The number of failures between two wear levels is that of the law, partly in programs and partly in

@@ -26,7 +26,9 @@ impl Hardware {
                 if let FlashKind::Erase { block, mode } = op.kind {
                     stamps.erase(block);
                     if op.die == DieId(0) {
+                        let from = self.cells.mode(block);
                         self.cells.erased(block, mode);
+                        self.failures.cycled(block, from, mode);
                     }
                 }
             }

@@ -1,7 +1,7 @@
 //! A drive, fully resolved.
 
 use firstread_core::params::Need;
-use firstread_core::{CellMode, Geometry, Ns};
+use firstread_core::{CellMode, CycleDamage, Geometry, Ns};
 use firstread_ecc::DecodeTiming;
 use firstread_firmware::WriteCache;
 use firstread_firmware::observe::{Heat, HeatConfig};
@@ -180,6 +180,13 @@ impl DriveProfile {
         let g = &self.geometry;
         let superblocks = g.blocks_per_plane.div_ceil(LEAST_SPARE);
         u64::from(superblocks) * u64::from(g.slots_per_superblock(self.mode))
+    }
+
+    /// Damage by a program/erase cycle in each cell mode, in cycles of the drive's own.
+    pub fn cycle_damage(&self) -> CycleDamage {
+        let of = |mode| self.chip.mode(mode).map_or(1.0, |m| m.cycle_damage);
+        let milli = |mode| libm::round(of(mode) / of(self.mode) * 1000.0) as u32;
+        CycleDamage::new(CellMode::ALL.map(milli))
     }
 
     /// The sustained rate of a sequential write in the mode that blocks start in.

@@ -23,7 +23,7 @@ mod watch;
 use firstread_core::{Ns, Status};
 
 use crate::drive::{Drive, PowerCut, Step};
-use crate::stats::Report;
+use crate::stats::{ByMode, Modes, Report};
 use firstread_firmware::observe::Counters;
 use run::Run;
 use watch::EraseWatch;
@@ -56,6 +56,7 @@ impl<'h> Host<'h> {
             mut run,
             start,
             before,
+            modes,
             events,
             power_cut,
         } = self.go(drive, &mut watch, progress)?;
@@ -68,6 +69,11 @@ impl<'h> Host<'h> {
             all,
             requests: run.completed,
             counters: drive.counters().since(&before),
+            modes: Modes {
+                start: modes,
+                end: drive.modes(),
+                worst: drive.blocks().worst_room(),
+            },
             amplification: watch.amplification(drive, burn_in),
             buffered_bytes: drive.buffered_bytes(),
             events,
@@ -89,6 +95,8 @@ impl<'h> Host<'h> {
     ) -> Result<FinishedRun<'h>, RunError> {
         let start = drive.now();
         let before = drive.counters().clone();
+        let modes = drive.modes();
+        drive.watch_room();
         let mut cut = self.cut;
         let mut run = Run::new(self);
         run.start(start, drive)?;
@@ -145,6 +153,7 @@ impl<'h> Host<'h> {
             run,
             start,
             before,
+            modes,
             events,
             power_cut,
         })
@@ -158,6 +167,8 @@ struct FinishedRun<'a> {
     start: Ns,
     /// Counters of the firmware at the start.
     before: Counters,
+    /// Superblocks by cell mode at the start.
+    modes: ByMode,
     events: u64,
     power_cut: Option<PowerCut>,
 }

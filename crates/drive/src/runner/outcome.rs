@@ -7,7 +7,7 @@ use firstread_firmware::observe::{Counters, SuperblockRow, SuperblockUse};
 
 use super::phases::Phase;
 use crate::drive::{Drive, PowerCut};
-use crate::stats::{Amplification, Report};
+use crate::stats::{Amplification, Modes, Report};
 
 /// What a run did.
 #[derive(Clone, Debug)]
@@ -23,6 +23,8 @@ pub struct RunStats {
     /// Counters of the firmware over the run. They include one fetch time after its end, by which the
     /// drive is ahead of its host.
     pub counters: Counters,
+    /// Superblocks by cell mode, and what room they left.
+    pub modes: Modes,
     /// Its write amplification.
     pub amplification: Amplification,
     /// Host bytes in the write buffer at the end of the run, which are not on flash yet.

@@ -3,12 +3,14 @@
 pub mod amplification;
 mod batches;
 mod counted;
+mod modes;
 pub(crate) mod segments;
 pub mod student;
 mod tail;
 mod variance;
 
 pub use amplification::{Amplification, Written};
+pub use modes::{ByMode, Modes};
 pub use tail::{Tail, TailShare};
 
 use firstread_core::{HostOp, Ns};

@@ -109,6 +109,7 @@ pub(crate) fn drive(superblocks: u32, capacity: u64, map_cache: u32) -> Drive {
     let config = Config {
         geometry,
         mode,
+        cycle_damage: firstread_core::CycleDamage::ALIKE,
         capacity_slots: capacity,
         least_spare_slots: 0,
         max_commands: 8,

@@ -17,7 +17,7 @@
 //! decoded, without waiting for retries of other codewords. Commands join read-ahead in the same way.
 
 use firstread_core::flash::planes_of;
-use firstread_core::{Arena, PageAddr, Tag};
+use firstread_core::{Arena, Ns, PageAddr, Tag};
 
 use super::Host;
 use crate::flash_store::FlashStore;
@@ -130,6 +130,7 @@ impl Host {
     #[inline(never)]
     pub(crate) fn serve_joined<M: Arena>(
         &mut self,
+        now: Ns,
         job: u32,
         failed: u64,
         all: bool,
@@ -192,8 +193,7 @@ impl Host {
                     self.keep_read(id, first, slots, row_slot, job, store, ports);
                 }
             } else {
-                store.shared.counters.uncorrectable += 1;
-                store.shared.counters.lost_retries += store.shared.jobs[job].step as u64;
+                store.shared.count_lost(now, job);
             }
             served |= (u64::MAX >> (64 - slots * codewords)) << (row_slot * codewords);
             self.host_read_done(id, waiter, ok, ports);
@@ -207,12 +207,13 @@ impl Host {
     #[cold]
     pub(crate) fn serve_early<M: Arena>(
         &mut self,
+        now: Ns,
         job: u32,
         failed: u64,
         store: &mut FlashStore<M>,
         ports: &mut impl Out,
     ) -> bool {
-        let (served, merges) = self.serve_joined(job, failed, false, store, ports);
+        let (served, merges) = self.serve_joined(now, job, failed, false, store, ports);
         if store.shared.jobs[job].purpose == Purpose::ReadAhead {
             self.ahead.served(job, served);
         }

@@ -189,6 +189,7 @@ impl Host {
     /// have received codewords `served`. The job is free.
     pub(crate) fn ahead_read<M: Arena>(
         &mut self,
+        now: Ns,
         job: u32,
         failed: u64,
         served: u64,
@@ -210,7 +211,7 @@ impl Host {
             |from: u32, slots: u32| (u64::MAX >> (64 - slots * codewords)) << (from * codewords);
         if priority == Priority::Host {
             if failed == 0 {
-                store.shared.count_retries(job);
+                store.shared.count_retries(now, job);
             }
         } else {
             store.shared.counters.front.ahead_retries += step as u64;

@@ -175,6 +175,7 @@ impl Host {
     #[inline(always)] // Its only caller is on the path of every request.
     pub(crate) fn row_read<M: Arena>(
         &mut self,
+        now: Ns,
         job: u32,
         failed: u64,
         store: &mut FlashStore<M>,
@@ -182,7 +183,7 @@ impl Host {
     ) {
         let ok = failed == 0;
         let shared = &mut store.shared;
-        let Job { purpose, step, .. } = shared.jobs[job];
+        let Job { purpose, .. } = shared.jobs[job];
         let Purpose::HostRead {
             id,
             first,
@@ -195,12 +196,11 @@ impl Host {
         };
         let (slots, row_slot) = (slots as u32, row_slot as u32);
         if ok {
-            shared.count_retries(job);
+            shared.count_retries(now, job);
             let buf = shared.job_buffer(job).slot(row_slot);
             ports.data_out(id, first, slots, buf, bytes);
         } else {
-            shared.counters.uncorrectable += 1;
-            shared.counters.lost_retries += step as u64;
+            shared.count_lost(now, job);
         }
         if ok && self.read_cache.keeps() {
             self.keep_read(id, first, slots, row_slot, job, store, ports);

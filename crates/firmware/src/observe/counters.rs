@@ -32,6 +32,8 @@ pub enum Unit {
     Lookups,
     /// Pages of the map.
     MapPages,
+    /// Nanoseconds of simulated time.
+    Nanoseconds,
 }
 
 /// A row of the table.
@@ -140,6 +142,15 @@ counters! {
         uncorrectable: PageReads,
         /// Retries of the uncorrectable reads.
         lost_retries: Retries,
+        /// Multi-plane pages read for the host by cell mode, fewest bits a cell first. Data known to be lost are not
+        /// read.
+        page_reads_by_mode[CellMode::ALL.len()]: PageReads,
+        /// Of these, those that ended with data at the first try.
+        first_tries_by_mode[CellMode::ALL.len()]: PageReads,
+        /// Their retries.
+        page_retries_by_mode[CellMode::ALL.len()]: Retries,
+        /// Their time, from the queue of the die to the verdict on the last step.
+        page_read_ns_by_mode[CellMode::ALL.len()]: Nanoseconds,
         /// Host reads served by the sense of another read.
         joined_reads: Commands,
         /// Background senses: verification, valley search, start-up.
@@ -156,10 +167,16 @@ counters! {
         slots_padded: Slots,
         /// Slots programmed for any purpose.
         slots_programmed: Slots,
+        /// Of these, by cell mode, fewest bits a cell first.
+        slots_programmed_by_mode[CellMode::ALL.len()]: Slots,
         /// Slots that host reads found in the write buffer.
         buffer_hits: Slots,
         /// Superblocks erased.
         erases: Superblocks,
+        /// Superblocks erased, by the cell mode that they left: that of the cycle that the erase ends.
+        erases_by_mode[CellMode::ALL.len()]: Superblocks,
+        /// Of the erases, those into another cell mode.
+        conversions: Superblocks,
         /// Slots written by moves.
         slots_moved: Slots,
         /// Slots written by moves, by owner, in the order of [`super::Owner::ALL`].

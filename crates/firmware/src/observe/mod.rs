@@ -7,6 +7,6 @@ mod who;
 
 pub use counters::{Counter, Counters, FrontEndCounters, RETRY_BINS, Unit};
 pub use heat::{Epoch, Heat, HeatConfig, MOST_HEAT_BYTES, PageHeat};
-pub use superblocks::{SuperblockRow, SuperblockTable, SuperblockUse};
+pub use superblocks::{Room, SuperblockRow, SuperblockTable, SuperblockUse};
 pub use who::{OWNERS, Owner};
 pub(crate) use who::{STREAMS, StreamId};

@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec;
 
-use firstread_core::{CellMode, Ns, SuperblockId};
+use firstread_core::{CellMode, CycleDamage, Damage, Ns, SuperblockId};
 
 /// State of a superblock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,8 +28,12 @@ pub struct SuperblockRow {
     pub usage: SuperblockUse,
     /// Cell mode since the last erase.
     pub mode: CellMode,
-    /// Program/erase cycles.
+    /// Cell mode before the last erase.
+    pub mode_before: CellMode,
+    /// Program/erase cycles: the damage by all of them, in whole cycles of the mode that superblocks start in.
     pub pe_cycles: u32,
+    /// Thousandths of a cycle beyond.
+    pub pe_milli: u16,
     /// When its data were programmed: time of the first program since the erase.
     pub programmed_at: Ns,
     /// Slots that hold the last version of a logical page.
@@ -51,10 +55,40 @@ pub struct SuperblockRow {
     pub holds_map: bool,
 }
 
+impl SuperblockRow {
+    /// An erase has ended, or has broken off, that ends a cycle in the mode before it.
+    pub(crate) fn wear(&mut self, by: CycleDamage) {
+        let before = Damage {
+            cycles: self.pe_cycles,
+            milli: self.pe_milli,
+        };
+        let after = before.after_cycle(self.mode_before, by);
+        (self.pe_cycles, self.pe_milli) = (after.cycles, after.milli);
+    }
+
+    /// Sets its program/erase cycles.
+    pub(crate) fn set_pe_cycles(&mut self, pe_cycles: u32) {
+        (self.pe_cycles, self.pe_milli) = (pe_cycles, 0);
+    }
+}
+
+/// What superblocks hold, each in its cell mode.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Room {
+    /// Slots of all superblocks that are not retired.
+    pub slots: u64,
+    /// Slots that they hold less than in the mode that they started in.
+    pub lost_slots: u64,
+}
+
 /// The table of superblocks.
 #[derive(Clone, Debug)]
 pub struct SuperblockTable {
     rows: Box<[SuperblockRow]>,
+    /// The mode that they started in.
+    mode: CellMode,
+    /// The least room and the most that was lost, since [`SuperblockTable::watch_room`].
+    worst: Room,
 }
 
 impl SuperblockTable {
@@ -63,7 +97,9 @@ impl SuperblockTable {
         let row = SuperblockRow {
             usage: SuperblockUse::Free,
             mode,
+            mode_before: mode,
             pe_cycles: 0,
+            pe_milli: 0,
             programmed_at: Ns::ZERO,
             valid_slots: 0,
             reads: 0,
@@ -76,8 +112,42 @@ impl SuperblockTable {
         };
         SuperblockTable {
             rows: vec![row; blocks as usize].into_boxed_slice(),
+            mode,
+            worst: Room::default(),
         }
     }
+
+    /// The room of superblocks that hold `slots_of` slots in each mode.
+    pub fn room(&self, slots_of: impl Fn(CellMode) -> u32) -> Room {
+        let own = u64::from(slots_of(self.mode));
+        let mut room = Room::default();
+        for (_, row) in self.iter() {
+            if row.usage != SuperblockUse::Bad {
+                let slots = u64::from(slots_of(row.mode));
+                room.slots += slots;
+                room.lost_slots += own.saturating_sub(slots);
+            }
+        }
+        room
+    }
+
+    /// From now on [`SuperblockTable::worst_room`] begins anew.
+    pub fn watch_room(&mut self, slots_of: impl Fn(CellMode) -> u32) {
+        self.worst = self.room(slots_of);
+    }
+
+    /// Superblocks have changed their modes or were retired.
+    pub(crate) fn note_room(&mut self, slots_of: impl Fn(CellMode) -> u32) {
+        let room = self.room(slots_of);
+        self.worst.slots = self.worst.slots.min(room.slots);
+        self.worst.lost_slots = self.worst.lost_slots.max(room.lost_slots);
+    }
+
+    /// The least room that there was at any time, and the most that was lost at any time.
+    pub fn worst_room(&self) -> Room {
+        self.worst
+    }
+
     /// Number of superblocks.
     pub fn len(&self) -> u32 {
         self.rows.len() as u32

@@ -117,6 +117,7 @@ impl Read {
             at,
             wanted,
             queued: now,
+            began: now,
             is_waiting: true,
             joined: NO_JOB,
             step: 0,
@@ -275,7 +276,7 @@ impl Read {
         ports.join(Tag(job));
         shared.jobs[job].priority = Priority::Host;
         // If the read has not been issued, the host has waited for it only since now.
-        shared.jobs[job].queued = now;
+        (shared.jobs[job].queued, shared.jobs[job].began) = (now, now);
         let waits =
             priority != Priority::Host && shared.schedule.promote(job, priority, &mut shared.jobs);
         if waits {

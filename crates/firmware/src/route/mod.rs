@@ -85,7 +85,9 @@ impl<M: Arena> Firmware<M> {
         if outcome.failed != 0 {
             store.read.remember(job, &outcome, &mut store.shared.jobs);
             if store.shared.jobs[job].joined != NO_JOB
-                && self.host.serve_early(job, outcome.failed, store, ports)
+                && self
+                    .host
+                    .serve_early(now, job, outcome.failed, store, ports)
             {
                 self.resume_merges(now, ports);
             }
@@ -150,14 +152,14 @@ impl<M: Arena> Firmware<M> {
         let store = &mut self.lower.store;
         match store.shared.jobs[job].purpose {
             Purpose::HostRead { .. } => {
-                self.host.row_read(job, failed, store, ports);
+                self.host.row_read(now, job, failed, store, ports);
                 self.resume_reads(now, ports);
             }
             Purpose::SharedRead => {
                 if failed == 0 {
-                    store.shared.count_retries(job);
+                    store.shared.count_retries(now, job);
                 }
-                let (_, merges) = self.host.serve_joined(job, failed, true, store, ports);
+                let (_, merges) = self.host.serve_joined(now, job, failed, true, store, ports);
                 if merges {
                     self.resume_merges(now, ports);
                 }
@@ -171,9 +173,9 @@ impl<M: Arena> Firmware<M> {
             }
             Purpose::MapRead { .. } => self.map_page_decoded(now, job, failed == 0, ports),
             Purpose::ReadAhead => {
-                let (served, merges) = self.host.serve_joined(job, failed, true, store, ports);
+                let (served, merges) = self.host.serve_joined(now, job, failed, true, store, ports);
                 debug_assert!(!merges, "partial writes join no read ahead");
-                self.host.ahead_read(job, failed, served, store, ports);
+                self.host.ahead_read(now, job, failed, served, store, ports);
                 self.resume_reads(now, ports);
             }
             Purpose::Rebuild => {

@@ -76,6 +76,8 @@ pub(crate) struct Job {
     pub(crate) wanted: u64,
     /// When it entered the queue of its die.
     pub(crate) queued: Ns,
+    /// Of a read: when it entered that queue first, or when the host first waited for it.
+    pub(crate) began: Ns,
     /// Whether the first attempt of the read has not been issued yet.
     pub(crate) is_waiting: bool,
     /// The job of the command that joined this read last, linked to those that joined before.
@@ -223,6 +225,7 @@ impl Jobs {
             at: PageAddr::default(),
             wanted: 0,
             queued: Ns::ZERO,
+            began: Ns::ZERO,
             is_waiting: false,
             joined: NO_JOB,
             step: 0,

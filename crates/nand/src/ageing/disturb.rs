@@ -56,14 +56,14 @@ impl Law for DisturbProfile {
     fn shift(&self, exposure: &Exposure, to: &mut Effect) {
         if self.shift_mv != 0.0 && exposure.reads > 0.0 {
             to.rise_mv += self.shift_mv
-                * (1.0 + self.per_kpe * exposure.pe_cycles as f64 * 1e-3)
+                * (1.0 + self.per_kpe * exposure.pe_cycles * 1e-3)
                 * libm::log1p(exposure.reads / self.onset_reads);
         }
     }
 
     fn slope(&self, exposure: &Exposure, to: &mut Slopes) {
         to.per_read.rise_mv +=
-            self.shift_mv * (1.0 + self.per_kpe * exposure.pe_cycles as f64 * 1e-3)
+            self.shift_mv * (1.0 + self.per_kpe * exposure.pe_cycles * 1e-3)
                 / (self.onset_reads + exposure.reads);
     }
 

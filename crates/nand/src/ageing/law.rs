@@ -14,8 +14,8 @@ pub struct Exposure {
     pub stress_h: [f64; MAX_COMPONENTS],
     /// Dwell time between its last program/erase cycles (h at 25 °C).
     pub dwell_h: f64,
-    /// Program/erase cycles.
-    pub pe_cycles: u32,
+    /// Program/erase cycles, with fractions where cycles in another mode damage less.
+    pub pe_cycles: f64,
     /// Reads since programming, in equivalent reads of a distant wordline.
     pub reads: f64,
     /// Temperature relative to the programming temperature (°C).

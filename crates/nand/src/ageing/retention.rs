@@ -166,7 +166,7 @@ fn moment(
     exposure: &Exposure,
     i: usize,
 ) -> (f64, f64, f64) {
-    let kpe = exposure.pe_cycles as f64 * 1e-3;
+    let kpe = exposure.pe_cycles * 1e-3;
     let onset = c.onset_h + profile.dwell_coefficient * exposure.dwell_h;
     (1.0 + c.per_kpe * kpe, exposure.stress_h[i], onset)
 }

@@ -85,7 +85,7 @@ fn lives() -> impl Iterator<Item = Exposure> {
         reads: 10.0 * index(i, 3),
         idle_s: index(i, 4),
         dwell_h: 0.1 * index(i, 5),
-        pe_cycles: index(i, (i % 6) as u32) as u32,
+        pe_cycles: index(i, (i % 6) as u32).floor(),
         delta_c: [-60.0, 0.0, 35.0][i % 3],
     })
 }

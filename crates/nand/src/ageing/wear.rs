@@ -27,8 +27,8 @@ impl Law for WearProfile {
 
     #[inline]
     fn shift(&self, exposure: &Exposure, to: &mut Effect) {
-        to.widening += self.sigma_per_kpe * exposure.pe_cycles as f64 * 1e-3;
-        let kpe = exposure.pe_cycles as f64 * 1e-3;
+        to.widening += self.sigma_per_kpe * exposure.pe_cycles * 1e-3;
+        let kpe = exposure.pe_cycles * 1e-3;
         to.shift_mv[0] += self.erased_shift_mv_per_kpe * kpe;
         to.shift_mv[1] += self.programmed_shift_mv_per_kpe * kpe;
     }

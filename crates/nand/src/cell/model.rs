@@ -315,8 +315,10 @@ struct Near {
 pub struct BlockState {
     /// Cell mode it was erased into.
     pub mode: CellMode,
-    /// Program/erase cycles.
+    /// Program/erase cycles: the damage by all of them, in whole cycles of the drive's own mode.
     pub pe_cycles: u32,
+    /// Thousandths of a cycle beyond.
+    pub pe_milli: u16,
     /// Number of times it was programmed. New data have new errors.
     pub version: u32,
     /// Thermal stress at programming.
@@ -333,6 +335,14 @@ pub struct BlockState {
     pub last_read: Ns,
     /// Number of wordlines programmed so far; all of them if the block is closed.
     pub written_wordlines: u16,
+}
+
+impl BlockState {
+    /// Program/erase cycles, with their fraction.
+    #[inline]
+    pub fn cycles(&self) -> f64 {
+        self.pe_cycles as f64 + self.pe_milli as f64 * 1e-3
+    }
 }
 
 /// Mean and standard deviation of one state (mV).

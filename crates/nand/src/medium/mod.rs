@@ -190,6 +190,7 @@ impl Medium {
         BlockState {
             mode,
             pe_cycles,
+            pe_milli: 0,
             version,
             programmed: self.history.stress(now),
             program_temperature_c: self.history.temperature_c(now) as f32,
@@ -238,7 +239,7 @@ impl Medium {
         Exposure {
             stress_h: stress.since(&block.programmed),
             dwell_h: block.dwell_h as f64,
-            pe_cycles: block.pe_cycles,
+            pe_cycles: block.cycles(),
             reads: disturb.effective_reads(reads, adjacent, wordlines),
             delta_c: self.history.temperature_c(now) - block.program_temperature_c as f64,
             idle_s: now.since(block.last_read).0 as f64 * 1e-9,

@@ -131,7 +131,7 @@ impl Medium {
         // Read at the programming temperature, without a pause and without earlier reads.
         let effect = self.chip.laws.shift(&Exposure {
             stress_h: stress,
-            pe_cycles,
+            pe_cycles: pe_cycles as f64,
             ..Exposure::default()
         });
         model::condition(self.some_model(mode), &block, effect)

@@ -30,6 +30,9 @@ pub struct ModeProfile {
     pub retention_mv_per_decade: Vec<f64>,
     /// Rated program/erase cycles.
     pub endurance_pe_cycles: u32,
+    /// Damage to a block by one cycle in this mode, relative to one in the densest mode. A mode's rating says
+    /// when that mode fails, which is a matter of its margin; this says what the mode leaves behind for the others.
+    pub cycle_damage: f64,
     /// Part of `tR` that does not depend on the number of levels (ns).
     pub setup_ns: u64,
     /// Phases of one sense; `tR = setup + n * (pre + eval + disch)` for a page of `n` valleys.
@@ -79,6 +82,8 @@ const MEAN: Field = Field::new("mean", unit::MV, -1e4, 1e4);
 const SIGMA: Field = Field::new("sigma", unit::MV, 1.0, 5e3);
 const SENTINELS: Field = Field::new("sentinels", unit::ONE, 1.0, 15.0);
 const ENDURANCE: Field = Field::new("endurance", unit::PE, 1.0, 10_000_000.0).of_kind(Kind::Whole);
+/// Thousandths are the least that medium and firmware add up.
+const CYCLE_DAMAGE: Field = Field::new("cycle_damage", unit::X, 0.001, 1.0);
 const SETUP: Field = time("setup", 0.0);
 const PROGRAM: Field = time("program", 1.0);
 const ERASE: Field = time("erase", 1.0);
@@ -107,6 +112,7 @@ impl ModeProfile {
                 numbers.collect()
             }),
             endurance_pe_cycles: from.number(&ENDURANCE) as u32,
+            cycle_damage: from.number(&CYCLE_DAMAGE),
             setup_ns: from.number(&SETUP) as u64,
             sense: table(from, "sense", SensePhases::read),
             program,
@@ -165,6 +171,7 @@ impl ModeProfile {
             }
         }
         ENDURANCE.check(at, self.endurance_pe_cycles as f64)?;
+        CYCLE_DAMAGE.check(at, self.cycle_damage)?;
         SETUP.check(at, self.setup_ns as f64)?;
         self.sense.check(&key("sense"))?;
         match self.program {

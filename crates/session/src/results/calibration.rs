@@ -74,10 +74,16 @@ pub fn rows(log: &[Record]) -> (BTreeMap<u8, Row>, Passes) {
                 row.iterations += u32::from(iterations);
             }
             What::Discarded { .. } => row.discarded += 1,
-            What::Centered { .. } | What::Passed { .. } => {}
+            What::Centered { .. } | What::Converted { .. } | What::Passed { .. } => {}
         }
     }
     (rows, passes)
+}
+
+/// Whether `log` tells of calibration.
+pub fn is_told(log: &[Record]) -> bool {
+    let mut all = log.iter();
+    all.any(|record| !matches!(record.what, What::Converted { .. }))
 }
 
 /// The group a record is about.
@@ -90,7 +96,7 @@ const fn group_of(what: &What) -> Option<u8> {
         | What::Tracked { group, .. }
         | What::Centered { group, .. }
         | What::Discarded { group, .. } => Some(*group),
-        What::Passed { .. } => None,
+        What::Converted { .. } | What::Passed { .. } => None,
     }
 }
 
@@ -104,6 +110,7 @@ const fn reads_of(what: &What) -> u32 {
         What::Inherited { .. }
         | What::Sorted { .. }
         | What::Centered { .. }
+        | What::Converted { .. }
         | What::Passed { .. } => 0,
     }
 }
@@ -233,6 +240,7 @@ pub fn csv(outcome: &Outcome) -> String {
                 *groups = g.to_string();
                 "passed"
             }
+            What::Converted { .. } => continue,
         };
         let (group, (pe, retention)) = match group_of(what) {
             Some(group) => (group.to_string(), bins(outcome.groups.as_ref(), group)),

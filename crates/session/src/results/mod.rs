@@ -5,6 +5,7 @@
 //!
 //! - `fio`: a job as fio has it. `job_options`: the options of its file.
 //! - [`writes`], [`front`], [`calibration`]: what writes cost, what caches did, what calibration did.
+//! - [`modes`]: capacity, traffic and wear by cell mode.
 //! - `burn_in`: what a burn-in before the run did.
 //! - [`phases`]: when the phases of a job file ran, at which temperature.
 
@@ -13,6 +14,7 @@ pub mod calibration;
 mod fio;
 pub mod front;
 mod job_options;
+pub mod modes;
 pub mod phases;
 pub mod writes;
 
@@ -139,6 +141,7 @@ fn own(setup: &Setup, outcome: &Outcome, with_calibration: bool) -> Value {
         "background_reads_in_run_by_mode": by_mode(&counters.background_reads_by_mode),
         "capacity_bytes": outcome.capacity_bytes,
         "ftl": ftl(outcome),
+        "cell_modes": modes::json(setup, outcome),
         "cancelled_senses": counters.cancelled_senses,
         "joined_reads": counters.joined_reads,
         "soft_reads": counters.soft_reads,

@@ -258,6 +258,7 @@ impl DriveConfig {
         Config {
             geometry: self.geometry,
             mode: self.mode,
+            cycle_damage: firstread_core::CycleDamage::ALIKE,
             capacity_slots: self.capacity_slots,
             least_spare_slots: 0,
             max_commands: self.queue_depth,

@@ -57,7 +57,7 @@ fn mixed_ages_populate_and_calibrate_every_group() {
             }
             What::Discarded { reads: n, .. } => reads += n as u64,
             What::Passed { reads: n, .. } => of_passes += n as u64,
-            What::Sorted { .. } | What::Centered { .. } => {}
+            What::Sorted { .. } | What::Centered { .. } | What::Converted { .. } => {}
         }
     }
     let all: BTreeSet<u8> = (0..44).collect();

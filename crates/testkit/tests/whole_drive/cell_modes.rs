@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use firstread_core::{CellMode, FlashKind, HostOp, Ns, OpClass, Tag};
+use firstread_core::{CellMode, FlashKind, HostOp, Ns, OpClass, SuperblockId, Tag};
 use firstread_drive::port_log::PortCallKind;
-use firstread_drive::{Drive, DriveState, Host};
+use firstread_drive::{Drive, DriveState, Host, RunStats};
 use firstread_firmware::ftl::Busy;
+use firstread_firmware::log::What;
 use firstread_firmware::observe::{SuperblockRow, SuperblockUse};
 use firstread_testkit::{drive, profile};
 use firstread_workload::TraceRecord;
@@ -55,7 +56,7 @@ fn converted(drive: &mut Drive, mode: CellMode) {
 }
 
 /// Requests of 128 KiB for each of `pieces` stretches of 1 MiB from `first` on.
-fn run(drive: &mut Drive, op: HostOp, first: u64, pieces: u64) {
+fn run(drive: &mut Drive, op: HostOp, first: u64, pieces: u64) -> RunStats {
     let records = (first * 8..(first + pieces) * 8).map(|i| {
         Ok(TraceRecord {
             time_ns: 0,
@@ -66,7 +67,7 @@ fn run(drive: &mut Drive, op: HostOp, first: u64, pieces: u64) {
         })
     });
     let host = Host::trace("stretch", records, 16, None);
-    host.run(drive, &mut |_| {}).unwrap();
+    host.run(drive, &mut |_| {}).unwrap()
 }
 
 /// Pages read, and those of them that failed at the first try.
@@ -134,6 +135,124 @@ fn model_converted_superblocks_are_read_with_levels_of_their_own_mode() {
             "{percent} %, native {native} %"
         );
     }
+}
+
+/// The capacity lost is what the superblocks hold less, to the slot: now, at the end of a run and at its worst moment.
+#[test]
+fn formula_capacity_lost_is_the_slots_by_mode() {
+    let mut drive = worn(&["chip.failures.grown_bad=0 %"]);
+    let geometry = drive.profile().geometry;
+    let slots = |mode| u64::from(geometry.slots_per_superblock(mode));
+    let (own, sparse) = (slots(CellMode::Qlc), slots(CellMode::Slc));
+    let of_superblocks = |drive: &Drive| {
+        let rows = drive.blocks().iter().map(|(_, row)| slots(row.mode));
+        rows.sum::<u64>()
+    };
+    let all = u64::from(geometry.blocks_per_plane) * own;
+    assert_eq!(drive.modes().room.slots, all);
+    assert_eq!(drive.modes().room.lost_slots, 0);
+    converted(&mut drive, CellMode::Slc);
+    let room = drive.modes().room;
+    let lost = CONVERTED as u64 * (own - sparse);
+    assert_eq!((room.slots, room.lost_slots), (all - lost, lost));
+    assert_eq!(room.slots, of_superblocks(&drive));
+    assert_eq!(drive.modes().superblocks, [10, 0, 0, 246]);
+
+    // In the next run one more becomes TLC before one of the ten goes back.
+    let full = |drive: &Drive, mode| -> SuperblockId {
+        let is = |row: &SuperblockRow| {
+            row.usage == SuperblockUse::Full && row.mode == mode && row.valid_slots > 0
+        };
+        drive.blocks().iter().find(|(_, row)| is(row)).unwrap().0
+    };
+    let (tlc, back) = (full(&drive, CellMode::Qlc), full(&drive, CellMode::Slc));
+    drive.ask_mode(tlc, CellMode::Tlc).unwrap();
+    drive.ask_mode(back, CellMode::Qlc).unwrap();
+    let stats = run(&mut drive, HostOp::Write, 4096, 512);
+    let one = own - slots(CellMode::Tlc);
+    let (start, end, worst) = (stats.modes.start, stats.modes.end, stats.modes.worst);
+    assert_eq!(start.room.lost_slots, lost);
+    assert_eq!(end.room.lost_slots, lost + one - (own - sparse));
+    assert_eq!(end.room.slots, of_superblocks(&drive));
+    assert_eq!(worst.lost_slots, lost + one, "between the two");
+    assert_eq!(worst.slots, all - lost - one);
+    assert_eq!(end.superblocks, [9, 0, 1, 246]);
+    let records = drive.log().iter();
+    let conversions = records.filter(|r| matches!(r.what, What::Converted { .. }));
+    assert_eq!(conversions.count(), 12);
+    let c = &stats.counters;
+    assert_eq!(c.conversions, 2);
+    assert_eq!(c.erases_by_mode.iter().sum::<u64>(), c.erases);
+    assert_eq!(c.erases_by_mode[0], 1, "the one that went back");
+    assert_eq!(
+        c.slots_programmed_by_mode.iter().sum::<u64>(),
+        c.slots_programmed
+    );
+}
+
+/// Reads by mode add up to all, and a page of SLC takes less time than one of QLC and no retry.
+#[test]
+fn formula_reads_by_mode_add_up() {
+    let mut drive = worn(&["schemes.read_levels=ct-qlc"]);
+    converted(&mut drive, CellMode::Slc);
+    drive.advance(drive.now() + AGED);
+    let front = run(&mut drive, HostOp::Read, 0, 64);
+    let all = run(&mut drive, HostOp::Read, 4096, 256);
+    for stats in [&front, &all] {
+        let c = &stats.counters;
+        let pages: u64 = c.retries.iter().sum();
+        assert_eq!(stats.all.uncorrectable(), 0);
+        assert_eq!(c.page_reads_by_mode.iter().sum::<u64>(), pages);
+        assert_eq!(c.first_tries_by_mode.iter().sum::<u64>(), c.retries[0]);
+        let retries = (0..).zip(&c.retries).map(|(step, n)| step * n);
+        assert_eq!(
+            c.page_retries_by_mode.iter().sum::<u64>(),
+            retries.sum::<u64>()
+        );
+    }
+    let mean_us = |stats: &RunStats, mode: CellMode| {
+        let (c, i) = (&stats.counters, mode.index());
+        c.page_read_ns_by_mode[i] as f64 / c.page_reads_by_mode[i] as f64 / 1e3
+    };
+    let (slc, qlc) = (&front.counters, &all.counters);
+    assert!(
+        slc.page_reads_by_mode[0] > 1_000,
+        "{:?}",
+        slc.page_reads_by_mode
+    );
+    assert_eq!(slc.page_reads_by_mode[0], slc.first_tries_by_mode[0]);
+    assert!(qlc.page_reads_by_mode[3] > 10_000 && qlc.page_reads_by_mode[0] == 0);
+    let means = (mean_us(&front, CellMode::Slc), mean_us(&all, CellMode::Qlc));
+    println!("{means:?}");
+    assert!(2.0 * means.0 < means.1, "{means:?}");
+}
+
+/// A superblock that is cycled in SLC mode comes back as QLC with the damage that the chip's knob says, and errs so.
+#[test]
+fn formula_cycles_in_another_mode_damage_as_the_chip_says() {
+    let cycles = 2_000;
+    let worn_by = |damage: &str| {
+        let knob = format!("chip.modes.slc.cycle_damage={damage}");
+        let mut drive = worn(&["chip.modes.slc.endurance=1000000 P/E", &knob]);
+        let free = |row: &SuperblockRow| row.usage == SuperblockUse::Free;
+        let block = drive.blocks().iter().find(|(_, row)| free(row)).unwrap().0;
+        let before = drive.blocks().row(block).pe_cycles;
+        let mut erase = |mode| {
+            drive.ask_mode(block, mode).unwrap();
+            drive.advance(drive.now() + Ns::from_ms(50));
+        };
+        (0..=cycles).for_each(|_| erase(CellMode::Slc));
+        erase(CellMode::Qlc);
+        let row = *drive.blocks().row(block);
+        let erases = drive.counters().erases_by_mode;
+        assert_eq!((erases[0], erases[3]), (cycles + 1, 1));
+        (row.pe_cycles - before, row.pe_milli)
+    };
+    // The first erase ends a cycle in QLC mode, those after it in SLC mode.
+    let all = cycles as u32 + 2;
+    assert_eq!(worn_by("1 x"), (all, 0));
+    assert_eq!(worn_by("0.01 x"), (1 + (cycles as u32 + 1) / 100, 10));
+    assert_eq!(worn_by("0.125 x"), (1 + (cycles as u32 + 1) / 8, 125));
 }
 
 /// A drive that keeps levels for one mode refuses the others: their pages would be read with levels of another mode.

@@ -154,8 +154,10 @@ impl Place {
     pub(crate) fn restart(&mut self, shared: &mut Shared) -> Option<SuperblockId> {
         self.space.is_short = true;
         let (block, left, _) = self.space.erasing.as_mut()?;
-        // The interrupted erase has worn the cells too.
-        shared.blocks.row_mut(*block).pe_cycles += 1;
+        // The interrupted erase has worn the cells too, and left them in their new mode.
+        let row = shared.blocks.row_mut(*block);
+        row.wear(shared.config.cycle_damage);
+        row.mode_before = row.mode;
         *left = shared.config.geometry.dies();
         Some(*block)
     }

@@ -54,9 +54,10 @@ impl Place {
         let at = shared.schedule.change_ended(job, &mut shared.jobs);
         self.space.programs -= 1;
         if ok {
-            let bits = shared.blocks.row(at.block).mode.bits();
-            let slots = shared.layout.slots_per_row() * bits as u32;
-            shared.counters.slots_programmed += slots as u64;
+            let mode = shared.blocks.row(at.block).mode;
+            let slots = u64::from(shared.layout.slots_per_row() * u32::from(mode.bits()));
+            shared.counters.slots_programmed += slots;
+            shared.counters.slots_programmed_by_mode[mode.index()] += slots;
             return self.release_part(stream, at.block, at.die, line, shared, ports);
         }
         let program = Program {

@@ -233,7 +233,7 @@ impl Place {
             .space
             .take(shared.config.geometry.slots_per_superblock(row.mode));
         row.usage = SuperblockUse::Full;
-        row.pe_cycles = pe_cycles;
+        row.set_pe_cycles(pe_cycles);
         row.programmed_at = now;
         row.valid_slots = pages;
     }
@@ -279,6 +279,7 @@ impl Place {
         row.usage = SuperblockUse::Bad;
         row.leaving = false;
         shared.counters.retired += 1;
+        shared.changed_room(true);
         self.bad.retire(block);
         self.space.retired(slots);
     }
@@ -301,7 +302,8 @@ impl Place {
         debug_assert_eq!((row.valid_slots, row.pins), (0, 0), "{row:?} is in use");
         row.usage = SuperblockUse::Erasing;
         row.leaving = false;
-        row.mode = mode;
+        (row.mode_before, row.mode) = (row.mode, mode);
+        shared.changed_room(slots.0 != slots.1);
         table.map.erase(block);
         let space = &mut self.space;
         space.physical_slots = space.physical_slots - slots.0 as u64 + slots.1 as u64;
@@ -339,9 +341,7 @@ impl Place {
             return None;
         }
         self.space.erasing = None;
-        shared.counters.erases += 1;
-        let row = shared.blocks.row_mut(block);
-        row.pe_cycles += 1;
+        let row = shared.count_erase(block);
         row.reads = 0;
         row.stripe_broken = false;
         if (failed || !ok) && !self.repair(block, shared, ports) {
