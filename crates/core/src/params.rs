@@ -95,6 +95,9 @@ pub enum Need {
     SoftDecoder,
     /// The chip's table of the shortest safe senses.
     SafeSenses,
+    /// Cells with voltages: the scheme reads them at levels that are no entry of the factory's retry table, or learns
+    /// from what such a read finds.
+    Voltages,
     /// The true valleys of the cells ([`crate::Levels::Ideal`]), known only to an oracle.
     TrueLevels,
     /// Suspending and resuming takes no time and loses no progress: an oracle's chip.
