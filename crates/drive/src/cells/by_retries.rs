@@ -14,8 +14,8 @@ use crate::tables::DriveTables;
 /// The factory's table is too short for pages that are known by their retries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[error(
-    "pages in {} mode need up to {retries} retries, and only the first {distinct} entries of the factory's retry table in \
-     this mode differ from those before them: {} are needed; change `chip.factory_table`",
+    "pages in {} mode are read by up to {} entries of the factory's retry table, and only the first {distinct} of this mode \
+     differ from those before them: change `chip.factory_table`",
     .mode.name(),
     .retries + 1
 )]
@@ -46,7 +46,7 @@ impl ByRetries {
         superblocks: u32,
     ) -> Result<ByRetries, ShortTable> {
         let mut entries: [Box<[LevelOffsets]>; CellMode::ALL.len()] = Default::default();
-        for table in tables.others.iter().chain([&tables.own]) {
+        for table in [&tables.own].into_iter().chain(&tables.others) {
             let (mode, retries) = (table.mode, formula.most_retries(table.mode));
             let all = entries_of(table);
             let is_new = |&k: &usize| !all[..k].contains(&all[k]);
