@@ -90,7 +90,7 @@ impl Cells {
                  none",
             ),
             Cells::FixedRetries(_) => Some(
-                "every page has the same retries, and age, wear, reads and temperature change none",
+                "every page in the drive's mode has the same retries and others have none, and age, wear, reads and temperature change none",
             ),
         }
     }
