@@ -137,3 +137,62 @@ impl Cells {
         (sensed, planes)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::{Library, load_drive};
+    use crate::tables::for_drive;
+    use firstread_core::{DieId, Ns, PageType};
+    use firstread_firmware::policy::AXES;
+    use firstread_nand::Medium;
+
+    /// What is kept of a superblock's wear is of its mode and its P/E cycles.
+    #[test]
+    fn formula_wear_is_looked_up_by_mode_and_cycles() {
+        let profile = load_drive(&Library::new(), "raro-femu", &[], AXES).unwrap();
+        let medium = Medium::new(profile.chip.clone(), profile.geometry, 1).unwrap();
+        let (formula, tables) = (RetryFormula::raro(), for_drive(&profile).unwrap());
+        let mut by = ByRetries::new(formula.clone(), &tables, 2).unwrap();
+        let mut look_up = |pe_cycles, table: &VoltageTables| {
+            let block = medium.programmed(table.mode, pe_cycles, 0, Ns::ZERO);
+            let expected = formula.worn(table.mode, pe_cycles);
+            for _ in 0..2 {
+                let found = by.look_up(SuperblockId(1), &block, &table.factory[1]);
+                assert_eq!(found, (1, expected), "{:?}, {pe_cycles} P/E", table.mode);
+            }
+        };
+        [333, 334, 1000].map(|pe_cycles| look_up(pe_cycles, &tables.own));
+        tables.others.iter().for_each(|table| look_up(1000, table));
+    }
+
+    /// Every page has a draw of its own, and another one each time that it is programmed.
+    #[test]
+    fn formula_draws_of_pages_all_differ() {
+        let profile = load_drive(&Library::new(), "raro-femu", &[], AXES).unwrap();
+        let medium = |seed| Medium::new(profile.chip.clone(), profile.geometry, seed).unwrap();
+        let at = PageAddr {
+            die: DieId(1),
+            block: SuperblockId(7),
+            wordline: 9,
+            page: PageType(2),
+        };
+        let one = medium(1).page_draw(at, 0, 3);
+        assert_eq!(one, medium(1).page_draw(at, 0, 3));
+        let (die, block) = (DieId(2), SuperblockId(8));
+        for other in [
+            PageAddr { die, ..at },
+            PageAddr { block, ..at },
+            PageAddr { wordline: 8, ..at },
+            PageAddr {
+                page: PageType(3),
+                ..at
+            },
+        ] {
+            assert_ne!(one, medium(1).page_draw(other, 0, 3), "{other:?}");
+        }
+        assert_ne!(one, medium(1).page_draw(at, 1, 3), "plane");
+        assert_ne!(one, medium(1).page_draw(at, 0, 4), "version");
+        assert_ne!(one, medium(2).page_draw(at, 0, 3), "seed");
+    }
+}
