@@ -162,7 +162,9 @@ mod tests {
                 assert_eq!(found, (1, expected), "{:?}, {pe_cycles} P/E", table.mode);
             }
         };
-        [333, 334, 1000].map(|pe_cycles| look_up(pe_cycles, &tables.own));
+        for pe_cycles in [333, 334, 1000] {
+            look_up(pe_cycles, &tables.own);
+        }
         tables.others.iter().for_each(|table| look_up(1000, table));
     }
 
