@@ -246,10 +246,11 @@ fn report(axis: &str, results: &[Compared]) -> String {
         false => format!("changes are against {}", first.label),
     };
     let mut text = format!(
-        "{} on {}, {}\n{each} requests each, {}; {changes}\n\n",
+        "{} on {}, {}{}\n{each} requests each, {}; {changes}\n\n",
         setup.input.title(),
         setup.profile.name,
         state_line(setup),
+        human::cells(setup),
         human::seeds(setup, first.drives.len()),
     );
     text += &burn_ins(results);

@@ -3,6 +3,7 @@
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use firstread_core::params::Role;
+use firstread_drive::profile::drive::Cells;
 use firstread_drive::profile::{Kind, Library, load_chip, load_drive};
 use firstread_firmware::policy::AXES;
 use firstread_session::EXAMPLES;
@@ -111,7 +112,10 @@ fn drives() -> Result<Vec<Vec<String>>> {
         Ok(vec![
             name.to_owned(),
             capacity(drive.capacity_bytes),
-            drive.summary,
+            match drive.cells {
+                Cells::Modelled => drive.summary,
+                cells => format!("{} (cells: {cells})", drive.summary),
+            },
         ])
     };
     library.names(Kind::Drive).into_iter().map(row).collect()

@@ -156,6 +156,9 @@ pub fn print_warnings(setup: &Setup, outcome: &Outcome) {
     for n in &outcome.notices {
         notice(&n.to_string());
     }
+    if let Some(cells) = setup.other_cells() {
+        notice(&cells.to_string());
+    }
     if let Some(beyond) = setup.beyond_rating() {
         warning(&beyond.to_string());
     }

@@ -123,9 +123,12 @@ fn names() -> Vec<String> {
 fn drive(name: &str, sets: &[Override]) -> Result<String> {
     let drive = load_drive(&library(name, sets)?, name, sets, AXES)?;
     let rate = drive.fill_rate();
+    let cells = drive.cells.notice().map_or(String::new(), |notice| {
+        format!("  cells: {} ({notice})\n", drive.cells)
+    });
     Ok(format!(
         "drive {}: {}\n  {} for the host, {} % over-provisioned; fills at {}/s\n  \
-         a run finds it filled in address order, unless --fill or --precondition say otherwise\n\n{}",
+         a run finds it filled in address order, unless --fill or --precondition say otherwise\n{cells}\n{}",
         drive.name,
         drive.summary,
         capacity(drive.capacity_bytes),

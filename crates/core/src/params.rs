@@ -97,6 +97,9 @@ pub enum Need {
     SafeSenses,
     /// The heat of pages: the firmware then counts the host's reads and writes of each.
     Heat,
+    /// Cells with voltages: the scheme reads them at levels that are no entry of the factory's retry table, or learns
+    /// from what such a read finds.
+    Voltages,
     /// The true valleys of the cells ([`crate::Levels::Ideal`]), known only to an oracle.
     TrueLevels,
     /// Suspending and resuming takes no time and loses no progress: an oracle's chip.

@@ -5,7 +5,7 @@
 //! - [`precondition`]: the steady state of random overwrites. `initial_contents`: the contents of the drive in that
 //!   state.
 //! - `hardware`: dies, channels, decoders; latency breakdown.
-//! - `cells`: the medium joined with the code, at the end of a sense.
+//! - `cells`: the medium joined with the code, at the end of a sense; or a formula of retries in their place.
 //! - `platform`: the firmware's ports on the virtual clock, and the host link.
 //! - [`queues`]: submission queues and their arbitration.
 //! - [`completions`]: a digest of every completion, for tests.
@@ -39,6 +39,7 @@ pub mod stats;
 pub mod tables;
 mod write_waits;
 
+pub use cells::ShortTable;
 pub use commands::{Completed, Submission};
 pub use drive::{
     ActivateError, CutRefused, Drive, DriveError, PowerCut, StateError, Step, SubmitError,

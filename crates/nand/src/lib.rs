@@ -3,7 +3,7 @@
 //! [`Medium`] computes all cells of a drive arithmetically: threshold voltages by state, the ageing laws
 //! ([`ageing`]), variation by address ([`place`]), and persistent randomness ([`persistent`]), so that
 //! reading twice at the same levels fails twice. [`die`] is the state of one die and its legal commands.
-//! [`characterize`] makes the firmware's voltage tables. [`monte_carlo`] draws every cell of a wordline;
+//! [`characterize`] makes the firmware's voltage tables. [`formula`] has drives whose cells have no voltages. [`monte_carlo`] draws every cell of a wordline;
 //! [`Medium`] is tested against it. [`profile`] is the input: one chip in plain numbers.
 #![no_std]
 
@@ -16,6 +16,7 @@ pub mod cell;
 pub mod characterize;
 pub mod die;
 mod failure;
+pub mod formula;
 pub mod gaussian;
 mod group;
 pub mod medium;

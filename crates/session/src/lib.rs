@@ -49,7 +49,8 @@ pub use matrix::{Matrix, Point, Results, Watch, crossed};
 pub use names::Unknown;
 pub use retries::Retries;
 pub use setup::{
-    BeyondRating, BurnInSetup, DEFAULT_DRIVE, Setup, Simulation, is_path, library, profile,
+    BeyondRating, BurnInSetup, DEFAULT_DRIVE, OtherCells, Setup, Simulation, is_path, library,
+    profile,
 };
 pub use simulate::{Outcome, Prepared, Progress, Wall, simulate_on};
 pub use store::{Kept, Store, inputs};

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use firstread_core::CellMode;
+use firstread_drive::profile::drive::Cells;
 use firstread_drive::profile::{DriveProfile, Kind, Library, Override, chip_reference, load_drive};
 use firstread_drive::{BurnIn, DriveState};
 use firstread_firmware::policy::AXES;
@@ -173,6 +174,12 @@ impl Setup {
         })
     }
 
+    /// What its cells are and what that means, if they are not modelled.
+    pub fn other_cells(&self) -> Option<OtherCells> {
+        let cells = self.profile.cells;
+        cells.notice().map(|notice| OtherCells { cells, notice })
+    }
+
     /// The schemes as `axis=name`, separated by spaces.
     pub fn schemes(&self) -> String {
         let one = |c: &firstread_drive::profile::SchemeChoice| {
@@ -202,6 +209,21 @@ impl fmt::Display for BeyondRating {
             f,
             "worn beyond the chip's rating: {worn} P/E cycles, rated for {rated} in {mode} mode"
         )
+    }
+}
+
+/// Cells that are not modelled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OtherCells {
+    /// What they are.
+    pub cells: Cells,
+    /// What a user has to know of results of them.
+    pub notice: &'static str,
+}
+
+impl fmt::Display for OtherCells {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cells: {} ({})", self.cells, self.notice)
     }
 }
 

@@ -1,7 +1,7 @@
 //! One simulation: from its names, on a drive that was made before, and after a burn-in.
 
 use firstread_drive::profile::Override;
-use firstread_session::results::{result_and_wall, text};
+use firstread_session::results::{self, result_and_wall, text};
 use firstread_session::{
     BurnInSetup, Error, Input, Outcome, Setup, Simulation, TraceArg, TraceArgs, simulate_on,
 };
@@ -184,5 +184,37 @@ fn formula_a_result_shows_every_counter_that_is_not_internal() {
                 "no result shows it"
             }
         );
+    }
+}
+
+/// Results of cells that are not modelled say so, and what it means.
+#[test]
+fn formula_cells_that_are_not_modelled_are_named_in_results() {
+    for (set, named) in [
+        (&[][..], "modelled"),
+        (&["cells=ideal"], "ideal"),
+        (&["cells=formula"], "formula"),
+        (
+            &["cells=fixed-retries", "cells_retries=10"],
+            "fixed-retries: 10",
+        ),
+    ] {
+        let set = set.iter().map(|text| Override::parse(text).unwrap());
+        let setup = Simulation {
+            drive: "raro-femu".into(),
+            set: set.collect(),
+            ..Simulation::of(Input::open("randread-4k-qd1").unwrap())
+        };
+        let setup = setup.setup().unwrap();
+        assert_eq!(results::config(&setup)["cells"], named);
+        let told = setup.other_cells().map(|cells| cells.to_string());
+        match named {
+            "modelled" => assert_eq!(told, None),
+            _ => {
+                let told = told.unwrap();
+                let begin = format!("cells: {named} (");
+                assert!(told.starts_with(&begin) && told.contains("age, "), "{told}");
+            }
+        }
     }
 }

@@ -42,8 +42,12 @@ const MEASURED: u64 = 10_000;
 
 /// Allocations while the second of two stretches of requests is issued. `request` makes the n-th.
 fn allocations(scheme: &str, request: impl Fn(u64) -> (HostOp, u64, u32)) -> u64 {
-    let set = format!("schemes.read_levels={scheme}");
-    let mut drive = drive(profile("ct-qlc", &[&set]), &aged(28, 2500), 1);
+    allocations_with(&[&format!("schemes.read_levels={scheme}")], request)
+}
+
+/// The same on the drive with `set`.
+fn allocations_with(set: &[&str], request: impl Fn(u64) -> (HostOp, u64, u32)) -> u64 {
+    let mut drive = drive(profile("ct-qlc", set), &aged(28, 2500), 1);
     let at_start = Cell::new(0);
     let at_end = Cell::new(0);
     let records = (0..WARM_UP + MEASURED + 1).map(|n| {
@@ -134,6 +138,13 @@ fn no_request_allocates() {
         let n = allocations(scheme, |n| (HostOp::Read, place(n, bytes), bytes));
         assert_eq!(n, 0, "{scheme}, reads of {bytes} bytes: {n} allocations");
     }
+    let by_formula = [
+        "cells=formula",
+        "schemes.read_levels=factory",
+        "schemes.read_recovery=parity",
+    ];
+    let n = allocations_with(&by_formula, |n| (HostOp::Read, place(n, 4096), 4096));
+    assert_eq!(n, 0, "by a formula of retries: {n} allocations");
 
     // Overwrites of the same few pages. What was programmed where is the simulator's to know, not the
     // firmware's: that list grows, by doubling.

@@ -71,13 +71,20 @@ pub fn heading(setup: &Setup, outcome: &Outcome) -> String {
 /// The same without its seeds.
 pub fn configuration(setup: &Setup, outcome: &Outcome) -> String {
     format!(
-        "{} on {}, {}\n  {}\n  {}",
+        "{} on {}, {}\n  {}{}\n  {}",
         setup.input.title(),
         setup.profile.name,
         capacity(outcome.capacity_bytes),
         state_line(setup),
+        cells(setup),
         setup.schemes(),
     )
+}
+
+/// A line about its cells, to be put below another, if they are not modelled.
+pub fn cells(setup: &Setup) -> String {
+    let cells = setup.other_cells();
+    cells.map_or(String::new(), |cells| format!("\n  {cells}"))
 }
 
 /// The seeds of `drives` drives from `first` up, and that of their load.

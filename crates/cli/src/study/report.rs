@@ -9,7 +9,7 @@ use firstread_session::study::plan::{Coordinates, Point};
 use firstread_session::study::points::{Estimate, Points};
 use firstread_session::study::spec::{Experiment, Study};
 use firstread_session::study::verdict::Verdict;
-use firstread_session::{Input, results};
+use firstread_session::{Input, OtherCells, results};
 use minijinja::{AutoEscape, Environment, context};
 use serde::Serialize;
 
@@ -89,7 +89,8 @@ pub fn pages(done: &Done<'_>) -> Result<Vec<Page>> {
         if done.measured.of_experiment(&experiment.id).next().is_none() {
             continue;
         }
-        let figure = figures::draw(experiment, done.measured, done.quick);
+        let mut figure = figures::draw(experiment, done.measured, done.quick);
+        figure.title = title(done, experiment);
         let svg = figure.svg();
         sections.push(section(done, experiment, &svg));
         pages.push((format!("figures/{}.svg", experiment.id).into(), svg));
@@ -138,7 +139,43 @@ fn quick(done: &Done<'_>) -> &'static str {
     if done.quick { " --quick" } else { "" }
 }
 
+/// Cells that are not modelled, of the variants of `experiment`, and those variants.
+fn other_cells(done: &Done<'_>, experiment: &Experiment) -> Vec<(OtherCells, Vec<String>)> {
+    let mut all: Vec<(OtherCells, Vec<String>)> = Vec::new();
+    for point in done
+        .points
+        .iter()
+        .filter(|p| p.experiment.id == experiment.id)
+    {
+        let Some(cells) = point.run.setup.other_cells() else {
+            continue;
+        };
+        let variant = point.at.get(Dimension::Variant);
+        match all.iter_mut().find(|(of, _)| *of == cells) {
+            Some((_, variants)) if variants.iter().any(|v| v == variant) => {}
+            Some((_, variants)) => variants.push(variant.to_owned()),
+            None => all.push((cells, vec![variant.to_owned()])),
+        }
+    }
+    all
+}
+
+/// The title of `experiment`, with its cells where they are not modelled: no figure or table hides them.
+fn title(done: &Done<'_>, experiment: &Experiment) -> String {
+    let cells = other_cells(done, experiment);
+    let names: Vec<String> = cells.iter().map(|(of, _)| of.cells.to_string()).collect();
+    match names.is_empty() {
+        true => experiment.title.clone(),
+        false => format!("{} (cells: {})", experiment.title, names.join(", ")),
+    }
+}
+
 fn section(done: &Done<'_>, experiment: &Experiment, svg: &[u8]) -> Section {
+    let cells = other_cells(done, experiment);
+    let cells = cells
+        .iter()
+        .map(|(cells, variants)| format!("{}: {cells}.", variants.join(", ")));
+    let cells = cells.collect::<Vec<_>>().join(" ");
     let metrics = &experiment.figure.y;
     let dimensions: Vec<Dimension> = Dimension::ALL
         .into_iter()
@@ -157,11 +194,12 @@ fn section(done: &Done<'_>, experiment: &Experiment, svg: &[u8]) -> Section {
     let all = Coordinates::all(experiment, done.quick);
     Section {
         id: experiment.id.clone(),
-        title: experiment.title.clone(),
+        title: title(done, experiment),
         paper: [&experiment.paper, &experiment.found]
             .into_iter()
             .chain(&experiment.few_drives)
             .map(String::as_str)
+            .chain([cells.as_str()])
             .filter(|text| !text.is_empty())
             .collect::<Vec<_>>()
             .join(" "),

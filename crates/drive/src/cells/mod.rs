@@ -1,5 +1,6 @@
 //! The medium joined with the code: outcomes of senses and their decoding.
 
+mod by_retries;
 mod group_oracle;
 mod sense;
 mod sensed;
@@ -18,7 +19,20 @@ use firstread_nand::{BlockState, CachedCondition, Medium};
 use group_oracle::GroupOracle;
 use verdicts::Checks;
 
+pub(crate) use by_retries::ByRetries;
+pub use by_retries::ShortTable;
 pub(crate) use sensed::Sensed;
+
+/// Where the errors of cells come from.
+#[derive(Clone)]
+pub(crate) enum Errors {
+    /// From their voltages: the medium.
+    OfVoltages,
+    /// There are none.
+    None,
+    /// From a formula of retries.
+    ByRetries(Box<ByRetries>),
+}
 
 /// The cells of a drive, with their code.
 #[derive(Clone)]
@@ -33,8 +47,7 @@ pub(crate) struct Cells {
     spare_cells: [u16; 4],
     /// Bytes that spare cells add to the transfer of a page.
     spare_bytes: u64,
-    /// Whether cells never err.
-    ideal: bool,
+    errors: Errors,
     blocks: Vec<BlockState>,
     /// Damage by a cycle in each mode.
     cycle_damage: CycleDamage,
@@ -76,7 +89,7 @@ impl Cells {
         medium: Medium,
         code: Code,
         decode: DecodeTiming,
-        ideal: bool,
+        errors: Errors,
         mode: CellMode,
         groups: Option<BlockGroups>,
     ) -> Cells {
@@ -110,7 +123,7 @@ impl Cells {
             decode,
             spare_cells: [0; 4],
             spare_bytes: 0,
-            ideal,
+            errors,
             senses: 0,
             unpowered: Ns::ZERO,
             read_ns,
@@ -237,7 +250,7 @@ impl Cells {
     /// Whether the cells never err.
     #[inline]
     pub(crate) fn are_ideal(&self) -> bool {
-        self.ideal
+        matches!(self.errors, Errors::None)
     }
     pub(crate) fn mode(&self, block: SuperblockId) -> CellMode {
         self.blocks[block.0 as usize].mode
@@ -288,7 +301,7 @@ impl Cells {
     /// `planes` more planes of `block` have been sensed, which disturbs cells that err.
     #[inline]
     fn count(&mut self, block: SuperblockId, planes: u64) {
-        if self.ideal {
+        if self.are_ideal() {
             return;
         }
         let all = &mut self.planes_sensed[block.0 as usize];
@@ -323,7 +336,7 @@ mod tests {
         let medium = Medium::new(profile.chip.clone(), profile.geometry, 1).unwrap();
         let code = Code::named(&profile.ecc.code).unwrap();
         let (timing, mode) = (profile.ecc.timing, profile.mode);
-        let mut cells = Cells::new(medium, code, timing, false, mode, None);
+        let mut cells = Cells::new(medium, code, timing, Errors::OfVoltages, mode, None);
         let mut earlier = cells.clone();
         earlier.before_first_fill();
         for cells in [&mut cells, &mut earlier] {
@@ -388,7 +401,7 @@ mod tests {
             medium,
             Code::named(&profile.ecc.code).unwrap(),
             profile.ecc.timing,
-            false,
+            Errors::OfVoltages,
             profile.mode,
             None,
         );

@@ -8,10 +8,10 @@ use firstread_core::{
 use firstread_ecc::{Code, SoftWeights, Verdict};
 use firstread_nand::{CachedCondition, Condition, ReadLevels, SoftLevels, SoftWeight};
 
-use super::Cells;
 use super::group_oracle::Members;
 use super::sensed::Sensed;
 use super::verdicts::{COUNT, Verdicts};
+use super::{Cells, Errors};
 
 impl Cells {
     /// Senses and decodes a read that was requested at `now`.
@@ -75,7 +75,7 @@ impl Cells {
 
     /// The first plane with codewords in `wanted`, its first codeword, and which of its codewords are wanted.
     #[inline]
-    fn first_plane(&self, wanted: u64) -> (u8, u32, u64) {
+    pub(super) fn first_plane(&self, wanted: u64) -> (u8, u32, u64) {
         let plane = self.plane_of[wanted.trailing_zeros() as usize % 64];
         let start = plane as u32 * self.per_page;
         (plane, start, wanted >> start & self.page_mask)
@@ -96,6 +96,9 @@ impl Cells {
         levels: &Levels,
         timing: SenseTiming,
     ) -> (Sensed, u64) {
+        if let Errors::ByRetries(_) = self.errors {
+            return self.by_retries(at, wanted, levels);
+        }
         let real = now + self.unpowered;
         let timing = match *levels {
             Levels::Ideal(IdealScope::PageAtAnyTime) => SenseTiming::DEFAULT,

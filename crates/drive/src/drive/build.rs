@@ -6,10 +6,11 @@ use firstread_core::{CellMode, Divisor, Ns};
 use firstread_ecc::{Code, DecodeTiming};
 use firstread_firmware::policy::read_levels::ReadLevels;
 use firstread_nand::Medium;
+use firstread_nand::formula::RetryFormula;
 
 use super::firmware_builder::FirmwareBuilder;
 use super::{Drive, DriveError, StateError};
-use crate::cells::Cells;
+use crate::cells::{ByRetries, Cells, Errors};
 use crate::hardware::failures::Failures;
 use crate::hardware::suspend::SuspendTimes;
 use crate::hardware::{Hardware, Times};
@@ -72,7 +73,7 @@ impl<P: Payload> Drive<P> {
         let code = Code::named(&profile.ecc.code)?;
         let schemes = firmware_builder.schemes(&profile);
         let groups = schemes.read_levels.groups().copied();
-        let mut cells = cells(&profile, code, groups, seed)?;
+        let mut cells = cells(&profile, firmware_builder.tables(), code, groups, seed)?;
         cells.set_cycle_damage(profile.cycle_damage());
         cells.set_spare(schemes.read_levels.spare_ppm());
         cells
@@ -129,16 +130,27 @@ impl<P: Payload> Drive<P> {
     }
 }
 
-/// The cells of a drive of `profile` with their code; `groups` are those that an oracle of groups reads by.
+/// The cells of a drive of `profile` with their code, read by `tables`; `groups` are those that an oracle of groups reads by.
 fn cells(
     profile: &DriveProfile,
+    tables: DriveTables,
     code: Code,
     groups: Option<BlockGroups>,
     seed: u64,
 ) -> Result<Cells, DriveError> {
     let mut medium = Medium::new(profile.chip.clone(), profile.geometry, seed)?;
     medium.set_codeword_bits(code.codeword_bits());
-    let ideal = profile.cells == CellModel::Ideal;
+    let by = |formula: RetryFormula| -> Result<Errors, DriveError> {
+        let superblocks = profile.geometry.blocks_per_plane;
+        let by = ByRetries::new(formula, &tables, superblocks)?;
+        Ok(Errors::ByRetries(Box::new(by)))
+    };
+    let errors = match profile.cells {
+        CellModel::Modelled => Errors::OfVoltages,
+        CellModel::Ideal => Errors::None,
+        CellModel::Formula => by(RetryFormula::raro())?,
+        CellModel::FixedRetries(retries) => by(RetryFormula::fixed(profile.mode, retries))?,
+    };
     // A decoder has a fixed width, so an iteration over a longer codeword takes longer.
     let kib = code.data_bytes().div_ceil(1024);
     let decode = DecodeTiming {
@@ -149,7 +161,7 @@ fn cells(
         medium,
         code,
         decode,
-        ideal,
+        errors,
         profile.mode,
         groups,
     ))

@@ -6,6 +6,7 @@ use firstread_firmware::ftl::RESERVE;
 use firstread_nand::ProfileError;
 use thiserror::Error;
 
+use crate::cells::ShortTable;
 use crate::precondition::{DoesNotFit, Precondition};
 use crate::tables::TableError;
 
@@ -29,6 +30,9 @@ pub enum DriveError {
         /// Superblocks of the drive.
         superblocks: u32,
     },
+    /// Cells that are known by their retries need more of the factory's retry table.
+    #[error(transparent)]
+    RetryTable(#[from] ShortTable),
     /// This drive cannot be in the requested state.
     #[error(transparent)]
     State(#[from] StateError),

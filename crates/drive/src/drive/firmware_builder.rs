@@ -62,6 +62,15 @@ impl FirmwareBuilder {
         }))
     }
 
+    /// The voltage tables, in each mode that superblocks may have.
+    pub(crate) fn tables(&self) -> DriveTables {
+        let others = self.0.other_modes.iter();
+        DriveTables {
+            own: self.0.tables.clone(),
+            others: others.map(|of| of.tables.clone()).collect(),
+        }
+    }
+
     /// The temperature that the drive is never hotter than (°C).
     pub(crate) fn temperature_c(&self) -> i16 {
         self.0.temperature_c

@@ -1,18 +1,28 @@
 //! Checks of a drive that involve several keys.
 
 use firstread_core::Geometry;
-use firstread_core::params::Need;
+use firstread_core::params::{Need, Scheme};
+use firstread_core::voltage::MAX_FACTORY;
 use firstread_ecc::Code;
 use firstread_firmware::ftl::{MAP_ENTRY_BYTES, MOST_SLOTS};
+use firstread_nand::formula::RetryFormula;
 
 use crate::payload::MOST_PAGES;
 use crate::profile::DriveProfile;
-use crate::profile::drive::LEAST_SPARE;
+use crate::profile::drive::{Cells, LEAST_SPARE};
 use crate::profile::reader::Reader;
 
 /// What `drive` lacks that a scheme with this need takes for granted.
 fn lacks(drive: &DriveProfile, need: Need) -> Option<String> {
     match need {
+        Need::Voltages | Need::TrueLevels | Need::SafeSenses | Need::SoftDecoder
+            if !drive.cells.have_voltages() =>
+        {
+            Some(format!(
+                "needs cells with voltages; `cells` is `{}`, whose reads walk the factory's retry table",
+                drive.cells.name()
+            ))
+        }
         Need::WholeDie if drive.chip.timing.independent_plane_reads => Some(
             "reads through the cache register or sets the sensing time of a whole die, and \
              `chip.timing.independent_plane_reads` is true"
@@ -35,6 +45,7 @@ fn lacks(drive: &DriveProfile, need: Need) -> Option<String> {
         // Every simulated drive has these.
         Need::WholeDie
         | Need::StripeParity
+        | Need::Voltages
         | Need::SafeSenses
         | Need::Heat
         | Need::TrueLevels
@@ -51,7 +62,16 @@ fn wrong(path: &str, message: String) -> Result<(), Wrong> {
 
 /// Checks of a drive that involve several keys. The first problem is reported, at the key it most likely comes from.
 pub(super) fn check(reader: &Reader<'_>, drive: &DriveProfile) {
-    let checks = [shape, heat, needs, planes, size, room, channel];
+    let checks = [
+        shape,
+        heat,
+        retry_table,
+        needs,
+        planes,
+        size,
+        room,
+        channel,
+    ];
     if let Err((path, message)) = checks.iter().try_for_each(|check| check(drive)) {
         reader.note_at(&path, message);
     }
@@ -110,12 +130,41 @@ fn heat(drive: &DriveProfile) -> Result<(), Wrong> {
     Ok(())
 }
 
+/// Whether the drive has what `scheme` takes for granted.
+fn does(drive: &DriveProfile, scheme: &Scheme) -> bool {
+    scheme
+        .needs
+        .iter()
+        .all(|&need| lacks(drive, need).is_none())
+}
+
+/// Whether the factory's retry table is long enough for cells that are known by their retries.
+fn retry_table(drive: &DriveProfile) -> Result<(), Wrong> {
+    let retries = match drive.cells {
+        Cells::Modelled | Cells::Ideal => return Ok(()),
+        Cells::Formula => u32::from(RetryFormula::raro().most_retries(drive.mode)),
+        Cells::FixedRetries(retries) => u32::from(retries),
+    };
+    let rule = &drive.chip.factory_table;
+    let entries = (1 + u32::from(rule.down) + u32::from(rule.up)).min(MAX_FACTORY as u32);
+    if retries < entries {
+        return Ok(());
+    }
+    let message = format!(
+        "`{}` has pages with up to {retries} retries, and the factory's retry table has {entries} entries, the first read \
+         among them: `chip.factory_table.down` and `up` together have to be {retries} at least (most: {})",
+        drive.cells,
+        MAX_FACTORY - 1
+    );
+    wrong("cells", message)
+}
+
 /// Whether the drive has what its schemes take for granted.
 fn needs(drive: &DriveProfile) -> Result<(), Wrong> {
     for choice in &drive.schemes {
         for &need in choice.scheme.needs {
             if let Some(what) = lacks(drive, need) {
-                let others = choice.axis.schemes.iter().filter(|s| !s.requires(need));
+                let others = choice.axis.schemes.iter().filter(|s| does(drive, s));
                 let others: Vec<&str> = others.map(|s| s.name).collect();
                 let message = format!(
                     "`{}` {what}: choose {}",
@@ -388,7 +437,7 @@ mod tests {
         parity.extend(one_die.iter().map(String::as_str));
         refused(
             &parity,
-            "schemes.read_recovery: `parity` needs parity across dies, two at least: choose none or soft",
+            "schemes.read_recovery: `parity` needs parity across dies, two at least: choose none",
         );
         let apart = "chip.timing.independent_plane_reads=true";
         for retry in ["pipelined", "adaptive", "pipelined-adaptive"] {

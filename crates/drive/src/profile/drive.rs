@@ -1,5 +1,7 @@
 //! A drive, fully resolved.
 
+use std::fmt;
+
 use firstread_core::params::Need;
 use firstread_core::{CellMode, CycleDamage, Geometry, Ns};
 use firstread_ecc::DecodeTiming;
@@ -59,6 +61,53 @@ pub enum Cells {
     Modelled,
     /// They never err: constant latencies, for comparison with simulators that have no cells.
     Ideal,
+    /// They have no voltages: RARO's formula says how many retries each page needs.
+    Formula,
+    /// They have no voltages: every read of a page in the mode in which superblocks start needs so many retries, and of
+    /// other pages none.
+    FixedRetries(u8),
+}
+
+impl Cells {
+    /// Whether reads depend on the levels at which cells are sensed.
+    pub const fn have_voltages(self) -> bool {
+        matches!(self, Cells::Modelled | Cells::Ideal)
+    }
+
+    /// The word for it in a profile.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Cells::Modelled => "modelled",
+            Cells::Ideal => "ideal",
+            Cells::Formula => "formula",
+            Cells::FixedRetries(_) => "fixed-retries",
+        }
+    }
+
+    /// What a user has to know of results of such cells; nothing of modelled ones.
+    pub const fn notice(self) -> Option<&'static str> {
+        match self {
+            Cells::Modelled => None,
+            Cells::Ideal => Some("cells never err, and age, wear and temperature change no read"),
+            Cells::Formula => Some(
+                "retries follow RARO's formula from wear alone, and age, time without power, reads and temperature change \
+                 none",
+            ),
+            Cells::FixedRetries(_) => Some(
+                "every page in the drive's mode has the same retries and others have none, and age, wear, reads and temperature change none",
+            ),
+        }
+    }
+}
+
+/// As results name it: `formula`, `fixed-retries: 10`.
+impl fmt::Display for Cells {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Cells::FixedRetries(retries) => write!(f, "{}: {retries}", self.name()),
+            _ => f.write_str(self.name()),
+        }
+    }
 }
 
 /// A channel: a bus eight bits wide that the dies on it share.

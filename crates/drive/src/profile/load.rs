@@ -1,6 +1,7 @@
 //! A drive's text to [`DriveProfile`].
 
 use firstread_core::params::{Axis, Need, ParamKind};
+use firstread_core::voltage::MAX_FACTORY;
 use firstread_core::{CellMode, Geometry, Ns, StripeOrder};
 use firstread_ecc::{Code, DecodeTiming};
 use firstread_firmware::WriteCache;
@@ -92,10 +93,7 @@ pub fn load_drive(
 fn read(keys: &Keys<'_>, chip: Option<LoadedChip>, axes: &'static [Axis]) -> Option<DriveProfile> {
     let name = keys.text("name");
     let summary = keys.text("summary");
-    let cells = keys.choice(
-        "cells",
-        &[("modelled", Cells::Modelled), ("ideal", Cells::Ideal)],
-    );
+    let cells = cells(keys);
     let mode = keys.choice("mode", &CellMode::ALL.map(|m| (m.name(), m)));
     let capacity_bytes = keys.whole("capacity", B, 1, 1 << 53);
     let mut geometry = keys.table("geometry", geometry);
@@ -196,6 +194,33 @@ fn read(keys: &Keys<'_>, chip: Option<LoadedChip>, axes: &'static [Axis]) -> Opt
         schemes,
         resolved: chip.resolved,
     })
+}
+
+/// What the cells do, with the number of retries where it is given.
+fn cells(keys: &Keys<'_>) -> Cells {
+    const RETRIES: &str = "cells_retries";
+    let models = [
+        Cells::Modelled,
+        Cells::Ideal,
+        Cells::Formula,
+        Cells::FixedRetries(0),
+    ];
+    match keys.choice("cells", &models.map(|cells| (cells.name(), cells))) {
+        Cells::FixedRetries(_) => {
+            Cells::FixedRetries(keys.whole(RETRIES, ONE, 0, MAX_FACTORY as u64 - 1) as u8)
+        }
+        other => {
+            if keys.has(RETRIES) {
+                let message = format!(
+                    "goes with `cells = \"fixed-retries\"`, and `cells` is `{}`: leave one of them out",
+                    other.name()
+                );
+                keys.note(RETRIES, message);
+            }
+            keys.declare(RETRIES);
+            other
+        }
+    }
 }
 
 /// Everything but wordlines and codeword, which others decide.

@@ -140,6 +140,16 @@ impl Medium {
         Ok(overlap(w, page, levels, step_mv, shift_mv))
     }
 
+    /// 64 uniform bits of a page that was programmed for the `version`-th time: the same at every read, others once
+    /// its block was erased. They are keyed as the errors of its cells are.
+    #[inline]
+    pub fn page_draw(&self, at: PageAddr, plane: u8, version: u32) -> u64 {
+        let wordline = self
+            .block_key(at.die, plane, at.block)
+            .at(at.wordline as u64);
+        data_key(wordline, at.page, version).named("retries").bits()
+    }
+
     /// Number of cells on one plane's wordline.
     pub const fn cells(&self) -> u32 {
         self.geometry.codewords_per_page() * self.codeword_bits

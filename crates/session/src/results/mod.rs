@@ -255,6 +255,7 @@ pub fn config(setup: &Setup) -> Value {
         "workload": workload,
         "limit": setup.limit,
         "drive": setup.profile.name,
+        "cells": setup.profile.cells.to_string(),
         "schemes": schemes,
         "age_h": [hours(state.age.0), hours(state.age.1)],
         "temperature_c": state.temperature_c,

@@ -6,6 +6,7 @@ use firstread_nand::Medium;
 use firstread_nand::characterize::{self, sentinel_correlations};
 
 use super::dimension::Dimension;
+use super::error::StudyError;
 use super::metric;
 use super::plan::{self, Coordinates};
 use super::points::{Estimate, Points};
@@ -64,6 +65,10 @@ pub fn measure<'a>(
 fn one<'a>(study: &Study, spec: &'a Correlation, done: &dyn Fn()) -> Result<Measured<'a>, Error> {
     let variant = &study.variants[&spec.variant];
     let profile = profile(&variant.drive, &plan::overrides(variant)?)?;
+    let cells = profile.cells;
+    if !cells.have_voltages() {
+        return Err(StudyError::NoVoltages(spec.variant.clone(), cells.name()).into());
+    }
     let celsius = parse_celsius(&spec.temperature)?;
     let wear = single(parse_pe_cycles, &spec.pe_cycles)?;
     let times = spec.age.iter().map(|age| single(parse_age, age));

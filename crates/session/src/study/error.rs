@@ -197,6 +197,12 @@ pub enum StudyError {
     /// The chip lacks the mode of the drive. Holds its name.
     #[error("the chip has no mode {0}")]
     NoMode(&'static str),
+    /// Cells are measured that have no voltages. Holds the variant's name, and what its cells are.
+    #[error(
+        "variant `{0}` has `cells = \"{1}\"`, whose voltages mean nothing: margins and correlations are measured of \
+         modelled cells"
+    )]
+    NoVoltages(String, &'static str),
     /// The drive of a variant keeps no tables. Holds the variant's name.
     #[error("variant `{0}` keeps no tables")]
     NoTables(String),

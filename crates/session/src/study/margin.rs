@@ -95,6 +95,10 @@ fn one(study: &Study, job: &Population<'_>) -> Result<Vec<Margin>, Error> {
     let profile = plan::overrides(variant)
         .and_then(|overrides| profile(&variant.drive, &overrides))
         .map_err(|error| error.of(format!("variant `{name}`")))?;
+    let cells = profile.cells;
+    if !cells.have_voltages() {
+        return Err(StudyError::NoVoltages(name.to_owned(), cells.name()).into());
+    }
     let code = Code::named(&profile.ecc.code)?;
     let code = tables::strength(&code);
     let rule = SensingRule {

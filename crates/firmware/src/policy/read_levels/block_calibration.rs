@@ -19,7 +19,7 @@
 use alloc::boxed::Box;
 use alloc::vec;
 
-use firstread_core::params::{Param, Role, Scheme, Values};
+use firstread_core::params::{Need, Param, Role, Scheme, Values};
 use firstread_core::voltage::{MAX_PAGES, VoltageTables};
 use firstread_core::{
     CellMode, DieId, Geometry, LevelOffsets, Levels, Ns, PageAddr, PageType, SenseMode, Stream,
@@ -40,7 +40,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "levels of its own for every block, calibrated continuously where drift is fastest",
     source: "Achieving Latency and Reliability Targets with QLC in Enterprise Controllers (IBM), Flash Memory Summit",
     role: Role::Scheme,
-    needs: &[],
+    needs: &[Need::Voltages],
     params: &[
         Param::choice(
             "unit",

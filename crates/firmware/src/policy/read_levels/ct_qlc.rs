@@ -18,7 +18,7 @@
 
 use alloc::boxed::Box;
 
-use firstread_core::params::{Role, Scheme, Values};
+use firstread_core::params::{Need, Role, Scheme, Values};
 use firstread_core::voltage::BlockGroups;
 use firstread_core::{Levels, Ns, SuperblockId};
 
@@ -44,7 +44,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "three entries a group, each group verified every 5 h, sorted by fail ratio, valleys tracked",
     source: "CT-QLC: A Production-Ready Firmware Solution for Tail Latency QoS in Charge-Trap QLC SSDs",
     role: Role::Scheme,
-    needs: &[],
+    needs: &[Need::Voltages],
     params: CT_QLC,
 };
 

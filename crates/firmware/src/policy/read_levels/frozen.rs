@@ -4,7 +4,7 @@
 //! population, and nothing after them. A group that superblocks enter later inherits the entries of the group
 //! they left. So reads try what start-up chose, however old the data have become.
 
-use firstread_core::params::{Role, Scheme, Values};
+use firstread_core::params::{Need, Role, Scheme, Values};
 use firstread_core::voltage::BlockGroups;
 use firstread_core::{Levels, Ns, SuperblockId};
 
@@ -22,7 +22,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "three entries a group chosen from the factory table at start-up, never calibrated",
     source: "CT-QLC without voltage calibration (no-cal), the baseline of its Figs 3 and 12 to 14",
     role: Role::Scheme,
-    needs: &[],
+    needs: &[Need::Voltages],
     params: FROZEN,
 };
 

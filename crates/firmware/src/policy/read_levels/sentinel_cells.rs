@@ -18,7 +18,7 @@
 use alloc::boxed::Box;
 use alloc::vec;
 
-use firstread_core::params::{Param, ParamKind, Role, Scheme, Values};
+use firstread_core::params::{Need, Param, ParamKind, Role, Scheme, Values};
 use firstread_core::voltage::{MAX_PAGES, VoltageTables};
 use firstread_core::{Levels, Ns, SuperblockId};
 
@@ -33,7 +33,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "a failed read is repeated where cells of known data show that the levels belong",
     source: "Shaving Retries with Sentinels for Fast Read over High-Density 3D Flash, MICRO 2020",
     role: Role::Scheme,
-    needs: &[],
+    needs: &[Need::Voltages],
     params: &[
         Param {
             key: "spare",

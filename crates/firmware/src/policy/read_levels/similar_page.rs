@@ -18,7 +18,7 @@
 use alloc::boxed::Box;
 use alloc::vec;
 
-use firstread_core::params::{Param, Role, Scheme, Values};
+use firstread_core::params::{Need, Param, Role, Scheme, Values};
 use firstread_core::voltage::VoltageTables;
 use firstread_core::{
     DieId, Geometry, Levels, Ns, PageAddr, PageType, SenseMode, Stream, SuperblockId,
@@ -37,7 +37,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "first what last worked for a page of the same layer of the same block",
     source: "Exploiting Process Similarity of 3D Flash Memory for High Performance SSDs (PSO), MICRO 2019",
     role: Role::Scheme,
-    needs: &[],
+    needs: &[Need::Voltages],
     params: &[
         Param::choice(
             "key",
