@@ -207,7 +207,7 @@ impl Relocate {
                 if !place.has_beyond_reserve(u64::from(before), shared) {
                     return Err(Busy::NoRoom);
                 }
-                place.take_free(before);
+                place.take_free(row.mode, before);
                 store.start_erase(now, block, mode, ports);
                 Ok(false)
             }
