@@ -21,8 +21,8 @@ const FIRMWARE: &str = "crates/firmware";
 const WALLS: &[(&str, &[&str])] = &[
     ("log", &[]),
     ("cache", &[]),
-    ("config", &[]),
     ("observe", &[]),
+    ("config", &["observe"]),
     ("voltage", &["log", "observe", "policy"]),
     ("policy", &["log", "observe", "voltage"]),
     ("ftl/map", &[]),

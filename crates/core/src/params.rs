@@ -95,6 +95,8 @@ pub enum Need {
     SoftDecoder,
     /// The chip's table of the shortest safe senses.
     SafeSenses,
+    /// The heat of pages: the firmware then counts the host's reads and writes of each.
+    Heat,
     /// The true valleys of the cells ([`crate::Levels::Ideal`]), known only to an oracle.
     TrueLevels,
     /// Suspending and resuming takes no time and loses no progress: an oracle's chip.

@@ -2,6 +2,8 @@
 
 use firstread_core::{CellMode, Geometry, Ns};
 
+use crate::observe::HeatConfig;
+
 /// Configuration of a drive, fixed for its life.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
@@ -30,6 +32,8 @@ pub struct Config {
     pub write_cache: WriteCache,
     /// Size of the map cache in map pages, one slot each; zero if the whole map is in memory.
     pub map_cache_pages: u32,
+    /// How heat is counted; none on a drive whose schemes do not ask for it.
+    pub heat: Option<HeatConfig>,
 }
 
 impl Config {

@@ -9,7 +9,7 @@
 //! - `read`: one page read with its retries. [`ftl`]`/place`: the only way by which data get a physical slot.
 //! - [`ftl`]`/map`: the slot of each logical page. `schedule`: the queues of each die. [`voltage`]:
 //!   read-voltage tables, groups and calibration.
-//! - [`observe`]: superblock table and counters.
+//! - [`observe`]: superblock table, counters and heat.
 //! - [`policy`]: the schemes; one folder per axis, one file per scheme.
 //!
 //! Time, flash and randomness are arguments. All memory is allocated in [`Firmware::new`], except for the
@@ -48,7 +48,7 @@ use ftl::relocate::Relocate;
 use host::Host;
 use log::Record;
 use lower_layers::LowerLayers;
-use observe::{Counters, SuperblockTable};
+use observe::{Counters, Heat, SuperblockTable};
 use policy::gc_victim::AnyGcVictim;
 use policy::read_ahead::ReadAhead;
 use policy::read_levels::AnyReadLevels;
@@ -115,6 +115,9 @@ impl<M: Arena> Firmware<M> {
                         blocks: SuperblockTable::new(blocks, config.mode),
                         schedule: Schedule::new(&config, schemes.suspend),
                         counters: Counters::default(),
+                        heat: config
+                            .heat
+                            .map_or(Heat::none(), |h| Heat::new(&h, capacity)),
                         jobs,
                         config,
                     },
@@ -221,6 +224,10 @@ impl<M: Arena> Firmware<M> {
     /// Counters of the drive.
     pub fn counters(&self) -> &Counters {
         &self.lower.store.shared.counters
+    }
+    /// Heat of the pages of the host.
+    pub fn heat(&self) -> &Heat {
+        &self.lower.store.shared.heat
     }
     /// The superblock table.
     pub fn blocks(&self) -> &SuperblockTable {

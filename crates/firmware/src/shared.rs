@@ -1,10 +1,10 @@
-//! State that all machines share: configuration, superblock table, jobs, die schedule and counters.
+//! State that all machines share: configuration, superblock table, jobs, die schedule, counters and heat.
 
 use firstread_core::{Buf, CellMode, DieId, Layout, Ns, PageAddr, Ports, Ppa, SuperblockId};
 
 use crate::config::Config;
 use crate::log::Record;
-use crate::observe::{Counters, RETRY_BINS, SuperblockTable, SuperblockUse};
+use crate::observe::{Counters, Heat, RETRY_BINS, SuperblockTable, SuperblockUse};
 use crate::policy::read_levels::ReadCtx;
 use crate::schedule::{Jobs, Purpose, Schedule};
 
@@ -22,6 +22,7 @@ pub(crate) struct Shared {
     pub(crate) jobs: Jobs,
     pub(crate) schedule: Schedule,
     pub(crate) counters: Counters,
+    pub(crate) heat: Heat,
 }
 
 impl Shared {

@@ -205,6 +205,7 @@ fn firmware(memory: &mut [u8]) -> Firmware<&mut [u8]> {
         read_cache_slots: 0,
         write_cache: WriteCache::default(),
         map_cache_pages: 0,
+        heat: None,
     };
     Firmware::new(config, Schemes::new(&setup, nulls).unwrap(), memory)
 }

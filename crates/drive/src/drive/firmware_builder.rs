@@ -7,6 +7,7 @@ use firstread_core::voltage::VoltageTables;
 use firstread_core::{CellMode, Ns};
 use firstread_ecc::Code;
 use firstread_ecc::ldpc::MAX_ITERATIONS;
+use firstread_firmware::observe::HeatConfig;
 use firstread_firmware::policy::{ModeSetup, ReadTime, Setup};
 use firstread_firmware::{Config, Firmware, Schemes};
 use firstread_nand::place::layers;
@@ -95,6 +96,7 @@ impl FirmwareBuilder {
             map_cache_pages: slots(profile.dram.map_cache_bytes) as u32,
             write_cache: profile.dram.write_cache,
             read_cache_slots: slots(profile.dram.read_cache_bytes) as u32,
+            heat: profile.needs(Need::Heat).then(HeatConfig::default),
         }
     }
 

@@ -36,6 +36,7 @@ fn lacks(drive: &DriveProfile, need: Need) -> Option<String> {
         Need::WholeDie
         | Need::StripeParity
         | Need::SafeSenses
+        | Need::Heat
         | Need::TrueLevels
         | Need::FreeSuspends => None,
     }

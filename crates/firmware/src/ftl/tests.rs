@@ -119,6 +119,7 @@ pub(crate) fn drive(superblocks: u32, capacity: u64, map_cache: u32) -> Drive {
         read_cache_slots: 0,
         write_cache: WriteCache::default(),
         map_cache_pages: map_cache,
+        heat: None,
     };
     let first = |axis: &Axis| (axis.schemes[0].name, &[][..]);
     let schemes = Schemes::new(&setup, first).expect("the first scheme of each axis");

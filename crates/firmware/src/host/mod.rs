@@ -22,7 +22,7 @@ mod reads;
 mod rows;
 mod writes;
 
-use firstread_core::{Arena, Buf, CommandId, HostCommand, HostOp, Ns, Status};
+use firstread_core::{Arena, Buf, CommandId, HostCommand, HostOp, Lpn, Ns, Status};
 
 use crate::config::Config;
 use crate::lower_layers::LowerLayers;
@@ -122,6 +122,8 @@ impl Host {
             lower.pager.forget_map_wait(command.id);
         }
         if command.op == HostOp::Read {
+            let heat = &mut lower.store.shared.heat;
+            heat.on_read(Lpn(first), (last - first + 1) as u32);
             if self.commands.stalled_reads.is_empty() {
                 self.advance_read(now, command.id, lower, ports);
             } else {

@@ -242,6 +242,8 @@ impl Host {
             self.release_read(now, job, lower, ports);
         }
         let command = self.commands.get(id);
+        let heat = &mut lower.store.shared.heat;
+        heat.on_write(Lpn(lpn), command.done == 0);
         let end = (command.done != 0) as usize;
         command.done += 1;
         if command.merges[end] != merges::NONE {

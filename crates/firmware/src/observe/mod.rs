@@ -1,10 +1,12 @@
-//! Superblock table and counters: kept once and read by all schemes.
+//! Superblock table, counters and heat: kept once and read by all schemes.
 
 mod counters;
+mod heat;
 mod superblocks;
 mod who;
 
 pub use counters::{Counter, Counters, FrontEndCounters, RETRY_BINS, Unit};
+pub use heat::{Epoch, Heat, HeatConfig, MOST_HEAT_BYTES, PageHeat};
 pub use superblocks::{SuperblockRow, SuperblockTable, SuperblockUse};
 pub(crate) use who::StreamId;
 pub use who::{ModeSet, OWNERS, Owner, StreamRow};

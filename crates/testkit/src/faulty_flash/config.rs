@@ -5,6 +5,7 @@ use firstread_core::sensing::SensingTable;
 use firstread_core::voltage::{Line, MAX_FACTORY, Parabola, VoltageTables};
 use firstread_core::{CellMode, Geometry, LevelOffsets, Ns, StripeOrder};
 use firstread_firmware::ftl::MAP_ENTRY_BYTES;
+use firstread_firmware::observe::HeatConfig;
 use firstread_firmware::policy::{ModeSetup, ReadTime};
 use firstread_firmware::{Config, Setup, WriteCache};
 use thiserror::Error;
@@ -267,6 +268,7 @@ impl DriveConfig {
             read_cache_slots: self.read_cache_slots,
             write_cache: self.write_cache,
             map_cache_pages: self.map_cache_pages,
+            heat: self.schemes.requires(Need::Heat).then(HeatConfig::default),
         }
     }
 }

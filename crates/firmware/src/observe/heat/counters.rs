@@ -1,0 +1,82 @@
+//! The two counters of a unit, in a byte: reads in the low bits, writes above them.
+
+use super::config::HeatConfig;
+
+/// After so many halvings nothing is left of any counter.
+const BITS: u32 = 8;
+
+/// How often the host has read and written a page lately.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct PageHeat {
+    /// Reads.
+    pub reads: u8,
+    /// Writes.
+    pub writes: u8,
+}
+
+/// How a byte is split, and the operations on its counters.
+#[derive(Clone, Debug)]
+pub(super) struct Counters {
+    reads: u8,
+    writes: u8,
+    write_shift: u8,
+    reset_on_update: bool,
+    /// Bits of both counters that are left after so many halvings.
+    kept: [u8; BITS as usize + 1],
+}
+
+impl Counters {
+    pub(super) fn new(config: &HeatConfig) -> Counters {
+        let (read_bits, write_bits) = (u32::from(config.read_bits), u32::from(config.write_bits));
+        assert!(
+            read_bits > 0 && write_bits > 0 && read_bits + write_bits <= BITS,
+            "counters of {read_bits} and {write_bits} bits in a byte"
+        );
+        let most = |bits: u32| (1u16 << bits) - 1;
+        let kept = core::array::from_fn(|halvings| {
+            let left = |bits: u32| most(bits.saturating_sub(halvings as u32));
+            (left(read_bits) | left(write_bits) << read_bits) as u8
+        });
+        Counters {
+            reads: most(read_bits) as u8,
+            writes: most(write_bits) as u8,
+            write_shift: read_bits as u8,
+            reset_on_update: config.reset_on_update,
+            kept,
+        }
+    }
+
+    /// `byte` after its counters were halved so often, each time rounded down.
+    #[inline(always)]
+    pub(super) fn halved(&self, byte: u8, halvings: u64) -> u8 {
+        let halvings = halvings.min(u64::from(BITS)) as usize;
+        ((u16::from(byte) >> halvings) as u8) & self.kept[halvings]
+    }
+
+    /// `byte` after a read.
+    #[inline]
+    pub(super) fn read(&self, byte: u8) -> u8 {
+        byte + u8::from(byte & self.reads < self.reads)
+    }
+
+    /// `byte` after a write.
+    #[inline]
+    pub(super) fn written(&self, byte: u8) -> u8 {
+        let one = 1 << self.write_shift;
+        let more = u8::from(byte >> self.write_shift < self.writes) * one;
+        let kept = match self.reset_on_update {
+            true => byte & !self.reads,
+            false => byte,
+        };
+        kept + more
+    }
+
+    /// What `byte` says.
+    #[inline]
+    pub(super) fn heat(&self, byte: u8) -> PageHeat {
+        PageHeat {
+            reads: byte & self.reads,
+            writes: byte >> self.write_shift,
+        }
+    }
+}

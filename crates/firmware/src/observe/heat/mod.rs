@@ -1,0 +1,181 @@
+//! Heat: how often the host has read and written each page lately, counted once for all schemes.
+//!
+//! A unit of one or more slots has two saturating counters in a byte (`counters`). After every epoch of accesses all
+//! counters are halved. A chunk of them is halved when it is touched (`chunks`), and [`Heat::of`] halves what it shows,
+//! so what is shown is what it would be had all been halved at once. `flat` has a counter for every unit. Where that
+//! takes more memory than allowed, `bounded` keeps the units that were accessed lately and often.
+//!
+//! A command counts once for each unit that it touches. Reads count when they are submitted, so also those that memory
+//! answers. Heat lies in memory and is lost at a power cut.
+
+mod bounded;
+mod chunks;
+mod config;
+mod counters;
+mod flat;
+mod shuffled;
+
+use firstread_core::Lpn;
+
+use bounded::Bounded;
+pub use config::{Epoch, HeatConfig, MOST_HEAT_BYTES};
+use counters::Counters;
+pub use counters::PageHeat;
+use flat::Flat;
+use shuffled::Shuffled;
+
+/// Heat of the pages of a drive.
+#[derive(Clone, Debug)]
+pub struct Heat(Option<Observer>);
+
+#[derive(Clone, Debug)]
+struct Observer {
+    counters: Counters,
+    table: Table,
+    units: u64,
+    unit_shift: u32,
+    /// Epochs so far, from 1.
+    epoch: u64,
+    epoch_accesses: u64,
+    /// Accesses that are left of this epoch.
+    accesses_left: u64,
+    shuffled: Option<Shuffled>,
+}
+
+#[derive(Clone, Debug)]
+enum Table {
+    Flat(Flat),
+    Bounded(Bounded),
+}
+
+impl Heat {
+    /// No heat: every page is cold.
+    pub const fn none() -> Heat {
+        Heat(None)
+    }
+
+    /// Heat of a drive of `capacity_slots`, all of it cold.
+    pub fn new(config: &HeatConfig, capacity_slots: u64) -> Heat {
+        let units = config.units(capacity_slots);
+        let table = match Flat::bytes_of(units) <= config.most_bytes {
+            true => Table::Flat(Flat::new(units)),
+            false => Table::Bounded(Bounded::new(units, config.most_bytes)),
+        };
+        let epoch_accesses = match (config.epoch, &table) {
+            (Epoch::Counters, Table::Flat(_)) => units,
+            (Epoch::Counters, Table::Bounded(table)) => table.units().min(units),
+            (Epoch::Accesses(accesses), _) => accesses,
+            (Epoch::Never, _) => u64::MAX,
+        };
+        let epoch_accesses = epoch_accesses.max(1);
+        assert!(
+            config.unit_slots.is_power_of_two(),
+            "a unit of {} slots",
+            config.unit_slots
+        );
+        Heat(Some(Observer {
+            counters: Counters::new(config),
+            table,
+            units,
+            unit_shift: config.unit_slots.ilog2(),
+            epoch: 1,
+            epoch_accesses,
+            accesses_left: epoch_accesses,
+            shuffled: config.shuffle.then(|| Shuffled::new(units, config.seed)),
+        }))
+    }
+
+    /// Whether heat is counted.
+    #[inline]
+    pub fn is_on(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// A command of the host reads `slots` slots from `first` on.
+    #[inline]
+    pub fn on_read(&mut self, first: Lpn, slots: u32) {
+        if let Some(observer) = &mut self.0 {
+            observer.read(first.0, slots);
+        }
+    }
+
+    /// A command of the host writes the slot `lpn`, after all slots before it; it is the first one that the command
+    /// writes if it `begins`.
+    #[inline]
+    pub fn on_write(&mut self, lpn: Lpn, begins: bool) {
+        if let Some(observer) = &mut self.0
+            && (begins || lpn.0 & ((1 << observer.unit_shift) - 1) == 0)
+        {
+            observer.written(lpn.0 >> observer.unit_shift);
+        }
+    }
+
+    /// Heat of page `lpn`: nothing for one that is not known, or beyond the capacity as pages of the map are.
+    #[inline]
+    pub fn of(&self, lpn: Lpn) -> PageHeat {
+        match &self.0 {
+            Some(observer) => observer.of(lpn.0 >> observer.unit_shift),
+            None => PageHeat::default(),
+        }
+    }
+
+    /// Memory that heat takes once all of it was touched (bytes).
+    pub fn bytes(&self) -> u64 {
+        match &self.0 {
+            Some(observer) => match &observer.table {
+                Table::Flat(table) => table.bytes(),
+                Table::Bounded(table) => table.bytes(),
+            },
+            None => 0,
+        }
+    }
+}
+
+impl Observer {
+    #[inline(never)] // A read of a drive without heat has one branch.
+    fn read(&mut self, first: u64, slots: u32) {
+        let last = (first + u64::from(slots.max(1)) - 1) >> self.unit_shift;
+        for unit in first >> self.unit_shift..=last {
+            self.change(unit, Counters::read);
+        }
+    }
+
+    #[inline(never)]
+    fn written(&mut self, unit: u64) {
+        self.change(unit, Counters::written);
+    }
+
+    #[inline]
+    fn change(&mut self, unit: u64, change: impl Fn(&Counters, u8) -> u8) {
+        if unit >= self.units {
+            return;
+        }
+        let counters = &self.counters;
+        let change = |byte| change(counters, byte);
+        match &mut self.table {
+            Table::Flat(table) => table.change(unit, self.epoch, counters, change),
+            Table::Bounded(table) => table.change(unit, self.epoch, counters, change),
+        }
+        if let Some(shuffled) = &mut self.shuffled {
+            shuffled.accessed(unit);
+        }
+        self.accesses_left -= 1;
+        if self.accesses_left == 0 {
+            self.epoch += 1;
+            self.accesses_left = self.epoch_accesses;
+        }
+    }
+
+    #[inline]
+    fn of(&self, unit: u64) -> PageHeat {
+        if unit >= self.units {
+            return PageHeat::default();
+        }
+        let unit = self.shuffled.as_ref().map_or(unit, |s| s.of(unit));
+        let byte = match &self.table {
+            Table::Flat(table) => table.of(unit, self.epoch, &self.counters),
+            Table::Bounded(table) => table.of(unit, self.epoch, &self.counters),
+        };
+        self.counters.heat(byte)
+    }
+}
