@@ -97,6 +97,8 @@ pub enum Need {
     SafeSenses,
     /// The heat of pages: the firmware then counts the host's reads and writes of each.
     Heat,
+    /// Superblocks can be erased into other cell modes, with read levels of their own.
+    CellModes,
     /// The true valleys of the cells ([`crate::Levels::Ideal`]), known only to an oracle.
     TrueLevels,
     /// Suspending and resuming takes no time and loses no progress: an oracle's chip.
@@ -116,6 +118,8 @@ pub struct Scheme {
     pub role: Role,
     /// What it requires of the drive.
     pub needs: &'static [Need],
+    /// Pairs of its parameters of which the first is at most the second.
+    pub ordered: &'static [(&'static str, &'static str)],
     /// Its parameters.
     pub params: &'static [Param],
 }

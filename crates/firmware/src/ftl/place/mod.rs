@@ -100,6 +100,11 @@ impl Placed {
         self.lpn
     }
 
+    /// The slot.
+    pub(crate) fn ppa(&self) -> Ppa {
+        self.slot.ppa
+    }
+
     /// The buffer for the data.
     pub(crate) fn buf(&self) -> Buf {
         self.slot.buf
@@ -192,10 +197,9 @@ impl Place {
         }
     }
 
-    /// Number of slot buffers of the streams of `plan`: those of their write buffers, and as many for data to
-    /// be rewritten.
-    pub(crate) fn slot_buffers(plan: &StreamPlan) -> u32 {
-        2 * plan.slot_buffers()
+    /// Number of slot buffers.
+    pub(crate) fn slot_buffers(&self) -> u32 {
+        self.streams.plan().all_slot_buffers()
     }
 
     /// Takes a slot for `item`. The slot has to be committed once the data are in its buffer.

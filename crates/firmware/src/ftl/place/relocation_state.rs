@@ -182,6 +182,7 @@ impl RelocationState {
             pace,
             host_waits: Waits::default(),
             map_waits: Waits::default(),
+            wanted: ModeSet::default(),
             foresee_anew: false,
             written_before: [(0, 0); 2],
         }

@@ -252,6 +252,17 @@ impl Place {
         true
     }
 
+    /// A free superblock of the common pool, to be erased into another mode.
+    pub(crate) fn free_for_conversion(&mut self, shared: &Shared) -> Option<SuperblockId> {
+        let own = core::iter::once(shared.config.mode).collect();
+        self.wear.open(&shared.blocks, own, false)
+    }
+
+    /// Whether a superblock is free in the pool of `mode`.
+    pub(crate) fn has_free_in(&self, mode: CellMode) -> bool {
+        self.space.pools.has(mode) && self.space.free_in[mode as usize] > 0
+    }
+
     /// Takes a free superblock in `mode`, to be erased into another mode.
     pub(crate) fn take_free(&mut self, mode: CellMode, slots: u32) {
         self.space.take(mode, slots);

@@ -68,6 +68,11 @@ impl StreamPlan {
         self.modes().map(of).sum()
     }
 
+    /// Number of slot buffers of placement: those of the write buffers, and as many for data to be rewritten.
+    pub(crate) fn all_slot_buffers(&self) -> u32 {
+        2 * self.slot_buffers()
+    }
+
     /// Maximum number of programs in flight from all write buffers.
     pub(crate) fn programs(&self) -> u32 {
         self.len() as u32 * WriteBuffer::programs(&self.geometry)
@@ -112,6 +117,11 @@ impl Streams {
             buffers: buffers.into_boxed_slice(),
             plan,
         }
+    }
+
+    /// Which streams there are.
+    pub(crate) fn plan(&self) -> &StreamPlan {
+        &self.plan
     }
 
     #[inline]

@@ -15,6 +15,7 @@ pub const SCHEME: Scheme = Scheme {
     source: "dynamic wear leveling, as surveyed by Gal and Toledo (ACM Computing Surveys 2005)",
     role: Role::Scheme,
     needs: &[],
+    ordered: &[],
     params: &[],
 };
 

@@ -19,6 +19,7 @@ pub const SCHEME: Scheme = Scheme {
     source: "Chang, Hsieh and Kuo (DAC 2007), by P/E cycles instead of their erase bits",
     role: Role::Scheme,
     needs: &[],
+    ordered: &[],
     params: &[
         Param::number(
             "spread",
