@@ -100,6 +100,8 @@ pub enum Need {
     /// Cells with voltages: the scheme reads them at levels that are no entry of the factory's retry table, or learns
     /// from what such a read finds.
     Voltages,
+    /// Superblocks can be erased into other cell modes, with read levels of their own.
+    CellModes,
     /// The true valleys of the cells ([`crate::Levels::Ideal`]), known only to an oracle.
     TrueLevels,
     /// Suspending and resuming takes no time and loses no progress: an oracle's chip.
@@ -119,6 +121,8 @@ pub struct Scheme {
     pub role: Role,
     /// What it requires of the drive.
     pub needs: &'static [Need],
+    /// Pairs of its parameters of which the first is at most the second.
+    pub ordered: &'static [(&'static str, &'static str)],
     /// Its parameters.
     pub params: &'static [Param],
 }

@@ -43,12 +43,13 @@ use flash_store::FlashStore;
 use ftl::map::Directory;
 use ftl::map::Table;
 use ftl::pager::Pager;
-use ftl::place::Place;
+use ftl::place::{Place, StreamPlan};
 use ftl::relocate::Relocate;
 use host::Host;
 use log::Record;
 use lower_layers::LowerLayers;
 use observe::{Counters, Heat, SuperblockTable};
+use policy::cell_mode::CellModes;
 use policy::gc_victim::AnyGcVictim;
 use policy::read_ahead::ReadAhead;
 use policy::read_levels::AnyReadLevels;
@@ -81,8 +82,10 @@ impl<M: Arena> Firmware<M> {
         let dies = u32::from(geometry.dies());
         let rebuilds = if geometry.stripe_parity { dies - 1 } else { 0 };
         // One superblock is erased at a time, and one background read is in flight.
+        let declared = schemes.cell_mode.streams();
+        let plan = StreamPlan::new(geometry, config.mode, map_pages, declared);
         let reserve = rebuilds
-            + Place::programs(&geometry, map_pages)
+            + plan.programs()
             + Relocate::window(&geometry)
             + dies
             + 1
@@ -90,11 +93,11 @@ impl<M: Arena> Firmware<M> {
             + pager.jobs();
         let jobs = Jobs::new(config.max_reads, reserve);
         let buffers = Buf(jobs.len() * geometry.slots_per_row());
-        let cache = buffers.slot(Place::slot_buffers(&config, map_pages));
+        let cache = buffers.slot(plan.all_slot_buffers());
         let blocks = geometry.blocks_per_plane;
         Firmware {
             host: Host::new(&config, schemes.read_ahead, &jobs, cache),
-            relocate: Relocate::new(&geometry, schemes.gc_victim),
+            relocate: Relocate::new(&config, schemes.gc_victim, schemes.cell_mode),
             lower: LowerLayers {
                 pager,
                 store: FlashStore {
@@ -102,7 +105,7 @@ impl<M: Arena> Firmware<M> {
                         map: ftl::Map::new(capacity, blocks, slots, overlay),
                         directory,
                     },
-                    place: Place::new(&config, map_pages, schemes.wear, buffers),
+                    place: Place::new(&config, map_pages, plan, schemes.wear, buffers),
                     read: Read::new(
                         config.mode,
                         schemes.read_levels,
@@ -164,7 +167,7 @@ impl<M: Arena> Firmware<M> {
     pub fn buffer_slots(&self) -> u32 {
         let store = &self.lower.store;
         store.shared.jobs.len() * store.shared.layout.slots_per_row()
-            + Place::slot_buffers(&store.shared.config, store.table.directory.len())
+            + store.place.slot_buffers()
             + self.host.cache_slots()
     }
 

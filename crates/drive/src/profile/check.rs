@@ -1,15 +1,15 @@
 //! Checks of a drive that involve several keys.
 
-use firstread_core::Geometry;
 use firstread_core::params::{Need, Scheme};
 use firstread_core::voltage::MAX_FACTORY;
+use firstread_core::{CellMode, Geometry};
 use firstread_ecc::Code;
 use firstread_firmware::ftl::{MAP_ENTRY_BYTES, MOST_SLOTS};
 use firstread_nand::formula::RetryFormula;
 
 use crate::payload::MOST_PAGES;
 use crate::profile::DriveProfile;
-use crate::profile::drive::{Cells, LEAST_SPARE};
+use crate::profile::drive::{CellModes, Cells, LEAST_SPARE};
 use crate::profile::reader::Reader;
 
 /// What `drive` lacks that a scheme with this need takes for granted.
@@ -42,6 +42,19 @@ fn lacks(drive: &DriveProfile, need: Need) -> Option<String> {
                 code.name(),
             ))
         }
+        Need::CellModes if drive.firmware.cell_modes == CellModes::One => Some(
+            "erases superblocks into other cell modes, and `firmware.cell_modes` is `one`".into(),
+        ),
+        Need::CellModes => {
+            let modes = [CellMode::Slc, CellMode::Tlc].into_iter();
+            let lacking = modes.filter(|mode| !drive.other_modes().any(|other| other == *mode));
+            let lacking: Vec<&str> = lacking.map(CellMode::name).collect();
+            (!lacking.is_empty()).then(|| {
+                let (chip, own) = (&drive.chip.name, drive.mode.name());
+                let lacking = lacking.join(" or ");
+                format!("needs modes with fewer bits than {own}, and chip `{chip}` has no {lacking}")
+            })
+        }
         // Every simulated drive has these.
         Need::WholeDie
         | Need::StripeParity
@@ -67,9 +80,11 @@ pub(super) fn check(reader: &Reader<'_>, drive: &DriveProfile) {
         heat,
         retry_table,
         needs,
+        ordered,
         planes,
         size,
         room,
+        other_modes,
         channel,
     ];
     if let Err((path, message)) = checks.iter().try_for_each(|check| check(drive)) {
@@ -174,6 +189,42 @@ fn needs(drive: &DriveProfile) -> Result<(), Wrong> {
                 return wrong(&format!("schemes.{}", choice.axis.name), message);
             }
         }
+    }
+    Ok(())
+}
+
+/// Whether parameters that belong together are in order.
+fn ordered(drive: &DriveProfile) -> Result<(), Wrong> {
+    for choice in &drive.schemes {
+        for &(low, high) in choice.scheme.ordered {
+            let (least, most) = (choice.values().get(low), choice.values().get(high));
+            if least > most {
+                let (axis, scheme) = (choice.axis.name, choice.scheme.name);
+                let message = format!(
+                    "is {most}, below `{low}` = {least}: `{scheme}` needs `{low}` <= `{high}`"
+                );
+                return wrong(&format!("{axis}.{high}"), message);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether a drive whose superblocks change their mode has slots to lose.
+fn other_modes(drive: &DriveProfile) -> Result<(), Wrong> {
+    let Some(choice) = drive.scheme("cell_mode") else {
+        return Ok(());
+    };
+    if !choice.scheme.params.iter().any(|param| param.key == "keep") {
+        return Ok(());
+    }
+    let (keep, has) = (choice.values().get("keep"), drive.over_provisioning_permille());
+    if keep >= has as i64 {
+        let message = format!(
+            "{keep} permille of over-provisioning are to be left, and the drive has {has}: lower \
+             `capacity` or `keep`"
+        );
+        return wrong("cell_mode.keep", message);
     }
     Ok(())
 }
@@ -289,11 +340,17 @@ fn room(drive: &DriveProfile) -> Result<(), Wrong> {
     let superblock = u64::from(g.slots_per_superblock(drive.mode)) * u64::from(g.slot_bytes);
     let spare = drive.least_spare_slots() * u64::from(g.slot_bytes);
     let kept = (streams + 1) * superblock + spare + map_slots * u64::from(g.slot_bytes);
+    let promoted = promoted_slots(drive) * u64::from(g.slot_bytes);
+    let kept = kept + promoted;
     let usable = g.raw_bytes(drive.mode).saturating_sub(kept);
     if drive.capacity_bytes > usable {
+        let others = match promoted {
+            0 => String::new(),
+            bytes => format!(" and {bytes} B of superblocks in other modes"),
+        };
         let message = format!(
             "{} B are more than the {} superblocks hold in {} mode, less {} that cleaning keeps, {} to \
-             spare{}: {usable} B",
+             spare{}{others}: {usable} B",
             drive.capacity_bytes,
             g.blocks_per_plane,
             drive.mode.name(),
@@ -304,6 +361,16 @@ fn room(drive: &DriveProfile) -> Result<(), Wrong> {
         return wrong("capacity", message);
     }
     Ok(())
+}
+
+/// Slots of the superblocks that are kept for data in other modes: an open one and a free one for each mode.
+fn promoted_slots(drive: &DriveProfile) -> u64 {
+    let choice = drive.scheme("cell_mode");
+    if !choice.is_some_and(|choice| choice.scheme.requires(Need::CellModes)) {
+        return 0;
+    }
+    let slots = |mode| u64::from(drive.geometry.slots_per_superblock(mode));
+    2 * (slots(CellMode::Slc) + slots(CellMode::Tlc))
 }
 
 /// Whether the chip keeps up with the channel.

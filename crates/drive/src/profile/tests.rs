@@ -52,6 +52,7 @@ const fn scheme(name: &'static str, role: Role, params: &'static [Param]) -> Sch
         source: "",
         role,
         needs: &[],
+        ordered: &[],
         params,
     }
 }

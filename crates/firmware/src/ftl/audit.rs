@@ -10,7 +10,6 @@ use alloc::vec;
 use firstread_core::{Arena, Lpn, Ppa, SuperblockId};
 
 use super::map::Run;
-use super::place::Space;
 use crate::flash_store::FlashStore;
 use crate::observe::SuperblockUse;
 use crate::schedule::Purpose;
@@ -91,8 +90,7 @@ impl<M: Arena> FlashStore<M> {
                 physical += shared.slots_of(row.mode) as u64;
             }
         }
-        let (free, free_slots) = Space::counted(&shared.blocks, |mode| shared.slots_of(mode));
-        if (free, free_slots) != (space.free, space.free_slots()) {
+        if !space.agrees(&shared.blocks, |mode| shared.slots_of(mode)) {
             return Err(Inconsistency::Free);
         }
         if physical != space.physical_slots {

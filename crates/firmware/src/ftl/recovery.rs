@@ -15,9 +15,10 @@
 //!
 //! The map is rebuilt from the tables of contents. For each page the slot with the highest sequence number
 //! counts, unless the journal says that the page was trimmed or lost since. A copy has the number of its
-//! original, and either of them is valid. However, pages that have left the superblock being emptied must not
-//! be found there again, or power cuts would undo the work of cleaning. So the dump names that superblock,
-//! and emptying continues. If memory does not hold the whole map, the map itself lies on flash, except for
+//! original. Data are only copied out of full superblocks, so the newest copy lies in the superblock that became
+//! full last, or in one that is still open; the dumped table of superblocks has the order. If the map fell back
+//! to an older copy, power cuts would undo the work of cleaning and of promotion. The dump names the superblock
+//! being emptied, and emptying continues. If memory does not hold the whole map, the map itself lies on flash, except for
 //! the changes in the dump. Then only its directory is rebuilt, from the tables of contents of the map
 //! superblocks.
 //!
@@ -199,9 +200,13 @@ impl<M: Arena> FlashStore<M> {
             Some(buf) => ports.buffered(buf),
             None => ports.stored(at),
         });
-        let is_leaving = |ppa: Ppa| self.shared.blocks.row(ppa.block()).leaving;
+        // A superblock that is still open comes after all others.
+        let order = |ppa: Ppa| match self.shared.blocks.row(ppa.block()).closed {
+            Some(closed) => closed.get(),
+            None => u64::MAX,
+        };
         let is_later = |other: Spare| match other.sequence == sequence {
-            true => at.is_some_and(is_leaving) && !is_leaving(ppa),
+            true => at.is_some_and(|at| order(at) < order(ppa)),
             false => other.sequence < sequence,
         };
         if recovers && other.is_none_or(is_later) {

@@ -3,6 +3,7 @@
 use firstread_core::CellMode;
 
 use super::who::OWNERS;
+use crate::policy::cell_mode::Refused;
 
 /// Bins of the retry histogram. The last bin holds reads with that many retries or more.
 pub const RETRY_BINS: usize = 65;
@@ -187,6 +188,17 @@ counters! {
         move_retries: Retries,
         /// Slots that could not be corrected when they were to be moved.
         slots_lost: Slots,
+        /// Slots copied into another cell mode after a host read, by the mode that they went to, fewest bits a
+        /// cell first.
+        slots_promoted[CellMode::ALL.len()]: Slots,
+        /// Promotions refused, by reason, in the order of
+        /// [`crate::policy::cell_mode::Refused::ALL`].
+        promotions_refused[Refused::COUNT]: Slots,
+        /// Superblocks in another mode that were asked to be given back to the drive's own mode.
+        superblocks_given_back: Superblocks,
+        /// Slots moved out of a superblock of another mode that the scheme of axis `cell_mode` filled, and not into
+        /// one of the same mode.
+        slots_demoted: Slots,
         /// Superblocks retired.
         retired: Superblocks,
         /// Bad blocks replaced by spare blocks, including factory bad blocks.

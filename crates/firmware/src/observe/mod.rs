@@ -8,5 +8,5 @@ mod who;
 pub use counters::{Counter, Counters, FrontEndCounters, RETRY_BINS, Unit};
 pub use heat::{Epoch, Heat, HeatConfig, MOST_HEAT_BYTES, PageHeat};
 pub use superblocks::{Room, SuperblockRow, SuperblockTable, SuperblockUse};
-pub use who::{OWNERS, Owner};
-pub(crate) use who::{STREAMS, StreamId};
+pub(crate) use who::StreamId;
+pub use who::{ModeSet, OWNERS, Owner, StreamRow};

@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 use alloc::vec;
+use core::num::NonZeroU64;
 
 use firstread_core::{CellMode, CycleDamage, Damage, Ns, SuperblockId};
 
@@ -42,6 +43,9 @@ pub struct SuperblockRow {
     pub reads: u64,
     /// Sequence number in the order in which superblocks were opened.
     pub opened: u64,
+    /// Sequence number in the order in which superblocks became full. None while the superblock is open. Of two
+    /// copies of the same version of a page, the newer one lies in the superblock that became full later.
+    pub closed: Option<NonZeroU64>,
     /// Reads queued or in flight. The superblock is not erased before they have ended.
     pub pins: u32,
     /// Whether its data are being moved away. It is erased or retired once they are gone.
@@ -104,6 +108,7 @@ impl SuperblockTable {
             valid_slots: 0,
             reads: 0,
             opened: 0,
+            closed: None,
             pins: 0,
             leaving: false,
             failed: false,

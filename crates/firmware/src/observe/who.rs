@@ -1,5 +1,7 @@
 //! Write streams, and owners of moves.
 
+use firstread_core::CellMode;
+
 /// Write streams. Each stream fills a superblock of its own, so that data of similar age share a superblock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum StreamId {
@@ -9,17 +11,58 @@ pub(crate) enum StreamId {
     Move,
     /// Map pages, if part of the map lies on flash.
     Map,
+    /// Data of a stream that a scheme has declared, by the index of its row.
+    Declared(u8),
 }
 
-impl StreamId {
-    /// The streams that moves write to, among the first `streams` streams.
-    pub(crate) fn of_mover(streams: usize) -> core::slice::Iter<'static, StreamId> {
-        [StreamId::Move, StreamId::Map][..streams - 1].iter()
+/// A stream that a scheme declares. Superblocks in its cell mode are opened for this stream alone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StreamRow {
+    /// Key of the stream in results.
+    pub name: &'static str,
+    /// Cell mode of its superblocks.
+    pub mode: CellMode,
+}
+
+/// A set of cell modes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ModeSet(u8);
+
+impl ModeSet {
+    /// Whether `mode` is in the set.
+    #[inline]
+    pub fn has(self, mode: CellMode) -> bool {
+        self.0 >> mode as u8 & 1 != 0
+    }
+
+    /// All other modes.
+    pub fn complement(self) -> ModeSet {
+        ModeSet(!self.0)
+    }
+
+    /// Adds `mode`.
+    pub fn add(&mut self, mode: CellMode) {
+        self.0 |= 1 << mode as u8;
+    }
+
+    /// Removes `mode`.
+    pub fn remove(&mut self, mode: CellMode) {
+        self.0 &= !(1 << mode as u8);
+    }
+
+    /// The first mode of the set, fewest bits first.
+    pub fn first(self) -> Option<CellMode> {
+        CellMode::ALL.into_iter().find(|mode| self.has(*mode))
     }
 }
 
-/// Number of streams.
-pub(crate) const STREAMS: usize = 3;
+impl FromIterator<CellMode> for ModeSet {
+    fn from_iter<I: IntoIterator<Item = CellMode>>(modes: I) -> ModeSet {
+        let mut set = ModeSet::default();
+        modes.into_iter().for_each(|mode| set.add(mode));
+        set
+    }
+}
 
 /// The owner of a move: what the data are moved for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

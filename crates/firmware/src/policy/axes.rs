@@ -77,6 +77,8 @@ axes! {
     wear: AnyWear,
     /// Whether a die suspends a program or erase for a host read.
     suspend: AnySuspend,
+    /// Which data lie in another cell mode than the drive's own.
+    cell_mode: AnyCellMode,
     /// What is read before the host asks for it.
     read_ahead: AnyReadAhead,
 }

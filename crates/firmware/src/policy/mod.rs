@@ -6,6 +6,7 @@
 
 mod axes;
 mod axis;
+pub mod cell_mode;
 pub mod gc_victim;
 pub mod read_ahead;
 pub mod read_levels;

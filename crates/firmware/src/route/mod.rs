@@ -149,6 +149,9 @@ impl<M: Arena> Firmware<M> {
         failed: u64,
         ports: &mut impl Out,
     ) -> Option<(u32, u64)> {
+        if failed == 0 && self.relocate.promotes() {
+            self.promote(now, job, ports);
+        }
         let store = &mut self.lower.store;
         match store.shared.jobs[job].purpose {
             Purpose::HostRead { .. } => {
@@ -191,6 +194,18 @@ impl<M: Arena> Firmware<M> {
             }
         }
         None
+    }
+
+    /// Pages that the host has read under `job` may be copied into another cell mode.
+    fn promote(&mut self, now: Ns, job: u32, ports: &mut impl Out) {
+        let purpose = self.lower.store.shared.jobs[job].purpose;
+        if matches!(purpose, Purpose::HostRead { .. } | Purpose::SharedRead) {
+            self.relocate
+                .host_has_read(now, job, &mut self.lower, ports);
+            if self.relocate.wakes() {
+                self.advance_all(now, ports);
+            }
+        }
     }
 
     /// A read has freed its buffer. `last` means that its superblock waits to be erased and has no other pin.

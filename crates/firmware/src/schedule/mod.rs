@@ -255,6 +255,6 @@ const fn program_class(stream: StreamId) -> OpClass {
     match stream {
         StreamId::Map => OpClass::MapProgram,
         StreamId::Host => OpClass::Program,
-        StreamId::Move => OpClass::MoveProgram,
+        StreamId::Move | StreamId::Declared(_) => OpClass::MoveProgram,
     }
 }

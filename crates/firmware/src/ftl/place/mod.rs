@@ -20,16 +20,17 @@ mod relocation_state;
 mod reserve;
 mod rewrite;
 mod space;
+mod streams;
 
 use alloc::collections::VecDeque;
 
 use firstread_core::{
-    Arena, Buf, DieId, Geometry, Lpn, Ns, PageAddr, Ppa, Status, SuperblockId, Wait,
+    Arena, Buf, CellMode, DieId, Lpn, Ns, PageAddr, Ppa, Status, SuperblockId, Wait,
 };
 
 use crate::config::Config;
 use crate::ftl::map::{self, Table};
-use crate::observe::{Owner, STREAMS, StreamId};
+use crate::observe::{Owner, StreamId};
 use crate::policy::wear::{AnyWear, Wear};
 use crate::schedule::Purpose;
 use crate::shared::{Out, Shared};
@@ -41,12 +42,11 @@ pub(crate) use relocation_state::{Evacuation, Pace, RelocationState};
 use rewrite::RewriteQueue;
 pub use space::RESERVE;
 pub(crate) use space::Space;
+use streams::Streams;
+pub(crate) use streams::{FILLED, StreamPlan};
 
 /// Programs that had not begun when power was cut, in the order in which they are reissued.
 type Waiting = VecDeque<(Purpose, PageAddr)>;
-
-/// Maximum number of superblocks that may be completely filled but not completely programmed.
-pub(crate) const FILLED: usize = STREAMS * buffer::WORDLINES;
 
 /// A page to be written.
 #[derive(Clone, Copy, Debug)]
@@ -63,8 +63,13 @@ pub(crate) struct Item {
 pub(crate) enum Why {
     /// By the host. `has_merged`: a partial write whose old data have been read.
     Host { has_merged: bool },
-    /// Moved for `owner`.
-    Moved(Owner),
+    /// Moved for `owner`; into the stream of a mode, if that has a slot at hand.
+    Moved {
+        owner: Owner,
+        to: Option<CellMode>,
+    },
+    /// Copied into the stream of a cell mode, because of how the page is read.
+    Promoted(CellMode),
     /// A changed map page.
     Map,
 }
@@ -93,6 +98,11 @@ impl Placed {
     /// The page that will lie there.
     pub(crate) fn lpn(&self) -> Lpn {
         self.lpn
+    }
+
+    /// The slot.
+    pub(crate) fn ppa(&self) -> Ppa {
+        self.slot.ppa
     }
 
     /// The buffer for the data.
@@ -146,9 +156,7 @@ impl Programs {
 pub(crate) struct Place {
     pub(crate) space: Space,
     pub(crate) relocation: RelocationState,
-    buffers: [WriteBuffer; STREAMS],
-    /// Number of streams in use.
-    streams: usize,
+    streams: Streams,
     rewrites: RewriteQueue,
     bad: BadBlocks,
     wear: AnyWear,
@@ -159,16 +167,17 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Placement for a drive whose superblocks are all free, with `map_pages` map pages on flash. Slot
-    /// buffers begin at `first`.
-    pub(crate) fn new(config: &Config, map_pages: u32, wear: AnyWear, first: Buf) -> Place {
+    /// Placement for a drive whose superblocks are all free, with `map_pages` map pages on flash and the
+    /// streams of `plan`. Slot buffers begin at `first`.
+    pub(crate) fn new(
+        config: &Config,
+        map_pages: u32,
+        plan: StreamPlan,
+        wear: AnyWear,
+        first: Buf,
+    ) -> Place {
         let geometry = config.geometry;
-        let layout = firstread_core::Layout::new(geometry);
         let slots = geometry.slots_per_superblock(config.mode);
-        let streams = Place::streams(map_pages);
-        let buffers = WriteBuffer::buffers(&geometry, config.mode);
-        let buffer = |i| WriteBuffer::new(layout, config.mode, first.slot(i as u32 * buffers));
-        let rewrites = first.slot(streams as u32 * buffers);
         let wordline = geometry.slots_per_stripe() * u32::from(config.mode.bits());
         Place {
             space: Space::new(
@@ -176,34 +185,21 @@ impl Place {
                 slots,
                 config.capacity_slots + u64::from(map_pages),
                 config.least_spare_slots,
-                streams,
+                &plan,
             ),
             relocation: RelocationState::new(Pace::new(slots, wordline)),
-            buffers: core::array::from_fn(buffer),
-            streams,
-            rewrites: RewriteQueue::new(&geometry, config.mode, streams, rewrites),
+            streams: Streams::new(plan, first),
+            rewrites: RewriteQueue::new(plan.slot_buffers(), first.slot(plan.slot_buffers())),
             bad: BadBlocks::new(geometry.dies(), geometry.blocks_per_plane),
             wear,
             opened: None,
-            waiting: Waiting::with_capacity(Place::programs(&geometry, map_pages) as usize),
+            waiting: Waiting::with_capacity(plan.programs() as usize),
         }
     }
 
-    /// Number of streams in use.
-    fn streams(map_pages: u32) -> usize {
-        STREAMS - (map_pages == 0) as usize
-    }
-
-    /// Maximum number of programs in flight from the write buffers.
-    pub(crate) fn programs(geometry: &Geometry, map_pages: u32) -> u32 {
-        Place::streams(map_pages) as u32 * WriteBuffer::programs(geometry)
-    }
-
-    /// Number of slot buffers it uses.
-    pub(crate) fn slot_buffers(config: &Config, map_pages: u32) -> u32 {
-        let streams = Place::streams(map_pages);
-        streams as u32 * WriteBuffer::buffers(&config.geometry, config.mode)
-            + RewriteQueue::buffers(&config.geometry, config.mode, streams)
+    /// Number of slot buffers.
+    pub(crate) fn slot_buffers(&self) -> u32 {
+        self.streams.plan().all_slot_buffers()
     }
 
     /// Takes a slot for `item`. The slot has to be committed once the data are in its buffer.
@@ -222,11 +218,20 @@ impl Place {
             Why::Host { has_merged } => {
                 (StreamId::Host, self.take_for_host(now, has_merged, shared)?)
             }
-            Why::Moved(_) => {
+            Why::Moved { to, .. } => {
                 if !table.map.has_room(1) {
                     return Err(Refusal::Wait(Wait::Overlay));
                 }
-                self.take_for_move(now, table.directory.is_map(item.lpn), shared)?
+                match to.and_then(|mode| self.take_in_mode(now, mode, shared).ok()) {
+                    Some(taken) => taken,
+                    None => self.take_for_move(now, table.directory.is_map(item.lpn), shared)?,
+                }
+            }
+            Why::Promoted(mode) => {
+                if !table.map.has_room(1) {
+                    return Err(Refusal::Wait(Wait::Overlay));
+                }
+                self.take_in_mode(now, mode, shared)?
             }
             Why::Map => (StreamId::Map, self.take_for_map(now, shared)?),
         };
@@ -245,7 +250,7 @@ impl Place {
             if let Some(wait) = self.waits_for_cleaning(has_merged, shared) {
                 return Err(Refusal::Wait(wait));
             }
-            match self.buffers[StreamId::Host as usize].allocate() {
+            match self.streams.of_mut(StreamId::Host).allocate() {
                 Ok(slot) => return Ok(slot),
                 Err(Refused::Full) => return Err(Refusal::Wait(Wait::Buffer)),
                 Err(Refused::NeedsBlock) => {}
@@ -281,7 +286,7 @@ impl Place {
         } else {
             StreamId::Move
         };
-        let mut taken = self.buffers[stream as usize].allocate();
+        let mut taken = self.streams.of_mut(stream).allocate();
         if let Err(Refused::NeedsBlock) = taken {
             (stream, taken) = self.take_of_new(now, stream, shared);
         }
@@ -307,16 +312,18 @@ impl Place {
         shared: &mut Shared,
     ) -> (StreamId, Result<Allocated, Refused>) {
         if self.open(now, own, shared) {
-            return (own, self.buffers[own as usize].allocate());
+            return (own, self.streams.of_mut(own).allocate());
         }
         let other = match own {
             StreamId::Map => StreamId::Move,
             _ => StreamId::Map,
         };
         let other = self.has_map().then_some(other);
-        let host = self.space.erasing.is_none().then_some(StreamId::Host);
-        for stream in other.into_iter().chain(host) {
-            let taken = self.buffers[stream as usize].allocate();
+        let is_last_resort = self.space.erasing.is_none();
+        let others = core::iter::once(StreamId::Host).chain(self.streams.declared());
+        let others = others.filter(|_| is_last_resort);
+        for stream in other.into_iter().chain(others) {
+            let taken = self.streams.of_mut(stream).allocate();
             if !matches!(taken, Err(Refused::NeedsBlock)) {
                 return (stream, taken);
             }
@@ -324,10 +331,40 @@ impl Place {
         (own, Err(Refused::NeedsBlock))
     }
 
+    /// A slot of the stream that fills superblocks in `mode`. If the stream has no superblock and its pool is
+    /// empty, relocation will look for one.
+    #[inline(never)] // Few pages go to such a stream.
+    fn take_in_mode(
+        &mut self,
+        now: Ns,
+        mode: CellMode,
+        shared: &mut Shared,
+    ) -> Result<(StreamId, Allocated), Refusal> {
+        let Some(stream) = self.streams.in_mode(mode) else {
+            return Err(Refusal::Never(Status::NoSpace));
+        };
+        if !self.rewrites.is_empty() {
+            return Err(Refusal::Wait(Wait::Rewrite));
+        }
+        let mut taken = self.streams.of_mut(stream).allocate();
+        if let Err(Refused::NeedsBlock) = taken {
+            if self.open(now, stream, shared) {
+                taken = self.streams.of_mut(stream).allocate();
+            } else {
+                self.relocation.wanted.add(mode);
+            }
+        }
+        match taken {
+            Ok(slot) => Ok((stream, slot)),
+            Err(Refused::Full) => Err(Refusal::Wait(Wait::Buffer)),
+            Err(Refused::NeedsBlock) => Err(Refusal::Wait(Wait::Superblock)),
+        }
+    }
+
     #[inline]
     fn take_for_map(&mut self, now: Ns, shared: &mut Shared) -> Result<Allocated, Refusal> {
         self.map_may_write(now, shared)?;
-        let slot = self.buffers[StreamId::Map as usize].allocate();
+        let slot = self.streams.of_mut(StreamId::Map).allocate();
         slot.map_err(|_| Refusal::Wait(Wait::Buffer))
     }
 
@@ -336,7 +373,7 @@ impl Place {
         if !self.rewrites.is_empty() {
             return Err(Refusal::Wait(Wait::Rewrite));
         }
-        if let Some(Refused::Full) = self.buffers[StreamId::Map as usize].refuses() {
+        if let Some(Refused::Full) = self.streams.of(StreamId::Map).refuses() {
             return Err(Refusal::Wait(Wait::Buffer));
         }
         match self.give_map_space(now, shared) {
@@ -349,7 +386,7 @@ impl Place {
     /// necessary.
     pub(crate) fn give_map_space(&mut self, now: Ns, shared: &mut Shared) -> bool {
         let slots = self.space.largest_slots;
-        let refuses = self.buffers[StreamId::Map as usize].refuses();
+        let refuses = self.streams.of(StreamId::Map).refuses();
         let needs_block = matches!(refuses, Some(Refused::NeedsBlock));
         let gives = self.can_spare(1, shared)
             && (!needs_block
@@ -384,7 +421,7 @@ impl Place {
     /// programmed. Returns the programs that this makes due; none if nothing is padded.
     pub(crate) fn pad(&mut self, shared: &mut Shared, ports: &mut impl Out) -> Option<Programs> {
         let stream = StreamId::Host;
-        let buffer = &mut self.buffers[stream as usize];
+        let buffer = self.streams.of_mut(stream);
         if !buffer.only_fills() {
             return None;
         }
@@ -439,13 +476,12 @@ impl Place {
 
     /// Whether there is a stream for map pages.
     pub(crate) fn has_map(&self) -> bool {
-        self.streams == STREAMS
+        self.streams.has_map()
     }
 
     /// The buffer of `ppa`, if it is not programmed yet.
     pub(crate) fn buffered(&self, ppa: Ppa, shared: &Shared) -> Option<Buf> {
-        let used = &self.buffers[..self.streams];
-        let written = used.iter().find_map(|b| b.holds(ppa));
+        let written = self.streams.iter().find_map(|b| b.holds(ppa));
         // Slots to be rewritten are looked up only in superblocks with broken stripes: each failed program breaks
         // one.
         let may_be_rewritten =
@@ -455,24 +491,22 @@ impl Place {
 
     /// Whether `wordline` of `block` is in a buffer: some die has not programmed its part yet.
     pub(crate) fn holds_line(&self, block: SuperblockId, wordline: u16) -> bool {
-        self.buffers.iter().any(|b| b.holds_line(block, wordline))
+        self.streams.iter().any(|b| b.holds_line(block, wordline))
     }
 
     /// The write buffer of `stream`.
     #[inline]
     pub(crate) fn buffer(&self, stream: StreamId) -> &WriteBuffer {
-        &self.buffers[stream as usize]
+        self.streams.of(stream)
     }
 
     /// Superblocks that are completely filled but not completely programmed. With `map_ends` the map's open
     /// superblock counts too: it will be full before the host's is.
     pub(crate) fn filled_to_their_end(&self, map_ends: bool) -> [Option<SuperblockId>; FILLED] {
-        let streams = if map_ends { STREAMS - 1 } else { STREAMS };
         let mut filled = [None; FILLED];
-        let lines = self.buffers.iter().flat_map(WriteBuffer::blocks);
-        for (into, block) in filled.iter_mut().zip(lines) {
+        for (into, block) in filled.iter_mut().zip(self.streams.blocks()) {
             let fills = |buffer: &WriteBuffer| buffer.fills(block) || buffer.fills_line_of(block);
-            let open = self.buffers[..streams].iter().any(fills);
+            let open = self.streams.that_fill_on(map_ends).any(fills);
             *into = (!open).then_some(block);
         }
         filled
@@ -480,10 +514,8 @@ impl Place {
 
     /// Slots left in the superblocks that relocation fills.
     pub(crate) fn left_for_moves(&self) -> u32 {
-        let streams = StreamId::of_mover(self.streams);
-        streams
-            .map(|s| self.buffers[*s as usize].slots_left())
-            .sum()
+        let streams = self.streams.of_mover();
+        streams.map(|s| self.streams.of(s).slots_left()).sum()
     }
 
     /// The superblock opened since the last call.

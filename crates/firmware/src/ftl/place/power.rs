@@ -7,23 +7,24 @@
 use firstread_core::{Arena, Buf, CellMode, DieId, Ns, Ppa, SuperblockId};
 
 use super::bad::BadBlocks;
-use super::buffer::WriteBuffer;
 use super::relocation_state::RelocationState;
 use super::rewrite::RewriteQueue;
+use super::streams::Streams;
 use super::{Place, Waiting};
 use crate::ftl::map::Table;
-use crate::observe::{STREAMS, StreamId};
+use crate::observe::StreamId;
 use crate::schedule::Purpose;
 use crate::shared::{Out, Shared};
 
 /// What a power cut leaves of placement.
 #[derive(Debug)]
 pub(crate) struct Dumped {
-    buffers: [WriteBuffer; STREAMS],
+    streams: Streams,
     rewrites: RewriteQueue,
     bad: BadBlocks,
-    /// Superblocks opened so far, and whether the drive has reached its end of life.
+    /// Superblocks opened and filled so far, and whether the drive has reached its end of life.
     opened: u64,
+    closed: u64,
     read_only: bool,
     /// The superblock being erased, the number of dies not yet done, and whether a die has failed.
     erasing: Option<(SuperblockId, u16, bool)>,
@@ -71,10 +72,11 @@ impl Place {
     /// The state to be dumped.
     pub(crate) fn dump(self) -> Dumped {
         Dumped {
-            buffers: self.buffers,
+            streams: self.streams,
             rewrites: self.rewrites,
             bad: self.bad,
             opened: self.space.opened(),
+            closed: self.space.closed,
             read_only: self.space.read_only,
             erasing: self.space.erasing,
             relocation: self.relocation.after_power_cut(),
@@ -85,47 +87,46 @@ impl Place {
     /// Power is back: takes over what was dumped.
     pub(crate) fn take_dumped(&mut self, dumped: Dumped, shared: &Shared) {
         let Dumped {
-            buffers,
+            streams,
             rewrites,
             bad,
             opened,
+            closed,
             read_only,
             erasing,
             relocation,
             waiting,
         } = dumped;
         let slots_of = |mode: CellMode| shared.slots_of(mode);
+        self.space.closed = closed;
         self.space
             .recover(opened, read_only, erasing, &shared.blocks, slots_of);
-        (self.buffers, self.rewrites, self.bad) = (buffers, rewrites, bad);
+        (self.streams, self.rewrites, self.bad) = (streams, rewrites, bad);
         (self.relocation, self.waiting) = (relocation, waiting);
     }
 
     /// Number of wordlines of `block` that were begun, if `block` is being filled.
     pub(crate) fn begun(&self, block: SuperblockId) -> Option<u16> {
-        self.buffers.iter().find_map(|b| b.begun(block))
+        self.streams.iter().find_map(|b| b.begun(block))
     }
 
     /// Number of wordlines in the write buffers.
     pub(crate) fn lines(&self) -> usize {
-        self.buffers.iter().map(|b| b.lines()).sum()
+        self.streams.iter().map(|b| b.lines()).sum()
     }
 
     /// Entry `i` of the dump: the slot where the data were to lie, and their buffer. The inner option is none
     /// for an entry without data; the outer option is none past the last entry.
     pub(crate) fn dumped_at(&self, i: u32) -> Option<Option<(Ppa, Buf)>> {
-        let per_buffer = self.buffers[0].len();
-        let in_buffers = per_buffer * STREAMS as u32;
-        if i < in_buffers {
-            return Some(self.buffers[(i / per_buffer) as usize].held_at(i % per_buffer));
+        match self.streams.held_at(i) {
+            Ok(held) => Some(held),
+            Err(i) => (i < self.rewrites.len()).then(|| Some(self.rewrites.at(i))),
         }
-        let i = i - in_buffers;
-        (i < self.rewrites.len()).then(|| Some(self.rewrites.at(i)))
     }
 
     /// Slots of host data that are in a buffer and not yet on flash.
     pub(crate) fn host_slots_buffered(&self) -> u32 {
-        let buffer = &self.buffers[StreamId::Host as usize];
+        let buffer = self.streams.of(StreamId::Host);
         let held = (0..buffer.len()).filter(|&i| buffer.held_at(i).is_some());
         held.count() as u32
     }

@@ -33,7 +33,7 @@ impl Place {
         let purpose = Purpose::Program {
             stream,
             line,
-            buf: self.buffers[stream as usize].ring_buffer(line as usize),
+            buf: self.streams.of(stream).ring_buffer(line as usize),
         };
         shared.push_change(now, purpose, at);
     }
@@ -81,7 +81,7 @@ impl Place {
         shared: &mut Shared,
         ports: &mut impl Out,
     ) -> bool {
-        let free = self.buffers[stream as usize].done(die, line);
+        let free = self.streams.of_mut(stream).done(die, line);
         if free {
             self.close_if_done(block, shared);
             if stream == StreamId::Host {
@@ -92,12 +92,14 @@ impl Place {
     }
 
     /// Marks `block` as full, if nothing more will be programmed in it or read from a buffer.
-    fn close_if_done(&self, block: SuperblockId, shared: &mut Shared) {
-        let mut buffers = self.buffers.iter();
+    fn close_if_done(&mut self, block: SuperblockId, shared: &mut Shared) {
+        let mut buffers = self.streams.iter();
         if !buffers.any(|b| b.fills(block) || b.is_busy_with(block))
             && !self.rewrites.is_busy_with(block)
         {
-            shared.blocks.row_mut(block).usage = SuperblockUse::Full;
+            let row = shared.blocks.row_mut(block);
+            row.usage = SuperblockUse::Full;
+            row.closed = self.space.close();
         }
     }
 
@@ -119,11 +121,11 @@ impl Place {
         row.failed = true;
         self.space.failed += 1;
         self.space.is_short = true;
-        let Some(line) = self.buffers[stream as usize].abandon(program.block) else {
+        let Some(line) = self.streams.of_mut(stream).abandon(program.block) else {
             return;
         };
         for die in (0..shared.config.geometry.dies()).map(DieId) {
-            if self.buffers[stream as usize].is_incomplete(die, line) {
+            if self.streams.of(stream).is_incomplete(die, line) {
                 self.queue_rewrite(stream, die, line, shared, ports);
             }
         }
@@ -138,7 +140,7 @@ impl Place {
         shared: &mut Shared,
         ports: &mut impl Out,
     ) {
-        let buffer = &self.buffers[stream as usize];
+        let buffer = self.streams.of(stream);
         let block = buffer.block_of(line);
         shared.blocks.row_mut(block).stripe_broken = true;
         for (ppa, from) in buffer.filled_of(die, line) {

@@ -5,7 +5,7 @@
 
 use firstread_core::{CellMode, SuperblockId, Wait};
 
-use crate::observe::Owner;
+use crate::observe::{ModeSet, Owner};
 
 /// Due moves are counted in slots divided by this.
 const PER_SLOT: i64 = 256;
@@ -162,6 +162,8 @@ pub(crate) struct RelocationState {
     pub(crate) host_waits: Waits,
     /// What the map cache waits for: a superblock.
     pub(crate) map_waits: Waits,
+    /// Modes whose stream has found no free superblock in its pool.
+    pub(crate) wanted: ModeSet,
     /// The host or the map cache has opened a superblock, so victims have to be foreseen again.
     pub(crate) foresee_anew: bool,
     /// Host slots and map pages written so far, at the time when the host opened its previous superblock and
@@ -180,6 +182,7 @@ impl RelocationState {
             pace,
             host_waits: Waits::default(),
             map_waits: Waits::default(),
+            wanted: ModeSet::default(),
             foresee_anew: false,
             written_before: [(0, 0); 2],
         }

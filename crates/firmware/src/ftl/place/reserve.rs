@@ -20,11 +20,19 @@
 //!
 //! Data and map pages have separate streams but share the room: if no superblock is free, pages of one stream
 //! go to the superblock of the other.
+//!
+//! A cell mode with a pool of its own has no part in the room: its free superblocks are opened for its stream
+//! alone. A superblock of the pool gives back a whole superblock of the drive's own mode when it has been
+//! emptied, more than it holds. Data that a scheme puts into the pool leave garbage in the common pool and take
+//! no room. A superblock changes to the mode of a pool only if the room stays large enough without it, and if
+//! the slots left hold the capacity; the capacity counts the open and the free superblock of each pool as
+//! empty ([`super::StreamPlan::kept_slots`]). As the very last resort, moved data go to the rest of an open
+//! superblock of a pool too.
 
-use firstread_core::{SuperblockId, Wait};
+use firstread_core::{CellMode, SuperblockId, Wait};
 
 use super::Place;
-use crate::observe::{Owner, StreamId};
+use crate::observe::{Owner, StreamId, SuperblockRow};
 use crate::policy::gc_victim;
 use crate::shared::Shared;
 
@@ -33,11 +41,33 @@ impl Place {
     fn room_for_moves(&self, shared: &Shared) -> i64 {
         let space = &self.space;
         let erasing = space.erasing.map_or(0, |(block, ..)| {
-            shared.slots_of(shared.blocks.row(block).mode)
+            self.room_in(shared.blocks.row(block).mode, shared)
         });
         let open = self.left_for_moves();
         (space.free_slots() + u64::from(erasing) + u64::from(open)) as i64
             - (space.reserved + u64::from(self.rewrites.len())) as i64
+    }
+
+    /// Slots for moves in a free superblock in `mode`: none if the mode has a pool of its own.
+    fn room_in(&self, mode: CellMode, shared: &Shared) -> u32 {
+        match self.space.pools.has(mode) {
+            true => 0,
+            false => shared.slots_of(mode),
+        }
+    }
+
+    /// The mode into which a superblock in `mode` is erased when it has been cleaned: a superblock of a pool
+    /// goes back to the drive's own mode.
+    pub(crate) fn mode_after(&self, mode: CellMode, shared: &Shared) -> CellMode {
+        match self.space.pools.has(mode) {
+            true => shared.config.mode,
+            false => mode,
+        }
+    }
+
+    /// Slots that moves may have once the superblock of `row` has been cleaned, less those that its data take.
+    pub(crate) fn room_gained(&self, row: &SuperblockRow, shared: &Shared) -> u32 {
+        shared.slots_of(self.mode_after(row.mode, shared)) - row.valid_slots
     }
 
     /// Slots by which the room grows once the current victim is emptied.
@@ -50,7 +80,7 @@ impl Place {
         let gives = if row.failed {
             0
         } else {
-            shared.slots_of(current.mode)
+            self.room_in(current.mode, shared)
         };
         i64::from(gives) - i64::from(row.valid_slots)
     }
@@ -86,11 +116,12 @@ impl Place {
         i64::from(valid) <= self.room_for_moves(shared).max(0)
     }
 
-    /// Whether there is room to move `valid` slots if the rest of the host's superblock is used too, as a
-    /// last resort.
+    /// Whether there is room to move `valid` slots if the rests of the superblocks of other streams are used
+    /// too, as a last resort.
     pub(crate) fn fits_with_host(&self, valid: u32, shared: &Shared) -> bool {
-        let host = self.buffers[StreamId::Host as usize].slots_left();
-        i64::from(valid) <= (self.room_for_moves(shared) + i64::from(host)).max(0)
+        let others = core::iter::once(StreamId::Host).chain(self.streams.declared());
+        let left: u32 = others.map(|s| self.streams.of(s).slots_left()).sum();
+        i64::from(valid) <= (self.room_for_moves(shared) + i64::from(left)).max(0)
     }
 
     /// Superblocks that yield slots when cleaned, with the number of slots.
@@ -101,8 +132,8 @@ impl Place {
         let geometry = &shared.config.geometry;
         let rows = shared.blocks.iter();
         let repairable = rows.filter(|(block, row)| !row.failed || self.bad.can_repair(*block));
-        let gains = repairable.map(|(block, row)| (block, gc_victim::gain(geometry, row)));
-        gains.filter(|(_, gain)| *gain > 0)
+        let garbage = repairable.filter(|(_, row)| gc_victim::gain(geometry, row) > 0);
+        garbage.map(|(block, row)| (block, self.room_gained(row, shared)))
     }
 
     /// Whether any superblock yields slots when cleaned.
@@ -168,7 +199,7 @@ impl Place {
         let owes = self
             .relocation
             .emptying
-            .is_some_and(|e| e.owner != Owner::Gc);
+            .is_some_and(|e| e.owner != Owner::Gc || self.space.pools.has(e.mode));
         if owes {
             (-self.gain(shared)).max(0) as u64
         } else {

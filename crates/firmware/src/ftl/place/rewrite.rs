@@ -11,9 +11,7 @@
 
 use alloc::boxed::Box;
 
-use firstread_core::{Buf, CellMode, Geometry, Ppa, SuperblockId};
-
-use super::buffer::WriteBuffer;
+use firstread_core::{Buf, Ppa, SuperblockId};
 
 /// The slots to be rewritten: a ring with one buffer per entry.
 #[derive(Clone, Debug)]
@@ -29,21 +27,10 @@ pub(crate) struct RewriteQueue {
 }
 
 impl RewriteQueue {
-    /// Number of slot buffers: as many as the write buffers of `streams` have.
-    pub(crate) fn buffers(geometry: &Geometry, widest: CellMode, streams: usize) -> u32 {
-        streams as u32 * WriteBuffer::buffers(geometry, widest)
-    }
-
-    /// For the write buffers of `streams` streams. The slot buffers begin at `first_buf`.
-    pub(crate) fn new(
-        geometry: &Geometry,
-        widest: CellMode,
-        streams: usize,
-        first_buf: Buf,
-    ) -> RewriteQueue {
-        let places = RewriteQueue::buffers(geometry, widest, streams) as usize;
+    /// A queue for `buffers` slots, as many as the write buffers have. The slot buffers begin at `first_buf`.
+    pub(crate) fn new(buffers: u32, first_buf: Buf) -> RewriteQueue {
         RewriteQueue {
-            slots: alloc::vec![Ppa(0); places].into_boxed_slice(),
+            slots: alloc::vec![Ppa(0); buffers as usize].into_boxed_slice(),
             first_buf,
             oldest: 0,
             len: 0,

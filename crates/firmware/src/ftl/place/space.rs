@@ -1,10 +1,12 @@
 //! Superblocks: opening, erase and retirement; and the drive's end of life.
 
+use core::num::NonZeroU64;
+
 use firstread_core::{Arena, CellMode, DieId, Ns, PageAddr, PageType, SuperblockId};
 
-use super::Place;
+use super::{Place, StreamPlan};
 use crate::ftl::map::Table;
-use crate::observe::{Owner, StreamId, SuperblockTable, SuperblockUse};
+use crate::observe::{ModeSet, Owner, StreamId, SuperblockTable, SuperblockUse};
 use crate::policy::wear::Wear;
 use crate::schedule::Purpose;
 use crate::shared::{Out, Shared};
@@ -13,15 +15,24 @@ use crate::shared::{Out, Shared};
 /// free for moves, so that cleaning can always finish.
 pub const RESERVE: u64 = 3;
 
+/// Free superblocks of the common pool, their slots, and the free superblocks of each pool of a mode.
+type Free = (u32, u64, [u32; CellMode::ALL.len()]);
+
 /// State of all superblocks together.
 #[derive(Clone, Debug)]
 pub(crate) struct Space {
     /// Superblocks opened so far.
     opened: u64,
-    /// Number of free superblocks.
+    /// Superblocks filled so far.
+    pub(crate) closed: u64,
+    /// Number of free superblocks of the common pool, in which every mode is that has no pool of its own.
     pub(crate) free: u32,
-    /// Slots in free superblocks.
+    /// Slots in free superblocks of the common pool.
     free_slots: u64,
+    /// Modes with a pool of their own: their superblocks are opened for the declared stream of the mode alone.
+    pub(crate) pools: ModeSet,
+    /// Number of free superblocks in each pool of a mode.
+    free_in: [u32; CellMode::ALL.len()],
     /// Slots of all superblocks that are not retired, each in its cell mode.
     pub(crate) physical_slots: u64,
     /// Slots reserved for single-page moves.
@@ -46,22 +57,25 @@ pub(crate) struct Space {
 
 impl Space {
     /// `blocks` free superblocks of `slots` slots each, for `capacity` logical pages and at least
-    /// `least_spare` spare slots. Two of the `streams` streams are part of the reserve.
+    /// `least_spare` spare slots, with the streams of `plan`.
     pub(crate) fn new(
         blocks: u32,
         slots: u32,
         capacity: u64,
         least_spare: u64,
-        streams: usize,
+        plan: &StreamPlan,
     ) -> Space {
         let all = blocks as u64 * slots as u64;
         Space {
             opened: 0,
+            closed: 0,
             free: blocks,
             free_slots: all,
+            pools: plan.pools(),
+            free_in: [0; CellMode::ALL.len()],
             physical_slots: all,
             reserved: 0,
-            needed_slots: capacity + (RESERVE + streams as u64 - 2) * slots as u64,
+            needed_slots: capacity + RESERVE * slots as u64 + plan.kept_slots(),
             least_spare,
             largest_slots: slots as u64,
             read_only: false,
@@ -72,12 +86,22 @@ impl Space {
         }
     }
 
-    /// A free superblock of `slots` slots has been taken. Returns its number in the order of opening.
-    pub(crate) fn take(&mut self, slots: u32) -> u64 {
-        self.free -= 1;
-        self.free_slots -= slots as u64;
+    /// A free superblock in `mode`, of `slots` slots, has been taken. Returns its number in the order of opening.
+    pub(crate) fn take(&mut self, mode: CellMode, slots: u32) -> u64 {
+        if self.pools.has(mode) {
+            self.free_in[mode as usize] -= 1;
+        } else {
+            self.free -= 1;
+            self.free_slots -= slots as u64;
+        }
         self.opened += 1;
         self.opened
+    }
+
+    /// A superblock has been filled. Returns its number in the order of filling.
+    pub(crate) fn close(&mut self) -> Option<NonZeroU64> {
+        self.closed += 1;
+        NonZeroU64::new(self.closed)
     }
 
     /// A free superblock of `slots` slots is retired before first use.
@@ -108,7 +132,7 @@ impl Space {
         slots: impl Fn(CellMode) -> u32,
     ) {
         (self.opened, self.read_only, self.erasing) = (opened, read_only, erasing);
-        (self.free, self.free_slots) = Space::counted(blocks, &slots);
+        (self.free, self.free_slots, self.free_in) = self.counted(blocks, &slots);
         let used = || {
             blocks
                 .iter()
@@ -129,20 +153,36 @@ impl Space {
         self.holds_capacity_without(0)
     }
 
-    fn put_back(&mut self, slots: u32) {
-        self.free += 1;
-        self.free_slots += slots as u64;
+    fn put_back(&mut self, mode: CellMode, slots: u32) {
+        if self.pools.has(mode) {
+            self.free_in[mode as usize] += 1;
+        } else {
+            self.free += 1;
+            self.free_slots += slots as u64;
+        }
     }
 
-    /// Free superblocks and their slots, counted in the table `blocks`.
-    pub(crate) fn counted(blocks: &SuperblockTable, slots: impl Fn(CellMode) -> u32) -> (u32, u64) {
+    /// Free superblocks of the common pool, their slots, and the free superblocks of each other pool, counted in
+    /// the table `blocks`.
+    fn counted(&self, blocks: &SuperblockTable, slots: impl Fn(CellMode) -> u32) -> Free {
         let free = blocks
             .iter()
             .filter(|(_, row)| row.usage == SuperblockUse::Free);
-        free.fold((0, 0), |(n, all), (_, row)| {
-            (n + 1, all + slots(row.mode) as u64)
+        free.fold(Free::default(), |(n, all, mut in_pool), (_, row)| {
+            if self.pools.has(row.mode) {
+                in_pool[row.mode as usize] += 1;
+                return (n, all, in_pool);
+            }
+            (n + 1, all + slots(row.mode) as u64, in_pool)
         })
     }
+
+    /// Whether the free superblocks are those of the table `blocks`.
+    pub(crate) fn agrees(&self, blocks: &SuperblockTable, slots: impl Fn(CellMode) -> u32) -> bool {
+        self.counted(blocks, slots) == (self.free, self.free_slots, self.free_in)
+    }
+
+    /// Slots in free superblocks of the common pool.
     pub(crate) fn free_slots(&self) -> u64 {
         self.free_slots
     }
@@ -184,20 +224,23 @@ impl Place {
     pub(super) fn open(&mut self, now: Ns, stream: StreamId, shared: &mut Shared) -> bool {
         let owner = self.relocation.emptying.map(|e| e.owner);
         let cold = stream == StreamId::Move && owner == Some(Owner::Wear);
-        let chosen = self.wear.open(&shared.blocks, cold);
+        let modes = self.streams.opens(stream);
+        let chosen = self.wear.open(&shared.blocks, modes, cold);
         let Some(block) = chosen else { return false };
         let slots = shared.slots_of(shared.blocks.row(block).mode);
         // The host leaves enough space for one more cleaning.
         if stream == StreamId::Host && !self.can_open(slots, shared) {
             return false;
         }
-        let opened = self.space.take(slots);
+        let mode = shared.blocks.row(block).mode;
+        let opened = self.space.take(mode, slots);
         let row = shared.blocks.row_mut(block);
         row.usage = SuperblockUse::Open;
         row.programmed_at = now;
         row.opened = opened;
+        row.closed = None;
         row.holds_map = stream == StreamId::Map;
-        self.buffers[stream as usize].open(block, row.mode);
+        self.streams.of_mut(stream).open(block, row.mode);
         self.relocation.foresee_anew |= stream != StreamId::Move;
         if stream == StreamId::Host {
             let c = &shared.counters;
@@ -209,9 +252,20 @@ impl Place {
         true
     }
 
-    /// Takes a free superblock, to be erased into another mode.
-    pub(crate) fn take_free(&mut self, slots: u32) {
-        self.space.take(slots);
+    /// A free superblock of the common pool, to be erased into another mode.
+    pub(crate) fn free_for_conversion(&mut self, shared: &Shared) -> Option<SuperblockId> {
+        let own = core::iter::once(shared.config.mode).collect();
+        self.wear.open(&shared.blocks, own, false)
+    }
+
+    /// Whether a superblock is free in the pool of `mode`.
+    pub(crate) fn has_free_in(&self, mode: CellMode) -> bool {
+        self.space.pools.has(mode) && self.space.free_in[mode as usize] > 0
+    }
+
+    /// Takes a free superblock in `mode`, to be erased into another mode.
+    pub(crate) fn take_free(&mut self, mode: CellMode, slots: u32) {
+        self.space.take(mode, slots);
     }
 
     /// Marks free superblock `block` as filled with `pages` pages.
@@ -229,9 +283,9 @@ impl Place {
             SuperblockUse::Free,
             "only a free superblock can be filled"
         );
-        row.opened = self
-            .space
-            .take(shared.config.geometry.slots_per_superblock(row.mode));
+        let slots = shared.config.geometry.slots_per_superblock(row.mode);
+        row.opened = self.space.take(row.mode, slots);
+        row.closed = self.space.close();
         row.usage = SuperblockUse::Full;
         row.set_pe_cycles(pe_cycles);
         row.programmed_at = now;
@@ -343,6 +397,7 @@ impl Place {
         self.space.erasing = None;
         let row = shared.count_erase(block);
         row.reads = 0;
+        row.closed = None;
         row.stripe_broken = false;
         if (failed || !ok) && !self.repair(block, shared, ports) {
             self.retire(block, shared);
@@ -350,7 +405,7 @@ impl Place {
             let row = shared.blocks.row_mut(block);
             row.usage = SuperblockUse::Free;
             let slots = shared.config.geometry.slots_per_superblock(row.mode);
-            self.space.put_back(slots);
+            self.space.put_back(row.mode, slots);
         }
         Some(block)
     }

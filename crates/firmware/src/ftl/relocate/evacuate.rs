@@ -44,6 +44,7 @@ impl Relocate {
             lower.store.place.relocation.asked -= 1;
             self.start_page(now, owner, lpn, lower, ports);
         }
+        self.convert_free(now, lower, ports);
         loop {
             let Some(current) = lower.store.place.relocation.emptying else {
                 match self.next_evacuation(lower) {
@@ -104,7 +105,11 @@ impl Relocate {
         let store = &mut lower.store;
         let (place, shared) = (&mut store.place, &mut store.shared);
         place.relocation.emptying = None;
-        let (block, mode) = (current.block, current.mode);
+        let block = current.block;
+        let mode = match current.owner {
+            Owner::Gc => self.mode_for_stream(block, current.mode, place, shared),
+            _ => current.mode,
+        };
         if shared.blocks.row(block).failed && !place.repair_or_retire(block, shared, ports) {
             store.read.block_changed(now, block, &shared.blocks);
         } else {
@@ -147,17 +152,20 @@ impl Relocate {
     fn next_evacuation<M: Arena>(&mut self, lower: &mut LowerLayers<M>) -> Option<Evacuation> {
         // An evacuation that gives back less than it takes waits until cleaning has its reserve.
         let spare = lower.store.place.has_spare();
-        let row_of = |lower: &LowerLayers<M>, block| *lower.store.shared.blocks.row(block);
+        let mode_after = |lower: &LowerLayers<M>, block| {
+            let shared = &lower.store.shared;
+            lower.store.place.mode_after(shared.blocks.row(block).mode, shared)
+        };
         let (owner, block, mode, shrinks) = if spare
             && lower.store.place.space.failed > 0
             && let Some(block) = failed_at_rest(lower)
         {
-            (Owner::Retire, block, row_of(lower, block).mode, 0)
+            (Owner::Retire, block, mode_after(lower, block), 0)
         } else if spare && let Some(asked) = self.next_asked(lower) {
             (asked.owner, asked.block, asked.mode, asked.shrinks)
         } else {
             let (owner, block) = self.choose_victim(&mut lower.store)?;
-            (owner, block, row_of(lower, block).mode, 0)
+            (owner, block, mode_after(lower, block), 0)
         };
         let shared = &mut lower.store.shared;
         let row = shared.blocks.row_mut(block);

@@ -107,7 +107,7 @@ impl Relocate {
             };
             let row = store.shared.blocks.row(block);
             next = Some(i64::from(row.valid_slots));
-            missing -= i64::from(store.shared.slots_of(row.mode) - row.valid_slots);
+            missing -= i64::from(store.place.room_gained(row, &store.shared));
         }
         let last = next.unwrap_or(0).min(slots - 1);
         Some(moves + missing.max(0) * last / (slots - last))
@@ -140,8 +140,10 @@ impl Relocate {
     /// Superblocks that are completely filled but not completely programmed. The map's open superblock counts
     /// if it will be full before the host's is: it may be mostly garbage, and would then be cleaned first.
     fn filled_to_their_end<M>(&self, store: &FlashStore<M>) -> [Option<SuperblockId>; FILLED] {
-        let map_left = store.place.buffer(StreamId::Map).slots_left();
-        let map_ends = self.map_pages_to_come(store).0 > i64::from(map_left);
+        let map_ends = store.place.has_map() && {
+            let map_left = store.place.buffer(StreamId::Map).slots_left();
+            self.map_pages_to_come(store).0 > i64::from(map_left)
+        };
         store.place.filled_to_their_end(map_ends)
     }
 

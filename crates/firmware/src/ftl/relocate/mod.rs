@@ -16,20 +16,24 @@
 //!
 //! - `evacuate`: emptying and erasing superblocks.
 //! - `moves`: one move, from its read to its new slot.
+//! - `promote`: copies of what the host has read, into other cell modes.
 //! - `gc`: garbage collection and its pace; wear leveling. `victims`: chosen and foreseen victims.
 
 mod evacuate;
 mod gc;
 mod moves;
+mod promote;
 mod victims;
 
 use alloc::collections::VecDeque;
 
 use firstread_core::{Arena, CellMode, Geometry, Lpn, Ns, Ppa, SuperblockId};
 
+use crate::config::Config;
 use crate::ftl::place::Evacuation;
 use crate::lower_layers::LowerLayers;
-use crate::observe::{Owner, SuperblockUse};
+use crate::observe::{ModeSet, Owner, SuperblockUse};
+use crate::policy::cell_mode::{AnyCellMode, CellModes};
 use crate::policy::gc_victim::AnyGcVictim;
 use crate::schedule::Purpose;
 use crate::shared::{Out, Shared};
@@ -76,15 +80,21 @@ pub(crate) struct Relocate {
     /// Blocked writes and trims may be able to continue.
     unblocks_writes: bool,
     gc: Gc,
+    cell_mode: AnyCellMode,
+    /// Whether the scheme of axis `cell_mode` has streams.
+    promotes: bool,
+    /// Slots that superblocks in other modes leave the drive.
+    keep_slots: u64,
 }
 
 /// What a power cut leaves of relocation: the victims foreseen by cleaning.
 pub(crate) type Dumped = Gc;
 
 impl Relocate {
-    /// For a drive of `geometry`.
-    pub(crate) fn new(geometry: &Geometry, victim: AnyGcVictim) -> Relocate {
-        let window = Relocate::window(geometry);
+    /// For a drive of `config`.
+    pub(crate) fn new(config: &Config, victim: AnyGcVictim, cell_mode: AnyCellMode) -> Relocate {
+        let window = Relocate::window(&config.geometry);
+        let kept = config.capacity_slots * u64::from(cell_mode.keep_permille()) / 1000;
         Relocate {
             asked: VecDeque::with_capacity(ASKED),
             pages: VecDeque::with_capacity(PAGES),
@@ -94,6 +104,9 @@ impl Relocate {
             lacks_room: false,
             unblocks_writes: false,
             gc: Gc::new(victim),
+            promotes: !cell_mode.streams().is_empty(),
+            keep_slots: config.capacity_slots + kept,
+            cell_mode,
         }
     }
 
@@ -133,7 +146,10 @@ impl Relocate {
     pub(crate) fn begin<M>(&mut self, lower: &LowerLayers<M>) -> bool {
         self.again = false;
         let place = &lower.store.place;
-        !place.relocation.is_idle() || place.has_rewrites() || self.has_more_to_move(&lower.store)
+        !place.relocation.is_idle()
+            || place.has_rewrites()
+            || place.relocation.wanted != ModeSet::default()
+            || self.has_more_to_move(&lower.store)
     }
 
     /// Whether blocked writes and trims may be able to continue, because of a change since the last call.
@@ -189,9 +205,7 @@ impl Relocate {
         let row = *shared.blocks.row(block);
         let (before, after) = (shared.slots_of(row.mode), shared.slots_of(mode));
         // Requests that are not done yet count as done.
-        let promised = self.asked.iter().chain(&place.relocation.emptying);
-        let promised: u64 = promised.map(|e| u64::from(e.shrinks)).sum();
-        let shrinks = u64::from(before.saturating_sub(after)) + promised;
+        let shrinks = u64::from(before.saturating_sub(after)) + self.promised_slots(place);
         if u64::from(after) > place.space.largest_slots
             || !place.space.holds_capacity_without(shrinks)
             || place.space.read_only
@@ -207,7 +221,7 @@ impl Relocate {
                 if !place.has_beyond_reserve(u64::from(before), shared) {
                     return Err(Busy::NoRoom);
                 }
-                place.take_free(before);
+                place.take_free(row.mode, before);
                 store.start_erase(now, block, mode, ports);
                 Ok(false)
             }

@@ -1,12 +1,15 @@
 //! One move. The multi-plane page is read by the common read path at a priority of its own. Each of its slots
 //! is then written to a new place, unless the host has overtaken it.
 
-use firstread_core::{Arena, Buf, Lpn, Ns, PageAddr, Ppa, Priority, Wait};
+use firstread_core::{
+    Arena, Buf, CellMode, Lpn, Ns, PageAddr, Ppa, Priority, SuperblockId, Wait,
+};
 
 use super::Relocate;
 use crate::ftl::place::{Item, Refusal, Why};
 use crate::lower_layers::LowerLayers;
 use crate::observe::{Owner, SuperblockUse};
+use crate::policy::cell_mode::CellModes;
 use crate::schedule::{Job, Purpose};
 use crate::shared::Out;
 
@@ -151,7 +154,10 @@ impl Relocate {
                     let item = Item {
                         lpn,
                         expect: Some(ppa),
-                        why: Why::Moved(owner),
+                        why: Why::Moved {
+                            owner,
+                            to: self.stays_in(lpn, at.block, lower),
+                        },
                     };
                     match self.write_moved(now, &item, owner, from, lower, ports) {
                         Err(Refusal::Overtaken) => {
@@ -196,6 +202,23 @@ impl Relocate {
         shared.jobs.release(job);
     }
 
+    /// The mode in which page `lpn` stays, if its superblock `block` is in another mode than the drive's own and the
+    /// scheme of axis `cell_mode` keeps the page there.
+    fn stays_in<M: Arena>(
+        &self,
+        lpn: Lpn,
+        block: SuperblockId,
+        lower: &LowerLayers<M>,
+    ) -> Option<CellMode> {
+        let store = &lower.store;
+        let mode = store.shared.blocks.row(block).mode;
+        if !store.place.space.pools.has(mode) || store.table.directory.is_map(lpn) {
+            return None;
+        }
+        let heat = store.shared.heat.of(lpn);
+        self.cell_mode.stays(mode, heat).then_some(mode)
+    }
+
     /// Writes the data of `item`, which are in buffer `from`, to a new slot.
     fn write_moved<M: Arena>(
         &mut self,
@@ -211,6 +234,11 @@ impl Relocate {
         self.lacks_room |= matches!(placed, Err(Refusal::Wait(Wait::Superblock)));
         let placed = placed?;
         ports.copy(from, placed.buf());
+        let mode_of = |ppa: Ppa| store.shared.blocks.row(ppa.block()).mode;
+        let is_demoted = item.expect.map(mode_of).is_some_and(|mode| {
+            store.place.space.pools.has(mode) && mode != mode_of(placed.ppa())
+        });
+        store.shared.counters.slots_demoted += u64::from(is_demoted);
         store.shared.counters.slots_moved += 1;
         store.shared.counters.slots_moved_by[owner as usize] += 1;
         let programs = lower.commit(placed);
@@ -232,7 +260,10 @@ impl Relocate {
                 let item = Item {
                     lpn: slot.lpn,
                     expect: Some(ppa),
-                    why: Why::Moved(Owner::Rewrite),
+                    why: Why::Moved {
+                        owner: Owner::Rewrite,
+                        to: None,
+                    },
                 };
                 match self.write_moved(now, &item, Owner::Rewrite, from, lower, ports) {
                     Ok(()) | Err(Refusal::Overtaken) => {}

@@ -18,6 +18,7 @@ pub const SCHEME: Scheme = Scheme {
     source: "Kawaguchi et al. (USENIX 1995), after Rosenblum and Ousterhout (SOSP 1991)",
     role: Role::Scheme,
     needs: &[],
+    ordered: &[],
     params: &[],
 };
 

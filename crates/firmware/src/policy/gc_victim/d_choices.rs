@@ -17,6 +17,7 @@ pub const SCHEME: Scheme = Scheme {
     source: "Van Houdt (SIGMETRICS 2013); Li, Lee and Lui (SIGMETRICS 2013)",
     role: Role::Scheme,
     needs: &[],
+    ordered: &[],
     params: &[Param {
         key: "d",
         doc: "superblocks drawn",

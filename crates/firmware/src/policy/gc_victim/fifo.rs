@@ -16,6 +16,7 @@ pub const SCHEME: Scheme = Scheme {
     source: "the null: a circular log; Desnoyers (SYSTOR 2012) gives its write amplification in closed form",
     role: Role::Null,
     needs: &[],
+    ordered: &[],
     params: &[],
 };
 

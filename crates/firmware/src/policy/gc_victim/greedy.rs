@@ -13,6 +13,7 @@ pub const SCHEME: Scheme = Scheme {
     source: "Rosenblum and Ousterhout (SOSP 1991), section 3.4; optimal under uniform random writes",
     role: Role::Scheme,
     needs: &[],
+    ordered: &[],
     params: &[],
 };
 

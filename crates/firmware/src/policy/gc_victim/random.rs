@@ -16,6 +16,7 @@ pub const SCHEME: Scheme = Scheme {
     source: "Van Houdt (SIGMETRICS 2013): d-choices with d = 1, whose victims are as full as the mean",
     role: Role::Scheme,
     needs: &[],
+    ordered: &[],
     params: &[],
 };
 

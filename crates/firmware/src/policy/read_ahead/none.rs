@@ -12,6 +12,7 @@ pub const SCHEME: Scheme = Scheme {
     source: "the null; CT-QLC's ablation without read-ahead (Fig 8)",
     role: Role::Null,
     needs: &[],
+    ordered: &[],
     params: &[],
 };
 

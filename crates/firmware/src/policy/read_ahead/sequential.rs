@@ -27,6 +27,7 @@ pub const SCHEME: Scheme = Scheme {
              for low queue depths and says no more",
     role: Role::Scheme,
     needs: &[],
+    ordered: &[],
     params: &[
         Param {
             key: "streams",

@@ -41,6 +41,7 @@ pub const SCHEME: Scheme = Scheme {
     source: "Achieving Latency and Reliability Targets with QLC in Enterprise Controllers (IBM), Flash Memory Summit",
     role: Role::Scheme,
     needs: &[Need::Voltages],
+    ordered: &[],
     params: &[
         Param::choice(
             "unit",

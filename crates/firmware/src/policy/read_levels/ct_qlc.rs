@@ -45,6 +45,7 @@ pub const SCHEME: Scheme = Scheme {
     source: "CT-QLC: A Production-Ready Firmware Solution for Tail Latency QoS in Charge-Trap QLC SSDs",
     role: Role::Scheme,
     needs: &[Need::Voltages],
+    ordered: &[],
     params: CT_QLC,
 };
 

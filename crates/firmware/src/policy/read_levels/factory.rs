@@ -15,6 +15,7 @@ pub const SCHEME: Scheme = Scheme {
     source: "the null: what a drive does that keeps no levels of its own",
     role: Role::Null,
     needs: &[],
+    ordered: &[],
     params: &[],
 };
 

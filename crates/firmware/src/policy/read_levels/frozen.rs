@@ -23,6 +23,7 @@ pub const SCHEME: Scheme = Scheme {
     source: "CT-QLC without voltage calibration (no-cal), the baseline of its Figs 3 and 12 to 14",
     role: Role::Scheme,
     needs: &[Need::Voltages],
+    ordered: &[],
     params: FROZEN,
 };
 

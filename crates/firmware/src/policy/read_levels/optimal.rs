@@ -17,6 +17,7 @@ pub const SCHEME: Scheme = Scheme {
     source: "the oracle: no levels have fewer errors on this page",
     role: Role::Oracle,
     needs: &[Need::TrueLevels],
+    ordered: &[],
     params: &[],
 };
 

@@ -22,6 +22,7 @@ pub const SCHEME: Scheme = Scheme {
     source: "the oracle of every scheme that keeps levels by group of P/E cycles and retention",
     role: Role::Oracle,
     needs: &[Need::TrueLevels],
+    ordered: &[],
     params: &[groups::RETENTION_BINS_PARAM],
 };
 

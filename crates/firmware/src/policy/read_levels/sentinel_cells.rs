@@ -34,6 +34,7 @@ pub const SCHEME: Scheme = Scheme {
     source: "Shaving Retries with Sentinels for Fast Read over High-Density 3D Flash, MICRO 2020",
     role: Role::Scheme,
     needs: &[Need::Voltages],
+    ordered: &[],
     params: &[
         Param {
             key: "spare",

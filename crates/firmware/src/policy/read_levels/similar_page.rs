@@ -38,6 +38,7 @@ pub const SCHEME: Scheme = Scheme {
     source: "Exploiting Process Similarity of 3D Flash Memory for High Performance SSDs (PSO), MICRO 2019",
     role: Role::Scheme,
     needs: &[Need::Voltages],
+    ordered: &[],
     params: &[
         Param::choice(
             "key",

@@ -15,6 +15,7 @@ pub const SCHEME: Scheme = Scheme {
     source: "RAID 5 within a drive (RAIN; Kim et al., IEEE Trans. Computers 2012)",
     role: Role::Scheme,
     needs: &[Need::StripeParity],
+    ordered: &[],
     params: &[],
 };
 

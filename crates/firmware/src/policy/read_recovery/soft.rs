@@ -17,6 +17,7 @@ pub const SCHEME: Scheme = Scheme {
     source: "usual in LDPC controllers (Dong et al., TCAS-I 2011; Zhao et al., FAST 2013)",
     role: Role::Scheme,
     needs: &[Need::SoftDecoder],
+    ordered: &[],
     params: PARAMS,
 };
 

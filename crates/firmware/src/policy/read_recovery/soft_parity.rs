@@ -14,6 +14,7 @@ pub const SCHEME: Scheme = Scheme {
     source: "the usual order: hard, retries, soft, RAID (RiF, HPCA 2024, second-hand)",
     role: Role::Scheme,
     needs: &[Need::SoftDecoder, Need::StripeParity],
+    ordered: &[],
     params: PARAMS,
 };
 

@@ -18,6 +18,7 @@ pub const SCHEME: Scheme = Scheme {
     source: "AR2 (Park et al., ASPLOS 2021); the table is made from this chip's cells",
     role: Role::Scheme,
     needs: &[Need::WholeDie, Need::SafeSenses],
+    ordered: &[],
     params: &[RULE],
 };
 

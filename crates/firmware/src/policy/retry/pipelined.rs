@@ -28,6 +28,7 @@ pub const SCHEME: Scheme = Scheme {
     source: "PR2 (Park et al., ASPLOS 2021)",
     role: Role::Scheme,
     needs: &[Need::WholeDie],
+    ordered: &[],
     params: &[FROM, HOLD],
 };
 

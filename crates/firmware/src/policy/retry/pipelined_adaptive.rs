@@ -15,6 +15,7 @@ pub const SCHEME: Scheme = Scheme {
     source: "PR2 and AR2 (Park et al., ASPLOS 2021)",
     role: Role::Scheme,
     needs: &[Need::WholeDie, Need::SafeSenses],
+    ordered: &[],
     params: &[FROM, HOLD, RULE],
 };
 

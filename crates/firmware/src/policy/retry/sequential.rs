@@ -15,6 +15,7 @@ pub const SCHEME: Scheme = Scheme {
     source: "the null",
     role: Role::Null,
     needs: &[],
+    ordered: &[],
     params: &[],
 };
 

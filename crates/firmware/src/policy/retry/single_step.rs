@@ -20,6 +20,7 @@ pub const SCHEME: Scheme = Scheme {
     source: "the oracle: a read that fails is retried once, as far as its cells allow it",
     role: Role::Oracle,
     needs: &[Need::TrueLevels],
+    ordered: &[],
     params: &[],
 };
 

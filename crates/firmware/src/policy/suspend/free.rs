@@ -12,6 +12,7 @@ pub const SCHEME: Scheme = Scheme {
     source: "the oracle: what suspending could come to at most",
     role: Role::Oracle,
     needs: &[Need::FreeSuspends],
+    ordered: &[],
     params: &[],
 };
 

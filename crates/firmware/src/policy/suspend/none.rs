@@ -12,6 +12,7 @@ pub const SCHEME: Scheme = Scheme {
     source: "the null",
     role: Role::Null,
     needs: &[],
+    ordered: &[],
     params: &[],
 };
 

@@ -12,6 +12,7 @@ pub const SCHEME: Scheme = Scheme {
     source: "Wu and He (FAST 2012): program suspension",
     role: Role::Scheme,
     needs: &[],
+    ordered: &[],
     params: &[],
 };
 

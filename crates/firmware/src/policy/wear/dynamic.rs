@@ -5,7 +5,7 @@ use firstread_core::params::{Role, Scheme, Values};
 
 use super::Wear;
 use super::contract::free;
-use crate::observe::SuperblockTable;
+use crate::observe::{ModeSet, SuperblockTable};
 use crate::policy::Setup;
 
 /// Record of the scheme.
@@ -15,6 +15,7 @@ pub const SCHEME: Scheme = Scheme {
     source: "dynamic wear leveling, as surveyed by Gal and Toledo (ACM Computing Surveys 2005)",
     role: Role::Scheme,
     needs: &[],
+    ordered: &[],
     params: &[],
 };
 
@@ -30,8 +31,8 @@ impl DynamicWearLeveling {
 }
 
 impl Wear for DynamicWearLeveling {
-    fn open(&mut self, blocks: &SuperblockTable, _cold: bool) -> Option<SuperblockId> {
-        let youngest = free(blocks).min_by_key(|(block, row)| (row.pe_cycles, *block));
+    fn open(&mut self, blocks: &SuperblockTable, modes: ModeSet, _cold: bool) -> Option<SuperblockId> {
+        let youngest = free(blocks, modes).min_by_key(|(block, row)| (row.pe_cycles, *block));
         youngest.map(|(block, _)| block)
     }
 }

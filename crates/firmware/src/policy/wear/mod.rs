@@ -4,7 +4,7 @@
 //! garbage collection is not urgent. Both are called once per superblock, never on the path of a request.
 //! Nothing here allocates after `new`.
 
-use crate::observe::SuperblockTable;
+use crate::observe::{ModeSet, SuperblockTable};
 use firstread_core::SuperblockId;
 
 mod contract;
@@ -22,6 +22,6 @@ axis! {
         dynamic::DynamicWearLeveling,
         static_leveling::StaticWearLeveling,
     }
-    fn open(&mut self, blocks: &SuperblockTable, cold: bool) -> Option<SuperblockId>;
+    fn open(&mut self, blocks: &SuperblockTable, modes: ModeSet, cold: bool) -> Option<SuperblockId>;
     fn cold(&mut self, blocks: &SuperblockTable) -> Option<SuperblockId>;
 }

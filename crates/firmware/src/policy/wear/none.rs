@@ -5,7 +5,7 @@ use firstread_core::params::{Role, Scheme, Values};
 
 use super::Wear;
 use super::contract::free;
-use crate::observe::SuperblockTable;
+use crate::observe::{ModeSet, SuperblockTable};
 use crate::policy::Setup;
 
 /// Record of the scheme.
@@ -15,6 +15,7 @@ pub const SCHEME: Scheme = Scheme {
     source: "the null",
     role: Role::Null,
     needs: &[],
+    ordered: &[],
     params: &[],
 };
 
@@ -30,7 +31,7 @@ impl NoWearLeveling {
 }
 
 impl Wear for NoWearLeveling {
-    fn open(&mut self, blocks: &SuperblockTable, _cold: bool) -> Option<SuperblockId> {
-        free(blocks).next().map(|(block, _)| block)
+    fn open(&mut self, blocks: &SuperblockTable, modes: ModeSet, _cold: bool) -> Option<SuperblockId> {
+        free(blocks, modes).next().map(|(block, _)| block)
     }
 }

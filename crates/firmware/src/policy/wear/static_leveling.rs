@@ -9,7 +9,7 @@ use firstread_core::params::{Param, Role, Scheme, Values};
 
 use super::Wear;
 use super::contract::free;
-use crate::observe::{SuperblockTable, SuperblockUse};
+use crate::observe::{ModeSet, SuperblockTable, SuperblockUse};
 use crate::policy::Setup;
 
 /// Record of the scheme.
@@ -19,6 +19,7 @@ pub const SCHEME: Scheme = Scheme {
     source: "Chang, Hsieh and Kuo (DAC 2007), by P/E cycles instead of their erase bits",
     role: Role::Scheme,
     needs: &[],
+    ordered: &[],
     params: &[
         Param::number(
             "spread",
@@ -56,11 +57,11 @@ impl StaticWearLeveling {
 }
 
 impl Wear for StaticWearLeveling {
-    fn open(&mut self, blocks: &SuperblockTable, cold: bool) -> Option<SuperblockId> {
+    fn open(&mut self, blocks: &SuperblockTable, modes: ModeSet, cold: bool) -> Option<SuperblockId> {
         // Cold data go to the most worn superblock, which then rests.
         let chosen = match cold {
-            true => free(blocks).max_by_key(|(block, row)| (row.pe_cycles, u32::MAX - block.0)),
-            false => free(blocks).min_by_key(|(block, row)| (row.pe_cycles, block.0)),
+            true => free(blocks, modes).max_by_key(|(block, row)| (row.pe_cycles, u32::MAX - block.0)),
+            false => free(blocks, modes).min_by_key(|(block, row)| (row.pe_cycles, block.0)),
         };
         chosen.map(|(block, _)| block)
     }

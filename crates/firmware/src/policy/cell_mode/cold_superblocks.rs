@@ -1,0 +1,108 @@
+//! Superblocks whose data have become cold: what RARO calls reclaim.
+//!
+//! The firmware knows the heat of a page by its number, and no superblock knows the numbers of its pages before
+//! it is read. So the heat of a superblock is that of its reads: how often the host has read a valid page of it
+//! during a period, on average. A superblock that is colder than warm data for two periods running is given back.
+//! One period is not enough, or data on the edge would be promoted and given back in turn.
+
+use alloc::boxed::Box;
+
+use firstread_core::SuperblockId;
+use firstread_core::params::Values;
+
+use super::thresholds::{PERIOD, SLC_AND_TLC, Thresholds};
+use crate::observe::{ModeSet, SuperblockTable, SuperblockUse};
+use crate::policy::Setup;
+
+/// Cold periods after which a superblock is given back.
+const COLD_PERIODS: u8 = 2;
+
+/// What is known of a superblock.
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    /// Its number in the order of opening, which shows whether it was erased since.
+    opened: u64,
+    /// Its reads at the end of the last period.
+    reads: u64,
+    /// Cold periods, one after another.
+    cold: u8,
+}
+
+/// The superblocks of a scheme's modes, and how cold they are.
+#[derive(Clone, Debug)]
+pub(super) struct ColdSuperblocks {
+    modes: ModeSet,
+    /// Host reads of flash pages in a period; zero if nothing is ever given back.
+    period: u64,
+    left: u64,
+    /// Multi-plane pages read in a period, per valid slot, below which a superblock is cold.
+    warm: u64,
+    known: Box<[Known]>,
+    /// The superblock to be looked at next, while a period is being reckoned.
+    next: Option<u32>,
+}
+
+impl ColdSuperblocks {
+    /// Superblocks in SLC and TLC mode on the drive of `setup`, with the parameters `values`.
+    pub(super) fn new(setup: &Setup, values: &Values) -> ColdSuperblocks {
+        let period = values.get(PERIOD.key) as u64;
+        let superblocks = setup.geometry.blocks_per_plane as usize;
+        ColdSuperblocks {
+            modes: SLC_AND_TLC.iter().map(|stream| stream.mode).collect(),
+            period,
+            left: period,
+            warm: values.get(Thresholds::WARM.key) as u64,
+            known: alloc::vec![Known::default(); superblocks].into(),
+            next: None,
+        }
+    }
+
+    /// The host has read a page.
+    #[inline]
+    pub(super) fn after_read(&mut self) {
+        if self.left > 1 {
+            self.left -= 1;
+        } else if self.period > 0 {
+            self.left = self.period;
+            self.next = Some(0);
+        }
+    }
+
+    /// The next superblock to be given back.
+    pub(super) fn next(&mut self, blocks: &SuperblockTable) -> Option<SuperblockId> {
+        let mut next = self.next?;
+        while next < blocks.len() {
+            let block = SuperblockId(next);
+            next += 1;
+            if self.is_cold(block, blocks) {
+                self.next = Some(next);
+                return Some(block);
+            }
+        }
+        self.next = None;
+        None
+    }
+
+    /// Whether `block` has been cold for long enough. Counts the period that has ended.
+    fn is_cold(&mut self, block: SuperblockId, blocks: &SuperblockTable) -> bool {
+        let row = blocks.row(block);
+        let known = &mut self.known[block.0 as usize];
+        if row.usage != SuperblockUse::Full || row.leaving || !self.modes.has(row.mode) {
+            *known = Known::default();
+            return false;
+        }
+        if known.opened != row.opened {
+            *known = Known {
+                opened: row.opened,
+                reads: row.reads,
+                cold: 0,
+            };
+            return false;
+        }
+        let reads = row.reads - known.reads;
+        known.reads = row.reads;
+        let cold = reads < self.warm * u64::from(row.valid_slots.max(1));
+        known.cold = if cold { known.cold.saturating_add(1) } else { 0 };
+        known.cold >= COLD_PERIODS
+    }
+}

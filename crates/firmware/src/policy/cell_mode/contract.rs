@@ -1,0 +1,100 @@
+//! The contract of schemes of axis `cell_mode`.
+
+use firstread_core::{CellMode, SuperblockId};
+
+use crate::observe::{PageHeat, StreamRow, SuperblockTable};
+
+/// A page that the host has read from flash.
+#[derive(Clone, Copy, Debug)]
+pub struct PageRead {
+    /// The superblock that it was read from.
+    pub block: SuperblockId,
+    /// Cell mode of the superblock.
+    pub mode: CellMode,
+    /// Program/erase cycles of the superblock.
+    pub pe_cycles: u32,
+    /// Page type: the index of the page within its wordline.
+    pub page: u8,
+    /// Retries that the read took.
+    pub retries: u8,
+    /// Heat of the page.
+    pub heat: PageHeat,
+}
+
+/// Why a promotion is refused. A refused promotion is counted and forgotten.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refused {
+    /// The host has read a part of the page alone, so the rest of its data is not at hand.
+    Part,
+    /// No superblock of the mode is free. One is looked for.
+    NoSuperblock,
+    /// The write buffer of the stream is full.
+    Buffer,
+    /// Data of failed programs have to be written first.
+    Rewrites,
+    /// The map has no room for a change.
+    Map,
+    /// Another superblock in the mode would leave less over-provisioning than `keep`, or less than cleaning
+    /// needs.
+    OverProvisioning,
+    /// Cleaning needs the free superblocks that are left.
+    Reserve,
+}
+
+impl Refused {
+    /// Number of reasons.
+    pub const COUNT: usize = 7;
+
+    /// All reasons, in the order of the counter.
+    pub const ALL: [Refused; Refused::COUNT] = [
+        Refused::Part,
+        Refused::NoSuperblock,
+        Refused::Buffer,
+        Refused::Rewrites,
+        Refused::Map,
+        Refused::OverProvisioning,
+        Refused::Reserve,
+    ];
+
+    /// Key of the reason in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Refused::Part => "part_of_a_page",
+            Refused::NoSuperblock => "no_superblock",
+            Refused::Buffer => "buffer",
+            Refused::Rewrites => "rewrites",
+            Refused::Map => "map",
+            Refused::OverProvisioning => "over_provisioning",
+            Refused::Reserve => "reserve",
+        }
+    }
+}
+
+/// The trait of the axis.
+pub trait CellModes {
+    /// The streams that the scheme declares, one a mode; none if data stay where they are.
+    fn streams(&self) -> &'static [StreamRow] {
+        &[]
+    }
+    /// Over-provisioning that superblocks in another mode leave, in thousandths of the capacity.
+    fn keep_permille(&self) -> u32 {
+        0
+    }
+    /// A host read of a page from a full superblock has ended well. Returns the mode that the page is to be
+    /// copied to.
+    fn after_read(&mut self, read: &PageRead) -> Option<CellMode> {
+        let _ = read;
+        None
+    }
+    /// Whether a page of heat `heat` stays in `mode` when its superblock, in that mode, is emptied.
+    fn stays(&self, mode: CellMode, heat: PageHeat) -> bool {
+        let _ = (mode, heat);
+        false
+    }
+    /// A superblock of one of the scheme's modes to be emptied and given back to the drive's own mode, if any.
+    /// Asked after host reads.
+    fn gives_back(&mut self, blocks: &SuperblockTable) -> Option<SuperblockId> {
+        let _ = blocks;
+        None
+    }
+}

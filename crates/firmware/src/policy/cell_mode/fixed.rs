@@ -1,0 +1,30 @@
+//! `fixed`: every superblock keeps the mode that the drive gave it.
+
+use firstread_core::params::{Role, Scheme, Values};
+
+use super::CellModes;
+use crate::policy::Setup;
+
+/// Record of the scheme.
+pub const SCHEME: Scheme = Scheme {
+    name: "fixed",
+    summary: "no data move to another cell mode",
+    source: "the null; RARO's baseline",
+    role: Role::Null,
+    needs: &[],
+    ordered: &[],
+    params: &[],
+};
+
+/// The scheme.
+#[derive(Clone, Debug)]
+pub struct Fixed;
+
+impl Fixed {
+    /// The scheme, which has no parameters.
+    pub fn new(_setup: &Setup, _values: &Values) -> Fixed {
+        Fixed
+    }
+}
+
+impl CellModes for Fixed {}

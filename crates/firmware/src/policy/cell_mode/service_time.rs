@@ -1,0 +1,66 @@
+//! The expected time of a read, by superblock.
+//!
+//! A read of a page takes `tR` of its mode and page type, and a step for each retry that reads of its superblock
+//! have taken of late, on average. A read in another mode is taken to need no retry.
+
+use alloc::boxed::Box;
+
+use firstread_core::CellMode;
+
+use super::PageRead;
+use crate::policy::{ReadTime, Setup};
+
+/// Retries are averaged in 256ths.
+const ONE: u32 = 256;
+/// A read counts for one part in so many of the average.
+const WINDOW: u32 = 16;
+
+/// The durations of a read in each mode, and the average retries of each superblock.
+#[derive(Clone, Debug)]
+pub(super) struct ServiceTimes {
+    times: Box<[(CellMode, ReadTime)]>,
+    retries: Box<[u16]>,
+    /// How many times as long a read has to take, in thousandths.
+    slower_permille: u32,
+}
+
+impl ServiceTimes {
+    /// For the drive of `setup`.
+    pub(super) fn new(setup: &Setup, slower_permille: u32) -> ServiceTimes {
+        let own = (setup.tables.mode, setup.read_time);
+        let others = setup.other_modes.iter();
+        let others = others.map(|other| (other.tables.mode, other.read_time));
+        ServiceTimes {
+            times: core::iter::once(own).chain(others).collect(),
+            retries: alloc::vec![0; setup.geometry.blocks_per_plane as usize].into(),
+            slower_permille,
+        }
+    }
+
+    /// Counts the retries of a read for its superblock.
+    #[inline]
+    pub(super) fn learn(&mut self, read: &PageRead) {
+        let average = &mut self.retries[read.block.0 as usize];
+        let (old, new) = (u32::from(*average), u32::from(read.retries) * ONE);
+        *average = (old - old / WINDOW + new / WINDOW).min(u32::from(u16::MAX)) as u16;
+    }
+
+    fn of(&self, mode: CellMode) -> Option<&ReadTime> {
+        let time = self.times.iter().find(|(of, _)| *of == mode);
+        time.map(|(_, time)| time)
+    }
+
+    /// Whether a read of the page is expected to take `slower_permille` thousandths of a read in mode `to`, or more.
+    pub(super) fn is_slow(&self, read: &PageRead, to: CellMode) -> bool {
+        let (Some(here), Some(there)) = (self.of(read.mode), self.of(to)) else {
+            return false;
+        };
+        let first = u64::from(here.step_ns(read.page, 1000, false));
+        let retries = u64::from(self.retries[read.block.0 as usize]);
+        let expected = first + first * retries / u64::from(ONE);
+        let pages = u64::from(to.bits());
+        let step = |page| u64::from(there.step_ns(page, 1000, false));
+        let target = (0..to.bits()).map(step).sum::<u64>() / pages;
+        expected * 1000 >= target * u64::from(self.slower_permille)
+    }
+}
