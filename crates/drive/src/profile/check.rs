@@ -52,7 +52,9 @@ fn lacks(drive: &DriveProfile, need: Need) -> Option<String> {
             (!lacking.is_empty()).then(|| {
                 let (chip, own) = (&drive.chip.name, drive.mode.name());
                 let lacking = lacking.join(" or ");
-                format!("needs modes with fewer bits than {own}, and chip `{chip}` has no {lacking}")
+                format!(
+                    "needs modes with fewer bits than {own}, and chip `{chip}` has no {lacking}"
+                )
             })
         }
         // Every simulated drive has these.
@@ -218,7 +220,10 @@ fn other_modes(drive: &DriveProfile) -> Result<(), Wrong> {
     if !choice.scheme.params.iter().any(|param| param.key == "keep") {
         return Ok(());
     }
-    let (keep, has) = (choice.values().get("keep"), drive.over_provisioning_permille());
+    let (keep, has) = (
+        choice.values().get("keep"),
+        drive.over_provisioning_permille(),
+    );
     if keep >= has as i64 {
         let message = format!(
             "{keep} permille of over-provisioning are to be left, and the drive has {has}: lower \
@@ -422,6 +427,7 @@ mod tests {
             source: "",
             role: Role::Scheme,
             needs: &[Need::Heat],
+            ordered: &[],
             params: &[],
         };
         drive.schemes[0].scheme = &HOT;

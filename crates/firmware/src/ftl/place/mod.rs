@@ -64,10 +64,7 @@ pub(crate) enum Why {
     /// By the host. `has_merged`: a partial write whose old data have been read.
     Host { has_merged: bool },
     /// Moved for `owner`; into the stream of a mode, if that has a slot at hand.
-    Moved {
-        owner: Owner,
-        to: Option<CellMode>,
-    },
+    Moved { owner: Owner, to: Option<CellMode> },
     /// Copied into the stream of a cell mode, because of how the page is read.
     Promoted(CellMode),
     /// A changed map page.

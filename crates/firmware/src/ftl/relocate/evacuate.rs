@@ -154,7 +154,10 @@ impl Relocate {
         let spare = lower.store.place.has_spare();
         let mode_after = |lower: &LowerLayers<M>, block| {
             let shared = &lower.store.shared;
-            lower.store.place.mode_after(shared.blocks.row(block).mode, shared)
+            lower
+                .store
+                .place
+                .mode_after(shared.blocks.row(block).mode, shared)
         };
         let (owner, block, mode, shrinks) = if spare
             && lower.store.place.space.failed > 0

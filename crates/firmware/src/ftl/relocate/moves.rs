@@ -1,9 +1,7 @@
 //! One move. The multi-plane page is read by the common read path at a priority of its own. Each of its slots
 //! is then written to a new place, unless the host has overtaken it.
 
-use firstread_core::{
-    Arena, Buf, CellMode, Lpn, Ns, PageAddr, Ppa, Priority, SuperblockId, Wait,
-};
+use firstread_core::{Arena, Buf, CellMode, Lpn, Ns, PageAddr, Ppa, Priority, SuperblockId, Wait};
 
 use super::Relocate;
 use crate::ftl::place::{Item, Refusal, Why};
@@ -235,9 +233,10 @@ impl Relocate {
         let placed = placed?;
         ports.copy(from, placed.buf());
         let mode_of = |ppa: Ppa| store.shared.blocks.row(ppa.block()).mode;
-        let is_demoted = item.expect.map(mode_of).is_some_and(|mode| {
-            store.place.space.pools.has(mode) && mode != mode_of(placed.ppa())
-        });
+        let is_demoted = item
+            .expect
+            .map(mode_of)
+            .is_some_and(|mode| store.place.space.pools.has(mode) && mode != mode_of(placed.ppa()));
         store.shared.counters.slots_demoted += u64::from(is_demoted);
         store.shared.counters.slots_moved += 1;
         store.shared.counters.slots_moved_by[owner as usize] += 1;

@@ -102,7 +102,11 @@ impl ColdSuperblocks {
         let reads = row.reads - known.reads;
         known.reads = row.reads;
         let cold = reads < self.warm * u64::from(row.valid_slots.max(1));
-        known.cold = if cold { known.cold.saturating_add(1) } else { 0 };
+        known.cold = if cold {
+            known.cold.saturating_add(1)
+        } else {
+            0
+        };
         known.cold >= COLD_PERIODS
     }
 }

@@ -31,7 +31,12 @@ impl DynamicWearLeveling {
 }
 
 impl Wear for DynamicWearLeveling {
-    fn open(&mut self, blocks: &SuperblockTable, modes: ModeSet, _cold: bool) -> Option<SuperblockId> {
+    fn open(
+        &mut self,
+        blocks: &SuperblockTable,
+        modes: ModeSet,
+        _cold: bool,
+    ) -> Option<SuperblockId> {
         let youngest = free(blocks, modes).min_by_key(|(block, row)| (row.pe_cycles, *block));
         youngest.map(|(block, _)| block)
     }

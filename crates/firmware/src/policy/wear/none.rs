@@ -31,7 +31,12 @@ impl NoWearLeveling {
 }
 
 impl Wear for NoWearLeveling {
-    fn open(&mut self, blocks: &SuperblockTable, modes: ModeSet, _cold: bool) -> Option<SuperblockId> {
+    fn open(
+        &mut self,
+        blocks: &SuperblockTable,
+        modes: ModeSet,
+        _cold: bool,
+    ) -> Option<SuperblockId> {
         free(blocks, modes).next().map(|(block, _)| block)
     }
 }

@@ -57,10 +57,17 @@ impl StaticWearLeveling {
 }
 
 impl Wear for StaticWearLeveling {
-    fn open(&mut self, blocks: &SuperblockTable, modes: ModeSet, cold: bool) -> Option<SuperblockId> {
+    fn open(
+        &mut self,
+        blocks: &SuperblockTable,
+        modes: ModeSet,
+        cold: bool,
+    ) -> Option<SuperblockId> {
         // Cold data go to the most worn superblock, which then rests.
         let chosen = match cold {
-            true => free(blocks, modes).max_by_key(|(block, row)| (row.pe_cycles, u32::MAX - block.0)),
+            true => {
+                free(blocks, modes).max_by_key(|(block, row)| (row.pe_cycles, u32::MAX - block.0))
+            }
             false => free(blocks, modes).min_by_key(|(block, row)| (row.pe_cycles, block.0)),
         };
         chosen.map(|(block, _)| block)
