@@ -355,7 +355,7 @@ mod tests {
             let medium = Medium::new(profile.chip.clone(), profile.geometry, 1).unwrap();
             let code = Code::named(&profile.ecc.code).unwrap();
             let (timing, mode) = (profile.ecc.timing, profile.mode);
-            let mut cells = Cells::new(medium, code, timing, Errors::Modelled, mode, None);
+            let mut cells = Cells::new(medium, code, timing, Errors::OfVoltages, mode, None);
             cells.set_cycle_damage(CycleDamage::new([slc_milli, 1000, 1000, 1000]));
             let block = SuperblockId(3);
             cells.erase(block, CellMode::Qlc, pe_cycles);
