@@ -1,7 +1,7 @@
 //! Setting up a drive that was not filled through host commands: used by a factory, or by a simulator that
 //! fills a drive without simulating the writes. Also the audit of the whole drive, for tests.
 
-use firstread_core::{Arena, Ns, Ports, Ppa, SuperblockId};
+use firstread_core::{Arena, Lpn, Ns, Ports, Ppa, SuperblockId};
 
 use crate::Firmware;
 use crate::ftl::Inconsistency;
@@ -13,6 +13,11 @@ impl<M: Arena> Firmware<M> {
     /// has filled.
     pub fn initial_contents_mut(&mut self) -> &mut M {
         self.lower.store.table.map.initial_contents_mut()
+    }
+
+    /// The slot where the last version of logical page `lpn` lies. For tests.
+    pub fn place_of(&self, lpn: Lpn) -> Option<Ppa> {
+        self.lower.store.table.map.at(lpn)
     }
 
     /// Adopts `block`, a free superblock with `pe_cycles`, as written all at once at time `now`. It holds the

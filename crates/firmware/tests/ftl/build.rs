@@ -2,7 +2,7 @@
 //! the table of their axis.
 
 use firstread_core::{CellMode, Geometry};
-use firstread_firmware::policy::{gc_victim, read_ahead, read_recovery, suspend, wear};
+use firstread_firmware::policy::{cell_mode, gc_victim, read_ahead, read_recovery, suspend, wear};
 use firstread_testkit::faulty_flash::{
     Cut, DriveConfig, Faults, FaultyDrive, Load, PowerCuts, SchemeChoices, Trial, When,
 };
@@ -32,6 +32,7 @@ pub struct Build {
     pub wear: usize,
     pub suspend: usize,
     pub read_recovery: usize,
+    pub cell_mode: usize,
     pub faults: Chances,
     /// Slots of the read cache.
     pub read_cache: u32,
@@ -69,6 +70,7 @@ impl Build {
                 .with(wear::AXIS, self.wear)
                 .with(suspend::AXIS, self.suspend)
                 .with(read_recovery::AXIS, self.read_recovery)
+                .with(cell_mode::AXIS, self.cell_mode)
                 .with(read_ahead::AXIS, usize::from(self.read_ahead)),
             read_cache_slots: self.read_cache,
             map_cache_pages: self.map_cache,

@@ -5,6 +5,8 @@ mod memory;
 
 /// Is the write amplification that of theory?
 mod amplification;
+/// Do promotion and reclaim lose nothing, whatever happens meanwhile?
+mod cell_modes;
 /// Does every read return the last version written, whatever happens meanwhile?
 mod model;
 /// Which superblocks do the schemes choose, and is wear leveled?

@@ -80,6 +80,7 @@ fn build() -> impl Strategy<Value = Build> {
                     wear,
                     suspend,
                     read_recovery,
+                    cell_mode: 0,
                     faults,
                     read_cache: (seed % 4) as u32 * 10,
                     read_ahead: seed % 3 == 0,
@@ -132,6 +133,7 @@ fn model_parity_saves_most_of_what_reads_lose() {
             wear: 2,
             suspend: 4,
             read_recovery: if stripe_parity { PARITY } else { 0 },
+            cell_mode: 0,
             faults: Chances {
                 program: 2,
                 erase: 1,
@@ -273,6 +275,7 @@ fn powerloss_meets_all_that_is_under_way() {
         wear: 2,
         suspend: 4,
         read_recovery: soft_parity,
+        cell_mode: 0,
         faults: Chances {
             sense: 550,
             ..Chances::default()
@@ -319,6 +322,7 @@ fn powerloss_does_not_end_the_life_of_a_tight_drive() {
             wear: 0,
             suspend: 0,
             read_recovery: 0,
+            cell_mode: 0,
             faults: Chances::default(),
             read_cache: 0,
             read_ahead: false,
@@ -373,6 +377,7 @@ fn model_tight_drives_live_to_their_end() {
                 wear: victim % 3,
                 suspend: victim,
                 read_recovery: 0,
+                cell_mode: 0,
                 faults,
                 read_cache: victim as u32 * 20,
                 read_ahead: victim % 2 == 0,
@@ -407,6 +412,7 @@ fn with_map_cache(victim: usize, faults: Chances) -> Build {
         wear: victim % 3,
         suspend: victim,
         read_recovery: 0,
+        cell_mode: 0,
         faults,
         read_cache: 0,
         read_ahead: victim == 1,

@@ -23,6 +23,7 @@ fn tight(wordlines: u16, spare: u64) -> Build {
         wear: 0,
         suspend: 0,
         read_recovery: 0,
+        cell_mode: 0,
         faults: Chances::default(),
         read_cache: 0,
         read_ahead: false,

@@ -19,6 +19,8 @@ const SUSPENDS: u16 = 3;
 /// Superblocks that every drive keeps beyond its capacity: without a map on flash, and with one beside those of the map.
 const KEPT: u64 = 3;
 const KEPT_WITH_MAP: u64 = 4;
+/// Superblocks of QLC for those in SLC and TLC mode: one open and one free of each.
+const KEPT_IN_MODES: u64 = 2;
 
 /// A drive: its geometry, its schemes and how it is set up. Small drives find more: a drive of few slots reaches the end
 /// of its superblocks, of its buffers and of its spare within a few thousand commands.
@@ -79,6 +81,9 @@ pub enum ConfigError {
     /// A scheme needs parity in each stripe, and the geometry has none.
     #[error("`{0}` needs `stripe_parity` of the geometry, and dies to keep it on")]
     Parity(SchemeChoices),
+    /// A scheme needs superblocks in other modes, SLC and TLC among them, and those of this drive are not QLC.
+    #[error("`{0}` needs a drive whose `mode` is QLC")]
+    NoModes(SchemeChoices),
     /// The power is to be cut on a drive that may lose writes that were not flushed.
     #[error(
         "the firmware has no recovery for a volatile write cache: use protected or write-through"
@@ -153,7 +158,10 @@ impl DriveConfig {
             stripe_parity: schemes.requires(Need::StripeParity),
             ..geometry(2, 2, 1, 24, 4)
         };
-        let mode = CellMode::Tlc;
+        let mode = match schemes.requires(Need::CellModes) {
+            true => CellMode::Qlc,
+            false => CellMode::Tlc,
+        };
         let capacity_slots = 16 * u64::from(geometry.slots_per_superblock(mode));
         DriveConfig {
             geometry,
@@ -222,6 +230,11 @@ impl DriveConfig {
             0 => KEPT,
             _ => KEPT_WITH_MAP + map_blocks,
         };
+        let changes_modes = self.schemes.requires(Need::CellModes);
+        if changes_modes && self.mode != CellMode::Qlc {
+            return Err(ConfigError::NoModes(self.schemes.clone()));
+        }
+        let kept = kept + u64::from(changes_modes) * KEPT_IN_MODES;
         let most = u64::from(g.blocks_per_plane).saturating_sub(kept) * per_block;
         if self.capacity_slots == 0 || self.capacity_slots > most {
             return Err(ConfigError::Capacity {

@@ -174,6 +174,11 @@ impl WriteBuffer {
         filling + next
     }
 
+    /// Whether all wordlines of the buffer wait for programs, so that a new superblock could not be filled yet.
+    pub(crate) fn is_full(&self) -> bool {
+        self.filling.is_none() && self.ring.iter().all(|line| line.in_use)
+    }
+
     /// Why [`WriteBuffer::allocate`] would be refused now; none if it would succeed.
     pub(crate) fn refuses(&self) -> Option<Refused> {
         if self.filling.is_some() {

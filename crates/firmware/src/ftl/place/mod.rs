@@ -343,6 +343,10 @@ impl Place {
         if !self.rewrites.is_empty() {
             return Err(Refusal::Wait(Wait::Rewrite));
         }
+        // A superblock is opened for a page that it can take now: a move that it cannot take opens another one.
+        if self.streams.of(stream).is_full() {
+            return Err(Refusal::Wait(Wait::Buffer));
+        }
         let mut taken = self.streams.of_mut(stream).allocate();
         if let Err(Refused::NeedsBlock) = taken {
             if self.open(now, stream, shared) {
