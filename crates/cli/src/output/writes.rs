@@ -128,6 +128,7 @@ const fn in_words(owner: Owner) -> &'static str {
         Owner::Convert => "for a change of cell mode",
         Owner::Retire => "out of bad blocks",
         Owner::Refresh => "by refresh",
+        Owner::Promotion => "by promotion",
         Owner::Scheme => "by a scheme",
         Owner::Rewrite => "after failed programs or power cuts",
     }

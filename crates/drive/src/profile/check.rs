@@ -220,6 +220,17 @@ fn other_modes(drive: &DriveProfile) -> Result<(), Wrong> {
     if !choice.scheme.params.iter().any(|param| param.key == "keep") {
         return Ok(());
     }
+    let (hot, most) = (
+        choice.values().get("hot"),
+        (1i64 << drive.heat.read_bits) - 1,
+    );
+    if hot > most {
+        let message = format!(
+            "is {hot}, and `heat.read_bits` = {} count to {most}: no page would ever be hot",
+            drive.heat.read_bits
+        );
+        return wrong("cell_mode.hot", message);
+    }
     let (keep, has) = (
         choice.values().get("keep"),
         drive.over_provisioning_permille(),

@@ -77,6 +77,8 @@ pub enum Owner {
     Retire,
     /// Refresh of data that have become hard to read.
     Refresh,
+    /// Promotion into another cell mode.
+    Promotion,
     /// Another scheme.
     Scheme,
     /// Rewriting data whose program failed or was torn by a power cut.
@@ -84,7 +86,7 @@ pub enum Owner {
 }
 
 /// Number of owners.
-pub const OWNERS: usize = 7;
+pub const OWNERS: usize = 8;
 
 impl Owner {
     /// All owners.
@@ -94,6 +96,7 @@ impl Owner {
         Owner::Convert,
         Owner::Retire,
         Owner::Refresh,
+        Owner::Promotion,
         Owner::Scheme,
         Owner::Rewrite,
     ];
@@ -106,6 +109,7 @@ impl Owner {
             Owner::Convert => "conversion",
             Owner::Retire => "bad_block",
             Owner::Refresh => "refresh",
+            Owner::Promotion => "promotion",
             Owner::Scheme => "scheme",
             Owner::Rewrite => "rewrite",
         }

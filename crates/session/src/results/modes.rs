@@ -4,6 +4,7 @@
 use firstread_core::{CellMode, Ns};
 use firstread_drive::stats::ByMode;
 use firstread_firmware::log::What;
+use firstread_firmware::policy::cell_mode::Refused;
 use serde_json::{Map, Value, json};
 
 use crate::setup::Setup;
@@ -207,13 +208,27 @@ pub(super) fn json(setup: &Setup, outcome: &Outcome) -> Value {
         alike,
     } = damage(setup, outcome);
     let own = setup.profile.mode;
+    let counters = &outcome.stats.counters;
+    let promoted = CellMode::ALL.into_iter().zip(counters.slots_promoted);
+    let promoted: Map<String, Value> = promoted
+        .filter(|(mode, _)| *mode < own)
+        .map(|(mode, slots)| (mode.name().to_owned(), slots.into()))
+        .collect();
+    let refused = Refused::ALL.into_iter().zip(counters.promotions_refused);
+    let refused: Map<String, Value> = refused
+        .map(|(reason, slots)| (reason.name().to_owned(), slots.into()))
+        .collect();
     let by_mode = of_modes(setup, outcome)
         .iter()
         .map(|of| (of.mode.name().to_owned(), mode_json(of)))
         .collect::<Map<_, _>>();
     json!({
         "own": own.name(),
-        "conversions": outcome.stats.counters.conversions,
+        "conversions": counters.conversions,
+        "promoted_slots": promoted,
+        "promotions_refused": refused,
+        "superblocks_given_back": counters.superblocks_given_back,
+        "demoted_slots": counters.slots_demoted,
         "physical_bytes": times(physical_bytes, "least"),
         "over_provisioning_bytes": times(over_provisioning_bytes, "least"),
         "lost_bytes": times(lost_bytes, "most"),

@@ -204,7 +204,10 @@ fn promote<M: Arena>(
         Err(Refusal::Wait(_) | Refusal::Never(_)) => return Some(Refused::NoSuperblock),
     };
     ports.copy(from, placed.buf());
-    lower.store.shared.counters.slots_promoted[to as usize] += 1;
+    let counters = &mut lower.store.shared.counters;
+    counters.slots_promoted[to as usize] += 1;
+    counters.slots_moved += 1;
+    counters.slots_moved_by[Owner::Promotion as usize] += 1;
     let programs = lower.commit(placed);
     lower.store.start(now, programs, ports);
     None
