@@ -1,5 +1,6 @@
 //! Other schemes on a drive that is in use.
 
+use firstread_core::params::Need;
 use firstread_core::{HostOp, Ns};
 use firstread_drive::profile::DriveProfile;
 use firstread_drive::{ActivateError, Drive, Host, RunStats};
@@ -65,6 +66,10 @@ fn model_every_scheme_is_activated_or_refused() {
     let (mut activated, mut refused) = (Vec::new(), Vec::new());
     for axis in AXES {
         for scheme in axis.schemes {
+            // This drive's superblocks keep their mode: below.
+            if scheme.requires(Need::CellModes) {
+                continue;
+            }
             let set = format!("schemes.{}={}", axis.name, scheme.name);
             let mut drive = written.clone();
             match drive.activate(Ns::ZERO, of(&[&set])) {
@@ -99,6 +104,25 @@ fn model_every_scheme_is_activated_or_refused() {
         ]
     );
     assert!(activated.len() > 20, "{activated:?}");
+}
+
+/// Schemes of axis `cell_mode` that have the same streams take each other's place. Another number of streams needs other
+/// write buffers.
+#[test]
+fn model_schemes_of_cell_mode_are_activated_where_streams_are_the_same() {
+    let small = ["geometry.blocks_per_plane=48", "capacity=1 GiB"];
+    let of = |scheme: &str| {
+        let set = format!("schemes.cell_mode={scheme}");
+        profile("raro-femu", &[small[0], small[1], &set])
+    };
+    let mut written = drive(of("hotness"), &aged(28, 300), 1);
+    run(&mut written, None, 2_000);
+    let mut drive = written.clone();
+    drive.activate(Ns::ZERO, of("raro")).unwrap();
+    run(&mut drive, None, 2_000);
+    assert_eq!((drive.stale(), drive.audit()), (None, Ok(())));
+    let refused = written.activate(Ns::ZERO, of("fixed"));
+    assert!(matches!(refused, Err(ActivateError::AnotherBuild { .. })));
 }
 
 /// What is activated is what reads: levels that know the cells need no retry where a table that was never

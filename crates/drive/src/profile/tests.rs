@@ -252,7 +252,11 @@ fn every_scheme_of_the_firmware_can_be_chosen() {
                 &format!("schemes.{}", axis.name),
                 scheme.name,
             )];
-            let first = load_drive(&Library::new(), "ct-qlc", &set, AXES).unwrap();
+            let drive = match scheme.requires(Need::CellModes) {
+                true => "raro-femu",
+                false => "ct-qlc",
+            };
+            let first = load_drive(&Library::new(), drive, &set, AXES).unwrap();
             let choice = first.scheme(axis.name).unwrap();
             assert_eq!(choice.scheme.name, scheme.name);
             let defaults: Vec<i64> = scheme.params.iter().map(Param::default).collect();
@@ -263,7 +267,7 @@ fn every_scheme_of_the_firmware_can_be_chosen() {
                 .iter()
                 .map(ResolvedEntry::to_override)
                 .collect();
-            let second = load_drive(&Library::new(), "ct-qlc", &replay, AXES)
+            let second = load_drive(&Library::new(), drive, &replay, AXES)
                 .unwrap_or_else(|e| panic!("{}: {e}", scheme.name));
             assert_eq!(resolved(&first), resolved(&second));
         }

@@ -211,7 +211,6 @@ pub(super) fn json(setup: &Setup, outcome: &Outcome) -> Value {
     let counters = &outcome.stats.counters;
     let promoted = CellMode::ALL.into_iter().zip(counters.slots_promoted);
     let promoted: Map<String, Value> = promoted
-        .filter(|(mode, _)| *mode < own)
         .map(|(mode, slots)| (mode.name().to_owned(), slots.into()))
         .collect();
     let refused = Refused::ALL.into_iter().zip(counters.promotions_refused);

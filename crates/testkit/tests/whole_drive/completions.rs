@@ -18,6 +18,10 @@ const KIB: u64 = 1024;
 const READS: &str = "[j]\nrw=randread\nbs=16k\niodepth=32\nnorandommap\nnumber_ios=2000\n";
 /// As many that a scheme of `retry` knows how many retries reads take.
 const MANY_READS: &str = "[j]\nrw=randread\nbs=16k\niodepth=4\nnorandommap\nnumber_ios=12000\n";
+/// Reads of which a few pages have most, beside overwrites.
+const HOT_READS: &str = "[j]\nrw=randread\nbs=16k\niodepth=4\nnorandommap\n\
+    random_distribution=zipf:1.2\nnumber_ios=60000\n[w]\nrw=randwrite\nbs=64k\niodepth=1\nnorandommap\n\
+    number_ios=3000\nthinktime=1000\n";
 /// Reads beside writes.
 const MIXED: &str =
     "[j]\nrw=randrw\nrwmixread=70\nbs=4k\niodepth=16\nnorandommap\nnumber_ios=4000\n";
@@ -88,6 +92,16 @@ const FAILING: &[&str] = &[
     "chip.modes.qlc.endurance=300 P/E",
     "capacity=192 MiB",
 ];
+/// Superblocks that change their mode, and pages of 16 KiB.
+const MODES: &[&str] = &[
+    "cells=formula",
+    "geometry.blocks_per_plane=96",
+    "chip.array.layers=2",
+    "geometry.mapping_unit=16 KiB",
+    "firmware.cell_modes=\"all\"",
+    "capacity=192 MiB",
+    "schemes.gc_victim=greedy",
+];
 /// Half of the map in memory.
 const PAGED: &[&str] = &["dram.map_cache=256KiB"];
 
@@ -149,6 +163,14 @@ fn rows() -> Vec<Row> {
                     &[FOUR_DIES, set, &["dram.read_cache=8MiB"]],
                     aged(2, 300),
                     STREAM,
+                ),
+                // Hot pages of a small drive move within a few thousand reads.
+                "cell_mode" => row(
+                    name,
+                    "raro-femu",
+                    &[SMALL_BLOCKS, MODES, set],
+                    aged(0, 1_000),
+                    HOT_READS,
                 ),
                 "read_recovery" => row(
                     name,

@@ -21,6 +21,7 @@ mod model;
 mod moves;
 mod oracles;
 mod planes;
+mod promotion;
 mod queues;
 mod read_recovery;
 mod retry;

@@ -1,5 +1,6 @@
 //! Whether every shipped drive runs with every scheme.
 
+use firstread_core::CellMode;
 use firstread_core::params::Need;
 use firstread_drive::profile::DRIVES;
 use firstread_drive::{Drive, RunStats};
@@ -55,9 +56,21 @@ fn smoke_every_drive_runs_every_scheme() {
                 if scheme.requires(Need::StripeParity) {
                     set.push(format!("capacity={} MiB", capacity_mib / 2));
                 }
+                let mut tables = tables.clone();
+                if scheme.requires(Need::CellModes) {
+                    let sparser = [CellMode::Slc, CellMode::Tlc];
+                    let has = |mode| mode < shipped.mode && shipped.chip.mode(mode).is_some();
+                    if !sparser.into_iter().all(has) {
+                        continue;
+                    }
+                    set.push("firmware.cell_modes=\"all\"".into());
+                    set.push(format!("capacity={} MiB", capacity_mib / 2));
+                    let set: Vec<&str> = set.iter().map(String::as_str).collect();
+                    tables = voltages(&profile(name, &set));
+                }
                 let set: Vec<&str> = set.iter().map(String::as_str).collect();
                 let profile = profile(name, &set);
-                let mut drive = Drive::new(profile, tables.clone(), &aged(3, 500), 1)
+                let mut drive = Drive::new(profile, tables, &aged(3, 500), 1)
                     .unwrap_or_else(|e| panic!("{what}: {e}"));
                 assert!(drive.capacity_bytes() > 0, "{what}");
                 let stats =

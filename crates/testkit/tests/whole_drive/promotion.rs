@@ -1,0 +1,118 @@
+//! Axis `cell_mode` on a whole drive: what promotion gives, what it costs, and that it is heat that gives it.
+
+use firstread_core::CellMode;
+use firstread_drive::{DriveState, RunStats};
+use firstread_testkit::{SMALL_BLOCKS, aged, drive, profile, run, try_run};
+
+/// The emulated drive with four dies and 384 MiB of QLC, a page a mapping unit, and the retries of RARO's formula.
+const FORMULA: &[&str] = &[
+    "cells=formula",
+    "geometry.blocks_per_plane=96",
+    "chip.array.layers=2",
+    "geometry.mapping_unit=16 KiB",
+    "firmware.cell_modes=\"all\"",
+    "capacity=192 MiB",
+    "schemes.gc_victim=greedy",
+];
+/// Reads of which a few pages have most.
+const HOT_READS: &str = "[j]\nrw=randread\nbs=16k\niodepth=4\nnorandommap\n\
+    random_distribution=zipf:1.2\nnumber_ios=150000\n";
+
+fn old() -> DriveState {
+    aged(0, 1_000)
+}
+
+fn settings<'a>(own: &[&'a str]) -> Vec<&'a str> {
+    [SMALL_BLOCKS, FORMULA, own].concat()
+}
+
+fn reads(own: &[&str]) -> RunStats {
+    run(
+        profile("raro-femu", &settings(own)),
+        &old(),
+        HOT_READS,
+        u64::MAX,
+    )
+}
+
+fn mean_us(stats: &RunStats) -> f64 {
+    stats.all.read.mean_ns() / 1e3
+}
+
+const HOTNESS: &str = "schemes.cell_mode=hotness";
+const RARO: &[&str] = &["schemes.cell_mode=raro", "cell_mode.r2=11"];
+const SHUFFLED: &str = "heat.shuffle=true";
+
+/// Promotion takes most retries away. It is the heat of a page that does it: where each page is shown the heat of another
+/// one, nearly nothing is left of the gain.
+#[test]
+fn model_promotion_gains_by_the_heat_of_its_pages() {
+    let fixed = mean_us(&reads(&[]));
+    for own in [&[HOTNESS][..], RARO] {
+        let gain = |own: &[&str]| 1.0 - mean_us(&reads(own)) / fixed;
+        let (gained, by_chance) = (gain(own), gain(&[own, &[SHUFFLED]].concat()));
+        assert!(gained > 0.5, "{own:?}: {gained:.3} of {fixed:.0} us");
+        assert!(
+            by_chance.abs() < gained / 5.0,
+            "{own:?}: {by_chance:.3} with the heat of other pages, {gained:.3} with its own"
+        );
+    }
+}
+
+/// RARO's finding: with the condition on retries, warm pages go to TLC mode and show no retries there, so they stay.
+/// `hotness` moves them on to SLC mode. So RARO loses less capacity for about the same latency.
+#[test]
+fn model_raro_loses_less_capacity_than_hotness() {
+    let (hotness, raro) = (reads(&[HOTNESS]), reads(RARO));
+    let lost = |stats: &RunStats| stats.modes.worst.lost_slots;
+    let promoted = |stats: &RunStats, mode: CellMode| stats.counters.slots_promoted[mode as usize];
+    assert!(
+        lost(&raro) < lost(&hotness),
+        "{} slots against {}",
+        lost(&raro),
+        lost(&hotness)
+    );
+    assert!(promoted(&raro, CellMode::Slc) < promoted(&hotness, CellMode::Slc));
+    assert!(mean_us(&raro) < 1.3 * mean_us(&hotness));
+}
+
+/// What is lost is what superblocks by mode hold less, to the slot.
+#[test]
+fn formula_capacity_lost_is_that_of_the_superblocks_in_each_mode() {
+    for own in [&[HOTNESS][..], RARO] {
+        let mut drive = drive(profile("raro-femu", &settings(own)), &old(), 1);
+        let stats = try_run(&mut drive, HOT_READS, 1, None).expect("a run");
+        let geometry = &drive.profile().geometry;
+        let own_slots = u64::from(geometry.slots_per_superblock(CellMode::Qlc));
+        let less = |mode| own_slots - u64::from(geometry.slots_per_superblock(mode));
+        let lost: u64 = drive.blocks().iter().map(|(_, row)| less(row.mode)).sum();
+        assert!(lost > 0);
+        assert_eq!(stats.modes.end.room.lost_slots, lost);
+    }
+}
+
+/// A full drive that is overwritten while its hot pages are promoted keeps the over-provisioning that `keep` asks for,
+/// and writes go on to the end.
+#[test]
+fn model_a_full_drive_keeps_its_over_provisioning() {
+    let load = "[j]\nrw=randrw\nrwmixread=70\nbs=16k\niodepth=8\nnorandommap\nrandom_distribution=zipf:1.1\n\
+        number_ios=120000\n";
+    for keep in [70, 200, 400] {
+        let keep_key = format!("cell_mode.keep={keep} permille");
+        let own = [HOTNESS, "capacity=240 MiB", &keep_key];
+        let profile = profile("raro-femu", &settings(&own));
+        let capacity = profile.capacity_bytes / u64::from(profile.geometry.slot_bytes);
+        let stats = run(profile, &old(), load, u64::MAX);
+        assert_eq!(
+            stats.all.write.lost() + stats.all.read.lost(),
+            0,
+            "keep {keep}"
+        );
+        assert_eq!(stats.requests, 120_000);
+        let least = stats.modes.worst.slots;
+        assert!(
+            least * 1000 >= capacity * (1000 + keep),
+            "keep {keep}: {least} slots for {capacity} pages"
+        );
+    }
+}
