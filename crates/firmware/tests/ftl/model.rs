@@ -4,13 +4,16 @@
 
 use firstread_core::params::Axis;
 use firstread_core::params::Need;
-use firstread_core::{CellMode, HostOp, Stream, SuperblockId};
+use firstread_core::{
+    CellMode, CommandId, HostCommand, HostOp, Lpn, Spare, Status, Stream, SuperblockId,
+};
+use firstread_firmware::WriteCache;
 use firstread_firmware::observe::{SuperblockRow, SuperblockUse};
 use firstread_firmware::policy::{gc_victim, read_recovery, suspend, wear};
 use proptest::prelude::*;
 
 use crate::build::{Build, Chances};
-use firstread_testkit::faulty_flash::{FaultyDrive, Summary, Trial, geometry};
+use firstread_testkit::faulty_flash::{FaultyDrive, Model, Summary, Trial, geometry};
 
 /// `parity` of axis `read_recovery`.
 const PARITY: usize = 2;
@@ -112,6 +115,103 @@ proptest! {
     fn powerloss_every_acknowledged_write_survives(build in build(), cuts in 1u32..20) {
         passes(&build.trial(3000, cuts));
     }
+}
+
+/// What the reference model says of two reads in flight with a trim, after a power cut that may have lost a write.
+#[test]
+fn powerloss_zeros_of_a_later_trim_do_not_decide_what_a_cut_left() {
+    let command = |id, op| HostCommand {
+        id: CommandId(id),
+        op,
+        client: 0,
+        offset_bytes: 0,
+        len_bytes: 4096,
+        fua: false,
+    };
+    let (write, trim) = (command(0, HostOp::Write), command(1, HostOp::Trim));
+    let (before, other, after) = (
+        command(2, HostOp::Read),
+        command(3, HostOp::Read),
+        command(4, HostOp::Read),
+    );
+    let written = Some(Spare {
+        lpn: Lpn(0),
+        sequence: 1,
+    });
+    // A write that was not acknowledged, a power cut, and a trim under two reads. One of them returns zeros.
+    let zeros_beside_a_trim = || {
+        let mut model = Model::new(4096, 0, WriteCache::Protected);
+        model.submit(write);
+        model.take(write.id, 0);
+        model.power_cut();
+        assert_eq!(model.may_read(Lpn(0)), [None, Some(1)]);
+        for command in [before, other, trim] {
+            model.submit(command);
+        }
+        model.trim(Lpn(0), 1);
+        model.send(other.id, 0, None).unwrap();
+        model.complete(other, Status::Ok).unwrap();
+        model.submit(after);
+        // Neither the zeros before the write nor those of the trim let a later read return the write.
+        assert_eq!(model.may_read(Lpn(0)), [None, None]);
+        model
+    };
+    let mut model = zeros_beside_a_trim();
+    assert!(model.clone().send(after.id, 0, written).is_err());
+    model.clone().send(after.id, 0, None).unwrap();
+    // The write may have survived, and the first read have come before the trim.
+    model.send(before.id, 0, written).unwrap();
+    // The trim is not acknowledged: another power cut may lose it, but not the write, which was read.
+    model.power_cut();
+    assert_eq!(model.may_read(Lpn(0)), [Some(1), None]);
+
+    let mut model = zeros_beside_a_trim();
+    model.complete(trim, Status::Ok).unwrap();
+    model.clone().send(before.id, 0, written).unwrap();
+    assert!(model.clone().send(after.id, 0, written).is_err());
+    model.power_cut();
+    assert_eq!(model.may_read(Lpn(0)), [None]);
+
+    // Without a trim, zeros decide.
+    let mut model = Model::new(4096, 0, WriteCache::Protected);
+    model.submit(write);
+    model.take(write.id, 0);
+    model.power_cut();
+    for command in [before, other] {
+        model.submit(command);
+    }
+    model.send(other.id, 0, None).unwrap();
+    assert!(model.send(before.id, 0, written).is_err());
+}
+
+/// The same on a drive: a write of page 15 is in flight at a power cut and survives it. Two reads of it are in flight
+/// when the page is trimmed. One returns the zeros of the trim, and then the other, submitted before it, the write.
+#[test]
+fn powerloss_a_read_from_before_a_trim_returns_what_the_cut_left() {
+    let build = Build {
+        geometry: geometry(1, 1, 1, 10, 2),
+        mode: CellMode::Slc,
+        capacity: 24,
+        fill: 0,
+        victim: 4,
+        wear: 2,
+        suspend: 3,
+        read_recovery: 0,
+        cell_mode: 0,
+        faults: Chances {
+            program: 3,
+            erase: 1,
+            sense: 52,
+        },
+        read_cache: 0,
+        read_ahead: true,
+        map_cache: 0,
+        planes_apart: false,
+        seed: 1_254_625_073_723_809_128,
+        depth: 13,
+        max_wait_ns: 1_000,
+    };
+    passes(&build.trial(3_000, 9));
 }
 
 /// Parity makes anew what reads could not correct, as long as the rest of the stripe can be read: far

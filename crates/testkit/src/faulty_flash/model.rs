@@ -5,6 +5,11 @@
 //! later. A power cut leaves of each page the newest version that was safe from power loss, or any newer one; the
 //! first read afterwards decides which, and it stays that one.
 //!
+//! Trims have no number: all of them read as zeros. Where zeros may be what the power cut has left, or a trim that came
+//! later, the read decides nothing: another one, which is in flight with it, may still return what the power cut has
+//! left instead. For reads that are submitted later, both cases exclude the same versions: all others from before the
+//! cut.
+//!
 //! When a version is safe depends on the write cache ([`WriteCache`], NVMe's volatile write cache):
 //!
 //! | write cache | a write or trim is safe once |
@@ -31,6 +36,9 @@ struct Version {
     taken: u64,
     /// Since when reads have to see it or a newer one.
     visible: Option<u64>,
+    /// Since when reads may not see it, though an older one may be seen: a read has returned zeros, which are either
+    /// what the power cut has left instead of it or a later trim.
+    excluded: Option<u64>,
     /// When its command was acknowledged.
     acknowledged: Option<u64>,
     /// Whether it is safe without a flush.
@@ -118,6 +126,7 @@ impl Model {
             number: (lpn < self.filled_slots).then_some(0),
             taken: 0,
             visible: Some(0),
+            excluded: None,
             acknowledged: Some(0),
             is_safe: true,
             is_undecided: false,
@@ -134,8 +143,9 @@ impl Model {
     /// zeros.
     pub fn may_read(&self, lpn: Lpn) -> Vec<Option<u64>> {
         let versions = self.versions(lpn.0);
-        let oldest = oldest_visible(&versions, self.clock);
-        versions[oldest..].iter().map(|v| v.number).collect()
+        readable(&versions, self.clock)
+            .map(|(_, v)| v.number)
+            .collect()
     }
 
     /// The last version taken of page `lpn`: its sequence number, or none for zeros.
@@ -177,6 +187,7 @@ impl Model {
             number,
             taken,
             visible: None,
+            excluded: None,
             acknowledged: None,
             is_safe: false,
             is_undecided: false,
@@ -257,10 +268,11 @@ impl Model {
             return Err(Violation::WrongData { lpn, got });
         }
         let versions = self.pages.entry(lpn.0).or_insert_with(|| vec![filled]);
-        let oldest = oldest_visible(versions, since);
-        let found = versions[oldest..].iter().position(|v| v.number == read);
-        let Some(found) = found.map(|i| oldest + i) else {
-            let expected = versions[oldest];
+        let mut equal = readable(versions, since).filter(|(_, v)| v.number == read);
+        let (found, last) = (equal.next(), equal.last());
+        let Some((found, Version { taken, .. })) = found else {
+            let expected = readable(versions, since).next();
+            let (_, expected) = expected.expect("the last version is never excluded");
             return Err(
                 match cut > 0 && expected.acknowledged.is_some_and(|at| at <= cut) {
                     true => Violation::LostInPowerCut {
@@ -276,19 +288,25 @@ impl Model {
                 },
             );
         };
-        let taken = versions[found].taken;
-        if taken <= cut {
-            // What a power cut has left is one version, and this is it.
-            versions.retain(|v| v.taken == taken || v.taken > cut);
+        let one = &mut versions[found];
+        one.visible = Some(one.visible.map_or(now, |at| at.min(now)));
+        if taken > cut {
+            return Ok(());
         }
-        let one = versions.iter_mut().find(|v| v.taken == taken);
-        if let Some(one) = one {
-            one.visible = Some(one.visible.map_or(now, |at| at.min(now)));
-            if one.is_undecided {
-                // It has come through a power cut.
-                (one.is_undecided, one.is_safe, one.acknowledged) = (false, true, Some(now));
+        let is_other = |v: &Version| v.taken <= cut && v.taken != taken;
+        if last.is_some_and(|(_, v)| v.taken > cut) {
+            // What the power cut has left, or a trim that came later.
+            for other in versions.iter_mut().filter(|v| is_other(v)) {
+                other.excluded.get_or_insert(now);
             }
+            return Ok(());
         }
+        if one.is_undecided {
+            // It has come through a power cut.
+            (one.is_undecided, one.is_safe, one.acknowledged) = (false, true, Some(now));
+        }
+        // What a power cut has left is one version, and this is it.
+        versions.retain(|v| !is_other(v));
         Ok(())
     }
 
@@ -375,6 +393,7 @@ impl Model {
             for (i, version) in versions.iter_mut().enumerate() {
                 version.is_undecided = i > 0;
                 version.visible = (i == 0).then_some(cut);
+                version.excluded = None;
                 version.is_safe |= i == 0;
             }
         }
@@ -391,6 +410,14 @@ fn not_done(command: HostCommand, lpn: u64) -> Result<(), Violation> {
 fn oldest_visible(versions: &[Version], since: u64) -> usize {
     let visible = |v: &Version| v.visible.is_some_and(|at| at <= since);
     versions.iter().rposition(visible).unwrap_or(0)
+}
+
+/// Those of `versions` that a read submitted at `since` may return, each with its index, the oldest first.
+fn readable(versions: &[Version], since: u64) -> impl Iterator<Item = (usize, Version)> {
+    let is_excluded = move |v: &Version| v.excluded.is_some_and(|at| at <= since);
+    let all = versions.iter().copied().enumerate();
+    all.skip(oldest_visible(versions, since))
+        .filter(move |(_, v)| !is_excluded(v))
 }
 
 /// The newest of `versions` that is safe from power loss.
