@@ -110,11 +110,7 @@ fn model_every_scheme_is_activated_or_refused() {
 /// write buffers.
 #[test]
 fn model_schemes_of_cell_mode_are_activated_where_streams_are_the_same() {
-    let small = ["geometry.blocks_per_plane=48", "capacity=1 GiB"];
-    let of = |scheme: &str| {
-        let set = format!("schemes.cell_mode={scheme}");
-        profile("raro-femu", &[small[0], small[1], &set])
-    };
+    let of = |scheme: &str| profile("raro-femu", &[&format!("schemes.cell_mode={scheme}")]);
     let mut written = drive(of("hotness"), &aged(28, 300), 1);
     run(&mut written, None, 2_000);
     let mut drive = written.clone();

@@ -20,7 +20,7 @@ const READS: &str = "[j]\nrw=randread\nbs=16k\niodepth=32\nnorandommap\nnumber_i
 const MANY_READS: &str = "[j]\nrw=randread\nbs=16k\niodepth=4\nnorandommap\nnumber_ios=12000\n";
 /// Reads of which a few pages have most, beside overwrites.
 const HOT_READS: &str = "[j]\nrw=randread\nbs=16k\niodepth=4\nnorandommap\n\
-    random_distribution=zipf:1.2\nnumber_ios=60000\n[w]\nrw=randwrite\nbs=64k\niodepth=1\nnorandommap\n\
+    random_distribution=zipf:1.2\nio_size=937m\n[w]\nrw=randwrite\nbs=64k\niodepth=1\nnorandommap\n\
     number_ios=3000\nthinktime=1000\n";
 /// Reads beside writes.
 const MIXED: &str =

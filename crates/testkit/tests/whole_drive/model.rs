@@ -59,11 +59,12 @@ fn drawn(axis: &'static Axis, seed: u64) -> (&'static Scheme, Vec<String>) {
 fn swarm(seed: u64) -> Swarm {
     let s = Stream::new(seed).named("swarm");
     let (mut schemes, mut set) = (Vec::new(), Vec::new());
-    let (mut has_parity, mut whole_die) = (false, false);
+    let (mut has_parity, mut whole_die, mut changes_modes) = (false, false, false);
     for axis in AXES {
         let (scheme, words) = drawn(axis, seed);
         has_parity |= scheme.requires(Need::StripeParity);
         whole_die |= scheme.requires(Need::WholeDie);
+        changes_modes |= scheme.requires(Need::CellModes);
         schemes.push(format!("{}={}", axis.name, scheme.name));
         set.push(format!("schemes.{}={}", axis.name, scheme.name));
         set.extend(words);
@@ -75,8 +76,23 @@ fn swarm(seed: u64) -> Swarm {
         1 + s.at(2).below(2),
     );
     let planes = 1 << s.at(3).below(3);
-    let mode = one(s.at(4), &[CellMode::Slc, CellMode::Tlc, CellMode::Qlc]);
-    let blocks = 10 + s.at(5).below(30);
+    // Modes with fewer bits are SLC and TLC. Their open and free superblocks take as much as two of QLC.
+    let mode = match changes_modes {
+        true => CellMode::Qlc,
+        false => one(s.at(4), &[CellMode::Slc, CellMode::Tlc, CellMode::Qlc]),
+    };
+    let in_modes = 2 * u64::from(changes_modes);
+    if changes_modes {
+        set.extend(["cell_mode.warm=1 reads", "cell_mode.hot=2 reads"].map(String::from));
+        set.extend(
+            [
+                "cell_mode.keep=0 permille",
+                "cell_mode.reclaim_period=300 reads",
+            ]
+            .map(String::from),
+        );
+    }
+    let blocks = 10 + in_modes + s.at(5).below(30);
     let page = 16 << 10;
     let data_dies = channels * chips * dies - u64::from(has_parity);
     let superblock = data_dies * planes * page * 8 * mode.bits() as u64;
@@ -87,7 +103,7 @@ fn swarm(seed: u64) -> Swarm {
     // A map that is not in memory as a whole takes two superblocks, and a stream of its own one more.
     let map_cached = on(25, 30);
     let kept = if map_cached { 6 } else { 3 };
-    let capacity = (blocks - kept - spare) * superblock;
+    let capacity = (blocks - kept - in_modes - spare) * superblock;
     // What the drive was filled with fails at the first attempt.
     let worn_out = on(32, 35);
     let age = match on(30, 80) {
@@ -113,7 +129,11 @@ fn swarm(seed: u64) -> Swarm {
         format!("mode={}", mode.name()),
         format!(
             "firmware.cell_modes={}",
-            if on(19, 40) { "all" } else { "one" }
+            if changes_modes || on(19, 40) {
+                "all"
+            } else {
+                "one"
+            }
         ),
         format!("capacity={capacity} B"),
         format!(

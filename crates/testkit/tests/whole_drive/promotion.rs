@@ -16,7 +16,7 @@ const FORMULA: &[&str] = &[
 ];
 /// Reads of which a few pages have most.
 const HOT_READS: &str = "[j]\nrw=randread\nbs=16k\niodepth=4\nnorandommap\n\
-    random_distribution=zipf:1.2\nnumber_ios=150000\n";
+    random_distribution=zipf:1.2\nio_size=2343m\n";
 
 fn old() -> DriveState {
     aged(0, 1_000)
@@ -96,7 +96,7 @@ fn formula_capacity_lost_is_that_of_the_superblocks_in_each_mode() {
 #[test]
 fn model_a_full_drive_keeps_its_over_provisioning() {
     let load = "[j]\nrw=randrw\nrwmixread=70\nbs=16k\niodepth=8\nnorandommap\nrandom_distribution=zipf:1.1\n\
-        number_ios=120000\n";
+        io_size=1875m\n";
     for keep in [70, 200, 400] {
         let keep_key = format!("cell_mode.keep={keep} permille");
         let own = [HOTNESS, "capacity=240 MiB", &keep_key];
