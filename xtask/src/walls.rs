@@ -78,6 +78,7 @@ const WALLS: &[(&str, &[&str])] = &[
         "ftl/relocate",
         &[
             "shared",
+            "config",
             "lower_layers",
             "ftl/map",
             "ftl/pager",

@@ -2,8 +2,8 @@
 
 use firstread_core::CellMode;
 
+use super::refused::Refused;
 use super::who::OWNERS;
-use crate::policy::cell_mode::Refused;
 
 /// Bins of the retry histogram. The last bin holds reads with that many retries or more.
 pub const RETRY_BINS: usize = 65;
@@ -192,7 +192,7 @@ counters! {
         /// cell first.
         slots_promoted[CellMode::ALL.len()]: Slots,
         /// Promotions refused, by reason, in the order of
-        /// [`crate::policy::cell_mode::Refused::ALL`].
+        /// [`Refused::ALL`].
         promotions_refused[Refused::COUNT]: Slots,
         /// Superblocks in another mode that were asked to be given back to the drive's own mode.
         superblocks_given_back: Superblocks,

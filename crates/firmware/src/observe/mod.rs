@@ -2,11 +2,13 @@
 
 mod counters;
 mod heat;
+mod refused;
 mod superblocks;
 mod who;
 
 pub use counters::{Counter, Counters, FrontEndCounters, RETRY_BINS, Unit};
 pub use heat::{Epoch, Heat, HeatConfig, MOST_HEAT_BYTES, PageHeat};
+pub use refused::Refused;
 pub use superblocks::{Room, SuperblockRow, SuperblockTable, SuperblockUse};
 pub(crate) use who::StreamId;
 pub use who::{ModeSet, OWNERS, Owner, StreamRow};

@@ -149,8 +149,8 @@ impl<M: Arena> Firmware<M> {
         failed: u64,
         ports: &mut impl Out,
     ) -> Option<(u32, u64)> {
-        if failed == 0 && self.relocate.promotes() {
-            self.promote(now, job, ports);
+        if failed == 0 && self.relocate.row_read(now, job, &mut self.lower, ports) {
+            self.advance_all(now, ports);
         }
         let store = &mut self.lower.store;
         match store.shared.jobs[job].purpose {
@@ -185,27 +185,9 @@ impl<M: Arena> Firmware<M> {
                 let (read, shared) = (&mut store.read, &mut store.shared);
                 return read.rebuild_row_read(now, job, failed, shared, ports);
             }
-            purpose @ (Purpose::Free
-            | Purpose::Probe
-            | Purpose::Move { .. }
-            | Purpose::Program { .. }
-            | Purpose::Erase { .. }) => {
-                unreachable!("{purpose:?} decodes nothing")
-            }
+            purpose => unreachable!("{purpose:?} decodes nothing"),
         }
         None
-    }
-
-    /// Pages that the host has read under `job` may be copied into another cell mode.
-    fn promote(&mut self, now: Ns, job: u32, ports: &mut impl Out) {
-        let purpose = self.lower.store.shared.jobs[job].purpose;
-        if matches!(purpose, Purpose::HostRead { .. } | Purpose::SharedRead) {
-            self.relocate
-                .host_has_read(now, job, &mut self.lower, ports);
-            if self.relocate.wakes() {
-                self.advance_all(now, ports);
-            }
-        }
     }
 
     /// A read has freed its buffer. `last` means that its superblock waits to be erased and has no other pin.
@@ -257,8 +239,8 @@ impl<M: Arena> Firmware<M> {
 
     /// The background read of `job` has ended.
     fn probe_done(&mut self, now: Ns, job: u32, result: ProbeResult, ports: &mut impl Out) {
-        let (read, shared) = (&mut self.lower.store.read, &mut self.lower.store.shared);
-        let last = read.probe_done(now, job, result, shared, ports);
+        let store = &mut self.lower.store;
+        let last = (store.read).probe_done(now, job, result, &mut store.shared, ports);
         self.resume_reads(now, ports);
         self.start_probe(now, ports);
         if last {

@@ -13,34 +13,45 @@ use crate::ftl::place::{Item, Place, Refusal, Why};
 use crate::lower_layers::LowerLayers;
 use crate::observe::{Owner, SuperblockUse};
 use crate::policy::cell_mode::{CellModes, PageRead, Refused};
-use crate::schedule::Job;
+use crate::schedule::{Job, Purpose};
 use crate::shared::{Out, Shared};
 
 impl Relocate {
-    /// Whether host reads are of interest.
-    #[inline]
-    pub(crate) fn promotes(&self) -> bool {
-        self.promotes
-    }
-
-    /// The host has read a multi-plane page under `job`, and all wanted codewords could be corrected: copies
-    /// those of its pages that belong into another mode.
-    #[inline(never)]
-    pub(crate) fn host_has_read<M: Arena>(
+    /// The read of a multi-plane page under `job` has ended, and all wanted codewords could be corrected. If it was
+    /// a read of the host, those of its pages that belong into another mode are copied. Returns whether relocation
+    /// has to go on.
+    #[inline(always)] // Its only caller is on the path of every request.
+    pub(crate) fn row_read<M: Arena>(
         &mut self,
         now: Ns,
         job: u32,
         lower: &mut LowerLayers<M>,
         ports: &mut impl Out,
-    ) {
+    ) -> bool {
+        self.promotes && self.host_has_read(now, job, lower, ports)
+    }
+
+    #[inline(never)]
+    fn host_has_read<M: Arena>(
+        &mut self,
+        now: Ns,
+        job: u32,
+        lower: &mut LowerLayers<M>,
+        ports: &mut impl Out,
+    ) -> bool {
         let shared = &lower.store.shared;
         let Job {
-            at, step, wanted, ..
+            at,
+            step,
+            wanted,
+            purpose,
+            ..
         } = shared.jobs[job];
+        let of_host = matches!(purpose, Purpose::HostRead { .. } | Purpose::SharedRead);
         let row = *shared.blocks.row(at.block);
         // Only a full superblock is copied from, so that a recovery can tell copies apart.
-        if row.usage != SuperblockUse::Full || row.holds_map {
-            return;
+        if !of_host || row.usage != SuperblockUse::Full || row.holds_map {
+            return false;
         }
         let codewords = shared.layout.codewords_per_slot();
         let whole = u64::MAX >> (64 - codewords);
@@ -85,6 +96,7 @@ impl Relocate {
         if let Some(block) = self.cell_mode.gives_back(&lower.store.shared.blocks) {
             self.give_back(now, block, lower, ports);
         }
+        self.wakes()
     }
 
     /// Asks for `block` to be emptied and erased into the drive's own mode. If this cannot be asked for now, the

@@ -18,9 +18,10 @@ mod thresholds;
 
 use firstread_core::{CellMode, SuperblockId};
 
+pub use crate::observe::Refused;
 use crate::observe::{PageHeat, StreamRow, SuperblockTable};
 use crate::policy::axis::axis;
-pub use contract::{CellModes, PageRead, Refused};
+pub use contract::{CellModes, PageRead};
 
 axis! {
     "cell_mode": "which data lie in SLC or TLC mode";

@@ -1,0 +1,50 @@
+//! Reasons for which promotions are refused.
+
+/// Why a promotion is refused. A refused promotion is counted and forgotten.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refused {
+    /// The host has read a part of the page alone, so the rest of its data is not at hand.
+    Part,
+    /// No superblock of the mode is free. One is looked for.
+    NoSuperblock,
+    /// The write buffer of the stream is full.
+    Buffer,
+    /// Data of failed programs have to be written first.
+    Rewrites,
+    /// The map has no room for a change.
+    Map,
+    /// Another superblock in the mode would leave less over-provisioning than `keep`, or less than cleaning
+    /// needs.
+    OverProvisioning,
+    /// Cleaning needs the free superblocks that are left.
+    Reserve,
+}
+
+impl Refused {
+    /// Number of reasons.
+    pub const COUNT: usize = 7;
+
+    /// All reasons, in the order of the counter.
+    pub const ALL: [Refused; Refused::COUNT] = [
+        Refused::Part,
+        Refused::NoSuperblock,
+        Refused::Buffer,
+        Refused::Rewrites,
+        Refused::Map,
+        Refused::OverProvisioning,
+        Refused::Reserve,
+    ];
+
+    /// Key of the reason in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Refused::Part => "part_of_a_page",
+            Refused::NoSuperblock => "no_superblock",
+            Refused::Buffer => "buffer",
+            Refused::Rewrites => "rewrites",
+            Refused::Map => "map",
+            Refused::OverProvisioning => "over_provisioning",
+            Refused::Reserve => "reserve",
+        }
+    }
+}
