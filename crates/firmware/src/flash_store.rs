@@ -7,7 +7,7 @@
 use firstread_core::{Arena, Buf, CellMode, DieId, Ns, PageAddr, Ppa, Priority, SuperblockId};
 
 use crate::ftl::map::Table;
-use crate::ftl::place::{Item, Place, Placed, Program, Programs, Refusal};
+use crate::ftl::place::{Erased, Item, Place, Placed, Program, Programs, Refusal};
 use crate::observe::{Owner, StreamId};
 use crate::read::Read;
 use crate::schedule::Purpose;
@@ -86,10 +86,11 @@ impl<M: Arena> FlashStore<M> {
         now: Ns,
         block: SuperblockId,
         mode: CellMode,
+        what: Erased,
         ports: &mut impl Out,
     ) {
         let (place, shared) = (&mut self.place, &mut self.shared);
-        place.begin_erase(block, mode, &mut self.table, shared);
+        place.begin_erase(block, mode, what, &mut self.table, shared);
         shared.log_conversion(now, block, ports);
         self.erase_dies(now, block, ports);
     }
@@ -103,9 +104,9 @@ impl<M: Arena> FlashStore<M> {
         }
     }
 
-    /// Continues after a recovery: repeats the erase that was under way, and issues programs that waited.
+    /// Continues after a recovery: repeats the erases that were under way, and issues programs that waited.
     pub(crate) fn restart(&mut self, now: Ns, ports: &mut impl Out) {
-        if let Some(block) = self.place.restart(&mut self.shared) {
+        for block in self.place.restart(&mut self.shared) {
             self.erase_dies(now, block, ports);
         }
         while let Some(die) = self.place.push_waiting(now, &mut self.shared) {
@@ -155,9 +156,9 @@ impl<M: Arena> FlashStore<M> {
     pub(crate) fn is_converting(&self) -> bool {
         let (place, shared) = (&self.place, &self.shared);
         let mode_of = |block| shared.blocks.row(block).mode;
-        let erasing = place.space.erasing.map(|(block, ..)| mode_of(block));
+        let mut erasing = place.space.erases.blocks().map(mode_of);
         let emptying = place.relocation.emptying.map(|e| e.owner);
-        emptying == Some(Owner::Convert) || erasing.is_some_and(|mode| mode != shared.config.mode)
+        emptying == Some(Owner::Convert) || erasing.any(|mode| mode != shared.config.mode)
     }
 
     /// One die has finished its part of a superblock erase, under `job`: [`Place::die_erased`].

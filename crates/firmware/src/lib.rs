@@ -43,7 +43,7 @@ use flash_store::FlashStore;
 use ftl::map::Directory;
 use ftl::map::Table;
 use ftl::pager::Pager;
-use ftl::place::{Place, StreamPlan};
+use ftl::place::{Erases, Place, StreamPlan};
 use ftl::relocate::Relocate;
 use host::Host;
 use log::Record;
@@ -81,13 +81,13 @@ impl<M: Arena> Firmware<M> {
         let map_pages = directory.len();
         let dies = u32::from(geometry.dies());
         let rebuilds = if geometry.stripe_parity { dies - 1 } else { 0 };
-        // One superblock is erased at a time, and one background read is in flight.
+        // One background read is in flight.
         let declared = schemes.cell_mode.streams();
         let plan = StreamPlan::new(geometry, config.mode, map_pages, declared);
         let reserve = rebuilds
             + plan.programs()
             + Relocate::window(&geometry)
-            + dies
+            + dies * Erases::most(plan.erases_side_by_side())
             + 1
             + schemes.read_ahead.rows()
             + pager.jobs();

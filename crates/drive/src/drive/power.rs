@@ -284,7 +284,7 @@ mod tests {
             let (before, after): (Vec<&PortCall>, Vec<&PortCall>) =
                 port_calls.iter().partition(|c| c.at <= cut_at);
             before.iter().for_each(|c| erases.note(c.what));
-            if cut.is_some_and(|cut| cut.work.erasing) {
+            if cut.is_some_and(|cut| cut.work.erasing > 0) {
                 let block = after.iter().find_map(|c| match c.what {
                     PortCallKind::Issued(op) => match op.kind {
                         FlashKind::Erase { block, .. } => Some(block),

@@ -59,8 +59,8 @@ pub struct Recovery {
     pub torn_programs: u32,
     /// Programs that waited for their die and were issued again.
     pub waiting_programs: u32,
-    /// Whether a superblock was being erased.
-    pub erasing: bool,
+    /// Superblocks that were being erased. Each is erased again.
+    pub erasing: u32,
     /// Whether a superblock was being emptied or erased in order to change its cell mode.
     pub converting: bool,
     /// Whether a background read of axis `read_levels` was in flight. It is repeated.

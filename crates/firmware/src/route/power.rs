@@ -48,7 +48,7 @@ impl<M: Arena> Firmware<M> {
     /// needs room for one map change: if [`Firmware::overlay_is_short`], hand over more memory before.
     pub fn dump<P: Ports<Record = Record>>(mut self, ports: &mut P) -> Dump<M> {
         let mut recovery = Recovery {
-            erasing: self.lower.store.place.space.erasing.is_some(),
+            erasing: self.lower.store.place.space.erases.blocks().count() as u32,
             converting: self.lower.store.is_converting(),
             probing: self.lower.store.read.is_probing(),
             ..Recovery::default()

@@ -138,6 +138,17 @@ fn sequence_pages_are_promoted_and_come_back() {
     assert!(all.iter().all(|n| *n > 100), "{all:?}");
 }
 
+/// A free superblock is erased into another mode while an emptied one is erased, and a power cut repeats both erases.
+#[test]
+fn powerloss_two_erases_side_by_side_are_repeated() {
+    let mut two = 0;
+    for seed in 0..12 {
+        let build = drive(28, 5, 2, 100, HOTNESS, seed);
+        two += passes(&build.trial(6_000, 60)).power_cuts.erasing_two;
+    }
+    assert!(two > 0, "no power cut met two erases");
+}
+
 /// A drive made for no scheme of the axis has none of this.
 #[test]
 fn sequence_nothing_is_promoted_where_modes_are_fixed() {

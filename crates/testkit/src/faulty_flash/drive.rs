@@ -34,6 +34,8 @@ pub struct PowerCutCounts {
     pub waiting_programs: u64,
     /// Power cuts during an erase of a superblock.
     pub erasing: u64,
+    /// Power cuts during the erases of two superblocks.
+    pub erasing_two: u64,
     /// Power cuts during a change of a superblock's cell mode.
     pub converting: u64,
     /// Power cuts during a rebuild from parity.
@@ -453,7 +455,8 @@ impl FaultyDrive {
         c.in_recovery += u64::from(again);
         c.torn_programs += u64::from(recovery.torn_programs);
         c.waiting_programs += u64::from(recovery.waiting_programs);
-        c.erasing += u64::from(recovery.erasing);
+        c.erasing += u64::from(recovery.erasing > 0);
+        c.erasing_two += u64::from(recovery.erasing > 1);
         c.converting += u64::from(recovery.converting);
         c.rebuilding += u64::from(recovery.rebuild_reads > 0);
         c.soft_reads += u64::from(recovery.soft_reads > 0);

@@ -245,7 +245,7 @@ impl Met {
         self.lost += u64::from(cut.lost_requests);
         self.torn += u64::from(work.torn_programs);
         self.waiting += u64::from(work.waiting_programs);
-        self.erasing += u64::from(work.erasing);
+        self.erasing += u64::from(work.erasing > 0);
         self.map_pages += u64::from(work.dumped_map_pages);
         self.cuts_of_probes += u64::from(work.probing);
         self.cuts_of_soft += u64::from(work.soft_reads > 0);

@@ -14,6 +14,7 @@
 
 mod bad;
 mod buffer;
+mod erases;
 mod power;
 mod program;
 mod relocation_state;
@@ -37,6 +38,7 @@ use crate::shared::{Out, Shared};
 use bad::BadBlocks;
 use buffer::{Allocated, Due, Refused};
 pub(crate) use buffer::{Program, WriteBuffer};
+pub(crate) use erases::{Erased, Erases};
 pub(crate) use power::Dumped;
 pub(crate) use relocation_state::{Evacuation, Pace, RelocationState};
 use rewrite::RewriteQueue;
@@ -316,7 +318,7 @@ impl Place {
             _ => StreamId::Map,
         };
         let other = self.has_map().then_some(other);
-        let is_last_resort = self.space.erasing.is_none();
+        let is_last_resort = self.space.erases.is_empty();
         let others = core::iter::once(StreamId::Host).chain(self.streams.declared());
         let others = others.filter(|_| is_last_resort);
         for stream in other.into_iter().chain(others) {

@@ -7,6 +7,7 @@
 use firstread_core::{Arena, Buf, CellMode, DieId, Ns, Ppa, SuperblockId};
 
 use super::bad::BadBlocks;
+use super::erases::Erases;
 use super::relocation_state::RelocationState;
 use super::rewrite::RewriteQueue;
 use super::streams::Streams;
@@ -26,8 +27,7 @@ pub(crate) struct Dumped {
     opened: u64,
     closed: u64,
     read_only: bool,
-    /// The superblock being erased, the number of dies not yet done, and whether a die has failed.
-    erasing: Option<(SuperblockId, u16, bool)>,
+    erases: Erases,
     /// The superblock being emptied, and the pace of cleaning.
     relocation: RelocationState,
     waiting: Waiting,
@@ -78,7 +78,7 @@ impl Place {
             opened: self.space.opened(),
             closed: self.space.closed,
             read_only: self.space.read_only,
-            erasing: self.space.erasing,
+            erases: self.space.erases,
             relocation: self.relocation.after_power_cut(),
             waiting: self.waiting,
         }
@@ -93,14 +93,14 @@ impl Place {
             opened,
             closed,
             read_only,
-            erasing,
+            erases,
             relocation,
             waiting,
         } = dumped;
         let slots_of = |mode: CellMode| shared.slots_of(mode);
         self.space.closed = closed;
         self.space
-            .recover(opened, read_only, erasing, &shared.blocks, slots_of);
+            .recover(opened, read_only, erases, &shared.blocks, slots_of);
         (self.streams, self.rewrites, self.bad) = (streams, rewrites, bad);
         (self.relocation, self.waiting) = (relocation, waiting);
     }
@@ -150,17 +150,22 @@ impl Place {
         }
     }
 
-    /// Continues after a recovery. Returns the superblock whose erase was interrupted; it is erased again on
+    /// Continues after a recovery. Returns the superblocks whose erase was interrupted; they are erased again on
     /// every die.
-    pub(crate) fn restart(&mut self, shared: &mut Shared) -> Option<SuperblockId> {
+    pub(crate) fn restart(
+        &mut self,
+        shared: &mut Shared,
+    ) -> impl Iterator<Item = SuperblockId> + use<> {
         self.space.is_short = true;
-        let (block, left, _) = self.space.erasing.as_mut()?;
-        // The interrupted erase has worn the cells too, and left them in their new mode.
-        let row = shared.blocks.row_mut(*block);
-        row.wear(shared.config.cycle_damage);
-        row.mode_before = row.mode;
-        *left = shared.config.geometry.dies();
-        Some(*block)
+        self.space.erases.begin_again(shared.config.geometry.dies());
+        let interrupted = self.space.erases.blocks();
+        for block in self.space.erases.blocks() {
+            // The interrupted erase has worn the cells too, and left them in their new mode.
+            let row = shared.blocks.row_mut(block);
+            row.wear(shared.config.cycle_damage);
+            row.mode_before = row.mode;
+        }
+        interrupted
     }
 
     /// Queues the next program that waited for the recovery, if any. Returns its die.

@@ -37,12 +37,11 @@ use crate::policy::gc_victim;
 use crate::shared::Shared;
 
 impl Place {
-    /// Slots available for future moves, once the superblock being erased is free.
+    /// Slots available for future moves, once the superblocks being erased are free.
     fn room_for_moves(&self, shared: &Shared) -> i64 {
         let space = &self.space;
-        let erasing = space.erasing.map_or(0, |(block, ..)| {
-            self.room_in(shared.blocks.row(block).mode, shared)
-        });
+        let room_of = |block| self.room_in(shared.blocks.row(block).mode, shared);
+        let erasing: u32 = space.erases.blocks().map(room_of).sum();
         let open = self.left_for_moves();
         (space.free_slots() + u64::from(erasing) + u64::from(open)) as i64
             - (space.reserved + u64::from(self.rewrites.len())) as i64
@@ -215,7 +214,7 @@ impl Place {
         self.relocation.pace.is_behind()
             && (self.relocation.moves_reading > 0
                 || self.space.programs > 0
-                || self.space.erasing.is_some())
+                || !self.space.erases.is_empty())
     }
 
     /// Whether a write that waits for a superblock will wait forever: there is nothing to clean, and nothing
@@ -223,7 +222,7 @@ impl Place {
     pub(crate) fn is_full(&self, shared: &Shared) -> bool {
         self.relocation.is_idle()
             && self.rewrites.is_empty()
-            && self.space.erasing.is_none()
+            && self.space.erases.is_empty()
             && self.space.programs == 0
             && !self.has_garbage(shared)
     }

@@ -4,6 +4,7 @@ use core::num::NonZeroU64;
 
 use firstread_core::{Arena, CellMode, DieId, Ns, PageAddr, PageType, SuperblockId};
 
+use super::erases::{Erased, Erases};
 use super::{Place, StreamPlan};
 use crate::ftl::map::Table;
 use crate::observe::{ModeSet, Owner, StreamId, SuperblockTable, SuperblockUse};
@@ -45,8 +46,8 @@ pub(crate) struct Space {
     pub(crate) largest_slots: u64,
     /// Whether the drive has stopped taking writes.
     pub(crate) read_only: bool,
-    /// The superblock being erased, the number of dies not yet done, and whether a die has failed.
-    pub(crate) erasing: Option<(SuperblockId, u16, bool)>,
+    /// The superblocks being erased.
+    pub(crate) erases: Erases,
     /// Programs in flight.
     pub(crate) programs: u32,
     /// Superblocks with a failed program that have not been emptied yet.
@@ -79,7 +80,7 @@ impl Space {
             least_spare,
             largest_slots: slots as u64,
             read_only: false,
-            erasing: None,
+            erases: Erases::new(plan.erases_side_by_side()),
             programs: 0,
             failed: 0,
             is_short: false,
@@ -117,6 +118,12 @@ impl Space {
         self.read_only |= !self.holds_capacity();
     }
 
+    /// Superblocks of the common pool that are free, or will be once the erases under way have ended.
+    pub(crate) fn free_soon(&self, blocks: &SuperblockTable) -> u32 {
+        let modes = self.erases.blocks().map(|block| blocks.row(block).mode);
+        self.free + modes.filter(|mode| !self.pools.has(*mode)).count() as u32
+    }
+
     /// Superblocks opened so far.
     pub(crate) fn opened(&self) -> u64 {
         self.opened
@@ -127,11 +134,11 @@ impl Space {
         &mut self,
         opened: u64,
         read_only: bool,
-        erasing: Option<(SuperblockId, u16, bool)>,
+        erases: Erases,
         blocks: &SuperblockTable,
         slots: impl Fn(CellMode) -> u32,
     ) {
-        (self.opened, self.read_only, self.erasing) = (opened, read_only, erasing);
+        (self.opened, self.read_only, self.erases) = (opened, read_only, erases);
         (self.free, self.free_slots, self.free_in) = self.counted(blocks, &slots);
         let used = || {
             blocks
@@ -339,15 +346,15 @@ impl Place {
     }
 
     /// Begins to erase `block` into `mode` on every die ([`Place::push_erase`]). The superblock is empty, has
-    /// no pins, and no other superblock is being erased.
+    /// no pins, and [`Erases::may_begin`] says yes.
     pub(crate) fn begin_erase<M: Arena>(
         &mut self,
         block: SuperblockId,
         mode: CellMode,
+        what: Erased,
         table: &mut Table<M>,
         shared: &mut Shared,
     ) {
-        debug_assert!(self.space.erasing.is_none(), "one erase at a time");
         let slots = (
             shared.slots_of(shared.blocks.row(block).mode),
             shared.slots_of(mode),
@@ -361,7 +368,9 @@ impl Place {
         table.map.erase(block);
         let space = &mut self.space;
         space.physical_slots = space.physical_slots - slots.0 as u64 + slots.1 as u64;
-        space.erasing = Some((block, shared.config.geometry.dies(), false));
+        space
+            .erases
+            .begin(what, block, shared.config.geometry.dies());
     }
 
     /// Queues the erase of the part of `die` of `block`, into the cell mode of its record.
@@ -389,17 +398,13 @@ impl Place {
         if !ok {
             self.bad.note(at.block, at.die);
         }
-        let (block, left, failed) = self.space.erasing?;
-        if left > 1 {
-            self.space.erasing = Some((block, left - 1, failed || !ok));
-            return None;
-        }
-        self.space.erasing = None;
+        let block = at.block;
+        let failed = self.space.erases.die_ended(block, ok)?;
         let row = shared.count_erase(block);
         row.reads = 0;
         row.closed = None;
         row.stripe_broken = false;
-        if (failed || !ok) && !self.repair(block, shared, ports) {
+        if failed && !self.repair(block, shared, ports) {
             self.retire(block, shared);
         } else {
             let row = shared.blocks.row_mut(block);

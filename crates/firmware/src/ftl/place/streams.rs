@@ -87,6 +87,11 @@ impl StreamPlan {
         map + declared.sum::<u64>()
     }
 
+    /// Whether a free superblock is erased beside an emptied one.
+    pub(crate) fn erases_side_by_side(&self) -> bool {
+        self.pools() != ModeSet::default()
+    }
+
     /// Cell modes whose superblocks are opened for declared streams alone.
     pub(crate) fn pools(&self) -> ModeSet {
         self.declared.iter().map(|row| row.mode).collect()

@@ -3,7 +3,7 @@
 use firstread_core::{Arena, Ns, SuperblockId, Wait};
 
 use super::Relocate;
-use crate::ftl::place::Evacuation;
+use crate::ftl::place::{Erased, Evacuation};
 use crate::lower_layers::LowerLayers;
 use crate::observe::{Owner, SuperblockUse};
 use crate::shared::Out;
@@ -26,7 +26,7 @@ impl Relocate {
         let current = lower.store.place.relocation.emptying;
         let emptied = |e: Evacuation| lower.store.shared.blocks.row(e.block).valid_slots == 0;
         if self.lacks_room && !current.is_some_and(emptied) {
-            if lower.store.place.space.erasing.is_some() {
+            if !lower.store.place.space.erases.is_empty() {
                 return false;
             }
             self.lacks_room = false;
@@ -59,7 +59,7 @@ impl Relocate {
             let store = &mut lower.store;
             let row = store.shared.blocks.row(current.block);
             if row.valid_slots == 0 {
-                if row.pins > 0 || store.place.space.erasing.is_some() {
+                if row.pins > 0 || !store.place.space.erases.may_begin(Erased::Emptied) {
                     return false;
                 }
                 self.emptied(now, current, lower, ports);
@@ -113,7 +113,7 @@ impl Relocate {
         if shared.blocks.row(block).failed && !place.repair_or_retire(block, shared, ports) {
             store.read.block_changed(now, block, &shared.blocks);
         } else {
-            store.start_erase(now, block, mode, ports);
+            store.start_erase(now, block, mode, Erased::Emptied, ports);
         }
     }
 
@@ -139,7 +139,7 @@ impl Relocate {
         let relocation = &place.relocation;
         let waits = is_held || relocation.superblock_is_wanted();
         let space = &place.space;
-        if waits && relocation.is_resting() && space.erasing.is_none() && space.programs == 0 {
+        if waits && relocation.is_resting() && space.erases.is_empty() && space.programs == 0 {
             if is_held || place.has_garbage(&lower.store.shared) {
                 place.end_of_life();
             }

@@ -80,7 +80,7 @@ impl Relocate {
         let space = &place.space;
         let slots = space.largest_slots as i64;
         let mut missing = place.missing_room(shared) + to_come;
-        let mut free = i64::from(space.free) + i64::from(space.erasing.is_some());
+        let mut free = i64::from(space.free_soon(&shared.blocks));
         if free > 0 && (missing <= 0 || to_come == 0 && place.can_open(slots as u32, shared)) {
             return None;
         }

@@ -30,7 +30,7 @@ use alloc::collections::VecDeque;
 use firstread_core::{Arena, CellMode, Geometry, Lpn, Ns, Ppa, SuperblockId};
 
 use crate::config::Config;
-use crate::ftl::place::Evacuation;
+use crate::ftl::place::{Erased, Evacuation};
 use crate::lower_layers::LowerLayers;
 use crate::observe::{ModeSet, Owner, SuperblockUse};
 use crate::policy::cell_mode::{AnyCellMode, CellModes};
@@ -216,13 +216,13 @@ impl Relocate {
             return Err(Busy::NoLevels);
         }
         match row.usage {
-            SuperblockUse::Free if place.space.erasing.is_none() => {
+            SuperblockUse::Free if place.space.erases.may_begin(Erased::Free) => {
                 // The superblock is not free while it is being erased, and cleaning must keep its reserve.
                 if !place.has_beyond_reserve(u64::from(before), shared) {
                     return Err(Busy::NoRoom);
                 }
                 place.take_free(row.mode, before);
-                store.start_erase(now, block, mode, ports);
+                store.start_erase(now, block, mode, Erased::Free, ports);
                 Ok(false)
             }
             SuperblockUse::Full if !row.leaving && !row.failed => {

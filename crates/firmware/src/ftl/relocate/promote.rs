@@ -9,7 +9,7 @@
 use firstread_core::{Arena, CellMode, Ns, SuperblockId, Wait};
 
 use super::Relocate;
-use crate::ftl::place::{Item, Place, Refusal, Why};
+use crate::ftl::place::{Erased, Item, Place, Refusal, Why};
 use crate::lower_layers::LowerLayers;
 use crate::observe::{Owner, SuperblockUse};
 use crate::policy::cell_mode::{CellModes, PageRead, Refused};
@@ -150,7 +150,7 @@ impl Relocate {
             return;
         };
         let emptying = place.relocation.emptying.map(|e| e.owner);
-        if place.space.erasing.is_some() || emptying == Some(Owner::Gc) {
+        if !place.space.erases.may_begin(Erased::Free) || emptying == Some(Owner::Gc) {
             return;
         }
         place.relocation.wanted.remove(to);
@@ -164,7 +164,7 @@ impl Relocate {
             Ok(block) => {
                 let row = *shared.blocks.row(block);
                 place.take_free(row.mode, shared.slots_of(row.mode));
-                store.start_erase(now, block, to, ports);
+                store.start_erase(now, block, to, Erased::Free, ports);
             }
             Err(reason) => shared.counters.promotions_refused[reason as usize] += 1,
         }
