@@ -43,7 +43,7 @@ use flash_store::FlashStore;
 use ftl::map::Directory;
 use ftl::map::Table;
 use ftl::pager::Pager;
-use ftl::place::{Erases, Place, StreamPlan};
+use ftl::place::{Place, StreamPlan};
 use ftl::relocate::Relocate;
 use host::Host;
 use log::Record;
@@ -87,7 +87,7 @@ impl<M: Arena> Firmware<M> {
         let reserve = rebuilds
             + plan.programs()
             + Relocate::window(&geometry)
-            + dies * Erases::most(plan.erases_side_by_side())
+            + dies * (1 + plan.erases_beside())
             + 1
             + schemes.read_ahead.rows()
             + pager.jobs();

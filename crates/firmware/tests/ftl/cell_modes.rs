@@ -143,7 +143,7 @@ fn sequence_pages_are_promoted_and_come_back() {
 fn powerloss_two_erases_side_by_side_are_repeated() {
     let mut two = 0;
     for seed in 0..12 {
-        let build = drive(28, 5, 2, 100, HOTNESS, seed);
+        let build = drive(28, 5, 8, 60, HOTNESS, seed);
         two += passes(&build.trial(6_000, 60)).power_cuts.erasing_two;
     }
     assert!(two > 0, "no power cut met two erases");

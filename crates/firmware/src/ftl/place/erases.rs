@@ -1,13 +1,14 @@
 //! The erases of superblocks that are under way. The dies erase their parts of a superblock side by side, each when
 //! it comes to it.
 //!
-//! Emptied superblocks are erased one at a time. On a drive whose schemes declare streams in other cell modes, a free
-//! superblock is erased into another mode beside that: a promotion does not wait for cleaning, nor cleaning for it.
+//! Emptied superblocks are erased one at a time. On a drive with pools of other cell modes, as many free superblocks as
+//! there are pools are erased into another mode beside that: no pool waits for another one or for cleaning, and
+//! cleaning waits for none of them.
 
-use firstread_core::SuperblockId;
+use firstread_core::{CellMode, SuperblockId};
 
-/// Superblocks erased side by side at most.
-const MOST_ERASES: usize = 2;
+/// Superblocks erased side by side at most: an emptied one, and a free one for each mode.
+const MOST_ERASES: usize = 1 + CellMode::ALL.len();
 
 /// A superblock that is being erased.
 #[derive(Clone, Copy, Debug)]
@@ -31,24 +32,19 @@ pub(crate) enum Erased {
 /// The erases under way.
 #[derive(Clone, Debug)]
 pub(crate) struct Erases {
-    /// Of the emptied superblock, then of the free one.
+    /// Of the emptied superblock, then of the free ones.
     under_way: [Option<Erase>; MOST_ERASES],
-    /// Whether a free superblock is erased beside an emptied one.
-    side_by_side: bool,
+    /// Free superblocks that are erased beside an emptied one, at most.
+    beside: u32,
 }
 
 impl Erases {
-    /// No erase is under way.
-    pub(crate) fn new(side_by_side: bool) -> Erases {
+    /// No erase is under way. At most `beside` free superblocks are erased beside an emptied one.
+    pub(crate) fn new(beside: u32) -> Erases {
         Erases {
             under_way: [None; MOST_ERASES],
-            side_by_side,
+            beside,
         }
-    }
-
-    /// Superblocks that a drive erases side by side at most.
-    pub(crate) fn most(side_by_side: bool) -> u32 {
-        1 + u32::from(side_by_side)
     }
 
     /// Whether no superblock is being erased.
@@ -57,13 +53,20 @@ impl Erases {
         self.under_way.iter().all(Option::is_none)
     }
 
+    /// Where another superblock may be erased: none if it has to wait.
+    fn place_for(&self, what: Erased) -> Option<usize> {
+        let beside = 1..=self.beside as usize;
+        match what {
+            _ if beside.is_empty() => self.is_empty().then_some(0),
+            Erased::Emptied => self.under_way[0].is_none().then_some(0),
+            Erased::Free => beside.into_iter().find(|i| self.under_way[*i].is_none()),
+        }
+    }
+
     /// Whether another superblock may be erased.
     #[inline]
     pub(crate) fn may_begin(&self, what: Erased) -> bool {
-        match self.side_by_side {
-            true => self.under_way[what as usize].is_none(),
-            false => self.is_empty(),
-        }
+        self.place_for(what).is_some()
     }
 
     /// The superblocks that are being erased.
@@ -76,8 +79,8 @@ impl Erases {
 
     /// Begins to erase `block` on `dies` dies.
     pub(super) fn begin(&mut self, what: Erased, block: SuperblockId, dies: u16) {
-        debug_assert!(self.may_begin(what), "{:?}", self.under_way);
-        self.under_way[what as usize] = Some(Erase {
+        let place = self.place_for(what).expect("an erase may begin");
+        self.under_way[place] = Some(Erase {
             block,
             dies_left: dies,
             failed: false,

@@ -80,7 +80,7 @@ impl Space {
             least_spare,
             largest_slots: slots as u64,
             read_only: false,
-            erases: Erases::new(plan.erases_side_by_side()),
+            erases: Erases::new(plan.erases_beside()),
             programs: 0,
             failed: 0,
             is_short: false,
@@ -265,9 +265,12 @@ impl Place {
         self.wear.open(&shared.blocks, own, false)
     }
 
-    /// Whether a superblock is free in the pool of `mode`.
-    pub(crate) fn has_free_in(&self, mode: CellMode) -> bool {
-        self.space.pools.has(mode) && self.space.free_in[mode as usize] > 0
+    /// Whether a superblock is free in the pool of `mode`, or is being erased into it.
+    pub(crate) fn will_have_free_in(&self, mode: CellMode, shared: &Shared) -> bool {
+        let mut erasing = self.space.erases.blocks();
+        self.space.pools.has(mode)
+            && (self.space.free_in[mode as usize] > 0
+                || erasing.any(|block| shared.blocks.row(block).mode == mode))
     }
 
     /// Takes a free superblock in `mode`, to be erased into another mode.

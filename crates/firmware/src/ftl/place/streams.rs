@@ -87,9 +87,13 @@ impl StreamPlan {
         map + declared.sum::<u64>()
     }
 
-    /// Whether a free superblock is erased beside an emptied one.
-    pub(crate) fn erases_side_by_side(&self) -> bool {
-        self.pools() != ModeSet::default()
+    /// Free superblocks that are erased beside an emptied one, at most: one for each pool of a mode.
+    pub(crate) fn erases_beside(&self) -> u32 {
+        let pools = self.pools();
+        CellMode::ALL
+            .iter()
+            .filter(|mode| pools.has(**mode))
+            .count() as u32
     }
 
     /// Cell modes whose superblocks are opened for declared streams alone.

@@ -127,7 +127,11 @@ impl Relocate {
         let wanted = place.relocation.wanted.first();
         let own = shared.config.mode;
         match wanted {
-            Some(to) if mode == own && self.may_convert(to, place, shared).is_ok() => {
+            Some(to)
+                if mode == own
+                    && !place.will_have_free_in(to, shared)
+                    && self.may_convert(to, place, shared).is_ok() =>
+            {
                 debug_assert_eq!(shared.blocks.row(block).valid_slots, 0, "it is empty");
                 place.relocation.wanted.remove(to);
                 to
@@ -154,7 +158,7 @@ impl Relocate {
             return;
         }
         place.relocation.wanted.remove(to);
-        if place.has_free_in(to) {
+        if place.will_have_free_in(to, shared) {
             return;
         }
         let chosen = self
