@@ -42,12 +42,9 @@ impl Relocate {
     ) -> bool {
         let shared = &lower.store.shared;
         let Job {
-            at,
-            step,
-            wanted,
-            purpose,
-            ..
+            at, step, purpose, ..
         } = shared.jobs[job];
+        let wanted = shared.jobs.asked(job);
         let of_host = matches!(purpose, Purpose::HostRead { .. } | Purpose::SharedRead);
         let row = *shared.blocks.row(at.block);
         // Only a full superblock is copied from, so that a recovery can tell copies apart.
