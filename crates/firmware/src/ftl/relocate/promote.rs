@@ -71,6 +71,7 @@ impl Relocate {
                 mode: row.mode,
                 pe_cycles: row.pe_cycles,
                 page: at.page.0,
+                block_reads: row.reads,
                 retries: step,
                 heat: shared.heat.of(lpn),
                 future: shared.future.of(lpn),

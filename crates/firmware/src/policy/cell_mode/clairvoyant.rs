@@ -4,6 +4,9 @@
 //! included. Prices are such that the pages chosen fill the superblocks that may be lost (`plan`). They are found once,
 //! before the load runs, for each ratio of the times of a read. The times are those of the chip, with the retries that
 //! reads in the mode took of late.
+//!
+//! A page whose reads have become slow in another mode is copied again, if that saves more than its slot costs: hot pages
+//! side by side are read so often that they disturb each other. What they leave behind is given back.
 
 use alloc::vec::Vec;
 
@@ -43,6 +46,8 @@ pub const SCHEME: Scheme = Scheme {
 const ONE: u64 = 1 << 16;
 /// A read counts for one part in so many of the average.
 const WINDOW: u64 = 64;
+/// Reads of a superblock, for each of its slots, up to which its data count as just written.
+const FRESH: u64 = 16;
 
 /// The scheme.
 #[derive(Clone, Debug)]
@@ -54,7 +59,7 @@ pub struct Clairvoyant {
     keep_permille: u32,
     plan: Plan,
     read_times: ReadTimes,
-    /// Retries of reads in each mode, on average.
+    /// Retries of reads in each mode, on average: in other modes than the drive's own, of data just written.
     retries: [u64; CellMode::ALL.len()],
     /// Modes of which a page was read.
     seen: ModeSet,
@@ -88,6 +93,10 @@ impl Clairvoyant {
     /// Counts the retries of a read for its mode.
     #[inline]
     fn learn(&mut self, read: &PageRead) {
+        let slots = self.slots.of(read.mode).map(|(holds, _)| holds);
+        if slots.is_some_and(|slots| read.block_reads > FRESH * slots) {
+            return;
+        }
         let average = &mut self.retries[read.mode.index()];
         let new = u64::from(read.retries) * ONE;
         *average = match self.seen.has(read.mode) {
@@ -133,11 +142,15 @@ impl CellModes for Clairvoyant {
             self.closed = ModeSet::default();
         }
         self.learn(read);
-        if read.mode != self.own || read.future.left == 0 {
+        let PageFuture { reads, left, .. } = read.future;
+        if left == 0 || read.mode != self.own && read.retries == 0 {
             return None;
         }
         // A page that was refused at its first read is worth as much as planned until it is copied.
-        let reads = read.future.reads.saturating_sub(1).max(read.future.left);
+        let reads = match read.mode == self.own {
+            true => left.max(reads.saturating_sub(1)),
+            false => left,
+        };
         let to = self
             .plan
             .mode_of(reads, self.here_ns(read)?, &self.times()?)?;
@@ -151,17 +164,17 @@ impl CellModes for Clairvoyant {
             .filter(|(_, row)| row.usage != SuperblockUse::Bad);
         for (_, row) in good {
             in_mode += u32::from(row.mode == mode);
-            let of = SLC_AND_TLC.iter().position(|of| of.mode == row.mode);
-            lost += of.map_or(0, |of| self.slots.lose[of]);
+            lost += self.slots.of(row.mode).map_or(0, |(_, loses)| loses);
         }
-        let loses = SLC_AND_TLC.iter().position(|row| row.mode == mode);
-        let loses = loses.map_or(0, |row| self.slots.lose[row]);
+        let loses = self.slots.of(mode).map_or(0, |(_, loses)| loses);
         let most = self
             .times()
             .map_or(0, |times| self.plan.superblocks(mode, &times));
         let may = in_mode < most && lost + loses <= self.budget;
         if !may {
             self.closed.add(mode);
+            // What was left behind may make room.
+            self.rounds.begin();
         }
         may
     }
@@ -186,10 +199,15 @@ impl CellModes for Clairvoyant {
     fn gives_back(&mut self, blocks: &SuperblockTable) -> Option<GiveBack> {
         while let Some(block) = self.rounds.next(blocks) {
             let row = blocks.row(block);
-            let is_full = row.usage == SuperblockUse::Full && !row.leaving;
-            if is_full && SLC_AND_TLC.iter().any(|of| of.mode == row.mode) {
-                return Some(GiveBack::UnlessOneStays(block));
+            let at_rest = row.usage == SuperblockUse::Full && !row.leaving;
+            let Some((holds, _)) = self.slots.of(row.mode).filter(|_| at_rest) else {
+                continue;
+            };
+            if 2 * u64::from(row.valid_slots) < holds {
+                self.closed.remove(row.mode);
+                return Some(GiveBack::Now(block));
             }
+            return Some(GiveBack::UnlessOneStays(block));
         }
         None
     }

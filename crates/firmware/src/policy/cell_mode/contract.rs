@@ -15,6 +15,8 @@ pub struct PageRead {
     pub pe_cycles: u32,
     /// Page type: the index of the page within its wordline.
     pub page: u8,
+    /// Multi-plane pages of the superblock that were read since its erase.
+    pub block_reads: u64,
     /// Retries that the read took.
     pub retries: u8,
     /// Heat of the page.

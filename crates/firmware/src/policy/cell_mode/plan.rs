@@ -63,6 +63,12 @@ impl Slots {
             lose: hold.map(|slots| all.saturating_sub(slots)),
         }
     }
+
+    /// Slots that a superblock in `mode` holds, and those that it loses; none if no data go to the mode.
+    pub(super) fn of(&self, mode: CellMode) -> Option<(u64, u64)> {
+        let row = SLC_AND_TLC.iter().position(|row| row.mode == mode)?;
+        Some((self.hold[row], self.lose[row]))
+    }
 }
 
 impl Plan {

@@ -44,9 +44,16 @@ impl Rounds {
         let begins = self.period > 0;
         if begins {
             self.left = self.period;
-            self.next = Some(0);
+            self.begin();
         }
         begins
+    }
+
+    /// A round begins, if there are any.
+    pub(super) fn begin(&mut self) {
+        if self.period > 0 {
+            self.next = Some(0);
+        }
     }
 
     /// The next superblock of a round.
