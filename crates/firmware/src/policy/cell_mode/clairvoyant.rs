@@ -6,12 +6,13 @@
 //! reads in the mode took of late.
 //!
 //! A page whose reads have become slow in another mode is copied again, if that saves more than its slot costs: hot pages
-//! side by side are read so often that they disturb each other. What they leave behind is given back.
+//! side by side are read so often that they disturb each other. What they leave behind is given back. If no slot is to
+//! be had for them, their whole superblock is given back, and they come to a new one by their next reads.
 
 use alloc::vec::Vec;
 
-use firstread_core::CellMode;
 use firstread_core::params::{Need, Param, Role, Scheme, Values};
+use firstread_core::{CellMode, SuperblockId};
 
 use super::plan::{Plan, Slots, Times};
 use super::read_times::ReadTimes;
@@ -48,6 +49,8 @@ const ONE: u64 = 1 << 16;
 const WINDOW: u64 = 64;
 /// Reads of a superblock, for each of its slots, up to which its data count as just written.
 const FRESH: u64 = 16;
+/// Reads for which a mode asks for no superblock, once it was refused one.
+const CLOSED: u32 = 1 << 10;
 
 /// The scheme.
 #[derive(Clone, Debug)]
@@ -63,8 +66,11 @@ pub struct Clairvoyant {
     retries: [u64; CellMode::ALL.len()],
     /// Modes of which a page was read.
     seen: ModeSet,
-    /// Modes that may have no superblock more, as far as is known.
+    /// Modes that may have no superblock more, as far as is known, for so many reads.
     closed: ModeSet,
+    closed_for: u32,
+    /// A superblock whose data have become slow, and cannot be copied one by one.
+    slow: Option<SuperblockId>,
     rounds: Rounds,
 }
 
@@ -86,6 +92,8 @@ impl Clairvoyant {
             retries: [0; CellMode::ALL.len()],
             seen: ModeSet::default(),
             closed: ModeSet::default(),
+            closed_for: 0,
+            slow: None,
             rounds: Rounds::new(values),
         }
     }
@@ -93,10 +101,6 @@ impl Clairvoyant {
     /// Counts the retries of a read for its mode.
     #[inline]
     fn learn(&mut self, read: &PageRead) {
-        let slots = self.slots.of(read.mode).map(|(holds, _)| holds);
-        if slots.is_some_and(|slots| read.block_reads > FRESH * slots) {
-            return;
-        }
         let average = &mut self.retries[read.mode.index()];
         let new = u64::from(read.retries) * ONE;
         *average = match self.seen.has(read.mode) {
@@ -138,23 +142,35 @@ impl CellModes for Clairvoyant {
     }
 
     fn after_read(&mut self, read: &PageRead) -> Option<CellMode> {
-        if self.rounds.after_read() {
-            self.closed = ModeSet::default();
+        self.rounds.after_read();
+        self.closed_for = self.closed_for.saturating_sub(1);
+        let is_fresh = match self.slots.of(read.mode) {
+            Some((holds, _)) => read.block_reads <= FRESH * holds,
+            None => true,
+        };
+        if is_fresh {
+            self.learn(read);
         }
-        self.learn(read);
+        let is_own = read.mode == self.own;
         let PageFuture { reads, left, .. } = read.future;
-        if left == 0 || read.mode != self.own && read.retries == 0 {
+        if left == 0 || !is_own && (is_fresh || read.retries == 0) {
             return None;
         }
         // A page that was refused at its first read is worth as much as planned until it is copied.
-        let reads = match read.mode == self.own {
+        let reads = match is_own {
             true => left.max(reads.saturating_sub(1)),
             false => left,
         };
         let to = self
             .plan
             .mode_of(reads, self.here_ns(read)?, &self.times()?)?;
-        (!self.closed.has(to)).then_some(to)
+        if self.closed_for == 0 || !self.closed.has(to) {
+            return Some(to);
+        }
+        if !is_own {
+            self.slow = Some(read.block);
+        }
+        None
     }
 
     fn may_convert(&mut self, mode: CellMode, blocks: &SuperblockTable) -> bool {
@@ -172,7 +188,11 @@ impl CellModes for Clairvoyant {
             .map_or(0, |times| self.plan.superblocks(mode, &times));
         let may = in_mode < most && lost + loses <= self.budget;
         if !may {
+            if self.closed_for == 0 {
+                self.closed = ModeSet::default();
+            }
             self.closed.add(mode);
+            self.closed_for = CLOSED;
             // What was left behind may make room.
             self.rounds.begin();
         }
@@ -184,7 +204,7 @@ impl CellModes for Clairvoyant {
     }
 
     fn foresee(&mut self, future: &Future) {
-        self.closed = ModeSet::default();
+        self.closed_for = 0;
         if !future.is_known() {
             self.plan = Plan::nothing();
             return;
@@ -197,6 +217,9 @@ impl CellModes for Clairvoyant {
     }
 
     fn gives_back(&mut self, blocks: &SuperblockTable) -> Option<GiveBack> {
+        if let Some(block) = self.slow.take() {
+            return Some(GiveBack::Now(block));
+        }
         while let Some(block) = self.rounds.next(blocks) {
             let row = blocks.row(block);
             let at_rest = row.usage == SuperblockUse::Full && !row.leaving;
@@ -204,7 +227,6 @@ impl CellModes for Clairvoyant {
                 continue;
             };
             if 2 * u64::from(row.valid_slots) < holds {
-                self.closed.remove(row.mode);
                 return Some(GiveBack::Now(block));
             }
             return Some(GiveBack::UnlessOneStays(block));

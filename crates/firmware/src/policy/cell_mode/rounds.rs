@@ -34,19 +34,15 @@ impl Rounds {
         }
     }
 
-    /// The host has read a page. Returns whether a round begins.
+    /// The host has read a page.
     #[inline]
-    pub(super) fn after_read(&mut self) -> bool {
+    pub(super) fn after_read(&mut self) {
         if self.left > 1 {
             self.left -= 1;
-            return false;
-        }
-        let begins = self.period > 0;
-        if begins {
+        } else {
             self.left = self.period;
             self.begin();
         }
-        begins
     }
 
     /// A round begins, if there are any.
