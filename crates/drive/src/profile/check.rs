@@ -514,6 +514,36 @@ mod tests {
         }
     }
 
+    #[test]
+    fn superblocks_in_other_modes_are_refused_where_no_page_would_go() {
+        let loaded = |set: &[&str]| {
+            let set: Vec<Override> = set.iter().map(|t| Override::parse(t).unwrap()).collect();
+            load_drive(&Library::new(), "raro-femu", &set, AXES).map_err(|e| e.to_string())
+        };
+        let oracle = "schemes.cell_mode=clairvoyant";
+        let few = ["geometry.blocks_per_plane=128", "capacity=5 GiB"];
+        for (set, what) in [
+            (
+                vec![oracle, "cell_mode.lost=1 permille", few[0], few[1]],
+                "cell_mode.lost: 1 permille of 2097152 slots are less than the 4096 that a superblock in TLC mode costs: \
+                 no page would ever leave qlc",
+            ),
+            (
+                vec![oracle, "cell_mode.keep=400 permille"],
+                "cell_mode.keep: 400 permille of over-provisioning are to be left, and the drive has",
+            ),
+            (
+                vec!["schemes.cell_mode=raro", "cell_mode.hot=16 reads"],
+                "cell_mode.hot: is 16, and `heat.read_bits` = 4 count to 15",
+            ),
+        ] {
+            let text = loaded(&set).unwrap_err();
+            assert!(text.contains(what), "{set:?}: {text}");
+        }
+        let none = ["cell_mode.lost=0 permille", few[0], few[1], oracle];
+        assert!(loaded(&none).is_ok());
+    }
+
     /// A scheme whose drive lacks what it needs is refused, and those of its axis that would do are named.
     #[test]
     fn a_scheme_is_refused_where_its_need_is_not_met() {
