@@ -106,6 +106,8 @@ pub enum Need {
     TrueLevels,
     /// Suspending and resuming takes no time and loses no progress: an oracle's chip.
     FreeSuspends,
+    /// What the host will read and write, known only to an oracle. The load has to be known before it runs.
+    Future,
 }
 
 /// A scheme.

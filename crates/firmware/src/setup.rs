@@ -6,6 +6,7 @@ use firstread_core::{Arena, Lpn, Ns, Ports, Ppa, SuperblockId};
 use crate::Firmware;
 use crate::ftl::Inconsistency;
 use crate::log::Record;
+use crate::observe::Future;
 use crate::read::Learned;
 
 impl<M: Arena> Firmware<M> {
@@ -74,6 +75,17 @@ impl<M: Arena> Firmware<M> {
         let store = &mut self.lower.store;
         store.read.power_up_again(now, learned, &store.shared);
         self.start_probe(now, ports);
+    }
+
+    /// Tells oracles what the host will read and write from now on. Schemes that are no oracles never ask.
+    pub fn foretell(&mut self, future: Future) {
+        self.relocate.foretell(&future);
+        self.lower.store.shared.future = future;
+    }
+
+    /// What the host will read and write, if that was foretold.
+    pub fn future(&self) -> &Future {
+        &self.lower.store.shared.future
     }
 
     /// From now on the least room of superblocks counts anew: [`SuperblockTable::worst_room`].

@@ -1,10 +1,12 @@
-//! State that all machines share: configuration, superblock table, jobs, die schedule, counters and heat.
+//! State that all machines share: configuration, superblock table, jobs, die schedule, counters, heat and the future.
 
 use firstread_core::{Buf, CellMode, DieId, Layout, Ns, PageAddr, Ports, Ppa, SuperblockId};
 
 use crate::config::Config;
 use crate::log::{Record, What};
-use crate::observe::{Counters, Heat, RETRY_BINS, SuperblockRow, SuperblockTable, SuperblockUse};
+use crate::observe::{
+    Counters, Future, Heat, RETRY_BINS, SuperblockRow, SuperblockTable, SuperblockUse,
+};
 use crate::policy::read_levels::ReadCtx;
 use crate::policy::suspend::AnySuspend;
 use crate::schedule::{Jobs, Purpose, Schedule};
@@ -24,6 +26,7 @@ pub(crate) struct Shared {
     pub(crate) schedule: Schedule,
     pub(crate) counters: Counters,
     pub(crate) heat: Heat,
+    pub(crate) future: Future,
 }
 
 impl Shared {
@@ -39,6 +42,7 @@ impl Shared {
                 Some(heat) => Heat::new(heat, config.capacity_slots),
                 None => Heat::none(),
             },
+            future: Future::none(),
             config,
         }
     }

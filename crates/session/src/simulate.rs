@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use firstread_core::Ns;
+use firstread_core::params::Need;
 use firstread_core::voltage::BlockGroups;
 use firstread_drive::stats::{Latencies, Percentile};
 use firstread_drive::{BurnIn, Drive, Host, RunError, RunStats, tables};
@@ -38,6 +39,8 @@ pub struct Outcome {
     pub background_reads_before: u64,
     /// Capacity of the drive (bytes).
     pub capacity_bytes: u64,
+    /// Memory of what an oracle was told of the future (bytes); none where no scheme asks.
+    pub future_bytes: Option<u64>,
     /// Notices about the workload for the user.
     pub notices: Vec<Notice>,
     /// Run time on this machine. All other fields are the same for the same setup and version.
@@ -231,7 +234,7 @@ fn burn_in(
     let depth = setup.profile.link.max_outstanding;
     let name = setup.input.name();
     let pass = |pass| -> Result<Host<'_>, Failed> {
-        Ok(match &*setup.input {
+        let host = match &*setup.input {
             Input::Jobs { workload, .. } => {
                 Host::pass(workload, capacity_bytes, workload_seed, pass).map_err(Error::from)?
             }
@@ -245,7 +248,8 @@ fn burn_in(
                 let records = stand_in(row, *speed, capacity_bytes, workload_seed)?;
                 Host::trace(row.name, records, depth, None)
             }
-        })
+        };
+        Ok(foretold(host, setup, capacity_bytes)?)
     };
     let mut completed = |n| progress(Progress::Completed(n));
     let burnt_in = BurnIn::run(drive, most_drive_writes, pass, &mut completed);
@@ -271,6 +275,25 @@ impl From<RunError> for Failed {
     fn from(error: RunError) -> Failed {
         Failed::Run(error)
     }
+}
+
+/// `host` of `setup`, with its trace once more for a drive whose schemes ask what is to come.
+fn foretold<'a>(
+    mut host: Host<'a>,
+    setup: &'a Setup,
+    capacity_bytes: u64,
+) -> Result<Host<'a>, Error> {
+    if setup.profile.needs(Need::Future) {
+        match &*setup.input {
+            Input::Jobs { .. } => {}
+            Input::Trace(trace) => host.foretell_by(trace.reader(capacity_bytes)?),
+            Input::StandIn { row, speed } => {
+                let workload_seed = setup.state.workload_seed;
+                host.foretell_by(stand_in(row, *speed, capacity_bytes, workload_seed)?);
+            }
+        }
+    }
+    Ok(host)
 }
 
 /// The records of a stand-in, replayed `speed` times faster than recorded.
@@ -302,7 +325,8 @@ fn run(
     let background_reads_before = drive.counters().background_reads;
     let start = Instant::now();
     let depth = setup.profile.link.max_outstanding;
-    let mut run = |mut host: Host<'_>| {
+    let mut run = |host: Host<'_>| -> Result<RunStats, Error> {
+        let mut host = foretold(host, setup, capacity_bytes)?;
         if let Some(expected) = expected_amplification {
             host.expect_amplification(expected);
         }
@@ -346,6 +370,7 @@ fn run(
         temperature_before_run_c,
         background_reads_before,
         capacity_bytes,
+        future_bytes: drive.future().is_known().then(|| drive.future().bytes()),
         notices,
         wall: Wall {
             prepare_s: 0.0,

@@ -18,12 +18,13 @@ mod prepare;
 use std::fmt;
 
 use firstread_core::flash::ALL_PLANES;
+use firstread_core::params::Need;
 use firstread_core::voltage::BlockGroups;
 use firstread_core::{CellMode, CommandId, DieId, FlashEvent, Lpn, Ns, SuperblockId};
 use firstread_firmware::Firmware;
 use firstread_firmware::ftl::{Busy, Inconsistency};
 use firstread_firmware::log::Record;
-use firstread_firmware::observe::{Counters, Heat, SuperblockTable};
+use firstread_firmware::observe::{Counters, Future, Heat, SuperblockTable};
 use firstread_firmware::policy::read_levels::ReadLevels;
 use firstread_nand::Medium;
 
@@ -275,6 +276,17 @@ impl<P: Payload> Drive<P> {
     /// How often the host has read and written each page lately, where the firmware counts it.
     pub fn heat(&self) -> &Heat {
         self.firmware.heat()
+    }
+    /// What the host will read and write, if a scheme asks and was told.
+    pub fn future(&self) -> &Future {
+        self.firmware.future()
+    }
+    /// Tells what the host will read and write from now on. A drive without an oracle that asks forgets it. A run tells it
+    /// at its start; who submits commands one by one tells it, or an oracle knows nothing.
+    pub fn foretell(&mut self, future: Future) {
+        if self.profile.needs(Need::Future) {
+            self.firmware.foretell(future);
+        }
     }
     /// What the firmware knows of its superblocks: what they are used for, what they hold.
     pub fn blocks(&self) -> &SuperblockTable {

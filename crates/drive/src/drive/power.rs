@@ -101,6 +101,7 @@ impl<P: Payload> Drive<P> {
     fn power_on(&mut self, (levels, retry): (bool, bool)) -> Recovering {
         let schemes = self.firmware_builder.schemes(&self.profile);
         let firmware = self.firmware_builder.firmware(&self.profile, schemes);
+        let future = self.firmware.future().clone();
         let before = std::mem::replace(&mut self.firmware, firmware);
         let mut dump = before.dump(&mut self.platform);
         if !levels {
@@ -109,6 +110,8 @@ impl<P: Payload> Drive<P> {
         if !retry {
             dump.forget_retry();
         }
+        // What the host will do is no memory of the drive.
+        self.foretell(future);
         self.firmware.begin_recovery(dump)
     }
 

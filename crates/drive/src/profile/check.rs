@@ -64,7 +64,8 @@ fn lacks(drive: &DriveProfile, need: Need) -> Option<String> {
         | Need::SafeSenses
         | Need::Heat
         | Need::TrueLevels
-        | Need::FreeSuspends => None,
+        | Need::FreeSuspends
+        | Need::Future => None,
     }
 }
 
@@ -212,30 +213,38 @@ fn ordered(drive: &DriveProfile) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// Whether a drive whose superblocks change their mode has slots to lose.
+/// Whether a drive whose superblocks change their mode has slots to lose, and pages for them.
 fn other_modes(drive: &DriveProfile) -> Result<(), Wrong> {
     let Some(choice) = drive.scheme("cell_mode") else {
         return Ok(());
     };
-    if !choice.scheme.params.iter().any(|param| param.key == "keep") {
-        return Ok(());
-    }
-    let (hot, most) = (
-        choice.values().get("hot"),
-        (1i64 << drive.heat.read_bits) - 1,
-    );
-    if hot > most {
+    let value = |key| {
+        let is_known = choice.scheme.params.iter().any(|param| param.key == key);
+        is_known.then(|| choice.values().get(key))
+    };
+    let most = (1i64 << drive.heat.read_bits) - 1;
+    if let Some(hot) = value("hot").filter(|&hot| hot > most) {
         let message = format!(
             "is {hot}, and `heat.read_bits` = {} count to {most}: no page would ever be hot",
             drive.heat.read_bits
         );
         return wrong("cell_mode.hot", message);
     }
-    let (keep, has) = (
-        choice.values().get("keep"),
-        drive.over_provisioning_permille(),
-    );
-    if keep >= has as i64 {
+    let geometry = &drive.geometry;
+    let own = u64::from(geometry.slots_per_superblock(drive.mode));
+    let one = own.saturating_sub(u64::from(geometry.slots_per_superblock(CellMode::Tlc)));
+    let all = own * u64::from(geometry.blocks_per_plane);
+    let too_few = |lost: &i64| *lost > 0 && (all * *lost as u64) / 1000 < one;
+    if let Some(lost) = value("lost").filter(too_few) {
+        let message = format!(
+            "{lost} permille of {all} slots are less than the {one} that a superblock in TLC mode costs: no page would \
+             ever leave {}",
+            drive.mode.name()
+        );
+        return wrong("cell_mode.lost", message);
+    }
+    let has = drive.over_provisioning_permille();
+    if let Some(keep) = value("keep").filter(|&keep| keep >= has as i64) {
         let message = format!(
             "{keep} permille of over-provisioning are to be left, and the drive has {has}: lower \
              `capacity` or `keep`"
@@ -415,7 +424,7 @@ mod tests {
     fn an_oracle_says_what_it_knows() {
         for axis in AXES {
             for scheme in axis.schemes {
-                let oracles = [Need::TrueLevels, Need::FreeSuspends];
+                let oracles = [Need::TrueLevels, Need::FreeSuspends, Need::Future];
                 let knows = oracles.iter().any(|&need| scheme.requires(need));
                 assert_eq!(knows, scheme.role == Role::Oracle, "{}", scheme.name);
             }
@@ -503,6 +512,36 @@ mod tests {
             let text = loaded(&set).unwrap_err();
             assert!(text.contains(what), "{set:?}: {text}");
         }
+    }
+
+    #[test]
+    fn superblocks_in_other_modes_are_refused_where_no_page_would_go() {
+        let loaded = |set: &[&str]| {
+            let set: Vec<Override> = set.iter().map(|t| Override::parse(t).unwrap()).collect();
+            load_drive(&Library::new(), "raro-femu", &set, AXES).map_err(|e| e.to_string())
+        };
+        let oracle = "schemes.cell_mode=clairvoyant";
+        let few = ["geometry.blocks_per_plane=128", "capacity=5 GiB"];
+        for (set, what) in [
+            (
+                vec![oracle, "cell_mode.lost=1 permille", few[0], few[1]],
+                "cell_mode.lost: 1 permille of 2097152 slots are less than the 4096 that a superblock in TLC mode costs: \
+                 no page would ever leave qlc",
+            ),
+            (
+                vec![oracle, "cell_mode.keep=400 permille"],
+                "cell_mode.keep: 400 permille of over-provisioning are to be left, and the drive has",
+            ),
+            (
+                vec!["schemes.cell_mode=raro", "cell_mode.hot=16 reads"],
+                "cell_mode.hot: is 16, and `heat.read_bits` = 4 count to 15",
+            ),
+        ] {
+            let text = loaded(&set).unwrap_err();
+            assert!(text.contains(what), "{set:?}: {text}");
+        }
+        let none = ["cell_mode.lost=0 permille", few[0], few[1], oracle];
+        assert!(loaded(&none).is_ok());
     }
 
     /// A scheme whose drive lacks what it needs is refused, and those of its axis that would do are named.

@@ -14,12 +14,17 @@ pub(crate) enum Source<'a> {
     /// A job of a job file.
     Job(Box<JobStream>),
     /// A trace: every record is due at its time.
-    Trace(Box<dyn Iterator<Item = Result<TraceRecord, WorkloadError>> + 'a>),
+    Trace(Records<'a>),
 }
+
+/// The records of a trace.
+pub(super) type Records<'a> = Box<dyn Iterator<Item = Result<TraceRecord, WorkloadError>> + 'a>;
 
 /// One job of the host.
 pub(crate) struct Client<'a> {
-    source: Source<'a>,
+    pub(super) source: Source<'a>,
+    /// The job, and where it is written; none for a trace.
+    pub(super) job: Option<(Place, String)>,
     /// Requests in flight at most.
     depth: u32,
     in_flight: u32,
@@ -64,7 +69,6 @@ pub(crate) struct Dependencies {
 /// A job's search for its queue depth.
 struct Search {
     depth: DepthSearch,
-    job: (Place, String),
     /// Why it cannot go on.
     failed: Option<Ns>,
     target_ns: u64,
@@ -94,6 +98,7 @@ impl<'a> Client<'a> {
         Ok(Client {
             start_delay: Ns(stream.start_delay_ns()),
             source: Source::Job(Box::new(stream)),
+            job: Some((spec.place.clone(), spec.name.clone())),
             depth: spec.iodepth,
             group: spec.group,
             report,
@@ -108,7 +113,6 @@ impl<'a> Client<'a> {
             search: spec.latency_target.map(|target| {
                 Box::new(Search {
                     depth: DepthSearch::new(target, spec.iodepth),
-                    job: (spec.place.clone(), spec.name.clone()),
                     failed: None,
                     target_ns: target.target_ns,
                 })
@@ -131,6 +135,7 @@ impl<'a> Client<'a> {
     fn idle() -> Client<'a> {
         Client {
             source: Source::Trace(Box::new(std::iter::empty())),
+            job: None,
             depth: 0,
             in_flight: 0,
             next: None,
@@ -161,6 +166,17 @@ impl<'a> Client<'a> {
         if let Some(search) = &mut self.search {
             self.depth = search.depth.depth();
             search.depth.start(self.started);
+        }
+    }
+
+    /// What may end it sooner than its requests do, as options of a job file.
+    pub(super) fn may_end_sooner(&self) -> Option<&'static str> {
+        if self.runtime.is_some() {
+            Some("runtime")
+        } else if self.search.is_some() {
+            Some("latency_target")
+        } else {
+            self.dependencies.exit_all.map(|_| "exitall")
         }
     }
 
@@ -281,9 +297,10 @@ impl<'a> Client<'a> {
             return Ok(Next::End);
         }
         if let Some(search) = &self.search
+            && let Some((place, job)) = &self.job
             && let Some(latency) = search.failed
         {
-            let (place, job) = search.job.clone();
+            let (place, job) = (place.clone(), job.clone());
             return Err(WorkloadError::Job {
                 place,
                 job,
@@ -355,7 +372,7 @@ impl<'a> Client<'a> {
     }
 }
 
-fn from_record(record: TraceRecord) -> Request {
+pub(super) fn from_record(record: TraceRecord) -> Request {
     Request {
         op: record.op,
         offset_bytes: record.offset_bytes,

@@ -1,7 +1,7 @@
 //! Why a run cannot go on.
 
 use firstread_core::Status;
-use firstread_workload::WorkloadError;
+use firstread_workload::{Place, WorkloadError};
 use thiserror::Error;
 
 use crate::drive::{CutRefused, SubmitError, TemperatureRefused};
@@ -22,6 +22,14 @@ pub enum RunError {
     /// The power cannot be cut.
     #[error(transparent)]
     PowerCut(#[from] CutRefused),
+    /// A scheme asks what the load will read and write, and that is not known before it runs.
+    #[error("`{scheme}` has to know all requests of the load before they are issued: {why}")]
+    Foresight {
+        /// The scheme, as `axis=name`.
+        scheme: String,
+        /// Why they are not known.
+        why: ForesightError,
+    },
     /// A pass of a burn-in has written nothing.
     #[error(
         "the workload writes nothing, so a burn-in by it has no write amplification to wait for: leave the burn-in \
@@ -40,4 +48,41 @@ pub enum RunError {
     /// Requests are in flight but no event is left: a defect of the simulator.
     #[error("defect: {0} requests are in flight and no event is due")]
     Stuck(u32),
+}
+
+/// Why the requests of a load are not known before it runs.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum ForesightError {
+    /// Nothing but its run time ends a job.
+    #[error(
+        "{place}: job `{job}` ends by its run time alone: end it by `number_ios` or `io_size`, or limit the requests of the run"
+    )]
+    Endless {
+        /// Where the job is written.
+        place: Place,
+        /// Its name.
+        job: String,
+    },
+    /// A job may end, or end others, before all of its requests have been issued.
+    #[error(
+        "{place}: job `{job}` has `{option}`, which may end it, or others, before all requests are issued: leave it out, and end \
+         jobs by `number_ios` or `io_size`"
+    )]
+    EndsSooner {
+        /// Where the job is written.
+        place: Place,
+        /// Its name.
+        job: String,
+        /// The option.
+        option: &'static str,
+    },
+    /// A trace was not given a second time.
+    #[error(
+        "the records of the trace were given once, and have to be given twice (`Host::foretell_by`)"
+    )]
+    OneReading,
+    /// The load writes too often.
+    #[error("the load has more versions of pages than 2^31")]
+    TooMany,
 }

@@ -3,7 +3,7 @@
 use firstread_core::Ns;
 use firstread_workload::{JobSpec, TraceRecord, Workload, WorkloadError};
 
-use super::client::Client;
+use super::client::{Client, Records};
 use super::flow::Flows;
 use super::phases::{self, PhasePlan};
 use crate::stats::Report;
@@ -27,6 +27,8 @@ pub struct Host<'a> {
     pub(super) cut: Option<CutAt>,
     /// Write amplification measured by a burn-in.
     pub(super) burn_in: Option<f64>,
+    /// The records of the trace once more, for a drive whose schemes ask what is to come.
+    pub(super) again: Option<Records<'a>>,
 }
 
 impl<'a> Host<'a> {
@@ -88,6 +90,7 @@ impl<'a> Host<'a> {
             limit,
             cut: None,
             burn_in: None,
+            again: None,
         };
         for job in &workload.jobs {
             let report = job.report as usize;
@@ -124,6 +127,7 @@ impl<'a> Host<'a> {
             limit,
             cut: None,
             burn_in: None,
+            again: None,
         }
     }
 
@@ -131,6 +135,17 @@ impl<'a> Host<'a> {
     /// as it is long enough to tell.
     pub fn expect_amplification(&mut self, burn_in: f64) {
         self.burn_in = Some(burn_in);
+    }
+
+    /// The records of the trace once more. A drive whose schemes ask what is to come ([`Drive::foretell`]) is told by
+    /// these; jobs tell it themselves.
+    ///
+    /// [`Drive::foretell`]: crate::Drive::foretell
+    pub fn foretell_by(
+        &mut self,
+        records: impl Iterator<Item = Result<TraceRecord, WorkloadError>> + 'a,
+    ) {
+        self.again = Some(Box::new(records));
     }
 
     /// Cuts the power during the run, unless the run ends earlier.

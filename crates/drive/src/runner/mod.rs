@@ -3,6 +3,7 @@
 //! - `host`: jobs or a trace, and when the power is cut.
 //! - `client`: one job or trace, with its queue, pace and end; `flow` and `depth_search`: fio's `flow` and
 //!   `latency_target`.
+//! - `foresight`: what a load will read and write, for a drive whose schemes ask.
 //! - `run`: which client issues next, which clients have ended, what is counted.
 //! - `watch`: watches erases, and stops a run that is in a steady state.
 //! - `phases`: jobs that run together, and the temperature that they bring.
@@ -14,6 +15,7 @@ mod client;
 mod depth_search;
 mod error;
 mod flow;
+mod foresight;
 mod host;
 mod outcome;
 mod phases;
@@ -29,7 +31,7 @@ use run::Run;
 use watch::EraseWatch;
 
 pub use burn_in::{BurnIn, BurnInEnd};
-pub use error::RunError;
+pub use error::{ForesightError, RunError};
 pub use host::{CutAt, Host};
 pub use outcome::{EndOfLife, Ended, RunStats};
 pub use phases::Phase;
@@ -93,12 +95,14 @@ impl<'h> Host<'h> {
         watch: &mut EraseWatch,
         progress: &mut dyn FnMut(u64),
     ) -> Result<FinishedRun<'h>, RunError> {
+        let mut host = self;
+        host.foretell(drive)?;
         let start = drive.now();
         let before = drive.counters().clone();
         let modes = drive.modes();
         drive.watch_room();
-        let mut cut = self.cut;
-        let mut run = Run::new(self);
+        let mut cut = host.cut;
+        let mut run = Run::new(host);
         run.start(start, drive)?;
         let mut events = 0u64;
         let mut reported = 0;

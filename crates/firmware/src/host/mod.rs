@@ -122,8 +122,9 @@ impl Host {
             lower.pager.forget_map_wait(command.id);
         }
         if command.op == HostOp::Read {
-            let heat = &mut lower.store.shared.heat;
-            heat.on_read(Lpn(first), (last - first + 1) as u32);
+            let (first, slots) = (Lpn(first), (last - first + 1) as u32);
+            lower.store.shared.heat.on_read(first, slots);
+            lower.store.shared.future.on_read(first, slots);
             if self.commands.stalled_reads.is_empty() {
                 self.advance_read(now, command.id, lower, ports);
             } else {
@@ -133,6 +134,10 @@ impl Host {
                 self.read_ahead(now, &command, lower, ports);
             }
             return Submitted::Nothing;
+        }
+        if command.op == HostOp::Write {
+            let future = &mut lower.store.shared.future;
+            future.on_write(Lpn(first), (last - first + 1) as u32);
         }
         if self.commands.has_stalled_writes() {
             self.commands.stall_last(command.id, ports);

@@ -18,11 +18,13 @@ pub enum Refused {
     OverProvisioning,
     /// Cleaning needs the free superblocks that are left.
     Reserve,
+    /// Another superblock in the mode would cost more capacity than the scheme may lose.
+    Capacity,
 }
 
 impl Refused {
     /// Number of reasons.
-    pub const COUNT: usize = 7;
+    pub const COUNT: usize = 8;
 
     /// All reasons, in the order of the counter.
     pub const ALL: [Refused; Refused::COUNT] = [
@@ -33,6 +35,7 @@ impl Refused {
         Refused::Map,
         Refused::OverProvisioning,
         Refused::Reserve,
+        Refused::Capacity,
     ];
 
     /// Key of the reason in results.
@@ -45,6 +48,7 @@ impl Refused {
             Refused::Map => "map",
             Refused::OverProvisioning => "over_provisioning",
             Refused::Reserve => "reserve",
+            Refused::Capacity => "capacity",
         }
     }
 }

@@ -202,6 +202,8 @@ pub(crate) struct RetryState {
     pub(crate) ahead: Step,
     /// The failed step whose levels came closest; soft senses are centred on them.
     pub(crate) nearest: Nearest,
+    /// Codewords that the first step was to read.
+    asked: u64,
 }
 
 /// The pool of jobs; its size is fixed.
@@ -243,6 +245,7 @@ impl Jobs {
         let retry_state = RetryState {
             ahead: Step::of(0, 0, 0),
             nearest: Nearest::NONE,
+            asked: 0,
         };
         Jobs {
             pool: (0..count).map(job).collect(),
@@ -255,6 +258,24 @@ impl Jobs {
     /// The retry state of `job`.
     pub(crate) fn retry_state(&mut self, job: u32) -> &mut RetryState {
         &mut self.retry_state[job as usize]
+    }
+
+    /// The current step of the read of `job` has failed for codewords `failed`: the next one reads these alone.
+    pub(crate) fn narrow(&mut self, job: u32, failed: u64) {
+        let state = &mut self.pool[job as usize];
+        if state.step == 0 {
+            self.retry_state[job as usize].asked = state.wanted;
+        }
+        state.wanted = failed;
+    }
+
+    /// Codewords that the read of `job` was asked for, those that an earlier step could correct among them.
+    pub(crate) fn asked(&self, job: u32) -> u64 {
+        let state = &self.pool[job as usize];
+        match state.step {
+            0 => state.wanted,
+            _ => self.retry_state[job as usize].asked,
+        }
     }
 
     /// Number of jobs in the pool.

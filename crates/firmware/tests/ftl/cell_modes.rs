@@ -154,7 +154,7 @@ fn powerloss_two_erases_side_by_side_are_repeated() {
 fn sequence_nothing_is_promoted_where_modes_are_fixed() {
     let summary = passes(&drive(28, 5, 2, 100, 0, 1).trial(5_000, 0));
     assert_eq!(summary.counters.slots_promoted, [0; 4]);
-    assert_eq!(summary.counters.promotions_refused, [0; 7]);
+    assert_eq!(summary.counters.promotions_refused, [0; 8]);
 }
 
 /// Where the newest copy of each page lies, after a power cut, is where it lay before: promotions are not undone.

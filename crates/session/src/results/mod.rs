@@ -163,6 +163,9 @@ fn own(setup: &Setup, outcome: &Outcome, with_calibration: bool) -> Value {
     for (key, of_front) in front::json(&setup.profile, counters) {
         value[key] = of_front;
     }
+    if let Some(bytes) = outcome.future_bytes {
+        value["future"] = json!({ "bytes": bytes });
+    }
     if let Some(burn_in) = burn_in::json(setup, outcome) {
         value["burn_in"] = burn_in;
     }

@@ -2,10 +2,10 @@
 
 use firstread_core::params::Need;
 use firstread_core::sensing::SensingTable;
-use firstread_core::voltage::{Line, MAX_FACTORY, Parabola, VoltageTables};
-use firstread_core::{CellMode, Geometry, LevelOffsets, Ns, StripeOrder};
+use firstread_core::voltage::{Line, MAX_FACTORY, MAX_PAGES, Parabola, VoltageTables};
+use firstread_core::{CellMode, Geometry, LevelOffsets, Lpn, Ns, Stream, StripeOrder};
 use firstread_firmware::ftl::MAP_ENTRY_BYTES;
-use firstread_firmware::observe::HeatConfig;
+use firstread_firmware::observe::{Future, FutureBuilder, HeatConfig};
 use firstread_firmware::policy::{ModeSetup, ReadTime};
 use firstread_firmware::{Config, Setup, WriteCache};
 use thiserror::Error;
@@ -132,15 +132,24 @@ pub fn setup(geometry: Geometry, mode: CellMode, capacity_slots: u64, seed: u64)
             .map(|other| ModeSetup {
                 tables: tables(other),
                 sensing: SensingTable::NOTHING,
-                read_time: ReadTime::default(),
+                read_time: read_time(other),
             })
             .collect(),
         layer_of: (0..geometry.wordlines_per_block).collect(),
         sensing: SensingTable::NOTHING,
         correctable_bits: 72,
-        read_time: ReadTime::default(),
+        read_time: read_time(mode),
         temperature_c: 25,
         seed,
+    }
+}
+
+/// Durations of a step of a read: longer with each bit.
+fn read_time(mode: CellMode) -> ReadTime {
+    let sense_ns = u32::from(mode.bits()) * 20_000;
+    ReadTime {
+        sense_ns: [sense_ns; MAX_PAGES],
+        ..ReadTime::default()
     }
 }
 
@@ -257,6 +266,24 @@ impl DriveConfig {
 
     pub(super) fn setup(&self, seed: u64) -> Setup {
         setup(self.geometry, self.mode, self.capacity_slots, seed)
+    }
+
+    /// What oracles are told of the future: chance, since a load does not know what it will be. What a host may read
+    /// must not hang on it.
+    pub(super) fn future(&self, seed: u64) -> Future {
+        let draw = Stream::new(seed).named("future");
+        let mut future = FutureBuilder::new(self.capacity_slots);
+        for i in 0..8 * self.capacity_slots {
+            let s = draw.at(i);
+            // Few pages are read often.
+            let most = 1 + s.at(0).below(self.capacity_slots);
+            let lpn = Lpn(s.at(1).below(most));
+            match s.at(2).below(10) {
+                0 => future.write(lpn, 1),
+                _ => future.read(lpn, 1),
+            }
+        }
+        future.build().expect("the drive has few pages")
     }
 
     /// Suspends of one program or erase that the chip of this drive allows.

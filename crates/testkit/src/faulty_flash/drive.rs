@@ -1,5 +1,6 @@
 //! A firmware on a faulty flash, one event at a time.
 
+use firstread_core::params::Need;
 use firstread_core::{CommandId, HostCommand, HostOp, Ns, Stream, SuperblockId};
 use firstread_firmware::ftl::Recovery;
 use firstread_firmware::observe::SuperblockUse;
@@ -558,5 +559,9 @@ fn firmware(config: &DriveConfig, seed: u64, filled_slots: u64) -> Firmware<Memo
     let schemes = config.schemes.build(&config.setup(seed));
     let per_block = g.slots_per_superblock(config.mode);
     let memory = Memory::new(per_block, g.blocks_per_plane, filled_slots);
-    Firmware::new(config.firmware(), schemes, memory)
+    let mut firmware = Firmware::new(config.firmware(), schemes, memory);
+    if config.schemes.requires(Need::Future) {
+        firmware.foretell(config.future(seed));
+    }
+    firmware
 }

@@ -86,6 +86,7 @@ fn small(axis: &Axis, param: &Param) -> i64 {
         ("cell_mode", "r1" | "r2") => 0,
         ("cell_mode", "hot") => 2,
         ("cell_mode", "keep") => 0,
+        ("cell_mode", "lost") => 150,
         ("cell_mode", "reclaim_period") => 64,
         ("read_ahead", "buffer") => 64 << 10,
         _ => param.default(),

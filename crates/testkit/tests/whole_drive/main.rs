@@ -10,6 +10,7 @@ mod comparators;
 mod completions;
 mod determinism;
 mod earlier_fill;
+mod foresight;
 mod formula;
 mod front;
 mod fuzz;

@@ -65,6 +65,17 @@ fn swarm(seed: u64) -> Swarm {
         has_parity |= scheme.requires(Need::StripeParity);
         whole_die |= scheme.requires(Need::WholeDie);
         changes_modes |= scheme.requires(Need::CellModes);
+        if axis.name == "cell_mode" && scheme.requires(Need::CellModes) {
+            // Small drives, few reads.
+            let own: &[&str] = match scheme.requires(Need::Heat) {
+                true => &["warm=1 reads", "hot=2 reads"],
+                false => &["lost=100 permille"],
+            };
+            let own = own
+                .iter()
+                .chain(&["keep=0 permille", "reclaim_period=300 reads"]);
+            set.extend(own.map(|value| format!("cell_mode.{value}")));
+        }
         schemes.push(format!("{}={}", axis.name, scheme.name));
         set.push(format!("schemes.{}={}", axis.name, scheme.name));
         set.extend(words);
@@ -82,16 +93,6 @@ fn swarm(seed: u64) -> Swarm {
         false => one(s.at(4), &[CellMode::Slc, CellMode::Tlc, CellMode::Qlc]),
     };
     let in_modes = 2 * u64::from(changes_modes);
-    if changes_modes {
-        set.extend(["cell_mode.warm=1 reads", "cell_mode.hot=2 reads"].map(String::from));
-        set.extend(
-            [
-                "cell_mode.keep=0 permille",
-                "cell_mode.reclaim_period=300 reads",
-            ]
-            .map(String::from),
-        );
-    }
     let blocks = 10 + in_modes + s.at(5).below(30);
     let page = 16 << 10;
     let data_dies = channels * chips * dies - u64::from(has_parity);
@@ -373,7 +374,8 @@ fn run(swarm: &Swarm, seed: u64, rounds: u64, requests: u64, met: &mut Met) {
             })
         });
         let depth = 1 + stream.named("depth").below(64) as u32;
-        let mut host = Host::trace("model", records, depth, None);
+        let mut host = Host::trace("model", records.clone(), depth, None);
+        host.foretell_by(records);
         cut.into_iter().for_each(|cut| host.cut_power_at(cut));
         let ran = host.run(&mut drive, &mut |_| {});
         let stats = ran.unwrap_or_else(|e| fail(&e));
@@ -417,7 +419,9 @@ fn run(swarm: &Swarm, seed: u64, rounds: u64, requests: u64, met: &mut Met) {
             device: 0,
         })
     });
-    let read = Host::trace("all", all, 32, None).run(&mut drive, &mut |_| {});
+    let mut host = Host::trace("all", all.clone(), 32, None);
+    host.foretell_by(all);
+    let read = host.run(&mut drive, &mut |_| {});
     let read = read.unwrap_or_else(|e| fail(&e));
     let ideal = swarm.set.iter().any(|s| s == "cells=ideal");
     met.uncorrectable += read.all.uncorrectable();

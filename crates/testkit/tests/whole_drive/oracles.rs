@@ -1,5 +1,7 @@
 //! Oracles are bounds: no scheme of an axis does better than its oracle, on the same cells and requests.
 
+use crate::promotion::FORMULA;
+use firstread_core::CellMode;
 use firstread_core::params::Role;
 use firstread_drive::{DriveState, RunStats};
 use firstread_firmware::policy::AXES;
@@ -124,6 +126,46 @@ fn model_no_way_to_suspend_is_better_for_reads_than_the_oracle() {
                 came.erases
             );
             check("free", bound, scheme, came, seed);
+        }
+    }
+}
+
+/// Reads of which a few pages have most, on drives of 192 MiB: by RARO's formula, and of cells that are old.
+#[test]
+fn model_no_modes_for_pages_are_better_than_the_oracle_at_equal_capacity() {
+    let job = "[j]\nrw=randread\nbs=16k\nnumjobs=4\nnorandommap\nrandom_distribution=zipf:1.2\nsize=128m\nnumber_ios=15000\n\
+        group_reporting\n";
+    let drives: [(&str, &[&str], DriveState); 3] = [
+        ("formula", &[], aged(0, 1_000)),
+        ("formula, young", &[], aged(0, 333)),
+        ("modelled", &["cells=modelled"], aged(2_160, 833)),
+    ];
+    for (cells, own, state) in drives {
+        for (scheme, seed) in schemes("cell_mode").flat_map(|s| [(s, 1), (s, 2)]) {
+            let of = |scheme: &str, lost: &str| {
+                let scheme = format!("schemes.cell_mode={scheme}");
+                let own: Vec<&str> = own.iter().copied().filter(|s| !s.is_empty()).collect();
+                let set = [SMALL_BLOCKS, FORMULA, &own, &[&scheme, lost]].concat();
+                let mut drive = drive(profile("raro-femu", &set), &state, seed);
+                let stats = try_run(&mut drive, job, seed, None).expect("a run");
+                let all = drive.modes().superblocks.iter().sum::<u32>();
+                let slots = drive.profile().geometry.slots_per_superblock(CellMode::Qlc);
+                let all = u64::from(all) * u64::from(slots);
+                (
+                    stats.all.read.mean_ns() / 1e3,
+                    stats.modes.worst.lost_slots,
+                    all,
+                )
+            };
+            let (mean_us, lost, all) = of(scheme, "heat.enabled=false");
+            // Rounded down: the oracle never has more than the scheme.
+            let permille = format!("cell_mode.lost={} permille", lost * 1000 / all);
+            let (bound_us, lost_by_oracle, _) = of("clairvoyant", &permille);
+            println!(
+                "{cells}, {scheme}, seed {seed}: {mean_us:.1} us for {lost} slots, clairvoyant {bound_us:.1} for {lost_by_oracle}"
+            );
+            assert!(lost_by_oracle <= lost);
+            assert!(bound_us <= mean_us, "{cells}, {scheme}, seed {seed}");
         }
     }
 }

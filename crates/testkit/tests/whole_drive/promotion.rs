@@ -2,10 +2,11 @@
 
 use firstread_core::CellMode;
 use firstread_drive::{DriveState, RunStats};
+use firstread_firmware::policy::cell_mode::Refused;
 use firstread_testkit::{SMALL_BLOCKS, aged, drive, profile, run, try_run};
 
 /// The emulated drive with four dies and 384 MiB of QLC, a page a mapping unit, and the retries of RARO's formula.
-const FORMULA: &[&str] = &[
+pub(crate) const FORMULA: &[&str] = &[
     "cells=formula",
     "geometry.blocks_per_plane=96",
     "chip.array.layers=2",
@@ -74,6 +75,22 @@ fn model_raro_loses_less_capacity_than_hotness() {
     );
     assert!(promoted(&raro, CellMode::Slc) < promoted(&hotness, CellMode::Slc));
     assert!(mean_us(&raro) < 1.3 * mean_us(&hotness));
+}
+
+/// Pages whose codewords take several steps to read, each for the codewords that failed before, are whole all the same.
+#[test]
+fn sequence_a_page_that_was_read_in_several_steps_is_promoted() {
+    let set = settings(&[RARO[0], "cell_mode.warm=2 reads", "cells=modelled"]);
+    let stats = run(
+        profile("raro-femu", &set),
+        &aged(2_160, 833),
+        "[j]\nrw=randread\nbs=16k\nnorandommap\nrandom_distribution=zipf:1.2\nnumber_ios=6000\n",
+        u64::MAX,
+    );
+    let refused = &stats.counters.promotions_refused;
+    assert_eq!(refused[Refused::Part as usize], 0, "{refused:?}");
+    let promoted: u64 = stats.counters.slots_promoted.iter().sum();
+    assert!(promoted > 100, "{promoted}");
 }
 
 /// What is lost is what superblocks by mode hold less, to the slot.

@@ -259,6 +259,11 @@ impl JobStream {
         self.amount_bytes
     }
 
+    /// Whether only its run time ends it.
+    pub fn is_endless(&self) -> bool {
+        self.amount_bytes.is_none() && self.requests_left == u64::MAX
+    }
+
     /// Delay of the job after the start of its group, in ns.
     pub fn start_delay_ns(&self) -> u64 {
         self.start_delay_ns

@@ -1,6 +1,6 @@
 //! Superblocks are emptied one at a time, one multi-plane page after another, and then erased or retired.
 
-use firstread_core::{Arena, Ns, SuperblockId, Wait};
+use firstread_core::{Arena, CellMode, Geometry, Ns, SuperblockId, Wait};
 
 use super::Relocate;
 use crate::ftl::place::{Erased, Evacuation};
@@ -174,8 +174,7 @@ impl Relocate {
         let row = shared.blocks.row_mut(block);
         row.leaving = true;
         let opened = row.opened;
-        let g = &shared.config.geometry;
-        let rows = g.data_dies() as u32 * row.mode.bits() as u32 * g.wordlines_per_block as u32;
+        let rows = rows_of(&shared.config.geometry, row.mode);
         Some(Evacuation {
             owner,
             block,
@@ -264,6 +263,12 @@ impl Relocate {
         store.place.relocation.emptying = Some(current);
         false
     }
+}
+
+/// Number of multi-plane pages of data of a superblock in `mode`.
+pub(super) fn rows_of(geometry: &Geometry, mode: CellMode) -> u32 {
+    let of_die = u32::from(mode.bits()) * u32::from(geometry.wordlines_per_block);
+    u32::from(geometry.data_dies()) * of_die
 }
 
 /// A superblock with a failed program that will not be programmed further.

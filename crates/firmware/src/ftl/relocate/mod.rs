@@ -32,7 +32,7 @@ use firstread_core::{Arena, CellMode, Geometry, Lpn, Ns, Ppa, SuperblockId};
 use crate::config::Config;
 use crate::ftl::place::{Erased, Evacuation};
 use crate::lower_layers::LowerLayers;
-use crate::observe::{ModeSet, Owner, SuperblockUse};
+use crate::observe::{Future, ModeSet, Owner, SuperblockUse};
 use crate::policy::cell_mode::{AnyCellMode, CellModes};
 use crate::policy::gc_victim::AnyGcVictim;
 use crate::schedule::Purpose;
@@ -113,6 +113,11 @@ impl Relocate {
     /// Maximum number of moves that hold a job.
     pub(crate) fn window(geometry: &Geometry) -> u32 {
         u32::from(geometry.dies().clamp(4, MAX_MOVES))
+    }
+
+    /// A load begins of which `future` tells.
+    pub(crate) fn foretell(&mut self, future: &Future) {
+        self.cell_mode.foresee(future);
     }
 
     /// The scheme of axis `gc_victim`.

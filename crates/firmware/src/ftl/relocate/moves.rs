@@ -9,7 +9,7 @@ use crate::lower_layers::LowerLayers;
 use crate::observe::{Owner, SuperblockUse};
 use crate::policy::cell_mode::CellModes;
 use crate::schedule::{Job, Purpose};
-use crate::shared::Out;
+use crate::shared::{Out, Shared};
 
 /// Progress in rewriting.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -202,7 +202,7 @@ impl Relocate {
 
     /// The mode in which page `lpn` stays, if its superblock `block` is in another mode than the drive's own and the
     /// scheme of axis `cell_mode` keeps the page there.
-    fn stays_in<M: Arena>(
+    pub(super) fn stays_in<M: Arena>(
         &self,
         lpn: Lpn,
         block: SuperblockId,
@@ -213,8 +213,9 @@ impl Relocate {
         if !store.place.space.pools.has(mode) || store.table.directory.is_map(lpn) {
             return None;
         }
-        let heat = store.shared.heat.of(lpn);
-        self.cell_mode.stays(mode, heat).then_some(mode)
+        let Shared { heat, future, .. } = &store.shared;
+        let stays = self.cell_mode.stays(mode, heat.of(lpn), future.of(lpn));
+        stays.then_some(mode)
     }
 
     /// Writes the data of `item`, which are in buffer `from`, to a new slot.

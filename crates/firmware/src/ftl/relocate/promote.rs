@@ -9,10 +9,11 @@
 use firstread_core::{Arena, CellMode, Ns, SuperblockId, Wait};
 
 use super::Relocate;
+use super::evacuate::rows_of;
 use crate::ftl::place::{Erased, Item, Place, Refusal, Why};
 use crate::lower_layers::LowerLayers;
 use crate::observe::{Owner, SuperblockUse};
-use crate::policy::cell_mode::{CellModes, PageRead, Refused};
+use crate::policy::cell_mode::{CellModes, GiveBack, PageRead, Refused};
 use crate::schedule::{Job, Purpose};
 use crate::shared::{Out, Shared};
 
@@ -41,12 +42,9 @@ impl Relocate {
     ) -> bool {
         let shared = &lower.store.shared;
         let Job {
-            at,
-            step,
-            wanted,
-            purpose,
-            ..
+            at, step, purpose, ..
         } = shared.jobs[job];
+        let wanted = shared.jobs.asked(job);
         let of_host = matches!(purpose, Purpose::HostRead { .. } | Purpose::SharedRead);
         let row = *shared.blocks.row(at.block);
         // Only a full superblock is copied from, so that a recovery can tell copies apart.
@@ -73,8 +71,10 @@ impl Relocate {
                 mode: row.mode,
                 pe_cycles: row.pe_cycles,
                 page: at.page.0,
+                block_reads: row.reads,
                 retries: step,
                 heat: shared.heat.of(lpn),
+                future: shared.future.of(lpn),
             };
             let Some(to) = self.cell_mode.after_read(&read) else {
                 continue;
@@ -93,10 +93,35 @@ impl Relocate {
                 self.again |= reason == Refused::NoSuperblock;
             }
         }
-        if let Some(block) = self.cell_mode.gives_back(&lower.store.shared.blocks) {
-            self.give_back(now, block, lower, ports);
+        match self.cell_mode.gives_back(&lower.store.shared.blocks) {
+            Some(GiveBack::UnlessOneStays(block)) if self.one_stays(block, lower, ports) => {}
+            Some(GiveBack::Now(block) | GiveBack::UnlessOneStays(block)) => {
+                self.give_back(now, block, lower, ports);
+            }
+            None => {}
         }
         self.wakes()
+    }
+
+    /// Whether a page of superblock `block` stays in its mode. Looks no further than to the first one.
+    fn one_stays<M: Arena>(
+        &self,
+        block: SuperblockId,
+        lower: &LowerLayers<M>,
+        ports: &impl Out,
+    ) -> bool {
+        let store = &lower.store;
+        let (layout, mode) = (&store.shared.layout, store.shared.blocks.row(block).mode);
+        let geometry = &store.shared.config.geometry;
+        let mut pages = (0..rows_of(geometry, mode)).flat_map(|row| {
+            let first = layout.slot_at(layout.data_row(row, block, mode), 0, mode);
+            (0..layout.slots_per_row()).map(move |slot| layout.slot_behind(first, slot))
+        });
+        pages.any(|ppa| {
+            let page = ports.stored(ppa).map(|spare| spare.lpn);
+            let page = page.filter(|&lpn| store.table.lies_at(lpn, ppa));
+            page.is_some_and(|lpn| self.stays_in(lpn, block, lower).is_some())
+        })
     }
 
     /// Asks for `block` to be emptied and erased into the drive's own mode. If this cannot be asked for now, the
@@ -175,7 +200,7 @@ impl Relocate {
     }
 
     /// Whether a superblock of the drive's own mode may change to mode `to`.
-    fn may_convert(&self, to: CellMode, place: &Place, shared: &Shared) -> Result<(), Refused> {
+    fn may_convert(&mut self, to: CellMode, place: &Place, shared: &Shared) -> Result<(), Refused> {
         let own = shared.slots_of(shared.config.mode);
         let promised = self.promised_slots(place);
         let shrinks = u64::from(own - shared.slots_of(to)) + promised;
@@ -184,6 +209,9 @@ impl Relocate {
             || place.space.physical_slots < self.keep_slots + shrinks
         {
             return Err(Refused::OverProvisioning);
+        }
+        if !self.cell_mode.may_convert(to, &shared.blocks) {
+            return Err(Refused::Capacity);
         }
         match place.has_beyond_reserve(u64::from(own), shared) && place.can_spare(own, shared) {
             true => Ok(()),

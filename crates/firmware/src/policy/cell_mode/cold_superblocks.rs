@@ -10,7 +10,8 @@ use alloc::boxed::Box;
 use firstread_core::SuperblockId;
 use firstread_core::params::Values;
 
-use super::thresholds::{PERIOD, SLC_AND_TLC, Thresholds};
+use super::rounds::Rounds;
+use super::thresholds::{SLC_AND_TLC, Thresholds};
 use crate::observe::{ModeSet, SuperblockTable, SuperblockUse};
 use crate::policy::Setup;
 
@@ -32,54 +33,37 @@ struct Known {
 #[derive(Clone, Debug)]
 pub(super) struct ColdSuperblocks {
     modes: ModeSet,
-    /// Host reads of flash pages in a period; zero if nothing is ever given back.
-    period: u64,
-    left: u64,
+    rounds: Rounds,
     /// Multi-plane pages read in a period, per valid slot, below which a superblock is cold.
     warm: u64,
     known: Box<[Known]>,
-    /// The superblock to be looked at next, while a period is being reckoned.
-    next: Option<u32>,
 }
 
 impl ColdSuperblocks {
     /// Superblocks in SLC and TLC mode on the drive of `setup`, with the parameters `values`.
     pub(super) fn new(setup: &Setup, values: &Values) -> ColdSuperblocks {
-        let period = values.get(PERIOD.key) as u64;
         let superblocks = setup.geometry.blocks_per_plane as usize;
         ColdSuperblocks {
             modes: SLC_AND_TLC.iter().map(|stream| stream.mode).collect(),
-            period,
-            left: period,
+            rounds: Rounds::new(values),
             warm: values.get(Thresholds::WARM.key) as u64,
             known: alloc::vec![Known::default(); superblocks].into(),
-            next: None,
         }
     }
 
     /// The host has read a page.
     #[inline]
     pub(super) fn after_read(&mut self) {
-        if self.left > 1 {
-            self.left -= 1;
-        } else if self.period > 0 {
-            self.left = self.period;
-            self.next = Some(0);
-        }
+        self.rounds.after_read();
     }
 
     /// The next superblock to be given back.
     pub(super) fn next(&mut self, blocks: &SuperblockTable) -> Option<SuperblockId> {
-        let mut next = self.next?;
-        while next < blocks.len() {
-            let block = SuperblockId(next);
-            next += 1;
+        while let Some(block) = self.rounds.next(blocks) {
             if self.is_cold(block, blocks) {
-                self.next = Some(next);
                 return Some(block);
             }
         }
-        self.next = None;
         None
     }
 

@@ -2,7 +2,7 @@
 
 use firstread_core::{CellMode, SuperblockId};
 
-use crate::observe::{PageHeat, StreamRow, SuperblockTable};
+use crate::observe::{Future, PageFuture, PageHeat, StreamRow, SuperblockTable};
 
 /// A page that the host has read from flash.
 #[derive(Clone, Copy, Debug)]
@@ -15,10 +15,23 @@ pub struct PageRead {
     pub pe_cycles: u32,
     /// Page type: the index of the page within its wordline.
     pub page: u8,
+    /// Multi-plane pages of the superblock that were read since its erase.
+    pub block_reads: u64,
     /// Retries that the read took.
     pub retries: u8,
     /// Heat of the page.
     pub heat: PageHeat,
+    /// What is to come of the page, if an oracle was told.
+    pub future: PageFuture,
+}
+
+/// A superblock to be given back to the drive's own mode.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GiveBack {
+    /// This one.
+    Now(SuperblockId),
+    /// This one, unless [`CellModes::stays`] says of a page of it that it stays.
+    UnlessOneStays(SuperblockId),
 }
 
 /// The trait of the axis.
@@ -37,14 +50,23 @@ pub trait CellModes {
         let _ = read;
         None
     }
-    /// Whether a page of heat `heat` stays in `mode` when its superblock, in that mode, is emptied.
-    fn stays(&self, mode: CellMode, heat: PageHeat) -> bool {
-        let _ = (mode, heat);
+    /// Whether a superblock more may change to `mode`, for a page that was to be copied there.
+    fn may_convert(&mut self, mode: CellMode, blocks: &SuperblockTable) -> bool {
+        let _ = (mode, blocks);
+        true
+    }
+    /// Whether a page of which so much is known stays in `mode` when its superblock, in that mode, is emptied.
+    fn stays(&self, mode: CellMode, heat: PageHeat, future: PageFuture) -> bool {
+        let _ = (mode, heat, future);
         false
+    }
+    /// A load begins of which `future` tells. Only oracles are told. Not on the path of a request.
+    fn foresee(&mut self, future: &Future) {
+        let _ = future;
     }
     /// A superblock of one of the scheme's modes to be emptied and given back to the drive's own mode, if any.
     /// Asked after host reads.
-    fn gives_back(&mut self, blocks: &SuperblockTable) -> Option<SuperblockId> {
+    fn gives_back(&mut self, blocks: &SuperblockTable) -> Option<GiveBack> {
         let _ = blocks;
         None
     }

@@ -3,13 +3,13 @@
 //! RARO's comparator of that name: its table II without the condition on retries.
 
 use firstread_core::CellMode;
-use firstread_core::SuperblockId;
 use firstread_core::params::{Need, Role, Scheme, Values};
 
 use super::cold_superblocks::ColdSuperblocks;
-use super::thresholds::{KEEP, PERIOD, SLC_AND_TLC, Temperature, Thresholds};
-use super::{CellModes, PageRead};
-use crate::observe::{PageHeat, StreamRow, SuperblockTable};
+use super::rounds::PERIOD;
+use super::thresholds::{KEEP, SLC_AND_TLC, Temperature, Thresholds};
+use super::{CellModes, GiveBack, PageRead};
+use crate::observe::{PageFuture, PageHeat, StreamRow, SuperblockTable};
 use crate::policy::Setup;
 
 /// Record of the scheme.
@@ -61,11 +61,11 @@ impl CellModes for Hotness {
         }
     }
 
-    fn stays(&self, mode: CellMode, heat: PageHeat) -> bool {
+    fn stays(&self, mode: CellMode, heat: PageHeat, _: PageFuture) -> bool {
         self.thresholds.stays(mode, heat)
     }
 
-    fn gives_back(&mut self, blocks: &SuperblockTable) -> Option<SuperblockId> {
-        self.cold.next(blocks)
+    fn gives_back(&mut self, blocks: &SuperblockTable) -> Option<GiveBack> {
+        self.cold.next(blocks).map(GiveBack::Now)
     }
 }

@@ -7,21 +7,25 @@
 //! `after_read` is on the path of a request. Reads that the write buffer or the read cache answers never reach a
 //! scheme. Nothing here allocates after `new`.
 
+mod clairvoyant;
 mod cold_superblocks;
 mod contract;
 mod fixed;
 mod hotness;
+mod plan;
 mod raro;
+mod read_times;
 mod retry_model;
+mod rounds;
 mod service_time;
 mod thresholds;
 
-use firstread_core::{CellMode, SuperblockId};
+use firstread_core::CellMode;
 
 pub use crate::observe::Refused;
-use crate::observe::{PageHeat, StreamRow, SuperblockTable};
+use crate::observe::{Future, PageFuture, PageHeat, StreamRow, SuperblockTable};
 use crate::policy::axis::axis;
-pub use contract::{CellModes, PageRead};
+pub use contract::{CellModes, GiveBack, PageRead};
 
 axis! {
     "cell_mode": "which data lie in SLC or TLC mode";
@@ -29,11 +33,14 @@ axis! {
         fixed::Fixed,
         hotness::Hotness,
         raro::Raro,
+        clairvoyant::Clairvoyant,
     }
     fn streams(&self) -> &'static [StreamRow];
     fn keep_permille(&self) -> u32;
     #[inline]
     fn after_read(&mut self, read: &PageRead) -> Option<CellMode>;
-    fn stays(&self, mode: CellMode, heat: PageHeat) -> bool;
-    fn gives_back(&mut self, blocks: &SuperblockTable) -> Option<SuperblockId>;
+    fn may_convert(&mut self, mode: CellMode, blocks: &SuperblockTable) -> bool;
+    fn stays(&self, mode: CellMode, heat: PageHeat, future: PageFuture) -> bool;
+    fn foresee(&mut self, future: &Future);
+    fn gives_back(&mut self, blocks: &SuperblockTable) -> Option<GiveBack>;
 }

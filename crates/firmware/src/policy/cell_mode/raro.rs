@@ -14,15 +14,15 @@
 //! expected to take so many times as long as in the other mode. R1 and R2 have no part in it.
 
 use firstread_core::CellMode;
-use firstread_core::SuperblockId;
 use firstread_core::params::{Need, Param, Role, Scheme, Values};
 
 use super::cold_superblocks::ColdSuperblocks;
 use super::retry_model::qlc_retries;
+use super::rounds::PERIOD;
 use super::service_time::ServiceTimes;
-use super::thresholds::{KEEP, PERIOD, SLC_AND_TLC, Temperature, Thresholds};
-use super::{CellModes, PageRead};
-use crate::observe::{PageHeat, StreamRow, SuperblockTable};
+use super::thresholds::{KEEP, SLC_AND_TLC, Temperature, Thresholds};
+use super::{CellModes, GiveBack, PageRead};
+use crate::observe::{PageFuture, PageHeat, StreamRow, SuperblockTable};
 use crate::policy::Setup;
 
 /// Record of the scheme.
@@ -140,11 +140,11 @@ impl CellModes for Raro {
         self.is_slow(read, to).then_some(to)
     }
 
-    fn stays(&self, mode: CellMode, heat: PageHeat) -> bool {
+    fn stays(&self, mode: CellMode, heat: PageHeat, _: PageFuture) -> bool {
         self.thresholds.stays(mode, heat)
     }
 
-    fn gives_back(&mut self, blocks: &SuperblockTable) -> Option<SuperblockId> {
-        self.cold.next(blocks)
+    fn gives_back(&mut self, blocks: &SuperblockTable) -> Option<GiveBack> {
+        self.cold.next(blocks).map(GiveBack::Now)
     }
 }

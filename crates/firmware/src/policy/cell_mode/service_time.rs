@@ -8,7 +8,8 @@ use alloc::boxed::Box;
 use firstread_core::CellMode;
 
 use super::PageRead;
-use crate::policy::{ReadTime, Setup};
+use super::read_times::ReadTimes;
+use crate::policy::Setup;
 
 /// Retries are averaged in 256ths.
 const ONE: u32 = 256;
@@ -18,7 +19,7 @@ const WINDOW: u32 = 16;
 /// The durations of a read in each mode, and the average retries of each superblock.
 #[derive(Clone, Debug)]
 pub(super) struct ServiceTimes {
-    times: Box<[(CellMode, ReadTime)]>,
+    times: ReadTimes,
     retries: Box<[u16]>,
     /// How many times as long a read has to take, in thousandths.
     slower_permille: u32,
@@ -27,11 +28,8 @@ pub(super) struct ServiceTimes {
 impl ServiceTimes {
     /// For the drive of `setup`.
     pub(super) fn new(setup: &Setup, slower_permille: u32) -> ServiceTimes {
-        let own = (setup.tables.mode, setup.read_time);
-        let others = setup.other_modes.iter();
-        let others = others.map(|other| (other.tables.mode, other.read_time));
         ServiceTimes {
-            times: core::iter::once(own).chain(others).collect(),
+            times: ReadTimes::new(setup),
             retries: alloc::vec![0; setup.geometry.blocks_per_plane as usize].into(),
             slower_permille,
         }
@@ -45,22 +43,14 @@ impl ServiceTimes {
         *average = (old - old / WINDOW + new / WINDOW).min(u32::from(u16::MAX)) as u16;
     }
 
-    fn of(&self, mode: CellMode) -> Option<&ReadTime> {
-        let time = self.times.iter().find(|(of, _)| *of == mode);
-        time.map(|(_, time)| time)
-    }
-
     /// Whether a read of the page is expected to take `slower_permille` thousandths of a read in mode `to`, or more.
     pub(super) fn is_slow(&self, read: &PageRead, to: CellMode) -> bool {
-        let (Some(here), Some(there)) = (self.of(read.mode), self.of(to)) else {
+        let here = self.times.step_ns(read.mode, read.page);
+        let (Some(first), Some(target)) = (here, self.times.mean_step_ns(to)) else {
             return false;
         };
-        let first = u64::from(here.step_ns(read.page, 1000, false));
         let retries = u64::from(self.retries[read.block.0 as usize]);
         let expected = first + first * retries / u64::from(ONE);
-        let pages = u64::from(to.bits());
-        let step = |page| u64::from(there.step_ns(page, 1000, false));
-        let target = (0..to.bits()).map(step).sum::<u64>() / pages;
         expected * 1000 >= target * u64::from(self.slower_permille)
     }
 }

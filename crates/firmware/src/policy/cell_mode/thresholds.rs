@@ -25,14 +25,6 @@ pub(super) const KEEP: Param = Param::number(
     (70, 0, 10_000),
 );
 
-/// How often superblocks are looked at.
-pub(super) const PERIOD: Param = Param::number(
-    "reclaim_period",
-    "page reads of the host after which cold superblocks in other modes are looked for; 0 for never",
-    "reads",
-    (1 << 18, 0, 1 << 40),
-);
-
 /// How often a page is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Temperature {
