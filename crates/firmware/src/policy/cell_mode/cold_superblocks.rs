@@ -10,9 +10,10 @@ use alloc::boxed::Box;
 use firstread_core::SuperblockId;
 use firstread_core::params::Values;
 
-use super::thresholds::{PERIOD, SLC_AND_TLC, Thresholds};
+use super::params::{PERIOD, SLC_AND_TLC};
 use crate::observe::{ModeSet, SuperblockTable, SuperblockUse};
 use crate::policy::Setup;
+use crate::policy::hot_pages::Thresholds;
 
 /// Cold periods after which a superblock is given back.
 const COLD_PERIODS: u8 = 2;
@@ -48,7 +49,7 @@ impl ColdSuperblocks {
         let period = values.get(PERIOD.key) as u64;
         let superblocks = setup.geometry.blocks_per_plane as usize;
         ColdSuperblocks {
-            modes: SLC_AND_TLC.iter().map(|stream| stream.mode).collect(),
+            modes: SLC_AND_TLC.iter().filter_map(|stream| stream.mode).collect(),
             period,
             left: period,
             warm: values.get(Thresholds::WARM.key) as u64,

@@ -3,23 +3,7 @@
 use firstread_core::{CellMode, SuperblockId};
 
 use crate::observe::{PageHeat, StreamRow, SuperblockTable};
-
-/// A page that the host has read from flash.
-#[derive(Clone, Copy, Debug)]
-pub struct PageRead {
-    /// The superblock that it was read from.
-    pub block: SuperblockId,
-    /// Cell mode of the superblock.
-    pub mode: CellMode,
-    /// Program/erase cycles of the superblock.
-    pub pe_cycles: u32,
-    /// Page type: the index of the page within its wordline.
-    pub page: u8,
-    /// Retries that the read took.
-    pub retries: u8,
-    /// Heat of the page.
-    pub heat: PageHeat,
-}
+use crate::policy::hot_pages::PageRead;
 
 /// The trait of the axis.
 pub trait CellModes {

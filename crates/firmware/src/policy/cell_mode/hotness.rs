@@ -7,10 +7,11 @@ use firstread_core::SuperblockId;
 use firstread_core::params::{Need, Role, Scheme, Values};
 
 use super::cold_superblocks::ColdSuperblocks;
-use super::thresholds::{KEEP, PERIOD, SLC_AND_TLC, Temperature, Thresholds};
-use super::{CellModes, PageRead};
+use super::CellModes;
+use super::params::{KEEP, PERIOD, SLC_AND_TLC};
 use crate::observe::{PageHeat, StreamRow, SuperblockTable};
 use crate::policy::Setup;
+use crate::policy::hot_pages::{PageRead, Temperature, Thresholds};
 
 /// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {

@@ -11,17 +11,15 @@ mod cold_superblocks;
 mod contract;
 mod fixed;
 mod hotness;
+mod params;
 mod raro;
-mod retry_model;
-mod service_time;
-mod thresholds;
 
 use firstread_core::{CellMode, SuperblockId};
 
-pub use crate::observe::Refused;
 use crate::observe::{PageHeat, StreamRow, SuperblockTable};
 use crate::policy::axis::axis;
-pub use contract::{CellModes, PageRead};
+pub use crate::policy::hot_pages::PageRead;
+pub use contract::CellModes;
 
 axis! {
     "cell_mode": "which data lie in SLC or TLC mode";

@@ -7,7 +7,7 @@ use alloc::boxed::Box;
 
 use firstread_core::CellMode;
 
-use super::PageRead;
+use super::page_read::PageRead;
 use crate::policy::{ReadTime, Setup};
 
 /// Retries are averaged in 256ths.
