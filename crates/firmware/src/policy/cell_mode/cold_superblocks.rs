@@ -49,7 +49,10 @@ impl ColdSuperblocks {
         let period = values.get(PERIOD.key) as u64;
         let superblocks = setup.geometry.blocks_per_plane as usize;
         ColdSuperblocks {
-            modes: SLC_AND_TLC.iter().filter_map(|stream| stream.mode).collect(),
+            modes: SLC_AND_TLC
+                .iter()
+                .filter_map(|stream| stream.mode)
+                .collect(),
             period,
             left: period,
             warm: values.get(Thresholds::WARM.key) as u64,

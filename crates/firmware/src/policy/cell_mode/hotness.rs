@@ -6,8 +6,8 @@ use firstread_core::CellMode;
 use firstread_core::SuperblockId;
 use firstread_core::params::{Need, Role, Scheme, Values};
 
-use super::cold_superblocks::ColdSuperblocks;
 use super::CellModes;
+use super::cold_superblocks::ColdSuperblocks;
 use super::params::{KEEP, PERIOD, SLC_AND_TLC};
 use crate::observe::{PageHeat, StreamRow, SuperblockTable};
 use crate::policy::Setup;
