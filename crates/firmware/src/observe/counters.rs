@@ -200,6 +200,8 @@ counters! {
         refreshes_refused[Refused::COUNT]: Slots,
         /// Superblocks emptied and erased because reads had disturbed them.
         superblocks_refreshed: Superblocks,
+        /// Open superblocks that reads had disturbed, and that were therefore closed before they were full.
+        superblocks_closed_early: Superblocks,
         /// Superblocks in another mode that were asked to be given back to the drive's own mode.
         superblocks_given_back: Superblocks,
         /// Slots moved out of a superblock of another mode that the scheme of axis `cell_mode` filled, and not into

@@ -11,5 +11,6 @@ pub(super) fn json(counters: &Counters) -> Value {
         "refreshed_slots": counters.slots_refreshed,
         "refused": refused::json(&counters.refreshes_refused),
         "superblocks": counters.superblocks_refreshed,
+        "superblocks_closed_early": counters.superblocks_closed_early,
     })
 }

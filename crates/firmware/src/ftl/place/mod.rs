@@ -431,9 +431,20 @@ impl Place {
     /// Pads one slot of the wordline that the host fills, if no other wordline of the host waits to be
     /// programmed. Returns the programs that this makes due; none if nothing is padded.
     pub(crate) fn pad(&mut self, shared: &mut Shared, ports: &mut impl Out) -> Option<Programs> {
-        let stream = StreamId::Host;
+        let only_fills = self.streams.of(StreamId::Host).only_fills();
+        only_fills.then(|| self.pad_line(StreamId::Host, shared, ports))?
+    }
+
+    /// Pads one slot of the wordline that `stream` fills. Returns the programs that this makes due; none if the stream
+    /// fills no wordline.
+    pub(crate) fn pad_line(
+        &mut self,
+        stream: StreamId,
+        shared: &mut Shared,
+        ports: &mut impl Out,
+    ) -> Option<Programs> {
         let buffer = self.streams.of_mut(stream);
-        if !buffer.only_fills() {
+        if !buffer.fills_line() {
             return None;
         }
         let slot = buffer.allocate().ok()?;

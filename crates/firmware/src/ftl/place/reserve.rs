@@ -24,6 +24,9 @@
 //!   superblock as an empty one ([`super::StreamPlan::kept_slots`]), as it does those of the host and of the map:
 //!   so the superblocks that are full hold garbage as soon as too few are free. As the very last resort, moved data go
 //!   to the rest of it.
+//! - An open superblock that was read too often is closed before it is full. The rest of it is garbage from then on.
+//!   Of a superblock that relocation fills, that rest was room: it is closed only if what has to be left is left
+//!   without it.
 //!
 //! Data and map pages have separate streams but share the room: if no superblock is free, pages of one stream
 //! go to the superblock of the other.
@@ -99,7 +102,7 @@ impl Place {
     }
 
     /// Whether there is room for a superblock and for what a power cut tears, without `slots`.
-    fn leaves_room(&self, slots: u32, shared: &Shared) -> bool {
+    pub(super) fn leaves_room(&self, slots: u32, shared: &Shared) -> bool {
         let kept = self.space.largest_slots + u64::from(self.torn_slots(shared));
         self.room_to_come(shared) >= kept as i64 + i64::from(slots)
     }

@@ -189,6 +189,16 @@ impl Streams {
         (0..self.plan.rows().count() as u8).map(StreamId::Declared)
     }
 
+    /// The stream that will fill more slots of `block`.
+    pub(crate) fn filling(&self, block: SuperblockId) -> Option<StreamId> {
+        let fills = |id: &StreamId| {
+            let buffer = self.of(*id);
+            buffer.fills(block) || buffer.fills_line_of(block)
+        };
+        let all = core::iter::once(StreamId::Host).chain(self.of_mover());
+        all.chain(self.declared()).find(fills)
+    }
+
     /// The declared stream that fills superblocks in `mode`; none for the drive's own mode, from the common pool.
     #[inline]
     pub(crate) fn in_mode(&self, mode: Option<CellMode>) -> Option<StreamId> {

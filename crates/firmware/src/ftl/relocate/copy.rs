@@ -30,7 +30,7 @@ impl Relocate {
         let block = shared.jobs[job].at.block;
         let is_disturbed = shared.blocks.row(block).reads >= self.most_senses;
         if is_disturbed {
-            self.refresh_superblock(block, lower);
+            self.refresh_superblock(now, block, lower, ports);
         }
         self.copies && self.host_has_read(now, job, lower, ports) || is_disturbed && self.wakes()
     }
@@ -114,17 +114,27 @@ impl Relocate {
         promoted.or_else(|| refreshes.then_some(Why::Refreshed))
     }
 
-    /// Superblock `block` was read so often that its data are to be rewritten: asks for it to be emptied. If it is not
-    /// at rest or the queue of requests is full, the next read of the superblock asks again.
+    /// Superblock `block` was read so often that its data are to be rewritten: asks for it to be emptied. If it is still
+    /// open, it is closed first: pages that were just moved may be all that is read, so that nothing else would ever
+    /// fill it. If it is not at rest or the queue of requests is full, the next read of the superblock asks again.
     #[cold]
-    fn refresh_superblock<M: Arena>(&mut self, block: SuperblockId, lower: &mut LowerLayers<M>) {
+    fn refresh_superblock<M: Arena>(
+        &mut self,
+        now: Ns,
+        block: SuperblockId,
+        lower: &mut LowerLayers<M>,
+        ports: &mut impl Out,
+    ) {
         let store = &mut lower.store;
         let (place, shared) = (&mut store.place, &store.shared);
         let row = shared.blocks.row(block);
+        if row.leaving || row.failed || place.space.read_only {
+            return;
+        }
+        if row.usage == SuperblockUse::Open {
+            return store.close_early(now, block, ports);
+        }
         if row.usage != SuperblockUse::Full
-            || row.leaving
-            || row.failed
-            || place.space.read_only
             || self.asked.len() == ASKED
             || self.asked.iter().any(|asked| asked.block == block)
         {
