@@ -18,11 +18,9 @@ use crate::schedule::{Job, Jobs, Nearest, Step};
 use crate::shared::Shared;
 
 impl Read {
-    /// A hard or soft step of the read of `job` has failed: records what this says about its levels.
+    /// A hard or soft step of the read of `job` has failed: records what it has corrected all the same, and what this
+    /// says about its levels.
     pub(crate) fn remember(&self, job: u32, outcome: &Outcome, jobs: &mut Jobs) {
-        if self.read_recovery.soft_after(SenseMode::Hard).is_none() {
-            return;
-        }
         let Job {
             step,
             levels,
@@ -30,7 +28,16 @@ impl Read {
             short_sense,
             ..
         } = jobs[job];
-        let before = &mut jobs.retry_state(job).nearest;
+        let state = jobs.retry_state(job);
+        let corrected = outcome.wanted & !outcome.failed;
+        state.corrected = match step {
+            0 => corrected,
+            _ => state.corrected | corrected,
+        };
+        if self.read_recovery.soft_after(SenseMode::Hard).is_none() {
+            return;
+        }
+        let before = &mut state.nearest;
         if sense != SenseMode::Hard {
             before.tried = true;
             return;

@@ -202,6 +202,8 @@ pub(crate) struct RetryState {
     pub(crate) ahead: Step,
     /// The failed step whose levels came closest; soft senses are centred on them.
     pub(crate) nearest: Nearest,
+    /// Codewords that steps have corrected which failed for others: no later step reads them again.
+    pub(crate) corrected: u64,
 }
 
 /// The pool of jobs; its size is fixed.
@@ -243,6 +245,7 @@ impl Jobs {
         let retry_state = RetryState {
             ahead: Step::of(0, 0, 0),
             nearest: Nearest::NONE,
+            corrected: 0,
         };
         Jobs {
             pool: (0..count).map(job).collect(),

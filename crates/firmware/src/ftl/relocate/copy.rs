@@ -58,6 +58,12 @@ impl Relocate {
         if !of_host || row.usage != SuperblockUse::Full || row.holds_map {
             return false;
         }
+        // The last step has read what the steps before could not correct; all of it is in the buffer.
+        let wanted = match step {
+            0 => wanted,
+            _ => wanted | lower.store.shared.jobs.retry_state(job).corrected,
+        };
+        let shared = &lower.store.shared;
         let codewords = shared.layout.codewords_per_slot();
         let whole = u64::MAX >> (64 - codewords);
         let first = shared.ppa_in(at, 0);
