@@ -102,6 +102,8 @@ pub enum Need {
     Voltages,
     /// Superblocks can be erased into other cell modes, with read levels of their own.
     CellModes,
+    /// One more superblock that is open: for a write stream of the scheme in the drive's own cell mode.
+    OwnStream,
     /// The true valleys of the cells ([`crate::Levels::Ideal`]), known only to an oracle.
     TrueLevels,
     /// Suspending and resuming takes no time and loses no progress: an oracle's chip.

@@ -80,6 +80,16 @@ impl<M: Arena> FlashStore<M> {
         padded
     }
 
+    /// Closes open superblock `block` before it is full: [`Place::close_early`].
+    pub(crate) fn close_early(&mut self, now: Ns, block: SuperblockId, ports: &mut impl Out) {
+        let Some(stream) = self.place.close_early(block, &mut self.shared) else {
+            return;
+        };
+        while let Some(programs) = self.place.pad_line(stream, &mut self.shared, ports) {
+            self.start(now, programs, ports);
+        }
+    }
+
     /// Begins to erase `block` into `mode` on all dies: [`Place::begin_erase`].
     pub(crate) fn start_erase(
         &mut self,

@@ -53,6 +53,7 @@ use policy::cell_mode::CellModes;
 use policy::gc_victim::AnyGcVictim;
 use policy::read_ahead::ReadAhead;
 use policy::read_levels::AnyReadLevels;
+use policy::refresh::Refresh;
 use policy::wear::AnyWear;
 pub use policy::{Schemes, Setup};
 pub use read::Learned;
@@ -82,7 +83,7 @@ impl<M: Arena> Firmware<M> {
         let dies = u32::from(geometry.dies());
         let rebuilds = if geometry.stripe_parity { dies - 1 } else { 0 };
         // One background read is in flight.
-        let declared = schemes.cell_mode.streams();
+        let declared = [schemes.cell_mode.streams(), schemes.refresh.streams()];
         let plan = StreamPlan::new(geometry, config.mode, map_pages, declared);
         let reserve = rebuilds
             + plan.programs()
@@ -97,7 +98,12 @@ impl<M: Arena> Firmware<M> {
         let blocks = geometry.blocks_per_plane;
         Firmware {
             host: Host::new(&config, schemes.read_ahead, &jobs, cache),
-            relocate: Relocate::new(&config, schemes.gc_victim, schemes.cell_mode),
+            relocate: Relocate::new(
+                &config,
+                schemes.gc_victim,
+                schemes.cell_mode,
+                schemes.refresh,
+            ),
             lower: LowerLayers {
                 pager,
                 store: FlashStore {

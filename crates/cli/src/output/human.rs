@@ -8,6 +8,7 @@ use firstread_session::results::TAIL;
 use firstread_session::{Outcome, Retries, Setup};
 use firstread_workload::job::DEFAULT_PERCENTILES;
 
+use super::copies::refreshes;
 use super::format::{
     Side, age, bar, bytes, capacity, count, plus_minus, range, rare, ratio, share, si, table, time,
 };
@@ -44,6 +45,7 @@ pub fn report(setup: &Setup, outcome: &Outcome) -> String {
     text += &retries(outcome);
     let (direction, latencies) = outcome.latencies();
     text += &modes::lines(setup, outcome);
+    text += &refreshes(outcome);
     text += &tail(direction, latencies);
     if direction != "write" {
         text += &tail("write", &outcome.stats.all.write);

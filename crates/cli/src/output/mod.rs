@@ -1,6 +1,7 @@
 //! What a run is turned into: text to read, files to keep.
 
 pub mod calibration;
+mod copies;
 pub mod drives;
 pub mod format;
 pub mod front;

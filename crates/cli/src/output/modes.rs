@@ -1,37 +1,12 @@
 //! Cell modes of a run: shown where a superblock in another mode than the drive's exists or existed.
 
-use firstread_firmware::policy::cell_mode::Refused;
 use firstread_session::results::modes::{are_mixed, capacity, damage, lost_over_time, of_modes};
 use firstread_session::{Outcome, Setup};
 
 use crate::figure::{Axis, Dash, Figure, Mark, PALETTE, Panel, Row, Series};
 
+use super::copies::promotions;
 use super::format::{Side, bytes, count, ratio, share, table, time};
-
-/// What was promoted and refused; nothing where no scheme has wanted to promote anything.
-fn promotions(outcome: &Outcome) -> String {
-    let counters = &outcome.stats.counters;
-    let promoted: u64 = counters.slots_promoted.iter().sum();
-    let reasons = Refused::ALL.into_iter().zip(counters.promotions_refused);
-    let reasons = reasons.filter(|(_, slots)| *slots > 0);
-    let reasons: Vec<String> = reasons
-        .map(|(reason, slots)| format!("{} {}", reason.name().replace('_', " "), count(slots)))
-        .collect();
-    if promoted == 0 && reasons.is_empty() {
-        return String::new();
-    }
-    let refused = match reasons.is_empty() {
-        true => "none".into(),
-        false => reasons.join(", "),
-    };
-    format!(
-        "  promoted: {} mapping units; refused: {refused}\n\
-         \x20 given back: {} superblocks; {} mapping units demoted\n\n",
-        count(promoted),
-        count(counters.superblocks_given_back),
-        count(counters.slots_demoted),
-    )
-}
 
 /// Lines of a report.
 pub fn lines(setup: &Setup, outcome: &Outcome) -> String {

@@ -1,6 +1,6 @@
 //! Checks of a drive that involve several keys.
 
-use firstread_core::params::{Need, Scheme};
+use firstread_core::params::{Need, ParamKind, Scheme};
 use firstread_core::voltage::MAX_FACTORY;
 use firstread_core::{CellMode, Geometry};
 use firstread_ecc::Code;
@@ -63,6 +63,7 @@ fn lacks(drive: &DriveProfile, need: Need) -> Option<String> {
         | Need::Voltages
         | Need::SafeSenses
         | Need::Heat
+        | Need::OwnStream
         | Need::TrueLevels
         | Need::FreeSuspends
         | Need::Future => None,
@@ -84,6 +85,8 @@ pub(super) fn check(reader: &Reader<'_>, drive: &DriveProfile) {
         retry_table,
         needs,
         ordered,
+        hot,
+        trigger,
         planes,
         size,
         room,
@@ -213,6 +216,51 @@ fn ordered(drive: &DriveProfile) -> Result<(), Wrong> {
     Ok(())
 }
 
+/// Whether heat is counted as far as schemes ask for it.
+fn hot(drive: &DriveProfile) -> Result<(), Wrong> {
+    let most = (1i64 << drive.heat.read_bits) - 1;
+    for choice in &drive.schemes {
+        if !choice.scheme.params.iter().any(|param| param.key == "hot") {
+            continue;
+        }
+        let hot = choice.values().get("hot");
+        if hot > most {
+            let message = format!(
+                "is {hot}, and `heat.read_bits` = {} count to {most}: no page would ever be hot",
+                drive.heat.read_bits
+            );
+            return wrong(&format!("{}.hot", choice.axis.name), message);
+        }
+    }
+    Ok(())
+}
+
+/// Whether a scheme that takes RARO's triggers without its modes has what they compute with.
+fn trigger(drive: &DriveProfile) -> Result<(), Wrong> {
+    let Some(choice) = drive.scheme("refresh") else {
+        return Ok(());
+    };
+    let param = choice.scheme.params.iter().find(|p| p.key == "trigger");
+    let Some(ParamKind::Choice(words)) = param.map(|param| param.kind) else {
+        return Ok(());
+    };
+    let chosen = words[choice.values().get("trigger") as usize];
+    let message = match chosen {
+        "computed" if drive.mode != CellMode::Qlc => format!(
+            "is `computed`, a model of the ageing of QLC, and `mode` is `{}`",
+            drive.mode.name()
+        ),
+        "slow" => match lacks(drive, Need::CellModes) {
+            Some(_) => "is `slow`, which compares a read with one in SLC or TLC mode, and the drive has no times of \
+                        these: set `firmware.cell_modes` to `all` on a drive of QLC, or choose retried"
+                .into(),
+            None => return Ok(()),
+        },
+        _ => return Ok(()),
+    };
+    wrong("refresh.trigger", message)
+}
+
 /// Whether a drive whose superblocks change their mode has slots to lose, and pages for them.
 fn other_modes(drive: &DriveProfile) -> Result<(), Wrong> {
     let Some(choice) = drive.scheme("cell_mode") else {
@@ -222,14 +270,6 @@ fn other_modes(drive: &DriveProfile) -> Result<(), Wrong> {
         let is_known = choice.scheme.params.iter().any(|param| param.key == key);
         is_known.then(|| choice.values().get(key))
     };
-    let most = (1i64 << drive.heat.read_bits) - 1;
-    if let Some(hot) = value("hot").filter(|&hot| hot > most) {
-        let message = format!(
-            "is {hot}, and `heat.read_bits` = {} count to {most}: no page would ever be hot",
-            drive.heat.read_bits
-        );
-        return wrong("cell_mode.hot", message);
-    }
     let geometry = &drive.geometry;
     let own = u64::from(geometry.slots_per_superblock(drive.mode));
     let one = own.saturating_sub(u64::from(geometry.slots_per_superblock(CellMode::Tlc)));
@@ -366,13 +406,17 @@ fn room(drive: &DriveProfile) -> Result<(), Wrong> {
     let spare = drive.least_spare_slots() * u64::from(g.slot_bytes);
     let kept = (streams + 1) * superblock + spare + map_slots * u64::from(g.slot_bytes);
     let promoted = promoted_slots(drive) * u64::from(g.slot_bytes);
-    let kept = kept + promoted;
+    let own = u64::from(drive.needs(Need::OwnStream)) * superblock;
+    let kept = kept + promoted + own;
     let usable = g.raw_bytes(drive.mode).saturating_sub(kept);
     if drive.capacity_bytes > usable {
-        let others = match promoted {
+        let mut others = match promoted {
             0 => String::new(),
-            bytes => format!(" and {bytes} B of superblocks in other modes"),
+            bytes => format!(", {bytes} B of superblocks in other modes"),
         };
+        if own > 0 {
+            others += ", one for the stream of axis `refresh`";
+        }
         let message = format!(
             "{} B are more than the {} superblocks hold in {} mode, less {} that cleaning keeps, {} to \
              spare{}{others}: {usable} B",

@@ -51,6 +51,12 @@ impl Keys<'_> {
         self.entries.iter().any(|e| e.key == key)
     }
 
+    /// Whether there is a table of keys at `key`.
+    pub fn is_table(&self, key: &str) -> bool {
+        let entry = self.entries.iter().find(|e| e.key == key);
+        entry.is_some_and(|e| matches!(&e.node, Node::Table(t) if !is_leaf(t)))
+    }
+
     /// The keys of the table that are not read yet.
     pub fn unread(&self) -> Vec<&str> {
         let left = self.entries.iter().filter(|e| !e.used.get());

@@ -68,7 +68,17 @@ pub(super) fn schemes(keys: &Keys<'_>, axes: &'static [Axis]) -> Vec<SchemeChoic
 /// Values of the parameters of `scheme`, from the axis's table.
 fn axis_values(keys: &Keys<'_>, axis: &Axis, scheme: &Scheme) -> Vec<i64> {
     let mut values: Vec<Option<i64>> = vec![None; scheme.params.len()];
+    let is_scheme = |key: &str| axis.schemes.iter().any(|s| s.name == key);
+    let is_param = |key: &str| {
+        axis.schemes
+            .iter()
+            .any(|s| s.params.iter().any(|p| p.key == key))
+    };
     for other in axis.schemes {
+        // A scheme may have the name of a parameter. A table is then of the scheme, and a value of the parameter.
+        if is_param(other.name) && keys.has(other.name) && !keys.is_table(other.name) {
+            continue;
+        }
         // Tables of schemes that are not chosen are checked all the same.
         keys.optional_table(other.name, |k| {
             for (i, param) in other.params.iter().enumerate() {
@@ -80,7 +90,9 @@ fn axis_values(keys: &Keys<'_>, axis: &Axis, scheme: &Scheme) -> Vec<i64> {
         });
     }
     for (i, param) in scheme.params.iter().enumerate() {
-        values[i] = value_of(keys, param).or(values[i]);
+        if !(is_scheme(param.key) && keys.is_table(param.key)) {
+            values[i] = value_of(keys, param).or(values[i]);
+        }
     }
     for key in keys.unread() {
         let owners = axis

@@ -200,12 +200,24 @@ fn smoke_every_shipped_drive_loads() {
 #[test]
 fn formula_products_have_the_schemes_of_products_and_test_drives_the_nulls() {
     use firstread_firmware::policy::AXES;
-    // `suspend`, `wear`, `read_recovery`, `gc_victim`.
-    const PRODUCT: [&str; 4] = ["program-erase", "static", "soft-parity", "cost-benefit"];
+    const AXES_DECIDED: [&str; 5] = ["suspend", "wear", "read_recovery", "gc_victim", "refresh"];
+    const PRODUCT: [&str; 5] = [
+        "program-erase",
+        "static",
+        "soft-parity",
+        "cost-benefit",
+        "read-count",
+    ];
     // A threshold code gains nothing from soft senses.
-    const HARD_DECISIONS: [&str; 4] = ["program-erase", "static", "parity", "cost-benefit"];
-    const NULLS: [&str; 4] = ["none", "none", "none", "fifo"];
-    const EMULATOR: [&str; 4] = ["none", "none", "none", "cost-benefit"];
+    const HARD_DECISIONS: [&str; 5] = [
+        "program-erase",
+        "static",
+        "parity",
+        "cost-benefit",
+        "read-count",
+    ];
+    const NULLS: [&str; 5] = ["none", "none", "none", "fifo", "none"];
+    const EMULATOR: [&str; 5] = ["none", "none", "none", "cost-benefit", "none"];
     for (name, _) in DRIVES {
         let expected = match *name {
             "ct-qlc" | "ct-qlc-recommended" | "ct-qlc-as-printed" => PRODUCT,
@@ -216,10 +228,7 @@ fn formula_products_have_the_schemes_of_products_and_test_drives_the_nulls() {
             _ => panic!("{name}: is it a product?"),
         };
         let drive = load_drive(&Library::new(), name, &[], AXES).unwrap();
-        for (axis, expected) in ["suspend", "wear", "read_recovery", "gc_victim"]
-            .iter()
-            .zip(expected)
-        {
+        for (axis, expected) in AXES_DECIDED.iter().zip(expected) {
             let scheme = drive.scheme(axis).unwrap().scheme;
             assert_eq!(scheme.name, expected, "{name}: {axis}");
             // A bench drive's null is written down, and what a product has says why.

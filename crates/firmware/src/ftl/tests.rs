@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use firstread_core::params::Axis;
+use firstread_core::params::{Axis, Param, Scheme};
 use firstread_core::sensing::SensingTable;
 use firstread_core::voltage::{Line, MAX_FACTORY, Parabola, VoltageTables};
 use firstread_core::{
@@ -16,6 +16,7 @@ use firstread_core::{
 use crate::config::{Config, WriteCache};
 use crate::log::Record;
 use crate::observe::SuperblockUse;
+use crate::policy::AXES;
 use crate::{Firmware, Schemes, Setup};
 
 /// The memory of the drive is never given back: a test is short.
@@ -66,6 +67,16 @@ impl Ports for Silent {
 /// An empty drive of `superblocks` superblocks for `capacity` logical pages, of whose map `map_cache` pages are in
 /// memory; 0 for all.
 pub(crate) fn drive(superblocks: u32, capacity: u64, map_cache: u32) -> Drive {
+    drive_with(superblocks, capacity, map_cache, ("", ""))
+}
+
+/// The same with a scheme by the name of its axis and its own; all others are the nulls.
+pub(crate) fn drive_with(
+    superblocks: u32,
+    capacity: u64,
+    map_cache: u32,
+    (axis_name, scheme): (&str, &str),
+) -> Drive {
     let geometry = Geometry {
         channels: 2,
         chips_per_channel: 1,
@@ -122,8 +133,23 @@ pub(crate) fn drive(superblocks: u32, capacity: u64, map_cache: u32) -> Drive {
         map_cache_pages: map_cache,
         heat: None,
     };
-    let first = |axis: &Axis| (axis.schemes[0].name, &[][..]);
-    let schemes = Schemes::new(&setup, first).expect("the first scheme of each axis");
+    let defaults: Vec<(&Scheme, Vec<i64>)> = AXES
+        .iter()
+        .map(|axis| {
+            let chosen = axis
+                .schemes
+                .iter()
+                .find(|s| axis.name == axis_name && s.name == scheme);
+            let chosen = chosen.unwrap_or(&axis.schemes[0]);
+            (chosen, chosen.params.iter().map(Param::default).collect())
+        })
+        .collect();
+    let choice = |axis: &Axis| {
+        let at = AXES.iter().position(|a| a.name == axis.name);
+        let (scheme, values) = &defaults[at.expect("an axis of the table")];
+        (scheme.name, &values[..])
+    };
+    let schemes = Schemes::new(&setup, choice).expect("schemes of the table");
     let memory = Box::leak(vec![0u8; 1 << 20].into_boxed_slice());
     Firmware::new(config, schemes, memory)
 }

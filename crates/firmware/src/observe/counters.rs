@@ -194,6 +194,14 @@ counters! {
         /// Promotions refused, by reason, in the order of
         /// [`Refused::ALL`].
         promotions_refused[Refused::COUNT]: Slots,
+        /// Slots rewritten in the drive's own mode after a host read, page by page.
+        slots_refreshed: Slots,
+        /// Such rewrites refused, by reason, in the order of [`Refused::ALL`].
+        refreshes_refused[Refused::COUNT]: Slots,
+        /// Superblocks emptied and erased because reads had disturbed them.
+        superblocks_refreshed: Superblocks,
+        /// Open superblocks that reads had disturbed, and that were therefore closed before they were full.
+        superblocks_closed_early: Superblocks,
         /// Superblocks in another mode that were asked to be given back to the drive's own mode.
         superblocks_given_back: Superblocks,
         /// Slots moved out of a superblock of another mode that the scheme of axis `cell_mode` filled, and not into

@@ -1,11 +1,12 @@
-//! Reasons for which promotions are refused.
+//! Reasons for which copies of pages that the host has read are refused.
 
-/// Why a promotion is refused. A refused promotion is counted and forgotten.
+/// Why a page that the host has read is not copied: not promoted, or not refreshed. What is refused is counted and
+/// forgotten.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Refused {
     /// The host has read a part of the page alone, so the rest of its data is not at hand.
     Part,
-    /// No superblock of the mode is free. One is looked for.
+    /// No superblock is free. If the stream has a mode of its own, one is looked for.
     NoSuperblock,
     /// The write buffer of the stream is full.
     Buffer,
@@ -16,7 +17,7 @@ pub enum Refused {
     /// Another superblock in the mode would leave less over-provisioning than `keep`, or less than cleaning
     /// needs.
     OverProvisioning,
-    /// Cleaning needs the free superblocks that are left.
+    /// Cleaning or the host needs the free superblocks that are left.
     Reserve,
     /// Another superblock in the mode would cost more capacity than the scheme may lose.
     Capacity,

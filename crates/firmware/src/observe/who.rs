@@ -15,13 +15,14 @@ pub(crate) enum StreamId {
     Declared(u8),
 }
 
-/// A stream that a scheme declares. Superblocks in its cell mode are opened for this stream alone.
+/// A stream that a scheme declares. Superblocks in its cell mode are opened for this stream alone, unless the mode is
+/// the drive's own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StreamRow {
     /// Key of the stream in results.
     pub name: &'static str,
-    /// Cell mode of its superblocks.
-    pub mode: CellMode,
+    /// Cell mode of its superblocks; none for the drive's own, of which all streams open superblocks.
+    pub mode: Option<CellMode>,
 }
 
 /// A set of cell modes.

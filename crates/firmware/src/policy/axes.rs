@@ -79,6 +79,8 @@ axes! {
     suspend: AnySuspend,
     /// Which data lie in another cell mode than the drive's own.
     cell_mode: AnyCellMode,
+    /// Which data are rewritten because of their reads.
+    refresh: AnyRefresh,
     /// What is read before the host asks for it.
     read_ahead: AnyReadAhead,
 }

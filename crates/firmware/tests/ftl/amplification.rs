@@ -83,6 +83,7 @@ fn measure(victim: &str, used: f64) -> Measured {
         suspend: 0,
         read_recovery: 0,
         cell_mode: 0,
+        refresh: 0,
         faults: Chances::default(),
         read_cache: 0,
         read_ahead: false,

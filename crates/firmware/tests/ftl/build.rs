@@ -2,7 +2,9 @@
 //! the table of their axis.
 
 use firstread_core::{CellMode, Geometry};
-use firstread_firmware::policy::{cell_mode, gc_victim, read_ahead, read_recovery, suspend, wear};
+use firstread_firmware::policy::{
+    cell_mode, gc_victim, read_ahead, read_recovery, refresh, suspend, wear,
+};
 use firstread_testkit::faulty_flash::{
     Cut, DriveConfig, Faults, FaultyDrive, Load, PowerCuts, SchemeChoices, Trial, When,
 };
@@ -33,6 +35,7 @@ pub struct Build {
     pub suspend: usize,
     pub read_recovery: usize,
     pub cell_mode: usize,
+    pub refresh: usize,
     pub faults: Chances,
     /// Slots of the read cache.
     pub read_cache: u32,
@@ -71,6 +74,7 @@ impl Build {
                 .with(suspend::AXIS, self.suspend)
                 .with(read_recovery::AXIS, self.read_recovery)
                 .with(cell_mode::AXIS, self.cell_mode)
+                .with(refresh::AXIS, self.refresh)
                 .with(read_ahead::AXIS, usize::from(self.read_ahead)),
             read_cache_slots: self.read_cache,
             map_cache_pages: self.map_cache,

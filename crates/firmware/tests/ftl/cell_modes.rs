@@ -36,6 +36,7 @@ fn drive(
         suspend: 0,
         read_recovery: 0,
         cell_mode,
+        refresh: 0,
         faults: Chances::default(),
         read_cache: 0,
         read_ahead: false,

@@ -11,5 +11,7 @@ mod cell_modes;
 mod model;
 /// Which superblocks do the schemes choose, and is wear leveled?
 mod policies;
+/// Does refresh lose nothing, and can cleaning finish beside it?
+mod refresh;
 /// Do free superblocks that cleaning needs stay, and what does a superblock remember?
 mod reserve;

@@ -84,6 +84,7 @@ fn build() -> impl Strategy<Value = Build> {
                     suspend,
                     read_recovery,
                     cell_mode: 0,
+                    refresh: 0,
                     faults,
                     read_cache: (seed % 4) as u32 * 10,
                     read_ahead: seed % 3 == 0,
@@ -198,6 +199,7 @@ fn powerloss_a_read_from_before_a_trim_returns_what_the_cut_left() {
         suspend: 3,
         read_recovery: 0,
         cell_mode: 0,
+        refresh: 0,
         faults: Chances {
             program: 3,
             erase: 1,
@@ -234,6 +236,7 @@ fn model_parity_saves_most_of_what_reads_lose() {
             suspend: 4,
             read_recovery: if stripe_parity { PARITY } else { 0 },
             cell_mode: 0,
+            refresh: 0,
             faults: Chances {
                 program: 2,
                 erase: 1,
@@ -376,6 +379,7 @@ fn powerloss_meets_all_that_is_under_way() {
         suspend: 4,
         read_recovery: soft_parity,
         cell_mode: 0,
+        refresh: 0,
         faults: Chances {
             sense: 550,
             ..Chances::default()
@@ -423,6 +427,7 @@ fn powerloss_does_not_end_the_life_of_a_tight_drive() {
             suspend: 0,
             read_recovery: 0,
             cell_mode: 0,
+            refresh: 0,
             faults: Chances::default(),
             read_cache: 0,
             read_ahead: false,
@@ -478,6 +483,7 @@ fn model_tight_drives_live_to_their_end() {
                 suspend: victim,
                 read_recovery: 0,
                 cell_mode: 0,
+                refresh: 0,
                 faults,
                 read_cache: victim as u32 * 20,
                 read_ahead: victim % 2 == 0,
@@ -513,6 +519,7 @@ fn with_map_cache(victim: usize, faults: Chances) -> Build {
         suspend: victim,
         read_recovery: 0,
         cell_mode: 0,
+        refresh: 0,
         faults,
         read_cache: 0,
         read_ahead: victim == 1,

@@ -5,7 +5,7 @@
 //!
 //! - `fio`: a job as fio has it. `job_options`: the options of its file.
 //! - [`writes`], [`front`], [`calibration`]: what writes cost, what caches did, what calibration did.
-//! - [`modes`]: capacity, traffic and wear by cell mode.
+//! - [`modes`]: capacity, traffic and wear by cell mode. `refresh`: data rewritten because of their reads.
 //! - `burn_in`: what a burn-in before the run did.
 //! - [`phases`]: when the phases of a job file ran, at which temperature.
 
@@ -16,6 +16,8 @@ pub mod front;
 mod job_options;
 pub mod modes;
 pub mod phases;
+mod refresh;
+mod refused;
 pub mod writes;
 
 use firstread_core::{CellMode, Ns};
@@ -142,6 +144,7 @@ fn own(setup: &Setup, outcome: &Outcome, with_calibration: bool) -> Value {
         "capacity_bytes": outcome.capacity_bytes,
         "ftl": ftl(outcome),
         "cell_modes": modes::json(setup, outcome),
+        "refresh": refresh::json(counters),
         "cancelled_senses": counters.cancelled_senses,
         "joined_reads": counters.joined_reads,
         "soft_reads": counters.soft_reads,

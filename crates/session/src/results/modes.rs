@@ -4,9 +4,9 @@
 use firstread_core::{CellMode, Ns};
 use firstread_drive::stats::ByMode;
 use firstread_firmware::log::What;
-use firstread_firmware::policy::cell_mode::Refused;
 use serde_json::{Map, Value, json};
 
+use super::refused;
 use crate::setup::Setup;
 use crate::simulate::Outcome;
 
@@ -213,10 +213,6 @@ pub(super) fn json(setup: &Setup, outcome: &Outcome) -> Value {
     let promoted: Map<String, Value> = promoted
         .map(|(mode, slots)| (mode.name().to_owned(), slots.into()))
         .collect();
-    let refused = Refused::ALL.into_iter().zip(counters.promotions_refused);
-    let refused: Map<String, Value> = refused
-        .map(|(reason, slots)| (reason.name().to_owned(), slots.into()))
-        .collect();
     let by_mode = of_modes(setup, outcome)
         .iter()
         .map(|of| (of.mode.name().to_owned(), mode_json(of)))
@@ -225,7 +221,7 @@ pub(super) fn json(setup: &Setup, outcome: &Outcome) -> Value {
         "own": own.name(),
         "conversions": counters.conversions,
         "promoted_slots": promoted,
-        "promotions_refused": refused,
+        "promotions_refused": refused::json(&counters.promotions_refused),
         "superblocks_given_back": counters.superblocks_given_back,
         "demoted_slots": counters.slots_demoted,
         "physical_bytes": times(physical_bytes, "least"),

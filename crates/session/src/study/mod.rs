@@ -146,7 +146,7 @@ mod tests {
     fn smoke_shipped_studies_name_the_schemes_of_their_drives() {
         for (name, text) in STUDIES {
             for (variant, v) in &Study::parse(name, text).unwrap().variants {
-                for axis in ["suspend", "wear", "read_recovery", "gc_victim"] {
+                for axis in ["suspend", "wear", "read_recovery", "gc_victim", "refresh"] {
                     let of_axis = |s: &&String| s.split_once('=').is_some_and(|(a, _)| a == axis);
                     let named = v.schemes.iter().filter(of_axis).count();
                     assert_eq!(named, 1, "{name}: variant {variant}: {axis}");

@@ -25,7 +25,7 @@ const NOT_SIMULATED: [&str; 2] = ["read_levels", "retry"];
 ///
 /// A parameter that is not named has a value that fits a drive of few superblocks: 4 for each of axis `wear`; 3
 /// streams, 3 rows and a buffer of 64 KiB for `read_ahead`; two reads for a page to be hot and no retries for
-/// `cell_mode`; the record's default elsewhere.
+/// `cell_mode` and `refresh`, and for `refresh` four reads of a block and no age; the record's default elsewhere.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SchemeChoices {
     /// Scheme by axis, in the order of [`AXES`], and the values of its parameters.
@@ -88,6 +88,10 @@ fn small(axis: &Axis, param: &Param) -> i64 {
         ("cell_mode", "keep") => 0,
         ("cell_mode", "lost") => 150,
         ("cell_mode", "reclaim_period") => 64,
+        ("refresh", "warm") => 1,
+        ("refresh", "hot") => 2,
+        ("refresh", "retries" | "r1" | "r2" | "age") => 0,
+        ("refresh", "reads") => 4,
         ("read_ahead", "buffer") => 64 << 10,
         _ => param.default(),
     }

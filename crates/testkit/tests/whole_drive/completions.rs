@@ -102,6 +102,13 @@ const MODES: &[&str] = &[
     "capacity=192 MiB",
     "schemes.gc_victim=greedy",
 ];
+/// Pages of 16 KiB.
+const REFRESHED: &[&str] = &[
+    "geometry.mapping_unit=16 KiB",
+    "geometry.blocks_per_plane=96",
+    "capacity=192 MiB",
+    "schemes.gc_victim=greedy",
+];
 /// Half of the map in memory.
 const PAGED: &[&str] = &["dram.map_cache=256KiB"];
 
@@ -170,6 +177,22 @@ fn rows() -> Vec<Row> {
                     "raro-femu",
                     &[SMALL_BLOCKS, MODES, set],
                     aged(0, 1_000),
+                    HOT_READS,
+                ),
+                // Data of 28 days take retries, and a few pages have most of the reads.
+                "refresh" => row(
+                    name,
+                    "raro-femu",
+                    &[
+                        SMALL_BLOCKS,
+                        REFRESHED,
+                        set,
+                        match scheme.name {
+                            "none" => &[],
+                            _ => &["refresh.reads=2000 reads"],
+                        },
+                    ],
+                    aged(28 * 24, 833),
                     HOT_READS,
                 ),
                 "read_recovery" => row(

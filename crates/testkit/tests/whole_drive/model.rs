@@ -56,10 +56,27 @@ fn drawn(axis: &'static Axis, seed: u64) -> (&'static Scheme, Vec<String>) {
     (scheme, words.collect())
 }
 
+/// Parameters of scheme `scheme` of axis `refresh` with which a few requests refresh pages and superblocks.
+fn soon_refreshed(scheme: &Scheme, stream: Stream) -> Vec<String> {
+    let reads = ["2", "10", "50"][stream.below(3) as usize];
+    let small = |key: &str| match key {
+        "reads" => Some(format!("{reads} reads")),
+        "warm" => Some("1 reads".into()),
+        "hot" => Some("2 reads".into()),
+        "retries" | "r1" | "r2" => Some("0 retries".into()),
+        "age" => Some("0 ns".into()),
+        _ => None,
+    };
+    let set = |key: &'static str| Some(format!("refresh.{key}={}", small(key)?));
+    let params = scheme.params.iter();
+    params.filter_map(|param| set(param.key)).collect()
+}
+
 fn swarm(seed: u64) -> Swarm {
     let s = Stream::new(seed).named("swarm");
     let (mut schemes, mut set) = (Vec::new(), Vec::new());
     let (mut has_parity, mut whole_die, mut changes_modes) = (false, false, false);
+    let mut has_stream = false;
     for axis in AXES {
         let (scheme, words) = drawn(axis, seed);
         has_parity |= scheme.requires(Need::StripeParity);
@@ -75,6 +92,10 @@ fn swarm(seed: u64) -> Swarm {
                 .iter()
                 .chain(&["keep=0 permille", "reclaim_period=300 reads"]);
             set.extend(own.map(|value| format!("cell_mode.{value}")));
+        }
+        has_stream |= scheme.requires(Need::OwnStream);
+        if axis.name == "refresh" {
+            set.extend(soon_refreshed(scheme, s.at(34)));
         }
         schemes.push(format!("{}={}", axis.name, scheme.name));
         set.push(format!("schemes.{}={}", axis.name, scheme.name));
@@ -93,6 +114,10 @@ fn swarm(seed: u64) -> Swarm {
         false => one(s.at(4), &[CellMode::Slc, CellMode::Tlc, CellMode::Qlc]),
     };
     let in_modes = 2 * u64::from(changes_modes);
+    if !changes_modes {
+        // Two of the triggers of `refresh` are for drives of QLC whose superblocks change their mode.
+        set.retain(|word| !word.starts_with("refresh.trigger="));
+    }
     let blocks = 10 + in_modes + s.at(5).below(30);
     let page = 16 << 10;
     let data_dies = channels * chips * dies - u64::from(has_parity);
@@ -103,7 +128,7 @@ fn swarm(seed: u64) -> Swarm {
     let unit = one(s.at(7), &[4, 16]);
     // A map that is not in memory as a whole takes two superblocks, and a stream of its own one more.
     let map_cached = on(25, 30);
-    let kept = if map_cached { 6 } else { 3 };
+    let kept = u64::from(has_stream) + if map_cached { 6 } else { 3 };
     let capacity = (blocks - kept - in_modes - spare) * superblock;
     // What the drive was filled with fails at the first attempt.
     let worn_out = on(32, 35);
@@ -215,6 +240,9 @@ struct Met {
     cache_hits: u64,
     ahead: u64,
     moved: u64,
+    /// Pages refreshed one by one, and superblocks.
+    refreshed: u64,
+    superblocks_refreshed: u64,
     suspends: u64,
     ended: u64,
     refused: u64,
@@ -381,6 +409,8 @@ fn run(swarm: &Swarm, seed: u64, rounds: u64, requests: u64, met: &mut Met) {
         let stats = ran.unwrap_or_else(|e| fail(&e));
         met.requests += stats.requests;
         met.moved += stats.counters.slots_moved;
+        met.refreshed += stats.counters.slots_refreshed;
+        met.superblocks_refreshed += stats.counters.superblocks_refreshed;
         met.suspends += stats.counters.suspends;
         met.retried += stats.counters.retries[1..].iter().sum::<u64>();
         met.cancelled += stats.counters.cancelled_senses;
@@ -450,7 +480,12 @@ fn model_swarm_of_drives_keeps_every_version() {
     for seed in seeds(12) {
         run(&swarm(seed), seed, 4, 120, &mut met);
     }
-    met.check(&[met.requests, met.moved]);
+    met.check(&[
+        met.requests,
+        met.moved,
+        met.refreshed,
+        met.superblocks_refreshed,
+    ]);
 }
 
 /// Power cut at random events: what was acknowledged reads back, what was not is old or new. That cuts
@@ -503,6 +538,8 @@ fn powerloss_long_swarm_of_drives_keeps_every_version() {
         met.torn,
         met.waiting,
         met.erasing,
+        met.refreshed,
+        met.superblocks_refreshed,
         met.map_pages,
         met.replaced,
         met.retired,

@@ -272,6 +272,11 @@ impl WriteBuffer {
         Some(index as u8)
     }
 
+    /// Begins no further wordline of `block`. The one that is being filled stays.
+    pub(crate) fn end_after_line(&mut self, block: SuperblockId) {
+        self.next = self.next.filter(|(b, ..)| *b != block);
+    }
+
     /// Whether the part of `die` of ring line `line` is incomplete. Parity is complete when all other dies
     /// are.
     pub(crate) fn is_incomplete(&self, die: DieId, line: u8) -> bool {
@@ -297,6 +302,11 @@ impl WriteBuffer {
     pub(crate) fn oldest_line(&self) -> Option<u64> {
         let lines = self.ring.iter().filter(|l| l.in_use);
         lines.map(|l| l.number).min()
+    }
+
+    /// Whether a wordline is being filled.
+    pub(crate) fn fills_line(&self) -> bool {
+        self.filling.is_some()
     }
 
     /// Whether the buffer holds no wordline but the one being filled.

@@ -38,7 +38,7 @@ use crate::shared::{Out, Shared};
 use bad::BadBlocks;
 use buffer::{Allocated, Due, Refused};
 pub(crate) use buffer::{Program, WriteBuffer};
-pub(crate) use erases::{Erased, Erases};
+pub(crate) use erases::Erased;
 pub(crate) use power::Dumped;
 pub(crate) use relocation_state::{Evacuation, Pace, RelocationState};
 use rewrite::RewriteQueue;
@@ -69,6 +69,8 @@ pub(crate) enum Why {
     Moved { owner: Owner, to: Option<CellMode> },
     /// Copied into the stream of a cell mode, because of how the page is read.
     Promoted(CellMode),
+    /// Copied into the declared stream of the drive's own mode, because of how the page is read.
+    Refreshed,
     /// A changed map page.
     Map,
 }
@@ -221,15 +223,19 @@ impl Place {
                 if !table.map.has_room(1) {
                     return Err(Refusal::Wait(Wait::Overlay));
                 }
-                match to.and_then(|mode| self.take_in_mode(now, mode, shared).ok()) {
+                match to.and_then(|mode| self.take_in_mode(now, Some(mode), shared).ok()) {
                     Some(taken) => taken,
                     None => self.take_for_move(now, table.directory.is_map(item.lpn), shared)?,
                 }
             }
-            Why::Promoted(mode) => {
+            Why::Promoted(_) | Why::Refreshed => {
                 if !table.map.has_room(1) {
                     return Err(Refusal::Wait(Wait::Overlay));
                 }
+                let mode = match item.why {
+                    Why::Promoted(mode) => Some(mode),
+                    _ => None,
+                };
                 self.take_in_mode(now, mode, shared)?
             }
             Why::Map => (StreamId::Map, self.take_for_map(now, shared)?),
@@ -330,13 +336,14 @@ impl Place {
         (own, Err(Refused::NeedsBlock))
     }
 
-    /// A slot of the stream that fills superblocks in `mode`. If the stream has no superblock and its pool is
-    /// empty, relocation will look for one.
+    /// A slot of the declared stream that fills superblocks in `mode`, or in the drive's own mode. If the stream has no
+    /// superblock and its pool is empty, relocation will look for one. From the common pool it has a superblock only
+    /// if cleaning and the host can spare it.
     #[inline(never)] // Few pages go to such a stream.
     fn take_in_mode(
         &mut self,
         now: Ns,
-        mode: CellMode,
+        mode: Option<CellMode>,
         shared: &mut Shared,
     ) -> Result<(StreamId, Allocated), Refusal> {
         let Some(stream) = self.streams.in_mode(mode) else {
@@ -351,9 +358,12 @@ impl Place {
         }
         let mut taken = self.streams.of_mut(stream).allocate();
         if let Err(Refused::NeedsBlock) = taken {
+            if mode.is_none() && !self.can_open_for_refresh(shared) {
+                return Err(Refusal::Wait(Wait::Reserve));
+            }
             if self.open(now, stream, shared) {
                 taken = self.streams.of_mut(stream).allocate();
-            } else {
+            } else if let Some(mode) = mode {
                 self.relocation.wanted.add(mode);
             }
         }
@@ -423,9 +433,20 @@ impl Place {
     /// Pads one slot of the wordline that the host fills, if no other wordline of the host waits to be
     /// programmed. Returns the programs that this makes due; none if nothing is padded.
     pub(crate) fn pad(&mut self, shared: &mut Shared, ports: &mut impl Out) -> Option<Programs> {
-        let stream = StreamId::Host;
+        let only_fills = self.streams.of(StreamId::Host).only_fills();
+        only_fills.then(|| self.pad_line(StreamId::Host, shared, ports))?
+    }
+
+    /// Pads one slot of the wordline that `stream` fills. Returns the programs that this makes due; none if the stream
+    /// fills no wordline.
+    pub(crate) fn pad_line(
+        &mut self,
+        stream: StreamId,
+        shared: &mut Shared,
+        ports: &mut impl Out,
+    ) -> Option<Programs> {
         let buffer = self.streams.of_mut(stream);
-        if !buffer.only_fills() {
+        if !buffer.fills_line() {
             return None;
         }
         let slot = buffer.allocate().ok()?;

@@ -92,7 +92,7 @@ impl Place {
     }
 
     /// Marks `block` as full, if nothing more will be programmed in it or read from a buffer.
-    fn close_if_done(&mut self, block: SuperblockId, shared: &mut Shared) {
+    pub(super) fn close_if_done(&mut self, block: SuperblockId, shared: &mut Shared) {
         let mut buffers = self.streams.iter();
         if !buffers.any(|b| b.fills(block) || b.is_busy_with(block))
             && !self.rewrites.is_busy_with(block)

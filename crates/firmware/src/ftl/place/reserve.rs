@@ -18,6 +18,16 @@
 //!   superblock, and the host waits. If that is not enough either, the drive has reached its end of life and
 //!   takes no more writes.
 //!
+//! - A declared stream that fills superblocks of the common pool opens one only if after that all of the above is
+//!   left, whether or not there is garbage now: its pages leave garbage where they lay. A slot of the superblock that
+//!   it has open takes no room, since that was paid for when the superblock was opened. The capacity counts this
+//!   superblock as an empty one ([`super::StreamPlan::kept_slots`]), as it does those of the host and of the map:
+//!   so the superblocks that are full hold garbage as soon as too few are free. As the very last resort, moved data go
+//!   to the rest of it.
+//! - An open superblock that was read too often is closed before it is full. The rest of it is garbage from then on.
+//!   Of a superblock that relocation fills, that rest was room: it is closed only if what has to be left is left
+//!   without it.
+//!
 //! Data and map pages have separate streams but share the room: if no superblock is free, pages of one stream
 //! go to the superblock of the other.
 //!
@@ -87,8 +97,22 @@ impl Place {
     /// Whether the host or the map cache may take `slots`, so that cleaning can still finish even after a
     /// power cut. Also true if there is nothing to clean.
     pub(crate) fn can_spare(&self, slots: u32, shared: &Shared) -> bool {
+        self.leaves_room(slots, shared) || !self.has_garbage(shared)
+    }
+
+    /// Whether there is room for a superblock and for what a power cut tears, without `slots`.
+    pub(super) fn leaves_room(&self, slots: u32, shared: &Shared) -> bool {
         let kept = self.space.largest_slots + u64::from(self.torn_slots(shared));
-        self.room_to_come(shared) >= kept as i64 + i64::from(slots) || !self.has_garbage(shared)
+        self.room_to_come(shared) >= kept as i64 + i64::from(slots)
+    }
+
+    /// Whether the stream of refreshed pages may open a superblock: cleaning keeps its reserve, and neither the host
+    /// nor the map cache waits for one.
+    pub(crate) fn can_open_for_refresh(&self, shared: &Shared) -> bool {
+        let slots = self.space.largest_slots;
+        !self.relocation.superblock_is_wanted()
+            && self.has_beyond_reserve(slots, shared)
+            && self.leaves_room(slots as u32, shared)
     }
 
     /// Room once the current victim is emptied. Its moves do not change this value: each move takes one slot

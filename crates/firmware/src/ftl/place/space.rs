@@ -259,6 +259,27 @@ impl Place {
         true
     }
 
+    /// Open superblock `block` is to be full before its time: no further wordline of it is begun. Returns the stream
+    /// that fills it, whose wordline is to be padded to its end. None if that would take room that cleaning needs, or
+    /// if no more of it will be filled anyway.
+    pub(crate) fn close_early(
+        &mut self,
+        block: SuperblockId,
+        shared: &mut Shared,
+    ) -> Option<StreamId> {
+        let stream = self.streams.filling(block)?;
+        let of_mover = matches!(stream, StreamId::Move | StreamId::Map);
+        let left = self.streams.of(stream).slots_left();
+        if !self.leaves_room(left * u32::from(of_mover), shared) {
+            return None;
+        }
+        self.streams.of_mut(stream).end_after_line(block);
+        self.close_if_done(block, shared);
+        self.relocation.foresee_anew = true;
+        shared.counters.superblocks_closed_early += 1;
+        Some(stream)
+    }
+
     /// A free superblock of the common pool, to be erased into another mode.
     pub(crate) fn free_for_conversion(&mut self, shared: &Shared) -> Option<SuperblockId> {
         let own = core::iter::once(shared.config.mode).collect();

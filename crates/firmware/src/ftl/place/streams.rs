@@ -1,8 +1,9 @@
 //! The write buffers of a drive, one per stream.
 //!
 //! Every drive has a stream for writes of the host and one for moves. A drive whose map lies on flash has one
-//! for map pages. Further streams are declared by schemes, a row each ([`StreamRow`]). A declared stream fills
-//! superblocks in the cell mode of its row, from a pool of their own.
+//! for map pages. Further streams are declared by schemes, a row each ([`StreamRow`]). A stream whose row names a cell
+//! mode fills superblocks in that mode, from a pool of their own. One whose row names none fills superblocks of the
+//! common pool, as the host does.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -25,7 +26,8 @@ pub(crate) struct StreamPlan {
     /// The cell mode of the streams that every drive has.
     mode: CellMode,
     has_map: bool,
-    declared: &'static [StreamRow],
+    /// The rows of each axis that declares streams.
+    declared: [&'static [StreamRow]; 2],
 }
 
 impl StreamPlan {
@@ -35,7 +37,7 @@ impl StreamPlan {
         geometry: Geometry,
         mode: CellMode,
         map_pages: u32,
-        declared: &'static [StreamRow],
+        declared: [&'static [StreamRow]; 2],
     ) -> StreamPlan {
         let plan = StreamPlan {
             geometry,
@@ -51,15 +53,21 @@ impl StreamPlan {
         2 + usize::from(self.has_map)
     }
 
+    /// The rows of the declared streams.
+    fn rows(&self) -> impl Iterator<Item = &'static StreamRow> + use<> {
+        let [first, second] = self.declared;
+        first.iter().chain(second)
+    }
+
     /// Number of streams.
     fn len(&self) -> usize {
-        self.declares_from() + self.declared.len()
+        self.declares_from() + self.rows().count()
     }
 
     /// The cell mode of each stream, in the order of their buffers.
     fn modes(&self) -> impl Iterator<Item = CellMode> {
         let own = core::iter::repeat_n(self.mode, self.declares_from());
-        own.chain(self.declared.iter().map(|row| row.mode))
+        own.chain(self.rows().map(|row| row.mode.unwrap_or(self.mode)))
     }
 
     /// Number of slot buffers of all write buffers.
@@ -78,12 +86,15 @@ impl StreamPlan {
         self.len() as u32 * WriteBuffer::programs(&self.geometry)
     }
 
-    /// Slots that the superblocks of these streams take from the capacity: one superblock of the map, and for
-    /// each declared stream the open superblock and a free one.
+    /// Slots that the superblocks of these streams take from the capacity: one superblock of the map, and the open
+    /// superblock of each declared stream, with a free one where the stream has a pool of its own.
     pub(crate) fn kept_slots(&self) -> u64 {
         let slots = |mode| u64::from(self.geometry.slots_per_superblock(mode));
         let map = u64::from(self.has_map) * slots(self.mode);
-        let declared = self.declared.iter().map(|row| 2 * slots(row.mode));
+        let declared = self.rows().map(|row| match row.mode {
+            Some(mode) => 2 * slots(mode),
+            None => slots(self.mode),
+        });
         map + declared.sum::<u64>()
     }
 
@@ -98,7 +109,7 @@ impl StreamPlan {
 
     /// Cell modes whose superblocks are opened for declared streams alone.
     pub(crate) fn pools(&self) -> ModeSet {
-        self.declared.iter().map(|row| row.mode).collect()
+        self.rows().filter_map(|row| row.mode).collect()
     }
 }
 
@@ -184,24 +195,35 @@ impl Streams {
 
     /// The declared streams.
     pub(crate) fn declared(&self) -> impl Iterator<Item = StreamId> + use<> {
-        (0..self.plan.declared.len() as u8).map(StreamId::Declared)
+        (0..self.plan.rows().count() as u8).map(StreamId::Declared)
     }
 
-    /// The declared stream that fills superblocks in `mode`.
+    /// The stream that will fill more slots of `block`.
+    pub(crate) fn filling(&self, block: SuperblockId) -> Option<StreamId> {
+        let fills = |id: &StreamId| {
+            let buffer = self.of(*id);
+            buffer.fills(block) || buffer.fills_line_of(block)
+        };
+        let all = core::iter::once(StreamId::Host).chain(self.of_mover());
+        all.chain(self.declared()).find(fills)
+    }
+
+    /// The declared stream that fills superblocks in `mode`; none for the drive's own mode, from the common pool.
     #[inline]
-    pub(crate) fn in_mode(&self, mode: CellMode) -> Option<StreamId> {
-        let row = self.plan.declared.iter().position(|row| row.mode == mode);
+    pub(crate) fn in_mode(&self, mode: Option<CellMode>) -> Option<StreamId> {
+        let row = self.plan.rows().position(|row| row.mode == mode);
         row.map(|row| StreamId::Declared(row as u8))
     }
 
     /// The modes of the superblocks that `stream` opens.
     pub(crate) fn opens(&self, stream: StreamId) -> ModeSet {
-        match stream {
-            StreamId::Declared(row) => {
-                let row = &self.plan.declared[usize::from(row)];
-                core::iter::once(row.mode).collect()
-            }
-            _ => self.plan.pools().complement(),
+        let mode = match stream {
+            StreamId::Declared(row) => self.plan.rows().nth(usize::from(row)),
+            _ => None,
+        };
+        match mode.and_then(|row| row.mode) {
+            Some(mode) => core::iter::once(mode).collect(),
+            None => self.plan.pools().complement(),
         }
     }
 

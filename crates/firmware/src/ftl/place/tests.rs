@@ -1,9 +1,11 @@
 use alloc::vec::Vec;
 
-use firstread_core::{Buf, CellMode, DieId, Geometry, Layout, StripeOrder, SuperblockId};
+use firstread_core::{
+    Buf, CellMode, DieId, Geometry, Layout, Lpn, Ns, StripeOrder, SuperblockId, Wait,
+};
 
-use super::{Evacuation, WriteBuffer};
-use crate::ftl::tests::{SLOTS, drive, fill};
+use super::{Evacuation, Item, Refusal, Why, WriteBuffer};
+use crate::ftl::tests::{Drive, SLOTS, drive, drive_with, fill};
 use crate::observe::Owner;
 
 /// A power cut tears what is being programmed and keeps what still fills. So the part of a die, data or parity, is
@@ -79,4 +81,83 @@ fn formula_a_victim_counts_as_what_it_gives_back() {
     );
     store.shared.blocks.row_mut(SuperblockId(0)).failed = true;
     assert_eq!(store.place.missing_room(&store.shared), without + 40);
+}
+
+/// Why a page is not refreshed now; none if it is.
+fn refuses_refresh(drive: &mut Drive) -> Option<Refusal> {
+    let item = Item {
+        lpn: Lpn(0),
+        expect: None,
+        why: Why::Refreshed,
+    };
+    match drive.lower.store.take(Ns::ZERO, &item) {
+        Ok(placed) => {
+            let _ = drive.lower.commit(placed);
+            None
+        }
+        Err(refusal) => Some(refusal),
+    }
+}
+
+/// The stream of refreshed pages opens a superblock of the common pool if two are left for cleaning, one for a failed
+/// program and one for the room of moves, and fills it to its end; then the next one has to be as far from the reserve.
+#[test]
+fn formula_a_refreshed_page_has_a_superblock_beyond_the_reserve() {
+    let of_capacity = |superblocks: u64, free: u32, valid: u32| {
+        let capacity = superblocks * u64::from(SLOTS);
+        let mut drive = drive_with(14, capacity, 0, ("refresh", "hot"));
+        fill(&mut drive, free, valid);
+        drive
+    };
+    let filled = |free: u32, valid: u32| of_capacity(6, free, valid);
+    let reserve = Some(Refusal::Wait(Wait::Reserve));
+    assert_eq!(refuses_refresh(&mut filled(2, 30)), reserve);
+    // A drive without a spare superblock keeps one, and what a power cut tears: also if there is nothing to clean,
+    // because refreshed pages leave garbage.
+    assert_eq!(refuses_refresh(&mut of_capacity(10, 2, 30)), reserve);
+    assert_eq!(refuses_refresh(&mut of_capacity(10, 2, SLOTS)), reserve);
+    assert_eq!(refuses_refresh(&mut of_capacity(10, 3, SLOTS)), None);
+    let mut drive = filled(3, 30);
+    assert_eq!(refuses_refresh(&mut drive), None);
+    // The room for moves is still a superblock and what a power cut tears.
+    let store = &drive.lower.store;
+    assert!(store.place.can_spare(0, &store.shared));
+    assert_eq!(store.place.space.free, 2);
+    // The buffer holds three wordlines, which nothing programs here.
+    let slots = (1..).find(|_| refuses_refresh(&mut drive).is_some());
+    assert_eq!(slots, Some(12));
+    assert_eq!(
+        refuses_refresh(&mut drive),
+        Some(Refusal::Wait(Wait::Buffer))
+    );
+    // The host or the map that waits for a superblock comes first.
+    let mut drive = filled(5, 30);
+    drive
+        .lower
+        .store
+        .place
+        .relocation
+        .host_waits
+        .set(Wait::Superblock, true);
+    assert_eq!(refuses_refresh(&mut drive), reserve);
+    drive
+        .lower
+        .store
+        .place
+        .relocation
+        .host_waits
+        .set(Wait::Superblock, false);
+    assert_eq!(refuses_refresh(&mut drive), None);
+}
+
+/// The capacity counts the superblock that the stream of refreshed pages has open.
+#[test]
+fn formula_the_open_superblock_of_a_stream_is_beyond_the_capacity() {
+    let needed = |axis, scheme| {
+        let drive = drive_with(14, 6 * u64::from(SLOTS), 0, (axis, scheme));
+        drive.lower.store.place.space.needed_slots
+    };
+    let without = needed("refresh", "none");
+    assert_eq!(needed("refresh", "read-count"), without);
+    assert_eq!(needed("refresh", "hot"), without + u64::from(SLOTS));
 }

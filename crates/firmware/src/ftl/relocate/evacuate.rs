@@ -106,6 +106,7 @@ impl Relocate {
         let (place, shared) = (&mut store.place, &mut store.shared);
         place.relocation.emptying = None;
         let block = current.block;
+        shared.counters.superblocks_refreshed += u64::from(current.owner == Owner::Refresh);
         let mode = match current.owner {
             Owner::Gc => self.mode_for_stream(block, current.mode, place, shared),
             _ => current.mode,

@@ -16,9 +16,10 @@
 //!
 //! - `evacuate`: emptying and erasing superblocks.
 //! - `moves`: one move, from its read to its new slot.
-//! - `promote`: copies of what the host has read, into other cell modes.
+//! - `copy`: copies of what the host has read, for promotion and refresh. `promote`: superblocks for promoted pages.
 //! - `gc`: garbage collection and its pace; wear leveling. `victims`: chosen and foreseen victims.
 
+mod copy;
 mod evacuate;
 mod gc;
 mod moves;
@@ -35,6 +36,7 @@ use crate::lower_layers::LowerLayers;
 use crate::observe::{Future, ModeSet, Owner, SuperblockUse};
 use crate::policy::cell_mode::{AnyCellMode, CellModes};
 use crate::policy::gc_victim::AnyGcVictim;
+use crate::policy::refresh::{AnyRefresh, Refresh};
 use crate::schedule::Purpose;
 use crate::shared::{Out, Shared};
 pub(crate) use moves::{Arrived, Rewritten};
@@ -81,8 +83,11 @@ pub(crate) struct Relocate {
     unblocks_writes: bool,
     gc: Gc,
     cell_mode: AnyCellMode,
-    /// Whether the scheme of axis `cell_mode` has streams.
-    promotes: bool,
+    refresh: AnyRefresh,
+    /// Whether a scheme may want to copy what the host has read.
+    copies: bool,
+    /// Senses of a superblock from which it is emptied and rewritten; `u64::MAX` for never.
+    most_senses: u64,
     /// Slots that superblocks in other modes leave the drive.
     keep_slots: u64,
 }
@@ -92,7 +97,12 @@ pub(crate) type Dumped = Gc;
 
 impl Relocate {
     /// For a drive of `config`.
-    pub(crate) fn new(config: &Config, victim: AnyGcVictim, cell_mode: AnyCellMode) -> Relocate {
+    pub(crate) fn new(
+        config: &Config,
+        victim: AnyGcVictim,
+        cell_mode: AnyCellMode,
+        refresh: AnyRefresh,
+    ) -> Relocate {
         let window = Relocate::window(&config.geometry);
         let kept = config.capacity_slots * u64::from(cell_mode.keep_permille()) / 1000;
         Relocate {
@@ -104,7 +114,9 @@ impl Relocate {
             lacks_room: false,
             unblocks_writes: false,
             gc: Gc::new(victim),
-            promotes: !cell_mode.streams().is_empty(),
+            copies: !(cell_mode.streams().is_empty() && refresh.streams().is_empty()),
+            most_senses: refresh.most_senses().unwrap_or(u64::MAX),
+            refresh,
             keep_slots: config.capacity_slots + kept,
             cell_mode,
         }

@@ -1,110 +1,22 @@
-//! Promotion: a page that the host has just read is copied into the stream of another cell mode, if the scheme of
-//! axis `cell_mode` says so. The data are in the buffer of the read, so nothing is read again and nothing waits.
-//! A promotion that finds no slot is refused, counted and forgotten.
+//! Superblocks for promotion: for pages that are copied into the stream of another cell mode.
 //!
 //! The stream opens superblocks from the pool of its mode. If the pool is empty, the next superblock that garbage
 //! collection has emptied is erased into the mode. If none is being emptied, a free superblock is erased anew.
 //! Superblocks that the scheme gives back are emptied like those of any other change of mode.
 
-use firstread_core::{Arena, CellMode, Ns, SuperblockId, Wait};
+use firstread_core::{Arena, CellMode, Ns, SuperblockId};
 
 use super::Relocate;
 use super::evacuate::rows_of;
-use crate::ftl::place::{Erased, Item, Place, Refusal, Why};
+use crate::ftl::place::{Erased, Place};
 use crate::lower_layers::LowerLayers;
-use crate::observe::{Owner, SuperblockUse};
-use crate::policy::cell_mode::{CellModes, GiveBack, PageRead, Refused};
-use crate::schedule::{Job, Purpose};
+use crate::observe::{Owner, Refused};
+use crate::policy::cell_mode::CellModes;
 use crate::shared::{Out, Shared};
 
 impl Relocate {
-    /// The read of a multi-plane page under `job` has ended, and all wanted codewords could be corrected. If it was
-    /// a read of the host, those of its pages that belong into another mode are copied. Returns whether relocation
-    /// has to go on.
-    #[inline(always)] // Its only caller is on the path of every request.
-    pub(crate) fn row_read<M: Arena>(
-        &mut self,
-        now: Ns,
-        job: u32,
-        lower: &mut LowerLayers<M>,
-        ports: &mut impl Out,
-    ) -> bool {
-        self.promotes && self.host_has_read(now, job, lower, ports)
-    }
-
-    #[inline(never)]
-    fn host_has_read<M: Arena>(
-        &mut self,
-        now: Ns,
-        job: u32,
-        lower: &mut LowerLayers<M>,
-        ports: &mut impl Out,
-    ) -> bool {
-        let shared = &lower.store.shared;
-        let Job {
-            at, step, purpose, ..
-        } = shared.jobs[job];
-        let wanted = shared.jobs.asked(job);
-        let of_host = matches!(purpose, Purpose::HostRead { .. } | Purpose::SharedRead);
-        let row = *shared.blocks.row(at.block);
-        // Only a full superblock is copied from, so that a recovery can tell copies apart.
-        if !of_host || row.usage != SuperblockUse::Full || row.holds_map {
-            return false;
-        }
-        let codewords = shared.layout.codewords_per_slot();
-        let whole = u64::MAX >> (64 - codewords);
-        let first = shared.ppa_in(at, 0);
-        let buffer = shared.job_buffer(job);
-        let mut left = wanted;
-        while left != 0 {
-            let row_slot = left.trailing_zeros() / codewords;
-            let of_slot = whole << (row_slot * codewords);
-            left &= !of_slot;
-            let shared = &lower.store.shared;
-            let ppa = shared.layout.slot_behind(first, row_slot);
-            let from = buffer.slot(row_slot);
-            let Some(lpn) = ports.buffered(from).map(|spare| spare.lpn) else {
-                continue;
-            };
-            let read = PageRead {
-                block: at.block,
-                mode: row.mode,
-                pe_cycles: row.pe_cycles,
-                page: at.page.0,
-                block_reads: row.reads,
-                retries: step,
-                heat: shared.heat.of(lpn),
-                future: shared.future.of(lpn),
-            };
-            let Some(to) = self.cell_mode.after_read(&read) else {
-                continue;
-            };
-            let item = Item {
-                lpn,
-                expect: Some(ppa),
-                why: Why::Promoted(to),
-            };
-            let refused = match wanted & of_slot == of_slot {
-                false => Some(Refused::Part),
-                true => promote(now, &item, to, from, lower, ports),
-            };
-            if let Some(reason) = refused {
-                lower.store.shared.counters.promotions_refused[reason as usize] += 1;
-                self.again |= reason == Refused::NoSuperblock;
-            }
-        }
-        match self.cell_mode.gives_back(&lower.store.shared.blocks) {
-            Some(GiveBack::UnlessOneStays(block)) if self.one_stays(block, lower, ports) => {}
-            Some(GiveBack::Now(block) | GiveBack::UnlessOneStays(block)) => {
-                self.give_back(now, block, lower, ports);
-            }
-            None => {}
-        }
-        self.wakes()
-    }
-
     /// Whether a page of superblock `block` stays in its mode. Looks no further than to the first one.
-    fn one_stays<M: Arena>(
+    pub(super) fn one_stays<M: Arena>(
         &self,
         block: SuperblockId,
         lower: &LowerLayers<M>,
@@ -126,7 +38,7 @@ impl Relocate {
 
     /// Asks for `block` to be emptied and erased into the drive's own mode. If this cannot be asked for now, the
     /// scheme will come back to it.
-    fn give_back<M: Arena>(
+    pub(super) fn give_back<M: Arena>(
         &mut self,
         now: Ns,
         block: SuperblockId,
@@ -224,35 +136,4 @@ impl Relocate {
         let promised = self.asked.iter().chain(&place.relocation.emptying);
         promised.map(|e| u64::from(e.shrinks)).sum()
     }
-}
-
-/// Copies page `item`, whose data are in buffer `from`, into the stream of mode `to`. Returns why it was refused.
-fn promote<M: Arena>(
-    now: Ns,
-    item: &Item,
-    to: CellMode,
-    from: firstread_core::Buf,
-    lower: &mut LowerLayers<M>,
-    ports: &mut impl Out,
-) -> Option<Refused> {
-    if lower.pager.is_crowded() {
-        return Some(Refused::Map);
-    }
-    let placed = match lower.store.take(now, item) {
-        Ok(placed) => placed,
-        // The host has written the page meanwhile: there is nothing to promote.
-        Err(Refusal::Overtaken) => return None,
-        Err(Refusal::Wait(Wait::Overlay)) => return Some(Refused::Map),
-        Err(Refusal::Wait(Wait::Rewrite)) => return Some(Refused::Rewrites),
-        Err(Refusal::Wait(Wait::Buffer)) => return Some(Refused::Buffer),
-        Err(Refusal::Wait(_) | Refusal::Never(_)) => return Some(Refused::NoSuperblock),
-    };
-    ports.copy(from, placed.buf());
-    let counters = &mut lower.store.shared.counters;
-    counters.slots_promoted[to as usize] += 1;
-    counters.slots_moved += 1;
-    counters.slots_moved_by[Owner::Promotion as usize] += 1;
-    let programs = lower.commit(placed);
-    lower.store.start(now, programs, ports);
-    None
 }

@@ -14,15 +14,15 @@ use alloc::vec::Vec;
 use firstread_core::params::{Need, Param, Role, Scheme, Values};
 use firstread_core::{CellMode, SuperblockId};
 
+use super::params::{KEEP, SLC_AND_TLC};
 use super::plan::{Plan, Slots, Times};
-use super::read_times::ReadTimes;
 use super::rounds::{PERIOD, Rounds};
-use super::thresholds::{KEEP, SLC_AND_TLC};
-use super::{CellModes, GiveBack, PageRead};
+use super::{CellModes, GiveBack};
 use crate::observe::{
     Future, ModeSet, PageFuture, PageHeat, StreamRow, SuperblockTable, SuperblockUse,
 };
 use crate::policy::Setup;
+use crate::policy::hot_pages::{PageRead, ReadTimes};
 
 /// Slots that superblocks in other modes may cost.
 const LOST: Param = Param::number(

@@ -10,10 +10,11 @@ use alloc::boxed::Box;
 use firstread_core::SuperblockId;
 use firstread_core::params::Values;
 
+use super::params::MODES;
 use super::rounds::Rounds;
-use super::thresholds::{SLC_AND_TLC, Thresholds};
 use crate::observe::{ModeSet, SuperblockTable, SuperblockUse};
 use crate::policy::Setup;
+use crate::policy::hot_pages::Thresholds;
 
 /// Cold periods after which a superblock is given back.
 const COLD_PERIODS: u8 = 2;
@@ -44,7 +45,7 @@ impl ColdSuperblocks {
     pub(super) fn new(setup: &Setup, values: &Values) -> ColdSuperblocks {
         let superblocks = setup.geometry.blocks_per_plane as usize;
         ColdSuperblocks {
-            modes: SLC_AND_TLC.iter().map(|stream| stream.mode).collect(),
+            modes: MODES.into_iter().collect(),
             rounds: Rounds::new(values),
             warm: values.get(Thresholds::WARM.key) as u64,
             known: alloc::vec![Known::default(); superblocks].into(),

@@ -6,11 +6,12 @@ use firstread_core::CellMode;
 use firstread_core::params::{Need, Role, Scheme, Values};
 
 use super::cold_superblocks::ColdSuperblocks;
+use super::params::{KEEP, SLC_AND_TLC};
 use super::rounds::PERIOD;
-use super::thresholds::{KEEP, SLC_AND_TLC, Temperature, Thresholds};
-use super::{CellModes, GiveBack, PageRead};
+use super::{CellModes, GiveBack};
 use crate::observe::{PageFuture, PageHeat, StreamRow, SuperblockTable};
 use crate::policy::Setup;
+use crate::policy::hot_pages::{PageRead, Temperature, Thresholds};
 
 /// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {

@@ -12,20 +12,18 @@ mod cold_superblocks;
 mod contract;
 mod fixed;
 mod hotness;
+mod params;
 mod plan;
 mod raro;
-mod read_times;
-mod retry_model;
 mod rounds;
-mod service_time;
-mod thresholds;
 
 use firstread_core::CellMode;
 
 pub use crate::observe::Refused;
 use crate::observe::{Future, PageFuture, PageHeat, StreamRow, SuperblockTable};
 use crate::policy::axis::axis;
-pub use contract::{CellModes, GiveBack, PageRead};
+pub use crate::policy::hot_pages::PageRead;
+pub use contract::{CellModes, GiveBack};
 
 axis! {
     "cell_mode": "which data lie in SLC or TLC mode";

@@ -14,7 +14,7 @@ use alloc::vec::Vec;
 
 use firstread_core::{CellMode, Geometry};
 
-use super::thresholds::SLC_AND_TLC;
+use super::params::MODES;
 
 /// Steps of the share of SLC's saving that TLC saves.
 const STEPS: u64 = 64;
@@ -56,8 +56,7 @@ impl Slots {
     /// On a drive of `geometry` whose superblocks start in mode `own`.
     pub(super) fn new(geometry: &Geometry, own: CellMode) -> Slots {
         let all = u64::from(geometry.slots_per_superblock(own));
-        let modes = [SLC_AND_TLC[0].mode, SLC_AND_TLC[1].mode];
-        let hold = modes.map(|mode| u64::from(geometry.slots_per_superblock(mode)));
+        let hold = MODES.map(|mode| u64::from(geometry.slots_per_superblock(mode)));
         Slots {
             hold,
             lose: hold.map(|slots| all.saturating_sub(slots)),
@@ -66,7 +65,7 @@ impl Slots {
 
     /// Slots that a superblock in `mode` holds, and those that it loses; none if no data go to the mode.
     pub(super) fn of(&self, mode: CellMode) -> Option<(u64, u64)> {
-        let row = SLC_AND_TLC.iter().position(|row| row.mode == mode)?;
+        let row = MODES.iter().position(|row| *row == mode)?;
         Some((self.hold[row], self.lose[row]))
     }
 }
@@ -100,7 +99,7 @@ impl Plan {
 
     /// The superblocks that mode `mode` may have, if reads take `times`.
     pub(super) fn superblocks(&self, mode: CellMode, times: &Times) -> u32 {
-        let row = SLC_AND_TLC.iter().position(|row| row.mode == mode);
+        let row = MODES.iter().position(|row| *row == mode);
         match (self.of(times), row) {
             (Some(worth), Some(row)) => worth.superblocks[row],
             _ => 0,

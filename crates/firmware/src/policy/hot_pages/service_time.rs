@@ -7,7 +7,7 @@ use alloc::boxed::Box;
 
 use firstread_core::CellMode;
 
-use super::PageRead;
+use super::page_read::PageRead;
 use super::read_times::ReadTimes;
 use crate::policy::Setup;
 

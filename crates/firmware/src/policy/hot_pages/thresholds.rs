@@ -1,33 +1,13 @@
-//! Parameters that schemes of this axis share, and the temperature of a page by them.
+//! The temperature of a page: cold, warm or hot by its read heat.
 
 use firstread_core::CellMode;
 use firstread_core::params::{Param, Values};
 
-use crate::observe::{PageHeat, StreamRow};
-
-/// A stream for SLC mode and one for TLC mode.
-pub(super) const SLC_AND_TLC: &[StreamRow] = &[
-    StreamRow {
-        name: "promoted_slc",
-        mode: CellMode::Slc,
-    },
-    StreamRow {
-        name: "promoted_tlc",
-        mode: CellMode::Tlc,
-    },
-];
-
-/// Over-provisioning that superblocks in another mode leave.
-pub(super) const KEEP: Param = Param::number(
-    "keep",
-    "over-provisioning that superblocks in other modes leave, as a share of the capacity",
-    "permille",
-    (70, 0, 10_000),
-);
+use crate::observe::PageHeat;
 
 /// How often a page is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Temperature {
+pub(crate) enum Temperature {
     /// Less than warm.
     Cold,
     /// At least warm, but not hot.
@@ -38,21 +18,21 @@ pub(super) enum Temperature {
 
 /// Read heat from which a page is warm or hot.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Thresholds {
+pub(crate) struct Thresholds {
     warm: u8,
     hot: u8,
 }
 
 impl Thresholds {
     /// The parameter `warm`.
-    pub(super) const WARM: Param = Param::number(
+    pub(crate) const WARM: Param = Param::number(
         "warm",
         "read heat from which a page is warm: its reads, halved with each epoch of the observer of heat",
         "reads",
         (3, 1, 255),
     );
     /// The parameter `hot`.
-    pub(super) const HOT: Param = Param::number(
+    pub(crate) const HOT: Param = Param::number(
         "hot",
         "read heat from which a page is hot",
         "reads",
@@ -60,7 +40,7 @@ impl Thresholds {
     );
 
     /// The thresholds of `values`.
-    pub(super) fn new(values: &Values) -> Thresholds {
+    pub(crate) fn new(values: &Values) -> Thresholds {
         Thresholds {
             warm: values.get("warm") as u8,
             hot: values.get("hot") as u8,
@@ -69,7 +49,7 @@ impl Thresholds {
 
     /// The temperature of a page of heat `heat`.
     #[inline]
-    pub(super) fn of(&self, heat: PageHeat) -> Temperature {
+    pub(crate) fn of(&self, heat: PageHeat) -> Temperature {
         if heat.reads >= self.hot {
             Temperature::Hot
         } else if heat.reads >= self.warm {
@@ -81,7 +61,7 @@ impl Thresholds {
 
     /// Whether a page of heat `heat` stays in `mode` when its superblock is emptied: a page in SLC mode while it
     /// is hot, one in TLC mode while it is warm.
-    pub(super) fn stays(&self, mode: CellMode, heat: PageHeat) -> bool {
+    pub(crate) fn stays(&self, mode: CellMode, heat: PageHeat) -> bool {
         match mode {
             CellMode::Slc => self.of(heat) == Temperature::Hot,
             _ => self.of(heat) != Temperature::Cold,

@@ -1,0 +1,51 @@
+//! Pages that were copied because of how they were read: promoted to another cell mode, or refreshed.
+
+use firstread_firmware::observe::Refused;
+use firstread_session::Outcome;
+
+use super::format::count;
+
+/// What was refused, by reason: `buffer 3, reserve 7`.
+fn refused(counts: &[u64; Refused::COUNT]) -> String {
+    let reasons = Refused::ALL.into_iter().zip(counts);
+    let reasons = reasons.filter(|(_, slots)| **slots > 0);
+    let reasons: Vec<String> = reasons
+        .map(|(reason, slots)| format!("{} {}", reason.name().replace('_', " "), count(*slots)))
+        .collect();
+    match reasons.is_empty() {
+        true => "none".into(),
+        false => reasons.join(", "),
+    }
+}
+
+/// What was promoted and refused; nothing where no scheme has wanted to promote anything.
+pub fn promotions(outcome: &Outcome) -> String {
+    let counters = &outcome.stats.counters;
+    let promoted: u64 = counters.slots_promoted.iter().sum();
+    if promoted == 0 && counters.promotions_refused.iter().all(|n| *n == 0) {
+        return String::new();
+    }
+    format!(
+        "  promoted: {} mapping units; refused: {}\n\
+         \x20 given back: {} superblocks; {} mapping units demoted\n\n",
+        count(promoted),
+        refused(&counters.promotions_refused),
+        count(counters.superblocks_given_back),
+        count(counters.slots_demoted),
+    )
+}
+
+/// What was refreshed and refused; nothing where no scheme has wanted to refresh anything.
+pub fn refreshes(outcome: &Outcome) -> String {
+    let counters = &outcome.stats.counters;
+    let (slots, superblocks) = (counters.slots_refreshed, counters.superblocks_refreshed);
+    if slots + superblocks == 0 && counters.refreshes_refused.iter().all(|n| *n == 0) {
+        return String::new();
+    }
+    format!(
+        "\nrefreshed: {} mapping units one by one, {} superblocks; refused: {}\n",
+        count(slots),
+        count(superblocks),
+        refused(&counters.refreshes_refused),
+    )
+}

@@ -1,0 +1,207 @@
+//! What a read makes necessary. A page that the host has just read is copied into the stream of another cell mode
+//! (promotion, axis `cell_mode`), or rewritten in the drive's own (refresh, axis `refresh`). The data are in the buffer
+//! of the read, so nothing is read again and nothing waits. A copy that finds no slot is refused, counted and
+//! forgotten. A superblock that was read as often as axis `refresh` lets it is emptied.
+
+use firstread_core::{Arena, Buf, Ns, SuperblockId, Wait};
+
+use super::{ASKED, Relocate};
+use crate::ftl::place::{Evacuation, Item, Refusal, Why};
+use crate::lower_layers::LowerLayers;
+use crate::observe::{Counters, Owner, Refused, SuperblockUse};
+use crate::policy::cell_mode::{CellModes, GiveBack};
+use crate::policy::hot_pages::PageRead;
+use crate::policy::refresh::Refresh;
+use crate::schedule::{Job, Purpose};
+use crate::shared::Out;
+
+impl Relocate {
+    /// The read of a multi-plane page under `job` has ended, and all wanted codewords could be corrected. Returns
+    /// whether relocation has to go on.
+    #[inline(always)] // Its only caller is on the path of every request.
+    pub(crate) fn row_read<M: Arena>(
+        &mut self,
+        now: Ns,
+        job: u32,
+        lower: &mut LowerLayers<M>,
+        ports: &mut impl Out,
+    ) -> bool {
+        let shared = &lower.store.shared;
+        let block = shared.jobs[job].at.block;
+        let is_disturbed = shared.blocks.row(block).reads >= self.most_senses;
+        if is_disturbed {
+            self.refresh_superblock(now, block, lower, ports);
+        }
+        self.copies && self.host_has_read(now, job, lower, ports) || is_disturbed && self.wakes()
+    }
+
+    /// If `job` was a read of the host, those of its pages that belong elsewhere are copied.
+    #[inline(never)]
+    fn host_has_read<M: Arena>(
+        &mut self,
+        now: Ns,
+        job: u32,
+        lower: &mut LowerLayers<M>,
+        ports: &mut impl Out,
+    ) -> bool {
+        let shared = &lower.store.shared;
+        let Job {
+            at, step, purpose, ..
+        } = shared.jobs[job];
+        let of_host = matches!(purpose, Purpose::HostRead { .. } | Purpose::SharedRead);
+        let row = *shared.blocks.row(at.block);
+        // Only a full superblock is copied from, so that a recovery can tell copies apart.
+        if !of_host || row.usage != SuperblockUse::Full || row.holds_map {
+            return false;
+        }
+        // The last step has read what the steps before could not correct; all of it is in the buffer.
+        let wanted = shared.jobs.asked(job);
+        let codewords = shared.layout.codewords_per_slot();
+        let whole = u64::MAX >> (64 - codewords);
+        let first = shared.ppa_in(at, 0);
+        let buffer = shared.job_buffer(job);
+        let mut left = wanted;
+        while left != 0 {
+            let row_slot = left.trailing_zeros() / codewords;
+            let of_slot = whole << (row_slot * codewords);
+            left &= !of_slot;
+            let shared = &lower.store.shared;
+            let ppa = shared.layout.slot_behind(first, row_slot);
+            let from = buffer.slot(row_slot);
+            let Some(lpn) = ports.buffered(from).map(|spare| spare.lpn) else {
+                continue;
+            };
+            let read = PageRead {
+                block: at.block,
+                mode: row.mode,
+                pe_cycles: row.pe_cycles,
+                page: at.page.0,
+                block_reads: row.reads,
+                retries: step,
+                age: now.since(row.programmed_at),
+                heat: shared.heat.of(lpn),
+                future: shared.future.of(lpn),
+            };
+            let is_own = row.mode == shared.config.mode;
+            let Some(why) = self.wants_copy(&read, is_own) else {
+                continue;
+            };
+            let item = Item {
+                lpn,
+                expect: Some(ppa),
+                why,
+            };
+            let refused = match wanted & of_slot == of_slot {
+                false => Some(Refused::Part),
+                true => copy(now, &item, from, lower, ports),
+            };
+            if let Some(reason) = refused {
+                refusals(why, &mut lower.store.shared.counters)[reason as usize] += 1;
+                self.again |= reason == Refused::NoSuperblock;
+            }
+        }
+        match self.cell_mode.gives_back(&lower.store.shared.blocks) {
+            Some(GiveBack::UnlessOneStays(block)) if self.one_stays(block, lower, ports) => {}
+            Some(GiveBack::Now(block) | GiveBack::UnlessOneStays(block)) => {
+                self.give_back(now, block, lower, ports);
+            }
+            None => {}
+        }
+        self.wakes()
+    }
+
+    /// Why a page that was read is to be copied, if it is. `is_own`: it lies in the drive's own mode. Both schemes see
+    /// every read, and a promotion goes before a refresh.
+    fn wants_copy(&mut self, read: &PageRead, is_own: bool) -> Option<Why> {
+        let refreshes = is_own && self.refresh.rewrites(read);
+        let promoted = self.cell_mode.after_read(read).map(Why::Promoted);
+        promoted.or_else(|| refreshes.then_some(Why::Refreshed))
+    }
+
+    /// Superblock `block` was read so often that its data are to be rewritten: asks for it to be emptied. If it is still
+    /// open, it is closed first: pages that were just moved may be all that is read, so that nothing else would ever
+    /// fill it. If it is not at rest or the queue of requests is full, the next read of the superblock asks again.
+    #[cold]
+    fn refresh_superblock<M: Arena>(
+        &mut self,
+        now: Ns,
+        block: SuperblockId,
+        lower: &mut LowerLayers<M>,
+        ports: &mut impl Out,
+    ) {
+        let store = &mut lower.store;
+        let (place, shared) = (&mut store.place, &store.shared);
+        let row = shared.blocks.row(block);
+        if row.leaving || row.failed || place.space.read_only {
+            return;
+        }
+        if row.usage == SuperblockUse::Open {
+            return store.close_early(now, block, ports);
+        }
+        if row.usage != SuperblockUse::Full
+            || self.asked.len() == ASKED
+            || self.asked.iter().any(|asked| asked.block == block)
+        {
+            return;
+        }
+        self.asked.push_back(Evacuation {
+            owner: Owner::Refresh,
+            block,
+            opened: row.opened,
+            mode: place.mode_after(row.mode, shared),
+            row: 0,
+            rows: 0,
+            shrinks: 0,
+        });
+        place.relocation.asked += 1;
+        self.again = true;
+    }
+}
+
+/// The counts of refused copies of the kind of `why`.
+fn refusals(why: Why, counters: &mut Counters) -> &mut [u64; Refused::COUNT] {
+    match why {
+        Why::Refreshed => &mut counters.refreshes_refused,
+        _ => &mut counters.promotions_refused,
+    }
+}
+
+/// Copies page `item`, whose data are in buffer `from`, to where `item` says. Returns why it was refused.
+fn copy<M: Arena>(
+    now: Ns,
+    item: &Item,
+    from: Buf,
+    lower: &mut LowerLayers<M>,
+    ports: &mut impl Out,
+) -> Option<Refused> {
+    if lower.pager.is_crowded() {
+        return Some(Refused::Map);
+    }
+    let placed = match lower.store.take(now, item) {
+        Ok(placed) => placed,
+        // The host has written the page meanwhile: there is nothing to copy.
+        Err(Refusal::Overtaken) => return None,
+        Err(Refusal::Wait(Wait::Overlay)) => return Some(Refused::Map),
+        Err(Refusal::Wait(Wait::Rewrite)) => return Some(Refused::Rewrites),
+        Err(Refusal::Wait(Wait::Buffer)) => return Some(Refused::Buffer),
+        Err(Refusal::Wait(Wait::Reserve)) => return Some(Refused::Reserve),
+        Err(Refusal::Wait(_) | Refusal::Never(_)) => return Some(Refused::NoSuperblock),
+    };
+    ports.copy(from, placed.buf());
+    let counters = &mut lower.store.shared.counters;
+    let owner = match item.why {
+        Why::Promoted(to) => {
+            counters.slots_promoted[to as usize] += 1;
+            Owner::Promotion
+        }
+        _ => {
+            counters.slots_refreshed += 1;
+            Owner::Refresh
+        }
+    };
+    counters.slots_moved += 1;
+    counters.slots_moved_by[owner as usize] += 1;
+    let programs = lower.commit(placed);
+    lower.store.start(now, programs, ports);
+    None
+}

@@ -1,0 +1,70 @@
+//! `lightweight`: pages that are read often and whose reads take long are rewritten, page by page.
+//!
+//! LDR reads its medium by soft senses, and a page is slow there if it needs many of them. Here a page is slow if its
+//! read took retries.
+
+use firstread_core::params::{Need, Param, Role, Scheme, Values};
+
+use super::Refresh;
+use super::read_limit::{READS, most_senses};
+use super::rewritten::{LeastAge, REFRESHED};
+use crate::observe::StreamRow;
+use crate::policy::Setup;
+use crate::policy::hot_pages::{PageRead, Thresholds};
+
+/// The parameter `hot`.
+const HOT: Param = Thresholds::HOT;
+
+/// The parameter `retries`.
+const RETRIES: Param = Param::number(
+    "retries",
+    "retries of a read from which its page is rewritten, if it is hot",
+    "retries",
+    (3, 0, 64),
+);
+
+/// Record of the scheme.
+pub const SCHEME: Scheme = Scheme {
+    name: "lightweight",
+    summary: "hot pages whose read took retries are rewritten, page by page; besides, as read-count",
+    source: "LDR (Du et al., DAC 2017), with retries for its soft senses",
+    role: Role::Scheme,
+    needs: &[Need::Heat, Need::OwnStream],
+    ordered: &[],
+    params: &[HOT, RETRIES, LeastAge::AGE, READS],
+};
+
+/// The scheme.
+#[derive(Clone, Debug)]
+pub struct Lightweight {
+    hot: u8,
+    retries: u8,
+    age: LeastAge,
+    most_senses: u64,
+}
+
+impl Lightweight {
+    /// The scheme with the parameters `values`.
+    pub fn new(setup: &Setup, values: &Values) -> Lightweight {
+        Lightweight {
+            hot: values.get(HOT.key) as u8,
+            retries: values.get(RETRIES.key) as u8,
+            age: LeastAge::new(values),
+            most_senses: most_senses(setup, values),
+        }
+    }
+}
+
+impl Refresh for Lightweight {
+    fn most_senses(&self) -> Option<u64> {
+        Some(self.most_senses)
+    }
+
+    fn streams(&self) -> &'static [StreamRow] {
+        REFRESHED
+    }
+
+    fn rewrites(&mut self, read: &PageRead) -> bool {
+        read.heat.reads >= self.hot && read.retries >= self.retries && self.age.is_reached(read)
+    }
+}
