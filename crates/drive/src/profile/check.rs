@@ -593,7 +593,7 @@ mod tests {
             ),
             (
                 "raro-femu",
-                &[HOT, "capacity=15.5 GiB"],
+                &[HOT, "capacity=15900 MiB"],
                 "one for the stream of axis `refresh`",
             ),
         ] {
@@ -609,6 +609,7 @@ mod tests {
             let values = drive.scheme("refresh").unwrap().values();
             assert_eq!((values.get("hot"), values.get("warm")), (9, 2));
         }
+        loaded("raro-femu", &["capacity=15900 MiB"]).unwrap();
         loaded("raro-femu", &[HOT, "refresh.trigger=slow"]).unwrap();
         loaded("raro-femu", &[HOT, "refresh.trigger=computed"]).unwrap();
     }
