@@ -91,7 +91,7 @@ fn model_every_scheme_is_activated_or_refused() {
             }
         }
     }
-    // Free suspends are the dies', sentinel cells and parity are programmed with the data, read-ahead has buffers.
+    // Free suspends are the dies', sentinel cells and parity are programmed with the data, read-ahead and streams have buffers.
     refused.sort();
     assert_eq!(
         refused,
@@ -100,6 +100,8 @@ fn model_every_scheme_is_activated_or_refused() {
             "schemes.read_levels=sentinel-cells",
             "schemes.read_recovery=none",
             "schemes.read_recovery=soft",
+            "schemes.refresh=hot",
+            "schemes.refresh=lightweight",
             "schemes.suspend=free"
         ]
     );

@@ -49,11 +49,9 @@ use host::Host;
 use log::Record;
 use lower_layers::LowerLayers;
 use observe::{Counters, Heat, SuperblockTable};
-use policy::cell_mode::CellModes;
 use policy::gc_victim::AnyGcVictim;
 use policy::read_ahead::ReadAhead;
 use policy::read_levels::AnyReadLevels;
-use policy::refresh::Refresh;
 use policy::wear::AnyWear;
 pub use policy::{Schemes, Setup};
 pub use read::Learned;
@@ -83,7 +81,7 @@ impl<M: Arena> Firmware<M> {
         let dies = u32::from(geometry.dies());
         let rebuilds = if geometry.stripe_parity { dies - 1 } else { 0 };
         // One background read is in flight.
-        let declared = [schemes.cell_mode.streams(), schemes.refresh.streams()];
+        let declared = schemes.streams();
         let plan = StreamPlan::new(geometry, config.mode, map_pages, declared);
         let reserve = rebuilds
             + plan.programs()

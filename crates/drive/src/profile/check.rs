@@ -588,6 +588,74 @@ mod tests {
         assert!(loaded(&none).is_ok());
     }
 
+    /// Thresholds of `refresh` that no page reaches, or in an order that makes none of them count, are refused; so are
+    /// triggers for drives of another kind, and a drive without room for the stream of refreshed pages.
+    #[test]
+    fn refresh_is_refused_with_thresholds_and_on_drives_that_make_no_sense() {
+        let loaded = |drive: &str, set: &[&str]| {
+            let set: Vec<Override> = set.iter().map(|t| Override::parse(t).unwrap()).collect();
+            load_drive(&Library::new(), drive, &set, AXES).map_err(|e| e.to_string())
+        };
+        const HOT: &str = "schemes.refresh=hot";
+        for (drive, set, what) in [
+            (
+                "raro-femu",
+                &[HOT, "refresh.hot=2 reads", "refresh.warm=3 reads"][..],
+                "refresh.hot: is 2, below `warm` = 3: `hot` needs `warm` <= `hot`",
+            ),
+            (
+                "raro-femu",
+                &[HOT, "refresh.hot.r1=6 retries", "refresh.r2=5 retries"],
+                "refresh.r2: is 5, below `r1` = 6",
+            ),
+            (
+                "raro-femu",
+                &["schemes.refresh=lightweight", "refresh.hot=16 reads"],
+                "refresh.hot: is 16, and `heat.read_bits` = 4 count to 15",
+            ),
+            (
+                "raro-femu",
+                &["schemes.refresh=read-count", "refresh.reads=0 reads"],
+                "refresh.reads: `0` is outside 1 to",
+            ),
+            (
+                "raro-femu",
+                &["schemes.refresh=read-count", "refresh.hot=4 reads"],
+                "refresh.hot: is a parameter of lightweight, hot, and the scheme is read-count",
+            ),
+            (
+                "tlc-48l",
+                &[HOT, "refresh.trigger=computed"],
+                "refresh.trigger: is `computed`, a model of the ageing of QLC, and `mode` is `tlc`",
+            ),
+            (
+                "ct-qlc",
+                &[HOT, "refresh.trigger=slow"],
+                "refresh.trigger: is `slow`, which compares a read with one in SLC or TLC mode",
+            ),
+            (
+                "raro-femu",
+                &[HOT, "capacity=15900 MiB"],
+                "one for the stream of axis `refresh`",
+            ),
+        ] {
+            let text = loaded(drive, set).err().unwrap_or_default();
+            assert!(text.contains(what), "{drive} {set:?}: {text}");
+        }
+        // A value is of the parameter, a table of the scheme of that name.
+        for set in [
+            [HOT, "refresh.hot=9 reads", "refresh.warm=2 reads"],
+            [HOT, "refresh.hot.hot=9 reads", "refresh.hot.warm=2 reads"],
+        ] {
+            let drive = loaded("raro-femu", &set).unwrap();
+            let values = drive.scheme("refresh").unwrap().values();
+            assert_eq!((values.get("hot"), values.get("warm")), (9, 2));
+        }
+        loaded("raro-femu", &["capacity=15900 MiB"]).unwrap();
+        loaded("raro-femu", &[HOT, "refresh.trigger=slow"]).unwrap();
+        loaded("raro-femu", &[HOT, "refresh.trigger=computed"]).unwrap();
+    }
+
     /// A scheme whose drive lacks what it needs is refused, and those of its axis that would do are named.
     #[test]
     fn a_scheme_is_refused_where_its_need_is_not_met() {

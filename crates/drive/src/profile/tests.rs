@@ -122,6 +122,18 @@ static AXES: &[Axis] = &[
             scheme("d-choices", Role::Scheme, &[]),
         ],
     },
+    Axis {
+        name: "refresh",
+        summary: "",
+        schemes: &[
+            scheme("none", Role::Null, &[]),
+            scheme(
+                "read-count",
+                Role::Scheme,
+                &[number("reads", "reads", 127_000, 1, 1 << 40)],
+            ),
+        ],
+    },
 ];
 
 fn set(texts: &[&str]) -> Vec<Override> {

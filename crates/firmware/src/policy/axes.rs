@@ -6,8 +6,11 @@ use firstread_core::CellMode;
 use firstread_core::params::Axis;
 
 use super::Setup;
+use super::cell_mode::CellModes;
 use super::read_levels::AnyReadLevels;
+use super::refresh::Refresh;
 use super::retry::AnyRetry;
+use crate::observe::StreamRow;
 
 /// The schemes that learn from reads, for superblocks of one cell mode.
 #[derive(Clone, Debug)]
@@ -83,4 +86,11 @@ axes! {
     refresh: AnyRefresh,
     /// What is read before the host asks for it.
     read_ahead: AnyReadAhead,
+}
+
+impl Schemes {
+    /// The streams that schemes declare, those of an axis together.
+    pub(crate) fn streams(&self) -> [&'static [StreamRow]; 2] {
+        [self.cell_mode.streams(), self.refresh.streams()]
+    }
 }

@@ -25,6 +25,7 @@ mod planes;
 mod promotion;
 mod queues;
 mod read_recovery;
+mod refresh;
 mod retry;
 mod scenario;
 mod sequence;
