@@ -5,7 +5,7 @@ pub mod drives;
 pub mod format;
 pub mod front;
 pub mod human;
-mod modes;
+pub mod modes;
 mod phases;
 pub mod spread;
 mod tail;

@@ -44,6 +44,9 @@ pub fn draw(experiment: &Experiment, points: &Points, quick: bool) -> Figure {
         let metric = Metric::find(metric, experiment.source()).ok()?;
         let label = label(drawing, metric);
         let panel = |(title, at): &&(String, Coordinates)| {
+            if let Some(along) = &drawing.along {
+                return scatter(experiment, points, (title, at), (along, metric), quick);
+            }
             let mut panel = Panel {
                 title: title.clone(),
                 weight: 1.0,
@@ -272,6 +275,61 @@ fn across(experiment: &Experiment, points: &Points, quick: bool) -> Figure {
         ),
         rows,
     }
+}
+
+/// A marker for each value of `x`, at its metric `along` and its metric `y`, with both intervals.
+fn scatter(
+    experiment: &Experiment,
+    points: &Points,
+    (title, at): (&str, &Coordinates),
+    (along, y): (&str, &Metric),
+    quick: bool,
+) -> Panel {
+    let drawing = &experiment.figure;
+    let along = Metric::find(along, experiment.source()).unwrap_or(y);
+    let mut panel = Panel {
+        title: title.to_owned(),
+        weight: 1.0,
+        x: Axis::linear(along.label),
+        y: match drawing.log {
+            true => Axis::log10(y.label),
+            false => Axis::linear(y.label),
+        },
+        series: Vec::new(),
+    };
+    for (i, name) in experiment.values(drawing.series, quick).iter().enumerate() {
+        let of_value = |value: &String| {
+            let others = [(drawing.x, value.clone()), (drawing.series, name.clone())];
+            let at = at.with(&others.into());
+            let of = |metric: &Metric| points.estimate(&experiment.id, &at, metric.name);
+            of(along).zip(of(y))
+        };
+        let all = experiment.values(drawing.x, quick).iter();
+        let all: Vec<(Estimate, Estimate)> = all.filter_map(of_value).collect();
+        if all.is_empty() {
+            continue;
+        }
+        let colour = PALETTE[i % PALETTE.len()];
+        for (x, y) in &all {
+            let least = least(drawing);
+            let across = low_high(x, least).map(|(low, high)| [[low, y.mean], [high, y.mean]]);
+            let up = low_high(y, least).map(|(low, high)| [[x.mean, low], [x.mean, high]]);
+            let whisker = |points: [[f64; 2]; 2]| Mark::Line {
+                points: points.into(),
+                width_px: 2.0,
+                dash: Dash::Solid,
+            };
+            let whiskers = [across, up].into_iter().flatten().map(whisker);
+            (panel.series).extend(whiskers.map(|mark| series("", colour, mark)));
+        }
+        let marks = Mark::Markers {
+            points: all.iter().map(|(x, y)| [x.mean, y.mean]).collect(),
+            marker: MARKERS[i / PALETTE.len() % MARKERS.len()],
+            size_px: 13.0,
+        };
+        (panel.series).push(series(&shown(drawing.series, name), colour, marks));
+    }
+    panel
 }
 
 /// Titles and coordinates of the panels of a row.

@@ -161,6 +161,9 @@ pub struct Experiment {
     /// How long the fill before that lived; `default` is that of the drive, `none` a drive filled for the first time.
     #[serde(default = "of_drive")]
     pub earlier_fill: Vec<String>,
+    /// Share of the capacity that the fill wrote.
+    #[serde(default = "whole")]
+    pub fill: Vec<String>,
     /// How they were overwritten after the fill.
     #[serde(default = "not_overwritten")]
     pub precondition: Vec<String>,
@@ -208,6 +211,10 @@ fn never() -> Vec<String> {
 
 fn of_drive() -> Vec<String> {
     vec!["default".into()]
+}
+
+fn whole() -> Vec<String> {
+    vec!["100%".into()]
 }
 
 fn not_overwritten() -> Vec<String> {
@@ -266,6 +273,8 @@ pub struct Drawing {
     pub y: Vec<String>,
     /// Rows of panels for each value of this coordinate, instead of panels side by side.
     pub rows: Option<Dimension>,
+    /// A metric along the horizontal axis instead of the coordinate `x`: a marker for each of its values.
+    pub along: Option<String>,
     /// A metric that a dashed line is drawn at.
     pub line: Option<String>,
     /// What one variant has less than another is drawn, instead of what each has.
@@ -331,6 +340,7 @@ impl Experiment {
             Dimension::PeCycles => &self.pe_cycles,
             Dimension::Unpowered => &self.unpowered,
             Dimension::EarlierFill => &self.earlier_fill,
+            Dimension::Fill => &self.fill,
             Dimension::Precondition => &self.precondition,
             Dimension::WorkloadSeed => &self.workload_seed,
         }
@@ -409,7 +419,7 @@ impl Study {
     /// That an experiment can be drawn.
     fn check_figure(&self, e: &Experiment) -> Result<(), StudyError> {
         let figure = &e.figure;
-        for metric in figure.y.iter().chain(&figure.line) {
+        for metric in figure.y.iter().chain(&figure.line).chain(&figure.along) {
             Metric::find(metric, e.source())?;
         }
         figure.check_reductions(&e.variants)?;
@@ -420,6 +430,10 @@ impl Study {
         let has_any = figure.rows.is_some() || figure.line.is_some();
         if figure.across && (has_any || figure.log_x || figure.same_y) {
             return Err(StudyError::Across);
+        }
+        let has_more = figure.across || has_any || figure.same_y || !figure.reduction.is_empty();
+        if figure.along.is_some() && (has_more || figure.log_x) {
+            return Err(StudyError::Along);
         }
         if figure.log && figure.same_y {
             return Err(StudyError::LogZero);
@@ -482,7 +496,7 @@ impl Study {
                 }
                 let plain = (&never(), &not_overwritten(), &one_workload());
                 let is_plain = (&e.unpowered, &e.precondition, &e.workload_seed) == plain
-                    && e.earlier_fill == of_drive();
+                    && (&e.earlier_fill, &e.fill) == (&of_drive(), &whole());
                 match is_plain && e.burn_in.is_none() {
                     true => Ok(()),
                     false => Err(StudyError::OfRunsAlone),
