@@ -622,6 +622,44 @@ mod tests {
         }
     }
 
+    /// A figure along a metric has a marker at the two numbers of each point.
+    #[test]
+    fn model_a_figure_along_a_metric_has_both_numbers() {
+        let text = include_str!("../../../session/src/study/small.toml").replacen(
+            "y = [\"iops\", \"mean_us\"]",
+            "along = \"mean_us\", y = [\"iops\"]",
+            1,
+        );
+        let study = Study::parse("t", &text).unwrap();
+        let experiment = &study.experiments[0];
+        let mut points = Points::default();
+        for (i, at) in Coordinates::all(experiment, false).into_iter().enumerate() {
+            let n = i as f64;
+            for drive in [-1.0, 1.0] {
+                let metrics = [("mean_us", 100.0 + n + drive), ("iops", 10.0 * n)];
+                let metrics = metrics.map(|(name, value)| (name.to_owned(), value.into()));
+                points.add("one", at.clone(), metrics.into_iter().collect());
+            }
+        }
+        let figure = draw(experiment, &points, false);
+        let panel = &figure.rows[0].panels[0];
+        let markers = panel.series.iter().filter_map(|s| match &s.mark {
+            Mark::Markers { points, .. } => Some((s.name.as_str(), points.clone())),
+            _ => None,
+        });
+        let markers: Vec<_> = markers.collect();
+        assert_eq!(
+            markers,
+            [
+                ("a", vec![[100.0, 0.0], [101.0, 10.0]]),
+                ("b", vec![[102.0, 20.0], [103.0, 30.0]])
+            ]
+        );
+        assert_eq!(panel.x.label, "Mean latency (us)");
+        let whiskers = panel.series.len() - markers.len();
+        assert_eq!(whiskers, 8, "both intervals of four points");
+    }
+
     /// A figure of reductions has no series of what is compared, and what is published behind the others.
     #[test]
     fn model_a_figure_of_reductions_shows_what_is_published() {

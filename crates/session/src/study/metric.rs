@@ -335,6 +335,98 @@ pub fn of_run(setup: &Setup, outcome: &Outcome) -> Map<String, Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::input::Input;
+    use crate::setup::Simulation;
+
+    /// The metrics of 3,000 reads of `drive` with `set`, and the result of the same run.
+    fn of_drive(drive: &str, set: &[&str], job: &str) -> (Map<String, Value>, Value) {
+        let set = set
+            .iter()
+            .map(|text| firstread_drive::profile::Override::parse(text).unwrap());
+        let setup = Simulation {
+            drive: drive.into(),
+            set: set.collect(),
+            limit: Some(3_000),
+            ..Simulation::of(Input::job_file("j", job.to_owned()).unwrap())
+        };
+        let setup = setup.setup().unwrap();
+        let outcome = setup.simulate().unwrap();
+        let result = crate::results::result(&setup, &outcome, false);
+        (of_run(&setup, &outcome), result)
+    }
+
+    const HOT: &str = "[warm]\nrw=randread\nbs=16k\nsize=16m\nnorandommap\nnumber_ios=2000\n\
+                       [then]\nstonewall\nrw=randread\nbs=64k\nsize=16m\nnorandommap\n";
+
+    /// Metrics by cell mode are those of the result; a drive of one mode has none of them.
+    #[test]
+    fn formula_metrics_by_mode_are_those_of_the_result() {
+        let set = [
+            "cells=formula",
+            "geometry.mapping_unit=16 KiB",
+            "schemes.cell_mode=hotness",
+            "chip.array.layers=2",
+            "capacity=384 MiB",
+        ];
+        let (metrics, result) = of_drive("raro-femu", &set, HOT);
+        let of = |name: &str| metrics[name].as_f64().unwrap();
+        let modes = &result["firstread"]["cell_modes"];
+        let promoted = modes["promoted_slots"].as_object().unwrap();
+        let promoted: f64 = promoted.values().map(|n| n.as_f64().unwrap()).sum();
+        assert!(promoted > 100.0, "{modes}");
+        assert_eq!(of("moved_promotion_slots"), promoted);
+        let lost = modes["lost_bytes"]["end"].as_f64().unwrap();
+        assert!(lost > 0.0);
+        assert_eq!(of("capacity_lost_mib"), lost / f64::from(1 << 20));
+        let percent = 100.0 * lost / f64::from(1 << 20) / 512.0;
+        assert!(
+            (of("capacity_lost_percent") - percent).abs() < 0.05,
+            "{percent}"
+        );
+        let spare = modes["over_provisioning_bytes"]["end"].as_f64().unwrap();
+        let capacity = result["firstread"]["capacity_bytes"].as_f64().unwrap();
+        assert_eq!(of("over_provisioning_percent"), 100.0 * spare / capacity);
+        let mut shares = 0.0;
+        for (mode, of_mode) in modes["by_mode"].as_object().unwrap() {
+            let blocks = of_mode["superblocks"]["end"].as_f64().unwrap();
+            assert_eq!(of(&format!("{mode}_superblocks")), blocks);
+            shares += of(&format!("{mode}_read_percent"));
+        }
+        assert!((shares - 100.0).abs() < 1e-6, "{shares}");
+        assert!(of("tlc_read_percent") > 1.0);
+
+        let (metrics, _) = of_drive("bench-4g", &[], HOT);
+        for name in ["capacity_lost_mib", "moved_promotion_slots", "qlc_read_us"] {
+            assert!(!metrics.contains_key(name), "{name}");
+        }
+        assert!(metrics.contains_key("moved_gc_slots"));
+    }
+
+    /// The last job is the phase that came last.
+    #[test]
+    fn formula_the_last_job_is_the_last_phase() {
+        let (metrics, result) = of_drive("bench-4g", &[], HOT);
+        let jobs = result["jobs"].as_array().unwrap();
+        let mean = |job: &Value| job["read"]["lat_ns"]["mean"].as_f64().unwrap() / 1e3;
+        assert_eq!(jobs.len(), 2);
+        let last = metrics["last_mean_us"].as_f64().unwrap();
+        assert!((last - mean(&jobs[1])).abs() < 1e-6, "{last}");
+        assert_ne!(mean(&jobs[0]), mean(&jobs[1]));
+    }
+
+    #[test]
+    fn formula_percentiles_of_retries_are_those_of_pages() {
+        let mut counters = Counters::default();
+        assert_eq!(retries_below(&counters, 0.5), None);
+        counters.retries[1] = 10;
+        counters.retries[4] = 80;
+        counters.retries[9] = 10;
+        let of = |share| retries_below(&counters, share).unwrap();
+        assert_eq!(
+            [of(0.1), of(0.11), of(0.9), of(0.91), of(1.0)],
+            [1.0, 4.0, 4.0, 9.0, 9.0]
+        );
+    }
 
     #[test]
     fn formula_the_distribution_of_retries_is_that_of_pages() {

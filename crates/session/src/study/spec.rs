@@ -170,6 +170,9 @@ pub struct Experiment {
     /// Seeds of the workload: repetitions on the same drive.
     #[serde(default = "one_workload")]
     pub workload_seed: Vec<String>,
+    /// Combinations that are not run: those with all coordinates of one of these; `a|b` for either.
+    #[serde(default)]
+    pub left_out: Vec<BTreeMap<Dimension, String>>,
     /// What the drive of each point is burnt in by, if it is.
     pub burn_in: Option<BurnIn>,
     /// Requests a point.
@@ -405,6 +408,19 @@ impl Study {
         let most = e.burn_in.as_ref().and_then(|b| b.most_drive_writes);
         if most.is_some_and(|most| !(most > 0.0 && most <= 1e6)) {
             return Err(StudyError::BurnInLimit);
+        }
+        for (dimension, text) in e.left_out.iter().flatten() {
+            let all = e.values(*dimension, false);
+            let mut values = text.split('|');
+            if let Some(value) = values.find(|value| !all.iter().any(|v| v == value)) {
+                return Err(StudyError::NoValue {
+                    experiment: e.id.clone(),
+                    dimension: dimension.name(),
+                    value: value.to_owned(),
+                    form: "full",
+                    values: all.to_vec(),
+                });
+            }
         }
         for dimension in Dimension::ALL {
             let all = e.values(dimension, false);
