@@ -116,6 +116,7 @@ impl Read {
             priority,
             at,
             wanted,
+            asked: wanted,
             queued: now,
             began: now,
             is_waiting: true,

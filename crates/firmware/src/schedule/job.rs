@@ -74,6 +74,8 @@ pub(crate) struct Job {
     pub(crate) at: PageAddr,
     /// Codewords still to be read.
     pub(crate) wanted: u64,
+    /// Codewords that the read is for: those still to be read, and those that its buffer has.
+    pub(crate) asked: u64,
     /// When it entered the queue of its die.
     pub(crate) queued: Ns,
     /// Of a read: when it entered that queue first, or when the host first waited for it.
@@ -224,6 +226,7 @@ impl Jobs {
             priority: Priority::Host,
             at: PageAddr::default(),
             wanted: 0,
+            asked: 0,
             queued: Ns::ZERO,
             began: Ns::ZERO,
             is_waiting: false,

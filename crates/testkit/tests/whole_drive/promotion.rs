@@ -2,6 +2,7 @@
 
 use firstread_core::CellMode;
 use firstread_drive::{DriveState, RunStats};
+use firstread_firmware::policy::cell_mode::Refused;
 use firstread_testkit::{SMALL_BLOCKS, aged, drive, profile, run, try_run};
 
 /// The emulated drive with four dies and 384 MiB of QLC, a page a mapping unit, and the retries of RARO's formula.
@@ -89,6 +90,37 @@ fn formula_capacity_lost_is_that_of_the_superblocks_in_each_mode() {
         assert!(lost > 0);
         assert_eq!(stats.modes.end.room.lost_slots, lost);
     }
+}
+
+/// A page of several codewords is promoted whole after a read that was retried, though only some of its codewords were
+/// read again.
+#[test]
+fn model_a_page_that_was_retried_in_part_is_promoted() {
+    let cells = ["cells=modelled", "schemes.read_levels=factory"];
+    let own = [&[HOTNESS][..], &cells].concat();
+    let state = aged(28, 800);
+    let load = "[j]\nrw=randread\nbs=16k\niodepth=4\nnorandommap\nrandom_distribution=zipf:1.2\nio_size=312m\n";
+    let stats = run(
+        profile("raro-femu", &settings(&own)),
+        &state,
+        load,
+        u64::MAX,
+    );
+    let (tries, pages) = (
+        &stats.counters.first_tries_by_mode,
+        &stats.counters.page_reads_by_mode,
+    );
+    let qlc = CellMode::Qlc as usize;
+    assert!(
+        tries[qlc] < pages[qlc] / 2,
+        "most reads are retried: {tries:?} of {pages:?}"
+    );
+    let refused = stats.counters.promotions_refused[Refused::Part as usize];
+    let promoted: u64 = stats.counters.slots_promoted.iter().sum();
+    assert!(
+        promoted > 100 && refused == 0,
+        "{promoted} promoted, {refused} refused"
+    );
 }
 
 /// A drive whose free superblocks are those that cleaning keeps still promotes: cleaning makes room for one more when a

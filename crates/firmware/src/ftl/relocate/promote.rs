@@ -43,7 +43,7 @@ impl Relocate {
         let Job {
             at,
             step,
-            wanted,
+            asked,
             purpose,
             ..
         } = shared.jobs[job];
@@ -57,7 +57,7 @@ impl Relocate {
         let whole = u64::MAX >> (64 - codewords);
         let first = shared.ppa_in(at, 0);
         let buffer = shared.job_buffer(job);
-        let mut left = wanted;
+        let mut left = asked;
         while left != 0 {
             let row_slot = left.trailing_zeros() / codewords;
             let of_slot = whole << (row_slot * codewords);
@@ -84,7 +84,7 @@ impl Relocate {
                 expect: Some(ppa),
                 why: Why::Promoted(to),
             };
-            let refused = match wanted & of_slot == of_slot {
+            let refused = match asked & of_slot == of_slot {
                 false => Some(Refused::Part),
                 true => promote(now, &item, to, from, lower, ports),
             };
