@@ -2,10 +2,11 @@
 //! that neither lie along the axis nor tell series apart.
 
 use firstread_session::study::dimension::Dimension;
-use firstread_session::study::metric::Metric;
+use firstread_session::study::metric::{Metric, OVER_TIME};
 use firstread_session::study::plan::Coordinates;
 use firstread_session::study::points::{Estimate, Points};
 use firstread_session::study::spec::{Drawing, Experiment, Published};
+use serde_json::Value;
 
 use crate::figure::{
     Axis, Colour, Dash, Figure, Mark, Marker, PALETTE, Panel, Row, Series, TWO_COLUMNS_PX, Ticks,
@@ -44,6 +45,9 @@ pub fn draw(experiment: &Experiment, points: &Points, quick: bool) -> Figure {
         let metric = Metric::find(metric, experiment.source()).ok()?;
         let label = label(drawing, metric);
         let panel = |(title, at): &&(String, Coordinates)| {
+            if drawing.is_over_time() {
+                return over_time(experiment, points, (title, at), quick);
+            }
             if let Some(along) = &drawing.along {
                 return scatter(experiment, points, (title, at), (along, metric), quick);
             }
@@ -275,6 +279,53 @@ fn across(experiment: &Experiment, points: &Points, quick: bool) -> Figure {
         ),
         rows,
     }
+}
+
+/// The capacity lost over the time of a run, on the first drive: a line of steps for each value of `x` and each series.
+fn over_time(
+    experiment: &Experiment,
+    points: &Points,
+    (title, at): (&str, &Coordinates),
+    quick: bool,
+) -> Panel {
+    let drawing = &experiment.figure;
+    let mut panel = Panel {
+        title: title.to_owned(),
+        weight: 1.0,
+        x: Axis::linear("Time of the run (s)"),
+        y: Axis::linear("Capacity lost (MiB)"),
+        series: Vec::new(),
+    };
+    let values = experiment.values(drawing.x, quick);
+    for (i, name) in experiment.values(drawing.series, quick).iter().enumerate() {
+        for value in values {
+            let others = [(drawing.x, value.clone()), (drawing.series, name.clone())];
+            let at = at.with(&others.into());
+            let of = points.first(&experiment.id, &at, OVER_TIME);
+            let pair = |pair: &Value| Some([pair.get(0)?.as_f64()?, pair.get(1)?.as_f64()?]);
+            let changes = of.and_then(Value::as_array).into_iter().flatten();
+            let mut line: Vec<[f64; 2]> = Vec::new();
+            for [seconds, mib] in changes.filter_map(pair) {
+                // A step: what was lost before holds until then.
+                line.extend(line.last().map(|&[_, before]| [seconds, before]));
+                line.push([seconds, mib]);
+            }
+            if line.is_empty() {
+                continue;
+            }
+            let name = match values.len() {
+                1 => shown(drawing.series, name),
+                _ => format!("{}, {value}", shown(drawing.series, name)),
+            };
+            let mark = Mark::Line {
+                points: line,
+                width_px: 3.0,
+                dash: Dash::Solid,
+            };
+            (panel.series).push(series(&name, PALETTE[i % PALETTE.len()], mark));
+        }
+    }
+    panel
 }
 
 /// A marker for each value of `x`, at its metric `along` and its metric `y`, with both intervals.
@@ -658,6 +709,39 @@ mod tests {
         assert_eq!(panel.x.label, "Mean latency (us)");
         let whiskers = panel.series.len() - markers.len();
         assert_eq!(whiskers, 8, "both intervals of four points");
+    }
+
+    /// A figure over time has a step for each change, of the first drive alone.
+    #[test]
+    fn model_a_figure_over_time_has_steps() {
+        let text = include_str!("../../../session/src/study/small.toml").replacen(
+            "x = \"age\", y = [\"iops\", \"mean_us\"]",
+            "x = \"temperature\", along = \"time\", y = [\"capacity_lost_mib\"]",
+            1,
+        );
+        let study = Study::parse("t", &text).unwrap();
+        let experiment = &study.experiments[0];
+        let mut points = Points::default();
+        let at = Coordinates::all(experiment, true).remove(0);
+        for lost in [48.0, 16.0] {
+            let over = serde_json::json!([[0.0, 0.0], [2.0, lost], [5.0, lost]]);
+            let values = [(OVER_TIME.to_owned(), over)];
+            points.add("one", at.clone(), values.into_iter().collect());
+        }
+        let figure = draw(experiment, &points, true);
+        let panel = &figure.rows[0].panels[0];
+        let lines = panel.series.iter().map(|s| match &s.mark {
+            Mark::Line { points, .. } => (s.name.as_str(), points.clone()),
+            other => panic!("{other:?}"),
+        });
+        let steps = [
+            [0.0, 0.0],
+            [2.0, 0.0],
+            [2.0, 48.0],
+            [5.0, 48.0],
+            [5.0, 48.0],
+        ];
+        assert_eq!(lines.collect::<Vec<_>>(), [("a", steps.to_vec())]);
     }
 
     /// A figure of reductions has no series of what is compared, and what is published behind the others.

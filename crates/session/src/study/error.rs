@@ -40,6 +40,9 @@ pub enum StudyError {
         "a figure `along` a metric has no `across`, `rows`, `line`, `log_x`, `same_y` or `reduction`"
     )]
     Along,
+    /// A figure over time has another metric than the one that is known over time.
+    #[error("a figure `along` the time has `y = [\"capacity_lost_mib\"]`, and no `log`")]
+    OverTime,
     /// A logarithmic axis should begin at zero.
     #[error("a `log` axis has no zero for `same_y`")]
     LogZero,

@@ -277,6 +277,11 @@ mod tests {
             ),
             (
                 "log_x = true",
+                "along = \"time\"",
+                "`along` the time has `y",
+            ),
+            (
+                "log_x = true",
                 "along = \"mean_codeword_bit\"",
                 "nearest is `mean_codeword_bits`",
             ),

@@ -11,7 +11,7 @@ use firstread_nand::sensing::LastStep;
 use serde_json::{Map, Value};
 
 use super::error::StudyError;
-use crate::results::modes::{OfMode, capacity, damage, has_several, of_modes};
+use crate::results::modes::{OfMode, capacity, damage, has_several, lost_over_time, of_modes};
 use crate::setup::Setup;
 use crate::simulate::Outcome;
 
@@ -143,6 +143,10 @@ metrics! {
     "damage_cycles_by_ratings", "The same, by the ratio of the ratings (cycles)", |s, o| Some(damage(s, o).by_ratings);
     "damage_cycles_alike", "The same, every cycle alike (cycles)", |s, o| Some(damage(s, o).alike);
     "programmed_slots", "Mapping units programmed", |_, o| Some(o.stats.counters.slots_programmed as f64);
+    "programmed_per_written", "Programmed per unit written by the host", |_, o| {
+        let c = &o.stats.counters;
+        (c.host_slots_written > 0).then(|| c.slots_programmed as f64 / c.host_slots_written as f64)
+    };
     "programmed_host_slots", "Mapping units written by the host", |_, o| Some(o.stats.counters.host_slots_written as f64);
     "moved_gc_slots", "Moved by garbage collection", |_, o| moved(o, Owner::Gc);
     "moved_wear_slots", "Moved by wear leveling", |_, o| moved(o, Owner::Wear);
@@ -323,11 +327,29 @@ pub fn of_pairs(pairs: &[Correlation]) -> Map<String, Value> {
     all(PAIRS, |of| of(pairs))
 }
 
+/// Key of the capacity lost over the time of a run, which stands beside the metrics: pairs of a time (s) and of what is
+/// lost from then on (MiB), to the end of the run.
+pub const OVER_TIME: &str = "capacity_lost_over_time";
+
+fn over_time(setup: &Setup, outcome: &Outcome) -> Value {
+    let mut points = lost_over_time(setup, outcome);
+    let end = outcome.stats.simulated.0 as f64 * 1e-9;
+    points.extend(points.last().map(|&(_, lost)| (end, lost)));
+    let point = |&(s, lost): &(f64, u64)| Value::from(vec![s, mib(lost)]);
+    points.iter().map(point).collect()
+}
+
 /// All metrics of a run. A run in which the drive failed has no metrics, because it is not comparable with complete
 /// runs.
 pub fn of_run(setup: &Setup, outcome: &Outcome) -> Map<String, Value> {
     match outcome.stats.ended {
-        Ended::Completed => all(RUNS, |of| of(setup, outcome)),
+        Ended::Completed => {
+            let mut values = all(RUNS, |of| of(setup, outcome));
+            if has_several(setup) {
+                values.insert(OVER_TIME.into(), over_time(setup, outcome));
+            }
+            values
+        }
         Ended::EndOfLife(_) => Map::new(),
     }
 }

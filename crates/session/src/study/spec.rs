@@ -276,7 +276,8 @@ pub struct Drawing {
     pub y: Vec<String>,
     /// Rows of panels for each value of this coordinate, instead of panels side by side.
     pub rows: Option<Dimension>,
-    /// A metric along the horizontal axis instead of the coordinate `x`: a marker for each of its values.
+    /// A metric along the horizontal axis instead of the coordinate `x`: a marker for each of its values. `time` for the
+    /// time of the run: what is lost of the capacity over it, on the first drive.
     pub along: Option<String>,
     /// A metric that a dashed line is drawn at.
     pub line: Option<String>,
@@ -301,6 +302,13 @@ pub struct Drawing {
     /// A row each value of `x`, the first the one to compare with; a panel side by side each of `y`.
     #[serde(default)]
     pub across: bool,
+}
+
+impl Drawing {
+    /// Whether it shows the capacity lost over the time of a run.
+    pub fn is_over_time(&self) -> bool {
+        self.along.as_deref() == Some("time")
+    }
 }
 
 fn by_variant() -> Dimension {
@@ -435,8 +443,12 @@ impl Study {
     /// That an experiment can be drawn.
     fn check_figure(&self, e: &Experiment) -> Result<(), StudyError> {
         let figure = &e.figure;
-        for metric in figure.y.iter().chain(&figure.line).chain(&figure.along) {
+        let along = figure.along.as_ref().filter(|_| !figure.is_over_time());
+        for metric in figure.y.iter().chain(&figure.line).chain(along) {
             Metric::find(metric, e.source())?;
+        }
+        if figure.is_over_time() && (figure.y != ["capacity_lost_mib"] || figure.log) {
+            return Err(StudyError::OverTime);
         }
         figure.check_reductions(&e.variants)?;
         let (x, series) = (figure.x, figure.series);
