@@ -263,6 +263,11 @@ fn report(axis: &str, results: &[Compared]) -> String {
     text += &write_table(axis, results);
     text += "\nwhat is behind it\n";
     text += &mechanism_table(axis, results);
+    let of_modes: Vec<_> = results
+        .iter()
+        .map(|c| (c.label.as_str(), c.drives.as_slice()))
+        .collect();
+    text += &output::modes::compared(axis, &of_modes);
     text += &format!(
         "\nlargest causes of the slowest {} % of {direction}s\n",
         TAIL * 100.0

@@ -310,6 +310,49 @@ fn sequence_compare_keeps_the_order_of_its_schemes() {
     );
 }
 
+/// What other modes cost is shown where drives may have several, over several drives too, and nowhere else.
+#[test]
+fn smoke_compare_shows_cell_modes_where_there_are_several() {
+    let folder = Folder::new("compare-modes").with(
+        "hot.fio",
+        "[a]\nrw=randread\nbs=16k\nsize=16m\nnorandommap\n",
+    );
+    let run = |more: &[&str]| {
+        let args = ["compare", "hot.fio", "--limit", "3000", "--drives", "2"];
+        folder.run(&[&args[..], more].concat()).ok().out
+    };
+    let modes = run(&[
+        "--drive",
+        "raro-femu",
+        "--scheme",
+        "cell_mode=fixed,hotness",
+        "--set",
+        "cells=formula",
+        "--set",
+        "geometry.mapping_unit=16 KiB",
+        "--set",
+        "chip.array.layers=2",
+        "--set",
+        "capacity=384 MiB",
+    ]);
+    assert!(
+        modes.contains("capacity lost to other cell modes"),
+        "{modes}"
+    );
+    let by_mode = modes.split("by cell mode").nth(1).unwrap();
+    let of = |scheme: &str, mode: &str| {
+        let mut lines = by_mode.lines().map(str::split_whitespace);
+        lines.any(|mut words| words.next() == Some(scheme) && words.next() == Some(mode))
+    };
+    assert!(
+        of("hotness", "tlc") && of("hotness", "qlc") && of("fixed", "qlc"),
+        "{by_mode}"
+    );
+    assert!(!of("fixed", "tlc"), "{by_mode}");
+    let one = run(&["--drive", "bench-4g", "--scheme", "gc_victim=greedy,fifo"]);
+    assert!(!one.contains("cell mode"), "{one}");
+}
+
 #[test]
 fn sequence_compare_without_arguments_is_the_example() {
     let folder = Folder::new("example");

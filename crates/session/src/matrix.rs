@@ -128,7 +128,7 @@ impl Matrix<'_> {
     pub fn kept(
         &self,
         store: &Store,
-        values: impl Fn(&Outcome) -> Map<String, Value> + Sync,
+        values: impl Fn(&Setup, &Outcome) -> Map<String, Value> + Sync,
     ) -> Result<Results, Error> {
         let runs = self.runs();
         let groups = sharing(runs.iter().map(|(_, run)| &self.points[run[0]]));
@@ -168,7 +168,7 @@ impl Matrix<'_> {
         store: &Store,
         inputs: &Value,
         run: &[usize],
-        values: &(impl Fn(&Outcome) -> Map<String, Value> + Sync),
+        values: &(impl Fn(&Setup, &Outcome) -> Map<String, Value> + Sync),
         shared: &mut Shared,
     ) -> Result<(Kept, bool), Error> {
         let point = &self.points[run[0]];
@@ -187,7 +187,7 @@ impl Matrix<'_> {
             None => {
                 let outcome = self.run(point, shared);
                 let outcome = outcome.map_err(|error| error.of(&point.label))?;
-                let values = values(&outcome);
+                let values = values(&point.setup, &outcome);
                 store.keep(&point.name, &point.setup, inputs, values, &outcome)?
             }
         };

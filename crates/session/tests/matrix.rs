@@ -73,7 +73,7 @@ impl Counts {
     }
 }
 
-fn mean(outcome: &Outcome) -> Map<String, Value> {
+fn mean(_: &Setup, outcome: &Outcome) -> Map<String, Value> {
     let mean = outcome.latencies().1.mean_ns();
     json!({ "mean_ns": mean })
         .as_object()

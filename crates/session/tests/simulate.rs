@@ -187,6 +187,34 @@ fn formula_a_result_shows_every_counter_that_is_not_internal() {
     }
 }
 
+/// A power cut that a job file asks for comes once, at its time, and the run goes on after it.
+#[test]
+fn powerloss_a_job_file_cuts_the_power() {
+    let job = |more: &str| format!("[a]\nrw=randread\nbs=4k\nnorandommap\n{more}");
+    let run = |more: &str| {
+        let setup = Simulation {
+            drive: "bench-4g".into(),
+            limit: Some(2_000),
+            ..Simulation::of(Input::job_file("a", job(more)).unwrap())
+        };
+        let setup = setup.setup().unwrap();
+        let outcome = setup.simulate().unwrap();
+        let result = results::result(&setup, &outcome, false);
+        (
+            outcome.stats.requests,
+            result["firstread"]["power_cut"].clone(),
+        )
+    };
+    let (requests, cut) = run("; firstread: power_cut=50ms\n");
+    assert_eq!(cut["at_ns"], 50_000_000);
+    assert!(cut["recovery_ns"].as_u64() > Some(0));
+    assert_eq!(
+        Some(requests + cut["lost_requests"].as_u64().unwrap()),
+        Some(2_000)
+    );
+    assert!(run("").1.is_null());
+}
+
 /// Results of cells that are not modelled say so, and what it means.
 #[test]
 fn formula_cells_that_are_not_modelled_are_named_in_results() {

@@ -312,6 +312,9 @@ pub struct JobSpec {
     /// Temperature of the drive from the start of the job's group until the first of its jobs issues requests (°C):
     /// while the start delay of all of them lasts.
     pub delay_temperature_c: Option<f64>,
+    /// Time after the start of the run at which the power of the drive is cut and comes back, in ns; the earliest one
+    /// of all jobs counts.
+    pub power_cut_ns: Option<u64>,
     /// Most requests in flight.
     pub iodepth: u32,
     /// Pauses.
@@ -397,6 +400,7 @@ impl JobSpec {
             start_delay_ns: [0, 0],
             temperature_c: None,
             delay_temperature_c: None,
+            power_cut_ns: None,
             iodepth: 1,
             think: None,
             rate: [Rate::Unlimited; 3],

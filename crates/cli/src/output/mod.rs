@@ -6,7 +6,7 @@ pub mod drives;
 pub mod format;
 pub mod front;
 pub mod human;
-mod modes;
+pub mod modes;
 mod phases;
 pub mod spread;
 mod tail;

@@ -1,12 +1,16 @@
 //! Cell modes of a run: shown where a superblock in another mode than the drive's exists or existed.
 
-use firstread_session::results::modes::{are_mixed, capacity, damage, lost_over_time, of_modes};
+use firstread_core::CellMode;
+use firstread_session::results::modes::{
+    OfMode, are_mixed, capacity, damage, has_several, lost_over_time, of_modes,
+};
 use firstread_session::{Outcome, Setup};
 
 use crate::figure::{Axis, Dash, Figure, Mark, PALETTE, Panel, Row, Series};
 
 use super::copies::promotions;
 use super::format::{Side, bytes, count, ratio, share, table, time};
+use super::spread::Spread;
 
 /// Lines of a report.
 pub fn lines(setup: &Setup, outcome: &Outcome) -> String {
@@ -64,6 +68,95 @@ pub fn lines(setup: &Setup, outcome: &Outcome) -> String {
     text
 }
 
+/// What other cell modes cost and gave, where the drives have several; by mode, where some occurred.
+pub fn compared(axis: &str, results: &[(&str, &[(Setup, Outcome)])]) -> String {
+    let mut setups = results.iter().flat_map(|(_, drives)| *drives);
+    if !setups.any(|(setup, _)| has_several(setup)) {
+        return String::new();
+    }
+    let mut costs = vec![row([
+        axis, "lost", "at most", "spare", "at least", "promoted", "refused", "demoted", "erases",
+    ])];
+    let mut by_mode = vec![row([
+        axis,
+        "mode",
+        "superblocks",
+        "valid units",
+        "erases",
+        "programmed",
+        "of reads",
+        "mean",
+        "retries",
+    ])];
+    let whole = |n: f64| count(n as u64);
+    for (label, drives) in results {
+        type Of = fn(&Setup, &Outcome) -> f64;
+        let figures: [(Of, fn(f64) -> String); 8] = [
+            (|s, o| capacity(s, o).lost_bytes[1] as f64, bytes),
+            (|s, o| capacity(s, o).lost_bytes[2] as f64, bytes),
+            (
+                |s, o| capacity(s, o).over_provisioning_bytes[1] as f64,
+                bytes,
+            ),
+            (
+                |s, o| capacity(s, o).over_provisioning_bytes[2] as f64,
+                bytes,
+            ),
+            (
+                |_, o| o.stats.counters.slots_promoted.iter().sum::<u64>() as f64,
+                whole,
+            ),
+            (
+                |_, o| o.stats.counters.promotions_refused.iter().sum::<u64>() as f64,
+                whole,
+            ),
+            (|_, o| o.stats.counters.slots_demoted as f64, whole),
+            (|_, o| o.stats.counters.erases as f64, whole),
+        ];
+        let (mut values, mut ranges) = (vec![(*label).to_owned()], vec![String::new()]);
+        for (value, show) in figures {
+            let over = Spread::of(drives.iter().map(|(s, o)| Some(value(s, o))));
+            values.push(over.map_or(String::new(), |over| show(over.median)));
+            ranges.push(over.map_or(String::new(), |over| over.range(show)));
+        }
+        costs.push(values);
+        costs.extend((drives.len() > 1).then_some(ranges));
+        for mode in CellMode::ALL {
+            let of =
+                |(s, o): &(Setup, Outcome)| of_modes(s, o).into_iter().find(|of| of.mode == mode);
+            let of: Vec<OfMode> = drives.iter().filter_map(of).collect();
+            if of.is_empty() {
+                continue;
+            }
+            let median = |value: fn(&OfMode) -> Option<f64>, show: fn(f64) -> String| {
+                let over = Spread::of(of.iter().map(value));
+                over.map_or("-".into(), |over| show(over.median))
+            };
+            by_mode.push(vec![
+                (*label).to_owned(),
+                mode.name().into(),
+                median(|m| Some(m.superblocks[1].into()), whole),
+                median(|m| Some(m.valid_slots[1] as f64), whole),
+                median(|m| Some(m.erases as f64), whole),
+                median(|m| Some(m.slots_programmed as f64), whole),
+                median(|m| m.read_share, share),
+                median(|m| Some(m.read_mean_us? * 1e3), time),
+                median(|m| m.retries_mean, ratio),
+            ]);
+        }
+    }
+    let left = |n: usize| [vec![Side::Left; n], vec![Side::Right; 9 - n]].concat();
+    format!(
+        "\ncapacity lost to other cell modes, over-provisioning left, mapping units promoted\n{}\nby cell mode\n{}",
+        table("  ", &left(1), &costs),
+        table("  ", &left(2), &by_mode),
+    )
+}
+
+fn row<const N: usize>(words: [&str; N]) -> Vec<String> {
+    words.map(String::from).to_vec()
+}
+
 /// Capacity lost over the run, as a picture.
 pub fn figure(setup: &Setup, outcome: &Outcome) -> Figure {
     let end = outcome.stats.simulated.0 as f64 * 1e-9;
@@ -105,7 +198,7 @@ pub fn figure(setup: &Setup, outcome: &Outcome) -> Figure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use firstread_core::{CellMode, Ns, SuperblockId};
+    use firstread_core::{Ns, SuperblockId};
     use firstread_firmware::log::{Record, What};
     use firstread_session::{Input, Simulation};
 

@@ -5,11 +5,25 @@ use firstread_session::results::phases::told;
 
 use super::format::{Side, count, long_time, table};
 
-/// A row a phase, where the job file has several, waits or changes the temperature.
+/// A line of the power cut, if there was one.
+fn power_cut(outcome: &Outcome) -> String {
+    let Some(cut) = outcome.stats.power_cut else {
+        return String::new();
+    };
+    format!(
+        "\npower cut after {}: {} requests lost, {} on capacitors, {} until the first command\n",
+        long_time(cut.at.since(outcome.began).0 as f64),
+        count(cut.lost_requests.into()),
+        long_time(cut.dump.0 as f64),
+        long_time(cut.recovery.0 as f64),
+    )
+}
+
+/// A row a phase, where the job file has several, waits or changes the temperature; a power cut.
 pub fn lines(outcome: &Outcome) -> String {
     let phases = told(outcome);
     if phases.is_empty() {
-        return String::new();
+        return power_cut(outcome);
     }
     let head = [
         "phase",
@@ -46,7 +60,8 @@ pub fn lines(outcome: &Outcome) -> String {
     let sides = [Side::Left].into_iter().chain([Side::Right; 6]);
     let sides: Vec<Side> = sides.collect();
     format!(
-        "\nphases (time since the run began)\n{}",
-        table("  ", &sides, &rows)
+        "\nphases (time since the run began)\n{}{}",
+        table("  ", &sides, &rows),
+        power_cut(outcome),
     )
 }

@@ -2,10 +2,11 @@
 //! that neither lie along the axis nor tell series apart.
 
 use firstread_session::study::dimension::Dimension;
-use firstread_session::study::metric::Metric;
+use firstread_session::study::metric::{Metric, OVER_TIME};
 use firstread_session::study::plan::Coordinates;
 use firstread_session::study::points::{Estimate, Points};
 use firstread_session::study::spec::{Drawing, Experiment, Published};
+use serde_json::Value;
 
 use crate::figure::{
     Axis, Colour, Dash, Figure, Mark, Marker, PALETTE, Panel, Row, Series, TWO_COLUMNS_PX, Ticks,
@@ -44,6 +45,12 @@ pub fn draw(experiment: &Experiment, points: &Points, quick: bool) -> Figure {
         let metric = Metric::find(metric, experiment.source()).ok()?;
         let label = label(drawing, metric);
         let panel = |(title, at): &&(String, Coordinates)| {
+            if drawing.is_over_time() {
+                return over_time(experiment, points, (title, at), quick);
+            }
+            if let Some(along) = &drawing.along {
+                return scatter(experiment, points, (title, at), (along, metric), quick);
+            }
             let mut panel = Panel {
                 title: title.clone(),
                 weight: 1.0,
@@ -272,6 +279,108 @@ fn across(experiment: &Experiment, points: &Points, quick: bool) -> Figure {
         ),
         rows,
     }
+}
+
+/// The capacity lost over the time of a run, on the first drive: a line of steps for each value of `x` and each series.
+fn over_time(
+    experiment: &Experiment,
+    points: &Points,
+    (title, at): (&str, &Coordinates),
+    quick: bool,
+) -> Panel {
+    let drawing = &experiment.figure;
+    let mut panel = Panel {
+        title: title.to_owned(),
+        weight: 1.0,
+        x: Axis::linear("Time of the run (s)"),
+        y: Axis::linear("Capacity lost (MiB)"),
+        series: Vec::new(),
+    };
+    let values = experiment.values(drawing.x, quick);
+    for (i, name) in experiment.values(drawing.series, quick).iter().enumerate() {
+        for value in values {
+            let others = [(drawing.x, value.clone()), (drawing.series, name.clone())];
+            let at = at.with(&others.into());
+            let of = points.first(&experiment.id, &at, OVER_TIME);
+            let pair = |pair: &Value| Some([pair.get(0)?.as_f64()?, pair.get(1)?.as_f64()?]);
+            let changes = of.and_then(Value::as_array).into_iter().flatten();
+            let mut line: Vec<[f64; 2]> = Vec::new();
+            for [seconds, mib] in changes.filter_map(pair) {
+                // A step: what was lost before holds until then.
+                line.extend(line.last().map(|&[_, before]| [seconds, before]));
+                line.push([seconds, mib]);
+            }
+            if line.is_empty() {
+                continue;
+            }
+            let name = match values.len() {
+                1 => shown(drawing.series, name),
+                _ => format!("{}, {value}", shown(drawing.series, name)),
+            };
+            let mark = Mark::Line {
+                points: line,
+                width_px: 3.0,
+                dash: Dash::Solid,
+            };
+            (panel.series).push(series(&name, PALETTE[i % PALETTE.len()], mark));
+        }
+    }
+    panel
+}
+
+/// A marker for each value of `x`, at its metric `along` and its metric `y`, with both intervals.
+fn scatter(
+    experiment: &Experiment,
+    points: &Points,
+    (title, at): (&str, &Coordinates),
+    (along, y): (&str, &Metric),
+    quick: bool,
+) -> Panel {
+    let drawing = &experiment.figure;
+    let along = Metric::find(along, experiment.source()).unwrap_or(y);
+    let mut panel = Panel {
+        title: title.to_owned(),
+        weight: 1.0,
+        x: Axis::linear(along.label),
+        y: match drawing.log {
+            true => Axis::log10(y.label),
+            false => Axis::linear(y.label),
+        },
+        series: Vec::new(),
+    };
+    for (i, name) in experiment.values(drawing.series, quick).iter().enumerate() {
+        let of_value = |value: &String| {
+            let others = [(drawing.x, value.clone()), (drawing.series, name.clone())];
+            let at = at.with(&others.into());
+            let of = |metric: &Metric| points.estimate(&experiment.id, &at, metric.name);
+            of(along).zip(of(y))
+        };
+        let all = experiment.values(drawing.x, quick).iter();
+        let all: Vec<(Estimate, Estimate)> = all.filter_map(of_value).collect();
+        if all.is_empty() {
+            continue;
+        }
+        let colour = PALETTE[i % PALETTE.len()];
+        for (x, y) in &all {
+            let least = least(drawing);
+            let across = low_high(x, least).map(|(low, high)| [[low, y.mean], [high, y.mean]]);
+            let up = low_high(y, least).map(|(low, high)| [[x.mean, low], [x.mean, high]]);
+            let whisker = |points: [[f64; 2]; 2]| Mark::Line {
+                points: points.into(),
+                width_px: 2.0,
+                dash: Dash::Solid,
+            };
+            let whiskers = [across, up].into_iter().flatten().map(whisker);
+            (panel.series).extend(whiskers.map(|mark| series("", colour, mark)));
+        }
+        let marks = Mark::Markers {
+            points: all.iter().map(|(x, y)| [x.mean, y.mean]).collect(),
+            marker: MARKERS[i / PALETTE.len() % MARKERS.len()],
+            size_px: 13.0,
+        };
+        (panel.series).push(series(&shown(drawing.series, name), colour, marks));
+    }
+    panel
 }
 
 /// Titles and coordinates of the panels of a row.
@@ -562,6 +671,77 @@ mod tests {
             assert_eq!(name, expected);
             assert_eq!(points[..], [[24.0, 72.0], [93.0 * 24.0, 40.0]]);
         }
+    }
+
+    /// A figure along a metric has a marker at the two numbers of each point.
+    #[test]
+    fn model_a_figure_along_a_metric_has_both_numbers() {
+        let text = include_str!("../../../session/src/study/small.toml").replacen(
+            "y = [\"iops\", \"mean_us\"]",
+            "along = \"mean_us\", y = [\"iops\"]",
+            1,
+        );
+        let study = Study::parse("t", &text).unwrap();
+        let experiment = &study.experiments[0];
+        let mut points = Points::default();
+        for (i, at) in Coordinates::all(experiment, false).into_iter().enumerate() {
+            let n = i as f64;
+            for drive in [-1.0, 1.0] {
+                let metrics = [("mean_us", 100.0 + n + drive), ("iops", 10.0 * n)];
+                let metrics = metrics.map(|(name, value)| (name.to_owned(), value.into()));
+                points.add("one", at.clone(), metrics.into_iter().collect());
+            }
+        }
+        let figure = draw(experiment, &points, false);
+        let panel = &figure.rows[0].panels[0];
+        let markers = panel.series.iter().filter_map(|s| match &s.mark {
+            Mark::Markers { points, .. } => Some((s.name.as_str(), points.clone())),
+            _ => None,
+        });
+        let markers: Vec<_> = markers.collect();
+        assert_eq!(
+            markers,
+            [
+                ("a", vec![[100.0, 0.0], [101.0, 10.0]]),
+                ("b", vec![[102.0, 20.0], [103.0, 30.0]])
+            ]
+        );
+        assert_eq!(panel.x.label, "Mean latency (us)");
+        let whiskers = panel.series.len() - markers.len();
+        assert_eq!(whiskers, 8, "both intervals of four points");
+    }
+
+    /// A figure over time has a step for each change, of the first drive alone.
+    #[test]
+    fn model_a_figure_over_time_has_steps() {
+        let text = include_str!("../../../session/src/study/small.toml").replacen(
+            "x = \"age\", y = [\"iops\", \"mean_us\"]",
+            "x = \"temperature\", along = \"time\", y = [\"capacity_lost_mib\"]",
+            1,
+        );
+        let study = Study::parse("t", &text).unwrap();
+        let experiment = &study.experiments[0];
+        let mut points = Points::default();
+        let at = Coordinates::all(experiment, true).remove(0);
+        for lost in [48.0, 16.0] {
+            let over = serde_json::json!([[0.0, 0.0], [2.0, lost], [5.0, lost]]);
+            let values = [(OVER_TIME.to_owned(), over)];
+            points.add("one", at.clone(), values.into_iter().collect());
+        }
+        let figure = draw(experiment, &points, true);
+        let panel = &figure.rows[0].panels[0];
+        let lines = panel.series.iter().map(|s| match &s.mark {
+            Mark::Line { points, .. } => (s.name.as_str(), points.clone()),
+            other => panic!("{other:?}"),
+        });
+        let steps = [
+            [0.0, 0.0],
+            [2.0, 0.0],
+            [2.0, 48.0],
+            [5.0, 48.0],
+            [5.0, 48.0],
+        ];
+        assert_eq!(lines.collect::<Vec<_>>(), [("a", steps.to_vec())]);
     }
 
     /// A figure of reductions has no series of what is compared, and what is published behind the others.

@@ -63,6 +63,7 @@ fn command(point: &Point<'_>) -> String {
         ("pe-cycles", Dimension::PeCycles),
         ("unpowered", Dimension::Unpowered),
         ("earlier-fill", Dimension::EarlierFill),
+        ("fill", Dimension::Fill),
         ("precondition", Dimension::Precondition),
         ("workload-seed", Dimension::WorkloadSeed),
     ] {
@@ -304,6 +305,7 @@ fn cells_csv(done: &Done<'_>) -> Result<Option<Vec<u8>>> {
             Dimension::Workload,
             Dimension::Unpowered,
             Dimension::EarlierFill,
+            Dimension::Fill,
             Dimension::Precondition,
             Dimension::WorkloadSeed,
         ];

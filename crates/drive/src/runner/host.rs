@@ -66,6 +66,7 @@ impl<'a> Host<'a> {
             start_delay_ns: [0, 0],
             temperature_c: None,
             delay_temperature_c: None,
+            power_cut_ns: None,
             ..job.clone()
         };
         let workload = Workload {
@@ -82,13 +83,14 @@ impl<'a> Host<'a> {
         limit: Option<u64>,
         pass: u64,
     ) -> Result<Host<'a>, WorkloadError> {
+        let cut = workload.jobs.iter().filter_map(|job| job.power_cut_ns);
         let mut host = Host {
             clients: Vec::new(),
             reports: Vec::new(),
             flows: Flows::new(workload.jobs.iter().map(|job| job.flow)),
             phases: phases::plan(workload),
             limit,
-            cut: None,
+            cut: cut.min().map(|after| CutAt::Time(Ns(after))),
             burn_in: None,
             again: None,
         };

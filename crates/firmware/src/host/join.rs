@@ -86,6 +86,7 @@ impl Host {
             self.wait_for(first, of, coming, read, true, shared, ports);
         }
         shared.jobs[read].wanted |= more;
+        shared.jobs[read].asked |= more;
         self.wait_for(waiter, purpose, wanted, read, false, shared, ports);
         shared.counters.joined_reads += 1;
         true

@@ -116,6 +116,7 @@ impl Read {
             priority,
             at,
             wanted,
+            asked: wanted,
             queued: now,
             began: now,
             is_waiting: true,
@@ -227,8 +228,8 @@ impl Read {
         }
         let ctx = shared.read_ctx(now, at);
         if !ok && let Some(next) = self.step_after(&ctx, job, outcome, shared) {
-            shared.jobs.narrow(job, outcome.failed);
             let state = &mut shared.jobs[job];
+            state.wanted = outcome.failed;
             state.queued = now;
             state.high_tag = false;
             state.begin(next);

@@ -159,11 +159,11 @@ impl Read {
             return false;
         }
         let ahead = shared.jobs.retry_state(job).ahead;
-        let failed = outcome.failed;
-        shared.jobs.narrow(job, failed);
         let state = &mut shared.jobs[job];
         state.begin(ahead);
         state.high_tag = !state.high_tag;
+        let failed = outcome.failed;
+        state.wanted = failed;
         state.queued = now;
         // This comes first: the command that empties the page register has to name the next sense.
         self.issue_speculative(now, job, shared, ports);

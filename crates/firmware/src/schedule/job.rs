@@ -74,6 +74,8 @@ pub(crate) struct Job {
     pub(crate) at: PageAddr,
     /// Codewords still to be read.
     pub(crate) wanted: u64,
+    /// Codewords that the read is for: those still to be read, and those that its buffer has.
+    pub(crate) asked: u64,
     /// When it entered the queue of its die.
     pub(crate) queued: Ns,
     /// Of a read: when it entered that queue first, or when the host first waited for it.
@@ -202,8 +204,6 @@ pub(crate) struct RetryState {
     pub(crate) ahead: Step,
     /// The failed step whose levels came closest; soft senses are centred on them.
     pub(crate) nearest: Nearest,
-    /// Codewords that the first step was to read.
-    asked: u64,
 }
 
 /// The pool of jobs; its size is fixed.
@@ -226,6 +226,7 @@ impl Jobs {
             priority: Priority::Host,
             at: PageAddr::default(),
             wanted: 0,
+            asked: 0,
             queued: Ns::ZERO,
             began: Ns::ZERO,
             is_waiting: false,
@@ -245,7 +246,6 @@ impl Jobs {
         let retry_state = RetryState {
             ahead: Step::of(0, 0, 0),
             nearest: Nearest::NONE,
-            asked: 0,
         };
         Jobs {
             pool: (0..count).map(job).collect(),
@@ -258,24 +258,6 @@ impl Jobs {
     /// The retry state of `job`.
     pub(crate) fn retry_state(&mut self, job: u32) -> &mut RetryState {
         &mut self.retry_state[job as usize]
-    }
-
-    /// The current step of the read of `job` has failed for codewords `failed`: the next one reads these alone.
-    pub(crate) fn narrow(&mut self, job: u32, failed: u64) {
-        let state = &mut self.pool[job as usize];
-        if state.step == 0 {
-            self.retry_state[job as usize].asked = state.wanted;
-        }
-        state.wanted = failed;
-    }
-
-    /// Codewords that the read of `job` was asked for, those that an earlier step could correct among them.
-    pub(crate) fn asked(&self, job: u32) -> u64 {
-        let state = &self.pool[job as usize];
-        match state.step {
-            0 => state.wanted,
-            _ => self.retry_state[job as usize].asked,
-        }
     }
 
     /// Number of jobs in the pool.

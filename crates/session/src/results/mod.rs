@@ -172,6 +172,14 @@ fn own(setup: &Setup, outcome: &Outcome, with_calibration: bool) -> Value {
     if let Some(burn_in) = burn_in::json(setup, outcome) {
         value["burn_in"] = burn_in;
     }
+    if let Some(cut) = outcome.stats.power_cut {
+        value["power_cut"] = json!({
+            "at_ns": cut.at.since(outcome.began).0,
+            "dump_ns": cut.dump.0,
+            "recovery_ns": cut.recovery.0,
+            "lost_requests": cut.lost_requests,
+        });
+    }
     if let Some(phases) = phases::json(outcome) {
         value["phases"] = phases;
     }

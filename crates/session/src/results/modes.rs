@@ -2,6 +2,7 @@
 //! what its cycles damage. What the keys mean: `docs/modes.md`.
 
 use firstread_core::{CellMode, Ns};
+use firstread_drive::profile::drive::CellModes;
 use firstread_drive::stats::ByMode;
 use firstread_firmware::log::What;
 use serde_json::{Map, Value, json};
@@ -33,6 +34,11 @@ pub fn capacity(setup: &Setup, outcome: &Outcome) -> Capacity {
         over_provisioning_bytes: physical_bytes.map(|b| b.saturating_sub(outcome.capacity_bytes)),
         lost_bytes: rooms.map(|room| room.lost_slots * slot_bytes),
     }
+}
+
+/// Whether superblocks of the drive may have another mode than its own.
+pub fn has_several(setup: &Setup) -> bool {
+    setup.profile.firmware.cell_modes == CellModes::All
 }
 
 /// Whether a superblock in another mode than the drive's exists, or existed in the run.

@@ -54,7 +54,7 @@ pub fn measure<'a>(
         let one = one.map_err(|error| error.of(format!("correlation `{}`", spec.id)))?;
         for pairs in &one.drives {
             let at = Dimension::ALL.map(|d| spec.values(d).first().cloned().unwrap_or_default());
-            let metrics = metric::all(metric::PAIRS, pairs.as_slice());
+            let metrics = metric::of_pairs(pairs);
             points.add(&spec.id, Coordinates::new(at), metrics);
         }
         all.push(one);

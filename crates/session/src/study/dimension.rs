@@ -4,7 +4,9 @@ use serde::Deserialize;
 
 use firstread_drive::EarlierFill;
 
-use crate::conditions::{Condition, parse_age, parse_earlier_fill, parse_unpowered, single};
+use crate::conditions::{
+    Condition, parse_age, parse_earlier_fill, parse_fill, parse_unpowered, single,
+};
 
 /// A coordinate of a point.
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -24,6 +26,8 @@ pub enum Dimension {
     Unpowered,
     /// How long the fill before that lived.
     EarlierFill,
+    /// Share of the capacity that was written by the fill.
+    Fill,
     /// How the drive was overwritten since the fill.
     Precondition,
     /// Seed of the workload.
@@ -32,7 +36,7 @@ pub enum Dimension {
 
 impl Dimension {
     /// All of them, in the order of a point's coordinates.
-    pub const ALL: [Dimension; 9] = [
+    pub const ALL: [Dimension; 10] = [
         Dimension::Variant,
         Dimension::Workload,
         Dimension::Age,
@@ -40,6 +44,7 @@ impl Dimension {
         Dimension::PeCycles,
         Dimension::Unpowered,
         Dimension::EarlierFill,
+        Dimension::Fill,
         Dimension::Precondition,
         Dimension::WorkloadSeed,
     ];
@@ -54,6 +59,7 @@ impl Dimension {
             Dimension::PeCycles => "pe_cycles",
             Dimension::Unpowered => "unpowered",
             Dimension::EarlierFill => "earlier_fill",
+            Dimension::Fill => "fill",
             Dimension::Precondition => "precondition",
             Dimension::WorkloadSeed => "workload_seed",
         }
@@ -68,6 +74,7 @@ impl Dimension {
             Dimension::PeCycles => Some(Condition::PeCycles),
             Dimension::Unpowered => Some(Condition::Unpowered),
             Dimension::EarlierFill => Some(Condition::EarlierFill),
+            Dimension::Fill => Some(Condition::Fill),
             Dimension::Precondition => Some(Condition::Precondition),
             Dimension::WorkloadSeed => Some(Condition::WorkloadSeed),
         }
@@ -83,6 +90,7 @@ impl Dimension {
                 Ok(EarlierFill::Lived(lived)) => Some(hours(lived)),
                 _ => None,
             },
+            Dimension::Fill => parse_fill(text).ok().map(|share| 100.0 * share),
             Dimension::Temperature | Dimension::PeCycles | Dimension::WorkloadSeed => {
                 text.parse().ok()
             }
@@ -100,6 +108,7 @@ impl Dimension {
             Dimension::PeCycles => "P/E cycles",
             Dimension::Unpowered => "Without power (h)",
             Dimension::EarlierFill => "Earlier fill (h)",
+            Dimension::Fill => "Filled (%)",
             Dimension::Precondition => "Overwritten since",
             Dimension::WorkloadSeed => "Seed of the workload",
         }

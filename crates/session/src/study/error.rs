@@ -35,6 +35,14 @@ pub enum StudyError {
     /// A figure with `across` has a key that does not go with it.
     #[error("a figure `across` has no `rows`, `line`, `log_x` or `same_y`")]
     Across,
+    /// A figure with `along` has a key that does not go with it.
+    #[error(
+        "a figure `along` a metric has no `across`, `rows`, `line`, `log_x`, `same_y` or `reduction`"
+    )]
+    Along,
+    /// A figure over time has another metric than the one that is known over time.
+    #[error("a figure `along` the time has `y = [\"capacity_lost_mib\"]`, and no `log`")]
+    OverTime,
     /// A logarithmic axis should begin at zero.
     #[error("a `log` axis has no zero for `same_y`")]
     LogZero,

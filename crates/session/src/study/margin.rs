@@ -78,7 +78,7 @@ pub fn measure(
     })?;
     for (job, margins) in populations.iter().zip(measured) {
         for (at, margin) in job.at.iter().zip(margins) {
-            let metrics = metric::all(metric::MARGINS, &margin);
+            let metrics = metric::of_margin(&margin);
             points.add(&job.experiment.id, at.clone(), metrics);
         }
     }
@@ -269,6 +269,21 @@ mod tests {
                 "log_x = true",
                 "log_x = true, across = true",
                 "has no `rows`",
+            ),
+            (
+                "log_x = true",
+                "log_x = true, along = \"mean_codeword_bits\"",
+                "`along` a metric has no",
+            ),
+            (
+                "log_x = true",
+                "along = \"time\"",
+                "`along` the time has `y",
+            ),
+            (
+                "log_x = true",
+                "along = \"mean_codeword_bit\"",
+                "nearest is `mean_codeword_bits`",
             ),
             ("log_x = true", "log = true, same_y = true", "no zero"),
             ("log_x = true", "logx = true", "logx"),

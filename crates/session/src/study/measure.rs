@@ -132,12 +132,9 @@ fn points_of<'a>(
     points: &'a Points,
     from: &'a FromPoints,
 ) -> impl Iterator<Item = &'a Coordinates> {
-    let among = |(d, values): (&Dimension, &String), at: &Coordinates| {
-        values.split('|').any(|v| at.get(*d) == v)
-    };
     points
         .of_experiment(&from.experiment)
-        .filter(move |at| from.of.iter().all(|of| among(of, at)))
+        .filter(move |at| at.is_among(&from.of))
 }
 
 /// Share of reads lost in the points of a claim, its phases and their partners, of the one with the most.

@@ -1,13 +1,18 @@
 //! Metrics: the numbers that a point has, and what they are taken from.
 
+use firstread_core::CellMode;
 use firstread_core::sensing::SafeSense;
+use firstread_drive::stats::Report;
 use firstread_drive::{Cause, Ended};
+use firstread_firmware::ftl::Owner;
 use firstread_firmware::observe::Counters;
 use firstread_nand::characterize::Correlation;
 use firstread_nand::sensing::LastStep;
 use serde_json::{Map, Value};
 
 use super::error::StudyError;
+use crate::results::modes::{OfMode, capacity, damage, has_several, lost_over_time, of_modes};
+use crate::setup::Setup;
 use crate::simulate::Outcome;
 
 /// A population of chips in one condition.
@@ -47,13 +52,20 @@ pub struct Metric {
     pub label: &'static str,
 }
 
-/// A metric of what `T` tells of.
+/// A metric, and how it is found.
 #[derive(Debug)]
-pub struct Measure<T: ?Sized + 'static> {
+pub struct Measure<F: 'static> {
     /// Its names.
     pub metric: Metric,
-    of: fn(&T) -> Option<f64>,
+    of: F,
 }
+
+/// Of a run of a drive.
+pub type OfRun = fn(&Setup, &Outcome) -> Option<f64>;
+/// Of a population of chips.
+pub type OfMargin = fn(&Margin) -> Option<f64>;
+/// Of the best levels of a drive.
+pub type OfPairs = fn(&[Correlation]) -> Option<f64>;
 
 fn percentile(outcome: &Outcome, percent: f64) -> Option<f64> {
     let p = outcome.percentile(percent);
@@ -65,9 +77,9 @@ fn per_second(outcome: &Outcome, n: f64) -> f64 {
 }
 
 macro_rules! metrics {
-    ($(#[$doc:meta])* $table:ident of $source:ty: $($name:literal, $label:literal, $of:expr;)*) => {
+    ($(#[$doc:meta])* $table:ident of $of_type:ty: $($name:literal, $label:literal, $of:expr;)*) => {
         $(#[$doc])*
-        pub static $table: &[Measure<$source>] = &[
+        pub static $table: &[Measure<$of_type>] = &[
             $(Measure { metric: Metric { name: $name, label: $label }, of: $of }),*
         ];
     };
@@ -75,45 +87,113 @@ macro_rules! metrics {
 
 metrics! {
     /// Metrics of runs. Latencies are those of reads where there are any.
-    RUNS of Outcome:
-    "mean_us", "Mean latency (us)", |o| Some(o.latencies().1.mean_ns() / 1e3);
-    "p50_us", "P50 (us)", |o| percentile(o, 50.0);
-    "p99_us", "P99 (us)", |o| percentile(o, 99.0);
-    "p99.9_us", "P99.9 (us)", |o| percentile(o, 99.9);
-    "p99.99_us", "P99.99 (us)", |o| percentile(o, 99.99);
-    "p99.999_us", "P99.999 (us)", |o| percentile(o, 99.999);
-    "p99.9999_us", "P99.9999 (us)", |o| percentile(o, 99.9999);
-    "iops", "IOPS", |o| Some(per_second(o, o.stats.all.all_requests() as f64));
-    "bandwidth_mib_s", "Bandwidth (MiB/s)", |o| {
+    RUNS of OfRun:
+    "mean_us", "Mean latency (us)", |_, o| Some(o.latencies().1.mean_ns() / 1e3);
+    "p50_us", "P50 (us)", |_, o| percentile(o, 50.0);
+    "p99_us", "P99 (us)", |_, o| percentile(o, 99.0);
+    "p99.9_us", "P99.9 (us)", |_, o| percentile(o, 99.9);
+    "p99.99_us", "P99.99 (us)", |_, o| percentile(o, 99.99);
+    "p99.999_us", "P99.999 (us)", |_, o| percentile(o, 99.999);
+    "p99.9999_us", "P99.9999 (us)", |_, o| percentile(o, 99.9999);
+    "iops", "IOPS", |_, o| Some(per_second(o, o.stats.all.all_requests() as f64));
+    "bandwidth_mib_s", "Bandwidth (MiB/s)", |_, o| {
         let all = &o.stats.all;
         Some(per_second(o, (all.read.bytes + all.write.bytes) as f64) / f64::from(1 << 20))
     };
-    "response_us", "Mean response, all requests (us)", |o| {
+    "response_us", "Mean response, all requests (us)", |_, o| {
         let all = &o.stats.all;
         let sum = all.read.mean_ns() * all.read.count() as f64 + all.write.mean_ns() * all.write.count() as f64;
         Some(sum / (all.read.count() + all.write.count()).max(1) as f64 / 1e3)
     };
-    "write_mean_us", "Mean write latency (us)", |o| (o.stats.all.write.count() > 0).then(|| o.stats.all.write.mean_ns() / 1e3);
-    "first_try_percent", "Pages read at the first try (%)", |o| Some(100.0 * o.retries().first_try);
-    "retries_mean", "Retries a page", |o| Some(o.retries().mean);
-    "retries_min", "Fewest retries of a page", |o| fewest_retries(&o.stats.counters);
-    "retried_2_percent", "Pages retried twice or more (%)", |o| retried_percent(&o.stats.counters, 2);
-    "retried_3_percent", "Pages retried 3 times or more (%)", |o| retried_percent(&o.stats.counters, 3);
-    "retried_4_percent", "Pages retried 4 times or more (%)", |o| retried_percent(&o.stats.counters, 4);
-    "retried_7_percent", "Pages retried 7 times or more (%)", |o| retried_percent(&o.stats.counters, 7);
-    "retried_8_percent", "Pages retried 8 times or more (%)", |o| retried_percent(&o.stats.counters, 8);
-    "retry_step_us", "Retry step (us)", retry_step;
-    "cancelled_senses", "Senses ahead that were not needed", |o| Some(o.stats.counters.cancelled_senses as f64);
-    "lost_share", "Share of reads lost", |o| (o.stats.all.read.count() > 0).then(|| o.stats.all.read.lost_share());
-    "background_reads", "Background reads in the run", |o| Some(o.stats.counters.background_reads as f64);
-    "background_reads_before", "Background reads while ageing", |o| Some(o.background_reads_before as f64);
-    "background_share_percent", "Background reads, of all page reads while ageing at full load (%)", background_share;
-    "write_amplification", "Write amplification", |o| o.stats.amplification.steady().map(|s| s.mean);
+    "write_mean_us", "Mean write latency (us)", |_, o| (o.stats.all.write.count() > 0).then(|| o.stats.all.write.mean_ns() / 1e3);
+    "write_p99.9_us", "Write P99.9 (us)", |_, o| {
+        let p = o.stats.all.write.percentile(99.9);
+        (p.beyond >= FEWEST_BEYOND).then_some(p.ns as f64 / 1e3)
+    };
+    "write_bandwidth_mib_s", "Write bandwidth (MiB/s)", |_, o| {
+        let bytes = o.stats.all.write.bytes as f64;
+        (bytes > 0.0).then(|| per_second(o, bytes) / f64::from(1 << 20))
+    };
+    "last_mean_us", "Mean read latency, last job (us)", |_, o| last_job(o, |job| job.read.mean_ns() / 1e3);
+    "last_iops", "Read IOPS, last job", |_, o| {
+        last_job(o, |job| job.read.count() as f64 * 1e9 / job.runtime_ns.max(1) as f64)
+    };
+    "first_try_percent", "Pages read at the first try (%)", |_, o| Some(100.0 * o.retries().first_try);
+    "retries_mean", "Retries a page", |_, o| Some(o.retries().mean);
+    "retries_min", "Fewest retries of a page", |_, o| fewest_retries(&o.stats.counters);
+    "retries_max", "Most retries of a page", |_, o| retries_below(&o.stats.counters, 1.0);
+    "retries_p10", "Retries, P10 of pages", |_, o| retries_below(&o.stats.counters, 0.1);
+    "retries_p90", "Retries, P90 of pages", |_, o| retries_below(&o.stats.counters, 0.9);
+    "retried_2_percent", "Pages retried twice or more (%)", |_, o| retried_percent(&o.stats.counters, 2);
+    "retried_3_percent", "Pages retried 3 times or more (%)", |_, o| retried_percent(&o.stats.counters, 3);
+    "retried_4_percent", "Pages retried 4 times or more (%)", |_, o| retried_percent(&o.stats.counters, 4);
+    "retried_5_percent", "Pages retried 5 times or more (%)", |_, o| retried_percent(&o.stats.counters, 5);
+    "retried_7_percent", "Pages retried 7 times or more (%)", |_, o| retried_percent(&o.stats.counters, 7);
+    "retried_8_percent", "Pages retried 8 times or more (%)", |_, o| retried_percent(&o.stats.counters, 8);
+    "retried_11_percent", "Pages retried 11 times or more (%)", |_, o| retried_percent(&o.stats.counters, 11);
+    "retry_step_us", "Retry step (us)", |_, o| retry_step(o);
+    "cancelled_senses", "Senses ahead that were not needed", |_, o| Some(o.stats.counters.cancelled_senses as f64);
+    "lost_share", "Share of reads lost", |_, o| (o.stats.all.read.count() > 0).then(|| o.stats.all.read.lost_share());
+    "background_reads", "Background reads in the run", |_, o| Some(o.stats.counters.background_reads as f64);
+    "background_reads_before", "Background reads while ageing", |_, o| Some(o.background_reads_before as f64);
+    "background_share_percent", "Background reads, of all page reads while ageing at full load (%)", |_, o| background_share(o);
+    "write_amplification", "Write amplification", |_, o| o.stats.amplification.steady().map(|s| s.mean);
+    "superblocks_erased", "Superblocks erased", |_, o| Some(o.stats.counters.erases as f64);
+    "damage_cycles", "Damage by erases (cycles of the drive's mode)", |s, o| Some(damage(s, o).as_set);
+    "damage_cycles_by_ratings", "The same, by the ratio of the ratings (cycles)", |s, o| Some(damage(s, o).by_ratings);
+    "damage_cycles_alike", "The same, every cycle alike (cycles)", |s, o| Some(damage(s, o).alike);
+    "programmed_slots", "Mapping units programmed", |_, o| Some(o.stats.counters.slots_programmed as f64);
+    "programmed_per_written", "Programmed per unit written by the host", |_, o| {
+        let c = &o.stats.counters;
+        (c.host_slots_written > 0).then(|| c.slots_programmed as f64 / c.host_slots_written as f64)
+    };
+    "programmed_host_slots", "Mapping units written by the host", |_, o| Some(o.stats.counters.host_slots_written as f64);
+    "moved_gc_slots", "Moved by garbage collection", |_, o| moved(o, Owner::Gc);
+    "moved_wear_slots", "Moved by wear leveling", |_, o| moved(o, Owner::Wear);
+    "moved_conversion_slots", "Moved for a conversion", |_, o| moved(o, Owner::Convert);
+    "moved_refresh_slots", "Moved by refresh", |_, o| moved(o, Owner::Refresh);
+    "moved_promotion_slots", "Promoted (mapping units)", |s, o| modes(s, moved(o, Owner::Promotion)?);
+    "moved_scheme_slots", "Moved by a scheme", |_, o| moved(o, Owner::Scheme);
+    "promotions_refused", "Promotions refused", |s, o| modes(s, o.stats.counters.promotions_refused.iter().sum::<u64>() as f64);
+    "demoted_slots", "Demoted (mapping units)", |s, o| modes(s, o.stats.counters.slots_demoted as f64);
+    "superblocks_given_back", "Superblocks given back", |s, o| modes(s, o.stats.counters.superblocks_given_back as f64);
+    "conversions", "Superblocks converted", |s, o| modes(s, o.stats.counters.conversions as f64);
+    "capacity_lost_mib", "Capacity lost (MiB)", |s, o| modes(s, mib(capacity(s, o).lost_bytes[1]));
+    "capacity_lost_peak_mib", "Capacity lost at most (MiB)", |s, o| modes(s, mib(capacity(s, o).lost_bytes[2]));
+    "capacity_lost_percent", "Capacity lost (% of flash)", |s, o| {
+        let of = capacity(s, o);
+        let whole = of.physical_bytes[1] + of.lost_bytes[1];
+        modes(s, 100.0 * of.lost_bytes[1] as f64 / whole.max(1) as f64)
+    };
+    "over_provisioning_percent", "Over-provisioning (% of capacity)", |s, o| {
+        modes(s, 100.0 * capacity(s, o).over_provisioning_bytes[1] as f64 / o.capacity_bytes.max(1) as f64)
+    };
+    "over_provisioning_least_percent", "Over-provisioning at least (% of capacity)", |s, o| {
+        modes(s, 100.0 * capacity(s, o).over_provisioning_bytes[2] as f64 / o.capacity_bytes.max(1) as f64)
+    };
+    "slc_superblocks", "Superblocks in SLC mode", |s, o| of_mode(s, o, CellMode::Slc, |m| Some(m.superblocks[1].into()));
+    "slc_valid_slots", "Valid mapping units in SLC mode", |s, o| of_mode(s, o, CellMode::Slc, |m| Some(m.valid_slots[1] as f64));
+    "slc_erases", "Erases of superblocks in SLC mode", |s, o| of_mode(s, o, CellMode::Slc, |m| Some(m.erases as f64));
+    "slc_read_percent", "Page reads in SLC mode (%)", |s, o| of_mode(s, o, CellMode::Slc, |m| Some(100.0 * m.read_share?));
+    "slc_read_us", "Page read in SLC mode, mean (us)", |s, o| of_mode(s, o, CellMode::Slc, |m| m.read_mean_us);
+    "slc_retries_mean", "Retries a page in SLC mode", |s, o| of_mode(s, o, CellMode::Slc, |m| m.retries_mean);
+    "tlc_superblocks", "Superblocks in TLC mode", |s, o| of_mode(s, o, CellMode::Tlc, |m| Some(m.superblocks[1].into()));
+    "tlc_valid_slots", "Valid mapping units in TLC mode", |s, o| of_mode(s, o, CellMode::Tlc, |m| Some(m.valid_slots[1] as f64));
+    "tlc_erases", "Erases of superblocks in TLC mode", |s, o| of_mode(s, o, CellMode::Tlc, |m| Some(m.erases as f64));
+    "tlc_read_percent", "Page reads in TLC mode (%)", |s, o| of_mode(s, o, CellMode::Tlc, |m| Some(100.0 * m.read_share?));
+    "tlc_read_us", "Page read in TLC mode, mean (us)", |s, o| of_mode(s, o, CellMode::Tlc, |m| m.read_mean_us);
+    "tlc_retries_mean", "Retries a page in TLC mode", |s, o| of_mode(s, o, CellMode::Tlc, |m| m.retries_mean);
+    "qlc_superblocks", "Superblocks in QLC mode", |s, o| of_mode(s, o, CellMode::Qlc, |m| Some(m.superblocks[1].into()));
+    "qlc_valid_slots", "Valid mapping units in QLC mode", |s, o| of_mode(s, o, CellMode::Qlc, |m| Some(m.valid_slots[1] as f64));
+    "qlc_erases", "Erases of superblocks in QLC mode", |s, o| of_mode(s, o, CellMode::Qlc, |m| Some(m.erases as f64));
+    "qlc_read_percent", "Page reads in QLC mode (%)", |s, o| of_mode(s, o, CellMode::Qlc, |m| Some(100.0 * m.read_share?));
+    "qlc_read_us", "Page read in QLC mode, mean (us)", |s, o| of_mode(s, o, CellMode::Qlc, |m| m.read_mean_us);
+    "qlc_retries_mean", "Retries a page in QLC mode", |s, o| of_mode(s, o, CellMode::Qlc, |m| m.retries_mean);
 }
 
 metrics! {
     /// Metrics of a population of chips, as `firstread_nand::sensing` has them.
-    MARGINS of Margin:
+    MARGINS of OfMargin:
     "rare_codeword_bits", "Errors, worst page, 1 in 1,000 (bits)", |m| Some(m.last.best_worst_bits);
     "mean_codeword_bits", "Errors, mean codeword (bits)", |m| Some(m.last.best_mean_bits);
     "first_step_bits", "Errors, first step that reads (bits)", |m| Some(m.last.first_mean_bits);
@@ -125,7 +205,7 @@ metrics! {
 
 metrics! {
     /// Metrics of the best levels of a drive.
-    PAIRS of [Correlation]:
+    PAIRS of OfPairs:
     "least_r_squared", "Least R^{2} of all pairs", |pairs| {
         pairs.iter().map(|c| c.fit.r_squared).reduce(f64::min)
     };
@@ -148,6 +228,48 @@ fn retried_percent(counters: &Counters, least: usize) -> Option<f64> {
     let pages = counters.retries.iter().sum::<u64>() + counters.uncorrectable;
     let fewer = counters.retries.iter().take(least).sum::<u64>();
     (pages > 0).then(|| 100.0 * (pages - fewer) as f64 / pages as f64)
+}
+
+/// Fewest retries that are enough for `share` of the host's page reads. None where no page was read.
+fn retries_below(counters: &Counters, share: f64) -> Option<f64> {
+    let pages = counters.retries.iter().sum::<u64>();
+    let mut up_to = 0;
+    let enough = |n: &u64| {
+        up_to += n;
+        up_to as f64 >= share * pages as f64
+    };
+    let retries = counters.retries.iter().position(enough)?;
+    (pages > 0).then_some(retries as f64)
+}
+
+/// A number of the job that was reported last: of several phases, the last one. None where it read nothing.
+fn last_job(o: &Outcome, of: impl Fn(&Report) -> f64) -> Option<f64> {
+    let job = o.stats.reports.last()?;
+    (job.read.count() > 0).then(|| of(job))
+}
+
+fn mib(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
+}
+
+/// `value`, where superblocks may have several cell modes.
+fn modes(setup: &Setup, value: f64) -> Option<f64> {
+    has_several(setup).then_some(value)
+}
+
+/// A number of `mode`, on a drive with several modes. None in a mode that did not occur.
+fn of_mode(s: &Setup, o: &Outcome, mode: CellMode, of: fn(&OfMode) -> Option<f64>) -> Option<f64> {
+    let all = if has_several(s) {
+        of_modes(s, o)
+    } else {
+        Vec::new()
+    };
+    of(all.iter().find(|m| m.mode == mode)?)
+}
+
+/// Mapping units moved for `owner`.
+fn moved(o: &Outcome, owner: Owner) -> Option<f64> {
+    Some(o.stats.counters.slots_moved_by[owner as usize] as f64)
 }
 
 /// Retries of the page read of the host that took the fewest. None where no page was read.
@@ -189,17 +311,45 @@ impl Metric {
     }
 }
 
-/// All metrics of `table` that `of` has.
-pub fn all<T: ?Sized>(table: &[Measure<T>], of: &T) -> Map<String, Value> {
-    let one = |m: &Measure<T>| Some((m.metric.name.to_owned(), (m.of)(of)?.into()));
+/// All metrics of `table` for which `value` finds a number.
+fn all<F>(table: &[Measure<F>], value: impl Fn(&F) -> Option<f64>) -> Map<String, Value> {
+    let one = |m: &Measure<F>| Some((m.metric.name.to_owned(), value(&m.of)?.into()));
     table.iter().filter_map(one).collect()
+}
+
+/// All metrics of a population of chips.
+pub fn of_margin(margin: &Margin) -> Map<String, Value> {
+    all(MARGINS, |of| of(margin))
+}
+
+/// All metrics of the best levels of a drive.
+pub fn of_pairs(pairs: &[Correlation]) -> Map<String, Value> {
+    all(PAIRS, |of| of(pairs))
+}
+
+/// Key of the capacity lost over the time of a run, which stands beside the metrics: pairs of a time (s) and of what is
+/// lost from then on (MiB), to the end of the run.
+pub const OVER_TIME: &str = "capacity_lost_over_time";
+
+fn over_time(setup: &Setup, outcome: &Outcome) -> Value {
+    let mut points = lost_over_time(setup, outcome);
+    let end = outcome.stats.simulated.0 as f64 * 1e-9;
+    points.extend(points.last().map(|&(_, lost)| (end, lost)));
+    let point = |&(s, lost): &(f64, u64)| Value::from(vec![s, mib(lost)]);
+    points.iter().map(point).collect()
 }
 
 /// All metrics of a run. A run in which the drive failed has no metrics, because it is not comparable with complete
 /// runs.
-pub fn of_run(outcome: &Outcome) -> Map<String, Value> {
+pub fn of_run(setup: &Setup, outcome: &Outcome) -> Map<String, Value> {
     match outcome.stats.ended {
-        Ended::Completed => all(RUNS, outcome),
+        Ended::Completed => {
+            let mut values = all(RUNS, |of| of(setup, outcome));
+            if has_several(setup) {
+                values.insert(OVER_TIME.into(), over_time(setup, outcome));
+            }
+            values
+        }
         Ended::EndOfLife(_) => Map::new(),
     }
 }
@@ -207,6 +357,98 @@ pub fn of_run(outcome: &Outcome) -> Map<String, Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::input::Input;
+    use crate::setup::Simulation;
+
+    /// The metrics of 3,000 reads of `drive` with `set`, and the result of the same run.
+    fn of_drive(drive: &str, set: &[&str], job: &str) -> (Map<String, Value>, Value) {
+        let set = set
+            .iter()
+            .map(|text| firstread_drive::profile::Override::parse(text).unwrap());
+        let setup = Simulation {
+            drive: drive.into(),
+            set: set.collect(),
+            limit: Some(3_000),
+            ..Simulation::of(Input::job_file("j", job.to_owned()).unwrap())
+        };
+        let setup = setup.setup().unwrap();
+        let outcome = setup.simulate().unwrap();
+        let result = crate::results::result(&setup, &outcome, false);
+        (of_run(&setup, &outcome), result)
+    }
+
+    const HOT: &str = "[warm]\nrw=randread\nbs=16k\nsize=16m\nnorandommap\nnumber_ios=2000\n\
+                       [then]\nstonewall\nrw=randread\nbs=64k\nsize=16m\nnorandommap\n";
+
+    /// Metrics by cell mode are those of the result; a drive of one mode has none of them.
+    #[test]
+    fn formula_metrics_by_mode_are_those_of_the_result() {
+        let set = [
+            "cells=formula",
+            "geometry.mapping_unit=16 KiB",
+            "schemes.cell_mode=hotness",
+            "chip.array.layers=2",
+            "capacity=384 MiB",
+        ];
+        let (metrics, result) = of_drive("raro-femu", &set, HOT);
+        let of = |name: &str| metrics[name].as_f64().unwrap();
+        let modes = &result["firstread"]["cell_modes"];
+        let promoted = modes["promoted_slots"].as_object().unwrap();
+        let promoted: f64 = promoted.values().map(|n| n.as_f64().unwrap()).sum();
+        assert!(promoted > 100.0, "{modes}");
+        assert_eq!(of("moved_promotion_slots"), promoted);
+        let lost = modes["lost_bytes"]["end"].as_f64().unwrap();
+        assert!(lost > 0.0);
+        assert_eq!(of("capacity_lost_mib"), lost / f64::from(1 << 20));
+        let percent = 100.0 * lost / f64::from(1 << 20) / 512.0;
+        assert!(
+            (of("capacity_lost_percent") - percent).abs() < 0.05,
+            "{percent}"
+        );
+        let spare = modes["over_provisioning_bytes"]["end"].as_f64().unwrap();
+        let capacity = result["firstread"]["capacity_bytes"].as_f64().unwrap();
+        assert_eq!(of("over_provisioning_percent"), 100.0 * spare / capacity);
+        let mut shares = 0.0;
+        for (mode, of_mode) in modes["by_mode"].as_object().unwrap() {
+            let blocks = of_mode["superblocks"]["end"].as_f64().unwrap();
+            assert_eq!(of(&format!("{mode}_superblocks")), blocks);
+            shares += of(&format!("{mode}_read_percent"));
+        }
+        assert!((shares - 100.0).abs() < 1e-6, "{shares}");
+        assert!(of("tlc_read_percent") > 1.0);
+
+        let (metrics, _) = of_drive("bench-4g", &[], HOT);
+        for name in ["capacity_lost_mib", "moved_promotion_slots", "qlc_read_us"] {
+            assert!(!metrics.contains_key(name), "{name}");
+        }
+        assert!(metrics.contains_key("moved_gc_slots"));
+    }
+
+    /// The last job is the phase that came last.
+    #[test]
+    fn formula_the_last_job_is_the_last_phase() {
+        let (metrics, result) = of_drive("bench-4g", &[], HOT);
+        let jobs = result["jobs"].as_array().unwrap();
+        let mean = |job: &Value| job["read"]["lat_ns"]["mean"].as_f64().unwrap() / 1e3;
+        assert_eq!(jobs.len(), 2);
+        let last = metrics["last_mean_us"].as_f64().unwrap();
+        assert!((last - mean(&jobs[1])).abs() < 1e-6, "{last}");
+        assert_ne!(mean(&jobs[0]), mean(&jobs[1]));
+    }
+
+    #[test]
+    fn formula_percentiles_of_retries_are_those_of_pages() {
+        let mut counters = Counters::default();
+        assert_eq!(retries_below(&counters, 0.5), None);
+        counters.retries[1] = 10;
+        counters.retries[4] = 80;
+        counters.retries[9] = 10;
+        let of = |share| retries_below(&counters, share).unwrap();
+        assert_eq!(
+            [of(0.1), of(0.11), of(0.9), of(0.91), of(1.0)],
+            [1.0, 4.0, 4.0, 9.0, 9.0]
+        );
+    }
 
     #[test]
     fn formula_the_distribution_of_retries_is_that_of_pages() {

@@ -43,7 +43,7 @@ macro_rules! studies {
     };
 }
 
-studies!["ct-qlc", "pr2-ar2"];
+studies!["ct-qlc", "pr2-ar2", "raro"];
 
 /// A study with its name.
 #[derive(Debug)]

@@ -41,10 +41,17 @@ impl Coordinates {
         at
     }
 
-    /// Every combination of the experiment's values, the last dimension running fastest.
+    /// Whether it has all coordinates of `others`; `a|b` for either.
+    pub fn is_among(&self, others: &BTreeMap<Dimension, String>) -> bool {
+        let among =
+            |(d, values): (&Dimension, &String)| values.split('|').any(|v| self.get(*d) == v);
+        others.iter().all(among)
+    }
+
+    /// Every combination of the experiment's values but those that it leaves out, the last dimension running fastest.
     pub fn all(experiment: &Experiment, quick: bool) -> Vec<Coordinates> {
         let none = vec![Coordinates(Default::default())];
-        Dimension::ALL.into_iter().fold(none, |all, dimension| {
+        let mut all = Dimension::ALL.into_iter().fold(none, |all, dimension| {
             let values = experiment.values(dimension, quick);
             let with = |at: &Coordinates| {
                 let at = at.clone();
@@ -53,7 +60,9 @@ impl Coordinates {
                     .map(move |value| at.with(&BTreeMap::from([(dimension, value.clone())])))
             };
             all.iter().flat_map(with).collect()
-        })
+        });
+        all.retain(|at| !experiment.left_out.iter().any(|out| at.is_among(out)));
+        all
     }
 }
 
@@ -281,6 +290,41 @@ mod tests {
             .collect();
         assert_eq!(names, ["a 2h", "a 28h", "b 2h", "b 28h"]);
         assert_eq!(Coordinates::all(&study.experiments[0], true).len(), 2);
+    }
+
+    #[test]
+    fn sequence_combinations_that_are_left_out_are_not_run() {
+        let small = super::super::tests::SMALL;
+        let with = |out: &str| {
+            let line = format!("left_out = [{out}]\ntemperature = [\"40\"]");
+            Study::parse("t", &small.replacen("temperature = [\"40\"]", &line, 1))
+        };
+        let study = with("{ variant = \"b\", age = \"2h\" }, { age = \"28h\", variant = \"a|c\" }");
+        let error = study.unwrap_err().to_string();
+        assert!(error.contains("no variant `c`"), "{error}");
+        let study = with("{ variant = \"b\", age = \"2h|28h\" }").unwrap();
+        let all = Coordinates::all(&study.experiments[0], false);
+        let names: Vec<&str> = all.iter().map(|at| at.get(Dimension::Variant)).collect();
+        assert_eq!(names, ["a", "a"]);
+    }
+
+    /// The share that a fill writes is a coordinate like others.
+    #[test]
+    fn formula_the_fill_is_a_coordinate() {
+        let small = super::super::tests::SMALL;
+        let with = |fill: &str| {
+            let line = format!("fill = [{fill}]\ntemperature = [\"40\"]");
+            let study = small.replacen("temperature = [\"40\"]", &line, 1);
+            Study::parse("t", &study).unwrap()
+        };
+        let study = with("\"50%\", \"100%\"");
+        let inputs = Inputs::open(&study, None).unwrap();
+        let (points, _) = points(&study, &inputs, &[], true).unwrap();
+        let fills: Vec<f64> = points.iter().map(|p| p.run.setup.state.fill).collect();
+        assert_eq!(fills, [0.5, 1.0, 0.5, 1.0]);
+        let study = with("\"101%\"");
+        let error = super::points(&study, &inputs, &[], true).unwrap_err();
+        assert!(error.to_string().contains("101%"), "{error}");
     }
 
     /// A study that names the axis as version 0.1.0 did is refused with the name of today, in `schemes` and in `set`.

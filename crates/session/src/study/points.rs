@@ -56,7 +56,15 @@ impl Points {
         of.iter().map(|m| m.get(metric)?.as_f64()).collect()
     }
 
-    /// The same over all drives.
+    /// What stands under `key` beside the metrics of a point, on its first drive.
+    pub fn first(&self, experiment: &str, at: &Coordinates, key: &str) -> Option<&Value> {
+        self.0
+            .get(&(experiment.to_owned(), at.clone()))?
+            .first()?
+            .get(key)
+    }
+
+    /// A metric of a point over all drives.
     pub fn estimate(&self, experiment: &str, at: &Coordinates, metric: &str) -> Option<Estimate> {
         Estimate::of(&self.values(experiment, at, metric)?)
     }

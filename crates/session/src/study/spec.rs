@@ -161,12 +161,18 @@ pub struct Experiment {
     /// How long the fill before that lived; `default` is that of the drive, `none` a drive filled for the first time.
     #[serde(default = "of_drive")]
     pub earlier_fill: Vec<String>,
+    /// Share of the capacity that the fill wrote.
+    #[serde(default = "whole")]
+    pub fill: Vec<String>,
     /// How they were overwritten after the fill.
     #[serde(default = "not_overwritten")]
     pub precondition: Vec<String>,
     /// Seeds of the workload: repetitions on the same drive.
     #[serde(default = "one_workload")]
     pub workload_seed: Vec<String>,
+    /// Combinations that are not run: those with all coordinates of one of these; `a|b` for either.
+    #[serde(default)]
+    pub left_out: Vec<BTreeMap<Dimension, String>>,
     /// What the drive of each point is burnt in by, if it is.
     pub burn_in: Option<BurnIn>,
     /// Requests a point.
@@ -208,6 +214,10 @@ fn never() -> Vec<String> {
 
 fn of_drive() -> Vec<String> {
     vec!["default".into()]
+}
+
+fn whole() -> Vec<String> {
+    vec!["100%".into()]
 }
 
 fn not_overwritten() -> Vec<String> {
@@ -266,6 +276,9 @@ pub struct Drawing {
     pub y: Vec<String>,
     /// Rows of panels for each value of this coordinate, instead of panels side by side.
     pub rows: Option<Dimension>,
+    /// A metric along the horizontal axis instead of the coordinate `x`: a marker for each of its values. `time` for the
+    /// time of the run: what is lost of the capacity over it, on the first drive.
+    pub along: Option<String>,
     /// A metric that a dashed line is drawn at.
     pub line: Option<String>,
     /// What one variant has less than another is drawn, instead of what each has.
@@ -289,6 +302,13 @@ pub struct Drawing {
     /// A row each value of `x`, the first the one to compare with; a panel side by side each of `y`.
     #[serde(default)]
     pub across: bool,
+}
+
+impl Drawing {
+    /// Whether it shows the capacity lost over the time of a run.
+    pub fn is_over_time(&self) -> bool {
+        self.along.as_deref() == Some("time")
+    }
 }
 
 fn by_variant() -> Dimension {
@@ -331,6 +351,7 @@ impl Experiment {
             Dimension::PeCycles => &self.pe_cycles,
             Dimension::Unpowered => &self.unpowered,
             Dimension::EarlierFill => &self.earlier_fill,
+            Dimension::Fill => &self.fill,
             Dimension::Precondition => &self.precondition,
             Dimension::WorkloadSeed => &self.workload_seed,
         }
@@ -396,6 +417,19 @@ impl Study {
         if most.is_some_and(|most| !(most > 0.0 && most <= 1e6)) {
             return Err(StudyError::BurnInLimit);
         }
+        for (dimension, text) in e.left_out.iter().flatten() {
+            let all = e.values(*dimension, false);
+            let mut values = text.split('|');
+            if let Some(value) = values.find(|value| !all.iter().any(|v| v == value)) {
+                return Err(StudyError::NoValue {
+                    experiment: e.id.clone(),
+                    dimension: dimension.name(),
+                    value: value.to_owned(),
+                    form: "full",
+                    values: all.to_vec(),
+                });
+            }
+        }
         for dimension in Dimension::ALL {
             let all = e.values(dimension, false);
             let mut quick = e.values(dimension, true).iter();
@@ -409,8 +443,12 @@ impl Study {
     /// That an experiment can be drawn.
     fn check_figure(&self, e: &Experiment) -> Result<(), StudyError> {
         let figure = &e.figure;
-        for metric in figure.y.iter().chain(&figure.line) {
+        let along = figure.along.as_ref().filter(|_| !figure.is_over_time());
+        for metric in figure.y.iter().chain(&figure.line).chain(along) {
             Metric::find(metric, e.source())?;
+        }
+        if figure.is_over_time() && (figure.y != ["capacity_lost_mib"] || figure.log) {
+            return Err(StudyError::OverTime);
         }
         figure.check_reductions(&e.variants)?;
         let (x, series) = (figure.x, figure.series);
@@ -420,6 +458,10 @@ impl Study {
         let has_any = figure.rows.is_some() || figure.line.is_some();
         if figure.across && (has_any || figure.log_x || figure.same_y) {
             return Err(StudyError::Across);
+        }
+        let has_more = figure.across || has_any || figure.same_y || !figure.reduction.is_empty();
+        if figure.along.is_some() && (has_more || figure.log_x) {
+            return Err(StudyError::Along);
         }
         if figure.log && figure.same_y {
             return Err(StudyError::LogZero);
@@ -482,7 +524,7 @@ impl Study {
                 }
                 let plain = (&never(), &not_overwritten(), &one_workload());
                 let is_plain = (&e.unpowered, &e.precondition, &e.workload_seed) == plain
-                    && e.earlier_fill == of_drive();
+                    && (&e.earlier_fill, &e.fill) == (&of_drive(), &whole());
                 match is_plain && e.burn_in.is_none() {
                     true => Ok(()),
                     false => Err(StudyError::OfRunsAlone),

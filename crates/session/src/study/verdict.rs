@@ -226,9 +226,13 @@ fn without_number(study: &Study, claim: &Claim, parts: &[Part<'_>], known: &Know
     let metric = missing.map_or("", |part| part.metric);
     let mut from = claim.all_points();
     let from = from.find(|from| of_metrics(from).any(|name| name == metric));
-    // Of the metrics of runs, percentiles begin with p.
+    let is_percentile = |metric: &str| {
+        let end = metric.strip_prefix("write_").unwrap_or(metric);
+        let digit = end.strip_prefix('p').and_then(|rest| rest.chars().next());
+        digit.is_some_and(|c| c.is_ascii_digit())
+    };
     let why = match from.map(|from| study.source(from)) {
-        Some(Source::Runs) if metric.starts_with('p') => {
+        Some(Source::Runs) if is_percentile(metric) => {
             "too few requests for this percentile in this form of the study"
         }
         Some(Source::Margins | Source::Pairs) => {

@@ -108,6 +108,61 @@ fn formula_capacity_lost_is_that_of_the_superblocks_in_each_mode() {
     }
 }
 
+/// A page of several codewords is promoted whole after a read that was retried, though only some of its codewords were
+/// read again.
+#[test]
+fn model_a_page_that_was_retried_in_part_is_promoted() {
+    let cells = ["cells=modelled", "schemes.read_levels=factory"];
+    let own = [&[HOTNESS][..], &cells].concat();
+    let state = aged(28, 800);
+    let load = "[j]\nrw=randread\nbs=16k\niodepth=4\nnorandommap\nrandom_distribution=zipf:1.2\nio_size=312m\n";
+    let stats = run(
+        profile("raro-femu", &settings(&own)),
+        &state,
+        load,
+        u64::MAX,
+    );
+    let (tries, pages) = (
+        &stats.counters.first_tries_by_mode,
+        &stats.counters.page_reads_by_mode,
+    );
+    let qlc = CellMode::Qlc as usize;
+    assert!(
+        tries[qlc] < pages[qlc] / 2,
+        "most reads are retried: {tries:?} of {pages:?}"
+    );
+    let refused = stats.counters.promotions_refused[Refused::Part as usize];
+    let promoted: u64 = stats.counters.slots_promoted.iter().sum();
+    assert!(
+        promoted > 100 && refused == 0,
+        "{promoted} promoted, {refused} refused"
+    );
+}
+
+/// A drive whose free superblocks are those that cleaning keeps still promotes: cleaning makes room for one more when a
+/// stream of another mode has found none. It begins no sooner than the host needs a superblock otherwise.
+#[test]
+fn model_a_drive_in_a_steady_state_of_writes_still_promotes() {
+    let overwrites = "[j]\nrw=randwrite\nbs=16k\niodepth=8\nnorandommap\nio_size=960m\n";
+    let mixed = "[j]\nrw=randrw\nrwmixread=70\nbs=16k\niodepth=8\nnorandommap\nrandom_distribution=zipf:1.2\n\
+        io_size=937m\n";
+    for own in [&[HOTNESS][..], RARO] {
+        let own = [own, &["capacity=240 MiB"]].concat();
+        let mut drive = drive(profile("raro-femu", &settings(&own)), &old(), 1);
+        try_run(&mut drive, overwrites, 1, None).expect("overwrites");
+        let stats = try_run(&mut drive, mixed, 1, None).expect("a run");
+        let promoted: u64 = stats.counters.slots_promoted.iter().sum();
+        let refused: u64 = stats.counters.promotions_refused.iter().sum();
+        assert!(
+            promoted > refused,
+            "{own:?}: {promoted} promoted, {:?}",
+            stats.counters.promotions_refused
+        );
+        assert_eq!(stats.all.write.lost() + stats.all.read.lost(), 0);
+        drive.audit().expect("consistent");
+    }
+}
+
 /// A full drive that is overwritten while its hot pages are promoted keeps the over-provisioning that `keep` asks for,
 /// and writes go on to the end.
 #[test]

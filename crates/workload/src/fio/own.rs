@@ -36,6 +36,15 @@ pub const OWN_OPTIONS: &[OptionRow] = &[
         doc: "temperature of the drive until the first job of the phase starts, while `startdelay` lasts",
         effect: Effect::Load(delay_temperature),
     },
+    OptionRow {
+        name: "power_cut",
+        aliases: &[],
+        takes: "time, s",
+        default: "never",
+        example: "30",
+        doc: "so long after the start of the run the power of the drive is cut, once, and comes back",
+        effect: Effect::Load(power_cut),
+    },
 ];
 
 /// The option in the comment of `line`, if the line is such a comment.
@@ -54,6 +63,11 @@ fn temperature(d: &mut Draft, v: &Value<'_>) -> Result<(), ValueError> {
 
 fn delay_temperature(d: &mut Draft, v: &Value<'_>) -> Result<(), ValueError> {
     d.job.delay_temperature_c = Some(v.float(CELSIUS.0, CELSIUS.1)?);
+    Ok(())
+}
+
+fn power_cut(d: &mut Draft, v: &Value<'_>) -> Result<(), ValueError> {
+    d.job.power_cut_ns = Some(v.time_ns(1_000_000_000)?);
     Ok(())
 }
 

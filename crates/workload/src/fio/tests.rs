@@ -546,6 +546,16 @@ fn formula_temperatures_stand_in_comments() {
 }
 
 #[test]
+fn formula_power_cuts_stand_in_comments() {
+    let text = "[a]\nrw=read\n; firstread: power_cut=30\n[b]\nstonewall\n; firstread: power_cut=500ms\n[c]\n";
+    let jobs = parse("t.fio", text).unwrap().jobs;
+    let cuts: Vec<_> = jobs.iter().map(|job| job.power_cut_ns).collect();
+    assert_eq!(cuts, [Some(30_000_000_000), Some(500_000_000), None]);
+    let error = parse("t.fio", "[a]\n; firstread: power_cut=soon\n").unwrap_err();
+    assert!(error.to_string().contains("power_cut=soon"), "{error}");
+}
+
+#[test]
 fn golden_errors_of_temperatures() {
     let message = |text: &str| parse("t.fio", text).unwrap_err().to_string();
     let all = [

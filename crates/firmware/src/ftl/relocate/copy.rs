@@ -46,7 +46,11 @@ impl Relocate {
     ) -> bool {
         let shared = &lower.store.shared;
         let Job {
-            at, step, purpose, ..
+            at,
+            step,
+            asked,
+            purpose,
+            ..
         } = shared.jobs[job];
         let of_host = matches!(purpose, Purpose::HostRead { .. } | Purpose::SharedRead);
         let row = *shared.blocks.row(at.block);
@@ -54,13 +58,11 @@ impl Relocate {
         if !of_host || row.usage != SuperblockUse::Full || row.holds_map {
             return false;
         }
-        // The last step has read what the steps before could not correct; all of it is in the buffer.
-        let wanted = shared.jobs.asked(job);
         let codewords = shared.layout.codewords_per_slot();
         let whole = u64::MAX >> (64 - codewords);
         let first = shared.ppa_in(at, 0);
         let buffer = shared.job_buffer(job);
-        let mut left = wanted;
+        let mut left = asked;
         while left != 0 {
             let row_slot = left.trailing_zeros() / codewords;
             let of_slot = whole << (row_slot * codewords);
@@ -91,7 +93,7 @@ impl Relocate {
                 expect: Some(ppa),
                 why,
             };
-            let refused = match wanted & of_slot == of_slot {
+            let refused = match asked & of_slot == of_slot {
                 false => Some(Refused::Part),
                 true => copy(now, &item, from, lower, ports),
             };

@@ -79,9 +79,11 @@ impl Relocate {
         let (place, shared) = (&store.place, &store.shared);
         let space = &place.space;
         let slots = space.largest_slots as i64;
-        let mut missing = place.missing_room(shared) + to_come;
-        let mut free = i64::from(space.free_soon(&shared.blocks));
-        if free > 0 && (missing <= 0 || to_come == 0 && place.can_open(slots as u32, shared)) {
+        let for_stream = i64::from(self.stream_waits(place, shared));
+        let mut missing = place.missing_room(shared) + to_come + for_stream * slots;
+        let mut free = i64::from(space.free_soon(&shared.blocks)) - for_stream;
+        let can_open = || to_come + for_stream == 0 && place.can_open(slots as u32, shared);
+        if free > 0 && (missing <= 0 || can_open()) {
             return None;
         }
         let open = i64::from(place.left_for_moves());

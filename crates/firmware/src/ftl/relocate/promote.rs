@@ -64,10 +64,11 @@ impl Relocate {
         let wanted = place.relocation.wanted.first();
         let own = shared.config.mode;
         match wanted {
+            // It was not free before, so no free one is taken.
             Some(to)
                 if mode == own
                     && !place.will_have_free_in(to, shared)
-                    && self.may_convert(to, place, shared).is_ok() =>
+                    && self.may_convert(to, 0, place, shared).is_ok() =>
             {
                 debug_assert_eq!(shared.blocks.row(block).valid_slots, 0, "it is empty");
                 place.relocation.wanted.remove(to);
@@ -94,38 +95,64 @@ impl Relocate {
         if !place.space.erases.may_begin(Erased::Free) || emptying == Some(Owner::Gc) {
             return;
         }
-        place.relocation.wanted.remove(to);
         if place.will_have_free_in(to, shared) {
+            place.relocation.wanted.remove(to);
             return;
         }
+        let taken = shared.slots_of(shared.config.mode);
         let chosen = self
-            .may_convert(to, place, shared)
+            .may_convert(to, taken, place, shared)
             .and_then(|()| place.free_for_conversion(shared).ok_or(Refused::Reserve));
         match chosen {
             Ok(block) => {
+                place.relocation.wanted.remove(to);
                 let row = *shared.blocks.row(block);
                 place.take_free(row.mode, shared.slots_of(row.mode));
                 store.start_erase(now, block, to, Erased::Free, ports);
             }
-            Err(reason) => shared.counters.promotions_refused[reason as usize] += 1,
+            // Cleaning makes room for one more superblock first.
+            Err(Refused::Reserve) if self.over_provisioning_allows(to, place, shared) => {}
+            Err(reason) => {
+                place.relocation.wanted.remove(to);
+                shared.counters.promotions_refused[reason as usize] += 1;
+            }
         }
     }
 
-    /// Whether a superblock of the drive's own mode may change to mode `to`.
-    fn may_convert(&mut self, to: CellMode, place: &Place, shared: &Shared) -> Result<(), Refused> {
+    /// Whether cleaning has to make room for one superblock more than the host needs, because a stream of another
+    /// mode has found none.
+    pub(super) fn stream_waits(&self, place: &Place, shared: &Shared) -> bool {
+        let wanted = place.relocation.wanted.first();
+        wanted.is_some_and(|to| {
+            !place.will_have_free_in(to, shared) && self.over_provisioning_allows(to, place, shared)
+        })
+    }
+
+    /// Whether the over-provisioning allows that a superblock of the drive's own mode changes to mode `to`.
+    fn over_provisioning_allows(&self, to: CellMode, place: &Place, shared: &Shared) -> bool {
         let own = shared.slots_of(shared.config.mode);
-        let promised = self.promised_slots(place);
-        let shrinks = u64::from(own - shared.slots_of(to)) + promised;
-        if place.space.read_only
-            || !place.space.holds_capacity_without(shrinks)
-            || place.space.physical_slots < self.keep_slots + shrinks
-        {
+        let shrinks = u64::from(own - shared.slots_of(to)) + self.promised_slots(place);
+        !place.space.read_only
+            && place.space.holds_capacity_without(shrinks)
+            && place.space.physical_slots >= self.keep_slots + shrinks
+    }
+
+    /// Whether a superblock of the drive's own mode may change to mode `to`: `taken` are its slots if it is a free one,
+    /// and none if it has just been emptied.
+    fn may_convert(
+        &mut self,
+        to: CellMode,
+        taken: u32,
+        place: &Place,
+        shared: &Shared,
+    ) -> Result<(), Refused> {
+        if !self.over_provisioning_allows(to, place, shared) {
             return Err(Refused::OverProvisioning);
         }
         if !self.cell_mode.may_convert(to, &shared.blocks) {
             return Err(Refused::Capacity);
         }
-        match place.has_beyond_reserve(u64::from(own), shared) && place.can_spare(own, shared) {
+        match place.has_beyond_reserve(u64::from(taken), shared) && place.can_spare(taken, shared) {
             true => Ok(()),
             false => Err(Refused::Reserve),
         }
