@@ -23,18 +23,19 @@ fn retries(stats: &RunStats) -> f64 {
 }
 
 /// Reads of 2 MiB, which lie in one superblock.
-const HAMMERED: &str = "[j]\nrw=randread\nbs=16k\niodepth=4\nsize=2m\nio_size=640m\nnorandommap\n";
+const HAMMERED: &str = "[j]\nrw=randread\nbs=16k\niodepth=4\nsize=2m\nio_size=1280m\nnorandommap\n";
 
-/// The second of two runs of [`HAMMERED`] on a drive whose cells are a hundred times as easily disturbed, with a limit of
-/// reads that is a hundred times as low.
+/// The second of two runs of [`HAMMERED`] on a drive whose cells are ten times as easily disturbed, with a limit of reads
+/// that is a tenth of the default. More than ten times would not do: a superblock is emptied no faster, and is read
+/// meanwhile.
 fn hammered(state: &DriveState, own: &[&str]) -> RunStats {
-    let disturbed = [&["chip.disturb.onset=0.1 kreads"], own].concat();
+    let disturbed = [&["chip.disturb.onset=1 kreads"], own].concat();
     let mut drive = drive(profile("raro-femu", &settings(&disturbed)), state, 1);
     try_run(&mut drive, HAMMERED, 1, None).expect("a run");
     try_run(&mut drive, HAMMERED, 2, None).expect("a run")
 }
 
-const LIMIT: &str = "refresh.reads=1270 reads";
+const LIMIT: &str = "refresh.reads=6000 reads";
 
 /// Reads of a hot superblock disturb it until none of its pages can be read. A superblock that is refreshed in time takes
 /// no retries.
@@ -53,7 +54,7 @@ fn model_reads_disturb_a_superblock_without_end_unless_it_is_refreshed() {
         let with = hammered(&new, &[&format!("schemes.refresh={scheme}"), LIMIT]);
         let refreshed = with.counters.superblocks_refreshed;
         let found = (with.all.read.lost(), retries(&with));
-        assert!(refreshed > 3, "{scheme}: {refreshed} superblocks");
+        assert!(refreshed > 2, "{scheme}: {refreshed} superblocks");
         assert!(found.0 == 0 && found.1 < 0.1, "{scheme}: {found:?}");
     }
 }
@@ -66,7 +67,7 @@ fn model_an_open_superblock_of_hot_pages_is_closed_and_refreshed() {
         let with = hammered(&old(), &[&format!("schemes.refresh={scheme}"), LIMIT]);
         let c = &with.counters;
         let found = (c.superblocks_closed_early, c.superblocks_refreshed);
-        assert!(found.0 > 1 && found.1 > 1, "{scheme}: {found:?}");
+        assert!(found.0 > 0 && found.1 > 0, "{scheme}: {found:?}");
         let lost = with.all.read.lost();
         assert!(
             lost == 0 && retries(&with) < 0.5,
