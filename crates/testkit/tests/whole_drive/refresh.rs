@@ -1,5 +1,6 @@
 //! Axis `refresh` on a whole drive with cells: what it cures, and that it is heat that tells which pages.
 
+use firstread_core::Ns;
 use firstread_drive::{DriveState, RunStats};
 use firstread_testkit::{SMALL_BLOCKS, aged, drive, profile, run, try_run};
 
@@ -116,20 +117,24 @@ fn model_a_rewrite_of_hot_pages_makes_an_aged_drive_faster_by_their_heat() {
     }
 }
 
-/// `trigger=computed` sees no age. What is rewritten is rewritten once, not at every read.
+/// `trigger=computed` sees no age: without a least age hot pages are rewritten again whenever the superblock of their
+/// copies is full. With it each page is rewritten once.
 #[test]
-fn formula_a_page_is_not_rewritten_at_every_read() {
-    let own: &[&str] = &["schemes.refresh=hot", "refresh.trigger=computed"];
-    let stats = run(
-        profile("raro-femu", &settings(own)),
-        &old(),
-        HOT_READS,
-        u64::MAX,
-    );
+fn formula_a_page_is_rewritten_once_a_day() {
+    let rewritten = |age: &str| {
+        let own = ["schemes.refresh=hot", "refresh.trigger=computed", age];
+        let profile = profile("raro-femu", &settings(&own));
+        let stats = run(profile, &old(), HOT_READS, u64::MAX);
+        let pages = stats.counters.slots_refreshed;
+        (pages, stats.simulated)
+    };
+    let (once, took) = rewritten("refresh.age=1 d");
+    let (again, _) = rewritten("refresh.age=0 s");
     let pages = 192 * 64;
-    let rewritten = stats.counters.slots_refreshed;
+    assert!(took < Ns::from_h(24), "{took:?}");
+    assert!((100..=pages).contains(&once), "{once} of {pages} pages");
     assert!(
-        (100..pages).contains(&rewritten),
-        "{rewritten} of {pages} pages"
+        again > 2 * once,
+        "{again} with no least age, {once} with one"
     );
 }
