@@ -130,7 +130,7 @@ static AXES: &[Axis] = &[
             scheme(
                 "read-count",
                 Role::Scheme,
-                &[number("reads", "reads", 127_000, 1, 1 << 40)],
+                &[number("reads", "reads", 60_000, 1, 1 << 40)],
             ),
         ],
     },

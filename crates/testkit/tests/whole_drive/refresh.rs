@@ -1,5 +1,6 @@
 //! Axis `refresh` on a whole drive with cells: what it cures, and that it is heat that tells which pages.
 
+use firstread_core::Ns;
 use firstread_drive::{DriveState, RunStats};
 use firstread_testkit::{SMALL_BLOCKS, aged, drive, profile, run, try_run};
 
@@ -23,18 +24,19 @@ fn retries(stats: &RunStats) -> f64 {
 }
 
 /// Reads of 2 MiB, which lie in one superblock.
-const HAMMERED: &str = "[j]\nrw=randread\nbs=16k\niodepth=4\nsize=2m\nio_size=640m\nnorandommap\n";
+const HAMMERED: &str = "[j]\nrw=randread\nbs=16k\niodepth=4\nsize=2m\nio_size=1280m\nnorandommap\n";
 
-/// The second of two runs of [`HAMMERED`] on a drive whose cells are a hundred times as easily disturbed, with a limit of
-/// reads that is a hundred times as low.
+/// The second of two runs of [`HAMMERED`] on a drive whose cells are ten times as easily disturbed, with a limit of reads
+/// that is a tenth of the default. More than ten times would not do: a superblock is emptied no faster, and is read
+/// meanwhile.
 fn hammered(state: &DriveState, own: &[&str]) -> RunStats {
-    let disturbed = [&["chip.disturb.onset=0.1 kreads"], own].concat();
+    let disturbed = [&["chip.disturb.onset=1 kreads"], own].concat();
     let mut drive = drive(profile("raro-femu", &settings(&disturbed)), state, 1);
     try_run(&mut drive, HAMMERED, 1, None).expect("a run");
     try_run(&mut drive, HAMMERED, 2, None).expect("a run")
 }
 
-const LIMIT: &str = "refresh.reads=1270 reads";
+const LIMIT: &str = "refresh.reads=6000 reads";
 
 /// Reads of a hot superblock disturb it until none of its pages can be read. A superblock that is refreshed in time takes
 /// no retries.
@@ -53,7 +55,7 @@ fn model_reads_disturb_a_superblock_without_end_unless_it_is_refreshed() {
         let with = hammered(&new, &[&format!("schemes.refresh={scheme}"), LIMIT]);
         let refreshed = with.counters.superblocks_refreshed;
         let found = (with.all.read.lost(), retries(&with));
-        assert!(refreshed > 3, "{scheme}: {refreshed} superblocks");
+        assert!(refreshed > 2, "{scheme}: {refreshed} superblocks");
         assert!(found.0 == 0 && found.1 < 0.1, "{scheme}: {found:?}");
     }
 }
@@ -66,7 +68,7 @@ fn model_an_open_superblock_of_hot_pages_is_closed_and_refreshed() {
         let with = hammered(&old(), &[&format!("schemes.refresh={scheme}"), LIMIT]);
         let c = &with.counters;
         let found = (c.superblocks_closed_early, c.superblocks_refreshed);
-        assert!(found.0 > 1 && found.1 > 1, "{scheme}: {found:?}");
+        assert!(found.0 > 0 && found.1 > 0, "{scheme}: {found:?}");
         let lost = with.all.read.lost();
         assert!(
             lost == 0 && retries(&with) < 0.5,
@@ -115,20 +117,24 @@ fn model_a_rewrite_of_hot_pages_makes_an_aged_drive_faster_by_their_heat() {
     }
 }
 
-/// `trigger=computed` sees no age. What is rewritten is rewritten once, not at every read.
+/// `trigger=computed` sees no age: without a least age hot pages are rewritten again whenever the superblock of their
+/// copies is full. With it each page is rewritten once.
 #[test]
-fn formula_a_page_is_not_rewritten_at_every_read() {
-    let own: &[&str] = &["schemes.refresh=hot", "refresh.trigger=computed"];
-    let stats = run(
-        profile("raro-femu", &settings(own)),
-        &old(),
-        HOT_READS,
-        u64::MAX,
-    );
+fn formula_a_page_is_rewritten_once_a_day() {
+    let rewritten = |age: &str| {
+        let own = ["schemes.refresh=hot", "refresh.trigger=computed", age];
+        let profile = profile("raro-femu", &settings(&own));
+        let stats = run(profile, &old(), HOT_READS, u64::MAX);
+        let pages = stats.counters.slots_refreshed;
+        (pages, stats.simulated)
+    };
+    let (once, took) = rewritten("refresh.age=1 d");
+    let (again, _) = rewritten("refresh.age=0 s");
     let pages = 192 * 64;
-    let rewritten = stats.counters.slots_refreshed;
+    assert!(took < Ns::from_h(24), "{took:?}");
+    assert!((100..=pages).contains(&once), "{once} of {pages} pages");
     assert!(
-        (100..pages).contains(&rewritten),
-        "{rewritten} of {pages} pages"
+        again > 2 * once,
+        "{again} with no least age, {once} with one"
     );
 }

@@ -9,13 +9,14 @@ use firstread_core::params::{Param, Values};
 
 use crate::policy::Setup;
 
-/// The parameter `reads`: 400,000 reads are the usual limit of TLC (DEAR, MICRO 2025, second-hand), and QLC bears
-/// 3.15 times fewer (the same).
+/// The parameter `reads`. 400,000 reads are the usual limit of TLC (DEAR, MICRO 2025, second-hand), and QLC bears 3.15
+/// times fewer (the same): 127,000. The default is half of that, because aged data bear fewer reads:
+/// `docs/firmware/refresh.md` has the measurement.
 pub(super) const READS: Param = Param::number(
     "reads",
     "reads of a block, its superblock's mean, from which the superblock is emptied and rewritten",
     "reads",
-    (127_000, 1, 1 << 40),
+    (60_000, 1, 1 << 40),
 );
 
 /// Senses of a superblock's multi-plane pages at which its blocks have had `reads` reads on average.
