@@ -68,6 +68,9 @@ pub fn lines(setup: &Setup, outcome: &Outcome) -> String {
     text
 }
 
+/// A number of a run, and how it is shown.
+type OfRun = (fn(&Setup, &Outcome) -> f64, fn(f64) -> String);
+
 /// What other cell modes cost and gave, where the drives have several; by mode, where some occurred.
 pub fn compared(axis: &str, results: &[(&str, &[(Setup, Outcome)])]) -> String {
     let mut setups = results.iter().flat_map(|(_, drives)| *drives);
@@ -90,8 +93,7 @@ pub fn compared(axis: &str, results: &[(&str, &[(Setup, Outcome)])]) -> String {
     ])];
     let whole = |n: f64| count(n as u64);
     for (label, drives) in results {
-        type Of = fn(&Setup, &Outcome) -> f64;
-        let figures: [(Of, fn(f64) -> String); 8] = [
+        let figures: [OfRun; 8] = [
             (|s, o| capacity(s, o).lost_bytes[1] as f64, bytes),
             (|s, o| capacity(s, o).lost_bytes[2] as f64, bytes),
             (
