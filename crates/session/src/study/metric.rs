@@ -140,10 +140,10 @@ metrics! {
     "write_amplification", "Write amplification", |_, o| o.stats.amplification.steady().map(|s| s.mean);
     "superblocks_erased", "Superblocks erased", |_, o| Some(o.stats.counters.erases as f64);
     "damage_cycles", "Damage by erases (cycles of the drive's mode)", |s, o| Some(damage(s, o).as_set);
-    "damage_cycles_by_ratings", "The same, by the ratio of the ratings (cycles)", |s, o| Some(damage(s, o).by_ratings);
-    "damage_cycles_alike", "The same, every cycle alike (cycles)", |s, o| Some(damage(s, o).alike);
+    "damage_cycles_by_ratings", "Damage, by the ratio of the ratings (cycles)", |s, o| Some(damage(s, o).by_ratings);
+    "damage_cycles_alike", "Damage, every cycle alike (cycles)", |s, o| Some(damage(s, o).alike);
     "programmed_slots", "Mapping units programmed", |_, o| Some(o.stats.counters.slots_programmed as f64);
-    "programmed_per_written", "Programmed per unit written by the host", |_, o| {
+    "programmed_per_written", "Programmed per unit written", |_, o| {
         let c = &o.stats.counters;
         (c.host_slots_written > 0).then(|| c.slots_programmed as f64 / c.host_slots_written as f64)
     };
