@@ -233,7 +233,7 @@ impl FutureBuilder {
     /// The load ends.
     ///
     /// # Errors
-    /// [`TooMany`] versions of pages.
+    /// `TooMany` versions of pages.
     pub fn build(self) -> Result<Future, TooMany> {
         const MOST: usize = 1 << 31;
         if self.last.len() + self.before.len() >= MOST {
