@@ -150,6 +150,27 @@ fn powerloss_two_erases_side_by_side_are_repeated() {
     assert!(two > 0, "no power cut met two erases");
 }
 
+/// Superblocks that are asked to change to the mode of a pool are refused: the host cannot have what is in the pool, and
+/// would wait for ever once the pool held what was left free. This drive did.
+#[test]
+fn sequence_only_the_scheme_fills_its_pools() {
+    const CLAIRVOYANT: usize = 3;
+    let mut build = drive(19, 1, 0, 95, CLAIRVOYANT, 2_932_131_177_250_739_630);
+    build.geometry.stripe_parity = true;
+    build.capacity = 88;
+    build.fill = 84;
+    let build = Build {
+        victim: 2,
+        suspend: 3,
+        read_recovery: 2,
+        read_cache: 20,
+        planes_apart: true,
+        depth: 36,
+        ..build
+    };
+    lives(&build, &passes(&build.trial(4000, 0)));
+}
+
 /// A drive made for no scheme of the axis has none of this.
 #[test]
 fn sequence_nothing_is_promoted_where_modes_are_fixed() {

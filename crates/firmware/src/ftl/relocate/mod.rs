@@ -64,6 +64,9 @@ pub enum Busy {
     NoRoom,
     /// The drive keeps no read levels for that cell mode.
     NoLevels,
+    /// That cell mode has a pool of superblocks: the scheme of axis `cell_mode` alone adds to it. The host and moves
+    /// cannot use what is in it.
+    ModeOfScheme,
 }
 
 /// Requests to relocation, and the scheme of axis `gc_victim`.
@@ -231,6 +234,9 @@ impl Relocate {
         }
         if !has_levels {
             return Err(Busy::NoLevels);
+        }
+        if place.space.pools.has(mode) {
+            return Err(Busy::ModeOfScheme);
         }
         match row.usage {
             SuperblockUse::Free if place.space.erases.may_begin(Erased::Free) => {
