@@ -406,16 +406,16 @@ fn room(drive: &DriveProfile) -> Result<(), Wrong> {
     let spare = drive.least_spare_slots() * u64::from(g.slot_bytes);
     let kept = (streams + 1) * superblock + spare + map_slots * u64::from(g.slot_bytes);
     let promoted = promoted_slots(drive) * u64::from(g.slot_bytes);
-    let own = u64::from(drive.needs(Need::OwnStream)) * superblock;
-    let kept = kept + promoted + own;
+    let own = drive.axes_with_own_stream().count() as u64;
+    let kept = kept + promoted + own * superblock;
     let usable = g.raw_bytes(drive.mode).saturating_sub(kept);
     if drive.capacity_bytes > usable {
         let mut others = match promoted {
             0 => String::new(),
             bytes => format!(", {bytes} B of superblocks in other modes"),
         };
-        if own > 0 {
-            others += ", one for the stream of axis `refresh`";
+        for axis in drive.axes_with_own_stream() {
+            others += &format!(", one for the stream of axis `{axis}`");
         }
         let message = format!(
             "{} B are more than the {} superblocks hold in {} mode, less {} that cleaning keeps, {} to \

@@ -295,6 +295,13 @@ impl DriveProfile {
         any_needs(&self.schemes, need)
     }
 
+    /// Axes whose schemes have a write stream of their own in the drive's own mode.
+    pub fn axes_with_own_stream(&self) -> impl Iterator<Item = &str> {
+        let choices = self.schemes.iter();
+        let declare = choices.filter(|choice| choice.scheme.requires(Need::OwnStream));
+        declare.map(|choice| choice.axis.name)
+    }
+
     /// How the drive's firmware counts heat, with what it draws from `seed`; none where nobody asks for it.
     pub fn heat_config(&self, seed: u64) -> Option<HeatConfig> {
         let counts = self.heat.enabled || self.needs(Need::Heat);

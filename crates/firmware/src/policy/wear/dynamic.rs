@@ -5,7 +5,7 @@ use firstread_core::params::{Role, Scheme, Values};
 
 use super::Wear;
 use super::contract::free;
-use crate::observe::{ModeSet, SuperblockTable};
+use crate::observe::{ModeSet, SuperblockView};
 use crate::policy::Setup;
 
 /// Record of the scheme.
@@ -33,7 +33,7 @@ impl DynamicWearLeveling {
 impl Wear for DynamicWearLeveling {
     fn open(
         &mut self,
-        blocks: &SuperblockTable,
+        blocks: SuperblockView<'_>,
         modes: ModeSet,
         _cold: bool,
     ) -> Option<SuperblockId> {
