@@ -252,6 +252,7 @@ impl<P: Payload> Drive<P> {
                 bad: worst,
                 superblocks: geometry.blocks_per_plane,
                 needed: capacity_slots.div_ceil(per_block),
+                streams: self.profile.axes_with_own_stream().count() as u64,
                 spare: self.profile.least_spare_slots() / per_block,
             });
         }
