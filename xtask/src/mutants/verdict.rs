@@ -1,5 +1,7 @@
 //! A mutant, the tests that judge it, and the verdict.
 
+use super::switches::Edit;
+
 /// Whose tests judge, each with those before.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, clap::ValueEnum)]
 pub(super) enum Judges {
@@ -9,6 +11,17 @@ pub(super) enum Judges {
     Digests,
     /// All tests of the whole drive
     Drive,
+}
+
+impl Judges {
+    /// As the option says it.
+    pub(super) fn text(self) -> &'static str {
+        match self {
+            Judges::Crate => "crate",
+            Judges::Digests => "digests",
+            Judges::Drive => "drive",
+        }
+    }
 }
 
 /// The verdict on a mutant.
@@ -64,6 +77,7 @@ pub(super) struct Mutant {
     pub(super) name: String,
     pub(super) file: String,
     pub(super) package: String,
+    pub(super) edit: Edit,
 }
 
 impl Mutant {
@@ -81,5 +95,11 @@ pub(super) fn mutant(name: &str) -> Mutant {
         name: name.into(),
         file: "crates/a/src/b.rs".into(),
         package: "a".into(),
+        edit: Edit {
+            change: super::switches::Change::Expression,
+            from: (1, 1),
+            to: (1, 2),
+            by: String::new(),
+        },
     }
 }

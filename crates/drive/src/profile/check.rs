@@ -10,6 +10,7 @@ use firstread_nand::formula::RetryFormula;
 use crate::payload::MOST_PAGES;
 use crate::profile::DriveProfile;
 use crate::profile::drive::{CellModes, Cells, LEAST_SPARE};
+use crate::profile::load::WORDLINES;
 use crate::profile::reader::Reader;
 
 /// What `drive` lacks that a scheme with this need takes for granted.
@@ -103,9 +104,17 @@ fn dies(g: &Geometry) -> u64 {
     u64::from(g.channels) * u64::from(g.chips_per_channel) * u64::from(g.dies_per_chip)
 }
 
-/// How dies, pages, mapping units and codewords go together.
+/// How dies, wordlines, pages, mapping units and codewords go together.
 fn shape(drive: &DriveProfile) -> Result<(), Wrong> {
     let g = &drive.geometry;
+    let (taken, there) = (u32::from(g.wordlines_per_block), drive.chip.wordlines());
+    if taken > there {
+        let message = format!(
+            "is {taken}, and a block of chip `{}` has {there} wordlines",
+            drive.chip.name
+        );
+        return wrong(WORDLINES, message);
+    }
     let dies = dies(g);
     if dies > u64::from(u16::MAX) {
         return wrong(
@@ -427,9 +436,23 @@ fn room(drive: &DriveProfile) -> Result<(), Wrong> {
             g.blocks_per_plane.div_ceil(LEAST_SPARE),
             ["", " and twice the map"][streams as usize - 2],
         );
-        return wrong("capacity", message);
+        return wrong("capacity", message + &scaled_capacity(drive));
     }
     Ok(())
+}
+
+/// The capacity that keeps the over-provisioning of the profile, where fewer wordlines of a block are taken.
+fn scaled_capacity(drive: &DriveProfile) -> String {
+    let g = &drive.geometry;
+    let (taken, there) = (u64::from(g.wordlines_per_block), drive.chip.wordlines());
+    if taken == u64::from(there) {
+        return String::new();
+    }
+    let slots = drive.capacity_bytes / u64::from(g.slot_bytes) * taken / u64::from(there);
+    format!(
+        ". With {taken} of {there} wordlines a block, `capacity={} B` keeps the over-provisioning",
+        slots * u64::from(g.slot_bytes)
+    )
 }
 
 /// Slots of the superblocks that are kept for data in other modes: an open one and a free one for each mode.
