@@ -98,8 +98,14 @@ impl StreamPlan {
 
     /// Number of slot buffers of all write buffers.
     pub(crate) fn slot_buffers(&self) -> u32 {
-        let (own, shared) = self.line_slots();
-        self.own_lines() * own + self.shared_lines() * shared
+        let (own, _) = self.line_slots();
+        self.own_lines() * own + self.shared_slot_buffers()
+    }
+
+    /// Number of slot buffers that the declared streams share.
+    pub(crate) fn shared_slot_buffers(&self) -> u32 {
+        let (_, shared) = self.line_slots();
+        self.shared_lines() * shared
     }
 
     /// Number of slot buffers of placement: those of the write buffers, and as many for data to be rewritten.
