@@ -28,7 +28,7 @@ pub struct DriveProfile {
     pub cells: Cells,
     /// Mode its blocks start in, one of the chip's.
     pub mode: CellMode,
-    /// Physical build. Wordlines are those of the chip, the codeword that of the code.
+    /// Physical build. The codeword is that of the code.
     pub geometry: Geometry,
     /// Bytes the host sees.
     pub capacity_bytes: u64,
@@ -48,6 +48,8 @@ pub struct DriveProfile {
     pub history: HistoryProfile,
     /// Submission queues, and how they are arbitrated.
     pub queues: QueuesProfile,
+    /// Cycles that each simulated erase stands for: 1, but in a life at another wear rate.
+    pub wear_rate: u32,
     /// One scheme for each axis, in the order of the axes.
     pub schemes: Vec<SchemeChoice>,
     /// Every value with unit and source, the chip's below `chip.`.
@@ -231,11 +233,12 @@ impl DriveProfile {
         u64::from(superblocks) * u64::from(g.slots_per_superblock(self.mode))
     }
 
-    /// Damage by a program/erase cycle in each cell mode, in cycles of the drive's own.
+    /// Damage by a program/erase cycle in each cell mode, in cycles of the drive's own, and how many cycles a simulated
+    /// erase stands for.
     pub fn cycle_damage(&self) -> CycleDamage {
         let of = |mode| self.chip.mode(mode).map_or(1.0, |m| m.cycle_damage);
         let milli = |mode| libm::round(of(mode) / of(self.mode) * 1000.0) as u32;
-        CycleDamage::new(CellMode::ALL.map(milli))
+        CycleDamage::new(CellMode::ALL.map(milli)).at_rate(self.wear_rate)
     }
 
     /// The sustained rate of a sequential write in the mode that blocks start in.
