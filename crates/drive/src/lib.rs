@@ -39,6 +39,7 @@ pub mod state;
 pub mod stats;
 pub mod tables;
 pub mod untimed;
+mod worn;
 mod write_waits;
 
 pub use cells::ShortTable;
@@ -53,3 +54,4 @@ pub use precondition::Precondition;
 pub use runner::{BurnIn, BurnInEnd, CutAt, EndOfLife, Ended, Host, Phase, RunError, RunStats};
 pub use state::{DriveState, EarlierFill};
 pub use untimed::UntimedDrive;
+pub use worn::WornBlocks;

@@ -1,6 +1,7 @@
 //! A drive, fully resolved.
 
 use std::fmt;
+use std::sync::Arc;
 
 use firstread_core::params::Need;
 use firstread_core::{CellMode, CycleDamage, Geometry, Ns};
@@ -14,6 +15,7 @@ use crate::profile::ResolvedEntry;
 use crate::profile::heat::HeatProfile;
 use crate::profile::queues::QueuesProfile;
 use crate::profile::schemes::{SchemeChoice, any_needs};
+use crate::worn::WornBlocks;
 
 /// A drive, fully resolved.
 #[derive(Clone, Debug)]
@@ -48,6 +50,8 @@ pub struct DriveProfile {
     pub history: HistoryProfile,
     /// Submission queues, and how they are arbitrated.
     pub queues: QueuesProfile,
+    /// Wear of each superblock, where it is not the same of all: as a life left it.
+    pub worn: Option<Arc<WornBlocks>>,
     /// Cycles that each simulated erase stands for: 1, but in a life at another wear rate.
     pub wear_rate: u32,
     /// One scheme for each axis, in the order of the axes.
