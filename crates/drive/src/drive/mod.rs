@@ -11,7 +11,7 @@
 mod activate;
 mod build;
 mod error;
-mod firmware_builder;
+pub(crate) mod firmware_builder;
 mod power;
 mod prepare;
 
@@ -45,7 +45,7 @@ pub use error::{CutRefused, DriveError, StateError, SubmitError, TemperatureRefu
 pub use power::PowerCut;
 
 /// The overlay grows when fewer changes of the map than this fit.
-const OVERLAY_RESERVE: u32 = 8;
+pub(crate) const OVERLAY_RESERVE: u32 = 8;
 
 /// The side that an event belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,7 +1,7 @@
 //! `dynamic`: the free superblock with the fewest P/E cycles.
 
 use firstread_core::SuperblockId;
-use firstread_core::params::{Role, Scheme, Values};
+use firstread_core::params::{Need, Role, Scheme, Values};
 
 use super::Wear;
 use super::contract::free;
@@ -14,7 +14,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "the free superblock with the fewest P/E cycles",
     source: "dynamic wear leveling, as surveyed by Gal and Toledo (ACM Computing Surveys 2005)",
     role: Role::Scheme,
-    needs: &[],
+    needs: &[Need::TrueWear],
     ordered: &[],
     params: &[],
 };

@@ -1,7 +1,7 @@
 //! `none`: the free superblock with the lowest number.
 
 use firstread_core::SuperblockId;
-use firstread_core::params::{Role, Scheme, Values};
+use firstread_core::params::{Need, Role, Scheme, Values};
 
 use super::Wear;
 use super::contract::free;
@@ -14,7 +14,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "the free superblock of the lowest number: wear is left to chance",
     source: "the null",
     role: Role::Null,
-    needs: &[],
+    needs: &[Need::TrueWear],
     ordered: &[],
     params: &[],
 };
