@@ -111,18 +111,29 @@ fn aged(cell: u32, missed: u32, counters: &Counters) -> u32 {
     cell & !0xff | u32::from(counters.halved(cell as u8, missed))
 }
 
+/// The words of `line` of which `is` is true, a bit each.
+#[inline(always)]
+fn words_that(line: &Line, is: impl Fn(u32) -> bool) -> u32 {
+    (1..LINE).fold(0, |words, word| words | u32::from(is(line[word])) << word)
+}
+
 /// The word of `line` that holds the unit of `tag`.
 #[inline]
 fn word_of(tag: u32, line: &Line) -> Option<usize> {
-    let held = (1..LINE).fold(0u32, |held, word| {
-        held | u32::from(line[word] >> 8 == tag) << word
-    });
+    let held = words_that(line, |cell| cell >> 8 == tag);
     (held != 0).then(|| held.trailing_zeros() as usize)
 }
 
 /// The word of `line` that holds the coldest unit; of several the one that comes first from word `first` on.
 #[inline]
 fn coldest(line: &Line, first: usize, counters: &Counters) -> usize {
+    // Most often a unit has cooled down to nothing, or there is an empty cell.
+    let cold = words_that(line, |cell| cell as u8 == 0);
+    let from_first = cold >> first << first;
+    if cold != 0 {
+        let cold = if from_first != 0 { from_first } else { cold };
+        return cold.trailing_zeros() as usize;
+    }
     let keys = (1..LINE).map(|word| {
         let heat = counters.heat(line[word] as u8);
         let heat = u32::from(heat.reads) + u32::from(heat.writes);
