@@ -138,9 +138,6 @@ impl Work {
         by: Judges,
     ) -> Result<BTreeSet<u32>, String> {
         let mut alone = BTreeSet::new();
-        if mutants.is_empty() {
-            return Ok(alone);
-        }
         loop {
             let behind = self.seed(mutants, &mut alone)?;
             let places = self.check(&["-p", "firstread-firmware", "-p", "firstread-drive"])?;
