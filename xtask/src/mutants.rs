@@ -45,8 +45,8 @@ pub struct Options {
     /// Start no further mutant after this many hours
     #[arg(long)]
     hours: Option<f64>,
-    /// Whose tests judge: those of the mutant's crate, these and the digests of completions, or these and all
-    /// of the whole drive
+    /// Whose tests judge: the unit tests of the mutant's crate, all of the crate, these and the digests of
+    /// completions, or these and all of the whole drive. What a run let pass, another goes on with
     #[arg(long, value_enum, default_value = "drive")]
     by: Judges,
     /// Only mutants whose name contains this; nothing is written
