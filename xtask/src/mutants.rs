@@ -14,7 +14,7 @@ mod tests_run;
 mod verdict;
 mod work;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -45,8 +45,8 @@ pub struct Options {
     /// Start no further mutant after this many hours
     #[arg(long)]
     hours: Option<f64>,
-    /// Whose tests judge: those of the mutant's crate, these and the digests of completions, or these and all
-    /// of the whole drive
+    /// Whose tests judge: the unit tests of the mutant's crate, all of the crate, these and the digests of
+    /// completions, or these and all of the whole drive. What a run let pass, another goes on with
     #[arg(long, value_enum, default_value = "drive")]
     by: Judges,
     /// Only mutants whose name contains this; nothing is written
@@ -85,16 +85,21 @@ pub fn run(options: &Options) -> Result<(), String> {
     );
     let mut known = work.known()?;
     let is_judged = |verdict: &verdict::Verdict| verdict.passed().is_none_or(|by| by >= options.by);
-    let open: Vec<Mutant> = drawn
-        .iter()
-        .filter(|m| !known.get(&m.name).is_some_and(is_judged))
-        .cloned()
+    let is_open = |m: &Mutant| !known.get(&m.name).is_some_and(is_judged);
+    // Numbers are those of the draw, so that a run that goes on has nothing to compile.
+    let open: Vec<(u32, Mutant)> = (1..)
+        .zip(drawn.iter().cloned())
+        .filter(|(_, m)| is_open(m))
         .collect();
     let start = Instant::now();
-    let alone = work.switch(&open, options.by)?;
+    let alone = match open.is_empty() {
+        true => BTreeSet::new(),
+        false => work.switch(&drawn, options.by)?,
+    };
     // Those that are compiled alone come last: they take a build each.
-    let (first, last): (Vec<_>, Vec<_>) = (1..)
-        .zip(&open)
+    let (first, last): (Vec<_>, Vec<_>) = open
+        .iter()
+        .map(|(number, mutant)| (*number, mutant))
         .partition(|(number, _)| !alone.contains(number));
     for (number, mutant) in first.into_iter().chain(last) {
         if options

@@ -29,14 +29,8 @@ impl Score {
                 Verdict::Unviable => score.unviable += 1,
                 Verdict::Caught | Verdict::CaughtByDrive => score.caught += 1,
                 Verdict::Timeout => score.timeouts += 1,
-                Verdict::Missed | Verdict::MissedByCrate | Verdict::MissedByDigests
-                    if no_fault.contains_key(&mutant.place()) =>
-                {
-                    score.no_fault += 1
-                }
-                Verdict::Missed | Verdict::MissedByCrate | Verdict::MissedByDigests => {
-                    score.missed += 1
-                }
+                _ if no_fault.contains_key(&mutant.place()) => score.no_fault += 1,
+                _ => score.missed += 1,
             }
         }
         score.viable = score.caught + score.timeouts + score.missed;
@@ -151,6 +145,10 @@ pub(super) fn document(
     }
     for (missed, others) in [
         (
+            Verdict::MissedByUnit,
+            "the other tests of their crates and those of the whole drive",
+        ),
+        (
             Verdict::MissedByCrate,
             "the digests of completions and the tests of the whole drive",
         ),
@@ -187,12 +185,7 @@ fn missed_rows(judged: &[(Mutant, Verdict)], no_fault: &BTreeMap<String, String>
     let mut text = String::new();
     let missed: Vec<_> = judged
         .iter()
-        .filter(|(_, v)| {
-            matches!(
-                v,
-                Verdict::Missed | Verdict::MissedByCrate | Verdict::MissedByDigests
-            )
-        })
+        .filter(|(_, verdict)| verdict.is_missed())
         .collect();
     if !missed.is_empty() {
         text += "\nMutants that no test noticed:\n\n| mutant | why |\n|---|---|\n";

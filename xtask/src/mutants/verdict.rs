@@ -5,7 +5,9 @@ use super::switches::Edit;
 /// Whose tests judge, each with those before.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, clap::ValueEnum)]
 pub(super) enum Judges {
-    /// Those of the mutant's crate
+    /// The unit tests of the mutant's crate
+    Unit,
+    /// All tests of the crate
     Crate,
     /// The digests of every completion
     Digests,
@@ -17,6 +19,7 @@ impl Judges {
     /// As the option says it.
     pub(super) fn text(self) -> &'static str {
         match self {
+            Judges::Unit => "unit",
             Judges::Crate => "crate",
             Judges::Digests => "digests",
             Judges::Drive => "drive",
@@ -35,6 +38,8 @@ pub(super) enum Verdict {
     Timeout,
     /// All tests passed.
     Missed,
+    /// The unit tests of its crate passed, and no others were asked.
+    MissedByUnit,
     /// Those of its crate passed, and no others were asked.
     MissedByCrate,
     /// Those of its crate and the digests of completions passed, and no others were asked.
@@ -44,11 +49,12 @@ pub(super) enum Verdict {
 }
 
 impl Verdict {
-    const ALL: [(Verdict, &str); 7] = [
+    const ALL: [(Verdict, &str); 8] = [
         (Verdict::Caught, "caught"),
         (Verdict::CaughtByDrive, "caught by the whole drive"),
         (Verdict::Timeout, "timeout"),
         (Verdict::Missed, "missed"),
+        (Verdict::MissedByUnit, "missed by unit tests"),
         (Verdict::MissedByCrate, "missed by its crate"),
         (Verdict::MissedByDigests, "missed by the digests"),
         (Verdict::Unviable, "unviable"),
@@ -60,10 +66,15 @@ impl Verdict {
     /// Who has let it pass so far, if that leaves others to be asked.
     pub(super) fn passed(self) -> Option<Judges> {
         match self {
+            Verdict::MissedByUnit => Some(Judges::Unit),
             Verdict::MissedByCrate => Some(Judges::Crate),
             Verdict::MissedByDigests => Some(Judges::Digests),
             _ => None,
         }
+    }
+    /// Whether all tests that were asked let it pass.
+    pub(super) fn is_missed(self) -> bool {
+        self == Verdict::Missed || self.passed().is_some()
     }
     pub(super) fn parse(text: &str) -> Option<Verdict> {
         let row = Verdict::ALL.iter().find(|(_, t)| *t == text);

@@ -138,9 +138,6 @@ impl Work {
         by: Judges,
     ) -> Result<BTreeSet<u32>, String> {
         let mut alone = BTreeSet::new();
-        if mutants.is_empty() {
-            return Ok(alone);
-        }
         loop {
             let behind = self.seed(mutants, &mut alone)?;
             let places = self.check(&["-p", "firstread-firmware", "-p", "firstread-drive"])?;
@@ -163,7 +160,10 @@ impl Work {
         let packages: BTreeSet<&str> = mutants.iter().map(|m| m.package.as_str()).collect();
         let mut built = BTreeMap::new();
         for package in packages {
-            built.extend(self.programs(&["-p", package, "--lib", "--tests"])?);
+            built.extend(self.programs(&["-p", package, "--lib"])?);
+            if by > Judges::Unit {
+                built.extend(self.programs(&["-p", package, "--tests"])?);
+            }
         }
         if by > Judges::Crate {
             built.extend(self.programs(&WHOLE_DRIVE)?);
@@ -308,8 +308,8 @@ impl Work {
         let module = mutant.file.split("/src/").nth(1).unwrap_or_default();
         let near = module.split('/').next().unwrap_or_default().to_owned() + "::";
         let rows: [(Judges, &[&str], Option<&str>); 5] = [
-            (Judges::Crate, &lib, Some(&near)),
-            (Judges::Crate, &lib, None),
+            (Judges::Unit, &lib, Some(&near)),
+            (Judges::Unit, &lib, None),
             (Judges::Crate, &all, None),
             (Judges::Digests, &WHOLE_DRIVE, Some(DIGESTS)),
             (Judges::Drive, &WHOLE_DRIVE, None),
@@ -328,6 +328,7 @@ impl Work {
             }
         }
         let missed = match by {
+            Judges::Unit => Verdict::MissedByUnit,
             Judges::Crate => Verdict::MissedByCrate,
             Judges::Digests => Verdict::MissedByDigests,
             Judges::Drive => Verdict::Missed,
