@@ -28,7 +28,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "a cleaned superblock far ahead in wear takes the coldest data; how far shrinks over life",
     source: "PWL (Chen et al., DATE 2015; Yang et al., IEEE TVLSI 2016), with the bar of DWR's comparison",
     role: Role::Scheme,
-    needs: &[Need::OwnStream],
+    needs: &[Need::OwnStream, Need::TrueWear],
     ordered: &[],
     params: &[START, EVERY],
 };

@@ -21,7 +21,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "progressive, and pages read often that are moved anyway go to the least worn superblocks",
     source: "the PWL of DWR's latency figures (Song et al., section IV-B)",
     role: Role::Scheme,
-    needs: &[Need::Heat, Need::OwnStream, Need::OwnStream],
+    needs: &[Need::Heat, Need::OwnStream, Need::OwnStream, Need::TrueWear],
     ordered: &[],
     params: &[
         START,
