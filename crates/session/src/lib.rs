@@ -3,8 +3,9 @@
 //!
 //! - [`Input`]: the workload, by name. [`conditions`], [`Choice`]: the words of a drive's state and schemes.
 //! - [`Simulation`]: what is asked for. [`Setup`]: the same, resolved. [`simulate`](mod@simulate): run to an [`Outcome`].
-//! - [`Matrix`]: many simulations on several threads. [`Store`]: results on disk, reused by later runs.
+//! - [`Sweep`]: the simulations of all combinations of drives, states, options. [`Matrix`]: many simulations on several threads. [`Store`]: results on disk, reused by later runs.
 //! - [`study`]: a paper's evaluation as data: its simulations and the verdicts on its claims.
+//! - [`Interrupt`]: ends runs early.
 //! - [`results`]: the outcome as data, with the keys of fio's JSON.
 //! - [`files`]: the one place that opens files.
 //!
@@ -30,6 +31,7 @@ pub mod conditions;
 mod error;
 pub mod files;
 mod input;
+mod interrupt;
 mod matrix;
 mod names;
 mod parallel;
@@ -39,12 +41,14 @@ mod setup;
 pub mod simulate;
 mod store;
 pub mod study;
+mod sweep;
 
 pub use choice::{Choice, ChoiceError, Choices};
 pub use conditions::{Condition, ConditionError, Range};
 pub use error::{Error, Given, NotATrace, StoreError, TraceArg};
 pub use files::FileError;
 pub use input::{EXAMPLES, Example, Input, Trace, TraceArgs};
+pub use interrupt::Interrupt;
 pub use matrix::{Matrix, Point, Results, Watch, crossed};
 pub use names::Unknown;
 pub use retries::Retries;
@@ -54,3 +58,4 @@ pub use setup::{
 };
 pub use simulate::{Outcome, Prepared, Progress, Wall, simulate_on};
 pub use store::{Kept, Store, inputs};
+pub use sweep::{Sweep, Varied};
