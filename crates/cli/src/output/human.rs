@@ -266,12 +266,12 @@ pub fn needed(unknown: &[f64], beyond: u64) -> String {
     let one = |percent: &f64| {
         // A decimal percentage is not exact in binary.
         let requests = (beyond as f64 / (1.0 - percent / 100.0) * (1.0 - 1e-9)).ceil();
-        format!("P{percent} needs more than {} requests", si(requests))
+        format!("P{percent} ({})", count(requests as u64))
     };
     let all: Vec<String> = unknown.iter().filter(|p| **p < 100.0).map(one).collect();
     match all.is_empty() {
         true => String::new(),
-        false => format!("  {}\n", all.join(", ")),
+        false => format!("  more requests are needed for {}\n", all.join(", ")),
     }
 }
 
