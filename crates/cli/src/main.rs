@@ -1,6 +1,6 @@
 //! The `firstread` command: an open software SSD for high-density NAND.
 //!
-//! - `run`, `compare`, `study`, `cells`, `list`, `show`: one file or folder a sub-command.
+//! - `run`, `compare`, `study`, `life`, `cells`, `list`, `show`: one file or folder a sub-command.
 //! - [`args`]: options that they share.
 //! - [`output`]: what is printed and kept. `figure`: pictures.
 //! - [`progress`]: bars on a terminal. [`streams`]: what goes to the standard output and error. [`messages`]: errors.
@@ -13,6 +13,7 @@ mod compare;
 #[cfg(feature = "figures")]
 mod figure;
 mod interrupt;
+mod life;
 mod list;
 mod matrix;
 mod messages;
@@ -37,6 +38,7 @@ Start here:
   firstread compare                       four read-level schemes on one aged QLC drive
   firstread run randread-4k-qd1           one workload, one drive
   firstread study ct-qlc --quick --out d  a paper's evaluation repeated, claim by claim
+  firstread life job.fio --wear-rate 10   how long a drive lives under a load
   firstread cells ct-qlc-176l             what a chip's cells are like as they age
   firstread list schemes                  what can be switched
   firstread show ct-qlc                   every number of a drive or scheme, with its source
@@ -58,6 +60,7 @@ enum Command {
     Compare(compare::CompareArgs),
     #[cfg(feature = "figures")]
     Study(study::StudyArgs),
+    Life(life::LifeArgs),
     Cells(cells::CellsArgs),
     List(list::ListArgs),
     Show(show::ShowArgs),
@@ -75,6 +78,7 @@ fn main() -> ExitCode {
         }
         #[cfg(feature = "figures")]
         Command::Study(args) => study::study(args),
+        Command::Life(args) => life::life(args),
         Command::Cells(args) => cells::cells(args),
         Command::List(args) => list::list(args),
         Command::Show(args) => show::show(args),

@@ -3,7 +3,9 @@
 //!
 //! - [`Input`]: the workload, by name. [`conditions`], [`Choice`]: the words of a drive's state and schemes.
 //! - [`Simulation`]: what is asked for. [`Setup`]: the same, resolved. [`simulate`](mod@simulate): run to an [`Outcome`].
-//! - [`Sweep`]: the simulations of all combinations of drives, states, options. [`Matrix`]: many simulations on several threads. [`Store`]: results on disk, reused by later runs.
+//! - [`Sweep`]: the simulations of all combinations of drives, states and options.
+//! - [`Matrix`]: many simulations on several threads. [`Store`]: results on disk, reused by later runs.
+//! - [`life`]: how long a drive lives under a load.
 //! - [`study`]: a paper's evaluation as data: its simulations and the verdicts on its claims.
 //! - [`Interrupt`]: ends runs early.
 //! - [`results`]: the outcome as data, with the keys of fio's JSON.
@@ -32,6 +34,7 @@ mod error;
 pub mod files;
 mod input;
 mod interrupt;
+pub mod life;
 mod matrix;
 mod names;
 mod parallel;

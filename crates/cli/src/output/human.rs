@@ -4,6 +4,7 @@ use firstread_core::Ns;
 use firstread_drive::stats::{Latencies, Percentile, Report};
 use firstread_drive::{Cause, DriveState, Precondition};
 use firstread_session::files::peak_rss_bytes;
+use firstread_session::life::Class;
 use firstread_session::results::TAIL;
 use firstread_session::{Outcome, Retries, Setup};
 use firstread_workload::job::DEFAULT_PERCENTILES;
@@ -150,9 +151,7 @@ pub fn state_line(setup: &Setup) -> String {
             age(at)
         ),
     };
-    let rated = setup
-        .rated_pe_cycles()
-        .map_or(String::new(), |n| format!(" of {} rated", count(n.into())));
+    let rated = format!(" of {} rated", count(setup.rated_pe_cycles().into()));
     let mut line = format!("{written}, {ages} at {celsius}, {wear} P/E{rated}");
     if setup.state.unpowered > Ns::ZERO {
         line += &format!(", then {} without power", age(setup.state.unpowered));
@@ -518,8 +517,8 @@ pub fn error_rate(reports: &[&Report]) -> String {
     };
     format!(
         "uncorrectable reads: {measured}; JESD218 allows {} (client), {} (enterprise)\n",
-        rare(UBER_CLIENT),
-        rare(UBER_ENTERPRISE)
+        rare(Class::CLIENT.most),
+        rare(Class::ENTERPRISE.most)
     )
 }
 
@@ -531,10 +530,6 @@ fn spaced(value: f64) -> String {
         false => text + " ",
     }
 }
-
-/// Uncorrectable errors for each bit read that a drive may have over its life (JESD218B, table 1).
-const UBER_CLIENT: f64 = 1e-15;
-const UBER_ENTERPRISE: f64 = 1e-16;
 
 /// Run time and memory on this machine.
 pub fn wall(outcome: &Outcome) -> String {
