@@ -108,6 +108,7 @@ pub const fn ended(ended: Ended) -> &'static str {
     match ended {
         Ended::Completed => "completed",
         Ended::EndOfLife(_) => "end-of-life",
+        Ended::Interrupted => "interrupted",
     }
 }
 
