@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use crate::{ecc_tables, fio_examples, nand_model, walls};
+use crate::{ecc_tables, fio_examples, fio_tools, nand_model, walls};
 
 type Step = (&'static str, fn() -> Result<(), String>);
 
@@ -40,6 +40,7 @@ const LONG: &[Step] = &[
     ("ecc-tables", || ecc_tables::run(true)),
     ("validate", || nand_model::run(true, None)),
     ("fio-examples", fio_jobs),
+    ("fio-tools", fio_tools::run),
     ("miri", miri),
     ("ignored tests", || {
         cargo(&[
@@ -219,7 +220,7 @@ fn fio_jobs() -> Result<(), String> {
     Ok(())
 }
 
-fn works(command: &mut Command) -> bool {
+pub fn works(command: &mut Command) -> bool {
     command.output().is_ok_and(|out| out.status.success())
 }
 

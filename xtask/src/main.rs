@@ -8,6 +8,7 @@ mod check;
 mod coverage;
 mod ecc_tables;
 mod fio_examples;
+mod fio_tools;
 mod mutants;
 mod nand_model;
 mod release;

@@ -10,7 +10,7 @@ use firstread_session::simulate::simulate;
 use firstread_session::{Choice, Input, Matrix, Outcome, Point, Setup, Simulation, files, results};
 
 use crate::args::{BurnInArgs, DriveArgs, DrivesArgs, Form, OutputArgs, Usage, WorkloadArgs};
-use crate::output::{self, calibration, drives, human};
+use crate::output::{self, calibration, drives, human, understood};
 use crate::progress::Bars;
 use crate::streams::{data, notice, warning};
 
@@ -71,6 +71,7 @@ pub fn run(args: &RunArgs) -> Result<()> {
         ..simulation
     };
     let setup = simulation.setup()?;
+    understood::tell(&setup.input, args.input.limit)?;
     if args.drives.drives > 1 {
         return run_drives(args, setup);
     }

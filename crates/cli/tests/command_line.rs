@@ -387,6 +387,9 @@ fn without_wall(value: &mut Value) {
                 "wall_seconds",
                 "prepare_wall_seconds",
                 "peak_rss_bytes",
+                "timestamp",
+                "timestamp_ms",
+                "time",
             ] {
                 map.remove(key);
             }

@@ -4,6 +4,7 @@ pub mod amplification;
 mod batches;
 mod counted;
 mod modes;
+pub mod rates;
 pub(crate) mod segments;
 pub mod student;
 mod tail;
@@ -11,6 +12,7 @@ mod variance;
 
 pub use amplification::{Amplification, Written};
 pub use modes::{ByMode, Modes};
+pub use rates::{Depths, RatesByDirection};
 pub use tail::{Tail, TailShare};
 
 use firstread_core::{HostOp, Ns};
@@ -223,6 +225,10 @@ pub struct Report {
     pub flush: Latencies,
     /// From the first measured request's submission to the last completion (ns).
     pub runtime_ns: u64,
+    /// Rates over the run. Empty in a report of several reports together.
+    pub rates: RatesByDirection,
+    /// Requests by queue depth. Empty in a report of several reports together.
+    pub depths: Depths,
     /// Percentiles to report.
     pub percentiles: Vec<f64>,
     /// Result of the search for a queue depth (`latency_target`).
@@ -269,6 +275,7 @@ impl Report {
         ] {
             latencies.settle();
         }
+        self.rates.settle(self.runtime_ns);
     }
 
     pub(crate) fn direction(&mut self, op: HostOp) -> &mut Latencies {
