@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use crate::{ecc_tables, fio_examples, fio_tools, nand_model, walls};
+use crate::{book, ecc_tables, fio_examples, fio_tools, nand_model, walls};
 
 type Step = (&'static str, fn() -> Result<(), String>);
 
@@ -14,6 +14,7 @@ const STEPS: &[Step] = &[
     ("fmt", || cargo(&["fmt", "--all", "--check"])),
     ("dependencies", dependencies),
     ("walls", walls::run),
+    ("links", book::links),
     ("clippy", || {
         cargo(&[
             "clippy",
