@@ -110,6 +110,9 @@ pub enum Need {
     FreeSuspends,
     /// What the host will read and write, known only to an oracle. The load has to be known before it runs.
     Future,
+    /// Each simulated erase counts as one cycle: how the scheme spreads wear depends on how many cycles a life has, so a
+    /// life of ten times as much wear an erase is another life.
+    TrueWear,
 }
 
 /// A scheme.

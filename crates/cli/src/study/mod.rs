@@ -7,6 +7,7 @@
 mod claims;
 mod correlation;
 mod figures;
+mod prose;
 mod report;
 
 use std::path::{Path, PathBuf};

@@ -3,6 +3,7 @@
 pub mod amplification;
 mod batches;
 mod counted;
+mod memory;
 mod modes;
 pub mod rates;
 pub(crate) mod segments;
@@ -11,6 +12,7 @@ mod tail;
 mod variance;
 
 pub use amplification::{Amplification, Written};
+pub use memory::WriteBuffers;
 pub use modes::{ByMode, Modes};
 pub use rates::{Depths, RatesByDirection};
 pub use tail::{Tail, TailShare};

@@ -1,6 +1,7 @@
 //! How a drive of these tests is built: a drive of `firstread_testkit::faulty_flash`, with schemes by their place in
 //! the table of their axis.
 
+use firstread_core::params::Need;
 use firstread_core::{CellMode, Geometry};
 use firstread_firmware::policy::{
     cell_mode, gc_victim, read_ahead, read_recovery, refresh, suspend, wear,
@@ -20,6 +21,12 @@ pub struct Chances {
     pub erase: u32,
     /// Of codewords, one sense each.
     pub sense: u32,
+}
+
+/// Superblocks that scheme `wear` of its axis keeps for a stream of its own.
+pub fn kept_by(wear: usize) -> u32 {
+    let scheme = wear::AXIS.schemes[wear];
+    u32::from(scheme.requires(Need::OwnStream))
 }
 
 /// How a drive is built.

@@ -200,6 +200,13 @@ fn own(setup: &Setup, outcome: &Outcome, with_calibration: bool) -> Value {
     for (key, of_front) in front::json(&setup.profile, counters) {
         value[key] = of_front;
     }
+    let buffers = outcome.stats.write_buffers;
+    if buffers.of_schemes_bytes > 0 {
+        value["write_buffer"] = json!({
+            "bytes": buffers.bytes,
+            "of_schemes_bytes": buffers.of_schemes_bytes,
+        });
+    }
     if let Some(bytes) = outcome.future_bytes {
         value["future"] = json!({ "bytes": bytes });
     }

@@ -21,8 +21,6 @@ const KEPT: u64 = 3;
 const KEPT_WITH_MAP: u64 = 4;
 /// Superblocks of QLC for those in SLC and TLC mode: one open and one free of each.
 const KEPT_IN_MODES: u64 = 2;
-/// The open superblock of a stream that a scheme has in the drive's own mode.
-const KEPT_FOR_STREAM: u64 = 1;
 
 /// A drive: its geometry, its schemes and how it is set up. Small drives find more: a drive of few slots reaches the end
 /// of its superblocks, of its buffers and of its spare within a few thousand commands.
@@ -245,10 +243,7 @@ impl DriveConfig {
         if changes_modes && self.mode != CellMode::Qlc {
             return Err(ConfigError::NoModes(self.schemes.clone()));
         }
-        let has_stream = self.schemes.requires(Need::OwnStream);
-        let kept = kept
-            + u64::from(changes_modes) * KEPT_IN_MODES
-            + u64::from(has_stream) * KEPT_FOR_STREAM;
+        let kept = kept + u64::from(changes_modes) * KEPT_IN_MODES + self.schemes.own_streams();
         let most = u64::from(g.blocks_per_plane).saturating_sub(kept) * per_block;
         if self.capacity_slots == 0 || self.capacity_slots > most {
             return Err(ConfigError::Capacity {

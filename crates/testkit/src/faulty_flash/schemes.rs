@@ -157,6 +157,12 @@ impl SchemeChoices {
         schemes.any(|scheme| scheme.requires(need))
     }
 
+    /// Open superblocks of streams that the schemes have in the drive's own mode.
+    pub(super) fn own_streams(&self) -> u64 {
+        let schemes = self.each().map(|(_, scheme, _)| scheme);
+        schemes.filter(|s| s.requires(Need::OwnStream)).count() as u64
+    }
+
     fn each(&self) -> impl Iterator<Item = (&'static Axis, &'static Scheme, &[i64])> {
         let chosen = AXES.iter().zip(&self.chosen);
         chosen.map(|(axis, (scheme, values))| (axis, &axis.schemes[*scheme], &values[..]))

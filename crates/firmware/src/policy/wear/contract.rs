@@ -2,20 +2,31 @@
 
 use firstread_core::SuperblockId;
 
-use crate::observe::{ModeSet, SuperblockRow, SuperblockTable, SuperblockUse};
+use crate::observe::{ModeSet, StreamRow, StreamUse, SuperblockRow, SuperblockUse, SuperblockView};
+
+/// The stream of cold data, for schemes that level wear by moving them ([`Wear::cold`]).
+pub(super) const COLD: &[StreamRow] = &[StreamRow {
+    name: "cold",
+    takes: StreamUse::Cold,
+}];
 
 /// The trait of the axis.
 pub trait Wear {
-    /// The free superblock in one of `modes` to open next: for the cold data that `cold` has chosen to move if
-    /// `cold` is set, else for other data.
+    /// The streams that the scheme declares: one for cold data, if it names any. A scheme that declares it needs
+    /// [`firstread_core::params::Need::OwnStream`].
+    fn streams(&self) -> &'static [StreamRow] {
+        &[]
+    }
+    /// The free superblock in one of `modes` to open next: for the stream of cold data if `cold` is set, else for
+    /// other data.
     fn open(
         &mut self,
-        blocks: &SuperblockTable,
+        blocks: SuperblockView<'_>,
         modes: ModeSet,
         cold: bool,
     ) -> Option<SuperblockId>;
     /// A superblock of cold data to be moved for wear leveling, if any.
-    fn cold(&mut self, blocks: &SuperblockTable) -> Option<SuperblockId> {
+    fn cold(&mut self, blocks: SuperblockView<'_>) -> Option<SuperblockId> {
         let _ = blocks;
         None
     }
@@ -23,7 +34,7 @@ pub trait Wear {
 
 /// Superblocks in one of `modes` that can be opened.
 pub(super) fn free(
-    blocks: &SuperblockTable,
+    blocks: SuperblockView<'_>,
     modes: ModeSet,
 ) -> impl Iterator<Item = (SuperblockId, &SuperblockRow)> {
     blocks

@@ -5,11 +5,11 @@
 //! drive with replaced or used blocks. Without the bound, each erase for leveling would trigger the next.
 
 use firstread_core::SuperblockId;
-use firstread_core::params::{Param, Role, Scheme, Values};
+use firstread_core::params::{Need, Param, Role, Scheme, Values};
 
 use super::Wear;
-use super::contract::free;
-use crate::observe::{ModeSet, SuperblockTable, SuperblockUse};
+use super::contract::{COLD, free};
+use crate::observe::{ModeSet, StreamRow, SuperblockUse, SuperblockView};
 use crate::policy::Setup;
 
 /// Record of the scheme.
@@ -18,7 +18,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "dynamic, and cold data move from the youngest superblock once wear spreads too far",
     source: "Chang, Hsieh and Kuo (DAC 2007), by P/E cycles instead of their erase bits",
     role: Role::Scheme,
-    needs: &[],
+    needs: &[Need::OwnStream],
     ordered: &[],
     params: &[
         Param::number(
@@ -57,9 +57,13 @@ impl StaticWearLeveling {
 }
 
 impl Wear for StaticWearLeveling {
+    fn streams(&self) -> &'static [StreamRow] {
+        COLD
+    }
+
     fn open(
         &mut self,
-        blocks: &SuperblockTable,
+        blocks: SuperblockView<'_>,
         modes: ModeSet,
         cold: bool,
     ) -> Option<SuperblockId> {
@@ -73,7 +77,7 @@ impl Wear for StaticWearLeveling {
         chosen.map(|(block, _)| block)
     }
 
-    fn cold(&mut self, blocks: &SuperblockTable) -> Option<SuperblockId> {
+    fn cold(&mut self, blocks: SuperblockView<'_>) -> Option<SuperblockId> {
         self.erases = self.erases.saturating_add(1);
         if self.erases < self.every {
             return None;
