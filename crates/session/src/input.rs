@@ -72,7 +72,7 @@ pub enum Input {
         text: String,
     },
     /// A block trace.
-    Trace(Trace),
+    Trace(Box<Trace>),
     /// A synthetic stream with the published statistics of a trace that cannot be shipped.
     StandIn {
         /// The trace that it replaces.
@@ -215,7 +215,7 @@ impl Input {
         };
         // An unreadable trace is reported before a drive is built.
         trace.reader(u64::MAX)?;
-        Ok(Input::Trace(trace))
+        Ok(Input::Trace(Box::new(trace)))
     }
 
     /// The job file called `name` with this text.

@@ -56,8 +56,8 @@ fn line(of: &Understood, limit: Option<u64>) -> String {
 /// A length as job files have it: `512 B`, `4 KiB`, `1 MiB`.
 fn kib(bytes: u64) -> String {
     match bytes {
-        n if n >= 1 << 20 && n % (1 << 20) == 0 => format!("{} MiB", n >> 20),
-        n if n % 1024 == 0 => format!("{} KiB", n >> 10),
+        n if n >= 1 << 20 && n.is_multiple_of(1 << 20) => format!("{} MiB", n >> 20),
+        n if n.is_multiple_of(1024) => format!("{} KiB", n >> 10),
         n => format!("{n} B"),
     }
 }

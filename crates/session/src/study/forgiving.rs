@@ -89,7 +89,7 @@ impl<'de> Deserialize<'de> for Scale {
                 Ok(Scale { full: n, quick: n })
             }
             fn visit_f64<E: de::Error>(self, n: f64) -> Result<Scale, E> {
-                match n >= 0.0 && n <= 1e15 && n.fract() == 0.0 {
+                match (0.0..=1e15).contains(&n) && n.fract() == 0.0 {
                     true => self.visit_i64(n as i64),
                     false => Err(E::custom(format!("{n} is no whole number"))),
                 }

@@ -226,7 +226,7 @@ pub(super) fn doubt(format: &Format, lines: &[&[u8]]) -> Option<String> {
         return None;
     }
     // Bytes in a column of sectors come out 512 times too large.
-    let all = |of: fn(&(u64, u64)) -> u64| raws.iter().all(|raw| of(raw) % (512 * 512) == 0);
+    let all = |of: fn(&(u64, u64)) -> u64| raws.iter().all(|raw| of(raw).is_multiple_of(512 * 512));
     let differ = raws.iter().any(|raw| raw.0 != raws[0].0);
     let (column, what) = match (offset, size) {
         (_, Some(size)) if all(|raw| raw.1) => (size, "size"),
