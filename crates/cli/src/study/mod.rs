@@ -45,7 +45,7 @@ points/ (each simulation's whole result).
 
 Exit status: 0 when all of it ran, 1 on an error, 2 when the command line is wrong.";
 
-/// Run an evaluation, a paper's or one of your own: simulations, figures, and a verdict on every claim
+/// Run an evaluation: simulations, figures, and a verdict on every claim
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct StudyArgs {

@@ -58,7 +58,7 @@ fn counts(g: &Geometry) -> [(&'static str, u64); 6] {
 }
 
 /// `blocks` of the drive of `setup`, as [`read`] takes them.
-pub(super) fn json(setup: &Setup, blocks: &WornBlocks) -> Value {
+pub(crate) fn json(setup: &Setup, blocks: &WornBlocks) -> Value {
     let mut value = json!({ "drive": setup.profile.name });
     for (what, n) in counts(&setup.profile.geometry) {
         value[what] = n.into();

@@ -328,6 +328,9 @@ pub fn config(setup: &Setup) -> Value {
             "most_drive_writes": burn_in.most_drive_writes,
         });
     }
+    if let Some(worn) = &setup.profile.worn {
+        config["worn"] = crate::life::worn::json(setup, worn);
+    }
     if let Some((at, celsius)) = state.temperature_step {
         config["temperature_step"] = json!({ "age_h": hours(at), "temperature_c": celsius });
     }
