@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::check::{command, run, works};
+use crate::commands::{command, run, works};
 
 /// Pages beside the book whose links are checked too.
 const BESIDE: [&str; 3] = ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md"];

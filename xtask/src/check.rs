@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
+use crate::commands::{command, run, works};
 use crate::{book, ecc_tables, fio_examples, fio_tools, nand_model, walls};
 
 type Step = (&'static str, fn() -> Result<(), String>);
@@ -221,10 +222,6 @@ fn fio_jobs() -> Result<(), String> {
     Ok(())
 }
 
-pub fn works(command: &mut Command) -> bool {
-    command.output().is_ok_and(|out| out.status.success())
-}
-
 /// Installs a target where it is missing: rustup may be told not to do so by itself.
 fn add_target(target: &str) -> Result<(), String> {
     match Command::new("rustup")
@@ -270,21 +267,4 @@ fn dependencies() -> Result<(), String> {
 
 fn cargo(args: &[&str]) -> Result<(), String> {
     run(&mut command("cargo", args))
-}
-
-pub fn command(program: &str, args: &[&str]) -> Command {
-    let mut command = Command::new(program);
-    command
-        .args(args)
-        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
-    command
-}
-
-pub fn run(command: &mut Command) -> Result<(), String> {
-    let status = command.status().map_err(|e| format!("{command:?}: {e}"))?;
-    if status.success() {
-        Ok(())
-    } else {
-        Err(format!("{command:?} ended with {status}"))
-    }
 }

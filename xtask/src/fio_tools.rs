@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::check::{command, run as run_command, works};
+use crate::commands::{command, run as run_command, works};
 
 /// The version of fio-plot that is known to draw.
 const FIO_PLOT: &str = "fio-plot==1.1.21";

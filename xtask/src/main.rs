@@ -6,6 +6,7 @@ mod bench;
 mod book;
 mod characterize;
 mod check;
+mod commands;
 mod coverage;
 mod ecc_tables;
 mod fio_examples;
