@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::check::{command, run};
+use crate::commands::{command, run};
 
 /// Binaries to build, by package and name.
 const BINARIES: [(&str, &str); 2] = [("firstread-cli", "firstread"), ("xtask", "xtask")];

@@ -326,6 +326,17 @@ pub struct WorkloadArgs {
     /// Format of a trace, where its content does not tell (`firstread list traces`)
     #[arg(long, value_name = "FORMAT")]
     pub trace_format: Option<String>,
+    /// Columns of a trace in a format of one's own, in their order: time:us,op,offset:B,size:B
+    ///
+    /// Columns are separated by commas, semicolons or blanks, which the first line tells; it may be a header.
+    ///   time:UNIT    ns, 100ns, us, ms or s; decimals are allowed. Without it requests come as fast as the queue takes them
+    ///   op           R, W, read, write, trim, discard, flush; op:r0w1 and op:r1w0 are 0 and 1. Without it all are reads
+    ///   offset:UNIT  first byte, in units of B, sector (512 B), 4KiB, ...
+    ///   size:UNIT    length, in the same units
+    ///   device       number of a volume
+    ///   -            a column that is not used; ... at the end stands for all that follow
+    #[arg(long, value_name = "SPEC", verbatim_doc_comment)]
+    pub trace_columns: Option<String>,
     /// Move a trace's requests past the end of the drive to their offset modulo its size
     #[arg(long)]
     pub trace_wrap: bool,
@@ -351,6 +362,7 @@ impl WorkloadArgs {
     pub fn trace(&self) -> TraceArgs {
         TraceArgs {
             format: self.trace_format.clone(),
+            columns: self.trace_columns.clone(),
             wrap: self.trace_wrap,
             clamp: self.trace_clamp,
             device: self.trace_device,
@@ -363,6 +375,7 @@ impl WorkloadArgs {
 pub const fn option_of(arg: TraceArg) -> &'static str {
     match arg {
         TraceArg::Format => "--trace-format",
+        TraceArg::Columns => "--trace-columns",
         TraceArg::Wrap => WRAP,
         TraceArg::Clamp => CLAMP,
         TraceArg::Device => "--trace-device",

@@ -24,7 +24,7 @@ use crate::output::drives::{self, SPREAD, causes, half_of, within};
 use crate::output::format::{Side, bytes, change, count, rare, ratio, share, si, table, time};
 use crate::output::human::{self, Marks, state_line};
 use crate::output::spread::Spread;
-use crate::output::{self, ENOUGH_BEYOND, WITHIN};
+use crate::output::{self, ENOUGH_BEYOND, WITHIN, understood};
 use crate::run::{check_ends, check_one_scheme_per_axis, print_warnings};
 use crate::streams::{data, quoted};
 
@@ -124,6 +124,7 @@ pub fn compare(args: &CompareArgs, words: &[String]) -> Result<()> {
     check_one_scheme_per_axis(args.schemes.iter().map(|c| c.axis.name))?;
     let name = args.workload.as_deref().unwrap_or(DEFAULT_WORKLOAD);
     let mut input = Input::open_as(name, &args.input.trace())?;
+    understood::tell(&input, args.input.limit)?;
     let mut limit = args.input.limit;
     if let (None, Input::Jobs { workload, .. }) = (&args.workload, &mut input) {
         // The limit alone decides how long the example is, so that it can be made longer.

@@ -17,7 +17,7 @@ use crate::args::{
 use crate::interrupt;
 use crate::matrix::{self, Asked, Simulations};
 use crate::output::format::count;
-use crate::output::{self, calibration, drives, human};
+use crate::output::{self, calibration, drives, human, understood};
 use crate::progress::Bars;
 use crate::streams::{data, notice, warning};
 
@@ -77,6 +77,7 @@ pub struct RunArgs {
 pub fn run(args: &RunArgs) -> Result<()> {
     check_one_scheme_per_axis(args.schemes.iter().map(|c| c.axis.name))?;
     let input = Arc::new(Input::open_as(&args.workload, &args.input.trace())?);
+    understood::tell(&input, args.input.limit)?;
     let seeds = args.drive.seeds(args.drives)?;
     let sweep = args.drive.sweep(&args.schemes, &args.input.jobs)?;
     let base = Simulation {

@@ -10,6 +10,7 @@ use firstread_drive::{DriveError, RunError};
 use firstread_ecc::CodeError;
 use firstread_nand::SenseError;
 use firstread_workload::WorkloadError;
+use firstread_workload::trace::ColumnsError;
 use serde_json::Value;
 use thiserror::Error;
 
@@ -45,6 +46,12 @@ pub enum Error {
     /// A choice that is for traces alone.
     #[error(transparent)]
     NotATrace(#[from] NotATrace),
+    /// Columns of a trace that cannot be used.
+    #[error("columns of the trace: {0}")]
+    Columns(ColumnsError),
+    /// A trace is to be read by columns and in a format.
+    #[error("a trace is read by its columns or in a format that has a name, not both")]
+    FormatAndColumns,
     /// A profile that is wrong: a problem a line.
     #[error(transparent)]
     Profile(#[from] ProfileError),
@@ -133,6 +140,8 @@ impl Error {
 pub enum TraceArg {
     /// The format.
     Format,
+    /// The columns.
+    Columns,
     /// That requests past the end of the drive are moved.
     Wrap,
     /// That records that go back in time are moved.
@@ -149,6 +158,7 @@ impl fmt::Display for TraceArg {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             TraceArg::Format => "a format",
+            TraceArg::Columns => "columns",
             TraceArg::Wrap => "wrapping",
             TraceArg::Clamp => "clamping",
             TraceArg::Device => "a device",

@@ -5,7 +5,7 @@
 )]
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use firstread_core::Ns;
 use firstread_core::params::Need;
@@ -54,6 +54,8 @@ pub struct Wall {
     pub prepare_s: f64,
     /// Running the workload (s).
     pub run_s: f64,
+    /// When the run ended, by the clock of this machine (ms since 1970, UTC).
+    pub ended_unix_ms: u64,
 }
 
 impl Outcome {
@@ -379,6 +381,9 @@ fn run(
         wall: Wall {
             prepare_s: 0.0,
             run_s,
+            ended_unix_ms: SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .map_or(0, |since| since.as_millis() as u64),
         },
     })
 }

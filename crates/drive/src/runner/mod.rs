@@ -67,6 +67,7 @@ impl<'h> Host<'h> {
         } = self.go(drive, &mut watch, progress)?;
         let run_ended = run.now();
         run.settle_phases();
+        run.settle_depths();
         let all = merged(&mut run.reports);
         Ok(RunStats {
             reports: run.reports,
