@@ -119,7 +119,7 @@ impl Simulation {
             burn_in: self.burn_in.clone(),
         };
         if let Some(path) = &self.wear_from {
-            worn::wear_from(&mut setup, path)?;
+            worn::wear_from(&mut setup.profile, &mut setup.state, path)?;
         }
         Ok(setup)
     }

@@ -145,6 +145,7 @@ impl UntimedDrive {
                     bad: bad.iter().copied().max().unwrap_or(0),
                     superblocks: geometry.blocks_per_plane,
                     needed: capacity.div_ceil(per_block),
+                    streams: self.profile.axes_with_own_stream().count() as u64,
                     spare: self.profile.least_spare_slots() / per_block,
                 })
             }

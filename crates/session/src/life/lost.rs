@@ -18,7 +18,7 @@ use firstread_drive::profile::drive::Cells;
 use firstread_ecc::Code;
 use firstread_nand::{Medium, ReadLevels};
 
-use super::Class;
+use super::until::Class;
 use crate::error::Error;
 
 /// Pages over which the mean is taken.
