@@ -18,6 +18,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use std::time::Instant;
 
 use firstread_core::{Permutation, Stream};
@@ -45,10 +48,13 @@ pub struct Options {
     /// Start no further mutant after this many hours
     #[arg(long)]
     hours: Option<f64>,
-    /// Whose tests judge: the unit tests of the mutant's crate, all of the crate, these and the digests of
+    /// Whose tests judge: the unit tests of the mutant's folder, those of its crate, all of the crate, these and the digests of
     /// completions, or these and all of the whole drive. What a run let pass, another goes on with
     #[arg(long, value_enum, default_value = "drive")]
     by: Judges,
+    /// Mutants judged at the same time
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    jobs: usize,
     /// Only mutants whose name contains this; nothing is written
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
@@ -83,7 +89,7 @@ pub fn run(options: &Options) -> Result<(), String> {
         drawn.len(),
         options.seed
     );
-    let mut known = work.known()?;
+    let known = work.known()?;
     let is_judged = |verdict: &verdict::Verdict| verdict.passed().is_none_or(|by| by >= options.by);
     let is_open = |m: &Mutant| !known.get(&m.name).is_some_and(is_judged);
     // Numbers are those of the draw, so that a run that goes on has nothing to compile.
@@ -101,17 +107,19 @@ pub fn run(options: &Options) -> Result<(), String> {
         .iter()
         .map(|(number, mutant)| (*number, mutant))
         .partition(|(number, _)| !alone.contains(number));
-    for (number, mutant) in first.into_iter().chain(last) {
+    let known = Mutex::new(known);
+    let judge = |number: u32, mutant: &Mutant| -> Result<(), String> {
+        let lock = || known.lock().map_err(|_| "a thread has failed".to_owned());
         if options
             .hours
             .is_some_and(|h| start.elapsed().as_secs_f64() > h * 3600.0)
         {
-            println!("the hours are used up");
-            break;
+            return Ok(());
         }
-        let passed = known.get(&mutant.name).and_then(|known| known.passed());
+        let passed = lock()?.get(&mutant.name).and_then(|known| known.passed());
         let number = (!alone.contains(&number)).then_some(number);
         let (verdict, by) = work.judge(mutant, number, passed, options.by)?;
+        let mut known = lock()?;
         work.remember(mutant, verdict)?;
         known.insert(mutant.name.clone(), verdict);
         println!(
@@ -120,7 +128,24 @@ pub fn run(options: &Options) -> Result<(), String> {
             verdict.text(),
             mutant.name
         );
-    }
+        Ok(())
+    };
+    let next = AtomicUsize::new(0);
+    let worker = || -> Result<(), String> {
+        while let Some((number, mutant)) = first.get(next.fetch_add(1, Ordering::Relaxed)) {
+            judge(*number, mutant)?;
+        }
+        Ok(())
+    };
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..options.jobs).map(|_| scope.spawn(worker)).collect();
+        workers
+            .into_iter()
+            .try_for_each(|w| w.join().unwrap_or(Err("a thread has failed".into())))
+    })?;
+    last.iter()
+        .try_for_each(|(number, mutant)| judge(*number, mutant))?;
+    let known = known.into_inner().map_err(|_| "a thread has failed")?;
     let judged: Vec<_> = drawn
         .iter()
         .filter_map(|m| Some((m.clone(), *known.get(&m.name)?)))
@@ -226,6 +251,7 @@ mod tests {
             only: None,
             list: false,
             after: false,
+            jobs: 1,
         };
         let names = |seed, sample| -> Vec<String> {
             let drawn = draw(all.clone(), &options(seed, sample));

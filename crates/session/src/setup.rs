@@ -166,14 +166,13 @@ impl Setup {
     }
 
     /// P/E cycles that the chip is rated for, in the mode of the drive.
-    pub fn rated_pe_cycles(&self) -> Option<u32> {
-        let mode = self.profile.chip.mode(self.profile.mode)?;
-        Some(mode.endurance_pe_cycles)
+    pub fn rated_pe_cycles(&self) -> u32 {
+        self.profile.rated_pe_cycles()
     }
 
     /// Wear in excess of the chip's rating, if there is any.
     pub fn beyond_rating(&self) -> Option<BeyondRating> {
-        let rated = self.rated_pe_cycles()?;
+        let rated = self.rated_pe_cycles();
         let worn = self.state.pe_cycles.1;
         (worn > rated).then_some(BeyondRating {
             worn,

@@ -145,6 +145,10 @@ pub(super) fn document(
     }
     for (missed, others) in [
         (
+            Verdict::MissedByFolder,
+            "the unit tests of other folders, those in `tests` and those of the whole drive",
+        ),
+        (
             Verdict::MissedByUnit,
             "the other tests of their crates and those of the whole drive",
         ),

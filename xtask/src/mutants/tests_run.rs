@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -36,29 +37,32 @@ pub(super) enum Ended {
 
 /// How long tests take without a fault.
 #[derive(Default)]
-pub(super) struct Baselines(BTreeMap<Tests, Duration>);
+pub(super) struct Baselines(Mutex<BTreeMap<Tests, Duration>>);
 
 impl Baselines {
-    /// Runs `tests` with the fault `number`, or with that which was compiled in.
-    pub(super) fn judge(&mut self, tests: &Tests, number: u32) -> Result<Ended, String> {
-        let quiet = match self.0.get(tests) {
-            Some(&time) => time,
-            None => self.measured(tests, None)?,
-        };
-        self.judged(tests, tests, number, quiet)
-    }
-
-    /// Runs `tests`, in which the fault has been compiled, and which take as long as `sound` without it.
-    pub(super) fn judge_compiled(&mut self, tests: &Tests, sound: &Tests) -> Result<Ended, String> {
-        let quiet = match self.0.get(sound) {
-            Some(&time) => time,
+    /// Runs `tests` with the fault `number` switched on, or without a number those in which it has been compiled.
+    /// `sound` are the same without it.
+    pub(super) fn judge(
+        &self,
+        tests: &Tests,
+        sound: &Tests,
+        number: Option<u32>,
+    ) -> Result<Ended, String> {
+        let known = self.known(sound)?;
+        let quiet = match known {
+            Some(time) => time,
             None => self.measured(sound, None)?,
         };
-        self.judged(tests, sound, 0, quiet)
+        self.judged(tests, sound, number.unwrap_or(0), quiet)
+    }
+
+    fn known(&self, tests: &Tests) -> Result<Option<Duration>, String> {
+        let times = self.0.lock().map_err(|_| "a thread has failed")?;
+        Ok(times.get(tests).copied())
     }
 
     fn judged(
-        &mut self,
+        &self,
         tests: &Tests,
         sound: &Tests,
         number: u32,
@@ -82,7 +86,7 @@ impl Baselines {
     }
 
     /// How long `tests` take now without a fault; they must pass.
-    fn measured(&mut self, tests: &Tests, limit: Option<Duration>) -> Result<Duration, String> {
+    fn measured(&self, tests: &Tests, limit: Option<Duration>) -> Result<Duration, String> {
         let start = Instant::now();
         match run(tests, 0, limit)? {
             Ended::Passed => {}
@@ -95,7 +99,8 @@ impl Baselines {
             }
         }
         let time = start.elapsed();
-        let kept = self.0.entry(tests.clone()).or_insert(time);
+        let mut times = self.0.lock().map_err(|_| "a thread has failed")?;
+        let kept = times.entry(tests.clone()).or_insert(time);
         *kept = time.max(*kept);
         Ok(time)
     }

@@ -5,9 +5,11 @@ use super::switches::Edit;
 /// Whose tests judge, each with those before.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, clap::ValueEnum)]
 pub(super) enum Judges {
-    /// The unit tests of the mutant's crate
+    /// The unit tests of the mutant's folder
+    Folder,
+    /// The unit tests of its crate
     Unit,
-    /// All tests of the crate
+    /// All tests of its crate
     Crate,
     /// The digests of every completion
     Digests,
@@ -19,6 +21,7 @@ impl Judges {
     /// As the option says it.
     pub(super) fn text(self) -> &'static str {
         match self {
+            Judges::Folder => "folder",
             Judges::Unit => "unit",
             Judges::Crate => "crate",
             Judges::Digests => "digests",
@@ -38,6 +41,8 @@ pub(super) enum Verdict {
     Timeout,
     /// All tests passed.
     Missed,
+    /// The unit tests of its folder passed, and no others were asked.
+    MissedByFolder,
     /// The unit tests of its crate passed, and no others were asked.
     MissedByUnit,
     /// Those of its crate passed, and no others were asked.
@@ -49,11 +54,12 @@ pub(super) enum Verdict {
 }
 
 impl Verdict {
-    const ALL: [(Verdict, &str); 8] = [
+    const ALL: [(Verdict, &str); 9] = [
         (Verdict::Caught, "caught"),
         (Verdict::CaughtByDrive, "caught by the whole drive"),
         (Verdict::Timeout, "timeout"),
         (Verdict::Missed, "missed"),
+        (Verdict::MissedByFolder, "missed by its folder"),
         (Verdict::MissedByUnit, "missed by unit tests"),
         (Verdict::MissedByCrate, "missed by its crate"),
         (Verdict::MissedByDigests, "missed by the digests"),
@@ -66,6 +72,7 @@ impl Verdict {
     /// Who has let it pass so far, if that leaves others to be asked.
     pub(super) fn passed(self) -> Option<Judges> {
         match self {
+            Verdict::MissedByFolder => Some(Judges::Folder),
             Verdict::MissedByUnit => Some(Judges::Unit),
             Verdict::MissedByCrate => Some(Judges::Crate),
             Verdict::MissedByDigests => Some(Judges::Digests),

@@ -53,6 +53,11 @@ impl Work {
     pub(super) fn prepare(root: &Path) -> Result<Work, String> {
         let commit =
             answer(command("git", &["rev-parse", "--short=12", "HEAD"]).env("LC_ALL", "C"))?;
+        // What is judged is the crates; other files may change between runs.
+        let crates = answer(&mut command(
+            "git",
+            &["rev-parse", "--short=12", "HEAD:crates"],
+        ))?;
         let changed = answer(&mut command("git", &["status", "--porcelain", "crates"]))?;
         if !changed.is_empty() {
             return Err(format!(
@@ -72,7 +77,7 @@ impl Work {
             )?;
         }
         let work = Work {
-            results: folder.join(format!("judged-{commit}.txt")),
+            results: folder.join(format!("judged-{crates}.txt")),
             build: folder.join("build"),
             programs: folder.join("programs"),
             switched: BTreeMap::new(),
@@ -284,7 +289,7 @@ impl Work {
     /// Judges `mutant`, whom some may have let pass before, by whom is asked: behind its switch, or without a `number`
     /// compiled alone. Also returns the test that noticed it.
     pub(super) fn judge(
-        &mut self,
+        &self,
         mutant: &Mutant,
         number: Option<u32>,
         passed: Option<Judges>,
@@ -308,7 +313,7 @@ impl Work {
         let module = mutant.file.split("/src/").nth(1).unwrap_or_default();
         let near = module.split('/').next().unwrap_or_default().to_owned() + "::";
         let rows: [(Judges, &[&str], Option<&str>); 5] = [
-            (Judges::Unit, &lib, Some(&near)),
+            (Judges::Folder, &lib, Some(&near)),
             (Judges::Unit, &lib, None),
             (Judges::Crate, &all, None),
             (Judges::Digests, &WHOLE_DRIVE, Some(DIGESTS)),
@@ -328,6 +333,7 @@ impl Work {
             }
         }
         let missed = match by {
+            Judges::Folder => Verdict::MissedByFolder,
             Judges::Unit => Verdict::MissedByUnit,
             Judges::Crate => Verdict::MissedByCrate,
             Judges::Digests => Verdict::MissedByDigests,
@@ -338,7 +344,7 @@ impl Work {
 
     /// Runs `only` of the test programs of `targets`.
     fn tested(
-        &mut self,
+        &self,
         number: Option<u32>,
         targets: &[&str],
         only: Option<&str>,
@@ -365,14 +371,14 @@ impl Work {
                 folder: self.tree.join("crates").join(folder),
                 only: only.map(str::to_owned),
             };
-            let ended = match (number, compiled.get(&program)) {
-                (Some(number), _) => self.baselines.judge(&tests(path), number)?,
-                (None, Some(own)) => {
-                    let (own, sound) = (tests(own.clone()), tests(path));
-                    self.baselines.judge_compiled(&own, &sound)?
-                }
-                (None, None) => return Err(format!("{program:?} was not built")),
+            let sound = tests(path);
+            let own = match number {
+                Some(_) => sound.clone(),
+                None => tests(compiled.get(&program).cloned().ok_or_else(|| {
+                    format!("{}: {} was not built", program.package, program.target)
+                })?),
             };
+            let ended = self.baselines.judge(&own, &sound, number)?;
             if ended != Ended::Passed {
                 return Ok(ended);
             }

@@ -240,6 +240,12 @@ impl DriveProfile {
         u64::from(superblocks) * u64::from(g.slots_per_superblock(self.mode))
     }
 
+    /// P/E cycles that the chip is rated for, in the mode that blocks start in.
+    pub fn rated_pe_cycles(&self) -> u32 {
+        let mode = self.chip.mode(self.mode);
+        mode.map_or(1, |mode| mode.endurance_pe_cycles)
+    }
+
     /// Damage by a program/erase cycle in each cell mode, in cycles of the drive's own, and how many cycles a simulated
     /// erase stands for.
     pub fn cycle_damage(&self) -> CycleDamage {
@@ -305,11 +311,13 @@ impl DriveProfile {
         any_needs(&self.schemes, need)
     }
 
-    /// Axes whose schemes have a write stream of their own in the drive's own mode.
+    /// Axes whose schemes have a write stream of their own in the drive's own mode, once for each stream.
     pub fn axes_with_own_stream(&self) -> impl Iterator<Item = &str> {
         let choices = self.schemes.iter();
-        let declare = choices.filter(|choice| choice.scheme.requires(Need::OwnStream));
-        declare.map(|choice| choice.axis.name)
+        choices.flat_map(|choice| {
+            let streams = choice.scheme.own_streams();
+            core::iter::repeat_n(choice.axis.name, streams)
+        })
     }
 
     /// How the drive's firmware counts heat, with what it draws from `seed`; none where nobody asks for it.

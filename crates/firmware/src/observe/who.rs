@@ -24,6 +24,8 @@ pub enum StreamUse {
     Refreshed,
     /// Cold data that wear leveling moves.
     Cold,
+    /// Pages read often that garbage collection and wear leveling take along.
+    ReadOften,
 }
 
 /// A stream that a scheme declares.

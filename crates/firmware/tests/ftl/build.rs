@@ -1,7 +1,6 @@
 //! How a drive of these tests is built: a drive of `firstread_testkit::faulty_flash`, with schemes by their place in
 //! the table of their axis.
 
-use firstread_core::params::Need;
 use firstread_core::{CellMode, Geometry};
 use firstread_firmware::policy::{
     cell_mode, gc_victim, read_ahead, read_recovery, refresh, suspend, wear,
@@ -23,10 +22,9 @@ pub struct Chances {
     pub sense: u32,
 }
 
-/// Superblocks that scheme `wear` of its axis keeps for a stream of its own.
+/// Superblocks that scheme `wear` of its axis keeps for streams of its own.
 pub fn kept_by(wear: usize) -> u32 {
-    let scheme = wear::AXIS.schemes[wear];
-    u32::from(scheme.requires(Need::OwnStream))
+    wear::AXIS.schemes[wear].own_streams() as u32
 }
 
 /// How a drive is built.

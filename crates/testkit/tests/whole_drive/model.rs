@@ -93,7 +93,7 @@ fn swarm(seed: u64) -> Swarm {
                 .chain(&["keep=0 permille", "reclaim_period=300 reads"]);
             set.extend(own.map(|value| format!("cell_mode.{value}")));
         }
-        own_streams += u64::from(scheme.requires(Need::OwnStream));
+        own_streams += scheme.own_streams() as u64;
         if axis.name == "refresh" {
             set.extend(soon_refreshed(scheme, s.at(34)));
         }

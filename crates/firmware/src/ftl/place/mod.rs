@@ -234,8 +234,13 @@ impl Place {
                 match stays.and_then(|what| self.take_for_copy(now, what, shared).ok()) {
                     Some(taken) => taken,
                     None => {
-                        let stream = self.stream_of_move(owner, table.directory.is_map(item.lpn));
-                        self.take_for_move(now, stream, shared)?
+                        let is_map = table.directory.is_map(item.lpn);
+                        let own = self.stream_of_move(owner, item.lpn, is_map, shared);
+                        let taken = self.take_for_move(now, own, shared)?;
+                        let along = taken.0 == own
+                            && self.streams.that_takes(StreamUse::ReadOften) == Some(own);
+                        shared.counters.slots_taken_along += u64::from(along);
+                        taken
                     }
                 }
             }
@@ -289,13 +294,20 @@ impl Place {
         Ok(())
     }
 
-    /// The stream of a page that moves for `owner`: wear leveling has one of its own for cold data, if its scheme
-    /// declares one. `is_map`: it is a map page.
+    /// The stream of page `lpn` that moves for `owner`: wear leveling has one of its own for cold data, and one for
+    /// pages read often that move anyway, if its scheme declares them. `is_map`: it is a map page.
     #[inline]
-    fn stream_of_move(&self, owner: Owner, is_map: bool) -> StreamId {
+    fn stream_of_move(&self, owner: Owner, lpn: Lpn, is_map: bool, shared: &Shared) -> StreamId {
         let cold = || self.streams.that_takes(StreamUse::Cold);
         match owner {
             _ if is_map => StreamId::Map,
+            Owner::Gc | Owner::Wear
+                if shared.heat.is_on()
+                    && let Some(stream) = self.streams.that_takes(StreamUse::ReadOften)
+                    && self.wear.takes_along(shared.heat.of(lpn)) =>
+            {
+                stream
+            }
             Owner::Wear => cold().unwrap_or(StreamId::Move),
             _ => StreamId::Move,
         }
@@ -552,18 +564,6 @@ impl Place {
             *into = (!open).then_some(block);
         }
         filled
-    }
-
-    /// Slots left in the superblocks that relocation fills.
-    pub(crate) fn left_for_moves(&self) -> u32 {
-        let streams = self.streams.of_mover();
-        streams.map(|s| self.streams.of(s).slots_left()).sum()
-    }
-
-    /// Of these, slots left in those that garbage collection fills while superblocks are free.
-    pub(crate) fn left_for_cleaning(&self) -> u32 {
-        let cold = self.streams.that_takes(StreamUse::Cold);
-        self.left_for_moves() - cold.map_or(0, |s| self.streams.of(s).slots_left())
     }
 
     /// The superblock opened since the last call.

@@ -229,9 +229,14 @@ impl Place {
 
     /// Opens a free superblock for `stream`. False if there is none that the stream may have.
     pub(super) fn open(&mut self, now: Ns, stream: StreamId, shared: &mut Shared) -> bool {
-        let cold = self.streams.takes(stream) == Some(StreamUse::Cold);
         let modes = self.streams.opens(stream);
-        let chosen = self.wear.open(shared.blocks.all(), modes, cold);
+        let blocks = shared.blocks.all();
+        let chosen = match self.streams.takes(stream) {
+            Some(StreamUse::ReadOften) => self.wear.open_for_read_often(blocks, modes),
+            takes => self
+                .wear
+                .open(blocks, modes, takes == Some(StreamUse::Cold)),
+        };
         let Some(block) = chosen else { return false };
         let slots = shared.slots_of(shared.blocks.row(block).mode);
         // The host leaves enough space for one more cleaning.

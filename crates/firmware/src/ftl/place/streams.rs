@@ -267,14 +267,16 @@ impl Streams {
     /// The streams that moves write to: their superblocks are the room of moves, with the free ones.
     pub(crate) fn of_mover(&self) -> impl Iterator<Item = StreamId> + use<> {
         let map = self.has_map().then_some(StreamId::Map);
-        let cold = self.that_takes(StreamUse::Cold);
-        core::iter::once(StreamId::Move).chain(map).chain(cold)
+        let of_wear = [StreamUse::Cold, StreamUse::ReadOften].map(|what| self.that_takes(what));
+        let all = core::iter::once(StreamId::Move).chain(map);
+        all.chain(of_wear.into_iter().flatten())
     }
 
     /// The other streams: those whose superblocks moved data go to as a last resort.
     pub(crate) fn of_others(&self) -> impl Iterator<Item = StreamId> + use<'_> {
         let declared = (0..self.plan.rows().count() as u8).map(StreamId::Declared);
-        let declared = declared.filter(|stream| self.takes(*stream) != Some(StreamUse::Cold));
+        let of_wear = [Some(StreamUse::Cold), Some(StreamUse::ReadOften)];
+        let declared = declared.filter(move |stream| !of_wear.contains(&self.takes(*stream)));
         core::iter::once(StreamId::Host).chain(declared)
     }
 

@@ -4,7 +4,7 @@ use firstread_core::SuperblockId;
 use firstread_core::params::{Need, Role, Scheme, Values};
 
 use super::Wear;
-use super::contract::free;
+use super::by_wear::least_worn_free;
 use crate::observe::{ModeSet, SuperblockView};
 use crate::policy::Setup;
 
@@ -37,7 +37,6 @@ impl Wear for DynamicWearLeveling {
         modes: ModeSet,
         _cold: bool,
     ) -> Option<SuperblockId> {
-        let youngest = free(blocks, modes).min_by_key(|(block, row)| (row.pe_cycles, *block));
-        youngest.map(|(block, _)| block)
+        least_worn_free(blocks, modes)
     }
 }
