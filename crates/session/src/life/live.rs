@@ -69,7 +69,7 @@ pub(super) fn live(
         every: 1,
         left: 1,
     };
-    let end = living.to_the_end(progress)?;
+    let end = living.run_to_end(progress)?;
     let counters = living.drive.counters().since(&living.before);
     let slots = counters.host_slots_written.max(1) as f64;
     let retired = |sample: Option<&Sample>| sample.map_or(0, |s| s.retired);
@@ -90,7 +90,7 @@ pub(super) fn live(
 }
 
 impl Living<'_> {
-    fn to_the_end(&mut self, progress: &mut dyn FnMut(LifeProgress)) -> Result<LifeEnd, Error> {
+    fn run_to_end(&mut self, progress: &mut dyn FnMut(LifeProgress)) -> Result<LifeEnd, Error> {
         let mut load = Load::new(self.life, self.began)?;
         let look = (self.life.setup.profile.capacity_bytes / LOOKS).max(1);
         let first = self.sample();
