@@ -1,6 +1,6 @@
 //! The life of a drive under a load: how much it can be written, and how its reads age.
 //!
-//! The load is run again and again on a drive without time ([`UntimedDrive`]) until the life ends as asked.
+//! The load is run again and again on a drive without time ([`UntimedDrive`](firstread_drive::UntimedDrive)) until the life ends as asked.
 //!
 //! - `parts`: what is asked and what comes of it. [`Until`]: when a life ends. `load`: the load, cycled. `live`: one life.
 //! - `lost`: the uncorrectable bit error rate of data that are kept for months, by arithmetic.

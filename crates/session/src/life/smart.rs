@@ -15,7 +15,7 @@ pub struct Smart {
     pub critical_warning: u8,
     /// Spare superblocks left (%): 100 of a new drive, 0 of one that cannot hold its capacity.
     pub available_spare: u8,
-    /// [`SPARE_THRESHOLD`].
+    /// The threshold of that warning (%).
     pub available_spare_threshold: u8,
     /// Mean wear of the rated endurance (%): may pass 100, at most 255.
     pub percentage_used: u8,
