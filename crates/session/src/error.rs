@@ -17,8 +17,7 @@ use thiserror::Error;
 use crate::choice::ChoiceError;
 use crate::conditions::ConditionError;
 use crate::files::FileError;
-use crate::life::LifeError;
-use crate::life::worn::WornError;
+use crate::life::error::{LifeError, WornError};
 use crate::names::Unknown;
 use crate::study::StudyError;
 

@@ -121,7 +121,7 @@ impl Simulation {
             interrupt: Interrupt::default(),
         };
         if let Some(path) = &self.wear_from {
-            worn::wear_from(&mut setup, path)?;
+            worn::wear_from(&mut setup.profile, &mut setup.state, path)?;
         }
         Ok(setup)
     }

@@ -91,8 +91,8 @@ fn formula_a_life_ends_as_asked() {
     assert!((0.0..=4096.0).contains(&over), "{over}");
 
     // One drive write a day, unless the load has times of its own.
-    let years = live(&life(WRITES, Until::Years(0.05), &[]));
-    let expected = 0.05 * 365.0 * capacity;
+    let years = live(&life(WRITES, Until::Years(0.02), &[]));
+    let expected = 0.02 * 365.0 * capacity;
     let written = years.lived.written_bytes();
     assert!(
         (written / expected - 1.0).abs() < 0.01,

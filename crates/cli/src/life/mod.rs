@@ -31,20 +31,20 @@ use crate::streams::data;
 /// Examples at the end of the help.
 const EXAMPLES: &str = "\
 Examples:
-  firstread life job.fio --set geometry.wordlines_per_block=22 --set 'capacity=240 GB' --wear-rate 10
-      the default drive under a fio job, with fewer wordlines a block and ten cycles an erase, until data kept for
-      three months at 40 °C are lost more often than JESD218 allows of an enterprise drive
-  firstread life synthetic-msr-prxy_0 --drive my-drive.toml --until bad=2% --output json > life.json
+  firstread life job.fio --wear-rate 10 --set geometry.wordlines_per_block=22 --set capacity=240GB
+      the default drive under a fio job, with fewer wordlines a block and ten cycles an erase,
+      until data kept for three months at 40 °C are lost more often than JESD218 allows
+  firstread life synthetic-msr-prxy_0 --drive mine.toml --until bad=2% --output json > life.json
       a trace's stand-in, run again and again until 2 % of the blocks are bad
-  firstread run randread-4k-qd1 --drive my-drive.toml --wear-from life.json
+  firstread run randread-4k-qd1 --drive mine.toml --wear-from life.json
       reads of the drive as that life left it
   firstread life job.fio --until years=5 --drive-writes-a-day 3 --out life
       five years at three drive writes a day; tables and a picture in the folder `life`
 
-What is simulated: all of the firmware over flash without time, so lives take minutes. A life of a drive with fewer
-wordlines a block is that of a smaller drive: write amplification and wear are nearly the same, bytes are in proportion.
-With --wear-rate K each erase counts as K cycles; the life is lived again at K/2, and refused where the corrected results
-differ by more than 2 %. docs/life.md has the rest.
+All of the firmware runs over flash without time, so lives take minutes. A life of a drive with
+fewer wordlines a block is that of a smaller drive: write amplification and wear are nearly the
+same, bytes are in proportion. With --wear-rate K each erase counts as K cycles; the life is lived
+again at K/2, and refused where the corrected results differ by more than 2 %: docs/life.md.
 
 Exit status: 0 however the life ends, 1 on an error, 2 when the command line is wrong.";
 

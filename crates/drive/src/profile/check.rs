@@ -10,8 +10,7 @@ use thiserror::Error;
 
 use crate::payload::MOST_PAGES;
 use crate::profile::DriveProfile;
-use crate::profile::drive::{CellModes, Cells, LEAST_SPARE};
-use crate::profile::load::WORDLINES;
+use crate::profile::drive::{CellModes, Cells, LEAST_SPARE, WORDLINES};
 use crate::profile::reader::Reader;
 
 /// What `drive` lacks that a scheme with this need takes for granted.

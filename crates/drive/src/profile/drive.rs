@@ -224,6 +224,9 @@ impl FillRate {
     }
 }
 
+/// The key of the wordlines of a block.
+pub(super) const WORDLINES: &str = "geometry.wordlines_per_block";
+
 /// A drive has one superblock in so many to spare, or more, or is at its end of life.
 pub(super) const LEAST_SPARE: u32 = 64;
 

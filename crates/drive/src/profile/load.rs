@@ -11,7 +11,7 @@ use crate::profile::chip::load_chip;
 use crate::profile::document::Document;
 use crate::profile::drive::{
     CellModes, Cells, ChannelProfile, DramProfile, DriveProfile, EccProfile, FirmwareProfile,
-    HistoryProfile, LinkProfile,
+    HistoryProfile, LinkProfile, WORDLINES,
 };
 use crate::profile::heat::{self, HeatProfile};
 use crate::profile::keys::Keys;
@@ -290,9 +290,6 @@ const MOST_EARLIER_NS: u64 = 876_000 * 3_600_000_000_000;
 
 /// What `history.earlier_fill` means where it is not given.
 const EARLIER_FILL: &str = "default: the fill that is measured is the first, and the firmware has learned nothing before; a time: an earlier fill lived so long";
-
-/// The key of the wordlines of a block.
-pub(super) const WORDLINES: &str = "geometry.wordlines_per_block";
 
 /// What [`WORDLINES`] means where it is not given.
 const OF_THE_CHIP: &str = "default: all wordlines of the chip's block; fewer, an even selection of its layers, make smaller superblocks and shorter lives";

@@ -3,7 +3,10 @@
 use firstread_firmware::observe::Owner;
 use serde_json::{Map, Value, json};
 
-use super::{DAY_S, Life, LifeEnd, LifeOutcome, Lived, Rates, Sample, Stage, YEAR_S, worn};
+use super::bounds::{DAY_S, YEAR_S};
+use super::lost::{Rate, Rates};
+use super::parts::{Life, LifeEnd, LifeOutcome, Lived, Sample, Stage};
+use super::worn;
 use crate::results::{self, COMMIT, VERSION};
 
 impl LifeOutcome {
@@ -52,7 +55,7 @@ pub fn json(life: &Life, outcome: &LifeOutcome) -> Value {
         "smart": smart(lived),
         "stages": outcome.stages.iter().map(stage).collect::<Vec<_>>(),
         "over_life": lived.samples.iter().map(sample).collect::<Vec<_>>(),
-        "worn": worn::json(&life.setup, &last.blocks),
+        "worn": worn::json(&life.setup.profile, &last.blocks),
         "config": results::config(&life.setup),
     })
 }
@@ -82,7 +85,7 @@ fn wear(sample: &Sample) -> Value {
 }
 
 fn lost(rates: Rates) -> Value {
-    let of = |rate: super::lost::Rate| json!({ "hard": rate.hard, "host": rate.host });
+    let of = |rate: Rate| json!({ "hard": rate.hard, "host": rate.host });
     json!({ "client": of(rates.client), "enterprise": of(rates.enterprise) })
 }
 

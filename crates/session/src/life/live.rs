@@ -1,17 +1,19 @@
 //! One life, at one wear rate.
 
+use std::ops::Range;
+
 use firstread_core::{HostOp, Ns, Status};
 use firstread_drive::stats::Written;
 use firstread_drive::{DriveState, Precondition, UntimedDrive, WornBlocks, tables};
 use firstread_firmware::observe::Counters;
 
+use super::bounds::{MOST_ENDURANCES, YEAR_S};
+use super::error::LifeError;
 use super::load::Load;
 use super::lost::Losses;
-use super::smart::Smart;
-use super::{
-    AreaWear, Life, LifeEnd, LifeError, LifeProgress, Lived, MOST_ENDURANCES, Sample, Until, areas,
-    mean_wear, years,
-};
+use super::parts::{AreaWear, Life, LifeEnd, LifeProgress, Lived, Sample, mean_wear};
+use super::smart::{Smart, Traffic};
+use super::until::Until;
 use crate::error::Error;
 
 /// Looks at a drive in the time in which it is written once.
@@ -67,10 +69,16 @@ pub(super) fn live(
         every: 1,
         left: 1,
     };
-    let end = living.to_the_end(progress)?;
+    let end = living.run_to_end(progress)?;
     let counters = living.drive.counters().since(&living.before);
     let slots = counters.host_slots_written.max(1) as f64;
-    let smart = Smart::of(&living.drive, &living.traffic(), &living.samples);
+    let retired = |sample: Option<&Sample>| sample.map_or(0, |s| s.retired);
+    let retired = (
+        retired(living.samples.first()),
+        retired(living.samples.last()),
+    );
+    let wear = living.samples.last().map_or(0.0, mean_wear);
+    let smart = Smart::of(&living.drive, &living.traffic(), retired, wear);
     Ok(Lived {
         rate,
         end,
@@ -81,17 +89,8 @@ pub(super) fn live(
     })
 }
 
-/// What the host has asked of a drive, as often as a wear rate stands for.
-pub(super) struct Traffic {
-    pub(super) read_bytes: f64,
-    pub(super) reads: f64,
-    pub(super) written_bytes: f64,
-    pub(super) writes: f64,
-    pub(super) years: f64,
-}
-
 impl Living<'_> {
-    fn to_the_end(&mut self, progress: &mut dyn FnMut(LifeProgress)) -> Result<LifeEnd, Error> {
+    fn run_to_end(&mut self, progress: &mut dyn FnMut(LifeProgress)) -> Result<LifeEnd, Error> {
         let mut load = Load::new(self.life, self.began)?;
         let look = (self.life.setup.profile.capacity_bytes / LOOKS).max(1);
         let first = self.sample();
@@ -104,7 +103,7 @@ impl Living<'_> {
             Until::Years(years) => years,
             _ => f64::INFINITY,
         };
-        let most_ns = (most_years / self.rate * super::YEAR_S * 1e9) as u64;
+        let most_ns = (most_years / self.rate * YEAR_S * 1e9) as u64;
         let most_ns = self.began.saturating_add(Ns(most_ns));
         let most_written = (most_bytes / self.rate) as u64;
         let mut next_look = look;
@@ -243,11 +242,7 @@ impl Living<'_> {
 }
 
 /// Wear of the superblocks `of` that are not retired; none where all are.
-fn area_wear(
-    name: &'static str,
-    of: std::ops::Range<u32>,
-    blocks: &WornBlocks,
-) -> Option<AreaWear> {
+fn area_wear(name: &'static str, of: Range<u32>, blocks: &WornBlocks) -> Option<AreaWear> {
     let in_area = blocks.in_use().filter(|(block, _)| of.contains(block));
     let mut wear: Vec<u32> = in_area.map(|(_, pe_cycles)| pe_cycles).collect();
     wear.sort_unstable();
@@ -261,4 +256,14 @@ fn area_wear(
         p99: wear[p99],
         max,
     })
+}
+
+/// The areas of a drive: each with its superblocks.
+fn areas(drive: &UntimedDrive) -> Vec<(&'static str, Range<u32>)> {
+    vec![("one", 0..drive.blocks().len())]
+}
+
+/// `ns` in years.
+fn years(ns: Ns) -> f64 {
+    ns.0 as f64 * 1e-9 / YEAR_S
 }

@@ -4,7 +4,9 @@ use firstread_core::{HostOp, Ns};
 use firstread_workload::job::JobSpec;
 use firstread_workload::{JobStream, Request, WorkloadError};
 
-use super::{DAY_S, Life, LifeError};
+use super::bounds::DAY_S;
+use super::error::LifeError;
+use super::parts::Life;
 use crate::error::Error;
 use crate::input::Input;
 use crate::simulate::stand_in;

@@ -18,7 +18,7 @@ use firstread_drive::profile::drive::Cells;
 use firstread_ecc::Code;
 use firstread_nand::{Medium, ReadLevels};
 
-use super::Class;
+use super::until::Class;
 use crate::error::Error;
 
 /// Pages over which the mean is taken.
@@ -95,7 +95,7 @@ impl Losses {
         };
         let to = (-LOWEST * TO_A_DECADE) as u32;
         let failures = (0..=to).map(|i| {
-            let rber = 10f64.powf(LOWEST + f64::from(i) / TO_A_DECADE);
+            let rber = to_ten(LOWEST + f64::from(i) / TO_A_DECADE);
             power_of_ten(code.frame_error_rate(rber))
         });
         let rated = profile
@@ -138,7 +138,7 @@ impl Losses {
         let lost = if n > 0.0 { sum / n } else { 0.0 };
         let after_parity = self.others.map_or(lost, |others| {
             // ln(1 - lost), which is exact where `lost` is far below what a float tells from zero.
-            lost * -f64::exp_m1(others * f64::ln_1p(-lost.min(1.0 - 1e-12)))
+            lost * -libm::expm1(others * libm::log1p(-lost.min(1.0 - 1e-12)))
         });
         Ok(Rate {
             hard: lost / self.user_bits,
@@ -154,7 +154,7 @@ impl Losses {
             self.point(class, below + self.step)?,
         );
         let part = f64::from(pe_cycles - below) / f64::from(self.step);
-        Ok(10f64.powf(low + (high - low) * part))
+        Ok(to_ten(low + (high - low) * part))
     }
 
     /// A point of the curve (power of ten).
@@ -172,7 +172,7 @@ impl Losses {
             let rber = self
                 .medium
                 .page_rber(at, plane, &block, Ns::ZERO, &ReadLevels::Ideal)?;
-            sum += 10f64.powf(self.failure(rber));
+            sum += to_ten(self.failure(rber));
         }
         let point = power_of_ten(sum / self.pages.len() as f64);
         self.points[of].insert(pe_cycles, point);
@@ -189,9 +189,13 @@ impl Losses {
     }
 }
 
+fn to_ten(power: f64) -> f64 {
+    libm::pow(10.0, power)
+}
+
 fn power_of_ten(value: f64) -> f64 {
     if value > 0.0 {
-        value.log10().max(NEVER)
+        libm::log10(value).max(NEVER)
     } else {
         NEVER
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use firstread_drive::{DriveError, StateError, WornBlocks};
 
-use super::{Life, worn};
+use super::worn;
 use crate::error::Error;
 use crate::input::Input;
 use crate::setup::Setup;
@@ -29,19 +29,23 @@ pub struct Probe {
     pub lost_share: f64,
 }
 
-/// Probes the drive of `life` with superblocks as worn as `blocks`. None where no probe is asked for, or where so many
-/// blocks are bad at that wear that the drive cannot be filled.
-pub(super) fn probe(life: &Life, blocks: &WornBlocks) -> Result<Option<Probe>, Error> {
-    if life.probe_requests == 0 {
+/// Probes the drive of `setup` by so many reads, with superblocks as worn as `blocks`. None where there are none, or
+/// where so many blocks are bad at that wear that the drive cannot be filled.
+pub(super) fn probe(
+    setup: &Setup,
+    requests: u64,
+    blocks: &WornBlocks,
+) -> Result<Option<Probe>, Error> {
+    if requests == 0 {
         return Ok(None);
     }
     let mut setup = Setup {
         input: Arc::new(Input::job_file("probe", JOB.into())?),
-        limit: Some(life.probe_requests),
+        limit: Some(requests),
         burn_in: None,
-        ..life.setup.clone()
+        ..setup.clone()
     };
-    worn::wear(&mut setup, blocks.clone());
+    worn::wear(&mut setup.profile, &mut setup.state, blocks.clone());
     let outcome = match setup.simulate() {
         Err(Error::Drive(DriveError::State(StateError::BadBlocks { .. }))) => return Ok(None),
         outcome => outcome?,

@@ -3,8 +3,7 @@
 use firstread_drive::UntimedDrive;
 use firstread_firmware::ftl::RESERVE;
 
-use super::live::Traffic;
-use super::{Sample, YEAR_S, mean_wear};
+use super::bounds::YEAR_S;
 
 /// Available Spare below which a warning is raised (%): assumed, as many drives have it.
 pub const SPARE_THRESHOLD: u8 = 10;
@@ -16,7 +15,7 @@ pub struct Smart {
     pub critical_warning: u8,
     /// Spare superblocks left (%): 100 of a new drive, 0 of one that cannot hold its capacity.
     pub available_spare: u8,
-    /// [`SPARE_THRESHOLD`].
+    /// The threshold of that warning (%).
     pub available_spare_threshold: u8,
     /// Mean wear of the rated endurance (%): may pass 100, at most 255.
     pub percentage_used: u8,
@@ -34,24 +33,37 @@ pub struct Smart {
     pub media_errors: u64,
 }
 
+/// What the host has asked of a drive, as often as a wear rate stands for.
+pub(super) struct Traffic {
+    pub(super) read_bytes: f64,
+    pub(super) reads: f64,
+    pub(super) written_bytes: f64,
+    pub(super) writes: f64,
+    pub(super) years: f64,
+}
+
 impl Smart {
-    /// Of `drive`, whose host has asked for `traffic` in a life of these `samples`.
-    pub(super) fn of(drive: &UntimedDrive, traffic: &Traffic, samples: &[Sample]) -> Smart {
+    /// Of `drive`, whose host has asked for `traffic` in a life: with so many superblocks retired at its beginning and
+    /// its end, and so much wear on average.
+    pub(super) fn of(
+        drive: &UntimedDrive,
+        traffic: &Traffic,
+        retired: (u32, u32),
+        mean_pe_cycles: f64,
+    ) -> Smart {
         let profile = drive.profile();
         let geometry = &profile.geometry;
         let per_superblock = u64::from(geometry.slots_per_superblock(profile.mode));
         let capacity = profile.capacity_bytes / u64::from(geometry.slot_bytes);
-        let needed = (capacity + profile.least_spare_slots()).div_ceil(per_superblock) + RESERVE;
+        let held = (capacity + profile.least_spare_slots()).div_ceil(per_superblock);
+        let needed = held + RESERVE + profile.axes_with_own_stream().count() as u64;
         let spare = |retired: u32| {
             let in_use = u64::from(geometry.blocks_per_plane - retired);
             in_use.saturating_sub(needed) as f64
         };
-        let (first, last) = (samples.first(), samples.last());
-        let left = match (first, last) {
-            (Some(first), Some(last)) if spare(first.retired) > 0.0 => {
-                100.0 * spare(last.retired) / spare(first.retired)
-            }
-            _ => 0.0,
+        let left = match spare(retired.0) {
+            none if none <= 0.0 => 0.0,
+            new => 100.0 * spare(retired.1) / new,
         };
         let left = match drive.is_read_only() {
             true => 0,
@@ -61,7 +73,7 @@ impl Smart {
             .chip
             .mode(profile.mode)
             .map_or(1, |m| m.endurance_pe_cycles);
-        let used = last.map_or(0.0, |s| 100.0 * mean_wear(s) / f64::from(rated));
+        let used = 100.0 * mean_pe_cycles / f64::from(rated);
         let units = |bytes: f64| (bytes / 512_000.0).ceil() as u64;
         Smart {
             critical_warning: u8::from(left < SPARE_THRESHOLD)

@@ -7,6 +7,7 @@ use firstread_drive::profile::quantity::{B, PERCENT, Quantity, S};
 use firstread_drive::profile::{Dimension, Problem};
 use thiserror::Error;
 
+use super::bounds::YEAR_S;
 use crate::names::Unknown;
 
 /// A class of drives of JESD218: how long data are kept without power, how warm, and how rarely a bit is lost.
@@ -108,7 +109,7 @@ impl FromStr for Until {
             Some(("years", years)) => {
                 let years = match years.parse::<f64>() {
                     Ok(years) => years,
-                    Err(_) => Quantity::parse(years, Dimension::Time)?.to(S) / super::YEAR_S,
+                    Err(_) => Quantity::parse(years, Dimension::Time)?.to(S) / YEAR_S,
                 };
                 Ok(Until::Years(above(years, 1e4)?))
             }

@@ -4,46 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use firstread_core::Geometry;
-use firstread_drive::WornBlocks;
+use firstread_drive::profile::DriveProfile;
+use firstread_drive::{DriveState, WornBlocks};
 use serde_json::{Value, json};
-use thiserror::Error;
 
-use crate::error::Error;
-use crate::files::{self, FileError};
-use crate::setup::Setup;
-
-/// Why the wear of a life cannot be used.
-#[derive(Debug, Error)]
-pub enum WornError {
-    /// The file cannot be read.
-    #[error(transparent)]
-    File(#[from] FileError),
-    /// The file is no result of a life.
-    #[error("{path}: is no result of `firstread life --output json`: {why}")]
-    NoLife {
-        /// The file.
-        path: String,
-        /// What is wrong.
-        why: String,
-    },
-    /// It is of another drive.
-    #[error(
-        "{path}: is the life of a drive with {what} {of_life}, and this drive has {of_drive}: choose the drive that lived \
-         (`{drive}`), with the same geometry"
-    )]
-    Geometry {
-        /// The file.
-        path: String,
-        /// What differs.
-        what: &'static str,
-        /// Of the life.
-        of_life: u64,
-        /// Of the drive.
-        of_drive: u64,
-        /// Name of the drive that lived.
-        drive: String,
-    },
-}
+use super::error::WornError;
+use crate::files;
 
 /// What has to be the same of two geometries.
 fn counts(g: &Geometry) -> [(&'static str, u64); 6] {
@@ -57,10 +23,10 @@ fn counts(g: &Geometry) -> [(&'static str, u64); 6] {
     ]
 }
 
-/// `blocks` of the drive of `setup`, as [`read`] takes them.
-pub(crate) fn json(setup: &Setup, blocks: &WornBlocks) -> Value {
-    let mut value = json!({ "drive": setup.profile.name });
-    for (what, n) in counts(&setup.profile.geometry) {
+/// `blocks` of a drive of `profile`, as [`wear_from`] takes them.
+pub(crate) fn json(profile: &DriveProfile, blocks: &WornBlocks) -> Value {
+    let mut value = json!({ "drive": profile.name });
+    for (what, n) in counts(&profile.geometry) {
         value[what] = n.into();
     }
     value["pe_cycles"] = blocks.pe_cycles.clone().into();
@@ -69,13 +35,17 @@ pub(crate) fn json(setup: &Setup, blocks: &WornBlocks) -> Value {
     value
 }
 
-/// The superblocks of the drive of `setup` are as worn as those at the end of the life in the file at `path`.
+/// The superblocks of a drive of `profile` in `state` are as worn as those at the end of the life in the file at `path`.
 ///
 /// # Errors
 /// [`WornError`] where it is no life, or one of another geometry.
-pub fn wear_from(setup: &mut Setup, path: &Path) -> Result<(), Error> {
+pub fn wear_from(
+    profile: &mut DriveProfile,
+    state: &mut DriveState,
+    path: &Path,
+) -> Result<(), WornError> {
     let name = path.display().to_string();
-    let text = files::read_text(path).map_err(WornError::from)?;
+    let text = files::read_text(path)?;
     let no_life = |why: String| WornError::NoLife {
         path: name.clone(),
         why,
@@ -87,7 +57,7 @@ pub fn wear_from(setup: &mut Setup, path: &Path) -> Result<(), Error> {
             .as_u64()
             .ok_or_else(|| no_life(format!("it has no `worn.{key}`")))
     };
-    for (what, of_drive) in counts(&setup.profile.geometry) {
+    for (what, of_drive) in counts(&profile.geometry) {
         let of_life = number(what)?;
         if of_life != of_drive {
             return Err(WornError::Geometry {
@@ -96,8 +66,7 @@ pub fn wear_from(setup: &mut Setup, path: &Path) -> Result<(), Error> {
                 of_life,
                 of_drive,
                 drive: worn["drive"].as_str().unwrap_or_default().to_owned(),
-            }
-            .into());
+            });
         }
     }
     let list = |key: &str| -> Result<Vec<u32>, WornError> {
@@ -109,13 +78,13 @@ pub fn wear_from(setup: &mut Setup, path: &Path) -> Result<(), Error> {
         numbers.ok_or_else(|| no_life(format!("`worn.{key}` is no list of numbers")))
     };
     let pe_cycles = list("pe_cycles")?;
-    let superblocks = setup.profile.geometry.blocks_per_plane as usize;
+    let superblocks = profile.geometry.blocks_per_plane as usize;
     if pe_cycles.len() != superblocks {
         let why = format!(
             "`worn.pe_cycles` has {} superblocks of {superblocks}",
             pe_cycles.len()
         );
-        return Err(no_life(why).into());
+        return Err(no_life(why));
     }
     let mut retired = vec![false; superblocks];
     for block in list("retired")? {
@@ -123,15 +92,15 @@ pub fn wear_from(setup: &mut Setup, path: &Path) -> Result<(), Error> {
         *of.ok_or_else(|| no_life(format!("there is no superblock {block} to be retired")))? = true;
     }
     if retired.iter().all(|r| *r) {
-        return Err(no_life("all superblocks are retired".into()).into());
+        return Err(no_life("all superblocks are retired".into()));
     }
-    wear(setup, WornBlocks { pe_cycles, retired });
+    wear(profile, state, WornBlocks { pe_cycles, retired });
     Ok(())
 }
 
-/// The superblocks of the drive of `setup` are as worn as `blocks`.
-pub(super) fn wear(setup: &mut Setup, blocks: WornBlocks) {
+/// The superblocks of a drive of `profile` in `state` are as worn as `blocks`.
+pub(super) fn wear(profile: &mut DriveProfile, state: &mut DriveState, blocks: WornBlocks) {
     let worn = || blocks.in_use().map(|(_, pe_cycles)| pe_cycles);
-    setup.state.pe_cycles = (worn().min().unwrap_or(0), worn().max().unwrap_or(0));
-    setup.profile.worn = Some(Arc::new(blocks));
+    state.pe_cycles = (worn().min().unwrap_or(0), worn().max().unwrap_or(0));
+    profile.worn = Some(Arc::new(blocks));
 }

@@ -1,0 +1,107 @@
+//! Why there is no life, or none to begin from.
+
+use firstread_drive::profile::WearRateRefused;
+use firstread_drive::untimed::{CommandError, UntimedError};
+use thiserror::Error;
+
+use super::bounds::{MOST_APART, MOST_ENDURANCES};
+use super::until::Until;
+use crate::files::FileError;
+
+/// Why there is no result of a life.
+#[derive(Debug, Error)]
+pub enum LifeError {
+    /// The load writes nothing.
+    #[error(
+        "{0} writes nothing: a drive that is not written to does not wear, and its life has no end; take a load with writes"
+    )]
+    ReadOnlyLoad(String),
+    /// Blocks of the drive never fail.
+    #[error(
+        "--until {0}: no block of chip `{1}` ever fails (chip.failures.factory_bad and grown_bad are 0 %), so this life has \
+         no end; set chip.failures.grown_bad, or end it by bytes=.. or years=.."
+    )]
+    NothingFails(Until, String),
+    /// Cells of the drive never err.
+    #[error(
+        "--until {until}: cells of this drive have no voltages (`cells` is `{cells}`), so no data are ever lost to age; end \
+         the life by bad=2%, full, bytes=.. or years=.."
+    )]
+    NothingLost {
+        /// The end asked for.
+        until: Until,
+        /// What the cells are.
+        cells: String,
+    },
+    /// The life has not ended by an absurd wear.
+    #[error(
+        "--until {until}: not reached at {mean_pe_cycles:.0} P/E cycles on average, {MOST_ENDURANCES} times what the chip is \
+         rated for; end the life by bytes=.. or years=.."
+    )]
+    Endless {
+        /// The end asked for.
+        until: Until,
+        /// Wear so far.
+        mean_pe_cycles: f64,
+    },
+    /// The wear rate is not possible on this drive.
+    #[error("--wear-rate: {0}")]
+    WearRate(#[from] WearRateRefused),
+    /// The life at a wear rate is not the life at half of it.
+    #[error(
+        "--wear-rate {rate}: {what} is {of_rate:.4e} at this rate and {of_half:.4e} at a rate of {half}, {:.1} % apart where \
+         {:.0} % are allowed: take a lower rate",
+        100.0 * (of_rate / of_half - 1.0).abs(), 100.0 * MOST_APART
+    )]
+    RateTooHigh {
+        /// The rate asked for.
+        rate: u32,
+        /// That of the check.
+        half: u32,
+        /// What is compared, with its unit.
+        what: &'static str,
+        /// The result at the rate, corrected.
+        of_rate: f64,
+        /// The result at half of it, corrected.
+        of_half: f64,
+    },
+    /// The drive cannot be made.
+    #[error(transparent)]
+    Drive(#[from] UntimedError),
+    /// A command cannot be run.
+    #[error(transparent)]
+    Command(#[from] CommandError),
+}
+
+/// Why the wear of a life cannot be used.
+#[derive(Debug, Error)]
+pub enum WornError {
+    /// The file cannot be read.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The file is no result of a life.
+    #[error("{path}: is no result of `firstread life --output json`: {why}")]
+    NoLife {
+        /// The file.
+        path: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// It is of another drive.
+    #[error(
+        "{path}: is the life of a drive with {what} {of_life}, and this drive has {of_drive}: choose the drive that lived \
+         (`{drive}`), with the same geometry"
+    )]
+    Geometry {
+        /// The file.
+        path: String,
+        /// What differs.
+        what: &'static str,
+        /// Of the life.
+        of_life: u64,
+        /// Of the drive.
+        of_drive: u64,
+        /// Name of the drive that lived.
+        drive: String,
+    },
+}
