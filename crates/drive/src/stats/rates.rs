@@ -157,7 +157,9 @@ mod tests {
         let mut rates = Rates::default();
         // Requests by interval of half a second: two, none, one, three, and one in an interval that does not end.
         let at_ms = [0, 499, 1_000, 1_500, 1_600, 1_999, 2_001];
-        at_ms.map(|ms| rates.count(ms * 1_000_000, 4096));
+        for ms in at_ms {
+            rates.count(ms * 1_000_000, 4096);
+        }
         assert_eq!(rates.iops.count, 3);
         rates.pass(2_400_000_000);
         assert_eq!((rates.iops.count, rates.bandwidth.count), (3, 3));
@@ -188,7 +190,9 @@ mod tests {
     #[test]
     fn formula_depths_are_ranges_by_powers_of_two() {
         let mut depths = Depths::default();
-        [1, 2, 3, 4, 7, 8, 16, 31, 32, 63, 64, 65, u32::MAX].map(|n| depths.count(n));
+        for n in [1, 2, 3, 4, 7, 8, 16, 31, 32, 63, 64, 65, u32::MAX] {
+            depths.count(n);
+        }
         assert_eq!(depths.0, [1, 2, 2, 1, 2, 2, 3]);
         depths.merge(&depths.clone());
         assert_eq!(depths.0, [2, 4, 4, 2, 4, 4, 6]);
