@@ -1,6 +1,6 @@
 //! The `firstread` command: an open software SSD for high-density NAND.
 //!
-//! - `run`, `compare`, `study`, `cells`, `list`, `show`: one file or folder a sub-command.
+//! - `run`, `compare`, `study`, `life`, `cells`, `list`, `show`: one file or folder a sub-command.
 //! - [`args`]: options that they share.
 //! - [`output`]: what is printed and kept. `figure`: pictures.
 //! - [`progress`]: bars on a terminal. [`streams`]: what goes to the standard output and error. [`messages`]: errors.
@@ -12,11 +12,15 @@ mod cells;
 mod compare;
 #[cfg(feature = "figures")]
 mod figure;
+mod interrupt;
+mod life;
 mod list;
+mod matrix;
 mod messages;
 mod output;
 mod progress;
 mod run;
+mod shell;
 mod show;
 mod streams;
 #[cfg(feature = "figures")]
@@ -24,7 +28,7 @@ mod study;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 const ABOUT: &str = "An open software SSD for high-density NAND: cells, firmware and drive, \
     simulated from the threshold voltages up";
@@ -34,11 +38,13 @@ Start here:
   firstread compare                       four read-level schemes on one aged QLC drive
   firstread run randread-4k-qd1           one workload, one drive
   firstread study ct-qlc --quick --out d  a paper's evaluation repeated, claim by claim
+  firstread life job.fio --wear-rate 10   how long a drive lives under a load
   firstread cells ct-qlc-176l             what a chip's cells are like as they age
   firstread list schemes                  what can be switched
   firstread show ct-qlc                   every number of a drive or scheme, with its source
 
-Exit status: 0 when all of it ran, 1 on an error, 2 when the command line is wrong.";
+Exit status: 0 when all of it ran, 1 on an error, 2 when the command line is wrong, 130 when it was
+interrupted.";
 
 #[derive(Parser, Debug)]
 #[command(name = "firstread", version = firstread_session::results::BUILD, about = ABOUT, after_help = AFTER_HELP)]
@@ -54,25 +60,38 @@ enum Command {
     Compare(compare::CompareArgs),
     #[cfg(feature = "figures")]
     Study(study::StudyArgs),
+    Life(life::LifeArgs),
     Cells(cells::CellsArgs),
     List(list::ListArgs),
     Show(show::ShowArgs),
+    Completions(shell::CompletionsArgs),
+    Man(shell::ManArgs),
 }
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match &cli.command {
         Command::Run(args) => run::run(args),
-        Command::Compare(args) => compare::compare(args),
+        Command::Compare(args) => {
+            let words: Vec<String> = std::env::args().skip(2).collect();
+            compare::compare(args, &words)
+        }
         #[cfg(feature = "figures")]
         Command::Study(args) => study::study(args),
+        Command::Life(args) => life::life(args),
         Command::Cells(args) => cells::cells(args),
         Command::List(args) => list::list(args),
         Command::Show(args) => show::show(args),
+        Command::Completions(args) => shell::completions(args, Cli::command()),
+        Command::Man(args) => shell::man(args, Cli::command()),
     };
     let Err(error) = result else {
         return ExitCode::SUCCESS;
     };
+    if let Some(interrupted) = error.downcast_ref::<args::Interrupted>() {
+        eprintln!("{interrupted}");
+        return ExitCode::from(interrupt::STATUS);
+    }
     // A profile has all that is wrong with it in one error, a problem a line.
     for line in messages::error_text(&error).lines() {
         eprintln!("error: {line}");

@@ -16,6 +16,8 @@ use thiserror::Error;
 use crate::choice::ChoiceError;
 use crate::conditions::ConditionError;
 use crate::files::FileError;
+use crate::life::LifeError;
+use crate::life::worn::WornError;
 use crate::names::Unknown;
 use crate::study::StudyError;
 
@@ -67,6 +69,12 @@ pub enum Error {
     /// Cells that cannot be read as asked.
     #[error(transparent)]
     Sense(#[from] SenseError),
+    /// A life without a result.
+    #[error(transparent)]
+    Life(#[from] LifeError),
+    /// The wear of a life that cannot be used.
+    #[error(transparent)]
+    Worn(#[from] WornError),
     /// A study that is wrong.
     #[error(transparent)]
     Study(#[from] StudyError),
@@ -78,6 +86,9 @@ pub enum Error {
         /// Why it cannot.
         error: Box<RunError>,
     },
+    /// It was asked to end before there was anything to report.
+    #[error("interrupted")]
+    Interrupted,
     /// An error with its context: a variant, a workload, a point.
     #[error("{place}: {error}")]
     Of {
@@ -130,6 +141,8 @@ pub enum TraceArg {
     Device,
     /// How much faster it is replayed.
     Speed,
+    /// An option of fio, which jobs alone have.
+    JobOption,
 }
 
 impl fmt::Display for TraceArg {
@@ -140,6 +153,7 @@ impl fmt::Display for TraceArg {
             TraceArg::Clamp => "clamping",
             TraceArg::Device => "a device",
             TraceArg::Speed => "a speed",
+            TraceArg::JobOption => "an option of a job",
         })
     }
 }
@@ -147,6 +161,8 @@ impl fmt::Display for TraceArg {
 /// What is given in place of a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Given {
+    /// A trace, where a job file is needed.
+    Trace,
     /// A job file.
     JobFile,
     /// A synthetic stand-in, which has no file.
@@ -170,6 +186,7 @@ impl NotATrace {
     pub fn says(&self, arg: &str) -> String {
         let workload = &self.workload;
         match self.given {
+            Given::Trace => format!("{arg} is for job files, and {workload} is a trace"),
             Given::JobFile => format!("{arg} is for traces, and {workload} is a job file"),
             Given::StandIn => {
                 format!("{arg} is for the file of a trace, and {workload} is made up")

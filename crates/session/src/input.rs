@@ -19,7 +19,7 @@ macro_rules! examples {
         pub const EXAMPLES: &[Example] = &[$(Example {
             name: $name,
             summary: $summary,
-            text: include_str!(concat!("../../../examples/", $name, ".fio")),
+            text: include_str!(concat!(env!("FIRSTREAD_JOBS"), "/", $name, ".fio")),
         }),*];
     };
 }
@@ -217,6 +217,49 @@ impl Input {
         Ok(Input::Jobs { workload, text })
     }
 
+    /// The same job file with the option `key` set to `value` in every job. Jobs whose number of requests was taken
+    /// away stay without one.
+    ///
+    /// # Errors
+    /// [`Error`] where this is no job file, or fio has no such option or value.
+    pub fn with_option(&self, key: &str, value: &str) -> Result<Input, Error> {
+        let Input::Jobs { workload, text } = self else {
+            return Err(NotATrace {
+                arg: TraceArg::JobOption,
+                workload: self.name().to_owned(),
+                given: Given::Trace,
+            }
+            .into());
+        };
+        let option = format!("{key}={value}");
+        // Alone first: what is wrong with it is not a line of the file.
+        fio::parse(&format!("--job {option}"), &format!("[job]\n{option}\n"))?;
+        let mut sections = String::new();
+        let mut in_job = false;
+        for line in text.trim_start_matches('\u{feff}').lines() {
+            if line.trim_start().starts_with('[') {
+                if in_job {
+                    sections += &format!("{option}\n");
+                }
+                in_job = line.split(['#', ';']).next().map(str::trim) != Some("[global]");
+            }
+            sections += line;
+            sections.push('\n');
+        }
+        sections += &format!("{option}\n");
+        let mut input = Input::job_file(&workload.name, sections)?;
+        let unending = workload.jobs.iter().all(|job| job.number_ios.is_none());
+        if let (true, false, Input::Jobs { workload, .. }) =
+            (unending, key == "number_ios", &mut input)
+        {
+            workload
+                .jobs
+                .iter_mut()
+                .for_each(|job| job.number_ios = None);
+        }
+        Ok(input)
+    }
+
     fn stand_in(row: &'static StandIn, args: &TraceArgs) -> Result<Input, Error> {
         match args.of_files() {
             Some(arg) => Err(NotATrace {
@@ -279,6 +322,21 @@ impl Trace {
             ..self.options
         };
         Ok(TraceReader::open(&self.name, self.source.read()?, options)?)
+    }
+
+    /// What its records depend on, without reading them: the size of its file, and how it is read.
+    pub(crate) fn identity(&self) -> serde_json::Value {
+        let bytes = match &self.source {
+            Source::File(path) => files::size(path),
+            Source::Memory(bytes) => Some(bytes.len() as u64),
+        };
+        serde_json::json!({
+            "bytes": bytes,
+            "format": self.options.format.map(|format| format.name),
+            "wrap": self.options.wrap,
+            "clamp": self.options.on_time_back == TimeBack::Clamp,
+            "device": self.options.device,
+        })
     }
 
     /// How much faster than recorded it is replayed.

@@ -183,12 +183,10 @@ pub fn row(verdict: &Verdict<'_>) -> ClaimRow {
     let has_phases = verdict.parts.iter().any(|part| part.phases.is_some());
     let more_decides = has_phases || claim.open.is_some();
     let open = claim.open.iter();
-    let wide = claim.also.iter().map(|also| also.wide.as_ref());
-    let wide: Vec<_> = [claim.wide.as_ref()]
-        .into_iter()
-        .chain(wide)
-        .flatten()
-        .collect();
+    let also = claim.also.iter().filter_map(|also| also.wide.as_deref());
+    let mut wide: Vec<&str> = claim.wide.as_deref().into_iter().chain(also).collect();
+    // Parts of a sentence mostly share one reason.
+    wide.dedup();
     ClaimRow {
         id: claim.id.clone(),
         says: claim.says.clone(),
@@ -209,11 +207,7 @@ pub fn row(verdict: &Verdict<'_>) -> ClaimRow {
             .flat_map(|open| [open.sentence.clone(), of_choices(verdict.choices.as_ref())])
             .collect(),
         falsified_by: claim.falsified_by.clone().unwrap_or_default(),
-        wide: wide
-            .into_iter()
-            .map(String::as_str)
-            .collect::<Vec<_>>()
-            .join("; "),
+        wide: wide.join("; "),
         lost: verdict.lost_share.map_or(String::new(), rare),
         note: verdict.note.clone(),
         before: claim.before.as_ref().map(|before| BeforeRow {

@@ -7,6 +7,7 @@
 mod claims;
 mod correlation;
 mod figures;
+mod prose;
 mod report;
 
 use std::path::{Path, PathBuf};
@@ -22,7 +23,8 @@ use firstread_session::study::{Named, STUDIES, facts, find, margin, metric, verd
 use firstread_session::{Matrix, Progress, Results, Store, Unknown, Watch, files, results, study};
 use indicatif::ProgressBar;
 
-use crate::args::Usage;
+use crate::args::{Interrupted, Usage};
+use crate::interrupt;
 use crate::progress::Bars;
 use crate::streams::{data, notice};
 
@@ -124,9 +126,20 @@ fn run(args: &StudyArgs, named: &Named, folder: &Path) -> Result<()> {
     let correlations = correlations(args, study, &mut measured)?;
     margins(args, study, &mut measured)?;
     let results = simulate_all(args, &store, &points)?;
+    let (finished, all) = (results.finished(), results.simulations());
+    if finished < all {
+        let folder = folder.display();
+        let text = format!(
+            ": {finished} of {all} simulations are in {folder}; the same command goes on from there"
+        );
+        return Err(Interrupted(text).into());
+    }
     for (i, point) in points.iter().enumerate() {
-        let metrics = results.of(i).values.clone();
-        measured.add(&point.experiment.id, point.at.clone(), metrics);
+        // Those that are interrupted ended the study above.
+        if let Some(kept) = results.of(i) {
+            let metrics = kept.values.clone();
+            measured.add(&point.experiment.id, point.at.clone(), metrics);
+        }
     }
     let known = verdict::Known {
         absent: &absent,
@@ -182,7 +195,13 @@ fn margins(args: &StudyArgs, study: &Study, points: &mut Points) -> Result<()> {
 
 /// The results of `points`: those that `store` has not are simulated.
 fn simulate_all(args: &StudyArgs, store: &Store, points: &[Point<'_>]) -> Result<Results> {
-    let points: Vec<_> = points.iter().map(|point| point.run.clone()).collect();
+    let interrupt = interrupt::handled();
+    let stopped = |point: &Point<'_>| {
+        let mut run = point.run.clone();
+        run.setup.interrupt = interrupt.clone();
+        run
+    };
+    let points: Vec<_> = points.iter().map(stopped).collect();
     let matrix = |watch| Matrix {
         points: &points,
         threads: args.threads,

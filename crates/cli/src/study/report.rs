@@ -16,6 +16,7 @@ use serde::Serialize;
 use super::claims::{self, estimate};
 use super::correlation;
 use super::figures;
+use super::prose;
 
 /// A study that has run.
 pub struct Done<'a> {
@@ -106,6 +107,7 @@ pub fn pages(done: &Done<'_>) -> Result<Vec<Page>> {
         true => AutoEscape::Html,
         false => AutoEscape::None,
     });
+    environment.add_filter("prose", |text: &str| prose::html(text));
     environment.set_trim_blocks(true);
     environment.set_lstrip_blocks(true);
     environment.add_template("report.html", include_str!("report.html"))?;

@@ -73,7 +73,7 @@ pub fn load_drive(
         (Ok(own), Some(mut drive)) if chip_problems.is_empty() => {
             let chip = std::mem::take(&mut drive.resolved);
             drive.resolved = own;
-            let defaults = defaults(&drive.schemes, &drive.resolved);
+            let defaults = defaults(&drive);
             drive.resolved.extend(defaults);
             drive
                 .resolved
@@ -173,7 +173,9 @@ fn read(keys: &Keys<'_>, chip: Option<LoadedChip>, axes: &'static [Axis]) -> Opt
     let queues = keys.optional_table("queues", QueuesProfile::read);
     let schemes = schemes(keys, axes);
     let chip = chip?;
-    geometry.wordlines_per_block = chip.chip.wordlines() as u16;
+    if geometry.wordlines_per_block == 0 {
+        geometry.wordlines_per_block = chip.chip.wordlines() as u16;
+    }
     geometry.stripe_parity = any_needs(&schemes, Need::StripeParity);
     Some(DriveProfile {
         name,
@@ -191,6 +193,8 @@ fn read(keys: &Keys<'_>, chip: Option<LoadedChip>, axes: &'static [Axis]) -> Opt
         heat: heat.unwrap_or_default(),
         history: history.unwrap_or_default(),
         queues: queues.unwrap_or_default(),
+        worn: None,
+        wear_rate: 1,
         schemes,
         resolved: chip.resolved,
     })
@@ -223,7 +227,7 @@ fn cells(keys: &Keys<'_>) -> Cells {
     }
 }
 
-/// Everything but wordlines and codeword, which others decide.
+/// Everything but the codeword, which others decide. Zero wordlines stand for all of the chip's block.
 fn geometry(keys: &Keys<'_>) -> Geometry {
     let count = |key, max| keys.whole(key, ONE, 1, max);
     Geometry {
@@ -232,7 +236,13 @@ fn geometry(keys: &Keys<'_>) -> Geometry {
         dies_per_chip: count("dies_per_chip", 64) as u16,
         planes: count("planes", 4) as u8,
         blocks_per_plane: count("blocks_per_plane", 1 << 20) as u32,
-        wordlines_per_block: 0,
+        wordlines_per_block: match keys.has("wordlines_per_block") {
+            true => count("wordlines_per_block", u64::from(u16::MAX)) as u16,
+            false => {
+                keys.declare("wordlines_per_block");
+                0
+            }
+        },
         page_bytes: keys.whole("page", B, 512, 1 << 20) as u32,
         slot_bytes: keys.whole("mapping_unit", B, 512, 1 << 20) as u32,
         codeword_bytes: 0,
@@ -281,6 +291,12 @@ const MOST_EARLIER_NS: u64 = 876_000 * 3_600_000_000_000;
 /// What `history.earlier_fill` means where it is not given.
 const EARLIER_FILL: &str = "default: the fill that is measured is the first, and the firmware has learned nothing before; a time: an earlier fill lived so long";
 
+/// The key of the wordlines of a block.
+pub(super) const WORDLINES: &str = "geometry.wordlines_per_block";
+
+/// What [`WORDLINES`] means where it is not given.
+const OF_THE_CHIP: &str = "default: all wordlines of the chip's block; fewer, an even selection of its layers, make smaller superblocks and shorter lives";
+
 /// What `channel.commands_occupy` means where it is not given.
 const COMMANDS_OCCUPY: &str = "default: command cycles use the channel, and go before data that wait for it; false: they only delay their own operation, for comparisons";
 
@@ -296,8 +312,9 @@ const DRAM_DEFAULTS: [(&str, &str); 2] = [
     ("dram.map_cache", "default: the whole map in memory"),
 ];
 
-/// Entries for what `listing` does not say of `choices`.
-fn defaults(choices: &[SchemeChoice], listing: &[ResolvedEntry]) -> Vec<ResolvedEntry> {
+/// Entries for what the listing of `drive` does not say.
+fn defaults(drive: &DriveProfile) -> Vec<ResolvedEntry> {
+    let (choices, listing) = (&drive.schemes, &drive.resolved);
     let listed = |path: &str| listing.iter().any(|e| e.path == path);
     let entry =
         |path: String, value: &str, unit: &str, literal: String, source: &str| ResolvedEntry {
@@ -317,6 +334,17 @@ fn defaults(choices: &[SchemeChoice], listing: &[ResolvedEntry]) -> Vec<Resolved
             "",
             "true".into(),
             COMMANDS_OCCUPY,
+        ));
+    }
+    if !listed(WORDLINES) {
+        let wordlines = drive.geometry.wordlines_per_block.to_string();
+        let literal = wordlines.clone();
+        entries.push(entry(
+            WORDLINES.into(),
+            &wordlines,
+            "",
+            literal,
+            OF_THE_CHIP,
         ));
     }
     let path = "firmware.cell_modes";

@@ -31,6 +31,7 @@ mod schemes;
 
 use std::fmt;
 
+pub use check::WearRateRefused;
 pub use chip::{LoadedChip, load_chip};
 pub use document::Override;
 pub use drive::DriveProfile;
@@ -124,7 +125,7 @@ impl Kind {
 
 macro_rules! shipped {
     ($folder:literal: $($name:literal)*) => {
-        &[$(($name, include_str!(concat!("../../../../profiles/", $folder, "/", $name, ".toml")))),*]
+        &[$(($name, include_str!(concat!(env!("FIRSTREAD_PROFILES"), "/", $folder, "/", $name, ".toml")))),*]
     };
 }
 

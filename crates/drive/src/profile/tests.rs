@@ -969,3 +969,39 @@ proptest! {
         }
     }
 }
+
+/// Fewer wordlines than the chip's block has make smaller superblocks; the capacity has to follow, and the message says
+/// to what. More than the block has is refused.
+#[test]
+fn formula_wordlines_of_a_block_can_be_fewer() {
+    let of = |sets: &[&str]| drive("ct-qlc", sets);
+    let whole = of(&[]).unwrap();
+    assert_eq!(whole.geometry.wordlines_per_block, 1_408);
+    let message = of(&["geometry.wordlines_per_block=88"]).map(|_| ());
+    let message = message.unwrap_err().to_string();
+    let scaled = whole.capacity_bytes / 16;
+    assert!(
+        message.contains("With 88 of 1408 wordlines a block")
+            && message.contains(&format!("capacity={scaled} B")),
+        "{message}"
+    );
+    let capacity = format!("capacity={scaled} B");
+    let fewer = of(&["geometry.wordlines_per_block=88", &capacity]).unwrap();
+    assert_eq!(
+        fewer.geometry.raw_bytes(fewer.mode) * 16,
+        whole.geometry.raw_bytes(whole.mode)
+    );
+    let of_default = |drive: &DriveProfile| {
+        let mut entries = drive.resolved.iter();
+        let entry = entries.find(|e| e.path == "geometry.wordlines_per_block");
+        entry.map(|e| e.value.clone())
+    };
+    assert_eq!(of_default(&whole).as_deref(), Some("1408"));
+    assert_eq!(of_default(&fewer).as_deref(), Some("88"));
+    let message = of(&["geometry.wordlines_per_block=1409"]).map(|_| ());
+    let message = message.unwrap_err().to_string();
+    assert!(
+        message.contains("is 1409, and a block of chip"),
+        "{message}"
+    );
+}

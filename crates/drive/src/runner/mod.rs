@@ -40,6 +40,8 @@ pub use phases::Phase;
 const PROGRESS: u64 = 1 << 16;
 /// The same of a burn-in, which looks then at how much it has written.
 const PROGRESS_OF_BURN_IN: u64 = 1 << 10;
+/// Number of events between two questions whether to stop: some milliseconds.
+const STOP_EVENTS: u64 = 1 << 14;
 
 impl<'h> Host<'h> {
     /// Runs on `drive` until every job has ended. `progress` is told now and then how many requests have completed.
@@ -61,6 +63,7 @@ impl<'h> Host<'h> {
             modes,
             events,
             power_cut,
+            interrupted,
         } = self.go(drive, &mut watch, progress)?;
         let run_ended = run.now();
         run.settle_phases();
@@ -78,11 +81,13 @@ impl<'h> Host<'h> {
             },
             amplification: watch.amplification(drive, burn_in),
             buffered_bytes: drive.buffered_bytes(),
+            write_buffers: drive.write_buffers(),
             events,
             simulated: run_ended.since(start),
             power_cut,
             ended: match run.failed {
                 Some(_) => Ended::EndOfLife(EndOfLife::of(drive, &before)),
+                None if interrupted => Ended::Interrupted,
                 None => Ended::Completed,
             },
         })
@@ -102,6 +107,7 @@ impl<'h> Host<'h> {
         let modes = drive.modes();
         drive.watch_room();
         let mut cut = host.cut;
+        let mut stop = host.stop;
         let mut run = Run::new(host);
         run.start(start, drive)?;
         let mut events = 0u64;
@@ -111,6 +117,7 @@ impl<'h> Host<'h> {
             false => PROGRESS,
         };
         let mut power_cut = None;
+        let mut interrupted = false;
         let mut until = start;
         'run: loop {
             let due = goes_on(&mut run, until, drive)?;
@@ -142,6 +149,11 @@ impl<'h> Host<'h> {
                     return Err(RunError::Stuck(run.in_flight));
                 };
                 events += 1;
+                if events.is_multiple_of(STOP_EVENTS) && stop.is_some_and(|stop| stop()) {
+                    (stop, interrupted) = (None, true);
+                    run.stop();
+                    break;
+                }
                 if watch.is_behind(drive.counters()) && watch.note(drive.counters()) {
                     run.stop();
                     break;
@@ -160,6 +172,7 @@ impl<'h> Host<'h> {
             modes,
             events,
             power_cut,
+            interrupted,
         })
     }
 }
@@ -175,6 +188,8 @@ struct FinishedRun<'a> {
     modes: ByMode,
     events: u64,
     power_cut: Option<PowerCut>,
+    /// Whether it was stopped by its host.
+    interrupted: bool,
 }
 
 impl CutAt {

@@ -38,7 +38,7 @@ macro_rules! studies {
     ($($name:literal),*) => {
         /// Shipped studies: name and text.
         pub const STUDIES: &[(&str, &str)] = &[
-            $(($name, include_str!(concat!("../../../../studies/", $name, "/study.toml")))),*
+            $(($name, include_str!(concat!(env!("FIRSTREAD_STUDIES"), "/", $name, "/study.toml")))),*
         ];
     };
 }
