@@ -76,8 +76,8 @@ struct Row {
     held: bool,
 }
 
-/// Measures `runs` runs of each case and writes the table; with `check`, or if `only` selects some of the cases,
-/// writes nothing. Fails if a coverage is outside its band.
+/// Measures `runs` runs of each case and writes the table, or the rows of the cases that `only` selects; with
+/// `check` writes nothing. Fails if a coverage is outside its band.
 pub fn run(runs: u64, check: bool, only: Option<&str>) -> Result<(), String> {
     let saturated = saturated_iops()?;
     let poisson = |load: f64| {
@@ -213,16 +213,20 @@ pub fn run(runs: u64, check: bool, only: Option<&str>) -> Result<(), String> {
             }
         }
     }
-    if !check && only.is_none() {
+    if !check {
         let path = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("..")
             .join(DOCUMENT);
         let text = fs::read_to_string(&path).map_err(|e| format!("{DOCUMENT}: {e}"))?;
         let parts = text.split_once(BEGIN).and_then(|(before, rest)| {
-            let (_, after) = rest.split_once(END)?;
-            Some((before, after))
+            let (old, after) = rest.split_once(END)?;
+            Some((before, old, after))
         });
-        let (before, after) = parts.ok_or(format!("{DOCUMENT} has no place for the table"))?;
+        let (before, old, after) = parts.ok_or(format!("{DOCUMENT} has no place for the table"))?;
+        let table = match only {
+            Some(_) => replaced(old.trim(), &table)? + "\n",
+            None => table,
+        };
         let text = format!("{before}{BEGIN}\n{table}\n{END}{after}");
         fs::write(&path, text).map_err(|e| format!("{DOCUMENT}: {e}"))?;
     }
@@ -230,6 +234,22 @@ pub fn run(runs: u64, check: bool, only: Option<&str>) -> Result<(), String> {
         true => Ok(()),
         false => Err(format!("coverage outside its band: {}", wrong.join("; "))),
     }
+}
+
+/// The table `old` with the rows of `new`, which are the same rows measured again.
+fn replaced(old: &str, new: &str) -> Result<String, String> {
+    // Load, requests and figure.
+    let key = |row: &str| -> Vec<String> { row.split('|').take(4).map(str::to_owned).collect() };
+    if old.lines().next() != new.lines().next() {
+        return Err(format!("{DOCUMENT} is of another number of runs"));
+    }
+    let mut rows: Vec<&str> = old.lines().collect();
+    for row in new.lines().filter(|row| row.starts_with("| ")) {
+        let at = rows.iter().position(|old| key(old) == key(row));
+        let at = at.ok_or_else(|| format!("{DOCUMENT} has no row like this: {row}"))?;
+        rows[at] = row;
+    }
+    Ok(rows.join("\n"))
 }
 
 /// Reads a second of the one die when it is never idle.
@@ -374,4 +394,23 @@ fn measure(case: &Case, runs: u64) -> Result<Vec<Row>, String> {
         });
     }
     Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sequence_rows_measured_again_take_the_place_of_the_old_ones() {
+        let table = |mean: u32, p99: u32| {
+            format!(
+                "2 runs each\n\n| load | requests |\n|---|\n| a | 9 | mean | {mean} |\n| a | 9 | P99 | {p99} |"
+            )
+        };
+        let old = table(1, 2);
+        let new = "2 runs each\n\n| load | requests |\n|---|\n| a | 9 | P99 | 3 |\n";
+        assert_eq!(replaced(&old, new), Ok(table(1, 3)));
+        assert!(replaced(&old, &new.replace("a |", "b |")).is_err());
+        assert!(replaced(&old, &new.replace("2 runs", "3 runs")).is_err());
+    }
 }

@@ -81,7 +81,7 @@ enum Task {
         /// Write nothing
         #[arg(long)]
         check: bool,
-        /// Only loads whose name and requests contain this; nothing is written
+        /// Only loads whose name and requests contain this; their rows alone are written
         #[arg(long, value_name = "TEXT")]
         only: Option<String>,
     },

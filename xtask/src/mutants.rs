@@ -98,7 +98,8 @@ pub fn run(options: &Options) -> Result<(), String> {
         .filter(|(_, m)| is_open(m))
         .collect();
     let start = Instant::now();
-    let alone = match open.is_empty() {
+    // No hours: what is known is written.
+    let alone = match open.is_empty() || options.hours == Some(0.0) {
         true => BTreeSet::new(),
         false => work.switch(&drawn, options.by)?,
     };

@@ -1,11 +1,11 @@
 //! Test programs, and a run of one with a fault switched on or not.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::sync::Mutex;
 use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,6 +14,10 @@ use super::switches::VARIABLE;
 /// Tests that take this many times as long as without the fault, and `SPARE` more, have no end.
 const TIMES: u32 = 5;
 const SPARE: Duration = Duration::from_secs(30);
+/// The limit as long as it is not known how long tests take.
+const PATIENCE: Duration = Duration::from_secs(600);
+/// No test program takes as long.
+const LONGEST: Duration = Duration::from_secs(3600);
 /// How often a fault that ran out of time is judged again because the machine is slower than it was.
 const AGAIN: u32 = 3;
 
@@ -32,12 +36,17 @@ pub(super) enum Ended {
     Passed,
     /// At the first test that failed; its name.
     Failed(String),
+    /// Not by a test that failed.
+    Died,
     OutOfTime,
 }
 
-/// How long tests take without a fault.
+/// What is known of tests without a fault: how long they take, and which have been seen to pass.
 #[derive(Default)]
-pub(super) struct Baselines(Mutex<BTreeMap<Tests, Duration>>);
+pub(super) struct Baselines {
+    times: Mutex<BTreeMap<Tests, Duration>>,
+    passed: Mutex<BTreeSet<(PathBuf, String)>>,
+}
 
 impl Baselines {
     /// Runs `tests` with the fault `number` switched on, or without a number those in which it has been compiled.
@@ -48,41 +57,53 @@ impl Baselines {
         sound: &Tests,
         number: Option<u32>,
     ) -> Result<Ended, String> {
-        let known = self.known(sound)?;
-        let quiet = match known {
-            Some(time) => time,
-            None => self.measured(sound, None)?,
-        };
-        self.judged(tests, sound, number.unwrap_or(0), quiet)
-    }
-
-    fn known(&self, tests: &Tests) -> Result<Option<Duration>, String> {
-        let times = self.0.lock().map_err(|_| "a thread has failed")?;
-        Ok(times.get(tests).copied())
-    }
-
-    fn judged(
-        &self,
-        tests: &Tests,
-        sound: &Tests,
-        number: u32,
-        quiet: Duration,
-    ) -> Result<Ended, String> {
-        let mut limit = quiet * TIMES + SPARE;
+        let known = lock(&self.times)?.get(sound).copied();
+        let mut limit = known.map_or(PATIENCE, |time| time * TIMES + SPARE);
         for _ in 0..AGAIN {
-            match run(tests, number, Some(limit))? {
+            let ended = run(tests, number.unwrap_or(0), Some(limit))?;
+            match &ended {
+                Ended::Passed => return Ok(ended),
+                Ended::Failed(test) => {
+                    self.passes(sound, test)?;
+                    return Ok(ended);
+                }
+                Ended::Died => {
+                    if known.is_none() {
+                        self.measured(sound, None)?;
+                    }
+                    return Ok(ended);
+                }
                 Ended::OutOfTime => {
                     // A machine that others use too may have become slower.
                     let now = self.measured(sound, Some(limit))?;
                     if now * TIMES + SPARE <= limit + limit / 4 {
-                        return Ok(Ended::OutOfTime);
+                        return Ok(ended);
                     }
                     limit = now * TIMES + SPARE;
                 }
-                other => return Ok(other),
             }
         }
         Ok(Ended::OutOfTime)
+    }
+
+    /// A test that has noticed a fault passes without it.
+    fn passes(&self, sound: &Tests, test: &str) -> Result<(), String> {
+        let key = (sound.program.clone(), test.to_owned());
+        if lock(&self.passed)?.contains(&key) {
+            return Ok(());
+        }
+        let alone = Tests {
+            only: Some(test.to_owned()),
+            ..sound.clone()
+        };
+        match run(&alone, 0, None)? {
+            Ended::Passed => lock(&self.passed)?.insert(key),
+            other => {
+                let program = sound.program.display();
+                return Err(format!("{program}: {test} without a fault: {other:?}"));
+            }
+        };
+        Ok(())
     }
 
     /// How long `tests` take now without a fault; they must pass.
@@ -91,19 +112,21 @@ impl Baselines {
         match run(tests, 0, limit)? {
             Ended::Passed => {}
             Ended::OutOfTime => return Ok(start.elapsed()),
-            Ended::Failed(test) => {
-                return Err(format!(
-                    "{}: {test} fails without a fault",
-                    tests.program.display()
-                ));
+            other => {
+                let program = tests.program.display();
+                return Err(format!("{program}: without a fault: {other:?}"));
             }
         }
         let time = start.elapsed();
-        let mut times = self.0.lock().map_err(|_| "a thread has failed")?;
+        let mut times = lock(&self.times)?;
         let kept = times.entry(tests.clone()).or_insert(time);
         *kept = time.max(*kept);
         Ok(time)
     }
+}
+
+fn lock<T>(of: &Mutex<T>) -> Result<MutexGuard<'_, T>, String> {
+    of.lock().map_err(|_| "a thread has failed".to_owned())
 }
 
 /// Runs `tests` until the first fails or `limit` is over.
@@ -133,7 +156,7 @@ fn run(tests: &Tests, number: u32, limit: Option<Duration>) -> Result<Ended, Str
             }
         }
     });
-    let limit = limit.unwrap_or(Duration::from_secs(3600));
+    let limit = limit.unwrap_or(LONGEST);
     let ended = loop {
         match lines.recv_timeout(limit.saturating_sub(start.elapsed())) {
             Ok(line) => {
@@ -155,7 +178,7 @@ fn run(tests: &Tests, number: u32, limit: Option<Duration>) -> Result<Ended, Str
     Ok(match ended {
         Some(ended) => ended,
         None if status.success() => Ended::Passed,
-        None => Ended::Failed(format!("the program ended with {status}")),
+        None => Ended::Died,
     })
 }
 

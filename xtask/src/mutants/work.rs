@@ -326,10 +326,17 @@ impl Work {
             match self.tested(number, targets, only)? {
                 Ended::Passed => {}
                 Ended::OutOfTime => return Ok((Verdict::Timeout, String::new())),
-                Ended::Failed(test) if judge > Judges::Crate => {
-                    return Ok((Verdict::CaughtByDrive, test));
+                failed => {
+                    let by = match failed {
+                        Ended::Failed(test) => test,
+                        _ => String::new(),
+                    };
+                    let verdict = match judge > Judges::Crate {
+                        true => Verdict::CaughtByDrive,
+                        false => Verdict::Caught,
+                    };
+                    return Ok((verdict, by));
                 }
-                Ended::Failed(test) => return Ok((Verdict::Caught, test)),
             }
         }
         let missed = match by {

@@ -183,7 +183,7 @@ fn mean(segments: &[Segment]) -> Option<Estimate> {
             moves = Some(NotSteady::Moves(owner));
         }
     }
-    let spread = variance(&written.rests(mean));
+    let spread = variance(&written.rests(mean), None);
     let half = student(P95, spread.degrees) * spread.of_sum.sqrt() / written.host_bytes();
     Some(Estimate {
         mean,
@@ -555,5 +555,19 @@ mod tests {
             );
             assert!(steady > 1840, "{erases} erases: {steady} of 2000");
         }
+    }
+
+    /// Wilcoxon's rank sum: ranks 1 and 2 of six are 4 below the mean, with a variance of 14/3; equal values share their
+    /// mean rank.
+    #[test]
+    fn formula_rank_sums_are_those_of_wilcoxon() {
+        let of = |values: &[f64], part: &[usize]| rank_sum(values, part);
+        let six = [3.0, 5.0, 7.0, 11.0, 13.0, 17.0];
+        for part in [[0, 1], [5, 4]] {
+            assert!((of(&six, &part) - 4.0 / (14.0f64 / 3.0).sqrt()).abs() < 1e-12);
+        }
+        assert_eq!(of(&six, &[0, 5]), 0.0);
+        assert!((of(&[2.0, 2.0, 3.0, 4.0], &[1]) - 1.0 / 1.125f64.sqrt()).abs() < 1e-12);
+        assert_eq!(of(&[2.0; 4], &[0, 1]), 0.0);
     }
 }

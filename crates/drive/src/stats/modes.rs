@@ -42,3 +42,50 @@ pub struct Modes {
     /// The least room that there was at any time of it, and the most that was lost at any time.
     pub worst: Room,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use firstread_core::{StripeOrder, SuperblockId};
+
+    /// Superblocks and their valid slots are added up by mode, and those that are retired are left out.
+    #[test]
+    fn formula_superblocks_are_counted_by_mode() {
+        let geometry = Geometry {
+            channels: 2,
+            chips_per_channel: 1,
+            dies_per_chip: 1,
+            planes: 1,
+            blocks_per_plane: 6,
+            wordlines_per_block: 16,
+            page_bytes: 8192,
+            slot_bytes: 4096,
+            codeword_bytes: 4096,
+            stripe: StripeOrder::DieFirst,
+            stripe_parity: false,
+        };
+        let mut table = SuperblockTable::new(6, CellMode::Qlc);
+        for (block, mode, valid) in [
+            (0, CellMode::Qlc, 10),
+            (1, CellMode::Qlc, 7),
+            (2, CellMode::Slc, 5),
+            (4, CellMode::Slc, 6),
+        ] {
+            let row = table.row_mut(SuperblockId(block));
+            (row.mode, row.valid_slots) = (mode, valid);
+        }
+        table.row_mut(SuperblockId(3)).usage = SuperblockUse::Bad;
+        let found = ByMode::of(&table, &geometry);
+        let of = |counts: &[u64], mode: CellMode| counts[mode.index()];
+        let superblocks = found.superblocks.map(u64::from);
+        assert_eq!(of(&superblocks, CellMode::Qlc), 3);
+        assert_eq!(of(&superblocks, CellMode::Slc), 2);
+        assert_eq!(of(&found.valid_slots, CellMode::Qlc), 17);
+        assert_eq!(of(&found.valid_slots, CellMode::Slc), 11);
+        assert_eq!(superblocks.iter().sum::<u64>(), 5);
+        assert_eq!(
+            found.room,
+            table.room(|mode| geometry.slots_per_superblock(mode))
+        );
+    }
+}

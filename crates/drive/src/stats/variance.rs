@@ -1,16 +1,20 @@
 //! Variance of a sum from run to run, estimated from the batches of one run.
 
+use super::student::{P95, student};
+
 /// Number of lags at which correlation is taken to be real; it is weighted down with distance.
 const LAGS: usize = 2;
 /// Correlation that identifies a wave: at one wavelength it is at least this, and somewhere in between at
 /// most minus this.
 const CREST: f64 = 0.5;
 const TROUGH: f64 = 0.25;
+/// 95 % of the values of a sine lie within so many of its standard deviations: no value lies beyond.
+const SINE: f64 = core::f64::consts::SQRT_2;
 
 /// Variance of a run's sum from run to run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Variance {
-    /// Variance of the sum over all batches.
+    /// Variance of the sum over all batches. With a wave, that of a normal distribution whose 95 % interval is as wide.
     pub of_sum: f64,
     /// Degrees of freedom of the estimate.
     pub degrees: f64,
@@ -27,8 +31,9 @@ fn product(of: &[f64], lag: usize) -> f64 {
         .sum()
 }
 
-/// Variance of the sum of `apart`, the deviations of batches from their expectation.
-pub(crate) fn variance(apart: &[f64]) -> Variance {
+/// Variance of the sum of `apart`, the deviations of batches from their expectation. `known` is the wavelength of
+/// another figure of the same requests: rare requests follow the wave too, but their own noise hides it.
+pub(crate) fn variance(apart: &[f64], known: Option<f64>) -> Variance {
     let n = apart.len() as f64;
     let squares = product(apart, 0);
     if apart.len() < 2 || squares == 0.0 {
@@ -38,7 +43,7 @@ pub(crate) fn variance(apart: &[f64]) -> Variance {
             correlation: 0.0,
         };
     }
-    match wave(apart) {
+    match wave(apart).or(known) {
         Some(length) => of_windows(apart, length),
         None => of_neighbours(apart, squares),
     }
@@ -65,29 +70,54 @@ fn of_neighbours(apart: &[f64], squares: f64) -> Variance {
 }
 
 /// Estimate from windows one wavelength long: each contains one whole wave, wherever it begins. Overlapping
-/// windows are worth half as many again as disjoint ones (Meketon and Schmeiser, WSC 1984).
-fn of_windows(apart: &[f64], length: usize) -> Variance {
-    let windows: Vec<f64> = apart.windows(length).map(|w| w.iter().sum()).collect();
-    let of_window = product(&windows, 0) / windows.len() as f64;
-    let waves = apart.len() as f64 / length as f64;
+/// windows are worth half as many again as disjoint ones (Meketon and Schmeiser, WSC 1984). A run ends within a
+/// wave: by how much windows as long as this rest differ beyond their share of the noise is added.
+fn of_windows(apart: &[f64], length: f64) -> Variance {
+    let of_window = mean_square(apart, length);
+    let waves = apart.len() as f64 / length;
+    // The mean comes from the same batches, which costs one wave.
+    let degrees = 1.5 * (waves - 1.0);
+    let rest = waves - libm::floor(waves);
+    let of_rest = (mean_square(apart, rest * length) - rest * of_window).max(0.0);
+    let wide = SINE / student(P95, degrees);
     Variance {
-        // The mean comes from the same batches, which costs one wave.
-        of_sum: of_window * waves * waves / (waves - 1.0),
-        degrees: 1.5 * (waves - 1.0),
+        of_sum: of_window * waves * waves / (waves - 1.0) + of_rest * wide * wide,
+        degrees,
         correlation: 0.0,
     }
 }
 
+/// Mean square of the sums over windows of `length` batches, of which the last may be a part.
+fn mean_square(apart: &[f64], length: f64) -> f64 {
+    let whole = libm::floor(length) as usize;
+    let part = length - whole as f64;
+    let windows = apart.windows(whole + 1);
+    let count = windows.len().max(1) as f64;
+    let squares = windows.map(|window| {
+        let sum = window[..whole].iter().sum::<f64>() + part * window[whole];
+        sum * sum
+    });
+    squares.sum::<f64>() / count
+}
+
 /// Wavelength, in batches, of a wave in `apart`: the first lag at which the correlation is high again after
-/// having been negative. The run contains at least four wavelengths.
-fn wave(apart: &[f64]) -> Option<usize> {
+/// having been negative, at the vertex of a parabola through it and its neighbours. The run contains at least
+/// four wavelengths.
+pub(crate) fn wave(apart: &[f64]) -> Option<f64> {
     let n = apart.len();
     let share = |lag: usize| product(apart, lag) / product(apart, 0) * n as f64 / (n - lag) as f64;
     let shares: Vec<f64> = (0..=n / 4).map(share).collect();
     let trough = shares.iter().position(|&share| share < -TROUGH)?;
     let rise = trough + shares[trough..].iter().position(|&share| share > CREST)?;
     let falls = shares[rise..].windows(2).position(|two| two[1] <= two[0]);
-    Some(falls.map_or(n / 4, |steps| rise + steps))
+    let crest = falls.map_or(n / 4, |steps| rise + steps);
+    let vertex = match shares.get(crest - 1..crest + 2) {
+        Some(&[before, at, after]) if before + after < 2.0 * at => {
+            (0.5 * (before - after) / (before - 2.0 * at + after)).clamp(-0.5, 0.5)
+        }
+        _ => 0.0,
+    };
+    Some(crest as f64 + vertex)
 }
 
 #[cfg(test)]
@@ -133,16 +163,20 @@ mod tests {
             correlation: 0.0,
         };
         for batches in 2..20 {
-            assert_eq!(variance(&vec![0.0; batches]), nothing(batches as f64 - 1.0));
+            assert_eq!(
+                variance(&vec![0.0; batches], None),
+                nothing(batches as f64 - 1.0)
+            );
         }
-        assert_eq!(variance(&[3.0]), nothing(0.0));
+        assert_eq!(variance(&[3.0], None), nothing(0.0));
     }
 
     /// Whole waves add the same to every run, so the variance of a sum is that of the noise alone.
     #[test]
     fn formula_a_wave_is_no_variance() {
         for wave in [4.0, 6.0, 8.0, 12.0] {
-            let runs = (0..200).map(|seed| variance(&batches(seed, 0.0, wave, 10.0).0).of_sum);
+            let runs =
+                (0..200).map(|seed| variance(&batches(seed, 0.0, wave, 10.0).0, None).of_sum);
             let share = mean(runs) / BATCHES as f64;
             assert!(
                 (0.8..1.25).contains(&share),
@@ -159,10 +193,10 @@ mod tests {
             let (mut covered, mut wide) = (0, 0.0);
             for seed in 0..400 {
                 let (apart, sum) = batches(seed, 0.0, wave, 10.0);
-                let v = variance(&apart);
+                let v = variance(&apart, None);
                 // Windows of 6 or 7 batches.
                 assert!(
-                    (8.7..10.6).contains(&v.degrees),
+                    (8.7..11.1).contains(&v.degrees),
                     "seed {seed}: {}",
                     v.degrees
                 );
@@ -178,6 +212,30 @@ mod tests {
             );
             assert!(wide < 0.5, "waves of {wave}: {wide}");
         }
+    }
+
+    /// A wavelength is a whole number of batches by chance alone: rounded, windows would hold up to half a batch of the
+    /// wave too much.
+    #[test]
+    fn formula_a_wave_is_no_whole_number_of_batches() {
+        for length in [5.4, 6.0, 6.4, 6.7, 8.4, 10.5] {
+            let found = mean((0..100).filter_map(|seed| wave(&batches(seed, 0.0, length, 10.0).0)));
+            assert!((found - length).abs() < 0.12, "{length}: {found}");
+        }
+    }
+
+    /// Rare requests whose own noise hides the wave have windows of the wavelength that others show.
+    #[test]
+    fn formula_a_known_wave_is_no_variance_where_noise_hides_it() {
+        let (mut own, mut known) = (0.0, 0.0);
+        for seed in 0..200 {
+            let (apart, _) = batches(seed, 0.0, 6.0, 1.4);
+            own += variance(&apart, None).of_sum;
+            known += variance(&apart, Some(6.0)).of_sum;
+        }
+        let noise = 200.0 * BATCHES as f64;
+        assert!((0.9..1.15).contains(&(known / noise)), "{}", known / noise);
+        assert!(own / noise > 1.15, "{}", own / noise);
     }
 
     /// Runs without a wave are rarely taken for one: noise, and a queue with memory.

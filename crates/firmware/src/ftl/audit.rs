@@ -130,6 +130,71 @@ impl<M: Arena> FlashStore<M> {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+    use firstread_core::Ns;
+
+    use crate::ftl::map::Place;
+    use crate::ftl::tests::{Drive, SLOTS, drive};
+
+    /// A drive whose first superblock holds a page in each of some slots.
+    fn sound() -> Drive {
+        let mut drive = drive(12, 256, 0);
+        let store = &mut drive.lower.store;
+        store.mark_filled(Ns::ZERO, SuperblockId(0), 0, 5);
+        for (lpn, slot) in [0, 1, 30, SLOTS - 2, SLOTS - 1].into_iter().enumerate() {
+            let at = Place::At(Ppa::new(SuperblockId(0), slot));
+            store.table.map.set(Lpn(lpn as u64), at);
+        }
+        assert_eq!(store.audit(), Ok(()));
+        drive
+    }
+
+    #[test]
+    fn model_an_audit_finds_a_slot_of_two_pages_and_a_page_that_lies_nowhere() {
+        let at = |block, slot| Ppa::new(SuperblockId(block), slot);
+        for (ppa, found) in [
+            (at(0, 0), Inconsistency::TwoOwners(at(0, 0), Lpn(9))),
+            (at(0, 30), Inconsistency::TwoOwners(at(0, 30), Lpn(9))),
+            (
+                at(0, SLOTS - 1),
+                Inconsistency::TwoOwners(at(0, SLOTS - 1), Lpn(9)),
+            ),
+            // Free, and past the last superblock.
+            (at(1, 0), Inconsistency::Nowhere(Lpn(9), at(1, 0))),
+            (at(12, 0), Inconsistency::Nowhere(Lpn(9), at(12, 0))),
+            // A slot of its own, which the superblock does not count.
+            (at(0, 2), Inconsistency::Valid(SuperblockId(0), 5, 6)),
+        ] {
+            let mut drive = sound();
+            let store = &mut drive.lower.store;
+            store.table.map.set(Lpn(9), Place::At(ppa));
+            assert_eq!(store.audit(), Err(found));
+        }
+    }
+
+    #[test]
+    fn model_an_audit_finds_counts_that_are_wrong() {
+        let wrong = |change: fn(&mut Drive)| {
+            let mut drive = sound();
+            change(&mut drive);
+            drive.lower.store.audit()
+        };
+        let pins = wrong(|d| d.lower.store.shared.blocks.row_mut(SuperblockId(3)).pins = 1);
+        assert_eq!(pins, Err(Inconsistency::Pins(SuperblockId(3), 1, 0)));
+        let free = wrong(|d| d.lower.store.place.space.drop_free(SLOTS));
+        assert_eq!(free, Err(Inconsistency::Free));
+        let physical = wrong(|d| d.lower.store.place.space.physical_slots += 1);
+        assert_eq!(physical, Err(Inconsistency::Physical));
+        for under_way in [
+            wrong(|d| d.lower.store.place.relocation.moves = 1),
+            wrong(|d| d.lower.store.place.space.reserved = 1),
+            wrong(|d| d.lower.store.place.space.programs = 1),
+            wrong(|d| d.lower.store.place.relocation.moves_reading = 1),
+        ] {
+            assert_eq!(under_way, Err(Inconsistency::UnderWay));
+        }
+    }
+
     /// A small drive is audited while its tests run, so a count that is wrong ends them.
     #[cfg(debug_assertions)]
     #[test]

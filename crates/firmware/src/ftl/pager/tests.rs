@@ -1,5 +1,6 @@
 use firstread_core::{CommandId, Lpn, Ns, Ppa, SuperblockId};
 
+use super::Pager;
 use crate::ftl::tests::{Drive, Silent, drive};
 
 /// Logical pages whose entries share a map page.
@@ -105,4 +106,19 @@ fn powerloss_where_map_pages_lie_has_to_be_found_again() {
     let found = Ppa::new(SuperblockId(3), 7);
     assert_eq!(directory.set(directory.lpn(5), Some(found)), None);
     assert_eq!(directory.place_of(5), Some(found));
+}
+
+/// Fetches of map pages have half the cache at most, and merges a quarter; in a large cache their numbers have an end.
+#[test]
+fn formula_reads_of_map_pages_leave_most_of_the_cache() {
+    for (cached, fetches, merges) in [
+        (8, 4, 2),
+        (20, 10, 5),
+        (32, 16, 8),
+        (128, 64, 8),
+        (5000, 64, 8),
+    ] {
+        assert_eq!(Pager::fetches(cached), fetches, "{cached} pages");
+        assert_eq!(Pager::merges(cached), merges, "{cached} pages");
+    }
 }

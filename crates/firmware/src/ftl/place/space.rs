@@ -443,3 +443,33 @@ impl Place {
         Some(block)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::ftl::tests::{SLOTS, drive};
+
+    /// A free superblock that is retired takes its slots from what is free and from what there is.
+    #[test]
+    fn formula_a_free_superblock_that_is_retired_is_no_longer_there() {
+        let space = &mut drive(12, 256, 0).lower.store.place.space;
+        let slots = u64::from(SLOTS);
+        let before = (space.free, space.free_slots, space.physical_slots);
+        assert_eq!(before, (12, 12 * slots, 12 * slots));
+        space.drop_free(SLOTS);
+        let after = (space.free, space.free_slots, space.physical_slots);
+        assert_eq!(after, (11, 11 * slots, 11 * slots));
+    }
+
+    /// A drive may write as long as what is left holds the capacity, the reserve and the least spare.
+    #[test]
+    fn formula_a_drive_that_no_longer_holds_its_capacity_is_read_only() {
+        let space = &mut drive(12, 256, 0).lower.store.place.space;
+        let spare = space.physical_slots - space.needed_slots - space.least_spare;
+        for retired in 0..=spare / u64::from(SLOTS) {
+            assert!(space.holds_capacity() && !space.read_only, "{retired}");
+            assert!(space.holds_capacity_without(spare - retired * u64::from(SLOTS)));
+            space.retired(SLOTS);
+        }
+        assert!(!space.holds_capacity() && space.read_only);
+    }
+}
