@@ -1,6 +1,6 @@
 //! Programs that tasks run, in the root of the repository.
 
-use std::process::Command;
+use std::process::{Command, Output};
 
 /// `program` with `args`, in the root of the repository.
 pub fn command(program: &str, args: &[&str]) -> Command {
@@ -24,4 +24,21 @@ pub fn run(command: &mut Command) -> Result<(), String> {
 /// Whether `command` can be run and succeeds.
 pub fn works(command: &mut Command) -> bool {
     command.output().is_ok_and(|out| out.status.success())
+}
+
+/// What `command` printed, and how it ended.
+pub fn output(command: &mut Command) -> Result<Output, String> {
+    command.output().map_err(|e| format!("{command:?}: {e}"))
+}
+
+/// What `command` printed; fails where it does.
+pub fn answer(command: &mut Command) -> Result<String, String> {
+    let out = output(command)?;
+    match out.status.success() {
+        true => Ok(String::from_utf8_lossy(&out.stdout).trim().to_owned()),
+        false => Err(format!(
+            "{command:?}: {}",
+            String::from_utf8_lossy(&out.stderr)
+        )),
+    }
 }

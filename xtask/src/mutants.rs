@@ -17,7 +17,7 @@ mod work;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -28,6 +28,7 @@ use firstread_core::{Permutation, Stream};
 use self::report::{Draw, Score, by_file, document};
 use self::verdict::{Judges, Mutant};
 use self::work::Work;
+use crate::commands::answer;
 
 const DOCUMENT: &str = "docs/mutants.md";
 /// After this the document is written by hand.
@@ -218,22 +219,6 @@ fn no_faults(root: &Path) -> Result<BTreeMap<String, String>, String> {
         found.insert(place.to_owned(), why.to_owned());
     }
     Ok(found)
-}
-
-fn output(command: &mut Command) -> Result<Output, String> {
-    command.output().map_err(|e| format!("{command:?}: {e}"))
-}
-
-/// Output of `command`.
-fn answer(command: &mut Command) -> Result<String, String> {
-    let out = output(command)?;
-    match out.status.success() {
-        true => Ok(String::from_utf8_lossy(&out.stdout).trim().to_owned()),
-        false => Err(format!(
-            "{command:?}: {}",
-            String::from_utf8_lossy(&out.stderr)
-        )),
-    }
 }
 
 #[cfg(test)]

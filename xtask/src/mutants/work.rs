@@ -10,8 +10,7 @@ use serde_json::Value;
 use super::switches::{Change, Edit, HOLDER, SWITCH, Switched, switched};
 use super::tests_run::{Baselines, Ended, Tests};
 use super::verdict::{Judges, Mutant, Verdict};
-use super::{answer, output};
-use crate::commands::{command, run as run_command};
+use crate::commands::{answer, command, output, run as run_command};
 
 /// Folders that are mutated.
 pub(super) const FOLDERS: [&str; 4] = [

@@ -2,8 +2,8 @@
 
 use firstread_session::Varied;
 
+use super::combination::{Combination, Ran};
 use super::table::{PERCENTILES, has};
-use super::{Combination, Ran};
 use crate::figure::{
     Axis, Dash, Figure, Mark, Marker, PALETTE, Panel, Row, Series, TWO_COLUMNS_PX, Ticks,
 };

@@ -4,7 +4,7 @@ use anyhow::Result;
 use firstread_session::study::metric::{Metric, Source};
 use firstread_session::{Setup, Varied};
 
-use super::{Combination, Ran};
+use super::combination::{Combination, Ran};
 use crate::output::format::{Side, change, count, rare, si, table, time};
 use crate::output::human;
 
