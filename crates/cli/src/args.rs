@@ -9,8 +9,8 @@ use firstread_core::Ns;
 use firstread_drive::profile::Override;
 use firstread_drive::{BurnIn, DriveState, EarlierFill, Precondition};
 use firstread_session::conditions::{
-    Temperature, parse_age, parse_earlier_fill, parse_fill, parse_pe_cycles, parse_requests,
-    parse_speed, parse_temperature, parse_unpowered,
+    Temperature, Wear, parse_age, parse_earlier_fill, parse_fill, parse_requests, parse_speed,
+    parse_temperature, parse_unpowered, parse_wear,
 };
 use firstread_session::{
     BurnInSetup, Choice, DEFAULT_DRIVE, Error, Input, Range, Simulation, TraceArg, TraceArgs,
@@ -33,9 +33,9 @@ pub struct DriveArgs {
     #[arg(long, value_name = "DEGC[,DEGC@TIME]", default_value = "55", value_parser = parse_temperature)]
     #[arg(allow_negative_numbers = true)]
     pub temperature: Temperature,
-    /// Program-erase cycles; a range spreads superblocks over wear
-    #[arg(long, value_name = "N|FROM..TO", default_value = "300", value_parser = parse_pe_cycles)]
-    pub pe_cycles: Range<u32>,
+    /// Program-erase cycles; a range spreads superblocks over wear, and `500,100@20%` is 100 in the last 20 % of them
+    #[arg(long, value_name = "N|FROM..TO[,N@PERCENT]", default_value = "300", value_parser = parse_wear)]
+    pub pe_cycles: Wear,
     /// Time without power, after the powered time
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = parse_unpowered)]
     pub unpowered: Ns,
@@ -74,7 +74,8 @@ impl DriveArgs {
     fn state(&self) -> DriveState {
         DriveState {
             age: self.age.into(),
-            pe_cycles: self.pe_cycles.into(),
+            pe_cycles: self.pe_cycles.pe_cycles.into(),
+            last: self.pe_cycles.last,
             temperature_c: self.temperature.first,
             temperature_step: self.temperature.step,
             hottest_in_run_c: None,

@@ -132,6 +132,13 @@ pub fn state_line(setup: &Setup) -> String {
         ),
     };
     let mut line = format!("{written}, {ages} at {celsius}, {wear} P/E");
+    if let Some(last) = setup.state.last {
+        let percent = f64::from(last.permille) / 10.0;
+        line += &format!(
+            " and, in the last {percent} % of superblocks, {}",
+            last.pe_cycles
+        );
+    }
     if setup.state.unpowered > Ns::ZERO {
         line += &format!(", then {} without power", age(setup.state.unpowered));
     }

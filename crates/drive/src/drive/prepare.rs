@@ -137,6 +137,7 @@ impl<P: Payload> Drive<P> {
         };
         let mut wear = state.deal_wear(used, bins, self.seed);
         wear.resize(geometry.blocks_per_plane as usize, state.pe_cycles.0);
+        state.wear_of_last(&mut wear);
         let bad = self.find_bad_blocks(&wear)?;
 
         let steady = self.steady_state(state, slots, bad)?;

@@ -43,7 +43,7 @@ macro_rules! studies {
     };
 }
 
-studies!["ct-qlc", "pr2-ar2", "raro"];
+studies!["ct-qlc", "pr2-ar2", "raro", "dwr"];
 
 /// A study with its name.
 #[derive(Debug)]
