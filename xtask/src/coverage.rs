@@ -154,7 +154,6 @@ pub fn run(runs: u64, check: bool, only: Option<&str>) -> Result<(), String> {
         },
         Case {
             lead: WAVE,
-            judged: Judged::AtLeast("waves"),
             ..case(
                 "the same, each run from a phase of its own",
                 &[],

@@ -36,6 +36,12 @@ pub struct DriveArgs {
     /// Program-erase cycles; a range spreads superblocks over wear, and `500,100@20%` is 100 in the last 20 % of them
     #[arg(long, value_name = "N|FROM..TO[,N@PERCENT]", default_value = "300", value_parser = parse_wear)]
     pub pe_cycles: Wear,
+    /// The result of `firstread life --output json`: superblocks are worn as that life left them
+    ///
+    /// Each superblock in use has the P/E cycles that it had at the end of the life, and as many are retired. The drive
+    /// has to have the geometry of the one that lived.
+    #[arg(long, value_name = "FILE", conflicts_with = "pe_cycles")]
+    pub wear_from: Option<PathBuf>,
     /// Time without power, after the powered time
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = parse_unpowered)]
     pub unpowered: Ns,
@@ -103,6 +109,7 @@ impl DriveArgs {
             seed: self.seed,
             limit,
             burn_in: None,
+            wear_from: self.wear_from.clone(),
         }
     }
 }

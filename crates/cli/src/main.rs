@@ -1,6 +1,6 @@
 //! The `firstread` command: an open software SSD for high-density NAND.
 //!
-//! - `run`, `compare`, `study`, `cells`, `list`, `show`: one file or folder a sub-command.
+//! - `run`, `compare`, `study`, `life`, `cells`, `list`, `show`: one file or folder a sub-command.
 //! - [`args`]: options that they share.
 //! - [`output`]: what is printed and kept. `figure`: pictures.
 //! - [`progress`]: bars on a terminal. [`streams`]: what goes to the standard output and error. [`messages`]: errors.
@@ -12,6 +12,7 @@ mod cells;
 mod compare;
 #[cfg(feature = "figures")]
 mod figure;
+mod life;
 mod list;
 mod messages;
 mod output;
@@ -34,6 +35,7 @@ Start here:
   firstread compare                       four read-level schemes on one aged QLC drive
   firstread run randread-4k-qd1           one workload, one drive
   firstread study ct-qlc --quick --out d  a paper's evaluation repeated, claim by claim
+  firstread life job.fio --wear-rate 10   how long a drive lives under a load
   firstread cells ct-qlc-176l             what a chip's cells are like as they age
   firstread list schemes                  what can be switched
   firstread show ct-qlc                   every number of a drive or scheme, with its source
@@ -54,6 +56,7 @@ enum Command {
     Compare(compare::CompareArgs),
     #[cfg(feature = "figures")]
     Study(study::StudyArgs),
+    Life(life::LifeArgs),
     Cells(cells::CellsArgs),
     List(list::ListArgs),
     Show(show::ShowArgs),
@@ -66,6 +69,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => compare::compare(args),
         #[cfg(feature = "figures")]
         Command::Study(args) => study::study(args),
+        Command::Life(args) => life::life(args),
         Command::Cells(args) => cells::cells(args),
         Command::List(args) => list::list(args),
         Command::Show(args) => show::show(args),

@@ -28,6 +28,13 @@ impl Bars {
         Bar { bar, total }
     }
 
+    /// A bar for the work called `name`, which tells how far it is in words.
+    pub fn told(&self, name: &str) -> Bar {
+        let bar = self.add(name, None);
+        bar.bar.enable_steady_tick(Duration::from_millis(100));
+        bar
+    }
+
     /// A bar for all runs together.
     #[cfg(feature = "figures")]
     pub fn whole(&self, runs: u64) -> ProgressBar {
@@ -39,6 +46,11 @@ impl Bars {
 }
 
 impl Bar {
+    /// Tells how far the work is.
+    pub fn tell(&self, text: String) {
+        self.bar.set_message(text);
+    }
+
     /// Shows `progress`.
     pub fn show(&self, progress: Progress) {
         match (progress, self.total) {

@@ -71,6 +71,7 @@ fn golden_help() {
         &["run", "--help"],
         &["compare", "--help"],
         &["study", "--help"],
+        &["life", "--help"],
         &["show", "--help"],
     ] {
         let ran = folder.run(sub).ok();
@@ -90,13 +91,20 @@ fn golden_errors() {
             "past.csv",
             "128166372003061629,hm,1,Read,99915360000000000,4096,24931\n",
         )
+        .with("write.fio", "[w]\nrw=randwrite\nbs=4k\n")
+        .with("life.json", "{}")
+        .with(
+            "other.json",
+            "{\"worn\": {\"drive\": \"mine\", \"superblocks\": 65}}",
+        )
         .with("word.csv", "128166372003061629,hm,1,Raed,0,4096,24931\n")
         .with(
             "drive.toml",
             "based_on = \"ct-qlc\"\nname = \"mine\"\nchannels = 4\n",
         );
     let example = "randread-4k-qd1";
-    let cases: [&[&str]; 25] = [
+    let small = ["--drive", "bench-4g"];
+    let cases: [&[&str]; 33] = [
         &[],
         &["rnu"],
         &["list", "drive"],
@@ -129,6 +137,37 @@ fn golden_errors() {
         &["run", example, "--temperature", "5000"],
         &["compare", example],
         &["show", "ctqlc"],
+        &["life", example],
+        &["life", "write.fio", small[0], small[1]],
+        &["life", "write.fio", small[0], small[1], "--until", "full"],
+        &["life", "write.fio", "--until", "lost=enterprize"],
+        &["life", "write.fio", "--until", "until"],
+        &[
+            "life",
+            "write.fio",
+            small[0],
+            small[1],
+            "--until",
+            "years=1",
+            "--wear-rate",
+            "10",
+        ],
+        &[
+            "run",
+            example,
+            small[0],
+            small[1],
+            "--wear-from",
+            "life.json",
+        ],
+        &[
+            "run",
+            example,
+            small[0],
+            small[1],
+            "--wear-from",
+            "other.json",
+        ],
     ];
     let mut text = String::new();
     for case in cases {

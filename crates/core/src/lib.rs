@@ -53,4 +53,4 @@ pub use permutation::Permutation;
 pub use port::{Arena, Ports, Spare};
 pub use random::Stream;
 pub use units::Ns;
-pub use wear::{CycleDamage, Damage};
+pub use wear::{CycleDamage, Damage, MOST_WEAR_RATE};

@@ -102,7 +102,8 @@ pub enum Need {
     Voltages,
     /// Superblocks can be erased into other cell modes, with read levels of their own.
     CellModes,
-    /// One more superblock that is open: for a write stream of the scheme in the drive's own cell mode.
+    /// One more superblock that is open: for a write stream of the scheme in the drive's own cell mode. Named once for
+    /// each stream.
     OwnStream,
     /// The true valleys of the cells ([`crate::Levels::Ideal`]), known only to an oracle.
     TrueLevels,
@@ -110,6 +111,9 @@ pub enum Need {
     FreeSuspends,
     /// What the host will read and write, known only to an oracle. The load has to be known before it runs.
     Future,
+    /// Each simulated erase counts as one cycle: how the scheme spreads wear depends on how many cycles a life has, so a
+    /// life of ten times as much wear an erase is another life.
+    TrueWear,
 }
 
 /// A scheme.
@@ -135,6 +139,14 @@ impl Scheme {
     /// Whether the scheme requires `need`.
     pub fn requires(&self, need: Need) -> bool {
         self.needs.contains(&need)
+    }
+
+    /// Write streams that the scheme has in the drive's own cell mode.
+    pub fn own_streams(&self) -> usize {
+        self.needs
+            .iter()
+            .filter(|need| **need == Need::OwnStream)
+            .count()
     }
 }
 

@@ -8,21 +8,47 @@ const MILLI: u32 = 1000;
 /// Damage by one program/erase cycle in each cell mode, in thousandths of a cycle in the mode that a drive's
 /// superblocks start in. Whole numbers, so that medium and firmware add up the same.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct CycleDamage([u32; CellMode::ALL.len()]);
+pub struct CycleDamage {
+    milli: [u32; CellMode::ALL.len()],
+    /// Cycles that each simulated erase stands for.
+    rate: u32,
+}
+
+/// The most cycles that a simulated erase may stand for.
+pub const MOST_WEAR_RATE: u32 = 1000;
 
 impl CycleDamage {
     /// Every cycle damages like any other.
-    pub const ALIKE: CycleDamage = CycleDamage([MILLI; CellMode::ALL.len()]);
+    pub const ALIKE: CycleDamage = CycleDamage::new([MILLI; CellMode::ALL.len()]);
 
     /// The damage of a cycle in each mode, in the order of [`CellMode::ALL`].
     pub const fn new(milli: [u32; CellMode::ALL.len()]) -> CycleDamage {
-        CycleDamage(milli)
+        CycleDamage { milli, rate: 1 }
+    }
+
+    /// The same where each simulated erase stands for `rate` cycles, from 1 to [`MOST_WEAR_RATE`]: the **wear rate** of
+    /// a life.
+    #[must_use]
+    pub const fn at_rate(self, rate: u32) -> CycleDamage {
+        CycleDamage { rate, ..self }
+    }
+
+    /// Cycles that each simulated erase stands for.
+    #[inline]
+    pub const fn rate(self) -> u32 {
+        self.rate
     }
 
     /// Damage of a cycle in `mode`, in thousandths.
     #[inline]
     pub const fn milli(self, mode: CellMode) -> u32 {
-        self.0[mode.index()]
+        self.milli[mode.index()]
+    }
+
+    /// Damage by a simulated erase that ends a cycle in `mode`, in thousandths: of all cycles that it stands for.
+    #[inline]
+    pub const fn milli_of_erase(self, mode: CellMode) -> u32 {
+        self.milli[mode.index()] * self.rate
     }
 }
 
@@ -36,10 +62,10 @@ pub struct Damage {
 }
 
 impl Damage {
-    /// The damage after one more cycle in `mode`.
+    /// The damage after one more simulated erase that ends a cycle in `mode`.
     #[must_use]
     pub const fn after_cycle(self, mode: CellMode, by: CycleDamage) -> Damage {
-        let milli = self.milli as u32 + by.milli(mode);
+        let milli = self.milli as u32 + by.milli_of_erase(mode);
         Damage {
             cycles: self.cycles + milli / MILLI,
             milli: (milli % MILLI) as u16,
@@ -64,6 +90,21 @@ mod tests {
                 assert_eq!(all, n * by.milli(mode));
                 assert_eq!((alike.cycles, alike.milli), (n, 0));
             }
+        }
+    }
+
+    /// At a wear rate of ten, one erase damages as ten do at one, and a cycle's own damage is what it was.
+    #[test]
+    fn formula_an_erase_at_a_wear_rate_stands_for_so_many() {
+        let by = CycleDamage::new([10, 70, 333, 1000]);
+        for mode in CellMode::ALL {
+            let ten = (0..10).fold(Damage::default(), |d, _| d.after_cycle(mode, by));
+            assert_eq!(
+                Damage::default().after_cycle(mode, by.at_rate(10)),
+                ten,
+                "{mode:?}"
+            );
+            assert_eq!(by.at_rate(10).milli(mode), by.milli(mode));
         }
     }
 }

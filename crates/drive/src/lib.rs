@@ -13,6 +13,7 @@
 //! - [`drive`]: the machine: takes commands, advances time, returns completions.
 //! - [`runner`]: a run on top of it: jobs and traces, who issues next, what is counted.
 //! - [`stats`]: the results.
+//! - [`untimed`]: the same firmware over flash without time, for lives.
 //! - [`tables`]: the voltage tables that the firmware gets.
 //!
 //! No clock, file, thread or global: it also runs as wasm.
@@ -37,6 +38,8 @@ pub mod runner;
 pub mod state;
 pub mod stats;
 pub mod tables;
+pub mod untimed;
+mod worn;
 mod write_waits;
 
 pub use cells::ShortTable;
@@ -50,3 +53,5 @@ pub use payload::{Payload, StaleRead, Stamp};
 pub use precondition::Precondition;
 pub use runner::{BurnIn, BurnInEnd, CutAt, EndOfLife, Ended, Host, Phase, RunError, RunStats};
 pub use state::{DriveState, EarlierFill, LastSuperblocks};
+pub use untimed::UntimedDrive;
+pub use worn::WornBlocks;

@@ -117,6 +117,12 @@ impl<M: Arena> Firmware<M> {
         store.place.set_bad_blocks(of_dies, &mut store.shared)
     }
 
+    /// Slot buffers of the write buffers: of all streams, and of these those that streams of schemes share. There are as
+    /// many again for data whose program failed.
+    pub fn write_buffer_slots(&self) -> (u32, u32) {
+        self.lower.store.place.write_buffers()
+    }
+
     /// Checks the consistency of the whole drive, in time and memory proportional to its pages. For tests.
     pub fn audit(&self) -> Result<(), Inconsistency> {
         self.lower.store.audit()

@@ -16,6 +16,8 @@ use thiserror::Error;
 use crate::choice::ChoiceError;
 use crate::conditions::ConditionError;
 use crate::files::FileError;
+use crate::life::LifeError;
+use crate::life::worn::WornError;
 use crate::names::Unknown;
 use crate::study::StudyError;
 
@@ -67,6 +69,12 @@ pub enum Error {
     /// Cells that cannot be read as asked.
     #[error(transparent)]
     Sense(#[from] SenseError),
+    /// A life without a result.
+    #[error(transparent)]
+    Life(#[from] LifeError),
+    /// The wear of a life that cannot be used.
+    #[error(transparent)]
+    Worn(#[from] WornError),
     /// A study that is wrong.
     #[error(transparent)]
     Study(#[from] StudyError),

@@ -4,6 +4,7 @@
 //! - [`Input`]: the workload, by name. [`conditions`], [`Choice`]: the words of a drive's state and schemes.
 //! - [`Simulation`]: what is asked for. [`Setup`]: the same, resolved. [`simulate`](mod@simulate): run to an [`Outcome`].
 //! - [`Matrix`]: many simulations on several threads. [`Store`]: results on disk, reused by later runs.
+//! - [`life`]: how long a drive lives under a load.
 //! - [`study`]: a paper's evaluation as data: its simulations and the verdicts on its claims.
 //! - [`results`]: the outcome as data, with the keys of fio's JSON.
 //! - [`files`]: the one place that opens files.
@@ -30,6 +31,7 @@ pub mod conditions;
 mod error;
 pub mod files;
 mod input;
+pub mod life;
 mod matrix;
 mod names;
 mod parallel;

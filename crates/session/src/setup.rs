@@ -15,6 +15,7 @@ use crate::conditions::usual_state;
 use crate::error::Error;
 use crate::files;
 use crate::input::Input;
+use crate::life::worn;
 use crate::names::Unknown;
 
 /// The default drive.
@@ -54,6 +55,8 @@ pub struct Simulation {
     pub limit: Option<u64>,
     /// What the drive is burnt in by before that, if it is.
     pub burn_in: Option<BurnInSetup>,
+    /// The result of a life whose wear the drive has, superblock by superblock, in place of the P/E cycles of its state.
+    pub wear_from: Option<PathBuf>,
 }
 
 /// A burn-in: a workload is run until the writes of the drive are in a steady state, before the drive is measured.
@@ -93,6 +96,7 @@ impl Simulation {
             seed: 1,
             limit: None,
             burn_in: None,
+            wear_from: None,
         }
     }
 
@@ -103,7 +107,7 @@ impl Simulation {
     pub fn setup(&self) -> Result<Setup, Error> {
         let chosen = self.schemes.iter().map(|choice| choice.to_override());
         let overrides: Vec<Override> = chosen.chain(self.set.iter().cloned()).collect();
-        Ok(Setup {
+        let mut setup = Setup {
             input: Arc::clone(&self.input),
             profile: profile(&self.drive, &overrides)?,
             state: DriveState {
@@ -113,7 +117,11 @@ impl Simulation {
             seed: self.seed,
             limit: self.limit,
             burn_in: self.burn_in.clone(),
-        })
+        };
+        if let Some(path) = &self.wear_from {
+            worn::wear_from(&mut setup, path)?;
+        }
+        Ok(setup)
     }
 }
 
@@ -158,14 +166,13 @@ impl Setup {
     }
 
     /// P/E cycles that the chip is rated for, in the mode of the drive.
-    pub fn rated_pe_cycles(&self) -> Option<u32> {
-        let mode = self.profile.chip.mode(self.profile.mode)?;
-        Some(mode.endurance_pe_cycles)
+    pub fn rated_pe_cycles(&self) -> u32 {
+        self.profile.rated_pe_cycles()
     }
 
     /// Wear in excess of the chip's rating, if there is any.
     pub fn beyond_rating(&self) -> Option<BeyondRating> {
-        let rated = self.rated_pe_cycles()?;
+        let rated = self.rated_pe_cycles();
         let worn = self.state.most_pe_cycles();
         (worn > rated).then_some(BeyondRating {
             worn,

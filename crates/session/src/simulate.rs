@@ -297,7 +297,7 @@ fn foretold<'a>(
 }
 
 /// The records of a stand-in, replayed `speed` times faster than recorded.
-fn stand_in(
+pub(crate) fn stand_in(
     row: &'static StandIn,
     speed: f64,
     capacity_bytes: u64,

@@ -28,6 +28,8 @@ pub struct Case {
     pub long: bool,
     /// Also run by MQSim, from the same profile and job.
     pub mqsim: bool,
+    /// On a drive without time, as lives are run.
+    pub untimed: bool,
 }
 
 /// The row that others are compared with unless they say otherwise.
@@ -57,6 +59,7 @@ const BASE: Case = Case {
     runs: 1,
     long: false,
     mqsim: false,
+    untimed: false,
 };
 
 /// The constant-latency drives, whose cells never err.
@@ -71,6 +74,20 @@ const CELLS: Case = Case {
     pe_cycles: 300,
     ..BASE
 };
+
+/// The drive by which the speed of lives is measured: 2,048 superblocks of 8 MiB, 15 % over-provisioned.
+const LIFE: &[&str] = &[
+    "geometry.channels=8",
+    "geometry.chips_per_channel=2",
+    "geometry.dies_per_chip=1",
+    "geometry.planes=2",
+    "geometry.blocks_per_plane=2048",
+    "geometry.wordlines_per_block=16",
+    "geometry.page=16 KiB",
+    "capacity=13924 MiB",
+    "schemes.gc_victim=greedy",
+    "schemes.wear=static",
+];
 
 const READ_4K: Option<&str> =
     Some("[j]\nrw=randread\nbs=4k\niodepth=128\nnorandommap\nio_size=8t\n");
@@ -146,6 +163,24 @@ pub const CASES: &[Case] = &[
         job: WRITE_4K,
         requests: 2_000_000,
         ..CONSTANT
+    },
+    Case {
+        name: "life: 2,048 superblocks",
+        drive: "bench-4g",
+        set: LIFE,
+        job: WRITE_4K,
+        requests: 20_000_000,
+        untimed: true,
+        ..BASE
+    },
+    Case {
+        name: "life: the same, timed",
+        against: "life: 2,048 superblocks",
+        drive: "bench-4g",
+        set: LIFE,
+        job: WRITE_4K,
+        requests: 4_000_000,
+        ..BASE
     },
     Case {
         name: "cells: 300 P/E, ct-qlc",

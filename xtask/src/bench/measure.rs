@@ -4,12 +4,12 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::Instant;
 
-use firstread_core::Ns;
+use firstread_core::{Ns, Status};
 use firstread_drive::profile::{DriveProfile, Library, Override, load_drive};
 use firstread_drive::stats::Written;
-use firstread_drive::{Drive, DriveState, Host, RunStats};
+use firstread_drive::{Drive, DriveState, Host, RunStats, UntimedDrive};
 use firstread_firmware::policy::AXES;
-use firstread_workload::fio;
+use firstread_workload::{JobStream, fio};
 use serde_json::{Value, json};
 
 use super::cases::{Case, NULLS};
@@ -154,7 +154,48 @@ fn state(case: &Case) -> DriveState {
     }
 }
 
+/// A run on a drive without time: the requests of the job's first stream, one after another.
+fn one_life(case: &Case, seed: u64) -> Result<Measured, String> {
+    let start = Instant::now();
+    let profile = profile(case)?;
+    let tables = firstread_drive::tables::for_drive(&profile).map_err(|e| e.to_string())?;
+    let (slot_bytes, capacity) = (profile.geometry.slot_bytes, profile.capacity_bytes);
+    let drive = UntimedDrive::new(profile, tables, &state(case), seed);
+    let mut drive = drive.map_err(|e| e.to_string())?;
+    let ready_s = start.elapsed().as_secs_f64();
+    let text = case.job.ok_or("a life needs a job")?;
+    let workload = fio::parse(case.name, text).map_err(|e| e.to_string())?;
+    let job = workload.jobs.first().ok_or("a life needs a job")?;
+    let stream = JobStream::new(job, capacity, seed).map_err(|e| e.to_string())?;
+    let before = drive.counters().clone();
+    let start = Instant::now();
+    for (n, request) in (0..case.requests).zip(stream) {
+        let (op, at) = (request.op, Ns(n * 1_000));
+        let done = drive.command(at, op, request.offset_bytes, request.len_bytes);
+        match done.map_err(|e| e.to_string())? {
+            Status::Ok => {}
+            status => return Err(format!("{}: request {n} ended {status:?}", case.name)),
+        }
+    }
+    let run_s = start.elapsed().as_secs_f64();
+    let counters = drive.counters().since(&before);
+    Ok(Measured {
+        requests: case.requests as f64,
+        run_s,
+        ready_s,
+        events_per_request: 0.0,
+        senses_per_request: 0.0,
+        write_amplification: Written::of(&counters, slot_bytes).ratio(),
+        simulated_s: 0.0,
+        peak_mib: 0.0,
+    })
+}
+
 fn one_run(case: &Case, seed: u64, start_together: &Barrier) -> Result<Measured, String> {
+    if case.untimed {
+        start_together.wait();
+        return one_life(case, seed);
+    }
     let state = state(case);
     let made = || -> Result<(Drive, f64), String> {
         let start = Instant::now();

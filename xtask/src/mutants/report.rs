@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use firstread_ecc::measure::wilson;
 
-use super::verdict::{Mutant, Verdict};
+use super::verdict::{Judges, Mutant, Verdict};
 
 /// The share of viable mutants that tests are to catch.
 const AIM: f64 = 0.9;
@@ -29,14 +29,8 @@ impl Score {
                 Verdict::Unviable => score.unviable += 1,
                 Verdict::Caught | Verdict::CaughtByDrive => score.caught += 1,
                 Verdict::Timeout => score.timeouts += 1,
-                Verdict::Missed | Verdict::MissedByCrate | Verdict::MissedByDigests
-                    if no_fault.contains_key(&mutant.place()) =>
-                {
-                    score.no_fault += 1
-                }
-                Verdict::Missed | Verdict::MissedByCrate | Verdict::MissedByDigests => {
-                    score.missed += 1
-                }
+                _ if no_fault.contains_key(&mutant.place()) => score.no_fault += 1,
+                _ => score.missed += 1,
             }
         }
         score.viable = score.caught + score.timeouts + score.missed;
@@ -74,42 +68,96 @@ pub(super) fn by_file<'a, T>(
     files
 }
 
+/// How a sample was drawn and judged.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Draw<'a> {
+    pub(super) commit: &'a str,
+    pub(super) version: &'a str,
+    pub(super) seed: u64,
+    /// All mutants that there are.
+    pub(super) of: usize,
+    pub(super) by: Judges,
+}
+
+impl Draw<'_> {
+    /// What was judged, and the command.
+    fn text(&self, judged: usize, after: bool) -> String {
+        let Draw {
+            commit,
+            version,
+            seed,
+            of,
+            by,
+        } = self;
+        let (sample, option) = match judged == *of {
+            true => (format!("all {of} mutants"), String::new()),
+            false => (
+                format!("a random sample of {judged} of {of} mutants, drawn with seed {seed}"),
+                format!(" --sample {judged} --seed {seed}"),
+            ),
+        };
+        let after = if after { " --after" } else { "" };
+        format!(
+            "Judged at commit {commit} with {version}: {sample}\n(`cargo xtask mutants{option} --by {}{after}`).\n",
+            by.text()
+        )
+    }
+}
+
+/// The document of a score, or, `after` tests were written for its draw, the part of it that says how many of the
+/// draw are noticed then.
 pub(super) fn document(
-    commit: &str,
-    version: &str,
-    seed: u64,
-    all: usize,
-    all_judged: bool,
+    draw: &Draw,
+    after: bool,
     judged: &[(Mutant, Verdict)],
     no_fault: &BTreeMap<String, String>,
 ) -> String {
-    let mut text = String::from("# Deliberate faults, and the tests that notice them\n\n");
-    text += "Written by `cargo xtask mutants`. A *mutant* is the code with one small fault: an operator\n\
+    let score = Score::of(judged, no_fault);
+    let which = draw.text(judged.len(), after);
+    let mut text = String::new();
+    if after {
+        let _ = writeln!(
+            text,
+            "## After the tests written for this draw\n\n\
+             The score above is of tests that nobody wrote for these mutants. This one is of the same mutants after tests\n\
+             were written for those that had passed; a fresh draw would not be noticed as often.\n\n\
+             {which}\n**{}.**",
+            score.sentence()
+        );
+        text += &missed_rows(judged, no_fault);
+        return text;
+    }
+    text += "# Deliberate faults, and the tests that notice them\n\n\
+             Written by `cargo xtask mutants`. A *mutant* is the code with one small fault: an operator\n\
              changed, a body replaced by a constant. A mutant that all tests let pass is a missing test, or changes\n\
              nothing that counts. Each is judged by the unit tests of its folder, then by its crate's, then by those of the\n\
-             whole drive.\n\n";
-    let of = match all_judged {
-        true => format!("all {all} mutants"),
-        false => format!(
-            "a random sample of {} of {all} mutants, drawn with seed {seed}",
-            judged.len()
+             whole drive. No test had been written for the mutants of this draw.\n\n";
+    let _ = writeln!(text, "{which}\n**{}.**\n", score.sentence());
+    let by_drive = judged
+        .iter()
+        .filter(|(_, v)| *v == Verdict::CaughtByDrive)
+        .count();
+    if by_drive > 0 {
+        let _ = writeln!(
+            text,
+            "Of those noticed, {by_drive} passed the tests of their crate and were noticed by the whole drive.\n"
+        );
+    }
+    for (missed, others) in [
+        (
+            Verdict::MissedByFolder,
+            "the unit tests of other folders, those in `tests` and those of the whole drive",
         ),
-    };
-    let score = Score::of(judged, no_fault);
-    let _ = writeln!(
-        text,
-        "Judged at commit {commit} with {version}: {of}.\n\n**{}.**\n",
-        score.sentence()
-    );
-    for (missed, of, others) in [
+        (
+            Verdict::MissedByUnit,
+            "the other tests of their crates and those of the whole drive",
+        ),
         (
             Verdict::MissedByCrate,
-            "crate",
             "the digests of completions and the tests of the whole drive",
         ),
         (
             Verdict::MissedByDigests,
-            "digests",
             "the other tests of the whole drive",
         ),
     ] {
@@ -117,7 +165,7 @@ pub(super) fn document(
         if count > 0 {
             let _ = writeln!(
                 text,
-                "Of {count} mutants missed, {others} were not asked (`--by {of}`).\n"
+                "Of {count} mutants missed, {others} were not asked.\n"
             );
         }
     }
@@ -133,14 +181,15 @@ pub(super) fn document(
             s.viable, s.caught, s.timeouts, s.missed, s.no_fault, s.unviable
         );
     }
+    text + &missed_rows(judged, no_fault)
+}
+
+/// The table of mutants that no test noticed.
+fn missed_rows(judged: &[(Mutant, Verdict)], no_fault: &BTreeMap<String, String>) -> String {
+    let mut text = String::new();
     let missed: Vec<_> = judged
         .iter()
-        .filter(|(_, v)| {
-            matches!(
-                v,
-                Verdict::Missed | Verdict::MissedByCrate | Verdict::MissedByDigests
-            )
-        })
+        .filter(|(_, verdict)| verdict.is_missed())
         .collect();
     if !missed.is_empty() {
         text += "\nMutants that no test noticed:\n\n| mutant | why |\n|---|---|\n";
@@ -184,7 +233,14 @@ mod tests {
         let score = Score::of(&judged, &kept);
         assert_eq!((score.viable, score.no_fault, score.unviable), (5, 1, 1));
         assert_eq!(score.share().map(|(share, ..)| share), Some(0.6));
-        let text = document("abc", "v", 1, 100, false, &judged, &kept);
+        let draw = Draw {
+            commit: "abc",
+            version: "v",
+            seed: 1,
+            of: 100,
+            by: Judges::Digests,
+        };
+        let text = document(&draw, false, &judged, &kept);
         assert!(
             text.contains("sample of 7 of 100 mutants, drawn with seed 1"),
             "{text}"
@@ -193,5 +249,8 @@ mod tests {
             text.contains("in B::c` | open |") && text.contains("in B::d` | why |"),
             "{text}"
         );
+        assert!(text.contains("`cargo xtask mutants --sample 7 --seed 1 --by digests`"));
+        let after = document(&draw, true, &judged, &kept);
+        assert!(after.contains("--by digests --after`") && after.contains("in B::c` | open |"));
     }
 }

@@ -1,14 +1,33 @@
 //! A mutant, the tests that judge it, and the verdict.
 
+use super::switches::Edit;
+
 /// Whose tests judge, each with those before.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, clap::ValueEnum)]
 pub(super) enum Judges {
-    /// Those of the mutant's crate
+    /// The unit tests of the mutant's folder
+    Folder,
+    /// The unit tests of its crate
+    Unit,
+    /// All tests of its crate
     Crate,
     /// The digests of every completion
     Digests,
     /// All tests of the whole drive
     Drive,
+}
+
+impl Judges {
+    /// As the option says it.
+    pub(super) fn text(self) -> &'static str {
+        match self {
+            Judges::Folder => "folder",
+            Judges::Unit => "unit",
+            Judges::Crate => "crate",
+            Judges::Digests => "digests",
+            Judges::Drive => "drive",
+        }
+    }
 }
 
 /// The verdict on a mutant.
@@ -22,6 +41,10 @@ pub(super) enum Verdict {
     Timeout,
     /// All tests passed.
     Missed,
+    /// The unit tests of its folder passed, and no others were asked.
+    MissedByFolder,
+    /// The unit tests of its crate passed, and no others were asked.
+    MissedByUnit,
     /// Those of its crate passed, and no others were asked.
     MissedByCrate,
     /// Those of its crate and the digests of completions passed, and no others were asked.
@@ -31,11 +54,13 @@ pub(super) enum Verdict {
 }
 
 impl Verdict {
-    const ALL: [(Verdict, &str); 7] = [
+    const ALL: [(Verdict, &str); 9] = [
         (Verdict::Caught, "caught"),
         (Verdict::CaughtByDrive, "caught by the whole drive"),
         (Verdict::Timeout, "timeout"),
         (Verdict::Missed, "missed"),
+        (Verdict::MissedByFolder, "missed by its folder"),
+        (Verdict::MissedByUnit, "missed by unit tests"),
         (Verdict::MissedByCrate, "missed by its crate"),
         (Verdict::MissedByDigests, "missed by the digests"),
         (Verdict::Unviable, "unviable"),
@@ -47,10 +72,16 @@ impl Verdict {
     /// Who has let it pass so far, if that leaves others to be asked.
     pub(super) fn passed(self) -> Option<Judges> {
         match self {
+            Verdict::MissedByFolder => Some(Judges::Folder),
+            Verdict::MissedByUnit => Some(Judges::Unit),
             Verdict::MissedByCrate => Some(Judges::Crate),
             Verdict::MissedByDigests => Some(Judges::Digests),
             _ => None,
         }
+    }
+    /// Whether all tests that were asked let it pass.
+    pub(super) fn is_missed(self) -> bool {
+        self == Verdict::Missed || self.passed().is_some()
     }
     pub(super) fn parse(text: &str) -> Option<Verdict> {
         let row = Verdict::ALL.iter().find(|(_, t)| *t == text);
@@ -64,6 +95,7 @@ pub(super) struct Mutant {
     pub(super) name: String,
     pub(super) file: String,
     pub(super) package: String,
+    pub(super) edit: Edit,
 }
 
 impl Mutant {
@@ -81,5 +113,11 @@ pub(super) fn mutant(name: &str) -> Mutant {
         name: name.into(),
         file: "crates/a/src/b.rs".into(),
         package: "a".into(),
+        edit: Edit {
+            change: super::switches::Change::Expression,
+            from: (1, 1),
+            to: (1, 2),
+            by: String::new(),
+        },
     }
 }

@@ -47,7 +47,7 @@ pub enum StateError {
     /// So many blocks are bad that the capacity does not fit.
     #[error(
         "bad blocks cost {bad} of {superblocks} superblocks at this wear. The capacity takes {needed}, \
-         cleaning keeps {RESERVE} and needs {spare} to spare: start with fewer P/E cycles \
+         cleaning keeps {RESERVE}, write streams of schemes keep {streams}, and cleaning needs {spare} to spare: start with fewer P/E cycles \
          (--pe-cycles), set chip.failures.factory_bad or chip.failures.grown_bad lower, or use a drive \
          with more over-provisioning"
     )]
@@ -58,6 +58,8 @@ pub enum StateError {
         superblocks: u32,
         /// Superblocks that the capacity takes.
         needed: u64,
+        /// Open superblocks of the write streams that schemes have in the drive's own mode.
+        streams: u64,
         /// Superblocks that cleaning needs beyond its reserve.
         spare: u64,
     },

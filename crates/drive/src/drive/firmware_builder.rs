@@ -35,6 +35,7 @@ impl FirmwareBuilder {
         Ok(FirmwareBuilder(Setup {
             geometry,
             capacity_slots: profile.capacity_bytes / u64::from(geometry.slot_bytes),
+            rated_pe_cycles: profile.rated_pe_cycles(),
             tables: tables.own,
             layer_of: layers::of_wordlines(&profile.chip.array, geometry.wordlines_per_block),
             sensing: sensing(profile, profile.mode, code)?,

@@ -11,7 +11,7 @@
 mod activate;
 mod build;
 mod error;
-mod firmware_builder;
+pub(crate) mod firmware_builder;
 mod power;
 mod prepare;
 
@@ -37,7 +37,7 @@ use crate::payload::{Payload, StaleRead};
 use crate::platform::{Due, FrontEndTimer, Platform};
 use crate::port_log::{PortCall, PortCallKind};
 use crate::profile::DriveProfile;
-use crate::stats::ByMode;
+use crate::stats::{ByMode, WriteBuffers};
 use firmware_builder::FirmwareBuilder;
 
 pub use activate::ActivateError;
@@ -45,7 +45,7 @@ pub use error::{CutRefused, DriveError, StateError, SubmitError, TemperatureRefu
 pub use power::PowerCut;
 
 /// The overlay grows when fewer changes of the map than this fit.
-const OVERLAY_RESERVE: u32 = 8;
+pub(crate) const OVERLAY_RESERVE: u32 = 8;
 
 /// The side that an event belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -295,6 +295,15 @@ impl<P: Payload> Drive<P> {
     /// Superblocks by cell mode, and what room they leave.
     pub fn modes(&self) -> ByMode {
         ByMode::of(self.blocks(), &self.profile.geometry)
+    }
+    /// Memory of its write buffers.
+    pub fn write_buffers(&self) -> WriteBuffers {
+        let (all, of_schemes) = self.firmware.write_buffer_slots();
+        let slot = u64::from(self.profile.geometry.slot_bytes);
+        WriteBuffers {
+            bytes: u64::from(all) * slot,
+            of_schemes_bytes: u64::from(of_schemes) * slot,
+        }
     }
     /// The least room of superblocks, which the table of them keeps, counts from now on.
     pub(crate) fn watch_room(&mut self) {

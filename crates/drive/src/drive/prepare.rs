@@ -138,7 +138,11 @@ impl<P: Payload> Drive<P> {
         let mut wear = state.deal_wear(used, bins, self.seed);
         wear.resize(geometry.blocks_per_plane as usize, state.pe_cycles.0);
         state.wear_of_last(&mut wear);
-        let bad = self.find_bad_blocks(&wear)?;
+        let mut retired = 0;
+        if let Some(worn) = &self.profile.worn {
+            (wear, retired) = worn.retired_last();
+        }
+        let bad = self.find_bad_blocks(&wear, retired)?;
 
         let steady = self.steady_state(state, slots, bad)?;
         let blocks = match &steady {
@@ -237,14 +241,17 @@ impl<P: Payload> Drive<P> {
         }
     }
 
-    /// Draws which blocks are bad, tells the firmware, and returns how many superblocks they cost.
-    fn find_bad_blocks(&mut self, pe_cycles: &[u32]) -> Result<u32, StateError> {
+    /// Draws which blocks are bad, tells the firmware, and returns how many superblocks they cost: `retired` at least.
+    fn find_bad_blocks(&mut self, pe_cycles: &[u32], retired: u32) -> Result<u32, StateError> {
         let geometry = &self.profile.geometry;
         let per_block = u64::from(geometry.slots_per_superblock(self.profile.mode));
         let mut bad = vec![0; geometry.dies() as usize];
         for (block, &pe_cycles) in (0..).map(SuperblockId).zip(pe_cycles) {
             let failures = &mut self.platform.hardware.failures;
             failures.make(block, pe_cycles, |die| bad[die.0 as usize] += 1);
+        }
+        if let Some(worst) = bad.iter_mut().max() {
+            *worst = retired.max(*worst);
         }
         let worst = bad.iter().copied().max().unwrap_or(0);
         if !self.firmware.set_bad_blocks(&bad) {
@@ -253,6 +260,7 @@ impl<P: Payload> Drive<P> {
                 bad: worst,
                 superblocks: geometry.blocks_per_plane,
                 needed: capacity_slots.div_ceil(per_block),
+                streams: self.profile.axes_with_own_stream().count() as u64,
                 spare: self.profile.least_spare_slots() / per_block,
             });
         }

@@ -5,6 +5,9 @@
 //! planes are operated together: the first of them to fail fails all. A spare that replaces the block has a
 //! draw of its own, and as many cycles as the superblock that it joins.
 //!
+//! Where each simulated erase stands for several cycles, a block fails in the step of so many cycles in which its cycle
+//! lies.
+//!
 //! Cycles count by their damage, in cycles of the drive's own mode. A mode has failed when its blocks have gone through
 //! its rating in cycles of its own: rating times damage of a cycle. So a block may fail in one mode and be good in
 //! another.
@@ -29,8 +32,8 @@ pub(crate) struct Failures {
     cycle_damage: CycleDamage,
     /// Mode of each superblock.
     modes: Vec<CellMode>,
-    /// Thousandths of a cycle that each superblock's cycles have damaged it less than cycles of the drive's own mode.
-    /// Negative where they have damaged it more.
+    /// Thousandths of a cycle that each superblock's erases have damaged it less than as many cycles of the drive's own
+    /// mode. Negative where they have damaged it more.
     spared_milli: Vec<i64>,
     stream: Stream,
     dies: u16,
@@ -40,7 +43,7 @@ pub(crate) struct Failures {
     made_with: Vec<u32>,
     /// Die erases of each superblock since then.
     erases: Vec<u64>,
-    /// Cycle in which the first block of each superblock fails.
+    /// Step in which the first block of each superblock fails.
     first: Vec<u32>,
     /// Replaced blocks: number of the spare, and cycle of the replacement.
     replaced: BTreeMap<Place, (u32, u32)>,
@@ -116,7 +119,7 @@ impl Failures {
     /// `block` was erased into `to`, which ends a cycle in `from`.
     pub(crate) fn cycled(&mut self, block: SuperblockId, from: CellMode, to: CellMode) {
         let b = block.0 as usize;
-        self.spared_milli[b] += 1000 - i64::from(self.cycle_damage.milli(from));
+        self.spared_milli[b] += 1000 - i64::from(self.cycle_damage.milli_of_erase(from));
         if std::mem::replace(&mut self.modes[b], to) != to && !self.law.is_null() {
             self.find_first(block);
         }
@@ -140,7 +143,7 @@ impl Failures {
         let first = (0..self.dies).map(|die| self.highest(block, die));
         // The highest draw is the shortest life, so a single logarithm suffices.
         let highest = first.fold(0.0, f64::max);
-        self.first[block.0 as usize] = self.cycle(block, highest);
+        self.first[block.0 as usize] = self.step(self.cycle(block, highest));
     }
 
     /// The survival probability at which the first block of `die` fails.
@@ -160,19 +163,27 @@ impl Failures {
         self.law.life(survival, self.endurance_of(block)) as u32
     }
 
+    /// The step of `cycles`: each erase ends one.
+    #[inline]
+    fn step(&self, cycles: u32) -> u32 {
+        match self.cycle_damage.rate() {
+            1 => cycles,
+            rate => cycles / rate,
+        }
+    }
+
     /// Whether the program of `wordline` fails to verify.
     #[inline]
     pub(crate) fn program_fails(&self, block: SuperblockId, die: DieId, wordline: u16) -> bool {
-        let cycles = self.cycles(block);
-        cycles >= self.first[block.0 as usize]
-            && self.has_failed(block, die, cycles, Some(wordline))
+        let step = self.step(self.cycles(block));
+        step >= self.first[block.0 as usize] && self.has_failed(block, die, step, Some(wordline))
     }
 
     /// Whether the erase that has ended fails to verify.
     pub(crate) fn erase_fails(&mut self, block: SuperblockId, die: DieId) -> bool {
-        let cycles = self.cycles(block);
+        let step = self.step(self.cycles(block));
         self.erases[block.0 as usize] += 1;
-        cycles >= self.first[block.0 as usize] && self.has_failed(block, die, cycles, None)
+        step >= self.first[block.0 as usize] && self.has_failed(block, die, step, None)
     }
 
     #[cold]
@@ -180,12 +191,12 @@ impl Failures {
         &self,
         block: SuperblockId,
         die: DieId,
-        cycles: u32,
+        step: u32,
         wordline: Option<u16>,
     ) -> bool {
-        let fails_in = self.cycle(block, self.highest(block, die.0));
-        if cycles != fails_in {
-            return cycles > fails_in;
+        let fails_in = self.step(self.cycle(block, self.highest(block, die.0)));
+        if step != fails_in {
+            return step > fails_in;
         }
         let spare = self.replaced.get(&(block.0, die.0)).map_or(0, |r| r.0);
         // Programs come first in a cycle; the erase is at its end.
@@ -293,21 +304,29 @@ mod tests {
     }
 
     /// The number of failures between two wear levels is that of the law, partly in programs and partly in
-    /// erases.
+    /// erases, however many cycles an erase stands for.
     #[test]
     fn formula_blocks_fail_as_they_wear() {
+        [1, 10].into_iter().for_each(blocks_fail_at_wear_rate);
+    }
+
+    fn blocks_fail_at_wear_rate(rate: u32) {
         let law = FailureProfile {
             factory_bad: 0.0,
             grown_bad: 0.3,
             ..LAW
         };
         let (mut failures, g) = failures(law, 3);
+        failures.cycle_damage = CycleDamage::ALIKE.at_rate(rate);
         let (mut programs, mut erases) = (0, 0);
         let blocks = 40;
         for block in (0..blocks).map(SuperblockId) {
             failures.make(block, 1000, |_| {});
-            for _ in 1000..2000 {
+            for _ in (1000..2000).step_by(rate as usize) {
                 for die in (0..g.dies()).map(DieId) {
+                    if die.0 == 0 {
+                        failures.cycled(block, CellMode::Qlc, CellMode::Qlc);
+                    }
                     let last = g.wordlines_per_block - 1;
                     let program = failures.program_fails(block, die, last);
                     programs += program as u64;
@@ -325,12 +344,12 @@ mod tests {
         let counted = (programs + erases) as f64;
         assert!(
             (counted - expected).abs() < 4.0 * expected.sqrt(),
-            "{counted} failed of {expected}"
+            "{counted} failed of {expected} at {rate}"
         );
         let share = erases as f64 / counted;
         assert!(
             (share - 0.5).abs() < 2.0 / counted.sqrt(),
-            "{share} in erases"
+            "{share} in erases at {rate}"
         );
     }
 }

@@ -2,9 +2,10 @@
 
 use firstread_core::params::{Need, ParamKind, Scheme};
 use firstread_core::voltage::MAX_FACTORY;
-use firstread_core::{CellMode, Geometry};
+use firstread_core::{CellMode, Geometry, MOST_WEAR_RATE};
 use firstread_ecc::Code;
 use firstread_firmware::ftl::{MAP_ENTRY_BYTES, MOST_SLOTS};
+use thiserror::Error;
 
 use crate::payload::MOST_PAGES;
 use crate::profile::DriveProfile;
@@ -57,6 +58,10 @@ fn lacks(drive: &DriveProfile, need: Need) -> Option<String> {
                 )
             })
         }
+        Need::TrueWear if drive.wear_rate > 1 => Some(format!(
+            "spreads wear in a way that depends on how many cycles a life has, and each erase would stand for {} cycles",
+            drive.wear_rate
+        )),
         // Every simulated drive has these.
         Need::WholeDie
         | Need::StripeParity
@@ -66,7 +71,8 @@ fn lacks(drive: &DriveProfile, need: Need) -> Option<String> {
         | Need::OwnStream
         | Need::TrueLevels
         | Need::FreeSuspends
-        | Need::Future => None,
+        | Need::Future
+        | Need::TrueWear => None,
     }
 }
 
@@ -185,6 +191,34 @@ fn retry_table(drive: &DriveProfile) -> Result<(), Wrong> {
         MAX_FACTORY - 1
     );
     wrong("cells", message)
+}
+
+/// Why a drive has no life at a wear rate.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum WearRateRefused {
+    /// No such rate.
+    #[error("a wear rate of {0} is outside 1 to {MOST_WEAR_RATE}")]
+    OutOfRange(u32),
+    /// A scheme is not scale-free.
+    #[error("a wear rate above 1: {0}")]
+    NotScaleFree(String),
+}
+
+impl DriveProfile {
+    /// The same drive where each simulated erase stands for `rate` cycles.
+    ///
+    /// # Errors
+    /// [`WearRateRefused`] where there is no such rate, or a scheme of the drive is not scale-free ([`Need::TrueWear`]).
+    pub fn at_wear_rate(mut self, rate: u32) -> Result<DriveProfile, WearRateRefused> {
+        if !(1..=MOST_WEAR_RATE).contains(&rate) {
+            return Err(WearRateRefused::OutOfRange(rate));
+        }
+        self.wear_rate = rate;
+        match needs(&self) {
+            Ok(()) => Ok(self),
+            Err((_, why)) => Err(WearRateRefused::NotScaleFree(why)),
+        }
+    }
 }
 
 /// Whether the drive has what its schemes take for granted.
@@ -413,16 +447,16 @@ fn room(drive: &DriveProfile) -> Result<(), Wrong> {
     let spare = drive.least_spare_slots() * u64::from(g.slot_bytes);
     let kept = (streams + 1) * superblock + spare + map_slots * u64::from(g.slot_bytes);
     let promoted = promoted_slots(drive) * u64::from(g.slot_bytes);
-    let own = u64::from(drive.needs(Need::OwnStream)) * superblock;
-    let kept = kept + promoted + own;
+    let own = drive.axes_with_own_stream().count() as u64;
+    let kept = kept + promoted + own * superblock;
     let usable = g.raw_bytes(drive.mode).saturating_sub(kept);
     if drive.capacity_bytes > usable {
         let mut others = match promoted {
             0 => String::new(),
             bytes => format!(", {bytes} B of superblocks in other modes"),
         };
-        if own > 0 {
-            others += ", one for the stream of axis `refresh`";
+        for axis in drive.axes_with_own_stream() {
+            others += &format!(", one for the stream of axis `{axis}`");
         }
         let message = format!(
             "{} B are more than the {} superblocks hold in {} mode, less {} that cleaning keeps, {} to \

@@ -1,6 +1,7 @@
 //! A drive, fully resolved.
 
 use std::fmt;
+use std::sync::Arc;
 
 use firstread_core::params::Need;
 use firstread_core::{CellMode, CycleDamage, Geometry, Ns};
@@ -15,6 +16,7 @@ use crate::profile::ResolvedEntry;
 use crate::profile::heat::HeatProfile;
 use crate::profile::queues::QueuesProfile;
 use crate::profile::schemes::{SchemeChoice, any_needs};
+use crate::worn::WornBlocks;
 
 /// A drive, fully resolved.
 #[derive(Clone, Debug)]
@@ -31,7 +33,7 @@ pub struct DriveProfile {
     pub stages: Vec<Stage>,
     /// Mode its blocks start in, one of the chip's.
     pub mode: CellMode,
-    /// Physical build. Wordlines are those of the chip, the codeword that of the code.
+    /// Physical build. The codeword is that of the code.
     pub geometry: Geometry,
     /// Bytes the host sees.
     pub capacity_bytes: u64,
@@ -51,6 +53,10 @@ pub struct DriveProfile {
     pub history: HistoryProfile,
     /// Submission queues, and how they are arbitrated.
     pub queues: QueuesProfile,
+    /// Wear of each superblock, where it is not the same of all: as a life left it.
+    pub worn: Option<Arc<WornBlocks>>,
+    /// Cycles that each simulated erase stands for: 1, but in a life at another wear rate.
+    pub wear_rate: u32,
     /// One scheme for each axis, in the order of the axes.
     pub schemes: Vec<SchemeChoice>,
     /// Every value with unit and source, the chip's below `chip.`.
@@ -252,11 +258,18 @@ impl DriveProfile {
         u64::from(superblocks) * u64::from(g.slots_per_superblock(self.mode))
     }
 
-    /// Damage by a program/erase cycle in each cell mode, in cycles of the drive's own.
+    /// P/E cycles that the chip is rated for, in the mode that blocks start in.
+    pub fn rated_pe_cycles(&self) -> u32 {
+        let mode = self.chip.mode(self.mode);
+        mode.map_or(1, |mode| mode.endurance_pe_cycles)
+    }
+
+    /// Damage by a program/erase cycle in each cell mode, in cycles of the drive's own, and how many cycles a simulated
+    /// erase stands for.
     pub fn cycle_damage(&self) -> CycleDamage {
         let of = |mode| self.chip.mode(mode).map_or(1.0, |m| m.cycle_damage);
         let milli = |mode| libm::round(of(mode) / of(self.mode) * 1000.0) as u32;
-        CycleDamage::new(CellMode::ALL.map(milli))
+        CycleDamage::new(CellMode::ALL.map(milli)).at_rate(self.wear_rate)
     }
 
     /// The sustained rate of a sequential write in the mode that blocks start in.
@@ -314,6 +327,15 @@ impl DriveProfile {
     /// Whether a scheme of the drive needs `need`.
     pub fn needs(&self, need: Need) -> bool {
         any_needs(&self.schemes, need)
+    }
+
+    /// Axes whose schemes have a write stream of their own in the drive's own mode, once for each stream.
+    pub fn axes_with_own_stream(&self) -> impl Iterator<Item = &str> {
+        let choices = self.schemes.iter();
+        choices.flat_map(|choice| {
+            let streams = choice.scheme.own_streams();
+            core::iter::repeat_n(choice.axis.name, streams)
+        })
     }
 
     /// How the drive's firmware counts heat, with what it draws from `seed`; none where nobody asks for it.

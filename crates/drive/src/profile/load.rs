@@ -200,6 +200,8 @@ fn read(keys: &Keys<'_>, chip: Option<LoadedChip>, axes: &'static [Axis]) -> Opt
         heat: heat.unwrap_or_default(),
         history: history.unwrap_or_default(),
         queues: queues.unwrap_or_default(),
+        worn: None,
+        wear_rate: 1,
         schemes,
         resolved: chip.resolved,
     })

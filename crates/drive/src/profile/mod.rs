@@ -31,6 +31,7 @@ mod schemes;
 
 use std::fmt;
 
+pub use check::WearRateRefused;
 pub use chip::{LoadedChip, load_chip};
 pub use document::Override;
 pub use drive::DriveProfile;

@@ -78,6 +78,7 @@ impl<'h> Host<'h> {
             },
             amplification: watch.amplification(drive, burn_in),
             buffered_bytes: drive.buffered_bytes(),
+            write_buffers: drive.write_buffers(),
             events,
             simulated: run_ended.since(start),
             power_cut,

@@ -7,7 +7,7 @@ use firstread_firmware::observe::{Counters, SuperblockRow, SuperblockUse};
 
 use super::phases::Phase;
 use crate::drive::{Drive, PowerCut};
-use crate::stats::{Amplification, Modes, Report};
+use crate::stats::{Amplification, Modes, Report, WriteBuffers};
 
 /// What a run did.
 #[derive(Clone, Debug)]
@@ -29,6 +29,8 @@ pub struct RunStats {
     pub amplification: Amplification,
     /// Host bytes in the write buffer at the end of the run, which are not on flash yet.
     pub buffered_bytes: u64,
+    /// Memory of the write buffers.
+    pub write_buffers: WriteBuffers,
     /// Number of events. One event may deliver several completions to the host.
     pub events: u64,
     /// Simulated time of the run, to its last completion.

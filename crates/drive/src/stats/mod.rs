@@ -3,6 +3,7 @@
 pub mod amplification;
 mod batches;
 mod counted;
+mod memory;
 mod modes;
 pub(crate) mod segments;
 pub mod student;
@@ -10,6 +11,7 @@ mod tail;
 mod variance;
 
 pub use amplification::{Amplification, Written};
+pub use memory::WriteBuffers;
 pub use modes::{ByMode, Modes};
 pub use tail::{Tail, TailShare};
 

@@ -182,6 +182,8 @@ counters! {
         slots_moved: Slots,
         /// Slots written by moves, by owner, in the order of [`super::Owner::ALL`].
         slots_moved_by[OWNERS]: Slots,
+        /// Slots that garbage collection and wear leveling moved into the stream of pages read often.
+        slots_taken_along: Slots,
         /// Moves abandoned because the host wrote or trimmed the page meanwhile.
         moves_overtaken: Slots,
         /// Retries of reads for moves.

@@ -11,6 +11,6 @@ pub use counters::{Counter, Counters, FrontEndCounters, RETRY_BINS, Unit};
 pub use future::{Future, FutureBuilder, PageFuture};
 pub use heat::{Epoch, Heat, HeatConfig, MOST_HEAT_BYTES, PageHeat};
 pub use refused::Refused;
-pub use superblocks::{Room, SuperblockRow, SuperblockTable, SuperblockUse};
+pub use superblocks::{Room, SuperblockRow, SuperblockTable, SuperblockUse, SuperblockView};
 pub(crate) use who::StreamId;
-pub use who::{ModeSet, OWNERS, Owner, StreamRow};
+pub use who::{ModeSet, OWNERS, Owner, StreamRow, StreamUse};

@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec;
 use core::num::NonZeroU64;
+use core::ops::Range;
 
 use firstread_core::{CellMode, CycleDamage, Damage, Ns, SuperblockId};
 
@@ -85,6 +86,38 @@ pub struct Room {
     pub lost_slots: u64,
 }
 
+/// Superblocks that a scheme sees and chooses from: all of a drive, or those of a part of it.
+#[derive(Clone, Copy, Debug)]
+pub struct SuperblockView<'a> {
+    rows: &'a [SuperblockRow],
+    /// Number of the first one.
+    first: u32,
+}
+
+impl<'a> SuperblockView<'a> {
+    /// Number of superblocks.
+    pub fn len(&self) -> u32 {
+        self.rows.len() as u32
+    }
+    /// Whether there are no superblocks.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+    /// The `i`-th superblock.
+    pub fn nth(&self, i: u32) -> SuperblockId {
+        SuperblockId(self.first + i)
+    }
+    /// The record of `block`, which is one of them.
+    pub fn row(&self, block: SuperblockId) -> &'a SuperblockRow {
+        &self.rows[(block.0 - self.first) as usize]
+    }
+    /// The superblocks with their records.
+    pub fn iter(&self) -> impl Iterator<Item = (SuperblockId, &'a SuperblockRow)> + use<'a> {
+        let ids = (self.first..).map(SuperblockId);
+        ids.zip(self.rows)
+    }
+}
+
 /// The table of superblocks.
 #[derive(Clone, Debug)]
 pub struct SuperblockTable {
@@ -151,6 +184,19 @@ impl SuperblockTable {
     /// The least room that there was at any time, and the most that was lost at any time.
     pub fn worst_room(&self) -> Room {
         self.worst
+    }
+
+    /// All superblocks, as a scheme sees them.
+    pub fn all(&self) -> SuperblockView<'_> {
+        self.view(0..self.len())
+    }
+
+    /// Superblocks with the numbers `range`, as a scheme sees them.
+    pub fn view(&self, range: Range<u32>) -> SuperblockView<'_> {
+        SuperblockView {
+            rows: &self.rows[range.start as usize..range.end as usize],
+            first: range.start,
+        }
     }
 
     /// Number of superblocks.

@@ -15,14 +15,37 @@ pub(crate) enum StreamId {
     Declared(u8),
 }
 
-/// A stream that a scheme declares. Superblocks in its cell mode are opened for this stream alone, unless the mode is
-/// the drive's own.
+/// What a declared stream takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StreamUse {
+    /// Pages copied into a cell mode after a host read. Superblocks in this mode are opened for the stream alone.
+    Promoted(CellMode),
+    /// Pages rewritten in the drive's own mode after a host read.
+    Refreshed,
+    /// Cold data that wear leveling moves.
+    Cold,
+    /// Pages read often that garbage collection and wear leveling take along.
+    ReadOften,
+}
+
+/// A stream that a scheme declares.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StreamRow {
     /// Key of the stream in results.
     pub name: &'static str,
-    /// Cell mode of its superblocks; none for the drive's own, of which all streams open superblocks.
-    pub mode: Option<CellMode>,
+    /// What it takes.
+    pub takes: StreamUse,
+}
+
+impl StreamRow {
+    /// Cell mode of its superblocks, if that has a pool of its own; none for the drive's own mode, of which all
+    /// streams open superblocks.
+    pub(crate) fn mode(&self) -> Option<CellMode> {
+        match self.takes {
+            StreamUse::Promoted(mode) => Some(mode),
+            _ => None,
+        }
+    }
 }
 
 /// A set of cell modes.

@@ -10,6 +10,7 @@ use super::cell_mode::CellModes;
 use super::read_levels::AnyReadLevels;
 use super::refresh::Refresh;
 use super::retry::AnyRetry;
+use super::wear::Wear;
 use crate::observe::StreamRow;
 
 /// The schemes that learn from reads, for superblocks of one cell mode.
@@ -88,9 +89,16 @@ axes! {
     read_ahead: AnyReadAhead,
 }
 
+/// Axes whose schemes declare streams.
+pub(crate) const DECLARE: usize = 3;
+
 impl Schemes {
     /// The streams that schemes declare, those of an axis together.
-    pub(crate) fn streams(&self) -> [&'static [StreamRow]; 2] {
-        [self.cell_mode.streams(), self.refresh.streams()]
+    pub(crate) fn streams(&self) -> [&'static [StreamRow]; DECLARE] {
+        [
+            self.cell_mode.streams(),
+            self.refresh.streams(),
+            self.wear.streams(),
+        ]
     }
 }

@@ -18,5 +18,6 @@ mod setup;
 pub mod suspend;
 pub mod wear;
 
+pub(crate) use axes::DECLARE;
 pub use axes::{AXES, ModeSchemes, Schemes};
 pub use setup::{ModeSetup, ReadTime, Setup};

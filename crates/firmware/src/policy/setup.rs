@@ -14,6 +14,8 @@ pub struct Setup {
     pub geometry: Geometry,
     /// Capacity in logical pages.
     pub capacity_slots: u64,
+    /// P/E cycles that the chip is rated for, in the mode in which superblocks start.
+    pub rated_pe_cycles: u32,
     /// Voltage tables of the chip, in the mode in which superblocks start.
     pub tables: VoltageTables,
     /// Layer of each wordline of a block.

@@ -22,6 +22,11 @@ pub struct Chances {
     pub sense: u32,
 }
 
+/// Superblocks that scheme `wear` of its axis keeps for streams of its own.
+pub fn kept_by(wear: usize) -> u32 {
+    wear::AXIS.schemes[wear].own_streams() as u32
+}
+
 /// How a drive is built.
 #[derive(Clone, Copy, Debug)]
 pub struct Build {

@@ -6,7 +6,7 @@ use firstread_firmware::policy::{cell_mode, gc_victim, read_recovery, suspend, w
 use firstread_testkit::faulty_flash::{FaultyDrive, Summary, Trial, TrialEnd, geometry};
 use proptest::prelude::*;
 
-use crate::build::{Build, Chances};
+use crate::build::{Build, Chances, kept_by};
 
 /// `hotness` of axis `cell_mode`.
 const HOTNESS: usize = 1;
@@ -69,14 +69,14 @@ fn any_drive() -> impl Strategy<Value = Build> {
         let scheme = read_recovery::AXIS.schemes[read_recovery];
         build.geometry.stripe_parity = scheme.requires(Need::StripeParity);
         let slots = u64::from(build.geometry.slots_per_superblock(build.mode));
-        build.capacity = u64::from(blocks - 6 - spare) * slots;
+        build.capacity = u64::from(blocks - 6 - kept_by(wear) - spare) * slots;
         build.fill = build.capacity * fill / 100;
         // A third of the drives have a map that is not in memory as a whole.
         if seed % 3 == 0 && blocks > 16 {
             let g = &mut build.geometry;
             (g.slot_bytes, g.codeword_bytes) = (1024, 1024);
             let slots = u64::from(g.slots_per_superblock(build.mode));
-            build.capacity = u64::from(blocks - 9 - spare) * slots;
+            build.capacity = u64::from(blocks - 9 - kept_by(wear) - spare) * slots;
             build.fill = build.capacity * fill / 100;
             build.map_cache = 8 + (seed % 5) as u32 * 8;
         }

@@ -15,3 +15,5 @@ mod policies;
 mod refresh;
 /// Do free superblocks that cleaning needs stay, and what does a superblock remember?
 mod reserve;
+/// Which superblock is worn next, and what comes of it over the life of a drive?
+mod wear;

@@ -12,7 +12,7 @@ use firstread_firmware::observe::{SuperblockRow, SuperblockUse};
 use firstread_firmware::policy::{gc_victim, read_recovery, suspend, wear};
 use proptest::prelude::*;
 
-use crate::build::{Build, Chances};
+use crate::build::{Build, Chances, kept_by};
 use firstread_testkit::faulty_flash::{FaultyDrive, Model, Summary, Trial, geometry};
 
 /// `parity` of axis `read_recovery`.
@@ -71,7 +71,7 @@ fn build() -> impl Strategy<Value = Build> {
                 let read_recovery = if g.dies() > 1 { read_recovery } else { 0 };
                 let scheme = read_recovery::AXIS.schemes[read_recovery];
                 g.stripe_parity = scheme.requires(Need::StripeParity);
-                let kept = if cached { 6 } else { 3 };
+                let kept = kept_by(wear) + if cached { 6 } else { 3 };
                 let per_block = g.slots_per_superblock(mode) as u64;
                 let capacity = (blocks - kept).saturating_sub(spare).max(1) as u64 * per_block;
                 Build {
@@ -472,14 +472,15 @@ fn model_tight_drives_live_to_their_end() {
         ] {
             let g = geometry(2, 1, 2, 24, 4);
             let per_block = g.slots_per_superblock(CellMode::Tlc) as u64;
-            let capacity = (21 - spare) * per_block;
+            let wear = victim % 3;
+            let capacity = (21 - spare - u64::from(kept_by(wear))) * per_block;
             let build = Build {
                 geometry: g,
                 mode: CellMode::Tlc,
                 capacity,
                 fill: capacity,
                 victim,
-                wear: victim % 3,
+                wear,
                 suspend: victim,
                 read_recovery: 0,
                 cell_mode: 0,

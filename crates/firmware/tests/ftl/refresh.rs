@@ -7,7 +7,7 @@ use firstread_firmware::policy::{cell_mode, gc_victim, read_recovery, refresh, s
 use firstread_testkit::faulty_flash::{FaultyDrive, Summary, Trial, TrialEnd, geometry};
 use proptest::prelude::*;
 
-use crate::build::{Build, Chances};
+use crate::build::{Build, Chances, kept_by};
 
 /// Schemes of axis `refresh`.
 const READ_COUNT: usize = 1;
@@ -80,7 +80,7 @@ fn any_drive() -> impl Strategy<Value = Build> {
             (g.slot_bytes, g.codeword_bytes) = (1024, 1024);
             build.map_cache = 8 + (seed % 5) as u32 * 8;
         }
-        let kept = 4 + 3 * u32::from(cached) + 2 * u32::from(cell_mode > 0) + spare;
+        let kept = 4 + kept_by(wear) + 3 * u32::from(cached) + 2 * u32::from(cell_mode > 0) + spare;
         build.capacity = u64::from(blocks - kept) * u64::from(g.slots_per_superblock(mode));
         build.fill = build.capacity * fill / 100;
         Build {

@@ -166,6 +166,13 @@ fn own(setup: &Setup, outcome: &Outcome, with_calibration: bool) -> Value {
     for (key, of_front) in front::json(&setup.profile, counters) {
         value[key] = of_front;
     }
+    let buffers = outcome.stats.write_buffers;
+    if buffers.of_schemes_bytes > 0 {
+        value["write_buffer"] = json!({
+            "bytes": buffers.bytes,
+            "of_schemes_bytes": buffers.of_schemes_bytes,
+        });
+    }
     if let Some(bytes) = outcome.future_bytes {
         value["future"] = json!({ "bytes": bytes });
     }
@@ -292,6 +299,9 @@ pub fn config(setup: &Setup) -> Value {
             "workload": burn_in.workload.as_deref().map(self::workload),
             "most_drive_writes": burn_in.most_drive_writes,
         });
+    }
+    if let Some(worn) = &setup.profile.worn {
+        config["worn"] = crate::life::worn::json(setup, worn);
     }
     if let Some((at, celsius)) = state.temperature_step {
         config["temperature_step"] = json!({ "age_h": hours(at), "temperature_c": celsius });

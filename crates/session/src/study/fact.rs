@@ -58,6 +58,7 @@ impl Fact {
         let setup = policy::Setup {
             geometry,
             capacity_slots: profile.capacity_bytes / u64::from(geometry.slot_bytes),
+            rated_pe_cycles: profile.rated_pe_cycles(),
             tables: tables::for_drive(profile)?.own,
             layer_of: layers::of_wordlines(&profile.chip.array, geometry.wordlines_per_block),
             sensing: SensingTable::NOTHING,

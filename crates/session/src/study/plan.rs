@@ -210,6 +210,7 @@ pub fn points<'a>(
                     seed: 1 + repetition,
                     limit: Some(requests.of(quick)),
                     burn_in: burn_in(experiment, inputs),
+                    wear_from: None,
                 };
                 let setup = simulation.setup().map_err(of_variant)?;
                 points.push(Point {

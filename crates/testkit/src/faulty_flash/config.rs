@@ -21,8 +21,6 @@ const KEPT: u64 = 3;
 const KEPT_WITH_MAP: u64 = 4;
 /// Superblocks of QLC for those in SLC and TLC mode: one open and one free of each.
 const KEPT_IN_MODES: u64 = 2;
-/// The open superblock of a stream that a scheme has in the drive's own mode.
-const KEPT_FOR_STREAM: u64 = 1;
 
 /// A drive: its geometry, its schemes and how it is set up. Small drives find more: a drive of few slots reaches the end
 /// of its superblocks, of its buffers and of its spare within a few thousand commands.
@@ -36,6 +34,8 @@ pub struct DriveConfig {
     pub capacity_slots: u64,
     /// Logical pages, from the first on, that hold data before the first command.
     pub filled_slots: u64,
+    /// P/E cycles that the chip is rated for. Schemes know them; what fails follows from [`super::Faults`] alone.
+    pub rated_pe_cycles: u32,
     /// The schemes.
     pub schemes: SchemeChoices,
     /// How the write buffer appears to the host.
@@ -111,6 +111,9 @@ pub fn geometry(channels: u16, dies: u16, planes: u8, blocks: u32, wordlines: u1
     }
 }
 
+/// P/E cycles that the flash of [`setup`] is rated for: few, so that schemes that level wear late do so in short trials.
+const RATED_PE_CYCLES: u32 = 16;
+
 /// What schemes are built from where cells have no voltages: every table is flat.
 pub fn setup(geometry: Geometry, mode: CellMode, capacity_slots: u64, seed: u64) -> Setup {
     let tables = |mode| VoltageTables {
@@ -127,6 +130,7 @@ pub fn setup(geometry: Geometry, mode: CellMode, capacity_slots: u64, seed: u64)
     Setup {
         geometry,
         capacity_slots,
+        rated_pe_cycles: RATED_PE_CYCLES,
         tables: tables(mode),
         other_modes: CellMode::ALL
             .into_iter()
@@ -179,6 +183,7 @@ impl DriveConfig {
             mode,
             capacity_slots,
             filled_slots: capacity_slots / 2,
+            rated_pe_cycles: RATED_PE_CYCLES,
             schemes,
             write_cache: WriteCache::default(),
             read_cache_slots: 20,
@@ -245,10 +250,7 @@ impl DriveConfig {
         if changes_modes && self.mode != CellMode::Qlc {
             return Err(ConfigError::NoModes(self.schemes.clone()));
         }
-        let has_stream = self.schemes.requires(Need::OwnStream);
-        let kept = kept
-            + u64::from(changes_modes) * KEPT_IN_MODES
-            + u64::from(has_stream) * KEPT_FOR_STREAM;
+        let kept = kept + u64::from(changes_modes) * KEPT_IN_MODES + self.schemes.own_streams();
         let most = u64::from(g.blocks_per_plane).saturating_sub(kept) * per_block;
         if self.capacity_slots == 0 || self.capacity_slots > most {
             return Err(ConfigError::Capacity {
@@ -270,7 +272,10 @@ impl DriveConfig {
     }
 
     pub(super) fn setup(&self, seed: u64) -> Setup {
-        setup(self.geometry, self.mode, self.capacity_slots, seed)
+        Setup {
+            rated_pe_cycles: self.rated_pe_cycles,
+            ..setup(self.geometry, self.mode, self.capacity_slots, seed)
+        }
     }
 
     /// What oracles are told of the future: chance, since a load does not know what it will be. What a host may read

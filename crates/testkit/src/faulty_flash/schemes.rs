@@ -19,11 +19,11 @@ const NOT_SIMULATED: [&str; 2] = ["read_levels", "retry"];
 /// use firstread_testkit::faulty_flash::SchemeChoices;
 ///
 /// let schemes: SchemeChoices = "gc_victim=cost-benefit wear=static wear.spread=8".parse()?;
-/// assert_eq!(schemes.to_string(), "gc_victim=cost-benefit wear=static wear.spread=8 wear.every=4");
+/// assert_eq!(schemes.to_string(), "gc_victim=cost-benefit wear=static wear.threshold=fixed wear.spread=8 wear.share=100 wear.every=4");
 /// # Ok::<(), firstread_testkit::faulty_flash::SchemeError>(())
 /// ```
 ///
-/// A parameter that is not named has a value that fits a drive of few superblocks: 4 for each of axis `wear`; 3
+/// A parameter that is not named has a value that fits a drive of few superblocks: 4 for `spread` and `every` of `wear`; 3
 /// streams, 3 rows and a buffer of 64 KiB for `read_ahead`; two reads for a page to be hot and no retries for
 /// `cell_mode` and `refresh`, and for `refresh` four reads of a block and no age; the record's default elsewhere.
 #[derive(Clone, PartialEq, Eq)]
@@ -80,7 +80,8 @@ fn unknown<'a>(
 /// Values small enough that jobs, buffers and streams run out and leveling acts on a drive of few superblocks.
 fn small(axis: &Axis, param: &Param) -> i64 {
     match (axis.name, param.key) {
-        ("wear", _) => 4,
+        ("wear", "spread" | "every") => 4,
+        ("wear", "reads") => 1,
         ("read_ahead", "streams" | "rows") => 3,
         ("cell_mode", "warm") => 1,
         ("cell_mode", "r1" | "r2") => 0,
@@ -155,6 +156,12 @@ impl SchemeChoices {
     pub fn requires(&self, need: Need) -> bool {
         let mut schemes = self.each().map(|(_, scheme, _)| scheme);
         schemes.any(|scheme| scheme.requires(need))
+    }
+
+    /// Open superblocks of streams that the schemes have in the drive's own mode.
+    pub(super) fn own_streams(&self) -> u64 {
+        let schemes = self.each().map(|(_, scheme, _)| scheme);
+        schemes.map(|s| s.own_streams() as u64).sum()
     }
 
     fn each(&self) -> impl Iterator<Item = (&'static Axis, &'static Scheme, &[i64])> {

@@ -278,7 +278,7 @@ fn rows() -> Vec<Row> {
                 "schemes.read_recovery=soft-parity",
                 "schemes.gc_victim=cost-benefit",
                 "schemes.retry=pipelined-adaptive",
-                "capacity=192 MiB",
+                "capacity=180 MiB",
             ],
         ],
         aged(28, 100),

@@ -76,7 +76,7 @@ fn swarm(seed: u64) -> Swarm {
     let s = Stream::new(seed).named("swarm");
     let (mut schemes, mut set) = (Vec::new(), Vec::new());
     let (mut has_parity, mut whole_die, mut changes_modes) = (false, false, false);
-    let mut has_stream = false;
+    let mut own_streams = 0;
     for axis in AXES {
         let (scheme, words) = drawn(axis, seed);
         has_parity |= scheme.requires(Need::StripeParity);
@@ -93,7 +93,7 @@ fn swarm(seed: u64) -> Swarm {
                 .chain(&["keep=0 permille", "reclaim_period=300 reads"]);
             set.extend(own.map(|value| format!("cell_mode.{value}")));
         }
-        has_stream |= scheme.requires(Need::OwnStream);
+        own_streams += scheme.own_streams() as u64;
         if axis.name == "refresh" {
             set.extend(soon_refreshed(scheme, s.at(34)));
         }
@@ -128,7 +128,7 @@ fn swarm(seed: u64) -> Swarm {
     let unit = one(s.at(7), &[4, 16]);
     // A map that is not in memory as a whole takes two superblocks, and a stream of its own one more.
     let map_cached = on(25, 30);
-    let kept = u64::from(has_stream) + if map_cached { 6 } else { 3 };
+    let kept = own_streams + if map_cached { 6 } else { 3 };
     let capacity = (blocks - kept - in_modes - spare) * superblock;
     // What the drive was filled with fails at the first attempt.
     let worn_out = on(32, 35);

@@ -1,9 +1,10 @@
 //! Axis `cell_mode` on a whole drive: what promotion gives, what it costs, and that it is heat that gives it.
 
 use firstread_core::CellMode;
-use firstread_drive::{DriveState, RunStats};
+use firstread_drive::{CutAt, DriveState, Host, RunStats};
 use firstread_firmware::policy::cell_mode::Refused;
 use firstread_testkit::{SMALL_BLOCKS, aged, drive, profile, run, try_run};
+use firstread_workload::fio;
 
 /// The emulated drive with four dies and 384 MiB of QLC, a page a mapping unit, and the retries of RARO's formula.
 pub(crate) const FORMULA: &[&str] = &[
@@ -106,6 +107,21 @@ fn formula_capacity_lost_is_that_of_the_superblocks_in_each_mode() {
         assert!(lost > 0);
         assert_eq!(stats.modes.end.room.lost_slots, lost);
     }
+}
+
+/// What a run lost before a power cut stays the most that it lost. A cut gives no superblock back.
+#[test]
+fn powerloss_the_least_room_of_a_run_outlives_a_power_cut() {
+    let mut drive = drive(profile("raro-femu", &settings(&[HOTNESS])), &old(), 1);
+    let workload = fio::parse("test.fio", HOT_READS).expect("a job file");
+    let mut host = Host::jobs(&workload, drive.capacity_bytes(), 1, None).expect("a host");
+    host.cut_power_at(CutAt::Events(300_000));
+    let stats = host.run(&mut drive, &mut |_| {}).expect("a run");
+    assert!(stats.power_cut.is_some());
+    let (start, end) = (stats.modes.start.room, stats.modes.end.room);
+    let worst = stats.modes.worst;
+    assert!(end.lost_slots > 0 && worst.lost_slots >= end.lost_slots);
+    assert_eq!(worst.slots + worst.lost_slots, start.slots);
 }
 
 /// A page of several codewords is promoted whole after a read that was retried, though only some of its codewords were

@@ -1,5 +1,7 @@
 //! The write buffer of a stream: wordlines of its open superblock, filled slot by slot in stripe order. Each
-//! die's part is programmed as soon as it is complete, all pages of the wordline at once.
+//! die's part is programmed as soon as it is complete, all pages of the wordline at once. The slot buffers of a
+//! wordline over all dies are a *line*. The streams of every drive have lines of their own; those that schemes declare
+//! share some (`streams`).
 //!
 //! `host/durable.rs` says when data in the buffer are safe from power loss.
 
@@ -24,15 +26,16 @@ struct OpenWordline {
     number: u64,
     die_done: Box<[bool]>,
     in_use: bool,
+    /// Its slot buffers.
+    line: Buf,
 }
 
 /// The write buffer of a stream.
 #[derive(Clone, Debug)]
 pub(crate) struct WriteBuffer {
     layout: Layout,
-    /// Slot buffers per wordline in the widest mode.
+    /// Slot buffers of a line.
     stride: u32,
-    first: Buf,
     ring: [OpenWordline; WORDLINES],
     /// Ring index of the wordline being filled, if there is one.
     filling: Option<usize>,
@@ -82,9 +85,11 @@ pub(crate) enum Refused {
 }
 
 impl WriteBuffer {
-    /// A buffer for superblocks in modes up to `widest`. Its slot buffers begin at `first`.
+    /// A buffer for superblocks in modes up to `widest`. The slot buffers of its lines begin at `first`; a stream
+    /// without lines of its own is lent one for each wordline ([`WriteBuffer::lend`]).
     pub(crate) fn new(layout: Layout, widest: CellMode, first: Buf) -> WriteBuffer {
-        let wordline = |_| OpenWordline {
+        let stride = WriteBuffer::line(&layout.geometry, widest);
+        let wordline = |index: usize| OpenWordline {
             block: SuperblockId(0),
             wordline: 0,
             mode: widest,
@@ -93,11 +98,11 @@ impl WriteBuffer {
             number: 0,
             die_done: alloc::vec![false; layout.dies() as usize].into_boxed_slice(),
             in_use: false,
+            line: first.slot(index as u32 * stride),
         };
         WriteBuffer {
             layout,
-            stride: layout.slots_per_stripe() * widest.bits() as u32,
-            first,
+            stride,
             ring: core::array::from_fn(wordline),
             filling: None,
             next: None,
@@ -105,14 +110,9 @@ impl WriteBuffer {
         }
     }
 
-    /// Number of slot buffers it uses.
-    pub(crate) fn buffers(geometry: &Geometry, widest: CellMode) -> u32 {
-        geometry.slots_per_stripe() * widest.bits() as u32 * WORDLINES as u32
-    }
-
-    /// Maximum number of programs in flight.
-    pub(crate) fn programs(geometry: &Geometry) -> u32 {
-        geometry.dies() as u32 * WORDLINES as u32
+    /// Number of slot buffers of a line, for superblocks in modes up to `widest`.
+    pub(crate) fn line(geometry: &Geometry, widest: CellMode) -> u32 {
+        geometry.slots_per_stripe() * u32::from(widest.bits())
     }
 
     /// Opens `block` in `mode`: the next slots are allocated in it.
@@ -189,6 +189,23 @@ impl WriteBuffer {
             None => Some(Refused::NeedsBlock),
             Some(_) => full.then_some(Refused::Full),
         }
+    }
+
+    /// Whether the next slot begins a wordline, for which the buffer has a place.
+    pub(crate) fn begins_line(&self) -> bool {
+        self.filling.is_none() && self.next.is_some() && self.ring.iter().any(|l| !l.in_use)
+    }
+
+    /// The wordline that is begun next has its slot buffers in `line`.
+    pub(crate) fn lend(&mut self, line: Buf) {
+        if let Some(next) = self.ring.iter_mut().find(|l| !l.in_use) {
+            next.line = line;
+        }
+    }
+
+    /// The lines in use.
+    pub(crate) fn lines_in_use(&self) -> impl Iterator<Item = Buf> {
+        self.ring.iter().filter(|l| l.in_use).map(|l| l.line)
     }
 
     fn open_wordline(&mut self) -> Result<usize, Refused> {
@@ -329,10 +346,10 @@ impl WriteBuffer {
         let slots = self.layout.slots_per_stripe() * u32::from(l.mode.bits());
         let ppa = Ppa::new(l.block, u32::from(l.wordline) * slots + in_line);
         let die = self.layout.row_of(ppa, l.mode).0.die;
-        (!l.die_done[die.0 as usize]).then(|| (ppa, self.first.slot(i)))
+        (!l.die_done[die.0 as usize]).then(|| (ppa, l.line.slot(in_line)))
     }
 
-    /// Number of slot buffers.
+    /// Number of slots that it can hold.
     pub(crate) fn len(&self) -> u32 {
         self.stride * WORDLINES as u32
     }
@@ -404,6 +421,6 @@ impl WriteBuffer {
 
     /// Buffer of the first slot of ring line `line` over all dies.
     pub(crate) fn ring_buffer(&self, line: usize) -> Buf {
-        self.first.slot(line as u32 * self.stride)
+        self.ring[line].line
     }
 }

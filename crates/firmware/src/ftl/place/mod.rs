@@ -31,7 +31,7 @@ use firstread_core::{
 
 use crate::config::Config;
 use crate::ftl::map::{self, Table};
-use crate::observe::{Owner, StreamId};
+use crate::observe::{Owner, StreamId, StreamUse};
 use crate::policy::wear::{AnyWear, Wear};
 use crate::schedule::Purpose;
 use crate::shared::{Out, Shared};
@@ -203,6 +203,13 @@ impl Place {
         self.streams.plan().all_slot_buffers()
     }
 
+    /// Slot buffers of the write buffers: of all streams, and of these those that streams of schemes share. There are as
+    /// many again for data to be rewritten.
+    pub(crate) fn write_buffers(&self) -> (u32, u32) {
+        let plan = self.streams.plan();
+        (plan.slot_buffers(), plan.shared_slot_buffers())
+    }
+
     /// Takes a slot for `item`. The slot has to be committed once the data are in its buffer.
     #[inline(always)]
     pub(crate) fn take<M: Arena>(
@@ -219,24 +226,33 @@ impl Place {
             Why::Host { has_merged } => {
                 (StreamId::Host, self.take_for_host(now, has_merged, shared)?)
             }
-            Why::Moved { to, .. } => {
+            Why::Moved { owner, to } => {
                 if !table.map.has_room(1) {
                     return Err(Refusal::Wait(Wait::Overlay));
                 }
-                match to.and_then(|mode| self.take_in_mode(now, Some(mode), shared).ok()) {
+                let stays = to.map(StreamUse::Promoted);
+                match stays.and_then(|what| self.take_for_copy(now, what, shared).ok()) {
                     Some(taken) => taken,
-                    None => self.take_for_move(now, table.directory.is_map(item.lpn), shared)?,
+                    None => {
+                        let is_map = table.directory.is_map(item.lpn);
+                        let own = self.stream_of_move(owner, item.lpn, is_map, shared);
+                        let taken = self.take_for_move(now, own, shared)?;
+                        let along = taken.0 == own
+                            && self.streams.that_takes(StreamUse::ReadOften) == Some(own);
+                        shared.counters.slots_taken_along += u64::from(along);
+                        taken
+                    }
                 }
             }
             Why::Promoted(_) | Why::Refreshed => {
                 if !table.map.has_room(1) {
                     return Err(Refusal::Wait(Wait::Overlay));
                 }
-                let mode = match item.why {
-                    Why::Promoted(mode) => Some(mode),
-                    _ => None,
+                let what = match item.why {
+                    Why::Promoted(mode) => StreamUse::Promoted(mode),
+                    _ => StreamUse::Refreshed,
                 };
-                self.take_in_mode(now, mode, shared)?
+                self.take_for_copy(now, what, shared)?
             }
             Why::Map => (StreamId::Map, self.take_for_map(now, shared)?),
         };
@@ -278,26 +294,41 @@ impl Place {
         Ok(())
     }
 
-    /// A slot for a page that moves. `is_map`: it is a map page.
+    /// The stream of page `lpn` that moves for `owner`: wear leveling has one of its own for cold data, and one for
+    /// pages read often that move anyway, if its scheme declares them. `is_map`: it is a map page.
+    #[inline]
+    fn stream_of_move(&self, owner: Owner, lpn: Lpn, is_map: bool, shared: &Shared) -> StreamId {
+        let cold = || self.streams.that_takes(StreamUse::Cold);
+        match owner {
+            _ if is_map => StreamId::Map,
+            Owner::Gc | Owner::Wear
+                if shared.heat.is_on()
+                    && let Some(stream) = self.streams.that_takes(StreamUse::ReadOften)
+                    && self.wear.takes_along(shared.heat.of(lpn)) =>
+            {
+                stream
+            }
+            Owner::Wear => cold().unwrap_or(StreamId::Move),
+            _ => StreamId::Move,
+        }
+    }
+
+    /// A slot for a page that moves, of stream `own` if possible.
     #[inline(always)]
     fn take_for_move(
         &mut self,
         now: Ns,
-        is_map: bool,
+        own: StreamId,
         shared: &mut Shared,
     ) -> Result<(StreamId, Allocated), Refusal> {
-        let mut stream = if is_map {
-            StreamId::Map
-        } else {
-            StreamId::Move
-        };
-        let mut taken = self.streams.of_mut(stream).allocate();
+        let mut stream = own;
+        let mut taken = self.streams.allocate(stream);
         if let Err(Refused::NeedsBlock) = taken {
-            (stream, taken) = self.take_of_new(now, stream, shared);
+            (stream, taken) = self.take_of_new(now, own, shared);
         }
         match taken {
             Ok(slot) => {
-                if is_map {
+                if own == StreamId::Map {
                     shared.blocks.row_mut(slot.ppa.block()).holds_map = true;
                 }
                 Ok((stream, slot))
@@ -307,8 +338,8 @@ impl Place {
         }
     }
 
-    /// A slot for stream `own` of relocation, in a new superblock. If none is free, a slot of relocation's
-    /// other stream, or as a last resort one of the host's stream.
+    /// A slot for stream `own` of relocation, in a new superblock. If none is free, a slot of another stream of
+    /// relocation, or as a last resort one of any other stream.
     #[cold]
     fn take_of_new(
         &mut self,
@@ -317,53 +348,53 @@ impl Place {
         shared: &mut Shared,
     ) -> (StreamId, Result<Allocated, Refused>) {
         if self.open(now, own, shared) {
-            return (own, self.streams.of_mut(own).allocate());
+            return (own, self.streams.allocate(own));
         }
-        let other = match own {
-            StreamId::Map => StreamId::Move,
-            _ => StreamId::Map,
-        };
-        let other = self.has_map().then_some(other);
-        let is_last_resort = self.space.erases.is_empty();
-        let others = core::iter::once(StreamId::Host).chain(self.streams.declared());
-        let others = others.filter(|_| is_last_resort);
-        for stream in other.into_iter().chain(others) {
-            let taken = self.streams.of_mut(stream).allocate();
-            if !matches!(taken, Err(Refused::NeedsBlock)) {
-                return (stream, taken);
-            }
+        match self.stream_with_room() {
+            Some(other) => (other, self.streams.allocate(other)),
+            None => (own, Err(Refused::NeedsBlock)),
         }
-        (own, Err(Refused::NeedsBlock))
     }
 
-    /// A slot of the declared stream that fills superblocks in `mode`, or in the drive's own mode. If the stream has no
-    /// superblock and its pool is empty, relocation will look for one. From the common pool it has a superblock only
-    /// if cleaning and the host can spare it.
+    /// A stream with room in its superblock for a page that moves: one of relocation, or any other if no superblock
+    /// will be free either.
+    fn stream_with_room(&self) -> Option<StreamId> {
+        let has_room = |stream: &StreamId| self.streams.of(*stream).slots_left() > 0;
+        let is_last_resort = self.space.erases.is_empty();
+        let others = || self.streams.of_others().find(has_room);
+        let of_mover = self.streams.of_mover().find(has_room);
+        of_mover.or_else(|| is_last_resort.then(others)?)
+    }
+
+    /// A slot of the declared stream that takes copies of the kind `what`. If the stream has no superblock and its pool
+    /// is empty, relocation will look for one. From the common pool it has a superblock only if cleaning and the host
+    /// can spare it.
     #[inline(never)] // Few pages go to such a stream.
-    fn take_in_mode(
+    fn take_for_copy(
         &mut self,
         now: Ns,
-        mode: Option<CellMode>,
+        what: StreamUse,
         shared: &mut Shared,
     ) -> Result<(StreamId, Allocated), Refusal> {
-        let Some(stream) = self.streams.in_mode(mode) else {
+        let Some(stream) = self.streams.that_takes(what) else {
             return Err(Refusal::Never(Status::NoSpace));
         };
         if !self.rewrites.is_empty() {
             return Err(Refusal::Wait(Wait::Rewrite));
         }
         // A superblock is opened for a page that it can take now: a move that it cannot take opens another one.
-        if self.streams.of(stream).is_full() {
+        if self.streams.is_full(stream) {
             return Err(Refusal::Wait(Wait::Buffer));
         }
-        let mut taken = self.streams.of_mut(stream).allocate();
+        let mut taken = self.streams.allocate(stream);
         if let Err(Refused::NeedsBlock) = taken {
-            if mode.is_none() && !self.can_open_for_refresh(shared) {
+            let has_pool = matches!(what, StreamUse::Promoted(_));
+            if !has_pool && !self.can_open_for_refresh(shared) {
                 return Err(Refusal::Wait(Wait::Reserve));
             }
             if self.open(now, stream, shared) {
-                taken = self.streams.of_mut(stream).allocate();
-            } else if let Some(mode) = mode {
+                taken = self.streams.allocate(stream);
+            } else if let StreamUse::Promoted(mode) = what {
                 self.relocation.wanted.add(mode);
             }
         }
@@ -445,11 +476,10 @@ impl Place {
         shared: &mut Shared,
         ports: &mut impl Out,
     ) -> Option<Programs> {
-        let buffer = self.streams.of_mut(stream);
-        if !buffer.fills_line() {
+        if !self.streams.of(stream).fills_line() {
             return None;
         }
-        let slot = buffer.allocate().ok()?;
+        let slot = self.streams.allocate(stream).ok()?;
         ports.pad(slot.buf);
         shared.counters.slots_padded += 1;
         let (block, due) = (slot.ppa.block(), slot.due);
@@ -542,6 +572,15 @@ impl Place {
         streams.map(|s| self.streams.of(s).slots_left()).sum()
     }
 
+    /// Of these, slots left in those that all of garbage collection fills while superblocks are free.
+    pub(crate) fn left_for_cleaning(&self) -> u32 {
+        let of_some = [StreamUse::Cold, StreamUse::ReadOften].map(|what| {
+            let stream = self.streams.that_takes(what);
+            stream.map_or(0, |s| self.streams.of(s).slots_left())
+        });
+        self.left_for_moves() - of_some.iter().sum::<u32>()
+    }
+
     /// The superblock opened since the last call.
     #[inline]
     pub(crate) fn opened(&mut self) -> Option<SuperblockId> {
@@ -555,7 +594,7 @@ impl Place {
 
     /// A superblock of cold data, to be moved for wear leveling.
     pub(crate) fn cold(&mut self, shared: &Shared) -> Option<SuperblockId> {
-        self.wear.cold(&shared.blocks)
+        self.wear.cold(shared.blocks.all())
     }
 }
 

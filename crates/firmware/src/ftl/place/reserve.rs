@@ -28,8 +28,11 @@
 //!   Of a superblock that relocation fills, that rest was room: it is closed only if what has to be left is left
 //!   without it.
 //!
-//! Data and map pages have separate streams but share the room: if no superblock is free, pages of one stream
-//! go to the superblock of the other.
+//! Relocation has separate streams for data, for map pages and for the cold data of wear leveling (if its scheme
+//! declares that), but they share the room: if no superblock is free, pages of one stream go to the superblock of
+//! another. What the open superblocks of these streams hold cannot be cleaned before they are full. So the capacity
+//! counts one superblock for each ([`super::StreamPlan::kept_slots`]): then the superblocks that are full hold garbage
+//! as soon as the room is short.
 //!
 //! A cell mode with a pool of its own has no part in the room: its free superblocks are opened for its stream
 //! alone. A superblock of the pool gives back a whole superblock of the drive's own mode when it has been
@@ -42,7 +45,7 @@
 use firstread_core::{CellMode, SuperblockId, Wait};
 
 use super::Place;
-use crate::observe::{Owner, StreamId, SuperblockRow};
+use crate::observe::{Owner, SuperblockRow};
 use crate::policy::gc_victim;
 use crate::shared::Shared;
 
@@ -142,7 +145,7 @@ impl Place {
     /// Whether there is room to move `valid` slots if the rests of the superblocks of other streams are used
     /// too, as a last resort.
     pub(crate) fn fits_with_host(&self, valid: u32, shared: &Shared) -> bool {
-        let others = core::iter::once(StreamId::Host).chain(self.streams.declared());
+        let others = self.streams.of_others();
         let left: u32 = others.map(|s| self.streams.of(s).slots_left()).sum();
         i64::from(valid) <= (self.room_for_moves(shared) + i64::from(left)).max(0)
     }

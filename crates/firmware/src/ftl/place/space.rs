@@ -7,7 +7,7 @@ use firstread_core::{Arena, CellMode, DieId, Ns, PageAddr, PageType, SuperblockI
 use super::erases::{Erased, Erases};
 use super::{Place, StreamPlan};
 use crate::ftl::map::Table;
-use crate::observe::{ModeSet, Owner, StreamId, SuperblockTable, SuperblockUse};
+use crate::observe::{ModeSet, StreamId, StreamUse, SuperblockTable, SuperblockUse};
 use crate::policy::wear::Wear;
 use crate::schedule::Purpose;
 use crate::shared::{Out, Shared};
@@ -229,10 +229,14 @@ impl Place {
 
     /// Opens a free superblock for `stream`. False if there is none that the stream may have.
     pub(super) fn open(&mut self, now: Ns, stream: StreamId, shared: &mut Shared) -> bool {
-        let owner = self.relocation.emptying.map(|e| e.owner);
-        let cold = stream == StreamId::Move && owner == Some(Owner::Wear);
         let modes = self.streams.opens(stream);
-        let chosen = self.wear.open(&shared.blocks, modes, cold);
+        let blocks = shared.blocks.all();
+        let chosen = match self.streams.takes(stream) {
+            Some(StreamUse::ReadOften) => self.wear.open_for_read_often(blocks, modes),
+            takes => self
+                .wear
+                .open(blocks, modes, takes == Some(StreamUse::Cold)),
+        };
         let Some(block) = chosen else { return false };
         let slots = shared.slots_of(shared.blocks.row(block).mode);
         // The host leaves enough space for one more cleaning.
@@ -268,7 +272,7 @@ impl Place {
         shared: &mut Shared,
     ) -> Option<StreamId> {
         let stream = self.streams.filling(block)?;
-        let of_mover = matches!(stream, StreamId::Move | StreamId::Map);
+        let of_mover = self.streams.of_mover().any(|s| s == stream);
         let left = self.streams.of(stream).slots_left();
         if !self.leaves_room(left * u32::from(of_mover), shared) {
             return None;
@@ -283,7 +287,7 @@ impl Place {
     /// A free superblock of the common pool, to be erased into another mode.
     pub(crate) fn free_for_conversion(&mut self, shared: &Shared) -> Option<SuperblockId> {
         let own = core::iter::once(shared.config.mode).collect();
-        self.wear.open(&shared.blocks, own, false)
+        self.wear.open(shared.blocks.all(), own, false)
     }
 
     /// Whether a superblock is free in the pool of `mode`, or is being erased into it.

@@ -1,17 +1,23 @@
 //! The write buffers of a drive, one per stream.
 //!
 //! Every drive has a stream for writes of the host and one for moves. A drive whose map lies on flash has one
-//! for map pages. Further streams are declared by schemes, a row each ([`StreamRow`]). A stream whose row names a cell
+//! for map pages. Each of these has three lines: a wordline over all dies each, one being filled and the others being
+//! programmed. Further streams are declared by schemes, a row each ([`StreamRow`]). A stream whose row names a cell
 //! mode fills superblocks in that mode, from a pool of their own. One whose row names none fills superblocks of the
 //! common pool, as the host does.
+//!
+//! Declared streams share their lines. A line may be filled for as long as nothing is written to its stream, so each
+//! stream can always have one; the two further lines are those of programs that run. So a drive with `n` declared
+//! streams has `n + 2` lines for them, and not `3 n`.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use firstread_core::{Buf, CellMode, Geometry, Layout, Ppa, SuperblockId};
 
-use super::buffer::{WORDLINES, WriteBuffer};
-use crate::observe::{ModeSet, StreamId, StreamRow};
+use super::buffer::{Allocated, Refused, WORDLINES, WriteBuffer};
+use crate::observe::{ModeSet, StreamId, StreamRow, StreamUse};
+use crate::policy::DECLARE;
 
 /// Maximum number of streams of a drive.
 const MOST_STREAMS: usize = 8;
@@ -27,7 +33,7 @@ pub(crate) struct StreamPlan {
     mode: CellMode,
     has_map: bool,
     /// The rows of each axis that declares streams.
-    declared: [&'static [StreamRow]; 2],
+    declared: [&'static [StreamRow]; DECLARE],
 }
 
 impl StreamPlan {
@@ -37,7 +43,7 @@ impl StreamPlan {
         geometry: Geometry,
         mode: CellMode,
         map_pages: u32,
-        declared: [&'static [StreamRow]; 2],
+        declared: [&'static [StreamRow]; DECLARE],
     ) -> StreamPlan {
         let plan = StreamPlan {
             geometry,
@@ -55,8 +61,7 @@ impl StreamPlan {
 
     /// The rows of the declared streams.
     fn rows(&self) -> impl Iterator<Item = &'static StreamRow> + use<> {
-        let [first, second] = self.declared;
-        first.iter().chain(second)
+        self.declared.into_iter().flatten()
     }
 
     /// Number of streams.
@@ -64,16 +69,43 @@ impl StreamPlan {
         self.declares_from() + self.rows().count()
     }
 
-    /// The cell mode of each stream, in the order of their buffers.
-    fn modes(&self) -> impl Iterator<Item = CellMode> {
-        let own = core::iter::repeat_n(self.mode, self.declares_from());
-        own.chain(self.rows().map(|row| row.mode.unwrap_or(self.mode)))
+    /// The mode that stores most in a superblock of a declared stream; none if no stream is declared.
+    fn widest_declared(&self) -> Option<CellMode> {
+        let modes = self.rows().map(|row| row.mode().unwrap_or(self.mode));
+        modes.max_by_key(|mode| mode.bits())
+    }
+
+    /// Number of lines that the declared streams share: one for each, so that none waits for another to fill its own,
+    /// and as many for programs as a stream of every drive has.
+    fn shared_lines(&self) -> u32 {
+        match self.rows().count() as u32 {
+            0 => 0,
+            declared => declared + WORDLINES as u32 - 1,
+        }
+    }
+
+    /// Number of lines of the streams that every drive has.
+    fn own_lines(&self) -> u32 {
+        self.declares_from() as u32 * WORDLINES as u32
+    }
+
+    /// Slot buffers of a line of the streams that every drive has, and of one that the declared streams share.
+    fn line_slots(&self) -> (u32, u32) {
+        let shared = self.widest_declared().unwrap_or(self.mode);
+        let slots = |mode| WriteBuffer::line(&self.geometry, mode);
+        (slots(self.mode), slots(shared))
     }
 
     /// Number of slot buffers of all write buffers.
     pub(crate) fn slot_buffers(&self) -> u32 {
-        let of = |mode| WriteBuffer::buffers(&self.geometry, mode);
-        self.modes().map(of).sum()
+        let (own, _) = self.line_slots();
+        self.own_lines() * own + self.shared_slot_buffers()
+    }
+
+    /// Number of slot buffers that the declared streams share.
+    pub(crate) fn shared_slot_buffers(&self) -> u32 {
+        let (_, shared) = self.line_slots();
+        self.shared_lines() * shared
     }
 
     /// Number of slot buffers of placement: those of the write buffers, and as many for data to be rewritten.
@@ -83,7 +115,7 @@ impl StreamPlan {
 
     /// Maximum number of programs in flight from all write buffers.
     pub(crate) fn programs(&self) -> u32 {
-        self.len() as u32 * WriteBuffer::programs(&self.geometry)
+        (self.own_lines() + self.shared_lines()) * u32::from(self.geometry.dies())
     }
 
     /// Slots that the superblocks of these streams take from the capacity: one superblock of the map, and the open
@@ -91,7 +123,7 @@ impl StreamPlan {
     pub(crate) fn kept_slots(&self) -> u64 {
         let slots = |mode| u64::from(self.geometry.slots_per_superblock(mode));
         let map = u64::from(self.has_map) * slots(self.mode);
-        let declared = self.rows().map(|row| match row.mode {
+        let declared = self.rows().map(|row| match row.mode() {
             Some(mode) => 2 * slots(mode),
             None => slots(self.mode),
         });
@@ -109,7 +141,7 @@ impl StreamPlan {
 
     /// Cell modes whose superblocks are opened for declared streams alone.
     pub(crate) fn pools(&self) -> ModeSet {
-        self.rows().filter_map(|row| row.mode).collect()
+        self.rows().filter_map(StreamRow::mode).collect()
     }
 }
 
@@ -117,6 +149,8 @@ impl StreamPlan {
 #[derive(Clone, Debug)]
 pub(crate) struct Streams {
     buffers: Box<[WriteBuffer]>,
+    /// The first slot buffer of the lines that the declared streams share.
+    shared: Buf,
     plan: StreamPlan,
 }
 
@@ -124,17 +158,20 @@ impl Streams {
     /// The write buffers of `plan`. Their slot buffers begin at `first`.
     pub(crate) fn new(plan: StreamPlan, first: Buf) -> Streams {
         let layout = Layout::new(plan.geometry);
-        let mut next = first;
-        let buffers: Vec<WriteBuffer> = plan
-            .modes()
-            .map(|mode| {
-                let buffer = WriteBuffer::new(layout, mode, next);
-                next = next.slot(buffer.len());
-                buffer
-            })
-            .collect();
+        let (of_own, _) = plan.line_slots();
+        let own = (0..plan.declares_from() as u32).map(|i| {
+            let lines = first.slot(i * WORDLINES as u32 * of_own);
+            WriteBuffer::new(layout, plan.mode, lines)
+        });
+        let shared = first.slot(plan.own_lines() * of_own);
+        let widest = plan.widest_declared().unwrap_or(plan.mode);
+        let declared = plan
+            .rows()
+            .map(|_| WriteBuffer::new(layout, widest, shared));
+        let buffers: Vec<WriteBuffer> = own.chain(declared).collect();
         Streams {
             buffers: buffers.into_boxed_slice(),
+            shared,
             plan,
         }
     }
@@ -166,6 +203,46 @@ impl Streams {
         &mut self.buffers[self.index(stream)]
     }
 
+    /// Allocates the next slot of `stream`.
+    #[inline]
+    pub(crate) fn allocate(&mut self, stream: StreamId) -> Result<Allocated, Refused> {
+        if let StreamId::Declared(_) = stream
+            && self.of(stream).begins_line()
+        {
+            let line = self.line_for(stream).ok_or(Refused::Full)?;
+            self.of_mut(stream).lend(line);
+        }
+        self.of_mut(stream).allocate()
+    }
+
+    /// Whether a new superblock for `stream` could not be filled yet, because the wordlines in its buffer, or in those
+    /// that it shares lines with, wait for programs.
+    pub(crate) fn is_full(&self, stream: StreamId) -> bool {
+        let buffer = self.of(stream);
+        let lacks_line = || match stream {
+            StreamId::Declared(_) => !buffer.fills_line() && self.line_for(stream).is_none(),
+            _ => false,
+        };
+        buffer.is_full() || lacks_line()
+    }
+
+    /// The shared line in which declared stream `stream` may begin a wordline, if any: one that is not in use, as long
+    /// as one stays for each stream that has none.
+    fn line_for(&self, stream: StreamId) -> Option<Buf> {
+        let declared = &self.buffers[self.plan.declares_from()..];
+        let others = declared.iter().enumerate();
+        let others = others.filter(|(row, _)| StreamId::Declared(*row as u8) != stream);
+        let owed = others.filter(|(_, buffer)| buffer.lines() == 0).count();
+        let (_, slots) = self.plan.line_slots();
+        let lines = (0..self.plan.shared_lines()).map(|i| self.shared.slot(i * slots));
+        let in_use = |line: &Buf| {
+            declared
+                .iter()
+                .any(|b| b.lines_in_use().any(|l| l == *line))
+        };
+        lines.filter(|line| !in_use(line)).nth(owed)
+    }
+
     /// All buffers.
     #[inline]
     pub(crate) fn iter(&self) -> core::slice::Iter<'_, WriteBuffer> {
@@ -187,15 +264,20 @@ impl Streams {
         self.plan.has_map
     }
 
-    /// The streams that moves write to.
+    /// The streams that moves write to: their superblocks are the room of moves, with the free ones.
     pub(crate) fn of_mover(&self) -> impl Iterator<Item = StreamId> + use<> {
         let map = self.has_map().then_some(StreamId::Map);
-        core::iter::once(StreamId::Move).chain(map)
+        let of_wear = [StreamUse::Cold, StreamUse::ReadOften].map(|what| self.that_takes(what));
+        let all = core::iter::once(StreamId::Move).chain(map);
+        all.chain(of_wear.into_iter().flatten())
     }
 
-    /// The declared streams.
-    pub(crate) fn declared(&self) -> impl Iterator<Item = StreamId> + use<> {
-        (0..self.plan.rows().count() as u8).map(StreamId::Declared)
+    /// The other streams: those whose superblocks moved data go to as a last resort.
+    pub(crate) fn of_others(&self) -> impl Iterator<Item = StreamId> + use<'_> {
+        let declared = (0..self.plan.rows().count() as u8).map(StreamId::Declared);
+        let of_wear = [Some(StreamUse::Cold), Some(StreamUse::ReadOften)];
+        let declared = declared.filter(move |stream| !of_wear.contains(&self.takes(*stream)));
+        core::iter::once(StreamId::Host).chain(declared)
     }
 
     /// The stream that will fill more slots of `block`.
@@ -204,24 +286,31 @@ impl Streams {
             let buffer = self.of(*id);
             buffer.fills(block) || buffer.fills_line_of(block)
         };
-        let all = core::iter::once(StreamId::Host).chain(self.of_mover());
-        all.chain(self.declared()).find(fills)
+        self.of_mover().chain(self.of_others()).find(fills)
     }
 
-    /// The declared stream that fills superblocks in `mode`; none for the drive's own mode, from the common pool.
+    /// The declared stream that takes `what`.
     #[inline]
-    pub(crate) fn in_mode(&self, mode: Option<CellMode>) -> Option<StreamId> {
-        let row = self.plan.rows().position(|row| row.mode == mode);
+    pub(crate) fn that_takes(&self, what: StreamUse) -> Option<StreamId> {
+        let row = self.plan.rows().position(|row| row.takes == what);
         row.map(|row| StreamId::Declared(row as u8))
+    }
+
+    /// What `stream` takes, if it is a declared one.
+    pub(crate) fn takes(&self, stream: StreamId) -> Option<StreamUse> {
+        self.row(stream).map(|row| row.takes)
+    }
+
+    fn row(&self, stream: StreamId) -> Option<&'static StreamRow> {
+        match stream {
+            StreamId::Declared(row) => self.plan.rows().nth(usize::from(row)),
+            _ => None,
+        }
     }
 
     /// The modes of the superblocks that `stream` opens.
     pub(crate) fn opens(&self, stream: StreamId) -> ModeSet {
-        let mode = match stream {
-            StreamId::Declared(row) => self.plan.rows().nth(usize::from(row)),
-            _ => None,
-        };
-        match mode.and_then(|row| row.mode) {
+        match self.row(stream).and_then(StreamRow::mode) {
             Some(mode) => core::iter::once(mode).collect(),
             None => self.plan.pools().complement(),
         }

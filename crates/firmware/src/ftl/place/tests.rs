@@ -4,9 +4,10 @@ use firstread_core::{
     Buf, CellMode, DieId, Geometry, Layout, Lpn, Ns, StripeOrder, SuperblockId, Wait,
 };
 
-use super::{Evacuation, Item, Refusal, Why, WriteBuffer};
+use super::streams::Streams;
+use super::{Evacuation, Item, Refusal, StreamPlan, Why, WriteBuffer};
 use crate::ftl::tests::{Drive, SLOTS, drive, drive_with, fill};
-use crate::observe::Owner;
+use crate::observe::{Owner, StreamId, StreamRow, StreamUse};
 
 /// A power cut tears what is being programmed and keeps what still fills. So the part of a die, data or parity, is
 /// incomplete until its program is due, and complete from then on.
@@ -160,4 +161,96 @@ fn formula_the_open_superblock_of_a_stream_is_beyond_the_capacity() {
     let without = needed("refresh", "none");
     assert_eq!(needed("refresh", "read-count"), without);
     assert_eq!(needed("refresh", "hot"), without + u64::from(SLOTS));
+    assert_eq!(needed("wear", "dynamic"), without);
+    assert_eq!(needed("wear", "static"), without + u64::from(SLOTS));
+}
+
+/// What the superblock of cold data has left is room for any move: cleaning counts on it, and where no superblock is
+/// free it goes there.
+#[test]
+fn formula_cold_data_share_the_room_of_moves() {
+    let mut drive = drive_with(14, 6 * u64::from(SLOTS), 0, ("wear", "static"));
+    fill(&mut drive, 1, 30);
+    let moved = |drive: &mut Drive, lpn: u64, owner| {
+        let item = Item {
+            lpn: Lpn(lpn),
+            expect: None,
+            why: Why::Moved { owner, to: None },
+        };
+        let placed = drive
+            .lower
+            .store
+            .take(Ns::ZERO, &item)
+            .expect("there is room");
+        let block = placed.ppa().block();
+        let _ = drive.lower.commit(placed);
+        block
+    };
+    let place = |drive: &Drive| drive.lower.store.place.clone();
+    let missing = |drive: &Drive| place(drive).missing_room(&drive.lower.store.shared);
+    let before = missing(&drive);
+    let cold = moved(&mut drive, 0, Owner::Wear);
+    assert_eq!(place(&drive).left_for_moves(), SLOTS - 1);
+    assert_eq!(place(&drive).left_for_cleaning(), 0);
+    assert_eq!(missing(&drive), before + 1, "one slot was taken");
+    assert_eq!(place(&drive).space.free, 0);
+    assert_eq!(moved(&mut drive, 1, Owner::Gc), cold, "no other has room");
+    assert_eq!(missing(&drive), before + 2);
+}
+
+/// Declared streams share their lines: one for each stream, and two more. Whoever has lines in use leaves one to each
+/// that has none.
+#[test]
+fn formula_declared_streams_share_their_lines() {
+    const ROWS: &[StreamRow] = &[
+        StreamRow {
+            name: "refreshed",
+            takes: StreamUse::Refreshed,
+        },
+        StreamRow {
+            name: "cold",
+            takes: StreamUse::Cold,
+        },
+    ];
+    let geometry = drive(14, 64, 0).lower.store.shared.config.geometry;
+    let plan =
+        |rows: &'static [StreamRow]| StreamPlan::new(geometry, CellMode::Slc, 0, [&[], rows, &[]]);
+    let line = geometry.slots_per_stripe();
+    let lines = |rows| plan(rows).slot_buffers() / line;
+    assert_eq!(lines(&[]), 2 * 3);
+    assert_eq!(lines(&ROWS[..1]), 2 * 3 + 3, "a stream alone has three");
+    assert_eq!(lines(ROWS), 2 * 3 + 4);
+    let mut streams = Streams::new(plan(ROWS), Buf(7));
+    let [one, other] = [StreamId::Declared(0), StreamId::Declared(1)];
+    for (stream, block) in [(one, 3), (other, 5)] {
+        streams
+            .of_mut(stream)
+            .open(SuperblockId(block), CellMode::Slc);
+    }
+    let mut buffers = Vec::new();
+    let mut fill = |streams: &mut Streams, stream| {
+        let filled: Vec<_> = core::iter::from_fn(|| streams.allocate(stream).ok()).collect();
+        buffers.extend(filled.iter().map(|slot| slot.buf.0));
+        filled.len() as u32
+    };
+    assert!(!streams.is_full(one) && !streams.is_full(other));
+    assert_eq!(fill(&mut streams, one), 3 * line, "no more than three");
+    assert!(streams.is_full(one) && !streams.is_full(other));
+    assert_eq!(fill(&mut streams, other), line, "the one that was left");
+    assert!(streams.is_full(other));
+    // The first wordline of the one is programmed: the other may have its line, and then the one has to wait.
+    for die in (0..geometry.dies()).map(DieId) {
+        streams.of_mut(one).done(die, 0);
+    }
+    assert_eq!(fill(&mut streams, other), line);
+    assert!(streams.is_full(one));
+    // Each slot was in a buffer of its own; the line that was handed on was used twice.
+    let first = 7 + 2 * 3 * line;
+    let mut expected: Vec<u32> = (first..first + 4 * line).collect();
+    buffers.sort_unstable();
+    let again = buffers.len() - expected.len();
+    assert_eq!(again as u32, line);
+    buffers.dedup();
+    expected.sort_unstable();
+    assert_eq!(buffers, expected);
 }

@@ -86,7 +86,7 @@ impl Relocate {
         if free > 0 && (missing <= 0 || can_open()) {
             return None;
         }
-        let open = i64::from(place.left_for_moves());
+        let open = i64::from(place.left_for_cleaning());
         let mut moves = 0;
         // A victim's superblock is free after it has been emptied. Its room counts from the moment it is
         // chosen.
@@ -167,7 +167,7 @@ impl Relocate {
         map_victim(&store.place, &store.shared).or_else(|| {
             // Each cleaned superblock makes room to open one.
             let victims =
-                Victims::new(&store.shared.blocks, &store.shared.config.geometry).after(after);
+                Victims::new(store.shared.blocks.all(), &store.shared.config.geometry).after(after);
             self.gc.victim.choose(victims, self.gc.chosen + after)
         })
     }
@@ -207,7 +207,7 @@ impl Relocate {
     /// The next victim, if cleaning it is worth its moves, or if the host cannot continue without it.
     fn worth_cleaning<M>(&self, store: &FlashStore<M>) -> Option<SuperblockId> {
         if !self.has_to_clean(store) && map_victim(&store.place, &store.shared).is_none() {
-            let victims = Victims::new(&store.shared.blocks, &store.shared.config.geometry);
+            let victims = Victims::new(store.shared.blocks.all(), &store.shared.config.geometry);
             if victims.best_gain() < self.least_gain(store) {
                 return None;
             }

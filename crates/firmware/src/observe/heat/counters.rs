@@ -48,20 +48,36 @@ impl Counters {
 
     /// `byte` after its counters were halved so often, each time rounded down.
     #[inline(always)]
-    pub(super) fn halved(&self, byte: u8, halvings: u64) -> u8 {
-        let halvings = halvings.min(u64::from(BITS)) as usize;
-        ((u16::from(byte) >> halvings) as u8) & self.kept[halvings]
+    pub(super) fn halved(&self, byte: u8, halvings: u32) -> u8 {
+        let halvings = halvings.min(BITS);
+        ((u16::from(byte) >> halvings) as u8) & self.kept[halvings as usize]
+    }
+
+    /// The four bytes of `word` after the counters of each were halved so often.
+    #[inline(always)]
+    pub(super) fn four_halved(&self, word: u32, halvings: u32) -> u32 {
+        let halvings = halvings.min(BITS);
+        word >> halvings & u32::from_ne_bytes([self.kept[halvings as usize]; 4])
+    }
+
+    /// `byte` after a write, if it `writes`, or a read.
+    #[inline]
+    pub(super) fn after(&self, byte: u8, writes: bool) -> u8 {
+        match writes {
+            true => self.written(byte),
+            false => self.read(byte),
+        }
     }
 
     /// `byte` after a read.
     #[inline]
-    pub(super) fn read(&self, byte: u8) -> u8 {
+    fn read(&self, byte: u8) -> u8 {
         byte + u8::from(byte & self.reads < self.reads)
     }
 
     /// `byte` after a write.
     #[inline]
-    pub(super) fn written(&self, byte: u8) -> u8 {
+    fn written(&self, byte: u8) -> u8 {
         let one = 1 << self.write_shift;
         let more = u8::from(byte >> self.write_shift < self.writes) * one;
         let kept = match self.reset_on_update {

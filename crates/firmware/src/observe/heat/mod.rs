@@ -1,24 +1,27 @@
 //! Heat: how often the host has read and written each page lately, counted once for all schemes.
 //!
 //! A unit of one or more slots has two saturating counters in a byte (`counters`). After every epoch of accesses all
-//! counters are halved. A chunk of them is halved when it is touched (`chunks`), and [`Heat::of`] halves what it shows,
-//! so what is shown is what it would be had all been halved at once. `flat` has a counter for every unit. Where that
-//! takes more memory than allowed, `bounded` keeps the units that were accessed lately and often.
+//! counters are halved. A cache line of them is halved when it is touched (`lines`), and [`Heat::of`] halves what it
+//! shows, so what is shown is what it would be had all been halved at once. `flat` has a counter for every unit. Where
+//! that takes more memory than allowed, `bounded` keeps the units that were accessed lately and often. Accesses are
+//! counted several at a time (`accesses`); those that are not counted yet are shown all the same.
 //!
 //! A command counts once for each unit that it touches. Reads count when they are submitted, so also those that memory
 //! answers. Heat lies in memory and is lost at a power cut.
 
+mod accesses;
 mod bounded;
-mod chunks;
 mod config;
 mod counters;
 mod flat;
+mod lines;
 mod shuffled;
 #[cfg(test)]
 mod tests;
 
 use firstread_core::Lpn;
 
+use accesses::{Access, Accesses};
 use bounded::Bounded;
 pub use config::{Epoch, HeatConfig, MOST_HEAT_BYTES};
 use counters::Counters;
@@ -34,10 +37,12 @@ pub struct Heat(Option<Observer>);
 struct Observer {
     counters: Counters,
     table: Table,
+    /// Accesses of this epoch that are not counted yet.
+    accesses: Accesses,
     units: u64,
     unit_shift: u32,
     /// Epochs so far, from 1.
-    epoch: u64,
+    epoch: u32,
     epoch_accesses: u64,
     /// Accesses that are left of this epoch.
     accesses_left: u64,
@@ -78,6 +83,7 @@ impl Heat {
         Heat(Some(Observer {
             counters: Counters::new(config),
             table,
+            accesses: Accesses::default(),
             units,
             unit_shift: config.unit_slots.ilog2(),
             epoch: 1,
@@ -148,34 +154,53 @@ impl Observer {
     fn read(&mut self, first: u64, slots: u32) {
         let last = (first + u64::from(slots.max(1)) - 1) >> self.unit_shift;
         for unit in first >> self.unit_shift..=last {
-            self.change(unit, Counters::read);
+            self.access(Access::new(unit, false));
         }
     }
 
     #[inline(never)]
     fn written(&mut self, unit: u64) {
-        self.change(unit, Counters::written);
+        self.access(Access::new(unit, true));
     }
 
     #[inline]
-    fn change(&mut self, unit: u64, change: impl Fn(&Counters, u8) -> u8) {
+    fn access(&mut self, access: Access) {
+        let unit = access.unit();
         if unit >= self.units {
             return;
-        }
-        let counters = &self.counters;
-        let change = |byte| change(counters, byte);
-        match &mut self.table {
-            Table::Flat(table) => table.change(unit, self.epoch, counters, change),
-            Table::Bounded(table) => table.change(unit, self.epoch, counters, change),
         }
         if let Some(shuffled) = &mut self.shuffled {
             shuffled.accessed(unit);
         }
         self.accesses_left -= 1;
-        if self.accesses_left == 0 {
-            self.epoch += 1;
-            self.accesses_left = self.epoch_accesses;
+        if self.accesses.push(access) | (self.accesses_left == 0) {
+            self.count();
         }
+    }
+
+    /// Counts the accesses that wait. Begins an epoch if the last one is over.
+    fn count(&mut self) {
+        let (accesses, waiting) = self.accesses.take();
+        let (accesses, epoch) = (&accesses[..waiting], self.epoch);
+        match &mut self.table {
+            Table::Flat(table) => table.count(accesses, epoch, &self.counters),
+            Table::Bounded(table) => table.count(accesses, epoch, &self.counters),
+        }
+        if self.accesses_left == 0 {
+            self.accesses_left = self.epoch_accesses;
+            self.begin_epoch();
+        }
+    }
+
+    fn begin_epoch(&mut self) {
+        if self.epoch == u32::MAX {
+            match &mut self.table {
+                Table::Flat(table) => table.number_anew(self.epoch, &self.counters),
+                Table::Bounded(table) => table.number_anew(self.epoch, &self.counters),
+            }
+            self.epoch = 1;
+        }
+        self.epoch += 1;
     }
 
     #[inline]
@@ -184,10 +209,14 @@ impl Observer {
             return PageHeat::default();
         }
         let unit = self.shuffled.as_ref().map_or(unit, |s| s.of(unit));
-        let byte = match &self.table {
+        let counted = match &self.table {
             Table::Flat(table) => table.of(unit, self.epoch, &self.counters),
             Table::Bounded(table) => table.of(unit, self.epoch, &self.counters),
         };
+        let waiting = self.accesses.iter().filter(|access| access.unit() == unit);
+        let byte = waiting.fold(counted, |byte, access| {
+            self.counters.after(byte, access.writes())
+        });
         self.counters.heat(byte)
     }
 }

@@ -3,7 +3,7 @@
 use firstread_core::CellMode;
 use firstread_core::params::Param;
 
-use crate::observe::StreamRow;
+use crate::observe::{StreamRow, StreamUse};
 
 /// The modes that pages are copied to.
 pub(super) const MODES: [CellMode; 2] = [CellMode::Slc, CellMode::Tlc];
@@ -12,11 +12,11 @@ pub(super) const MODES: [CellMode; 2] = [CellMode::Slc, CellMode::Tlc];
 pub(super) const SLC_AND_TLC: &[StreamRow] = &[
     StreamRow {
         name: "promoted_slc",
-        mode: Some(MODES[0]),
+        takes: StreamUse::Promoted(MODES[0]),
     },
     StreamRow {
         name: "promoted_tlc",
-        mode: Some(MODES[1]),
+        takes: StreamUse::Promoted(MODES[1]),
     },
 ];
 

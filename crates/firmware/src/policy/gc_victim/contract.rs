@@ -2,7 +2,7 @@
 
 use firstread_core::{Geometry, SuperblockId};
 
-use crate::observe::{SuperblockRow, SuperblockTable, SuperblockUse};
+use crate::observe::{SuperblockRow, SuperblockUse, SuperblockView};
 
 /// A candidate yields at least 1 / `LEAST_SHARE` of the slots that the emptiest superblock yields, scaled to
 /// equal size. A scheme may have to pay more per slot than greedy does: a log-structured file system cleans
@@ -24,7 +24,7 @@ pub fn gain(geometry: &Geometry, row: &SuperblockRow) -> u32 {
 /// The superblocks to choose from.
 #[derive(Clone, Copy, Debug)]
 pub struct Victims<'a> {
-    blocks: &'a SuperblockTable,
+    blocks: SuperblockView<'a>,
     geometry: &'a Geometry,
     /// Slots that the emptiest superblock yields, and its size in slots.
     best: (u32, u32),
@@ -34,7 +34,7 @@ pub struct Victims<'a> {
 
 impl<'a> Victims<'a> {
     /// The superblocks `blocks` of a drive of `geometry`.
-    pub fn new(blocks: &'a SuperblockTable, geometry: &'a Geometry) -> Victims<'a> {
+    pub fn new(blocks: SuperblockView<'a>, geometry: &'a Geometry) -> Victims<'a> {
         let mut best = (0, 1);
         let mut newest = 0;
         for (_, row) in blocks.iter() {
@@ -58,8 +58,8 @@ impl<'a> Victims<'a> {
             ..self
         }
     }
-    /// The superblock table.
-    pub fn blocks(&self) -> &'a SuperblockTable {
+    /// The superblocks to choose from, with those that are no candidates.
+    pub fn blocks(&self) -> SuperblockView<'a> {
         self.blocks
     }
     /// Slots that the emptiest superblock yields.

@@ -41,11 +41,12 @@ impl Random {
 /// A random superblock that yields slots when cleaned.
 pub(super) fn draw(victims: &Victims<'_>, stream: Stream) -> Option<SuperblockId> {
     let n = victims.blocks().len();
-    let at = |i: u64| SuperblockId(stream.at(i).below(n as u64) as u32);
+    let at = |i: u64| stream.at(i).below(n as u64) as u32;
     let gains = |block: &SuperblockId| victims.is_candidate(victims.blocks().row(*block));
-    (0..TRIES).map(at).find(gains).or_else(|| {
-        let from = at(TRIES).0;
-        (0..n).map(|i| SuperblockId((from + i) % n)).find(gains)
+    let block = |i| victims.blocks().nth(i);
+    (0..TRIES).map(at).map(block).find(gains).or_else(|| {
+        let from = at(TRIES);
+        (0..n).map(|i| block((from + i) % n)).find(gains)
     })
 }
 

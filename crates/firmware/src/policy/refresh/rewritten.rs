@@ -3,13 +3,13 @@
 use firstread_core::Ns;
 use firstread_core::params::{Param, Values};
 
-use crate::observe::StreamRow;
+use crate::observe::{StreamRow, StreamUse};
 use crate::policy::hot_pages::PageRead;
 
 /// A stream in the drive's own mode.
 pub(super) const REFRESHED: &[StreamRow] = &[StreamRow {
     name: "refreshed",
-    mode: None,
+    takes: StreamUse::Refreshed,
 }];
 
 /// The age of data from which they may be rewritten.

@@ -2,20 +2,56 @@
 
 use firstread_core::SuperblockId;
 
-use crate::observe::{ModeSet, SuperblockRow, SuperblockTable, SuperblockUse};
+use crate::observe::{
+    ModeSet, PageHeat, StreamRow, StreamUse, SuperblockRow, SuperblockUse, SuperblockView,
+};
+
+/// The stream of cold data, for schemes that level wear by moving them ([`Wear::cold`]).
+pub(super) const COLD: &[StreamRow] = &[StreamRow {
+    name: "cold",
+    takes: StreamUse::Cold,
+}];
+
+/// The same, and the stream of pages read often, for schemes that take them along ([`Wear::takes_along`]).
+pub(super) const COLD_AND_READ_OFTEN: &[StreamRow] = &[
+    COLD[0],
+    StreamRow {
+        name: "read-often",
+        takes: StreamUse::ReadOften,
+    },
+];
 
 /// The trait of the axis.
 pub trait Wear {
-    /// The free superblock in one of `modes` to open next: for the cold data that `cold` has chosen to move if
-    /// `cold` is set, else for other data.
+    /// The streams that the scheme declares: one for cold data, if it names any, and one for pages read often, if it
+    /// takes them along. It needs [`firstread_core::params::Need::OwnStream`] for each.
+    fn streams(&self) -> &'static [StreamRow] {
+        &[]
+    }
+    /// The free superblock in one of `modes` to open next: for the stream of cold data if `cold` is set, else for
+    /// other data.
     fn open(
         &mut self,
-        blocks: &SuperblockTable,
+        blocks: SuperblockView<'_>,
         modes: ModeSet,
         cold: bool,
     ) -> Option<SuperblockId>;
+    /// The free superblock in one of `modes` to open next for the stream of pages read often.
+    fn open_for_read_often(
+        &mut self,
+        blocks: SuperblockView<'_>,
+        modes: ModeSet,
+    ) -> Option<SuperblockId> {
+        self.open(blocks, modes, false)
+    }
+    /// A page of this heat is moved by garbage collection or wear leveling. Returns whether it goes to the stream of
+    /// pages read often, which the scheme declares.
+    fn takes_along(&self, heat: PageHeat) -> bool {
+        let _ = heat;
+        false
+    }
     /// A superblock of cold data to be moved for wear leveling, if any.
-    fn cold(&mut self, blocks: &SuperblockTable) -> Option<SuperblockId> {
+    fn cold(&mut self, blocks: SuperblockView<'_>) -> Option<SuperblockId> {
         let _ = blocks;
         None
     }
@@ -23,7 +59,7 @@ pub trait Wear {
 
 /// Superblocks in one of `modes` that can be opened.
 pub(super) fn free(
-    blocks: &SuperblockTable,
+    blocks: SuperblockView<'_>,
     modes: ModeSet,
 ) -> impl Iterator<Item = (SuperblockId, &SuperblockRow)> {
     blocks

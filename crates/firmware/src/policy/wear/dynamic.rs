@@ -1,11 +1,11 @@
 //! `dynamic`: the free superblock with the fewest P/E cycles.
 
 use firstread_core::SuperblockId;
-use firstread_core::params::{Role, Scheme, Values};
+use firstread_core::params::{Need, Role, Scheme, Values};
 
 use super::Wear;
-use super::contract::free;
-use crate::observe::{ModeSet, SuperblockTable};
+use super::by_wear::least_worn_free;
+use crate::observe::{ModeSet, SuperblockView};
 use crate::policy::Setup;
 
 /// Record of the scheme.
@@ -14,7 +14,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "the free superblock with the fewest P/E cycles",
     source: "dynamic wear leveling, as surveyed by Gal and Toledo (ACM Computing Surveys 2005)",
     role: Role::Scheme,
-    needs: &[],
+    needs: &[Need::TrueWear],
     ordered: &[],
     params: &[],
 };
@@ -33,11 +33,10 @@ impl DynamicWearLeveling {
 impl Wear for DynamicWearLeveling {
     fn open(
         &mut self,
-        blocks: &SuperblockTable,
+        blocks: SuperblockView<'_>,
         modes: ModeSet,
         _cold: bool,
     ) -> Option<SuperblockId> {
-        let youngest = free(blocks, modes).min_by_key(|(block, row)| (row.pe_cycles, *block));
-        youngest.map(|(block, _)| block)
+        least_worn_free(blocks, modes)
     }
 }

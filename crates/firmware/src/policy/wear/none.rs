@@ -1,11 +1,11 @@
 //! `none`: the free superblock with the lowest number.
 
 use firstread_core::SuperblockId;
-use firstread_core::params::{Role, Scheme, Values};
+use firstread_core::params::{Need, Role, Scheme, Values};
 
 use super::Wear;
 use super::contract::free;
-use crate::observe::{ModeSet, SuperblockTable};
+use crate::observe::{ModeSet, SuperblockView};
 use crate::policy::Setup;
 
 /// Record of the scheme.
@@ -14,7 +14,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "the free superblock of the lowest number: wear is left to chance",
     source: "the null",
     role: Role::Null,
-    needs: &[],
+    needs: &[Need::TrueWear],
     ordered: &[],
     params: &[],
 };
@@ -33,7 +33,7 @@ impl NoWearLeveling {
 impl Wear for NoWearLeveling {
     fn open(
         &mut self,
-        blocks: &SuperblockTable,
+        blocks: SuperblockView<'_>,
         modes: ModeSet,
         _cold: bool,
     ) -> Option<SuperblockId> {

@@ -1,31 +1,50 @@
 //! `static`: as `dynamic`; in addition, cold data in little-worn superblocks are moved to worn ones.
 //!
+//! Wear may spread so far: the most worn superblock may be `spread` P/E cycles ahead of the least worn one with data.
+//! With `threshold = fixed` that is all. With `threshold = adaptive` the spread follows from the wear of the drive, as
+//! Rejuvenator has it: it is `share` of the P/E cycles that the most worn superblock has left of the chip's rated
+//! ones, one cycle at least. So a young drive moves little, and an old one is held together. What else Rejuvenator
+//! adapts, how many of its lists of blocks take hot data, has no counterpart here: `docs/firmware/wear.md`.
+//!
 //! At most one superblock in `every` erases is emptied for wear leveling. So leveling costs a bounded part of
 //! the writes, even on a drive whose superblocks differ in wear by more than leveling can remove, such as a
 //! drive with replaced or used blocks. Without the bound, each erase for leveling would trigger the next.
 
 use firstread_core::SuperblockId;
-use firstread_core::params::{Param, Role, Scheme, Values};
+use firstread_core::params::{Need, Param, Role, Scheme, Values};
 
 use super::Wear;
-use super::contract::free;
-use crate::observe::{ModeSet, SuperblockTable, SuperblockUse};
+use super::by_wear::{alive, coldest, least_worn_free, most_worn_free};
+use super::contract::COLD;
+use crate::observe::{ModeSet, StreamRow, SuperblockView};
 use crate::policy::Setup;
 
 /// Record of the scheme.
 pub const SCHEME: Scheme = Scheme {
     name: "static",
     summary: "dynamic, and cold data move from the youngest superblock once wear spreads too far",
-    source: "Chang, Hsieh and Kuo (DAC 2007), by P/E cycles instead of their erase bits",
+    source: "Chang, Hsieh and Kuo (DAC 2007), by P/E cycles instead of their erase bits; adaptive: after \
+             Rejuvenator (Murugan and Du, MSST 2011)",
     role: Role::Scheme,
-    needs: &[],
+    needs: &[Need::OwnStream],
     ordered: &[],
     params: &[
+        Param::choice(
+            "threshold",
+            "how far wear may spread: by `spread`, or by `share` of the life that is left",
+            &["fixed", "adaptive"],
+        ),
         Param::number(
             "spread",
-            "P/E cycles that the most worn superblock may be ahead of the least worn with data",
+            "P/E cycles that the most worn superblock may be ahead of the least worn with data, if fixed",
             "P/E",
             (100, 1, 1_000_000),
+        ),
+        Param::number(
+            "share",
+            "the same if adaptive: share of the rated P/E cycles that the most worn superblock has left",
+            "permille",
+            (100, 1, 1000),
         ),
         Param::number(
             "every",
@@ -36,10 +55,32 @@ pub const SCHEME: Scheme = Scheme {
     ],
 };
 
+/// How far wear may spread.
+#[derive(Clone, Copy, Debug)]
+enum Threshold {
+    /// So many P/E cycles.
+    Fixed(u32),
+    /// A share of the rated P/E cycles that are left (‰).
+    Adaptive { rated: u32, share: u32 },
+}
+
+impl Threshold {
+    /// The P/E cycles that the most worn superblock, which has `most`, may be ahead.
+    fn spread(self, most: u32) -> u32 {
+        match self {
+            Threshold::Fixed(spread) => spread,
+            Threshold::Adaptive { rated, share } => {
+                let left = u64::from(rated.saturating_sub(most));
+                (left * u64::from(share) / 1000).max(1) as u32
+            }
+        }
+    }
+}
+
 /// The scheme.
 #[derive(Clone, Debug)]
 pub struct StaticWearLeveling {
-    spread: u32,
+    threshold: Threshold,
     every: u32,
     /// Erases since cold data were last moved.
     erases: u32,
@@ -47,9 +88,16 @@ pub struct StaticWearLeveling {
 
 impl StaticWearLeveling {
     /// The scheme with the parameters `values`.
-    pub fn new(_setup: &Setup, values: &Values) -> StaticWearLeveling {
+    pub fn new(setup: &Setup, values: &Values) -> StaticWearLeveling {
+        let threshold = match values.get("threshold") {
+            0 => Threshold::Fixed(values.get("spread") as u32),
+            _ => Threshold::Adaptive {
+                rated: setup.rated_pe_cycles,
+                share: values.get("share") as u32,
+            },
+        };
         StaticWearLeveling {
-            spread: values.get("spread") as u32,
+            threshold,
             every: values.get("every") as u32,
             erases: 0,
         }
@@ -57,36 +105,31 @@ impl StaticWearLeveling {
 }
 
 impl Wear for StaticWearLeveling {
+    fn streams(&self) -> &'static [StreamRow] {
+        COLD
+    }
+
     fn open(
         &mut self,
-        blocks: &SuperblockTable,
+        blocks: SuperblockView<'_>,
         modes: ModeSet,
         cold: bool,
     ) -> Option<SuperblockId> {
         // Cold data go to the most worn superblock, which then rests.
-        let chosen = match cold {
-            true => {
-                free(blocks, modes).max_by_key(|(block, row)| (row.pe_cycles, u32::MAX - block.0))
-            }
-            false => free(blocks, modes).min_by_key(|(block, row)| (row.pe_cycles, block.0)),
-        };
-        chosen.map(|(block, _)| block)
+        match cold {
+            true => most_worn_free(blocks, modes),
+            false => least_worn_free(blocks, modes),
+        }
     }
 
-    fn cold(&mut self, blocks: &SuperblockTable) -> Option<SuperblockId> {
+    fn cold(&mut self, blocks: SuperblockView<'_>) -> Option<SuperblockId> {
         self.erases = self.erases.saturating_add(1);
         if self.erases < self.every {
             return None;
         }
-        let alive = blocks
-            .iter()
-            .filter(|(_, row)| row.usage != SuperblockUse::Bad);
-        let most = alive.map(|(_, row)| row.pe_cycles).max()?;
-        let (block, row) = blocks
-            .iter()
-            .filter(|(_, row)| row.usage == SuperblockUse::Full && !row.leaving)
-            .min_by_key(|(block, row)| (row.pe_cycles, block.0))?;
-        if most - row.pe_cycles <= self.spread {
+        let most = alive(blocks).map(|row| row.pe_cycles).max()?;
+        let (block, row) = coldest(blocks)?;
+        if most - row.pe_cycles <= self.threshold.spread(most) {
             return None;
         }
         self.erases = 0;

@@ -1,0 +1,169 @@
+//! The figure of a life: wear by area, bad blocks and lost data over what was written, reads at its stages.
+
+use firstread_session::life::{AreaWear, Life, LifeOutcome, Sample};
+
+use crate::figure::{
+    Axis, Dash, Figure, Mark, Marker, PALETTE, Panel, Row, Series, TWO_COLUMNS_PX,
+};
+
+/// Height of the figure (px).
+const HEIGHT_PX: u32 = 1_000;
+/// The lowest error rate that is drawn.
+const LEAST_RATE: f64 = 1e-30;
+
+/// The figure.
+pub fn figure(life: &Life, outcome: &LifeOutcome) -> Figure {
+    let row = |panels| Row {
+        weight: 1.0,
+        panels,
+    };
+    Figure {
+        title: format!(
+            "{} on {}, until {}",
+            life.setup.input.title(),
+            life.setup.profile.name,
+            life.until
+        ),
+        size_px: (TWO_COLUMNS_PX, HEIGHT_PX),
+        rows: vec![
+            row(vec![wear(outcome), bad(outcome)]),
+            row(vec![reads(outcome), lost(outcome)]),
+        ],
+    }
+}
+
+fn written(sample: &Sample) -> f64 {
+    sample.host_bytes / 1e12
+}
+
+fn panel(title: &str, y: Axis, series: Vec<Series>) -> Panel {
+    Panel {
+        title: title.into(),
+        weight: 1.0,
+        x: Axis::linear("Written by the host (TB)"),
+        y,
+        series,
+    }
+}
+
+fn line(name: String, colour: usize, points: Vec<[f64; 2]>, dash: Dash) -> Series {
+    Series {
+        name,
+        colour: PALETTE[colour % PALETTE.len()],
+        mark: Mark::Line {
+            points,
+            width_px: 2.4,
+            dash,
+        },
+    }
+}
+
+fn wear(outcome: &LifeOutcome) -> Panel {
+    let samples = &outcome.lived.samples;
+    let names = outcome.lived.last().wear.iter().map(|area| area.name);
+    let mut series = Vec::new();
+    for (i, name) in names.enumerate() {
+        let of = |value: fn(&AreaWear) -> f64| -> Vec<[f64; 2]> {
+            let points = samples.iter().filter_map(|s| {
+                let area = s.wear.iter().find(|area| area.name == name)?;
+                Some([written(s), value(area)])
+            });
+            points.collect()
+        };
+        let band = of(|a| f64::from(a.min))
+            .into_iter()
+            .zip(of(|a| f64::from(a.max)));
+        series.push(Series {
+            name: format!("{name}: lowest to highest"),
+            colour: PALETTE[i % PALETTE.len()],
+            mark: Mark::Band {
+                points: band.map(|(low, high)| [low[0], low[1], high[1]]).collect(),
+                opacity: 0.25,
+            },
+        });
+        series.push(line(
+            format!("{name}: mean"),
+            i,
+            of(|a| a.mean),
+            Dash::Solid,
+        ));
+        series.push(line(
+            format!("{name}: P99"),
+            i,
+            of(|a| f64::from(a.p99)),
+            Dash::Dashed,
+        ));
+    }
+    panel(
+        "(a) Wear of superblocks in use",
+        Axis::linear("P/E cycles"),
+        series,
+    )
+}
+
+fn bad(outcome: &LifeOutcome) -> Panel {
+    let points = outcome.lived.samples.iter();
+    let points = points.map(|s| [written(s), 100.0 * s.bad_share]).collect();
+    let series = vec![line("bad blocks".into(), 3, points, Dash::Solid)];
+    panel(
+        "(b) Bad blocks",
+        Axis::linear("Share of all blocks (%)"),
+        series,
+    )
+}
+
+fn reads(outcome: &LifeOutcome) -> Panel {
+    let of =
+        |name: &str, colour: usize, value: fn(&firstread_session::life::Probe) -> f64| Series {
+            name: name.into(),
+            colour: PALETTE[colour],
+            mark: Mark::Markers {
+                points: outcome
+                    .stages
+                    .iter()
+                    .filter_map(|s| Some([written(&s.sample), value(s.probe.as_ref()?) / 1e3]))
+                    .collect(),
+                marker: [Marker::Circle, Marker::Square, Marker::Diamond][colour % 3],
+                size_px: 11.0,
+            },
+        };
+    let series = vec![
+        of("read mean", 0, |p| p.mean_ns),
+        of("read P99", 1, |p| p.p99_ns as f64),
+        of("read P99.9", 2, |p| p.p999_ns as f64),
+    ];
+    panel(
+        "(c) Reads of 4 KiB, one at a time",
+        Axis::linear("Latency (µs)"),
+        series,
+    )
+}
+
+fn lost(outcome: &LifeOutcome) -> Panel {
+    let of = |value: fn(&firstread_session::life::Rates) -> f64| -> Vec<[f64; 2]> {
+        let points = outcome.lived.samples.iter().filter_map(|s| {
+            let rate = value(s.lost.as_ref()?);
+            (rate > LEAST_RATE).then(|| [written(s), rate])
+        });
+        points.collect()
+    };
+    let series = vec![
+        line(
+            "a year at 30 °C".into(),
+            4,
+            of(|l| l.client.host),
+            Dash::Solid,
+        ),
+        line(
+            "3 months at 40 °C".into(),
+            5,
+            of(|l| l.enterprise.host),
+            Dash::Solid,
+        ),
+    ];
+    panel(
+        "(d) Uncorrectable bit error rate of data kept without power",
+        Axis::log10("Errors a bit"),
+        series,
+    )
+}

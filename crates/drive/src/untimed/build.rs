@@ -1,0 +1,192 @@
+//! A drive without time, made from a profile and filled and worn as a timed drive is.
+
+use firstread_core::{CellMode, Ns, SuperblockId};
+use firstread_ecc::{Code, CodeError};
+use firstread_firmware::ftl::MAP_ENTRY_BYTES;
+use firstread_firmware::voltage::groups;
+use thiserror::Error;
+
+use super::UntimedDrive;
+use super::flash::InstantFlash;
+use crate::drive::firmware_builder::FirmwareBuilder;
+use crate::drive::{DriveError, StateError};
+use crate::hardware::failures::Failures;
+use crate::profile::{DriveProfile, SchemeChoice};
+use crate::state::DriveState;
+use crate::tables::DriveTables;
+
+/// Why a drive without time cannot be made.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum UntimedError {
+    /// The drive cannot be made, or not in the state asked for.
+    #[error(transparent)]
+    Drive(#[from] DriveError),
+    /// More pages than a slot can name.
+    #[error(
+        "{pages} mapping units, those of the map among them, are more than the {} that a life can be simulated with; raise \
+         `geometry.mapping_unit`, or take fewer wordlines (`geometry.wordlines_per_block`) and less `capacity`",
+        InstantFlash::MOST_PAGES
+    )]
+    Pages {
+        /// Pages of host and map.
+        pages: u64,
+    },
+}
+
+/// Axes of what happens within a read or between operations of a die: where nothing takes time, their nulls.
+const TIMED_AXES: [&str; 4] = ["read_levels", "retry", "read_recovery", "suspend"];
+
+impl UntimedDrive {
+    /// A drive of `profile` that was filled in address order to the share that `state` says, with the P/E cycles of
+    /// `state`. Nothing else of `state` is used: it is just filled. `seed` draws its bad blocks and what its firmware
+    /// draws.
+    ///
+    /// # Errors
+    /// [`UntimedError`] where `profile` cannot be simulated or the drive cannot be in `state`.
+    pub fn new(
+        profile: DriveProfile,
+        tables: DriveTables,
+        state: &DriveState,
+        seed: u64,
+    ) -> Result<UntimedDrive, UntimedError> {
+        let profile = without_reads(profile);
+        let code = |e: CodeError| DriveError::from(e);
+        let code = Code::named(&profile.ecc.code).map_err(code)?;
+        let builder = FirmwareBuilder::new(&profile, tables, &code, state.hottest_c(), seed);
+        let builder = builder.map_err(DriveError::from)?;
+        let firmware = builder.firmware(&profile, builder.schemes(&profile));
+        let geometry = profile.geometry;
+        let capacity = profile.capacity_bytes / u64::from(geometry.slot_bytes);
+        let pages = capacity + u64::from(firmware.map_pages());
+        if pages > InstantFlash::MOST_PAGES {
+            return Err(UntimedError::Pages { pages });
+        }
+        let endurance = CellMode::ALL.map(|mode| {
+            let mode = profile.chip.mode(mode);
+            mode.map_or(1, |m| m.endurance_pe_cycles)
+        });
+        let failures = Failures::new(
+            profile.chip.failures,
+            endurance,
+            (profile.mode, profile.cycle_damage()),
+            &geometry,
+            seed,
+        );
+        let buffers = firmware.buffer_slots();
+        let mut drive = UntimedDrive {
+            flash: InstantFlash::new(geometry, profile.mode, buffers, failures),
+            profile,
+            firmware,
+        };
+        drive.fill(state, seed)?;
+        Ok(drive)
+    }
+
+    /// Fills the drive in address order at its sustained rate.
+    fn fill(&mut self, state: &DriveState, seed: u64) -> Result<(), DriveError> {
+        let geometry = self.profile.geometry;
+        let per_block = geometry.slots_per_superblock(self.profile.mode);
+        let capacity = self.profile.capacity_bytes / u64::from(geometry.slot_bytes);
+        let slots = (capacity as f64 * state.fill) as u64;
+        let blocks = slots.div_ceil(u64::from(per_block)) as u32;
+        let bins = groups::groups(0);
+        let mut wear = state.deal_wear(blocks, &bins, seed);
+        wear.resize(geometry.blocks_per_plane as usize, state.pe_cycles.0);
+        self.find_bad_blocks(&wear)?;
+
+        let block_bytes = u128::from(per_block) * u128::from(geometry.slot_bytes);
+        let rate = u128::from(self.profile.fill_rate().bytes_per_s());
+        let block_fill = Ns((block_bytes * 1_000_000_000 / rate) as u64);
+        let since: Vec<u64> = (0..u64::from(blocks)).rev().collect();
+        let just_filled = DriveState {
+            age: (Ns::ZERO, Ns::ZERO),
+            ..*state
+        };
+        let plan = just_filled.plan(&since, &wear, block_fill, &bins);
+        self.firmware.initial_contents_mut().fill(slots);
+        for free in blocks..geometry.blocks_per_plane {
+            let pe_cycles = wear[free as usize];
+            self.firmware.set_pe_cycles(SuperblockId(free), pe_cycles);
+        }
+        for (i, planned) in (0..blocks).zip(&plan.blocks) {
+            let first = u64::from(i) * u64::from(per_block);
+            let pages = (slots - first).min(u64::from(per_block)) as u32;
+            let block = SuperblockId(i);
+            self.flash.fill(block, first, pages);
+            let at = self.flash.advance(planned.at);
+            let pe_cycles = planned.pe_cycles;
+            let ports = &mut self.flash;
+            self.firmware
+                .mark_filled(at, block, pe_cycles, pages, ports);
+        }
+        let now = self.flash.advance(plan.run);
+        self.firmware.start(now, &mut self.flash);
+        self.fill_map(blocks, slots, state.pe_cycles.0);
+        self.settle();
+        Ok(())
+    }
+
+    /// Draws which blocks are bad, and tells the firmware.
+    fn find_bad_blocks(&mut self, pe_cycles: &[u32]) -> Result<(), StateError> {
+        let geometry = &self.profile.geometry;
+        let per_block = u64::from(geometry.slots_per_superblock(self.profile.mode));
+        let mut bad = vec![0; usize::from(geometry.dies())];
+        for (block, &pe_cycles) in (0..).map(SuperblockId).zip(pe_cycles) {
+            let failures = &mut self.flash.failures;
+            failures.make(block, pe_cycles, |die| bad[usize::from(die.0)] += 1);
+        }
+        self.flash
+            .count_failed(bad.iter().copied().map(u64::from).sum());
+        match self.firmware.set_bad_blocks(&bad) {
+            true => Ok(()),
+            false => {
+                let capacity = self.profile.capacity_bytes / u64::from(geometry.slot_bytes);
+                Err(StateError::BadBlocks {
+                    bad: bad.iter().copied().max().unwrap_or(0),
+                    superblocks: geometry.blocks_per_plane,
+                    needed: capacity.div_ceil(per_block),
+                    streams: self.profile.axes_with_own_stream().count() as u64,
+                    spare: self.profile.least_spare_slots() / per_block,
+                })
+            }
+        }
+    }
+
+    /// Writes the pages of the map that say where the first `slots` logical pages lie into the superblocks from `first`
+    /// on, where the map does not lie in memory.
+    fn fill_map(&mut self, first: u32, slots: u64, pe_cycles: u32) {
+        if self.firmware.map_pages() == 0 {
+            return;
+        }
+        let geometry = self.profile.geometry;
+        let entries = u64::from(geometry.slot_bytes / MAP_ENTRY_BYTES);
+        let per_block = u64::from(geometry.slots_per_superblock(self.profile.mode));
+        let capacity = self.profile.capacity_bytes / u64::from(geometry.slot_bytes);
+        let pages = slots.div_ceil(entries);
+        for i in 0..pages.div_ceil(per_block) {
+            let block = SuperblockId(first + i as u32);
+            let from = i * per_block;
+            let here = (pages - from).min(per_block) as u32;
+            self.flash.fill(block, capacity + from, here);
+            let (now, ports) = (self.flash.now(), &mut self.flash);
+            self.firmware
+                .mark_filled_with_map(now, block, pe_cycles, from as u32, here, ports);
+        }
+    }
+}
+
+/// `profile` with the nulls of the axes that act within reads or on the time of a die.
+fn without_reads(mut profile: DriveProfile) -> DriveProfile {
+    profile.chip.timing.independent_plane_reads = false;
+    for choice in &mut profile.schemes {
+        if TIMED_AXES.contains(&choice.axis.name) {
+            let null = &choice.axis.schemes[0];
+            *choice = SchemeChoice {
+                axis: choice.axis,
+                scheme: null,
+                values: null.params.iter().map(|param| param.default()).collect(),
+            };
+        }
+    }
+    profile
+}

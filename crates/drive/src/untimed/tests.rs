@@ -1,0 +1,218 @@
+//! Tests: a drive without time is the timed drive, without its time.
+
+use firstread_core::{Ns, Status};
+use firstread_firmware::observe::Counters;
+use firstread_firmware::policy::AXES;
+use firstread_workload::{JobStream, fio};
+
+use super::UntimedDrive;
+use crate::profile::{DriveProfile, Library, Override, load_drive};
+use crate::{Drive, DriveState, Ended, Host, tables};
+
+/// Two dies of two planes and 64 superblocks of 2 MiB: few moves are under way at a time, as on a drive whose superblocks
+/// are large.
+const SMALL: &[&str] = &[
+    "geometry.channels=2",
+    "geometry.chips_per_channel=1",
+    "geometry.dies_per_chip=1",
+    "geometry.planes=2",
+    "geometry.page=8 KiB",
+    "geometry.blocks_per_plane=64",
+    "geometry.wordlines_per_block=64",
+    "capacity=105 MiB",
+    "schemes.gc_victim=greedy",
+];
+
+fn profile(set: &[&str]) -> DriveProfile {
+    let set = SMALL.iter().chain(set);
+    let set: Vec<Override> = set.map(|s| Override::parse(s).unwrap()).collect();
+    load_drive(&Library::new(), "bench-4g", &set, AXES).unwrap()
+}
+
+fn timed(profile: &DriveProfile) -> Drive {
+    let tables = tables::for_drive(profile).unwrap();
+    Drive::new(profile.clone(), tables, &DriveState::default(), 1).unwrap()
+}
+
+fn untimed(profile: &DriveProfile) -> UntimedDrive {
+    let tables = tables::for_drive(profile).unwrap();
+    UntimedDrive::new(profile.clone(), tables, &DriveState::default(), 1).unwrap()
+}
+
+/// The first `requests` of the job on a drive without time, a request each `gap`; how many it took.
+fn live(drive: &mut UntimedDrive, job: &str, requests: u64, gap: Ns) -> u64 {
+    let workload = fio::parse("test.fio", job).unwrap();
+    let stream = JobStream::new(&workload.jobs[0], drive.profile().capacity_bytes, 1).unwrap();
+    let began = drive.now();
+    for (n, request) in (0..requests).zip(stream) {
+        let at = Ns(began.0 + gap.0 * n);
+        let status = drive.command(at, request.op, request.offset_bytes, request.len_bytes);
+        match status.unwrap() {
+            Status::Ok => {}
+            Status::ReadOnly => return n,
+            status => panic!("request {n}: {status:?}"),
+        }
+    }
+    requests
+}
+
+/// The same on a timed drive; how it ended.
+fn run(drive: &mut Drive, job: &str, requests: u64) -> Ended {
+    let workload = fio::parse("test.fio", job).unwrap();
+    let host = Host::jobs(&workload, drive.capacity_bytes(), 1, Some(requests)).unwrap();
+    host.run(drive, &mut |_| {}).unwrap().ended
+}
+
+/// Slots programmed for each that the host wrote.
+fn amplification(counters: &Counters) -> f64 {
+    counters.slots_programmed as f64 / counters.host_slots_written as f64
+}
+
+fn quantiles(mut wear: Vec<u32>) -> Vec<f64> {
+    wear.sort_unstable();
+    let at = |share: f64| f64::from(wear[((wear.len() - 1) as f64 * share).round() as usize]);
+    [0.05, 0.25, 0.5, 0.75, 0.95].map(at).to_vec()
+}
+
+/// Under one load, both write and wear alike, whatever takes time in one of them: write amplification within 1 %,
+/// quantiles of wear within 2 % of the mean.
+#[test]
+fn model_writes_and_wear_are_those_of_the_timed_drive() {
+    let uniform = "[j]\nrw=randwrite\nbs=4k\niodepth=4\nnorandommap\nio_size=1t\n";
+    let zipf = "[j]\nrw=randrw\nrwmixread=30\nbs=8k\niodepth=4\nnorandommap\nio_size=1t\nrandom_distribution=zipf:0.9\n";
+    let parity: &[&str] = &[
+        "schemes.wear=static",
+        "wear.spread=8 P/E",
+        "schemes.read_recovery=parity",
+        "capacity=52 MiB",
+    ];
+    let levelled: &[&str] = &["schemes.wear=static", "wear.spread=8 P/E"];
+    for (set, job, requests) in [
+        (&["schemes.wear=dynamic"][..], uniform, 600_000),
+        (levelled, zipf, 800_000),
+        (parity, zipf, 500_000),
+    ] {
+        let profile = profile(set);
+        let (mut with, mut without) = (timed(&profile), untimed(&profile));
+        assert_eq!(run(&mut with, job, requests), Ended::Completed);
+        assert_eq!(live(&mut without, job, requests, Ns(20_000)), requests);
+        let (a, b) = (
+            amplification(with.counters()),
+            amplification(without.counters()),
+        );
+        assert!(
+            (b / a - 1.0).abs() < 0.01,
+            "{set:?}: {a} timed, {b} untimed"
+        );
+        let wear = |rows: &firstread_firmware::observe::SuperblockTable| {
+            quantiles(rows.iter().map(|(_, row)| row.pe_cycles).collect())
+        };
+        let (a, b) = (wear(with.blocks()), wear(without.blocks()));
+        let mean = a[2];
+        assert!(mean > 25.0, "{set:?}: too short to tell, {mean} P/E");
+        for (a, b) in a.iter().zip(&b) {
+            let close = (0.02 * mean).max(1.0);
+            assert!(
+                (a - b).abs() <= close,
+                "{set:?}: {a} P/E timed, {b} untimed"
+            );
+        }
+    }
+}
+
+/// Where the timed drive's flash is instant too, and each request waits until nothing is under way, every page lies in
+/// the same slot in both.
+#[test]
+fn model_the_map_is_that_of_a_timed_drive_whose_flash_is_instant() {
+    let instant = &[
+        "geometry.channels=1",
+        "capacity=52 MiB",
+        "schemes.wear=static",
+        "wear.spread=4 P/E",
+        "chip.modes.slc.program=[\"1 ns\"]",
+        "chip.modes.slc.erase=1 ns",
+        "chip.modes.slc.sense.pre=1 ns",
+        "chip.modes.slc.sense.eval=1 ns",
+        "chip.modes.slc.sense.disch=1 ns",
+        "chip.timing.io=100000 MT/s",
+        "channel.rate=100000 MT/s",
+        "channel.command=0 ns",
+        "link.fetch=1 ms",
+    ];
+    // One die, so that the order in which dies end does not count.
+    let profile = profile(instant);
+    let job = "[j]\nrw=randwrite\nbsrange=4k-64k\niodepth=1\nnorandommap\nio_size=1t\nrandom_distribution=zipf:0.8\n";
+    let (mut with, mut without) = (timed(&profile), untimed(&profile));
+    let requests = 40_000;
+    run(&mut with, job, requests);
+    assert_eq!(live(&mut without, job, requests, Ns(1_000_000)), requests);
+    assert!(without.counters().erases > 300, "it was cleaned");
+    assert!(without.counters().slots_moved_by[1] > 0, "it was levelled");
+    let pages = profile.capacity_bytes / u64::from(profile.geometry.slot_bytes);
+    let places = (0..pages).map(|lpn| {
+        (
+            with.firmware.place_of(firstread_core::Lpn(lpn)),
+            without.place_of(lpn),
+        )
+    });
+    let elsewhere = places.filter(|(a, b)| a != b).count();
+    assert_eq!(elsewhere, 0, "of {pages} pages");
+}
+
+/// Blocks fail by one law in both: a drive that wears out does so after as many writes, and as many of its superblocks
+/// are retired.
+#[test]
+fn model_a_drive_wears_out_when_the_timed_one_does() {
+    let profile = profile(&[
+        "schemes.wear=static",
+        "wear.spread=4 P/E",
+        "chip.modes.slc.endurance=40 P/E",
+        "chip.failures.factory_bad=0.5 %",
+        "chip.failures.grown_bad=20 %",
+        "chip.failures.shape=8 x",
+    ]);
+    let job = "[j]\nrw=randwrite\nbs=16k\niodepth=4\nnorandommap\nio_size=1t\n";
+    let (mut with, mut without) = (timed(&profile), untimed(&profile));
+    let most = 10_000_000;
+    assert!(matches!(run(&mut with, job, most), Ended::EndOfLife(_)));
+    assert!(live(&mut without, job, most, Ns(50_000)) < most);
+    assert!(without.is_read_only());
+    let written = |counters: &Counters| counters.host_slots_written as f64;
+    let (a, b) = (written(with.counters()), written(without.counters()));
+    assert!((b / a - 1.0).abs() < 0.02, "{a} slots timed, {b} untimed");
+    let (a, b) = (with.counters().retired, without.counters().retired);
+    assert!(
+        a > 0 && a.abs_diff(b) <= 1,
+        "{a} retired timed, {b} untimed"
+    );
+    assert!(
+        without.failed_blocks() >= b,
+        "each is retired for a block that failed"
+    );
+}
+
+/// At a wear rate of ten, a tenth of the erases make as many cycles, and schemes that are not scale-free are refused by
+/// name.
+#[test]
+fn formula_a_wear_rate_multiplies_cycles() {
+    let job = "[j]\nrw=randwrite\nbs=4k\nnorandommap\nio_size=1t\n";
+    let profile = profile(&["schemes.wear=static"]);
+    let cycles = |rate: u32| {
+        let mut drive = untimed(&profile.clone().at_wear_rate(rate).unwrap());
+        live(&mut drive, job, 200_000, Ns(20_000));
+        let cycles: u32 = drive.wear().map(|(_, pe_cycles, _)| pe_cycles).sum();
+        assert_eq!(u64::from(cycles), drive.counters().erases * u64::from(rate));
+        cycles
+    };
+    assert!(cycles(10) > 8 * cycles(1));
+    for scheme in ["none", "dynamic"] {
+        let profile = self::profile(&[&format!("schemes.wear={scheme}")]);
+        let why = profile.at_wear_rate(10).unwrap_err().to_string();
+        let expected = format!("`{scheme}` spreads wear");
+        assert!(
+            why.contains(&expected) && why.contains("choose static"),
+            "{why}"
+        );
+    }
+    assert!(profile.at_wear_rate(0).is_err());
+}

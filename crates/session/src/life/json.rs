@@ -1,0 +1,124 @@
+//! The result of a life as JSON.
+
+use firstread_firmware::observe::Owner;
+use serde_json::{Map, Value, json};
+
+use super::{DAY_S, Life, LifeEnd, LifeOutcome, Lived, Rates, Sample, Stage, YEAR_S, worn};
+use crate::results::{self, COMMIT, VERSION};
+
+impl LifeOutcome {
+    /// Bytes that the host has written, with wear levelling as often as at a wear rate of 1.
+    pub fn corrected_bytes(&self) -> f64 {
+        self.lived.written_bytes() * self.lived.corrected()
+    }
+
+    /// Drive writes a day over the warranty of `life`.
+    pub fn dwpd(&self, life: &Life) -> f64 {
+        let days = life.warranty_years * YEAR_S / DAY_S;
+        self.corrected_bytes() / (life.setup.profile.capacity_bytes as f64 * days)
+    }
+}
+
+/// The result.
+pub fn json(life: &Life, outcome: &LifeOutcome) -> Value {
+    let lived = &outcome.lived;
+    let last = lived.last();
+    json!({
+        "version": VERSION,
+        "commit": COMMIT,
+        "seed": life.setup.seed,
+        "until": life.until.to_string(),
+        "ended": match lived.end {
+            LifeEnd::Reached => "completed",
+            LifeEnd::Full => "end-of-life",
+        },
+        "capacity_bytes": life.setup.profile.capacity_bytes,
+        "tbw_bytes": lived.written_bytes(),
+        "tbw_corrected_bytes": outcome.corrected_bytes(),
+        "warranty_years": life.warranty_years,
+        "dwpd": outcome.dwpd(life),
+        "drive_writes_a_day": life.drive_writes_a_day,
+        "years": last.years,
+        "wear_rate": lived.rate,
+        "check": outcome.check.as_ref().map(check),
+        "bad_blocks": last.bad_blocks,
+        "bad_share": last.bad_share,
+        "retired_superblocks": last.retired,
+        "write_amplification": lived.write_amplification,
+        "write_amplification_corrected": lived.corrected_amplification(),
+        "moved": moved(lived),
+        "wear": wear(last),
+        "uncorrectable_bit_error_rate": last.lost.map(lost),
+        "smart": smart(lived),
+        "stages": outcome.stages.iter().map(stage).collect::<Vec<_>>(),
+        "over_life": lived.samples.iter().map(sample).collect::<Vec<_>>(),
+        "worn": worn::json(&life.setup, &last.blocks),
+        "config": results::config(&life.setup),
+    })
+}
+
+fn check(half: &Lived) -> Value {
+    json!({
+        "wear_rate": half.rate,
+        "tbw_bytes": half.written_bytes(),
+        "tbw_corrected_bytes": half.written_bytes() * half.corrected(),
+        "write_amplification": half.write_amplification,
+    })
+}
+
+/// Slots moved for each that the host wrote, by owner.
+fn moved(lived: &Lived) -> Value {
+    let owners = Owner::ALL.into_iter().zip(lived.moved);
+    let keys = owners.map(|(owner, n)| (owner.name().to_owned(), n.into()));
+    keys.collect::<Map<String, Value>>().into()
+}
+
+fn wear(sample: &Sample) -> Value {
+    let of = sample.wear.iter().map(|area| {
+        let wear = json!({ "min": area.min, "mean": area.mean, "p99": area.p99, "max": area.max });
+        (area.name.to_owned(), wear)
+    });
+    of.collect::<Map<String, Value>>().into()
+}
+
+fn lost(rates: Rates) -> Value {
+    let of = |rate: super::lost::Rate| json!({ "hard": rate.hard, "host": rate.host });
+    json!({ "client": of(rates.client), "enterprise": of(rates.enterprise) })
+}
+
+fn smart(lived: &Lived) -> Value {
+    let rows = lived.smart.rows().into_iter();
+    let key = |name: &str| name.to_lowercase().replace(' ', "_");
+    let keys = rows.map(|(name, value, _)| (key(name), value.into()));
+    keys.collect::<Map<String, Value>>().into()
+}
+
+fn sample(sample: &Sample) -> Value {
+    json!({
+        "host_bytes": sample.host_bytes,
+        "years": sample.years,
+        "bad_blocks": sample.bad_blocks,
+        "bad_share": sample.bad_share,
+        "retired_superblocks": sample.retired,
+        "write_amplification": sample.write_amplification,
+        "wear": wear(sample),
+        "uncorrectable_bit_error_rate": sample.lost.map(lost),
+    })
+}
+
+fn stage(stage: &Stage) -> Value {
+    let mut value = sample(&stage.sample);
+    value["share"] = stage.share.into();
+    value["reads"] = match stage.probe {
+        None => Value::Null,
+        Some(p) => json!({
+            "reads": p.reads,
+            "mean_ns": p.mean_ns,
+            "p99_ns": p.p99_ns,
+            "p99_9_ns": p.p999_ns,
+            "retries_mean": p.retries_mean,
+            "lost_share": p.lost_share,
+        }),
+    };
+    value
+}

@@ -1,0 +1,264 @@
+//! One life, at one wear rate.
+
+use firstread_core::{HostOp, Ns, Status};
+use firstread_drive::stats::Written;
+use firstread_drive::{DriveState, Precondition, UntimedDrive, WornBlocks, tables};
+use firstread_firmware::observe::Counters;
+
+use super::load::Load;
+use super::lost::Losses;
+use super::smart::Smart;
+use super::{
+    AreaWear, Life, LifeEnd, LifeError, LifeProgress, Lived, MOST_ENDURANCES, Sample, Until, areas,
+    mean_wear, years,
+};
+use crate::error::Error;
+
+/// Looks at a drive in the time in which it is written once.
+const LOOKS: u64 = 32;
+/// Samples that are kept at most: then every other one goes, and they are taken half as often.
+const MOST_SAMPLES: usize = 256;
+
+/// A life under way.
+struct Living<'a> {
+    life: &'a Life,
+    rate: f64,
+    drive: UntimedDrive,
+    losses: Option<Losses>,
+    began: Ns,
+    before: Counters,
+    written: u64,
+    reads: (u64, u64),
+    writes: u64,
+    samples: Vec<Sample>,
+    /// Looks between samples, and until the next one.
+    every: u64,
+    left: u64,
+}
+
+/// Lives `life` at `rate`.
+pub(super) fn live(
+    life: &Life,
+    rate: u32,
+    progress: &mut dyn FnMut(LifeProgress),
+) -> Result<Lived, Error> {
+    let setup = &life.setup;
+    let profile = setup.profile.clone();
+    let losses = Losses::of(&profile, setup.seed)?;
+    let profile = profile.at_wear_rate(rate).map_err(LifeError::from)?;
+    let state = DriveState {
+        age: (Ns::ZERO, Ns::ZERO),
+        precondition: Precondition::None,
+        ..setup.state
+    };
+    let tables = tables::for_drive(&profile)?;
+    let drive = UntimedDrive::new(profile, tables, &state, setup.seed).map_err(LifeError::from)?;
+    let mut living = Living {
+        life,
+        rate: f64::from(rate),
+        losses,
+        began: drive.now(),
+        before: drive.counters().clone(),
+        drive,
+        written: 0,
+        reads: (0, 0),
+        writes: 0,
+        samples: Vec::new(),
+        every: 1,
+        left: 1,
+    };
+    let end = living.to_the_end(progress)?;
+    let counters = living.drive.counters().since(&living.before);
+    let slots = counters.host_slots_written.max(1) as f64;
+    let smart = Smart::of(&living.drive, &living.traffic(), &living.samples);
+    Ok(Lived {
+        rate,
+        end,
+        write_amplification: living.amplification(),
+        moved: counters.slots_moved_by.map(|n| n as f64 / slots),
+        smart,
+        samples: living.samples,
+    })
+}
+
+/// What the host has asked of a drive, as often as a wear rate stands for.
+pub(super) struct Traffic {
+    pub(super) read_bytes: f64,
+    pub(super) reads: f64,
+    pub(super) written_bytes: f64,
+    pub(super) writes: f64,
+    pub(super) years: f64,
+}
+
+impl Living<'_> {
+    fn to_the_end(&mut self, progress: &mut dyn FnMut(LifeProgress)) -> Result<LifeEnd, Error> {
+        let mut load = Load::new(self.life, self.began)?;
+        let look = (self.life.setup.profile.capacity_bytes / LOOKS).max(1);
+        let first = self.sample();
+        self.samples.push(first);
+        let most_bytes = match self.life.until {
+            Until::Bytes(bytes) => bytes,
+            _ => f64::INFINITY,
+        };
+        let most_years = match self.life.until {
+            Until::Years(years) => years,
+            _ => f64::INFINITY,
+        };
+        let most_ns = (most_years / self.rate * super::YEAR_S * 1e9) as u64;
+        let most_ns = self.began.saturating_add(Ns(most_ns));
+        let most_written = (most_bytes / self.rate) as u64;
+        let mut next_look = look;
+        let end = loop {
+            let (at, request) = load.next()?;
+            let (offset, len) = (request.offset_bytes, request.len_bytes);
+            let status = self.drive.command(at, request.op, offset, len);
+            match status.map_err(LifeError::from)? {
+                Status::Ok => {}
+                _ => break LifeEnd::Full,
+            }
+            match request.op {
+                HostOp::Write => {
+                    self.written += u64::from(len);
+                    self.writes += 1;
+                }
+                HostOp::Read => {
+                    self.reads.0 += 1;
+                    self.reads.1 += u64::from(len);
+                }
+                HostOp::Trim | HostOp::Flush => {}
+            }
+            if self.written >= most_written || at >= most_ns {
+                break LifeEnd::Reached;
+            }
+            if self.written >= next_look {
+                next_look += look;
+                if self.looks(progress)? {
+                    break LifeEnd::Reached;
+                }
+            }
+        };
+        let last = self.sample();
+        self.samples.push(last);
+        Ok(end)
+    }
+
+    /// Looks at the drive; whether its life has ended.
+    fn looks(&mut self, progress: &mut dyn FnMut(LifeProgress)) -> Result<bool, Error> {
+        let blocks = self.drive.blocks();
+        let bad = self.drive.failed_blocks() as f64 / self.all_blocks();
+        let ended = match self.life.until {
+            Until::Bad(share) => bad >= share,
+            Until::Lost(class) => {
+                let pe_cycles = blocks.iter().map(|(_, row)| row.pe_cycles);
+                let rate = |l: &mut Losses| l.rate(class, pe_cycles);
+                let rate = self.losses.as_mut().map(rate).transpose()?;
+                rate.is_some_and(|rate| rate.host > class.most)
+            }
+            Until::Bytes(_) | Until::Years(_) | Until::Full => false,
+        };
+        self.left -= 1;
+        if self.left == 0 || ended {
+            let sample = self.sample();
+            let mean_pe_cycles = mean_wear(&sample);
+            progress(LifeProgress::Lives {
+                rate: self.rate as u32,
+                host_bytes: sample.host_bytes,
+                mean_pe_cycles,
+            });
+            let profile = &self.life.setup.profile;
+            let rated = profile
+                .chip
+                .mode(profile.mode)
+                .map_or(1, |m| m.endurance_pe_cycles);
+            if mean_pe_cycles > MOST_ENDURANCES * f64::from(rated) {
+                let until = self.life.until;
+                return Err(LifeError::Endless {
+                    until,
+                    mean_pe_cycles,
+                }
+                .into());
+            }
+            if self.samples.len() == MOST_SAMPLES {
+                let mut n = 0;
+                self.samples.retain(|_| {
+                    n += 1;
+                    n % 2 == 1
+                });
+                self.every *= 2;
+            }
+            if !ended {
+                self.samples.push(sample);
+            }
+            self.left = self.every;
+        }
+        Ok(ended)
+    }
+
+    fn all_blocks(&self) -> f64 {
+        let geometry = &self.drive.profile().geometry;
+        f64::from(geometry.blocks_per_plane) * f64::from(geometry.dies())
+    }
+
+    fn amplification(&self) -> f64 {
+        let slot_bytes = self.drive.profile().geometry.slot_bytes;
+        let counters = self.drive.counters().since(&self.before);
+        Written::of(&counters, slot_bytes).ratio().unwrap_or(1.0)
+    }
+
+    fn traffic(&self) -> Traffic {
+        Traffic {
+            read_bytes: self.reads.1 as f64 * self.rate,
+            reads: self.reads.0 as f64 * self.rate,
+            written_bytes: self.written as f64 * self.rate,
+            writes: self.writes as f64 * self.rate,
+            years: years(self.drive.now() - self.began) * self.rate,
+        }
+    }
+
+    fn sample(&mut self) -> Sample {
+        let (pe_cycles, retired) = self.drive.wear().map(|(_, pe, bad)| (pe, bad)).unzip();
+        let blocks = WornBlocks { pe_cycles, retired };
+        let lost = self.losses.as_mut().and_then(|l| l.rates(&blocks).ok());
+        let Traffic {
+            written_bytes,
+            years,
+            ..
+        } = self.traffic();
+        let bad_blocks = self.drive.failed_blocks();
+        Sample {
+            host_bytes: written_bytes,
+            years,
+            bad_share: bad_blocks as f64 / self.all_blocks(),
+            bad_blocks,
+            retired: blocks.retired.iter().filter(|r| **r).count() as u32,
+            write_amplification: self.amplification(),
+            wear: areas(&self.drive)
+                .into_iter()
+                .filter_map(|(name, of)| area_wear(name, of, &blocks))
+                .collect(),
+            lost,
+            blocks,
+        }
+    }
+}
+
+/// Wear of the superblocks `of` that are not retired; none where all are.
+fn area_wear(
+    name: &'static str,
+    of: std::ops::Range<u32>,
+    blocks: &WornBlocks,
+) -> Option<AreaWear> {
+    let in_area = blocks.in_use().filter(|(block, _)| of.contains(block));
+    let mut wear: Vec<u32> = in_area.map(|(_, pe_cycles)| pe_cycles).collect();
+    wear.sort_unstable();
+    let (&min, &max) = (wear.first()?, wear.last()?);
+    let sum: u64 = wear.iter().copied().map(u64::from).sum();
+    let p99 = ((wear.len() as f64 * 0.99).ceil() as usize).max(1) - 1;
+    Some(AreaWear {
+        name,
+        min,
+        mean: sum as f64 / wear.len() as f64,
+        p99: wear[p99],
+        max,
+    })
+}

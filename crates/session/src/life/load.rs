@@ -1,0 +1,137 @@
+//! The load of a life: a job file, a trace or a stand-in, run again and again.
+
+use firstread_core::{HostOp, Ns};
+use firstread_workload::job::JobSpec;
+use firstread_workload::{JobStream, Request, WorkloadError};
+
+use super::{DAY_S, Life, LifeError};
+use crate::error::Error;
+use crate::input::Input;
+use crate::simulate::stand_in;
+
+/// A pass of the load.
+type Requests<'a> = Box<dyn Iterator<Item = Result<Request, WorkloadError>> + 'a>;
+
+/// The load, cycled. Requests that have times keep them; of those that have none, the time follows from what was
+/// written.
+pub(super) struct Load<'a> {
+    life: &'a Life,
+    capacity_bytes: u64,
+    requests: Requests<'a>,
+    pass: u64,
+    /// When the pass began, and when its last request was.
+    began: Ns,
+    last: Ns,
+    /// Whether the pass has written anything.
+    wrote: bool,
+    ns_per_byte: f64,
+    clock_ns: f64,
+}
+
+impl<'a> Load<'a> {
+    /// The load of `life` from `began` on.
+    pub(super) fn new(life: &'a Life, began: Ns) -> Result<Load<'a>, Error> {
+        let capacity_bytes = life.setup.profile.capacity_bytes;
+        if let Input::Jobs { workload, .. } = &*life.setup.input
+            && !workload.jobs.iter().any(JobSpec::writes)
+        {
+            return Err(LifeError::ReadOnlyLoad(workload.name.clone()).into());
+        }
+        Ok(Load {
+            requests: requests(life, capacity_bytes, 0)?,
+            life,
+            capacity_bytes,
+            pass: 0,
+            began,
+            last: began,
+            wrote: false,
+            ns_per_byte: 1e9 * DAY_S / (capacity_bytes as f64 * life.drive_writes_a_day),
+            clock_ns: began.0 as f64,
+        })
+    }
+
+    /// The next request, and when it comes.
+    #[inline]
+    pub(super) fn next(&mut self) -> Result<(Ns, Request), Error> {
+        loop {
+            if let Some(request) = self.requests.next() {
+                let request = request?;
+                let at = match request.not_before_ns {
+                    0 => Ns(self.clock_ns as u64).max(self.last),
+                    due => self.began.saturating_add(Ns(due)).max(self.last),
+                };
+                self.last = at;
+                if request.op == HostOp::Write {
+                    self.wrote = true;
+                    self.clock_ns += f64::from(request.len_bytes) * self.ns_per_byte;
+                }
+                return Ok((at, request));
+            }
+            if !std::mem::take(&mut self.wrote) {
+                let name = self.life.setup.input.name().to_owned();
+                return Err(LifeError::ReadOnlyLoad(name).into());
+            }
+            self.pass += 1;
+            self.began = self.last;
+            self.requests = requests(self.life, self.capacity_bytes, self.pass)?;
+        }
+    }
+}
+
+/// The requests of a pass: those of a trace are the same each time, those of jobs are drawn anew and have the same hot
+/// spots.
+fn requests(life: &Life, capacity_bytes: u64, pass: u64) -> Result<Requests<'_>, Error> {
+    let seed = life.setup.state.workload_seed;
+    let of_record = |record: firstread_workload::TraceRecord| Request {
+        op: record.op,
+        offset_bytes: record.offset_bytes,
+        len_bytes: match record.op {
+            HostOp::Flush => 0,
+            _ => record.len_bytes,
+        },
+        fua: false,
+        not_before_ns: record.time_ns,
+        think_ns: 0,
+    };
+    Ok(match &*life.setup.input {
+        Input::Jobs { workload, .. } => {
+            let mut streams = Vec::new();
+            for job in &workload.jobs {
+                streams.push((job.group, JobStream::pass(job, capacity_bytes, seed, pass)?));
+            }
+            Box::new(InTurn { streams, next: 0 }.map(Ok))
+        }
+        Input::Trace(trace) => {
+            let records = trace.reader(capacity_bytes)?;
+            Box::new(records.map(move |record| record.map(of_record)))
+        }
+        Input::StandIn { row, speed } => {
+            let records = stand_in(row, *speed, capacity_bytes, seed)?;
+            Box::new(records.map(move |record| record.map(of_record)))
+        }
+    })
+}
+
+/// The jobs of a group take turns, a request each; then the next group.
+struct InTurn {
+    streams: Vec<(u32, JobStream)>,
+    next: usize,
+}
+
+impl Iterator for InTurn {
+    type Item = Request;
+
+    fn next(&mut self) -> Option<Request> {
+        loop {
+            let group = self.streams.iter().map(|(group, _)| *group).min()?;
+            let n = self.streams.len();
+            let of_group = |i: &usize| self.streams[i % n].0 == group;
+            let i = (self.next..self.next + n).find(of_group)? % n;
+            if let Some(request) = self.streams[i].1.next() {
+                self.next = i + 1;
+                return Some(request);
+            }
+            self.streams.remove(i);
+        }
+    }
+}

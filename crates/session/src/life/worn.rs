@@ -1,0 +1,137 @@
+//! The wear that a life left, as a latency run starts from it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use firstread_core::Geometry;
+use firstread_drive::WornBlocks;
+use serde_json::{Value, json};
+use thiserror::Error;
+
+use crate::error::Error;
+use crate::files::{self, FileError};
+use crate::setup::Setup;
+
+/// Why the wear of a life cannot be used.
+#[derive(Debug, Error)]
+pub enum WornError {
+    /// The file cannot be read.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The file is no result of a life.
+    #[error("{path}: is no result of `firstread life --output json`: {why}")]
+    NoLife {
+        /// The file.
+        path: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// It is of another drive.
+    #[error(
+        "{path}: is the life of a drive with {what} {of_life}, and this drive has {of_drive}: choose the drive that lived \
+         (`{drive}`), with the same geometry"
+    )]
+    Geometry {
+        /// The file.
+        path: String,
+        /// What differs.
+        what: &'static str,
+        /// Of the life.
+        of_life: u64,
+        /// Of the drive.
+        of_drive: u64,
+        /// Name of the drive that lived.
+        drive: String,
+    },
+}
+
+/// What has to be the same of two geometries.
+fn counts(g: &Geometry) -> [(&'static str, u64); 6] {
+    [
+        ("superblocks", g.blocks_per_plane.into()),
+        ("dies", g.dies().into()),
+        ("planes", g.planes.into()),
+        ("wordlines_per_block", g.wordlines_per_block.into()),
+        ("page_bytes", g.page_bytes.into()),
+        ("slot_bytes", g.slot_bytes.into()),
+    ]
+}
+
+/// `blocks` of the drive of `setup`, as [`read`] takes them.
+pub(crate) fn json(setup: &Setup, blocks: &WornBlocks) -> Value {
+    let mut value = json!({ "drive": setup.profile.name });
+    for (what, n) in counts(&setup.profile.geometry) {
+        value[what] = n.into();
+    }
+    value["pe_cycles"] = blocks.pe_cycles.clone().into();
+    let retired = blocks.retired.iter().enumerate().filter(|(_, r)| **r);
+    value["retired"] = retired.map(|(i, _)| i).collect::<Vec<_>>().into();
+    value
+}
+
+/// The superblocks of the drive of `setup` are as worn as those at the end of the life in the file at `path`.
+///
+/// # Errors
+/// [`WornError`] where it is no life, or one of another geometry.
+pub fn wear_from(setup: &mut Setup, path: &Path) -> Result<(), Error> {
+    let name = path.display().to_string();
+    let text = files::read_text(path).map_err(WornError::from)?;
+    let no_life = |why: String| WornError::NoLife {
+        path: name.clone(),
+        why,
+    };
+    let value: Value = serde_json::from_str(&text).map_err(|e| no_life(e.to_string()))?;
+    let worn = &value["worn"];
+    let number = |key: &str| {
+        worn[key]
+            .as_u64()
+            .ok_or_else(|| no_life(format!("it has no `worn.{key}`")))
+    };
+    for (what, of_drive) in counts(&setup.profile.geometry) {
+        let of_life = number(what)?;
+        if of_life != of_drive {
+            return Err(WornError::Geometry {
+                path: name,
+                what,
+                of_life,
+                of_drive,
+                drive: worn["drive"].as_str().unwrap_or_default().to_owned(),
+            }
+            .into());
+        }
+    }
+    let list = |key: &str| -> Result<Vec<u32>, WornError> {
+        let list = worn[key]
+            .as_array()
+            .ok_or_else(|| no_life(format!("it has no `worn.{key}`")))?;
+        let number = |v: &Value| v.as_u64().and_then(|n| u32::try_from(n).ok());
+        let numbers = list.iter().map(number).collect::<Option<_>>();
+        numbers.ok_or_else(|| no_life(format!("`worn.{key}` is no list of numbers")))
+    };
+    let pe_cycles = list("pe_cycles")?;
+    let superblocks = setup.profile.geometry.blocks_per_plane as usize;
+    if pe_cycles.len() != superblocks {
+        let why = format!(
+            "`worn.pe_cycles` has {} superblocks of {superblocks}",
+            pe_cycles.len()
+        );
+        return Err(no_life(why).into());
+    }
+    let mut retired = vec![false; superblocks];
+    for block in list("retired")? {
+        let of = retired.get_mut(block as usize);
+        *of.ok_or_else(|| no_life(format!("there is no superblock {block} to be retired")))? = true;
+    }
+    if retired.iter().all(|r| *r) {
+        return Err(no_life("all superblocks are retired".into()).into());
+    }
+    wear(setup, WornBlocks { pe_cycles, retired });
+    Ok(())
+}
+
+/// The superblocks of the drive of `setup` are as worn as `blocks`.
+pub(super) fn wear(setup: &mut Setup, blocks: WornBlocks) {
+    let worn = || blocks.in_use().map(|(_, pe_cycles)| pe_cycles);
+    setup.state.pe_cycles = (worn().min().unwrap_or(0), worn().max().unwrap_or(0));
+    setup.profile.worn = Some(Arc::new(blocks));
+}

@@ -1,0 +1,265 @@
+//! Lives of drives: from their beginning to their end.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a life is kept in a file and read from it"
+)]
+
+use std::path::PathBuf;
+
+use firstread_session::life::{self, Life, LifeEnd, LifeOutcome, Until};
+use firstread_session::{Error, Input, Simulation};
+use serde_json::Value;
+
+/// 64 superblocks of 512 KiB that wear out in about 60 cycles.
+const SMALL: &[&str] = &[
+    "geometry.channels=2",
+    "geometry.chips_per_channel=1",
+    "geometry.dies_per_chip=1",
+    "geometry.planes=2",
+    "geometry.page=8 KiB",
+    "geometry.wordlines_per_block=16",
+    "capacity=26 MiB",
+    "chip.modes.slc.endurance=60 P/E",
+    "chip.failures.grown_bad=20 %",
+    "chip.failures.shape=6 x",
+    "schemes.gc_victim=greedy",
+    "schemes.wear=static",
+    "wear.static.spread=4 P/E",
+];
+
+fn life(job: &str, until: Until, set: &[&str]) -> Life {
+    let input = Input::job_file("load", job.to_owned()).unwrap();
+    let set = SMALL.iter().chain(set);
+    let mut simulation = Simulation {
+        drive: "bench-4g".into(),
+        set: set
+            .map(|s| firstread_drive::profile::Override::parse(s).unwrap())
+            .collect(),
+        ..Simulation::of(input)
+    };
+    simulation.state.pe_cycles = (0, 0);
+    Life {
+        setup: simulation.setup().unwrap(),
+        until,
+        wear_rate: 1,
+        warranty_years: 5.0,
+        drive_writes_a_day: 1.0,
+        probe_requests: 0,
+    }
+}
+
+fn live(life: &Life) -> LifeOutcome {
+    life.live(&mut |_| {}).unwrap_or_else(|e| panic!("{e}"))
+}
+
+const WRITES: &str = "[w]\nrw=randwrite\nbs=4k\nnorandommap\nrandom_distribution=zipf:0.9\n";
+
+/// A life ends when it is asked to, and says what was written: never less to flash than by the host, wear between its
+/// bounds, and drive writes a day as the definition has them.
+#[test]
+fn formula_a_life_ends_as_asked() {
+    let full = life(WRITES, Until::Full, &[]);
+    let outcome = live(&full);
+    let lived = &outcome.lived;
+    assert_eq!(lived.end, LifeEnd::Full);
+    assert!(lived.write_amplification >= 1.0);
+    assert!(lived.last().retired > 0 && lived.last().bad_share > 0.0);
+    assert_eq!(lived.smart.available_spare, 0);
+    assert_eq!(lived.smart.critical_warning & 8, 8, "read only");
+    let units = (lived.written_bytes() / 512_000.0).ceil() as u64;
+    assert_eq!(lived.smart.data_units_written, units);
+    let capacity = full.setup.profile.capacity_bytes as f64;
+    let dwpd = lived.written_bytes() / (capacity * 5.0 * 365.0);
+    assert!((outcome.dwpd(&full) / dwpd - 1.0).abs() < 1e-12);
+    for sample in &lived.samples {
+        let area = &sample.wear[0];
+        let (low, high) = (f64::from(area.min), f64::from(area.max));
+        assert!(low <= area.mean && area.mean <= high && area.p99 <= area.max);
+    }
+    assert!(lived.samples.is_sorted_by_key(|s| s.host_bytes as u64));
+    assert_eq!(outcome.stages.len(), life::STAGES.len());
+
+    let bad = live(&life(WRITES, Until::Bad(0.02), &[]));
+    let share = bad.lived.last().bad_share;
+    assert_eq!(bad.lived.end, LifeEnd::Reached);
+    assert!((0.02..0.06).contains(&share), "{share}");
+    assert!(bad.lived.written_bytes() < lived.written_bytes());
+
+    let most = 200e6;
+    let bytes = live(&life(WRITES, Until::Bytes(most), &[]));
+    let over = bytes.lived.written_bytes() - most;
+    assert!((0.0..=4096.0).contains(&over), "{over}");
+
+    // One drive write a day, unless the load has times of its own.
+    let years = live(&life(WRITES, Until::Years(0.05), &[]));
+    let expected = 0.05 * 365.0 * capacity;
+    let written = years.lived.written_bytes();
+    assert!(
+        (written / expected - 1.0).abs() < 0.01,
+        "{written} of {expected}"
+    );
+}
+
+/// The same life twice is the same, byte by byte, and with another seed of the drive it is another.
+#[test]
+fn formula_a_life_repeats() {
+    let of = |seed: u64| {
+        let mut life = life(WRITES, Until::Bad(0.02), &[]);
+        life.setup.seed = seed;
+        life::json(&life, &live(&life)).to_string()
+    };
+    assert_eq!(of(1), of(1));
+    assert_ne!(of(1), of(2));
+}
+
+/// At a wear rate bytes stand for as many, and a life whose check differs is refused with both numbers.
+#[test]
+fn formula_a_wear_rate_is_checked() {
+    let longer = [
+        "chip.modes.slc.endurance=2000 P/E",
+        "wear.static.spread=100 P/E",
+    ];
+    let life = Life {
+        wear_rate: 4,
+        ..life(WRITES, Until::Bytes(8e9), &longer)
+    };
+    let outcome = live(&life);
+    let (rate, half) = (&outcome.lived, outcome.check.as_ref().unwrap());
+    assert_eq!((rate.rate, half.rate), (4, 2));
+    let mean = |l: &life::Lived| l.last().wear[0].mean / l.corrected();
+    assert!((mean(rate) / mean(half) - 1.0).abs() <= life::MOST_APART);
+    assert!(rate.corrected() >= 1.0);
+
+    let coarse = Life {
+        wear_rate: 60,
+        ..self::life(WRITES, Until::Full, &[])
+    };
+    let why = coarse.live(&mut |_| {}).unwrap_err().to_string();
+    let expected = ["at this rate and", "at a rate of 30", "take a lower rate"];
+    assert!(expected.iter().all(|part| why.contains(part)), "{why}");
+}
+
+/// What has no end, or cannot be had, is refused before it is run.
+#[test]
+fn formula_a_life_without_an_end_is_refused() {
+    let refused = |life: Life, part: &str| {
+        let why = life.live(&mut |_| {}).unwrap_err().to_string();
+        assert!(why.contains(part), "{why}");
+    };
+    let reads = "[r]\nrw=randread\nbs=4k\n";
+    refused(life(reads, Until::Full, &[]), "writes nothing");
+    let never = &["chip.failures.grown_bad=0 %"];
+    refused(
+        life(WRITES, Until::Full, never),
+        "no block of chip `constant-128p` ever fails",
+    );
+    refused(
+        life(WRITES, "lost=client".parse().unwrap(), &[]),
+        "have no voltages",
+    );
+    let rate = Life {
+        wear_rate: 2,
+        ..life(WRITES, Until::Full, &["schemes.wear=dynamic"])
+    };
+    refused(rate, "choose static");
+}
+
+/// Data are lost sooner on a worn drive, and a client's year at 30 °C is told apart from an enterprise's months at 40 °C.
+#[test]
+fn formula_lost_data_end_a_life_of_cells() {
+    let life = {
+        let input = Input::job_file("load", "[w]\nrw=write\nbs=64k\n".to_owned()).unwrap();
+        let set = [
+            "geometry.channels=2",
+            "geometry.chips_per_channel=1",
+            "geometry.dies_per_chip=1",
+            "geometry.blocks_per_plane=64",
+            "geometry.wordlines_per_block=2",
+            "capacity=40 MiB",
+            "chip.failures.factory_bad=0 %",
+            "chip.failures.grown_bad=0 %",
+            "schemes.read_recovery=none",
+        ];
+        let mut simulation = Simulation {
+            set: set
+                .map(|s| firstread_drive::profile::Override::parse(s).unwrap())
+                .to_vec(),
+            ..Simulation::of(input)
+        };
+        simulation.state.pe_cycles = (0, 0);
+        Life {
+            setup: simulation.setup().unwrap(),
+            until: "lost=enterprise".parse().unwrap(),
+            wear_rate: 10,
+            warranty_years: 5.0,
+            drive_writes_a_day: 1.0,
+            probe_requests: 0,
+        }
+    };
+    let outcome = live(&life);
+    assert_eq!(outcome.lived.end, LifeEnd::Reached);
+    let rate = |s: &life::Sample| s.lost.unwrap().enterprise.host;
+    let (first, last) = (&outcome.lived.samples[0], outcome.lived.last());
+    assert!(
+        rate(first) < 1e-16 && rate(last) > 1e-16,
+        "{} {}",
+        rate(first),
+        rate(last)
+    );
+    let rates: Vec<f64> = outcome.lived.samples.iter().map(rate).collect();
+    assert!(rates.is_sorted(), "{rates:?}");
+    assert_ne!(last.lost.unwrap().client, last.lost.unwrap().enterprise);
+}
+
+/// A latency run begins with the wear that a life left, superblock by superblock; a life of another geometry is refused
+/// with the numbers.
+#[test]
+fn formula_a_run_begins_where_a_life_ended() {
+    let life = life(WRITES, Until::Bytes(300e6), &[]);
+    let outcome = live(&life);
+    let json = life::json(&life, &outcome);
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("life-worn.json");
+    std::fs::write(&path, json.to_string()).unwrap();
+    let with = |set: &[&str]| {
+        let set = SMALL.iter().chain(set);
+        let simulation = Simulation {
+            drive: "bench-4g".into(),
+            set: set
+                .map(|s| firstread_drive::profile::Override::parse(s).unwrap())
+                .collect(),
+            wear_from: Some(path.clone()),
+            ..Simulation::of(Input::open("randread-4k-qd1").unwrap())
+        };
+        simulation.setup()
+    };
+    let setup = with(&[]).unwrap();
+    let drive = setup.drive().unwrap();
+    let worn = &outcome.lived.last().blocks;
+    let mut left: Vec<u32> = worn.in_use().map(|(_, pe)| pe).collect();
+    let rows = drive.blocks().iter();
+    let mut has: Vec<u32> = rows.map(|(_, row)| row.pe_cycles).collect();
+    has.truncate(left.len());
+    left.sort_unstable();
+    has.sort_unstable();
+    assert_eq!(has, left);
+    assert!(left.first() < left.last(), "they are not all alike");
+    let result = firstread_session::results::config(&setup);
+    assert_eq!(
+        result["worn"]["pe_cycles"].as_array().map(Vec::len),
+        Some(64)
+    );
+
+    let other = with(&["geometry.wordlines_per_block=8", "capacity=13 MiB"]);
+    let why = match other {
+        Err(Error::Worn(why)) => why.to_string(),
+        other => panic!("{other:?}"),
+    };
+    assert!(
+        why.contains("wordlines_per_block 16, and this drive has 8"),
+        "{why}"
+    );
+    std::fs::write(&path, "{}").unwrap();
+    let why = with(&[]).unwrap_err().to_string();
+    assert!(why.contains("is no result of `firstread life"), "{why}");
+    assert!(json["worn"]["retired"] != Value::Null);
+}
