@@ -1,4 +1,6 @@
-//! Puts the commit into the binary, so that every result says which code made it.
+//! Puts the commit into the binary, so that every result says which code made it, and says where the shipped studies
+//! and job files are, which are compiled into the crate: in its own folder when it is built from a package, and at the
+//! top of the repository otherwise. Those in the crate are symbolic links, which not every system checks out as such.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,6 +10,17 @@ fn main() {
         "cargo::rustc-env=FIRSTREAD_COMMIT={}",
         commit().unwrap_or_else(|| "unknown".into())
     );
+    let crate_folder = std::env::var("CARGO_MANIFEST_DIR").expect("cargo names the folder");
+    let crate_folder = Path::new(&crate_folder);
+    for (name, own, top) in [
+        ("FIRSTREAD_STUDIES", "studies", "../../studies"),
+        ("FIRSTREAD_JOBS", "jobs", "../../examples"),
+    ] {
+        let places = [own, top].map(|place| crate_folder.join(place));
+        let there = places.iter().find(|place| place.is_dir());
+        let place = there.expect("they are in the crate or at the top of the repository");
+        println!("cargo::rustc-env={name}={}", place.display());
+    }
     let root = Path::new("../..");
     for path in ["crates", "profiles", ".git/HEAD", ".git/logs/HEAD"] {
         // A path that is not there would make cargo run this script every time.

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use crate::{ecc_tables, fio_examples, nand_model, walls};
+use crate::commands::{command, run, works};
+use crate::{book, ecc_tables, fio_examples, fio_tools, nand_model, walls};
 
 type Step = (&'static str, fn() -> Result<(), String>);
 
@@ -14,6 +15,7 @@ const STEPS: &[Step] = &[
     ("fmt", || cargo(&["fmt", "--all", "--check"])),
     ("dependencies", dependencies),
     ("walls", walls::run),
+    ("links", book::links),
     ("clippy", || {
         cargo(&[
             "clippy",
@@ -40,6 +42,7 @@ const LONG: &[Step] = &[
     ("ecc-tables", || ecc_tables::run(true)),
     ("validate", || nand_model::run(true, None)),
     ("fio-examples", fio_jobs),
+    ("fio-tools", fio_tools::run),
     ("miri", miri),
     ("ignored tests", || {
         cargo(&[
@@ -219,10 +222,6 @@ fn fio_jobs() -> Result<(), String> {
     Ok(())
 }
 
-fn works(command: &mut Command) -> bool {
-    command.output().is_ok_and(|out| out.status.success())
-}
-
 /// Installs a target where it is missing: rustup may be told not to do so by itself.
 fn add_target(target: &str) -> Result<(), String> {
     match Command::new("rustup")
@@ -268,21 +267,4 @@ fn dependencies() -> Result<(), String> {
 
 fn cargo(args: &[&str]) -> Result<(), String> {
     run(&mut command("cargo", args))
-}
-
-pub fn command(program: &str, args: &[&str]) -> Command {
-    let mut command = Command::new(program);
-    command
-        .args(args)
-        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
-    command
-}
-
-pub fn run(command: &mut Command) -> Result<(), String> {
-    let status = command.status().map_err(|e| format!("{command:?}: {e}"))?;
-    if status.success() {
-        Ok(())
-    } else {
-        Err(format!("{command:?} ended with {status}"))
-    }
 }

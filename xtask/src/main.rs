@@ -3,11 +3,14 @@
 #![allow(clippy::disallowed_methods)]
 
 mod bench;
+mod book;
 mod characterize;
 mod check;
+mod commands;
 mod coverage;
 mod ecc_tables;
 mod fio_examples;
+mod fio_tools;
 mod mutants;
 mod nand_model;
 mod release;
@@ -82,6 +85,8 @@ enum Task {
         #[arg(long, value_name = "TEXT")]
         only: Option<String>,
     },
+    /// Make a book of docs/: target/book/index.html (needs mdBook)
+    Book,
     /// How fast the simulator is and what it holds in memory, case by case
     Bench(bench::Options),
     /// The fastest binaries, in target/guided: compiled twice, the second time by what the first one
@@ -102,6 +107,7 @@ fn main() -> ExitCode {
         Task::EccTables { check } => ecc_tables::run(check),
         Task::FioExamples { folder, check } => fio_examples::run(&folder, check),
         Task::Coverage { runs, check, only } => coverage::run(runs, check, only.as_deref()),
+        Task::Book => book::build(),
         Task::Bench(options) => bench::run(&options),
         Task::Release => release::build(),
     };

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::check::{command, run};
+use crate::commands::{command, run};
 
 /// Binaries to build, by package and name.
 const BINARIES: [(&str, &str); 2] = [("firstread-cli", "firstread"), ("xtask", "xtask")];
@@ -20,6 +20,7 @@ pub fn build() -> Result<(), String> {
     let sysroot = answer(Command::new("rustc").args(["--print", "sysroot"]))?;
     let host = answer(Command::new("rustc").args(["--print", "host-tuple"]))?;
     let tools = Path::new(&sysroot).join("lib/rustlib").join(&host);
+    let objcopy = tools.join(format!("bin/llvm-objcopy{EXE_SUFFIX}"));
     let profdata = tools.join(format!("bin/llvm-profdata{EXE_SUFFIX}"));
     if !profdata.is_file() {
         return Err(format!(
@@ -51,9 +52,22 @@ pub fn build() -> Result<(), String> {
         let name = format!("{name}{EXE_SUFFIX}");
         let to = folder.join(&name);
         fs::copy(guided.join(&name), &to).map_err(|e| format!("{}: {e}", to.display()))?;
+        if cfg!(target_os = "linux") {
+            set_line_tables_apart(&objcopy, &to)?;
+        }
         println!("{}", to.display());
     }
     Ok(())
+}
+
+/// Moves the line tables of `binary` into a file beside it, where debuggers look for them: `firstread.debug`.
+fn set_line_tables_apart(objcopy: &Path, binary: &Path) -> Result<(), String> {
+    let apart = binary.with_extension("debug");
+    let copy =
+        |argument: &str, to: &Path| run(Command::new(objcopy).arg(argument).arg(binary).arg(to));
+    copy("--only-keep-debug", &apart)?;
+    copy("--strip-all", binary)?;
+    copy(&format!("--add-gnu-debuglink={}", apart.display()), binary)
 }
 
 /// Compiles the binaries with `-Cprofile-<how>=<path>`; where they are then.
@@ -73,6 +87,8 @@ fn compile(target: &Path, host: &str, how: &str, path: &Path) -> Result<PathBuf,
     }
     run(cargo
         .env("CARGO_ENCODED_RUSTFLAGS", flags)
+        // The counts are attributed by symbols, and line tables are set apart afterwards.
+        .env("CARGO_PROFILE_RELEASE_STRIP", "none")
         .env("CARGO_TARGET_DIR", target))?;
     Ok(target.join(host).join("release"))
 }

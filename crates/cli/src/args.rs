@@ -6,36 +6,56 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use firstread_core::Ns;
-use firstread_drive::profile::Override;
+use firstread_drive::profile::{Override, Problem};
 use firstread_drive::{BurnIn, DriveState, EarlierFill, Precondition};
 use firstread_session::conditions::{
-    Temperature, Wear, parse_age, parse_earlier_fill, parse_fill, parse_requests, parse_speed,
-    parse_temperature, parse_unpowered, parse_wear,
+    Condition, parse_earlier_fill, parse_fill, parse_requests, parse_speed, parse_unpowered,
+    usual_state,
 };
 use firstread_session::{
-    BurnInSetup, Choice, DEFAULT_DRIVE, Error, Input, Range, Simulation, TraceArg, TraceArgs,
+    BurnInSetup, Choices, ConditionError, DEFAULT_DRIVE, Error, Input, Simulation, Sweep, TraceArg,
+    TraceArgs, Varied,
 };
 
 /// The drive, and the state it is in when the workload begins.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Drive")]
 pub struct DriveArgs {
-    /// A shipped drive (`firstread list drives`) or the path of a drive profile
-    #[arg(long, value_name = "NAME|FILE", default_value = DEFAULT_DRIVE)]
-    pub drive: String,
+    /// A shipped drive (`firstread list drives`) or the path of a drive profile; of several, each is run
+    #[arg(long, value_name = "NAME|FILE,...", default_value = DEFAULT_DRIVE, value_delimiter = ',')]
+    pub drive: Vec<String>,
     /// Set a value of the profile or a parameter of a scheme; may be given often
-    #[arg(long = "set", value_name = "PATH=VALUE", value_parser = Override::parse)]
-    pub sets: Vec<Override>,
-    /// Powered time since the drive was last written; with a range, superblocks differ in age
-    #[arg(long, value_name = "TIME|FROM..TO", default_value = "28h", value_parser = parse_age)]
-    pub age: Range<Ns>,
-    /// Temperature of storage and reads, in °C; `25,55@24h` for 25 and, from 24 h of age on, 55
-    #[arg(long, value_name = "DEGC[,DEGC@TIME]", default_value = "55", value_parser = parse_temperature)]
-    #[arg(allow_negative_numbers = true)]
-    pub temperature: Temperature,
-    /// Program-erase cycles; a range spreads superblocks over wear, and `500,100@20%` is 100 in the last 20 % of them
-    #[arg(long, value_name = "N|FROM..TO[,N@PERCENT]", default_value = "300", value_parser = parse_wear)]
-    pub pe_cycles: Wear,
+    #[arg(long = "set", value_name = "PATH=VALUE,...", value_parser = SetList::parse)]
+    pub sets: Vec<SetList>,
+    /// Powered time since the drive was last written: `28h`, `2d3h`; with a range, superblocks differ in age
+    ///
+    /// Units are s, min, h, d, mo (30 d) and y (365 d); a bare number is in hours.
+    #[arg(
+        long,
+        value_name = "TIME|FROM..TO,...",
+        default_value = "28h",
+        value_delimiter = ','
+    )]
+    #[arg(value_parser = |text: &str| said(Condition::Age, text))]
+    pub age: Vec<String>,
+    /// Temperature of storage and reads, in °C; `25,55@24h` for 25 and, from 24 h of age on, 55; repeat it for several
+    #[arg(
+        long,
+        value_name = "DEGC[,DEGC@TIME]",
+        default_value = "55",
+        allow_negative_numbers = true
+    )]
+    #[arg(value_parser = |text: &str| said(Condition::Temperature, text))]
+    pub temperature: Vec<String>,
+    /// Program-erase cycles: `300`, `1.5k`; a range spreads superblocks over wear
+    #[arg(
+        long,
+        value_name = "N|FROM..TO,...",
+        default_value = "300",
+        value_delimiter = ','
+    )]
+    #[arg(value_parser = |text: &str| said(Condition::PeCycles, text))]
+    pub pe_cycles: Vec<String>,
     /// The result of `firstread life --output json`: superblocks are worn as that life left them
     ///
     /// Each superblock in use has the P/E cycles that it had at the end of the life, and as many are retired. The drive
@@ -67,49 +87,196 @@ pub struct DriveArgs {
     /// that the later ones took to fill.
     #[arg(long, value_name = "LOAD", default_value = "none", value_parser = Precondition::parse)]
     pub precondition: Precondition,
-    /// Seed of the drive: its chips, bad blocks and whatever its firmware draws
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub seed: u64,
+    /// Seed of the drive: its chips, bad blocks and whatever its firmware draws; several are as many drives
+    #[arg(long, value_name = "N,...", default_value = "1", value_delimiter = ',')]
+    pub seed: Vec<u64>,
     /// Seed of the load: addresses, sizes, times, the hot pages of --precondition
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub workload_seed: u64,
+    #[arg(long, value_name = "N,...", default_value = "1", value_delimiter = ',')]
+    pub workload_seed: Vec<u64>,
+}
+
+/// `text`, which has to say `condition`.
+fn said(condition: Condition, text: &str) -> Result<String, ConditionError> {
+    condition.set(&mut usual_state(), text)?;
+    Ok(text.trim().to_owned())
+}
+
+/// A path of a profile, and values for it.
+#[derive(Clone, Debug)]
+pub struct SetList {
+    path: String,
+    values: Vec<String>,
+}
+
+impl SetList {
+    /// Reads `PATH=A,B`. A comma within brackets or quotes is one of the value.
+    fn parse(text: &str) -> Result<SetList, Problem> {
+        let all = Override::parse(text)?;
+        let values = listed(&all.value).into_iter();
+        let one = |value: &str| Override::parse(&format!("{}={value}", all.path)).map(|o| o.value);
+        Ok(SetList {
+            values: values.map(one).collect::<Result<_, _>>()?,
+            path: all.path,
+        })
+    }
+}
+
+/// An option of fio's, and values for it.
+#[derive(Clone, Debug)]
+pub struct JobList {
+    key: String,
+    values: Vec<String>,
+}
+
+impl JobList {
+    /// Reads `KEY=A,B`.
+    fn parse(text: &str) -> Result<JobList, String> {
+        let (key, values) = text.split_once('=').unwrap_or_default();
+        let values: Vec<String> = values.split(',').map(|v| v.trim().to_owned()).collect();
+        match key.trim() {
+            key if !key.is_empty() && values.iter().all(|v| !v.is_empty()) => Ok(JobList {
+                key: key.to_owned(),
+                values,
+            }),
+            _ => Err("expected KEY=VALUE or KEY=A,B, as in iodepth=1,8,32".into()),
+        }
+    }
+}
+
+/// The parts of `text` between commas outside of brackets and quotes.
+fn listed(text: &str) -> Vec<&str> {
+    let (mut depth, mut quoted) = (0usize, false);
+    let parts = text.split(|c: char| {
+        match c {
+            '"' => quoted = !quoted,
+            '[' if !quoted => depth += 1,
+            ']' if !quoted => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == ',' && depth == 0 && !quoted
+    });
+    parts.map(str::trim).collect()
 }
 
 impl DriveArgs {
-    /// The state asked for.
-    fn state(&self) -> DriveState {
-        DriveState {
-            age: self.age.into(),
-            pe_cycles: self.pe_cycles.pe_cycles.into(),
-            last: self.pe_cycles.last,
-            temperature_c: self.temperature.first,
-            temperature_step: self.temperature.step,
-            hottest_in_run_c: None,
+    /// What is given several values, with those of `schemes` and `jobs`, in the order in which they are crossed.
+    ///
+    /// # Errors
+    /// [`Usage`] where a value is given twice.
+    pub fn sweep(&self, schemes: &[Choices], jobs: &[JobList]) -> Result<Sweep, Usage> {
+        let text = |seeds: &[u64]| seeds.iter().map(u64::to_string).collect::<Vec<_>>();
+        let names = |choices: &Choices| {
+            let each = choices.schemes.iter();
+            (
+                Varied::Scheme(choices.axis),
+                each.map(|c| c.scheme.name.to_owned()).collect(),
+            )
+        };
+        let mut all: Vec<(Varied, Vec<String>)> = schemes.iter().map(names).collect();
+        all.push((Varied::Drive, self.drive.clone()));
+        all.extend(
+            self.sets
+                .iter()
+                .map(|set| (Varied::Set(set.path.clone()), set.values.clone())),
+        );
+        all.extend(
+            jobs.iter()
+                .map(|job| (Varied::Job(job.key.clone()), job.values.clone())),
+        );
+        for (condition, values) in [
+            (Condition::WorkloadSeed, text(&self.workload_seed)),
+            (Condition::Temperature, self.temperature.clone()),
+            (Condition::PeCycles, self.pe_cycles.clone()),
+            (Condition::Age, self.age.clone()),
+        ] {
+            all.push((Varied::State(condition), values));
+        }
+        all.retain(|(_, values)| values.len() > 1);
+        for (varied, values) in &all {
+            let twice = values
+                .iter()
+                .enumerate()
+                .find(|(i, v)| values[..*i].contains(v));
+            if let Some((_, value)) = twice {
+                return Err(Usage(format!(
+                    "{}: `{value}` is given twice",
+                    varied.name()
+                )));
+            }
+        }
+        Ok(Sweep::of(all))
+    }
+
+    /// `input` on this drive, with all that is given a single value.
+    ///
+    /// # Errors
+    /// [`Error`] where an option of `jobs` does not fit the workload.
+    pub fn simulation(
+        &self,
+        input: &Arc<Input>,
+        schemes: &[Choices],
+        args: &WorkloadArgs,
+    ) -> Result<Simulation, Error> {
+        let mut state = DriveState {
             unpowered: self.unpowered,
             earlier_fill: self.earlier_fill,
             fill: self.fill,
             precondition: self.precondition,
-            workload_seed: self.workload_seed,
+            workload_seed: self.workload_seed[0],
+            ..usual_state()
+        };
+        Condition::Age.set(&mut state, &self.age[0])?;
+        Condition::Temperature.set(&mut state, &self.temperature[0])?;
+        Condition::PeCycles.set(&mut state, &self.pe_cycles[0])?;
+        let mut input = Arc::clone(input);
+        for JobList { key, values } in &args.jobs {
+            if let [one] = &values[..] {
+                input = Arc::new(input.with_option(key, one)?);
+            }
         }
-    }
-
-    /// `input` on this drive with `schemes`.
-    pub fn simulation(
-        &self,
-        input: &Arc<Input>,
-        schemes: &[Choice],
-        limit: Option<u64>,
-    ) -> Simulation {
-        Simulation {
-            input: Arc::clone(input),
-            drive: self.drive.clone(),
-            schemes: schemes.to_vec(),
-            set: self.sets.clone(),
-            state: self.state(),
-            seed: self.seed,
-            limit,
+        let single = |choices: &&Choices| choices.schemes.len() == 1;
+        let sets = self.sets.iter().filter(|set| set.values.len() == 1);
+        Ok(Simulation {
+            input,
+            drive: self.drive[0].clone(),
+            schemes: schemes
+                .iter()
+                .filter(single)
+                .map(|c| c.schemes[0])
+                .collect(),
+            set: sets
+                .map(|set| Override::new(&set.path, &set.values[0]))
+                .collect(),
+            state,
+            seed: self.seed[0],
+            limit: args.limit,
             burn_in: None,
             wear_from: self.wear_from.clone(),
+        })
+    }
+
+    /// The seeds of the drives: those given, or as many as --drives says from the one that is.
+    ///
+    /// # Errors
+    /// [`Usage`] where both are given, or a seed twice.
+    pub fn seeds(&self, drives: DrivesArgs) -> Result<Vec<u64>, Usage> {
+        match (&self.seed[..], drives.drives) {
+            ([first], drives) => Ok((0..u64::from(drives))
+                .map(|i| first.wrapping_add(i))
+                .collect()),
+            (seeds, 1) => {
+                let twice = seeds
+                    .iter()
+                    .enumerate()
+                    .find(|(i, s)| seeds[..*i].contains(s));
+                match twice {
+                    Some((_, seed)) => Err(Usage(format!("--seed {seed} is given twice"))),
+                    None => Ok(seeds.to_vec()),
+                }
+            }
+            _ => Err(Usage(
+                "--seed takes one seed beside --drives, which counts up from it".into(),
+            )),
         }
     }
 }
@@ -159,6 +326,17 @@ pub struct WorkloadArgs {
     /// Format of a trace, where its content does not tell (`firstread list traces`)
     #[arg(long, value_name = "FORMAT")]
     pub trace_format: Option<String>,
+    /// Columns of a trace in a format of one's own, in their order: time:us,op,offset:B,size:B
+    ///
+    /// Columns are separated by commas, semicolons or blanks, which the first line tells; it may be a header.
+    ///   time:UNIT    ns, 100ns, us, ms or s; decimals are allowed. Without it requests come as fast as the queue takes them
+    ///   op           R, W, read, write, trim, discard, flush; op:r0w1 and op:r1w0 are 0 and 1. Without it all are reads
+    ///   offset:UNIT  first byte, in units of B, sector (512 B), 4KiB, ...
+    ///   size:UNIT    length, in the same units
+    ///   device       number of a volume
+    ///   -            a column that is not used; ... at the end stands for all that follow
+    #[arg(long, value_name = "SPEC", verbatim_doc_comment)]
+    pub trace_columns: Option<String>,
     /// Move a trace's requests past the end of the drive to their offset modulo its size
     #[arg(long)]
     pub trace_wrap: bool,
@@ -171,9 +349,12 @@ pub struct WorkloadArgs {
     /// Replay a trace this many times faster
     #[arg(long, value_name = "X", value_parser = parse_speed)]
     pub speed: Option<f64>,
-    /// Stop after this many requests
+    /// Stop after this many requests: `200000`, `200k`, `1M`
     #[arg(long, value_name = "N", value_parser = parse_requests)]
     pub limit: Option<u64>,
+    /// Set an option of fio in all jobs of a job file: iodepth=1,8,32, bs=4k,64k, numjobs=1,4; may be given often
+    #[arg(long = "job", value_name = "KEY=VALUE,...", value_parser = JobList::parse)]
+    pub jobs: Vec<JobList>,
 }
 
 impl WorkloadArgs {
@@ -181,6 +362,7 @@ impl WorkloadArgs {
     pub fn trace(&self) -> TraceArgs {
         TraceArgs {
             format: self.trace_format.clone(),
+            columns: self.trace_columns.clone(),
             wrap: self.trace_wrap,
             clamp: self.trace_clamp,
             device: self.trace_device,
@@ -193,10 +375,12 @@ impl WorkloadArgs {
 pub const fn option_of(arg: TraceArg) -> &'static str {
     match arg {
         TraceArg::Format => "--trace-format",
+        TraceArg::Columns => "--trace-columns",
         TraceArg::Wrap => WRAP,
         TraceArg::Clamp => CLAMP,
         TraceArg::Device => "--trace-device",
         TraceArg::Speed => "--speed",
+        TraceArg::JobOption => "--job",
     }
 }
 
@@ -223,10 +407,24 @@ pub struct DrivesArgs {
 pub struct OutputArgs {
     /// What is printed
     #[arg(long, value_name = "FORM", value_enum, default_value_t = Form::Human)]
-    pub output: Form,
-    /// Also keep the result, the latency distribution and the calibration log in files there
+    output: Form,
+    /// The same as --output json
+    #[arg(long, conflicts_with = "output")]
+    json: bool,
+    /// Also keep the result, the latency distribution and the calibration log in files there; of many runs the table as
+    /// CSV, a picture and every result, and those that are there are not run again
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+}
+
+impl OutputArgs {
+    /// What is printed.
+    pub fn form(&self) -> Form {
+        match self.json {
+            true => Form::Json,
+            false => self.output,
+        }
+    }
 }
 
 /// Forms of output.
@@ -237,6 +435,18 @@ pub enum Form {
     /// JSON, with the keys of fio's own
     Json,
 }
+
+/// A command that was interrupted and has printed what it has: exit status 130.
+#[derive(Debug)]
+pub struct Interrupted(pub String);
+
+impl fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "interrupted{}", self.0)
+    }
+}
+
+impl std::error::Error for Interrupted {}
 
 /// A usage error that the option parser cannot find: an unknown name, or options that
 /// exclude each other.

@@ -10,19 +10,23 @@ use firstread_drive::stats::{Latencies, Percentile};
 use firstread_session::files::{self, Page};
 use firstread_session::results::{self, TAIL};
 use firstread_session::{
-    Choice, ChoiceError, Choices, Input, Matrix, Outcome, Point, Setup, Simulation, crossed,
+    Choice, ChoiceError, Choices, Input, Matrix, Outcome, Point, Setup, Simulation, Sweep, Varied,
+    crossed,
 };
 use serde_json::{Value, json};
 
-use crate::args::{BurnInArgs, DriveArgs, DrivesArgs, Form, OutputArgs, Usage, WorkloadArgs};
+use crate::args::{
+    BurnInArgs, DriveArgs, DrivesArgs, Form, Interrupted, OutputArgs, Usage, WorkloadArgs,
+};
+use crate::interrupt;
+use crate::matrix::{self, Asked, Simulations};
 use crate::output::drives::{self, SPREAD, causes, half_of, within};
 use crate::output::format::{Side, bytes, change, count, rare, ratio, share, si, table, time};
 use crate::output::human::{self, Marks, state_line};
 use crate::output::spread::Spread;
-use crate::output::{self, ENOUGH_BEYOND, WITHIN};
-use crate::progress::Bars;
+use crate::output::{self, ENOUGH_BEYOND, WITHIN, understood};
 use crate::run::{check_ends, check_one_scheme_per_axis, print_warnings};
-use crate::streams::data;
+use crate::streams::{data, quoted};
 
 /// Examples at the end of the help.
 const EXAMPLES: &str = "\
@@ -41,10 +45,11 @@ Examples:
   firstread compare --drives 10
       on ten drives: changes are of each drive against itself, with their spread over drives
 
-Several --scheme axes are combined: every scheme of one with every scheme of the other.
+Several --scheme axes are combined: every scheme of one with every scheme of the other. So are lists
+of drives, ages, temperatures, wears, --set, --job and --workload-seed: see `firstread run --help`.
 
 Exit status: 0 when all of it ran, 1 on an error or at a drive's end of life, 2 when the command
-line is wrong.";
+line is wrong, 130 when it was interrupted: what had ended until then is printed.";
 
 /// The workload that is run where none is given.
 const DEFAULT_WORKLOAD: &str = "randread-64k-qd128";
@@ -114,11 +119,12 @@ fn spread(values: impl Iterator<Item = f64>) -> Spread {
     })
 }
 
-/// Runs the command.
-pub fn compare(args: &CompareArgs) -> Result<()> {
+/// Runs the command; `words` is what was typed after its name.
+pub fn compare(args: &CompareArgs, words: &[String]) -> Result<()> {
     check_one_scheme_per_axis(args.schemes.iter().map(|c| c.axis.name))?;
     let name = args.workload.as_deref().unwrap_or(DEFAULT_WORKLOAD);
     let mut input = Input::open_as(name, &args.input.trace())?;
+    understood::tell(&input, args.input.limit)?;
     let mut limit = args.input.limit;
     if let (None, Input::Jobs { workload, .. }) = (&args.workload, &mut input) {
         // The limit alone decides how long the example is, so that it can be made longer.
@@ -129,26 +135,50 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
             .for_each(|job| job.number_ios = None);
     }
     let input = Arc::new(input);
-    let schemes = chosen(args)?;
+    let seeds = args.drive.seeds(args.drives)?;
+    let (schemes, sweep) = chosen(args)?;
+    let base = Simulation {
+        burn_in: args.burn_in.setup()?,
+        limit,
+        ..args.drive.simulation(&input, &schemes, &args.input)?
+    };
+    if sweep
+        .varied
+        .iter()
+        .any(|(v, _)| !matches!(v, Varied::Scheme(_)))
+    {
+        return matrix::run(&Asked {
+            base,
+            sweep,
+            seeds,
+            compares: true,
+            threads: args.drives.threads,
+            output: &args.output,
+        });
+    }
     let axis = schemes
         .iter()
         .map(|c| c.axis.name)
         .collect::<Vec<_>>()
         .join(",");
-    let several = args.drives.drives > 1;
+    let interrupt = interrupt::handled();
     let (mut labels, mut points) = (Vec::new(), Vec::new());
-    let burn_in = args.burn_in.setup()?;
     let axes: Vec<Vec<Choice>> = schemes.into_iter().map(|c| c.schemes).collect();
     for choices in crossed(&axes) {
         let names: Vec<&str> = choices.iter().map(|c| c.scheme.name).collect();
         let label = names.join(",");
         let simulation = Simulation {
-            burn_in: burn_in.clone(),
-            ..args.drive.simulation(&input, &choices, limit)
+            schemes: choices,
+            ..base.clone()
         };
         let setup = simulation.setup()?;
-        for setup in setup.drives(args.drives.drives) {
-            let name = match several {
+        for &seed in &seeds {
+            let setup = Setup {
+                seed,
+                interrupt: interrupt.clone(),
+                ..setup.clone()
+            };
+            let name = match seeds.len() > 1 {
                 true => format!("{label} seed {}", setup.seed),
                 false => label.clone(),
             };
@@ -159,17 +189,29 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
     let matrix = Matrix {
         points: &points,
         threads: args.drives.threads,
-        watch: &Bars::default(),
+        watch: &Simulations::new(points.len()),
     };
-    let outcomes = matrix.outcomes()?;
-    if let (Some(point), Some(outcome)) = (points.first(), outcomes.first()) {
+    let outcomes = matrix.finished()?;
+    let finished = outcomes.iter().flatten().count();
+    let interrupted = (finished < points.len())
+        .then(|| Interrupted(format!(": {finished} of {} runs have ended", points.len())));
+    if let Some((point, outcome)) = points
+        .iter()
+        .zip(&outcomes)
+        .find_map(|(p, o)| Some((p, o.as_ref()?)))
+    {
         print_warnings(&point.setup, outcome);
     }
     for (point, outcome) in points.iter().zip(&outcomes) {
-        eprintln!("{}: {}", point.label, human::wall(outcome));
+        if let Some(outcome) = outcome {
+            eprintln!("{}: {}", point.label, human::wall(outcome));
+        }
     }
     let mut results: Vec<Compared> = Vec::new();
     for ((label, point), outcome) in labels.into_iter().zip(points).zip(outcomes) {
+        let Some(outcome) = outcome else {
+            continue;
+        };
         let drive = (point.setup, outcome);
         match results.last_mut() {
             Some(last) if last.label == label => last.drives.push(drive),
@@ -179,16 +221,17 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
             }),
         }
     }
-    let report = report(&axis, &results);
-    if let Some(folder) = &args.output.out {
-        files::write(folder, &pages(&axis, &report, &results))?;
+    if let Some(interrupted) = interrupted {
+        comparable(&mut results);
+        if results.is_empty() {
+            return Err(Interrupted(" before any run had ended".into()).into());
+        }
+        print(args, &axis, &results)?;
+        return Err(interrupted.into());
     }
-    match args.output.output {
-        Form::Json => data(&results::text(&as_json(&axis, &results)))?,
-        Form::Human => data(&report)?,
-    }
-    if args.output.output == Form::Human {
-        eprintln!("\n{}", next_command(args, &results));
+    print(args, &axis, &results)?;
+    if args.output.form() == Form::Human {
+        eprintln!("\n{}", next_command(args, words, &results));
     }
     let ends = |compared: &Compared| -> Vec<(String, Ended)> {
         let drives = compared.drives.iter();
@@ -202,19 +245,66 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
     check_ends(ends.iter().map(|(name, ended)| (name.as_str(), *ended)))
 }
 
-/// The schemes asked for, or those of the example.
-fn chosen(args: &CompareArgs) -> Result<Vec<Choices>> {
-    if args.schemes.iter().any(|choices| choices.schemes.len() > 1) {
-        return Ok(args.schemes.clone());
+/// Keeps of `results` the drives that all schemes have run, and the schemes that have run one of those: drives are
+/// compared with themselves.
+fn comparable(results: &mut Vec<Compared>) {
+    let mut common: Option<Vec<u64>> = None;
+    results.retain(|compared| {
+        let seeds: Vec<u64> = compared
+            .drives
+            .iter()
+            .map(|(setup, _)| setup.seed)
+            .collect();
+        let both: Vec<u64> = match &common {
+            None => seeds,
+            Some(common) => common
+                .iter()
+                .copied()
+                .filter(|seed| seeds.contains(seed))
+                .collect(),
+        };
+        let any = !both.is_empty();
+        if any {
+            common = Some(both);
+        }
+        any
+    });
+    let common = common.unwrap_or_default();
+    for compared in results {
+        compared
+            .drives
+            .retain(|(setup, _)| common.contains(&setup.seed));
     }
-    if args.workload.is_none() && args.schemes.is_empty() {
-        return DEFAULT_SCHEMES
-            .parse()
-            .map(|c| vec![c])
-            .map_err(|e: ChoiceError| Usage(e.to_string()).into());
+}
+
+/// Prints and keeps the comparison.
+fn print(args: &CompareArgs, axis: &str, results: &[Compared]) -> Result<()> {
+    let report = report(axis, results);
+    if let Some(folder) = &args.output.out {
+        files::write(folder, &pages(axis, &report, results))?;
+    }
+    match args.output.form() {
+        Form::Json => data(&results::text(&as_json(axis, results))),
+        Form::Human => data(&report),
+    }
+}
+
+/// The schemes asked for, or those of the example, and all that has several values.
+fn chosen(args: &CompareArgs) -> Result<(Vec<Choices>, Sweep)> {
+    let schemes = match (&args.workload, &args.schemes[..]) {
+        (None, []) => {
+            let schemes = DEFAULT_SCHEMES.parse();
+            vec![schemes.map_err(|e: ChoiceError| Usage(e.to_string()))?]
+        }
+        _ => args.schemes.clone(),
+    };
+    let sweep = args.drive.sweep(&schemes, &args.input.jobs)?;
+    if !sweep.varied.is_empty() {
+        return Ok((schemes, sweep));
     }
     let message = format!(
-        "nothing to compare: give several schemes of an axis, as in --scheme {DEFAULT_SCHEMES}"
+        "nothing to compare: give several schemes of an axis, as in --scheme {DEFAULT_SCHEMES}, or several drives, \
+         ages or wears"
     );
     Err(Usage(message).into())
 }
@@ -251,7 +341,7 @@ fn report(axis: &str, results: &[Compared]) -> String {
         setup.profile.name,
         state_line(setup),
         human::cells(setup),
-        human::seeds(setup, first.drives.len()),
+        human::seeds(first.drives.iter().map(|(setup, _)| setup)),
     );
     text += &burn_ins(results);
     text += &latency_table(axis, results);
@@ -417,7 +507,11 @@ fn percentile_table(axis: &str, results: &[Compared]) -> String {
         rows.extend([values, intervals]);
         rows.extend((compared.drives.len() > 1).then_some(halves));
     }
-    table("  ", &sides(shown.len() + 1), &rows) + &marks.explained()
+    let unknown = PERCENTILES.into_iter().filter(|p| !shown.contains(p));
+    let unknown: Vec<f64> = unknown.collect();
+    table("  ", &sides(shown.len() + 1), &rows)
+        + &marks.explained()
+        + &human::needed(&unknown, FEWEST_BEYOND)
 }
 
 /// Rows about writes: latencies, or write amplification.
@@ -555,9 +649,8 @@ fn pages(axis: &str, report: &str, results: &[Compared]) -> Vec<Page> {
     pages
 }
 
-/// What to do next: a command that explains what was just seen.
-fn next_command(args: &CompareArgs, results: &[Compared]) -> String {
-    let workload = args.workload.as_deref().unwrap_or(DEFAULT_WORKLOAD);
+/// What to do next: a command that explains what was just seen, with all that was asked of its run.
+fn next_command(args: &CompareArgs, words: &[String], results: &[Compared]) -> String {
     let compared = |choice: &str| match args.schemes[..] {
         [] => choice.starts_with("read_levels="),
         _ => args.schemes.iter().any(|c| {
@@ -565,7 +658,23 @@ fn next_command(args: &CompareArgs, results: &[Compared]) -> String {
             axis.is_some_and(|rest| rest.starts_with('='))
         }),
     };
-    let mut command = format!("next: firstread run {workload}");
+    let mut command = "next: firstread run".to_owned();
+    if args.workload.is_none() {
+        command += &format!(" {DEFAULT_WORKLOAD}");
+    }
+    // What is of the comparison and not of one of its runs is left out.
+    const LEFT_OUT: [&str; 5] = ["--scheme", "--drives", "--threads", "--out", "--output"];
+    let mut rest = words.iter();
+    while let Some(word) = rest.next() {
+        let name = word.split('=').next().unwrap_or_default();
+        if LEFT_OUT.contains(&name) {
+            if name == word {
+                rest.next();
+            }
+        } else if word != "--json" {
+            command += &format!(" {}", quoted(word));
+        }
+    }
     let shown = results
         .get(1)
         .or(results.first())

@@ -7,9 +7,12 @@ use firstread_drive::profile::drive::Cells;
 use firstread_drive::profile::{Kind, Library, load_chip, load_drive};
 use firstread_firmware::policy::AXES;
 use firstread_session::EXAMPLES;
+use firstread_session::study::claim::KINDS;
+use firstread_session::study::dimension::Dimension;
+use firstread_session::study::metric::{Metric, Source};
 use firstread_workload::StandIn;
 use firstread_workload::synthetic::STAND_INS;
-use firstread_workload::trace::FORMATS;
+use firstread_workload::trace::{FORMATS, SPEC};
 
 use crate::output::format::{Side, capacity, count, table};
 use crate::streams::data;
@@ -28,6 +31,12 @@ enum What {
     /// Shipped studies, for `firstread study`
     #[cfg(feature = "figures")]
     Studies,
+    /// Metrics of a study: what its figures and claims can show
+    Metrics,
+    /// Coordinates of a study: what its points can differ in
+    Coordinates,
+    /// Kinds of a study's claims: what is made of a metric, and of several points
+    Kinds,
     /// Formats of traces, for `--trace-format`
     Traces,
     /// Shipped job files, and stand-ins for traces that cannot be shipped
@@ -52,6 +61,12 @@ pub fn list(args: &ListArgs) -> Result<()> {
         What::Schemes => schemes(),
         #[cfg(feature = "figures")]
         What::Studies => crate::study::shipped()?,
+        What::Metrics => metrics(),
+        What::Coordinates => coordinates(),
+        What::Kinds => KINDS
+            .iter()
+            .map(|row| [row.0, row.1, row.2].map(str::to_owned).to_vec())
+            .collect(),
         What::Traces => Vec::new(),
         What::Examples => EXAMPLES
             .iter()
@@ -67,7 +82,7 @@ pub fn list(args: &ListArgs) -> Result<()> {
 fn traces() -> String {
     let mut text = String::from(
         "  Plain, gzip or Zstandard. The format is told from the first records, in this order, or \
-         named with --trace-format.\n",
+         named with --trace-format. Columns of any other text are told with --trace-columns.\n",
     );
     for format in FORMATS {
         let columns: Vec<String> = format
@@ -89,6 +104,12 @@ fn traces() -> String {
         text += &format!("\n{}  {}\n", format.name, format.summary);
         text += &table("  ", &[Side::Left; 2], &rows);
     }
+    text += "\n  --trace-columns, say time:us,op,offset:B,size:B: the columns in their order, each with its unit\n";
+    let rows: Vec<Vec<String>> = SPEC
+        .iter()
+        .map(|row| vec![format!("{}{}", row.0, row.1), row.2.to_owned()])
+        .collect();
+    text += &table("    ", &[Side::Left; 2], &rows);
     text
 }
 
@@ -103,6 +124,37 @@ pub fn stand_in(row: &StandIn) -> Vec<String> {
         row.gap_ms_10 as f64 / 10.0
     );
     vec![row.name.into(), summary]
+}
+
+/// Metrics, and what they are of.
+fn metrics() -> Vec<Vec<String>> {
+    let all = [
+        (Source::Runs, "runs"),
+        (Source::Margins, "cells"),
+        (Source::Pairs, "correlations"),
+    ];
+    let rows = all.into_iter().flat_map(|(source, of)| {
+        let metrics = Metric::of(source).into_iter();
+        metrics.map(move |m| vec![m.name.to_owned(), of.to_owned(), m.label.to_owned()])
+    });
+    rows.collect()
+}
+
+/// Coordinates: the key of an experiment that has their values, and what they are.
+fn coordinates() -> Vec<Vec<String>> {
+    let row = |d: Dimension| {
+        let key = match d {
+            Dimension::Variant => "variants",
+            Dimension::Workload => "workloads",
+            other => other.name(),
+        };
+        vec![
+            d.name().to_owned(),
+            format!("{key} = [...]"),
+            d.label().to_owned(),
+        ]
+    };
+    Dimension::ALL.into_iter().map(row).collect()
 }
 
 fn drives() -> Result<Vec<Vec<String>>> {

@@ -12,12 +12,15 @@ mod cells;
 mod compare;
 #[cfg(feature = "figures")]
 mod figure;
+mod interrupt;
 mod life;
 mod list;
+mod matrix;
 mod messages;
 mod output;
 mod progress;
 mod run;
+mod shell;
 mod show;
 mod streams;
 #[cfg(feature = "figures")]
@@ -25,7 +28,7 @@ mod study;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 const ABOUT: &str = "An open software SSD for high-density NAND: cells, firmware and drive, \
     simulated from the threshold voltages up";
@@ -40,7 +43,8 @@ Start here:
   firstread list schemes                  what can be switched
   firstread show ct-qlc                   every number of a drive or scheme, with its source
 
-Exit status: 0 when all of it ran, 1 on an error, 2 when the command line is wrong.";
+Exit status: 0 when all of it ran, 1 on an error, 2 when the command line is wrong, 130 when it was
+interrupted.";
 
 #[derive(Parser, Debug)]
 #[command(name = "firstread", version = firstread_session::results::BUILD, about = ABOUT, after_help = AFTER_HELP)]
@@ -60,23 +64,34 @@ enum Command {
     Cells(cells::CellsArgs),
     List(list::ListArgs),
     Show(show::ShowArgs),
+    Completions(shell::CompletionsArgs),
+    Man(shell::ManArgs),
 }
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match &cli.command {
         Command::Run(args) => run::run(args),
-        Command::Compare(args) => compare::compare(args),
+        Command::Compare(args) => {
+            let words: Vec<String> = std::env::args().skip(2).collect();
+            compare::compare(args, &words)
+        }
         #[cfg(feature = "figures")]
         Command::Study(args) => study::study(args),
         Command::Life(args) => life::life(args),
         Command::Cells(args) => cells::cells(args),
         Command::List(args) => list::list(args),
         Command::Show(args) => show::show(args),
+        Command::Completions(args) => shell::completions(args, Cli::command()),
+        Command::Man(args) => shell::man(args, Cli::command()),
     };
     let Err(error) = result else {
         return ExitCode::SUCCESS;
     };
+    if let Some(interrupted) = error.downcast_ref::<args::Interrupted>() {
+        eprintln!("{interrupted}");
+        return ExitCode::from(interrupt::STATUS);
+    }
     // A profile has all that is wrong with it in one error, a problem a line.
     for line in messages::error_text(&error).lines() {
         eprintln!("error: {line}");

@@ -1,6 +1,6 @@
 //! Error texts of this command, which name the option that helps, and its exit status.
 
-use firstread_session::{Error, NotATrace, Unknown};
+use firstread_session::{Error, NotATrace, TraceArg, Unknown};
 use firstread_workload::WorkloadError;
 
 use crate::args::{CLAMP, Usage, WRAP, option_of};
@@ -20,13 +20,31 @@ pub fn is_usage(error: &anyhow::Error) -> bool {
     let of_session = error.downcast_ref().map(Error::cause);
     error.is::<Usage>()
         || error.is::<Unknown>()
-        || matches!(of_session, Some(Error::Unknown(_) | Error::NotATrace(_)))
+        || matches!(
+            of_session,
+            Some(
+                Error::Unknown(_)
+                    | Error::NotATrace(_)
+                    | Error::Columns(_)
+                    | Error::FormatAndColumns
+            )
+        )
 }
 
 fn of_session(error: &Error) -> String {
     match error {
         Error::Of { place, error } => format!("{place}: {}", of_session(error)),
         Error::NotATrace(not @ NotATrace { arg, .. }) => not.says(option_of(*arg)),
+        Error::Columns(error) => format!("{}: {error}", option_of(TraceArg::Columns)),
+        Error::FormatAndColumns => format!(
+            "{} and {} cannot be given together",
+            option_of(TraceArg::Format),
+            option_of(TraceArg::Columns)
+        ),
+        Error::Workload(error @ WorkloadError::UnknownFormat { .. }) => format!(
+            "{error}; tell other columns with {}",
+            option_of(TraceArg::Columns)
+        ),
         Error::Workload(error @ WorkloadError::PastTheEnd { .. }) => {
             format!("{error} with {WRAP}")
         }

@@ -36,7 +36,6 @@ impl Bars {
     }
 
     /// A bar for all runs together.
-    #[cfg(feature = "figures")]
     pub fn whole(&self, runs: u64) -> ProgressBar {
         let bar = self.0.add(ProgressBar::new(runs));
         bar.set_prefix("all");

@@ -7,10 +7,17 @@ use anyhow::{Result, bail};
 use clap::Args;
 use firstread_drive::Ended;
 use firstread_session::simulate::simulate;
-use firstread_session::{Choice, Input, Matrix, Outcome, Point, Setup, Simulation, files, results};
+use firstread_session::{
+    Choices, Error, Input, Matrix, Outcome, Point, Setup, Simulation, files, results,
+};
 
-use crate::args::{BurnInArgs, DriveArgs, DrivesArgs, Form, OutputArgs, Usage, WorkloadArgs};
-use crate::output::{self, calibration, drives, human};
+use crate::args::{
+    BurnInArgs, DriveArgs, DrivesArgs, Form, Interrupted, OutputArgs, Usage, WorkloadArgs,
+};
+use crate::interrupt;
+use crate::matrix::{self, Asked, Simulations};
+use crate::output::format::count;
+use crate::output::{self, calibration, drives, human, understood};
 use crate::progress::Bars;
 use crate::streams::{data, notice, warning};
 
@@ -29,10 +36,17 @@ Examples:
       on ten drives with chips of their own: each figure with its spread over them
   firstread run mixed-70-30 --drive bench-4g --burn-in --limit 1e6
       burnt in by the workload itself until its writes are in a steady state, then measured
-  firstread run job.fio --output json | jq '.jobs[0].read.clat_ns.percentile'
+  firstread run job.fio --drive ct-qlc,fg-qlc --age 0,28h,30d --pe-cycles 300,1.5k --out results
+      every drive at every age and wear: one table, one CSV, one picture; run again, it goes on
+  firstread run job.fio --job iodepth=1,8,32 --temperature 25 --temperature 55 --drives 5
+      options of fio; a temperature is repeated, since its comma is a history
+  firstread run job.fio --json | jq '.jobs[0].read.clat_ns.percentile'
+
+Of a list each value is run, with every value of the other lists. A..B is one drive of mixed age or
+wear.
 
 Exit status: 0 when all of it ran, 1 on an error or at a drive's end of life, 2 when the command
-line is wrong.";
+line is wrong, 130 when it was interrupted: what it had until then is printed and kept.";
 
 /// Run a workload on a drive and report its latencies, its retries and what its tail is made of
 #[derive(Args, Debug)]
@@ -42,8 +56,8 @@ pub struct RunArgs {
     /// standard input; or a shipped example (`firstread list examples`)
     workload: String,
     /// Choose a scheme (`firstread list schemes`); may be given once an axis
-    #[arg(long = "scheme", value_name = "AXIS=NAME", value_parser = Choice::from_str)]
-    schemes: Vec<Choice>,
+    #[arg(long = "scheme", value_name = "AXIS=NAME,...", value_parser = Choices::from_str)]
+    schemes: Vec<Choices>,
     #[command(flatten)]
     drive: DriveArgs,
     #[command(flatten)]
@@ -63,26 +77,47 @@ pub struct RunArgs {
 pub fn run(args: &RunArgs) -> Result<()> {
     check_one_scheme_per_axis(args.schemes.iter().map(|c| c.axis.name))?;
     let input = Arc::new(Input::open_as(&args.workload, &args.input.trace())?);
-    let simulation = args
-        .drive
-        .simulation(&input, &args.schemes, args.input.limit);
-    let simulation = Simulation {
+    understood::tell(&input, args.input.limit)?;
+    let seeds = args.drive.seeds(args.drives)?;
+    let sweep = args.drive.sweep(&args.schemes, &args.input.jobs)?;
+    let base = Simulation {
         burn_in: args.burn_in.setup()?,
-        ..simulation
+        ..args.drive.simulation(&input, &args.schemes, &args.input)?
     };
-    let setup = simulation.setup()?;
-    if args.drives.drives > 1 {
-        return run_drives(args, setup);
+    if args.calibration_log && (seeds.len() > 1 || !sweep.varied.is_empty()) {
+        return Err(Usage("--calibration-log is of one drive in one run".into()).into());
+    }
+    if !sweep.varied.is_empty() {
+        return matrix::run(&Asked {
+            base,
+            sweep,
+            seeds,
+            compares: false,
+            threads: args.drives.threads,
+            output: &args.output,
+        });
+    }
+    let setup = Setup {
+        interrupt: interrupt::handled(),
+        ..base.setup()?
+    };
+    if seeds.len() > 1 {
+        return run_drives(args, &setup, &seeds);
     }
     let bar = Bars::default().add(input.title(), setup.requests());
     let outcome = simulate(&setup, &mut |progress| bar.show(progress));
     drop(bar);
-    let outcome = outcome?;
+    let outcome = match outcome {
+        Err(Error::Interrupted) => {
+            return Err(Interrupted(" in the burn-in, before the first request".into()).into());
+        }
+        outcome => outcome?,
+    };
     print_warnings(&setup, &outcome);
     if let Some(folder) = &args.output.out {
         files::write(folder, &output::pages(&setup, &outcome))?;
     }
-    match args.output.output {
+    match args.output.form() {
         Form::Json => data(&results::text(&results::result(
             &setup,
             &outcome,
@@ -96,28 +131,35 @@ pub fn run(args: &RunArgs) -> Result<()> {
         }
     }
     eprintln!("{}", human::wall(&outcome));
+    if outcome.stats.ended == Ended::Interrupted {
+        let requests = count(outcome.stats.requests);
+        return Err(Interrupted(format!(" after {requests} requests")).into());
+    }
     check_ends([(setup.input.name(), outcome.stats.ended)].into_iter())
 }
 
 /// Runs it on several drives.
-fn run_drives(args: &RunArgs, setup: Setup) -> Result<()> {
-    if args.calibration_log {
-        return Err(Usage("--calibration-log is of one drive; leave --drives out".into()).into());
-    }
-    let point = |setup: Setup| Point::new(&format!("seed {}", setup.seed), setup);
-    let points: Vec<Point> = setup
-        .drives(args.drives.drives)
-        .into_iter()
-        .map(point)
-        .collect();
-    let bars = Bars::default();
+fn run_drives(args: &RunArgs, setup: &Setup, seeds: &[u64]) -> Result<()> {
+    let point = |&seed: &u64| {
+        let setup = Setup {
+            seed,
+            ..setup.clone()
+        };
+        Point::new(&format!("seed {seed}"), setup)
+    };
+    let points: Vec<Point> = seeds.iter().map(point).collect();
     let matrix = Matrix {
         points: &points,
         threads: args.drives.threads,
-        watch: &bars,
+        watch: &Simulations::new(points.len()),
     };
-    let outcomes = matrix.outcomes()?;
-    let setups: Vec<Setup> = points.into_iter().map(|point| point.setup).collect();
+    let outcomes = matrix.finished()?;
+    let finished = points.into_iter().zip(outcomes);
+    let finished = finished.filter_map(|(point, outcome)| Some((point.setup, outcome?)));
+    let (setups, outcomes): (Vec<Setup>, Vec<Outcome>) = finished.unzip();
+    if outcomes.is_empty() {
+        return Err(Interrupted(" before any run had ended".into()).into());
+    }
     if let (Some(setup), Some(outcome)) = (setups.first(), outcomes.first()) {
         print_warnings(setup, outcome);
     }
@@ -139,12 +181,16 @@ fn run_drives(args: &RunArgs, setup: Setup) -> Result<()> {
         }
         files::write(folder, &pages)?;
     }
-    match args.output.output {
+    match args.output.form() {
         Form::Json => data(&all)?,
         Form::Human => data(&report)?,
     }
     for (setup, outcome) in setups.iter().zip(&outcomes) {
         eprintln!("seed {}: {}", setup.seed, human::wall(outcome));
+    }
+    if setups.len() < seeds.len() {
+        let (ended, all) = (setups.len(), seeds.len());
+        return Err(Interrupted(format!(": {ended} of {all} runs have ended")).into());
     }
     let names: Vec<String> = setups.iter().map(|s| format!("seed {}", s.seed)).collect();
     let ends = outcomes.iter().map(|outcome| outcome.stats.ended);
@@ -190,7 +236,8 @@ pub fn check_one_scheme_per_axis(axes: impl Iterator<Item = &'static str>) -> Re
 /// Reports runs that ended early, after their results are printed: exit status 1.
 pub fn check_ends<'a>(ended: impl Iterator<Item = (&'a str, Ended)>) -> Result<()> {
     let told = ended.filter_map(|(name, ended)| match ended {
-        Ended::Completed => None,
+        // What was interrupted is told by its command.
+        Ended::Completed | Ended::Interrupted => None,
         Ended::EndOfLife(end) => Some(format!("{name}: {end}")),
     });
     let told: Vec<String> = told.collect();

@@ -10,6 +10,15 @@ pub fn data(text: &str) -> anyhow::Result<()> {
     }
 }
 
+/// `word` as a shell takes it.
+pub fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=.,/:+@%^".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
 /// Warns on the standard error.
 pub fn warning(text: &str) {
     eprintln!("warning: {text}");

@@ -426,6 +426,9 @@ fn without_wall(value: &mut Value) {
                 "wall_seconds",
                 "prepare_wall_seconds",
                 "peak_rss_bytes",
+                "timestamp",
+                "timestamp_ms",
+                "time",
             ] {
                 map.remove(key);
             }
@@ -1147,4 +1150,138 @@ fn sequence_phases_are_told() {
     assert!(!plain.out.contains("\nphases"), "{}", plain.out);
     let plain = run("randread-4k-qd32", &["--output", "json"]).json();
     assert!(plain["firstread"].get("phases").is_none());
+}
+
+/// The study to begin with runs as it is written, speaks of no paper, and its commands repeat.
+#[test]
+fn sequence_a_study_of_ones_own_runs_and_repeats() {
+    let folder = Folder::new("own-study");
+    let told = folder.run(&["study", "--new", "mine.toml"]).ok().out;
+    assert!(
+        told.contains("firstread study mine.toml --quick --out mine"),
+        "{told}"
+    );
+    let again = folder.run(&["study", "--new", "mine.toml"]);
+    assert_eq!(again.code, 1);
+    assert!(again.err.contains("not written over"), "{}", again.err);
+    let path = folder.0.join("mine.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(
+        text.contains("firstread study mine.toml --quick --out mine"),
+        "{text}"
+    );
+    let few = text
+        .replace("quick = 5000", "quick = 300")
+        .replace("\"p99_us\"", "\"p99.99_us\"");
+    fs::write(&path, few).unwrap();
+    let ran = folder
+        .run(&["study", "mine.toml", "--quick", "--out", "mine"])
+        .ok();
+    assert!(
+        ran.err
+            .contains("no point has a number of `p99.99_us`: fewer than 10 requests lie beyond"),
+        "{}",
+        ran.err
+    );
+    let read = |name: &str| fs::read_to_string(folder.0.join("mine").join(name)).unwrap();
+    for page in ["README.md", "report.html"] {
+        let page = read(page);
+        let words = page.replace("--paper", "");
+        assert!(!words.contains("paper"), "{page}");
+        assert!(page.contains("firstread study mine.toml"), "{page}");
+    }
+    // A command of the table, in the folder of the results.
+    let points = read("points.csv");
+    let mut points = csv::Reader::from_reader(points.as_bytes());
+    let command = points
+        .headers()
+        .unwrap()
+        .iter()
+        .position(|c| c == "command")
+        .unwrap();
+    let row = points.records().next().unwrap().unwrap();
+    let mean = row.iter().nth(
+        points
+            .headers()
+            .unwrap()
+            .iter()
+            .position(|c| c == "mean_us")
+            .unwrap(),
+    );
+    let mean: f64 = mean.unwrap().parse().unwrap();
+    let mut args: Vec<&str> = row[command].split(' ').skip(1).collect();
+    args.extend(["--output", "json"]);
+    let results = Folder(folder.0.join("mine"));
+    let result = results.run(&args).json();
+    let again = result["jobs"][0]["read"]["lat_ns"]["mean"]
+        .as_f64()
+        .unwrap()
+        / 1e3;
+    assert!((again - mean).abs() < 1e-6, "{again} {mean}");
+}
+
+/// Without claims the numbers are printed, and there is no empty file.
+#[test]
+fn smoke_a_study_without_claims_prints_its_numbers() {
+    let folder = Folder::new("plain-study").with(
+        "plain.toml",
+        "[[experiment]]\nid = \"wear\"\nvariants = \"bench-4g\"\nworkloads = \"randread-4k-qd32\"\n\
+         pe_cycles = [100, 1000]\nrequests = 1000\nrepetitions = 1\n",
+    );
+    let ran = folder.run(&["study", "plain.toml", "--out", "plain"]).ok();
+    assert!(ran.out.contains("pe_cycles  mean_us"), "{}", ran.out);
+    assert!(ran.out.lines().count() > 4, "{}", ran.out);
+    assert!(!folder.0.join("plain/claims.csv").exists());
+    for what in ["metrics", "coordinates", "kinds"] {
+        assert!(
+            folder.run(&["list", what]).ok().out.lines().count() >= 9,
+            "{what}"
+        );
+    }
+}
+
+/// A trace in columns of one's own; what it was understood to hold comes before its results.
+#[test]
+fn sequence_a_trace_in_columns_of_ones_own() {
+    let folder = Folder::new("columns").with(
+        "mine.csv",
+        "time,op,offset,size\n0.5,R,0,4096\n10.25,W,8192,16384\n2000,R,1048576,4096\n",
+    );
+    let spec = "time:us,op,offset:B,size:B";
+    let run = |args: &[&str]| {
+        let mut all = vec!["run", "mine.csv", "--drive", "bench-4g"];
+        all.extend(args);
+        folder.run(&all)
+    };
+    let ran = run(&["--trace-columns", spec, "--output", "json"]);
+    assert!(
+        ran.err.starts_with(
+            "note: mine.csv: read as columns: 3 requests (66.67 % reads, 33.33 % writes) of 4 KiB to 16 KiB, "
+        ),
+        "{}",
+        ran.err
+    );
+    assert_eq!(ran.json()["firstread"]["requests"], 3);
+    for (args, code, message) in [
+        (&[][..], 1, "tell other columns with --trace-columns"),
+        (
+            &["--trace-columns", "time,op,offset:B,size:B"],
+            2,
+            "--trace-columns: column `time` needs its unit: time:ns|100ns|us|ms|s",
+        ),
+        (
+            &["--trace-columns", spec, "--trace-format", "msr"],
+            2,
+            "--trace-format and --trace-columns cannot be given together",
+        ),
+        (
+            &["--trace-columns", "time:us,op,offset:B,device"],
+            2,
+            "there is no column `size`",
+        ),
+    ] {
+        let ran = run(args);
+        assert_eq!(ran.code, code, "{args:?}: {}", ran.err);
+        assert!(ran.err.contains(message), "{args:?}: {}", ran.err);
+    }
 }

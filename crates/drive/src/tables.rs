@@ -91,7 +91,10 @@ pub enum ShippedFault {
 const SHIPPED: &[(&str, CellMode, &str)] = &[(
     "ct-qlc-176l",
     CellMode::Qlc,
-    include_str!("../../../profiles/tables/ct-qlc-176l.toml"),
+    include_str!(concat!(
+        env!("FIRSTREAD_PROFILES"),
+        "/tables/ct-qlc-176l.toml"
+    )),
 )];
 
 /// The voltage tables of a drive, one for each cell mode that its superblocks may have.
@@ -131,11 +134,17 @@ fn of_mode(profile: &DriveProfile, mode: CellMode) -> Result<VoltageTables, Tabl
 const SHIPPED_SENSING: &[(&str, &str)] = &[
     (
         "ct-tlc-48l",
-        include_str!("../../../profiles/tables/ct-tlc-48l-sensing.toml"),
+        include_str!(concat!(
+            env!("FIRSTREAD_PROFILES"),
+            "/tables/ct-tlc-48l-sensing.toml"
+        )),
     ),
     (
         "ct-qlc-176l",
-        include_str!("../../../profiles/tables/ct-qlc-176l-sensing.toml"),
+        include_str!(concat!(
+            env!("FIRSTREAD_PROFILES"),
+            "/tables/ct-qlc-176l-sensing.toml"
+        )),
     ),
 ];
 

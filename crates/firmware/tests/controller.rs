@@ -172,6 +172,7 @@ fn firmware(memory: &mut [u8]) -> Firmware<&mut [u8]> {
     let setup = Setup {
         geometry: GEOMETRY,
         capacity_slots: PAGES,
+        rated_pe_cycles: 1_000,
         tables: VoltageTables {
             mode: MODE,
             page_of_valley: [0; 15],

@@ -41,7 +41,7 @@ pub enum ConditionError {
     PeCycles(String),
     /// Wear of some superblocks without their share.
     #[error(
-        "`{0}` does not say which superblocks: `500,100@20%` is 100 P/E in the last 20 % of them"
+        "`{0}` does not say which superblocks: `500:100@20%` is 100 P/E in the last 20 % of them"
     )]
     NoShare(String),
     /// Not how long an earlier fill lived.
@@ -285,13 +285,13 @@ pub struct Wear {
     pub last: Option<LastSuperblocks>,
 }
 
-/// Reads the wear of superblocks: `300`, `0..3000`, or `500,100@20%` for 100 P/E cycles in the last 20 % of superblocks and
+/// Reads the wear of superblocks: `300`, `0..3000`, or `500:100@20%` for 100 P/E cycles in the last 20 % of superblocks and
 /// 500 in all others.
 ///
 /// # Errors
 /// [`ConditionError`] where a number is invalid, or the second one has no share.
 pub fn parse_wear(text: &str) -> Result<Wear, ConditionError> {
-    let Some((first, last)) = text.split_once(',') else {
+    let Some((first, last)) = text.split_once(':') else {
         return Ok(Wear {
             pe_cycles: parse_pe_cycles(text)?,
             last: None,
@@ -381,7 +381,8 @@ mod tests {
         for (condition, text) in [
             (Condition::Age, "1h..2h"),
             (Condition::Temperature, "30,40@1h"),
-            (Condition::PeCycles, "7, 5 @ 20 %"),
+            (Condition::PeCycles, "300 P/E"),
+            (Condition::PeCycles, "7 : 5 @ 20 %"),
             (Condition::Unpowered, "3h"),
             (Condition::EarlierFill, "4d"),
             (Condition::Fill, "50%"),
@@ -454,15 +455,15 @@ mod tests {
         assert_eq!(parse_requests("1e6"), Ok(1_000_000));
         assert!(parse_pe_cycles("1e9").is_err());
         for text in [
-            "500,100",
-            "500,1..9@20%",
-            "500,100@",
-            "500,100@200%",
-            ",1@1%",
+            "500:100",
+            "500:1..9@20%",
+            "500:100@",
+            "500:100@200%",
+            ":1@1%",
         ] {
             assert!(parse_wear(text).is_err(), "{text}");
         }
-        let says = parse_wear("500,100").unwrap_err().to_string();
-        assert!(says.contains("`500,100@20%`"), "{says}");
+        let says = parse_wear("500:100").unwrap_err().to_string();
+        assert!(says.contains("`500:100@20%`"), "{says}");
     }
 }

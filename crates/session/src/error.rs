@@ -10,6 +10,7 @@ use firstread_drive::{DriveError, RunError};
 use firstread_ecc::CodeError;
 use firstread_nand::SenseError;
 use firstread_workload::WorkloadError;
+use firstread_workload::trace::ColumnsError;
 use serde_json::Value;
 use thiserror::Error;
 
@@ -45,6 +46,12 @@ pub enum Error {
     /// A choice that is for traces alone.
     #[error(transparent)]
     NotATrace(#[from] NotATrace),
+    /// Columns of a trace that cannot be used.
+    #[error("columns of the trace: {0}")]
+    Columns(ColumnsError),
+    /// A trace is to be read by columns and in a format.
+    #[error("a trace is read by its columns or in a format that has a name, not both")]
+    FormatAndColumns,
     /// A profile that is wrong: a problem a line.
     #[error(transparent)]
     Profile(#[from] ProfileError),
@@ -86,6 +93,9 @@ pub enum Error {
         /// Why it cannot.
         error: Box<RunError>,
     },
+    /// It was asked to end before there was anything to report.
+    #[error("interrupted")]
+    Interrupted,
     /// An error with its context: a variant, a workload, a point.
     #[error("{place}: {error}")]
     Of {
@@ -130,6 +140,8 @@ impl Error {
 pub enum TraceArg {
     /// The format.
     Format,
+    /// The columns.
+    Columns,
     /// That requests past the end of the drive are moved.
     Wrap,
     /// That records that go back in time are moved.
@@ -138,16 +150,20 @@ pub enum TraceArg {
     Device,
     /// How much faster it is replayed.
     Speed,
+    /// An option of fio, which jobs alone have.
+    JobOption,
 }
 
 impl fmt::Display for TraceArg {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             TraceArg::Format => "a format",
+            TraceArg::Columns => "columns",
             TraceArg::Wrap => "wrapping",
             TraceArg::Clamp => "clamping",
             TraceArg::Device => "a device",
             TraceArg::Speed => "a speed",
+            TraceArg::JobOption => "an option of a job",
         })
     }
 }
@@ -155,6 +171,8 @@ impl fmt::Display for TraceArg {
 /// What is given in place of a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Given {
+    /// A trace, where a job file is needed.
+    Trace,
     /// A job file.
     JobFile,
     /// A synthetic stand-in, which has no file.
@@ -178,6 +196,7 @@ impl NotATrace {
     pub fn says(&self, arg: &str) -> String {
         let workload = &self.workload;
         match self.given {
+            Given::Trace => format!("{arg} is for job files, and {workload} is a trace"),
             Given::JobFile => format!("{arg} is for traces, and {workload} is a job file"),
             Given::StandIn => {
                 format!("{arg} is for the file of a trace, and {workload} is made up")

@@ -103,6 +103,11 @@ pub fn is_file(path: &Path) -> bool {
     path.is_file()
 }
 
+/// Size of the file at `path` (bytes); none where the system does not tell.
+pub(crate) fn size(path: &Path) -> Option<u64> {
+    Some(fs::metadata(path).ok()?.len())
+}
+
 /// A file to be written: path below the output folder, and content.
 pub type Page = (PathBuf, Vec<u8>);
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use firstread_workload::synthetic::STAND_INS;
 use firstread_workload::trace::TimeBack;
+use firstread_workload::trace::{Columns, Understood};
 use firstread_workload::{
     Format, StandIn, TraceOptions, TraceReader, Workload, WorkloadError, fio,
 };
@@ -19,7 +20,7 @@ macro_rules! examples {
         pub const EXAMPLES: &[Example] = &[$(Example {
             name: $name,
             summary: $summary,
-            text: include_str!(concat!("../../../examples/", $name, ".fio")),
+            text: include_str!(concat!(env!("FIRSTREAD_JOBS"), "/", $name, ".fio")),
         }),*];
     };
 }
@@ -71,7 +72,7 @@ pub enum Input {
         text: String,
     },
     /// A block trace.
-    Trace(Trace),
+    Trace(Box<Trace>),
     /// A synthetic stream with the published statistics of a trace that cannot be shipped.
     StandIn {
         /// The trace that it replaces.
@@ -86,6 +87,8 @@ pub enum Input {
 pub struct TraceArgs {
     /// Name of its format; none to detect the format from the content.
     pub format: Option<String>,
+    /// Columns of a text whose format is none that has a name, as [`Columns::parse`] takes them; none otherwise.
+    pub columns: Option<String>,
     /// Requests past the end of the drive wrap around: their offset is taken modulo the capacity.
     pub wrap: bool,
     /// A record whose time is earlier than that of the record before it gets the earlier record's time.
@@ -101,6 +104,7 @@ impl TraceArgs {
     fn of_files(&self) -> Option<TraceArg> {
         let made = [
             (TraceArg::Format, self.format.is_some()),
+            (TraceArg::Columns, self.columns.is_some()),
             (TraceArg::Wrap, self.wrap),
             (TraceArg::Clamp, self.clamp),
             (TraceArg::Device, self.device.is_some()),
@@ -168,7 +172,7 @@ impl Input {
             _ => name.to_owned(),
         };
 
-        if args.format.is_none() && is_job_file(&source.head(&label)?) {
+        if args.format.is_none() && args.columns.is_none() && is_job_file(&source.head(&label)?) {
             let speed = args.speed.map(|_| TraceArg::Speed);
             if let Some(arg) = args.of_files().or(speed) {
                 let given = Given::JobFile;
@@ -186,8 +190,14 @@ impl Input {
             Some(name) => Some(find_format(name)?),
             None => None,
         };
+        let columns = match (&args.columns, format) {
+            (Some(_), Some(_)) => return Err(Error::FormatAndColumns),
+            (Some(spec), None) => Some(Columns::parse(spec).map_err(Error::Columns)?),
+            (None, _) => None,
+        };
         let mut options = TraceOptions {
             format,
+            columns,
             wrap: args.wrap,
             on_time_back: if args.clamp {
                 TimeBack::Clamp
@@ -205,7 +215,7 @@ impl Input {
         };
         // An unreadable trace is reported before a drive is built.
         trace.reader(u64::MAX)?;
-        Ok(Input::Trace(trace))
+        Ok(Input::Trace(Box::new(trace)))
     }
 
     /// The job file called `name` with this text.
@@ -215,6 +225,49 @@ impl Input {
     pub fn job_file(name: &str, text: String) -> Result<Input, Error> {
         let workload = fio::parse(name, &text)?;
         Ok(Input::Jobs { workload, text })
+    }
+
+    /// The same job file with the option `key` set to `value` in every job. Jobs whose number of requests was taken
+    /// away stay without one.
+    ///
+    /// # Errors
+    /// [`Error`] where this is no job file, or fio has no such option or value.
+    pub fn with_option(&self, key: &str, value: &str) -> Result<Input, Error> {
+        let Input::Jobs { workload, text } = self else {
+            return Err(NotATrace {
+                arg: TraceArg::JobOption,
+                workload: self.name().to_owned(),
+                given: Given::Trace,
+            }
+            .into());
+        };
+        let option = format!("{key}={value}");
+        // Alone first: what is wrong with it is not a line of the file.
+        fio::parse(&format!("--job {option}"), &format!("[job]\n{option}\n"))?;
+        let mut sections = String::new();
+        let mut in_job = false;
+        for line in text.trim_start_matches('\u{feff}').lines() {
+            if line.trim_start().starts_with('[') {
+                if in_job {
+                    sections += &format!("{option}\n");
+                }
+                in_job = line.split(['#', ';']).next().map(str::trim) != Some("[global]");
+            }
+            sections += line;
+            sections.push('\n');
+        }
+        sections += &format!("{option}\n");
+        let mut input = Input::job_file(&workload.name, sections)?;
+        let unending = workload.jobs.iter().all(|job| job.number_ios.is_none());
+        if let (true, false, Input::Jobs { workload, .. }) =
+            (unending, key == "number_ios", &mut input)
+        {
+            workload
+                .jobs
+                .iter_mut()
+                .for_each(|job| job.number_ios = None);
+        }
+        Ok(input)
     }
 
     fn stand_in(row: &'static StandIn, args: &TraceArgs) -> Result<Input, Error> {
@@ -258,6 +311,22 @@ impl Input {
         }
     }
 
+    /// What a trace holds, up to `limit` requests; none of other workloads. The trace is read for it.
+    ///
+    /// # Errors
+    /// [`Error`] where a record cannot be used.
+    pub fn understood(&self, limit: Option<u64>) -> Result<Option<Understood>, Error> {
+        let Input::Trace(trace) = self else {
+            return Ok(None);
+        };
+        let options = TraceOptions {
+            limit,
+            ..trace.options
+        };
+        let reader = TraceReader::open(&trace.name, trace.source.read()?, options)?;
+        Ok(Some(reader.understood()?))
+    }
+
     /// Number of requests, where it is known before the run.
     pub fn requests(&self) -> Option<u64> {
         match self {
@@ -279,6 +348,21 @@ impl Trace {
             ..self.options
         };
         Ok(TraceReader::open(&self.name, self.source.read()?, options)?)
+    }
+
+    /// What its records depend on, without reading them: the size of its file, and how it is read.
+    pub(crate) fn identity(&self) -> serde_json::Value {
+        let bytes = match &self.source {
+            Source::File(path) => files::size(path),
+            Source::Memory(bytes) => Some(bytes.len() as u64),
+        };
+        serde_json::json!({
+            "bytes": bytes,
+            "format": self.options.format.map(|format| format.name),
+            "wrap": self.options.wrap,
+            "clamp": self.options.on_time_back == TimeBack::Clamp,
+            "device": self.options.device,
+        })
     }
 
     /// How much faster than recorded it is replayed.

@@ -3,9 +3,11 @@
 //!
 //! - [`Input`]: the workload, by name. [`conditions`], [`Choice`]: the words of a drive's state and schemes.
 //! - [`Simulation`]: what is asked for. [`Setup`]: the same, resolved. [`simulate`](mod@simulate): run to an [`Outcome`].
+//! - [`Sweep`]: the simulations of all combinations of drives, states and options.
 //! - [`Matrix`]: many simulations on several threads. [`Store`]: results on disk, reused by later runs.
 //! - [`life`]: how long a drive lives under a load.
 //! - [`study`]: a paper's evaluation as data: its simulations and the verdicts on its claims.
+//! - [`Interrupt`]: ends runs early.
 //! - [`results`]: the outcome as data, with the keys of fio's JSON.
 //! - [`files`]: the one place that opens files.
 //!
@@ -31,6 +33,7 @@ pub mod conditions;
 mod error;
 pub mod files;
 mod input;
+mod interrupt;
 pub mod life;
 mod matrix;
 mod names;
@@ -41,12 +44,14 @@ mod setup;
 pub mod simulate;
 mod store;
 pub mod study;
+mod sweep;
 
 pub use choice::{Choice, ChoiceError, Choices};
 pub use conditions::{Condition, ConditionError, Range};
 pub use error::{Error, Given, NotATrace, StoreError, TraceArg};
 pub use files::FileError;
 pub use input::{EXAMPLES, Example, Input, Trace, TraceArgs};
+pub use interrupt::Interrupt;
 pub use matrix::{Matrix, Point, Results, Watch, crossed};
 pub use names::Unknown;
 pub use retries::Retries;
@@ -56,3 +61,4 @@ pub use setup::{
 };
 pub use simulate::{Outcome, Prepared, Progress, Wall, simulate_on};
 pub use store::{Kept, Store, inputs};
+pub use sweep::{Sweep, Varied};

@@ -31,10 +31,12 @@
 
 use std::collections::BTreeMap;
 
+use firstread_drive::Ended;
 use serde_json::{Map, Value};
 
 use crate::error::Error;
 use crate::parallel;
+use crate::results;
 use crate::setup::Setup;
 use crate::simulate::{Outcome, Prepared, Progress};
 use crate::store::{Kept, Store, burnt_in, inputs};
@@ -107,21 +109,38 @@ impl Matrix<'_> {
     /// # Errors
     /// Those of [`simulate`](crate::simulate::simulate()): of the first point in order that fails. After a failure no
     /// further simulation is started. Points that share a drive stand where the first of them does.
+    /// [`Error::Interrupted`] where a point was interrupted.
     pub fn outcomes(&self) -> Result<Vec<Outcome>, Error> {
+        let whole: Option<Vec<Outcome>> = self.finished()?.into_iter().collect();
+        whole.ok_or(Error::Interrupted)
+    }
+
+    /// The same, with none for a point that was interrupted, or not begun because of that.
+    ///
+    /// # Errors
+    /// As [`Matrix::outcomes`], but for interruptions.
+    pub fn finished(&self) -> Result<Vec<Option<Outcome>>, Error> {
         let groups = sharing(self.points.iter());
         let of_groups = parallel::each(&groups, self.threads, |group| {
             let mut shared = Shared::new(group.len());
-            let run = |&i: &usize| Ok((i, self.run(&self.points[i], &mut shared)?));
+            let run = |&i: &usize| {
+                let outcome = self.run(&self.points[i], &mut shared)?;
+                if let Some(outcome) = &outcome {
+                    let ended = results::ended(outcome.stats.ended);
+                    self.watch.done(&self.points[i], ended);
+                }
+                Ok((i, outcome))
+            };
             group.iter().map(run).collect::<Result<Vec<_>, Error>>()
         })?;
-        let mut outcomes: Vec<(usize, Outcome)> = of_groups.into_iter().flatten().collect();
+        let mut outcomes: Vec<(usize, Option<Outcome>)> = of_groups.into_iter().flatten().collect();
         outcomes.sort_by_key(|(i, _)| *i);
         Ok(outcomes.into_iter().map(|(_, outcome)| outcome).collect())
     }
 
     /// The results of all points. A point whose result is in `store` is not run again. Every other result is
     /// stored, with the values that `values` computes from its outcome. Points with the same inputs share one
-    /// simulation.
+    /// simulation. A point that is interrupted has no result, and neither have those that are not begun because of that.
     ///
     /// # Errors
     /// Those of [`simulate`](crate::simulate::simulate()), with the point's label, and those of `store`.
@@ -136,23 +155,23 @@ impl Matrix<'_> {
             let mut shared = Shared::new(group.len());
             let kept = |&i: &usize| {
                 let (inputs, run) = &runs[i];
-                Ok((
-                    i,
-                    self.kept_or_run(store, inputs, run, &values, &mut shared)?,
-                ))
+                let kept = self.kept_or_run(store, inputs, run, &values, &mut shared)?;
+                Ok((i, kept))
             };
             group.iter().map(kept).collect::<Result<Vec<_>, Error>>()
         })?;
-        let mut kept: Vec<(usize, (Kept, bool))> = of_groups.into_iter().flatten().collect();
+        let mut kept: Vec<(usize, Option<(Kept, bool)>)> =
+            of_groups.into_iter().flatten().collect();
         kept.sort_by_key(|(i, _)| *i);
-        let kept: Vec<(Kept, bool)> = kept.into_iter().map(|(_, kept)| kept).collect();
+        let kept: Vec<Option<(Kept, bool)>> = kept.into_iter().map(|(_, kept)| kept).collect();
+        let were_there = kept.iter().flatten().filter(|(_, was_there)| *was_there);
         let mut of_point = vec![0; self.points.len()];
         for (i, (_, run)) in runs.iter().enumerate() {
             run.iter().for_each(|&point| of_point[point] = i);
         }
         Ok(Results {
-            were_there: kept.iter().filter(|(_, was_there)| *was_there).count(),
-            kept: kept.into_iter().map(|(kept, _)| kept).collect(),
+            were_there: were_there.count(),
+            kept: kept.into_iter().map(|kept| Some(kept?.0)).collect(),
             of_point,
         })
     }
@@ -162,7 +181,8 @@ impl Matrix<'_> {
         self.runs().len()
     }
 
-    /// The result of the points `run`, which share a simulation: as `store` has it, with true, or run now.
+    /// The result of the points `run`, which share a simulation: as `store` has it, with true, or run now. None where
+    /// that was interrupted.
     fn kept_or_run(
         &self,
         store: &Store,
@@ -170,7 +190,7 @@ impl Matrix<'_> {
         run: &[usize],
         values: &(impl Fn(&Setup, &Outcome) -> Map<String, Value> + Sync),
         shared: &mut Shared,
-    ) -> Result<(Kept, bool), Error> {
+    ) -> Result<Option<(Kept, bool)>, Error> {
         let point = &self.points[run[0]];
         let mut kept = None;
         for same in run.iter().map(|&i| &self.points[i]) {
@@ -187,18 +207,29 @@ impl Matrix<'_> {
             None => {
                 let outcome = self.run(point, shared);
                 let outcome = outcome.map_err(|error| error.of(&point.label))?;
+                let Some(outcome) = outcome else {
+                    return Ok(None);
+                };
                 let values = values(&point.setup, &outcome);
                 store.keep(&point.name, &point.setup, inputs, values, &outcome)?
             }
         };
         self.watch.done(point, &kept.ended);
-        Ok((kept, was_there))
+        Ok(Some((kept, was_there)))
     }
 
-    fn run(&self, point: &Point, shared: &mut Shared) -> Result<Outcome, Error> {
+    /// Runs `point`. None where that is interrupted.
+    fn run(&self, point: &Point, shared: &mut Shared) -> Result<Option<Outcome>, Error> {
+        if point.setup.interrupt.is_asked() {
+            return Ok(None);
+        }
         let mut progress = self.watch.begin(point);
-        let prepared = shared.prepared(&point.setup, &mut *progress)?;
-        prepared.simulate(&point.setup, &mut *progress)
+        let prepared = match shared.prepared(&point.setup, &mut *progress) {
+            Err(Error::Interrupted) => return Ok(None),
+            prepared => prepared?,
+        };
+        let outcome = prepared.simulate(&point.setup, &mut *progress)?;
+        Ok((outcome.stats.ended != Ended::Interrupted).then_some(outcome))
     }
 
     /// Each different input with the points that have it, in the order of their first point.
@@ -277,7 +308,7 @@ fn sharing<'a>(points: impl Iterator<Item = &'a Point>) -> Vec<Vec<usize>> {
 /// The results of a matrix that are kept.
 #[derive(Debug)]
 pub struct Results {
-    kept: Vec<Kept>,
+    kept: Vec<Option<Kept>>,
     /// Index of the simulation of each point.
     of_point: Vec<usize>,
     /// Number of simulations whose results were in the store already.
@@ -285,9 +316,14 @@ pub struct Results {
 }
 
 impl Results {
-    /// The result of the point at `index`.
-    pub fn of(&self, index: usize) -> &Kept {
-        &self.kept[self.of_point[index]]
+    /// The result of the point at `index`; none where it was interrupted.
+    pub fn of(&self, index: usize) -> Option<&Kept> {
+        self.kept[self.of_point[index]].as_ref()
+    }
+
+    /// Simulations that have a result.
+    pub fn finished(&self) -> usize {
+        self.kept.iter().flatten().count()
     }
 
     /// Simulations that the points come to.
@@ -298,7 +334,8 @@ impl Results {
     /// Time that all simulations took on one core, in this run or in earlier ones (s).
     pub fn wall_s(&self) -> f64 {
         // From zero: `sum` makes -0 of no results.
-        self.kept.iter().fold(0.0, |s, kept| s + kept.wall_s)
+        let kept = self.kept.iter().flatten();
+        kept.fold(0.0, |s, kept| s + kept.wall_s)
     }
 }
 

@@ -15,6 +15,7 @@ use crate::conditions::usual_state;
 use crate::error::Error;
 use crate::files;
 use crate::input::Input;
+use crate::interrupt::Interrupt;
 use crate::life::worn;
 use crate::names::Unknown;
 
@@ -117,6 +118,7 @@ impl Simulation {
             seed: self.seed,
             limit: self.limit,
             burn_in: self.burn_in.clone(),
+            interrupt: Interrupt::default(),
         };
         if let Some(path) = &self.wear_from {
             worn::wear_from(&mut setup, path)?;
@@ -140,6 +142,8 @@ pub struct Setup {
     pub limit: Option<u64>,
     /// What the drive is burnt in by before that, if it is.
     pub burn_in: Option<BurnInSetup>,
+    /// Ends the run early where it is asked. A result does not depend on it but by that.
+    pub interrupt: Interrupt,
 }
 
 impl Setup {

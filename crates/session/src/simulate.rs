@@ -5,13 +5,13 @@
 )]
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use firstread_core::Ns;
 use firstread_core::params::Need;
 use firstread_core::voltage::BlockGroups;
 use firstread_drive::stats::{Latencies, Percentile};
-use firstread_drive::{BurnIn, Drive, Host, RunError, RunStats, tables};
+use firstread_drive::{BurnIn, BurnInEnd, Drive, Host, RunError, RunStats, tables};
 use firstread_firmware::log::Record;
 use firstread_workload::{Notice, Place, StandIn, TraceRecord, WorkloadError};
 
@@ -54,6 +54,8 @@ pub struct Wall {
     pub prepare_s: f64,
     /// Running the workload (s).
     pub run_s: f64,
+    /// When the run ended, by the clock of this machine (ms since 1970, UTC).
+    pub ended_unix_ms: u64,
 }
 
 impl Outcome {
@@ -166,7 +168,8 @@ impl Setup {
     /// several setups share is prepared once and cloned.
     ///
     /// # Errors
-    /// [`Error`] where the drive cannot be made, or not in its state, or the burn-in cannot be run on it.
+    /// [`Error`] where the drive cannot be made, or not in its state, or the burn-in cannot be run on it;
+    /// [`Error::Interrupted`] where it was interrupted.
     pub fn prepare(&self, progress: &mut dyn FnMut(Progress)) -> Result<Prepared, Error> {
         progress(Progress::Preparing);
         let start = Instant::now();
@@ -182,12 +185,11 @@ impl Setup {
                     Progress::Completed(n) => progress(Progress::BurningIn(n)),
                     other => progress(other),
                 };
-                Some(burn_in(
-                    &mut drive,
-                    &setup,
-                    by.most_drive_writes,
-                    &mut burning,
-                )?)
+                let burnt_in = burn_in(&mut drive, &setup, by.most_drive_writes, &mut burning)?;
+                if burnt_in.ended == BurnInEnd::Interrupted {
+                    return Err(Error::Interrupted);
+                }
+                Some(burnt_in)
             }
         };
         Ok(Prepared {
@@ -233,8 +235,9 @@ fn burn_in(
     let workload_seed = setup.state.workload_seed;
     let depth = setup.profile.link.max_outstanding;
     let name = setup.input.name();
+    let stop = || setup.interrupt.is_asked();
     let pass = |pass| -> Result<Host<'_>, Failed> {
-        let host = match &*setup.input {
+        let mut host = match &*setup.input {
             Input::Jobs { workload, .. } => {
                 Host::pass(workload, capacity_bytes, workload_seed, pass).map_err(Error::from)?
             }
@@ -249,6 +252,7 @@ fn burn_in(
                 Host::trace(row.name, records, depth, None)
             }
         };
+        host.stop_when(&stop);
         Ok(foretold(host, setup, capacity_bytes)?)
     };
     let mut completed = |n| progress(Progress::Completed(n));
@@ -325,8 +329,10 @@ fn run(
     let background_reads_before = drive.counters().background_reads;
     let start = Instant::now();
     let depth = setup.profile.link.max_outstanding;
+    let stop = || setup.interrupt.is_asked();
     let mut run = |host: Host<'_>| -> Result<RunStats, Error> {
         let mut host = foretold(host, setup, capacity_bytes)?;
+        host.stop_when(&stop);
         if let Some(expected) = expected_amplification {
             host.expect_amplification(expected);
         }
@@ -375,6 +381,9 @@ fn run(
         wall: Wall {
             prepare_s: 0.0,
             run_s,
+            ended_unix_ms: SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .map_or(0, |since| since.as_millis() as u64),
         },
     })
 }

@@ -8,15 +8,17 @@ use serde_json::{Map, Value, json};
 
 use crate::error::StoreError;
 use crate::files;
+use crate::input::Input;
 use crate::results;
 use crate::setup::Setup;
 use crate::simulate::Outcome;
 
-/// A folder of results.
+/// A folder of results, or results that are kept for this run alone.
 #[derive(Debug)]
 pub struct Store {
-    folder: PathBuf,
+    folder: Option<PathBuf>,
     kind: &'static str,
+    with_results: bool,
 }
 
 /// What is kept of a simulation.
@@ -28,17 +30,23 @@ pub struct Kept {
     pub ended: String,
     /// Run time (s); 0 if it is unknown.
     pub wall_s: f64,
+    /// Its whole result, run time and memory included; null unless [`Store::with_results`] asks for it.
+    pub result: Value,
 }
 
 /// Everything that the result of `setup` depends on.
 pub fn inputs(setup: &Setup) -> Value {
-    json!({
+    let mut inputs = json!({
         "version": results::VERSION,
         "commit": results::COMMIT,
         "seed": setup.seed,
         "workload_seed": setup.state.workload_seed,
         "config": results::config(setup),
-    })
+    });
+    if let Input::Trace(trace) = &*setup.input {
+        inputs["trace"] = trace.identity();
+    }
+    inputs
 }
 
 /// All that a drive of `setup` depends on once it is burnt in; none where it is not burnt in.
@@ -81,9 +89,27 @@ impl Store {
             files::write(folder, &[(file.into(), text.into_bytes())])?;
         }
         Ok(Store {
-            folder: folder.to_owned(),
+            folder: Some(folder.to_owned()),
             kind,
+            with_results: false,
         })
+    }
+
+    /// Results of this run alone, of the `kind`: nothing is written.
+    pub fn in_memory(kind: &'static str) -> Store {
+        Store {
+            folder: None,
+            kind,
+            with_results: false,
+        }
+    }
+
+    /// The same, with the whole result of each simulation in memory ([`Kept::result`]).
+    pub fn with_results(self) -> Store {
+        Store {
+            with_results: true,
+            ..self
+        }
     }
 
     /// Path of the result called `name`, below the folder.
@@ -106,11 +132,14 @@ impl Store {
     /// # Errors
     /// [`StoreError`] where its file is damaged or cannot be read.
     pub fn kept(&self, name: &str, inputs: &Value) -> Result<Option<Kept>, StoreError> {
-        let path = self.folder.join(Store::file(name));
+        let Some(folder) = &self.folder else {
+            return Ok(None);
+        };
+        let path = folder.join(Store::file(name));
         if !files::is_file(&path) {
             return Ok(None);
         }
-        let value = read(&path)?;
+        let mut value = read(&path)?;
         let Some(values) = value["metrics"].as_object() else {
             let kind = self.kind;
             return Err(StoreError::NoResult { path, kind });
@@ -118,19 +147,33 @@ impl Store {
         if value["inputs"] != *inputs {
             return Ok(None);
         }
-        let wall = self.folder.join(Store::wall_file(name));
-        let wall_s = match files::is_file(&wall) {
-            true => read(&wall)?[self.wall_key()].as_f64(),
-            false => None,
+        let values = values.clone();
+        let wall = folder.join(Store::wall_file(name));
+        let wall = match files::is_file(&wall) {
+            true => read(&wall)?,
+            false => Value::Null,
         };
         Ok(Some(Kept {
-            values: values.clone(),
+            values,
             ended: value["result"]["firstread"]["ended"]
                 .as_str()
                 .unwrap_or_default()
                 .to_owned(),
-            wall_s: wall_s.unwrap_or(0.0),
+            wall_s: wall[self.wall_key()].as_f64().unwrap_or(0.0),
+            result: self.whole(value["result"].take(), &wall),
         }))
+    }
+
+    /// `result` with what the machine decides, where results are asked for.
+    fn whole(&self, mut result: Value, wall: &Value) -> Value {
+        if !self.with_results {
+            return Value::Null;
+        }
+        let of_machine = wall.as_object().into_iter().flatten();
+        for (key, value) in of_machine.filter(|(key, _)| **key != self.wall_key()) {
+            result["firstread"][key] = value.clone();
+        }
+        result
     }
 
     /// Stores the result of `setup` under `name`, with the `values` computed from its outcome.
@@ -147,19 +190,22 @@ impl Store {
     ) -> Result<Kept, StoreError> {
         let wall_s = outcome.wall.prepare_s + outcome.wall.run_s;
         let (result, mut wall) = results::result_and_wall(setup, outcome, false);
+        wall[self.wall_key()] = wall_s.into();
         let value = json!({
             "inputs": inputs,
             "metrics": values,
             "result": result,
         });
-        wall[self.wall_key()] = wall_s.into();
         let page = |name: String, value| (name.into(), results::text(value).into_bytes());
         let pages = [
             page(Store::file(name), &value),
             page(Store::wall_file(name), &wall),
         ];
-        files::write(&self.folder, &pages)?;
+        if let Some(folder) = &self.folder {
+            files::write(folder, &pages)?;
+        }
         Ok(Kept {
+            result: self.whole(result, &wall),
             values,
             ended: results::ended(outcome.stats.ended).to_owned(),
             wall_s,

@@ -9,7 +9,8 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use firstread_session::{
-    Error, Input, Matrix, Outcome, Point, Progress, Setup, Simulation, Store, StoreError, Watch,
+    Error, Input, Interrupt, Matrix, Outcome, Point, Progress, Setup, Simulation, Store,
+    StoreError, Watch,
 };
 use serde_json::{Map, Value, json};
 
@@ -114,7 +115,7 @@ fn sequence_what_is_kept_is_not_run_again() {
         };
         let results = matrix.kept(&store, mean).unwrap();
         assert_eq!(results.simulations(), matrix.simulations());
-        let of = |i| results.of(i).values["mean_ns"].as_f64().unwrap();
+        let of = |i| results.of(i).unwrap().values["mean_ns"].as_f64().unwrap();
         let values: Vec<f64> = (0..points.len()).map(of).collect();
         (values, results.were_there, counts.take())
     };
@@ -191,5 +192,58 @@ fn sequence_errors_come_in_the_order_of_points() {
             "{error}"
         );
         assert!(matches!(error.cause(), Error::Drive(_)), "{error:?}");
+    }
+}
+
+/// Asks for the end once a point is done.
+struct Ends(Interrupt);
+
+impl Watch for Ends {
+    fn begin<'a>(&'a self, _: &Point) -> Box<dyn FnMut(Progress) + 'a> {
+        Box::new(|_| {})
+    }
+
+    fn done(&self, _: &Point, _: &str) {
+        self.0.ask();
+    }
+}
+
+/// A matrix that is interrupted has the points that had ended, and goes on from them.
+#[test]
+fn sequence_an_interrupted_matrix_keeps_what_has_ended() {
+    let folder = Folder::new("interrupted");
+    let store = Store::open(&folder.0, "test", "interrupted").unwrap();
+    let interrupt = Interrupt::default();
+    let mut points: Vec<Point> = (1..=3).map(|seed| point("a", seed)).collect();
+    for point in &mut points {
+        point.setup.interrupt = interrupt.clone();
+    }
+    let ends = Ends(interrupt);
+    let matrix = Matrix {
+        points: &points,
+        threads: Some(1),
+        watch: &ends,
+    };
+    let kept = matrix.kept(&store, mean).unwrap();
+    assert_eq!((kept.finished(), kept.simulations()), (1, 3));
+    assert!(kept.of(0).is_some() && kept.of(1).is_none());
+    // Nothing more is begun, and what has no outcome is no error here.
+    let outcomes = matrix.finished().unwrap();
+    assert!(outcomes.iter().all(Option::is_none));
+    assert!(matches!(matrix.outcomes(), Err(Error::Interrupted)));
+
+    let points: Vec<Point> = (1..=3).map(|seed| point("a", seed)).collect();
+    let matrix = Matrix {
+        points: &points,
+        threads: Some(1),
+        watch: &(),
+    };
+    let kept = matrix.kept(&store.with_results(), mean).unwrap();
+    assert_eq!((kept.finished(), kept.were_there), (3, 1));
+    // With the result in memory, whether it was there or not.
+    for i in 0..3 {
+        let own = &kept.of(i).unwrap().result["firstread"];
+        assert_eq!(own["requests"], 300);
+        assert!(own["wall_seconds"].is_number(), "{own}");
     }
 }

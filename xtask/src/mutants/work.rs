@@ -11,7 +11,7 @@ use super::switches::{Change, Edit, HOLDER, SWITCH, Switched, switched};
 use super::tests_run::{Baselines, Ended, Tests};
 use super::verdict::{Judges, Mutant, Verdict};
 use super::{answer, output};
-use crate::check::{command, run as run_command};
+use crate::commands::{command, run as run_command};
 
 /// Folders that are mutated.
 pub(super) const FOLDERS: [&str; 4] = [

@@ -25,7 +25,7 @@ pub fn report(setups: &[Setup], outcomes: &[Outcome]) -> String {
     let (Some(setup), Some(first)) = (setups.first(), outcomes.first()) else {
         return String::new();
     };
-    let seeds = human::seeds(setup, setups.len());
+    let seeds = human::seeds(setups.iter());
     let mut text = format!("{}\n  {seeds}\n", human::configuration(setup, first));
     let directions: [Direction; 4] = [
         ("read", |o| &o.stats.all.read),
@@ -68,7 +68,7 @@ pub fn report(setups: &[Setup], outcomes: &[Outcome]) -> String {
         causes(outcomes.iter()).join(", ")
     );
     let reports: Vec<_> = outcomes.iter().map(|o| &o.stats.all).collect();
-    text + &human::uncorrectable(&reports) + SPREAD
+    text + &human::uncorrectable(&reports) + &human::error_rate(&reports) + SPREAD
 }
 
 fn words<const N: usize>(words: [&str; N]) -> Vec<String> {
@@ -103,9 +103,11 @@ fn direction(name: &str, outcomes: &[Outcome], of: fn(&Outcome) -> &Latencies) -
     let half = |o: &Outcome| of(o).mean_half_ns().map(|half| half / of(o).mean_ns());
     add("mean".into(), &mean, &half, time, String::new());
     let mut marks = Marks::default();
+    let mut unknown = Vec::new();
     for percent in PERCENTILES {
         let all: Vec<Percentile> = outcomes.iter().map(|o| of(o).percentile(percent)).collect();
         if all.iter().any(|p| p.beyond == 0) {
+            unknown.push(percent);
             continue;
         }
         let mark = all.iter().map(|p| marks.of(p)).max_by_key(String::len);
@@ -122,7 +124,8 @@ fn direction(name: &str, outcomes: &[Outcome], of: fn(&Outcome) -> &Latencies) -
     let sides = [Side::Left, Side::Right, Side::Left, Side::Left, Side::Left];
     let n = outcomes.iter().map(|o| of(o).count()).sum();
     let all = format!("\n{name}, {} requests in all\n", count(n));
-    all + &table("  ", &sides, &rows) + &marks.explained()
+    let needed = human::needed(&unknown, 1);
+    all + &table("  ", &sides, &rows) + &marks.explained() + &needed
 }
 
 /// The half of an interval that most of several runs have; `too short` where most have none.

@@ -4,6 +4,7 @@ use firstread_core::Ns;
 use firstread_drive::stats::{Latencies, Percentile, Report};
 use firstread_drive::{Cause, DriveState, Precondition};
 use firstread_session::files::peak_rss_bytes;
+use firstread_session::life::Class;
 use firstread_session::results::TAIL;
 use firstread_session::{Outcome, Retries, Setup};
 use firstread_workload::job::DEFAULT_PERCENTILES;
@@ -65,7 +66,7 @@ pub fn heading(setup: &Setup, outcome: &Outcome) -> String {
     format!(
         "{}, {}\n{}{burn_in}",
         configuration(setup, outcome),
-        seeds(setup, 1),
+        seeds([setup].into_iter()),
         beyond.unwrap_or_default()
     )
 }
@@ -89,14 +90,33 @@ pub fn cells(setup: &Setup) -> String {
     cells.map_or(String::new(), |cells| format!("\n  {cells}"))
 }
 
-/// The seeds of `drives` drives from `first` up, and that of their load.
-pub fn seeds(first: &Setup, drives: usize) -> String {
-    let (seed, load) = (first.seed, first.state.workload_seed);
-    match drives {
-        1 => format!("seed {seed}, workload seed {load}"),
-        n => {
-            let last = seed.wrapping_add(n as u64 - 1);
-            format!("{n} drives (seeds {seed} to {last}), workload seed {load}")
+/// The seeds of drives, and that of their load.
+pub fn seeds<'a>(drives: impl Iterator<Item = &'a Setup> + Clone) -> String {
+    let load = drives
+        .clone()
+        .next()
+        .map_or(0, |setup| setup.state.workload_seed);
+    let seeds: Vec<u64> = drives.map(|setup| setup.seed).collect();
+    let is_run = |seeds: &[u64]| {
+        seeds
+            .windows(2)
+            .all(|two| two[0].checked_add(1) == Some(two[1]))
+    };
+    match &seeds[..] {
+        [seed] => format!("seed {seed}, workload seed {load}"),
+        [first, .., last] if is_run(&seeds) => {
+            format!(
+                "{} drives (seeds {first} to {last}), workload seed {load}",
+                seeds.len()
+            )
+        }
+        seeds => {
+            let all: Vec<String> = seeds.iter().map(u64::to_string).collect();
+            let n = seeds.len();
+            format!(
+                "{n} drives (seeds {}), workload seed {load}",
+                all.join(", ")
+            )
         }
     }
 }
@@ -131,7 +151,8 @@ pub fn state_line(setup: &Setup) -> String {
             age(at)
         ),
     };
-    let mut line = format!("{written}, {ages} at {celsius}, {wear} P/E");
+    let rated = format!(" of {} rated", count(setup.rated_pe_cycles().into()));
+    let mut line = format!("{written}, {ages} at {celsius}, {wear} P/E{rated}");
     if let Some(last) = setup.state.last {
         let percent = f64::from(last.permille) / 10.0;
         line += &format!(
@@ -223,10 +244,12 @@ fn direction(report: &Report, latencies: &Latencies) -> String {
             .to_vec(),
     ];
     let mut marks = Marks::default();
+    let mut unknown = Vec::new();
     for &percent in wanted {
         let p = latencies.percentile(percent);
         // No sample lies beyond this percentile, so its value is unknown.
         if p.beyond == 0 {
+            unknown.push(percent);
             continue;
         }
         rows.push(vec![
@@ -241,7 +264,21 @@ fn direction(report: &Report, latencies: &Latencies) -> String {
         &[Side::Right, Side::Right, Side::Left, Side::Left],
         &rows,
     );
-    text + &marks.explained()
+    text + &marks.explained() + &needed(&unknown, 1)
+}
+
+/// How many requests the percentiles `unknown` need, of which at least `beyond` have to lie beyond each.
+pub fn needed(unknown: &[f64], beyond: u64) -> String {
+    let one = |percent: &f64| {
+        // A decimal percentage is not exact in binary.
+        let requests = (beyond as f64 / (1.0 - percent / 100.0) * (1.0 - 1e-9)).ceil();
+        format!("P{percent} ({})", count(requests as u64))
+    };
+    let all: Vec<String> = unknown.iter().filter(|p| **p < 100.0).map(one).collect();
+    match all.is_empty() {
+        true => String::new(),
+        false => format!("  more requests are needed for {}\n", all.join(", ")),
+    }
 }
 
 /// Marks beside percentiles, and the meaning of those that were used.
@@ -442,7 +479,7 @@ fn footer(setup: &Setup, outcome: &Outcome) -> String {
     text += &writes::lines(setup, outcome);
     text.extend(done.map(|(_, line)| format!("{line}\n")));
     text += &front::lines(&setup.profile, c);
-    text + &uncorrectable(&[&outcome.stats.all])
+    text + &uncorrectable(&[&outcome.stats.all]) + &error_rate(&[&outcome.stats.all])
 }
 
 /// Says that data were lost, where they were.
@@ -467,6 +504,38 @@ pub fn uncorrectable(reports: &[&Report]) -> String {
         }
     }
     text
+}
+
+/// Uncorrectable reads for each bit read, beside what JESD218 allows of a drive over its life.
+pub fn error_rate(reports: &[&Report]) -> String {
+    let sum = |of: fn(&Report) -> u64| reports.iter().map(|r| of(r)).sum::<u64>();
+    let bits = 8.0 * sum(|r| r.read.bytes) as f64;
+    if bits == 0.0 {
+        return String::new();
+    }
+    let measured = match sum(|r| r.read.lost()) {
+        // Of no event in n trials the upper end of the 95 % interval is 3/n.
+        0 => format!(
+            "none in {}bit, so below {} a bit",
+            spaced(bits),
+            rare(3.0 / bits)
+        ),
+        lost => format!("{} a bit", rare(lost as f64 / bits)),
+    };
+    format!(
+        "uncorrectable reads: {measured}; JESD218 allows {} (client), {} (enterprise)\n",
+        rare(Class::CLIENT.most),
+        rare(Class::ENTERPRISE.most)
+    )
+}
+
+/// A number with its prefix, and a space where a unit follows.
+fn spaced(value: f64) -> String {
+    let text = si(value);
+    match text.contains(' ') {
+        true => text,
+        false => text + " ",
+    }
 }
 
 /// Run time and memory on this machine.

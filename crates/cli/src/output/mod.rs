@@ -10,6 +10,7 @@ pub mod modes;
 mod phases;
 pub mod spread;
 mod tail;
+pub mod understood;
 pub mod writes;
 
 use firstread_session::files::Page;

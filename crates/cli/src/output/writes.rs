@@ -107,6 +107,7 @@ pub fn burn_in(setup: &Setup, outcome: &Outcome) -> String {
     let by = setup.burn_in_input().map_or("", |input| input.title());
     let steady = match (burn_in.ended, burn_in.amplification.steady()) {
         (BurnInEnd::EndOfLife(_), _) => "then the drive took no more writes".to_owned(),
+        (BurnInEnd::Interrupted, _) => "then interrupted".to_owned(),
         (_, Some(steady)) => format!("then steady at write amplification {:.2}", steady.mean),
         (_, None) => {
             "NOT in a steady state at its limit (--burn-in-limit): what follows is of a transient"

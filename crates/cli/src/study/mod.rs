@@ -1,4 +1,4 @@
-//! `firstread study`: a paper's evaluation repeated, claim by claim.
+//! `firstread study`: an evaluation, of a paper or of one's own, claim by claim.
 //!
 //! The study itself is in `firstread_session::study`.
 //!
@@ -19,11 +19,12 @@ use firstread_session::study::correlation::Measured;
 use firstread_session::study::plan::{self, Inputs, Point};
 use firstread_session::study::points::Points;
 use firstread_session::study::spec::Study;
-use firstread_session::study::{Named, STUDIES, facts, find, margin, metric, verdict};
+use firstread_session::study::{NEW, Named, STUDIES, facts, find, margin, metric, verdict};
 use firstread_session::{Matrix, Progress, Results, Store, Unknown, Watch, files, results, study};
 use indicatif::ProgressBar;
 
-use crate::args::Usage;
+use crate::args::{Interrupted, Usage};
+use crate::interrupt;
 use crate::progress::Bars;
 use crate::streams::{data, notice};
 
@@ -35,8 +36,9 @@ Examples:
   firstread study ct-qlc --out ct-qlc --traces traces
       the full form; run the command again after an interruption and it goes on
   firstread study ct-qlc --only fig12,fig14 --out ct-qlc
-  firstread study mine.toml --out mine
-      a study of your own: drives, states, workloads, schemes and claims
+  firstread study --new mine.toml
+      a study of your own to begin with: commented, and runs as it is (docs/studies.md)
+  firstread study mine.toml --quick --out mine
 
 The folder gets report.html (no network needed), README.md (the table of claims), results.json,
 claims.csv, points.csv, cells.csv (what is measured without a run), figures/ (SVG and PNG) and
@@ -44,19 +46,22 @@ points/ (each simulation's whole result).
 
 Exit status: 0 when all of it ran, 1 on an error, 2 when the command line is wrong.";
 
-/// Repeat a paper's evaluation: simulations, figures, and a verdict on every claim
+/// Run an evaluation: simulations, figures, and a verdict on every claim
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct StudyArgs {
     /// A shipped study (`firstread list studies`), the path of a study, or `all`
-    #[arg(value_name = "NAME|FILE|all")]
-    study: String,
+    #[arg(value_name = "NAME|FILE|all", required_unless_present = "new")]
+    study: Option<String>,
+    /// Write a study of your own to begin with, commented, and run nothing
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["study", "quick", "out", "only", "traces", "threads"])]
+    new: Option<PathBuf>,
     /// Use fewer requests, drives and points: every claim, at lower precision
     #[arg(long)]
     quick: bool,
     /// Folder of the results; points of the same study that it already holds are not run again
-    #[arg(long, value_name = "DIR")]
-    out: PathBuf,
+    #[arg(long, value_name = "DIR", required_unless_present = "new")]
+    out: Option<PathBuf>,
     /// Run only these experiments and correlations
     #[arg(long, value_name = "ID,ID...", value_delimiter = ',')]
     only: Vec<String>,
@@ -84,19 +89,59 @@ pub fn title(name: &str) -> Result<Option<String>> {
 
 /// Runs the command.
 pub fn study(args: &StudyArgs) -> Result<()> {
-    let studies = find(&args.study)?;
+    if let Some(file) = &args.new {
+        return new(file);
+    }
+    let (Some(given), Some(out)) = (&args.study, &args.out) else {
+        return Err(Usage("name a study, and a folder with --out".into()).into());
+    };
+    let studies = find(given)?;
     let one = studies.len() == 1;
     for named in &studies {
         check_only(args, named)?;
     }
     for named in &studies {
         let folder = match one {
-            true => args.out.clone(),
-            false => args.out.join(&named.name),
+            true => out.clone(),
+            false => out.join(&named.name),
         };
         run(args, named, &folder)?;
     }
     Ok(())
+}
+
+/// Writes a study to begin with.
+fn new(file: &Path) -> Result<()> {
+    if file.exists() {
+        anyhow::bail!(
+            "{} is there already, and is not written over",
+            file.display()
+        );
+    }
+    let (folder, name) = (file.parent().unwrap_or(Path::new("")), file.file_name());
+    let Some(name) = name.and_then(|name| name.to_str()) else {
+        return Err(Usage(format!("{} is no file name", file.display())).into());
+    };
+    let name = name.to_owned();
+    let stem = name.strip_suffix(".toml").unwrap_or(&name);
+    let path = file.display().to_string();
+    let text = NEW.replace(
+        "study FILE --quick --out results",
+        &format!("study {path} --quick --out {stem}"),
+    );
+    let text = text.replace(
+        "open results/report.html",
+        &format!("open {stem}/report.html"),
+    );
+    let folder = if folder.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        folder
+    };
+    files::write(folder, &[(name.clone().into(), text.into_bytes())])?;
+    data(&format!(
+        "{path} is written; it runs as it is:\n  firstread study {path} --quick --out {stem}\n"
+    ))
 }
 
 fn check_only(args: &StudyArgs, named: &Named) -> Result<()> {
@@ -108,7 +153,7 @@ fn check_only(args: &StudyArgs, named: &Named) -> Result<()> {
 }
 
 fn run(args: &StudyArgs, named: &Named, folder: &Path) -> Result<()> {
-    let Named { name, study } = named;
+    let Named { given, name, study } = named;
     let inputs = Inputs::open(study, args.traces.as_deref())?;
     for (workload, why) in &inputs.absent {
         notice(&format!("{name}: left out `{workload}`: {why}"));
@@ -125,9 +170,20 @@ fn run(args: &StudyArgs, named: &Named, folder: &Path) -> Result<()> {
     let correlations = correlations(args, study, &mut measured)?;
     margins(args, study, &mut measured)?;
     let results = simulate_all(args, &store, &points)?;
+    let (finished, all) = (results.finished(), results.simulations());
+    if finished < all {
+        let folder = folder.display();
+        let text = format!(
+            ": {finished} of {all} simulations are in {folder}; the same command goes on from there"
+        );
+        return Err(Interrupted(text).into());
+    }
     for (i, point) in points.iter().enumerate() {
-        let metrics = results.of(i).values.clone();
-        measured.add(&point.experiment.id, point.at.clone(), metrics);
+        // Those that are interrupted ended the study above.
+        if let Some(kept) = results.of(i) {
+            let metrics = kept.values.clone();
+            measured.add(&point.experiment.id, point.at.clone(), metrics);
+        }
     }
     let known = verdict::Known {
         absent: &absent,
@@ -136,6 +192,7 @@ fn run(args: &StudyArgs, named: &Named, folder: &Path) -> Result<()> {
     let verdicts = verdict::judge(study, &measured, &known);
     let done = report::Done {
         name,
+        given,
         study,
         quick: args.quick,
         points: &points,
@@ -145,7 +202,13 @@ fn run(args: &StudyArgs, named: &Named, folder: &Path) -> Result<()> {
         verdicts: &verdicts,
     };
     files::write(folder, &report::pages(&done)?)?;
-    data(&claims::summary(&study.title, &verdicts))?;
+    for (id, why) in report::without_numbers(&done) {
+        notice(&format!("{name}: experiment `{id}`: {why}"));
+    }
+    match verdicts.is_empty() {
+        true => data(&report::tables(&done))?,
+        false => data(&claims::summary(&study.title, &verdicts))?,
+    }
     eprintln!(
         "{} simulations, {:.0} s of them on one core; {}",
         results.simulations(),
@@ -183,7 +246,13 @@ fn margins(args: &StudyArgs, study: &Study, points: &mut Points) -> Result<()> {
 
 /// The results of `points`: those that `store` has not are simulated.
 fn simulate_all(args: &StudyArgs, store: &Store, points: &[Point<'_>]) -> Result<Results> {
-    let points: Vec<_> = points.iter().map(|point| point.run.clone()).collect();
+    let interrupt = interrupt::handled();
+    let stopped = |point: &Point<'_>| {
+        let mut run = point.run.clone();
+        run.setup.interrupt = interrupt.clone();
+        run
+    };
+    let points: Vec<_> = points.iter().map(stopped).collect();
     let matrix = |watch| Matrix {
         points: &points,
         threads: args.threads,

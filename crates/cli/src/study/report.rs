@@ -17,10 +17,13 @@ use super::claims::{self, estimate};
 use super::correlation;
 use super::figures;
 use super::prose;
+use crate::output::format::{Side, table};
 
 /// A study that has run.
 pub struct Done<'a> {
     pub name: &'a str,
+    /// As it was asked for: a name or a path.
+    pub given: &'a str,
     pub study: &'a Study,
     pub quick: bool,
     pub points: &'a [Point<'a>],
@@ -44,12 +47,12 @@ struct Section {
     rows: Vec<Vec<String>>,
 }
 
-/// The command that runs it alone; a job that stands in the study alone is `-`.
+/// The command that runs it alone, in the folder of the results: a job that stands in the study alone is a file there.
 fn command(point: &Point<'_>) -> String {
     let variant = point.variant;
     let workload = match &*point.run.setup.input {
-        Input::Jobs { .. } => "-",
-        input => input.name(),
+        Input::Jobs { .. } => job_path(point),
+        input => input.name().to_owned(),
     };
     let mut command = format!("firstread run {workload} --drive {}", variant.drive);
     for choice in &variant.schemes {
@@ -74,6 +77,67 @@ fn command(point: &Point<'_>) -> String {
         command += &format!(" --limit {limit}");
     }
     command + &format!(" --seed {}", point.run.setup.seed)
+}
+
+/// Where the job file of a point lies in the folder of the results.
+fn job_path(point: &Point<'_>) -> String {
+    format!("workloads/{}.fio", point.at.get(Dimension::Workload))
+}
+
+/// Job files, each once.
+fn job_files(done: &Done<'_>) -> std::collections::BTreeMap<String, Vec<u8>> {
+    let jobs = done
+        .points
+        .iter()
+        .filter_map(|point| match &*point.run.setup.input {
+            Input::Jobs { text, .. } => Some((job_path(point), text.clone().into_bytes())),
+            _ => None,
+        });
+    jobs.collect()
+}
+
+/// Experiments with metrics that no point has a number of, and why.
+pub fn without_numbers(done: &Done<'_>) -> Vec<(String, String)> {
+    let experiments = done.study.experiments.iter();
+    let run = experiments.filter(|e| done.measured.of_experiment(&e.id).next().is_some());
+    run.filter_map(|e| Some((e.id.clone(), why_empty(done, e)?)))
+        .collect()
+}
+
+/// Why an experiment's figure lacks rows, if it does.
+fn why_empty(done: &Done<'_>, experiment: &Experiment) -> Option<String> {
+    let id = &experiment.id;
+    let has = |metric: &&String| {
+        let mut points = done.measured.of_experiment(id);
+        points.any(|at| done.measured.estimate(id, at, metric).is_some())
+    };
+    if experiment.figure.is_over_time() {
+        return None;
+    }
+    let all = experiment.figure.y.iter();
+    let empty: Vec<String> = all.filter(|m| !has(m)).map(|m| format!("`{m}`")).collect();
+    let is_percentile = |m: &String| m.contains("p99");
+    let why = match empty.iter().any(is_percentile) {
+        true => "fewer than 10 requests lie beyond a percentile: give more `requests`",
+        false => "neither these drives nor these loads have any of it",
+    };
+    (!empty.is_empty()).then(|| format!("no point has a number of {}: {why}.", empty.join(", ")))
+}
+
+/// The numbers of each experiment, as text.
+pub fn tables(done: &Done<'_>) -> String {
+    let mut text = format!("{}\n", done.study.title);
+    for experiment in &done.study.experiments {
+        if done.measured.of_experiment(&experiment.id).next().is_none() {
+            continue;
+        }
+        let section = section(done, experiment, b"");
+        let columns = section.head.len();
+        let rows: Vec<Vec<String>> = [section.head].into_iter().chain(section.rows).collect();
+        text += &format!("\n{} ({})\n", section.title, section.id);
+        text += &table("  ", &vec![Side::Left; columns], &rows);
+    }
+    text
 }
 
 /// All files.
@@ -114,6 +178,8 @@ pub fn pages(done: &Done<'_>) -> Result<Vec<Page>> {
     environment.add_template("README.md", include_str!("README.md.template"))?;
     let context = context! {
         name => done.name,
+        given => done.given,
+        of_paper => !done.study.knobs.is_empty() || done.study.claims.iter().any(|c| !c.published.is_empty()),
         title => done.study.title,
         summary => done.study.summary.trim(),
         beforehand => done.study.beforehand.trim(),
@@ -132,7 +198,11 @@ pub fn pages(done: &Done<'_>) -> Result<Vec<Page>> {
     }
     let results = results::text(&claims::results(done.verdicts));
     pages.push(("results.json".into(), results.into_bytes()));
-    pages.push(("claims.csv".into(), claims::csv(&claims)?));
+    if !claims.is_empty() {
+        pages.push(("claims.csv".into(), claims::csv(&claims)?));
+    }
+    let jobs = job_files(done).into_iter();
+    pages.extend(jobs.map(|(path, text)| (path.into(), text)));
     pages.push(("points.csv".into(), points_csv(done)?));
     pages.extend(cells_csv(done)?.map(|csv| ("cells.csv".into(), csv)));
     Ok(pages)
@@ -179,6 +249,7 @@ fn section(done: &Done<'_>, experiment: &Experiment, svg: &[u8]) -> Section {
         .iter()
         .map(|(cells, variants)| format!("{}: {cells}.", variants.join(", ")));
     let cells = cells.collect::<Vec<_>>().join(" ");
+    let empty = why_empty(done, experiment).map_or(String::new(), |why| format!("Note: {why}"));
     let metrics = &experiment.figure.y;
     let dimensions: Vec<Dimension> = Dimension::ALL
         .into_iter()
@@ -202,15 +273,16 @@ fn section(done: &Done<'_>, experiment: &Experiment, svg: &[u8]) -> Section {
             .into_iter()
             .chain(&experiment.few_drives)
             .map(String::as_str)
-            .chain([cells.as_str()])
+            .chain([cells.as_str(), &empty])
             .filter(|text| !text.is_empty())
             .collect::<Vec<_>>()
             .join(" "),
         command: format!(
-            "firstread study {}{} --only {} --out {0}",
-            done.name,
+            "firstread study {}{} --only {} --out {}",
+            done.given,
             quick(done),
-            experiment.id
+            experiment.id,
+            done.name
         ),
         svg: for_page(svg),
         in_readme: experiment.figure.in_readme,
@@ -234,10 +306,11 @@ fn correlation_section(done: &Done<'_>, correlation: &Measured<'_>, svg: &[u8]) 
         title: spec.title.clone(),
         paper: spec.paper.clone(),
         command: format!(
-            "firstread study {}{} --only {} --out {0}",
-            done.name,
+            "firstread study {}{} --only {} --out {}",
+            done.given,
             quick(done),
-            spec.id
+            spec.id,
+            done.name
         ),
         svg: for_page(svg),
         in_readme: false,

@@ -125,7 +125,7 @@ impl Kind {
 
 macro_rules! shipped {
     ($folder:literal: $($name:literal)*) => {
-        &[$(($name, include_str!(concat!("../../../../profiles/", $folder, "/", $name, ".toml")))),*]
+        &[$(($name, include_str!(concat!(env!("FIRSTREAD_PROFILES"), "/", $folder, "/", $name, ".toml")))),*]
     };
 }
 

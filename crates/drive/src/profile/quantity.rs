@@ -3,7 +3,8 @@
 //! A number in a profile or on the command line is text: digits, then a unit, with or without a
 //! space between (`"28 mV"`, `"0.5 h"`, `20us`). Only counts are bare. A quantity keeps the number
 //! and the unit as written, so that what is printed reads like what was typed; it is converted
-//! when a value is taken from it.
+//! when a value is taken from it. A time may have several parts (`2d3h`), and a count a prefix (`1M`); those are
+//! kept as 51 h and 1000000.
 
 use std::fmt;
 
@@ -177,7 +178,7 @@ impl Dimension {
     pub fn expected(self) -> String {
         let symbols: Vec<&str> = self.units().map(|u| u.symbol).collect();
         match self {
-            Dimension::Count => self.name().to_string(),
+            Dimension::Count => format!("{}, or one with k, M or G", self.name()),
             _ => format!("{} ({})", self.name(), symbols.join(", ")),
         }
     }
@@ -195,6 +196,16 @@ fn canonical(symbol: &str) -> &str {
     }
 }
 
+/// How many ones a prefix of a count stands for.
+fn prefix(symbol: &str) -> Option<f64> {
+    match symbol {
+        "k" | "K" => Some(1e3),
+        "M" => Some(1e6),
+        "G" => Some(1e9),
+        _ => None,
+    }
+}
+
 /// A number and its unit, as written.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Quantity {
@@ -207,6 +218,11 @@ pub struct Quantity {
 impl Quantity {
     /// Reads `text`, which must measure `dimension`.
     pub fn parse(text: &str, dimension: Dimension) -> Result<Quantity, Problem> {
+        if dimension == Dimension::Time
+            && let Some(sum) = Quantity::in_parts(text)
+        {
+            return Ok(sum);
+        }
         let (number, symbol) = split(text);
         let bad = |why: String| {
             Problem::new(format!("`{text}` {why}; expected {}", dimension.expected()))
@@ -215,6 +231,12 @@ impl Quantity {
             Ok(n) if f64::is_finite(n) => n,
             _ => return Err(bad("is not a number with a unit".into())),
         };
+        if dimension == Dimension::Count
+            && let Some(prefix) = prefix(symbol)
+        {
+            let number = number * prefix;
+            return Ok(Quantity { number, unit: &ONE });
+        }
         let symbol = canonical(symbol);
         match UNITS.iter().find(|u| u.symbol == symbol) {
             Some(unit) if unit.dimension == dimension => Ok(Quantity { number, unit }),
@@ -224,11 +246,41 @@ impl Quantity {
         }
     }
 
-    /// Reads `text` as a count that may be bare or in `unit`: `2500` or `2500 P/E`.
+    /// A time of several parts, from the largest unit to the smallest: `2d3h`. None where it is not.
+    fn in_parts(text: &str) -> Option<Quantity> {
+        let mut sum: Option<Quantity> = None;
+        let mut rest = text.trim();
+        while !rest.is_empty() {
+            let (number, after) = split(rest);
+            let symbol: &str = after.split(|c: char| c.is_ascii_digit()).next()?;
+            rest = &after[symbol.len()..];
+            // A single part is read by the caller.
+            if rest.is_empty() && sum.is_none() {
+                return None;
+            }
+            let part = Quantity::parse(&format!("{number}{symbol}"), Dimension::Time).ok()?;
+            let before = sum.map_or(0.0, |sum| sum.to(*part.unit));
+            if part.number < 0.0 || sum.is_some_and(|sum| sum.unit.factor <= part.unit.factor) {
+                return None;
+            }
+            sum = Some(Quantity {
+                number: before + part.number,
+                ..part
+            });
+        }
+        sum
+    }
+
+    /// Reads `text` as a number that may be bare or in `unit`: `2500`, `2.5k` or `2500 P/E`. Only what is counted
+    /// takes a prefix: of times and temperatures `k` would be a unit.
     pub fn parse_with_default(text: &str, unit: &'static Unit) -> Result<Quantity, Problem> {
+        let is_counted = matches!(
+            unit.dimension,
+            Dimension::Cycles | Dimension::Reads | Dimension::Count
+        );
         match Quantity::parse(text, Dimension::Count) {
-            Ok(bare) => Ok(Quantity { unit, ..bare }),
-            Err(_) => Quantity::parse(text, unit.dimension),
+            Ok(bare) if is_counted || split(text).1.is_empty() => Ok(Quantity { unit, ..bare }),
+            _ => Quantity::parse(text, unit.dimension),
         }
     }
 
@@ -365,6 +417,29 @@ mod tests {
         );
         assert!(ns("-1 us").is_err() && ns("1e30 y").is_err());
         assert_eq!(ns("0.1 h").unwrap(), 360_000_000_000);
+    }
+
+    #[test]
+    fn formula_times_in_parts_and_counts_with_prefixes() {
+        for (text, hours) in [("2d3h", 51.0), ("1d 12h 30min", 36.5), ("1h30min", 1.5)] {
+            assert_eq!(value(text, H), hours, "{text}");
+        }
+        for text in ["3h2d", "2d3d", "2d-3h", "-2d3h", "2d3", "2d3mV", "1h30"] {
+            assert!(Quantity::parse(text, Dimension::Time).is_err(), "{text}");
+        }
+        for (text, n) in [("1M", 1_000_000), ("1.5k", 1_500), ("2 G", 2_000_000_000)] {
+            let count = Quantity::parse(text, Dimension::Count).unwrap();
+            assert_eq!(count.to_whole(ONE).unwrap(), n, "{text}");
+        }
+        let with = |text, unit| Quantity::parse_with_default(text, unit).map(|q| q.to(*unit));
+        assert_eq!(with("1k", &PE).unwrap(), 1_000.0);
+        assert_eq!(with("1.5 kP/E", &PE).unwrap(), 1_500.0);
+        assert_eq!(with("28", &H).unwrap(), 28.0);
+        assert!(with("1k", &H).is_err() && with("1M", &DEGC).is_err());
+        assert!(
+            Quantity::parse("1m", Dimension::Count).is_err(),
+            "milli or mega"
+        );
     }
 
     #[test]

@@ -44,6 +44,8 @@ pub enum BurnInEnd {
     Limit,
     /// The drive takes no more writes.
     EndOfLife(EndOfLife),
+    /// It was stopped ([`Host::stop_when`]).
+    Interrupted,
 }
 
 impl BurnIn {
@@ -74,6 +76,9 @@ impl BurnIn {
             requests += finished.run.completed;
             if finished.run.failed.is_some() {
                 break BurnInEnd::EndOfLife(EndOfLife::of(drive, &before));
+            }
+            if finished.interrupted {
+                break BurnInEnd::Interrupted;
             }
             if watch.is_steady() {
                 break BurnInEnd::Steady;

@@ -7,7 +7,7 @@ use firstread_workload::{
 };
 
 use super::depth_search::{DepthSearch, Verdict};
-use crate::stats::DepthFound;
+use crate::stats::{DepthFound, Depths};
 
 /// Where requests come from.
 pub(crate) enum Source<'a> {
@@ -28,6 +28,8 @@ pub(crate) struct Client<'a> {
     /// Requests in flight at most.
     depth: u32,
     in_flight: u32,
+    /// Counted requests by the depth they were submitted at.
+    pub(crate) depths: Depths,
     /// The next request, if it could not be issued yet.
     next: Option<Request>,
     /// Group it runs in.
@@ -138,6 +140,7 @@ impl<'a> Client<'a> {
             job: None,
             depth: 0,
             in_flight: 0,
+            depths: Depths::default(),
             next: None,
             group: 0,
             report: 0,
@@ -245,6 +248,14 @@ impl<'a> Client<'a> {
     /// The queue depth that its search has come to.
     pub(crate) fn depth_found(&self) -> Option<DepthFound> {
         self.search.as_ref().map(|s| s.depth.found())
+    }
+
+    /// A request that moves data was submitted.
+    #[inline]
+    pub(crate) fn count_depth(&mut self, since: Ns) {
+        if since >= self.counts_from {
+            self.depths.count(self.in_flight);
+        }
     }
 
     /// None of its requests in flight will complete.

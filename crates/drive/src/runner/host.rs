@@ -29,6 +29,8 @@ pub struct Host<'a> {
     pub(super) burn_in: Option<f64>,
     /// The records of the trace once more, for a drive whose schemes ask what is to come.
     pub(super) again: Option<Records<'a>>,
+    /// Whether the run is to stop.
+    pub(super) stop: Option<&'a dyn Fn() -> bool>,
 }
 
 impl<'a> Host<'a> {
@@ -93,6 +95,7 @@ impl<'a> Host<'a> {
             cut: cut.min().map(|after| CutAt::Time(Ns(after))),
             burn_in: None,
             again: None,
+            stop: None,
         };
         for job in &workload.jobs {
             let report = job.report as usize;
@@ -130,6 +133,7 @@ impl<'a> Host<'a> {
             cut: None,
             burn_in: None,
             again: None,
+            stop: None,
         }
     }
 
@@ -148,6 +152,12 @@ impl<'a> Host<'a> {
         records: impl Iterator<Item = Result<TraceRecord, WorkloadError>> + 'a,
     ) {
         self.again = Some(Box::new(records));
+    }
+
+    /// Stops the run once `stop` says so: no more requests are issued, and those in flight complete. It is asked now
+    /// and then.
+    pub fn stop_when(&mut self, stop: &'a dyn Fn() -> bool) {
+        self.stop = Some(stop);
     }
 
     /// Cuts the power during the run, unless the run ends earlier.

@@ -40,6 +40,8 @@ pub use phases::Phase;
 const PROGRESS: u64 = 1 << 16;
 /// The same of a burn-in, which looks then at how much it has written.
 const PROGRESS_OF_BURN_IN: u64 = 1 << 10;
+/// Number of events between two questions whether to stop: some milliseconds.
+const STOP_EVENTS: u64 = 1 << 14;
 
 impl<'h> Host<'h> {
     /// Runs on `drive` until every job has ended. `progress` is told now and then how many requests have completed.
@@ -61,9 +63,11 @@ impl<'h> Host<'h> {
             modes,
             events,
             power_cut,
+            interrupted,
         } = self.go(drive, &mut watch, progress)?;
         let run_ended = run.now();
         run.settle_phases();
+        run.settle_depths();
         let all = merged(&mut run.reports);
         Ok(RunStats {
             reports: run.reports,
@@ -84,6 +88,7 @@ impl<'h> Host<'h> {
             power_cut,
             ended: match run.failed {
                 Some(_) => Ended::EndOfLife(EndOfLife::of(drive, &before)),
+                None if interrupted => Ended::Interrupted,
                 None => Ended::Completed,
             },
         })
@@ -103,6 +108,7 @@ impl<'h> Host<'h> {
         let modes = drive.modes();
         drive.watch_room();
         let mut cut = host.cut;
+        let mut stop = host.stop;
         let mut run = Run::new(host);
         run.start(start, drive)?;
         let mut events = 0u64;
@@ -112,6 +118,7 @@ impl<'h> Host<'h> {
             false => PROGRESS,
         };
         let mut power_cut = None;
+        let mut interrupted = false;
         let mut until = start;
         'run: loop {
             let due = goes_on(&mut run, until, drive)?;
@@ -143,6 +150,11 @@ impl<'h> Host<'h> {
                     return Err(RunError::Stuck(run.in_flight));
                 };
                 events += 1;
+                if events.is_multiple_of(STOP_EVENTS) && stop.is_some_and(|stop| stop()) {
+                    (stop, interrupted) = (None, true);
+                    run.stop();
+                    break;
+                }
                 if watch.is_behind(drive.counters()) && watch.note(drive.counters()) {
                     run.stop();
                     break;
@@ -161,6 +173,7 @@ impl<'h> Host<'h> {
             modes,
             events,
             power_cut,
+            interrupted,
         })
     }
 }
@@ -176,6 +189,8 @@ struct FinishedRun<'a> {
     modes: ByMode,
     events: u64,
     power_cut: Option<PowerCut>,
+    /// Whether it was stopped by its host.
+    interrupted: bool,
 }
 
 impl CutAt {

@@ -48,6 +48,8 @@ pub enum Ended {
     Completed,
     /// The drive takes no more writes.
     EndOfLife(EndOfLife),
+    /// It was stopped ([`Host::stop_when`](super::Host::stop_when)): the requests that it had issued have completed.
+    Interrupted,
 }
 
 /// State of a drive when it first refused a write.

@@ -1,6 +1,6 @@
 //! A run in progress: which client issues next, which clients have ended, what is counted.
 
-use firstread_core::{Ns, Status};
+use firstread_core::{HostOp, Ns, Status};
 use firstread_workload::job::ExitWhat;
 
 use super::client::{Client, Next};
@@ -10,7 +10,7 @@ use super::host::Host;
 use super::phases::{Phase, PhasePlan};
 use crate::commands::{Completed, Submission};
 use crate::drive::Drive;
-use crate::stats::Report;
+use crate::stats::{Depths, Report};
 
 /// A run under way.
 pub(crate) struct Run<'a> {
@@ -175,6 +175,13 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// The run has ended: its reports are told at which queue depths their requests were submitted.
+    pub(crate) fn settle_depths(&mut self) {
+        for client in &self.clients {
+            self.reports[client.report].depths.merge(&client.depths);
+        }
+    }
+
     fn start_client(&mut self, i: usize) {
         self.clients[i].start(self.now);
         self.ready.push(i as u32);
@@ -270,6 +277,9 @@ impl<'a> Run<'a> {
                 Next::Issue(request, since) => {
                     self.left -= 1;
                     self.in_flight += 1;
+                    if request.op != HostOp::Flush {
+                        client.count_depth(since);
+                    }
                     if let Some(flows) = &mut self.flows {
                         flows.issued(i, &mut self.ready);
                     }
@@ -382,6 +392,7 @@ impl<'a> Run<'a> {
         let report = &mut self.reports[client.report];
         if forget {
             forget_all(report);
+            client.depths = Depths::default();
             self.first[client.report] = None;
         }
         if since >= client.counts_from {
@@ -394,6 +405,12 @@ impl<'a> Run<'a> {
                     || !matches!(status, Status::Ok | Status::Uncorrectable),
                 "every nanosecond has a cause: {ended:?}"
             );
+            let moved = if status == Status::Ok {
+                command.len_bytes
+            } else {
+                0
+            };
+            report.rates.count(command.op, report.runtime_ns, moved);
             let latencies = report.direction(command.op);
             match status {
                 Status::Ok => latencies.record(now, latency, command.len_bytes, ns_by_cause),

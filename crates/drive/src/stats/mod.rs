@@ -5,6 +5,7 @@ mod batches;
 mod counted;
 mod memory;
 mod modes;
+pub mod rates;
 pub(crate) mod segments;
 pub mod student;
 mod tail;
@@ -13,6 +14,7 @@ mod variance;
 pub use amplification::{Amplification, Written};
 pub use memory::WriteBuffers;
 pub use modes::{ByMode, Modes};
+pub use rates::{Depths, RatesByDirection};
 pub use tail::{Tail, TailShare};
 
 use firstread_core::{HostOp, Ns};
@@ -225,6 +227,10 @@ pub struct Report {
     pub flush: Latencies,
     /// From the first measured request's submission to the last completion (ns).
     pub runtime_ns: u64,
+    /// Rates over the run. Empty in a report of several reports together.
+    pub rates: RatesByDirection,
+    /// Requests by queue depth. Empty in a report of several reports together.
+    pub depths: Depths,
     /// Percentiles to report.
     pub percentiles: Vec<f64>,
     /// Result of the search for a queue depth (`latency_target`).
@@ -271,6 +277,7 @@ impl Report {
         ] {
             latencies.settle();
         }
+        self.rates.settle(self.runtime_ns);
     }
 
     pub(crate) fn direction(&mut self, op: HostOp) -> &mut Latencies {

@@ -98,6 +98,7 @@ pub(crate) fn drive_with(
     let setup = Setup {
         geometry,
         capacity_slots: capacity,
+        rated_pe_cycles: 1_000,
         tables: VoltageTables {
             mode,
             page_of_valley: [0; 15],

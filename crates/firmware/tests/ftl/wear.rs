@@ -389,8 +389,6 @@ fn model_what_leveling_takes_and_gives() {
 struct ReadOften {
     /// Superblocks that hold them.
     superblocks: usize,
-    /// Their P/E cycles, a read each, for each of the mean of the drive.
-    wear: f64,
     /// Slots taken along.
     along: u64,
 }
@@ -410,9 +408,9 @@ fn read_often(schemes: &str, seed: u64) -> ReadOften {
     }
     drive.settle().unwrap();
     assert_eq!(drive.audit(), Ok(()));
-    let senses = |drive: &FaultyDrive| -> Vec<(u64, u32)> {
+    let senses = |drive: &FaultyDrive| -> Vec<u64> {
         let rows = drive.firmware.blocks().iter();
-        rows.map(|(_, row)| (row.reads, row.pe_cycles)).collect()
+        rows.map(|(_, row)| row.reads).collect()
     };
     let before = senses(&drive);
     for lpn in hot() {
@@ -420,17 +418,9 @@ fn read_often(schemes: &str, seed: u64) -> ReadOften {
         drive.settle().unwrap();
     }
     let after = senses(&drive);
-    let reads: Vec<(u64, u32)> = before
-        .iter()
-        .zip(&after)
-        .map(|(b, a)| (a.0 - b.0, a.1))
-        .collect();
-    let all: u32 = reads.iter().map(|(_, pe)| pe).sum();
-    let of_reads: u64 = reads.iter().map(|(n, pe)| n * u64::from(*pe)).sum();
-    let count: u64 = reads.iter().map(|(n, _)| n).sum();
+    let reads = before.iter().zip(&after).map(|(b, a)| a - b);
     ReadOften {
-        superblocks: reads.iter().filter(|(n, _)| *n > 0).count(),
-        wear: of_reads as f64 / count as f64 / (f64::from(all) / 64.0),
+        superblocks: reads.filter(|n| *n > 0).count(),
         along: drive.firmware.counters().slots_taken_along,
     }
 }

@@ -100,6 +100,7 @@ pub fn setup() -> Setup {
     Setup {
         geometry: geometry(),
         capacity_slots: 0,
+        rated_pe_cycles: 1_000,
         tables: tables(),
         layer_of: (0..1408).map(|w| w / 8).collect(),
         sensing: SensingTable::NOTHING,

@@ -17,6 +17,7 @@ pub(super) fn json(setup: &Setup, outcome: &Outcome) -> Option<Value> {
             BurnInEnd::Steady => "steady",
             BurnInEnd::Limit => "limit",
             BurnInEnd::EndOfLife(_) => "end-of-life",
+            BurnInEnd::Interrupted => "interrupted",
         },
         "not_steady": burn_in.amplification.not_steady.map(fault_key),
         "drive_writes": burn_in.drive_writes,

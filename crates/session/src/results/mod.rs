@@ -1,15 +1,16 @@
 //! The result of a run as JSON. It has fio's keys. Everything that fio does not have is under `firstread`.
 //!
-//! Everything but the last keys of `firstread`, from `requests_per_wall_second` on, is the same for
-//! the same version, seed and configuration: [`result_and_wall`] keeps those apart.
+//! Everything is the same for the same version, seed and configuration, but for the last keys of `firstread`, from
+//! `requests_per_wall_second` on, and the time of day: [`result_and_wall`] keeps those apart.
 //!
-//! - `fio`: a job as fio has it. `job_options`: the options of its file.
+//! - `fio`: a job as fio has it. `job_options`: the options of its file. `calendar`: the time of day.
 //! - [`writes`], [`front`], [`calibration`]: what writes cost, what caches did, what calibration did.
 //! - [`modes`]: capacity, traffic and wear by cell mode. `refresh`: data rewritten because of their reads.
 //! - `burn_in`: what a burn-in before the run did.
 //! - [`phases`]: when the phases of a job file ran, at which temperature.
 
 mod burn_in;
+mod calendar;
 pub mod calibration;
 mod fio;
 pub mod front;
@@ -60,15 +61,24 @@ const WALL_KEYS: [&str; 4] = [
     "peak_rss_bytes",
 ];
 
+/// fio's keys that the machine's clock decides: when the run ended.
+const CLOCK_KEYS: [&str; 3] = ["timestamp", "timestamp_ms", "time"];
+
 /// The result without values that depend on the machine, and those values.
 pub fn result_and_wall(setup: &Setup, outcome: &Outcome, with_calibration: bool) -> (Value, Value) {
     let mut result = result(setup, outcome, with_calibration);
-    let own = result["firstread"].as_object_mut();
-    let wall = own.map(|own| {
-        let taken = WALL_KEYS.map(|key| (key.to_owned(), own.remove(key).unwrap_or_default()));
-        taken.into_iter().collect::<Map<_, _>>()
-    });
-    (result, wall.unwrap_or_default().into())
+    let mut wall = Map::new();
+    let mut take = |from: &mut Value, keys: &[&str]| {
+        let Some(from) = from.as_object_mut() else {
+            return;
+        };
+        for key in keys {
+            wall.insert((*key).to_owned(), from.remove(*key).unwrap_or_default());
+        }
+    };
+    take(&mut result, &CLOCK_KEYS);
+    take(&mut result["firstread"], &WALL_KEYS);
+    (result, wall.into())
 }
 
 /// The result, with a row for each group of calibration where those are wanted.
@@ -81,22 +91,45 @@ pub fn result(setup: &Setup, outcome: &Outcome, with_calibration: bool) -> Value
         Input::Jobs { workload, .. } => workload.jobs.as_slice(),
         Input::Trace(_) | Input::StandIn { .. } => &[],
     };
+    let spec_of = |report: usize| specs.iter().find(|job| job.report as usize == report);
+    let group_of = |report: usize| spec_of(report).map_or(0, |spec| spec.group);
     let jobs: Vec<Value> = outcome
         .stats
         .reports
         .iter()
         .enumerate()
         .map(|(i, report)| {
-            let spec = specs.iter().find(|job| job.report as usize == i);
+            let spec = spec_of(i);
+            let section = spec.map(|spec| spec.section);
             let own = options
                 .as_ref()
-                .zip(spec)
-                .and_then(|(o, spec)| o.jobs.get(spec.section as usize));
-            fio::job(report, spec, own.cloned().unwrap_or_default())
+                .zip(section)
+                .and_then(|(o, section)| o.jobs.get(section as usize));
+            let mut group_bytes_per_s = [0.0; 3];
+            for (other, report) in outcome.stats.reports.iter().enumerate() {
+                if group_of(other) == group_of(i) {
+                    let add = fio::bytes_per_s(report);
+                    group_bytes_per_s
+                        .iter_mut()
+                        .zip(add)
+                        .for_each(|(a, b)| *a += b);
+                }
+            }
+            let reported = fio::Reported {
+                report,
+                spec,
+                clones: specs.iter().filter(|s| Some(s.section) == section).count(),
+                group_bytes_per_s,
+            };
+            fio::job(reported, own.cloned().unwrap_or_default())
         })
         .collect();
+    let ended_ms = outcome.wall.ended_unix_ms;
     json!({
         "fio version": format!("firstread-{VERSION}"),
+        "timestamp": ended_ms / 1000,
+        "timestamp_ms": ended_ms,
+        "time": calendar::text(ended_ms / 1000),
         "global options": options.map(|o| o.global).unwrap_or_default(),
         "jobs": jobs,
         "firstread": own(setup, outcome, with_calibration),
@@ -108,6 +141,7 @@ pub const fn ended(ended: Ended) -> &'static str {
     match ended {
         Ended::Completed => "completed",
         Ended::EndOfLife(_) => "end-of-life",
+        Ended::Interrupted => "interrupted",
     }
 }
 
@@ -133,6 +167,7 @@ fn own(setup: &Setup, outcome: &Outcome, with_calibration: bool) -> Value {
         "rated_pe_cycles": setup.rated_pe_cycles(),
         "requests": outcome.stats.requests,
         "simulated_ns": outcome.stats.simulated.0,
+        "sample_interval_ns": firstread_drive::stats::rates::INTERVAL_NS,
         "first_try_rate": retries.first_try,
         "page_failure_rate": 1.0 - retries.first_try,
         "page_reads": retries.pages,

@@ -14,7 +14,7 @@ pub const WIDEST: f64 = 3.0;
 
 /// A claim of the paper, and when it counts as reproduced.
 #[derive(Deserialize, Debug)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table [[claim]]")]
 pub struct Claim {
     /// As in the table of published numbers; `ours.` begins what no paper claims.
     pub id: String,
@@ -57,7 +57,10 @@ pub struct Claim {
 
 /// A claim as an earlier version had it.
 #[derive(Deserialize, Debug)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table with version, measured, verdict and why"
+)]
 pub struct Before {
     /// The version.
     pub version: String,
@@ -71,7 +74,10 @@ pub struct Before {
 
 /// A further part of a claim.
 #[derive(Deserialize, Debug)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table with says, unit, band and points"
+)]
 pub struct Also {
     /// What it says, in words.
     pub says: String,
@@ -101,7 +107,7 @@ pub enum Effect {
 
 /// A choice that the paper leaves open, and by which its claim may turn out either way.
 #[derive(Deserialize, Debug)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table with sentence and grid")]
 pub struct Open {
     /// The sentence of the paper that leaves it open.
     pub sentence: String,
@@ -113,7 +119,7 @@ pub struct Open {
 
 /// A property of a variant that needs no run.
 #[derive(Deserialize, Debug)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table with name and variant")]
 pub struct FromFact {
     /// Name of the fact.
     pub name: String,
@@ -125,7 +131,10 @@ pub struct FromFact {
 
 /// A number from the points of an experiment or correlation, one each metric.
 #[derive(Deserialize, Clone, Debug)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table with experiment, metric and of"
+)]
 pub struct FromPoints {
     /// The experiment or correlation.
     pub experiment: String,
@@ -135,6 +144,7 @@ pub struct FromPoints {
     #[serde(default)]
     pub metrics: Vec<String>,
     /// What is made of it.
+    #[serde(default)]
     pub kind: Kind,
     /// Which points: those with these coordinates; `a|b` for either.
     #[serde(default)]
@@ -152,10 +162,11 @@ pub struct FromPoints {
 }
 
 /// What is made of a point and its partner.
-#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// The metric itself.
+    #[default]
     Value,
     /// Point / partner.
     Ratio,
@@ -164,6 +175,31 @@ pub enum Kind {
     /// How much more than its partner the point has (%).
     Increase,
 }
+
+/// Kinds of numbers and ways to make one of several, for lists: key, name, what it is.
+pub const KINDS: [(&str, &str, &str); 9] = [
+    ("kind", "value", "the metric itself (the default)"),
+    ("kind", "ratio", "point / partner, which `against` names"),
+    (
+        "kind",
+        "reduction",
+        "how much less than its partner the point has (%)",
+    ),
+    (
+        "kind",
+        "increase",
+        "how much more than its partner the point has (%)",
+    ),
+    ("over", "one", "there is one point (the default)"),
+    ("over", "mean", "mean of several points"),
+    ("over", "max", "the highest"),
+    ("over", "min", "the lowest"),
+    (
+        "over",
+        "deviation",
+        "standard deviation (% of the mean): over workload seeds, of repetitions on one drive",
+    ),
+];
 
 impl Kind {
     /// The number where there is no effect; of a value itself, zero where none is claimed.

@@ -8,6 +8,9 @@ pub enum StudyError {
     /// The text is no study: what its reader says.
     #[error("{}", .0.to_string().trim())]
     Text(toml::de::Error),
+    /// Keys that are needed and are not there: a place with its keys each.
+    #[error("missing: {}", .0.join("; "))]
+    Missing(Vec<String>),
     /// A name that nothing has.
     #[error("there is no {what} `{name}`; the nearest is `{nearest}`")]
     NoSuch {
@@ -223,12 +226,18 @@ impl StudyError {
         name: &str,
         known: impl Iterator<Item = &'a str>,
     ) -> StudyError {
+        let known: Vec<&str> = known.collect();
+        // `p9999_us` is `p99.99_us` without its point.
+        let plain = |name: &str| -> String {
+            let letters = name.chars().filter(char::is_ascii_alphanumeric);
+            letters.map(|c| c.to_ascii_lowercase()).collect()
+        };
+        let same = known.iter().find(|k| plain(k) == plain(name)).copied();
+        let nearest = same.or_else(|| firstread_workload::nearest(name, known.into_iter()));
         StudyError::NoSuch {
             what,
             name: name.to_owned(),
-            nearest: firstread_workload::nearest(name, known)
-                .unwrap_or_default()
-                .to_owned(),
+            nearest: nearest.unwrap_or_default().to_owned(),
         }
     }
 }

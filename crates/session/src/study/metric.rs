@@ -350,7 +350,7 @@ pub fn of_run(setup: &Setup, outcome: &Outcome) -> Map<String, Value> {
             }
             values
         }
-        Ended::EndOfLife(_) => Map::new(),
+        Ended::EndOfLife(_) | Ended::Interrupted => Map::new(),
     }
 }
 

@@ -1,7 +1,7 @@
-//! Studies as data: what a paper claims, the simulations that tell, and the verdicts.
+//! Studies as data: what is claimed, by a paper or by oneself, the simulations that tell, and the verdicts.
 //!
 //! - [`spec`]: a study as it is written, [`claim`]: a claim of it. `read` refuses those that mean nothing.
-//!   [`dimension`]: what its points differ in. [`plan`]: the simulations it comes to, which a
+//!   `forgiving`: values that may be written in several ways. [`dimension`]: what its points differ in. [`plan`]: the simulations it comes to, which a
 //!   [`Matrix`](crate::Matrix) runs.
 //! - [`correlation`], [`margin`]: what the cells alone tell. [`fact`]: what needs no run.
 //! - [`metric`]: the numbers of a point. [`points`]: those of all, and their means over drives.
@@ -12,6 +12,7 @@ pub mod correlation;
 pub mod dimension;
 pub(crate) mod error;
 pub mod fact;
+mod forgiving;
 pub mod margin;
 pub mod measure;
 pub mod metric;
@@ -38,16 +39,21 @@ macro_rules! studies {
     ($($name:literal),*) => {
         /// Shipped studies: name and text.
         pub const STUDIES: &[(&str, &str)] = &[
-            $(($name, include_str!(concat!("../../../../studies/", $name, "/study.toml")))),*
+            $(($name, include_str!(concat!(env!("FIRSTREAD_STUDIES"), "/", $name, "/study.toml")))),*
         ];
     };
 }
 
 studies!["ct-qlc", "pr2-ar2", "raro", "dwr"];
 
+/// A study of one's own to begin with: commented, and runs as it is.
+pub const NEW: &str = include_str!("new.toml");
+
 /// A study with its name.
 #[derive(Debug)]
 pub struct Named {
+    /// As it was asked for: the name of a shipped one, or a path.
+    pub given: String,
     /// That of a shipped one, or of its file without its ending.
     pub name: String,
     /// The study.
@@ -61,6 +67,7 @@ pub struct Named {
 pub fn find(name: &str) -> Result<Vec<Named>, Error> {
     let named = |name: &str, text: &str| {
         Ok(Named {
+            given: name.to_owned(),
             name: name.to_owned(),
             study: Study::parse(name, text)?,
         })
@@ -74,9 +81,13 @@ pub fn find(name: &str) -> Result<Vec<Named>, Error> {
     }
     if is_path(name) {
         let path = Path::new(name);
-        let study = Study::parse(name, &files::read_text(path)?)?;
         let stem = path.file_stem().and_then(|s| s.to_str()).unwrap_or(name);
+        let mut study = Study::parse(name, &files::read_text(path)?)?;
+        if study.title == name {
+            stem.clone_into(&mut study.title);
+        }
         return Ok(vec![Named {
+            given: name.to_owned(),
             name: stem.to_owned(),
             study,
         }]);

@@ -19,9 +19,9 @@ impl Study {
     /// # Errors
     /// [`StudyError`], with `name` and its place in the study.
     pub fn parse(name: &str, text: &str) -> Result<Study, Error> {
-        let study = toml::from_str(text).map_err(StudyError::Text);
+        let study = complete(text).and_then(|()| toml::from_str(text).map_err(StudyError::Text));
         let mut study: Study = study.map_err(|error| Error::from(error).of(name))?;
-        study.complete_variants();
+        study.complete(name);
         let checks = [Study::check_measured, Study::check_claims];
         for check in checks {
             check(&study).map_err(|error| error.of(name))?;
@@ -80,6 +80,73 @@ impl Study {
                 Err(StudyError::no_such("experiment", id, ids.into_iter()))
             }
         }
+    }
+}
+
+/// That `text` has every key that is needed, in each of its tables.
+fn complete(text: &str) -> Result<(), StudyError> {
+    const OF_EXPERIMENT: &[&str] = &["id", "variants"];
+    const OF_CORRELATION: &[&str] = &[
+        "id",
+        "variant",
+        "temperature",
+        "pe_cycles",
+        "age",
+        "blocks",
+        "wordlines",
+        "drives",
+        "title",
+    ];
+    const OF_CLAIM: &[&str] = &["id", "says", "unit"];
+    let study: toml::Table = toml::from_str(text).map_err(StudyError::Text)?;
+    let mut missing = Vec::new();
+    let mut look = |place: &str, table: &toml::Table, keys: &[&str]| {
+        let absent: Vec<&str> = keys
+            .iter()
+            .copied()
+            .filter(|key| !table.contains_key(*key))
+            .collect();
+        if !absent.is_empty() {
+            missing.push(format!("{place}: {}", absent.join(", ")));
+        }
+    };
+    for (kind, keys) in [
+        ("experiment", OF_EXPERIMENT),
+        ("correlation", OF_CORRELATION),
+        ("claim", OF_CLAIM),
+    ] {
+        let all = study.get(kind).and_then(toml::Value::as_array);
+        for (i, table) in all.into_iter().flatten().enumerate() {
+            let Some(table) = table.as_table() else {
+                continue;
+            };
+            let id = table.get("id").and_then(toml::Value::as_str);
+            let id = id.map_or(format!("{}", i + 1), |id| format!("`{id}`"));
+            let place = format!("{kind} {id}");
+            look(&place, table, keys);
+            let of_runs = kind == "experiment" && !table.contains_key("cells");
+            if of_runs {
+                look(&place, table, &["workloads", "requests"]);
+            }
+            if let Some(points) = table.get("points").and_then(toml::Value::as_table) {
+                look(&format!("points of {place}"), points, &["experiment"]);
+            }
+        }
+    }
+    for (kind, keys) in [("variants", &["drive"][..]), ("workloads", &[])] {
+        let all = study.get(kind).and_then(toml::Value::as_table);
+        for (name, table) in all.into_iter().flatten() {
+            if let Some(table) = table.as_table() {
+                look(&format!("{kind}.{name}"), table, keys);
+            }
+        }
+    }
+    if !study.contains_key("experiment") && !study.contains_key("correlation") {
+        missing.push("the study: [[experiment]]".to_owned());
+    }
+    match missing.is_empty() {
+        true => Ok(()),
+        false => Err(StudyError::Missing(missing)),
     }
 }
 

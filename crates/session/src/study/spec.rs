@@ -5,23 +5,31 @@
 
 use std::collections::BTreeMap;
 
+use firstread_drive::profile::{Kind, Library};
+use firstread_workload::StandIn;
 use serde::Deserialize;
 
 use super::claim::{Claim, FromPoints};
 use super::dimension::Dimension;
 use super::error::StudyError;
+pub use super::forgiving::Scale;
+use super::forgiving::values;
 use super::metric::{Metric, Source};
 use crate::error::Error;
+use crate::input::Example;
 
 /// A study.
 #[derive(Deserialize, Debug)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a study")]
 pub struct Study {
-    /// Its title.
+    /// Its title; its name where it has none.
+    #[serde(default)]
     pub title: String,
     /// What it is about, in a paragraph.
+    #[serde(default)]
     pub summary: String,
     /// What of it was written before results were looked at, and what after.
+    #[serde(default)]
     pub beforehand: String,
     /// What was open and how it was settled.
     #[serde(default)]
@@ -32,13 +40,16 @@ pub struct Study {
     /// `path=value` for every variant, below what it sets itself.
     #[serde(default)]
     pub set: Vec<String>,
-    /// Drives with their schemes, by the name that figures use; those of the whole study among them.
+    /// Drives with their schemes, by the name that figures use; those of the whole study among them. An experiment may
+    /// name a shipped drive that is none of them.
+    #[serde(default)]
     pub variants: BTreeMap<String, Variant>,
-    /// Where requests come from, by the name that figures use.
+    /// Where requests come from, by the name that figures use. An experiment may name a shipped example or a stand-in
+    /// that is none of them.
     #[serde(default)]
     pub workloads: BTreeMap<String, Load>,
     /// What is simulated, or measured of cells.
-    #[serde(rename = "experiment")]
+    #[serde(rename = "experiment", default)]
     pub experiments: Vec<Experiment>,
     /// What is measured of the best levels of valleys.
     #[serde(rename = "correlation", default)]
@@ -50,13 +61,14 @@ pub struct Study {
 
 /// How the best levels of valleys go with those of the sentinels: from the cells, without a run.
 #[derive(Deserialize, Debug)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table [[correlation]]")]
 pub struct Correlation {
     /// Its name, short.
     pub id: String,
     /// Its title.
     pub title: String,
-    /// Where the paper has it, and how this differs.
+    /// Where a paper has it, and how this differs.
+    #[serde(default)]
     pub paper: String,
     /// Whose chips.
     pub variant: String,
@@ -88,7 +100,10 @@ impl Correlation {
 
 /// A choice that the paper leaves open.
 #[derive(Deserialize, Debug)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table [[knobs]] with what, value and why"
+)]
 pub struct Knob {
     /// What is left open.
     pub what: String,
@@ -100,7 +115,10 @@ pub struct Knob {
 
 /// A drive with its schemes.
 #[derive(Deserialize, Debug)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table with drive, and schemes and set where it has them"
+)]
 pub struct Variant {
     /// A shipped drive, or the path of a drive profile.
     pub drive: String,
@@ -113,8 +131,8 @@ pub struct Variant {
 }
 
 /// Where requests come from: one of a job file, a trace, a stand-in.
-#[derive(Deserialize, Debug)]
-#[serde(deny_unknown_fields)]
+#[derive(Deserialize, Default, Debug)]
+#[serde(deny_unknown_fields, expecting = "a table with job, trace or stand_in")]
 pub struct Load {
     /// The text of a fio job file.
     pub job: Option<String>,
@@ -131,44 +149,50 @@ pub struct Load {
 
 /// Points that differ in some of their coordinates, and how they are drawn.
 #[derive(Deserialize, Debug)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table [[experiment]]")]
 pub struct Experiment {
     /// Its name, short: `fig12`.
     pub id: String,
-    /// Its title.
+    /// Its title; its name where it has none.
+    #[serde(default)]
     pub title: String,
-    /// Where the paper has it, and how this differs.
+    /// Where a paper has it, and how this differs.
+    #[serde(default)]
     pub paper: String,
     /// What came of it, in words, once it has run.
     #[serde(default)]
     pub found: String,
     /// Names of variants.
+    #[serde(deserialize_with = "values")]
     pub variants: Vec<String>,
     /// Names of workloads.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "values")]
     pub workloads: Vec<String>,
     /// Without a run, from the cells of a population of chips: there are no workloads and requests then.
     pub cells: Option<Cells>,
     /// Powered ages after the fill; of cells, of their data.
+    #[serde(default = "a_day", deserialize_with = "values")]
     pub age: Vec<String>,
     /// Temperatures (°C).
+    #[serde(default = "warm", deserialize_with = "values")]
     pub temperature: Vec<String>,
     /// P/E cycles.
+    #[serde(default = "little_worn", deserialize_with = "values")]
     pub pe_cycles: Vec<String>,
     /// Times without power after that.
-    #[serde(default = "never")]
+    #[serde(default = "never", deserialize_with = "values")]
     pub unpowered: Vec<String>,
     /// How long the fill before that lived; `default` is that of the drive, `none` a drive filled for the first time.
-    #[serde(default = "of_drive")]
+    #[serde(default = "of_drive", deserialize_with = "values")]
     pub earlier_fill: Vec<String>,
     /// Share of the capacity that the fill wrote.
-    #[serde(default = "whole")]
+    #[serde(default = "whole", deserialize_with = "values")]
     pub fill: Vec<String>,
     /// How they were overwritten after the fill.
-    #[serde(default = "not_overwritten")]
+    #[serde(default = "not_overwritten", deserialize_with = "values")]
     pub precondition: Vec<String>,
     /// Seeds of the workload: repetitions on the same drive.
-    #[serde(default = "one_workload")]
+    #[serde(default = "one_workload", deserialize_with = "values")]
     pub workload_seed: Vec<String>,
     /// Combinations that are not run: those with all coordinates of one of these; `a|b` for either.
     #[serde(default)]
@@ -178,19 +202,24 @@ pub struct Experiment {
     /// Requests a point.
     pub requests: Option<Scale>,
     /// Drives or populations a point, each with chips of its own.
+    #[serde(default = "five_drives")]
     pub repetitions: Scale,
     /// Why there are fewer drives than a claim takes.
     pub few_drives: Option<String>,
     /// What `--quick` runs instead, by coordinate.
     #[serde(default)]
     pub quick: BTreeMap<Dimension, Vec<String>>,
-    /// How it is drawn.
+    /// How it is drawn; along the coordinate that has several values where it does not say.
+    #[serde(default)]
     pub figure: Drawing,
 }
 
 /// A burn-in before each point: points that differ in their workload alone share it where it names its own.
 #[derive(Deserialize, Clone, Debug)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table with workload and most_drive_writes"
+)]
 pub struct BurnIn {
     /// Name of the workload; none for that of the point.
     pub workload: Option<String>,
@@ -200,12 +229,28 @@ pub struct BurnIn {
 
 /// A population of chips, of which cells are measured.
 #[derive(Deserialize, Clone, Copy, Debug)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table with chips and wordlines")]
 pub struct Cells {
     /// Chips of the population.
     pub chips: u16,
     /// Of a block of each chip, spread over it.
     pub wordlines: u16,
+}
+
+fn a_day() -> Vec<String> {
+    vec!["28h".into()]
+}
+
+fn warm() -> Vec<String> {
+    vec!["55".into()]
+}
+
+fn little_worn() -> Vec<String> {
+    vec!["300".into()]
+}
+
+fn five_drives() -> Scale {
+    Scale { full: 5, quick: 1 }
 }
 
 fn never() -> Vec<String> {
@@ -228,30 +273,16 @@ fn one_workload() -> Vec<String> {
     vec!["1".into()]
 }
 
-/// A number for the full study and one for its quick form.
-#[derive(Deserialize, Clone, Copy, Debug)]
-#[serde(deny_unknown_fields)]
-pub struct Scale {
-    /// For the full study.
-    pub full: u64,
-    /// For its quick form.
-    pub quick: u64,
-}
-
-impl Scale {
-    /// That of the quick form, or the full one.
-    pub fn of(self, quick: bool) -> u64 {
-        if quick { self.quick } else { self.full }
-    }
-}
-
 /// For each variant that is drawn, the variant that is compared with it: a point's number is what the second
 /// has less than the first (%). Variants that are no key are not drawn.
 pub type Reductions = BTreeMap<String, String>;
 
 /// A published reduction.
 #[derive(Deserialize, Debug)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table with metric, value, band and at"
+)]
 pub struct Published {
     /// Of this metric.
     pub metric: String,
@@ -265,14 +296,20 @@ pub struct Published {
 
 /// How an experiment is drawn.
 #[derive(Deserialize, Debug)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table with x and y, say { x = \"age\", y = [\"mean_us\"] }"
+)]
 pub struct Drawing {
-    /// The coordinate along the horizontal axis.
+    /// The coordinate along the horizontal axis. Where it is the one that tells series apart, and that is the variant:
+    /// the first other one with several values.
+    #[serde(default = "by_variant")]
     pub x: Dimension,
     /// The coordinate that tells series apart.
     #[serde(default = "by_variant")]
     pub series: Dimension,
-    /// A row of panels each.
+    /// A row of panels each; the mean latency and P99 where it does not say.
+    #[serde(default, deserialize_with = "values")]
     pub y: Vec<String>,
     /// Rows of panels for each value of this coordinate, instead of panels side by side.
     pub rows: Option<Dimension>,
@@ -302,6 +339,26 @@ pub struct Drawing {
     /// A row each value of `x`, the first the one to compare with; a panel side by side each of `y`.
     #[serde(default)]
     pub across: bool,
+}
+
+impl Default for Drawing {
+    fn default() -> Drawing {
+        Drawing {
+            x: by_variant(),
+            series: by_variant(),
+            y: Vec::new(),
+            rows: None,
+            along: None,
+            line: None,
+            reduction: Reductions::new(),
+            published: Vec::new(),
+            log: false,
+            log_x: false,
+            same_y: false,
+            in_readme: false,
+            across: false,
+        }
+    }
 }
 
 impl Drawing {
@@ -358,9 +415,66 @@ impl Experiment {
     }
 }
 
+impl Experiment {
+    /// Decides what its figure leaves out.
+    fn complete(&mut self) {
+        if self.title.is_empty() {
+            self.title.clone_from(&self.id);
+        }
+        let by = Dimension::Variant;
+        if (self.figure.x, self.figure.series) == (by, by) {
+            let differ = |d: &Dimension| *d != by && self.values(*d, false).len() > 1;
+            let first = Dimension::ALL.into_iter().find(differ);
+            self.figure.x = first.unwrap_or(Dimension::Age);
+        }
+        if self.figure.y.is_empty() {
+            let y: &[&str] = match self.source() {
+                Source::Runs => &["mean_us", "p99_us"],
+                Source::Margins | Source::Pairs => &["rare_codeword_bits"],
+            };
+            self.figure.y = y.iter().map(|name| (*name).to_owned()).collect();
+        }
+    }
+}
+
 impl Study {
+    /// Decides what the study called `name` leaves out.
+    pub(super) fn complete(&mut self, name: &str) {
+        if self.title.is_empty() {
+            name.clone_into(&mut self.title);
+        }
+        let library = Library::new();
+        let drives = library.names(Kind::Drive);
+        for experiment in &mut self.experiments {
+            experiment.complete();
+            for name in &experiment.variants {
+                if !self.variants.contains_key(name) && drives.contains(&name.as_str()) {
+                    let shipped = Variant {
+                        drive: name.clone(),
+                        schemes: Vec::new(),
+                        set: Vec::new(),
+                    };
+                    self.variants.insert(name.clone(), shipped);
+                }
+            }
+            for name in &experiment.workloads {
+                let job = Example::find(name).map(|example| example.text.to_owned());
+                let stand_in = StandIn::find(name).ok().map(|row| row.name.to_owned());
+                if !self.workloads.contains_key(name) && (job.is_some() || stand_in.is_some()) {
+                    let load = Load {
+                        stand_in: stand_in.filter(|_| job.is_none()),
+                        job,
+                        ..Load::default()
+                    };
+                    self.workloads.insert(name.clone(), load);
+                }
+            }
+        }
+        self.complete_variants();
+    }
+
     /// Gives every variant what the study has for all.
-    pub(super) fn complete_variants(&mut self) {
+    fn complete_variants(&mut self) {
         let axis = |scheme: &String| scheme.split('=').next().map(str::to_owned);
         for variant in self.variants.values_mut() {
             let own: Vec<_> = variant.schemes.iter().map(axis).collect();

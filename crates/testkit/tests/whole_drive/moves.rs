@@ -113,6 +113,7 @@ fn moves(seed: u64) -> Option<(f64, f64)> {
     let spare = match stats.ended {
         Ended::Completed => (usable * SUPERBLOCK).saturating_sub(capacity + RESERVE * SUPERBLOCK),
         Ended::EndOfLife(_) => 0,
+        Ended::Interrupted => unreachable!("nobody interrupts this run"),
     };
     let spare = spare.max(BLOCKS * SUPERBLOCK / 64);
     // The emptiest frees as much as all do on average; what another scheme chooses, a sixteenth of that.

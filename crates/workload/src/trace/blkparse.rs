@@ -3,6 +3,7 @@
 use firstread_core::HostOp;
 
 use super::error::{BadNumber, RecordError};
+use super::format::Separator;
 use super::text::{Fault, Fields, Raw, decimal, shown, whole};
 
 /// What a line is.
@@ -27,7 +28,7 @@ pub(super) fn parse(line: &[u8], action: u8) -> Result<Line, Fault> {
     if line.starts_with(b"CPU") || line.starts_with(b"Total (") || line.starts_with(b"Throughput") {
         return Ok(Line::Summary);
     }
-    let fields = Fields::cut(line, false);
+    let fields = Fields::cut(line, Separator::Blanks);
     if fields.len() < 6 {
         return Err(Fault::record(RecordError::BlkparseColumns {
             given: fields.len(),

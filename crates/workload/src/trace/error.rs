@@ -30,6 +30,47 @@ pub enum FormatError {
     },
 }
 
+/// Why columns that were told cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ColumnsError {
+    /// A name that is none.
+    #[error(
+        "unknown column `{given}`{}; there are time, op, offset, size, device and - for a column that is not used",
+        nearest.map(|name| format!("; the nearest is `{name}`")).unwrap_or_default()
+    )]
+    Unknown {
+        /// As written.
+        given: String,
+        /// The most similar name there is, if any is similar.
+        nearest: Option<&'static str>,
+    },
+    /// A unit that the column does not have, or none where it needs one.
+    #[error(
+        "column `{column}` {}: {column}{units}",
+        given.as_ref().map_or("needs its unit".to_owned(), |unit| format!("has no unit `{unit}`"))
+    )]
+    Unit {
+        /// The column.
+        column: &'static str,
+        /// As written.
+        given: Option<String>,
+        /// What can stand there.
+        units: &'static str,
+    },
+    /// A column is told twice.
+    #[error("column `{0}` is told twice")]
+    Twice(&'static str),
+    /// A column that is needed is not there.
+    #[error("there is no column `{0}`, without which there is no request")]
+    Missing(&'static str),
+    /// Something follows the dots that stand for all that follows.
+    #[error("nothing can follow `...`")]
+    AfterDots,
+    /// More columns than a line may have.
+    #[error("more than {0} columns; put `...` for those at the end that are not used")]
+    TooMany(usize),
+}
+
 /// Why a trace cannot be read.
 #[derive(Debug, Error)]
 pub enum InputError {

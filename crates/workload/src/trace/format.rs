@@ -5,6 +5,38 @@ use firstread_core::HostOp;
 use crate::error::WorkloadError;
 use crate::nearest::likely;
 
+/// Most columns a record has.
+pub(super) const MAX_COLUMNS: usize = 16;
+
+/// What stands between the columns of a line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Separator {
+    Commas,
+    Semicolons,
+    Blanks,
+}
+
+impl Separator {
+    /// The one that `line` has.
+    pub(super) fn of(line: &[u8]) -> Separator {
+        if line.contains(&b',') {
+            Separator::Commas
+        } else if line.contains(&b';') {
+            Separator::Semicolons
+        } else {
+            Separator::Blanks
+        }
+    }
+}
+
+/// Columns of a line, what stands between them, and whether more columns may follow.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape<'a> {
+    pub(super) columns: &'a [Column],
+    pub(super) separator: Separator,
+    pub(super) more: bool,
+}
+
 /// A trace format.
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
@@ -61,6 +93,8 @@ pub(super) enum Layout {
     Blanks,
     /// 32 or 40 bytes a record.
     Vscsi,
+    /// 24 bytes a record: libCacheSim's oracleGeneral, whose object ids are units of so many bytes.
+    OracleGeneral(u64),
     /// Output of blkparse, of which the events with this action are the requests.
     Blkparse(u8),
     /// fio's iolog.
@@ -82,6 +116,20 @@ const READ_IS_1: Role = Role::Op(&[("1", HostOp::Read), ("0", HostOp::Write)]);
 const READ_IS_0: Role = Role::Op(&[("0", HostOp::Read), ("1", HostOp::Write)]);
 /// Operation columns with letters.
 const R_AND_W: Role = Role::Op(&[("R", HostOp::Read), ("W", HostOp::Write)]);
+
+/// Operation columns with codes of SCSI.
+const SCSI: Role = Role::Op(&[
+    ("28", HostOp::Read),
+    ("2a", HostOp::Write),
+    ("88", HostOp::Read),
+    ("8a", HostOp::Write),
+    ("a8", HostOp::Read),
+    ("aa", HostOp::Write),
+    ("8", HostOp::Read),
+    ("a", HostOp::Write),
+    ("08", HostOp::Read),
+    ("0a", HostOp::Write),
+]);
 
 const fn ssdsim(unit: &'static str, time: Role) -> [Column; 5] {
     [
@@ -208,6 +256,20 @@ pub const FORMATS: &[Format] = &[
         layout: Layout::Csv { more: false },
     },
     Format {
+        name: "libcachesim-csv",
+        summary: "block traces as CSV as libCacheSim ships them (cloudPhysicsIO.csv)",
+        columns: &[
+            column("version", "number", Role::Number),
+            column("time", "s, decimal", Role::DecimalTime(S)),
+            column("op", "SCSI operation code, hexadecimal", SCSI),
+            column("size", "B", Role::Len(1)),
+            column("lbn", "512 B", Role::Offset(512)),
+        ],
+        detected: Some("five columns, the third a SCSI read or write: 28, 2a, 88, 8a, ..."),
+        example: "1,33898,2a,6656,40409911",
+        layout: Layout::Csv { more: false },
+    },
+    Format {
         name: "flashnet",
         summary: "a trace as replayed by the FlashNet and LinnOS replayers (a Tencent window)",
         columns: &[
@@ -314,6 +376,54 @@ pub const FORMATS: &[Format] = &[
         example: "(binary)",
         layout: Layout::Vscsi,
     },
+    Format {
+        name: "oracle-general",
+        summary: "libCacheSim's oracleGeneral, binary: object ids are blocks of 512 B, requests are reads",
+        columns: ORACLE_GENERAL,
+        detected: Some(
+            "24 bytes a record, times that never go back, next accesses that lie ahead: units of the \
+             object id cannot be told; name another oracle-general-... where they are not 512 B",
+        ),
+        example: "(binary)",
+        layout: Layout::OracleGeneral(512),
+    },
+    Format {
+        name: "oracle-general-4k",
+        summary: "oracleGeneral whose object ids are blocks of 4 KiB",
+        columns: ORACLE_GENERAL,
+        detected: None,
+        example: "(binary)",
+        layout: Layout::OracleGeneral(4096),
+    },
+    Format {
+        name: "oracle-general-bytes",
+        summary: "oracleGeneral whose object ids are byte offsets",
+        columns: ORACLE_GENERAL,
+        detected: None,
+        example: "(binary)",
+        layout: Layout::OracleGeneral(1),
+    },
+];
+
+/// Stands for columns that the user has told.
+pub(super) const OWN: Format = Format {
+    name: "columns",
+    summary: "columns as they were told",
+    columns: &[],
+    detected: None,
+    example: "",
+    layout: Layout::Csv { more: false },
+};
+
+const ORACLE_GENERAL: &[Column] = &[
+    column("timestamp", "u32, s", Role::Time(S)),
+    column(
+        "obj_id",
+        "u64, blocks or bytes: see the summary",
+        Role::Offset(1),
+    ),
+    column("obj_size", "u32, B", Role::Len(1)),
+    column("next_access_vtime", "i64, number of a request", Role::Any),
 ];
 
 const BLKPARSE: &[Column] = &[
@@ -334,6 +444,19 @@ const BLKPARSE: &[Column] = &[
 ];
 
 impl Format {
+    /// Its columns and how they are separated.
+    pub(super) fn shape(&self) -> Shape<'static> {
+        let (separator, more) = match self.layout {
+            Layout::Csv { more } => (Separator::Commas, more),
+            _ => (Separator::Blanks, false),
+        };
+        Shape {
+            columns: self.columns,
+            separator,
+            more,
+        }
+    }
+
     /// The format called `name`.
     pub fn find(name: &str) -> Result<&'static Format, WorkloadError> {
         FORMATS

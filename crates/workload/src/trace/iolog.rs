@@ -7,6 +7,7 @@
 use firstread_core::HostOp;
 
 use super::error::RecordError;
+use super::format::Separator;
 use super::text::{Fault, Fields, Raw, shown, whole};
 
 /// State between lines.
@@ -34,7 +35,7 @@ impl Iolog {
             };
             return Ok(None);
         }
-        let fields = Fields::cut(line, false);
+        let fields = Fields::cut(line, Separator::Blanks);
         let first = usize::from(self.version == 3);
         let columns = fields.len().saturating_sub(first);
         if columns != 2 && columns != 4 {

@@ -5,16 +5,21 @@
 //! its column and the reason; what is understood differently than written is a [`Notice`].
 
 mod blkparse;
+mod columns;
 mod error;
 mod format;
 mod iolog;
+mod oracle_general;
 mod source;
 mod text;
+mod understood;
 mod vscsi;
 
-pub use error::{BadNumber, FormatError, InputError, RecordError, ZstdError};
+pub use columns::{Columns, SPEC};
+pub use error::{BadNumber, ColumnsError, FormatError, InputError, RecordError, ZstdError};
 pub use format::{Column, FORMATS, Format};
 pub use source::Compression;
+pub use understood::Understood;
 
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -23,7 +28,7 @@ use firstread_core::HostOp;
 
 use crate::error::{Notice, Place, WorkloadError};
 use crate::stream::SECTOR_BYTES;
-use format::{Layout, Role};
+use format::{Layout, Role, Separator, Shape};
 use iolog::Iolog;
 use source::Source;
 use text::{Fault, Raw, shown};
@@ -58,6 +63,8 @@ pub enum TimeBack {
 pub struct TraceOptions {
     /// The format, where it is not to be told from the first records.
     pub format: Option<&'static Format>,
+    /// The columns of a text, where they are those of no format.
+    pub columns: Option<Columns>,
     /// Bytes of the drive.
     pub capacity_bytes: u64,
     /// Requests past the end of the drive lie at their offset modulo its size; otherwise they are an
@@ -77,6 +84,7 @@ impl Default for TraceOptions {
     fn default() -> TraceOptions {
         TraceOptions {
             format: None,
+            columns: None,
             capacity_bytes: u64::MAX,
             wrap: false,
             on_time_back: TimeBack::Error,
@@ -91,6 +99,8 @@ impl Default for TraceOptions {
 pub struct TraceReader<R: Read> {
     source: Source<R>,
     format: &'static Format,
+    /// Columns that were told, and what stands between them.
+    told: Option<(Columns, Separator)>,
     options: TraceOptions,
     capacity_bytes: u64,
     parser: Parser,
@@ -114,8 +124,22 @@ pub struct TraceReader<R: Read> {
 enum Parser {
     Text,
     Vscsi(Version),
+    /// With the unit of its object ids (B).
+    OracleGeneral(u64),
     Blkparse(u8),
     Iolog(Iolog),
+}
+
+/// The columns of `format`, or those that were told.
+fn shape<'a>(format: &'a Format, told: &'a Option<(Columns, Separator)>) -> Shape<'a> {
+    match told {
+        None => format.shape(),
+        Some((columns, separator)) => Shape {
+            columns: columns.as_slice(),
+            separator: *separator,
+            more: columns.more(),
+        },
+    }
 }
 
 /// How often something happened, and where first.
@@ -165,7 +189,13 @@ impl<R: Read> TraceReader<R> {
                 why: InputError::Empty,
             });
         }
+        let first_line = head
+            .split(|&b| b == b'\n')
+            .find(|line| !line.trim_ascii().is_empty());
+        let separator = Separator::of(first_line.unwrap_or_default());
+        let told = options.columns.map(|columns| (columns, separator));
         let format = match options.format {
+            _ if told.is_some() => &format::OWN,
             Some(format) => format,
             None => detect(head).map_err(|why| WorkloadError::UnknownFormat {
                 place: place.clone(),
@@ -176,6 +206,7 @@ impl<R: Read> TraceReader<R> {
             Layout::Csv { .. } | Layout::Blanks => Parser::Text,
             Layout::Blkparse(action) => Parser::Blkparse(action),
             Layout::Iolog => Parser::Iolog(Iolog::default()),
+            Layout::OracleGeneral(unit) => Parser::OracleGeneral(unit),
             Layout::Vscsi => match Version::detect(head) {
                 Some(version) => Parser::Vscsi(version),
                 None => {
@@ -195,9 +226,26 @@ impl<R: Read> TraceReader<R> {
                     .to_owned(),
             });
         }
+        if options.format.is_none() && matches!(format.layout, Layout::OracleGeneral(_)) {
+            opening.push(Notice {
+                place: source.whole(),
+                text: "all requests are taken as reads and object ids as blocks of 512 B, as the format tells \
+                       neither; for other units name the format: oracle-general-4k or oracle-general-bytes"
+                    .to_owned(),
+            });
+        }
+        if told.is_none()
+            && let Some(text) = columns::doubt(format, &head_lines(source.peek(HEAD_BYTES)?))
+        {
+            opening.push(Notice {
+                place: source.whole(),
+                text,
+            });
+        }
         Ok(TraceReader {
             source,
             format,
+            told,
             options,
             capacity_bytes: options.capacity_bytes / SECTOR_BYTES * SECTOR_BYTES,
             parser,
@@ -220,6 +268,20 @@ impl<R: Read> TraceReader<R> {
     /// The format, told or named.
     pub fn format(&self) -> &'static Format {
         self.format
+    }
+
+    /// Reads it to its end, to tell what it holds.
+    ///
+    /// # Errors
+    /// The first record that cannot be used.
+    pub fn understood(mut self) -> Result<Understood, WorkloadError> {
+        let mut all = Understood::of(self.format.name);
+        for record in self.by_ref() {
+            let r = record?;
+            all.add(r.op, r.time_ns, r.offset_bytes, u64::from(r.len_bytes));
+        }
+        all.devices = self.devices.len();
+        Ok(all)
     }
 
     /// How the trace is compressed.
@@ -296,6 +358,7 @@ impl<R: Read> TraceReader<R> {
     fn record_bytes(&self) -> u64 {
         match self.parser {
             Parser::Vscsi(version) => version.bytes() as u64,
+            Parser::OracleGeneral(_) => oracle_general::BYTES as u64,
             _ => 0,
         }
     }
@@ -312,9 +375,10 @@ impl<R: Read> TraceReader<R> {
     /// The next record as it stands in the trace.
     fn raw(&mut self) -> Result<Option<Raw>, WorkloadError> {
         loop {
+            let record_bytes = self.record_bytes() as usize;
             let parsed = match &mut self.parser {
-                Parser::Vscsi(version) => {
-                    let bytes = version.bytes();
+                Parser::Vscsi(_) | Parser::OracleGeneral(_) => {
+                    let bytes = record_bytes;
                     let record = self.source.next_record(bytes)?;
                     match record.len() {
                         0 => return Ok(None),
@@ -332,7 +396,13 @@ impl<R: Read> TraceReader<R> {
                         }
                         _ => {}
                     }
-                    let parsed = vscsi::parse(*version, record);
+                    let parsed = match &self.parser {
+                        Parser::Vscsi(version) => vscsi::parse(*version, record),
+                        Parser::OracleGeneral(unit) => {
+                            oracle_general::parse(record, *unit).map(Some)
+                        }
+                        _ => Ok(None),
+                    };
                     if let Ok(None) = parsed {
                         let source = &self.source;
                         self.skipped.add(|| source.place(bytes as u64));
@@ -354,11 +424,22 @@ impl<R: Read> TraceReader<R> {
                             Ok(blkparse::Line::Summary) => return Ok(None),
                             Err(fault) => Err(fault),
                         },
-                        _ => match (self.is_first_line, text::header(self.format, line)) {
-                            (true, Some(Ok(()))) => Ok(None),
-                            (true, Some(Err(fault))) => Err(fault),
-                            _ => text::parse(self.format, line).map(Some),
-                        },
+                        _ => {
+                            let shape = shape(self.format, &self.told);
+                            let header = match self.is_first_line {
+                                true => {
+                                    let told = self.told.as_ref();
+                                    let is_another = told.map(|_| columns::is_another as _);
+                                    text::header(shape, line, is_another)
+                                }
+                                false => None,
+                            };
+                            match header {
+                                Some(Ok(())) => Ok(None),
+                                Some(Err(fault)) => Err(fault),
+                                None => text::parse(shape, line).map(Some),
+                            }
+                        }
                     }
                 }
             };
@@ -385,7 +466,8 @@ impl<R: Read> TraceReader<R> {
         let source = &self.source;
         let bytes = self.record_bytes();
         let column = |role: fn(&Role) -> bool| {
-            let found = self.format.columns.iter().find(|c| role(&c.role));
+            let columns = shape(self.format, &self.told).columns;
+            let found = columns.iter().find(|c| role(&c.role));
             found.map(|c| c.name)
         };
         let is_time = |r: &Role| matches!(r, Role::Time(_) | Role::DecimalTime(_));
@@ -505,6 +587,17 @@ impl<R: Read> Iterator for TraceReader<R> {
     }
 }
 
+/// The first lines of a trace that begins with `head`, blank ones left out.
+fn head_lines(head: &[u8]) -> Vec<&[u8]> {
+    head.split_inclusive(|&b| b == b'\n')
+        // The last line of a head may be cut off.
+        .filter(|line| line.ends_with(b"\n") || head.len() < HEAD_BYTES)
+        .map(|line| line.trim_ascii())
+        .filter(|line| !line.is_empty())
+        .take(HEAD_LINES)
+        .collect()
+}
+
 /// The format of a trace that begins with `head`, or what was seen instead.
 fn detect(head: &[u8]) -> Result<&'static Format, FormatError> {
     let text = !head[..head.len().min(512)]
@@ -512,19 +605,15 @@ fn detect(head: &[u8]) -> Result<&'static Format, FormatError> {
         .any(|&b| b < b' ' && !b.is_ascii_whitespace() || b == 0x7f);
     if !text {
         let vscsi = FORMATS.iter().find(|f| matches!(f.layout, Layout::Vscsi));
-        return match (Version::detect(head), vscsi) {
-            (Some(_), Some(format)) => Ok(format),
+        let general = |f: &&Format| matches!(f.layout, Layout::OracleGeneral(512));
+        let general = FORMATS.iter().find(general);
+        return match (Version::detect(head), vscsi, general) {
+            (Some(_), Some(format), _) => Ok(format),
+            (None, _, Some(format)) if oracle_general::detect(head) => Ok(format),
             _ => Err(FormatError::Binary),
         };
     }
-    let mut lines: Vec<&[u8]> = head
-        .split_inclusive(|&b| b == b'\n')
-        // The last line of a head may be cut off.
-        .filter(|line| line.ends_with(b"\n") || head.len() < HEAD_BYTES)
-        .map(|line| line.trim_ascii())
-        .filter(|line| !line.is_empty())
-        .take(HEAD_LINES)
-        .collect();
+    let mut lines = head_lines(head);
     let Some(first) = lines.first().copied() else {
         return Err(FormatError::NoLine);
     };
@@ -536,7 +625,7 @@ fn detect(head: &[u8]) -> Result<&'static Format, FormatError> {
     // with its place when it is read. The first record must fit.
     let fits = |format: &Format| match format.layout {
         Layout::Iolog => is_iolog,
-        Layout::Vscsi => false,
+        Layout::Vscsi | Layout::OracleGeneral(_) => false,
         Layout::Blkparse(action) => {
             let parsed = |line: &&[u8]| blkparse::parse(line, action);
             lines.first().is_some_and(|line| parsed(line).is_ok())
@@ -545,14 +634,15 @@ fn detect(head: &[u8]) -> Result<&'static Format, FormatError> {
                     .any(|line| matches!(parsed(line), Ok(blkparse::Line::Request(_))))
         }
         Layout::Csv { .. } | Layout::Blanks => {
-            let good = |line: &&[u8]| text::parse(format, line).is_ok();
+            let good = |line: &&[u8]| text::parse(format.shape(), line).is_ok();
             let fit = lines.iter().filter(|line| good(line)).count();
             // One decimal point among the first times tells DiskSim from SSDSim.
             let decimals = FORMATS
                 .iter()
                 .filter(|f| f.name == "disksim")
                 .any(|disksim| {
-                    let decimal = |line: &&[u8]| !good(line) && text::parse(disksim, line).is_ok();
+                    let decimal =
+                        |line: &&[u8]| !good(line) && text::parse(disksim.shape(), line).is_ok();
                     format.name == "ssdsim-ns" && lines.iter().any(decimal)
                 });
             lines.first().is_some_and(good) && fit * 10 >= lines.len() * 9 && !decimals

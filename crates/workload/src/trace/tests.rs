@@ -3,7 +3,7 @@ use std::io::Write as _;
 use super::*;
 
 /// Small samples of every layout, made for these tests.
-const SAMPLES: [(&str, &str, &[u8]); 15] = [
+const SAMPLES: [(&str, &str, &[u8]); 19] = [
     ("msr.csv", "msr", include_bytes!("../../tests/data/msr.csv")),
     (
         "alibaba.csv",
@@ -60,6 +60,26 @@ const SAMPLES: [(&str, &str, &[u8]); 15] = [
         "iolog3.log",
         "fio-iolog",
         include_bytes!("../../tests/data/iolog3.log"),
+    ),
+    (
+        "msr-header.csv",
+        "msr",
+        include_bytes!("../../tests/data/msr-header.csv"),
+    ),
+    (
+        "systor17-header.csv",
+        "systor17",
+        include_bytes!("../../tests/data/systor17-header.csv"),
+    ),
+    (
+        "libcachesim.csv",
+        "libcachesim-csv",
+        include_bytes!("../../tests/data/libcachesim.csv"),
+    ),
+    (
+        "oracle-general.bin",
+        "oracle-general",
+        include_bytes!("../../tests/data/oracle-general.bin"),
     ),
     (
         "vscsi1.bin",
@@ -245,6 +265,34 @@ fn golden_records_of_every_layout() {
             "1250000 Flush 0 0 0"
         ]
     );
+    assert_eq!(
+        lines("msr-header.csv"),
+        [
+            "0 Read 383496192 32768 1",
+            "1332052600 Write 2822144000 4096 1"
+        ]
+    );
+    assert_eq!(
+        lines("systor17-header.csv"),
+        ["0 Read 1178099712 8192 1", "2335000 Write 4096 4096 2"]
+    );
+    assert_eq!(
+        lines("libcachesim.csv"),
+        [
+            "0 Write 21981565440 512 0",
+            "0 Read 20689874432 6656 0",
+            "1000000000 Write 3154148864 4096 0"
+        ]
+    );
+    assert_eq!(
+        lines("oracle-general.bin"),
+        [
+            "0 Read 21981565440 512 0",
+            "0 Read 3154148864 4096 0",
+            "5000000000 Read 21981565440 512 0",
+            "7000000000 Read 4096 8192 0"
+        ]
+    );
     let vscsi = [
         "0 Read 1048576 4096 0",
         "250000 Write 2096640 512 0",
@@ -331,6 +379,166 @@ fn headers_must_name_the_columns() {
     );
 }
 
+fn told(spec: &str) -> TraceOptions {
+    TraceOptions {
+        columns: Some(Columns::parse(spec).unwrap()),
+        ..TraceOptions::default()
+    }
+}
+
+/// One request each, however its columns are separated and called.
+#[test]
+fn golden_columns_as_the_user_tells_them() {
+    for (spec, text) in [
+        ("time:us,op,offset:B,size:B", "5.5,R,8192,4096\n"),
+        (
+            "time:us,op,offset:B,size:B",
+            "time,op,offset,size\n5.5,read,8192,4096\n",
+        ),
+        ("size:B,-,offset:sector,op:r0w1", "4096;abc;16;0\n"),
+        (
+            "op:r1w0,size:KiB,offset:4KiB,...",
+            "op\tlen\tlba\tx\n1\t4\t2\tx y z\n",
+        ),
+        ("offset:B,size:B", "\n8192 4096\n"),
+    ] {
+        let (records, notices, error) = read(text.as_bytes(), told(spec));
+        assert_eq!((error, notices.len()), (None, 0), "{spec}");
+        let is = TraceRecord {
+            time_ns: 0,
+            op: HostOp::Read,
+            offset_bytes: 8192,
+            len_bytes: 4096,
+            device: 0,
+        };
+        assert_eq!(records, [is], "{spec}");
+    }
+    let times = read(b"1.5,0,512\n2,0,512\n", told("time:ms,offset:B,size:B")).0;
+    assert_eq!(times[1].time_ns, 500_000);
+    for (spec, text, message) in [
+        (
+            "time:us,op,offset:B,size:B",
+            "1,R,0,512\n2,R,0,-1\n",
+            "t:2: columns column `size`: `-1` is no whole number",
+        ),
+        (
+            "time:us,op,offset:B,size:B",
+            "time,op,size,offset\n1,R,0,512\n",
+            "t:1: columns column `offset`: unknown column `size` in the header",
+        ),
+        (
+            "offset:B,size:B",
+            "0,512,7\n",
+            "t:1: columns 3 columns where 2 are expected (offset, size): `0,512,7`",
+        ),
+        (
+            "op,offset:B,size:B",
+            "1,0,512\n",
+            "t:1: columns column `op`: `1` is not one of R, W, read, write, trim, T, discard, D, flush, F",
+        ),
+        (
+            "offset:4KiB,size:B",
+            "18446744073709551615,512\n",
+            "t:1: columns column `offset`: `18446744073709551615` is too large",
+        ),
+    ] {
+        assert_eq!(
+            read(text.as_bytes(), told(spec)).2.as_deref(),
+            Some(message),
+            "{spec}"
+        );
+    }
+}
+
+/// Bytes in a column of sectors are asked about, with the columns that say so; sectors are not.
+#[test]
+fn golden_sectors_that_may_be_bytes_are_questioned() {
+    let asked = |text: &str| {
+        let reader = TraceReader::open("t", text.as_bytes(), TraceOptions::default()).unwrap();
+        let notices = reader.notices();
+        let asked = notices.iter().find(|n| n.text.contains("multiple of 512"));
+        asked.map(|notice| notice.text.clone())
+    };
+    let disksim = "0.5 0 8192 4096 1\n1.5 0 4096 512 0\n2.5 0 0 8192 1\n3 0 12288 4096 1\n";
+    assert_eq!(
+        asked(disksim).unwrap(),
+        "every size (column `size`) of the first 4 requests is a multiple of 512, and is taken in sectors of 512 B; \
+         if it is in bytes, tell the trace's columns: time:ms,device,offset:B,size:B,op:r1w0"
+    );
+    let cloudphysics = "1,8192,r,4096\n2,512,w,4096\n3,1024,r,512\n4,0,r,4096\n";
+    assert_eq!(
+        asked(cloudphysics).unwrap(),
+        "every offset (column `lba`) of the first 4 requests is a multiple of 512, and is taken in sectors of 512 B; \
+         if it is in bytes, tell the trace's columns: time:us,offset:B,op,size:B"
+    );
+    for text in [
+        disksim
+            .replace("8192 1", "8 1")
+            .replace(" 4096 512", " 4097 512"),
+        cloudphysics.replace("512,w", "520,w"),
+        // Few requests tell nothing, and neither does one place.
+        disksim.lines().take(3).collect::<Vec<_>>().join("\n"),
+        "1,512,r,4096\n".repeat(8),
+        // Bytes are bytes.
+        "17,W,8192,4096,1\n".repeat(8),
+    ] {
+        assert_eq!(asked(&text), None, "{text}");
+    }
+    // What a notice tells to say reads as bytes.
+    let (records, ..) = read(
+        disksim.as_bytes(),
+        told("time:ms,device,offset:B,size:B,op:r1w0"),
+    );
+    assert_eq!(
+        (records[0].offset_bytes, records[0].len_bytes),
+        (8192, 4096)
+    );
+}
+
+#[test]
+fn formula_what_is_understood_adds_up() {
+    let text = "0,R,4096,4096\n1,W,0,512\n2,F,0,0\n1000,T,1048576,8192\n";
+    let reader = TraceReader::open("t", text.as_bytes(), told("time:us,op,offset:B,size:B"));
+    let is = Understood {
+        format: "columns",
+        requests: 4,
+        by_op: [("reads", 1), ("writes", 1), ("trims", 1), ("flushes", 1)],
+        size_bytes: Some((512, 8192)),
+        bytes: 4096 + 512 + 8192,
+        range_bytes: Some((0, 1048576 + 8192)),
+        span_ns: 1_000_000,
+        devices: 1,
+    };
+    assert_eq!(reader.unwrap().understood().unwrap(), is);
+}
+
+#[test]
+fn golden_object_ids_are_in_the_units_that_are_named() {
+    for (name, offset) in [
+        ("oracle-general", 8 * 512),
+        ("oracle-general-4k", 8 * 4096),
+        ("oracle-general-bytes", 0),
+    ] {
+        let options = TraceOptions {
+            format: Some(Format::find(name).unwrap()),
+            ..TraceOptions::default()
+        };
+        let (records, notices, error) = read(sample("oracle-general.bin"), options);
+        assert_eq!((records[3].offset_bytes, error), (offset, None), "{name}");
+        assert!(notices.iter().all(|n| !n.contains("taken as reads")));
+    }
+    let cut = &sample("oracle-general.bin")[..50];
+    let (_, notices, error) = read(cut, TraceOptions::default());
+    assert_eq!(
+        error.unwrap(),
+        "t: byte 48: oracle-general the last record has 2 of 24 bytes"
+    );
+    assert!(
+        notices[0].contains("all requests are taken as reads"),
+        "{notices:?}"
+    );
+}
+
 #[test]
 fn compressed_traces_read_the_same() {
     let plain = read(sample("ssdsim.ascii"), TraceOptions::default());
@@ -401,8 +609,9 @@ fn errors_name_file_place_column_and_reason() {
         (
             "1 2 3\n4 5 6\n",
             "t: no known trace format: the first record is `1 2 3`; name the format if it is one \
-             of fio-iolog, msr, alibaba, tencent, spc, systor17, cloudphysics-csv, flashnet, \
-             ssdsim-ns, disksim, mqsim, ssdsim-100ns, ssdsim-us, ssdsim-ms, blkparse, blkparse-issue, vscsi",
+             of fio-iolog, msr, alibaba, tencent, spc, systor17, cloudphysics-csv, libcachesim-csv, \
+             flashnet, ssdsim-ns, disksim, mqsim, ssdsim-100ns, ssdsim-us, ssdsim-ms, blkparse, \
+             blkparse-issue, vscsi, oracle-general, oracle-general-4k, oracle-general-bytes",
         ),
         (
             "0 0 8 8 1\n10 0 8 0 1\n",
@@ -679,6 +888,18 @@ mod fuzz {
         ) {
             exhaust(&bytes, None);
             exhaust(&bytes, Some(&FORMATS[format]));
+        }
+
+        #[test]
+        fn fuzz_told_columns_never_panic(
+            spec in "([a-z0-9-]{1,6}(:[a-zA-Z0-9]{0,5})?,){0,4}(offset:B,size:B)?", text in "[0-9RWrw.,; \t\n-]{0,200}"
+        ) {
+            if let Ok(columns) = Columns::parse(&spec) {
+                let options = TraceOptions { columns: Some(columns), ..TraceOptions::default() };
+                if let Ok(mut reader) = TraceReader::open("fuzz", text.as_bytes(), options) {
+                    reader.by_ref().for_each(drop);
+                }
+            }
         }
 
         #[test]

@@ -3,10 +3,7 @@
 use firstread_core::HostOp;
 
 use super::error::{BadNumber, RecordError};
-use super::format::{Format, Layout, Role};
-
-/// Most columns a record has.
-const MAX_COLUMNS: usize = 16;
+use super::format::{Column, MAX_COLUMNS, Role, Separator, Shape};
 
 /// A record as it stands in a trace, before it is placed in time and on the drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,8 +52,8 @@ pub(super) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// Cuts `line` at commas or at runs of blanks. Columns past the sixteenth are counted alone.
-    pub(super) fn cut(line: &'a [u8], commas: bool) -> Fields<'a> {
+    /// Cuts `line` at commas, semicolons or runs of blanks. Columns past the sixteenth are counted alone.
+    pub(super) fn cut(line: &'a [u8], separator: Separator) -> Fields<'a> {
         let mut all = Fields {
             fields: [b""; MAX_COLUMNS],
             len: 0,
@@ -67,13 +64,17 @@ impl<'a> Fields<'a> {
             }
             all.len += 1;
         };
-        if commas {
-            line.split(|&b| b == b',')
-                .for_each(|f| push(f.trim_ascii()));
-        } else {
-            line.split(|b| b.is_ascii_whitespace())
+        match separator {
+            Separator::Commas => line
+                .split(|&b| b == b',')
+                .for_each(|f| push(f.trim_ascii())),
+            Separator::Semicolons => line
+                .split(|&b| b == b';')
+                .for_each(|f| push(f.trim_ascii())),
+            Separator::Blanks => line
+                .split(|b| b.is_ascii_whitespace())
                 .filter(|f| !f.is_empty())
-                .for_each(push);
+                .for_each(push),
         }
         all
     }
@@ -151,14 +152,14 @@ pub(super) fn decimal(bytes: &[u8], unit: u64) -> Result<u64, BadNumber> {
     u64::try_from(sum).map_err(|_| BadNumber::TooLarge(shown(bytes)))
 }
 
-/// The record of `line`, by the columns of `format`.
-pub(super) fn parse(format: &Format, line: &[u8]) -> Result<Raw, Fault> {
-    let (commas, more) = match format.layout {
-        Layout::Csv { more } => (true, more),
-        _ => (false, false),
-    };
-    let fields = Fields::cut(line, commas);
-    let columns = format.columns;
+/// The record of `line`, whose columns are those of `shape`.
+pub(super) fn parse(shape: Shape<'_>, line: &[u8]) -> Result<Raw, Fault> {
+    let Shape {
+        columns,
+        separator,
+        more,
+    } = shape;
+    let fields = Fields::cut(line, separator);
     if fields.len() < columns.len() || (fields.len() > columns.len() && !more) {
         return Err(Fault::record(RecordError::Columns {
             given: fields.len(),
@@ -213,20 +214,29 @@ pub(super) fn parse(format: &Format, line: &[u8]) -> Result<Raw, Fault> {
 }
 
 /// Whether `line` names columns rather than holding a record: no column begins with a digit. Each
-/// must then be the name of the column that stands there.
-pub(super) fn header(format: &Format, line: &[u8]) -> Option<Result<(), Fault>> {
-    let fields = Fields::cut(line, matches!(format.layout, Layout::Csv { .. }));
+/// must then be the name of the column that stands there: `DiskNumber` is a name of `disk`. Where the user has
+/// told the columns, none must be the name of another column, as `is_another` knows.
+pub(super) fn header(
+    shape: Shape<'_>,
+    line: &[u8],
+    is_another: Option<fn(&Column, &[u8]) -> bool>,
+) -> Option<Result<(), Fault>> {
     if !looks_like_header(line) {
         return None;
     }
+    let fields = Fields::cut(line, shape.separator);
     let plain = |bytes: &[u8]| -> Vec<u8> {
         let letters = bytes.iter().filter(|b| b.is_ascii_alphanumeric());
         letters.map(u8::to_ascii_lowercase).collect()
     };
-    for (i, column) in format.columns.iter().enumerate() {
+    let within = |a: &[u8], b: &[u8]| a.windows(b.len().max(1)).any(|part| part == b);
+    for (i, column) in shape.columns.iter().enumerate() {
         let (given, wanted) = (plain(fields.get(i)), plain(column.name.as_bytes()));
-        let alike = given == wanted || given.ends_with(&wanted) || wanted.ends_with(&given);
-        if given.is_empty() || !alike {
+        let alike = match is_another {
+            None => !given.is_empty() && (within(&given, &wanted) || within(&wanted, &given)),
+            Some(is_another) => !is_another(column, &given),
+        };
+        if !alike {
             let why = RecordError::Header(shown(fields.get(i)));
             return Some(Err(Fault::column(column.name, why)));
         }

@@ -566,21 +566,6 @@ impl Place {
         filled
     }
 
-    /// Slots left in the superblocks that relocation fills.
-    pub(crate) fn left_for_moves(&self) -> u32 {
-        let streams = self.streams.of_mover();
-        streams.map(|s| self.streams.of(s).slots_left()).sum()
-    }
-
-    /// Of these, slots left in those that all of garbage collection fills while superblocks are free.
-    pub(crate) fn left_for_cleaning(&self) -> u32 {
-        let of_some = [StreamUse::Cold, StreamUse::ReadOften].map(|what| {
-            let stream = self.streams.that_takes(what);
-            stream.map_or(0, |s| self.streams.of(s).slots_left())
-        });
-        self.left_for_moves() - of_some.iter().sum::<u32>()
-    }
-
     /// The superblock opened since the last call.
     #[inline]
     pub(crate) fn opened(&mut self) -> Option<SuperblockId> {

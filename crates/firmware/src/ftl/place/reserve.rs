@@ -45,7 +45,7 @@
 use firstread_core::{CellMode, SuperblockId, Wait};
 
 use super::Place;
-use crate::observe::{Owner, SuperblockRow};
+use crate::observe::{Owner, StreamUse, SuperblockRow};
 use crate::policy::gc_victim;
 use crate::shared::Shared;
 
@@ -58,6 +58,21 @@ impl Place {
         let open = self.left_for_moves();
         (space.free_slots() + u64::from(erasing) + u64::from(open)) as i64
             - (space.reserved + u64::from(self.rewrites.len())) as i64
+    }
+
+    /// Slots left in the superblocks that relocation fills.
+    pub(crate) fn left_for_moves(&self) -> u32 {
+        let streams = self.streams.of_mover();
+        streams.map(|s| self.streams.of(s).slots_left()).sum()
+    }
+
+    /// Of these, slots left in those that all of garbage collection fills while superblocks are free.
+    pub(crate) fn left_for_cleaning(&self) -> u32 {
+        let of_some = [StreamUse::Cold, StreamUse::ReadOften].map(|what| {
+            let stream = self.streams.that_takes(what);
+            stream.map_or(0, |s| self.streams.of(s).slots_left())
+        });
+        self.left_for_moves() - of_some.iter().sum::<u32>()
     }
 
     /// Slots for moves in a free superblock in `mode`: none if the mode has a pool of its own.

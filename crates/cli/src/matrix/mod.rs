@@ -1,0 +1,319 @@
+//! Many runs that differ in what is given several values: one table, one CSV, one picture.
+//!
+//! - [`table`]: the table, and the same as data. [`picture`]: percentiles against what varies.
+
+mod picture;
+mod table;
+
+use anyhow::Result;
+use firstread_drive::Ended;
+use firstread_session::files::{self, Page};
+use firstread_session::study::metric;
+use firstread_session::{
+    Input, Interrupt, Kept, Matrix, Point, Progress, Setup, Simulation, Store, Sweep, Watch,
+    results,
+};
+use indicatif::ProgressBar;
+use serde_json::{Map, Value, json};
+
+use crate::args::{Form, Interrupted, OutputArgs};
+use crate::interrupt;
+use crate::output::spread::Spread;
+use crate::progress::Bars;
+use crate::streams::{data, notice, warning};
+
+/// What is asked for.
+pub struct Asked<'a> {
+    /// What all runs have in common.
+    pub base: Simulation,
+    /// What they differ in; of at least one thing.
+    pub sweep: Sweep,
+    /// Seeds of the drives, which all run every combination.
+    pub seeds: Vec<u64>,
+    /// Whether changes are shown: against the first value of what is first in the sweep.
+    pub compares: bool,
+    /// Simulations at a time.
+    pub threads: Option<u16>,
+    /// Where results go.
+    pub output: &'a OutputArgs,
+}
+
+/// The runs of one combination of values, a drive each.
+pub struct Combination {
+    /// In the order of what varies.
+    pub values: Vec<String>,
+    /// Those that have finished, with the seed of the drive.
+    pub runs: Vec<(Setup, Kept)>,
+}
+
+impl Combination {
+    /// A metric of a run with this seed; none where it has none.
+    fn of_seed(&self, seed: u64, metric: &str) -> Option<f64> {
+        let (_, kept) = self.runs.iter().find(|(setup, _)| setup.seed == seed)?;
+        kept.values.get(metric)?.as_f64()
+    }
+
+    /// A metric over its drives; none where a drive has none.
+    pub fn over(&self, metric: &str) -> Option<Spread> {
+        let each = self.runs.iter();
+        Spread::of(each.map(|(_, kept)| kept.values.get(metric)?.as_f64()))
+    }
+
+    /// How often a metric is that of `base`, drive by drive.
+    pub fn against(&self, base: &Combination, metric: &str) -> Option<Spread> {
+        let each = self.runs.iter().map(|(setup, kept)| {
+            let value = kept.values.get(metric)?.as_f64()?;
+            let ratio = value / base.of_seed(setup.seed, metric)?;
+            ratio.is_finite().then_some(ratio)
+        });
+        Spread::of(each)
+    }
+}
+
+/// All that has run.
+pub struct Ran<'a> {
+    /// What was asked for.
+    pub asked: &'a Asked<'a>,
+    /// Every combination of which a run has finished.
+    pub combinations: Vec<Combination>,
+}
+
+/// Runs all combinations.
+pub fn run(asked: &Asked<'_>) -> Result<()> {
+    let interrupt = interrupt::handled();
+    let (combinations, points) = points(asked, &interrupt)?;
+    warn(&points);
+    let title = asked.base.input.title();
+    let store = match &asked.output.out {
+        Some(folder) => Store::open(folder, "matrix", title)?,
+        None => Store::in_memory("matrix"),
+    };
+    let store = match asked.output.form() {
+        Form::Json => store.with_results(),
+        Form::Human => store,
+    };
+    let matrix = |watch| Matrix {
+        points: &points,
+        threads: asked.threads,
+        watch,
+    };
+    let watch = Simulations::new(matrix(&()).simulations());
+    let kept = matrix(&watch).kept(&store, metric::of_run)?;
+    drop(watch);
+    if kept.were_there > 0 {
+        let all = kept.simulations();
+        notice(&format!(
+            "{} of {all} runs were there already",
+            kept.were_there
+        ));
+    }
+    let ran = Ran {
+        asked,
+        combinations: gather(combinations, &points, |i| kept.of(i).cloned()),
+    };
+    if kept.finished() == 0 {
+        return Err(Interrupted(" before any run had ended".into()).into());
+    }
+    let report = table::report(&ran);
+    if let Some(folder) = &asked.output.out {
+        files::write(folder, &pages(&ran, &report)?)?;
+    }
+    match asked.output.form() {
+        Form::Json => data(&results::text(&as_json(&ran)))?,
+        Form::Human => data(&report)?,
+    }
+    let whole = kept.finished() == kept.simulations();
+    eprintln!(
+        "{} runs, {:.1} s of them on one core{}",
+        kept.finished(),
+        kept.wall_s(),
+        match &asked.output.out {
+            Some(folder) => format!("; {}", folder.join("matrix.svg").display()),
+            None => "; --out DIR keeps the table as CSV, a picture and every result".into(),
+        }
+    );
+    if !whole {
+        let goes_on = match &asked.output.out {
+            Some(_) => "; the same command goes on from there",
+            None => "",
+        };
+        let text = format!(
+            ": {} of {} runs have ended{goes_on}",
+            kept.finished(),
+            kept.simulations()
+        );
+        return Err(Interrupted(text).into());
+    }
+    check_ends(&ran)
+}
+
+/// The combinations of values, and their points: a point for each seed of each combination.
+fn points(asked: &Asked<'_>, interrupt: &Interrupt) -> Result<(Vec<Vec<String>>, Vec<Point>)> {
+    let (mut combinations, mut points) = (Vec::new(), Vec::new());
+    for (values, simulation) in asked.sweep.simulations(&asked.base)? {
+        let named = asked.sweep.varied.iter().zip(&values);
+        let label: Vec<String> = named
+            .map(|((v, _), value)| format!("{}={value}", v.name()))
+            .collect();
+        let label = label.join(" ");
+        let setup = simulation.setup().map_err(|error| error.of(&label))?;
+        for &seed in &asked.seeds {
+            let setup = Setup {
+                seed,
+                interrupt: interrupt.clone(),
+                ..setup.clone()
+            };
+            let mut point = Point::new(&label, setup);
+            if asked.seeds.len() > 1 {
+                point.label += &format!(" seed {seed}");
+            }
+            points.push(point);
+        }
+        combinations.push(values);
+    }
+    Ok((combinations, points))
+}
+
+/// Combinations with their runs, as `kept` has them by the index of the point.
+fn gather(
+    combinations: Vec<Vec<String>>,
+    points: &[Point],
+    kept: impl Fn(usize) -> Option<Kept>,
+) -> Vec<Combination> {
+    let drives = points.len() / combinations.len().max(1);
+    let one = |(i, values): (usize, Vec<String>)| {
+        let of = |drive: usize| {
+            let at = i * drives + drive;
+            Some((points[at].setup.clone(), kept(at)?))
+        };
+        Combination {
+            values,
+            runs: (0..drives).filter_map(of).collect(),
+        }
+    };
+    let all = combinations.into_iter().enumerate().map(one);
+    all.filter(|combination| !combination.runs.is_empty())
+        .collect()
+}
+
+/// What is to be known of the runs: options that are ignored, cells that are not modelled, wear beyond a rating.
+fn warn(points: &[Point]) {
+    let mut told = Vec::new();
+    let mut once = |text: String, tell: fn(&str)| {
+        if !told.contains(&text) {
+            tell(&text);
+            told.push(text);
+        }
+    };
+    for point in points {
+        if let Input::Jobs { workload, .. } = &*point.setup.input {
+            workload
+                .notices
+                .iter()
+                .for_each(|n| once(n.to_string(), notice));
+        }
+        let name = &point.setup.profile.name;
+        if let Some(cells) = point.setup.other_cells() {
+            once(format!("{name}: {cells}"), notice);
+        }
+        if let Some(beyond) = point.setup.beyond_rating() {
+            once(format!("{name}: {beyond}"), warning);
+        }
+    }
+}
+
+fn check_ends(ran: &Ran<'_>) -> Result<()> {
+    let completed = results::ended(Ended::Completed);
+    let runs = ran
+        .combinations
+        .iter()
+        .flat_map(|c| c.runs.iter().map(move |run| (c, run)));
+    let short = runs.filter(|(_, (_, kept))| kept.ended != completed);
+    let told = short.map(|(c, (setup, kept))| {
+        format!(
+            "{}, seed {}: ended with {}",
+            c.values.join(" "),
+            setup.seed,
+            kept.ended
+        )
+    });
+    let told: Vec<String> = told.collect();
+    match told.is_empty() {
+        true => Ok(()),
+        false => anyhow::bail!("{}", told.join("\n")),
+    }
+}
+
+/// The files beside the results of the runs.
+fn pages(ran: &Ran<'_>, report: &str) -> Result<Vec<Page>> {
+    let mut pages: Vec<Page> = vec![
+        ("matrix.csv".into(), table::csv(ran)?),
+        ("report.txt".into(), report.as_bytes().to_vec()),
+    ];
+    if let Some(figure) = picture::draw(ran) {
+        pages.push(("matrix.svg".into(), figure.svg()));
+        pages.push(("matrix.png".into(), figure.png()));
+    }
+    Ok(pages)
+}
+
+fn as_json(ran: &Ran<'_>) -> Value {
+    let varied = &ran.asked.sweep.varied;
+    let axis: Vec<String> = varied.iter().map(|(v, _)| v.column()).collect();
+    let mut runs = Vec::new();
+    for combination in &ran.combinations {
+        let schemes = varied.iter().zip(&combination.values);
+        let schemes: Vec<&str> = schemes
+            .filter(|((v, _), _)| matches!(v, firstread_session::Varied::Scheme(_)))
+            .map(|(_, value)| value.as_str())
+            .collect();
+        for (setup, kept) in &combination.runs {
+            let mut point = Map::new();
+            for ((varied, _), value) in varied.iter().zip(&combination.values) {
+                let cell = varied.cell(value);
+                let number = cell.parse::<f64>().ok().map(Value::from);
+                point.insert(varied.column(), number.unwrap_or(cell.into()));
+            }
+            point.insert("seed".into(), setup.seed.into());
+            point.insert("workload_seed".into(), setup.state.workload_seed.into());
+            runs.push(json!({
+                "scheme": (!schemes.is_empty()).then(|| schemes.join(",")),
+                "drive": setup.profile.name,
+                "point": point,
+                "result": kept.result,
+            }));
+        }
+    }
+    json!({ "axis": axis.join(","), "runs": runs })
+}
+
+/// Bars: one for all simulations, with the time that is left, and one for each that is under way.
+pub struct Simulations {
+    bars: Bars,
+    all: ProgressBar,
+}
+
+impl Simulations {
+    /// For so many of them.
+    pub fn new(simulations: usize) -> Simulations {
+        let bars = Bars::default();
+        let all = bars.whole(simulations as u64);
+        Simulations { bars, all }
+    }
+}
+
+impl Watch for Simulations {
+    fn begin<'a>(&'a self, point: &Point) -> Box<dyn FnMut(Progress) + 'a> {
+        self.bars.begin(point)
+    }
+
+    fn done(&self, _: &Point, _: &str) {
+        self.all.inc(1);
+    }
+}
+
+impl Drop for Simulations {
+    fn drop(&mut self) {
+        self.all.finish_and_clear();
+    }
+}

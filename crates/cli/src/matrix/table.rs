@@ -1,0 +1,231 @@
+//! The table of a matrix to read, and the same as data.
+
+use anyhow::Result;
+use firstread_session::study::metric::{Metric, Source};
+use firstread_session::{Setup, Varied};
+
+use super::{Combination, Ran};
+use crate::output::format::{Side, change, count, rare, si, table, time};
+use crate::output::human;
+
+/// A column of figures: its metric, its heading, and how a value is shown.
+type Figure = (&'static str, &'static str, fn(f64) -> String);
+
+fn us(value: f64) -> String {
+    time(value * 1e3)
+}
+
+fn percent(value: f64) -> String {
+    crate::output::format::share(value / 100.0)
+}
+
+/// Percentiles, from the middle to the far tail, with how many requests leave ten beyond each.
+pub const PERCENTILES: [(&str, &str, u64); 6] = [
+    ("p50_us", "P50", 20),
+    ("p99_us", "P99", 1_000),
+    ("p99.9_us", "P99.9", 10_000),
+    ("p99.99_us", "P99.99", 100_000),
+    ("p99.999_us", "P99.999", 1_000_000),
+    ("p99.9999_us", "P99.9999", 10_000_000),
+];
+
+const BEFORE: [Figure; 2] = [("iops", "IOPS", si), ("mean_us", "mean", us)];
+const AFTER: [Figure; 4] = [
+    ("write_mean_us", "write mean", us),
+    ("write_p99.9_us", "write P99.9", us),
+    ("first_try_percent", "first try", percent),
+    ("lost_share", "reads lost", rare),
+];
+
+/// Whether any combination has `metric`.
+pub fn has(ran: &Ran<'_>, metric: &str) -> bool {
+    ran.combinations.iter().any(|c| c.over(metric).is_some())
+}
+
+/// The percentile of the tail that every combination has.
+fn tail(ran: &Ran<'_>) -> Option<(&'static str, &'static str)> {
+    let all = |metric: &str| ran.combinations.iter().all(|c| c.over(metric).is_some());
+    let mut known = PERCENTILES[..4].iter().rev();
+    known
+        .find(|(metric, ..)| all(metric))
+        .map(|&(metric, name, _)| (metric, name))
+}
+
+/// The combination that `of` is compared with: the same but for the first value of what is first.
+fn base<'a>(ran: &'a Ran<'_>, of: &Combination) -> Option<&'a Combination> {
+    let first = ran.asked.sweep.varied.first()?.1.first()?;
+    let same = |c: &&Combination| c.values[0] == *first && c.values[1..] == of.values[1..];
+    ran.combinations.iter().find(same)
+}
+
+/// The whole report.
+pub fn report(ran: &Ran<'_>) -> String {
+    let varied = &ran.asked.sweep.varied;
+    let drives = ran.asked.seeds.len();
+    let percentiles = PERCENTILES
+        .iter()
+        .map(|&(metric, name, _)| (metric, name, us as fn(f64) -> String));
+    let figures = BEFORE.into_iter().chain(percentiles).chain(AFTER);
+    let figures: Vec<Figure> = figures.filter(|(metric, ..)| has(ran, metric)).collect();
+    let compared = tail(ran).filter(|_| ran.asked.compares);
+
+    let mut head: Vec<String> = varied.iter().map(|(v, _)| v.name().to_owned()).collect();
+    head.extend(figures.iter().map(|(_, name, _)| (*name).to_owned()));
+    if let Some((_, name)) = compared {
+        head.push(format!("{name} change"));
+    }
+    let mut rows = vec![head];
+    let mut blank = false;
+    for combination in &ran.combinations {
+        let mut values = combination.values.clone();
+        let mut ranges = vec![String::new(); values.len()];
+        for (metric, _, show) in &figures {
+            let over = combination.over(metric);
+            blank |= over.is_none() && metric.starts_with('p');
+            values.push(over.map_or(String::new(), |over| show(over.median)));
+            ranges.push(over.map_or(String::new(), |over| over.range(show)));
+        }
+        if let Some((metric, _)) = compared {
+            let shown = |ratio: f64| change(ratio, 1.0);
+            let base = base(ran, combination).filter(|base| base.values != combination.values);
+            let against = base.and_then(|base| combination.against(base, metric));
+            values.push(against.map_or(String::new(), |a| shown(a.median)));
+            ranges.push(against.map_or(String::new(), |a| a.range(shown)));
+        }
+        rows.push(values);
+        rows.extend((drives > 1).then_some(ranges));
+    }
+    let mut sides = vec![Side::Left; varied.len()];
+    sides.resize(rows[0].len(), Side::Right);
+    let mut text = heading(ran) + "\n" + &table("  ", &sides, &rows) + "\n";
+    if let (Some(_), Some((first, values))) = (compared, varied.first()) {
+        text += &format!(
+            "changes are against {}={} with all else the same\n",
+            first.name(),
+            values[0]
+        );
+    }
+    if drives > 1 {
+        text +=
+            "values are medians over drives; below them is the lowest … highest of the drives\n";
+    }
+    text += &needs(ran, blank);
+    text
+}
+
+/// What is needed for percentiles that are not there.
+fn needs(ran: &Ran<'_>, blank: bool) -> String {
+    let missing = PERCENTILES.iter().find(|(metric, ..)| !has(ran, metric));
+    let mut text = String::new();
+    if blank {
+        text += "a blank percentile has fewer than 10 requests of its run beyond it\n";
+    }
+    if let Some((_, name, requests)) = missing {
+        text += &format!("{name} needs {} requests a run\n", count(*requests));
+    }
+    text
+}
+
+/// What has run, and what all runs have in common.
+fn heading(ran: &Ran<'_>) -> String {
+    let varied = &ran.asked.sweep.varied;
+    let runs: usize = ran.combinations.iter().map(|c| c.runs.len()).sum();
+    let of = |(v, values): &(Varied, Vec<String>)| format!("{} {}", values.len(), v.name());
+    let crossed: Vec<String> = varied.iter().map(of).collect();
+    let mut text = format!(
+        "{}: {} runs ({}",
+        ran.asked.base.input.title(),
+        count(runs as u64),
+        crossed.join(" × ")
+    );
+    let seeds: Vec<String> = ran.asked.seeds.iter().map(u64::to_string).collect();
+    text += &match seeds.len() {
+        1 => format!(", seed {})\n", seeds[0]),
+        n => format!(" × {n} drives, seeds {})\n", seeds.join(" ")),
+    };
+    let setups = || {
+        ran.combinations
+            .iter()
+            .flat_map(|c| c.runs.iter().map(|(setup, _)| setup))
+    };
+    if let Some(first) = setups().next() {
+        let lines: [fn(&Setup) -> String; 3] = [
+            |setup| format!("drive {}", setup.profile.name),
+            human::state_line,
+            Setup::schemes,
+        ];
+        for line in lines {
+            let shown = line(first);
+            if setups().all(|setup| line(setup) == shown) {
+                text += &format!("  {shown}\n");
+            }
+        }
+    }
+    text
+}
+
+/// A row for each run and drive: where it lies, how it ended, and its metrics. Units are in the names of columns.
+pub fn csv(ran: &Ran<'_>) -> Result<Vec<u8>> {
+    let mut csv = csv::Writer::from_writer(Vec::new());
+    let varied = &ran.asked.sweep.varied;
+    let mut head = vec!["workload".to_owned()];
+    head.extend(varied.iter().map(|(v, _)| v.column()));
+    // What does not vary is the same in every row, so that tables of several commands can be put together.
+    let state = [
+        ("drive", |s: &Setup| s.profile.name.clone()),
+        ("age_h", |s: &Setup| {
+            range(hours(s.state.age.0), hours(s.state.age.1))
+        }),
+        ("temperature_c", |s: &Setup| {
+            s.state.temperature_c.to_string()
+        }),
+        ("pe_cycles", |s: &Setup| {
+            range(s.state.pe_cycles.0, s.state.pe_cycles.1)
+        }),
+        ("workload_seed", |s: &Setup| {
+            s.state.workload_seed.to_string()
+        }),
+    ] as [(&str, fn(&Setup) -> String); 5];
+    let state: Vec<_> = state
+        .into_iter()
+        .filter(|(name, _)| !head.iter().any(|h| h == name))
+        .collect();
+    head.extend(state.iter().map(|(name, _)| (*name).to_owned()));
+    head.extend(["seed".into(), "ended".into()]);
+    let metrics = Metric::of(Source::Runs);
+    let metrics: Vec<_> = metrics.iter().filter(|m| any(ran, m.name)).collect();
+    head.extend(metrics.iter().map(|m| m.name.to_owned()));
+    csv.write_record(&head)?;
+    for combination in &ran.combinations {
+        for (setup, kept) in &combination.runs {
+            let mut row = vec![setup.input.title().to_owned()];
+            let values = varied.iter().zip(&combination.values);
+            row.extend(values.map(|((v, _), value)| v.cell(value)));
+            row.extend(state.iter().map(|(_, of)| of(setup)));
+            row.extend([setup.seed.to_string(), kept.ended.clone()]);
+            row.extend(metrics.iter().map(|metric| {
+                let value = kept.values.get(metric.name).and_then(|v| v.as_f64());
+                value.map_or(String::new(), |v| v.to_string())
+            }));
+            csv.write_record(&row)?;
+        }
+    }
+    Ok(csv.into_inner()?)
+}
+
+/// Whether any run has `metric`.
+fn any(ran: &Ran<'_>, metric: &str) -> bool {
+    let mut runs = ran.combinations.iter().flat_map(|c| &c.runs);
+    runs.any(|(_, kept)| kept.values.contains_key(metric))
+}
+
+fn hours(ns: firstread_core::Ns) -> f64 {
+    ns.0 as f64 / 3.6e12
+}
+
+fn range<T: PartialEq + std::fmt::Display>(low: T, high: T) -> String {
+    match low == high {
+        true => low.to_string(),
+        false => format!("{low}..{high}"),
+    }
+}

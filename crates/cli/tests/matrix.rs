@@ -1,0 +1,472 @@
+//! Many runs in one command, the end of a command by Ctrl-C, and the words that people type.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests run the binary and read what it wrote"
+)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// A folder of its own for each test, empty at its start.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(test: &str) -> Folder {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR"))
+            .join("matrix")
+            .join(test);
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    fn with(self, name: &str, text: &str) -> Folder {
+        fs::write(self.0.join(name), text).unwrap();
+        self
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.0.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
+    }
+
+    fn start(&self, line: &str) -> Child {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_firstread"));
+        command.current_dir(&self.0).args(line.split_whitespace());
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command.env("COLUMNS", "100");
+        command.spawn().unwrap()
+    }
+
+    fn run(&self, line: &str) -> Ran {
+        Ran::from(self.start(line).wait_with_output().unwrap())
+    }
+
+    /// How many files are in a folder.
+    fn files(&self, name: &str) -> usize {
+        fs::read_dir(self.0.join(name)).map_or(0, Iterator::count)
+    }
+}
+
+struct Ran {
+    /// None where a signal ended it.
+    code: Option<i32>,
+    out: String,
+    err: String,
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Ran {
+        Ran {
+            code: output.status.code(),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+impl Ran {
+    fn ok(self) -> Ran {
+        assert_eq!(self.code, Some(0), "{}", self.err);
+        self
+    }
+
+    fn json(self) -> Value {
+        serde_json::from_str(&self.ok().out).unwrap()
+    }
+}
+
+const SHORT: &str = "--limit 500 --threads 2";
+
+/// Every combination is the run that it would be alone, has a row for each drive, and is not run twice.
+#[test]
+fn model_a_matrix_is_the_runs_of_its_combinations() {
+    let folder = Folder::new("combinations");
+    let lists = "--drive ct-qlc,bench-4g --age 0,2d3h --pe-cycles 100,1k --seed 3,5";
+    let line = format!("run randread-4k-qd32 {lists} {SHORT} --out m");
+    let first = folder.run(&line).ok();
+    assert!(
+        first
+            .out
+            .contains("16 runs (2 drive × 2 pe_cycles × 2 age × 2 drives, seeds 3 5)"),
+        "{}",
+        first.out
+    );
+    let csv = folder.read("m/matrix.csv");
+    let rows: Vec<Vec<&str>> = csv.lines().map(|row| row.split(',').collect()).collect();
+    assert_eq!(rows.len(), 17, "{csv}");
+    assert_eq!(
+        rows[0][..7],
+        [
+            "workload",
+            "drive",
+            "pe_cycles",
+            "age_h",
+            "temperature_c",
+            "workload_seed",
+            "seed"
+        ]
+    );
+    assert_eq!(
+        rows[16][..8],
+        [
+            "randread-4k-qd32",
+            "bench-4g",
+            "1000",
+            "51",
+            "55",
+            "1",
+            "5",
+            "completed"
+        ]
+    );
+    assert!(
+        folder
+            .read("m/matrix.svg")
+            .contains("aria-label=\"bench-4g\"")
+    );
+    assert!(folder.files("m/points") == 16 && folder.0.join("m/matrix.png").is_file());
+
+    let json = folder.run(&format!("{line} --json")).json();
+    assert_eq!(json["axis"], "drive,pe_cycles,age_h");
+    let last = &json["runs"][15];
+    assert_eq!(last["drive"], "bench-4g");
+    let point = serde_json::json!({ "drive": "bench-4g", "pe_cycles": 1000.0, "age_h": 51.0, "seed": 5, "workload_seed": 1 });
+    assert_eq!(last["point"], point);
+    let alone =
+        "run randread-4k-qd32 --drive bench-4g --age 51h --pe-cycles 1000 --seed 5 --limit 500";
+    let alone = folder.run(&format!("{alone} --output json")).json();
+    assert_eq!(last["result"]["jobs"], alone["jobs"]);
+    assert!(last["result"]["firstread"]["wall_seconds"].is_number());
+
+    fs::remove_file(
+        folder
+            .0
+            .join("m/points")
+            .join("drive-ct-qlc-pe_cycles-1k-age-0_seed-3.json"),
+    )
+    .unwrap();
+    let again = folder.run(&line).ok();
+    assert!(
+        again.err.contains("15 of 16 runs were there already"),
+        "{}",
+        again.err
+    );
+    assert_eq!((again.out, folder.read("m/matrix.csv")), (first.out, csv));
+}
+
+/// What is given a list: options of fio, schemes, parameters, temperatures with a history, seeds of the load.
+#[test]
+fn sequence_everything_that_takes_a_list_is_crossed() {
+    let folder = Folder::new("lists");
+    let json = |lists: &str| {
+        let json = folder
+            .run(&format!(
+                "run randread-4k-qd1 --drive bench-4g {lists} {SHORT} --json"
+            ))
+            .json();
+        let runs = json["runs"].as_array().unwrap().clone();
+        (json["axis"].as_str().unwrap().to_owned(), runs)
+    };
+    let (axis, runs) = json("--job iodepth=1,8 --job bs=4k,64k");
+    assert_eq!((axis.as_str(), runs.len()), ("iodepth,bs", 4));
+    let job = |run: &Value, key: &str| run["result"]["jobs"][0]["job options"][key].clone();
+    assert_eq!(
+        (job(&runs[3], "iodepth"), job(&runs[3], "bs")),
+        ("8".into(), "64k".into())
+    );
+    let (axis, runs) = json("--temperature 25 --temperature 25,55@1h");
+    assert_eq!(axis, "temperature_c");
+    assert_eq!(runs[1]["point"]["temperature_c"], "25,55@1h");
+    let (axis, runs) = json(
+        "--scheme gc_victim=fifo,greedy --workload-seed 1,2 --set ecc.engines_per_channel=1,4",
+    );
+    assert_eq!(
+        (axis.as_str(), runs.len()),
+        ("gc_victim,ecc.engines_per_channel,workload_seed", 8)
+    );
+    assert_eq!(runs[7]["scheme"], "greedy");
+    assert_eq!(
+        runs[7]["result"]["firstread"]["config"]["profile"]["ecc.engines_per_channel"],
+        "4"
+    );
+    let (_, runs) = json("--age 0..2d,28h");
+    assert_eq!(runs[0]["point"]["age_h"], "0..48", "a range is one drive");
+
+    let compared = format!("compare randread-4k-qd1 --drive bench-4g,ct-qlc --age 0,28h {SHORT}");
+    let compared = folder.run(&compared).ok();
+    assert!(
+        compared.out.contains("changes are against drive=bench-4g"),
+        "{}",
+        compared.out
+    );
+    assert!(compared.out.contains("change\n"), "{}", compared.out);
+}
+
+#[test]
+fn golden_lists_that_are_refused() {
+    let folder =
+        Folder::new("refused").with("t.csv", "128166372003061629,hm,1,Read,2088960,4096,24931\n");
+    let example = "run randread-4k-qd1";
+    let mut text = String::new();
+    for line in [
+        &format!("{example} --drive ct-qlc,bench-4"),
+        &format!("{example} --age 28h,28h"),
+        &format!("{example} --age 28h,2x"),
+        &format!("{example} --age 3h2d"),
+        &format!("{example} --pe-cycles 1m"),
+        &format!("{example} --seed 1,2 --drives 3"),
+        &format!("{example} --seed 2,2"),
+        &format!("{example} --set ecc.engine=1,2"),
+        &format!("{example} --scheme gc_victim=fifo,gredy"),
+        &format!("{example} --job iodpth=1,2"),
+        &format!("{example} --job iodepth"),
+        &format!("{example} --job bs=4k,4x"),
+        "run t.csv --job iodepth=1,2",
+        &format!("{example} --age 0,1h --calibration-log"),
+        &format!("{example} --json --output human"),
+        &format!("{example} --limit 1m"),
+    ] {
+        let ran = folder.run(line);
+        assert_eq!(ran.out, "", "{line} prints data");
+        let code = ran.code.unwrap();
+        text += &format!("$ firstread {line}\n{}[exit {code}]\n\n", ran.err);
+    }
+    insta::assert_snapshot!("refused_lists", text);
+}
+
+#[test]
+fn sequence_words_that_people_type() {
+    let folder = Folder::new("words");
+    let ran = folder
+        .run("run randread-4k-qd32 --limit 1k --pe-cycles 1.5k --age 2d3h")
+        .ok();
+    assert!(
+        ran.out.contains("51 h at 55 °C, 1500 P/E of "),
+        "{}",
+        ran.out
+    );
+    assert!(ran.out.contains("\n  1,000 requests"), "{}", ran.out);
+    assert!(
+        ran.out
+            .contains("more requests are needed for P99.99 (10,000), P99.999 (100,000)"),
+        "{}",
+        ran.out
+    );
+    assert!(
+        ran.out
+            .contains("JESD218 allows 1e-15 (client), 1e-16 (enterprise)"),
+        "{}",
+        ran.out
+    );
+    let json = folder.run("run randread-4k-qd32 --limit 200 --json").json();
+    assert_eq!(json["firstread"]["requests"], 200);
+    // The next command has all that was asked of the run, and runs.
+    let schemes = "--scheme read_levels=frozen,ct-qlc --set ecc.engines_per_channel=4";
+    let line = format!(
+        "compare randread-4k-qd32 --pe-cycles=1k --age 0..2d {schemes} --limit 300 --drives 2 --json"
+    );
+    let ran = folder.run(&line.replace(" --json", "")).ok();
+    let next = ran
+        .err
+        .lines()
+        .find_map(|line| line.strip_prefix("next: firstread "))
+        .unwrap();
+    assert_eq!(
+        next,
+        "run randread-4k-qd32 --pe-cycles=1k --age 0..2d --set ecc.engines_per_channel=4 --limit 300 --scheme read_levels=ct-qlc \
+         --calibration-log"
+    );
+    folder.run(next).ok();
+}
+
+/// Completions and manual pages come from the definitions of the options.
+#[test]
+fn smoke_completions_and_manual_pages() {
+    let folder = Folder::new("shell");
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let ran = folder.run(&format!("completions {shell}")).ok();
+        assert!(
+            ran.out.contains("pe-cycles") && ran.err.is_empty(),
+            "{shell}"
+        );
+    }
+    folder.run("man pages").ok();
+    assert!(folder.read("pages/firstread.1").starts_with(".ie"));
+    let run = folder.read("pages/firstread-run.1");
+    assert!(
+        run.contains(".TH firstread-run 1") && run.contains("Powered time"),
+        "{run}"
+    );
+}
+
+/// Help is as wide as the terminal.
+#[test]
+fn formula_help_wraps() {
+    let folder = Folder::new("help");
+    for sub in ["", "run", "compare", "study", "cells", "list", "show"] {
+        for columns in [40, 60, 80, 100] {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_firstread"));
+            command
+                .current_dir(&folder.0)
+                .args(sub.split_whitespace())
+                .arg("--help");
+            let ran = Ran::from(
+                command
+                    .env("COLUMNS", columns.to_string())
+                    .output()
+                    .unwrap(),
+            )
+            .ok();
+            // A usage line is one command, and a word is not broken.
+            let is_one = |line: &&str| line.starts_with("Usage:") || !line.trim().contains(' ');
+            let mut lines = ran.out.lines().filter(|line| !is_one(line));
+            let long = lines.find(|line| line.chars().count() > columns);
+            assert_eq!(long, None, "{sub} at {columns}");
+            assert!(
+                !ran.out.contains('\u{1b}'),
+                "colour where there is no terminal"
+            );
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod ctrl_c {
+    use super::*;
+
+    /// Whether the process catches SIGINT yet.
+    fn catches(child: &Child) -> bool {
+        let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        let mask = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+        mask.is_some_and(|mask| mask & 1 << 1 != 0)
+    }
+
+    /// Sends SIGINT once `is_due`, and waits for the end.
+    fn interrupt(child: Child, is_due: impl Fn() -> bool) -> Ran {
+        for _ in 0..6_000 {
+            if catches(&child) && is_due() {
+                break;
+            }
+            sleep(Duration::from_millis(20));
+        }
+        let sent = Command::new("kill")
+            .args(["-INT", &child.id().to_string()])
+            .status();
+        assert!(sent.unwrap().success());
+        Ran::from(child.wait_with_output().unwrap())
+    }
+
+    /// A job that is longer than any test.
+    const LONG: &str = "[a]\nrw=randread\nbs=4k\niodepth=32\nnorandommap\nnumber_ios=4g\n";
+
+    #[test]
+    fn sequence_a_run_ends_with_what_it_has() {
+        let folder = Folder::new("ctrl-c-run").with("long.fio", LONG);
+        let child = folder.start("run long.fio --drive bench-4g --out r");
+        let began = std::time::Instant::now();
+        let ran = interrupt(child, || began.elapsed() > Duration::from_secs(2));
+        assert_eq!(ran.code, Some(130), "{}", ran.err);
+        let result: Value = serde_json::from_str(&folder.read("r/result.json")).unwrap();
+        assert_eq!(result["firstread"]["ended"], "interrupted");
+        let requests = result["firstread"]["requests"].as_u64().unwrap();
+        assert_eq!(result["jobs"][0]["read"]["total_ios"], requests);
+        let told = ran.err.lines().last().unwrap();
+        assert!(
+            told.starts_with("interrupted after ") && told.ends_with(" requests"),
+            "{}",
+            ran.err
+        );
+        assert_eq!(
+            told.replace(|c: char| !c.is_ascii_digit(), ""),
+            requests.to_string()
+        );
+        assert_eq!(folder.read("r/report.txt"), ran.out);
+        assert!(
+            requests > 0 && ran.out.contains("percentile"),
+            "{}",
+            ran.out
+        );
+    }
+
+    #[test]
+    fn sequence_a_burn_in_is_not_a_run() {
+        let write = LONG.replace("randread", "randwrite");
+        let folder = Folder::new("ctrl-c-burn-in").with("long.fio", &write);
+        let child = folder.start("run long.fio --drive bench-512g --burn-in --out r");
+        let ran = interrupt(child, || true);
+        assert_eq!((ran.code, ran.out.as_str()), (Some(130), ""), "{}", ran.err);
+        assert!(
+            ran.err
+                .ends_with("interrupted in the burn-in, before the first request\n"),
+            "{}",
+            ran.err
+        );
+        assert!(!folder.0.join("r").exists());
+    }
+
+    #[test]
+    fn sequence_a_comparison_has_the_runs_that_ended() {
+        let folder = Folder::new("ctrl-c-compare").with("long.fio", LONG);
+        let line = "compare long.fio --drive bench-4g --scheme gc_victim=fifo,greedy --limit 4G --threads 2";
+        let ran = interrupt(folder.start(line), || true);
+        assert_eq!((ran.code, ran.out.as_str()), (Some(130), ""), "{}", ran.err);
+        assert!(
+            ran.err.ends_with("interrupted before any run had ended\n"),
+            "{}",
+            ran.err
+        );
+    }
+
+    #[test]
+    fn sequence_a_matrix_goes_on_where_it_was() {
+        let folder = Folder::new("ctrl-c-matrix").with("some.fio", &LONG.replace("4g", "40000"));
+        let line = "run some.fio --drive bench-4g --age 0,1h,2h,3h,4h,5h,6h,7h --out m --threads 1";
+        let ran = interrupt(folder.start(line), || folder.files("m/points") >= 2);
+        assert_eq!(ran.code, Some(130), "{}", ran.err);
+        let kept = folder.files("m/points");
+        let told = format!(
+            "interrupted: {kept} of 8 runs have ended; the same command goes on from there\n"
+        );
+        assert!(
+            (2..8).contains(&kept) && ran.err.ends_with(&told),
+            "{kept}: {}",
+            ran.err
+        );
+        assert_eq!(folder.read("m/matrix.csv").lines().count(), kept + 1);
+        let again = folder.run(line).ok();
+        assert!(
+            again
+                .err
+                .contains(&format!("{kept} of 8 runs were there already")),
+            "{}",
+            again.err
+        );
+    }
+
+    #[test]
+    fn sequence_a_study_keeps_its_store() {
+        let text = include_str!("../../session/src/study/small.toml");
+        let text = text.replace("full = 1000", "full = 40000");
+        let folder = Folder::new("ctrl-c-study").with("small.toml", &text);
+        let line = "study small.toml --out s --threads 1";
+        let ran = interrupt(folder.start(line), || folder.files("s/points") >= 1);
+        assert_eq!((ran.code, ran.out.as_str()), (Some(130), ""), "{}", ran.err);
+        let kept = folder.files("s/points");
+        assert!(
+            ran.err.contains(&format!("interrupted: {kept} of ")),
+            "{}",
+            ran.err
+        );
+        let again = folder.run(line).ok();
+        assert!(again.err.contains(&format!("{kept} of ")), "{}", again.err);
+    }
+}
