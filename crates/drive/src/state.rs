@@ -20,6 +20,15 @@ pub enum EarlierFill {
     Lived(Ns),
 }
 
+/// The last superblocks of a drive, by their numbers, which are worn otherwise than the others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LastSuperblocks {
+    /// Their share of all superblocks (permille), rounded up to whole ones.
+    pub permille: u32,
+    /// Their P/E cycles.
+    pub pe_cycles: u32,
+}
+
 /// The requested state.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct DriveState {
@@ -27,6 +36,8 @@ pub struct DriveState {
     pub age: (Ns, Ns),
     /// P/E cycles, lowest to highest.
     pub pe_cycles: (u32, u32),
+    /// Superblocks at the end of the drive that are worn otherwise, if there are any.
+    pub last: Option<LastSuperblocks>,
     /// Temperature of storage and reads (°C).
     pub temperature_c: f64,
     /// A change to another temperature (°C), at a time after the end of the fill.
@@ -53,6 +64,7 @@ impl Default for DriveState {
         DriveState {
             age: (Ns::ZERO, Ns::ZERO),
             pe_cycles: (0, 0),
+            last: None,
             temperature_c: 25.0,
             temperature_step: None,
             hottest_in_run_c: None,
@@ -188,6 +200,26 @@ impl DriveState {
         };
         (0..blocks).map(of).collect()
     }
+
+    /// Gives the last superblocks their own wear; `wear` is that of all superblocks.
+    pub(crate) fn wear_of_last(&self, wear: &mut [u32]) {
+        let Some(LastSuperblocks {
+            permille,
+            pe_cycles,
+        }) = self.last
+        else {
+            return;
+        };
+        let last = (wear.len() as u64 * u64::from(permille)).div_ceil(1000) as usize;
+        let first = wear.len().saturating_sub(last);
+        wear[first..].fill(pe_cycles);
+    }
+
+    /// The highest wear of any superblock.
+    pub fn most_pe_cycles(&self) -> u32 {
+        let last = self.last.map(|last| last.pe_cycles);
+        last.unwrap_or(0).max(self.pe_cycles.1)
+    }
 }
 
 #[cfg(test)]
@@ -240,5 +272,26 @@ mod tests {
             "address order is age order"
         );
         assert_eq!(plan.blocks.len(), 325);
+    }
+
+    #[test]
+    fn formula_the_last_superblocks_have_their_own_wear() {
+        let worn = |permille| {
+            let last = LastSuperblocks {
+                permille,
+                pe_cycles: 100,
+            };
+            let state = DriveState {
+                pe_cycles: (500, 500),
+                last: Some(last),
+                ..DriveState::default()
+            };
+            let mut wear = vec![500; 64];
+            state.wear_of_last(&mut wear);
+            assert!(wear.is_sorted_by(|a, b| a >= b), "{wear:?}");
+            assert_eq!(state.most_pe_cycles(), 500);
+            wear.iter().filter(|&&pe| pe == 100).count()
+        };
+        assert_eq!([0, 1, 200, 500, 1000].map(worn), [0, 1, 13, 32, 64]);
     }
 }

@@ -1,11 +1,11 @@
-//! Drives whose cells are known by their retries alone: `cells = "formula"` and `cells = "fixed-retries"`.
+//! Drives whose cells are known by their retries alone: `cells` is `formula`, `fixed-retries` or `stages`.
 
 use std::collections::BTreeMap;
 
 use firstread_core::{CellMode, FlashKind, HostOp, Ns, OpClass, Tag};
 use firstread_drive::port_log::PortCallKind;
 use firstread_drive::profile::{DriveProfile, Library, Override, load_drive};
-use firstread_drive::{Drive, DriveState, Host, RunStats};
+use firstread_drive::{Drive, DriveState, Host, LastSuperblocks, RunStats};
 use firstread_firmware::observe::{SuperblockRow, SuperblockUse};
 use firstread_firmware::policy::AXES;
 use firstread_testkit::{aged, drive, profile, run, try_run, voltages};
@@ -191,13 +191,119 @@ fn formula_fixed_retries_are_those_of_every_read() {
     mean_ns(35, &[]);
 }
 
+/// Table I of DWR: reads take 127 us and as much again for each retry, of which the stage of the superblock's wear says how
+/// many. Wear is that of the superblock: the last fifth of a drive may be in another stage than the rest.
+#[test]
+fn formula_stages_are_those_of_table_i() {
+    // Whole pages at the end of the capacity, which lie in the last superblocks, and at its beginning.
+    let job = |at: &str| format!("[j]\nrw=randread\nbs=16k\n{at}\nsize=1g\nnorandommap\n");
+    let read = |at: &str, state: &DriveState| {
+        let stats = run(profile("dwr-256g", &[]), state, &job(at), 1_000);
+        let found = retries(&stats);
+        assert_eq!(found.len(), 1, "{found:?}");
+        let us = stats.all.read.mean_ns() / 1e3;
+        (*found.first_key_value().unwrap().0, us)
+    };
+    for (pe_cycles, expected) in [
+        (0, 0),
+        (49, 0),
+        (50, 5),
+        (300, 7),
+        (500, 11),
+        (649, 11),
+        (650, 23),
+        (800, 23),
+    ] {
+        let (found, us) = read("offset=0", &aged(90 * 24, pe_cycles));
+        assert_eq!(found, expected, "{pe_cycles} P/E");
+        let published = 127.0 * (1.0 + expected as f64);
+        assert!(
+            (us - published) / published < 0.09,
+            "{us} us, {published} in table I"
+        );
+        assert!(us > published, "{us} us, {published} in table I");
+    }
+    let old = DriveState {
+        last: Some(LastSuperblocks {
+            permille: 200,
+            pe_cycles: 300,
+        }),
+        ..aged(0, 800)
+    };
+    assert_eq!(read("offset=0", &old).0, 23);
+    assert_eq!(read("offset=230g", &old).0, 7);
+}
+
 /// The text of what is wrong with `set` on RARO's drive.
 fn refused(set: &[&str]) -> String {
     // Parity takes a die of four.
-    let set = [&["capacity=8 GiB"], set].concat();
+    refused_of("raro-femu", &[&["capacity=8 GiB"], set].concat())
+}
+
+/// The text of what is wrong with `set` on `drive`.
+fn refused_of(drive: &str, set: &[&str]) -> String {
     let set: Vec<Override> = set.iter().map(|s| Override::parse(s).unwrap()).collect();
-    let loaded = load_drive(&Library::new(), "raro-femu", &set, AXES);
+    let loaded = load_drive(&Library::new(), drive, &set, AXES);
     loaded.map_or_else(|e| e.to_string(), |_| String::new())
+}
+
+#[test]
+fn formula_stages_are_refused_where_they_say_nothing() {
+    for (set, parts) in [
+        (
+            &[
+                r#"stages.from=["0 P/E", "200 P/E", "200 P/E"]"#,
+                "stages.retries=[0, 1, 2]",
+            ][..],
+            &["stages.from", "200 comes before 200"][..],
+        ),
+        (
+            &[
+                r#"stages.from=["0 P/E", "200 P/E"]"#,
+                "stages.retries=[0, 1, 2]",
+            ],
+            &["stages.retries", "has 3 numbers and `from` has 2"],
+        ),
+        (
+            &[
+                r#"stages.from=["0 P/E", "200.5 P/E"]"#,
+                "stages.retries=[0, 1]",
+            ],
+            &["stages.from", "`200.5` is no whole number"],
+        ),
+        (
+            &[r#"stages.from=["0 P/E"]"#, "stages.retries=[1.5]"],
+            &["stages.retries", "`1.5` is no whole number"],
+        ),
+        (
+            &[r#"stages.from=["0 P/E"]"#, "stages.retries=[64]"],
+            &["stages.retries", "outside 0 to 63"],
+        ),
+        (
+            &["chip.factory_table.down=18"],
+            &["cells: `stages`", "up to 23 retries", "22 entries"],
+        ),
+        (
+            &["schemes.read_levels=ct-qlc"],
+            &[
+                "schemes.read_levels: `ct-qlc`",
+                "`stages`",
+                "choose factory",
+            ],
+        ),
+    ] {
+        let text = refused_of("dwr-256g", set);
+        let says = parts.iter().all(|part| text.contains(part));
+        assert!(says, "{set:?}: {text}");
+    }
+    // Other drives have no stages.
+    let text = refused(&["cells=stages"]);
+    assert!(
+        text.contains("stages: is missing") && text.contains("`stages.retries`"),
+        "{text}"
+    );
+    assert_eq!(refused_of("dwr-256g", &["cells=modelled"]), "");
+    assert_eq!(refused_of("dwr-256g", &[]), "");
 }
 
 /// Cells without voltages are read by schemes that ask for none, and all others are refused by name.
@@ -268,7 +374,7 @@ fn formula_cells_name_the_value_and_the_bound_where_they_are_refused() {
         (
             &["cells=formulas"],
             &[
-                "there is no `formulas`; the nearest is `formula` of modelled, ideal, formula, fixed-retries",
+                "there is no `formulas`; the nearest is `formula` of modelled, ideal, formula, fixed-retries, stages",
             ],
         ),
     ] {

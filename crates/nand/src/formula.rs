@@ -1,4 +1,5 @@
-//! RARO's formula of read retries (Wang et al., Eqs. 2 and 3), for drives whose cells are known by their retries alone.
+//! Retries of drives whose cells are known by their retries alone: RARO's formula (Wang et al., Eqs. 2 and 3), a fixed
+//! number, or one for each stage of wear.
 //!
 //! The first read of a page finds `load * 8192` wrong bits a KiB, and each entry of the factory's retry table leaves
 //! 0.8 of what the entry before it has left (the paper's delta of 20 %). A read fails while more than 72 are left.
@@ -55,8 +56,17 @@ pub struct RetryFormula {
 enum Law {
     /// The fit. Holds quantiles of `u`.
     Raro(Box<[f32]>),
-    /// Every page of this mode needs this many retries, and the others none.
-    Fixed(CellMode, u8),
+    /// Every page of this mode needs the retries of the stage that its block's wear is in, and the others none.
+    Stages(CellMode, Box<[Stage]>),
+}
+
+/// Wear from which every page needs the same number of retries, up to the next stage.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stage {
+    /// P/E cycles of its least worn blocks.
+    pub from_pe_cycles: u32,
+    /// Retries of every read.
+    pub retries: u8,
 }
 
 /// Wrong bits that the first read of a page finds, for pages of the same mode and wear.
@@ -87,7 +97,17 @@ impl RetryFormula {
 
     /// Every read of a page in `mode` needs `retries` retries, and of other pages none.
     pub fn fixed(mode: CellMode, retries: u8) -> RetryFormula {
-        RetryFormula::of(Law::Fixed(mode, retries))
+        let from_new = Stage {
+            from_pe_cycles: 0,
+            retries,
+        };
+        RetryFormula::stages(mode, &[from_new])
+    }
+
+    /// Every read of a page in `mode` needs the retries of the last of `stages` that the wear of its block has reached, and
+    /// none where it has reached none. Other pages need none. Stages stand in the order of their wear.
+    pub fn stages(mode: CellMode, stages: &[Stage]) -> RetryFormula {
+        RetryFormula::of(Law::Stages(mode, stages.into()))
     }
 
     fn of(law: Law) -> RetryFormula {
@@ -107,7 +127,7 @@ impl RetryFormula {
     /// TLC page is retried up to 900 P/E cycles; then the share of those that need one retry grows, to 29 % at 1,000. The paper
     /// has no retries of SLC pages, and no MLC pages: they need none.
     pub fn worn(&self, mode: CellMode, pe_cycles: u32) -> Worn {
-        match self.law {
+        match &self.law {
             Law::Raro(_) => {
                 let kilocycles = f64::from(pe_cycles) / 1000.0;
                 let least = 0.00896 + 0.088 * libm::pow(kilocycles, 5.16);
@@ -123,12 +143,17 @@ impl RetryFormula {
                     most_bits,
                 }
             }
-            Law::Fixed(of, _) if of != mode => Worn::NONE,
-            Law::Fixed(_, retries) => Worn {
-                least_bits: (FIXED_LAST_BITS * libm::pow(LEFT, -f64::from(retries))) as f32,
-                spread_bits: 0.0,
-                most_bits: f32::INFINITY,
-            },
+            Law::Stages(of, _) if *of != mode => Worn::NONE,
+            Law::Stages(_, stages) => {
+                let reached = |stage: &&Stage| stage.from_pe_cycles <= pe_cycles;
+                let stage = stages.iter().rev().find(reached);
+                let retries = stage.map_or(0, |stage| stage.retries);
+                Worn {
+                    least_bits: (FIXED_LAST_BITS * libm::pow(LEFT, -f64::from(retries))) as f32,
+                    spread_bits: 0.0,
+                    most_bits: f32::INFINITY,
+                }
+            }
         }
     }
 
@@ -137,7 +162,7 @@ impl RetryFormula {
     pub fn wrong_bits(&self, worn: &Worn, draw: u64, entry: u8) -> f32 {
         let quantile = match &self.law {
             Law::Raro(quantiles) => interpolated(quantiles, draw),
-            Law::Fixed(..) => 0.0,
+            Law::Stages(..) => 0.0,
         };
         let first = worn.least_bits + worn.spread_bits * quantile;
         first.min(worn.most_bits) * self.left[entry as usize]
@@ -149,8 +174,12 @@ impl RetryFormula {
         bits <= CORRECTABLE_BITS
     }
 
-    /// Most retries that a page in `mode` needs, of blocks with 1,000 P/E cycles at most.
+    /// Most retries that a page in `mode` needs: by RARO's formula, of blocks with 1,000 P/E cycles at most.
     pub fn most_retries(&self, mode: CellMode) -> u8 {
+        if let Law::Stages(of, stages) = &self.law {
+            let most = stages.iter().map(|stage| stage.retries).max();
+            return most.filter(|_| *of == mode).unwrap_or(0);
+        }
         let worn = self.worn(mode, 1000);
         let fails = |&entry: &u8| !Self::is_corrected(self.wrong_bits(&worn, u64::MAX, entry));
         (0..MAX_FACTORY as u8).take_while(fails).count() as u8
@@ -306,5 +335,35 @@ mod tests {
                 assert!(corrected(retries) && (0..retries).all(|k| !corrected(k)));
             }
         }
+    }
+
+    #[test]
+    fn formula_a_stage_begins_at_its_wear_and_lasts_to_the_next() {
+        let stage = |from_pe_cycles, retries| Stage {
+            from_pe_cycles,
+            retries,
+        };
+        // Retries may fall with wear, and the first stage may begin late.
+        let stages = [stage(50, 5), stage(200, 23), stage(400, 11)];
+        let formula = RetryFormula::stages(CellMode::Tlc, &stages);
+        for (pe_cycles, retries) in [
+            (0, 0),
+            (49, 0),
+            (50, 5),
+            (199, 5),
+            (200, 23),
+            (399, 23),
+            (400, 11),
+            (9999, 11),
+        ] {
+            let worn = formula.worn(CellMode::Tlc, pe_cycles);
+            let fails =
+                |&k: &u8| !RetryFormula::is_corrected(formula.wrong_bits(&worn, u64::MAX, k));
+            let needed = (0..64).take_while(fails).count();
+            assert_eq!(needed, retries, "{pe_cycles} P/E");
+        }
+        assert_eq!(formula.worn(CellMode::Slc, 400), Worn::NONE);
+        let most = CellMode::ALL.map(|mode| formula.most_retries(mode));
+        assert_eq!(most, [0, 0, 23, 0]);
     }
 }

@@ -4,7 +4,7 @@ use firstread_core::Ns;
 use firstread_drive::precondition::PreconditionError;
 use firstread_drive::profile::quantity::{DEGC, H, ONE, PE, PERCENT, PERMILLE, Quantity, S};
 use firstread_drive::profile::{Dimension, Problem};
-use firstread_drive::{DriveState, EarlierFill, Precondition};
+use firstread_drive::{DriveState, EarlierFill, LastSuperblocks, Precondition};
 use thiserror::Error;
 
 /// The longest age, and the longest time without power (hours): a hundred years.
@@ -39,6 +39,11 @@ pub enum ConditionError {
     /// More P/E cycles than can be simulated.
     #[error("`{0}` is above {MOST_PE_CYCLES} P/E")]
     PeCycles(String),
+    /// Wear of some superblocks without their share.
+    #[error(
+        "`{0}` does not say which superblocks: `500:100@20%` is 100 P/E in the last 20 % of them"
+    )]
+    NoShare(String),
     /// Not how long an earlier fill lived.
     #[error(
         "`{0}` is no earlier fill; give how long it lived (`8d`), `none` for a drive that is filled for the first \
@@ -87,7 +92,7 @@ pub enum Condition {
     Age,
     /// Temperature: [`parse_temperature`].
     Temperature,
-    /// Wear: [`parse_pe_cycles`].
+    /// Wear: [`parse_wear`].
     PeCycles,
     /// Time without power after that: [`parse_unpowered`].
     Unpowered,
@@ -123,7 +128,11 @@ impl Condition {
                 state.temperature_c = temperature.first;
                 state.temperature_step = temperature.step;
             }
-            Condition::PeCycles => state.pe_cycles = parse_pe_cycles(text)?.into(),
+            Condition::PeCycles => {
+                let wear = parse_wear(text)?;
+                state.pe_cycles = wear.pe_cycles.into();
+                state.last = wear.last;
+            }
             Condition::Unpowered => state.unpowered = parse_unpowered(text)?,
             Condition::EarlierFill => state.earlier_fill = parse_earlier_fill(text)?,
             Condition::Fill => state.fill = parse_fill(text)?,
@@ -267,6 +276,43 @@ pub fn parse_pe_cycles(text: &str) -> Result<Range<u32>, ConditionError> {
     })
 }
 
+/// Wear of all superblocks, or of most of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Wear {
+    /// P/E cycles, one number or a range.
+    pub pe_cycles: Range<u32>,
+    /// Superblocks at the end of the drive that have others.
+    pub last: Option<LastSuperblocks>,
+}
+
+/// Reads the wear of superblocks: `300`, `0..3000`, or `500:100@20%` for 100 P/E cycles in the last 20 % of superblocks and
+/// 500 in all others.
+///
+/// # Errors
+/// [`ConditionError`] where a number is invalid, or the second one has no share.
+pub fn parse_wear(text: &str) -> Result<Wear, ConditionError> {
+    let Some((first, last)) = text.split_once(':') else {
+        return Ok(Wear {
+            pe_cycles: parse_pe_cycles(text)?,
+            last: None,
+        });
+    };
+    let Some((pe_cycles, share)) = last.split_once('@') else {
+        return Err(ConditionError::NoShare(text.to_owned()));
+    };
+    let pe_cycles = parse_pe_cycles(pe_cycles.trim())?;
+    if pe_cycles.low != pe_cycles.high {
+        return Err(ConditionError::NoShare(text.to_owned()));
+    }
+    Ok(Wear {
+        pe_cycles: parse_pe_cycles(first.trim())?,
+        last: Some(LastSuperblocks {
+            permille: (parse_fill(share.trim())? * 1000.0 + 0.5) as u32,
+            pe_cycles: pe_cycles.low,
+        }),
+    })
+}
+
 /// Reads the share of the capacity that was written, from 0 to 1; a bare number is in percent.
 ///
 /// # Errors
@@ -335,7 +381,8 @@ mod tests {
         for (condition, text) in [
             (Condition::Age, "1h..2h"),
             (Condition::Temperature, "30,40@1h"),
-            (Condition::PeCycles, "7"),
+            (Condition::PeCycles, "300 P/E"),
+            (Condition::PeCycles, "7 : 5 @ 20 %"),
             (Condition::Unpowered, "3h"),
             (Condition::EarlierFill, "4d"),
             (Condition::Fill, "50%"),
@@ -352,6 +399,10 @@ mod tests {
             hottest_in_run_c: None,
             age: (Ns::from_h(1), Ns::from_h(2)),
             pe_cycles: (7, 7),
+            last: Some(LastSuperblocks {
+                permille: 200,
+                pe_cycles: 5,
+            }),
             temperature_c: 30.0,
             temperature_step: Some((Ns::from_h(1), 40.0)),
             unpowered: Ns::from_h(3),
@@ -403,5 +454,16 @@ mod tests {
         assert!(parse_requests("0").is_err() && parse_requests("1.5").is_err());
         assert_eq!(parse_requests("1e6"), Ok(1_000_000));
         assert!(parse_pe_cycles("1e9").is_err());
+        for text in [
+            "500:100",
+            "500:1..9@20%",
+            "500:100@",
+            "500:100@200%",
+            ":1@1%",
+        ] {
+            assert!(parse_wear(text).is_err(), "{text}");
+        }
+        let says = parse_wear("500:100").unwrap_err().to_string();
+        assert!(says.contains("`500:100@20%`"), "{says}");
     }
 }

@@ -177,7 +177,7 @@ impl Setup {
     /// Wear in excess of the chip's rating, if there is any.
     pub fn beyond_rating(&self) -> Option<BeyondRating> {
         let rated = self.rated_pe_cycles();
-        let worn = self.state.pe_cycles.1;
+        let worn = self.state.most_pe_cycles();
         (worn > rated).then_some(BeyondRating {
             worn,
             rated,

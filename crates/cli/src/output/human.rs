@@ -153,6 +153,13 @@ pub fn state_line(setup: &Setup) -> String {
     };
     let rated = format!(" of {} rated", count(setup.rated_pe_cycles().into()));
     let mut line = format!("{written}, {ages} at {celsius}, {wear} P/E{rated}");
+    if let Some(last) = setup.state.last {
+        let percent = f64::from(last.permille) / 10.0;
+        line += &format!(
+            " and, in the last {percent} % of superblocks, {}",
+            last.pe_cycles
+        );
+    }
     if setup.state.unpowered > Ns::ZERO {
         line += &format!(", then {} without power", age(setup.state.unpowered));
     }

@@ -6,7 +6,6 @@ use firstread_core::{CellMode, Divisor, Ns};
 use firstread_ecc::{Code, DecodeTiming};
 use firstread_firmware::policy::read_levels::ReadLevels;
 use firstread_nand::Medium;
-use firstread_nand::formula::RetryFormula;
 
 use super::firmware_builder::FirmwareBuilder;
 use super::{Drive, DriveError, StateError};
@@ -140,16 +139,14 @@ fn cells(
 ) -> Result<Cells, DriveError> {
     let mut medium = Medium::new(profile.chip.clone(), profile.geometry, seed)?;
     medium.set_codeword_bits(code.codeword_bits());
-    let by = |formula: RetryFormula| -> Result<Errors, DriveError> {
-        let superblocks = profile.geometry.blocks_per_plane;
-        let by = ByRetries::new(formula, &tables, superblocks)?;
-        Ok(Errors::ByRetries(Box::new(by)))
-    };
-    let errors = match profile.cells {
-        CellModel::Modelled => Errors::OfVoltages,
-        CellModel::Ideal => Errors::None,
-        CellModel::Formula => by(RetryFormula::raro())?,
-        CellModel::FixedRetries(retries) => by(RetryFormula::fixed(profile.mode, retries))?,
+    let errors = match profile.retry_formula() {
+        Some(formula) => {
+            let superblocks = profile.geometry.blocks_per_plane;
+            let by = ByRetries::new(formula, &tables, superblocks)?;
+            Errors::ByRetries(Box::new(by))
+        }
+        None if profile.cells == CellModel::Ideal => Errors::None,
+        None => Errors::OfVoltages,
     };
     // A decoder has a fixed width, so an iteration over a longer codeword takes longer.
     let kib = code.data_bytes().div_ceil(1024);

@@ -137,6 +137,7 @@ impl<P: Payload> Drive<P> {
         };
         let mut wear = state.deal_wear(used, bins, self.seed);
         wear.resize(geometry.blocks_per_plane as usize, state.pe_cycles.0);
+        state.wear_of_last(&mut wear);
         let mut retired = 0;
         if let Some(worn) = &self.profile.worn {
             (wear, retired) = worn.retired_last();

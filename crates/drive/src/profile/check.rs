@@ -5,12 +5,11 @@ use firstread_core::voltage::MAX_FACTORY;
 use firstread_core::{CellMode, Geometry, MOST_WEAR_RATE};
 use firstread_ecc::Code;
 use firstread_firmware::ftl::{MAP_ENTRY_BYTES, MOST_SLOTS};
-use firstread_nand::formula::RetryFormula;
 use thiserror::Error;
 
 use crate::payload::MOST_PAGES;
 use crate::profile::DriveProfile;
-use crate::profile::drive::{CellModes, Cells, LEAST_SPARE, WORDLINES};
+use crate::profile::drive::{CellModes, LEAST_SPARE, WORDLINES};
 use crate::profile::reader::Reader;
 
 /// What `drive` lacks that a scheme with this need takes for granted.
@@ -175,11 +174,10 @@ fn does(drive: &DriveProfile, scheme: &Scheme) -> bool {
 
 /// Whether the factory's retry table is long enough for cells that are known by their retries.
 fn retry_table(drive: &DriveProfile) -> Result<(), Wrong> {
-    let retries = match drive.cells {
-        Cells::Modelled | Cells::Ideal => return Ok(()),
-        Cells::Formula => u32::from(RetryFormula::raro().most_retries(drive.mode)),
-        Cells::FixedRetries(retries) => u32::from(retries),
+    let Some(formula) = drive.retry_formula() else {
+        return Ok(());
     };
+    let retries = u32::from(formula.most_retries(drive.mode));
     let rule = &drive.chip.factory_table;
     let entries = (1 + u32::from(rule.down) + u32::from(rule.up)).min(MAX_FACTORY as u32);
     if retries < entries {

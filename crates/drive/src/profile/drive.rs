@@ -9,6 +9,7 @@ use firstread_ecc::DecodeTiming;
 use firstread_firmware::WriteCache;
 use firstread_firmware::observe::{Heat, HeatConfig};
 use firstread_nand::ChipProfile;
+use firstread_nand::formula::{RetryFormula, Stage};
 use firstread_nand::profile::ProgramTiming;
 
 use crate::profile::ResolvedEntry;
@@ -28,6 +29,8 @@ pub struct DriveProfile {
     pub chip: ChipProfile,
     /// Whether its cells age and err.
     pub cells: Cells,
+    /// Stages of wear of [`Cells::Stages`], in the order of their wear; none where the profile has none.
+    pub stages: Vec<Stage>,
     /// Mode its blocks start in, one of the chip's.
     pub mode: CellMode,
     /// Physical build. The codeword is that of the code.
@@ -72,6 +75,9 @@ pub enum Cells {
     /// They have no voltages: every read of a page in the mode in which superblocks start needs so many retries, and of
     /// other pages none.
     FixedRetries(u8),
+    /// They have no voltages: every read of a page in the mode in which superblocks start needs the retries of the stage
+    /// that the wear of its superblock is in (`stages` of the drive), and of other pages none.
+    Stages,
 }
 
 impl Cells {
@@ -87,6 +93,7 @@ impl Cells {
             Cells::Ideal => "ideal",
             Cells::Formula => "formula",
             Cells::FixedRetries(_) => "fixed-retries",
+            Cells::Stages => "stages",
         }
     }
 
@@ -101,6 +108,10 @@ impl Cells {
             ),
             Cells::FixedRetries(_) => Some(
                 "every page in the drive's mode has the same retries and others have none, and age, wear, reads and temperature change none",
+            ),
+            Cells::Stages => Some(
+                "every page in the drive's mode has the retries of the stage of its superblock's wear and others have none, and \
+                 age, time without power, reads and temperature change none",
             ),
         }
     }
@@ -231,6 +242,16 @@ pub(super) const WORDLINES: &str = "geometry.wordlines_per_block";
 pub(super) const LEAST_SPARE: u32 = 64;
 
 impl DriveProfile {
+    /// What the retries of pages follow, on cells that are known by their retries alone.
+    pub fn retry_formula(&self) -> Option<RetryFormula> {
+        match self.cells {
+            Cells::Modelled | Cells::Ideal => None,
+            Cells::Formula => Some(RetryFormula::raro()),
+            Cells::FixedRetries(retries) => Some(RetryFormula::fixed(self.mode, retries)),
+            Cells::Stages => Some(RetryFormula::stages(self.mode, &self.stages)),
+        }
+    }
+
     /// Slots that must be left beyond the capacity and the reserve of cleaning. With fewer, the
     /// superblocks that are cleaned would be nearly full: one in `LEAST_SPARE` bounds what cleaning
     /// costs.

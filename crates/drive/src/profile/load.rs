@@ -5,6 +5,7 @@ use firstread_core::voltage::MAX_FACTORY;
 use firstread_core::{CellMode, Geometry, Ns, StripeOrder};
 use firstread_ecc::{Code, DecodeTiming};
 use firstread_firmware::WriteCache;
+use firstread_nand::formula::Stage;
 
 use crate::profile::check::check;
 use crate::profile::chip::load_chip;
@@ -15,7 +16,7 @@ use crate::profile::drive::{
 };
 use crate::profile::heat::{self, HeatProfile};
 use crate::profile::keys::Keys;
-use crate::profile::quantity::{B, B_PER_S, MT_PER_S, NS, ONE, Quantity};
+use crate::profile::quantity::{B, B_PER_S, MT_PER_S, NS, ONE, PE, Quantity};
 use crate::profile::queues::{self, QueuesProfile};
 use crate::profile::reader::Reader;
 use crate::profile::schemes::{SchemeChoice, any_needs, schemes, unit_of};
@@ -94,6 +95,11 @@ fn read(keys: &Keys<'_>, chip: Option<LoadedChip>, axes: &'static [Axis]) -> Opt
     let name = keys.text("name");
     let summary = keys.text("summary");
     let cells = cells(keys);
+    let stages = keys.optional_table("stages", stages).unwrap_or_default();
+    if cells == Cells::Stages && !keys.has("stages") {
+        let message = "is missing, and `cells` is `stages`: `stages.from` and `stages.retries` say from which wear on a page takes how many retries";
+        keys.note("stages", message.into());
+    }
     let mode = keys.choice("mode", &CellMode::ALL.map(|m| (m.name(), m)));
     let capacity_bytes = keys.whole("capacity", B, 1, 1 << 53);
     let mut geometry = keys.table("geometry", geometry);
@@ -182,6 +188,7 @@ fn read(keys: &Keys<'_>, chip: Option<LoadedChip>, axes: &'static [Axis]) -> Opt
         summary,
         chip: chip.chip,
         cells,
+        stages,
         mode,
         geometry,
         capacity_bytes,
@@ -208,6 +215,7 @@ fn cells(keys: &Keys<'_>) -> Cells {
         Cells::Ideal,
         Cells::Formula,
         Cells::FixedRetries(0),
+        Cells::Stages,
     ];
     match keys.choice("cells", &models.map(|cells| (cells.name(), cells))) {
         Cells::FixedRetries(_) => {
@@ -225,6 +233,38 @@ fn cells(keys: &Keys<'_>) -> Cells {
             other
         }
     }
+}
+
+/// Stages of wear: from how many P/E cycles on a read takes how many retries.
+fn stages(keys: &Keys<'_>) -> Vec<Stage> {
+    let from = keys.numbers("from", PE, 0.0, 1e6);
+    let retries = keys.numbers("retries", ONE, 0.0, (MAX_FACTORY - 1) as f64);
+    for (key, numbers) in [("from", &from), ("retries", &retries)] {
+        if let Some(part) = numbers.iter().find(|n| n.fract() != 0.0) {
+            keys.note(key, format!("`{part}` is no whole number"));
+        }
+    }
+    // A list with an error of its own is empty.
+    if from.len() != retries.len() && !from.is_empty() && !retries.is_empty() {
+        let message = format!(
+            "has {} numbers and `from` has {}: one for each stage",
+            retries.len(),
+            from.len()
+        );
+        keys.note("retries", message);
+    }
+    if let Some(pair) = from.windows(2).find(|pair| pair[0] >= pair[1]) {
+        let message = format!(
+            "{} comes before {}: wear rises from stage to stage",
+            pair[0], pair[1]
+        );
+        keys.note("from", message);
+    }
+    let stage = |(&from, &retries): (&f64, &f64)| Stage {
+        from_pe_cycles: from as u32,
+        retries: retries as u8,
+    };
+    from.iter().zip(&retries).map(stage).collect()
 }
 
 /// Everything but the codeword, which others decide. Zero wordlines stand for all of the chip's block.

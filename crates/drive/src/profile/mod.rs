@@ -131,12 +131,12 @@ macro_rules! shipped {
 
 /// Shipped chips: name and text.
 pub const CHIPS: &[(&str, &str)] = shipped!("chips":
-    "ct-qlc-176l" "fg-qlc-144l" "ct-tlc-48l" "tlc-dc" "ibm-qlc-x" "raro-hybrid" "constant-256p"
+    "ct-qlc-176l" "fg-qlc-144l" "ct-tlc-48l" "tlc-dc" "dwr-tlc" "ibm-qlc-x" "raro-hybrid" "constant-256p"
     "constant-128p");
 
 /// Shipped drives: name and text.
 pub const DRIVES: &[(&str, &str)] = shipped!("drives":
-    "ct-qlc" "ct-qlc-recommended" "ct-qlc-as-printed" "fg-qlc" "a-tlc" "s-tlc" "tlc-48l" "raro-femu" "ibm-qlc"
+    "ct-qlc" "ct-qlc-recommended" "ct-qlc-as-printed" "fg-qlc" "a-tlc" "s-tlc" "tlc-48l" "dwr-256g" "raro-femu" "ibm-qlc"
     "bench-512g" "bench-4g");
 
 /// Where profiles are looked up: the texts that the caller has read, then those shipped.

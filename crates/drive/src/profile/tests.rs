@@ -230,12 +230,15 @@ fn formula_products_have_the_schemes_of_products_and_test_drives_the_nulls() {
     ];
     const NULLS: [&str; 5] = ["none", "none", "none", "fifo", "none"];
     const EMULATOR: [&str; 5] = ["none", "none", "none", "cost-benefit", "none"];
+    /// It has wear leveling, which its paper is about.
+    const SIMULATOR: [&str; 5] = ["none", "static", "none", "cost-benefit", "none"];
     for (name, _) in DRIVES {
         let expected = match *name {
             "ct-qlc" | "ct-qlc-recommended" | "ct-qlc-as-printed" => PRODUCT,
             "fg-qlc" | "ibm-qlc" | "a-tlc" | "s-tlc" => PRODUCT,
             "tlc-48l" => HARD_DECISIONS,
             "raro-femu" => EMULATOR,
+            "dwr-256g" => SIMULATOR,
             "bench-512g" | "bench-4g" => NULLS,
             _ => panic!("{name}: is it a product?"),
         };

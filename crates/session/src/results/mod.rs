@@ -323,6 +323,12 @@ pub fn config(setup: &Setup) -> Value {
         "set": set.collect::<Vec<_>>(),
         "profile": profile.collect::<Map<String, Value>>(),
     });
+    if let Some(last) = state.last {
+        config["last_superblocks"] = json!({
+            "share": f64::from(last.permille) / 1000.0,
+            "pe_cycles": last.pe_cycles,
+        });
+    }
     if let Some(burn_in) = &setup.burn_in {
         config["burn_in"] = json!({
             "workload": burn_in.workload.as_deref().map(self::workload),
