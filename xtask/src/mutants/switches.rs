@@ -141,7 +141,7 @@ pub(super) fn switched(source: &str, edits: &[(u32, &Edit)]) -> (String, Vec<Swi
             lines: line(whole.start)..line(whole.end) + 1,
         });
     }
-    inserted.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)));
+    inserted.sort_by_key(|insert| (insert.0, insert.1));
     let (mut text, mut at) = (String::new(), 0);
     for (byte, _, more) in inserted {
         text += &source[at..byte];
