@@ -262,7 +262,7 @@ fn sequence_words_that_people_type() {
     );
     assert!(
         ran.out
-            .contains("JESD218 allows 1e-15 (client), 1e-16 (enterprise)"),
+            .contains("JESD218 allows 1.0e-15 (client), 1.0e-16 (enterprise)"),
         "{}",
         ran.out
     );
@@ -366,7 +366,7 @@ mod ctrl_c {
     }
 
     /// A job that is longer than any test.
-    const LONG: &str = "[a]\nrw=randread\nbs=4k\niodepth=32\nnorandommap\nnumber_ios=4g\n";
+    const LONG: &str = "[a]\nrw=randread\nbs=4k\niodepth=32\nnorandommap\nio_size=64t\n";
 
     #[test]
     fn sequence_a_run_ends_with_what_it_has() {
@@ -428,7 +428,8 @@ mod ctrl_c {
 
     #[test]
     fn sequence_a_matrix_goes_on_where_it_was() {
-        let folder = Folder::new("ctrl-c-matrix").with("some.fio", &LONG.replace("4g", "40000"));
+        let folder = Folder::new("ctrl-c-matrix")
+            .with("some.fio", &LONG.replace("io_size=64t", "number_ios=40000"));
         let line = "run some.fio --drive bench-4g --age 0,1h,2h,3h,4h,5h,6h,7h --out m --threads 1";
         let ran = interrupt(folder.start(line), || folder.files("m/points") >= 2);
         assert_eq!(ran.code, Some(130), "{}", ran.err);

@@ -102,7 +102,10 @@ fn model_every_scheme_is_activated_or_refused() {
             "schemes.read_recovery=soft",
             "schemes.refresh=hot",
             "schemes.refresh=lightweight",
-            "schemes.suspend=free"
+            "schemes.suspend=free",
+            "schemes.wear=progressive",
+            "schemes.wear=progressive-hot",
+            "schemes.wear=static"
         ]
     );
     assert!(activated.len() > 20, "{activated:?}");

@@ -13,7 +13,7 @@ mod flash;
 #[cfg(test)]
 mod tests;
 
-use firstread_core::{CommandId, HostCommand, HostOp, Lpn, Ns, Ppa, Status, SuperblockId};
+use firstread_core::{CommandId, HostCommand, HostOp, Ns, Status, SuperblockId};
 use firstread_firmware::Firmware;
 use firstread_firmware::observe::{Counters, SuperblockTable};
 use thiserror::Error;
@@ -150,10 +150,6 @@ impl UntimedDrive {
     /// Blocks that have failed, those of the factory among them: each on all planes of its die.
     pub fn failed_blocks(&self) -> u64 {
         self.flash.failed_blocks()
-    }
-    /// The slot where the last version of logical page `lpn` lies. For tests.
-    pub fn place_of(&self, lpn: u64) -> Option<Ppa> {
-        self.firmware.place_of(Lpn(lpn))
     }
     /// Program/erase cycles of each superblock, and whether it is retired.
     pub fn wear(&self) -> impl Iterator<Item = (SuperblockId, u32, bool)> {

@@ -45,7 +45,7 @@ pub enum LifeError {
         mean_pe_cycles: f64,
     },
     /// The wear rate is not possible on this drive.
-    #[error("--wear-rate: {0}")]
+    #[error(transparent)]
     WearRate(#[from] WearRateRefused),
     /// The life at a wear rate is not the life at half of it.
     #[error(

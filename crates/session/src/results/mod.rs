@@ -262,6 +262,7 @@ fn ftl(outcome: &Outcome) -> Value {
         "slots_programmed": counters.slots_programmed,
         "slots_moved": counters.slots_moved,
         "moved": writes::moved(outcome),
+        "slots_taken_along": counters.slots_taken_along,
         "moves_overtaken": counters.moves_overtaken,
         "move_retries": counters.move_retries,
         "slots_lost": counters.slots_lost,

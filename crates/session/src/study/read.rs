@@ -19,7 +19,13 @@ impl Study {
     /// # Errors
     /// [`StudyError`], with `name` and its place in the study.
     pub fn parse(name: &str, text: &str) -> Result<Study, Error> {
-        let study = complete(text).and_then(|()| toml::from_str(text).map_err(StudyError::Text));
+        // A key that is written wrong is also missing: the wrong one is told first.
+        let study = match toml::from_str::<Study>(text).map_err(StudyError::Text) {
+            Err(StudyError::Text(wrong)) if wrong.message().starts_with("unknown field") => {
+                Err(StudyError::Text(wrong))
+            }
+            study => complete(text).and(study),
+        };
         let mut study: Study = study.map_err(|error| Error::from(error).of(name))?;
         study.complete(name);
         let checks = [Study::check_measured, Study::check_claims];

@@ -15,7 +15,7 @@ const FAILING: &[&str] = &[
     "chip.failures.shape=1 x",
     "chip.failures.erase_share=20 %",
     "chip.modes.qlc.endurance=300 P/E",
-    "capacity=192 MiB",
+    "capacity=180 MiB",
 ];
 /// Half of the map in memory.
 const PAGED: &[&str] = &["dram.map_cache=256KiB"];
@@ -28,7 +28,7 @@ const ALL: &[&str] = &[
     "schemes.gc_victim=cost-benefit",
     "schemes.retry=pipelined-adaptive",
     "schemes.read_ahead=sequential",
-    "capacity=192 MiB",
+    "capacity=180 MiB",
 ];
 
 /// Runs [`MIX`] on `drive`, until power is cut after so many events if it is. All that is seen of the run.

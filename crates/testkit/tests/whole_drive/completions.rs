@@ -156,7 +156,20 @@ fn rows() -> Vec<Row> {
                     small(&name, &set, new(), OVERWRITES, &[])
                 }
                 // Which superblock is worn how far shows in its errors.
-                "wear" => row(name, "ct-qlc", &[SMALL_BLOCKS, set], spread(), OVERWRITES),
+                "wear" => {
+                    // Progressive leveling rests superblocks late in the life of a drive.
+                    let starts: &[&str] = match scheme.name.starts_with("progressive") {
+                        true => &["wear.start=100 permille"],
+                        false => &[],
+                    };
+                    row(
+                        name,
+                        "ct-qlc",
+                        &[SMALL_BLOCKS, set, starts],
+                        spread(),
+                        OVERWRITES,
+                    )
+                }
                 "retry" => row(
                     name,
                     "tlc-48l",
