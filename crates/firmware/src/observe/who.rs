@@ -59,6 +59,12 @@ impl ModeSet {
         self.0 >> mode as u8 & 1 != 0
     }
 
+    /// Whether the set has no mode.
+    #[inline]
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
     /// All other modes.
     pub fn complement(self) -> ModeSet {
         ModeSet(!self.0)

@@ -34,6 +34,8 @@ pub(crate) enum Erased {
 pub(crate) struct Erases {
     /// Of the emptied superblock, then of the free ones.
     under_way: [Option<Erase>; MOST_ERASES],
+    /// How many these are.
+    number: u8,
     /// Free superblocks that are erased beside an emptied one, at most.
     beside: u32,
 }
@@ -43,6 +45,7 @@ impl Erases {
     pub(crate) fn new(beside: u32) -> Erases {
         Erases {
             under_way: [None; MOST_ERASES],
+            number: 0,
             beside,
         }
     }
@@ -50,7 +53,7 @@ impl Erases {
     /// Whether no superblock is being erased.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.under_way.iter().all(Option::is_none)
+        self.number == 0
     }
 
     /// Where another superblock may be erased: none if it has to wait.
@@ -85,6 +88,7 @@ impl Erases {
             dies_left: dies,
             failed: false,
         });
+        self.number += 1;
     }
 
     /// All erases begin again on `dies` dies.
@@ -104,6 +108,7 @@ impl Erases {
         let (left, failed) = (erase.dies_left, erase.failed);
         (left == 0).then(|| {
             *slot = None;
+            self.number -= 1;
             failed
         })
     }

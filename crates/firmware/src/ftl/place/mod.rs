@@ -237,8 +237,7 @@ impl Place {
                         let is_map = table.directory.is_map(item.lpn);
                         let own = self.stream_of_move(owner, item.lpn, is_map, shared);
                         let taken = self.take_for_move(now, own, shared)?;
-                        let along = taken.0 == own
-                            && self.streams.that_takes(StreamUse::ReadOften) == Some(own);
+                        let along = taken.0 == own && self.streams.read_often() == Some(own);
                         shared.counters.slots_taken_along += u64::from(along);
                         taken
                     }
@@ -298,17 +297,16 @@ impl Place {
     /// pages read often that move anyway, if its scheme declares them. `is_map`: it is a map page.
     #[inline]
     fn stream_of_move(&self, owner: Owner, lpn: Lpn, is_map: bool, shared: &Shared) -> StreamId {
-        let cold = || self.streams.that_takes(StreamUse::Cold);
         match owner {
             _ if is_map => StreamId::Map,
             Owner::Gc | Owner::Wear
                 if shared.heat.is_on()
-                    && let Some(stream) = self.streams.that_takes(StreamUse::ReadOften)
+                    && let Some(stream) = self.streams.read_often()
                     && self.wear.takes_along(shared.heat.of(lpn)) =>
             {
                 stream
             }
-            Owner::Wear => cold().unwrap_or(StreamId::Move),
+            Owner::Wear => self.streams.cold().unwrap_or(StreamId::Move),
             _ => StreamId::Move,
         }
     }

@@ -45,7 +45,7 @@
 use firstread_core::{CellMode, SuperblockId, Wait};
 
 use super::Place;
-use crate::observe::{Owner, StreamUse, SuperblockRow};
+use crate::observe::{Owner, SuperblockRow};
 use crate::policy::gc_victim;
 use crate::shared::Shared;
 
@@ -53,26 +53,29 @@ impl Place {
     /// Slots available for future moves, once the superblocks being erased are free.
     fn room_for_moves(&self, shared: &Shared) -> i64 {
         let space = &self.space;
-        let room_of = |block| self.room_in(shared.blocks.row(block).mode, shared);
-        let erasing: u32 = space.erases.blocks().map(room_of).sum();
+        let erasing = match space.erases.is_empty() {
+            true => 0,
+            false => self.room_in_erasing(shared),
+        };
         let open = self.left_for_moves();
         (space.free_slots() + u64::from(erasing) + u64::from(open)) as i64
             - (space.reserved + u64::from(self.rewrites.len())) as i64
     }
 
+    /// Slots for moves in the superblocks that are being erased.
+    fn room_in_erasing(&self, shared: &Shared) -> u32 {
+        let room_of = |block| self.room_in(shared.blocks.row(block).mode, shared);
+        self.space.erases.blocks().map(room_of).sum()
+    }
+
     /// Slots left in the superblocks that relocation fills.
     pub(crate) fn left_for_moves(&self) -> u32 {
-        let streams = self.streams.of_mover();
-        streams.map(|s| self.streams.of(s).slots_left()).sum()
+        self.streams.left_for_moves()
     }
 
     /// Of these, slots left in those that all of garbage collection fills while superblocks are free.
     pub(crate) fn left_for_cleaning(&self) -> u32 {
-        let of_some = [StreamUse::Cold, StreamUse::ReadOften].map(|what| {
-            let stream = self.streams.that_takes(what);
-            stream.map_or(0, |s| self.streams.of(s).slots_left())
-        });
-        self.left_for_moves() - of_some.iter().sum::<u32>()
+        self.streams.left_for_cleaning()
     }
 
     /// Slots for moves in a free superblock in `mode`: none if the mode has a pool of its own.

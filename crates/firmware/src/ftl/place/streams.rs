@@ -32,8 +32,10 @@ pub(crate) struct StreamPlan {
     /// The cell mode of the streams that every drive has.
     mode: CellMode,
     has_map: bool,
-    /// The rows of each axis that declares streams.
-    declared: [&'static [StreamRow]; DECLARE],
+    /// The rows of the declared streams, then none.
+    declared: [Option<&'static StreamRow>; MOST_STREAMS],
+    /// Number of declared streams.
+    declared_len: u8,
 }
 
 impl StreamPlan {
@@ -45,13 +47,22 @@ impl StreamPlan {
         map_pages: u32,
         declared: [&'static [StreamRow]; DECLARE],
     ) -> StreamPlan {
-        let plan = StreamPlan {
+        let mut plan = StreamPlan {
             geometry,
             mode,
             has_map: map_pages > 0,
-            declared,
+            declared: [None; MOST_STREAMS],
+            declared_len: 0,
         };
-        assert!(plan.len() <= MOST_STREAMS, "a scheme declares few streams");
+        for row in declared.into_iter().flatten() {
+            let i = usize::from(plan.declared_len);
+            assert!(
+                plan.declares_from() + i < MOST_STREAMS,
+                "a scheme declares few streams"
+            );
+            plan.declared[i] = Some(row);
+            plan.declared_len += 1;
+        }
         plan
     }
 
@@ -60,13 +71,15 @@ impl StreamPlan {
     }
 
     /// The rows of the declared streams.
-    fn rows(&self) -> impl Iterator<Item = &'static StreamRow> + use<> {
-        self.declared.into_iter().flatten()
+    fn rows(&self) -> impl Iterator<Item = &'static StreamRow> {
+        let declared = &self.declared[..usize::from(self.declared_len)];
+        declared.iter().flatten().copied()
     }
 
-    /// Number of streams.
-    fn len(&self) -> usize {
-        self.declares_from() + self.rows().count()
+    /// The declared stream that takes `what`.
+    fn that_takes(&self, what: StreamUse) -> Option<StreamId> {
+        let row = self.rows().position(|row| row.takes == what);
+        row.map(|row| StreamId::Declared(row as u8))
     }
 
     /// The mode that stores most in a superblock of a declared stream; none if no stream is declared.
@@ -78,9 +91,9 @@ impl StreamPlan {
     /// Number of lines that the declared streams share: one for each, so that none waits for another to fill its own,
     /// and as many for programs as a stream of every drive has.
     fn shared_lines(&self) -> u32 {
-        match self.rows().count() as u32 {
+        match self.declared_len {
             0 => 0,
-            declared => declared + WORDLINES as u32 - 1,
+            declared => u32::from(declared) + WORDLINES as u32 - 1,
         }
     }
 
@@ -152,6 +165,9 @@ pub(crate) struct Streams {
     /// The first slot buffer of the lines that the declared streams share.
     shared: Buf,
     plan: StreamPlan,
+    /// The streams of wear leveling, if its scheme declares them: cold data, and pages read often that are taken along.
+    cold: Option<StreamId>,
+    read_often: Option<StreamId>,
 }
 
 impl Streams {
@@ -172,6 +188,8 @@ impl Streams {
         Streams {
             buffers: buffers.into_boxed_slice(),
             shared,
+            cold: plan.that_takes(StreamUse::Cold),
+            read_often: plan.that_takes(StreamUse::ReadOften),
             plan,
         }
     }
@@ -206,13 +224,20 @@ impl Streams {
     /// Allocates the next slot of `stream`.
     #[inline]
     pub(crate) fn allocate(&mut self, stream: StreamId) -> Result<Allocated, Refused> {
-        if let StreamId::Declared(_) = stream
-            && self.of(stream).begins_line()
-        {
+        if let StreamId::Declared(_) = stream {
+            self.lend_line(stream)?;
+        }
+        self.of_mut(stream).allocate()
+    }
+
+    /// Lends declared stream `stream` a shared line if its next slot begins one.
+    #[inline(never)] // Few pages go to such a stream.
+    fn lend_line(&mut self, stream: StreamId) -> Result<(), Refused> {
+        if self.of(stream).begins_line() {
             let line = self.line_for(stream).ok_or(Refused::Full)?;
             self.of_mut(stream).lend(line);
         }
-        self.of_mut(stream).allocate()
+        Ok(())
     }
 
     /// Whether a new superblock for `stream` could not be filled yet, because the wordlines in its buffer, or in those
@@ -265,19 +290,39 @@ impl Streams {
     }
 
     /// The streams that moves write to: their superblocks are the room of moves, with the free ones.
+    #[inline]
     pub(crate) fn of_mover(&self) -> impl Iterator<Item = StreamId> + use<> {
         let map = self.has_map().then_some(StreamId::Map);
-        let of_wear = [StreamUse::Cold, StreamUse::ReadOften].map(|what| self.that_takes(what));
-        let all = core::iter::once(StreamId::Move).chain(map);
-        all.chain(of_wear.into_iter().flatten())
+        [Some(StreamId::Move), map, self.cold, self.read_often]
+            .into_iter()
+            .flatten()
     }
 
     /// The other streams: those whose superblocks moved data go to as a last resort.
-    pub(crate) fn of_others(&self) -> impl Iterator<Item = StreamId> + use<'_> {
-        let declared = (0..self.plan.rows().count() as u8).map(StreamId::Declared);
-        let of_wear = [Some(StreamUse::Cold), Some(StreamUse::ReadOften)];
-        let declared = declared.filter(move |stream| !of_wear.contains(&self.takes(*stream)));
+    pub(crate) fn of_others(&self) -> impl Iterator<Item = StreamId> + use<> {
+        let of_wear = [self.cold, self.read_often];
+        let declared = (0..self.plan.declared_len).map(StreamId::Declared);
+        let declared = declared.filter(move |stream| !of_wear.contains(&Some(*stream)));
         core::iter::once(StreamId::Host).chain(declared)
+    }
+
+    /// Slots left in the superblock of `stream`; 0 if there is no such stream.
+    #[inline]
+    fn left_in(&self, stream: Option<StreamId>) -> u32 {
+        stream.map_or(0, |stream| self.of(stream).slots_left())
+    }
+
+    /// Slots left in the superblocks that garbage collection fills while superblocks are free.
+    #[inline]
+    pub(crate) fn left_for_cleaning(&self) -> u32 {
+        let map = self.has_map().then_some(StreamId::Map);
+        self.of(StreamId::Move).slots_left() + self.left_in(map)
+    }
+
+    /// Slots left in the superblocks that moves write to.
+    #[inline]
+    pub(crate) fn left_for_moves(&self) -> u32 {
+        self.left_for_cleaning() + self.left_in(self.cold) + self.left_in(self.read_often)
     }
 
     /// The stream that will fill more slots of `block`.
@@ -290,10 +335,21 @@ impl Streams {
     }
 
     /// The declared stream that takes `what`.
-    #[inline]
     pub(crate) fn that_takes(&self, what: StreamUse) -> Option<StreamId> {
-        let row = self.plan.rows().position(|row| row.takes == what);
-        row.map(|row| StreamId::Declared(row as u8))
+        self.plan.that_takes(what)
+    }
+
+    /// The stream of cold data that wear leveling moves, if its scheme declares one.
+    #[inline]
+    pub(crate) fn cold(&self) -> Option<StreamId> {
+        self.cold
+    }
+
+    /// The stream of pages read often that garbage collection and wear leveling take along, if the scheme of wear
+    /// leveling declares one.
+    #[inline]
+    pub(crate) fn read_often(&self) -> Option<StreamId> {
+        self.read_often
     }
 
     /// What `stream` takes, if it is a declared one.
@@ -303,7 +359,7 @@ impl Streams {
 
     fn row(&self, stream: StreamId) -> Option<&'static StreamRow> {
         match stream {
-            StreamId::Declared(row) => self.plan.rows().nth(usize::from(row)),
+            StreamId::Declared(row) => self.plan.declared[usize::from(row)],
             _ => None,
         }
     }

@@ -202,7 +202,21 @@ impl Relocate {
 
     /// The mode in which page `lpn` stays, if its superblock `block` is in another mode than the drive's own and the
     /// scheme of axis `cell_mode` keeps the page there.
+    #[inline]
     pub(super) fn stays_in<M: Arena>(
+        &self,
+        lpn: Lpn,
+        block: SuperblockId,
+        lower: &LowerLayers<M>,
+    ) -> Option<CellMode> {
+        if lower.store.place.space.pools.is_empty() {
+            return None;
+        }
+        self.stays_in_pool(lpn, block, lower)
+    }
+
+    #[inline(never)] // Most drives have no pools.
+    fn stays_in_pool<M: Arena>(
         &self,
         lpn: Lpn,
         block: SuperblockId,
@@ -233,12 +247,13 @@ impl Relocate {
         self.lacks_room |= matches!(placed, Err(Refusal::Wait(Wait::Superblock)));
         let placed = placed?;
         ports.copy(from, placed.buf());
-        let mode_of = |ppa: Ppa| store.shared.blocks.row(ppa.block()).mode;
-        let is_demoted = item
-            .expect
-            .map(mode_of)
-            .is_some_and(|mode| store.place.space.pools.has(mode) && mode != mode_of(placed.ppa()));
-        store.shared.counters.slots_demoted += u64::from(is_demoted);
+        if !store.place.space.pools.is_empty() {
+            let mode_of = |ppa: Ppa| store.shared.blocks.row(ppa.block()).mode;
+            let is_demoted = item.expect.map(mode_of).is_some_and(|mode| {
+                store.place.space.pools.has(mode) && mode != mode_of(placed.ppa())
+            });
+            store.shared.counters.slots_demoted += u64::from(is_demoted);
+        }
         store.shared.counters.slots_moved += 1;
         store.shared.counters.slots_moved_by[owner as usize] += 1;
         let programs = lower.commit(placed);
