@@ -23,6 +23,7 @@
 
 pub mod accounting;
 pub mod address;
+pub mod cache_line;
 pub mod cell;
 pub mod flash;
 pub mod geometry;

@@ -2,6 +2,7 @@
 //! is not in its set takes the place of the coldest one there.
 
 use firstread_core::Divisor;
+use firstread_core::cache_line::words_that_match;
 
 use super::accesses::Access;
 use super::counters::Counters;
@@ -111,16 +112,13 @@ fn aged(cell: u32, missed: u32, counters: &Counters) -> u32 {
     cell & !0xff | u32::from(counters.halved(cell as u8, missed))
 }
 
-/// The words of `line` of which `is` is true, a bit each.
-#[inline(always)]
-fn words_that(line: &Line, is: impl Fn(u32) -> bool) -> u32 {
-    (1..LINE).fold(0, |words, word| words | u32::from(is(line[word])) << word)
-}
+/// The words of a line without its stamp, a bit each.
+const CELLS: u32 = !1;
 
 /// The word of `line` that holds the unit of `tag`.
 #[inline]
 fn word_of(tag: u32, line: &Line) -> Option<usize> {
-    let held = words_that(line, |cell| cell >> 8 == tag);
+    let held = words_that_match(line, !0xff, tag << 8) & CELLS;
     (held != 0).then(|| held.trailing_zeros() as usize)
 }
 
@@ -128,7 +126,7 @@ fn word_of(tag: u32, line: &Line) -> Option<usize> {
 #[inline]
 fn coldest(line: &Line, first: usize, counters: &Counters) -> usize {
     // Most often a unit has cooled down to nothing, or there is an empty cell.
-    let cold = words_that(line, |cell| cell as u8 == 0);
+    let cold = words_that_match(line, 0xff, 0) & CELLS;
     let from_first = cold >> first << first;
     if cold != 0 {
         let cold = if from_first != 0 { from_first } else { cold };

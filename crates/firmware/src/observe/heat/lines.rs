@@ -4,11 +4,13 @@
 use alloc::boxed::Box;
 use alloc::vec;
 
+use firstread_core::cache_line::LINE_WORDS;
+
 /// A line: its stamp, then its words. The stamp is zero if the line was never touched.
 pub(super) type Line = [u32; LINE];
 
 /// Words of a line with its stamp: 64 bytes.
-pub(super) const LINE: usize = 16;
+pub(super) const LINE: usize = LINE_WORDS;
 
 /// Words of a line beside its stamp.
 pub(super) const WORDS: usize = LINE - 1;
