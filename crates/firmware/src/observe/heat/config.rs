@@ -34,7 +34,7 @@ pub enum Epoch {
 }
 
 /// Most memory by default (bytes).
-pub const MOST_HEAT_BYTES: u64 = 256 << 20;
+pub const MOST_HEAT_BYTES: u64 = 255 << 20;
 
 impl Default for HeatConfig {
     /// Four bits for reads and four for writes of each slot.
