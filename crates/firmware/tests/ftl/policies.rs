@@ -74,9 +74,9 @@ fn formula_each_scheme_chooses_its_victim() {
     }
 }
 
-/// P/E cycles of the least and the most worn superblock after writes to a tenth of the drive, and slots moved by
+/// P/E cycles of the least and the most worn superblock after `writes` writes to a tenth of the drive, and slots moved by
 /// cleaning and by wear leveling.
-fn spread(wear: usize) -> (u32, u32, [u64; 2]) {
+fn spread(wear: usize, seed: u64, writes: u64) -> (u32, u32, [u64; 2]) {
     let g = geometry(1, 2, 1, 32, 4);
     let capacity = 24 * g.slots_per_superblock(CellMode::Slc) as u64;
     let build = Build {
@@ -100,8 +100,8 @@ fn spread(wear: usize) -> (u32, u32, [u64; 2]) {
         max_wait_ns: 1 << 40,
     };
     let mut drive = build.drive();
-    let stream = Stream::new(2);
-    for i in 0..20_000 {
+    let stream = Stream::new(seed);
+    for i in 0..writes {
         let lpn = stream.at(i).below(capacity / 10);
         drive.submit(HostOp::Write, lpn * 4096, 4096).unwrap();
     }
@@ -114,12 +114,18 @@ fn spread(wear: usize) -> (u32, u32, [u64; 2]) {
 
 #[test]
 fn sequence_static_leveling_holds_wear_together() {
-    let (none, dynamic, leveled) = (spread(0), spread(1), spread(2));
+    let [none, dynamic, leveled] = [0, 1, 2].map(|wear| spread(wear, 2, 20_000));
     assert_eq!(none.0, 0, "cold superblocks never wear: {none:?}");
     assert_eq!(dynamic.0, 0, "nor when the free are leveled: {dynamic:?}");
     assert!(dynamic.1 < none.1, "{dynamic:?} {none:?}");
-    // The spread asked for is four cycles; moves take their time, and the superblock that cold data fill rests.
+    // The spread asked for is four cycles; moves take their time, and the superblock that cold data fill rests. Over
+    // eight seeds and 10,000 to 160,000 writes the spread is 4 to 11 cycles, and no larger after more writes.
     assert!(leveled.1 - leveled.0 <= 12, "{leveled:?}");
+    for seed in 1..4 {
+        let long = spread(2, seed, 80_000);
+        assert!(long.1 - long.0 <= 10, "seed {seed}: {long:?}");
+        assert!(long.0 > 190, "seed {seed}: {long:?}");
+    }
     assert!(leveled.0 > 0, "{leveled:?}");
     // Cold data have a stream of their own. Beside what cleaning moves, they would be moved again and again: by cleaning
     // alone then, twice as many slots as by leveling.
