@@ -185,22 +185,25 @@ fn model_a_drive_in_a_steady_state_of_writes_still_promotes() {
 fn model_a_full_drive_keeps_its_over_provisioning() {
     let load = "[j]\nrw=randrw\nrwmixread=70\nbs=16k\niodepth=8\nnorandommap\nrandom_distribution=zipf:1.1\n\
         io_size=1875m\n";
-    for keep in [70, 200, 400] {
+    for (scheme, keep) in [&[HOTNESS][..], RARO]
+        .into_iter()
+        .flat_map(|scheme| [70, 200, 400].map(|keep| (scheme, keep)))
+    {
         let keep_key = format!("cell_mode.keep={keep} permille");
-        let own = [HOTNESS, "capacity=240 MiB", &keep_key];
+        let own = [scheme, &["capacity=240 MiB", &keep_key]].concat();
         let profile = profile("raro-femu", &settings(&own));
         let capacity = profile.capacity_bytes / u64::from(profile.geometry.slot_bytes);
         let stats = run(profile, &old(), load, u64::MAX);
-        assert_eq!(
-            stats.all.write.lost() + stats.all.read.lost(),
-            0,
-            "keep {keep}"
-        );
+        assert_eq!(stats.all.write.lost() + stats.all.read.lost(), 0, "{own:?}");
         assert_eq!(stats.requests, 120_000);
+        assert!(
+            stats.counters.slots_promoted.iter().sum::<u64>() > 0,
+            "{own:?}"
+        );
         let least = stats.modes.worst.slots;
         assert!(
             least * 1000 >= capacity * (1000 + keep),
-            "keep {keep}: {least} slots for {capacity} pages"
+            "{own:?}: {least} slots for {capacity} pages"
         );
     }
 }
