@@ -401,25 +401,33 @@ pub struct DrivesArgs {
     pub threads: Option<u16>,
 }
 
-/// What is printed and kept.
-#[derive(Args, Clone, Debug)]
+/// What is printed.
+#[derive(Args, Clone, Copy, Debug)]
 #[command(next_help_heading = "Output")]
-pub struct OutputArgs {
+pub struct FormArgs {
     /// What is printed
     #[arg(long, value_name = "FORM", value_enum, default_value_t = Form::Human)]
     output: Form,
     /// The same as --output json
     #[arg(long, conflicts_with = "output")]
     json: bool,
+}
+
+/// What is printed and kept.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Output")]
+pub struct OutputArgs {
+    #[command(flatten)]
+    pub form: FormArgs,
     /// Also keep the result, the latency distribution and the calibration log in files there; of many runs the table as
     /// CSV, a picture and every result, and those that are there are not run again
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 }
 
-impl OutputArgs {
+impl FormArgs {
     /// What is printed.
-    pub fn form(&self) -> Form {
+    pub fn form(self) -> Form {
         match self.json {
             true => Form::Json,
             false => self.output,

@@ -230,7 +230,7 @@ pub fn compare(args: &CompareArgs, words: &[String]) -> Result<()> {
         return Err(interrupted.into());
     }
     print(args, &axis, &results)?;
-    if args.output.form() == Form::Human {
+    if args.output.form.form() == Form::Human {
         eprintln!("\n{}", next_command(args, words, &results));
     }
     let ends = |compared: &Compared| -> Vec<(String, Ended)> {
@@ -283,7 +283,7 @@ fn print(args: &CompareArgs, axis: &str, results: &[Compared]) -> Result<()> {
     if let Some(folder) = &args.output.out {
         files::write(folder, &pages(axis, &report, results))?;
     }
-    match args.output.form() {
+    match args.output.form.form() {
         Form::Json => data(&results::text(&as_json(axis, results))),
         Form::Human => data(&report),
     }

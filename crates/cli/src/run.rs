@@ -117,7 +117,7 @@ pub fn run(args: &RunArgs) -> Result<()> {
     if let Some(folder) = &args.output.out {
         files::write(folder, &output::pages(&setup, &outcome))?;
     }
-    match args.output.form() {
+    match args.output.form.form() {
         Form::Json => data(&results::text(&results::result(
             &setup,
             &outcome,
@@ -181,7 +181,7 @@ fn run_drives(args: &RunArgs, setup: &Setup, seeds: &[u64]) -> Result<()> {
         }
         files::write(folder, &pages)?;
     }
-    match args.output.form() {
+    match args.output.form.form() {
         Form::Json => data(&all)?,
         Form::Human => data(&report)?,
     }
