@@ -319,10 +319,10 @@ fn drive_writes(text: &str) -> Result<f64, String> {
     }
 }
 
-/// How the workload is read and how much of it is run.
+/// How a trace is read.
 #[derive(Args, Clone, Default, Debug)]
 #[command(next_help_heading = "Workload")]
-pub struct WorkloadArgs {
+pub struct TraceOptions {
     /// Format of a trace, where its content does not tell (`firstread list traces`)
     #[arg(long, value_name = "FORMAT")]
     pub trace_format: Option<String>,
@@ -349,6 +349,14 @@ pub struct WorkloadArgs {
     /// Replay a trace this many times faster
     #[arg(long, value_name = "X", value_parser = parse_speed)]
     pub speed: Option<f64>,
+}
+
+/// How the workload is read and how much of it is run.
+#[derive(Args, Clone, Default, Debug)]
+#[command(next_help_heading = "Workload")]
+pub struct WorkloadArgs {
+    #[command(flatten)]
+    pub trace: TraceOptions,
     /// Stop after this many requests: `200000`, `200k`, `1M`
     #[arg(long, value_name = "N", value_parser = parse_requests)]
     pub limit: Option<u64>,
@@ -357,9 +365,9 @@ pub struct WorkloadArgs {
     pub jobs: Vec<JobList>,
 }
 
-impl WorkloadArgs {
-    /// How a trace is read.
-    pub fn trace(&self) -> TraceArgs {
+impl TraceOptions {
+    /// The same, as sessions take it.
+    pub fn args(&self) -> TraceArgs {
         TraceArgs {
             format: self.trace_format.clone(),
             columns: self.trace_columns.clone(),
@@ -405,8 +413,9 @@ pub struct DrivesArgs {
 #[derive(Args, Clone, Copy, Debug)]
 #[command(next_help_heading = "Output")]
 pub struct FormArgs {
-    /// What is printed
+    /// What is printed: `human`, tables to read, or `json`
     #[arg(long, value_name = "FORM", value_enum, default_value_t = Form::Human)]
+    #[arg(hide_possible_values = true)]
     output: Form,
     /// The same as --output json
     #[arg(long, conflicts_with = "output")]
@@ -440,7 +449,7 @@ impl FormArgs {
 pub enum Form {
     /// Tables to read
     Human,
-    /// JSON, with the keys of fio's own
+    /// JSON; that of runs has fio's keys
     Json,
 }
 

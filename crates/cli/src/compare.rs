@@ -123,7 +123,7 @@ fn spread(values: impl Iterator<Item = f64>) -> Spread {
 pub fn compare(args: &CompareArgs, words: &[String]) -> Result<()> {
     check_one_scheme_per_axis(args.schemes.iter().map(|c| c.axis.name))?;
     let name = args.workload.as_deref().unwrap_or(DEFAULT_WORKLOAD);
-    let mut input = Input::open_as(name, &args.input.trace())?;
+    let mut input = Input::open_as(name, &args.input.trace.args())?;
     understood::tell(&input, args.input.limit)?;
     let mut limit = args.input.limit;
     if let (None, Input::Jobs { workload, .. }) = (&args.workload, &mut input) {

@@ -22,9 +22,10 @@ use firstread_session::conditions::{
 use firstread_session::life::{self, Life, LifeProgress, Until};
 use firstread_session::{Choice, DEFAULT_DRIVE, Input, Setup, Simulation, files, results};
 
-use crate::args::{Form, FormArgs, Interrupted, WorkloadArgs};
+use crate::args::{Form, FormArgs, Interrupted, TraceOptions};
 use crate::interrupt;
 use crate::output::format::{bytes, count};
+use crate::output::understood;
 use crate::progress::Bars;
 use crate::run::check_one_scheme_per_axis;
 use crate::streams::data;
@@ -103,15 +104,8 @@ pub struct LifeArgs {
     /// Seed of the load
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Drive")]
     workload_seed: u64,
-    /// Format of a trace, where its content does not tell (`firstread list traces`)
-    #[arg(long, value_name = "FORMAT", help_heading = "Workload")]
-    trace_format: Option<String>,
-    /// Move a trace's requests past the end of the drive to their offset modulo its size
-    #[arg(long, help_heading = "Workload")]
-    trace_wrap: bool,
-    /// Give a trace record whose time goes back the time of the record before it
-    #[arg(long, help_heading = "Workload")]
-    trace_clamp: bool,
+    #[command(flatten)]
+    trace: TraceOptions,
     #[command(flatten)]
     form: FormArgs,
     /// Also keep the result, a table over the life and a picture there
@@ -145,13 +139,8 @@ fn one_pe_cycles(text: &str) -> Result<u32, firstread_session::ConditionError> {
 impl LifeArgs {
     fn life(&self) -> Result<Life> {
         check_one_scheme_per_axis(self.schemes.iter().map(|c| c.axis.name))?;
-        let trace = WorkloadArgs {
-            trace_format: self.trace_format.clone(),
-            trace_wrap: self.trace_wrap,
-            trace_clamp: self.trace_clamp,
-            ..WorkloadArgs::default()
-        };
-        let input = Arc::new(Input::open_as(&self.load, &trace.trace())?);
+        let input = Arc::new(Input::open_as(&self.load, &self.trace.args())?);
+        understood::tell(&input, None)?;
         let simulation = Simulation {
             drive: self.drive.clone(),
             schemes: self.schemes.clone(),

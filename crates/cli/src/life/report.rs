@@ -80,11 +80,13 @@ fn totals(life: &Life, outcome: &LifeOutcome) -> String {
             ),
         ]);
     }
-    rows.push(vec![
-        "drive writes a day".into(),
-        format!("{:.3}", outcome.dwpd(life)),
-        format!("over {} years", life.warranty_years),
-    ]);
+    if lived.end != LifeEnd::Interrupted {
+        rows.push(vec![
+            "drive writes a day".into(),
+            format!("{:.3}", outcome.dwpd(life)),
+            format!("over {} years", life.warranty_years),
+        ]);
+    }
     let owners = Owner::ALL.into_iter().zip(lived.moved);
     let moved = owners.filter(|(_, share)| *share > 0.0);
     let moved = moved.map(|(owner, share)| format!("{} {}", owner.name(), ratio(share)));
