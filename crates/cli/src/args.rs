@@ -56,7 +56,7 @@ pub struct DriveArgs {
     )]
     #[arg(value_parser = |text: &str| said(Condition::PeCycles, text))]
     pub pe_cycles: Vec<String>,
-    /// The result of `firstread life --output json`: superblocks are worn as that life left them
+    /// The result of `firstread life --json`: superblocks are worn as that life left them
     ///
     /// Each superblock in use has the P/E cycles that it had at the end of the life, and as many are retired. The drive
     /// has to have the geometry of the one that lived.
@@ -65,7 +65,7 @@ pub struct DriveArgs {
     /// Time without power, after the powered time
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = parse_unpowered)]
     pub unpowered: Ns,
-    /// How long the data before these lived, which firmware has learned from; none for the first fill of a drive
+    /// Age that earlier data of the drive had reached when they were erased for this fill; `none`: its first fill
     ///
     /// The drive was filled before, aged at the first temperature with one P/E cycle less, and was then erased and
     /// filled for this run: --age, --pe-cycles and all else are of this fill. What firmware learns of data beyond their
@@ -340,7 +340,7 @@ pub struct TraceOptions {
     /// Move a trace's requests past the end of the drive to their offset modulo its size
     #[arg(long)]
     pub trace_wrap: bool,
-    /// Give a trace record whose time goes back the time of the record before it
+    /// Give a record of a trace whose time goes back the time of the record above it
     #[arg(long)]
     pub trace_clamp: bool,
     /// Run only the requests of one device of a trace
@@ -428,8 +428,10 @@ pub struct FormArgs {
 pub struct OutputArgs {
     #[command(flatten)]
     pub form: FormArgs,
-    /// Also keep the result, the latency distribution and the calibration log in files there; of many runs the table as
-    /// CSV, a picture and every result, and those that are there are not run again
+    /// Also keep the result, the latency distribution and the calibration log in files there
+    ///
+    /// Of a matrix (lists of values) it has the table as CSV, a picture and the result of each run; the same command
+    /// runs what is not there yet.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 }
