@@ -266,6 +266,11 @@ fn sequence_words_that_people_type() {
         "{}",
         ran.out
     );
+    // An option of the job gives way to --job without a word.
+    let ran = folder
+        .run("run randread-4k-qd32 --job iodepth=2 --limit 200")
+        .ok();
+    assert!(!ran.err.contains("given again"), "{}", ran.err);
     let json = folder.run("run randread-4k-qd32 --limit 200 --json").json();
     assert_eq!(json["firstread"]["requests"], 200);
     // The next command has all that was asked of the run, and runs.
