@@ -52,7 +52,13 @@ pub fn links() -> Result<(), String> {
                 "" => page.clone(),
                 file => page.parent().unwrap_or(&root).join(file),
             };
-            if !path.exists() {
+            let outside = !stays_in_book(&root, page, &path);
+            if outside {
+                faults.push(format!(
+                    "{}: {target} is no page of the book",
+                    page.display()
+                ));
+            } else if !path.exists() {
                 faults.push(format!("{}: no file {target}", page.display()));
             } else if !heading.is_empty() && !headings(&read(&path)?).contains(heading) {
                 faults.push(format!("{}: no heading {target}", page.display()));
@@ -63,6 +69,19 @@ pub fn links() -> Result<(), String> {
         true => Ok(()),
         false => Err(faults.join("\n")),
     }
+}
+
+/// Whether a link of a page of the book stays within the book, whose table of contents is no page.
+fn stays_in_book(root: &Path, page: &Path, path: &Path) -> bool {
+    let docs = root.join("docs");
+    if !page.starts_with(&docs) || page.ends_with("SUMMARY.md") {
+        return true;
+    }
+    let (Ok(docs), Ok(path)) = (docs.canonicalize(), path.canonicalize()) else {
+        // That there is no such file is said anyway.
+        return true;
+    };
+    path.starts_with(docs) && !path.ends_with("SUMMARY.md")
 }
 
 fn read(path: &Path) -> Result<String, String> {

@@ -43,6 +43,7 @@ const LONG: &[Step] = &[
     ("validate", || nand_model::run(true, None)),
     ("fio-examples", fio_jobs),
     ("fio-tools", fio_tools::run),
+    ("package", package),
     ("miri", miri),
     ("ignored tests", || {
         cargo(&[
@@ -210,6 +211,20 @@ fn miri() -> Result<(), String> {
         "-p",
         "firstread-core",
     ])
+}
+
+/// That each crate that can be published is whole: it is packed, and compiled from what was packed. None is published
+/// (`publish = false`), so a registry has none of them, and each is named by its path here.
+fn package() -> Result<(), String> {
+    const NAMES: [&str; 8] = [
+        "core", "nand", "ecc", "firmware", "workload", "drive", "session", "cli",
+    ];
+    let mut cargo = command("cargo", &["package", "--quiet", "--allow-dirty"]);
+    for name in NAMES {
+        let patch = format!("patch.crates-io.firstread-{name}.path='crates/{name}'");
+        cargo.args(["-p", &format!("firstread-{name}"), "--config", &patch]);
+    }
+    run(&mut cargo)
 }
 
 /// fio's own job files, where they are installed.

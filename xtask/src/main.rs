@@ -37,7 +37,7 @@ enum Task {
         only: Option<String>,
     },
     /// What takes too long for `test`: tests that are ignored there, documents made anew and compared,
-    /// licences and sources of dependencies (cargo-deny), `firstread-core` under Miri. Says what it skips
+    /// licences and sources of dependencies (cargo-deny), packages, `firstread-core` under Miri. Says what it skips
     Long {
         /// Only the steps whose name contains this
         #[arg(long)]

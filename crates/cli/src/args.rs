@@ -56,7 +56,7 @@ pub struct DriveArgs {
     )]
     #[arg(value_parser = |text: &str| said(Condition::PeCycles, text))]
     pub pe_cycles: Vec<String>,
-    /// The result of `firstread life --output json`: superblocks are worn as that life left them
+    /// The result of `firstread life --json`: superblocks are worn as that life left them
     ///
     /// Each superblock in use has the P/E cycles that it had at the end of the life, and as many are retired. The drive
     /// has to have the geometry of the one that lived.
@@ -65,7 +65,7 @@ pub struct DriveArgs {
     /// Time without power, after the powered time
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = parse_unpowered)]
     pub unpowered: Ns,
-    /// How long the data before these lived, which firmware has learned from; none for the first fill of a drive
+    /// Age that earlier data of the drive had reached when they were erased for this fill; `none`: its first fill
     ///
     /// The drive was filled before, aged at the first temperature with one P/E cycle less, and was then erased and
     /// filled for this run: --age, --pe-cycles and all else are of this fill. What firmware learns of data beyond their
@@ -319,10 +319,10 @@ fn drive_writes(text: &str) -> Result<f64, String> {
     }
 }
 
-/// How the workload is read and how much of it is run.
+/// How a trace is read.
 #[derive(Args, Clone, Default, Debug)]
 #[command(next_help_heading = "Workload")]
-pub struct WorkloadArgs {
+pub struct TraceOptions {
     /// Format of a trace, where its content does not tell (`firstread list traces`)
     #[arg(long, value_name = "FORMAT")]
     pub trace_format: Option<String>,
@@ -340,7 +340,7 @@ pub struct WorkloadArgs {
     /// Move a trace's requests past the end of the drive to their offset modulo its size
     #[arg(long)]
     pub trace_wrap: bool,
-    /// Give a trace record whose time goes back the time of the record before it
+    /// Give a record of a trace whose time goes back the time of the record above it
     #[arg(long)]
     pub trace_clamp: bool,
     /// Run only the requests of one device of a trace
@@ -349,6 +349,14 @@ pub struct WorkloadArgs {
     /// Replay a trace this many times faster
     #[arg(long, value_name = "X", value_parser = parse_speed)]
     pub speed: Option<f64>,
+}
+
+/// How the workload is read and how much of it is run.
+#[derive(Args, Clone, Default, Debug)]
+#[command(next_help_heading = "Workload")]
+pub struct WorkloadArgs {
+    #[command(flatten)]
+    pub trace: TraceOptions,
     /// Stop after this many requests: `200000`, `200k`, `1M`
     #[arg(long, value_name = "N", value_parser = parse_requests)]
     pub limit: Option<u64>,
@@ -357,9 +365,9 @@ pub struct WorkloadArgs {
     pub jobs: Vec<JobList>,
 }
 
-impl WorkloadArgs {
-    /// How a trace is read.
-    pub fn trace(&self) -> TraceArgs {
+impl TraceOptions {
+    /// The same, as sessions take it.
+    pub fn args(&self) -> TraceArgs {
         TraceArgs {
             format: self.trace_format.clone(),
             columns: self.trace_columns.clone(),
@@ -401,25 +409,36 @@ pub struct DrivesArgs {
     pub threads: Option<u16>,
 }
 
-/// What is printed and kept.
-#[derive(Args, Clone, Debug)]
+/// What is printed.
+#[derive(Args, Clone, Copy, Debug)]
 #[command(next_help_heading = "Output")]
-pub struct OutputArgs {
-    /// What is printed
+pub struct FormArgs {
+    /// What is printed: `human`, tables to read, or `json`
     #[arg(long, value_name = "FORM", value_enum, default_value_t = Form::Human)]
+    #[arg(hide_possible_values = true)]
     output: Form,
     /// The same as --output json
     #[arg(long, conflicts_with = "output")]
     json: bool,
-    /// Also keep the result, the latency distribution and the calibration log in files there; of many runs the table as
-    /// CSV, a picture and every result, and those that are there are not run again
+}
+
+/// What is printed and kept.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Output")]
+pub struct OutputArgs {
+    #[command(flatten)]
+    pub form: FormArgs,
+    /// Also keep the result, the latency distribution and the calibration log in files there
+    ///
+    /// Of a matrix (lists of values) it has the table as CSV, a picture and the result of each run; the same command
+    /// runs what is not there yet.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 }
 
-impl OutputArgs {
+impl FormArgs {
     /// What is printed.
-    pub fn form(&self) -> Form {
+    pub fn form(self) -> Form {
         match self.json {
             true => Form::Json,
             false => self.output,
@@ -432,7 +451,7 @@ impl OutputArgs {
 pub enum Form {
     /// Tables to read
     Human,
-    /// JSON, with the keys of fio's own
+    /// JSON; that of runs has fio's keys
     Json,
 }
 

@@ -21,7 +21,7 @@ use firstread_session::conditions::{parse_celsius, parse_pe_cycles, parse_unpowe
 use firstread_session::files::{self, Page};
 use firstread_session::{Unknown, is_path, results};
 
-use crate::args::{Form, Usage};
+use crate::args::{Form, FormArgs, Usage};
 use crate::streams::data;
 use characterization::{Characterization, Conditions};
 
@@ -102,10 +102,8 @@ pub struct CellsArgs {
         help_heading = "Output"
     )]
     valleys: Vec<u8>,
-    /// What is printed: `human`, tables to read, or `json`
-    #[arg(long, value_name = "FORM", value_enum, default_value_t = Form::Human)]
-    #[arg(hide_possible_values = true, help_heading = "Output")]
-    output: Form,
+    #[command(flatten)]
+    form: FormArgs,
     /// Keep both in files there, and a picture as SVG and PNG
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     out: Option<PathBuf>,
@@ -140,7 +138,7 @@ pub fn cells(args: &CellsArgs) -> Result<()> {
         pages.extend(pictures(&result, &valleys));
         files::write(folder, &pages)?;
     }
-    data(match args.output {
+    data(match args.form.form() {
         Form::Json => &json,
         Form::Human => &human,
     })

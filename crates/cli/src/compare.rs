@@ -123,7 +123,7 @@ fn spread(values: impl Iterator<Item = f64>) -> Spread {
 pub fn compare(args: &CompareArgs, words: &[String]) -> Result<()> {
     check_one_scheme_per_axis(args.schemes.iter().map(|c| c.axis.name))?;
     let name = args.workload.as_deref().unwrap_or(DEFAULT_WORKLOAD);
-    let mut input = Input::open_as(name, &args.input.trace())?;
+    let mut input = Input::open_as(name, &args.input.trace.args())?;
     understood::tell(&input, args.input.limit)?;
     let mut limit = args.input.limit;
     if let (None, Input::Jobs { workload, .. }) = (&args.workload, &mut input) {
@@ -230,7 +230,7 @@ pub fn compare(args: &CompareArgs, words: &[String]) -> Result<()> {
         return Err(interrupted.into());
     }
     print(args, &axis, &results)?;
-    if args.output.form() == Form::Human {
+    if args.output.form.form() == Form::Human {
         eprintln!("\n{}", next_command(args, words, &results));
     }
     let ends = |compared: &Compared| -> Vec<(String, Ended)> {
@@ -283,7 +283,7 @@ fn print(args: &CompareArgs, axis: &str, results: &[Compared]) -> Result<()> {
     if let Some(folder) = &args.output.out {
         files::write(folder, &pages(axis, &report, results))?;
     }
-    match args.output.form() {
+    match args.output.form.form() {
         Form::Json => data(&results::text(&as_json(axis, results))),
         Form::Human => data(&report),
     }

@@ -81,7 +81,7 @@ pub fn list(args: &ListArgs) -> Result<()> {
 /// Trace formats: how each is recognized, what it holds in which unit, and what it looks like.
 fn traces() -> String {
     let mut text = String::from(
-        "  Plain, gzip or Zstandard. The format is told from the first records, in this order, or \
+        "  Plain, gzip or Zstandard. The format is told from the first records, in this order, or\n  \
          named with --trace-format. Columns of any other text are told with --trace-columns.\n",
     );
     for format in FORMATS {

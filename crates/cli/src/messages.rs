@@ -42,7 +42,7 @@ fn of_session(error: &Error) -> String {
             option_of(TraceArg::Columns)
         ),
         Error::Workload(error @ WorkloadError::UnknownFormat { .. }) => format!(
-            "{error}; tell other columns with {}",
+            "{error}; tell columns of your own by {}, say time:us,op,offset:B,size:B",
             option_of(TraceArg::Columns)
         ),
         Error::Workload(error @ WorkloadError::PastTheEnd { .. }) => {

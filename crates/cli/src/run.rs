@@ -76,7 +76,7 @@ pub struct RunArgs {
 /// Runs the command.
 pub fn run(args: &RunArgs) -> Result<()> {
     check_one_scheme_per_axis(args.schemes.iter().map(|c| c.axis.name))?;
-    let input = Arc::new(Input::open_as(&args.workload, &args.input.trace())?);
+    let input = Arc::new(Input::open_as(&args.workload, &args.input.trace.args())?);
     understood::tell(&input, args.input.limit)?;
     let seeds = args.drive.seeds(args.drives)?;
     let sweep = args.drive.sweep(&args.schemes, &args.input.jobs)?;
@@ -117,7 +117,7 @@ pub fn run(args: &RunArgs) -> Result<()> {
     if let Some(folder) = &args.output.out {
         files::write(folder, &output::pages(&setup, &outcome))?;
     }
-    match args.output.form() {
+    match args.output.form.form() {
         Form::Json => data(&results::text(&results::result(
             &setup,
             &outcome,
@@ -181,7 +181,7 @@ fn run_drives(args: &RunArgs, setup: &Setup, seeds: &[u64]) -> Result<()> {
         }
         files::write(folder, &pages)?;
     }
-    match args.output.form() {
+    match args.output.form.form() {
         Form::Json => data(&all)?,
         Form::Human => data(&report)?,
     }
@@ -215,7 +215,9 @@ pub fn print_warnings(setup: &Setup, outcome: &Outcome) {
         let name = setup.input.name();
         let requests = outcome.stats.requests;
         notice(&format!(
-            "{name}: ended after {requests} requests, before the limit of {limit}"
+            "{name}: ended after {} requests, before the limit of {}",
+            count(requests),
+            count(limit)
         ));
     }
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
+use clap::builder::Resettable;
 use clap::{Args, Command};
 use clap_complete::Shell;
 use firstread_session::files::{self, Page};
@@ -45,13 +46,31 @@ pub fn completions(args: &CompletionsArgs, mut command: Command) -> Result<()> {
     data(&String::from_utf8_lossy(&text))
 }
 
+/// A section of a manual page whose lines are neither filled nor broken, so that commands can be copied from it.
+fn as_it_is(title: &str, text: &str) -> String {
+    let mut page = format!(".SH {title}\n.nf\n");
+    for line in text.lines() {
+        // What would be a request of roff, or a hyphen that is none.
+        let line = line.replace('\\', "\\e").replace('-', "\\-");
+        page += &match line.starts_with(['.', '\'']) {
+            true => format!("\\&{line}\n"),
+            false => format!("{line}\n"),
+        };
+    }
+    page + ".fi\n"
+}
+
 /// Writes the manual pages of `command`.
 pub fn man(args: &ManArgs, mut command: Command) -> Result<()> {
     command.build();
     let mut pages: Vec<Page> = Vec::new();
     let of = |command: &Command| -> Result<Page> {
         let mut text = Vec::new();
-        clap_mangen::Man::new(command.clone()).render(&mut text)?;
+        let without = command.clone().after_help(Resettable::Reset);
+        clap_mangen::Man::new(without).render(&mut text)?;
+        if let Some(examples) = command.get_after_help() {
+            text.extend(as_it_is("EXAMPLES", &examples.to_string()).into_bytes());
+        }
         let name = command.get_display_name().unwrap_or(command.get_name());
         Ok((format!("{name}.1").into(), text))
     };

@@ -413,10 +413,37 @@ fn sequence_compare_without_arguments_is_the_example() {
         );
     }
     assert!(ran.err.contains("next: firstread run"), "{}", ran.err);
+    // The sample in the README begins as the command does today; its figures take minutes, and are compared below.
+    assert_eq!(
+        ran.out.lines().next(),
+        readme_sample().lines().next(),
+        "make it anew: cargo run --release -p firstread-cli --example readme"
+    );
     // Of 2,000 requests two lie beyond P99.9: too few for its value, and the page says how many it takes.
     let (table, needs) = ran.out.split_once("more requests are needed for").unwrap();
     assert!(!table.contains("P99.9"), "{}", ran.out);
     assert!(needs.starts_with(" P99.9 (10,000)"), "{}", ran.out);
+}
+
+/// The sample in the README.
+fn readme_sample() -> &'static str {
+    let readme = include_str!("../../../README.md");
+    let (_, sample) = readme.split_once("\n```text\n").unwrap();
+    sample.split_once("```").unwrap().0
+}
+
+#[test]
+#[ignore = "two million reads on each of four drives"]
+fn golden_the_sample_in_the_readme() {
+    let folder = Folder::new("readme");
+    let ran = folder
+        .run(&["compare", "--drives", "10", "--limit", "200000"])
+        .ok();
+    assert!(
+        ran.out.starts_with(readme_sample()),
+        "make it anew: cargo run --release -p firstread-cli --example readme\n{}",
+        ran.out
+    );
 }
 
 /// Takes the fields out that the wall clock decides.
@@ -1265,7 +1292,11 @@ fn sequence_a_trace_in_columns_of_ones_own() {
     );
     assert_eq!(ran.json()["firstread"]["requests"], 3);
     for (args, code, message) in [
-        (&[][..], 1, "tell other columns with --trace-columns"),
+        (
+            &[][..],
+            1,
+            "tell columns of your own by --trace-columns, say time:us,op,offset:B,size:B",
+        ),
         (
             &["--trace-columns", "time,op,offset:B,size:B"],
             2,

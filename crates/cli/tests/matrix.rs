@@ -266,6 +266,11 @@ fn sequence_words_that_people_type() {
         "{}",
         ran.out
     );
+    // An option of the job gives way to --job without a word.
+    let ran = folder
+        .run("run randread-4k-qd32 --job iodepth=2 --limit 200")
+        .ok();
+    assert!(!ran.err.contains("given again"), "{}", ran.err);
     let json = folder.run("run randread-4k-qd32 --limit 200 --json").json();
     assert_eq!(json["firstread"]["requests"], 200);
     // The next command has all that was asked of the run, and runs.
@@ -305,13 +310,19 @@ fn smoke_completions_and_manual_pages() {
         run.contains(".TH firstread-run 1") && run.contains("Powered time"),
         "{run}"
     );
+    // Commands can be copied: their lines are as in the help.
+    let (_, examples) = run.split_once(".SH EXAMPLES\n.nf\n").unwrap();
+    let line = "  firstread run job.fio --age 0h..48h --pe-cycles 0..3000 --limit 1e6";
+    assert!(examples.contains(&line.replace('-', "\\-")), "{examples}");
 }
 
 /// Help is as wide as the terminal.
 #[test]
 fn formula_help_wraps() {
     let folder = Folder::new("help");
-    for sub in ["", "run", "compare", "study", "cells", "list", "show"] {
+    for sub in [
+        "", "run", "compare", "study", "life", "cells", "list", "show",
+    ] {
         for columns in [40, 60, 80, 100] {
             let mut command = Command::new(env!("CARGO_BIN_EXE_firstread"));
             command
@@ -451,6 +462,37 @@ mod ctrl_c {
             "{}",
             again.err
         );
+    }
+
+    #[test]
+    fn sequence_a_life_ends_with_what_it_was() {
+        let write = LONG.replace("randread", "randwrite");
+        let folder = Folder::new("ctrl-c-life").with("long.fio", &write);
+        let line = "life long.fio --drive bench-4g --until bytes=1PB --json --out l";
+        let began = std::time::Instant::now();
+        let ran = interrupt(folder.start(line), || {
+            began.elapsed() > Duration::from_secs(2)
+        });
+        assert_eq!(ran.code, Some(130), "{}", ran.err);
+        let told = ran.err.lines().last().unwrap();
+        assert!(
+            told.starts_with("interrupted after ") && told.ends_with(" requests"),
+            "{}",
+            ran.err
+        );
+        let result: Value = serde_json::from_str(&ran.out).unwrap();
+        assert_eq!(result["ended"], "interrupted");
+        assert!(result["tbw_bytes"].as_f64().unwrap() > 0.0);
+        assert_eq!(folder.read("l/life.json"), ran.out);
+        let text = folder.read("l/life.txt");
+        assert!(
+            text.contains("written so far") && !text.contains("TBW"),
+            "{text}"
+        );
+        // A drive begins where it was.
+        folder
+            .run("run randread-4k-qd1 --drive bench-4g --wear-from l/life.json --limit 100")
+            .ok();
     }
 
     #[test]

@@ -253,7 +253,11 @@ impl Input {
                 }
                 in_job = line.split(['#', ';']).next().map(str::trim) != Some("[global]");
             }
-            sections += line;
+            // The job's own value gives way, and lines after it keep their numbers.
+            let is_it = |(own, _): (&str, &str)| own.trim() == key;
+            if !(in_job && line.split_once('=').is_some_and(is_it)) {
+                sections += line;
+            }
             sections.push('\n');
         }
         sections += &format!("{option}\n");

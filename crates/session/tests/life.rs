@@ -6,7 +6,7 @@
 
 use std::path::PathBuf;
 
-use firstread_session::life::{self, Life, LifeEnd, LifeOutcome, Until};
+use firstread_session::life::{self, Life, LifeEnd, LifeOutcome, LifeProgress, Until};
 use firstread_session::{Error, Input, Simulation};
 use serde_json::Value;
 
@@ -262,4 +262,42 @@ fn formula_a_run_begins_where_a_life_ended() {
     let why = with(&[]).unwrap_err().to_string();
     assert!(why.contains("is no result of `firstread life"), "{why}");
     assert!(json["worn"]["retired"] != Value::Null);
+}
+
+/// A life that is asked to end has what it was until then: no check, no probe that had not ended.
+#[test]
+fn sequence_an_interrupted_life_has_what_it_was() {
+    let asked = Life {
+        probe_requests: 100,
+        ..life(WRITES, Until::Full, &[])
+    };
+    asked.setup.interrupt.ask();
+    let outcome = live(&asked);
+    assert!(outcome.interrupted && outcome.check.is_none());
+    assert_eq!(outcome.lived.end, LifeEnd::Interrupted);
+    assert_eq!(outcome.lived.requests, 0);
+    assert_eq!(life::json(&asked, &outcome)["ended"], "interrupted");
+
+    // Asked by its first look at the drive, and by its first probe.
+    let mut early = life(WRITES, Until::Full, &["chip.failures.grown_bad=10 %"]);
+    early.probe_requests = 100;
+    let interrupt = early.setup.interrupt.clone();
+    let outcome = early.live(&mut |_| interrupt.ask()).unwrap();
+    assert_eq!(outcome.lived.end, LifeEnd::Interrupted);
+    assert!(outcome.lived.requests > 0 && outcome.lived.written_bytes() > 0.0);
+    assert!(outcome.stages.iter().all(|stage| stage.probe.is_none()));
+
+    let mut probed = life(WRITES, Until::Bytes(200e6), &[]);
+    probed.probe_requests = 20_000;
+    let interrupt = probed.setup.interrupt.clone();
+    let at_third = |progress| {
+        if progress == LifeProgress::Probes(2) {
+            interrupt.ask();
+        }
+    };
+    let outcome = probed.live(&mut { at_third }).unwrap();
+    assert_eq!(outcome.lived.end, LifeEnd::Reached);
+    let probes: Vec<bool> = outcome.stages.iter().map(|s| s.probe.is_some()).collect();
+    assert_eq!(probes, [true, true, false, false, false]);
+    assert!(outcome.interrupted);
 }

@@ -20,10 +20,12 @@ use firstread_session::conditions::{
     usual_state,
 };
 use firstread_session::life::{self, Life, LifeProgress, Until};
-use firstread_session::{Choice, DEFAULT_DRIVE, Input, Simulation, files, results};
+use firstread_session::{Choice, DEFAULT_DRIVE, Input, Setup, Simulation, files, results};
 
-use crate::args::{Form, WorkloadArgs};
+use crate::args::{Form, FormArgs, Interrupted, TraceOptions};
+use crate::interrupt;
 use crate::output::format::{bytes, count};
+use crate::output::understood;
 use crate::progress::Bars;
 use crate::run::check_one_scheme_per_axis;
 use crate::streams::data;
@@ -34,7 +36,7 @@ Examples:
   firstread life job.fio --wear-rate 10 --set geometry.wordlines_per_block=22 --set capacity=240GB
       the default drive under a fio job, with fewer wordlines a block and ten cycles an erase,
       until data kept for three months at 40 °C are lost more often than JESD218 allows
-  firstread life synthetic-msr-prxy_0 --drive mine.toml --until bad=2% --output json > life.json
+  firstread life synthetic-msr-prxy_0 --drive mine.toml --until bad=2% --json > life.json
       a trace's stand-in, run again and again until 2 % of the blocks are bad
   firstread run randread-4k-qd1 --drive mine.toml --wear-from life.json
       reads of the drive as that life left it
@@ -46,7 +48,8 @@ fewer wordlines a block is that of a smaller drive: write amplification and wear
 same, bytes are in proportion. With --wear-rate K each erase counts as K cycles; the life is lived
 again at K/2, and refused where the corrected results differ by more than 2 %: docs/life.md.
 
-Exit status: 0 however the life ends, 1 on an error, 2 when the command line is wrong.";
+Exit status: 0 however the life ends, 1 on an error, 2 when the command line is wrong, 130 when it
+was interrupted: what it had until then is printed and kept.";
 
 /// Run a load until the drive's life ends: bytes written, wear, bad blocks, and how reads age
 #[derive(Args, Debug)]
@@ -101,18 +104,10 @@ pub struct LifeArgs {
     /// Seed of the load
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Drive")]
     workload_seed: u64,
-    /// Format of a trace, where its content does not tell (`firstread list traces`)
-    #[arg(long, value_name = "FORMAT", help_heading = "Workload")]
-    trace_format: Option<String>,
-    /// Move a trace's requests past the end of the drive to their offset modulo its size
-    #[arg(long, help_heading = "Workload")]
-    trace_wrap: bool,
-    /// Give a trace record whose time goes back the time of the record before it
-    #[arg(long, help_heading = "Workload")]
-    trace_clamp: bool,
-    /// What is printed
-    #[arg(long, value_name = "FORM", value_enum, default_value_t = Form::Human, help_heading = "Output")]
-    output: Form,
+    #[command(flatten)]
+    trace: TraceOptions,
+    #[command(flatten)]
+    form: FormArgs,
     /// Also keep the result, a table over the life and a picture there
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     out: Option<PathBuf>,
@@ -144,13 +139,8 @@ fn one_pe_cycles(text: &str) -> Result<u32, firstread_session::ConditionError> {
 impl LifeArgs {
     fn life(&self) -> Result<Life> {
         check_one_scheme_per_axis(self.schemes.iter().map(|c| c.axis.name))?;
-        let trace = WorkloadArgs {
-            trace_format: self.trace_format.clone(),
-            trace_wrap: self.trace_wrap,
-            trace_clamp: self.trace_clamp,
-            ..WorkloadArgs::default()
-        };
-        let input = Arc::new(Input::open_as(&self.load, &trace.trace())?);
+        let input = Arc::new(Input::open_as(&self.load, &self.trace.args())?);
+        understood::tell(&input, None)?;
         let simulation = Simulation {
             drive: self.drive.clone(),
             schemes: self.schemes.clone(),
@@ -168,7 +158,10 @@ impl LifeArgs {
             ..Simulation::of(input)
         };
         Ok(Life {
-            setup: simulation.setup()?,
+            setup: Setup {
+                interrupt: interrupt::handled(),
+                ..simulation.setup()?
+            },
             until: self.until,
             wear_rate: self.wear_rate,
             warranty_years: self.warranty,
@@ -223,8 +216,15 @@ pub fn life(args: &LifeArgs) -> Result<()> {
         }
         files::write(folder, &pages)?;
     }
-    match args.output {
-        Form::Json => data(&json),
-        Form::Human => data(&text),
+    match args.form.form() {
+        Form::Json => data(&json)?,
+        Form::Human => data(&text)?,
+    }
+    match outcome.interrupted {
+        true => {
+            let requests = count(outcome.lived.requests);
+            Err(Interrupted(format!(" after {requests} requests")).into())
+        }
+        false => Ok(()),
     }
 }

@@ -25,12 +25,24 @@ pub fn report(life: &Life, outcome: &LifeOutcome) -> String {
     let end = match lived.end {
         LifeEnd::Reached => format!("--until {}", life.until),
         LifeEnd::Full => "the drive can no longer hold its capacity".into(),
+        LifeEnd::Interrupted => "interrupted, so all that follows is of the life until then".into(),
     };
     let _ = writeln!(
         text,
-        "ended: {end}, after {:.2} years at this load\n",
+        "ended: {end}, after {:.2} years at this load",
         last.years
     );
+    if outcome.interrupted && lived.end != LifeEnd::Interrupted {
+        let unchecked = match outcome.check {
+            None if lived.rate > 1 => "the check of its wear rate, ",
+            _ => "",
+        };
+        let _ = writeln!(
+            text,
+            "interrupted after that: {unchecked}probes that had not ended are left out"
+        );
+    }
+    text += "\n";
     text += &totals(life, outcome);
     text += "\nover the life\n";
     text += &stages(outcome);
@@ -45,8 +57,13 @@ pub fn report(life: &Life, outcome: &LifeOutcome) -> String {
 
 fn totals(life: &Life, outcome: &LifeOutcome) -> String {
     let lived = &outcome.lived;
+    // Bytes written are TBW once the life has ended.
+    let total = match lived.end {
+        LifeEnd::Interrupted => "written so far",
+        _ => "TBW",
+    };
     let mut rows = vec![vec![
-        "TBW".into(),
+        total.into(),
         bytes(lived.written_bytes()),
         String::new(),
     ]];
@@ -63,11 +80,13 @@ fn totals(life: &Life, outcome: &LifeOutcome) -> String {
             ),
         ]);
     }
-    rows.push(vec![
-        "drive writes a day".into(),
-        format!("{:.3}", outcome.dwpd(life)),
-        format!("over {} years", life.warranty_years),
-    ]);
+    if lived.end != LifeEnd::Interrupted {
+        rows.push(vec![
+            "drive writes a day".into(),
+            format!("{:.3}", outcome.dwpd(life)),
+            format!("over {} years", life.warranty_years),
+        ]);
+    }
     let owners = Owner::ALL.into_iter().zip(lived.moved);
     let moved = owners.filter(|(_, share)| *share > 0.0);
     let moved = moved.map(|(owner, share)| format!("{} {}", owner.name(), ratio(share)));

@@ -34,7 +34,7 @@ pub fn run(asked: &Asked<'_>) -> Result<()> {
         Some(folder) => Store::open(folder, "matrix", title)?,
         None => Store::in_memory("matrix"),
     };
-    let store = match asked.output.form() {
+    let store = match asked.output.form.form() {
         Form::Json => store.with_results(),
         Form::Human => store,
     };
@@ -64,7 +64,7 @@ pub fn run(asked: &Asked<'_>) -> Result<()> {
     if let Some(folder) = &asked.output.out {
         files::write(folder, &pages(&ran, &report)?)?;
     }
-    match asked.output.form() {
+    match asked.output.form.form() {
         Form::Json => data(&results::text(&as_json(&ran)))?,
         Form::Human => data(&report)?,
     }

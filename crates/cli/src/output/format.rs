@@ -72,7 +72,8 @@ pub fn capacity(bytes: u64) -> String {
 
 /// A number and the prefix that leaves one to three digits before its point.
 fn scaled(value: f64, significant: usize) -> (String, &'static str) {
-    const PREFIXES: [(&str, f64); 4] = [("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)];
+    const PREFIXES: [(&str, f64); 5] =
+        [("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)];
     match PREFIXES.iter().find(|(_, size)| value >= *size) {
         Some((prefix, size)) => (digits(value / size, significant), *prefix),
         None if value.fract() == 0.0 => (format!("{value}"), ""),

@@ -44,7 +44,8 @@ The folder gets report.html (no network needed), README.md (the table of claims)
 claims.csv, points.csv, cells.csv (what is measured without a run), figures/ (SVG and PNG) and
 points/ (each simulation's whole result).
 
-Exit status: 0 when all of it ran, 1 on an error, 2 when the command line is wrong.";
+Exit status: 0 when all of it ran, 1 on an error, 2 when the command line is wrong, 130 when it was
+interrupted: the folder keeps every simulation that had ended, and the same command goes on.";
 
 /// Run an evaluation: simulations, figures, and a verdict on every claim
 #[derive(Args, Debug)]

@@ -112,6 +112,8 @@ units! {
     GB = "GB", Bytes, 1e9;
     /// Terabyte.
     TB = "TB", Bytes, 1e12;
+    /// Petabyte.
+    PB = "PB", Bytes, 1e15;
     /// Kibibyte.
     KIB = "KiB", Bytes, 1_024.0;
     /// Mebibyte.
@@ -120,6 +122,8 @@ units! {
     GIB = "GiB", Bytes, 1_073_741_824.0;
     /// Tebibyte.
     TIB = "TiB", Bytes, 1_099_511_627_776.0;
+    /// Pebibyte.
+    PIB = "PiB", Bytes, 1_125_899_906_842_624.0;
     /// Bytes per second.
     B_PER_S = "B/s", ByteRate, 1.0;
     /// Megabytes per second.

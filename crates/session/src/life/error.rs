@@ -80,7 +80,7 @@ pub enum WornError {
     #[error(transparent)]
     File(#[from] FileError),
     /// The file is no result of a life.
-    #[error("{path}: is no result of `firstread life --output json`: {why}")]
+    #[error("{path}: is no result of `firstread life --json`: {why}")]
     NoLife {
         /// The file.
         path: String,

@@ -32,8 +32,10 @@ pub fn json(life: &Life, outcome: &LifeOutcome) -> Value {
         "seed": life.setup.seed,
         "until": life.until.to_string(),
         "ended": match lived.end {
+            _ if outcome.interrupted => "interrupted",
             LifeEnd::Reached => "completed",
             LifeEnd::Full => "end-of-life",
+            LifeEnd::Interrupted => "interrupted",
         },
         "capacity_bytes": life.setup.profile.capacity_bytes,
         "tbw_bytes": lived.written_bytes(),

@@ -29,6 +29,7 @@ struct Living<'a> {
     losses: Option<Losses>,
     began: Ns,
     before: Counters,
+    requests: u64,
     written: u64,
     reads: (u64, u64),
     writes: u64,
@@ -62,6 +63,7 @@ pub(super) fn live(
         began: drive.now(),
         before: drive.counters().clone(),
         drive,
+        requests: 0,
         written: 0,
         reads: (0, 0),
         writes: 0,
@@ -82,6 +84,7 @@ pub(super) fn live(
     Ok(Lived {
         rate,
         end,
+        requests: living.requests,
         write_amplification: living.amplification(),
         moved: counters.slots_moved_by.map(|n| n as f64 / slots),
         smart,
@@ -108,6 +111,9 @@ impl Living<'_> {
         let most_written = (most_bytes / self.rate) as u64;
         let mut next_look = look;
         let end = loop {
+            if self.life.setup.interrupt.is_asked() {
+                break LifeEnd::Interrupted;
+            }
             let (at, request) = load.next()?;
             let (offset, len) = (request.offset_bytes, request.len_bytes);
             let status = self.drive.command(at, request.op, offset, len);
@@ -115,6 +121,7 @@ impl Living<'_> {
                 Status::Ok => {}
                 _ => break LifeEnd::Full,
             }
+            self.requests += 1;
             match request.op {
                 HostOp::Write => {
                     self.written += u64::from(len);

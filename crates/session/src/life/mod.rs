@@ -41,7 +41,8 @@ pub use until::{Class, Until, UntilError};
 pub const STAGES: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
 
 impl Life {
-    /// Lives the life, its check and its probes.
+    /// Lives the life, its check and its probes, until they end or its setup's [`Interrupt`](crate::Interrupt) asks them
+    /// to.
     ///
     /// # Errors
     /// [`LifeError`] where the life has no end or cannot be had at this wear rate, and [`Error`] where the drive or the
@@ -50,12 +51,15 @@ impl Life {
         self.check_end()?;
         let lived = self.at_rate(self.wear_rate, progress)?;
         let check = match self.wear_rate {
-            1 => None,
-            rate => {
+            rate if rate > 1 && lived.end != LifeEnd::Interrupted => {
                 let half = self.at_rate(rate / 2, progress)?;
-                self.compare(&lived, &half)?;
-                Some(half)
+                let whole = half.end != LifeEnd::Interrupted;
+                if whole {
+                    self.compare(&lived, &half)?;
+                }
+                whole.then_some(half)
             }
+            _ => None,
         };
         let mut stages = Vec::new();
         let all = lived.written_bytes();
@@ -67,7 +71,13 @@ impl Life {
                 .iter()
                 .min_by(near)
                 .expect("a life has a beginning");
-            progress(LifeProgress::Probes(i));
+            let probe = match self.setup.interrupt.is_asked() {
+                true => None,
+                false => {
+                    progress(LifeProgress::Probes(i));
+                    probe::probe(&self.setup, self.probe_requests, &sample.blocks)?
+                }
+            };
             stages.push(Stage {
                 share: if all > 0.0 {
                     sample.host_bytes / all
@@ -75,13 +85,14 @@ impl Life {
                     0.0
                 },
                 sample: sample.clone(),
-                probe: probe::probe(&self.setup, self.probe_requests, &sample.blocks)?,
+                probe,
             });
         }
         Ok(LifeOutcome {
             lived,
             check,
             stages,
+            interrupted: self.setup.interrupt.is_asked(),
         })
     }
 

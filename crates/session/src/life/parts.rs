@@ -72,6 +72,8 @@ pub enum LifeEnd {
     Reached,
     /// The drive can no longer hold its capacity.
     Full,
+    /// It was asked to end before ([`Setup::interrupt`]): what it says is of the life until then.
+    Interrupted,
 }
 
 /// One life, lived.
@@ -81,6 +83,8 @@ pub struct Lived {
     pub rate: u32,
     /// How it ended.
     pub end: LifeEnd,
+    /// Requests of the load that were simulated.
+    pub requests: u64,
     /// From its beginning to its end.
     pub samples: Vec<Sample>,
     /// Bytes programmed for each that the host wrote.
@@ -119,10 +123,12 @@ impl Lived {
 pub struct LifeOutcome {
     /// The life.
     pub lived: Lived,
-    /// The same at half the wear rate, where that is above 1.
+    /// The same at half the wear rate, where that is above 1 and the life and its check were not interrupted.
     pub check: Option<Lived>,
     /// Probes of reads, from the beginning to the end.
     pub stages: Vec<Stage>,
+    /// Whether the life, its check or its probes were asked to end early. What had not ended by then is left out.
+    pub interrupted: bool,
 }
 
 /// A stage of a life.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use firstread_drive::{DriveError, StateError, WornBlocks};
+use firstread_drive::{DriveError, Ended, StateError, WornBlocks};
 
 use super::worn;
 use crate::error::Error;
@@ -29,8 +29,8 @@ pub struct Probe {
     pub lost_share: f64,
 }
 
-/// Probes the drive of `setup` by so many reads, with superblocks as worn as `blocks`. None where there are none, or
-/// where so many blocks are bad at that wear that the drive cannot be filled.
+/// Probes the drive of `setup` by so many reads, with superblocks as worn as `blocks`. None where there are none, where
+/// so many blocks are bad at that wear that the drive cannot be filled, or where it was interrupted.
 pub(super) fn probe(
     setup: &Setup,
     requests: u64,
@@ -50,6 +50,9 @@ pub(super) fn probe(
         Err(Error::Drive(DriveError::State(StateError::BadBlocks { .. }))) => return Ok(None),
         outcome => outcome?,
     };
+    if outcome.stats.ended == Ended::Interrupted {
+        return Ok(None);
+    }
     let reads = &outcome.stats.all.read;
     Ok(Some(Probe {
         reads: reads.count(),

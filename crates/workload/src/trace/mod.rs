@@ -49,12 +49,12 @@ pub struct TraceRecord {
     pub device: u32,
 }
 
-/// What to do where a record lies before the one ahead of it in time.
+/// What to do where the time of a record is before that of the record above it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeBack {
     /// Fail.
     Error,
-    /// Take the time of the record ahead of it, and say how often.
+    /// Give it the time of the record above it, and say how often.
     Clamp,
 }
 
@@ -318,7 +318,7 @@ impl<R: Read> TraceReader<R> {
         add(
             &self.clamped,
             format!(
-                "{} records go back in time and were taken at the time of the record ahead",
+                "{} records have a time before that of the record above them, and were given its time",
                 self.clamped.count
             ),
         );
