@@ -82,7 +82,7 @@ pub(crate) const DEFAULTS: [(&str, &str, &str, &str); 8] = [
     ),
     (
         "heat.most",
-        "256",
+        "255",
         "MiB",
         "default: where a counter for every unit takes more, units that are cold are forgotten",
     ),
