@@ -48,7 +48,8 @@ use ftl::relocate::Relocate;
 use host::Host;
 use log::Record;
 use lower_layers::LowerLayers;
-use observe::{Counters, Heat, SuperblockTable};
+use observe::{Area, Counters, Heat, SuperblockTable};
+use policy::area::Areas;
 use policy::gc_victim::AnyGcVictim;
 use policy::read_ahead::ReadAhead;
 use policy::read_levels::AnyReadLevels;
@@ -94,6 +95,7 @@ impl<M: Arena> Firmware<M> {
         let buffers = Buf(jobs.len() * geometry.slots_per_row());
         let cache = buffers.slot(plan.all_slot_buffers());
         let blocks = geometry.blocks_per_plane;
+        let low_from = schemes.area.low_from();
         Firmware {
             host: Host::new(&config, schemes.read_ahead, &jobs, cache),
             relocate: Relocate::new(
@@ -101,6 +103,7 @@ impl<M: Arena> Firmware<M> {
                 schemes.gc_victim,
                 schemes.cell_mode,
                 schemes.refresh,
+                low_from.is_some(),
             ),
             lower: LowerLayers {
                 pager,
@@ -109,7 +112,7 @@ impl<M: Arena> Firmware<M> {
                         map: ftl::Map::new(capacity, blocks, slots, overlay),
                         directory,
                     },
-                    place: Place::new(&config, map_pages, plan, schemes.wear, buffers),
+                    place: Place::new(&config, map_pages, plan, (schemes.area, schemes.wear), buffers),
                     read: Read::new(
                         config.mode,
                         schemes.read_levels,
@@ -117,7 +120,7 @@ impl<M: Arena> Firmware<M> {
                         schemes.read_recovery,
                         schemes.other_modes,
                     ),
-                    shared: Shared::new(config, schemes.suspend, jobs),
+                    shared: Shared::new(config, low_from, schemes.suspend, jobs),
                 },
             },
         }
@@ -243,8 +246,8 @@ impl<M: Arena> Firmware<M> {
     pub fn gc_victim(&self) -> &AnyGcVictim {
         self.relocate.gc_victim()
     }
-    /// The scheme of axis `wear`.
-    pub fn wear(&self) -> &AnyWear {
-        self.lower.store.place.wear()
+    /// The scheme of axis `wear`: its instance for `area`.
+    pub fn wear(&self, area: Area) -> &AnyWear {
+        self.lower.store.place.wear(area)
     }
 }

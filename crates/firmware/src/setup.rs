@@ -7,6 +7,7 @@ use crate::Firmware;
 use crate::ftl::Inconsistency;
 use crate::log::Record;
 use crate::observe::Future;
+use crate::policy::area::Areas;
 use crate::read::Learned;
 
 impl<M: Arena> Firmware<M> {
@@ -73,6 +74,7 @@ impl<M: Arena> Firmware<M> {
         ports: &mut P,
     ) {
         let store = &mut self.lower.store;
+        store.place.look_at_areas(&store.shared);
         store.read.power_up_again(now, learned, &store.shared);
         self.start_probe(now, ports);
     }
@@ -80,6 +82,7 @@ impl<M: Arena> Firmware<M> {
     /// Tells oracles what the host will read and write from now on. Schemes that are no oracles never ask.
     pub fn foretell(&mut self, future: Future) {
         self.relocate.foretell(&future);
+        self.lower.store.place.area.foresee(&future);
         self.lower.store.shared.future = future;
     }
 

@@ -3,6 +3,8 @@
 mod build;
 mod memory;
 
+/// Do areas wear apart, and does the low wearing one serve what is read often?
+mod areas;
 /// Is the write amplification that of theory?
 mod amplification;
 /// Do promotion and reclaim lose nothing, whatever happens meanwhile?

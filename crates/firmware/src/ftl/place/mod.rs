@@ -10,8 +10,10 @@
 //! - `reserve`: space kept so that cleaning can always finish. `relocation_state`: what relocation has in progress.
 //! - `program`: programs, and data whose program failed. `rewrite` holds such data until they are written
 //!   again.
+//! - `areas`: parts of the drive that wear apart.
 //! - `power`: what a power cut leaves.
 
+mod areas;
 mod bad;
 mod buffer;
 mod erases;
@@ -31,10 +33,12 @@ use firstread_core::{
 
 use crate::config::Config;
 use crate::ftl::map::{self, Table};
-use crate::observe::{Owner, StreamId, StreamUse};
+use crate::observe::{Area, LowEntry, Owner, StreamId, StreamUse};
+use crate::policy::area::{AnyArea, Areas};
 use crate::policy::wear::{AnyWear, Wear};
 use crate::schedule::Purpose;
 use crate::shared::{Out, Shared};
+use areas::LowState;
 use bad::BadBlocks;
 use buffer::{Allocated, Due, Refused};
 pub(crate) use buffer::{Program, WriteBuffer};
@@ -71,6 +75,8 @@ pub(crate) enum Why {
     Promoted(CellMode),
     /// Copied into the declared stream of the drive's own mode, because of how the page is read.
     Refreshed,
+    /// Copied into the low wearing area, because of how the page is read.
+    Migrated,
     /// A changed map page.
     Map,
 }
@@ -152,7 +158,7 @@ impl Programs {
     }
 }
 
-/// Placement: free space, write buffers, and the scheme of axis `wear`.
+/// Placement: free space, write buffers, and the schemes of axes `area` and `wear`.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     pub(crate) space: Space,
@@ -160,7 +166,10 @@ pub(crate) struct Place {
     streams: Streams,
     rewrites: RewriteQueue,
     bad: BadBlocks,
-    wear: AnyWear,
+    pub(crate) area: AnyArea,
+    low: LowState,
+    /// An instance for each area.
+    wear: [AnyWear; Area::COUNT],
     /// The superblock opened last, if nobody has asked for it yet.
     opened: Option<SuperblockId>,
     /// Programs to be reissued after a power cut.
@@ -174,15 +183,17 @@ impl Place {
         config: &Config,
         map_pages: u32,
         plan: StreamPlan,
-        wear: AnyWear,
+        (area, wear): (AnyArea, AnyWear),
         first: Buf,
     ) -> Place {
         let geometry = config.geometry;
         let slots = geometry.slots_per_superblock(config.mode);
         let wordline = geometry.slots_per_stripe() * u32::from(config.mode.bits());
+        let superblocks = geometry.blocks_per_plane;
+        let low = superblocks - area.low_from().unwrap_or(superblocks);
         Place {
             space: Space::new(
-                geometry.blocks_per_plane,
+                (superblocks, low),
                 slots,
                 config.capacity_slots + u64::from(map_pages),
                 config.least_spare_slots,
@@ -192,7 +203,9 @@ impl Place {
             streams: Streams::new(plan, first),
             rewrites: RewriteQueue::new(plan.slot_buffers(), first.slot(plan.slot_buffers())),
             bad: BadBlocks::new(geometry.dies(), geometry.blocks_per_plane),
-            wear,
+            area,
+            low: LowState::default(),
+            wear: [wear.clone(), wear],
             opened: None,
             waiting: Waiting::with_capacity(plan.programs() as usize),
         }
@@ -224,14 +237,26 @@ impl Place {
         }
         let (stream, slot) = match item.why {
             Why::Host { has_merged } => {
-                (StreamId::Host, self.take_for_host(now, has_merged, shared)?)
+                if self.host_may_enter_low(shared)
+                    && let Some(taken) =
+                        self.take_host_low(now, item, has_merged, table, shared)?
+                {
+                    taken
+                } else {
+                    (StreamId::Host, self.take_for_host(now, has_merged, shared)?)
+                }
             }
             Why::Moved { owner, to } => {
                 if !table.map.has_room(1) {
                     return Err(Refusal::Wait(Wait::Overlay));
                 }
                 let stays = to.map(StreamUse::Promoted);
-                match stays.and_then(|what| self.take_for_copy(now, what, shared).ok()) {
+                let stays = stays.and_then(|what| self.take_for_copy(now, what, shared).ok());
+                let stays = match stays {
+                    Some(taken) => Some(taken),
+                    None => self.take_move_low(now, item, table, shared)?,
+                };
+                match stays {
                     Some(taken) => taken,
                     None => {
                         let is_map = table.directory.is_map(item.lpn);
@@ -244,15 +269,17 @@ impl Place {
                     }
                 }
             }
-            Why::Promoted(_) | Why::Refreshed => {
+            Why::Promoted(_) | Why::Refreshed | Why::Migrated => {
                 if !table.map.has_room(1) {
                     return Err(Refusal::Wait(Wait::Overlay));
                 }
-                let what = match item.why {
-                    Why::Promoted(mode) => StreamUse::Promoted(mode),
-                    _ => StreamUse::Refreshed,
-                };
-                self.take_for_copy(now, what, shared)?
+                match item.why {
+                    Why::Promoted(mode) => {
+                        self.take_for_copy(now, StreamUse::Promoted(mode), shared)?
+                    }
+                    Why::Migrated => self.take_for_entry(now, LowEntry::Read, shared)?,
+                    _ => self.take_for_copy(now, StreamUse::Refreshed, shared)?,
+                }
             }
             Why::Map => (StreamId::Map, self.take_for_map(now, shared)?),
         };
@@ -280,6 +307,24 @@ impl Place {
         }
     }
 
+    /// A slot of the low wearing area for a page of the host, if it belongs there and has not to wait.
+    fn take_host_low<M: Arena>(
+        &mut self,
+        now: Ns,
+        item: &Item,
+        has_merged: bool,
+        table: &Table<M>,
+        shared: &mut Shared,
+    ) -> Result<Option<areas::Taken>, Refusal> {
+        if let Some(wait) = self.waits_for_cleaning(has_merged, shared) {
+            return Err(Refusal::Wait(wait));
+        }
+        match self.entry_of_write(item, table, shared) {
+            Some(entry) => self.take_low(now, entry, shared),
+            None => Ok(None),
+        }
+    }
+
     #[cold]
     fn open_for_host(&mut self, now: Ns, shared: &mut Shared) -> Result<(), Refusal> {
         let needs = !self.open(now, StreamId::Host, shared);
@@ -304,7 +349,7 @@ impl Place {
             Owner::Gc | Owner::Wear
                 if shared.heat.is_on()
                     && let Some(stream) = self.streams.that_takes(StreamUse::ReadOften)
-                    && self.wear.takes_along(shared.heat.of(lpn)) =>
+                    && self.wear[Area::High as usize].takes_along(shared.heat.of(lpn)) =>
             {
                 stream
             }
@@ -388,8 +433,12 @@ impl Place {
         }
         let mut taken = self.streams.allocate(stream);
         if let Err(Refused::NeedsBlock) = taken {
-            let has_pool = matches!(what, StreamUse::Promoted(_));
-            if !has_pool && !self.can_open_for_refresh(shared) {
+            let may_open = match what {
+                StreamUse::Promoted(_) => true,
+                StreamUse::Low => self.can_open_low(shared),
+                _ => self.can_open_for_refresh(shared),
+            };
+            if !may_open {
                 return Err(Refusal::Wait(Wait::Reserve));
             }
             if self.open(now, stream, shared) {
@@ -572,14 +621,14 @@ impl Place {
         self.opened.take()
     }
 
-    /// The scheme of axis `wear`.
-    pub(crate) fn wear(&self) -> &AnyWear {
-        &self.wear
+    /// The scheme of axis `wear`: its instance for `area`.
+    pub(crate) fn wear(&self, area: Area) -> &AnyWear {
+        &self.wear[area as usize]
     }
 
-    /// A superblock of cold data, to be moved for wear leveling.
-    pub(crate) fn cold(&mut self, shared: &Shared) -> Option<SuperblockId> {
-        self.wear.cold(shared.blocks.all())
+    /// A superblock of cold data of `area`, to be moved for wear leveling.
+    pub(crate) fn cold(&mut self, area: Area, shared: &Shared) -> Option<SuperblockId> {
+        self.wear[area as usize].cold(shared.blocks.in_area(area))
     }
 }
 
