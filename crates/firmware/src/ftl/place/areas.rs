@@ -226,7 +226,10 @@ impl Place {
         shared: &mut Shared,
     ) -> Result<Taken, Refusal> {
         let opened = self.space.opened();
-        let taken = self.take_for_copy(now, StreamUse::Low, shared);
+        let taken = match entry == LowEntry::Spill && !self.can_spill() {
+            true => Err(Refusal::Wait(Wait::Superblock)),
+            false => self.take_for_copy(now, StreamUse::Low, shared),
+        };
         let had_none = matches!(taken, Err(Refusal::Wait(Wait::Superblock)));
         if had_none || self.space.opened() != opened && self.space.low_free == 0 {
             self.wants_low(entry);
@@ -235,6 +238,14 @@ impl Place {
             shared.counters.slots_into_low[entry as usize] += 1;
         }
         taken
+    }
+
+    /// Whether data that spill leave a free superblock to those that are read often, and to those that are to stay when
+    /// one is emptied within the area.
+    fn can_spill(&self) -> bool {
+        let low = self.streams.that_takes(StreamUse::Low);
+        let opens = low.is_some_and(|stream| self.streams.of(stream).slots_left() == 0);
+        self.space.low_free > u32::from(opens)
     }
 
     fn wants_low(&mut self, entry: LowEntry) {
@@ -269,7 +280,12 @@ impl Place {
         let at = (self.space.opened(), shared.counters.erases);
         let for_hot = entry.is_hot() || entry == LowEntry::Stay;
         let looked_at = self.low.looked_at[usize::from(for_hot)];
-        if self.kept_or_coming_low(shared) || self.space.read_only || looked_at == at {
+        let has_room = match for_hot {
+            true => self.space.low_free > 0,
+            false => self.can_spill(),
+        };
+        let is_busy = self.low_is_coming(shared) || self.space.read_only;
+        if has_room || is_busy || looked_at == at {
             return None;
         }
         self.low.looked_at[usize::from(for_hot)] = at;
@@ -283,12 +299,12 @@ impl Place {
         self.low.stayed = 0;
     }
 
-    /// Whether a superblock of the low wearing area is free, or will be.
-    fn kept_or_coming_low(&self, shared: &Shared) -> bool {
+    /// Whether a superblock of the low wearing area will be free soon.
+    fn low_is_coming(&self, shared: &Shared) -> bool {
         let is_low = |block: SuperblockId| shared.blocks.area_of(block) == Area::Low;
         let emptying = self.relocation.emptying.map(|e| e.block);
         let mut coming = self.space.erases.blocks().chain(emptying);
-        self.space.low_free > 0 || coming.any(is_low)
+        coming.any(is_low)
     }
 
     /// What the scheme does to make room.

@@ -8,7 +8,7 @@
 //! - Bound (III-D): once HWA is worn by 80 %, the first write of data goes to HWA and an update to LWA.
 //!
 //! As printed, updates drain LWA into HWA. `balanced` keeps LWA full: data that moved twice without a write of the host
-//! spill to LWA while it has room, garbage in LWA is compacted before anything is returned, pages that are still hot stay
+//! spill to LWA while it is emptier than HWA, garbage in LWA is compacted before anything is returned, pages that are still hot stay
 //! when their superblock is returned, and at the bound updates go to the area that is worn less.
 
 use firstread_core::params::{Param, Values};
@@ -19,7 +19,7 @@ use super::contract::{LowRoom, MakeRoom, PageMove, PageWrite, mean_wear_milli};
 use super::locality::Locality;
 use super::params::{low_blocks, low_from, settled_slots};
 use super::stage::Stages;
-use crate::observe::{Area, LowEntry, Owner, PageHeat, SuperblockTable};
+use crate::observe::{Area, LowEntry, Owner, PageHeat, SuperblockTable, SuperblockView};
 use crate::policy::Setup;
 use crate::policy::hot_pages::{PageRead, ServiceTimes};
 
@@ -86,7 +86,8 @@ pub(super) struct Dwr {
     bound: Bound,
     locality: Locality,
     budget: Budget,
-    /// Valid slots up to which LWA takes data that spill, and whether it has fewer.
+    /// Valid slots up to which LWA takes data that spill, and whether it does: it has fewer, and a smaller share of its
+    /// slots is valid than of those of HWA.
     most_settled: u64,
     spills: bool,
 }
@@ -121,8 +122,10 @@ impl Dwr {
         let high_milli = mean_wear_milli(high);
         self.stages.look(high_milli);
         self.bound.look(high_milli, mean_wear_milli(low));
-        let valid: u64 = low.iter().map(|(_, row)| u64::from(row.valid_slots)).sum();
-        self.spills = self.is_balanced && valid < self.most_settled;
+        let (in_high, in_low) = (valid_slots(high), valid_slots(low));
+        // A superblock of LWA holds less than one of HWA.
+        let is_emptier = in_low * u64::from(high.len()) < in_high * u64::from(low.len());
+        self.spills = self.is_balanced && is_emptier && in_low < self.most_settled;
     }
 
     pub(super) fn refuses_writes(&self) -> bool {
@@ -205,4 +208,9 @@ impl Dwr {
             false => MakeRoom::Nothing,
         }
     }
+}
+
+/// Valid slots of `blocks`.
+fn valid_slots(blocks: SuperblockView<'_>) -> u64 {
+    blocks.iter().map(|(_, row)| u64::from(row.valid_slots)).sum()
 }
