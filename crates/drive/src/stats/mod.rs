@@ -4,6 +4,7 @@ pub mod amplification;
 mod batches;
 mod counted;
 mod memory;
+mod areas;
 mod modes;
 pub mod rates;
 pub(crate) mod segments;
@@ -13,6 +14,8 @@ mod variance;
 
 pub use amplification::{Amplification, Written};
 pub use memory::WriteBuffers;
+pub(crate) use areas::areas;
+pub use areas::{OfArea, Wear};
 pub use modes::{ByMode, Modes};
 pub use rates::{Depths, RatesByDirection};
 pub use tail::{Tail, TailShare};
