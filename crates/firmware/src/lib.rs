@@ -112,7 +112,13 @@ impl<M: Arena> Firmware<M> {
                         map: ftl::Map::new(capacity, blocks, slots, overlay),
                         directory,
                     },
-                    place: Place::new(&config, map_pages, plan, (schemes.area, schemes.wear), buffers),
+                    place: Place::new(
+                        &config,
+                        map_pages,
+                        plan,
+                        (schemes.area, schemes.wear),
+                        buffers,
+                    ),
                     read: Read::new(
                         config.mode,
                         schemes.read_levels,

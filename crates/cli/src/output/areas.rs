@@ -97,7 +97,15 @@ fn reads(of: &Reads) -> [String; 4] {
 pub fn compared(axis: &str, results: &[(&str, &[(Setup, Outcome)])]) -> String {
     let mut rows = vec![
         [
-            axis, "area", "P/E mean", "max", "of reads", "mean", "retries", "entered", "returned",
+            axis,
+            "area",
+            "P/E mean",
+            "max",
+            "of reads",
+            "mean",
+            "retries",
+            "entered",
+            "returned",
             "elsewhere",
         ]
         .map(String::from)

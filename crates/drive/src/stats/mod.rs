@@ -1,10 +1,10 @@
 //! Statistics of a run: latencies by direction with intervals, and the causes of the tail.
 
 pub mod amplification;
+mod areas;
 mod batches;
 mod counted;
 mod memory;
-mod areas;
 mod modes;
 pub mod rates;
 pub(crate) mod segments;
@@ -13,9 +13,9 @@ mod tail;
 mod variance;
 
 pub use amplification::{Amplification, Written};
-pub use memory::WriteBuffers;
 pub(crate) use areas::areas;
 pub use areas::{OfArea, Wear};
+pub use memory::WriteBuffers;
 pub use modes::{ByMode, Modes};
 pub use rates::{Depths, RatesByDirection};
 pub use tail::{Tail, TailShare};

@@ -190,10 +190,10 @@ fn formula_data_that_moved_twice_spill_while_the_low_area_is_emptier() {
             ..page_move(Owner::Gc, Area::High, 0)
         })
     };
-    assert_eq!(spills(&[], [20, 19], true), Some(LowEntry::Spill));
-    assert_eq!(spills(&[], [20, 19], false), None);
-    assert_eq!(spills(&[], [20, 20], true), None);
-    assert_eq!(spills(&[("rule", 1)], [20, 0], true), None);
+    assert_eq!(spills(&[], [4, 3], true), Some(LowEntry::Spill));
+    assert_eq!(spills(&[], [4, 3], false), None);
+    assert_eq!(spills(&[], [4, 4], true), None);
+    assert_eq!(spills(&[("rule", 1)], [4, 0], true), None);
 }
 
 /// At the bound, an update goes to LWA: as printed always, balanced while LWA is worn less. The bound holds until wear
@@ -325,7 +325,9 @@ fn step(drive: &mut FaultyDrive, capacity: u64, draw: Stream) {
         _ => capacity / 10,
     };
     let lpn = draw.at(1).below(among);
-    let ends = drive.submit(HostOp::Write, lpn * SLOT, SLOT as u32).unwrap();
+    let ends = drive
+        .submit(HostOp::Write, lpn * SLOT, SLOT as u32)
+        .unwrap();
     assert!(ends);
     for i in 2..4 {
         read(drive, capacity, draw.at(i));
@@ -385,7 +387,10 @@ fn run(schemes: &str, spare: u32, seed: u64, writes: f64) -> CameTo {
         .filter(|(_, row)| matches!(row.usage, SuperblockUse::Open | SuperblockUse::Erasing))
         .count() as u64;
     let off = (programmed + filled).abs_diff(erased + held);
-    assert!(off <= open * SLOTS, "{off} slots in {open} open superblocks");
+    assert!(
+        off <= open * SLOTS,
+        "{off} slots in {open} open superblocks"
+    );
     CameTo {
         wear: Area::ALL.map(wear),
         low_reads: last.page_reads_in_low as f64
@@ -400,7 +405,12 @@ fn run(schemes: &str, spare: u32, seed: u64, writes: f64) -> CameTo {
 /// less, holds what is read often, and amplification is that of a drive without areas, within a fifth.
 #[test]
 fn sequence_twenty_drive_writes_with_7_percent_to_spare() {
-    for wear in ["none", "dynamic", "static wear.spread=10", "progressive wear.start=20"] {
+    for wear in [
+        "none",
+        "dynamic",
+        "static wear.spread=10",
+        "progressive wear.start=20",
+    ] {
         let of = |area: &str| {
             let came = run(&format!("wear={wear} area={area}"), SPARE, 1, 20.0);
             println!(
@@ -415,7 +425,11 @@ fn sequence_twenty_drive_writes_with_7_percent_to_spare() {
                 came.counters.superblocks_compacted,
                 came.counters.opened_elsewhere,
             );
-            assert!(came.statuses.iter().all(|s| *s == Status::Ok || *s == Status::Uncorrectable));
+            assert!(
+                came.statuses
+                    .iter()
+                    .all(|s| *s == Status::Ok || *s == Status::Uncorrectable)
+            );
             assert!(came.amplification >= 1.0);
             came
         };
@@ -451,7 +465,10 @@ fn sequence_each_way_into_the_low_area_can_be_off() {
                 assert_eq!(came.entered(entry), 0, "{set}");
             }
         }
-        assert!(came.counters.slots_into_low.iter().sum::<u64>() > 0, "{set}");
+        assert!(
+            came.counters.slots_into_low.iter().sum::<u64>() > 0,
+            "{set}"
+        );
     }
     assert!(all.entered(LowEntry::Wear) > 0);
     let none = run(&format!("{schemes} area.by_gc=false"), SPARE, 2, 4.0);
@@ -488,18 +505,34 @@ fn sequence_each_area_is_leveled_by_itself() {
 #[test]
 fn sequence_what_happens_at_the_bound() {
     let of = |set: &str| {
-        run(&format!("wear=dynamic area=differential area.bound=30 {set}"), SPARE, 1, 12.0)
+        run(
+            &format!("wear=dynamic area=differential area.bound=30 {set}"),
+            SPARE,
+            1,
+            12.0,
+        )
     };
     let share = of("");
-    assert!(share.entered(LowEntry::Bound) > 1000, "{:?}", share.counters.slots_into_low);
+    assert!(
+        share.entered(LowEntry::Bound) > 1000,
+        "{:?}",
+        share.counters.slots_into_low
+    );
     let [high, low] = share.wear;
     let [apart_high, apart_low] = run("wear=dynamic area=differential", SPARE, 1, 12.0).wear;
-    assert!(high.0 < apart_high.0 && low.0 > 2.0 * apart_low.0, "{:?}", share.wear);
+    assert!(
+        high.0 < apart_high.0 && low.0 > 2.0 * apart_low.0,
+        "{:?}",
+        share.wear
+    );
     let read_only = of("area.at_bound=read-only");
     assert_eq!(read_only.entered(LowEntry::Bound), 0);
     let refused = read_only.counters.writes_refused_at_bound;
     assert!(refused > 10_000, "{refused}");
-    let protected = read_only.statuses.iter().filter(|s| **s == Status::WriteProtected);
+    let protected = read_only
+        .statuses
+        .iter()
+        .filter(|s| **s == Status::WriteProtected);
     assert_eq!(protected.count() as u64, refused);
     let [high, _] = read_only.wear;
     assert!((30.0..32.0).contains(&high.0), "{high:?}");
@@ -517,7 +550,10 @@ fn sequence_the_printed_rule_drains_the_low_area() {
         run(&schemes, SPARE, 1, 10.0)
     };
     let (balanced, printed) = (of("balanced"), of("as-printed"));
-    assert_eq!(printed.entered(LowEntry::Spill) + printed.entered(LowEntry::Stay), 0);
+    assert_eq!(
+        printed.entered(LowEntry::Spill) + printed.entered(LowEntry::Stay),
+        0
+    );
     assert_eq!(printed.counters.superblocks_compacted, 0);
     assert!(printed.amplification > 1.5 * balanced.amplification);
 }
@@ -525,12 +561,20 @@ fn sequence_the_printed_rule_drains_the_low_area() {
 /// What is refused has a reason, and a budget that is spent is counted.
 #[test]
 fn sequence_what_the_budget_does_not_allow_is_counted() {
-    let came = run("wear=dynamic area=differential area.budget=1", SPARE, 1, 2.0);
+    let came = run(
+        "wear=dynamic area=differential area.budget=1",
+        SPARE,
+        1,
+        2.0,
+    );
     let most = came.counters.host_slots_written * 3 / 1000 + 1;
     assert!(came.entered(LowEntry::Read) <= most);
     assert!(came.counters.low_over_budget > 0);
     let reasons = [Refused::NoSuperblock, Refused::Buffer, Refused::Reserve];
-    let known: u64 = reasons.map(|r| came.counters.low_refused[r as usize]).iter().sum();
+    let known: u64 = reasons
+        .map(|r| came.counters.low_refused[r as usize])
+        .iter()
+        .sum();
     assert_eq!(known, came.counters.low_refused.iter().sum::<u64>());
 }
 
@@ -557,7 +601,10 @@ fn powerloss_the_low_area_outlives_the_heat() {
     let before = share(&mut drive, 1 << 20);
     drive.power_cut().unwrap();
     let after = share(&mut drive, 1 << 21);
-    assert!(before > 0.7 && (before - after).abs() < 0.1, "{before} {after}");
+    assert!(
+        before > 0.7 && (before - after).abs() < 0.1,
+        "{before} {after}"
+    );
     assert_eq!(drive.audit(), Ok(()));
 }
 

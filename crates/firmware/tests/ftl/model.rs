@@ -73,7 +73,11 @@ fn build() -> impl Strategy<Value = Build> {
                 let read_recovery = if g.dies() > 1 { read_recovery } else { 0 };
                 let scheme = read_recovery::AXIS.schemes[read_recovery];
                 g.stripe_parity = scheme.requires(Need::StripeParity);
-                let area = if area < area::AXIS.schemes.len() { area } else { 0 };
+                let area = if area < area::AXIS.schemes.len() {
+                    area
+                } else {
+                    0
+                };
                 let streams = kept_by(wear) + kept_by_area(area);
                 let kept = streams + if cached { 6 } else { 3 };
                 // Small drives without room for another stream have none.

@@ -99,7 +99,9 @@ fn swarm(seed: u64) -> Swarm {
             has_areas = true;
             // Small drives, few reads.
             let hot = ["new_reads", "middle_reads", "old_reads", "reads"];
-            let hot = hot.iter().filter(|key| scheme.params.iter().any(|p| p.key == **key));
+            let hot = hot
+                .iter()
+                .filter(|key| scheme.params.iter().any(|p| p.key == **key));
             set.extend(hot.map(|key| format!("area.{key}={} reads", s.at(35).below(3))));
             set.push("area.low_share=300 permille".into());
         }

@@ -105,11 +105,7 @@ impl Place {
     }
 
     /// The free superblock to be opened for `stream`: of its own area, or else of the other one.
-    pub(super) fn free_for(
-        &mut self,
-        stream: StreamId,
-        shared: &Shared,
-    ) -> Option<SuperblockId> {
+    pub(super) fn free_for(&mut self, stream: StreamId, shared: &Shared) -> Option<SuperblockId> {
         let takes = self.streams.takes(stream);
         if takes == Some(StreamUse::Low) {
             return self.free_in(Area::Low, stream, shared);
@@ -117,20 +113,21 @@ impl Place {
         if let Some(block) = self.free_in(Area::High, stream, shared) {
             return Some(block);
         }
-        let of_mover = || self.streams.of_mover().any(|s| s == stream) && stream != StreamId::Map;
-        if !shared.blocks.has_areas() || self.low.is_kept && !of_mover() {
+        if !shared.blocks.has_areas() || self.low.is_kept && !self.has_to_go_elsewhere(stream) {
             return None;
         }
         self.free_in(Area::Low, stream, shared)
     }
 
+    /// Whether `stream` is one of moves, which find no slot in the high wearing area: not even in the superblock of
+    /// another stream.
+    fn has_to_go_elsewhere(&self, stream: StreamId) -> bool {
+        let is_of_mover = stream != StreamId::Map && self.streams.of_mover().any(|s| s == stream);
+        is_of_mover && self.left_for_moves() == 0
+    }
+
     /// The free superblock of `area` that its wear leveling opens next for `stream`.
-    fn free_in(
-        &mut self,
-        area: Area,
-        stream: StreamId,
-        shared: &Shared,
-    ) -> Option<SuperblockId> {
+    fn free_in(&mut self, area: Area, stream: StreamId, shared: &Shared) -> Option<SuperblockId> {
         let modes = self.streams.opens(stream);
         let blocks = shared.blocks.in_area(area);
         let wear = &mut self.wear[area as usize];
@@ -316,7 +313,8 @@ impl Place {
     /// own stream alone.
     #[inline]
     pub(super) fn host_may_enter_low(&self, shared: &Shared) -> bool {
-        shared.blocks.has_areas() && shared.config.write_cache == crate::config::WriteCache::Protected
+        shared.blocks.has_areas()
+            && shared.config.write_cache == crate::config::WriteCache::Protected
     }
 
     /// The stream of the low wearing area for `item`, if it belongs there and can go there now.

@@ -238,8 +238,7 @@ impl Place {
         let (stream, slot) = match item.why {
             Why::Host { has_merged } => {
                 if self.host_may_enter_low(shared)
-                    && let Some(taken) =
-                        self.take_host_low(now, item, has_merged, table, shared)?
+                    && let Some(taken) = self.take_host_low(now, item, has_merged, table, shared)?
                 {
                     taken
                 } else {

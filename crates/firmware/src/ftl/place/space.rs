@@ -198,9 +198,9 @@ impl Space {
     /// Free superblocks of the common pool that the low wearing area has, counted in the table `blocks`.
     pub(crate) fn low_counted(&self, blocks: &SuperblockTable) -> u32 {
         let low = blocks.in_area(Area::Low);
-        let free = low.iter().filter(|(_, row)| {
-            row.usage == SuperblockUse::Free && !self.pools.has(row.mode)
-        });
+        let free = low
+            .iter()
+            .filter(|(_, row)| row.usage == SuperblockUse::Free && !self.pools.has(row.mode));
         free.count() as u32
     }
 
@@ -265,13 +265,15 @@ impl Place {
         }
         let mode = shared.blocks.row(block).mode;
         let area = shared.blocks.area_of(block);
-        let is_elsewhere =
-            area == Area::Low && self.streams.takes(stream) != Some(StreamUse::Low);
+        let is_elsewhere = area == Area::Low && self.streams.takes(stream) != Some(StreamUse::Low);
         shared.counters.opened_elsewhere += u64::from(is_elsewhere);
         let opened = self.space.take(area, mode, slots);
         let moves = [StreamUse::Cold, StreamUse::ReadOften];
         let of_moves = stream == StreamId::Move
-            || self.streams.takes(stream).is_some_and(|what| moves.contains(&what));
+            || self
+                .streams
+                .takes(stream)
+                .is_some_and(|what| moves.contains(&what));
         let row = shared.blocks.row_mut(block);
         row.usage = SuperblockUse::Open;
         row.programmed_at = now;

@@ -7,9 +7,9 @@
 //! The low wearing area is emptied for its own sake when it has no free superblock left: within the area, or into the
 //! high wearing one.
 
-use firstread_core::SuperblockId;
+use firstread_core::{SuperblockId, Wait};
 
-use super::{ASKED, Relocate};
+use super::Relocate;
 use crate::flash_store::FlashStore;
 use crate::ftl::place::Evacuation;
 use crate::lower_layers::LowerLayers;
@@ -35,7 +35,10 @@ impl Relocate {
         let victim = &self.gc.victim[area as usize];
         let block = victim.choose(victims, self.gc.chosen + after)?;
         let shared = &store.shared;
-        Some((block, gain(&shared.config.geometry, shared.blocks.row(block))))
+        Some((
+            block,
+            gain(&shared.config.geometry, shared.blocks.row(block)),
+        ))
     }
 
     /// The victim of garbage collection after `after` others, on a drive with areas.
@@ -61,7 +64,7 @@ impl Relocate {
     /// Asks for a superblock of the low wearing area to be emptied, if room is wanted there and the scheme says how.
     pub(super) fn make_room_in_low<M>(&mut self, lower: &mut LowerLayers<M>) {
         let store = &mut lower.store;
-        if !store.place.low_is_wanted() || self.asked.len() == ASKED || self.empties_low(store) {
+        if !store.place.low_is_wanted() || self.room.is_some() {
             return;
         }
         let Some(for_hot) = store.place.begin_to_make_room(&store.shared) else {
@@ -88,7 +91,7 @@ impl Relocate {
         let shared = &mut store.shared;
         shared.counters.superblocks_compacted += u64::from(owner == Owner::Gc);
         let row = shared.blocks.row(block);
-        self.asked.push_back(Evacuation {
+        self.room = Some(Evacuation {
             owner,
             block,
             opened: row.opened,
@@ -101,10 +104,21 @@ impl Relocate {
         self.again = true;
     }
 
-    /// Whether a superblock of the low wearing area is about to be emptied.
-    fn empties_low<M>(&self, store: &FlashStore<M>) -> bool {
-        let is_low = |e: &Evacuation| store.shared.blocks.area_of(e.block) == Area::Low;
-        self.asked.iter().any(is_low)
+    /// The superblock of the low wearing area that is emptied next for room there, unless it has changed since. Like wear
+    /// leveling it gives back what it takes, and waits for the host.
+    pub(super) fn next_for_room<M>(&mut self, lower: &mut LowerLayers<M>) -> Option<Evacuation> {
+        let store = &mut lower.store;
+        let (place, shared) = (&mut store.place, &store.shared);
+        let waits =
+            place.relocation.host_waits.has(Wait::Superblock) || !place.can_spare(0, shared);
+        let asked = match waits {
+            true => return None,
+            false => self.room.take()?,
+        };
+        place.relocation.asked -= 1;
+        let row = shared.blocks.row(asked.block);
+        let has_stayed = row.usage == SuperblockUse::Full && row.opened == asked.opened;
+        (has_stayed && !row.leaving && place.fits(row.valid_slots, shared)).then_some(asked)
     }
 }
 

@@ -152,8 +152,8 @@ impl Relocate {
         }
     }
 
-    /// The superblock to be emptied next. The order is: failed superblocks, requested ones, garbage
-    /// collection, wear leveling.
+    /// The superblock to be emptied next. The order is: failed superblocks, requested ones, room in
+    /// the low wearing area, garbage collection, wear leveling.
     fn next_evacuation<M: Arena>(&mut self, lower: &mut LowerLayers<M>) -> Option<Evacuation> {
         // An evacuation that gives back less than it takes waits until cleaning has its reserve.
         let spare = lower.store.place.has_spare();
@@ -171,6 +171,8 @@ impl Relocate {
             (Owner::Retire, block, mode_after(lower, block), 0)
         } else if spare && let Some(asked) = self.next_asked(lower) {
             (asked.owner, asked.block, asked.mode, asked.shrinks)
+        } else if let Some(asked) = self.next_for_room(lower) {
+            (asked.owner, asked.block, asked.mode, 0)
         } else {
             let (owner, block) = self.choose_victim(&mut lower.store)?;
             (owner, block, mode_after(lower, block), 0)

@@ -215,7 +215,9 @@ impl Relocate {
                 true => &Area::ALL[..1],
                 false => &Area::ALL[..],
             };
-            let gains = areas.iter().map(|&area| self.victims_in(area, store).best_gain());
+            let gains = areas
+                .iter()
+                .map(|&area| self.victims_in(area, store).best_gain());
             if gains.max() < Some(self.least_gain(store)) {
                 return None;
             }

@@ -75,6 +75,8 @@ pub enum Busy {
 #[derive(Clone, Debug)]
 pub(crate) struct Relocate {
     asked: VecDeque<Evacuation>,
+    /// The superblock of the low wearing area to be emptied for room there.
+    room: Option<Evacuation>,
     pages: VecDeque<(Owner, Lpn)>,
     /// Jobs whose data have arrived and wait for the write buffer.
     arrived: VecDeque<u32>,
@@ -113,6 +115,7 @@ impl Relocate {
         let kept = config.capacity_slots * u64::from(cell_mode.keep_permille()) / 1000;
         Relocate {
             asked: VecDeque::with_capacity(ASKED),
+            room: None,
             pages: VecDeque::with_capacity(PAGES),
             arrived: VecDeque::with_capacity(window as usize),
             window,
@@ -120,8 +123,7 @@ impl Relocate {
             lacks_room: false,
             unblocks_writes: false,
             gc: Gc::new(victim),
-            copies: has_areas
-                || !(cell_mode.streams().is_empty() && refresh.streams().is_empty()),
+            copies: has_areas || !(cell_mode.streams().is_empty() && refresh.streams().is_empty()),
             most_senses: refresh.most_senses().unwrap_or(u64::MAX),
             refresh,
             keep_slots: config.capacity_slots + kept,

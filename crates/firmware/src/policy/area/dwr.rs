@@ -212,5 +212,8 @@ impl Dwr {
 
 /// Valid slots of `blocks`.
 fn valid_slots(blocks: SuperblockView<'_>) -> u64 {
-    blocks.iter().map(|(_, row)| u64::from(row.valid_slots)).sum()
+    blocks
+        .iter()
+        .map(|(_, row)| u64::from(row.valid_slots))
+        .sum()
 }

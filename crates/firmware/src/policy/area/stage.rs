@@ -32,8 +32,12 @@ pub(super) const NEW_READS: Param = Param::number(
 );
 
 /// `N_R` of a middle-aged drive.
-pub(super) const MIDDLE_READS: Param =
-    Param::number("middle_reads", "N_R of a middle-aged drive", "reads", (4, 0, 254));
+pub(super) const MIDDLE_READS: Param = Param::number(
+    "middle_reads",
+    "N_R of a middle-aged drive",
+    "reads",
+    (4, 0, 254),
+);
 
 /// `N_R` of an old drive.
 pub(super) const OLD_READS: Param =
