@@ -1,12 +1,14 @@
 //! Setting up a drive that was not filled through host commands: used by a factory, or by a simulator that
 //! fills a drive without simulating the writes. Also the audit of the whole drive, for tests.
 
+use core::ops::Range;
+
 use firstread_core::{Arena, Lpn, Ns, Ports, Ppa, SuperblockId};
 
 use crate::Firmware;
 use crate::ftl::Inconsistency;
 use crate::log::Record;
-use crate::observe::Future;
+use crate::observe::{Area, Future, SuperblockUse};
 use crate::policy::area::Areas;
 use crate::read::Learned;
 
@@ -57,6 +59,25 @@ impl<M: Arena> Firmware<M> {
             directory.set(directory.lpn(first + slot), Some(Ppa::new(block, slot)));
         }
         self.start_probe(now, ports);
+    }
+
+    /// The superblocks that a fill of `filled` superblocks in address order leaves out between others, so that the low
+    /// wearing area is filled too: the free ones of a drive that is full lie at the end of the high wearing area. Empty
+    /// if there are none.
+    pub fn left_out_by_fill(&self, filled: u32) -> Range<u32> {
+        let store = &self.lower.store;
+        let blocks = &store.shared.blocks;
+        let free_after = store.place.area.free_after_fill();
+        let usable = blocks
+            .iter()
+            .filter(|(_, row)| row.usage != SuperblockUse::Bad);
+        let usable = usable.count() as u32;
+        let high = blocks.numbers_in(Area::High).end;
+        let free = usable.saturating_sub(filled);
+        match free_after.and_then(|stay| free.checked_sub(stay)) {
+            Some(out) if out <= high && usable > high => high - out..high,
+            _ => 0..0,
+        }
     }
 
     /// Ends this firmware, and returns what it has learned that outlives the data of its drive.

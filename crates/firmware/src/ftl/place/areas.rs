@@ -185,6 +185,24 @@ impl Place {
         })
     }
 
+    /// A slot of the low wearing area for a page of the host, if it belongs there and has not to wait.
+    pub(super) fn take_host_low<M: Arena>(
+        &mut self,
+        now: Ns,
+        item: &Item,
+        has_merged: bool,
+        table: &Table<M>,
+        shared: &mut Shared,
+    ) -> Result<Option<Taken>, Refusal> {
+        if let Some(wait) = self.waits_for_cleaning(has_merged, shared) {
+            return Err(Refusal::Wait(wait));
+        }
+        match self.entry_of_write(item, table, shared) {
+            Some(entry) => self.take_low(now, entry, shared),
+            None => Ok(None),
+        }
+    }
+
     /// A slot of the low wearing area for a page of the host or one that moves, which enters by `entry`. None if it
     /// cannot have one now: then it goes elsewhere.
     #[inline(never)] // Few pages go there.

@@ -10,12 +10,14 @@
 //! - `reserve`: space kept so that cleaning can always finish. `relocation_state`: what relocation has in progress.
 //! - `program`: programs, and data whose program failed. `rewrite` holds such data until they are written
 //!   again.
+//! - `copies`: slots for pages that are copied because of how they are read.
 //! - `areas`: parts of the drive that wear apart.
 //! - `power`: what a power cut leaves.
 
 mod areas;
 mod bad;
 mod buffer;
+mod copies;
 mod erases;
 mod power;
 mod program;
@@ -306,24 +308,6 @@ impl Place {
         }
     }
 
-    /// A slot of the low wearing area for a page of the host, if it belongs there and has not to wait.
-    fn take_host_low<M: Arena>(
-        &mut self,
-        now: Ns,
-        item: &Item,
-        has_merged: bool,
-        table: &Table<M>,
-        shared: &mut Shared,
-    ) -> Result<Option<areas::Taken>, Refusal> {
-        if let Some(wait) = self.waits_for_cleaning(has_merged, shared) {
-            return Err(Refusal::Wait(wait));
-        }
-        match self.entry_of_write(item, table, shared) {
-            Some(entry) => self.take_low(now, entry, shared),
-            None => Ok(None),
-        }
-    }
-
     #[cold]
     fn open_for_host(&mut self, now: Ns, shared: &mut Shared) -> Result<(), Refusal> {
         let needs = !self.open(now, StreamId::Host, shared);
@@ -408,49 +392,6 @@ impl Place {
         let others = || self.streams.of_others().find(has_room);
         let of_mover = self.streams.of_mover().find(has_room);
         of_mover.or_else(|| is_last_resort.then(others)?)
-    }
-
-    /// A slot of the declared stream that takes copies of the kind `what`. If the stream has no superblock and its pool
-    /// is empty, relocation will look for one. From the common pool it has a superblock only if cleaning and the host
-    /// can spare it.
-    #[inline(never)] // Few pages go to such a stream.
-    fn take_for_copy(
-        &mut self,
-        now: Ns,
-        what: StreamUse,
-        shared: &mut Shared,
-    ) -> Result<(StreamId, Allocated), Refusal> {
-        let Some(stream) = self.streams.that_takes(what) else {
-            return Err(Refusal::Never(Status::NoSpace));
-        };
-        if !self.rewrites.is_empty() {
-            return Err(Refusal::Wait(Wait::Rewrite));
-        }
-        // A superblock is opened for a page that it can take now: a move that it cannot take opens another one.
-        if self.streams.is_full(stream) {
-            return Err(Refusal::Wait(Wait::Buffer));
-        }
-        let mut taken = self.streams.allocate(stream);
-        if let Err(Refused::NeedsBlock) = taken {
-            let may_open = match what {
-                StreamUse::Promoted(_) => true,
-                StreamUse::Low => self.can_open_low(shared),
-                _ => self.can_open_for_refresh(shared),
-            };
-            if !may_open {
-                return Err(Refusal::Wait(Wait::Reserve));
-            }
-            if self.open(now, stream, shared) {
-                taken = self.streams.allocate(stream);
-            } else if let StreamUse::Promoted(mode) = what {
-                self.relocation.wanted.add(mode);
-            }
-        }
-        match taken {
-            Ok(slot) => Ok((stream, slot)),
-            Err(Refused::Full) => Err(Refusal::Wait(Wait::Buffer)),
-            Err(Refused::NeedsBlock) => Err(Refusal::Wait(Wait::Superblock)),
-        }
     }
 
     #[inline]
@@ -618,11 +559,6 @@ impl Place {
     #[inline]
     pub(crate) fn opened(&mut self) -> Option<SuperblockId> {
         self.opened.take()
-    }
-
-    /// The scheme of axis `wear`: its instance for `area`.
-    pub(crate) fn wear(&self, area: Area) -> &AnyWear {
-        &self.wear[area as usize]
     }
 
     /// A superblock of cold data of `area`, to be moved for wear leveling.

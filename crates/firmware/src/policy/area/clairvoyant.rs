@@ -11,7 +11,7 @@ use firstread_core::params::{Need, Role, Scheme, Values};
 
 use super::Areas;
 use super::contract::{LowRoom, MakeRoom, PageMove, PageWrite};
-use super::params::{LOW, LOW_SHARE, low_blocks, low_from, settled_slots};
+use super::params::{LOW, LOW_FREE, LOW_SHARE, low_blocks, low_from, settled_slots};
 use crate::observe::{Area, Future, LowEntry, Owner, PageFuture, StreamRow};
 use crate::policy::Setup;
 use crate::policy::hot_pages::PageRead;
@@ -57,6 +57,10 @@ impl Clairvoyant {
 impl Areas for Clairvoyant {
     fn low_from(&self) -> Option<u32> {
         Some(self.low_from)
+    }
+
+    fn free_after_fill(&self) -> Option<u32> {
+        Some(LOW_FREE)
     }
 
     fn streams(&self) -> &'static [StreamRow] {

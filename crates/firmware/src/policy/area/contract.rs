@@ -64,6 +64,11 @@ pub trait Areas {
     fn low_from(&self) -> Option<u32> {
         None
     }
+    /// Superblocks of the low wearing area that a fill of the whole drive leaves free there; none if a fill goes by
+    /// address alone.
+    fn free_after_fill(&self) -> Option<u32> {
+        None
+    }
     /// The stream that the scheme declares for all data of the low wearing area.
     fn streams(&self) -> &'static [StreamRow] {
         &[]

@@ -55,6 +55,10 @@ impl Areas for DifferentialFixed {
         Some(self.0.low_from)
     }
 
+    fn free_after_fill(&self) -> Option<u32> {
+        self.0.free_after_fill()
+    }
+
     fn streams(&self) -> &'static [StreamRow] {
         LOW
     }

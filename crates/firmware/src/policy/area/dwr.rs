@@ -17,7 +17,7 @@ use super::at_bound::Bound;
 use super::budget::Budget;
 use super::contract::{LowRoom, MakeRoom, PageMove, PageWrite, mean_wear_milli};
 use super::locality::Locality;
-use super::params::{low_blocks, low_from, settled_slots};
+use super::params::{LOW_FREE, low_blocks, low_from, settled_slots};
 use super::stage::Stages;
 use crate::observe::{Area, LowEntry, Owner, PageHeat, SuperblockTable, SuperblockView};
 use crate::policy::Setup;
@@ -114,6 +114,11 @@ impl Dwr {
             most_settled: settled_slots(setup, low_blocks(setup, values)),
             spills: false,
         }
+    }
+
+    /// Balanced, a fill of the drive fills LWA: what lies there is not written, and HWA has the room.
+    pub(super) fn free_after_fill(&self) -> Option<u32> {
+        self.is_balanced.then_some(LOW_FREE)
     }
 
     /// Wear and contents of the superblocks: the stage, the phase of the bound, and whether LWA has room.

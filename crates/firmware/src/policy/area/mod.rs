@@ -33,6 +33,7 @@ axis! {
         clairvoyant::Clairvoyant,
     }
     fn low_from(&self) -> Option<u32>;
+    fn free_after_fill(&self) -> Option<u32>;
     fn streams(&self) -> &'static [StreamRow];
     fn foresee(&mut self, future: &Future);
     fn look(&mut self, blocks: &SuperblockTable);
