@@ -221,7 +221,7 @@ fn rows() -> Vec<Row> {
                         set,
                         match scheme.name {
                             "differential" => &["area.new_reads=2 reads"],
-                            "differential-fixed" => &["area.reads=2 reads"],
+                            "differential-fixed" => &["area.reads=4 reads"],
                             _ => &[],
                         },
                     ],
