@@ -229,6 +229,31 @@ fn formula_updates_at_the_bound() {
     assert!(!read_only.refuses_writes());
 }
 
+/// An update of a page that is read often enters LWA; balanced, only if it is read more than written, and while LWA is
+/// worn less.
+#[test]
+fn formula_which_updates_enter_the_low_area() {
+    let of = |rule, pe_cycles, reads, writes| {
+        let mut scheme = scheme("differential", &[("rule", rule)]);
+        scheme.look(&blocks(pe_cycles, [0, 0]));
+        let page = PageWrite {
+            heat: heat(reads, writes),
+            ..page_write(0, false)
+        };
+        scheme.of_write(&page) == Some(LowEntry::Update)
+    };
+    for (pe_cycles, reads, writes, balanced, printed) in [
+        ([10, 0], 6, 5, true, true),
+        ([10, 0], 6, 6, false, true),
+        ([10, 0], 5, 0, false, false),
+        ([10, 9], 6, 0, false, true),
+        ([10, 8], 6, 0, true, true),
+    ] {
+        assert_eq!(of(0, pe_cycles, reads, writes), balanced);
+        assert_eq!(of(1, pe_cycles, reads, writes), printed);
+    }
+}
+
 /// Where few reads are of pages read often, what is read more than written goes to LWA.
 #[test]
 fn formula_dominance_decides_where_locality_is_low() {
@@ -247,10 +272,10 @@ fn formula_dominance_decides_where_locality_is_low() {
             scheme.of_write(&write(9, 9)).is_some(),
         )
     };
-    let by_dominance = &[("low_locality", 1)];
+    let by_dominance = &[("low_locality", 1), ("rule", 1)];
     assert_eq!(of(by_dominance, 20), (true, false));
     assert_eq!(of(by_dominance, 5), (false, true));
-    assert_eq!(of(&[], 20), (false, true));
+    assert_eq!(of(&[("rule", 1)], 20), (false, true));
 }
 
 /// Garbage is compacted where that is cheap, and nothing is returned for data that are not read often.

@@ -9,7 +9,8 @@
 //!
 //! As printed, updates drain LWA into HWA. `balanced` keeps LWA full: data that moved twice without a write of the host
 //! spill to LWA while it is emptier than HWA, garbage in LWA is compacted before anything is returned, pages that are still hot stay
-//! when their superblock is returned, and at the bound updates go to the area that is worn less.
+//! when their superblock is returned, and updates enter LWA only while it is worn less, of hot data only if
+//! they are read more than written.
 
 use firstread_core::params::{Param, Values};
 
@@ -151,11 +152,18 @@ impl Dwr {
     #[inline]
     pub(super) fn of_write(&mut self, page: &PageWrite) -> Option<LowEntry> {
         self.budget.earn();
-        if self.by_update && self.is_hot(page.heat) {
+        if self.by_update && self.is_hot(page.heat) && self.may_write_low(page.heat) {
             return Some(LowEntry::Update);
         }
         let shares = page.is_update && (!self.is_balanced || self.bound.low_is_behind());
         (shares && self.bound.shares()).then_some(LowEntry::Bound)
+    }
+
+    /// Whether an update of hot data may wear LWA. As printed, always: where the same pages are read and written most, LWA
+    /// then becomes the area that wears. Balanced, only what is read more than written, while LWA is worn less.
+    #[inline]
+    fn may_write_low(&self, heat: PageHeat) -> bool {
+        !self.is_balanced || heat.reads > heat.writes && self.bound.low_is_behind()
     }
 
     #[inline]
