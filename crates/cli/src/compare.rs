@@ -358,6 +358,7 @@ fn report(axis: &str, results: &[Compared]) -> String {
         .map(|c| (c.label.as_str(), c.drives.as_slice()))
         .collect();
     text += &output::modes::compared(axis, &of_modes);
+    text += &output::areas::compared(axis, &of_modes);
     text += &format!(
         "\nlargest causes of the slowest {} % of {direction}s\n",
         TAIL * 100.0

@@ -47,4 +47,6 @@ pub enum Status {
     OutOfRange,
     /// The drive has reached its end of life and takes no more writes.
     ReadOnly,
+    /// The drive takes no writes for now, by a rule of its firmware (NVMe: Namespace is Write Protected).
+    WriteProtected,
 }

@@ -40,8 +40,7 @@ use firstread_core::{Arena, Buf, CellMode, FlashEvent, HostCommand, Lpn, Ns, Por
 
 pub use config::{Config, WriteCache};
 use flash_store::FlashStore;
-use ftl::map::Directory;
-use ftl::map::Table;
+use ftl::map::{Directory, Table};
 use ftl::pager::Pager;
 use ftl::place::{Place, StreamPlan};
 use ftl::relocate::Relocate;
@@ -49,10 +48,10 @@ use host::Host;
 use log::Record;
 use lower_layers::LowerLayers;
 use observe::{Counters, Heat, SuperblockTable};
+use policy::area::Areas;
 use policy::gc_victim::AnyGcVictim;
 use policy::read_ahead::ReadAhead;
 use policy::read_levels::AnyReadLevels;
-use policy::wear::AnyWear;
 pub use policy::{Schemes, Setup};
 pub use read::Learned;
 use read::Read;
@@ -94,6 +93,8 @@ impl<M: Arena> Firmware<M> {
         let buffers = Buf(jobs.len() * geometry.slots_per_row());
         let cache = buffers.slot(plan.all_slot_buffers());
         let blocks = geometry.blocks_per_plane;
+        let low_from = schemes.area.low_from();
+        let by_area = (schemes.area, schemes.wear);
         Firmware {
             host: Host::new(&config, schemes.read_ahead, &jobs, cache),
             relocate: Relocate::new(
@@ -101,6 +102,7 @@ impl<M: Arena> Firmware<M> {
                 schemes.gc_victim,
                 schemes.cell_mode,
                 schemes.refresh,
+                low_from.is_some(),
             ),
             lower: LowerLayers {
                 pager,
@@ -109,7 +111,7 @@ impl<M: Arena> Firmware<M> {
                         map: ftl::Map::new(capacity, blocks, slots, overlay),
                         directory,
                     },
-                    place: Place::new(&config, map_pages, plan, schemes.wear, buffers),
+                    place: Place::new(&config, map_pages, plan, by_area, buffers),
                     read: Read::new(
                         config.mode,
                         schemes.read_levels,
@@ -117,7 +119,7 @@ impl<M: Arena> Firmware<M> {
                         schemes.read_recovery,
                         schemes.other_modes,
                     ),
-                    shared: Shared::new(config, schemes.suspend, jobs),
+                    shared: Shared::new(config, low_from, schemes.suspend, jobs),
                 },
             },
         }
@@ -242,9 +244,5 @@ impl<M: Arena> Firmware<M> {
     /// The scheme of axis `gc_victim`.
     pub fn gc_victim(&self) -> &AnyGcVictim {
         self.relocate.gc_victim()
-    }
-    /// The scheme of axis `wear`.
-    pub fn wear(&self) -> &AnyWear {
-        self.lower.store.place.wear()
     }
 }

@@ -1,12 +1,15 @@
 //! Setting up a drive that was not filled through host commands: used by a factory, or by a simulator that
 //! fills a drive without simulating the writes. Also the audit of the whole drive, for tests.
 
+use core::ops::Range;
+
 use firstread_core::{Arena, Lpn, Ns, Ports, Ppa, SuperblockId};
 
 use crate::Firmware;
 use crate::ftl::Inconsistency;
 use crate::log::Record;
-use crate::observe::Future;
+use crate::observe::{Area, Future, SuperblockUse};
+use crate::policy::area::Areas;
 use crate::read::Learned;
 
 impl<M: Arena> Firmware<M> {
@@ -58,6 +61,25 @@ impl<M: Arena> Firmware<M> {
         self.start_probe(now, ports);
     }
 
+    /// The superblocks that a fill of `filled` superblocks in address order leaves out between others, so that the low
+    /// wearing area is filled too: the free ones of a drive that is full lie at the end of the high wearing area. Empty
+    /// if there are none.
+    pub fn left_out_by_fill(&self, filled: u32) -> Range<u32> {
+        let store = &self.lower.store;
+        let blocks = &store.shared.blocks;
+        let free_after = store.place.area.free_after_fill();
+        let usable = blocks
+            .iter()
+            .filter(|(_, row)| row.usage != SuperblockUse::Bad);
+        let usable = usable.count() as u32;
+        let high = blocks.numbers_in(Area::High).end;
+        let free = usable.saturating_sub(filled);
+        match free_after.and_then(|stay| free.checked_sub(stay)) {
+            Some(out) if out <= high && usable > high => high - out..high,
+            _ => 0..0,
+        }
+    }
+
     /// Ends this firmware, and returns what it has learned that outlives the data of its drive.
     pub fn learned(self) -> Learned {
         self.lower.store.read.learned()
@@ -73,6 +95,7 @@ impl<M: Arena> Firmware<M> {
         ports: &mut P,
     ) {
         let store = &mut self.lower.store;
+        store.place.look_at_areas(&store.shared);
         store.read.power_up_again(now, learned, &store.shared);
         self.start_probe(now, ports);
     }
@@ -80,6 +103,7 @@ impl<M: Arena> Firmware<M> {
     /// Tells oracles what the host will read and write from now on. Schemes that are no oracles never ask.
     pub fn foretell(&mut self, future: Future) {
         self.relocate.foretell(&future);
+        self.lower.store.place.area.foresee(&future);
         self.lower.store.shared.future = future;
     }
 

@@ -233,6 +233,7 @@ fn keys() -> BTreeSet<String> {
         "dram.map_cache=256KiB",
         "schemes.read_ahead=sequential",
         "heat.enabled=true",
+        "schemes.area=differential",
     ];
     for set in [&memory[..], &[]] {
         let job = "[a]\nrw=randrw\nbs=4k\niodepth=8\nnorandommap\n";

@@ -6,7 +6,7 @@ use firstread_session::Outcome;
 use super::format::count;
 
 /// What was refused, by reason: `buffer 3, reserve 7`.
-fn refused(counts: &[u64; Refused::COUNT]) -> String {
+pub fn refused(counts: &[u64; Refused::COUNT]) -> String {
     let reasons = Refused::ALL.into_iter().zip(counts);
     let reasons = reasons.filter(|(_, slots)| **slots > 0);
     let reasons: Vec<String> = reasons

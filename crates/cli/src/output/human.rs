@@ -9,6 +9,7 @@ use firstread_session::results::TAIL;
 use firstread_session::{Outcome, Retries, Setup};
 use firstread_workload::job::DEFAULT_PERCENTILES;
 
+use super::areas;
 use super::copies::refreshes;
 use super::format::{
     Side, age, bar, bytes, capacity, count, plus_minus, range, rare, ratio, share, si, table, time,
@@ -47,6 +48,7 @@ pub fn report(setup: &Setup, outcome: &Outcome) -> String {
     let (direction, latencies) = outcome.latencies();
     text += &modes::lines(setup, outcome);
     text += &refreshes(outcome);
+    text += &areas::lines(outcome);
     text += &tail(direction, latencies);
     if direction != "write" {
         text += &tail("write", &outcome.stats.all.write);

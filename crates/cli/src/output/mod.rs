@@ -1,5 +1,6 @@
 //! What a run is turned into: text to read, files to keep.
 
+pub mod areas;
 pub mod calibration;
 mod copies;
 pub mod drives;

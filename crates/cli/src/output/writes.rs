@@ -132,5 +132,7 @@ const fn in_words(owner: Owner) -> &'static str {
         Owner::Promotion => "by promotion",
         Owner::Scheme => "by a scheme",
         Owner::Rewrite => "after failed programs or power cuts",
+        Owner::Migration => "into the low wearing area after reads",
+        Owner::Return => "out of the low wearing area",
     }
 }

@@ -5,6 +5,8 @@
 //! ends where that of the measured fill begins at zero. Only what its firmware has learned goes on
 //! ([`firstread_firmware::Learned`]): everything else of it ends with the erase.
 
+use std::ops::Range;
+
 use firstread_core::{Ns, SuperblockId};
 use firstread_firmware::Learned;
 use firstread_firmware::ftl::{MAP_ENTRY_BYTES, RESERVE};
@@ -14,7 +16,7 @@ use firstread_firmware::voltage::groups;
 
 use super::firmware_builder::FirmwareBuilder;
 use super::{Drive, DriveError, StateError};
-use crate::initial_contents::Preconditioned;
+use crate::initial_contents::{Preconditioned, place_of};
 use crate::payload::Payload;
 use crate::precondition::{self, Precondition, Steady};
 use crate::profile::DriveProfile;
@@ -26,6 +28,8 @@ struct Filling {
     slots: u64,
     /// Superblocks that they take.
     blocks: u32,
+    /// Superblocks left out between them.
+    left_out: Range<u32>,
     /// Wear of every superblock (P/E cycles).
     wear: Vec<u32>,
     plan: Plan,
@@ -74,10 +78,11 @@ impl Drive {
         for planned in &mut filling.plan.blocks {
             planned.pe_cycles = planned.pe_cycles.saturating_sub(1);
         }
-        self.firmware.initial_contents_mut().fill(filling.slots);
+        let contents = self.firmware.initial_contents_mut();
+        contents.fill(filling.slots, &filling.left_out);
         self.fill(&filling, None);
         let pe_cycles = state.pe_cycles.0.saturating_sub(1);
-        self.fill_map(filling.blocks, filling.slots, pe_cycles);
+        self.fill_map(&filling, pe_cycles);
         self.wake_firmware();
         self.pass_time(filling.plan.run);
         Ok(())
@@ -105,10 +110,10 @@ impl<P: Payload> Drive<P> {
                 before.precondition(steady.clone());
                 self.platform.stamps.precondition(steady.clone());
             }
-            None => before.fill(filling.slots),
+            None => before.fill(filling.slots, &filling.left_out),
         }
         self.fill(&filling, learned);
-        self.fill_map(filling.blocks, filling.slots, state.pe_cycles.0);
+        self.fill_map(&filling, state.pe_cycles.0);
         self.wake_firmware();
         self.pass_time(filling.plan.run);
         if state.unpowered > Ns::ZERO {
@@ -159,6 +164,13 @@ impl<P: Payload> Drive<P> {
         let block_fill = Ns(
             (block_bytes * 1_000_000_000 / self.profile.fill_rate().bytes_per_s() as u128) as u64
         );
+        let with_map = blocks + self.map_superblocks(slots) as u32;
+        let left_out = match steady {
+            Some(_) => 0..0,
+            None => self.firmware.left_out_by_fill(with_map),
+        };
+        let of_filled = |i: u32| wear[place_of(i, &left_out) as usize];
+        let wear_of_filled: Vec<u32> = (0..blocks).map(of_filled).collect();
         let bins = self.firmware.levels().groups().unwrap_or(&default_groups);
         let in_order = || (0..blocks as u64).rev().collect::<Vec<u64>>();
         let since = steady.as_ref().map_or_else(in_order, |s| s.since.clone());
@@ -166,9 +178,10 @@ impl<P: Payload> Drive<P> {
         let with_parity = f64::from(geometry.dies()) / f64::from(geometry.data_dies());
         self.theory = steady.as_ref().map(|s| s.amplification * with_parity);
         Ok(Filling {
-            plan: state.plan(&since, &wear, block_fill, bins),
+            plan: state.plan(&since, &wear_of_filled, block_fill, bins),
             slots,
             blocks,
+            left_out,
             wear,
             steady: steady.map(|s| s.state),
             is_earlier: false,
@@ -180,6 +193,7 @@ impl<P: Payload> Drive<P> {
         let Filling {
             slots,
             blocks,
+            left_out,
             wear,
             plan,
             steady,
@@ -187,7 +201,9 @@ impl<P: Payload> Drive<P> {
         } = filling;
         let mode = self.profile.mode;
         let per_block = self.profile.geometry.slots_per_superblock(mode);
-        for free in *blocks..self.profile.geometry.blocks_per_plane {
+        let superblocks = self.profile.geometry.blocks_per_plane;
+        let after = place_of(*blocks, left_out).max(*blocks);
+        for free in left_out.clone().chain(after..superblocks) {
             let (block, pe_cycles) = (SuperblockId(free), wear[free as usize]);
             self.firmware.set_pe_cycles(block, pe_cycles);
             let cells = self.platform.hardware.cells_mut();
@@ -200,10 +216,11 @@ impl<P: Payload> Drive<P> {
                 self.start(plan.start, learned.take());
                 started = true;
             }
-            if *is_earlier && wear[i] == 0 {
+            let block = SuperblockId(place_of(i as u32, left_out));
+            if *is_earlier && wear[block.0 as usize] == 0 {
                 continue;
             }
-            let (block, first) = (SuperblockId(i as u32), i as u64 * per_block as u64);
+            let first = i as u64 * per_block as u64;
             let pages = match steady {
                 Some(state) => state.valid(block),
                 None => {
@@ -321,15 +338,16 @@ impl<P: Payload> Drive<P> {
         self.map_pages_of(slots).div_ceil(per_block as u64)
     }
 
-    /// Writes the pages of the map that say where the first `slots` logical pages lie into the
-    /// superblocks from `first` on, where the map does not lie in memory.
-    fn fill_map(&mut self, first: u32, slots: u64, pe_cycles: u32) {
-        let pages = self.map_pages_of(slots);
+    /// Writes the pages of the map that say where the pages of `filling` lie into the superblocks behind these, where the
+    /// map does not lie in memory.
+    fn fill_map(&mut self, filling: &Filling, pe_cycles: u32) {
+        let pages = self.map_pages_of(filling.slots);
         let geometry = self.profile.geometry;
         let per_block = geometry.slots_per_superblock(self.profile.mode) as u64;
         let (now, platform) = (self.platform.now, &mut self.platform);
         for i in 0..pages.div_ceil(per_block) {
-            let block = SuperblockId(first + i as u32);
+            let block = place_of(filling.blocks + i as u32, &filling.left_out);
+            let block = SuperblockId(block);
             let here = (pages - i * per_block).min(per_block) as u32;
             let from = i * per_block;
             platform.stamps.fill_map(block, from, here);

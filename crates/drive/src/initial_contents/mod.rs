@@ -1,5 +1,7 @@
 //! The initial contents of the drive, computed arithmetically, and the memory of later changes.
 
+use core::ops::Range;
+
 use firstread_core::{Arena, Divisor, InitialContents, Lpn, Ppa, SuperblockId};
 
 use crate::growing_memory::GrowingMemory;
@@ -8,14 +10,24 @@ mod preconditioned;
 
 pub(crate) use preconditioned::{Preconditioned, Slot, heat_classes};
 
+/// Number of the `i`-th superblock that is filled, where those `left_out` are not.
+pub(crate) fn place_of(i: u32, left_out: &Range<u32>) -> u32 {
+    match !left_out.is_empty() && i >= left_out.start {
+        true => i + left_out.len() as u32,
+        false => i,
+    }
+}
+
 /// The memory of the map's overlay, with the initial contents below it.
 #[derive(Clone, Debug)]
 pub(crate) struct FilledMemory {
     memory: GrowingMemory,
     /// Slots of a filled superblock.
     slots_per_block: Divisor,
-    /// Number of filled logical pages. In address order, superblock `i` holds the `i`-th stretch of them.
+    /// Number of filled logical pages. In address order, the `i`-th filled superblock holds the `i`-th stretch of them.
     pages: u64,
+    /// Superblocks that the fill has left out between others: the first of them, and how many.
+    left_out: (u64, u64),
     /// Their places, if random overwrites have scattered them.
     scattered: Option<Preconditioned>,
     /// Superblocks that were filled and not erased since, one bit each.
@@ -29,20 +41,39 @@ impl FilledMemory {
             memory: GrowingMemory::new(),
             slots_per_block: Divisor::new(u64::from(slots_per_block)),
             pages: 0,
+            left_out: (u64::MAX, 0),
             scattered: None,
             untouched: Box::default(),
         }
     }
 
-    /// Fills the first `pages` logical pages in address order.
-    pub(crate) fn fill(&mut self, pages: u64) {
+    /// Fills the first `pages` logical pages in address order, into all superblocks from the first one on but those
+    /// `left_out`.
+    pub(crate) fn fill(&mut self, pages: u64, left_out: &Range<u32>) {
         self.pages = pages;
-        self.touch_none_of(pages.div_ceil(self.slots_per_block.get()));
+        let blocks = pages.div_ceil(self.slots_per_block.get());
+        if left_out.is_empty() || blocks <= u64::from(left_out.start) {
+            self.left_out = (u64::MAX, 0);
+            return self.touch_none_of(blocks);
+        }
+        let len = left_out.len() as u64;
+        self.left_out = (u64::from(left_out.start), len);
+        self.touch_none_of(blocks + len);
+        for block in left_out.clone() {
+            self.erase(SuperblockId(block));
+        }
+    }
+
+    /// Number of the `i`-th filled superblock.
+    #[inline(always)]
+    fn place_of(&self, i: u64) -> u64 {
+        i + u64::from(i >= self.left_out.0) * self.left_out.1
     }
 
     /// Fills pages as `state` says.
     pub(crate) fn precondition(&mut self, state: Preconditioned) {
         self.pages = state.pages();
+        self.left_out = (u64::MAX, 0);
         self.touch_none_of(u64::from(state.blocks()));
         self.scattered = Some(state);
     }
@@ -83,7 +114,7 @@ impl InitialContents for FilledMemory {
         if lpn.0 >= self.pages {
             return (None, left);
         }
-        let ppa = Ppa::new(SuperblockId(block as u32), slot as u32);
+        let ppa = Ppa::new(SuperblockId(self.place_of(block) as u32), slot as u32);
         (Some(ppa), left.min(self.pages - lpn.0))
     }
 
@@ -98,7 +129,14 @@ impl InitialContents for FilledMemory {
         if let Some(state) = &self.scattered {
             return state.valid_at(ppa);
         }
-        let first = u64::from(ppa.block().0) * self.slots_per_block.get();
+        let (first_out, out) = self.left_out;
+        let block = u64::from(ppa.block().0);
+        let block = match block.checked_sub(first_out) {
+            None => block,
+            Some(beyond) if beyond < out => return None,
+            Some(_) => block - out,
+        };
+        let first = block * self.slots_per_block.get();
         let page = first + u64::from(ppa.slot());
         (page < self.pages).then_some(Lpn(page))
     }
@@ -120,7 +158,7 @@ mod tests {
 
     fn in_order(pages: u64) -> FilledMemory {
         let mut filled = FilledMemory::new(SLOTS);
-        filled.fill(pages);
+        filled.fill(pages, &(0..0));
         filled
     }
 
@@ -175,5 +213,25 @@ mod tests {
         let held = (0..70).filter(|&b| filled.holds(SuperblockId(b)));
         assert!(held.eq((0..70).filter(|b| ![63, 64, 69].contains(b))));
         assert!(!FilledMemory::new(SLOTS).holds(SuperblockId(0)));
+    }
+
+    /// Superblocks that a fill leaves out hold nothing, and those behind them hold what follows.
+    #[test]
+    fn formula_a_fill_leaves_superblocks_out() {
+        let mut filled = FilledMemory::new(10);
+        filled.fill(65, &(3..5));
+        for lpn in 0..65 {
+            let (ppa, pages) = filled.run(Lpn(lpn), 100);
+            let ppa = ppa.unwrap();
+            let block = [0, 1, 2, 5, 6, 7, 8][lpn as usize / 10];
+            assert_eq!((ppa.block().0, u64::from(ppa.slot())), (block, lpn % 10));
+            assert_eq!(filled.page_at(ppa), Some(Lpn(lpn)));
+            assert!(filled.holds(ppa.block()));
+            assert_eq!(pages, (10 - lpn % 10).min(65 - lpn));
+        }
+        for block in [3, 4, 9].map(SuperblockId) {
+            assert!(!filled.holds(block), "{block:?}");
+            assert_eq!(filled.page_at(Ppa::new(block, 5)), None);
+        }
     }
 }

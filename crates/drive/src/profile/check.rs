@@ -4,7 +4,7 @@ use firstread_core::params::{Need, ParamKind, Scheme};
 use firstread_core::voltage::MAX_FACTORY;
 use firstread_core::{CellMode, Geometry, MOST_WEAR_RATE};
 use firstread_ecc::Code;
-use firstread_firmware::ftl::{MAP_ENTRY_BYTES, MOST_SLOTS};
+use firstread_firmware::ftl::{MAP_ENTRY_BYTES, MOST_SLOTS, RESERVE};
 use thiserror::Error;
 
 use crate::payload::MOST_PAGES;
@@ -96,6 +96,7 @@ pub(super) fn check(reader: &Reader<'_>, drive: &DriveProfile) {
         size,
         room,
         other_modes,
+        areas,
         channel,
     ];
     if let Err((path, message)) = checks.iter().try_for_each(|check| check(drive)) {
@@ -330,6 +331,59 @@ fn other_modes(drive: &DriveProfile) -> Result<(), Wrong> {
              `capacity` or `keep`"
         );
         return wrong("cell_mode.keep", message);
+    }
+    Ok(())
+}
+
+/// Superblocks of the low wearing area at least: one that is filled, a free one, one of garbage, and one of data.
+const LEAST_LOW: u32 = 4;
+
+/// Whether areas that wear apart leave each other what they need.
+fn areas(drive: &DriveProfile) -> Result<(), Wrong> {
+    let Some(choice) = drive.scheme("area") else {
+        return Ok(());
+    };
+    let value = |key: &str| {
+        let is_known = choice.scheme.params.iter().any(|param| param.key == key);
+        is_known.then(|| choice.values().get(key))
+    };
+    let Some(share) = value("low_share") else {
+        return Ok(());
+    };
+    let g = &drive.geometry;
+    let blocks = u64::from(g.blocks_per_plane);
+    let low = (blocks * share as u64).div_ceil(1000);
+    let high = blocks - low;
+    let own = drive.axes_with_own_stream().count() as u64;
+    let reserve = RESERVE + own;
+    if low < u64::from(LEAST_LOW) || high <= reserve {
+        let message = format!(
+            "{share} permille of {blocks} superblocks are {low} for the low wearing area, which needs {LEAST_LOW}, and leave \
+             {high} to the high wearing one, which needs more than the {reserve} of its reserve and streams"
+        );
+        return wrong("area.low_share", message);
+    }
+    let per_block = u64::from(g.slots_per_superblock(drive.mode));
+    let capacity = drive.capacity_bytes / u64::from(g.slot_bytes);
+    let needed = capacity + reserve * per_block + drive.least_spare_slots();
+    if value("rule") == Some(1) && high * per_block < needed {
+        let message = format!(
+            "is `as-printed`, which leaves the low wearing area to data that are read often: all others have to fit in the \
+             {high} superblocks of the high wearing area, {} mapping units, and capacity, reserve and least spare are \
+             {needed}. Lower `capacity` or `area.low_share`, or choose balanced",
+            high * per_block
+        );
+        return wrong("area.rule", message);
+    }
+    let most = (1i64 << drive.heat.read_bits) - 1;
+    for key in ["reads", "new_reads", "middle_reads", "old_reads"] {
+        if let Some(reads) = value(key).filter(|&reads| reads >= most) {
+            let message = format!(
+                "is {reads}, and `heat.read_bits` = {} count to {most}: no page would ever be read more often",
+                drive.heat.read_bits
+            );
+            return wrong(&format!("area.{key}"), message);
+        }
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Statistics of a run: latencies by direction with intervals, and the causes of the tail.
 
 pub mod amplification;
+mod areas;
 mod batches;
 mod counted;
 mod memory;
@@ -12,6 +13,8 @@ mod tail;
 mod variance;
 
 pub use amplification::{Amplification, Written};
+pub(crate) use areas::areas;
+pub use areas::{OfArea, Wear};
 pub use memory::WriteBuffers;
 pub use modes::{ByMode, Modes};
 pub use rates::{Depths, RatesByDirection};

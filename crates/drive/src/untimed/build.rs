@@ -1,5 +1,7 @@
 //! A drive without time, made from a profile and filled and worn as a timed drive is.
 
+use std::ops::Range;
+
 use firstread_core::{CellMode, Ns, SuperblockId};
 use firstread_ecc::{Code, CodeError};
 use firstread_firmware::ftl::MAP_ENTRY_BYTES;
@@ -11,6 +13,7 @@ use super::flash::InstantFlash;
 use crate::drive::firmware_builder::FirmwareBuilder;
 use crate::drive::{DriveError, StateError};
 use crate::hardware::failures::Failures;
+use crate::initial_contents::place_of;
 use crate::profile::{DriveProfile, SchemeChoice};
 use crate::state::DriveState;
 use crate::tables::DriveTables;
@@ -92,8 +95,13 @@ impl UntimedDrive {
         let bins = groups::groups(0);
         let mut wear = state.deal_wear(blocks, &bins, seed);
         wear.resize(geometry.blocks_per_plane as usize, state.pe_cycles.0);
+        state.wear_of_last(&mut wear);
         self.find_bad_blocks(&wear)?;
 
+        let with_map = blocks + self.map_superblocks(slots);
+        let left_out = self.firmware.left_out_by_fill(with_map);
+        let of_filled = |i: u32| wear[place_of(i, &left_out) as usize];
+        let wear_of_filled: Vec<u32> = (0..blocks).map(of_filled).collect();
         let block_bytes = u128::from(per_block) * u128::from(geometry.slot_bytes);
         let rate = u128::from(self.profile.fill_rate().bytes_per_s());
         let block_fill = Ns((block_bytes * 1_000_000_000 / rate) as u64);
@@ -102,16 +110,17 @@ impl UntimedDrive {
             age: (Ns::ZERO, Ns::ZERO),
             ..*state
         };
-        let plan = just_filled.plan(&since, &wear, block_fill, &bins);
-        self.firmware.initial_contents_mut().fill(slots);
-        for free in blocks..geometry.blocks_per_plane {
+        let plan = just_filled.plan(&since, &wear_of_filled, block_fill, &bins);
+        self.firmware.initial_contents_mut().fill(slots, &left_out);
+        let after = place_of(blocks, &left_out);
+        for free in left_out.clone().chain(after..geometry.blocks_per_plane) {
             let pe_cycles = wear[free as usize];
             self.firmware.set_pe_cycles(SuperblockId(free), pe_cycles);
         }
         for (i, planned) in (0..blocks).zip(&plan.blocks) {
             let first = u64::from(i) * u64::from(per_block);
             let pages = (slots - first).min(u64::from(per_block)) as u32;
-            let block = SuperblockId(i);
+            let block = SuperblockId(place_of(i, &left_out));
             self.flash.fill(block, first, pages);
             let at = self.flash.advance(planned.at);
             let pe_cycles = planned.pe_cycles;
@@ -121,7 +130,7 @@ impl UntimedDrive {
         }
         let now = self.flash.advance(plan.run);
         self.firmware.start(now, &mut self.flash);
-        self.fill_map(blocks, slots, state.pe_cycles.0);
+        self.fill_map((blocks, &left_out), slots, state.pe_cycles.0);
         self.settle();
         Ok(())
     }
@@ -152,19 +161,30 @@ impl UntimedDrive {
         }
     }
 
-    /// Writes the pages of the map that say where the first `slots` logical pages lie into the superblocks from `first`
-    /// on, where the map does not lie in memory.
-    fn fill_map(&mut self, first: u32, slots: u64, pe_cycles: u32) {
-        if self.firmware.map_pages() == 0 {
-            return;
+    /// Pages of the map that say where the first `slots` logical pages lie; none where the map lies in memory.
+    fn map_pages_of(&self, slots: u64) -> u64 {
+        let entries = u64::from(self.profile.geometry.slot_bytes / MAP_ENTRY_BYTES);
+        match self.firmware.map_pages() {
+            0 => 0,
+            _ => slots.div_ceil(entries),
         }
+    }
+
+    /// Superblocks of these pages.
+    fn map_superblocks(&self, slots: u64) -> u32 {
+        let geometry = &self.profile.geometry;
+        let per_block = u64::from(geometry.slots_per_superblock(self.profile.mode));
+        self.map_pages_of(slots).div_ceil(per_block) as u32
+    }
+
+    /// Writes these pages into the superblocks behind the `filled` ones.
+    fn fill_map(&mut self, filled: (u32, &Range<u32>), slots: u64, pe_cycles: u32) {
         let geometry = self.profile.geometry;
-        let entries = u64::from(geometry.slot_bytes / MAP_ENTRY_BYTES);
         let per_block = u64::from(geometry.slots_per_superblock(self.profile.mode));
         let capacity = self.profile.capacity_bytes / u64::from(geometry.slot_bytes);
-        let pages = slots.div_ceil(entries);
+        let pages = self.map_pages_of(slots);
         for i in 0..pages.div_ceil(per_block) {
-            let block = SuperblockId(first + i as u32);
+            let block = SuperblockId(place_of(filled.0 + i as u32, filled.1));
             let from = i * per_block;
             let here = (pages - from).min(per_block) as u32;
             self.flash.fill(block, capacity + from, here);

@@ -146,6 +146,11 @@ impl Host {
             self.fail_write(now, id, Status::ReadOnly, lower, ports);
             return ControlFlow::Continue(());
         }
+        if lower.store.place.refuses_writes() {
+            lower.store.shared.counters.writes_refused_at_bound += 1;
+            self.fail_write(now, id, Status::WriteProtected, lower, ports);
+            return ControlFlow::Continue(());
+        }
         if command.done == 0 && command.slots > 1 && !lower.pager.is_on() {
             self.read_last_slot(now, id, lower, ports);
         }

@@ -2,6 +2,7 @@
 
 use firstread_core::CellMode;
 
+use super::areas::LowEntry;
 use super::refused::Refused;
 use super::who::OWNERS;
 
@@ -209,6 +210,30 @@ counters! {
         /// Slots moved out of a superblock of another mode that the scheme of axis `cell_mode` filled, and not into
         /// one of the same mode.
         slots_demoted: Slots,
+        /// Slots written into the low wearing area, by the way of entry, in the order of [`LowEntry::ALL`].
+        slots_into_low[LowEntry::COUNT]: Slots,
+        /// Slots that belong in the low wearing area and were not written there, by reason, in the order of
+        /// [`Refused::ALL`].
+        low_refused[Refused::COUNT]: Slots,
+        /// Slots not migrated after a host read because the budget of migrations was spent.
+        low_over_budget: Slots,
+        /// Superblocks of the low wearing area that were emptied into the high wearing one, the oldest first, to make
+        /// room.
+        superblocks_returned: Superblocks,
+        /// Superblocks of the low wearing area that were emptied within the area to make room.
+        superblocks_compacted: Superblocks,
+        /// Superblocks of the low wearing area opened for other data than its own, because no other was free.
+        opened_elsewhere: Superblocks,
+        /// Multi-plane pages read for the host from the low wearing area.
+        page_reads_in_low: PageReads,
+        /// Their retries.
+        page_retries_in_low: Retries,
+        /// Their time, from the queue of the die to the verdict on the last step.
+        page_read_ns_in_low: Nanoseconds,
+        /// Superblocks of the low wearing area erased.
+        erases_in_low: Superblocks,
+        /// Writes of the host refused because the high wearing area has reached its bound.
+        writes_refused_at_bound: Commands,
         /// Superblocks retired.
         retired: Superblocks,
         /// Bad blocks replaced by spare blocks, including factory bad blocks.

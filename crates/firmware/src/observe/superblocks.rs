@@ -7,6 +7,8 @@ use core::ops::Range;
 
 use firstread_core::{CellMode, CycleDamage, Damage, Ns, SuperblockId};
 
+use super::areas::Area;
+
 /// State of a superblock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SuperblockUse {
@@ -58,7 +60,11 @@ pub struct SuperblockRow {
     pub stripe_broken: bool,
     /// Whether it holds map pages.
     pub holds_map: bool,
+    /// Whether it was opened for data that moved: then what it holds has moved since the host wrote it.
+    pub holds_moved: bool,
 }
+
+const _: () = assert!(size_of::<SuperblockRow>() == 64);
 
 impl SuperblockRow {
     /// An erase has ended, or has broken off, that ends a cycle in the mode before it.
@@ -124,6 +130,8 @@ pub struct SuperblockTable {
     rows: Box<[SuperblockRow]>,
     /// The mode that they started in.
     mode: CellMode,
+    /// Number of the first superblock of the low wearing area; that of no superblock on a drive without areas.
+    low_from: u32,
     /// The least room and the most that was lost, since [`SuperblockTable::watch_room`].
     worst: Room,
 }
@@ -147,12 +155,47 @@ impl SuperblockTable {
             failed: false,
             stripe_broken: false,
             holds_map: false,
+            holds_moved: false,
         };
         SuperblockTable {
             rows: vec![row; blocks as usize].into_boxed_slice(),
             mode,
+            low_from: blocks,
             worst: Room::default(),
         }
+    }
+
+    /// From superblock number `first` on they are the low wearing area; none for a drive without areas.
+    pub fn set_low_from(&mut self, first: Option<u32>) {
+        self.low_from = first.unwrap_or(self.len()).min(self.len());
+    }
+
+    /// Whether the drive has a low wearing area.
+    #[inline]
+    pub fn has_areas(&self) -> bool {
+        self.low_from < self.len()
+    }
+
+    /// The area of `block`.
+    #[inline]
+    pub fn area_of(&self, block: SuperblockId) -> Area {
+        match block.0 < self.low_from {
+            true => Area::High,
+            false => Area::Low,
+        }
+    }
+
+    /// Numbers of the superblocks of `area`.
+    pub fn numbers_in(&self, area: Area) -> Range<u32> {
+        match area {
+            Area::High => 0..self.low_from,
+            Area::Low => self.low_from..self.len(),
+        }
+    }
+
+    /// The superblocks of `area`, as a scheme sees them.
+    pub fn in_area(&self, area: Area) -> SuperblockView<'_> {
+        self.view(self.numbers_in(area))
     }
 
     /// The room of superblocks that hold `slots_of` slots in each mode.

@@ -26,6 +26,9 @@ pub enum StreamUse {
     Cold,
     /// Pages read often that garbage collection and wear leveling take along.
     ReadOften,
+    /// All data of the low wearing area: of the host, moved, or copied after a host read. Superblocks of the area are
+    /// opened for the stream alone.
+    Low,
 }
 
 /// A stream that a scheme declares.
@@ -113,10 +116,14 @@ pub enum Owner {
     Scheme,
     /// Rewriting data whose program failed or was torn by a power cut.
     Rewrite,
+    /// Migration into the low wearing area after a host read.
+    Migration,
+    /// Return of data from the low wearing area, which is full, to the high wearing one.
+    Return,
 }
 
 /// Number of owners.
-pub const OWNERS: usize = 8;
+pub const OWNERS: usize = 10;
 
 impl Owner {
     /// All owners.
@@ -129,6 +136,8 @@ impl Owner {
         Owner::Promotion,
         Owner::Scheme,
         Owner::Rewrite,
+        Owner::Migration,
+        Owner::Return,
     ];
 
     /// Key of the owner in results.
@@ -142,6 +151,8 @@ impl Owner {
             Owner::Promotion => "promotion",
             Owner::Scheme => "scheme",
             Owner::Rewrite => "rewrite",
+            Owner::Migration => "migration",
+            Owner::Return => "return",
         }
     }
 }

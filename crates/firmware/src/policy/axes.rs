@@ -6,6 +6,7 @@ use firstread_core::CellMode;
 use firstread_core::params::Axis;
 
 use super::Setup;
+use super::area::Areas;
 use super::cell_mode::CellModes;
 use super::read_levels::AnyReadLevels;
 use super::refresh::Refresh;
@@ -79,6 +80,8 @@ axes! {
     gc_victim: AnyGcVictim,
     /// Which superblock is worn next.
     wear: AnyWear,
+    /// Which regions wear apart.
+    area: AnyArea,
     /// Whether a die suspends a program or erase for a host read.
     suspend: AnySuspend,
     /// Which data lie in another cell mode than the drive's own.
@@ -90,7 +93,7 @@ axes! {
 }
 
 /// Axes whose schemes declare streams.
-pub(crate) const DECLARE: usize = 3;
+pub(crate) const DECLARE: usize = 4;
 
 impl Schemes {
     /// The streams that schemes declare, those of an axis together.
@@ -99,6 +102,7 @@ impl Schemes {
             self.cell_mode.streams(),
             self.refresh.streams(),
             self.wear.streams(),
+            self.area.streams(),
         ]
     }
 }

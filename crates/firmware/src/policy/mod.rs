@@ -4,6 +4,7 @@
 //! handed. It is one row of its axis's table, and the axis is one row of `axes`. Help, configuration keys and
 //! contract tests come from these rows.
 
+pub mod area;
 mod axes;
 mod axis;
 pub mod cell_mode;

@@ -266,7 +266,8 @@ impl<M: Arena> Firmware<M> {
             return;
         };
         if self.lower.store.shared.is_free(block) {
-            self.relocate.erased();
+            let area = self.lower.store.shared.blocks.area_of(block);
+            self.relocate.erased(area);
         }
         #[cfg(debug_assertions)]
         self.lower.store.audit_periodically();

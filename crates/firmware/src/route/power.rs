@@ -7,7 +7,7 @@ use crate::Firmware;
 use crate::ftl::map::Table;
 use crate::ftl::{Recovering, Recovery, pager, place, relocate};
 use crate::log::Record;
-use crate::observe::{Counters, SuperblockTable};
+use crate::observe::{Area, Counters, SuperblockTable};
 use crate::read;
 use crate::schedule::Purpose;
 
@@ -94,7 +94,10 @@ impl<M: Arena> Firmware<M> {
     /// No other call is allowed before the recovery is complete and [`Firmware::restart`] was called.
     pub fn begin_recovery(&mut self, dump: Dump<M>) -> Recovering {
         let store = &mut self.lower.store;
+        let low = store.shared.blocks.numbers_in(Area::Low);
         (store.shared.blocks, store.shared.counters) = (dump.blocks, dump.counters);
+        // Areas follow from numbers of superblocks; another scheme of axis `area` may have others.
+        store.shared.blocks.set_low_from(Some(low.start));
         store.place.take_dumped(dump.place, &store.shared);
         store.read.take_dumped(dump.read);
         (store.table, self.lower.pager) = (dump.table, dump.pager);
@@ -131,7 +134,9 @@ impl<M: Arena> Firmware<M> {
 
     /// Continues after a recovery. Events of operations issued before the cut are void.
     pub fn restart<P: Ports<Record = Record>>(&mut self, now: Ns, ports: &mut P) {
-        self.lower.store.restart(now, ports);
+        let store = &mut self.lower.store;
+        store.place.look_at_areas(&store.shared);
+        store.restart(now, ports);
         self.relocate.wake();
     }
 }

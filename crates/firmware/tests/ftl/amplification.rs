@@ -84,6 +84,7 @@ fn measure(victim: &str, used: f64) -> Measured {
         read_recovery: 0,
         cell_mode: 0,
         refresh: 0,
+        area: 0,
         faults: Chances::default(),
         read_cache: 0,
         read_ahead: false,

@@ -3,7 +3,7 @@
 
 use firstread_core::{CellMode, Geometry};
 use firstread_firmware::policy::{
-    cell_mode, gc_victim, read_ahead, read_recovery, refresh, suspend, wear,
+    area, cell_mode, gc_victim, read_ahead, read_recovery, refresh, suspend, wear,
 };
 use firstread_testkit::faulty_flash::{
     Cut, DriveConfig, Faults, FaultyDrive, Load, PowerCuts, SchemeChoices, Trial, When,
@@ -27,6 +27,11 @@ pub fn kept_by(wear: usize) -> u32 {
     wear::AXIS.schemes[wear].own_streams() as u32
 }
 
+/// The same of scheme `area` of its axis.
+pub fn kept_by_area(area: usize) -> u32 {
+    area::AXIS.schemes[area].own_streams() as u32
+}
+
 /// How a drive is built.
 #[derive(Clone, Copy, Debug)]
 pub struct Build {
@@ -41,6 +46,7 @@ pub struct Build {
     pub read_recovery: usize,
     pub cell_mode: usize,
     pub refresh: usize,
+    pub area: usize,
     pub faults: Chances,
     /// Slots of the read cache.
     pub read_cache: u32,
@@ -80,6 +86,7 @@ impl Build {
                 .with(read_recovery::AXIS, self.read_recovery)
                 .with(cell_mode::AXIS, self.cell_mode)
                 .with(refresh::AXIS, self.refresh)
+                .with(area::AXIS, self.area)
                 .with(read_ahead::AXIS, usize::from(self.read_ahead)),
             read_cache_slots: self.read_cache,
             map_cache_pages: self.map_cache,

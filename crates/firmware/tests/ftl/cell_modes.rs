@@ -37,6 +37,7 @@ fn drive(
         read_recovery: 0,
         cell_mode,
         refresh: 0,
+        area: 0,
         faults: Chances::default(),
         read_cache: 0,
         read_ahead: false,

@@ -5,6 +5,8 @@ mod memory;
 
 /// Is the write amplification that of theory?
 mod amplification;
+/// Do areas wear apart, and does the low wearing one serve what is read often?
+mod areas;
 /// Do promotion and reclaim lose nothing, whatever happens meanwhile?
 mod cell_modes;
 /// Does every read return the last version written, whatever happens meanwhile?

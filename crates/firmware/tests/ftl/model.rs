@@ -9,10 +9,10 @@ use firstread_core::{
 };
 use firstread_firmware::WriteCache;
 use firstread_firmware::observe::{SuperblockRow, SuperblockUse};
-use firstread_firmware::policy::{gc_victim, read_recovery, suspend, wear};
+use firstread_firmware::policy::{area, gc_victim, read_recovery, suspend, wear};
 use proptest::prelude::*;
 
-use crate::build::{Build, Chances, kept_by};
+use crate::build::{Build, Chances, kept_by, kept_by_area};
 use firstread_testkit::faulty_flash::{FaultyDrive, Model, Summary, Trial, geometry};
 
 /// `parity` of axis `read_recovery`.
@@ -28,6 +28,8 @@ fn build() -> impl Strategy<Value = Build> {
         one_of(wear::AXIS),
         one_of(suspend::AXIS),
         one_of(read_recovery::AXIS),
+        // Half of the drives have no areas.
+        0..2 * area::AXIS.schemes.len(),
     );
     // Over-provisioning beyond the three superblocks any drive keeps, from none on.
     let space = (0u32..4, 0u64..101);
@@ -50,7 +52,7 @@ fn build() -> impl Strategy<Value = Build> {
             |(
                 shape,
                 mode,
-                (victim, wear, suspend, read_recovery),
+                (victim, wear, suspend, read_recovery, area),
                 (spare, fill),
                 faults,
                 seed,
@@ -71,7 +73,18 @@ fn build() -> impl Strategy<Value = Build> {
                 let read_recovery = if g.dies() > 1 { read_recovery } else { 0 };
                 let scheme = read_recovery::AXIS.schemes[read_recovery];
                 g.stripe_parity = scheme.requires(Need::StripeParity);
-                let kept = kept_by(wear) + if cached { 6 } else { 3 };
+                let area = if area < area::AXIS.schemes.len() {
+                    area
+                } else {
+                    0
+                };
+                let streams = kept_by(wear) + kept_by_area(area);
+                let kept = streams + if cached { 6 } else { 3 };
+                // Small drives without room for another stream have none.
+                let (area, kept) = match kept < blocks {
+                    true => (area, kept),
+                    false => (0, kept - kept_by_area(area)),
+                };
                 let per_block = g.slots_per_superblock(mode) as u64;
                 let capacity = (blocks - kept).saturating_sub(spare).max(1) as u64 * per_block;
                 Build {
@@ -85,6 +98,7 @@ fn build() -> impl Strategy<Value = Build> {
                     read_recovery,
                     cell_mode: 0,
                     refresh: 0,
+                    area,
                     faults,
                     read_cache: (seed % 4) as u32 * 10,
                     read_ahead: seed % 3 == 0,
@@ -200,6 +214,7 @@ fn powerloss_a_read_from_before_a_trim_returns_what_the_cut_left() {
         read_recovery: 0,
         cell_mode: 0,
         refresh: 0,
+        area: 0,
         faults: Chances {
             program: 3,
             erase: 1,
@@ -237,6 +252,7 @@ fn model_parity_saves_most_of_what_reads_lose() {
             read_recovery: if stripe_parity { PARITY } else { 0 },
             cell_mode: 0,
             refresh: 0,
+            area: 0,
             faults: Chances {
                 program: 2,
                 erase: 1,
@@ -380,6 +396,7 @@ fn powerloss_meets_all_that_is_under_way() {
         read_recovery: soft_parity,
         cell_mode: 0,
         refresh: 0,
+        area: 0,
         faults: Chances {
             sense: 550,
             ..Chances::default()
@@ -428,6 +445,7 @@ fn powerloss_does_not_end_the_life_of_a_tight_drive() {
             read_recovery: 0,
             cell_mode: 0,
             refresh: 0,
+            area: 0,
             faults: Chances::default(),
             read_cache: 0,
             read_ahead: false,
@@ -485,6 +503,7 @@ fn model_tight_drives_live_to_their_end() {
                 read_recovery: 0,
                 cell_mode: 0,
                 refresh: 0,
+                area: 0,
                 faults,
                 read_cache: victim as u32 * 20,
                 read_ahead: victim % 2 == 0,
@@ -521,6 +540,7 @@ fn with_map_cache(victim: usize, faults: Chances) -> Build {
         read_recovery: 0,
         cell_mode: 0,
         refresh: 0,
+        area: 0,
         faults,
         read_cache: 0,
         read_ahead: victim == 1,

@@ -90,6 +90,7 @@ fn spread(wear: usize, seed: u64, writes: u64) -> (u32, u32, [u64; 2]) {
         read_recovery: 0,
         cell_mode: 0,
         refresh: 0,
+        area: 0,
         faults: Chances::default(),
         read_cache: 0,
         read_ahead: false,

@@ -32,6 +32,7 @@ fn drive(mode: CellMode, blocks: u32, wordlines: u16, spare: u32, refresh: usize
         read_recovery: 0,
         cell_mode: 0,
         refresh,
+        area: 0,
         faults: Chances::default(),
         read_cache: 0,
         read_ahead: false,

@@ -25,6 +25,7 @@ fn tight(wordlines: u16, spare: u64) -> Build {
         read_recovery: 0,
         cell_mode: 0,
         refresh: 0,
+        area: 0,
         faults: Chances::default(),
         read_cache: 0,
         read_ahead: false,

@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use firstread_core::{HostOp, Ns, Status};
-use firstread_drive::stats::Written;
+use firstread_drive::stats::{Wear, Written};
 use firstread_drive::{DriveState, Precondition, UntimedDrive, WornBlocks, tables};
-use firstread_firmware::observe::Counters;
+use firstread_firmware::observe::{Area, Counters};
 
 use super::bounds::{MOST_ENDURANCES, YEAR_S};
 use super::error::LifeError;
@@ -251,23 +251,25 @@ impl Living<'_> {
 /// Wear of the superblocks `of` that are not retired; none where all are.
 fn area_wear(name: &'static str, of: Range<u32>, blocks: &WornBlocks) -> Option<AreaWear> {
     let in_area = blocks.in_use().filter(|(block, _)| of.contains(block));
-    let mut wear: Vec<u32> = in_area.map(|(_, pe_cycles)| pe_cycles).collect();
-    wear.sort_unstable();
-    let (&min, &max) = (wear.first()?, wear.last()?);
-    let sum: u64 = wear.iter().copied().map(u64::from).sum();
-    let p99 = ((wear.len() as f64 * 0.99).ceil() as usize).max(1) - 1;
+    let wear = Wear::of(in_area.map(|(_, pe_cycles)| pe_cycles).collect())?;
     Some(AreaWear {
         name,
-        min,
-        mean: sum as f64 / wear.len() as f64,
-        p99: wear[p99],
-        max,
+        min: wear.min,
+        mean: wear.mean,
+        p99: wear.p99,
+        max: wear.max,
     })
 }
 
 /// The areas of a drive: each with its superblocks.
 fn areas(drive: &UntimedDrive) -> Vec<(&'static str, Range<u32>)> {
-    vec![("one", 0..drive.blocks().len())]
+    let blocks = drive.blocks();
+    match blocks.has_areas() {
+        true => Area::ALL
+            .map(|area| (area.name(), blocks.numbers_in(area)))
+            .to_vec(),
+        false => vec![("one", 0..blocks.len())],
+    }
 }
 
 /// `ns` in years.

@@ -6,9 +6,11 @@
 //! - `fio`: a job as fio has it. `job_options`: the options of its file. `calendar`: the time of day.
 //! - [`writes`], [`front`], [`calibration`]: what writes cost, what caches did, what calibration did.
 //! - [`modes`]: capacity, traffic and wear by cell mode. `refresh`: data rewritten because of their reads.
+//! - [`areas`]: areas that wear apart.
 //! - `burn_in`: what a burn-in before the run did.
 //! - [`phases`]: when the phases of a job file ran, at which temperature.
 
+pub mod areas;
 mod burn_in;
 mod calendar;
 pub mod calibration;
@@ -200,6 +202,9 @@ fn own(setup: &Setup, outcome: &Outcome, with_calibration: bool) -> Value {
     }
     for (key, of_front) in front::json(&setup.profile, counters) {
         value[key] = of_front;
+    }
+    if let Some(areas) = areas::json(outcome) {
+        value["areas"] = areas;
     }
     let buffers = outcome.stats.write_buffers;
     if buffers.of_schemes_bytes > 0 {

@@ -5,12 +5,13 @@ use firstread_core::sensing::SafeSense;
 use firstread_drive::stats::Report;
 use firstread_drive::{Cause, Ended};
 use firstread_firmware::ftl::Owner;
-use firstread_firmware::observe::Counters;
+use firstread_firmware::observe::{Area, Counters};
 use firstread_nand::characterize::Correlation;
 use firstread_nand::sensing::LastStep;
 use serde_json::{Map, Value};
 
 use super::error::StudyError;
+use crate::results::areas::{InRun, areas, entered};
 use crate::results::modes::{OfMode, capacity, damage, has_several, lost_over_time, of_modes};
 use crate::setup::Setup;
 use crate::simulate::Outcome;
@@ -153,6 +154,16 @@ metrics! {
     "moved_conversion_slots", "Moved for a conversion", |_, o| moved(o, Owner::Convert);
     "moved_refresh_slots", "Moved by refresh", |_, o| moved(o, Owner::Refresh);
     "moved_promotion_slots", "Promoted (mapping units)", |s, o| modes(s, moved(o, Owner::Promotion)?);
+    "moved_migration_slots", "Migrated to the low wearing area", |_, o| low(o, |_| moved(o, Owner::Migration));
+    "moved_return_slots", "Returned from the low wearing area", |_, o| low(o, |_| moved(o, Owner::Return));
+    "low_entered_slots", "Entered the low wearing area (mapping units)", |_, o| low(o, |_| Some(entered(o) as f64));
+    "low_read_percent", "Page reads in the low wearing area (%)", |_, o| low(o, |[_, low]| Some(100.0 * low.reads.share?));
+    "low_read_us", "Page read in the low wearing area, mean (us)", |_, o| low(o, |[_, low]| low.reads.mean_us);
+    "high_read_us", "Page read in the high wearing area, mean (us)", |_, o| low(o, |[high, _]| high.reads.mean_us);
+    "low_retries_mean", "Retries a page in the low wearing area", |_, o| low(o, |[_, low]| low.reads.retries_mean);
+    "high_retries_mean", "Retries a page in the high wearing area", |_, o| low(o, |[high, _]| high.reads.retries_mean);
+    "low_pe_mean", "P/E cycles of the low wearing area, mean", |_, o| low(o, |[_, low]| Some(low.end.wear?.mean));
+    "high_pe_mean", "P/E cycles of the high wearing area, mean", |_, o| low(o, |[high, _]| Some(high.end.wear?.mean));
     "moved_scheme_slots", "Moved by a scheme", |_, o| moved(o, Owner::Scheme);
     "promotions_refused", "Promotions refused", |s, o| modes(s, o.stats.counters.promotions_refused.iter().sum::<u64>() as f64);
     "demoted_slots", "Demoted (mapping units)", |s, o| modes(s, o.stats.counters.slots_demoted as f64);
@@ -265,6 +276,11 @@ fn of_mode(s: &Setup, o: &Outcome, mode: CellMode, of: fn(&OfMode) -> Option<f64
         Vec::new()
     };
     of(all.iter().find(|m| m.mode == mode)?)
+}
+
+/// A number of the areas, on a drive that has them.
+fn low(o: &Outcome, of: impl Fn(&[InRun; Area::COUNT]) -> Option<f64>) -> Option<f64> {
+    of(&areas(o)?)
 }
 
 /// Mapping units moved for `owner`.

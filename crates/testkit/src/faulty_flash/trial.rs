@@ -339,7 +339,7 @@ fn check_statuses(drive: &FaultyDrive) -> Result<(), Violation> {
             // Whether a sense has failed was seen when it ended.
             Status::Ok | Status::Uncorrectable => true,
             Status::ReadOnly => is_read_only,
-            Status::NoSpace | Status::OutOfRange => false,
+            Status::NoSpace | Status::OutOfRange | Status::WriteProtected => false,
         };
         if !has_reason {
             return Err(Violation::UnexpectedStatus { command, status });

@@ -28,6 +28,9 @@ const MIXED: &str =
 /// Overwrites that clean a drive of 256 MiB a hundred times and more.
 const OVERWRITES: &str = "[j]\nrw=randrw\nrwmixread=20\nbs=64k\niodepth=16\nnorandommap\n\
     random_distribution=zipf:0.9\nio_size=1536m\n";
+/// Reads and writes of the same few pages.
+const HOT_MIXED: &str = "[j]\nrw=randrw\nrwmixread=60\nbs=16k\niodepth=8\nnorandommap\n\
+    random_distribution=zipf:1.1\nnumber_ios=30000\n";
 /// Overwrites between which the power is cut, with trims.
 const CUT: &str = "[w]\nrw=randwrite\nbs=16k\niodepth=16\nnorandommap\nnumber_ios=12000\n\
     [t]\nrw=randtrim\nbs=64k\niodepth=1\nnorandommap\nnumber_ios=300\nthinktime=200\n\
@@ -207,6 +210,23 @@ fn rows() -> Vec<Row> {
                     ],
                     aged(28 * 24, 833),
                     HOT_READS,
+                ),
+                // A few pages have most of the reads and of the writes.
+                "area" => row(
+                    name,
+                    "raro-femu",
+                    &[
+                        SMALL_BLOCKS,
+                        REFRESHED,
+                        set,
+                        match scheme.name {
+                            "differential" => &["area.new_reads=2 reads"],
+                            "differential-fixed" => &["area.reads=4 reads"],
+                            _ => &[],
+                        },
+                    ],
+                    aged(28, 100),
+                    HOT_MIXED,
                 ),
                 "read_recovery" => row(
                     name,

@@ -1,6 +1,7 @@
 //! The whole drive: firmware, medium, code, hardware and host together. One file a question.
 
 mod ages;
+mod areas;
 mod attribution;
 mod bad_blocks;
 mod calibration;

@@ -77,6 +77,7 @@ fn swarm(seed: u64) -> Swarm {
     let (mut schemes, mut set) = (Vec::new(), Vec::new());
     let (mut has_parity, mut whole_die, mut changes_modes) = (false, false, false);
     let mut own_streams = 0;
+    let mut has_areas = false;
     for axis in AXES {
         let (scheme, words) = drawn(axis, seed);
         has_parity |= scheme.requires(Need::StripeParity);
@@ -94,6 +95,16 @@ fn swarm(seed: u64) -> Swarm {
             set.extend(own.map(|value| format!("cell_mode.{value}")));
         }
         own_streams += scheme.own_streams() as u64;
+        if axis.name == "area" && scheme.own_streams() > 0 {
+            has_areas = true;
+            // Small drives, few reads.
+            let hot = ["new_reads", "middle_reads", "old_reads", "reads"];
+            let hot = hot
+                .iter()
+                .filter(|key| scheme.params.iter().any(|p| p.key == **key));
+            set.extend(hot.map(|key| format!("area.{key}={} reads", s.at(35).below(3))));
+            set.push("area.low_share=300 permille".into());
+        }
         if axis.name == "refresh" {
             set.extend(soon_refreshed(scheme, s.at(34)));
         }
@@ -118,7 +129,9 @@ fn swarm(seed: u64) -> Swarm {
         // Two of the triggers of `refresh` are for drives of QLC whose superblocks change their mode.
         set.retain(|word| !word.starts_with("refresh.trigger="));
     }
-    let blocks = 10 + in_modes + s.at(5).below(30);
+    // As printed, the rule is refused on drives with so little to spare.
+    set.retain(|word| !word.starts_with("area.rule="));
+    let blocks = 10 + in_modes + 10 * u64::from(has_areas) + s.at(5).below(30);
     let page = 16 << 10;
     let data_dies = channels * chips * dies - u64::from(has_parity);
     let superblock = data_dies * planes * page * 8 * mode.bits() as u64;

@@ -10,10 +10,14 @@
 //! - `reserve`: space kept so that cleaning can always finish. `relocation_state`: what relocation has in progress.
 //! - `program`: programs, and data whose program failed. `rewrite` holds such data until they are written
 //!   again.
+//! - `copies`: slots for pages that are copied because of how they are read.
+//! - `areas`: parts of the drive that wear apart.
 //! - `power`: what a power cut leaves.
 
+mod areas;
 mod bad;
 mod buffer;
+mod copies;
 mod erases;
 mod power;
 mod program;
@@ -31,10 +35,12 @@ use firstread_core::{
 
 use crate::config::Config;
 use crate::ftl::map::{self, Table};
-use crate::observe::{Owner, StreamId, StreamUse};
+use crate::observe::{Area, LowEntry, Owner, StreamId, StreamUse};
+use crate::policy::area::{AnyArea, Areas};
 use crate::policy::wear::{AnyWear, Wear};
 use crate::schedule::Purpose;
 use crate::shared::{Out, Shared};
+use areas::LowState;
 use bad::BadBlocks;
 use buffer::{Allocated, Due, Refused};
 pub(crate) use buffer::{Program, WriteBuffer};
@@ -71,6 +77,8 @@ pub(crate) enum Why {
     Promoted(CellMode),
     /// Copied into the declared stream of the drive's own mode, because of how the page is read.
     Refreshed,
+    /// Copied into the low wearing area, because of how the page is read.
+    Migrated,
     /// A changed map page.
     Map,
 }
@@ -152,7 +160,7 @@ impl Programs {
     }
 }
 
-/// Placement: free space, write buffers, and the scheme of axis `wear`.
+/// Placement: free space, write buffers, and the schemes of axes `area` and `wear`.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     pub(crate) space: Space,
@@ -160,7 +168,10 @@ pub(crate) struct Place {
     streams: Streams,
     rewrites: RewriteQueue,
     bad: BadBlocks,
-    wear: AnyWear,
+    pub(crate) area: AnyArea,
+    low: LowState,
+    /// An instance for each area.
+    wear: [AnyWear; Area::COUNT],
     /// The superblock opened last, if nobody has asked for it yet.
     opened: Option<SuperblockId>,
     /// Programs to be reissued after a power cut.
@@ -174,15 +185,17 @@ impl Place {
         config: &Config,
         map_pages: u32,
         plan: StreamPlan,
-        wear: AnyWear,
+        (area, wear): (AnyArea, AnyWear),
         first: Buf,
     ) -> Place {
         let geometry = config.geometry;
         let slots = geometry.slots_per_superblock(config.mode);
         let wordline = geometry.slots_per_stripe() * u32::from(config.mode.bits());
+        let superblocks = geometry.blocks_per_plane;
+        let low = superblocks - area.low_from().unwrap_or(superblocks);
         Place {
             space: Space::new(
-                geometry.blocks_per_plane,
+                (superblocks, low),
                 slots,
                 config.capacity_slots + u64::from(map_pages),
                 config.least_spare_slots,
@@ -192,7 +205,9 @@ impl Place {
             streams: Streams::new(plan, first),
             rewrites: RewriteQueue::new(plan.slot_buffers(), first.slot(plan.slot_buffers())),
             bad: BadBlocks::new(geometry.dies(), geometry.blocks_per_plane),
-            wear,
+            area,
+            low: LowState::default(),
+            wear: [wear.clone(), wear],
             opened: None,
             waiting: Waiting::with_capacity(plan.programs() as usize),
         }
@@ -224,14 +239,25 @@ impl Place {
         }
         let (stream, slot) = match item.why {
             Why::Host { has_merged } => {
-                (StreamId::Host, self.take_for_host(now, has_merged, shared)?)
+                if self.host_may_enter_low(shared)
+                    && let Some(taken) = self.take_host_low(now, item, has_merged, table, shared)?
+                {
+                    taken
+                } else {
+                    (StreamId::Host, self.take_for_host(now, has_merged, shared)?)
+                }
             }
             Why::Moved { owner, to } => {
                 if !table.map.has_room(1) {
                     return Err(Refusal::Wait(Wait::Overlay));
                 }
                 let stays = to.map(StreamUse::Promoted);
-                match stays.and_then(|what| self.take_for_copy(now, what, shared).ok()) {
+                let stays = stays.and_then(|what| self.take_for_copy(now, what, shared).ok());
+                let stays = match stays {
+                    Some(taken) => Some(taken),
+                    None => self.take_move_low(now, item, table, shared)?,
+                };
+                match stays {
                     Some(taken) => taken,
                     None => {
                         let is_map = table.directory.is_map(item.lpn);
@@ -243,15 +269,17 @@ impl Place {
                     }
                 }
             }
-            Why::Promoted(_) | Why::Refreshed => {
+            Why::Promoted(_) | Why::Refreshed | Why::Migrated => {
                 if !table.map.has_room(1) {
                     return Err(Refusal::Wait(Wait::Overlay));
                 }
-                let what = match item.why {
-                    Why::Promoted(mode) => StreamUse::Promoted(mode),
-                    _ => StreamUse::Refreshed,
-                };
-                self.take_for_copy(now, what, shared)?
+                match item.why {
+                    Why::Promoted(mode) => {
+                        self.take_for_copy(now, StreamUse::Promoted(mode), shared)?
+                    }
+                    Why::Migrated => self.take_for_entry(now, LowEntry::Read, shared)?,
+                    _ => self.take_for_copy(now, StreamUse::Refreshed, shared)?,
+                }
             }
             Why::Map => (StreamId::Map, self.take_for_map(now, shared)?),
         };
@@ -302,7 +330,7 @@ impl Place {
             Owner::Gc | Owner::Wear
                 if shared.heat.is_on()
                     && let Some(stream) = self.streams.read_often()
-                    && self.wear.takes_along(shared.heat.of(lpn)) =>
+                    && self.wear[Area::High as usize].takes_along(shared.heat.of(lpn)) =>
             {
                 stream
             }
@@ -362,45 +390,6 @@ impl Place {
         let others = || self.streams.of_others().find(has_room);
         let of_mover = self.streams.of_mover().find(has_room);
         of_mover.or_else(|| is_last_resort.then(others)?)
-    }
-
-    /// A slot of the declared stream that takes copies of the kind `what`. If the stream has no superblock and its pool
-    /// is empty, relocation will look for one. From the common pool it has a superblock only if cleaning and the host
-    /// can spare it.
-    #[inline(never)] // Few pages go to such a stream.
-    fn take_for_copy(
-        &mut self,
-        now: Ns,
-        what: StreamUse,
-        shared: &mut Shared,
-    ) -> Result<(StreamId, Allocated), Refusal> {
-        let Some(stream) = self.streams.that_takes(what) else {
-            return Err(Refusal::Never(Status::NoSpace));
-        };
-        if !self.rewrites.is_empty() {
-            return Err(Refusal::Wait(Wait::Rewrite));
-        }
-        // A superblock is opened for a page that it can take now: a move that it cannot take opens another one.
-        if self.streams.is_full(stream) {
-            return Err(Refusal::Wait(Wait::Buffer));
-        }
-        let mut taken = self.streams.allocate(stream);
-        if let Err(Refused::NeedsBlock) = taken {
-            let has_pool = matches!(what, StreamUse::Promoted(_));
-            if !has_pool && !self.can_open_for_refresh(shared) {
-                return Err(Refusal::Wait(Wait::Reserve));
-            }
-            if self.open(now, stream, shared) {
-                taken = self.streams.allocate(stream);
-            } else if let StreamUse::Promoted(mode) = what {
-                self.relocation.wanted.add(mode);
-            }
-        }
-        match taken {
-            Ok(slot) => Ok((stream, slot)),
-            Err(Refused::Full) => Err(Refusal::Wait(Wait::Buffer)),
-            Err(Refused::NeedsBlock) => Err(Refusal::Wait(Wait::Superblock)),
-        }
     }
 
     #[inline]
@@ -570,14 +559,9 @@ impl Place {
         self.opened.take()
     }
 
-    /// The scheme of axis `wear`.
-    pub(crate) fn wear(&self) -> &AnyWear {
-        &self.wear
-    }
-
-    /// A superblock of cold data, to be moved for wear leveling.
-    pub(crate) fn cold(&mut self, shared: &Shared) -> Option<SuperblockId> {
-        self.wear.cold(shared.blocks.all())
+    /// A superblock of cold data of `area`, to be moved for wear leveling.
+    pub(crate) fn cold(&mut self, area: Area, shared: &Shared) -> Option<SuperblockId> {
+        self.wear[area as usize].cold(shared.blocks.in_area(area))
     }
 }
 

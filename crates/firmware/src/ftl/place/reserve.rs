@@ -152,6 +152,7 @@ impl Place {
     pub(crate) fn missing_room(&self, shared: &Shared) -> i64 {
         let slots = self.space.largest_slots;
         let kept = self.kept_from_host() + u64::from(self.torn_slots(shared));
+        let kept = kept + u64::from(self.kept_low_soon(shared)) * slots;
         (kept + slots) as i64 - self.room_to_come(shared)
     }
 
@@ -189,7 +190,7 @@ impl Place {
     /// program in the first fails, as long as the drive has spare superblocks.
     pub(crate) fn has_beyond_reserve(&self, slots: u64, shared: &Shared) -> bool {
         let space = &self.space;
-        let kept = self.kept_from_host();
+        let kept = self.kept_from_host() + self.kept_low_slots();
         space.free_slots() >= kept + space.reserved + self.owed_slots(shared) + slots
     }
 

@@ -7,7 +7,7 @@ use firstread_core::{Arena, CellMode, DieId, Ns, PageAddr, PageType, SuperblockI
 use super::erases::{Erased, Erases};
 use super::{Place, StreamPlan};
 use crate::ftl::map::Table;
-use crate::observe::{ModeSet, StreamId, StreamUse, SuperblockTable, SuperblockUse};
+use crate::observe::{Area, ModeSet, StreamId, StreamUse, SuperblockTable, SuperblockUse};
 use crate::policy::wear::Wear;
 use crate::schedule::Purpose;
 use crate::shared::{Out, Shared};
@@ -28,6 +28,8 @@ pub(crate) struct Space {
     pub(crate) closed: u64,
     /// Number of free superblocks of the common pool, in which every mode is that has no pool of its own.
     pub(crate) free: u32,
+    /// Of these, superblocks of the low wearing area.
+    pub(crate) low_free: u32,
     /// Slots in free superblocks of the common pool.
     free_slots: u64,
     /// Modes with a pool of their own: their superblocks are opened for the declared stream of the mode alone.
@@ -38,6 +40,8 @@ pub(crate) struct Space {
     pub(crate) physical_slots: u64,
     /// Slots reserved for single-page moves.
     pub(crate) reserved: u64,
+    /// Slots of the capacity, that of the map included.
+    pub(crate) capacity_slots: u64,
     /// Slots needed for the capacity and the cleaning reserve.
     pub(crate) needed_slots: u64,
     /// Minimum number of slots beyond `needed_slots`.
@@ -57,10 +61,10 @@ pub(crate) struct Space {
 }
 
 impl Space {
-    /// `blocks` free superblocks of `slots` slots each, for `capacity` logical pages and at least
+    /// `blocks` free superblocks of `slots` slots each, of which `low` are the low wearing area, for `capacity` logical pages and at least
     /// `least_spare` spare slots, with the streams of `plan`.
     pub(crate) fn new(
-        blocks: u32,
+        (blocks, low): (u32, u32),
         slots: u32,
         capacity: u64,
         least_spare: u64,
@@ -71,11 +75,13 @@ impl Space {
             opened: 0,
             closed: 0,
             free: blocks,
+            low_free: low,
             free_slots: all,
             pools: plan.pools(),
             free_in: [0; CellMode::ALL.len()],
             physical_slots: all,
             reserved: 0,
+            capacity_slots: capacity,
             needed_slots: capacity + RESERVE * slots as u64 + plan.kept_slots(),
             least_spare,
             largest_slots: slots as u64,
@@ -87,11 +93,13 @@ impl Space {
         }
     }
 
-    /// A free superblock in `mode`, of `slots` slots, has been taken. Returns its number in the order of opening.
-    pub(crate) fn take(&mut self, mode: CellMode, slots: u32) -> u64 {
+    /// A free superblock of `area` in `mode`, of `slots` slots, has been taken. Returns its number in the order of
+    /// opening.
+    pub(crate) fn take(&mut self, area: Area, mode: CellMode, slots: u32) -> u64 {
         if self.pools.has(mode) {
             self.free_in[mode as usize] -= 1;
         } else {
+            self.low_free -= u32::from(area == Area::Low);
             self.free -= 1;
             self.free_slots -= slots as u64;
         }
@@ -105,8 +113,9 @@ impl Space {
         NonZeroU64::new(self.closed)
     }
 
-    /// A free superblock of `slots` slots is retired before first use.
-    pub(crate) fn drop_free(&mut self, slots: u32) {
+    /// A free superblock of `area` with `slots` slots is retired before first use.
+    pub(crate) fn drop_free(&mut self, area: Area, slots: u32) {
+        self.low_free -= u32::from(area == Area::Low);
         self.free -= 1;
         self.free_slots -= slots as u64;
         self.physical_slots -= slots as u64;
@@ -140,6 +149,7 @@ impl Space {
     ) {
         (self.opened, self.read_only, self.erases) = (opened, read_only, erases);
         (self.free, self.free_slots, self.free_in) = self.counted(blocks, &slots);
+        self.low_free = self.low_counted(blocks);
         let used = || {
             blocks
                 .iter()
@@ -160,10 +170,11 @@ impl Space {
         self.holds_capacity_without(0)
     }
 
-    fn put_back(&mut self, mode: CellMode, slots: u32) {
+    fn put_back(&mut self, area: Area, mode: CellMode, slots: u32) {
         if self.pools.has(mode) {
             self.free_in[mode as usize] += 1;
         } else {
+            self.low_free += u32::from(area == Area::Low);
             self.free += 1;
             self.free_slots += slots as u64;
         }
@@ -184,9 +195,24 @@ impl Space {
         })
     }
 
+    /// Free superblocks of the common pool that the low wearing area has, counted in the table `blocks`.
+    pub(crate) fn low_counted(&self, blocks: &SuperblockTable) -> u32 {
+        let low = blocks.in_area(Area::Low);
+        let free = low
+            .iter()
+            .filter(|(_, row)| row.usage == SuperblockUse::Free && !self.pools.has(row.mode));
+        free.count() as u32
+    }
+
+    /// Minimum number of slots beyond those that are needed.
+    pub(crate) fn least_spare(&self) -> u64 {
+        self.least_spare
+    }
+
     /// Whether the free superblocks are those of the table `blocks`.
     pub(crate) fn agrees(&self, blocks: &SuperblockTable, slots: impl Fn(CellMode) -> u32) -> bool {
         self.counted(blocks, slots) == (self.free, self.free_slots, self.free_in)
+            && self.low_counted(blocks) == self.low_free
     }
 
     /// Slots in free superblocks of the common pool.
@@ -229,28 +255,32 @@ impl Place {
 
     /// Opens a free superblock for `stream`. False if there is none that the stream may have.
     pub(super) fn open(&mut self, now: Ns, stream: StreamId, shared: &mut Shared) -> bool {
-        let modes = self.streams.opens(stream);
-        let blocks = shared.blocks.all();
-        let chosen = match self.streams.takes(stream) {
-            Some(StreamUse::ReadOften) => self.wear.open_for_read_often(blocks, modes),
-            takes => self
-                .wear
-                .open(blocks, modes, takes == Some(StreamUse::Cold)),
+        let Some(block) = self.free_for(stream, shared) else {
+            return false;
         };
-        let Some(block) = chosen else { return false };
         let slots = shared.slots_of(shared.blocks.row(block).mode);
         // The host leaves enough space for one more cleaning.
         if stream == StreamId::Host && !self.can_open(slots, shared) {
             return false;
         }
         let mode = shared.blocks.row(block).mode;
-        let opened = self.space.take(mode, slots);
+        let area = shared.blocks.area_of(block);
+        let is_elsewhere = area == Area::Low && self.streams.takes(stream) != Some(StreamUse::Low);
+        shared.counters.opened_elsewhere += u64::from(is_elsewhere);
+        let opened = self.space.take(area, mode, slots);
+        let moves = [StreamUse::Cold, StreamUse::ReadOften];
+        let of_moves = stream == StreamId::Move
+            || self
+                .streams
+                .takes(stream)
+                .is_some_and(|what| moves.contains(&what));
         let row = shared.blocks.row_mut(block);
         row.usage = SuperblockUse::Open;
         row.programmed_at = now;
         row.opened = opened;
         row.closed = None;
         row.holds_map = stream == StreamId::Map;
+        row.holds_moved = of_moves;
         self.streams.of_mut(stream).open(block, row.mode);
         self.relocation.foresee_anew |= stream != StreamId::Move;
         if stream == StreamId::Host {
@@ -260,6 +290,7 @@ impl Place {
         }
         debug_assert!(self.opened.is_none(), "reads were told of the one before");
         self.opened = Some(block);
+        self.look_at_areas(shared);
         true
     }
 
@@ -287,7 +318,7 @@ impl Place {
     /// A free superblock of the common pool, to be erased into another mode.
     pub(crate) fn free_for_conversion(&mut self, shared: &Shared) -> Option<SuperblockId> {
         let own = core::iter::once(shared.config.mode).collect();
-        self.wear.open(shared.blocks.all(), own, false)
+        self.wear[Area::High as usize].open(shared.blocks.in_area(Area::High), own, false)
     }
 
     /// Whether a superblock is free in the pool of `mode`, or is being erased into it.
@@ -298,9 +329,11 @@ impl Place {
                 || erasing.any(|block| shared.blocks.row(block).mode == mode))
     }
 
-    /// Takes a free superblock in `mode`, to be erased into another mode.
-    pub(crate) fn take_free(&mut self, mode: CellMode, slots: u32) {
-        self.space.take(mode, slots);
+    /// Takes free superblock `block`, to be erased into another mode.
+    pub(crate) fn take_free(&mut self, block: SuperblockId, shared: &Shared) {
+        let mode = shared.blocks.row(block).mode;
+        let area = shared.blocks.area_of(block);
+        self.space.take(area, mode, shared.slots_of(mode));
     }
 
     /// Marks free superblock `block` as filled with `pages` pages.
@@ -312,6 +345,7 @@ impl Place {
         pages: u32,
         shared: &mut Shared,
     ) {
+        let area = shared.blocks.area_of(block);
         let row = shared.blocks.row_mut(block);
         debug_assert_eq!(
             row.usage,
@@ -319,7 +353,7 @@ impl Place {
             "only a free superblock can be filled"
         );
         let slots = shared.config.geometry.slots_per_superblock(row.mode);
-        row.opened = self.space.take(row.mode, slots);
+        row.opened = self.space.take(area, row.mode, slots);
         row.closed = self.space.close();
         row.usage = SuperblockUse::Full;
         row.set_pe_cycles(pe_cycles);
@@ -340,7 +374,7 @@ impl Place {
         for block in (last - worst..last).map(SuperblockId) {
             let slots = shared.slots_of(shared.blocks.row(block).mode);
             shared.blocks.row_mut(block).usage = SuperblockUse::Bad;
-            self.space.drop_free(slots);
+            self.space.drop_free(shared.blocks.area_of(block), slots);
             shared.counters.retired += 1;
         }
         shared.counters.replaced += of_dies.iter().map(|&bad| bad as u64).sum::<u64>();
@@ -435,11 +469,13 @@ impl Place {
         if failed && !self.repair(block, shared, ports) {
             self.retire(block, shared);
         } else {
+            let area = shared.blocks.area_of(block);
             let row = shared.blocks.row_mut(block);
             row.usage = SuperblockUse::Free;
             let slots = shared.config.geometry.slots_per_superblock(row.mode);
-            self.space.put_back(row.mode, slots);
+            self.space.put_back(area, row.mode, slots);
         }
+        self.look_at_areas(shared);
         Some(block)
     }
 }
@@ -447,6 +483,7 @@ impl Place {
 #[cfg(test)]
 mod tests {
     use crate::ftl::tests::{SLOTS, drive};
+    use crate::observe::Area;
 
     /// A free superblock that is retired takes its slots from what is free and from what there is.
     #[test]
@@ -455,7 +492,7 @@ mod tests {
         let slots = u64::from(SLOTS);
         let before = (space.free, space.free_slots, space.physical_slots);
         assert_eq!(before, (12, 12 * slots, 12 * slots));
-        space.drop_free(SLOTS);
+        space.drop_free(Area::High, SLOTS);
         let after = (space.free, space.free_slots, space.physical_slots);
         assert_eq!(after, (11, 11 * slots, 11 * slots));
     }

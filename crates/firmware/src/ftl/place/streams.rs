@@ -20,7 +20,7 @@ use crate::observe::{ModeSet, StreamId, StreamRow, StreamUse};
 use crate::policy::DECLARE;
 
 /// Maximum number of streams of a drive.
-const MOST_STREAMS: usize = 8;
+const MOST_STREAMS: usize = 9;
 
 /// Maximum number of superblocks that may be completely filled but not completely programmed.
 pub(crate) const FILLED: usize = MOST_STREAMS * WORDLINES;

@@ -211,8 +211,9 @@ fn formula_declared_streams_share_their_lines() {
         row(StreamUse::Promoted(CellMode::Slc)),
     ];
     let geometry = drive(14, 64, 0).lower.store.shared.config.geometry;
-    let plan =
-        |rows: &'static [StreamRow]| StreamPlan::new(geometry, CellMode::Slc, 0, [&[], rows, &[]]);
+    let plan = |rows: &'static [StreamRow]| {
+        StreamPlan::new(geometry, CellMode::Slc, 0, [&[], rows, &[], &[]])
+    };
     let line = geometry.slots_per_stripe();
     let lines = |rows| plan(rows).slot_buffers() / line;
     assert_eq!(lines(&[]), 2 * 3);

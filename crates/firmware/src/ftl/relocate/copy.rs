@@ -9,6 +9,7 @@ use super::{ASKED, Relocate};
 use crate::ftl::place::{Evacuation, Item, Refusal, Why};
 use crate::lower_layers::LowerLayers;
 use crate::observe::{Counters, Owner, Refused, SuperblockUse};
+use crate::policy::area::Areas;
 use crate::policy::cell_mode::{CellModes, GiveBack};
 use crate::policy::hot_pages::PageRead;
 use crate::policy::refresh::Refresh;
@@ -85,7 +86,11 @@ impl Relocate {
                 future: shared.future.of(lpn),
             };
             let is_own = row.mode == shared.config.mode;
-            let Some(why) = self.wants_copy(&read, is_own) else {
+            let area = shared.blocks.area_of(at.block);
+            let migrates = lower.store.place.area.after_read(area, &read);
+            let budget = &mut lower.store.shared.counters.low_over_budget;
+            *budget += u64::from(migrates == Some(false));
+            let Some(why) = self.wants_copy(&read, is_own, migrates == Some(true)) else {
                 continue;
             };
             let item = Item {
@@ -113,11 +118,14 @@ impl Relocate {
     }
 
     /// Why a page that was read is to be copied, if it is. `is_own`: it lies in the drive's own mode. Both schemes see
-    /// every read, and a promotion goes before a refresh.
-    fn wants_copy(&mut self, read: &PageRead, is_own: bool) -> Option<Why> {
+    /// every read. A promotion goes before a migration into the low wearing area, and that before a refresh.
+    fn wants_copy(&mut self, read: &PageRead, is_own: bool, migrates: bool) -> Option<Why> {
         let refreshes = is_own && self.refresh.rewrites(read);
         let promoted = self.cell_mode.after_read(read).map(Why::Promoted);
-        promoted.or_else(|| refreshes.then_some(Why::Refreshed))
+        let migrated = || (is_own && migrates).then_some(Why::Migrated);
+        promoted
+            .or_else(migrated)
+            .or_else(|| refreshes.then_some(Why::Refreshed))
     }
 
     /// Superblock `block` was read so often that its data are to be rewritten: asks for it to be emptied. If it is still
@@ -164,6 +172,7 @@ impl Relocate {
 fn refusals(why: Why, counters: &mut Counters) -> &mut [u64; Refused::COUNT] {
     match why {
         Why::Refreshed => &mut counters.refreshes_refused,
+        Why::Migrated => &mut counters.low_refused,
         _ => &mut counters.promotions_refused,
     }
 }
@@ -196,6 +205,7 @@ fn copy<M: Arena>(
             counters.slots_promoted[to as usize] += 1;
             Owner::Promotion
         }
+        Why::Migrated => Owner::Migration,
         _ => {
             counters.slots_refreshed += 1;
             Owner::Refresh

@@ -45,6 +45,7 @@ impl Relocate {
             self.start_page(now, owner, lpn, lower, ports);
         }
         self.convert_free(now, lower, ports);
+        self.make_room_in_low(lower);
         loop {
             let Some(current) = lower.store.place.relocation.emptying else {
                 match self.next_evacuation(lower) {
@@ -107,6 +108,7 @@ impl Relocate {
         place.relocation.emptying = None;
         let block = current.block;
         shared.counters.superblocks_refreshed += u64::from(current.owner == Owner::Refresh);
+        shared.counters.superblocks_returned += u64::from(current.owner == Owner::Return);
         let mode = match current.owner {
             Owner::Gc => self.mode_for_stream(block, current.mode, place, shared),
             _ => current.mode,
@@ -141,15 +143,17 @@ impl Relocate {
         let waits = is_held || relocation.superblock_is_wanted();
         let space = &place.space;
         if waits && relocation.is_resting() && space.erases.is_empty() && space.programs == 0 {
-            if is_held || place.has_garbage(&lower.store.shared) {
+            if place.release_low() {
+                self.again = true;
+            } else if is_held || place.has_garbage(&lower.store.shared) {
                 place.end_of_life();
             }
             self.unblocks_writes = true;
         }
     }
 
-    /// The superblock to be emptied next. The order is: failed superblocks, requested ones, garbage
-    /// collection, wear leveling.
+    /// The superblock to be emptied next. The order is: failed superblocks, requested ones, room in
+    /// the low wearing area, garbage collection, wear leveling.
     fn next_evacuation<M: Arena>(&mut self, lower: &mut LowerLayers<M>) -> Option<Evacuation> {
         // An evacuation that gives back less than it takes waits until cleaning has its reserve.
         let spare = lower.store.place.has_spare();
@@ -167,6 +171,8 @@ impl Relocate {
             (Owner::Retire, block, mode_after(lower, block), 0)
         } else if spare && let Some(asked) = self.next_asked(lower) {
             (asked.owner, asked.block, asked.mode, asked.shrinks)
+        } else if let Some(asked) = self.next_for_room(lower) {
+            (asked.owner, asked.block, asked.mode, 0)
         } else {
             let (owner, block) = self.choose_victim(&mut lower.store)?;
             (owner, block, mode_after(lower, block), 0)

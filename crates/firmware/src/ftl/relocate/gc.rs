@@ -32,8 +32,8 @@ use super::Relocate;
 use super::victims::MOST_FORESEEN;
 use crate::flash_store::FlashStore;
 use crate::ftl::place::{FILLED, Place};
-use crate::observe::{Owner, StreamId, SuperblockTable, SuperblockUse};
-use crate::policy::gc_victim::{self, GcVictim, Victims};
+use crate::observe::{Area, Owner, StreamId, SuperblockTable, SuperblockUse};
+use crate::policy::gc_victim::{self, GcVictim};
 use crate::shared::Shared;
 
 /// Wordlines over all dies that the host can still fill when cleaning ends: an erase takes about as long as
@@ -81,7 +81,9 @@ impl Relocate {
         let slots = space.largest_slots as i64;
         let for_stream = i64::from(self.stream_waits(place, shared));
         let mut missing = place.missing_room(shared) + to_come + for_stream * slots;
-        let mut free = i64::from(space.free_soon(&shared.blocks)) - for_stream;
+        // Superblocks kept for the low wearing area are not the host's; the one being emptied counts below.
+        let kept_low = i64::from(place.kept_low_soon(shared));
+        let mut free = i64::from(space.free_soon(&shared.blocks)) - for_stream - kept_low;
         let can_open = || to_come + for_stream == 0 && place.can_open(slots as u32, shared);
         if free > 0 && (missing <= 0 || can_open()) {
             return None;
@@ -165,10 +167,12 @@ impl Relocate {
     fn next_victim<M>(&self, after: usize, store: &FlashStore<M>) -> Option<SuperblockId> {
         let after = after as u64;
         map_victim(&store.place, &store.shared).or_else(|| {
+            if store.shared.blocks.has_areas() {
+                return self.victim_of_areas(after, store);
+            }
             // Each cleaned superblock makes room to open one.
-            let victims =
-                Victims::new(store.shared.blocks.all(), &store.shared.config.geometry).after(after);
-            self.gc.victim.choose(victims, self.gc.chosen + after)
+            let victims = self.victims_in(Area::High, store).after(after);
+            self.gc.victim().choose(victims, self.gc.chosen + after)
         })
     }
 
@@ -181,12 +185,12 @@ impl Relocate {
             return None;
         }
         // Wear leveling gives back what it takes, so it needs no more room than cleaning. But it can wait.
-        if self.gc.consider_wear
+        while let Some(area) = self.gc.worn_area()
             && !store.place.relocation.host_waits.has(Wait::Superblock)
             && store.place.can_spare(0, &store.shared)
         {
-            self.gc.consider_wear = false;
-            if let Some(block) = store.place.cold(&store.shared) {
+            self.gc.consider_wear[area as usize] = false;
+            if let Some(block) = store.place.cold(area, &store.shared) {
                 return Some((Owner::Wear, block));
             }
         }
@@ -207,8 +211,14 @@ impl Relocate {
     /// The next victim, if cleaning it is worth its moves, or if the host cannot continue without it.
     fn worth_cleaning<M>(&self, store: &FlashStore<M>) -> Option<SuperblockId> {
         if !self.has_to_clean(store) && map_victim(&store.place, &store.shared).is_none() {
-            let victims = Victims::new(store.shared.blocks.all(), &store.shared.config.geometry);
-            if victims.best_gain() < self.least_gain(store) {
+            let areas = match store.place.keeps_low() {
+                true => &Area::ALL[..1],
+                false => &Area::ALL[..],
+            };
+            let gains = areas
+                .iter()
+                .map(|&area| self.victims_in(area, store).best_gain());
+            if gains.max() < Some(self.least_gain(store)) {
                 return None;
             }
         }
@@ -236,6 +246,7 @@ impl Relocate {
             || store.place.relocation.pace.is_due()
             || self.has_to_clean(store)
             || (owner == Owner::Wear && (store.place.space.failed > 0 || self.has_asked()))
+            || (owner == Owner::Gc && store.place.compacts_low(&store.shared))
     }
 
     /// Whether something cannot continue before a superblock has been cleaned.
@@ -251,7 +262,7 @@ impl Relocate {
         store.place.relocation.pace.is_due()
             || store.place.relocation.superblock_is_wanted()
             || store.place.space.failed > 0
-            || self.gc.consider_wear
+            || self.gc.worn_area().is_some()
     }
 
     /// The superblock to be cleaned: `chosen`, or the one that gains most if `chosen` does not fit or the

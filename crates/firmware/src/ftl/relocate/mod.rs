@@ -17,8 +17,10 @@
 //! - `evacuate`: emptying and erasing superblocks.
 //! - `moves`: one move, from its read to its new slot.
 //! - `copy`: copies of what the host has read, for promotion and refresh. `promote`: superblocks for promoted pages.
+//! - `areas`: victims of each area, and room in the low wearing one.
 //! - `gc`: garbage collection and its pace; wear leveling. `victims`: chosen and foreseen victims.
 
+mod areas;
 mod copy;
 mod evacuate;
 mod gc;
@@ -33,7 +35,7 @@ use firstread_core::{Arena, CellMode, Geometry, Lpn, Ns, Ppa, SuperblockId};
 use crate::config::Config;
 use crate::ftl::place::{Erased, Evacuation};
 use crate::lower_layers::LowerLayers;
-use crate::observe::{Future, ModeSet, Owner, SuperblockUse};
+use crate::observe::{Area, Future, ModeSet, Owner, SuperblockUse};
 use crate::policy::cell_mode::{AnyCellMode, CellModes};
 use crate::policy::gc_victim::AnyGcVictim;
 use crate::policy::refresh::{AnyRefresh, Refresh};
@@ -73,6 +75,8 @@ pub enum Busy {
 #[derive(Clone, Debug)]
 pub(crate) struct Relocate {
     asked: VecDeque<Evacuation>,
+    /// The superblock of the low wearing area to be emptied for room there.
+    room: Option<Evacuation>,
     pages: VecDeque<(Owner, Lpn)>,
     /// Jobs whose data have arrived and wait for the write buffer.
     arrived: VecDeque<u32>,
@@ -105,11 +109,13 @@ impl Relocate {
         victim: AnyGcVictim,
         cell_mode: AnyCellMode,
         refresh: AnyRefresh,
+        has_areas: bool,
     ) -> Relocate {
         let window = Relocate::window(&config.geometry);
         let kept = config.capacity_slots * u64::from(cell_mode.keep_permille()) / 1000;
         Relocate {
             asked: VecDeque::with_capacity(ASKED),
+            room: None,
             pages: VecDeque::with_capacity(PAGES),
             arrived: VecDeque::with_capacity(window as usize),
             window,
@@ -117,7 +123,7 @@ impl Relocate {
             lacks_room: false,
             unblocks_writes: false,
             gc: Gc::new(victim),
-            copies: !(cell_mode.streams().is_empty() && refresh.streams().is_empty()),
+            copies: has_areas || !(cell_mode.streams().is_empty() && refresh.streams().is_empty()),
             most_senses: refresh.most_senses().unwrap_or(u64::MAX),
             refresh,
             keep_slots: config.capacity_slots + kept,
@@ -169,6 +175,7 @@ impl Relocate {
         !place.relocation.is_idle()
             || place.has_rewrites()
             || place.relocation.wanted != ModeSet::default()
+            || place.low_is_wanted()
             || self.has_more_to_move(&lower.store)
     }
 
@@ -244,7 +251,7 @@ impl Relocate {
                 if !place.has_beyond_reserve(u64::from(before), shared) {
                     return Err(Busy::NoRoom);
                 }
-                place.take_free(row.mode, before);
+                place.take_free(block, shared);
                 store.start_erase(now, block, mode, Erased::Free, ports);
                 Ok(false)
             }
@@ -271,9 +278,9 @@ impl Relocate {
         }
     }
 
-    /// A superblock has been erased, so wear has changed.
-    pub(crate) fn erased(&mut self) {
-        self.gc.consider_wear();
+    /// A superblock of `area` has been erased, so wear has changed.
+    pub(crate) fn erased(&mut self, area: Area) {
+        self.gc.consider_wear(area);
     }
 }
 

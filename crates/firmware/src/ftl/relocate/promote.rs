@@ -106,8 +106,7 @@ impl Relocate {
         match chosen {
             Ok(block) => {
                 place.relocation.wanted.remove(to);
-                let row = *shared.blocks.row(block);
-                place.take_free(row.mode, shared.slots_of(row.mode));
+                place.take_free(block, shared);
                 store.start_erase(now, block, to, Erased::Free, ports);
             }
             // Cleaning makes room for one more superblock first.

@@ -15,4 +15,5 @@ mod thresholds;
 pub use page_read::PageRead;
 pub(crate) use read_times::ReadTimes;
 pub(crate) use rule::RaroRule;
+pub(crate) use service_time::ServiceTimes;
 pub(crate) use thresholds::{Temperature, Thresholds};

@@ -18,7 +18,7 @@ const WINDOW: u32 = 16;
 
 /// The durations of a read in each mode, and the average retries of each superblock.
 #[derive(Clone, Debug)]
-pub(super) struct ServiceTimes {
+pub(crate) struct ServiceTimes {
     times: ReadTimes,
     retries: Box<[u16]>,
     /// How many times as long a read has to take, in thousandths.
@@ -27,7 +27,7 @@ pub(super) struct ServiceTimes {
 
 impl ServiceTimes {
     /// For the drive of `setup`.
-    pub(super) fn new(setup: &Setup, slower_permille: u32) -> ServiceTimes {
+    pub(crate) fn new(setup: &Setup, slower_permille: u32) -> ServiceTimes {
         ServiceTimes {
             times: ReadTimes::new(setup),
             retries: alloc::vec![0; setup.geometry.blocks_per_plane as usize].into(),
@@ -37,14 +37,14 @@ impl ServiceTimes {
 
     /// Counts the retries of a read for its superblock.
     #[inline]
-    pub(super) fn learn(&mut self, read: &PageRead) {
+    pub(crate) fn learn(&mut self, read: &PageRead) {
         let average = &mut self.retries[read.block.0 as usize];
         let (old, new) = (u32::from(*average), u32::from(read.retries) * ONE);
         *average = (old - old / WINDOW + new / WINDOW).min(u32::from(u16::MAX)) as u16;
     }
 
     /// Whether a read of the page is expected to take `slower_permille` thousandths of a read in mode `to`, or more.
-    pub(super) fn is_slow(&self, read: &PageRead, to: CellMode) -> bool {
+    pub(crate) fn is_slow(&self, read: &PageRead, to: CellMode) -> bool {
         let here = self.times.step_ns(read.mode, read.page);
         let (Some(first), Some(target)) = (here, self.times.mean_step_ns(to)) else {
             return false;

@@ -1,0 +1,141 @@
+//! Areas that wear apart: shown for drives that have them.
+
+use firstread_firmware::observe::LowEntry;
+use firstread_session::results::areas::{Reads, areas, entered};
+use firstread_session::{Outcome, Setup};
+
+use super::copies::refused;
+use super::format::{Side, count, ratio, share, table, time};
+
+/// Lines of a report.
+pub fn lines(outcome: &Outcome) -> String {
+    let Some(areas) = areas(outcome) else {
+        return String::new();
+    };
+    let mut rows = vec![head("area", &[])];
+    rows.extend(areas.iter().map(|of| {
+        let mut row = vec![of.area.name().to_owned()];
+        row.extend([
+            count(u64::from(of.end.superblocks)),
+            count(of.end.valid_slots),
+            count(of.erases),
+        ]);
+        row.extend(of.end.wear.map_or([(); 4].map(|()| "-".into()), |wear| {
+            [
+                count(u64::from(wear.min)),
+                format!("{:.1}", wear.mean),
+                count(u64::from(wear.p99)),
+                count(u64::from(wear.max)),
+            ]
+        }));
+        row.extend(reads(&of.reads));
+        row
+    }));
+    let c = &outcome.stats.counters;
+    let ways = LowEntry::ALL.into_iter().zip(c.slots_into_low);
+    let ways: Vec<String> = ways
+        .filter(|(_, slots)| *slots > 0)
+        .map(|(entry, slots)| format!("{} {}", entry.name().replace('_', " "), count(slots)))
+        .collect();
+    let ways = match ways.is_empty() {
+        true => "none".into(),
+        false => ways.join(", "),
+    };
+    let mut text = format!(
+        "\nareas that wear apart\n{}\
+         \x20 mapping units written into the low wearing area: {ways}; refused: {}; over budget: {}\n\
+         \x20 superblocks of it: {} returned, {} compacted, {} opened for other data\n",
+        table("  ", &sides(1), &rows),
+        refused(&c.low_refused),
+        count(c.low_over_budget),
+        count(c.superblocks_returned),
+        count(c.superblocks_compacted),
+        count(c.opened_elsewhere),
+    );
+    if c.writes_refused_at_bound > 0 {
+        text += &format!(
+            "  writes of the host refused at the bound of wear: {}\n",
+            count(c.writes_refused_at_bound)
+        );
+    }
+    text
+}
+
+fn head(first: &str, second: &[&str]) -> Vec<String> {
+    let rest = [
+        "superblocks",
+        "valid units",
+        "erases",
+        "P/E min",
+        "mean",
+        "P99",
+        "max",
+        "page reads",
+        "of all",
+        "mean",
+        "retries",
+    ];
+    let all = [first].into_iter().chain(second.iter().copied());
+    all.chain(rest).map(String::from).collect()
+}
+
+fn sides(left: usize) -> Vec<Side> {
+    [vec![Side::Left; left], vec![Side::Right; 11]].concat()
+}
+
+fn reads(of: &Reads) -> [String; 4] {
+    let or_none = |value: Option<String>| value.unwrap_or_else(|| "-".into());
+    [
+        count(of.pages),
+        or_none(of.share.map(share)),
+        or_none(of.mean_us.map(|us| time(us * 1e3))),
+        or_none(of.retries_mean.map(ratio)),
+    ]
+}
+
+/// The areas of the drives that are compared, the first one of each; nothing where none has any.
+pub fn compared(axis: &str, results: &[(&str, &[(Setup, Outcome)])]) -> String {
+    let mut rows = vec![
+        [
+            axis,
+            "area",
+            "P/E mean",
+            "max",
+            "of reads",
+            "mean",
+            "retries",
+            "entered",
+            "returned",
+            "elsewhere",
+        ]
+        .map(String::from)
+        .to_vec(),
+    ];
+    for (label, drives) in results {
+        let Some((_, outcome)) = drives.first() else {
+            continue;
+        };
+        for of in areas(outcome).into_iter().flatten() {
+            let [_, of_all, mean, retries] = reads(&of.reads);
+            let wear = of.end.wear.unwrap_or_default();
+            let c = &outcome.stats.counters;
+            rows.push(vec![
+                (*label).to_owned(),
+                of.area.name().into(),
+                format!("{:.1}", wear.mean),
+                count(u64::from(wear.max)),
+                of_all,
+                mean,
+                retries,
+                count(entered(outcome)),
+                count(c.superblocks_returned),
+                count(c.opened_elsewhere),
+            ]);
+        }
+    }
+    if rows.len() == 1 {
+        return String::new();
+    }
+    let sides = [vec![Side::Left; 2], vec![Side::Right; 8]].concat();
+    format!("\nareas that wear apart\n{}", table("  ", &sides, &rows))
+}

@@ -1,0 +1,91 @@
+//! Areas that wear apart, at the end of a run.
+
+use firstread_firmware::observe::{Area, SuperblockTable, SuperblockUse};
+
+/// Wear of superblocks (P/E cycles).
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Wear {
+    /// The least.
+    pub min: u32,
+    /// The mean.
+    pub mean: f64,
+    /// What 99 % of the superblocks do not exceed.
+    pub p99: u32,
+    /// The most.
+    pub max: u32,
+}
+
+impl Wear {
+    /// Of superblocks with `pe_cycles`; none where there are none.
+    pub fn of(mut pe_cycles: Vec<u32>) -> Option<Wear> {
+        pe_cycles.sort_unstable();
+        let (&min, &max) = (pe_cycles.first()?, pe_cycles.last()?);
+        let sum: u64 = pe_cycles.iter().copied().map(u64::from).sum();
+        let p99 = ((pe_cycles.len() as f64 * 0.99).ceil() as usize).max(1) - 1;
+        Some(Wear {
+            min,
+            mean: sum as f64 / pe_cycles.len() as f64,
+            p99: pe_cycles[p99],
+            max,
+        })
+    }
+}
+
+/// An area, without its superblocks that are retired.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct OfArea {
+    /// How many superblocks it has.
+    pub superblocks: u32,
+    /// Their slots that hold the last version of a page.
+    pub valid_slots: u64,
+    /// Their wear; none where all are retired.
+    pub wear: Option<Wear>,
+}
+
+/// The areas of a drive with the superblocks of `table`, in the order of [`Area::ALL`]; none where it wears as a whole.
+pub(crate) fn areas(table: &SuperblockTable) -> Option<[OfArea; Area::COUNT]> {
+    table.has_areas().then(|| {
+        Area::ALL.map(|area| {
+            let in_use = || {
+                let rows = table.in_area(area).iter().map(|(_, row)| row);
+                rows.filter(|row| row.usage != SuperblockUse::Bad)
+            };
+            OfArea {
+                superblocks: in_use().count() as u32,
+                valid_slots: in_use().map(|row| u64::from(row.valid_slots)).sum(),
+                wear: Wear::of(in_use().map(|row| row.pe_cycles).collect()),
+            }
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use firstread_core::{CellMode, SuperblockId};
+
+    /// Each area has its own superblocks, those that are retired left out; a drive without areas has none.
+    #[test]
+    fn formula_superblocks_are_counted_by_area() {
+        let mut table = SuperblockTable::new(6, CellMode::Tlc);
+        assert_eq!(areas(&table), None);
+        table.set_low_from(Some(4));
+        for i in 0..6 {
+            table.row_mut(SuperblockId(i)).valid_slots = i;
+        }
+        table.row_mut(SuperblockId(1)).usage = SuperblockUse::Bad;
+        let Some([high, low]) = areas(&table) else {
+            panic!("it has areas")
+        };
+        assert_eq!((high.superblocks, high.valid_slots), (3, 5));
+        assert_eq!((low.superblocks, low.valid_slots), (2, 9));
+    }
+
+    #[test]
+    fn formula_wear_is_that_of_the_superblocks() {
+        let wear = Wear::of((1..=200).collect()).unwrap();
+        assert_eq!((wear.min, wear.p99, wear.max), (1, 198, 200));
+        assert!((wear.mean - 100.5).abs() < 1e-9);
+        assert_eq!(Wear::of(Vec::new()), None);
+    }
+}

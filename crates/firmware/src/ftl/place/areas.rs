@@ -1,0 +1,360 @@
+//! Areas: which one a page and a superblock belong to.
+//!
+//! An area is a preference. Room, reserve and the proof that cleaning can finish know no areas. But the free superblocks
+//! of the low wearing area are kept from what the host, the map and refresh may open, as long as the high wearing area
+//! can hold its own data with the reserve: otherwise they would be taken first, since cleaning makes room for no more
+//! than one superblock. Where the high wearing area is overfull, all free superblocks are for everyone.
+//!
+//! The stream of the low wearing area is none of relocation's: its superblock is opened only if after that everything
+//! that has to be left is left, and a slot of it takes no room. A page that it cannot take now goes where it would go on
+//! a drive without areas. Only moves wait for its buffer: what is emptied within the area is to stay there.
+
+use firstread_core::{Arena, Ns, SuperblockId, Wait};
+
+use super::buffer::Allocated;
+use super::{Item, Place, Refusal, Why};
+use crate::ftl::map::Table;
+use crate::observe::{Area, LowEntry, Owner, Refused, StreamId, StreamUse};
+use crate::policy::area::{Areas, LowRoom, MakeRoom, PageMove, PageWrite};
+use crate::policy::wear::Wear;
+use crate::shared::Shared;
+
+/// A stream and a slot of it.
+pub(super) type Taken = (StreamId, Allocated);
+
+/// What the low wearing area waits for, and what is known of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LowState {
+    /// Free superblocks of the area are kept from other data.
+    pub(super) is_kept: bool,
+    /// Writes of the host are refused.
+    refuses_writes: bool,
+    /// The area has no free superblock, and pages have found none: those that are read often, or others.
+    wants: Option<LowEntry>,
+    /// Superblocks opened and erased when room was last looked for: for others, and for pages that are read often.
+    looked_at: [(u64, u64); 2],
+    /// Pages read often that stayed when data were last returned, and whether they may stay when the next are.
+    stayed: u32,
+    may_stay: bool,
+}
+
+impl Place {
+    /// Superblocks have changed: looks at them anew.
+    pub(crate) fn look_at_areas(&mut self, shared: &Shared) {
+        if shared.blocks.has_areas() {
+            self.area.look(&shared.blocks);
+            self.low.is_kept = self.high_holds_its_data(shared);
+            self.low.refuses_writes = self.area.refuses_writes();
+        }
+    }
+
+    /// Whether the high wearing area has room for its data, the reserve and the least spare.
+    fn high_holds_its_data(&self, shared: &Shared) -> bool {
+        let usable = shared.blocks.in_area(Area::High);
+        let usable = usable.iter().map(|(_, row)| row);
+        let usable = usable.filter(|row| row.usage != crate::observe::SuperblockUse::Bad);
+        let (slots, valid) = usable.fold((0, 0), |(slots, valid), row| {
+            let of_row = u64::from(shared.slots_of(row.mode));
+            (slots + of_row, valid + u64::from(row.valid_slots))
+        });
+        let kept = self.space.needed_slots - self.space.capacity_slots;
+        slots >= valid + kept + self.space.least_spare()
+    }
+
+    /// Whether writes of the host are refused, although there is room.
+    #[inline]
+    pub(crate) fn refuses_writes(&self) -> bool {
+        self.low.refuses_writes
+    }
+
+    /// Whether free superblocks of the low wearing area are kept for it.
+    pub(crate) fn keeps_low(&self) -> bool {
+        self.low.is_kept
+    }
+
+    /// Whether a superblock of the low wearing area is being cleaned: for room there, which no pace of the host's
+    /// knows.
+    pub(crate) fn compacts_low(&self, shared: &Shared) -> bool {
+        let current = self.relocation.emptying;
+        current.is_some_and(|e| shared.blocks.area_of(e.block) == Area::Low)
+    }
+
+    /// Free superblocks of the low wearing area are for everyone, because nothing else can be had. Whether that changes
+    /// anything.
+    pub(crate) fn release_low(&mut self) -> bool {
+        core::mem::take(&mut self.low.is_kept) && self.space.low_free > 0
+    }
+
+    /// Slots of free superblocks that are kept for the low wearing area.
+    pub(super) fn kept_low_slots(&self) -> u64 {
+        match self.low.is_kept {
+            true => u64::from(self.space.low_free) * self.space.largest_slots,
+            false => 0,
+        }
+    }
+
+    /// Superblocks that are kept for the low wearing area once those that are emptied or erased are free.
+    pub(crate) fn kept_low_soon(&self, shared: &Shared) -> u32 {
+        if !self.low.is_kept {
+            return 0;
+        }
+        let is_low = |block: &SuperblockId| shared.blocks.area_of(*block) == Area::Low;
+        let emptying = self.relocation.emptying.map(|e| e.block);
+        let coming = self.space.erases.blocks().chain(emptying);
+        self.space.low_free + coming.filter(is_low).count() as u32
+    }
+
+    /// The free superblock to be opened for `stream`: of its own area, or else of the other one.
+    pub(super) fn free_for(&mut self, stream: StreamId, shared: &Shared) -> Option<SuperblockId> {
+        let takes = self.streams.takes(stream);
+        if takes == Some(StreamUse::Low) {
+            return self.free_in(Area::Low, stream, shared);
+        }
+        if let Some(block) = self.free_in(Area::High, stream, shared) {
+            return Some(block);
+        }
+        if !shared.blocks.has_areas() || self.low.is_kept && !self.has_to_go_elsewhere(stream) {
+            return None;
+        }
+        self.free_in(Area::Low, stream, shared)
+    }
+
+    /// Whether `stream` is one of moves, which find no slot in the high wearing area: not even in the superblock of
+    /// another stream.
+    fn has_to_go_elsewhere(&self, stream: StreamId) -> bool {
+        let is_of_mover = stream != StreamId::Map && self.streams.of_mover().any(|s| s == stream);
+        is_of_mover && self.left_for_moves() == 0
+    }
+
+    /// The free superblock of `area` that its wear leveling opens next for `stream`.
+    fn free_in(&mut self, area: Area, stream: StreamId, shared: &Shared) -> Option<SuperblockId> {
+        let modes = self.streams.opens(stream);
+        let blocks = shared.blocks.in_area(area);
+        let wear = &mut self.wear[area as usize];
+        match self.streams.takes(stream) {
+            Some(StreamUse::ReadOften) => wear.open_for_read_often(blocks, modes),
+            Some(StreamUse::Cold) => wear.open(blocks, modes, true),
+            // Cold data of the low wearing area have no stream of their own.
+            Some(StreamUse::Low) => {
+                let emptying = self.relocation.emptying;
+                let is_cold = emptying.is_some_and(|e| {
+                    e.owner == Owner::Wear && shared.blocks.area_of(e.block) == Area::Low
+                });
+                wear.open(blocks, modes, is_cold)
+            }
+            _ => wear.open(blocks, modes, false),
+        }
+    }
+
+    /// How a page that the host writes enters the low wearing area, if it does.
+    #[inline]
+    pub(super) fn entry_of_write<M: Arena>(
+        &mut self,
+        item: &Item,
+        table: &Table<M>,
+        shared: &Shared,
+    ) -> Option<LowEntry> {
+        let page = PageWrite {
+            heat: shared.heat.of(item.lpn),
+            future: shared.future.of(item.lpn),
+            is_update: self.area.tells_updates() && table.map.at(item.lpn).is_some(),
+        };
+        self.area.of_write(&page)
+    }
+
+    /// How a page that moves for `owner` enters the low wearing area or stays there, if it does.
+    #[inline]
+    pub(super) fn entry_of_move<M: Arena>(
+        &self,
+        owner: Owner,
+        item: &Item,
+        table: &Table<M>,
+        shared: &Shared,
+    ) -> Option<LowEntry> {
+        let from = item.expect?.block();
+        if table.directory.is_map(item.lpn) {
+            return None;
+        }
+        self.area.of_move(&PageMove {
+            owner,
+            from: shared.blocks.area_of(from),
+            has_moved: shared.blocks.row(from).holds_moved,
+            may_stay: self.low.may_stay,
+            heat: shared.heat.of(item.lpn),
+            future: shared.future.of(item.lpn),
+        })
+    }
+
+    /// A slot of the low wearing area for a page of the host, if it belongs there and has not to wait.
+    pub(super) fn take_host_low<M: Arena>(
+        &mut self,
+        now: Ns,
+        item: &Item,
+        has_merged: bool,
+        table: &Table<M>,
+        shared: &mut Shared,
+    ) -> Result<Option<Taken>, Refusal> {
+        if let Some(wait) = self.waits_for_cleaning(has_merged, shared) {
+            return Err(Refusal::Wait(wait));
+        }
+        match self.entry_of_write(item, table, shared) {
+            Some(entry) => self.take_low(now, entry, shared),
+            None => Ok(None),
+        }
+    }
+
+    /// A slot of the low wearing area for a page of the host or one that moves, which enters by `entry`. None if it
+    /// cannot have one now: then it goes elsewhere.
+    #[inline(never)] // Few pages go there.
+    pub(super) fn take_low(
+        &mut self,
+        now: Ns,
+        entry: LowEntry,
+        shared: &mut Shared,
+    ) -> Result<Option<Taken>, Refusal> {
+        match self.take_for_entry(now, entry, shared) {
+            Ok(taken) => Ok(Some(taken)),
+            // The buffer is soon free again.
+            Err(Refusal::Wait(Wait::Buffer))
+                if !matches!(entry, LowEntry::Update | LowEntry::Bound) =>
+            {
+                Err(Refusal::Wait(Wait::Buffer))
+            }
+            Err(refusal) => {
+                let reason = match refusal {
+                    Refusal::Wait(Wait::Buffer) => Refused::Buffer,
+                    Refusal::Wait(Wait::Rewrite) => Refused::Rewrites,
+                    Refusal::Wait(Wait::Reserve) => Refused::Reserve,
+                    _ => Refused::NoSuperblock,
+                };
+                shared.counters.low_refused[reason as usize] += 1;
+                Ok(None)
+            }
+        }
+    }
+
+    /// A slot of the stream of the low wearing area for a page that enters by `entry`, which is counted.
+    pub(super) fn take_for_entry(
+        &mut self,
+        now: Ns,
+        entry: LowEntry,
+        shared: &mut Shared,
+    ) -> Result<Taken, Refusal> {
+        let opened = self.space.opened();
+        let taken = match entry == LowEntry::Spill && !self.can_spill() {
+            true => Err(Refusal::Wait(Wait::Superblock)),
+            false => self.take_for_copy(now, StreamUse::Low, shared),
+        };
+        let had_none = matches!(taken, Err(Refusal::Wait(Wait::Superblock)));
+        if had_none || self.space.opened() != opened && self.space.low_free == 0 {
+            self.wants_low(entry);
+        }
+        if taken.is_ok() {
+            shared.counters.slots_into_low[entry as usize] += 1;
+        }
+        taken
+    }
+
+    /// Whether data that spill leave a free superblock to those that are read often, and to those that are to stay when
+    /// one is emptied within the area.
+    fn can_spill(&self) -> bool {
+        let low = self.streams.that_takes(StreamUse::Low);
+        let opens = low.is_some_and(|stream| self.streams.of(stream).slots_left() == 0);
+        self.space.low_free > u32::from(opens)
+    }
+
+    fn wants_low(&mut self, entry: LowEntry) {
+        let is_hot = self.low.wants.is_some_and(LowEntry::is_hot);
+        if !is_hot {
+            self.low.wants = Some(entry);
+        }
+    }
+
+    /// Whether the low wearing area may have another superblock: cleaning keeps its reserve, and what the host may open
+    /// does not become less.
+    pub(super) fn can_open_low(&self, shared: &Shared) -> bool {
+        match self.low.is_kept {
+            true => {
+                let slots = self.space.largest_slots as u32;
+                self.space.low_free == 0 || self.leaves_room(slots, shared)
+            }
+            false => self.can_open_for_refresh(shared),
+        }
+    }
+
+    /// Whether room is wanted in the low wearing area.
+    #[inline]
+    pub(crate) fn low_is_wanted(&self) -> bool {
+        self.low.wants.is_some()
+    }
+
+    /// Whether room is to be made in the low wearing area now, and whether for pages that are read often. Asked once
+    /// for each change of superblocks.
+    pub(crate) fn begin_to_make_room(&mut self, shared: &Shared) -> Option<bool> {
+        let entry = self.low.wants.take()?;
+        let at = (self.space.opened(), shared.counters.erases);
+        let for_hot = entry.is_hot() || entry == LowEntry::Stay;
+        let looked_at = self.low.looked_at[usize::from(for_hot)];
+        let has_room = match for_hot {
+            true => self.space.low_free > 0,
+            false => self.can_spill(),
+        };
+        let is_busy = self.low_is_coming(shared) || self.space.read_only;
+        if has_room || is_busy || looked_at == at {
+            return None;
+        }
+        self.low.looked_at[usize::from(for_hot)] = at;
+        Some(for_hot)
+    }
+
+    /// A superblock will be returned to the high wearing area. Pages that are read often stay, unless so many of them
+    /// stayed the last time that little was gained.
+    pub(crate) fn begin_return(&mut self) {
+        self.low.may_stay = u64::from(self.low.stayed) * 2 < self.space.largest_slots;
+        self.low.stayed = 0;
+    }
+
+    /// Whether a superblock of the low wearing area will be free soon.
+    fn low_is_coming(&self, shared: &Shared) -> bool {
+        let is_low = |block: SuperblockId| shared.blocks.area_of(block) == Area::Low;
+        let emptying = self.relocation.emptying.map(|e| e.block);
+        let mut coming = self.space.erases.blocks().chain(emptying);
+        coming.any(is_low)
+    }
+
+    /// What the scheme does to make room.
+    pub(crate) fn makes_room(&self, room: &LowRoom) -> MakeRoom {
+        self.area.makes_room(room)
+    }
+
+    /// Whether `item`, which the host writes, may enter the low wearing area as things are: flushes wait for the host's
+    /// own stream alone.
+    #[inline]
+    pub(super) fn host_may_enter_low(&self, shared: &Shared) -> bool {
+        shared.blocks.has_areas()
+            && shared.config.write_cache == crate::config::WriteCache::Protected
+    }
+
+    /// The stream of the low wearing area for `item`, if it belongs there and can go there now.
+    #[inline]
+    pub(super) fn take_move_low<M: Arena>(
+        &mut self,
+        now: Ns,
+        item: &Item,
+        table: &Table<M>,
+        shared: &mut Shared,
+    ) -> Result<Option<Taken>, Refusal> {
+        let Why::Moved { owner, .. } = item.why else {
+            return Ok(None);
+        };
+        if !shared.blocks.has_areas() {
+            return Ok(None);
+        }
+        let Some(entry) = self.entry_of_move(owner, item, table, shared) else {
+            return Ok(None);
+        };
+        let taken = self.take_low(now, entry, shared)?;
+        self.low.stayed += u32::from(owner == Owner::Return && taken.is_some());
+        Ok(taken)
+    }
+}

@@ -1,0 +1,44 @@
+//! The budget of migrations: pages for each 1,000 pages that the host reads from flash or writes.
+
+use firstread_core::params::{Param, Values};
+
+/// The budget.
+pub(super) const BUDGET: Param = Param::number(
+    "budget",
+    "pages migrated after reads for each 1,000 pages that the host reads from flash or writes, at most",
+    "pages",
+    (1000, 0, 1000),
+);
+
+/// Pages that may be saved up.
+const MOST_SAVED: u64 = 1000;
+
+/// What is left of the budget.
+#[derive(Clone, Debug)]
+pub(super) struct Budget {
+    per_thousand: u64,
+    /// In thousandths of a page.
+    left_milli: u64,
+}
+
+impl Budget {
+    pub(super) fn new(values: &Values) -> Budget {
+        Budget {
+            per_thousand: values.get(BUDGET.key) as u64,
+            left_milli: 0,
+        }
+    }
+
+    /// The host has read or written a page.
+    #[inline]
+    pub(super) fn earn(&mut self) {
+        self.left_milli = (self.left_milli + self.per_thousand).min(MOST_SAVED * 1000);
+    }
+
+    /// Takes a page, if there is one left.
+    pub(super) fn spend(&mut self) -> bool {
+        let has = self.left_milli >= 1000;
+        self.left_milli -= 1000 * u64::from(has);
+        has
+    }
+}

@@ -1,0 +1,107 @@
+//! `clairvoyant`: the oracle. It knows how often each version of a page will be read.
+//!
+//! The versions that will be read most are those that LWA has room for. Such a page goes there when the host writes it,
+//! when it is moved anyway, or at its first read, whether that was retried or not. Nothing else enters. A page of which
+//! no read is to come leaves with its superblock.
+
+use alloc::vec::Vec;
+
+use firstread_core::Lpn;
+use firstread_core::params::{Need, Role, Scheme, Values};
+
+use super::Areas;
+use super::contract::{LowRoom, MakeRoom, PageMove, PageWrite};
+use super::params::{LOW, LOW_FREE, LOW_SHARE, low_blocks, low_from, settled_slots};
+use crate::observe::{Area, Future, LowEntry, Owner, PageFuture, StreamRow};
+use crate::policy::Setup;
+use crate::policy::hot_pages::PageRead;
+
+/// Record of the scheme.
+pub const SCHEME: Scheme = Scheme {
+    name: "clairvoyant",
+    summary: "as differential, for the pages that will be read most",
+    source: "the oracle: what the low wearing area holds is what is read most until it is written anew",
+    role: Role::Oracle,
+    needs: &[Need::Future, Need::OwnStream],
+    ordered: &[],
+    params: &[LOW_SHARE],
+};
+
+/// The scheme.
+#[derive(Clone, Debug)]
+pub struct Clairvoyant {
+    low_from: u32,
+    capacity_slots: u64,
+    /// Pages that LWA has room for.
+    room: u64,
+    /// Reads of a version from which it belongs in LWA.
+    least_reads: u32,
+}
+
+impl Clairvoyant {
+    /// The scheme with the parameters `values`.
+    pub fn new(setup: &Setup, values: &Values) -> Clairvoyant {
+        Clairvoyant {
+            low_from: low_from(setup, values),
+            capacity_slots: setup.capacity_slots,
+            room: settled_slots(setup, low_blocks(setup, values)),
+            least_reads: u32::MAX,
+        }
+    }
+
+    fn belongs(&self, future: PageFuture) -> bool {
+        future.left > 0 && future.reads >= self.least_reads
+    }
+}
+
+impl Areas for Clairvoyant {
+    fn low_from(&self) -> Option<u32> {
+        Some(self.low_from)
+    }
+
+    fn free_after_fill(&self) -> Option<u32> {
+        Some(LOW_FREE)
+    }
+
+    fn streams(&self) -> &'static [StreamRow] {
+        LOW
+    }
+
+    fn foresee(&mut self, future: &Future) {
+        // The versions of a page follow one another: its most read one is what it takes room for.
+        let most = |lpn| future.versions(Lpn(lpn)).iter().copied().max();
+        let mut reads: Vec<u32> = (0..self.capacity_slots).filter_map(most).collect();
+        reads.sort_unstable_by(|a, b| b.cmp(a));
+        let last = reads.get(self.room as usize).copied().unwrap_or(0);
+        // Two reads at least: the first one finds the page where it lies.
+        self.least_reads = (last + 1).max(2);
+    }
+
+    fn of_write(&mut self, page: &PageWrite) -> Option<LowEntry> {
+        self.belongs(page.future).then_some(LowEntry::Update)
+    }
+
+    fn of_move(&self, page: &PageMove) -> Option<LowEntry> {
+        if page.owner == Owner::Rewrite || !self.belongs(page.future) {
+            return None;
+        }
+        match (page.from, page.owner) {
+            (Area::Low, Owner::Return) if !page.may_stay => None,
+            (Area::Low, _) => Some(LowEntry::Stay),
+            (Area::High, Owner::Gc) => Some(LowEntry::Gc),
+            (Area::High, Owner::Wear) => Some(LowEntry::Wear),
+            (Area::High, _) => None,
+        }
+    }
+
+    fn after_read(&mut self, area: Area, read: &PageRead) -> Option<bool> {
+        (area == Area::High && self.belongs(read.future)).then_some(true)
+    }
+
+    fn makes_room(&self, room: &LowRoom) -> MakeRoom {
+        match room.low_gain > room.slots / 2 {
+            true => MakeRoom::Compact,
+            false => MakeRoom::ReturnOldest,
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! The contract of schemes of axis `area`.
+
+use crate::observe::{Area, Future, LowEntry, Owner, PageFuture, PageHeat, StreamRow};
+use crate::observe::{SuperblockTable, SuperblockView};
+use crate::policy::hot_pages::PageRead;
+
+/// A page that the host writes.
+#[derive(Clone, Copy, Debug)]
+pub struct PageWrite {
+    /// Heat of the page, without this write.
+    pub heat: PageHeat,
+    /// What is to come of the version that is written, if an oracle was told.
+    pub future: PageFuture,
+    /// Whether the page holds data already: an update, and not the first write. Only known where the scheme
+    /// [`Areas::tells_updates`].
+    pub is_update: bool,
+}
+
+/// A page that moves inside the drive.
+#[derive(Clone, Copy, Debug)]
+pub struct PageMove {
+    /// What it is moved for.
+    pub owner: Owner,
+    /// The area that it lies in.
+    pub from: Area,
+    /// Whether it has moved before, since the host wrote it.
+    pub has_moved: bool,
+    /// Whether pages that are read often may stay in a superblock's area although it is returned: not where they are so
+    /// many that this gains nothing.
+    pub may_stay: bool,
+    /// Heat of the page.
+    pub heat: PageHeat,
+    /// What is to come of it, if an oracle was told.
+    pub future: PageFuture,
+}
+
+/// How a superblock of the low wearing area may be emptied to make room there.
+#[derive(Clone, Copy, Debug)]
+pub struct LowRoom {
+    /// Slots that its victim of garbage collection yields; zero if it has none.
+    pub low_gain: u32,
+    /// Slots that the victim of the high wearing area yields; zero if it has none.
+    pub high_gain: u32,
+    /// Slots of a superblock.
+    pub slots: u32,
+    /// Whether pages wait that are read often.
+    pub for_hot: bool,
+}
+
+/// What is done to make room in the low wearing area.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MakeRoom {
+    /// Nothing.
+    Nothing,
+    /// Its victim of garbage collection is emptied within the area.
+    Compact,
+    /// The superblock that was opened longest ago is emptied into the high wearing area.
+    ReturnOldest,
+}
+
+/// The trait of the axis.
+pub trait Areas {
+    /// Number of the first superblock of the low wearing area; none if the drive has no areas.
+    fn low_from(&self) -> Option<u32> {
+        None
+    }
+    /// Superblocks of the low wearing area that a fill of the whole drive leaves free there; none if a fill goes by
+    /// address alone.
+    fn free_after_fill(&self) -> Option<u32> {
+        None
+    }
+    /// The stream that the scheme declares for all data of the low wearing area.
+    fn streams(&self) -> &'static [StreamRow] {
+        &[]
+    }
+    /// A load begins of which `future` tells.
+    fn foresee(&mut self, future: &Future) {
+        let _ = future;
+    }
+    /// Superblocks have changed: their wear, or what they hold.
+    fn look(&mut self, blocks: &SuperblockTable) {
+        let _ = blocks;
+    }
+    /// Whether writes of the host are refused now.
+    fn refuses_writes(&self) -> bool {
+        false
+    }
+    /// Whether the scheme has to know now if a write is an update.
+    fn tells_updates(&self) -> bool {
+        false
+    }
+    /// The host writes a page. Returns how it enters the low wearing area, if it does.
+    fn of_write(&mut self, page: &PageWrite) -> Option<LowEntry> {
+        let _ = page;
+        None
+    }
+    /// A page moves. Returns how it enters the low wearing area or stays there, if it does.
+    fn of_move(&self, page: &PageMove) -> Option<LowEntry> {
+        let _ = page;
+        None
+    }
+    /// A host read of a page from a full superblock of `area` has ended well. Returns whether the page is to be
+    /// migrated, and if so, whether the budget allows it.
+    fn after_read(&mut self, area: Area, read: &PageRead) -> Option<bool> {
+        let _ = (area, read);
+        None
+    }
+    /// The low wearing area has no free superblock: what is to be done.
+    fn makes_room(&self, room: &LowRoom) -> MakeRoom {
+        let _ = room;
+        MakeRoom::Nothing
+    }
+}
+
+/// Mean program/erase cycles of the superblocks that can be worn further, in thousandths.
+pub(super) fn mean_wear_milli(blocks: SuperblockView<'_>) -> u64 {
+    let alive = blocks.iter().map(|(_, row)| row);
+    let alive = alive.filter(|row| row.usage != crate::observe::SuperblockUse::Bad);
+    let (sum, count) = alive.fold((0u64, 0u64), |(sum, count), row| {
+        (sum + u64::from(row.pe_cycles), count + 1)
+    });
+    (1000 * sum).checked_div(count).unwrap_or(0)
+}

@@ -1,0 +1,232 @@
+//! DWR: the rule that `differential` and `differential-fixed` share, in the paper's terms.
+//!
+//! - Placement (section III-B): writes go to HWA, hot-read data to LWA.
+//! - Migration (III-C, III-E): (a) GC and WL in HWA take hot-read data along; (b) an update of data known hot goes to
+//!   LWA; (c) a read of HWA whose counter is larger than `N_R` and that was retried has its page migrated, from its
+//!   buffer.
+//! - LWA full: FIFO. The superblock opened longest ago goes back to HWA.
+//! - Bound (III-D): once HWA is worn by 80 %, the first write of data goes to HWA and an update to LWA.
+//!
+//! As printed, updates drain LWA into HWA. `balanced` keeps LWA full: data that moved twice without a write of the host
+//! spill to LWA while it is emptier than HWA, garbage in LWA is compacted before anything is returned, pages that are still hot stay
+//! when their superblock is returned, and updates enter LWA only while it is worn less, of hot data only if
+//! they are read more than written.
+
+use firstread_core::params::{Param, Values};
+
+use super::at_bound::Bound;
+use super::budget::Budget;
+use super::contract::{LowRoom, MakeRoom, PageMove, PageWrite, mean_wear_milli};
+use super::locality::Locality;
+use super::params::{LOW_FREE, low_blocks, low_from, settled_slots};
+use super::stage::Stages;
+use crate::observe::{Area, LowEntry, Owner, PageHeat, SuperblockTable, SuperblockView};
+use crate::policy::Setup;
+use crate::policy::hot_pages::{PageRead, ServiceTimes};
+
+/// Which rule.
+pub(super) const RULE: Param = Param::choice(
+    "rule",
+    "the paper's rule, or one that keeps the low wearing area full, so that a full drive can hold its data",
+    &["balanced", "as-printed"],
+);
+
+/// What a read has to be for its page to be migrated.
+pub(super) const TRIGGER: Param = Param::choice(
+    "trigger",
+    "what a read has to be for its page to be migrated: retried, expected to be slow, or any",
+    &["retried", "slow", "any"],
+);
+
+/// When a read is slow.
+pub(super) const SLOWER: Param = Param::number(
+    "slower",
+    "for `slow`: how many times as long a read has to take as one without retries",
+    "permille",
+    (2000, 1000, 100_000),
+);
+
+/// Entry (a).
+pub(super) const BY_GC: Param = Param::flag(
+    "by_gc",
+    "whether GC and WL of the high wearing area take pages that are read often to the low wearing one",
+    true,
+);
+
+/// Entry (b).
+pub(super) const BY_UPDATE: Param = Param::flag(
+    "by_update",
+    "whether an update of a page that is read often goes to the low wearing area",
+    true,
+);
+
+/// Entry (c).
+pub(super) const BY_READ: Param = Param::flag(
+    "by_read",
+    "whether a page is migrated to the low wearing area after a read",
+    true,
+);
+
+#[derive(Clone, Debug)]
+enum Trigger {
+    Retried,
+    Slow(ServiceTimes),
+    Any,
+}
+
+/// The rule with its parameters.
+#[derive(Clone, Debug)]
+pub(super) struct Dwr {
+    pub(super) low_from: u32,
+    is_balanced: bool,
+    trigger: Trigger,
+    by_gc: bool,
+    by_update: bool,
+    by_read: bool,
+    stages: Stages,
+    bound: Bound,
+    locality: Locality,
+    budget: Budget,
+    /// Valid slots up to which LWA takes data that spill, and whether it does: it has fewer, and a smaller share of its
+    /// slots is valid than of those of HWA.
+    most_settled: u64,
+    spills: bool,
+}
+
+impl Dwr {
+    /// The rule with `stages` and the parameters `values`.
+    pub(super) fn new(setup: &Setup, values: &Values, stages: Stages) -> Dwr {
+        let is_on = |param: Param| values.get(param.key) != 0;
+        Dwr {
+            low_from: low_from(setup, values),
+            is_balanced: values.get(RULE.key) == 0,
+            trigger: match values.get(TRIGGER.key) {
+                0 => Trigger::Retried,
+                1 => Trigger::Slow(ServiceTimes::new(setup, values.get(SLOWER.key) as u32)),
+                _ => Trigger::Any,
+            },
+            by_gc: is_on(BY_GC),
+            by_update: is_on(BY_UPDATE),
+            by_read: is_on(BY_READ),
+            stages,
+            bound: Bound::new(setup, values),
+            locality: Locality::new(values),
+            budget: Budget::new(values),
+            most_settled: settled_slots(setup, low_blocks(setup, values)),
+            spills: false,
+        }
+    }
+
+    /// Balanced, a fill of the drive fills LWA: what lies there is not written, and HWA has the room.
+    pub(super) fn free_after_fill(&self) -> Option<u32> {
+        self.is_balanced.then_some(LOW_FREE)
+    }
+
+    /// Wear and contents of the superblocks: the stage, the phase of the bound, and whether LWA has room.
+    pub(super) fn look(&mut self, blocks: &SuperblockTable) {
+        let (high, low) = (blocks.in_area(Area::High), blocks.in_area(Area::Low));
+        let high_milli = mean_wear_milli(high);
+        self.stages.look(high_milli);
+        self.bound.look(high_milli, mean_wear_milli(low));
+        let (in_high, in_low) = (valid_slots(high), valid_slots(low));
+        // A superblock of LWA holds less than one of HWA.
+        let is_emptier = in_low * u64::from(high.len()) < in_high * u64::from(low.len());
+        self.spills = self.is_balanced && is_emptier && in_low < self.most_settled;
+    }
+
+    pub(super) fn refuses_writes(&self) -> bool {
+        self.bound.refuses_writes()
+    }
+
+    pub(super) fn tells_updates(&self) -> bool {
+        self.bound.shares()
+    }
+
+    /// Whether a page of this heat is hot-read data.
+    #[inline]
+    fn is_hot(&self, heat: PageHeat) -> bool {
+        let by_dominance = self.locality.by_dominance(heat);
+        by_dominance.unwrap_or_else(|| self.stages.is_hot(heat.reads))
+    }
+
+    #[inline]
+    pub(super) fn of_write(&mut self, page: &PageWrite) -> Option<LowEntry> {
+        self.budget.earn();
+        if self.by_update && self.is_hot(page.heat) && self.may_write_low(page.heat) {
+            return Some(LowEntry::Update);
+        }
+        let shares = page.is_update && (!self.is_balanced || self.bound.low_is_behind());
+        (shares && self.bound.shares()).then_some(LowEntry::Bound)
+    }
+
+    /// Whether an update of hot data may wear LWA. As printed, always: where the same pages are read and written most, LWA
+    /// then becomes the area that wears. Balanced, only what is read more than written, while LWA is worn less.
+    #[inline]
+    fn may_write_low(&self, heat: PageHeat) -> bool {
+        !self.is_balanced || heat.reads > heat.writes && self.bound.low_is_behind()
+    }
+
+    #[inline]
+    pub(super) fn of_move(&self, page: &PageMove) -> Option<LowEntry> {
+        match (page.from, page.owner) {
+            // Data of failed programs go where there is room.
+            (_, Owner::Rewrite) => None,
+            // A second chance, as a clock gives it.
+            (Area::Low, Owner::Return) => {
+                let stays = self.is_balanced && page.may_stay && self.is_hot(page.heat);
+                stays.then_some(LowEntry::Stay)
+            }
+            (Area::Low, Owner::Gc) if !self.is_balanced => None,
+            (Area::Low, _) => Some(LowEntry::Stay),
+            (Area::High, Owner::Gc | Owner::Wear) => {
+                if self.by_gc && self.is_hot(page.heat) {
+                    return Some(match page.owner {
+                        Owner::Gc => LowEntry::Gc,
+                        _ => LowEntry::Wear,
+                    });
+                }
+                (page.has_moved && self.spills).then_some(LowEntry::Spill)
+            }
+            (Area::High, _) => None,
+        }
+    }
+
+    #[inline]
+    pub(super) fn after_read(&mut self, area: Area, read: &PageRead) -> Option<bool> {
+        self.budget.earn();
+        if let Trigger::Slow(times) = &mut self.trigger {
+            times.learn(read);
+        }
+        let is_hot = self.stages.is_hot(read.heat.reads);
+        self.locality.read(is_hot);
+        if area == Area::Low || !is_hot || !self.by_read {
+            return None;
+        }
+        let is_slow = match &self.trigger {
+            Trigger::Retried => read.retries > 0,
+            Trigger::Slow(times) => times.is_slow(read, read.mode),
+            Trigger::Any => true,
+        };
+        is_slow.then(|| self.budget.spend())
+    }
+
+    /// Garbage in LWA is compacted where that costs no more moves than a return, or no more than cleaning HWA.
+    pub(super) fn makes_room(&self, room: &LowRoom) -> MakeRoom {
+        let is_cheap = room.low_gain >= room.slots / 2 || room.low_gain >= room.high_gain;
+        if self.is_balanced && room.low_gain > 0 && is_cheap {
+            return MakeRoom::Compact;
+        }
+        match room.for_hot {
+            true => MakeRoom::ReturnOldest,
+            false => MakeRoom::Nothing,
+        }
+    }
+}
+
+/// Valid slots of `blocks`.
+fn valid_slots(blocks: SuperblockView<'_>) -> u64 {
+    blocks
+        .iter()
+        .map(|(_, row)| u64::from(row.valid_slots))
+        .sum()
+}

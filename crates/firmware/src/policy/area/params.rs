@@ -1,0 +1,44 @@
+//! Parameters that schemes of the axis share, and the stream of the low wearing area.
+
+use firstread_core::params::{Param, Values};
+
+use crate::observe::{StreamRow, StreamUse};
+use crate::policy::Setup;
+
+/// The stream of the low wearing area.
+pub(super) const LOW: &[StreamRow] = &[StreamRow {
+    name: "low",
+    takes: StreamUse::Low,
+}];
+
+/// Superblocks of the low wearing area that hold no settled data: the one that is being filled, a free one that follows
+/// it, and one of garbage.
+pub(super) const LOW_SPARE: u32 = 3;
+
+/// Those that a fill leaves free: the one to be filled first, and the one that follows it.
+pub(super) const LOW_FREE: u32 = 2;
+
+/// The share of the low wearing area: 20 % of DWR's figure 6, which sweeps 5 to 30 %.
+pub(super) const LOW_SHARE: Param = Param::number(
+    "low_share",
+    "share of the low wearing area in the superblocks of the drive",
+    "permille",
+    (200, 50, 300),
+);
+
+/// Superblocks of the low wearing area on the drive of `setup`: the last ones, rounded up to whole ones.
+pub(super) fn low_blocks(setup: &Setup, values: &Values) -> u32 {
+    let share = values.get(LOW_SHARE.key) as u64;
+    (u64::from(setup.geometry.blocks_per_plane) * share).div_ceil(1000) as u32
+}
+
+/// Number of the first superblock of the low wearing area.
+pub(super) fn low_from(setup: &Setup, values: &Values) -> u32 {
+    setup.geometry.blocks_per_plane - low_blocks(setup, values)
+}
+
+/// Slots of settled data in `blocks` superblocks of the low wearing area.
+pub(super) fn settled_slots(setup: &Setup, blocks: u32) -> u64 {
+    let slots = setup.geometry.slots_per_superblock(setup.tables.mode);
+    u64::from(blocks.saturating_sub(LOW_SPARE)) * u64::from(slots)
+}

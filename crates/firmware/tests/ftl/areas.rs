@@ -1,0 +1,722 @@
+//! Areas that wear apart: which data enter the low wearing area, what it takes to keep them there, and that the drive
+//! lives.
+
+use firstread_core::params::Values;
+use firstread_core::{CellMode, HostOp, Ns, Status, Stream, SuperblockId};
+use firstread_firmware::ftl::Owner;
+use firstread_firmware::observe::{
+    Area, Counters, LowEntry, PageFuture, PageHeat, Refused, SuperblockRow, SuperblockTable,
+    SuperblockUse,
+};
+use firstread_firmware::policy::Setup;
+use firstread_firmware::policy::area::{
+    AXIS, AnyArea, Areas, LowRoom, MakeRoom, PageMove, PageWrite,
+};
+use firstread_firmware::policy::hot_pages::PageRead;
+use firstread_testkit::faulty_flash::{
+    DriveConfig, Faults, FaultyDrive, SchemeChoices, TrialEnd, When, geometry, setup,
+};
+use proptest::prelude::*;
+
+use crate::build::{Build, Chances, kept_by, kept_by_area};
+
+/// Scheme `name` for a drive of 100 superblocks of a chip rated for 1,000 P/E cycles, with the defaults of its record
+/// but for `set`.
+fn scheme(name: &str, set: &[(&str, i64)]) -> AnyArea {
+    let record = AXIS.schemes.iter().find(|s| s.name == name).unwrap();
+    let of = |key| set.iter().find(|(k, _)| *k == key).map(|(_, value)| *value);
+    let params = record.params.iter();
+    let values: Vec<i64> = params.map(|p| of(p.key).unwrap_or(p.default())).collect();
+    let _ = Values::new(record, &values);
+    let setup = Setup {
+        rated_pe_cycles: 1000,
+        ..setup(geometry(1, 1, 1, 100, 8), CellMode::Slc, 1, 3)
+    };
+    AnyArea::new(name, &setup, &values).unwrap()
+}
+
+/// A hundred superblocks, 80 of HWA and 20 of LWA, with P/E cycles and valid slots of each.
+fn blocks(pe_cycles: [u32; 2], valid: [u32; 2]) -> SuperblockTable {
+    let mut table = SuperblockTable::new(100, CellMode::Slc);
+    table.set_low_from(Some(80));
+    for block in (0..100).map(SuperblockId) {
+        let area = table.area_of(block) as usize;
+        let row = table.row_mut(block);
+        row.usage = SuperblockUse::Full;
+        (row.pe_cycles, row.valid_slots) = (pe_cycles[area], valid[area]);
+    }
+    table
+}
+
+const fn heat(reads: u8, writes: u8) -> PageHeat {
+    PageHeat { reads, writes }
+}
+
+fn page_read(reads: u8, retries: u8) -> PageRead {
+    PageRead {
+        block: SuperblockId(3),
+        mode: CellMode::Slc,
+        pe_cycles: 0,
+        page: 0,
+        block_reads: 0,
+        retries,
+        age: Ns::ZERO,
+        heat: heat(reads, 0),
+        future: PageFuture::default(),
+    }
+}
+
+fn page_move(owner: Owner, from: Area, reads: u8) -> PageMove {
+    PageMove {
+        owner,
+        from,
+        has_moved: false,
+        may_stay: true,
+        heat: heat(reads, 0),
+        future: PageFuture::default(),
+    }
+}
+
+fn page_write(reads: u8, is_update: bool) -> PageWrite {
+    PageWrite {
+        heat: heat(reads, 0),
+        future: PageFuture::default(),
+        is_update,
+    }
+}
+
+/// Areas follow from the numbers of superblocks, rounded up to whole ones.
+#[test]
+fn formula_the_last_superblocks_are_the_low_wearing_area() {
+    for (share, low) in [(200, 20), (50, 5), (55, 6), (300, 30)] {
+        let first = scheme("differential", &[("low_share", share)]).low_from();
+        assert_eq!(first, Some(100 - low), "{share}");
+    }
+    assert_eq!(scheme("one", &[]).low_from(), None);
+}
+
+/// Least reads at which a retried page of HWA is migrated.
+fn least_reads(scheme: &mut AnyArea) -> Option<u8> {
+    (0..16).find(|&reads| {
+        // The budget is earned by reads.
+        for _ in 0..10 {
+            scheme.after_read(Area::High, &page_read(0, 0));
+        }
+        scheme.after_read(Area::High, &page_read(reads, 1)) == Some(true)
+    })
+}
+
+/// `N_R` is 5, 4 and 3 by the wear of HWA, and a page has to be read more often.
+#[test]
+fn formula_the_threshold_of_reads_follows_the_stage_of_life() {
+    let mut dwr = scheme("differential", &[]);
+    let mut fixed = scheme("differential-fixed", &[]);
+    for (pe_cycles, n_r) in [(0, 5), (199, 5), (200, 4), (649, 4), (650, 3), (1500, 3)] {
+        let table = blocks([pe_cycles, 0], [0, 0]);
+        dwr.look(&table);
+        fixed.look(&table);
+        assert_eq!(least_reads(&mut dwr), Some(n_r + 1), "{pe_cycles}");
+        assert_eq!(least_reads(&mut fixed), Some(6), "{pe_cycles}");
+    }
+}
+
+/// A page is migrated from HWA alone, and only if its read was as the trigger says.
+#[test]
+fn formula_what_migrates_after_a_read() {
+    let after = |set: &[(&str, i64)], area, retries| {
+        let mut scheme = scheme("differential", set);
+        scheme.after_read(Area::High, &page_read(0, 0));
+        scheme.after_read(area, &page_read(9, retries))
+    };
+    assert_eq!(after(&[], Area::High, 1), Some(true));
+    assert_eq!(after(&[], Area::High, 0), None);
+    assert_eq!(after(&[("trigger", 2)], Area::High, 0), Some(true));
+    assert_eq!(after(&[], Area::Low, 1), None);
+    assert_eq!(after(&[("by_read", 0)], Area::High, 1), None);
+    assert_eq!(after(&[("budget", 0)], Area::High, 1), Some(false));
+}
+
+/// So many pages for each 1,000 that the host reads or writes.
+#[test]
+fn formula_the_budget_is_a_share_of_the_host_s_pages() {
+    for budget in [0, 10, 250, 1000] {
+        let mut scheme = scheme("differential", &[("budget", budget)]);
+        let migrated = (0..20_000).filter(|i| match i % 2 {
+            0 => scheme.of_write(&page_write(0, false)).is_some(),
+            _ => scheme.after_read(Area::High, &page_read(9, 1)) == Some(true),
+        });
+        let expected = (20 * budget).min(10_000);
+        assert!((migrated.count() as i64 - expected).abs() <= 1, "{budget}");
+    }
+}
+
+/// Which moves lead to LWA, by owner, area and rule.
+#[test]
+fn formula_what_moves_take_along() {
+    let of = |set: &[(&str, i64)], owner, from, reads| {
+        scheme("differential", set).of_move(&page_move(owner, from, reads))
+    };
+    let printed = &[("rule", 1)];
+    assert_eq!(of(&[], Owner::Gc, Area::High, 6), Some(LowEntry::Gc));
+    assert_eq!(of(&[], Owner::Wear, Area::High, 6), Some(LowEntry::Wear));
+    assert_eq!(of(&[("by_gc", 0)], Owner::Gc, Area::High, 6), None);
+    for (owner, reads) in [(Owner::Gc, 5), (Owner::Retire, 9), (Owner::Refresh, 9)] {
+        assert_eq!(of(&[], owner, Area::High, reads), None, "{owner:?}");
+    }
+    // LWA is emptied within itself, but for what is returned.
+    for owner in [Owner::Gc, Owner::Wear, Owner::Refresh, Owner::Retire] {
+        assert_eq!(of(&[], owner, Area::Low, 0), Some(LowEntry::Stay));
+    }
+    assert_eq!(of(printed, Owner::Gc, Area::Low, 9), None);
+    assert_eq!(of(&[], Owner::Return, Area::Low, 0), None);
+    assert_eq!(of(&[], Owner::Return, Area::Low, 9), Some(LowEntry::Stay));
+    assert_eq!(of(printed, Owner::Return, Area::Low, 9), None);
+    let crowded = PageMove {
+        may_stay: false,
+        ..page_move(Owner::Return, Area::Low, 9)
+    };
+    assert_eq!(scheme("differential", &[]).of_move(&crowded), None);
+    assert_eq!(of(&[], Owner::Rewrite, Area::Low, 9), None);
+}
+
+/// Cold data spill while LWA is the emptier area and has room, and never as printed.
+#[test]
+fn formula_data_that_moved_twice_spill_while_the_low_area_is_emptier() {
+    let spills = |set: &[(&str, i64)], valid, has_moved| {
+        let mut scheme = scheme("differential", set);
+        scheme.look(&blocks([0, 0], valid));
+        scheme.of_move(&PageMove {
+            has_moved,
+            ..page_move(Owner::Gc, Area::High, 0)
+        })
+    };
+    assert_eq!(spills(&[], [4, 3], true), Some(LowEntry::Spill));
+    assert_eq!(spills(&[], [4, 3], false), None);
+    assert_eq!(spills(&[], [4, 4], true), None);
+    assert_eq!(spills(&[("rule", 1)], [4, 0], true), None);
+}
+
+/// At the bound, an update goes to LWA: as printed always, balanced while LWA is worn less. The bound holds until wear
+/// has fallen below it by a hundredth, also after a power cut.
+#[test]
+fn formula_updates_at_the_bound() {
+    let of = |scheme: &mut AnyArea, pe_cycles, is_update| {
+        scheme.look(&blocks(pe_cycles, [0, 0]));
+        assert_eq!(scheme.tells_updates(), pe_cycles[0] >= 800);
+        scheme.of_write(&page_write(0, is_update && scheme.tells_updates()))
+    };
+    let bound = Some(LowEntry::Bound);
+    let mut printed = scheme("differential", &[("rule", 1)]);
+    assert_eq!(of(&mut printed, [799, 0], true), None);
+    assert_eq!(of(&mut printed, [800, 0], true), bound);
+    assert_eq!(of(&mut printed, [800, 0], false), None);
+    assert_eq!(of(&mut printed, [800, 900], true), bound);
+    let mut balanced = scheme("differential", &[]);
+    assert_eq!(of(&mut balanced, [800, 0], true), bound);
+    assert_eq!(of(&mut balanced, [800, 799], true), bound);
+    assert_eq!(of(&mut balanced, [800, 800], true), None);
+    assert_eq!(of(&mut balanced, [800, 799], true), None);
+    assert_eq!(of(&mut balanced, [801, 799], true), bound);
+    // Below the bound by less than a hundredth.
+    balanced.look(&blocks([792, 0], [0, 0]));
+    assert!(balanced.tells_updates());
+    balanced.look(&blocks([791, 0], [0, 0]));
+    assert!(!balanced.tells_updates());
+    let mut read_only = scheme("differential", &[("at_bound", 1)]);
+    read_only.look(&blocks([800, 0], [0, 0]));
+    assert!(read_only.refuses_writes() && !read_only.tells_updates());
+    read_only.look(&blocks([700, 0], [0, 0]));
+    assert!(!read_only.refuses_writes());
+}
+
+/// An update of a page that is read often enters LWA; balanced, only if it is read more than written, and while LWA is
+/// worn less.
+#[test]
+fn formula_which_updates_enter_the_low_area() {
+    let of = |rule, pe_cycles, reads, writes| {
+        let mut scheme = scheme("differential", &[("rule", rule)]);
+        scheme.look(&blocks(pe_cycles, [0, 0]));
+        let page = PageWrite {
+            heat: heat(reads, writes),
+            ..page_write(0, false)
+        };
+        scheme.of_write(&page) == Some(LowEntry::Update)
+    };
+    for (pe_cycles, reads, writes, balanced, printed) in [
+        ([10, 0], 6, 5, true, true),
+        ([10, 0], 6, 6, false, true),
+        ([10, 0], 5, 0, false, false),
+        ([10, 9], 6, 0, false, true),
+        ([10, 8], 6, 0, true, true),
+    ] {
+        assert_eq!(of(0, pe_cycles, reads, writes), balanced);
+        assert_eq!(of(1, pe_cycles, reads, writes), printed);
+    }
+}
+
+/// Where few reads are of pages read often, what is read more than written goes to LWA.
+#[test]
+fn formula_dominance_decides_where_locality_is_low() {
+    let of = |set: &[(&str, i64)], hot_every: u32| {
+        let mut scheme = scheme("differential", set);
+        for i in 0..1 << 14 {
+            let reads = if i % hot_every == 0 { 9 } else { 1 };
+            scheme.after_read(Area::High, &page_read(reads, 0));
+        }
+        let write = |reads, writes| PageWrite {
+            heat: heat(reads, writes),
+            ..page_write(0, false)
+        };
+        (
+            scheme.of_write(&write(2, 1)).is_some(),
+            scheme.of_write(&write(9, 9)).is_some(),
+        )
+    };
+    let by_dominance = &[("low_locality", 1), ("rule", 1)];
+    assert_eq!(of(by_dominance, 20), (true, false));
+    assert_eq!(of(by_dominance, 5), (false, true));
+    assert_eq!(of(&[("rule", 1)], 20), (false, true));
+}
+
+/// Garbage is compacted where that is cheap, and nothing is returned for data that are not read often.
+#[test]
+fn formula_how_the_low_area_gets_room() {
+    let of = |set: &[(&str, i64)], low_gain, high_gain, for_hot| {
+        scheme("differential", set).makes_room(&LowRoom {
+            low_gain,
+            high_gain,
+            slots: 16,
+            for_hot,
+        })
+    };
+    assert_eq!(of(&[], 8, 12, true), MakeRoom::Compact);
+    assert_eq!(of(&[], 3, 3, false), MakeRoom::Compact);
+    assert_eq!(of(&[], 3, 4, true), MakeRoom::ReturnOldest);
+    assert_eq!(of(&[], 3, 4, false), MakeRoom::Nothing);
+    assert_eq!(of(&[], 0, 0, false), MakeRoom::Nothing);
+    assert_eq!(of(&[("rule", 1)], 16, 0, true), MakeRoom::ReturnOldest);
+}
+
+/// Superblocks, and slots of each.
+const BLOCKS: u32 = 256;
+const SLOTS: u64 = 16;
+/// Bytes of a slot.
+const SLOT: u64 = 4096;
+/// Superblocks beyond the capacity: 7 % of it.
+const SPARE: u32 = 17;
+
+/// Pages of the host.
+const fn capacity(spare: u32) -> u64 {
+    (BLOCKS - spare) as u64 * SLOTS
+}
+
+/// A drive of 256 superblocks that is full of data, of which `spare` are beyond its capacity. One sense in ten fails, so
+/// that reads are retried.
+fn drive(schemes: &str, spare: u32, seed: u64) -> FaultyDrive {
+    let g = geometry(1, 2, 1, BLOCKS, 4);
+    assert_eq!(SLOTS, u64::from(g.slots_per_superblock(CellMode::Slc)));
+    let config = DriveConfig {
+        geometry: g,
+        mode: CellMode::Slc,
+        capacity_slots: capacity(spare),
+        filled_slots: capacity(spare),
+        rated_pe_cycles: 1000,
+        read_cache_slots: 0,
+        queue_depth: 8,
+        max_wait_ns: 1 << 40,
+        ..DriveConfig::for_schemes(schemes.parse::<SchemeChoices>().unwrap())
+    };
+    let faults = Faults {
+        failed_senses: When::permille(100),
+        ..Faults::default()
+    };
+    FaultyDrive::new(&config, &faults, seed).unwrap()
+}
+
+fn read(drive: &mut FaultyDrive, capacity: u64, draw: Stream) {
+    let lpn = match draw.at(0).below(10) {
+        0 => draw.at(1).below(capacity),
+        _ => capacity / 2 + 10 * draw.at(1).below(capacity / 20),
+    };
+    let ends = drive.submit(HostOp::Read, lpn * SLOT, SLOT as u32).unwrap();
+    assert!(ends);
+}
+
+/// A write, nine of ten in the first tenth of the drive, and two reads, nine of ten of a tenth of the pages of its second
+/// half.
+fn step(drive: &mut FaultyDrive, capacity: u64, draw: Stream) {
+    let among = match draw.at(0).below(10) {
+        0 => capacity,
+        _ => capacity / 10,
+    };
+    let lpn = draw.at(1).below(among);
+    let ends = drive
+        .submit(HostOp::Write, lpn * SLOT, SLOT as u32)
+        .unwrap();
+    assert!(ends);
+    for i in 2..4 {
+        read(drive, capacity, draw.at(i));
+    }
+}
+
+/// What a drive came to.
+#[derive(Debug)]
+struct CameTo {
+    counters: Counters,
+    /// Mean P/E cycles, and the most less the least, of each area.
+    wear: [(f64, u32); 2],
+    /// Share of page reads from LWA.
+    low_reads: f64,
+    amplification: f64,
+    statuses: Vec<Status>,
+}
+
+impl CameTo {
+    fn entered(&self, entry: LowEntry) -> u64 {
+        self.counters.slots_into_low[entry as usize]
+    }
+}
+
+/// A drive is written `writes` times with steps of the load. Heat, reads and wear are those of the end.
+fn run(schemes: &str, spare: u32, seed: u64, writes: f64) -> CameTo {
+    let mut drive = drive(&format!("gc_victim=greedy {schemes}"), spare, seed);
+    let capacity = capacity(spare);
+    let stream = Stream::new(seed);
+    let steps = (writes * capacity as f64) as u64;
+    let mut before = drive.firmware.counters().clone();
+    for i in 0..steps {
+        step(&mut drive, capacity, stream.at(i));
+        if i == steps / 2 {
+            before = drive.firmware.counters().clone();
+        }
+    }
+    assert!(drive.settle().unwrap(), "no command stalls");
+    assert_eq!(drive.audit(), Ok(()));
+    let blocks = drive.firmware.blocks();
+    let counters = drive.firmware.counters().clone();
+    let last = counters.since(&before);
+    let wear = |area: Area| {
+        let pe = || blocks.in_area(area).iter().map(|(_, row)| row.pe_cycles);
+        let spread = pe().max().unwrap_or(0) - pe().min().unwrap_or(0);
+        let count = f64::from(blocks.in_area(area).len().max(1));
+        (f64::from(pe().sum::<u32>()) / count, spread)
+    };
+    // Every erase had the slots of a superblock programmed before, but those of the fill; the rest are in open ones.
+    let programmed = counters.slots_programmed;
+    let erased = counters.erases * SLOTS;
+    let filled = capacity;
+    let free = |row: &SuperblockRow| row.usage == SuperblockUse::Free;
+    let held = blocks.iter().filter(|(_, row)| !free(row)).count() as u64 * SLOTS;
+    let open = blocks
+        .iter()
+        .filter(|(_, row)| matches!(row.usage, SuperblockUse::Open | SuperblockUse::Erasing))
+        .count() as u64;
+    let off = (programmed + filled).abs_diff(erased + held);
+    assert!(
+        off <= open * SLOTS,
+        "{off} slots in {open} open superblocks"
+    );
+    CameTo {
+        wear: Area::ALL.map(wear),
+        low_reads: last.page_reads_in_low as f64
+            / last.page_reads_by_mode.iter().sum::<u64>().max(1) as f64,
+        amplification: programmed as f64 / counters.host_slots_written as f64,
+        statuses: drive.platform.completed.iter().map(|(_, s)| *s).collect(),
+        counters,
+    }
+}
+
+/// With 7 % of over-provisioning and 20 % of LWA, twenty drive writes end well, whatever levels wear; and LWA is worn
+/// less, holds what is read often, and amplification is that of a drive without areas, within a fifth.
+#[test]
+fn sequence_twenty_drive_writes_with_7_percent_to_spare() {
+    for wear in [
+        "none",
+        "dynamic",
+        "static wear.spread=10",
+        "progressive wear.start=20",
+    ] {
+        let of = |area: &str| {
+            let came = run(&format!("wear={wear} area={area}"), SPARE, 1, 20.0);
+            println!(
+                "{wear}, {area}: wear {:?}, of reads {:.3}, WA {:.2}, entered {:?}, refused {:?}, returned {}, \
+                 compacted {}, elsewhere {}",
+                came.wear,
+                came.low_reads,
+                came.amplification,
+                came.counters.slots_into_low,
+                came.counters.low_refused,
+                came.counters.superblocks_returned,
+                came.counters.superblocks_compacted,
+                came.counters.opened_elsewhere,
+            );
+            assert!(
+                came.statuses
+                    .iter()
+                    .all(|s| *s == Status::Ok || *s == Status::Uncorrectable)
+            );
+            assert!(came.amplification >= 1.0);
+            came
+        };
+        let one = of("one");
+        assert_eq!(one.counters.slots_into_low, [0; LowEntry::COUNT]);
+        for area in ["differential", "differential-fixed"] {
+            let came = of(area);
+            let [high, low] = came.wear;
+            assert!(2.0 * low.0 < high.0, "{:?}", came.wear);
+            assert!(came.low_reads > 0.8, "{}", came.low_reads);
+            assert!(came.amplification < 1.2 * one.amplification);
+        }
+    }
+}
+
+/// A way that is off lets no page in; the others still do.
+#[test]
+fn sequence_each_way_into_the_low_area_can_be_off() {
+    let ways = [
+        (LowEntry::Read, "by_read=false"),
+        (LowEntry::Gc, "by_gc=false"),
+        (LowEntry::Update, "by_update=false"),
+        (LowEntry::Spill, "rule=as-printed"),
+    ];
+    // Half of the pages that are read often lie where pages are written.
+    let schemes = "wear=static wear.spread=4 area=differential area.new_reads=2";
+    let all = run(schemes, SPARE, 2, 4.0);
+    for (off, set) in ways {
+        let came = run(&format!("{schemes} area.{set}"), SPARE, 2, 4.0);
+        for (entry, _) in ways {
+            assert!(all.entered(entry) > 0, "{entry:?}");
+            if entry == off {
+                assert_eq!(came.entered(entry), 0, "{set}");
+            }
+        }
+        assert!(
+            came.counters.slots_into_low.iter().sum::<u64>() > 0,
+            "{set}"
+        );
+    }
+    assert!(all.entered(LowEntry::Wear) > 0);
+    let none = run(&format!("{schemes} area.by_gc=false"), SPARE, 2, 4.0);
+    assert_eq!(none.entered(LowEntry::Wear), 0);
+}
+
+/// Retries of reads are the same in both areas here, so what DWR changes is where reads go. A page that is read often is
+/// found in LWA, and less of it is left to HWA with `N_R` 2 than with 14.
+#[test]
+fn sequence_more_is_read_from_the_low_area_with_a_smaller_threshold() {
+    let of = |n_r: u8| {
+        let schemes = format!("wear=dynamic area=differential-fixed area.reads={n_r}");
+        run(&schemes, SPARE, 3, 4.0).low_reads
+    };
+    let (few, many) = (of(2), of(14));
+    assert!(few > 0.8 && many < few, "{few} {many}");
+}
+
+/// Each area is leveled by an instance of its own: what static leveling allows holds within an area, and not between
+/// them.
+#[test]
+fn sequence_each_area_is_leveled_by_itself() {
+    let of = |wear: &str| run(&format!("wear={wear} area=differential"), SPARE, 1, 12.0);
+    let leveled = of("static wear.spread=4 wear.every=4");
+    let dynamic = of("dynamic");
+    let [high, low] = leveled.wear;
+    assert!(high.1 <= 20 && low.1 <= 12, "{:?}", leveled.wear);
+    assert!(dynamic.wear[0].1 > 2 * high.1, "{:?}", dynamic.wear);
+    assert!(high.0 - low.0 > 30.0, "{:?}", leveled.wear);
+}
+
+/// At the bound of its wear a drive either goes on, with updates in LWA until that is worn as much, or refuses writes and
+/// is read.
+#[test]
+fn sequence_what_happens_at_the_bound() {
+    let of = |set: &str| {
+        run(
+            &format!("wear=dynamic area=differential area.bound=30 {set}"),
+            SPARE,
+            1,
+            12.0,
+        )
+    };
+    let share = of("");
+    assert!(
+        share.entered(LowEntry::Bound) > 1000,
+        "{:?}",
+        share.counters.slots_into_low
+    );
+    let [high, low] = share.wear;
+    let [apart_high, apart_low] = run("wear=dynamic area=differential", SPARE, 1, 12.0).wear;
+    assert!(
+        high.0 < apart_high.0 && low.0 > 2.0 * apart_low.0,
+        "{:?}",
+        share.wear
+    );
+    let read_only = of("area.at_bound=read-only");
+    assert_eq!(read_only.entered(LowEntry::Bound), 0);
+    let refused = read_only.counters.writes_refused_at_bound;
+    assert!(refused > 10_000, "{refused}");
+    let protected = read_only
+        .statuses
+        .iter()
+        .filter(|s| **s == Status::WriteProtected);
+    assert_eq!(protected.count() as u64, refused);
+    let [high, _] = read_only.wear;
+    assert!((30.0..32.0).contains(&high.0), "{high:?}");
+    // Pages of the host are counted once, whether they were written or refused.
+    let written = read_only.counters.host_slots_written;
+    assert_eq!(written + refused, 12 * capacity(SPARE));
+}
+
+/// As printed, updates drain LWA, and what is left to write to is the rest: amplification is far above that of the
+/// balanced rule.
+#[test]
+fn sequence_the_printed_rule_drains_the_low_area() {
+    let of = |rule: &str| {
+        let schemes = format!("wear=dynamic area=differential area.rule={rule}");
+        run(&schemes, SPARE, 1, 10.0)
+    };
+    let (balanced, printed) = (of("balanced"), of("as-printed"));
+    assert_eq!(
+        printed.entered(LowEntry::Spill) + printed.entered(LowEntry::Stay),
+        0
+    );
+    assert_eq!(printed.counters.superblocks_compacted, 0);
+    assert!(printed.amplification > 1.5 * balanced.amplification);
+}
+
+/// What is refused has a reason, and a budget that is spent is counted.
+#[test]
+fn sequence_what_the_budget_does_not_allow_is_counted() {
+    let came = run(
+        "wear=dynamic area=differential area.budget=1",
+        SPARE,
+        1,
+        2.0,
+    );
+    let most = came.counters.host_slots_written * 3 / 1000 + 1;
+    assert!(came.entered(LowEntry::Read) <= most);
+    assert!(came.counters.low_over_budget > 0);
+    let reasons = [Refused::NoSuperblock, Refused::Buffer, Refused::Reserve];
+    let known: u64 = reasons
+        .map(|r| came.counters.low_refused[r as usize])
+        .iter()
+        .sum();
+    assert_eq!(known, came.counters.low_refused.iter().sum::<u64>());
+}
+
+/// What lies in LWA is found there after a power cut. Heat is lost, and comes back with the reads.
+#[test]
+fn powerloss_the_low_area_outlives_the_heat() {
+    let schemes = "gc_victim=greedy wear=dynamic area=differential";
+    let mut drive = drive(schemes, SPARE, 5);
+    let capacity = capacity(SPARE);
+    let stream = Stream::new(5);
+    let share = |drive: &mut FaultyDrive, from: u64| {
+        let before = drive.firmware.counters().clone();
+        for i in from..from + 2_000 {
+            read(drive, capacity, stream.at(i));
+        }
+        drive.settle().unwrap();
+        let since = drive.firmware.counters().since(&before);
+        since.page_reads_in_low as f64 / since.page_reads_by_mode.iter().sum::<u64>() as f64
+    };
+    for i in 0..4 * capacity {
+        step(&mut drive, capacity, stream.at(i));
+    }
+    drive.settle().unwrap();
+    let before = share(&mut drive, 1 << 20);
+    drive.power_cut().unwrap();
+    let after = share(&mut drive, 1 << 21);
+    assert!(
+        before > 0.7 && (before - after).abs() < 0.1,
+        "{before} {after}"
+    );
+    assert_eq!(drive.audit(), Ok(()));
+}
+
+/// A drive with areas, of which `spare` superblocks are beyond what it needs.
+fn any_drive() -> impl Strategy<Value = Build> {
+    let faults = prop_oneof![
+        3 => Just(Chances::default()),
+        1 => (0u32..4, 0u32..4, 0u32..300)
+            .prop_map(|(program, erase, sense)| Chances { program, erase, sense }),
+    ];
+    let schemes = (1..AXIS.schemes.len(), 0usize..5, 0usize..5, 0usize..4);
+    let shape = (14u32..40, 1u16..5, 0u32..5, 0u64..101, 1u32..40);
+    let mode = prop::sample::select(vec![CellMode::Slc, CellMode::Qlc]);
+    (shape, mode, schemes, faults, any::<u64>()).prop_map(|(shape, mode, schemes, faults, seed)| {
+        let (blocks, wordlines, spare, fill, depth) = shape;
+        let (area, victim, wear, refresh) = schemes;
+        let geometry = geometry(2, 1, 1, blocks, wordlines);
+        let kept = 3 + kept_by(wear) + kept_by_area(area) + u32::from(refresh > 1) + spare;
+        let capacity = u64::from(blocks - kept) * u64::from(geometry.slots_per_superblock(mode));
+        Build {
+            geometry,
+            mode,
+            capacity,
+            fill: capacity * fill / 100,
+            victim,
+            wear,
+            suspend: 0,
+            read_recovery: 0,
+            cell_mode: 0,
+            refresh,
+            area,
+            faults,
+            read_cache: 0,
+            read_ahead: false,
+            map_cache: 0,
+            planes_apart: seed % 5 < 2,
+            seed,
+            depth,
+            max_wait_ns: 20_000,
+        }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, max_shrink_iters: 200, ..ProptestConfig::default() })]
+    #[test]
+    fn model_a_drive_with_areas_returns_the_last_version(build in any_drive()) {
+        let summary = build.trial(4000, 0).run().unwrap_or_else(|found| panic!("{found}"));
+        if (build.faults.program, build.faults.erase) == (0, 0) {
+            assert_eq!(summary.end, TrialEnd::Done, "{build:?}");
+        }
+    }
+
+    #[test]
+    fn powerloss_every_acknowledged_write_survives_with_areas(build in any_drive(), cuts in 1u32..20) {
+        build.trial(3000, cuts).run().unwrap_or_else(|found| panic!("{found}"));
+    }
+}
+
+/// Power is cut after every so many events of a small run, from each one on.
+#[test]
+fn powerloss_cuts_at_every_event() {
+    let g = geometry(2, 1, 1, 24, 2);
+    let build = Build {
+        geometry: g,
+        mode: CellMode::Slc,
+        capacity: 17 * u64::from(g.slots_per_superblock(CellMode::Slc)),
+        fill: 17 * u64::from(g.slots_per_superblock(CellMode::Slc)),
+        victim: 1,
+        wear: 2,
+        suspend: 0,
+        read_recovery: 0,
+        cell_mode: 0,
+        refresh: 0,
+        area: 1,
+        faults: Chances::default(),
+        read_cache: 0,
+        read_ahead: false,
+        map_cache: 0,
+        planes_apart: false,
+        seed: 1,
+        depth: 8,
+        max_wait_ns: 20_000,
+    };
+    for every in 1..12 {
+        let summary = build.trial_cut_every(400, every).run();
+        let summary = summary.unwrap_or_else(|found| panic!("every {every}: {found}"));
+        assert!(summary.power_cuts.cuts > 0);
+    }
+}
