@@ -96,6 +96,9 @@ fn model_every_scheme_is_activated_or_refused() {
     assert_eq!(
         refused,
         [
+            "schemes.area=clairvoyant",
+            "schemes.area=differential",
+            "schemes.area=differential-fixed",
             "schemes.read_ahead=sequential",
             "schemes.read_levels=sentinel-cells",
             "schemes.read_recovery=none",

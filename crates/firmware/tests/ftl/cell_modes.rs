@@ -62,7 +62,7 @@ fn any_drive() -> impl Strategy<Value = Build> {
         0..suspend::AXIS.schemes.len(),
         0..read_recovery::AXIS.schemes.len(),
     );
-    let shape = (10u32..28, 1u16..6, 0u32..3, 0u64..101, 1u32..40);
+    let shape = (11u32..28, 1u16..6, 0u32..3, 0u64..101, 1u32..40);
     (shape, schemes, faults, any::<u64>()).prop_map(|(shape, schemes, faults, seed)| {
         let (blocks, wordlines, spare, fill, depth) = shape;
         let (cell_mode, victim, wear, suspend, read_recovery) = schemes;
