@@ -142,7 +142,14 @@ fn formula_the_budget_is_a_share_of_the_host_s_pages() {
     for budget in [0, 10, 250, 1000] {
         let mut scheme = scheme("differential", &[("budget", budget)]);
         let migrated = (0..20_000).filter(|i| match i % 2 {
-            0 => scheme.of_write(&page_write(0, false)).is_some(),
+            0 => {
+                // A write that waits asks again, and earns nothing by that.
+                for _ in 0..3 {
+                    assert_eq!(scheme.of_write(&page_write(0, false)), None);
+                }
+                scheme.has_written();
+                false
+            }
             _ => scheme.after_read(Area::High, &page_read(9, 1)) == Some(true),
         });
         let expected = (20 * budget).min(10_000);

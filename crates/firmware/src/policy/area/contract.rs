@@ -89,11 +89,14 @@ pub trait Areas {
     fn tells_updates(&self) -> bool {
         false
     }
-    /// The host writes a page. Returns how it enters the low wearing area, if it does.
-    fn of_write(&mut self, page: &PageWrite) -> Option<LowEntry> {
+    /// The host is to write a page. Returns how it enters the low wearing area, if it does. Asked again if the write has
+    /// to wait.
+    fn of_write(&self, page: &PageWrite) -> Option<LowEntry> {
         let _ = page;
         None
     }
+    /// The host has written a page.
+    fn has_written(&mut self) {}
     /// A page moves. Returns how it enters the low wearing area or stays there, if it does.
     fn of_move(&self, page: &PageMove) -> Option<LowEntry> {
         let _ = page;

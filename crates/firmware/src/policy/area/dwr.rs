@@ -150,8 +150,12 @@ impl Dwr {
     }
 
     #[inline]
-    pub(super) fn of_write(&mut self, page: &PageWrite) -> Option<LowEntry> {
+    pub(super) fn has_written(&mut self) {
         self.budget.earn();
+    }
+
+    #[inline]
+    pub(super) fn of_write(&self, page: &PageWrite) -> Option<LowEntry> {
         if self.by_update && self.is_hot(page.heat) && self.may_write_low(page.heat) {
             return Some(LowEntry::Update);
         }
