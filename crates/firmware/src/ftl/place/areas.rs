@@ -135,7 +135,10 @@ impl Place {
         if let Some(block) = self.free_in(Area::High, stream, shared) {
             return Some(block);
         }
-        if !shared.blocks.has_areas() || self.low.is_kept && !self.has_to_go_elsewhere(stream) {
+        // Superblocks of a pool are for its stream alone, whichever area they lie in.
+        let has_pool = matches!(takes, Some(StreamUse::Promoted(_)));
+        let is_kept = self.low.is_kept && !has_pool;
+        if !shared.blocks.has_areas() || is_kept && !self.has_to_go_elsewhere(stream) {
             return None;
         }
         self.free_in(Area::Low, stream, shared)

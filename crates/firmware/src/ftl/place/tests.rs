@@ -4,6 +4,7 @@ use firstread_core::{
     Buf, CellMode, DieId, Geometry, Layout, Lpn, Ns, StripeOrder, SuperblockId, Wait,
 };
 
+use super::erases::Erases;
 use super::streams::Streams;
 use super::{Evacuation, Item, Refusal, StreamPlan, Why, WriteBuffer};
 use crate::config::WriteCache;
@@ -261,6 +262,40 @@ fn formula_writes_through_a_volatile_cache_keep_out_of_the_low_area() {
         let block = host_writes(&mut drive, 5).expect("there is room");
         assert_eq!(block.0 >= 16, enters, "{write_cache:?}");
     }
+}
+
+/// A superblock of a pool that lies in the low wearing area is for the stream of the pool, also while free superblocks of
+/// the area are kept from others.
+#[test]
+fn formula_a_pool_has_its_superblocks_in_either_area() {
+    const ROWS: &[StreamRow] = &[
+        StreamRow {
+            name: "",
+            takes: StreamUse::Low,
+        },
+        StreamRow {
+            name: "",
+            takes: StreamUse::Promoted(CellMode::Tlc),
+        },
+    ];
+    let mut drive = drive_with(20, 8 * u64::from(SLOTS), 0, ("area", "differential"));
+    fill(&mut drive, 2, 40);
+    let store = &mut drive.lower.store;
+    let geometry = store.shared.config.geometry;
+    let plan = StreamPlan::new(geometry, CellMode::Slc, 0, [&[], &[], &[], ROWS]);
+    store.place.streams = Streams::new(plan, Buf(0));
+    store.place.space.pools = plan.pools();
+    store.shared.blocks.row_mut(SuperblockId(19)).mode = CellMode::Tlc;
+    let slots = |mode| geometry.slots_per_superblock(mode);
+    let (space, blocks) = (&mut store.place.space, &store.shared.blocks);
+    space.recover(18, false, Erases::new(1), blocks, slots);
+    store.place.low.is_kept = true;
+    let place = &mut store.place;
+    assert!(!place.open(Ns::ZERO, StreamId::Host, &mut store.shared));
+    let promoted = StreamId::Declared(1);
+    assert!(place.open(Ns::ZERO, promoted, &mut store.shared));
+    assert_eq!(place.opened(), Some(SuperblockId(19)));
+    assert_eq!(store.shared.counters.opened_elsewhere, 0);
 }
 
 /// Declared streams share their lines: one for each stream, and two more. Whoever has lines in use leaves one to each
