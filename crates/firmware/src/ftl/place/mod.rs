@@ -388,6 +388,13 @@ impl Place {
         }
         match self.stream_with_room() {
             Some(other) => (other, self.streams.allocate(other)),
+            // A superblock of the low wearing area is opened for moved data alone. Map pages that move go along.
+            None if own == StreamId::Map
+                && shared.blocks.has_areas()
+                && self.open(now, StreamId::Move, shared) =>
+            {
+                (StreamId::Move, self.streams.allocate(StreamId::Move))
+            }
             None => (own, Err(Refused::NeedsBlock)),
         }
     }

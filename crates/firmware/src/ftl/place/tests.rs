@@ -298,6 +298,29 @@ fn formula_a_pool_has_its_superblocks_in_either_area() {
     assert_eq!(store.shared.counters.opened_elsewhere, 0);
 }
 
+/// Moves that find room in the low wearing area alone have it, and map pages that move go along.
+#[test]
+fn formula_a_map_page_that_moves_finds_the_room_of_moves() {
+    let capacity = 8 * u64::from(SLOTS);
+    let mut drive = drive_with(20, capacity, 8, ("area", "differential"));
+    fill(&mut drive, 1, 40);
+    let store = &mut drive.lower.store;
+    store.place.low.is_kept = true;
+    let item = Item {
+        lpn: Lpn(capacity),
+        expect: None,
+        why: Why::Moved {
+            owner: Owner::Gc,
+            to: None,
+        },
+    };
+    assert!(store.table.directory.is_map(item.lpn));
+    let placed = store.take(Ns::ZERO, &item).expect("there is room");
+    let block = placed.ppa().block();
+    assert_eq!(block, SuperblockId(19));
+    assert!(store.shared.blocks.row(block).holds_map);
+}
+
 /// Declared streams share their lines: one for each stream, and two more. Whoever has lines in use leaves one to each
 /// that has none.
 #[test]
