@@ -22,6 +22,28 @@ use crate::shared::Shared;
 /// A stream and a slot of it.
 pub(super) type Taken = (StreamId, Allocated);
 
+/// What the low wearing area has for a page of the host or one that moves.
+#[derive(Debug)]
+pub(super) enum Low {
+    /// This slot.
+    Taken(Taken),
+    /// The page belongs there, and can have no slot now, for this reason: it goes where it would go on a drive without
+    /// areas.
+    Refused(Refused),
+    /// The page does not belong there.
+    Elsewhere,
+}
+
+impl Low {
+    /// The page has a slot elsewhere. A refusal is counted now, and not before: a page that has to wait asks again.
+    #[inline]
+    pub(super) fn count_refused(self, shared: &mut Shared) {
+        if let Low::Refused(reason) = self {
+            shared.counters.low_refused[reason as usize] += 1;
+        }
+    }
+}
+
 /// What the low wearing area waits for, and what is known of it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LowState {
@@ -113,7 +135,10 @@ impl Place {
         if let Some(block) = self.free_in(Area::High, stream, shared) {
             return Some(block);
         }
-        if !shared.blocks.has_areas() || self.low.is_kept && !self.has_to_go_elsewhere(stream) {
+        // Superblocks of a pool are for its stream alone, whichever area they lie in.
+        let has_pool = matches!(takes, Some(StreamUse::Promoted(_)));
+        let is_kept = self.low.is_kept && !has_pool;
+        if !shared.blocks.has_areas() || is_kept && !self.has_to_go_elsewhere(stream) {
             return None;
         }
         self.free_in(Area::Low, stream, shared)
@@ -149,7 +174,7 @@ impl Place {
     /// How a page that the host writes enters the low wearing area, if it does.
     #[inline]
     pub(super) fn entry_of_write<M: Arena>(
-        &mut self,
+        &self,
         item: &Item,
         table: &Table<M>,
         shared: &Shared,
@@ -193,43 +218,38 @@ impl Place {
         has_merged: bool,
         table: &Table<M>,
         shared: &mut Shared,
-    ) -> Result<Option<Taken>, Refusal> {
+    ) -> Result<Low, Refusal> {
         if let Some(wait) = self.waits_for_cleaning(has_merged, shared) {
             return Err(Refusal::Wait(wait));
         }
-        match self.entry_of_write(item, table, shared) {
-            Some(entry) => self.take_low(now, entry, shared),
-            None => Ok(None),
-        }
+        let Some(entry) = self.entry_of_write(item, table, shared) else {
+            return Ok(Low::Elsewhere);
+        };
+        self.take_low(now, entry, shared)
     }
 
-    /// A slot of the low wearing area for a page of the host or one that moves, which enters by `entry`. None if it
-    /// cannot have one now: then it goes elsewhere.
+    /// A slot of the low wearing area for a page of the host or one that moves, which enters by `entry`.
     #[inline(never)] // Few pages go there.
     pub(super) fn take_low(
         &mut self,
         now: Ns,
         entry: LowEntry,
         shared: &mut Shared,
-    ) -> Result<Option<Taken>, Refusal> {
+    ) -> Result<Low, Refusal> {
         match self.take_for_entry(now, entry, shared) {
-            Ok(taken) => Ok(Some(taken)),
+            Ok(taken) => Ok(Low::Taken(taken)),
             // The buffer is soon free again.
             Err(Refusal::Wait(Wait::Buffer))
                 if !matches!(entry, LowEntry::Update | LowEntry::Bound) =>
             {
                 Err(Refusal::Wait(Wait::Buffer))
             }
-            Err(refusal) => {
-                let reason = match refusal {
-                    Refusal::Wait(Wait::Buffer) => Refused::Buffer,
-                    Refusal::Wait(Wait::Rewrite) => Refused::Rewrites,
-                    Refusal::Wait(Wait::Reserve) => Refused::Reserve,
-                    _ => Refused::NoSuperblock,
-                };
-                shared.counters.low_refused[reason as usize] += 1;
-                Ok(None)
-            }
+            Err(refusal) => Ok(Low::Refused(match refusal {
+                Refusal::Wait(Wait::Buffer) => Refused::Buffer,
+                Refusal::Wait(Wait::Rewrite) => Refused::Rewrites,
+                Refusal::Wait(Wait::Reserve) => Refused::Reserve,
+                _ => Refused::NoSuperblock,
+            })),
         }
     }
 
@@ -335,7 +355,7 @@ impl Place {
             && shared.config.write_cache == crate::config::WriteCache::Protected
     }
 
-    /// The stream of the low wearing area for `item`, if it belongs there and can go there now.
+    /// A slot of the low wearing area for `item`, if it moves and belongs there.
     #[inline]
     pub(super) fn take_move_low<M: Arena>(
         &mut self,
@@ -343,18 +363,18 @@ impl Place {
         item: &Item,
         table: &Table<M>,
         shared: &mut Shared,
-    ) -> Result<Option<Taken>, Refusal> {
+    ) -> Result<Low, Refusal> {
         let Why::Moved { owner, .. } = item.why else {
-            return Ok(None);
+            return Ok(Low::Elsewhere);
         };
         if !shared.blocks.has_areas() {
-            return Ok(None);
+            return Ok(Low::Elsewhere);
         }
         let Some(entry) = self.entry_of_move(owner, item, table, shared) else {
-            return Ok(None);
+            return Ok(Low::Elsewhere);
         };
-        let taken = self.take_low(now, entry, shared)?;
-        self.low.stayed += u32::from(owner == Owner::Return && taken.is_some());
-        Ok(taken)
+        let low = self.take_low(now, entry, shared)?;
+        self.low.stayed += u32::from(owner == Owner::Return && matches!(low, Low::Taken(_)));
+        Ok(low)
     }
 }

@@ -40,7 +40,7 @@ use crate::policy::area::{AnyArea, Areas};
 use crate::policy::wear::{AnyWear, Wear};
 use crate::schedule::Purpose;
 use crate::shared::{Out, Shared};
-use areas::LowState;
+use areas::{Low, LowState};
 use bad::BadBlocks;
 use buffer::{Allocated, Due, Refused};
 pub(crate) use buffer::{Program, WriteBuffer};
@@ -239,13 +239,22 @@ impl Place {
         }
         let (stream, slot) = match item.why {
             Why::Host { has_merged } => {
-                if self.host_may_enter_low(shared)
-                    && let Some(taken) = self.take_host_low(now, item, has_merged, table, shared)?
-                {
-                    taken
-                } else {
-                    (StreamId::Host, self.take_for_host(now, has_merged, shared)?)
+                let low = match self.host_may_enter_low(shared) {
+                    true => self.take_host_low(now, item, has_merged, table, shared)?,
+                    false => Low::Elsewhere,
+                };
+                let taken = match low {
+                    Low::Taken(taken) => taken,
+                    low => {
+                        let slot = self.take_for_host(now, has_merged, shared)?;
+                        low.count_refused(shared);
+                        (StreamId::Host, slot)
+                    }
+                };
+                if shared.blocks.has_areas() {
+                    self.area.has_written();
                 }
+                taken
             }
             Why::Moved { owner, to } => {
                 if !table.map.has_room(1) {
@@ -253,18 +262,19 @@ impl Place {
                 }
                 let stays = to.map(StreamUse::Promoted);
                 let stays = stays.and_then(|what| self.take_for_copy(now, what, shared).ok());
-                let stays = match stays {
-                    Some(taken) => Some(taken),
+                let low = match stays {
+                    Some(taken) => Low::Taken(taken),
                     None => self.take_move_low(now, item, table, shared)?,
                 };
-                match stays {
-                    Some(taken) => taken,
-                    None => {
+                match low {
+                    Low::Taken(taken) => taken,
+                    low => {
                         let is_map = table.directory.is_map(item.lpn);
                         let own = self.stream_of_move(owner, item.lpn, is_map, shared);
                         let taken = self.take_for_move(now, own, shared)?;
                         let along = taken.0 == own && self.streams.read_often() == Some(own);
                         shared.counters.slots_taken_along += u64::from(along);
+                        low.count_refused(shared);
                         taken
                     }
                 }
@@ -378,6 +388,13 @@ impl Place {
         }
         match self.stream_with_room() {
             Some(other) => (other, self.streams.allocate(other)),
+            // A superblock of the low wearing area is opened for moved data alone. Map pages that move go along.
+            None if own == StreamId::Map
+                && shared.blocks.has_areas()
+                && self.open(now, StreamId::Move, shared) =>
+            {
+                (StreamId::Move, self.streams.allocate(StreamId::Move))
+            }
             None => (own, Err(Refused::NeedsBlock)),
         }
     }

@@ -265,7 +265,9 @@ impl Place {
         }
         let mode = shared.blocks.row(block).mode;
         let area = shared.blocks.area_of(block);
-        let is_elsewhere = area == Area::Low && self.streams.takes(stream) != Some(StreamUse::Low);
+        let is_elsewhere = area == Area::Low
+            && !self.space.pools.has(mode)
+            && self.streams.takes(stream) != Some(StreamUse::Low);
         shared.counters.opened_elsewhere += u64::from(is_elsewhere);
         let opened = self.space.take(area, mode, slots);
         let moves = [StreamUse::Cold, StreamUse::ReadOften];

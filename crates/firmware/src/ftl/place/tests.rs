@@ -4,10 +4,12 @@ use firstread_core::{
     Buf, CellMode, DieId, Geometry, Layout, Lpn, Ns, StripeOrder, SuperblockId, Wait,
 };
 
+use super::erases::Erases;
 use super::streams::Streams;
 use super::{Evacuation, Item, Refusal, StreamPlan, Why, WriteBuffer};
+use crate::config::WriteCache;
 use crate::ftl::tests::{Drive, SLOTS, drive, drive_with, fill};
-use crate::observe::{Owner, StreamId, StreamRow, StreamUse};
+use crate::observe::{Owner, Refused, StreamId, StreamRow, StreamUse};
 
 /// A power cut tears what is being programmed and keeps what still fills. So the part of a die, data or parity, is
 /// incomplete until its program is due, and complete from then on.
@@ -196,6 +198,127 @@ fn formula_cold_data_share_the_room_of_moves() {
     assert_eq!(place(&drive).space.free, 0);
     assert_eq!(moved(&mut drive, 1, Owner::Gc), cold, "no other has room");
     assert_eq!(missing(&drive), before + 2);
+}
+
+/// A drive with areas, 16 and 4 superblocks, whose high wearing area is worn to its bound and half full of data, and
+/// whose low wearing area is full but for its last `low_free` superblocks.
+fn at_bound(low_free: u32) -> Drive {
+    let mut drive = drive_with(20, 8 * u64::from(SLOTS), 0, ("area", "differential"));
+    let store = &mut drive.lower.store;
+    for block in (0..8).chain(16..20 - low_free).map(SuperblockId) {
+        store.mark_filled(Ns::ZERO, block, 0, 40);
+    }
+    for block in (0..16).map(SuperblockId) {
+        store.shared.blocks.row_mut(block).set_pe_cycles(900);
+    }
+    store.place.look_at_areas(&store.shared);
+    assert!(store.place.keeps_low());
+    drive
+}
+
+fn host_writes(drive: &mut Drive, lpn: u64) -> Result<SuperblockId, Refusal> {
+    let item = Item {
+        lpn: Lpn(lpn),
+        expect: None,
+        why: Why::Host { has_merged: false },
+    };
+    let placed = drive.lower.store.take(Ns::ZERO, &item)?;
+    let block = placed.ppa().block();
+    let _ = drive.lower.commit(placed);
+    Ok(block)
+}
+
+/// A page that belongs in the low wearing area and goes elsewhere is counted once, however often its write has to wait.
+#[test]
+fn formula_a_refusal_is_counted_when_the_page_has_a_slot_elsewhere() {
+    let mut drive = at_bound(0);
+    let refused = |drive: &Drive| drive.lower.store.shared.counters.low_refused;
+    host_writes(&mut drive, 5).expect("the first write goes to the high wearing area");
+    assert_eq!(refused(&drive).iter().sum::<u64>(), 0);
+    // The buffer holds three wordlines, which nothing programs here.
+    let updates = (0..).find(|_| host_writes(&mut drive, 5).is_err());
+    assert_eq!(updates, Some(11));
+    for _ in 0..5 {
+        let waits = host_writes(&mut drive, 5);
+        assert_eq!(waits, Err(Refusal::Wait(Wait::Buffer)));
+    }
+    let reason = Refused::NoSuperblock as usize;
+    assert_eq!(refused(&drive)[reason], 11);
+    assert_eq!(refused(&drive).iter().sum::<u64>(), 11);
+}
+
+/// An update enters the low wearing area at the bound, but not through a write cache that is lost at a power cut: a flush
+/// waits for the stream of the host alone.
+#[test]
+fn formula_writes_through_a_volatile_cache_keep_out_of_the_low_area() {
+    for (write_cache, enters) in [
+        (WriteCache::Protected, true),
+        (WriteCache::Volatile, false),
+        (WriteCache::WriteThrough, false),
+    ] {
+        let mut drive = at_bound(2);
+        drive.lower.store.shared.config.write_cache = write_cache;
+        host_writes(&mut drive, 5).expect("there is room");
+        let block = host_writes(&mut drive, 5).expect("there is room");
+        assert_eq!(block.0 >= 16, enters, "{write_cache:?}");
+    }
+}
+
+/// A superblock of a pool that lies in the low wearing area is for the stream of the pool, also while free superblocks of
+/// the area are kept from others.
+#[test]
+fn formula_a_pool_has_its_superblocks_in_either_area() {
+    const ROWS: &[StreamRow] = &[
+        StreamRow {
+            name: "",
+            takes: StreamUse::Low,
+        },
+        StreamRow {
+            name: "",
+            takes: StreamUse::Promoted(CellMode::Tlc),
+        },
+    ];
+    let mut drive = drive_with(20, 8 * u64::from(SLOTS), 0, ("area", "differential"));
+    fill(&mut drive, 2, 40);
+    let store = &mut drive.lower.store;
+    let geometry = store.shared.config.geometry;
+    let plan = StreamPlan::new(geometry, CellMode::Slc, 0, [&[], &[], &[], ROWS]);
+    store.place.streams = Streams::new(plan, Buf(0));
+    store.place.space.pools = plan.pools();
+    store.shared.blocks.row_mut(SuperblockId(19)).mode = CellMode::Tlc;
+    let slots = |mode| geometry.slots_per_superblock(mode);
+    let (space, blocks) = (&mut store.place.space, &store.shared.blocks);
+    space.recover(18, false, Erases::new(1), blocks, slots);
+    store.place.low.is_kept = true;
+    let place = &mut store.place;
+    assert!(!place.open(Ns::ZERO, StreamId::Host, &mut store.shared));
+    let promoted = StreamId::Declared(1);
+    assert!(place.open(Ns::ZERO, promoted, &mut store.shared));
+    assert_eq!(place.opened(), Some(SuperblockId(19)));
+    assert_eq!(store.shared.counters.opened_elsewhere, 0);
+}
+
+/// Moves that find room in the low wearing area alone have it, and map pages that move go along.
+#[test]
+fn formula_a_map_page_that_moves_finds_the_room_of_moves() {
+    let capacity = 8 * u64::from(SLOTS);
+    let mut drive = drive_with(20, capacity, 8, ("area", "differential"));
+    fill(&mut drive, 1, 40);
+    let store = &mut drive.lower.store;
+    store.place.low.is_kept = true;
+    let item = Item {
+        lpn: Lpn(capacity),
+        expect: None,
+        why: Why::Moved {
+            owner: Owner::Gc,
+            to: None,
+        },
+    };
+    assert!(store.table.directory.is_map(item.lpn));
+    let placed = store.take(Ns::ZERO, &item).expect("there is room");
+    let block = placed.ppa().block();
+    assert_eq!(block, SuperblockId(19));
+    assert!(store.shared.blocks.row(block).holds_map);
 }
 
 /// Declared streams share their lines: one for each stream, and two more. Whoever has lines in use leaves one to each

@@ -88,8 +88,7 @@ impl Relocate {
         if owner == Owner::Return {
             store.place.begin_return();
         }
-        let shared = &mut store.shared;
-        shared.counters.superblocks_compacted += u64::from(owner == Owner::Gc);
+        let shared = &store.shared;
         let row = shared.blocks.row(block);
         self.room = Some(Evacuation {
             owner,
@@ -107,8 +106,9 @@ impl Relocate {
     /// The superblock of the low wearing area that is emptied next for room there, unless it has changed since. Like wear
     /// leveling it gives back what it takes, and waits for the host.
     pub(super) fn next_for_room<M>(&mut self, lower: &mut LowerLayers<M>) -> Option<Evacuation> {
+        self.room?;
         let store = &mut lower.store;
-        let (place, shared) = (&mut store.place, &store.shared);
+        let (place, shared) = (&mut store.place, &mut store.shared);
         let waits =
             place.relocation.host_waits.has(Wait::Superblock) || !place.can_spare(0, shared);
         let asked = match waits {
@@ -118,7 +118,11 @@ impl Relocate {
         place.relocation.asked -= 1;
         let row = shared.blocks.row(asked.block);
         let has_stayed = row.usage == SuperblockUse::Full && row.opened == asked.opened;
-        (has_stayed && !row.leaving && place.fits(row.valid_slots, shared)).then_some(asked)
+        if !has_stayed || row.leaving || !place.fits(row.valid_slots, shared) {
+            return None;
+        }
+        shared.counters.superblocks_compacted += u64::from(asked.owner == Owner::Gc);
+        Some(asked)
     }
 }
 

@@ -1,5 +1,6 @@
 use firstread_core::{CellMode, Ns, SuperblockId};
 
+use crate::ftl::place::Evacuation;
 use crate::ftl::tests::{Drive, SLOTS, Silent, drive, fill};
 use crate::observe::Owner;
 
@@ -123,5 +124,31 @@ fn sequence_a_victim_that_finds_no_room_gives_way() {
             _ => None,
         };
         assert_eq!(fits(&drive), expected, "{reserved} slots are reserved");
+    }
+}
+
+/// A superblock of the low wearing area is compacted once it is being emptied: not if it was erased between the request and
+/// its turn.
+#[test]
+fn formula_what_has_changed_since_it_was_asked_for_is_not_compacted() {
+    let mut drive = filled(12, 4, 40);
+    let block = SuperblockId(2);
+    let opened = drive.lower.store.shared.blocks.row(block).opened;
+    for (opened, compacted) in [(opened + 1, 0), (opened, 1)] {
+        drive.relocate.room = Some(Evacuation {
+            owner: Owner::Gc,
+            block,
+            opened,
+            mode: CellMode::Slc,
+            row: 0,
+            rows: 0,
+            shrinks: 0,
+        });
+        drive.lower.store.place.relocation.asked += 1;
+        let next = drive.relocate.next_for_room(&mut drive.lower);
+        assert_eq!(next.is_some(), compacted == 1);
+        let store = &drive.lower.store;
+        assert_eq!(store.shared.counters.superblocks_compacted, compacted);
+        assert_eq!(store.place.relocation.asked, 0);
     }
 }

@@ -77,7 +77,7 @@ impl Areas for Clairvoyant {
         self.least_reads = (last + 1).max(2);
     }
 
-    fn of_write(&mut self, page: &PageWrite) -> Option<LowEntry> {
+    fn of_write(&self, page: &PageWrite) -> Option<LowEntry> {
         self.belongs(page.future).then_some(LowEntry::Update)
     }
 

@@ -1,7 +1,7 @@
 //! The contract of schemes of axis `area`.
 
 use crate::observe::{Area, Future, LowEntry, Owner, PageFuture, PageHeat, StreamRow};
-use crate::observe::{SuperblockTable, SuperblockView};
+use crate::observe::{SuperblockTable, SuperblockUse, SuperblockView};
 use crate::policy::hot_pages::PageRead;
 
 /// A page that the host writes.
@@ -89,11 +89,14 @@ pub trait Areas {
     fn tells_updates(&self) -> bool {
         false
     }
-    /// The host writes a page. Returns how it enters the low wearing area, if it does.
-    fn of_write(&mut self, page: &PageWrite) -> Option<LowEntry> {
+    /// The host is to write a page. Returns how it enters the low wearing area, if it does. Asked again if the write has
+    /// to wait.
+    fn of_write(&self, page: &PageWrite) -> Option<LowEntry> {
         let _ = page;
         None
     }
+    /// The host has written a page.
+    fn has_written(&mut self) {}
     /// A page moves. Returns how it enters the low wearing area or stays there, if it does.
     fn of_move(&self, page: &PageMove) -> Option<LowEntry> {
         let _ = page;
@@ -112,12 +115,34 @@ pub trait Areas {
     }
 }
 
-/// Mean program/erase cycles of the superblocks that can be worn further, in thousandths.
-pub(super) fn mean_wear_milli(blocks: SuperblockView<'_>) -> u64 {
-    let alive = blocks.iter().map(|(_, row)| row);
-    let alive = alive.filter(|row| row.usage != crate::observe::SuperblockUse::Bad);
-    let (sum, count) = alive.fold((0u64, 0u64), |(sum, count), row| {
-        (sum + u64::from(row.pe_cycles), count + 1)
-    });
-    (1000 * sum).checked_div(count).unwrap_or(0)
+/// The superblocks of an area that are not retired, together.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct InUse {
+    pub(super) superblocks: u64,
+    pub(super) valid_slots: u64,
+    pe_cycles: u64,
+}
+
+impl InUse {
+    /// Those of `blocks`.
+    pub(super) fn of(blocks: SuperblockView<'_>) -> InUse {
+        let rows = blocks.iter().map(|(_, row)| row);
+        let in_use = rows.filter(|row| row.usage != SuperblockUse::Bad);
+        in_use.fold(InUse::default(), |all, row| InUse {
+            superblocks: all.superblocks + 1,
+            valid_slots: all.valid_slots + u64::from(row.valid_slots),
+            pe_cycles: all.pe_cycles + u64::from(row.pe_cycles),
+        })
+    }
+
+    /// Their mean wear, in thousandths of a cycle.
+    pub(super) fn mean_wear_milli(&self) -> u64 {
+        let mean = (1000 * self.pe_cycles).checked_div(self.superblocks);
+        mean.unwrap_or(0)
+    }
+
+    /// Whether a superblock of these holds less, on average, than one of `other`.
+    pub(super) fn is_emptier_than(&self, other: &InUse) -> bool {
+        self.valid_slots * other.superblocks < other.valid_slots * self.superblocks
+    }
 }

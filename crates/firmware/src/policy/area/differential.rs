@@ -80,8 +80,13 @@ impl Areas for Differential {
     }
 
     #[inline]
-    fn of_write(&mut self, page: &PageWrite) -> Option<LowEntry> {
+    fn of_write(&self, page: &PageWrite) -> Option<LowEntry> {
         self.0.of_write(page)
+    }
+
+    #[inline]
+    fn has_written(&mut self) {
+        self.0.has_written();
     }
 
     #[inline]

@@ -16,11 +16,11 @@ use firstread_core::params::{Param, Values};
 
 use super::at_bound::Bound;
 use super::budget::Budget;
-use super::contract::{LowRoom, MakeRoom, PageMove, PageWrite, mean_wear_milli};
+use super::contract::{InUse, LowRoom, MakeRoom, PageMove, PageWrite};
 use super::locality::Locality;
-use super::params::{LOW_FREE, low_blocks, low_from, settled_slots};
+use super::params::{LOW_FREE, LOW_SPARE, low_from, slots_of};
 use super::stage::Stages;
-use crate::observe::{Area, LowEntry, Owner, PageHeat, SuperblockTable, SuperblockView};
+use crate::observe::{Area, LowEntry, Owner, PageHeat, SuperblockTable};
 use crate::policy::Setup;
 use crate::policy::hot_pages::{PageRead, ServiceTimes};
 
@@ -87,9 +87,9 @@ pub(super) struct Dwr {
     bound: Bound,
     locality: Locality,
     budget: Budget,
-    /// Valid slots up to which LWA takes data that spill, and whether it does: it has fewer, and a smaller share of its
-    /// slots is valid than of those of HWA.
-    most_settled: u64,
+    /// Slots of a superblock.
+    slots: u64,
+    /// Whether LWA takes data that spill: it has room beside its spare superblocks, and is the emptier area.
     spills: bool,
 }
 
@@ -112,7 +112,7 @@ impl Dwr {
             bound: Bound::new(setup, values),
             locality: Locality::new(values),
             budget: Budget::new(values),
-            most_settled: settled_slots(setup, low_blocks(setup, values)),
+            slots: slots_of(setup),
             spills: false,
         }
     }
@@ -124,14 +124,13 @@ impl Dwr {
 
     /// Wear and contents of the superblocks: the stage, the phase of the bound, and whether LWA has room.
     pub(super) fn look(&mut self, blocks: &SuperblockTable) {
-        let (high, low) = (blocks.in_area(Area::High), blocks.in_area(Area::Low));
-        let high_milli = mean_wear_milli(high);
+        let [high, low] = Area::ALL.map(|area| InUse::of(blocks.in_area(area)));
+        let high_milli = high.mean_wear_milli();
         self.stages.look(high_milli);
-        self.bound.look(high_milli, mean_wear_milli(low));
-        let (in_high, in_low) = (valid_slots(high), valid_slots(low));
-        // A superblock of LWA holds less than one of HWA.
-        let is_emptier = in_low * u64::from(high.len()) < in_high * u64::from(low.len());
-        self.spills = self.is_balanced && is_emptier && in_low < self.most_settled;
+        self.bound.look(high_milli, low.mean_wear_milli());
+        let most_settled = low.superblocks.saturating_sub(u64::from(LOW_SPARE)) * self.slots;
+        self.spills =
+            self.is_balanced && low.is_emptier_than(&high) && low.valid_slots < most_settled;
     }
 
     pub(super) fn refuses_writes(&self) -> bool {
@@ -150,8 +149,12 @@ impl Dwr {
     }
 
     #[inline]
-    pub(super) fn of_write(&mut self, page: &PageWrite) -> Option<LowEntry> {
+    pub(super) fn has_written(&mut self) {
         self.budget.earn();
+    }
+
+    #[inline]
+    pub(super) fn of_write(&self, page: &PageWrite) -> Option<LowEntry> {
         if self.by_update && self.is_hot(page.heat) && self.may_write_low(page.heat) {
             return Some(LowEntry::Update);
         }
@@ -221,12 +224,4 @@ impl Dwr {
             false => MakeRoom::Nothing,
         }
     }
-}
-
-/// Valid slots of `blocks`.
-fn valid_slots(blocks: SuperblockView<'_>) -> u64 {
-    blocks
-        .iter()
-        .map(|(_, row)| u64::from(row.valid_slots))
-        .sum()
 }

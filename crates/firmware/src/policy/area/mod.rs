@@ -41,7 +41,9 @@ axis! {
     #[inline]
     fn tells_updates(&self) -> bool;
     #[inline]
-    fn of_write(&mut self, page: &PageWrite) -> Option<LowEntry>;
+    fn of_write(&self, page: &PageWrite) -> Option<LowEntry>;
+    #[inline]
+    fn has_written(&mut self);
     #[inline]
     fn of_move(&self, page: &PageMove) -> Option<LowEntry>;
     #[inline]

@@ -37,8 +37,12 @@ pub(super) fn low_from(setup: &Setup, values: &Values) -> u32 {
     setup.geometry.blocks_per_plane - low_blocks(setup, values)
 }
 
+/// Slots of a superblock on the drive of `setup`.
+pub(super) fn slots_of(setup: &Setup) -> u64 {
+    u64::from(setup.geometry.slots_per_superblock(setup.tables.mode))
+}
+
 /// Slots of settled data in `blocks` superblocks of the low wearing area.
 pub(super) fn settled_slots(setup: &Setup, blocks: u32) -> u64 {
-    let slots = setup.geometry.slots_per_superblock(setup.tables.mode);
-    u64::from(blocks.saturating_sub(LOW_SPARE)) * u64::from(slots)
+    u64::from(blocks.saturating_sub(LOW_SPARE)) * slots_of(setup)
 }
