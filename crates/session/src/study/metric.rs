@@ -155,6 +155,11 @@ metrics! {
     "moved_refresh_slots", "Moved by refresh", |_, o| moved(o, Owner::Refresh);
     "moved_promotion_slots", "Promoted (mapping units)", |s, o| modes(s, moved(o, Owner::Promotion)?);
     "moved_migration_slots", "Migrated to the low wearing area", |_, o| low(o, |_| moved(o, Owner::Migration));
+    "migrated_percent", "Migrated after reads (% of requests)", |_, o| {
+        let all = &o.stats.all;
+        let requests = (all.read.count() + all.write.count()).max(1) as f64;
+        low(o, |_| Some(100.0 * moved(o, Owner::Migration)? / requests))
+    };
     "moved_return_slots", "Returned from the low wearing area", |_, o| low(o, |_| moved(o, Owner::Return));
     "low_entered_slots", "Entered the low wearing area (mapping units)", |_, o| low(o, |_| Some(entered(o) as f64));
     "low_read_percent", "Page reads in the low wearing area (%)", |_, o| low(o, |[_, low]| Some(100.0 * low.reads.share?));
