@@ -54,6 +54,25 @@ fn live(life: &Life) -> LifeOutcome {
 
 const WRITES: &str = "[w]\nrw=randwrite\nbs=4k\nnorandommap\nrandom_distribution=zipf:0.9\n";
 
+/// A drive that takes no writes once its high wearing area is worn to the bound ends so, and still holds its capacity.
+#[test]
+fn formula_a_life_ends_at_a_bound_of_wear() {
+    let bound = &[
+        "schemes.area=differential",
+        "area.at_bound=read-only",
+        "area.bound=50permille",
+    ];
+    let lived = live(&life(WRITES, Until::Full, bound)).lived;
+    assert_eq!(lived.end, LifeEnd::WriteProtected);
+    assert_eq!(
+        lived.last().retired,
+        live(&life(WRITES, Until::Bytes(1e6), bound))
+            .lived
+            .last()
+            .retired
+    );
+}
+
 /// A life ends when it is asked to, and says what was written: never less to flash than by the host, wear between its
 /// bounds, and drive writes a day as the definition has them.
 #[test]

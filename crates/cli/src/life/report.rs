@@ -25,6 +25,10 @@ pub fn report(life: &Life, outcome: &LifeOutcome) -> String {
     let end = match lived.end {
         LifeEnd::Reached => format!("--until {}", life.until),
         LifeEnd::Full => "the drive can no longer hold its capacity".into(),
+        LifeEnd::WriteProtected => {
+            "the high wearing area is worn to its bound, and the drive takes no more writes (area.at_bound=read-only)"
+                .into()
+        }
         LifeEnd::Interrupted => "interrupted, so all that follows is of the life until then".into(),
     };
     let _ = writeln!(

@@ -35,6 +35,7 @@ pub fn json(life: &Life, outcome: &LifeOutcome) -> Value {
             _ if outcome.interrupted => "interrupted",
             LifeEnd::Reached => "completed",
             LifeEnd::Full => "end-of-life",
+            LifeEnd::WriteProtected => "write-protected",
             LifeEnd::Interrupted => "interrupted",
         },
         "capacity_bytes": life.setup.profile.capacity_bytes,

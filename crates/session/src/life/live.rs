@@ -119,6 +119,7 @@ impl Living<'_> {
             let status = self.drive.command(at, request.op, offset, len);
             match status.map_err(LifeError::from)? {
                 Status::Ok => {}
+                Status::WriteProtected => break LifeEnd::WriteProtected,
                 _ => break LifeEnd::Full,
             }
             self.requests += 1;

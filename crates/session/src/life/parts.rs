@@ -72,6 +72,8 @@ pub enum LifeEnd {
     Reached,
     /// The drive can no longer hold its capacity.
     Full,
+    /// The high wearing area is worn to its bound, and writes are refused from then on (`area.at_bound=read-only`).
+    WriteProtected,
     /// It was asked to end before ([`Setup::interrupt`]): what it says is of the life until then.
     Interrupted,
 }
