@@ -166,6 +166,7 @@ impl SuperblockTable {
     }
 
     /// From superblock number `first` on they are the low wearing area; none for a drive without areas.
+    /// Areas follow from numbers of superblocks, and a table that was dumped may be of another scheme of axis `area`.
     pub fn set_low_from(&mut self, first: Option<u32>) {
         self.low_from = first.unwrap_or(self.len()).min(self.len());
     }

@@ -266,8 +266,8 @@ impl<M: Arena> Firmware<M> {
             return;
         };
         if self.lower.store.shared.is_free(block) {
-            let area = self.lower.store.shared.blocks.area_of(block);
-            self.relocate.erased(area);
+            self.relocate
+                .erased(self.lower.store.shared.blocks.area_of(block));
         }
         #[cfg(debug_assertions)]
         self.lower.store.audit_periodically();

@@ -96,7 +96,6 @@ impl<M: Arena> Firmware<M> {
         let store = &mut self.lower.store;
         let low = store.shared.blocks.numbers_in(Area::Low);
         (store.shared.blocks, store.shared.counters) = (dump.blocks, dump.counters);
-        // Areas follow from numbers of superblocks; another scheme of axis `area` may have others.
         store.shared.blocks.set_low_from(Some(low.start));
         store.place.take_dumped(dump.place, &store.shared);
         store.read.take_dumped(dump.read);
@@ -134,9 +133,7 @@ impl<M: Arena> Firmware<M> {
 
     /// Continues after a recovery. Events of operations issued before the cut are void.
     pub fn restart<P: Ports<Record = Record>>(&mut self, now: Ns, ports: &mut P) {
-        let store = &mut self.lower.store;
-        store.place.look_at_areas(&store.shared);
-        store.restart(now, ports);
+        self.lower.store.restart(now, ports);
         self.relocate.wake();
     }
 }

@@ -11,7 +11,7 @@
 //! - `program`: programs, and data whose program failed. `rewrite` holds such data until they are written
 //!   again.
 //! - `copies`: slots for pages that are copied because of how they are read.
-//! - `areas`: parts of the drive that wear apart.
+//! - `areas`, `low`: parts of the drive that wear apart, and what is known of the low wearing one.
 //! - `power`: what a power cut leaves.
 
 mod areas;
@@ -19,6 +19,7 @@ mod bad;
 mod buffer;
 mod copies;
 mod erases;
+mod low;
 mod power;
 mod program;
 mod relocation_state;
@@ -40,11 +41,11 @@ use crate::policy::area::{AnyArea, Areas};
 use crate::policy::wear::{AnyWear, Wear};
 use crate::schedule::Purpose;
 use crate::shared::{Out, Shared};
-use areas::{Low, LowState};
 use bad::BadBlocks;
 use buffer::{Allocated, Due, Refused};
 pub(crate) use buffer::{Program, WriteBuffer};
 pub(crate) use erases::Erased;
+use low::{Low, LowState};
 pub(crate) use power::Dumped;
 pub(crate) use relocation_state::{Evacuation, Pace, RelocationState};
 use rewrite::RewriteQueue;
