@@ -112,6 +112,7 @@ impl Shared {
     }
 
     /// Queues a program or erase at `at`.
+    #[inline]
     pub(crate) fn push_change(&mut self, now: Ns, purpose: Purpose, at: PageAddr) {
         self.schedule.push_change(now, purpose, at, &mut self.jobs);
     }

@@ -43,6 +43,8 @@ pub(crate) struct Failures {
     made_with: Vec<u32>,
     /// Die erases of each superblock since then.
     erases: Vec<u64>,
+    /// Step that each superblock is in.
+    steps: Vec<u32>,
     /// Step in which the first block of each superblock fails.
     first: Vec<u32>,
     /// Replaced blocks: number of the spare, and cycle of the replacement.
@@ -74,6 +76,7 @@ impl Failures {
             wordlines: geometry.wordlines_per_block,
             made_with: vec![0; blocks],
             erases: vec![0; blocks],
+            steps: vec![0; blocks],
             first: vec![u32::MAX; blocks],
             replaced: BTreeMap::new(),
         }
@@ -92,6 +95,7 @@ impl Failures {
             return;
         }
         self.made_with[block.0 as usize] = pe_cycles;
+        self.count_steps(block);
         let lived = self
             .law
             .survival(pe_cycles as f64, self.endurance_of(block));
@@ -120,6 +124,7 @@ impl Failures {
     pub(crate) fn cycled(&mut self, block: SuperblockId, from: CellMode, to: CellMode) {
         let b = block.0 as usize;
         self.spared_milli[b] += 1000 - i64::from(self.cycle_damage.milli_of_erase(from));
+        self.count_steps(block);
         if std::mem::replace(&mut self.modes[b], to) != to && !self.law.is_null() {
             self.find_first(block);
         }
@@ -163,6 +168,11 @@ impl Failures {
         self.law.life(survival, self.endurance_of(block)) as u32
     }
 
+    /// The cycles of `block` have changed.
+    fn count_steps(&mut self, block: SuperblockId) {
+        self.steps[block.0 as usize] = self.step(self.cycles(block));
+    }
+
     /// The step of `cycles`: each erase ends one.
     #[inline]
     fn step(&self, cycles: u32) -> u32 {
@@ -175,14 +185,15 @@ impl Failures {
     /// Whether the program of `wordline` fails to verify.
     #[inline]
     pub(crate) fn program_fails(&self, block: SuperblockId, die: DieId, wordline: u16) -> bool {
-        let step = self.step(self.cycles(block));
+        let step = self.steps[block.0 as usize];
         step >= self.first[block.0 as usize] && self.has_failed(block, die, step, Some(wordline))
     }
 
     /// Whether the erase that has ended fails to verify.
     pub(crate) fn erase_fails(&mut self, block: SuperblockId, die: DieId) -> bool {
-        let step = self.step(self.cycles(block));
+        let step = self.steps[block.0 as usize];
         self.erases[block.0 as usize] += 1;
+        self.count_steps(block);
         step >= self.first[block.0 as usize] && self.has_failed(block, die, step, None)
     }
 

@@ -285,6 +285,7 @@ impl Jobs {
     }
 
     /// Takes a job for background work or a program.
+    #[inline]
     pub(crate) fn take(&mut self) -> Option<u32> {
         let job = self.free;
         if job == NO_JOB {

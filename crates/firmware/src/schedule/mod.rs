@@ -131,6 +131,7 @@ impl Schedule {
     }
 
     /// Queues a program or erase at `at`.
+    #[inline]
     pub(crate) fn push_change(&mut self, now: Ns, purpose: Purpose, at: PageAddr, jobs: &mut Jobs) {
         let job = jobs
             .take()

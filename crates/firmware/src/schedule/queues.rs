@@ -106,6 +106,7 @@ impl DieQueues {
     }
 
     /// Appends `job` to the queue of its die and priority.
+    #[inline]
     pub(crate) fn push(&mut self, jobs: &mut Jobs, die: DieId, priority: Priority, job: u32) {
         let (queue, p) = (&mut self.dies[die.0 as usize], priority as usize);
         jobs[job].link = NO_JOB;

@@ -121,6 +121,7 @@ impl WriteBuffer {
     }
 
     /// Allocates the next slot of the open superblock.
+    #[inline]
     pub(crate) fn allocate(&mut self) -> Result<Allocated, Refused> {
         let index = match self.filling {
             Some(index) => index,
@@ -161,6 +162,7 @@ impl WriteBuffer {
     }
 
     /// Slots left in the open superblock.
+    #[inline]
     pub(crate) fn slots_left(&self) -> u32 {
         let per_wordline = |mode: CellMode| self.layout.slots_per_stripe() * u32::from(mode.bits());
         let filling = self.filling.map_or(0, |index| {
@@ -267,6 +269,7 @@ impl WriteBuffer {
 
     /// `die` has finished with its part of ring line `line`. Returns true if it was the last die, so that the
     /// wordline's buffers are free.
+    #[inline]
     pub(crate) fn done(&mut self, die: DieId, line: u8) -> bool {
         let line = &mut self.ring[line as usize];
         debug_assert!(!line.die_done[die.0 as usize], "a part is done once");

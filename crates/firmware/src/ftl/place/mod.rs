@@ -261,23 +261,13 @@ impl Place {
                 if !table.map.has_room(1) {
                     return Err(Refusal::Wait(Wait::Overlay));
                 }
-                let stays = to.map(StreamUse::Promoted);
-                let stays = stays.and_then(|what| self.take_for_copy(now, what, shared).ok());
-                let low = match stays {
-                    Some(taken) => Low::Taken(taken),
-                    None => self.take_move_low(now, item, table, shared)?,
+                let own = match table.directory.is_map(item.lpn) {
+                    true => StreamId::Map,
+                    false => StreamId::Move,
                 };
-                match low {
-                    Low::Taken(taken) => taken,
-                    low => {
-                        let is_map = table.directory.is_map(item.lpn);
-                        let own = self.stream_of_move(owner, item.lpn, is_map, shared);
-                        let taken = self.take_for_move(now, own, shared)?;
-                        let along = taken.0 == own && self.streams.read_often() == Some(own);
-                        shared.counters.slots_taken_along += u64::from(along);
-                        low.count_refused(shared);
-                        taken
-                    }
+                match self.streams.declares_any() {
+                    true => self.take_for_scheme(now, item, (owner, to), own, table, shared)?,
+                    false => self.take_for_move(now, own, shared)?,
                 }
             }
             Why::Promoted(_) | Why::Refreshed | Why::Migrated => {
@@ -332,12 +322,41 @@ impl Place {
         Ok(())
     }
 
-    /// The stream of page `lpn` that moves for `owner`: wear leveling has one of its own for cold data, and one for
-    /// pages read often that move anyway, if its scheme declares them. `is_map`: it is a map page.
+    /// A slot for `item`, which moves for `owner`, where schemes declare streams: in the stream of mode `to`, in the low
+    /// wearing area, or in a stream of relocation.
+    #[inline(never)] // Drives whose schemes declare no stream pass it by.
+    fn take_for_scheme<M: Arena>(
+        &mut self,
+        now: Ns,
+        item: &Item,
+        (owner, to): (Owner, Option<CellMode>),
+        own: StreamId,
+        table: &Table<M>,
+        shared: &mut Shared,
+    ) -> Result<(StreamId, Allocated), Refusal> {
+        let stays = to.map(StreamUse::Promoted);
+        let stays = stays.and_then(|what| self.take_for_copy(now, what, shared).ok());
+        if let Some(taken) = stays {
+            return Ok(taken);
+        }
+        let low = match self.take_move_low(now, item, table, shared)? {
+            Low::Taken(taken) => return Ok(taken),
+            low => low,
+        };
+        let own = self.stream_of_move(owner, item.lpn, own, shared);
+        let taken = self.take_for_move(now, own, shared)?;
+        let along = taken.0 == own && self.streams.read_often() == Some(own);
+        shared.counters.slots_taken_along += u64::from(along);
+        low.count_refused(shared);
+        Ok(taken)
+    }
+
+    /// The stream of page `lpn` that moves for `owner`, `own` where no scheme says otherwise: wear leveling has one of its
+    /// own for cold data, and one for pages read often that move anyway, if its scheme declares them.
     #[inline]
-    fn stream_of_move(&self, owner: Owner, lpn: Lpn, is_map: bool, shared: &Shared) -> StreamId {
+    fn stream_of_move(&self, owner: Owner, lpn: Lpn, own: StreamId, shared: &Shared) -> StreamId {
         match owner {
-            _ if is_map => StreamId::Map,
+            _ if own == StreamId::Map => own,
             Owner::Gc | Owner::Wear
                 if shared.heat.is_on()
                     && let Some(stream) = self.streams.read_often()

@@ -11,6 +11,7 @@ use crate::shared::{Out, Shared};
 
 impl Place {
     /// Queues `program` of `stream`.
+    #[inline]
     pub(crate) fn push_program(
         &mut self,
         now: Ns,
@@ -72,6 +73,7 @@ impl Place {
 
     /// The write buffer of `stream` no longer needs the part of `die` in ring line `line`. Returns whether a
     /// wordline has become free.
+    #[inline]
     fn release_part(
         &mut self,
         stream: StreamId,

@@ -69,6 +69,7 @@ impl Place {
     }
 
     /// Slots left in the superblocks that relocation fills.
+    #[inline]
     pub(crate) fn left_for_moves(&self) -> u32 {
         self.streams.left_for_moves()
     }

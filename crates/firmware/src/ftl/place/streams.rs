@@ -268,6 +268,12 @@ impl Streams {
         lines.filter(|line| !in_use(line)).nth(owed)
     }
 
+    /// Whether schemes declare streams.
+    #[inline]
+    pub(crate) fn declares_any(&self) -> bool {
+        self.plan.declared_len > 0
+    }
+
     /// All buffers.
     #[inline]
     pub(crate) fn iter(&self) -> core::slice::Iter<'_, WriteBuffer> {

@@ -33,6 +33,16 @@ pub(crate) enum Arrived {
     Ended,
 }
 
+/// A slot of data that moves.
+#[derive(Clone, Copy, Debug)]
+struct Moved {
+    lpn: Lpn,
+    from: Ppa,
+    owner: Owner,
+    /// The mode in which the page stays, if another than the drive's own.
+    to: Option<CellMode>,
+}
+
 impl Relocate {
     /// Starts the move of `slots` of multi-plane page `at`; `alone` if the move was requested separately.
     #[allow(clippy::too_many_arguments)] // the fields of a move, spelled out once
@@ -149,15 +159,13 @@ impl Relocate {
                     !lose(lpn, ppa, lower)
                 }
                 Some(lpn) if !is_lost => {
-                    let item = Item {
+                    let moved = Moved {
                         lpn,
-                        expect: Some(ppa),
-                        why: Why::Moved {
-                            owner,
-                            to: self.stays_in(lpn, at.block, lower),
-                        },
+                        from: ppa,
+                        owner,
+                        to: self.stays_in(lpn, at.block, lower),
                     };
-                    match self.write_moved(now, &item, owner, from, lower, ports) {
+                    match self.write_moved(now, moved, from, lower, ports) {
                         Err(Refusal::Overtaken) => {
                             lower.store.shared.counters.moves_overtaken += 1;
                             false
@@ -232,26 +240,30 @@ impl Relocate {
         stays.then_some(mode)
     }
 
-    /// Writes the data of `item`, which are in buffer `from`, to a new slot.
+    /// Writes the data of `moved`, which are in buffer `from`, to a new slot.
     fn write_moved<M: Arena>(
         &mut self,
         now: Ns,
-        item: &Item,
-        owner: Owner,
+        moved: Moved,
         from: Buf,
         lower: &mut LowerLayers<M>,
         ports: &mut impl Out,
     ) -> Result<(), Refusal> {
         let store = &mut lower.store;
-        let placed = store.take(now, item);
+        let Moved { owner, to, .. } = moved;
+        let item = Item {
+            lpn: moved.lpn,
+            expect: Some(moved.from),
+            why: Why::Moved { owner, to },
+        };
+        let placed = store.take(now, &item);
         self.lacks_room |= matches!(placed, Err(Refusal::Wait(Wait::Superblock)));
         let placed = placed?;
         ports.copy(from, placed.buf());
         if !store.place.space.pools.is_empty() {
             let mode_of = |ppa: Ppa| store.shared.blocks.row(ppa.block()).mode;
-            let is_demoted = item.expect.map(mode_of).is_some_and(|mode| {
-                store.place.space.pools.has(mode) && mode != mode_of(placed.ppa())
-            });
+            let mode = mode_of(moved.from);
+            let is_demoted = store.place.space.pools.has(mode) && mode != mode_of(placed.ppa());
             store.shared.counters.slots_demoted += u64::from(is_demoted);
         }
         store.shared.counters.slots_moved += 1;
@@ -272,15 +284,13 @@ impl Relocate {
         let mut written = Rewritten::Nothing;
         while let Some((ppa, from)) = lower.store.place.next_rewrite() {
             if let Some(slot) = ports.buffered(from) {
-                let item = Item {
+                let moved = Moved {
                     lpn: slot.lpn,
-                    expect: Some(ppa),
-                    why: Why::Moved {
-                        owner: Owner::Rewrite,
-                        to: None,
-                    },
+                    from: ppa,
+                    owner: Owner::Rewrite,
+                    to: None,
                 };
-                match self.write_moved(now, &item, Owner::Rewrite, from, lower, ports) {
+                match self.write_moved(now, moved, from, lower, ports) {
                     Ok(()) | Err(Refusal::Overtaken) => {}
                     Err(_) => return Rewritten::Blocked,
                 }
