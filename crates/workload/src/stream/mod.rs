@@ -92,8 +92,8 @@ pub struct JobStream {
     writes_per_flush: u32,
     until_flush: u32,
     flush_is_next: bool,
-    /// Direction and length of all requests, if the job has a single direction and length, is random, and is not paced.
-    plain: Option<(Direction, u32)>,
+    /// What all requests have, if they are of one length, at random places, and not paced.
+    plain: Option<Plain>,
 }
 
 impl JobStream {
@@ -244,7 +244,7 @@ impl JobStream {
             writes_per_flush: spec.writes_per_flush.unwrap_or(0),
             until_flush: spec.writes_per_flush.unwrap_or(0),
             flush_is_next: false,
-            plain: plain(spec),
+            plain: Plain::of(spec),
         })
     }
 
@@ -286,12 +286,19 @@ impl JobStream {
                     } else {
                         Direction::Write
                     }
-                } else if self.mix.at(self.count).below(100) < self.read_percent {
-                    Direction::Read
                 } else {
-                    Direction::Write
+                    self.mixed()
                 }
             }
+        }
+    }
+
+    /// The direction of the next request of a mixed job without rates.
+    #[inline]
+    fn mixed(&self) -> Direction {
+        match self.mix.at(self.count).below(100) < self.read_percent {
+            true => Direction::Read,
+            false => Direction::Write,
         }
     }
 
@@ -406,14 +413,18 @@ impl JobStream {
 }
 
 impl JobStream {
-    /// The next request of a job of one direction, length and kind of placement, which nothing paces; none of
-    /// other jobs, and none at the end.
+    /// The next request of a job of one length and kind of placement, which nothing paces; none of other jobs, and none
+    /// at the end.
     #[inline]
     pub fn next_plain(&mut self) -> Option<Request> {
-        let (direction, len) = self.plain?;
+        let Plain { direction, len } = self.plain?;
         if self.bytes_left < u64::from(len) || self.requests_left == 0 {
             return None;
         }
+        let direction = match direction {
+            Some(direction) => direction,
+            None => self.mixed(),
+        };
         let d = direction as usize;
         let draw = self.placements[self.placement_of[d]].draw(self.place, self.random_count);
         self.random_count += 1;
@@ -518,27 +529,40 @@ const fn operation(direction: Direction) -> HostOp {
     }
 }
 
-/// Direction and length of the requests of `spec`, where all are of one kind, at random places,
-/// unpaced and without flushes between them.
-fn plain(spec: &JobSpec) -> Option<(Direction, u32)> {
-    let direction = match spec.operations {
-        Operations::Read => Direction::Read,
-        Operations::Write => Direction::Write,
-        Operations::Trim => Direction::Trim,
-        Operations::TrimWrite | Operations::Mixed => return None,
-    };
-    let d = direction as usize;
-    let Sizes::Fixed(len) = *size_of(spec, d, true) else {
-        return None;
-    };
-    let is_plain = spec.random
-        && spec.random_percent[d] == 100
-        && matches!(spec.modifier, Modifier::None)
-        && spec.rate[d] == Rate::Unlimited
-        && spec.think.is_none_or(|think| think.time_ns == 0)
-        && spec.writes_per_flush.is_none()
-        && spec.strides.is_none();
-    is_plain.then_some((direction, len))
+/// What all requests of a job have that differ in their place, and perhaps in their direction.
+#[derive(Clone, Copy, Debug)]
+struct Plain {
+    /// None: reads and writes in turn as they are drawn.
+    direction: Option<Direction>,
+    len: u32,
+}
+
+impl Plain {
+    /// Of `spec`, if its requests are of one length, at random places, unpaced and without flushes between them.
+    fn of(spec: &JobSpec) -> Option<Plain> {
+        let (direction, drawn): (_, &[Direction]) = match spec.operations {
+            Operations::Read => (Some(Direction::Read), &[Direction::Read]),
+            Operations::Write => (Some(Direction::Write), &[Direction::Write]),
+            Operations::Trim => (Some(Direction::Trim), &[Direction::Trim]),
+            Operations::Mixed => (None, &[Direction::Read, Direction::Write]),
+            Operations::TrimWrite => return None,
+        };
+        let len_of = |d: &Direction| match *size_of(spec, *d as usize, true) {
+            Sizes::Fixed(len) => Some(len),
+            _ => None,
+        };
+        let len = len_of(&drawn[0])?;
+        let is_plain = drawn.iter().all(|d| {
+            len_of(d) == Some(len)
+                && spec.random_percent[*d as usize] == 100
+                && spec.rate[*d as usize] == Rate::Unlimited
+        }) && spec.random
+            && matches!(spec.modifier, Modifier::None)
+            && spec.think.is_none_or(|think| think.time_ns == 0)
+            && spec.writes_per_flush.is_none()
+            && spec.strides.is_none();
+        is_plain.then_some(Plain { direction, len })
+    }
 }
 
 fn size_index(by_randomness: bool, d: usize, random: bool) -> usize {

@@ -134,6 +134,9 @@ fn model_the_short_way_gives_what_the_long_way_does() {
         "rw=randread bs=4k norandommap size=100k io_size=333k",
         "rw=randread bs=4k random_distribution=zipf:1.1 number_ios=3000",
         "rw=randread bs=512 blockalign=4k norandommap time_based runtime=1 number_ios=5000",
+        "rw=randrw rwmixread=70 bs=4k",
+        "rw=randrw rwmixread=30 bs=4k norandommap size=100k io_size=333k",
+        "rw=randrw bs=8k random_distribution=zipf:1.1 number_ios=3000",
     ] {
         let short = stream(options, 17 * MIB);
         assert!(short.plain.is_some(), "{options} is no plain job");

@@ -165,6 +165,11 @@ impl Place {
     /// Whether there is room to move `valid` slots if the rests of the superblocks of other streams are used
     /// too, as a last resort.
     pub(crate) fn fits_with_host(&self, valid: u32, shared: &Shared) -> bool {
+        self.fits(valid, shared) || self.fits_with_others(valid, shared)
+    }
+
+    #[cold]
+    fn fits_with_others(&self, valid: u32, shared: &Shared) -> bool {
         let others = self.streams.of_others();
         let left: u32 = others.map(|s| self.streams.of(s).slots_left()).sum();
         i64::from(valid) <= (self.room_for_moves(shared) + i64::from(left)).max(0)
