@@ -1,5 +1,7 @@
 //! The same life of several drives: each figure's median and spread over them.
 
+use std::path::Path;
+
 use anyhow::Result;
 use firstread_firmware::observe::Owner;
 use firstread_session::files::{self, Page};
@@ -7,7 +9,8 @@ use firstread_session::life::{self, AreaWear, Life, Probe};
 use firstread_session::{FinishedLife, Matrix, Point, Setup, results};
 use serde_json::{Value, json};
 
-use super::{LifeArgs, pages, report};
+use super::pages::pages;
+use super::report;
 use crate::args::{Form, Interrupted};
 use crate::matrix::Simulations;
 use crate::output::format::{Side, bytes, capacity, count, ratio, share, table, time};
@@ -15,8 +18,14 @@ use crate::output::human;
 use crate::output::spread::Spread;
 use crate::streams::data;
 
-/// Lives `life` on the drives of `seeds`.
-pub fn lives(life: &Life, seeds: &[u64], args: &LifeArgs) -> Result<()> {
+/// Lives `life` on the drives of `seeds`, so many at a time; prints what came of it as `form`, and keeps it in `out`.
+pub fn lives(
+    life: &Life,
+    seeds: &[u64],
+    threads: Option<u16>,
+    out: Option<&Path>,
+    form: Form,
+) -> Result<()> {
     let point = |&seed: &u64| {
         let setup = Setup {
             seed,
@@ -27,7 +36,7 @@ pub fn lives(life: &Life, seeds: &[u64], args: &LifeArgs) -> Result<()> {
     let points: Vec<Point> = seeds.iter().map(point).collect();
     let matrix = Matrix {
         points: &points,
-        threads: args.drives.threads,
+        threads,
         watch: &Simulations::new(points.len()),
     };
     let ended: Vec<FinishedLife> = matrix.lives()?.into_iter().flatten().collect();
@@ -37,7 +46,7 @@ pub fn lives(life: &Life, seeds: &[u64], args: &LifeArgs) -> Result<()> {
     let text = text(first, &ended);
     let runs: Vec<Value> = ended.iter().map(row).collect();
     let all = results::text(&json!({ "axis": null, "runs": runs }));
-    if let Some(folder) = &args.out {
+    if let Some(folder) = out {
         let mut files: Vec<Page> = vec![
             ("drives.json".into(), all.as_bytes().to_vec()),
             ("drives.txt".into(), text.as_bytes().to_vec()),
@@ -49,7 +58,7 @@ pub fn lives(life: &Life, seeds: &[u64], args: &LifeArgs) -> Result<()> {
         }
         files::write(folder, &files)?;
     }
-    match args.form.form() {
+    match form {
         Form::Json => data(&all)?,
         Form::Human => data(&text)?,
     }

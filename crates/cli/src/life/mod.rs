@@ -1,8 +1,9 @@
 //! `firstread life`: how long a drive lives under a load, and how its reads age.
 //!
-//! - `report`: tables of it. `picture`: its figure. `drives`: the same of several drives.
+//! - `report`: tables of it. `picture`: its figure. `pages`: its files. `drives`: the same of several drives.
 
 mod drives;
+mod pages;
 #[cfg(feature = "figures")]
 mod picture;
 mod report;
@@ -21,7 +22,7 @@ use firstread_session::conditions::{
     usual_state,
 };
 use firstread_session::files::Page;
-use firstread_session::life::{self, Life, LifeOutcome, Terms, Until, Years};
+use firstread_session::life::{self, Life, Terms, Until, Years};
 use firstread_session::{Choice, DEFAULT_DRIVE, Input, Setup, Simulation, files, results};
 
 use crate::args::{DrivesArgs, Form, FormArgs, Interrupted, TraceOptions};
@@ -185,29 +186,19 @@ impl LifeArgs {
     }
 }
 
-/// The files of a life: its result, its tables and its picture.
-fn pages(life: &Life, outcome: &LifeOutcome) -> Vec<(&'static str, Vec<u8>)> {
-    let json = results::text(&life::json(life, outcome));
-    let mut pages = vec![
-        ("life.json", json.into_bytes()),
-        ("life.txt", report::report(life, outcome).into_bytes()),
-        ("life.csv", report::csv(outcome).into_bytes()),
-    ];
-    #[cfg(feature = "figures")]
-    {
-        let figure = picture::figure(life, outcome);
-        pages.push(("life.svg", figure.svg()));
-        pages.push(("life.png", figure.png()));
-    }
-    pages
-}
-
 /// Runs the command.
 pub fn life(args: &LifeArgs) -> Result<()> {
     let life = args.life()?;
     let seeds = args.drives.seeds(&args.seed)?;
     if seeds.len() > 1 {
-        return drives::lives(&life, &seeds, args);
+        let threads = args.drives.threads;
+        return drives::lives(
+            &life,
+            &seeds,
+            threads,
+            args.out.as_deref(),
+            args.form.form(),
+        );
     }
     let bars = Bars::default();
     let bar = bars.told(life.setup.input.title());
@@ -217,7 +208,7 @@ pub fn life(args: &LifeArgs) -> Result<()> {
     drop(bar);
     let outcome = outcome?;
     if let Some(folder) = &args.out {
-        let pages = pages(&life, &outcome).into_iter();
+        let pages = pages::pages(&life, &outcome).into_iter();
         let pages: Vec<Page> = pages.map(|(name, page)| (name.into(), page)).collect();
         files::write(folder, &pages)?;
     }
