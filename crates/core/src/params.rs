@@ -181,8 +181,13 @@ impl<'a> Values<'a> {
     }
     /// The value of parameter `key`, which the record has.
     pub fn get(&self, key: &str) -> i64 {
-        let i = self.scheme.params.iter().position(|p| p.key == key);
-        self.values[i.expect("a scheme reads only parameters of its record")]
+        self.find(key)
+            .expect("a scheme reads only parameters of its record")
+    }
+    /// The value of parameter `key`, if the record has it: for schemes of one type.
+    pub fn find(&self, key: &str) -> Option<i64> {
+        let i = self.scheme.params.iter().position(|p| p.key == key)?;
+        Some(self.values[i])
     }
     /// The value of flag `key`.
     pub fn flag(&self, key: &str) -> bool {

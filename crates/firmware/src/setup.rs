@@ -103,8 +103,10 @@ impl<M: Arena> Firmware<M> {
     /// Tells oracles what the host will read and write from now on. Schemes that are no oracles never ask.
     pub fn foretell(&mut self, future: Future) {
         self.relocate.foretell(&future);
-        self.lower.store.place.area.foresee(&future);
-        self.lower.store.shared.future = future;
+        let store = &mut self.lower.store;
+        store.place.look_at_areas(&store.shared);
+        store.place.area.foresee(&future);
+        store.shared.future = future;
     }
 
     /// What the host will read and write, if that was foretold.

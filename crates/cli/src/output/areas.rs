@@ -54,7 +54,7 @@ pub fn lines(outcome: &Outcome) -> String {
     );
     if c.writes_refused_at_bound > 0 {
         text += &format!(
-            "  writes of the host refused at the bound of wear: {}\n",
+            "  writes and trims of the host refused at the bound of wear: {}\n",
             count(c.writes_refused_at_bound)
         );
     }

@@ -8,6 +8,7 @@ use thiserror::Error;
 
 use crate::cells::ShortTable;
 use crate::precondition::{DoesNotFit, Precondition};
+use crate::profile::{DriveProfile, LEAST_LOW};
 use crate::tables::TableError;
 
 /// Why a drive cannot be made.
@@ -63,6 +64,19 @@ pub enum StateError {
         /// Superblocks that cleaning needs beyond its reserve.
         spare: u64,
     },
+    /// Superblocks that are retired are the last ones, and leave the low wearing area too few.
+    #[error(
+        "bad blocks cost {bad} superblocks at this wear, the last ones, and the low wearing area has {low}: {} are left, and it needs \
+         {LEAST_LOW}. Choose a larger `area.low_share`, start with fewer P/E cycles (--pe-cycles), or set \
+         chip.failures.factory_bad or chip.failures.grown_bad lower",
+        low.saturating_sub(*bad)
+    )]
+    LowArea {
+        /// Superblocks that bad blocks cost.
+        bad: u32,
+        /// Superblocks of the low wearing area.
+        low: u32,
+    },
     /// The drive is too full for the steady state of overwrites.
     #[error(
         "--precondition {precondition}: {needed} of {superblocks} superblocks are needed for the data and \
@@ -102,6 +116,16 @@ pub enum StateError {
     /// The counts of a steady state do not fit the drive: a defect.
     #[error(transparent)]
     DoesNotFit(#[from] DoesNotFit),
+}
+
+impl StateError {
+    /// Whether the low wearing area of the drive of `profile`, if it has one, is large enough without `bad` superblocks.
+    pub(crate) fn of_low_area(profile: &DriveProfile, bad: u32) -> Result<(), StateError> {
+        match profile.low_superblocks() {
+            Some(low) if low < LEAST_LOW + bad => Err(StateError::LowArea { bad, low }),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Why a drive does not take a command.

@@ -281,6 +281,7 @@ impl<P: Payload> Drive<P> {
                 spare: self.profile.least_spare_slots() / per_block,
             });
         }
+        StateError::of_low_area(&self.profile, worst)?;
         Ok(worst)
     }
 

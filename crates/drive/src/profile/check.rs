@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use crate::payload::MOST_PAGES;
 use crate::profile::DriveProfile;
-use crate::profile::drive::{CellModes, LEAST_SPARE, WORDLINES};
+use crate::profile::drive::{CellModes, LEAST_LOW, LEAST_SPARE, WORDLINES};
 use crate::profile::reader::Reader;
 
 /// What `drive` lacks that a scheme with this need takes for granted.
@@ -335,28 +335,21 @@ fn other_modes(drive: &DriveProfile) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// Superblocks of the low wearing area at least: one that is filled, a free one, one of garbage, and one of data.
-const LEAST_LOW: u32 = 4;
-
 /// Whether areas that wear apart leave each other what they need.
 fn areas(drive: &DriveProfile) -> Result<(), Wrong> {
     let Some(choice) = drive.scheme("area") else {
         return Ok(());
     };
-    let value = |key: &str| {
-        let is_known = choice.scheme.params.iter().any(|param| param.key == key);
-        is_known.then(|| choice.values().get(key))
-    };
-    let Some(share) = value("low_share") else {
+    let value = |key: &str| choice.values().find(key);
+    let (Some(share), Some(low)) = (value("low_share"), drive.low_superblocks()) else {
         return Ok(());
     };
     let g = &drive.geometry;
     let blocks = u64::from(g.blocks_per_plane);
-    let low = (blocks * share as u64).div_ceil(1000);
-    let high = blocks - low;
+    let high = blocks - u64::from(low);
     let own = drive.axes_with_own_stream().count() as u64;
     let reserve = RESERVE + own;
-    if low < u64::from(LEAST_LOW) || high <= reserve {
+    if low < LEAST_LOW || high <= reserve {
         let message = format!(
             "{share} permille of {blocks} superblocks are {low} for the low wearing area, which needs {LEAST_LOW}, and leave \
              {high} to the high wearing one, which needs more than the {reserve} of its reserve and streams"

@@ -241,7 +241,18 @@ pub(super) const WORDLINES: &str = "geometry.wordlines_per_block";
 /// A drive has one superblock in so many to spare, or more, or is at its end of life.
 pub(super) const LEAST_SPARE: u32 = 64;
 
+/// Superblocks of the low wearing area at least: one that is filled, a free one, one of garbage, and one of data.
+pub(crate) const LEAST_LOW: u32 = 4;
+
 impl DriveProfile {
+    /// Superblocks of the low wearing area, those among them that are bad from the factory included; none on a drive without
+    /// areas.
+    pub fn low_superblocks(&self) -> Option<u32> {
+        let share = self.scheme("area")?.values().find("low_share")? as u64;
+        let superblocks = u64::from(self.geometry.blocks_per_plane);
+        Some((superblocks * share).div_ceil(1000) as u32)
+    }
+
     /// What the retries of pages follow, on cells that are known by their retries alone.
     pub fn retry_formula(&self) -> Option<RetryFormula> {
         match self.cells {

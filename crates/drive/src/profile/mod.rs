@@ -35,6 +35,7 @@ pub use check::WearRateRefused;
 pub use chip::{LoadedChip, load_chip};
 pub use document::Override;
 pub use drive::DriveProfile;
+pub(crate) use drive::LEAST_LOW;
 pub use heat::HeatProfile;
 pub use listing::{ResolvedEntry, to_toml};
 pub use load::{chip_reference, load_drive};

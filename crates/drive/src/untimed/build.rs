@@ -146,12 +146,13 @@ impl UntimedDrive {
         }
         self.flash
             .count_failed(bad.iter().copied().map(u64::from).sum());
+        let worst = bad.iter().copied().max().unwrap_or(0);
         match self.firmware.set_bad_blocks(&bad) {
-            true => Ok(()),
+            true => StateError::of_low_area(&self.profile, worst),
             false => {
                 let capacity = self.profile.capacity_bytes / u64::from(geometry.slot_bytes);
                 Err(StateError::BadBlocks {
-                    bad: bad.iter().copied().max().unwrap_or(0),
+                    bad: worst,
                     superblocks: geometry.blocks_per_plane,
                     needed: capacity.div_ceil(per_block),
                     streams: self.profile.axes_with_own_stream().count() as u64,

@@ -147,8 +147,7 @@ impl Host {
             return ControlFlow::Continue(());
         }
         if lower.store.place.refuses_writes() {
-            lower.store.shared.counters.writes_refused_at_bound += 1;
-            self.fail_write(now, id, Status::WriteProtected, lower, ports);
+            self.refuse_at_bound(now, id, lower, ports);
             return ControlFlow::Continue(());
         }
         if command.done == 0 && command.slots > 1 && !lower.pager.is_on() {
@@ -273,6 +272,11 @@ impl Host {
         lower: &mut LowerLayers<M>,
         ports: &mut impl Out,
     ) -> ControlFlow<Progress> {
+        // NVMe: a deallocation changes the medium, and fails with Namespace is Write Protected like a write.
+        if lower.store.place.refuses_writes() {
+            self.refuse_at_bound(now, id, lower, ports);
+            return ControlFlow::Continue(());
+        }
         let store = &mut lower.store;
         let first = command.first + command.done as u64;
         let bytes = bytes_between(&command.command, &store.shared.layout, first, 1);
@@ -306,7 +310,20 @@ impl Host {
         ControlFlow::Continue(())
     }
 
-    /// Write `id` cannot continue: it ends with `status`.
+    /// Write or trim `id` comes to a drive that is worn to its bound and refuses both.
+    #[cold]
+    fn refuse_at_bound<M: Arena>(
+        &mut self,
+        now: Ns,
+        id: CommandId,
+        lower: &mut LowerLayers<M>,
+        ports: &mut impl Out,
+    ) {
+        lower.store.shared.counters.writes_refused_at_bound += 1;
+        self.fail_write(now, id, Status::WriteProtected, lower, ports);
+    }
+
+    /// Write or trim `id` cannot continue: it ends with `status`.
     fn fail_write<M: Arena>(
         &mut self,
         now: Ns,

@@ -232,7 +232,7 @@ counters! {
         page_read_ns_in_low: Nanoseconds,
         /// Superblocks of the low wearing area erased.
         erases_in_low: Superblocks,
-        /// Writes of the host refused because the high wearing area has reached its bound.
+        /// Writes and trims of the host refused because the high wearing area has reached its bound.
         writes_refused_at_bound: Commands,
         /// Superblocks retired.
         retired: Superblocks,

@@ -2,11 +2,11 @@
 //! lives.
 
 use firstread_core::params::Values;
-use firstread_core::{CellMode, HostOp, Ns, Status, Stream, SuperblockId};
+use firstread_core::{CellMode, HostOp, Lpn, Ns, Status, Stream, SuperblockId};
 use firstread_firmware::ftl::Owner;
 use firstread_firmware::observe::{
-    Area, Counters, LowEntry, PageFuture, PageHeat, Refused, SuperblockRow, SuperblockTable,
-    SuperblockUse,
+    Area, Counters, FutureBuilder, LowEntry, PageFuture, PageHeat, Refused, SuperblockRow,
+    SuperblockTable, SuperblockUse,
 };
 use firstread_firmware::policy::Setup;
 use firstread_firmware::policy::area::{
@@ -20,6 +20,9 @@ use proptest::prelude::*;
 
 use crate::build::{Build, Chances, kept_by, kept_by_area};
 
+/// Pages of the drive of `scheme`.
+const PAGES: u64 = 300;
+
 /// Scheme `name` for a drive of 100 superblocks of a chip rated for 1,000 P/E cycles, with the defaults of its record
 /// but for `set`.
 fn scheme(name: &str, set: &[(&str, i64)]) -> AnyArea {
@@ -30,6 +33,7 @@ fn scheme(name: &str, set: &[(&str, i64)]) -> AnyArea {
     let _ = Values::new(record, &values);
     let setup = Setup {
         rated_pe_cycles: 1000,
+        capacity_slots: PAGES,
         ..setup(geometry(1, 1, 1, 100, 8), CellMode::Slc, 1, 3)
     };
     AnyArea::new(name, &setup, &values).unwrap()
@@ -150,11 +154,50 @@ fn formula_the_budget_is_a_share_of_the_host_s_pages() {
                 scheme.has_written();
                 false
             }
-            _ => scheme.after_read(Area::High, &page_read(9, 1)) == Some(true),
+            _ => {
+                let migrates = scheme.after_read(Area::High, &page_read(9, 1)) == Some(true);
+                if migrates {
+                    scheme.has_migrated();
+                }
+                migrates
+            }
         });
         let expected = (20 * budget).min(10_000);
         assert!((migrated.count() as i64 - expected).abs() <= 1, "{budget}");
     }
+}
+
+/// A migration that found no slot has cost nothing: the next one may be made.
+#[test]
+fn formula_the_budget_is_spent_by_migrations_that_were_made() {
+    let mut scheme = scheme("differential", &[("budget", 100)]);
+    for _ in 0..9 {
+        scheme.after_read(Area::High, &page_read(0, 0));
+    }
+    let mut after = || scheme.after_read(Area::High, &page_read(9, 1));
+    assert_eq!((after(), after()), (Some(true), Some(true)));
+    scheme.has_migrated();
+    assert_eq!(scheme.after_read(Area::High, &page_read(9, 1)), Some(false));
+}
+
+/// A read is slow where it is expected to take twice as long as one without retries: where reads of its superblock have
+/// taken a retry on average of late, whether this one did or not.
+#[test]
+fn formula_reads_that_are_expected_to_be_slow_migrate() {
+    let slow = &[("trigger", 1)];
+    let after = |set: &[(&str, i64)], retries: u8, last: u8| {
+        let mut scheme = scheme("differential", set);
+        for _ in 0..200 {
+            scheme.after_read(Area::High, &page_read(0, retries));
+        }
+        scheme.after_read(Area::High, &page_read(9, last))
+    };
+    assert_eq!(after(slow, 0, 0), None);
+    assert_eq!(after(slow, 0, 1), None, "one read is not the average");
+    assert_eq!(after(slow, 2, 0), Some(true));
+    assert_eq!(after(slow, 2, 2), Some(true));
+    assert_eq!(after(&[("trigger", 1), ("slower", 4000)], 2, 2), None);
+    assert_eq!(after(&[("trigger", 1), ("slower", 4000)], 4, 4), Some(true));
 }
 
 /// Which moves lead to LWA, by owner, area and rule.
@@ -230,6 +273,85 @@ fn formula_retired_superblocks_do_not_make_the_low_area_emptier() {
     assert!(!spills([16, 10]));
 }
 
+/// The limit of LWA's wear is one for all ways of entry: none may be used from when LWA is worn a cycle more than HWA until it
+/// is worn less. What lies in LWA stays. As printed there is no limit.
+#[test]
+fn formula_no_page_enters_while_the_low_area_is_worn_more() {
+    let ways = |scheme: &mut AnyArea| {
+        let hot = page_write(9, false);
+        let spilled = PageMove {
+            has_moved: true,
+            ..page_move(Owner::Gc, Area::High, 0)
+        };
+        scheme.after_read(Area::High, &page_read(0, 0));
+        [
+            scheme.of_write(&hot).is_some(),
+            scheme.of_write(&page_write(0, true)).is_some(),
+            scheme
+                .of_move(&page_move(Owner::Gc, Area::High, 9))
+                .is_some(),
+            scheme
+                .of_move(&page_move(Owner::Wear, Area::High, 9))
+                .is_some(),
+            scheme.of_move(&spilled).is_some(),
+            scheme.after_read(Area::High, &page_read(9, 1)).is_some(),
+        ]
+    };
+    let stays = |scheme: &AnyArea| {
+        [Owner::Gc, Owner::Return]
+            .map(|owner| scheme.of_move(&page_move(owner, Area::Low, 9)).is_some())
+    };
+    let mut balanced = scheme("differential", &[]);
+    let mut printed = scheme("differential", &[("rule", 1)]);
+    for (low, enters) in [
+        (0, true),
+        (900, true),
+        (901, false),
+        (900, false),
+        (899, true),
+        (900, true),
+    ] {
+        for scheme in [&mut balanced, &mut printed] {
+            scheme.look(&blocks([900, low], [4, 3]));
+        }
+        // What spills is limited by room alone.
+        let expected = [enters, enters, enters, enters, true, enters];
+        assert_eq!(ways(&mut balanced), expected, "{low}");
+        assert_eq!(stays(&balanced), [true; 2]);
+        assert_eq!(ways(&mut printed), [true, true, true, true, false, true]);
+    }
+}
+
+/// The oracle plans for the superblocks that LWA has: those that are retired hold nothing.
+#[test]
+fn formula_the_oracle_plans_without_retired_superblocks() {
+    // Page `n` is read `n + 2` times: the most read ones are those that LWA has room for.
+    let mut future = FutureBuilder::new(PAGES);
+    for page in 0..PAGES {
+        for _ in 0..page + 2 {
+            future.read(Lpn(page), 1);
+        }
+    }
+    let future = future.build().unwrap();
+    let belongs = |retired: u32| {
+        let mut table = blocks([0, 0], [0, 0]);
+        for block in (100 - retired..100).map(SuperblockId) {
+            table.row_mut(block).usage = SuperblockUse::Bad;
+        }
+        let mut oracle = scheme("clairvoyant", &[]);
+        oracle.look(&table);
+        oracle.foresee(&future);
+        let of = |page| PageMove {
+            future: future.of(Lpn(page)),
+            ..page_move(Owner::Gc, Area::High, 0)
+        };
+        let enters = (0..PAGES).filter(|page| oracle.of_move(&of(*page)).is_some());
+        enters.count()
+    };
+    assert_eq!(belongs(0), 17 * 16);
+    assert_eq!(belongs(12), 5 * 16);
+}
+
 /// At the bound, an update goes to LWA: as printed always, balanced while LWA is worn less. The bound holds until wear
 /// has fallen below it by a hundredth, also after a power cut.
 #[test]
@@ -247,10 +369,10 @@ fn formula_updates_at_the_bound() {
     assert_eq!(of(&mut printed, [800, 900], true), bound);
     let mut balanced = scheme("differential", &[]);
     assert_eq!(of(&mut balanced, [800, 0], true), bound);
-    assert_eq!(of(&mut balanced, [800, 799], true), bound);
-    assert_eq!(of(&mut balanced, [800, 800], true), None);
-    assert_eq!(of(&mut balanced, [800, 799], true), None);
-    assert_eq!(of(&mut balanced, [801, 799], true), bound);
+    assert_eq!(of(&mut balanced, [800, 800], true), bound);
+    assert_eq!(of(&mut balanced, [800, 801], true), None);
+    assert_eq!(of(&mut balanced, [801, 801], true), None);
+    assert_eq!(of(&mut balanced, [802, 801], true), bound);
     // Below the bound by less than a hundredth.
     balanced.look(&blocks([792, 0], [0, 0]));
     assert!(balanced.tells_updates());
@@ -280,8 +402,8 @@ fn formula_which_updates_enter_the_low_area() {
         ([10, 0], 6, 5, true, true),
         ([10, 0], 6, 6, false, true),
         ([10, 0], 5, 0, false, false),
-        ([10, 9], 6, 0, false, true),
-        ([10, 8], 6, 0, true, true),
+        ([10, 11], 6, 0, false, true),
+        ([10, 10], 6, 0, true, true),
     ] {
         assert_eq!(of(0, pe_cycles, reads, writes), balanced);
         assert_eq!(of(1, pe_cycles, reads, writes), printed);
@@ -347,13 +469,19 @@ const fn capacity(spare: u32) -> u64 {
 /// A drive of 256 superblocks that is full of data, of which `spare` are beyond its capacity. One sense in ten fails, so
 /// that reads are retried.
 fn drive(schemes: &str, spare: u32, seed: u64) -> FaultyDrive {
+    drive_in(CellMode::Slc, schemes, spare, seed)
+}
+
+/// The same with superblocks in `mode`.
+fn drive_in(mode: CellMode, schemes: &str, spare: u32, seed: u64) -> FaultyDrive {
     let g = geometry(1, 2, 1, BLOCKS, 4);
     assert_eq!(SLOTS, u64::from(g.slots_per_superblock(CellMode::Slc)));
+    let capacity = capacity(spare) * u64::from(mode.bits());
     let config = DriveConfig {
         geometry: g,
-        mode: CellMode::Slc,
-        capacity_slots: capacity(spare),
-        filled_slots: capacity(spare),
+        mode,
+        capacity_slots: capacity,
+        filled_slots: capacity,
         rated_pe_cycles: 1000,
         read_cache_slots: 0,
         queue_depth: 8,
@@ -600,6 +728,70 @@ fn sequence_what_happens_at_the_bound() {
     assert_eq!(written + refused, 12 * capacity(SPARE));
 }
 
+/// Pools of cell modes and areas side by side: pages are promoted and enter LWA, and LWA is emptied and has its superblocks
+/// back. None of them leaves for a pool, where reads wear no less.
+#[test]
+fn sequence_pools_of_cell_modes_take_no_superblock_of_the_low_area() {
+    let mode = CellMode::Qlc;
+    let mut drive = drive_in(
+        mode,
+        "gc_victim=greedy wear=dynamic cell_mode=hotness area=differential area.budget=500",
+        40,
+        7,
+    );
+    let capacity = capacity(40) * u64::from(mode.bits());
+    let mut in_pools = 0;
+    for i in 0..3 * capacity {
+        step(&mut drive, capacity, Stream::new(7).at(i));
+        let blocks = drive.firmware.blocks();
+        if i % 64 == 0 {
+            let mut low = blocks.in_area(Area::Low).iter();
+            assert!(low.all(|(_, row)| row.mode == mode), "write {i}");
+            let high = blocks.in_area(Area::High).iter();
+            in_pools += high.filter(|(_, row)| row.mode != mode).count();
+        }
+    }
+    drive.settle().unwrap();
+    assert_eq!(drive.audit(), Ok(()));
+    let counters = drive.firmware.counters();
+    let emptied = counters.superblocks_compacted + counters.superblocks_returned;
+    assert!(in_pools > 0 && emptied > 10, "{in_pools} {emptied}");
+    assert!(counters.slots_promoted.iter().sum::<u64>() > 100);
+    assert!(counters.slots_into_low.iter().sum::<u64>() > 1000);
+}
+
+/// A trim changes the medium, and is refused with the writes. What was read before is still there.
+#[test]
+fn sequence_trims_are_refused_at_the_bound() {
+    let schemes = "wear=dynamic area=differential area.at_bound=read-only area.bound=2";
+    let mut drive = drive(schemes, SPARE, 4);
+    let capacity = capacity(SPARE);
+    for i in 0..4 * capacity {
+        step(&mut drive, capacity, Stream::new(4).at(i));
+    }
+    drive.settle().unwrap();
+    assert!(drive.firmware.counters().writes_refused_at_bound > 0);
+    for (op, status) in [
+        (HostOp::Trim, Status::WriteProtected),
+        (HostOp::Write, Status::WriteProtected),
+        (HostOp::Flush, Status::Ok),
+        (HostOp::Read, Status::Ok),
+    ] {
+        let before = drive.firmware.counters().writes_refused_at_bound;
+        let bytes = if op == HostOp::Flush {
+            0
+        } else {
+            4 * SLOT as u32
+        };
+        assert!(drive.submit(op, 5 * SLOT, bytes).unwrap());
+        drive.settle().unwrap();
+        assert_eq!(drive.platform.completed.last().unwrap().1, status, "{op:?}");
+        let refused = drive.firmware.counters().writes_refused_at_bound - before;
+        assert_eq!(refused == 1, status == Status::WriteProtected);
+    }
+    assert!(drive.firmware.is_mapped(Lpn(5)));
+}
+
 /// As printed, updates drain LWA, and what is left to write to is the rest: amplification is far above that of the
 /// balanced rule.
 #[test]
@@ -675,13 +867,19 @@ fn any_drive() -> impl Strategy<Value = Build> {
             .prop_map(|(program, erase, sense)| Chances { program, erase, sense }),
     ];
     let schemes = (1..AXIS.schemes.len(), 0usize..5, 0usize..5, 0usize..4);
-    let shape = (14u32..40, 1u16..5, 0u32..5, 0u64..101, 1u32..40);
+    let shape = (20u32..40, 1u16..5, 0u32..5, 0u64..101, 1u32..40);
     let mode = prop::sample::select(vec![CellMode::Slc, CellMode::Qlc]);
     (shape, mode, schemes, faults, any::<u64>()).prop_map(|(shape, mode, schemes, faults, seed)| {
         let (blocks, wordlines, spare, fill, depth) = shape;
         let (area, victim, wear, refresh) = schemes;
         let geometry = geometry(2, 1, 1, blocks, wordlines);
-        let kept = 3 + kept_by(wear) + kept_by_area(area) + u32::from(refresh > 1) + spare;
+        // A third of the QLC drives have pools of other modes, which keep an open and a free superblock each.
+        let cell_mode = match mode {
+            CellMode::Qlc if seed % 3 == 0 => 1 + seed as usize / 3 % 3,
+            _ => 0,
+        };
+        let pools = if cell_mode > 0 { 4 } else { 0 };
+        let kept = 3 + kept_by(wear) + kept_by_area(area) + u32::from(refresh > 1) + pools + spare;
         let capacity = u64::from(blocks - kept) * u64::from(geometry.slots_per_superblock(mode));
         Build {
             geometry,
@@ -692,7 +890,7 @@ fn any_drive() -> impl Strategy<Value = Build> {
             wear,
             suspend: 0,
             read_recovery: 0,
-            cell_mode: 0,
+            cell_mode,
             refresh,
             area,
             faults,

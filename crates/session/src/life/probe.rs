@@ -47,7 +47,9 @@ pub(super) fn probe(
     };
     worn::wear(&mut setup.profile, &mut setup.state, blocks.clone());
     let outcome = match setup.simulate() {
-        Err(Error::Drive(DriveError::State(StateError::BadBlocks { .. }))) => return Ok(None),
+        Err(Error::Drive(DriveError::State(
+            StateError::BadBlocks { .. } | StateError::LowArea { .. },
+        ))) => return Ok(None),
         outcome => outcome?,
     };
     if outcome.stats.ended == Ended::Interrupted {

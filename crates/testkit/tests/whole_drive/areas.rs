@@ -1,8 +1,8 @@
 //! Axis `area` on a whole drive: what it gives where low wear means few retries, and that it is heat that gives it.
 
-use firstread_drive::{DriveState, LastSuperblocks, RunStats};
+use firstread_drive::{Drive, DriveError, DriveState, LastSuperblocks, RunStats, StateError};
 use firstread_firmware::observe::Area;
-use firstread_testkit::{SMALL_BLOCKS, profile, run};
+use firstread_testkit::{SMALL_BLOCKS, profile, run, voltages};
 
 /// The paper's cells: retries by wear alone.
 const STAGES: &[&str] = &[
@@ -99,4 +99,26 @@ fn formula_a_fill_fills_the_low_area() {
             .max()
     };
     assert_eq!((wear(Area::High), wear(Area::Low)), (Some(700), Some(300)));
+}
+
+/// Superblocks that are bad from the factory are the last ones, and the low wearing area has to be large enough without
+/// them.
+#[test]
+fn formula_the_low_area_is_large_enough_without_bad_superblocks() {
+    let made = |scheme: &str, share: &str| {
+        let bad = [scheme, share, "chip.failures.factory_bad=2 %"];
+        let profile = profile("dwr-256g", &[SMALL_BLOCKS, STAGES, &bad].concat());
+        let tables = voltages(&profile);
+        Drive::new(profile, tables, &DriveState::default(), 1).map(|drive| drive.counters().retired)
+    };
+    let retired = made(DWR, "area.low_share=200 permille").unwrap();
+    assert!((2..10).contains(&retired), "{retired}");
+    for scheme in [DWR, FDWR, ORACLE] {
+        match made(scheme, "area.low_share=50 permille") {
+            Err(DriveError::State(StateError::LowArea { bad, low })) => {
+                assert_eq!((u64::from(bad), low), (retired, 5));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
 }

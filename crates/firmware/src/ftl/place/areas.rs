@@ -94,10 +94,10 @@ impl Place {
         if let Some(block) = self.free_in(Area::High, stream, shared) {
             return Some(block);
         }
-        // Superblocks of a pool are for its stream alone, whichever area they lie in.
+        let is_kept = self.low.is_kept && !self.has_to_go_elsewhere(stream);
+        // Pools of cell modes have their superblocks in the high wearing area.
         let has_pool = matches!(takes, Some(StreamUse::Promoted(_)));
-        let is_kept = self.low.is_kept && !has_pool;
-        if !shared.blocks.has_areas() || is_kept && !self.has_to_go_elsewhere(stream) {
+        if !shared.blocks.has_areas() || is_kept || has_pool {
             return None;
         }
         self.free_in(Area::Low, stream, shared)
@@ -228,7 +228,8 @@ impl Place {
         if had_none || self.space.opened() != opened && self.space.low_free == 0 {
             self.wants_low(entry);
         }
-        if taken.is_ok() {
+        if let Ok((_, slot)) = &taken {
+            self.low.entered(entry, slot.buf);
             shared.counters.slots_into_low[entry as usize] += 1;
         }
         taken

@@ -207,7 +207,7 @@ impl Place {
             rewrites: RewriteQueue::new(plan.slot_buffers(), first.slot(plan.slot_buffers())),
             bad: BadBlocks::new(geometry.dies(), geometry.blocks_per_plane),
             area,
-            low: LowState::default(),
+            low: LowState::new(plan.slot_buffers() * u32::from(low > 0), first),
             wear: [wear.clone(), wear],
             opened: None,
             waiting: Waiting::with_capacity(plan.programs() as usize),

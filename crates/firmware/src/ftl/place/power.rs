@@ -13,7 +13,7 @@ use super::rewrite::RewriteQueue;
 use super::streams::Streams;
 use super::{Place, Waiting};
 use crate::ftl::map::Table;
-use crate::observe::StreamId;
+use crate::observe::{StreamId, StreamUse};
 use crate::schedule::Purpose;
 use crate::shared::{Out, Shared};
 
@@ -126,9 +126,14 @@ impl Place {
 
     /// Slots of host data that are in a buffer and not yet on flash.
     pub(crate) fn host_slots_buffered(&self) -> u32 {
-        let buffer = self.streams.of(StreamId::Host);
-        let held = (0..buffer.len()).filter(|&i| buffer.held_at(i).is_some());
-        held.count() as u32
+        let held = |stream| {
+            let buffer = self.streams.of(stream);
+            (0..buffer.len()).filter_map(|i| buffer.held_at(i))
+        };
+        let low = self.streams.that_takes(StreamUse::Low);
+        let in_low = low.into_iter().flat_map(held);
+        let in_low = in_low.filter(|(_, buf)| self.low.is_of_host(*buf));
+        (held(StreamId::Host).count() + in_low.count()) as u32
     }
 
     /// Counts the valid slots of every superblock again.

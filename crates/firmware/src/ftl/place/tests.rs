@@ -1,15 +1,14 @@
 use alloc::vec::Vec;
 
 use firstread_core::{
-    Buf, CellMode, DieId, Geometry, Layout, Lpn, Ns, StripeOrder, SuperblockId, Wait,
+    Buf, CellMode, DieId, Geometry, Layout, Lpn, Ns, Ppa, StripeOrder, SuperblockId, Wait,
 };
 
-use super::erases::Erases;
 use super::streams::Streams;
 use super::{Evacuation, Item, Refusal, StreamPlan, Why, WriteBuffer};
 use crate::config::WriteCache;
 use crate::ftl::tests::{Drive, SLOTS, drive, drive_with, fill};
-use crate::observe::{Owner, Refused, StreamId, StreamRow, StreamUse};
+use crate::observe::{Heat, HeatConfig, Owner, Refused, StreamId, StreamRow, StreamUse};
 
 /// A power cut tears what is being programmed and keeps what still fills. So the part of a die, data or parity, is
 /// incomplete until its program is due, and complete from then on.
@@ -264,38 +263,71 @@ fn formula_writes_through_a_volatile_cache_keep_out_of_the_low_area() {
     }
 }
 
-/// A superblock of a pool that lies in the low wearing area is for the stream of the pool, also while free superblocks of
-/// the area are kept from others.
+/// What the host has written into the low wearing area is in the write buffer like all that it writes; what was copied there
+/// is not the host's.
 #[test]
-fn formula_a_pool_has_its_superblocks_in_either_area() {
-    const ROWS: &[StreamRow] = &[
-        StreamRow {
-            name: "",
-            takes: StreamUse::Low,
-        },
-        StreamRow {
-            name: "",
-            takes: StreamUse::Promoted(CellMode::Tlc),
-        },
-    ];
-    let mut drive = drive_with(20, 8 * u64::from(SLOTS), 0, ("area", "differential"));
-    fill(&mut drive, 2, 40);
-    let store = &mut drive.lower.store;
-    let geometry = store.shared.config.geometry;
-    let plan = StreamPlan::new(geometry, CellMode::Slc, 0, [&[], &[], &[], ROWS]);
-    store.place.streams = Streams::new(plan, Buf(0));
-    store.place.space.pools = plan.pools();
-    store.shared.blocks.row_mut(SuperblockId(19)).mode = CellMode::Tlc;
-    let slots = |mode| geometry.slots_per_superblock(mode);
-    let (space, blocks) = (&mut store.place.space, &store.shared.blocks);
-    space.recover(18, false, Erases::new(1), blocks, slots);
-    store.place.low.is_kept = true;
-    let place = &mut store.place;
-    assert!(!place.open(Ns::ZERO, StreamId::Host, &mut store.shared));
-    let promoted = StreamId::Declared(1);
-    assert!(place.open(Ns::ZERO, promoted, &mut store.shared));
-    assert_eq!(place.opened(), Some(SuperblockId(19)));
-    assert_eq!(store.shared.counters.opened_elsewhere, 0);
+fn formula_the_host_has_slots_in_the_buffer_of_the_low_area() {
+    let mut drive = at_bound(2);
+    let buffered = |drive: &Drive| drive.lower.store.place.host_slots_buffered();
+    assert_eq!(buffered(&drive), 0);
+    for (lpn, slots) in [(5, 1), (5, 2), (5, 3)] {
+        let block = host_writes(&mut drive, lpn).expect("there is room");
+        assert_eq!(block.0 >= 16, slots > 1);
+        assert_eq!(buffered(&drive), slots);
+    }
+    let item = Item {
+        lpn: Lpn(7),
+        expect: None,
+        why: Why::Migrated,
+    };
+    let placed = drive
+        .lower
+        .store
+        .take(Ns::ZERO, &item)
+        .expect("there is room");
+    let _ = drive.lower.commit(placed);
+    assert_eq!(buffered(&drive), 3);
+}
+
+/// Pages read often stay when their superblock is returned, unless half a superblock of them stayed the last time.
+#[test]
+fn formula_pages_stay_unless_half_a_superblock_stayed() {
+    let mut drive = at_bound(2);
+    drive.lower.store.shared.heat = Heat::new(&HeatConfig::default(), 8 * u64::from(SLOTS));
+    for _ in 0..9 {
+        drive.lower.store.shared.heat.on_read(Lpn(0), 8);
+    }
+    let stays = |drive: &mut Drive, slot: u32, owner| {
+        let (lpn, ppa) = (Lpn(u64::from(slot)), Ppa::new(SuperblockId(17), slot));
+        drive.lower.store.table.set(lpn, ppa);
+        let item = Item {
+            lpn,
+            expect: Some(ppa),
+            why: Why::Moved { owner, to: None },
+        };
+        let placed = drive
+            .lower
+            .store
+            .take(Ns::ZERO, &item)
+            .expect("there is room");
+        let stays = placed.ppa().block().0 >= 16;
+        let _ = drive.lower.commit(placed);
+        stays
+    };
+    drive.lower.store.place.begin_return();
+    assert!(stays(&mut drive, 0, Owner::Return) && stays(&mut drive, 1, Owner::Return));
+    assert!(
+        stays(&mut drive, 2, Owner::Gc),
+        "it is emptied within the area"
+    );
+    assert_eq!(drive.lower.store.place.low.stayed, 2);
+    for (stayed, may_stay) in [(SLOTS / 2 - 1, true), (SLOTS / 2, false), (0, true)] {
+        drive.lower.store.place.low.stayed = stayed;
+        drive.lower.store.place.begin_return();
+        assert_eq!(stays(&mut drive, 3, Owner::Return), may_stay, "{stayed}");
+        let now = u32::from(may_stay);
+        assert_eq!(drive.lower.store.place.low.stayed, now);
+    }
 }
 
 /// Moves that find room in the low wearing area alone have it, and map pages that move go along.

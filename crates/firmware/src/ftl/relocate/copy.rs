@@ -205,7 +205,10 @@ fn copy<M: Arena>(
             counters.slots_promoted[to as usize] += 1;
             Owner::Promotion
         }
-        Why::Migrated => Owner::Migration,
+        Why::Migrated => {
+            lower.store.place.area.has_migrated();
+            Owner::Migration
+        }
         _ => {
             counters.slots_refreshed += 1;
             Owner::Refresh

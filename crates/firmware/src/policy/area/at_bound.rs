@@ -1,7 +1,7 @@
 //! The bound of HWA's wear, and what happens there.
 //!
-//! `share`: LWA takes updates too. As printed, all of them; balanced, while LWA is worn less than HWA. `read-only`: the
-//! paper's data centre, which writes elsewhere and reads this drive.
+//! `share`: LWA takes updates too, as many as the limit of its wear allows. `read-only`: the paper's data centre, which
+//! writes elsewhere and reads this drive.
 
 use firstread_core::params::{Param, Values};
 
@@ -33,8 +33,6 @@ pub(super) struct Bound {
     at_milli: u64,
     is_read_only: bool,
     is_reached: bool,
-    /// Whether LWA is worn less than HWA.
-    low_is_behind: bool,
 }
 
 impl Bound {
@@ -44,21 +42,15 @@ impl Bound {
             at_milli: u64::from(setup.rated_pe_cycles) * values.get(BOUND.key) as u64,
             is_read_only: values.get(AT_BOUND.key) == 1,
             is_reached: false,
-            low_is_behind: false,
         }
     }
 
-    /// The mean wear of HWA and LWA, in thousandths of a cycle. After a power cut this is all that the phase comes from.
-    pub(super) fn look(&mut self, high_milli: u64, low_milli: u64) {
+    /// The mean wear of HWA, in thousandths of a cycle. After a power cut this is all that the phase comes from.
+    pub(super) fn look(&mut self, high_milli: u64) {
         let ends = self.at_milli - self.at_milli / HYSTERESIS;
         self.is_reached = match self.is_reached {
             true => high_milli >= ends,
             false => high_milli >= self.at_milli,
-        };
-        // One cycle of hysteresis, or the areas would take turns for every superblock.
-        self.low_is_behind = match self.low_is_behind {
-            true => low_milli < high_milli,
-            false => low_milli + 1000 < high_milli,
         };
     }
 
@@ -71,10 +63,5 @@ impl Bound {
     /// Whether the host's writes are refused.
     pub(super) fn refuses_writes(&self) -> bool {
         self.is_reached && self.is_read_only
-    }
-
-    /// Whether LWA is worn less than HWA.
-    pub(super) fn low_is_behind(&self) -> bool {
-        self.low_is_behind
     }
 }

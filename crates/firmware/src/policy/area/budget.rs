@@ -35,10 +35,13 @@ impl Budget {
         self.left_milli = (self.left_milli + self.per_thousand).min(MOST_SAVED * 1000);
     }
 
-    /// Takes a page, if there is one left.
-    pub(super) fn spend(&mut self) -> bool {
-        let has = self.left_milli >= 1000;
-        self.left_milli -= 1000 * u64::from(has);
-        has
+    /// Whether a page is left.
+    pub(super) fn has_page(&self) -> bool {
+        self.left_milli >= 1000
+    }
+
+    /// A page has been migrated.
+    pub(super) fn spend(&mut self) {
+        self.left_milli = self.left_milli.saturating_sub(1000);
     }
 }

@@ -10,9 +10,9 @@ use firstread_core::Lpn;
 use firstread_core::params::{Need, Role, Scheme, Values};
 
 use super::Areas;
-use super::contract::{LowRoom, MakeRoom, PageMove, PageWrite};
-use super::params::{LOW, LOW_FREE, LOW_SHARE, low_blocks, low_from, settled_slots};
-use crate::observe::{Area, Future, LowEntry, Owner, PageFuture, StreamRow};
+use super::contract::{InUse, LowRoom, MakeRoom, PageMove, PageWrite};
+use super::params::{LOW, LOW_FREE, LOW_SHARE, low_from, slots_of};
+use crate::observe::{Area, Future, LowEntry, Owner, PageFuture, StreamRow, SuperblockTable};
 use crate::policy::Setup;
 use crate::policy::hot_pages::PageRead;
 
@@ -32,7 +32,9 @@ pub const SCHEME: Scheme = Scheme {
 pub struct Clairvoyant {
     low_from: u32,
     capacity_slots: u64,
-    /// Pages that LWA has room for.
+    /// Slots of a superblock.
+    slots: u64,
+    /// Pages that LWA has room for: its retired superblocks hold none.
     room: u64,
     /// Reads of a version from which it belongs in LWA.
     least_reads: u32,
@@ -44,7 +46,8 @@ impl Clairvoyant {
         Clairvoyant {
             low_from: low_from(setup, values),
             capacity_slots: setup.capacity_slots,
-            room: settled_slots(setup, low_blocks(setup, values)),
+            slots: slots_of(setup),
+            room: 0,
             least_reads: u32::MAX,
         }
     }
@@ -65,6 +68,11 @@ impl Areas for Clairvoyant {
 
     fn streams(&self) -> &'static [StreamRow] {
         LOW
+    }
+
+    fn look(&mut self, blocks: &SuperblockTable) {
+        let low = InUse::of(blocks.in_area(Area::Low));
+        self.room = low.most_settled(self.slots);
     }
 
     fn foresee(&mut self, future: &Future) {

@@ -1,5 +1,6 @@
 //! The contract of schemes of axis `area`.
 
+use super::params::LOW_SPARE;
 use crate::observe::{Area, Future, LowEntry, Owner, PageFuture, PageHeat, StreamRow};
 use crate::observe::{SuperblockTable, SuperblockUse, SuperblockView};
 use crate::policy::hot_pages::PageRead;
@@ -103,11 +104,13 @@ pub trait Areas {
         None
     }
     /// A host read of a page from a full superblock of `area` has ended well. Returns whether the page is to be
-    /// migrated, and if so, whether the budget allows it.
+    /// migrated, and if so, whether the budget allows it. [`Areas::has_migrated`] follows if it was.
     fn after_read(&mut self, area: Area, read: &PageRead) -> Option<bool> {
         let _ = (area, read);
         None
     }
+    /// A page has been migrated after a read.
+    fn has_migrated(&mut self) {}
     /// The low wearing area has no free superblock: what is to be done.
     fn makes_room(&self, room: &LowRoom) -> MakeRoom {
         let _ = room;
@@ -118,7 +121,7 @@ pub trait Areas {
 /// The superblocks of an area that are not retired, together.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct InUse {
-    pub(super) superblocks: u64,
+    superblocks: u64,
     pub(super) valid_slots: u64,
     pe_cycles: u64,
 }
@@ -139,6 +142,11 @@ impl InUse {
     pub(super) fn mean_wear_milli(&self) -> u64 {
         let mean = (1000 * self.pe_cycles).checked_div(self.superblocks);
         mean.unwrap_or(0)
+    }
+
+    /// Slots of settled data that they have room for as the low wearing area, where a superblock has `slots`.
+    pub(super) fn most_settled(&self, slots: u64) -> u64 {
+        self.superblocks.saturating_sub(u64::from(LOW_SPARE)) * slots
     }
 
     /// Whether a superblock of these holds less, on average, than one of `other`.

@@ -9,18 +9,20 @@
 //!
 //! As printed, updates drain LWA into HWA. `balanced` keeps LWA full: data that moved twice without a write of the host
 //! spill to LWA while it is emptier than HWA, garbage in LWA is compacted before anything is returned, pages that are still hot stay
-//! when their superblock is returned, and updates enter LWA only while it is worn less, of hot data only if
-//! they are read more than written.
+//! when their superblock is returned, pages enter LWA only within the limit of its wear (`low_wear`), and updates of hot data
+//! only if these are read more than written.
 
 use firstread_core::params::{Param, Values};
 
+use super::Areas;
 use super::at_bound::Bound;
 use super::budget::Budget;
 use super::contract::{InUse, LowRoom, MakeRoom, PageMove, PageWrite};
 use super::locality::Locality;
-use super::params::{LOW_FREE, LOW_SPARE, low_from, slots_of};
+use super::low_wear::LowWear;
+use super::params::{LOW, LOW_FREE, low_from, slots_of};
 use super::stage::Stages;
-use crate::observe::{Area, LowEntry, Owner, PageHeat, SuperblockTable};
+use crate::observe::{Area, LowEntry, Owner, PageHeat, StreamRow, SuperblockTable};
 use crate::policy::Setup;
 use crate::policy::hot_pages::{PageRead, ServiceTimes};
 
@@ -74,10 +76,10 @@ enum Trigger {
     Any,
 }
 
-/// The rule with its parameters.
+/// The rule with its parameters: both schemes.
 #[derive(Clone, Debug)]
-pub(super) struct Dwr {
-    pub(super) low_from: u32,
+pub struct Dwr {
+    low_from: u32,
     is_balanced: bool,
     trigger: Trigger,
     by_gc: bool,
@@ -85,6 +87,7 @@ pub(super) struct Dwr {
     by_read: bool,
     stages: Stages,
     bound: Bound,
+    low_wear: LowWear,
     locality: Locality,
     budget: Budget,
     /// Slots of a superblock.
@@ -94,12 +97,13 @@ pub(super) struct Dwr {
 }
 
 impl Dwr {
-    /// The rule with `stages` and the parameters `values`.
-    pub(super) fn new(setup: &Setup, values: &Values, stages: Stages) -> Dwr {
+    /// The rule with the parameters `values`, of either scheme.
+    pub fn new(setup: &Setup, values: &Values) -> Dwr {
         let is_on = |param: Param| values.get(param.key) != 0;
+        let is_balanced = values.get(RULE.key) == 0;
         Dwr {
             low_from: low_from(setup, values),
-            is_balanced: values.get(RULE.key) == 0,
+            is_balanced,
             trigger: match values.get(TRIGGER.key) {
                 0 => Trigger::Retried,
                 1 => Trigger::Slow(ServiceTimes::new(setup, values.get(SLOWER.key) as u32)),
@@ -108,37 +112,14 @@ impl Dwr {
             by_gc: is_on(BY_GC),
             by_update: is_on(BY_UPDATE),
             by_read: is_on(BY_READ),
-            stages,
+            stages: Stages::new(setup, values),
             bound: Bound::new(setup, values),
+            low_wear: LowWear::new(is_balanced),
             locality: Locality::new(values),
             budget: Budget::new(values),
             slots: slots_of(setup),
             spills: false,
         }
-    }
-
-    /// Balanced, a fill of the drive fills LWA: what lies there is not written, and HWA has the room.
-    pub(super) fn free_after_fill(&self) -> Option<u32> {
-        self.is_balanced.then_some(LOW_FREE)
-    }
-
-    /// Wear and contents of the superblocks: the stage, the phase of the bound, and whether LWA has room.
-    pub(super) fn look(&mut self, blocks: &SuperblockTable) {
-        let [high, low] = Area::ALL.map(|area| InUse::of(blocks.in_area(area)));
-        let high_milli = high.mean_wear_milli();
-        self.stages.look(high_milli);
-        self.bound.look(high_milli, low.mean_wear_milli());
-        let most_settled = low.superblocks.saturating_sub(u64::from(LOW_SPARE)) * self.slots;
-        self.spills =
-            self.is_balanced && low.is_emptier_than(&high) && low.valid_slots < most_settled;
-    }
-
-    pub(super) fn refuses_writes(&self) -> bool {
-        self.bound.refuses_writes()
-    }
-
-    pub(super) fn tells_updates(&self) -> bool {
-        self.bound.shares()
     }
 
     /// Whether a page of this heat is hot-read data.
@@ -148,54 +129,95 @@ impl Dwr {
         by_dominance.unwrap_or_else(|| self.stages.is_hot(heat.reads))
     }
 
+    /// `entry`, if the limit of LWA's wear allows it.
     #[inline]
-    pub(super) fn has_written(&mut self) {
+    fn enters(&self, entry: LowEntry) -> Option<LowEntry> {
+        self.low_wear.allows(entry).then_some(entry)
+    }
+
+    /// Whether an update of hot data belongs in LWA. As printed, always: where the same pages are read and written most, LWA
+    /// then becomes the area that wears. Balanced, only what is read more than written.
+    #[inline]
+    fn may_write_low(&self, heat: PageHeat) -> bool {
+        !self.is_balanced || heat.reads > heat.writes
+    }
+}
+
+impl Areas for Dwr {
+    fn low_from(&self) -> Option<u32> {
+        Some(self.low_from)
+    }
+
+    fn streams(&self) -> &'static [StreamRow] {
+        LOW
+    }
+
+    /// Balanced, a fill of the drive fills LWA: what lies there is not written, and HWA has the room.
+    fn free_after_fill(&self) -> Option<u32> {
+        self.is_balanced.then_some(LOW_FREE)
+    }
+
+    /// Wear and contents of the superblocks: the stage, the phase of the bound, and whether LWA has room.
+    fn look(&mut self, blocks: &SuperblockTable) {
+        let [high, low] = Area::ALL.map(|area| InUse::of(blocks.in_area(area)));
+        let high_milli = high.mean_wear_milli();
+        self.stages.look(high_milli);
+        self.bound.look(high_milli);
+        self.low_wear.look(high_milli, low.mean_wear_milli());
+        self.spills = self.is_balanced
+            && low.is_emptier_than(&high)
+            && low.valid_slots < low.most_settled(self.slots);
+    }
+
+    fn refuses_writes(&self) -> bool {
+        self.bound.refuses_writes()
+    }
+
+    fn tells_updates(&self) -> bool {
+        self.bound.shares()
+    }
+
+    #[inline]
+    fn has_written(&mut self) {
         self.budget.earn();
     }
 
     #[inline]
-    pub(super) fn of_write(&self, page: &PageWrite) -> Option<LowEntry> {
+    fn of_write(&self, page: &PageWrite) -> Option<LowEntry> {
         if self.by_update && self.is_hot(page.heat) && self.may_write_low(page.heat) {
-            return Some(LowEntry::Update);
+            return self.enters(LowEntry::Update);
         }
-        let shares = page.is_update && (!self.is_balanced || self.bound.low_is_behind());
-        (shares && self.bound.shares()).then_some(LowEntry::Bound)
-    }
-
-    /// Whether an update of hot data may wear LWA. As printed, always: where the same pages are read and written most, LWA
-    /// then becomes the area that wears. Balanced, only what is read more than written, while LWA is worn less.
-    #[inline]
-    fn may_write_low(&self, heat: PageHeat) -> bool {
-        !self.is_balanced || heat.reads > heat.writes && self.bound.low_is_behind()
+        let shares = page.is_update && self.bound.shares();
+        shares.then(|| self.enters(LowEntry::Bound))?
     }
 
     #[inline]
-    pub(super) fn of_move(&self, page: &PageMove) -> Option<LowEntry> {
-        match (page.from, page.owner) {
+    fn of_move(&self, page: &PageMove) -> Option<LowEntry> {
+        let entry = match (page.from, page.owner) {
             // Data of failed programs go where there is room.
-            (_, Owner::Rewrite) => None,
+            (_, Owner::Rewrite) => return None,
             // A second chance, as a clock gives it.
             (Area::Low, Owner::Return) => {
                 let stays = self.is_balanced && page.may_stay && self.is_hot(page.heat);
-                stays.then_some(LowEntry::Stay)
+                stays.then_some(LowEntry::Stay)?
             }
-            (Area::Low, Owner::Gc) if !self.is_balanced => None,
-            (Area::Low, _) => Some(LowEntry::Stay),
+            (Area::Low, Owner::Gc) if !self.is_balanced => return None,
+            (Area::Low, _) => LowEntry::Stay,
             (Area::High, Owner::Gc | Owner::Wear) => {
-                if self.by_gc && self.is_hot(page.heat) {
-                    return Some(match page.owner {
-                        Owner::Gc => LowEntry::Gc,
-                        _ => LowEntry::Wear,
-                    });
+                let is_hot = self.by_gc && self.is_hot(page.heat);
+                match page.owner {
+                    Owner::Gc if is_hot => LowEntry::Gc,
+                    _ if is_hot => LowEntry::Wear,
+                    _ => (page.has_moved && self.spills).then_some(LowEntry::Spill)?,
                 }
-                (page.has_moved && self.spills).then_some(LowEntry::Spill)
             }
-            (Area::High, _) => None,
-        }
+            (Area::High, _) => return None,
+        };
+        self.enters(entry)
     }
 
     #[inline]
-    pub(super) fn after_read(&mut self, area: Area, read: &PageRead) -> Option<bool> {
+    fn after_read(&mut self, area: Area, read: &PageRead) -> Option<bool> {
         self.budget.earn();
         if let Trigger::Slow(times) = &mut self.trigger {
             times.learn(read);
@@ -205,16 +227,21 @@ impl Dwr {
         if area == Area::Low || !is_hot || !self.by_read {
             return None;
         }
+        self.enters(LowEntry::Read)?;
         let is_slow = match &self.trigger {
             Trigger::Retried => read.retries > 0,
             Trigger::Slow(times) => times.is_slow(read, read.mode),
             Trigger::Any => true,
         };
-        is_slow.then(|| self.budget.spend())
+        is_slow.then(|| self.budget.has_page())
+    }
+
+    fn has_migrated(&mut self) {
+        self.budget.spend();
     }
 
     /// Garbage in LWA is compacted where that costs no more moves than a return, or no more than cleaning HWA.
-    pub(super) fn makes_room(&self, room: &LowRoom) -> MakeRoom {
+    fn makes_room(&self, room: &LowRoom) -> MakeRoom {
         let is_cheap = room.low_gain >= room.slots / 2 || room.low_gain >= room.high_gain;
         if self.is_balanced && room.low_gain > 0 && is_cheap {
             return MakeRoom::Compact;

@@ -15,6 +15,7 @@ mod differential;
 mod differential_fixed;
 mod dwr;
 mod locality;
+mod low_wear;
 mod one;
 mod params;
 mod stage;
@@ -48,5 +49,6 @@ axis! {
     fn of_move(&self, page: &PageMove) -> Option<LowEntry>;
     #[inline]
     fn after_read(&mut self, area: Area, read: &PageRead) -> Option<bool>;
+    fn has_migrated(&mut self);
     fn makes_room(&self, room: &LowRoom) -> MakeRoom;
 }

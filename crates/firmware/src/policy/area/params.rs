@@ -26,23 +26,14 @@ pub(super) const LOW_SHARE: Param = Param::number(
     (200, 50, 300),
 );
 
-/// Superblocks of the low wearing area on the drive of `setup`: the last ones, rounded up to whole ones.
-pub(super) fn low_blocks(setup: &Setup, values: &Values) -> u32 {
-    let share = values.get(LOW_SHARE.key) as u64;
-    (u64::from(setup.geometry.blocks_per_plane) * share).div_ceil(1000) as u32
-}
-
-/// Number of the first superblock of the low wearing area.
+/// Number of the first superblock of the low wearing area on the drive of `setup`: the last ones, rounded up to whole ones.
 pub(super) fn low_from(setup: &Setup, values: &Values) -> u32 {
-    setup.geometry.blocks_per_plane - low_blocks(setup, values)
+    let share = values.get(LOW_SHARE.key) as u64;
+    let superblocks = setup.geometry.blocks_per_plane;
+    superblocks - (u64::from(superblocks) * share).div_ceil(1000) as u32
 }
 
 /// Slots of a superblock on the drive of `setup`.
 pub(super) fn slots_of(setup: &Setup) -> u64 {
     u64::from(setup.geometry.slots_per_superblock(setup.tables.mode))
-}
-
-/// Slots of settled data in `blocks` superblocks of the low wearing area.
-pub(super) fn settled_slots(setup: &Setup, blocks: u32) -> u64 {
-    u64::from(blocks.saturating_sub(LOW_SPARE)) * slots_of(setup)
 }

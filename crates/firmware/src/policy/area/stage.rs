@@ -61,24 +61,21 @@ pub(super) struct Stages {
 }
 
 impl Stages {
-    /// DWR's: one `N_R` a stage.
-    pub(super) fn three(setup: &Setup, values: &Values) -> Stages {
+    /// DWR's, one `N_R` a stage, or FDWR's one for life, if the record of `values` has that.
+    pub(super) fn new(setup: &Setup, values: &Values) -> Stages {
         let rated = u64::from(setup.rated_pe_cycles);
-        let n_r = [NEW_READS, MIDDLE_READS, OLD_READS].map(|param| values.get(param.key) as u8);
+        let (from, n_r) = match values.find(FIXED_READS.key) {
+            Some(reads) => ([u64::MAX; 2], [reads; 3]),
+            None => (
+                [MIDDLE, OLD].map(|param| rated * values.get(param.key) as u64),
+                [NEW_READS, MIDDLE_READS, OLD_READS].map(|param| values.get(param.key)),
+            ),
+        };
+        let n_r = n_r.map(|reads| reads as u8);
         Stages {
-            from: [MIDDLE, OLD].map(|param| rated * values.get(param.key) as u64),
+            from,
             n_r,
             now: n_r[0],
-        }
-    }
-
-    /// FDWR's: one for life.
-    pub(super) fn fixed(values: &Values) -> Stages {
-        let n_r = values.get(FIXED_READS.key) as u8;
-        Stages {
-            from: [u64::MAX; 2],
-            n_r: [n_r; 3],
-            now: n_r,
         }
     }
 
