@@ -254,31 +254,6 @@ impl DriveArgs {
             wear_from: self.wear_from.clone(),
         })
     }
-
-    /// The seeds of the drives: those given, or as many as --drives says from the one that is.
-    ///
-    /// # Errors
-    /// [`Usage`] where both are given, or a seed twice.
-    pub fn seeds(&self, drives: DrivesArgs) -> Result<Vec<u64>, Usage> {
-        match (&self.seed[..], drives.drives) {
-            ([first], drives) => Ok((0..u64::from(drives))
-                .map(|i| first.wrapping_add(i))
-                .collect()),
-            (seeds, 1) => {
-                let twice = seeds
-                    .iter()
-                    .enumerate()
-                    .find(|(i, s)| seeds[..*i].contains(s));
-                match twice {
-                    Some((_, seed)) => Err(Usage(format!("--seed {seed} is given twice"))),
-                    None => Ok(seeds.to_vec()),
-                }
-            }
-            _ => Err(Usage(
-                "--seed takes one seed beside --drives, which counts up from it".into(),
-            )),
-        }
-    }
 }
 
 /// How the drive is burnt in.
@@ -407,6 +382,33 @@ pub struct DrivesArgs {
     /// Simulations at a time; results do not depend on it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
+}
+
+impl DrivesArgs {
+    /// The seeds of the drives: those given, or as many as --drives says from the one that is.
+    ///
+    /// # Errors
+    /// [`Usage`] where both are given, or a seed twice.
+    pub fn seeds(self, given: &[u64]) -> Result<Vec<u64>, Usage> {
+        match (given, self.drives) {
+            ([first], drives) => Ok((0..u64::from(drives))
+                .map(|i| first.wrapping_add(i))
+                .collect()),
+            (seeds, 1) => {
+                let twice = seeds
+                    .iter()
+                    .enumerate()
+                    .find(|(i, s)| seeds[..*i].contains(s));
+                match twice {
+                    Some((_, seed)) => Err(Usage(format!("--seed {seed} is given twice"))),
+                    None => Ok(seeds.to_vec()),
+                }
+            }
+            _ => Err(Usage(
+                "--seed takes one seed beside --drives, which counts up from it".into(),
+            )),
+        }
+    }
 }
 
 /// What is printed.

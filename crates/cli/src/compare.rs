@@ -135,7 +135,7 @@ pub fn compare(args: &CompareArgs, words: &[String]) -> Result<()> {
             .for_each(|job| job.number_ios = None);
     }
     let input = Arc::new(input);
-    let seeds = args.drive.seeds(args.drives)?;
+    let seeds = args.drives.seeds(&args.drive.seed)?;
     let (schemes, sweep) = chosen(args)?;
     let base = Simulation {
         burn_in: args.burn_in.setup()?,

@@ -128,14 +128,15 @@ pub fn stand_in(row: &StandIn) -> Vec<String> {
 
 /// Metrics, and what they are of.
 fn metrics() -> Vec<Vec<String>> {
-    let all = [
-        (Source::Runs, "runs"),
-        (Source::Margins, "cells"),
-        (Source::Pairs, "correlations"),
-    ];
-    let rows = all.into_iter().flat_map(|(source, of)| {
+    let rows = Source::ALL.into_iter().flat_map(|source| {
         let metrics = Metric::of(source).into_iter();
-        metrics.map(move |m| vec![m.name.to_owned(), of.to_owned(), m.label.to_owned()])
+        metrics.map(move |m| {
+            vec![
+                m.name.to_owned(),
+                source.name().to_owned(),
+                m.label.to_owned(),
+            ]
+        })
     });
     rows.collect()
 }

@@ -3,10 +3,11 @@
 use std::fmt::Write;
 use std::time::Duration;
 
+use firstread_session::life::{LifeProgress, STAGES};
 use firstread_session::{Point, Progress, Watch};
 use indicatif::{MultiProgress, ProgressBar, ProgressState, ProgressStyle};
 
-use crate::output::format::si;
+use crate::output::format::{bytes, count, si};
 
 /// The bars of a command.
 #[derive(Debug, Default)]
@@ -85,10 +86,33 @@ impl Drop for Bar {
     }
 }
 
+/// How far a life is, in words.
+pub fn of_life(progress: LifeProgress) -> String {
+    match progress {
+        LifeProgress::Lives {
+            rate,
+            host_bytes,
+            mean_pe_cycles,
+        } => {
+            let written = bytes(host_bytes);
+            format!("wear rate {rate}: {written} written, {mean_pe_cycles:.0} P/E")
+        }
+        LifeProgress::Probes(stage) => {
+            let all = count(STAGES.len() as u64);
+            format!("probing reads, stage {} of {all}", stage + 1)
+        }
+    }
+}
+
 impl Watch for Bars {
     fn begin<'a>(&'a self, point: &Point) -> Box<dyn FnMut(Progress) + 'a> {
         let bar = self.add(&point.label, point.setup.requests());
         Box::new(move |progress| bar.show(progress))
+    }
+
+    fn begin_life<'a>(&'a self, point: &Point) -> Box<dyn FnMut(LifeProgress) + 'a> {
+        let bar = self.told(&point.label);
+        Box::new(move |progress| bar.tell(of_life(progress)))
     }
 }
 

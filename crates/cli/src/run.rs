@@ -78,7 +78,7 @@ pub fn run(args: &RunArgs) -> Result<()> {
     check_one_scheme_per_axis(args.schemes.iter().map(|c| c.axis.name))?;
     let input = Arc::new(Input::open_as(&args.workload, &args.input.trace.args())?);
     understood::tell(&input, args.input.limit)?;
-    let seeds = args.drive.seeds(args.drives)?;
+    let seeds = args.drives.seeds(&args.drive.seed)?;
     let sweep = args.drive.sweep(&args.schemes, &args.input.jobs)?;
     let base = Simulation {
         burn_in: args.burn_in.setup()?,

@@ -210,6 +210,100 @@ fn sequence_everything_that_takes_a_list_is_crossed() {
     assert!(compared.out.contains("change\n"), "{}", compared.out);
 }
 
+/// A study of one life on two drives; cells whose blocks fail within a few dozen cycles.
+const LIVES: &str = r#"
+[variants.small]
+drive = "bench-4g"
+schemes = ["wear=static"]
+set = [
+    "geometry.channels=2", "geometry.chips_per_channel=1", "geometry.dies_per_chip=1", "geometry.planes=2",
+    "geometry.page=8 KiB", "geometry.wordlines_per_block=16", "chip.modes.slc.endurance=60 P/E",
+    "chip.failures.grown_bad=20 %", "wear.static.spread=4 P/E",
+]
+[workloads.writes]
+job = "[w]\nrw=randwrite\nbs=4k\nnorandommap\n"
+[[experiment]]
+id = "lives"
+variants = "small"
+workloads = "writes"
+capacity = "20 MiB"
+life = { until = "bytes=300MB", probe = 50 }
+repetitions = 2
+"#;
+
+/// The same life alone, on several drives and as a point of a study: the same result, byte for byte in its figures. A study repeats a
+/// point by the command that it writes beside it, and does not live twice.
+#[test]
+fn model_a_life_is_the_same_in_every_command() {
+    let folder = Folder::new("lives").with("lives.toml", LIVES);
+    let ran = folder.run("study lives.toml --out s").ok();
+    assert!(ran.out.contains("tbw_tb"), "{}", ran.out);
+    let again = folder.run("study lives.toml --out s").ok();
+    assert!(
+        again.err.contains("2 of 2 simulations were there already"),
+        "{}",
+        again.err
+    );
+    let points = folder.read("s/points.csv");
+    let mut points = csv::Reader::from_reader(points.as_bytes());
+    let head = points.headers().unwrap().clone();
+    let rows: Vec<csv::StringRecord> = points.records().map(Result::unwrap).collect();
+    let of = |row: &csv::StringRecord, key: &str| {
+        let at = head.iter().position(|name| name == key).unwrap();
+        row[at].to_owned()
+    };
+    assert_eq!((rows.len(), of(&rows[0], "mean_us")), (2, String::new()));
+    let line = of(&rows[0], "command");
+    let run = |line: &str| {
+        let words = line.strip_prefix("firstread ").unwrap().split('\'');
+        // What stands in quotes may have blanks in it.
+        let words = words.enumerate().flat_map(|(i, text)| match i % 2 {
+            0 => text.split_whitespace().map(str::to_owned).collect(),
+            _ => vec![text.to_owned()],
+        });
+        let mut command = Command::new(env!("CARGO_BIN_EXE_firstread"));
+        command.current_dir(folder.0.join("s")).args(words);
+        Ran::from(command.output().unwrap()).json()
+    };
+    // The load of a point has the name that it has in its study.
+    let figures = |result: &Value| {
+        let mut result = result.clone();
+        let config = result["config"].take();
+        (result.to_string(), config["profile"].to_string())
+    };
+    let one = run(&format!("{line} --json"));
+    let tbw = one["tbw_bytes"].as_f64().unwrap() / 1e12;
+    assert_eq!(of(&rows[0], "tbw_tb"), tbw.to_string());
+    assert!(one["stages"][4]["reads"]["mean_ns"].as_f64().unwrap() > 0.0);
+    let name = "s/points/lives_small_writes_28h_55_0_0_default_100-_none_1_20-MiB_seed-1.json";
+    let kept: Value = serde_json::from_str(&folder.read(name)).unwrap();
+    assert!(figures(&kept["result"]) == figures(&one));
+
+    let both = run(&line.replace(" --seed 1", " --drives 2 --json --out ../d"));
+    let runs = both["runs"].as_array().unwrap();
+    assert_eq!(
+        (runs.len(), &runs[1]["point"]["seed"]),
+        (2, &Value::from(2))
+    );
+    assert!(figures(&runs[0]["result"]) == figures(&one));
+    let second = runs[1]["result"]["tbw_bytes"].as_f64().unwrap() / 1e12;
+    assert_eq!(of(&rows[1], "tbw_tb"), second.to_string());
+    let text = folder.read("d/drives.txt");
+    for part in [
+        "2 drives (seeds 1 to 2)",
+        "--until bytes=300000000B (2 of 2 drives)",
+        "write amplification",
+        "P/E at the end, one, P99",
+        "read at 50 % of the life, mean",
+        "over drives: lowest",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let alone = folder.read("d/seed-1/life.json");
+    let alone: Value = serde_json::from_str(&alone).unwrap();
+    assert!(figures(&alone) == figures(&one));
+}
+
 #[test]
 fn golden_lists_that_are_refused() {
     let folder =

@@ -1,4 +1,4 @@
-//! Many simulations: planned as points, run on several threads, kept on disk where that is wanted.
+//! Many simulations and lives: planned as points, run on several threads, kept on disk where that is wanted.
 //!
 //! The same runner serves comparisons, loads on several drives and studies. The result of a point does not
 //! depend on the number of threads or on the other points. Points that differ in their
@@ -35,13 +35,15 @@ use firstread_drive::Ended;
 use serde_json::{Map, Value};
 
 use crate::error::Error;
+use crate::finished::{Finished, FinishedLife};
+use crate::life::{Life, LifeProgress, Terms};
 use crate::parallel;
 use crate::results;
 use crate::setup::Setup;
-use crate::simulate::{Outcome, Prepared, Progress};
-use crate::store::{Kept, Store, burnt_in, inputs};
+use crate::simulate::{Outcome, Prepared, Progress, timed};
+use crate::store::{Kept, Store, burnt_in, inputs, inputs_of_life};
 
-/// A simulation among many.
+/// A simulation or a life among many.
 #[derive(Clone, Debug)]
 pub struct Point {
     /// Its label in messages.
@@ -50,6 +52,8 @@ pub struct Point {
     pub name: String,
     /// What is simulated.
     pub setup: Setup,
+    /// What is asked of the life of its drive; none for a run.
+    pub life: Option<Terms>,
 }
 
 impl Point {
@@ -59,6 +63,15 @@ impl Point {
             label: label.to_owned(),
             name: Point::file_name(label, setup.seed),
             setup,
+            life: None,
+        }
+    }
+
+    /// The same point as a life of its drive.
+    pub fn of_life(self, terms: Terms) -> Point {
+        Point {
+            life: Some(terms),
+            ..self
         }
     }
 
@@ -78,8 +91,14 @@ pub trait Watch: Sync {
     /// The simulation of `point` begins. The returned value is called with its progress, and is dropped at its end.
     fn begin<'a>(&'a self, point: &Point) -> Box<dyn FnMut(Progress) + 'a>;
 
+    /// The same of a point that is a life.
+    fn begin_life<'a>(&'a self, point: &Point) -> Box<dyn FnMut(LifeProgress) + 'a> {
+        let _ = point;
+        Box::new(|_| {})
+    }
+
     /// The simulation of `point` has ended, in this run or in an earlier one: `completed`, or as
-    /// [`results::ended`](crate::results::ended) has it.
+    /// [`results::ended`](crate::results::ended) or the result of a life has it.
     fn done(&self, point: &Point, ended: &str) {
         let _ = (point, ended);
     }
@@ -104,7 +123,7 @@ pub struct Matrix<'a> {
 }
 
 impl Matrix<'_> {
-    /// Runs every point. Outcomes are in the order of the points.
+    /// Runs every point, each a run. Outcomes are in the order of the points.
     ///
     /// # Errors
     /// Those of [`simulate`](crate::simulate::simulate()): of the first point in order that fails. After a failure no
@@ -120,34 +139,62 @@ impl Matrix<'_> {
     /// # Errors
     /// As [`Matrix::outcomes`], but for interruptions.
     pub fn finished(&self) -> Result<Vec<Option<Outcome>>, Error> {
+        let all = self.all()?.into_iter();
+        let run = |finished| match finished {
+            Finished::Run(outcome) => Some(*outcome),
+            Finished::Life(_) => None,
+        };
+        Ok(all.map(|finished| finished.and_then(run)).collect())
+    }
+
+    /// Lives every point, each a life. Lives are in the order of the points, with none for one that was interrupted, or not
+    /// begun because of that.
+    ///
+    /// # Errors
+    /// Those of [`Life::live`], of the first point in order that fails. After a failure no further life is begun.
+    pub fn lives(&self) -> Result<Vec<Option<FinishedLife>>, Error> {
+        let all = self.all()?.into_iter();
+        let life = |finished| match finished {
+            Finished::Life(life) => Some(*life),
+            Finished::Run(_) => None,
+        };
+        Ok(all.map(|finished| finished.and_then(life)).collect())
+    }
+
+    /// What every point came to, in their order; none for one that was interrupted, or not begun because of that.
+    fn all(&self) -> Result<Vec<Option<Finished>>, Error> {
         let groups = sharing(self.points.iter());
         let of_groups = parallel::each(&groups, self.threads, |group| {
             let mut shared = Shared::new(group.len());
             let run = |&i: &usize| {
-                let outcome = self.run(&self.points[i], &mut shared)?;
-                if let Some(outcome) = &outcome {
-                    let ended = results::ended(outcome.stats.ended);
+                let finished = self.run(&self.points[i], &mut shared)?;
+                if let Some(finished) = &finished {
+                    let ended = match finished {
+                        Finished::Run(outcome) => results::ended(outcome.stats.ended),
+                        Finished::Life(of) => of.outcome.ended(),
+                    };
                     self.watch.done(&self.points[i], ended);
                 }
-                Ok((i, outcome))
+                Ok((i, finished))
             };
             group.iter().map(run).collect::<Result<Vec<_>, Error>>()
         })?;
-        let mut outcomes: Vec<(usize, Option<Outcome>)> = of_groups.into_iter().flatten().collect();
-        outcomes.sort_by_key(|(i, _)| *i);
-        Ok(outcomes.into_iter().map(|(_, outcome)| outcome).collect())
+        let mut all: Vec<(usize, Option<Finished>)> = of_groups.into_iter().flatten().collect();
+        all.sort_by_key(|(i, _)| *i);
+        Ok(all.into_iter().map(|(_, finished)| finished).collect())
     }
 
     /// The results of all points. A point whose result is in `store` is not run again. Every other result is
-    /// stored, with the values that `values` computes from its outcome. Points with the same inputs share one
+    /// stored, with the values that `values` computes from what it came to. Points with the same inputs share one
     /// simulation. A point that is interrupted has no result, and neither have those that are not begun because of that.
     ///
     /// # Errors
-    /// Those of [`simulate`](crate::simulate::simulate()), with the point's label, and those of `store`.
+    /// Those of [`simulate`](crate::simulate::simulate()) and of [`Life::live`], with the point's label, and those of
+    /// `store`.
     pub fn kept(
         &self,
         store: &Store,
-        values: impl Fn(&Setup, &Outcome) -> Map<String, Value> + Sync,
+        values: impl Fn(&Setup, &Finished) -> Map<String, Value> + Sync,
     ) -> Result<Results, Error> {
         let runs = self.runs();
         let groups = sharing(runs.iter().map(|(_, run)| &self.points[run[0]]));
@@ -188,7 +235,7 @@ impl Matrix<'_> {
         store: &Store,
         inputs: &Value,
         run: &[usize],
-        values: &(impl Fn(&Setup, &Outcome) -> Map<String, Value> + Sync),
+        values: &(impl Fn(&Setup, &Finished) -> Map<String, Value> + Sync),
         shared: &mut Shared,
     ) -> Result<Option<(Kept, bool)>, Error> {
         let point = &self.points[run[0]];
@@ -205,23 +252,26 @@ impl Matrix<'_> {
                 kept
             }
             None => {
-                let outcome = self.run(point, shared);
-                let outcome = outcome.map_err(|error| error.of(&point.label))?;
-                let Some(outcome) = outcome else {
+                let finished = self.run(point, shared);
+                let finished = finished.map_err(|error| error.of(&point.label))?;
+                let Some(finished) = finished else {
                     return Ok(None);
                 };
-                let values = values(&point.setup, &outcome);
-                store.keep(&point.name, &point.setup, inputs, values, &outcome)?
+                let values = values(&point.setup, &finished);
+                store.keep(&point.name, &point.setup, inputs, values, &finished)?
             }
         };
         self.watch.done(point, &kept.ended);
         Ok(Some((kept, was_there)))
     }
 
-    /// Runs `point`. None where that is interrupted.
-    fn run(&self, point: &Point, shared: &mut Shared) -> Result<Option<Outcome>, Error> {
+    /// Runs `point`, or lives it. None where that is interrupted.
+    fn run(&self, point: &Point, shared: &mut Shared) -> Result<Option<Finished>, Error> {
         if point.setup.interrupt.is_asked() {
             return Ok(None);
+        }
+        if let Some(terms) = point.life {
+            return self.live(point, terms);
         }
         let mut progress = self.watch.begin(point);
         let prepared = match shared.prepared(&point.setup, &mut *progress) {
@@ -229,7 +279,26 @@ impl Matrix<'_> {
             prepared => prepared?,
         };
         let outcome = prepared.simulate(&point.setup, &mut *progress)?;
-        Ok((outcome.stats.ended != Ended::Interrupted).then_some(outcome))
+        let whole = outcome.stats.ended != Ended::Interrupted;
+        Ok(whole.then(|| Finished::Run(outcome.into())))
+    }
+
+    /// Lives `point` as `terms` ask. None where that is interrupted.
+    fn live(&self, point: &Point, terms: Terms) -> Result<Option<Finished>, Error> {
+        let mut progress = self.watch.begin_life(point);
+        let life = Life {
+            setup: point.setup.clone(),
+            terms,
+        };
+        let (outcome, wall_s) = timed(|| life.live(&mut *progress));
+        let outcome = outcome?;
+        let of = |outcome| FinishedLife {
+            life,
+            outcome,
+            wall_s,
+        };
+        let whole = !outcome.interrupted;
+        Ok(whole.then(|| Finished::Life(of(outcome).into())))
     }
 
     /// Each different input with the points that have it, in the order of their first point.
@@ -237,7 +306,10 @@ impl Matrix<'_> {
         let mut runs: Vec<(Value, Vec<usize>)> = Vec::new();
         let mut by_inputs: BTreeMap<String, usize> = BTreeMap::new();
         for (i, point) in self.points.iter().enumerate() {
-            let inputs = inputs(&point.setup);
+            let inputs = match &point.life {
+                None => inputs(&point.setup),
+                Some(terms) => inputs_of_life(&point.setup, terms),
+            };
             let run = *by_inputs.entry(inputs.to_string()).or_insert(runs.len());
             match runs.get_mut(run) {
                 Some((_, run)) => run.push(i),

@@ -200,6 +200,13 @@ impl Setup {
     }
 }
 
+/// What `work` returns, and how long it took on this machine (s).
+pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
+    let start = Instant::now();
+    let result = work();
+    (result, start.elapsed().as_secs_f64())
+}
+
 /// Runs `setup` to its end and reports to `progress`.
 ///
 /// # Errors

@@ -8,10 +8,11 @@ use serde_json::{Map, Value, json};
 
 use crate::error::StoreError;
 use crate::files;
+use crate::finished::Finished;
 use crate::input::Input;
+use crate::life::{self, Terms};
 use crate::results;
 use crate::setup::Setup;
-use crate::simulate::Outcome;
 
 /// A folder of results, or results that are kept for this run alone.
 #[derive(Debug)]
@@ -46,6 +47,19 @@ pub fn inputs(setup: &Setup) -> Value {
     if let Input::Trace(trace) = &*setup.input {
         inputs["trace"] = trace.identity();
     }
+    inputs
+}
+
+/// The same of a life that is asked for by `terms`.
+pub(crate) fn inputs_of_life(setup: &Setup, terms: &Terms) -> Value {
+    let mut inputs = inputs(setup);
+    inputs["life"] = json!({
+        "until": terms.until.to_string(),
+        "wear_rate": terms.wear_rate,
+        "warranty_years": terms.warranty_years,
+        "drive_writes_a_day": terms.drive_writes_a_day,
+        "probe_requests": terms.probe_requests,
+    });
     inputs
 }
 
@@ -155,10 +169,7 @@ impl Store {
         };
         Ok(Some(Kept {
             values,
-            ended: value["result"]["firstread"]["ended"]
-                .as_str()
-                .unwrap_or_default()
-                .to_owned(),
+            ended: ended(&value["result"]),
             wall_s: wall[self.wall_key()].as_f64().unwrap_or(0.0),
             result: self.whole(value["result"].take(), &wall),
         }))
@@ -176,7 +187,7 @@ impl Store {
         result
     }
 
-    /// Stores the result of `setup` under `name`, with the `values` computed from its outcome.
+    /// Stores what `setup` came to under `name`, with the `values` computed from that.
     ///
     /// # Errors
     /// [`StoreError`] where a file cannot be written.
@@ -186,10 +197,15 @@ impl Store {
         setup: &Setup,
         inputs: &Value,
         values: Map<String, Value>,
-        outcome: &Outcome,
+        finished: &Finished,
     ) -> Result<Kept, StoreError> {
-        let wall_s = outcome.wall.prepare_s + outcome.wall.run_s;
-        let (result, mut wall) = results::result_and_wall(setup, outcome, false);
+        let (result, mut wall, wall_s) = match finished {
+            Finished::Run(outcome) => {
+                let (result, wall) = results::result_and_wall(setup, outcome, false);
+                (result, wall, outcome.wall.prepare_s + outcome.wall.run_s)
+            }
+            Finished::Life(of) => (life::json(&of.life, &of.outcome), json!({}), of.wall_s),
+        };
         wall[self.wall_key()] = wall_s.into();
         let value = json!({
             "inputs": inputs,
@@ -205,12 +221,19 @@ impl Store {
             files::write(folder, &pages)?;
         }
         Ok(Kept {
+            ended: ended(&result),
             result: self.whole(result, &wall),
             values,
-            ended: results::ended(outcome.stats.ended).to_owned(),
             wall_s,
         })
     }
+}
+
+/// How a run or a life ended, as its `result` has it.
+fn ended(result: &Value) -> String {
+    let of_run = result["firstread"]["ended"].as_str();
+    let ended = of_run.or(result["ended"].as_str());
+    ended.unwrap_or_default().to_owned()
 }
 
 fn read(path: &Path) -> Result<Value, StoreError> {

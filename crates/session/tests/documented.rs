@@ -122,14 +122,9 @@ fn golden_the_reference_is_that_of_the_tables() {
         }
     }
     text += "## Metrics\n\nOf a study's figures and claims: `firstread list metrics`.\n\n";
-    let sources = [
-        (Source::Runs, "runs"),
-        (Source::Margins, "cells"),
-        (Source::Pairs, "correlations"),
-    ];
-    let rows = sources.into_iter().flat_map(|(source, of)| {
+    let rows = Source::ALL.into_iter().flat_map(|source| {
         let metrics = Metric::of(source).into_iter();
-        metrics.map(move |m| vec![code(m.name), of.into(), m.label.into()])
+        metrics.map(move |m| vec![code(m.name), source.name().into(), m.label.into()])
     });
     table(&mut text, "metric | of | what", rows);
     text += "## Coordinates\n\nIn which the points of a study can differ.\n\n";

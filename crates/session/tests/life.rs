@@ -6,7 +6,7 @@
 
 use std::path::PathBuf;
 
-use firstread_session::life::{self, Life, LifeEnd, LifeOutcome, LifeProgress, Until};
+use firstread_session::life::{self, Life, LifeEnd, LifeOutcome, LifeProgress, Terms, Until};
 use firstread_session::{Error, Input, Simulation};
 use serde_json::Value;
 
@@ -40,12 +40,17 @@ fn life(job: &str, until: Until, set: &[&str]) -> Life {
     simulation.state.pe_cycles = (0, 0);
     Life {
         setup: simulation.setup().unwrap(),
-        until,
-        wear_rate: 1,
-        warranty_years: 5.0,
-        drive_writes_a_day: 1.0,
-        probe_requests: 0,
+        terms: Terms {
+            until,
+            probe_requests: 0,
+            ..Terms::default()
+        },
     }
+}
+
+fn at_rate(wear_rate: u32, mut life: Life) -> Life {
+    life.terms.wear_rate = wear_rate;
+    life
 }
 
 fn live(life: &Life) -> LifeOutcome {
@@ -138,10 +143,7 @@ fn formula_a_wear_rate_is_checked() {
         "chip.modes.slc.endurance=2000 P/E",
         "wear.static.spread=100 P/E",
     ];
-    let life = Life {
-        wear_rate: 4,
-        ..life(WRITES, Until::Bytes(8e9), &longer)
-    };
+    let life = at_rate(4, life(WRITES, Until::Bytes(8e9), &longer));
     let outcome = live(&life);
     let (rate, half) = (&outcome.lived, outcome.check.as_ref().unwrap());
     assert_eq!((rate.rate, half.rate), (4, 2));
@@ -149,10 +151,7 @@ fn formula_a_wear_rate_is_checked() {
     assert!((mean(rate) / mean(half) - 1.0).abs() <= life::MOST_APART);
     assert!(rate.corrected() >= 1.0);
 
-    let coarse = Life {
-        wear_rate: 60,
-        ..self::life(WRITES, Until::Full, &[])
-    };
+    let coarse = at_rate(60, self::life(WRITES, Until::Full, &[]));
     let why = coarse.live(&mut |_| {}).unwrap_err().to_string();
     let expected = ["at this rate and", "at a rate of 30", "take a lower rate"];
     assert!(expected.iter().all(|part| why.contains(part)), "{why}");
@@ -176,10 +175,7 @@ fn formula_a_life_without_an_end_is_refused() {
         life(WRITES, "lost=client".parse().unwrap(), &[]),
         "have no voltages",
     );
-    let rate = Life {
-        wear_rate: 2,
-        ..life(WRITES, Until::Full, &["schemes.wear=dynamic"])
-    };
+    let rate = at_rate(2, life(WRITES, Until::Full, &["schemes.wear=dynamic"]));
     refused(rate, "choose static");
 }
 
@@ -208,11 +204,11 @@ fn formula_lost_data_end_a_life_of_cells() {
         simulation.state.pe_cycles = (0, 0);
         Life {
             setup: simulation.setup().unwrap(),
-            until: "lost=enterprise".parse().unwrap(),
-            wear_rate: 10,
-            warranty_years: 5.0,
-            drive_writes_a_day: 1.0,
-            probe_requests: 0,
+            terms: Terms {
+                wear_rate: 10,
+                probe_requests: 0,
+                ..Terms::default()
+            },
         }
     };
     let outcome = live(&life);
@@ -286,10 +282,8 @@ fn formula_a_run_begins_where_a_life_ended() {
 /// A life that is asked to end has what it was until then: no check, no probe that had not ended.
 #[test]
 fn sequence_an_interrupted_life_has_what_it_was() {
-    let asked = Life {
-        probe_requests: 100,
-        ..life(WRITES, Until::Full, &[])
-    };
+    let mut asked = life(WRITES, Until::Full, &[]);
+    asked.terms.probe_requests = 100;
     asked.setup.interrupt.ask();
     let outcome = live(&asked);
     assert!(outcome.interrupted && outcome.check.is_none());
@@ -299,7 +293,7 @@ fn sequence_an_interrupted_life_has_what_it_was() {
 
     // Asked by its first look at the drive, and by its first probe.
     let mut early = life(WRITES, Until::Full, &["chip.failures.grown_bad=10 %"]);
-    early.probe_requests = 100;
+    early.terms.probe_requests = 100;
     let interrupt = early.setup.interrupt.clone();
     let outcome = early.live(&mut |_| interrupt.ask()).unwrap();
     assert_eq!(outcome.lived.end, LifeEnd::Interrupted);
@@ -307,7 +301,7 @@ fn sequence_an_interrupted_life_has_what_it_was() {
     assert!(outcome.stages.iter().all(|stage| stage.probe.is_none()));
 
     let mut probed = life(WRITES, Until::Bytes(200e6), &[]);
-    probed.probe_requests = 20_000;
+    probed.terms.probe_requests = 20_000;
     let interrupt = probed.setup.interrupt.clone();
     let at_third = |progress| {
         if progress == LifeProgress::Probes(2) {

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use firstread_session::{
-    Error, Input, Interrupt, Matrix, Outcome, Point, Progress, Setup, Simulation, Store,
+    Error, Finished, Input, Interrupt, Matrix, Point, Progress, Setup, Simulation, Store,
     StoreError, Watch,
 };
 use serde_json::{Map, Value, json};
@@ -74,7 +74,10 @@ impl Counts {
     }
 }
 
-fn mean(_: &Setup, outcome: &Outcome) -> Map<String, Value> {
+fn mean(_: &Setup, finished: &Finished) -> Map<String, Value> {
+    let Finished::Run(outcome) = finished else {
+        return Map::new();
+    };
     let mean = outcome.latencies().1.mean_ns();
     json!({ "mean_ns": mean })
         .as_object()

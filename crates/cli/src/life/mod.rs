@@ -1,7 +1,9 @@
 //! `firstread life`: how long a drive lives under a load, and how its reads age.
 //!
-//! - `report`: tables of it. `picture`: its figure.
+//! - `report`: tables of it. `picture`: its figure. `pages`: its files. `drives`: the same of several drives.
 
+mod drives;
+mod pages;
 #[cfg(feature = "figures")]
 mod picture;
 mod report;
@@ -19,14 +21,15 @@ use firstread_session::conditions::{
     Temperature, parse_age, parse_fill, parse_pe_cycles, parse_requests, parse_temperature, single,
     usual_state,
 };
-use firstread_session::life::{self, Life, LifeProgress, Until};
+use firstread_session::files::Page;
+use firstread_session::life::{self, Life, Terms, Until, Years};
 use firstread_session::{Choice, DEFAULT_DRIVE, Input, Setup, Simulation, files, results};
 
-use crate::args::{Form, FormArgs, Interrupted, TraceOptions};
+use crate::args::{DrivesArgs, Form, FormArgs, Interrupted, TraceOptions};
 use crate::interrupt;
-use crate::output::format::{bytes, count};
+use crate::output::format::count;
 use crate::output::understood;
-use crate::progress::Bars;
+use crate::progress::{Bars, of_life};
 use crate::run::check_one_scheme_per_axis;
 use crate::streams::data;
 
@@ -40,6 +43,8 @@ Examples:
       a trace's stand-in, run again and again until 2 % of the blocks are bad
   firstread run randread-4k-qd1 --drive mine.toml --wear-from life.json
       reads of the drive as that life left it
+  firstread life job.fio --until bad=2% --drives 5 --out lives
+      five drives with chips of their own: each figure with its spread over them
   firstread life job.fio --until years=5 --drive-writes-a-day 3 --out life
       five years at three drive writes a day; tables and a picture in the folder `life`
 
@@ -72,7 +77,7 @@ pub struct LifeArgs {
     wear_rate: u32,
     /// Years over which drive writes a day are stated
     #[arg(long, value_name = "YEARS", default_value = "5y", value_parser = parse_years)]
-    warranty: f64,
+    warranty: Years,
     /// How fast a load without times of its own writes
     #[arg(long, value_name = "DWPD", default_value_t = 1.0, value_parser = parse_rate)]
     drive_writes_a_day: f64,
@@ -98,9 +103,17 @@ pub struct LifeArgs {
     #[arg(long, value_name = "DEGC", default_value = "55", value_parser = parse_temperature, help_heading = "Drive")]
     #[arg(allow_negative_numbers = true)]
     temperature: Temperature,
-    /// Seed of the drive: its chips, bad blocks and whatever its firmware draws
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Drive")]
-    seed: u64,
+    /// Seed of the drive: its chips, bad blocks and whatever its firmware draws; several are as many drives
+    #[arg(
+        long,
+        value_name = "N,...",
+        default_value = "1",
+        value_delimiter = ',',
+        help_heading = "Drive"
+    )]
+    seed: Vec<u64>,
+    #[command(flatten)]
+    drives: DrivesArgs,
     /// Seed of the load
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Drive")]
     workload_seed: u64,
@@ -113,12 +126,9 @@ pub struct LifeArgs {
     out: Option<PathBuf>,
 }
 
-fn parse_years(text: &str) -> Result<f64, String> {
-    match format!("years={}", text.trim()).parse() {
-        Ok(Until::Years(years)) => Ok(years),
-        // A bare number is in years, as in `--until years=5`.
-        _ => Err("expected years above 0: 5, 5y".into()),
-    }
+fn parse_years(text: &str) -> Result<Years, String> {
+    text.parse()
+        .map_err(|_| "expected years above 0: 5, 5y".into())
 }
 
 fn parse_rate(text: &str) -> Result<f64, String> {
@@ -145,7 +155,7 @@ impl LifeArgs {
             drive: self.drive.clone(),
             schemes: self.schemes.clone(),
             set: self.sets.clone(),
-            seed: self.seed,
+            seed: self.seed.first().copied().unwrap_or(1),
             state: DriveState {
                 age: (self.age, self.age),
                 pe_cycles: (self.pe_cycles, self.pe_cycles),
@@ -162,13 +172,15 @@ impl LifeArgs {
                 interrupt: interrupt::handled(),
                 ..simulation.setup()?
             },
-            until: self.until,
-            wear_rate: self.wear_rate,
-            warranty_years: self.warranty,
-            drive_writes_a_day: self.drive_writes_a_day,
-            probe_requests: match self.probe {
-                0 => 0,
-                n => parse_requests(&n.to_string())?,
+            terms: Terms {
+                until: self.until,
+                wear_rate: self.wear_rate,
+                warranty_years: self.warranty.0,
+                drive_writes_a_day: self.drive_writes_a_day,
+                probe_requests: match self.probe {
+                    0 => 0,
+                    n => parse_requests(&n.to_string())?,
+                },
             },
         })
     }
@@ -177,48 +189,32 @@ impl LifeArgs {
 /// Runs the command.
 pub fn life(args: &LifeArgs) -> Result<()> {
     let life = args.life()?;
+    let seeds = args.drives.seeds(&args.seed)?;
+    if seeds.len() > 1 {
+        let threads = args.drives.threads;
+        return drives::lives(
+            &life,
+            &seeds,
+            threads,
+            args.out.as_deref(),
+            args.form.form(),
+        );
+    }
     let bars = Bars::default();
     let bar = bars.told(life.setup.input.title());
     let outcome = life.live(&mut |progress| {
-        bar.tell(match progress {
-            LifeProgress::Lives {
-                rate,
-                host_bytes,
-                mean_pe_cycles,
-            } => {
-                let written = bytes(host_bytes);
-                format!("wear rate {rate}: {written} written, {mean_pe_cycles:.0} P/E")
-            }
-            LifeProgress::Probes(stage) => {
-                format!(
-                    "probing reads, stage {} of {}",
-                    stage + 1,
-                    count(life::STAGES.len() as u64)
-                )
-            }
-        });
+        bar.tell(of_life(progress));
     });
     drop(bar);
     let outcome = outcome?;
-    let json = results::text(&life::json(&life, &outcome));
-    let text = report::report(&life, &outcome);
     if let Some(folder) = &args.out {
-        let mut pages = vec![
-            ("life.json".into(), json.clone().into_bytes()),
-            ("life.txt".into(), text.clone().into_bytes()),
-            ("life.csv".into(), report::csv(&outcome).into_bytes()),
-        ];
-        #[cfg(feature = "figures")]
-        {
-            let figure = picture::figure(&life, &outcome);
-            pages.push(("life.svg".into(), figure.svg()));
-            pages.push(("life.png".into(), figure.png()));
-        }
+        let pages = pages::pages(&life, &outcome).into_iter();
+        let pages: Vec<Page> = pages.map(|(name, page)| (name.into(), page)).collect();
         files::write(folder, &pages)?;
     }
     match args.form.form() {
-        Form::Json => data(&json)?,
-        Form::Human => data(&text)?,
+        Form::Json => data(&results::text(&life::json(&life, &outcome)))?,
+        Form::Human => data(&report::report(&life, &outcome))?,
     }
     match outcome.interrupted {
         true => {

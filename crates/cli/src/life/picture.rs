@@ -22,7 +22,7 @@ pub fn figure(life: &Life, outcome: &LifeOutcome) -> Figure {
             "{} on {}, until {}",
             life.setup.input.title(),
             life.setup.profile.name,
-            life.until
+            life.terms.until
         ),
         size_px: (TWO_COLUMNS_PX, HEIGHT_PX),
         rows: vec![

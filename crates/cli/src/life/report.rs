@@ -5,7 +5,7 @@ use std::fmt::Write;
 use firstread_firmware::observe::Owner;
 use firstread_session::life::{Life, LifeEnd, LifeOutcome, Sample};
 
-use crate::output::format::{Side, bytes, capacity, count, rare, ratio, table, time};
+use crate::output::format::{Side, bytes, capacity, count, rare, ratio, share, table, time};
 
 /// The report.
 pub fn report(life: &Life, outcome: &LifeOutcome) -> String {
@@ -22,15 +22,7 @@ pub fn report(life: &Life, outcome: &LifeOutcome) -> String {
     if let Some(cells) = setup.other_cells() {
         let _ = writeln!(text, "  {cells}");
     }
-    let end = match lived.end {
-        LifeEnd::Reached => format!("--until {}", life.until),
-        LifeEnd::Full => "the drive can no longer hold its capacity".into(),
-        LifeEnd::WriteProtected => {
-            "the high wearing area is worn to its bound, and the drive takes no more writes (area.at_bound=read-only)"
-                .into()
-        }
-        LifeEnd::Interrupted => "interrupted, so all that follows is of the life until then".into(),
-    };
+    let end = end(life, lived.end);
     let _ = writeln!(
         text,
         "ended: {end}, after {:.2} years at this load",
@@ -57,6 +49,19 @@ pub fn report(life: &Life, outcome: &LifeOutcome) -> String {
         .collect();
     text += &table("  ", &[Side::Left, Side::Right, Side::Left], &rows);
     text
+}
+
+/// How `life` ended.
+pub fn end(life: &Life, end: LifeEnd) -> String {
+    match end {
+        LifeEnd::Reached => format!("--until {}", life.terms.until),
+        LifeEnd::Full => "the drive can no longer hold its capacity".into(),
+        LifeEnd::WriteProtected => {
+            "the high wearing area is worn to its bound, and the drive takes no more writes (area.at_bound=read-only)"
+                .into()
+        }
+        LifeEnd::Interrupted => "interrupted, so all that follows is of the life until then".into(),
+    }
 }
 
 fn totals(life: &Life, outcome: &LifeOutcome) -> String {
@@ -88,12 +93,19 @@ fn totals(life: &Life, outcome: &LifeOutcome) -> String {
         rows.push(vec![
             "drive writes a day".into(),
             format!("{:.3}", outcome.dwpd(life)),
-            format!("over {} years", life.warranty_years),
+            format!("over {} years", life.terms.warranty_years),
         ]);
     }
     let owners = Owner::ALL.into_iter().zip(lived.moved);
     let moved = owners.filter(|(_, share)| *share > 0.0);
     let moved = moved.map(|(owner, share)| format!("{} {}", owner.name(), ratio(share)));
+    if let Some(low) = lived.low_read_share {
+        rows.push(vec![
+            "reads from the low wearing area".into(),
+            share(low),
+            String::new(),
+        ]);
+    }
     rows.push(vec![
         "write amplification".into(),
         format!("{:.3}", lived.write_amplification),

@@ -10,6 +10,7 @@ mod table;
 use anyhow::Result;
 use firstread_drive::Ended;
 use firstread_session::files::{self, Page};
+use firstread_session::life::LifeProgress;
 use firstread_session::study::metric;
 use firstread_session::{
     Input, Interrupt, Kept, Matrix, Point, Progress, Setup, Store, Watch, results,
@@ -44,7 +45,7 @@ pub fn run(asked: &Asked<'_>) -> Result<()> {
         watch,
     };
     let watch = Simulations::new(matrix(&()).simulations());
-    let kept = matrix(&watch).kept(&store, metric::of_run)?;
+    let kept = matrix(&watch).kept(&store, metric::of_finished)?;
     drop(watch);
     if kept.were_there > 0 {
         let all = kept.simulations();
@@ -251,6 +252,10 @@ impl Simulations {
 impl Watch for Simulations {
     fn begin<'a>(&'a self, point: &Point) -> Box<dyn FnMut(Progress) + 'a> {
         self.bars.begin(point)
+    }
+
+    fn begin_life<'a>(&'a self, point: &Point) -> Box<dyn FnMut(LifeProgress) + 'a> {
+        self.bars.begin_life(point)
     }
 
     fn done(&self, _: &Point, _: &str) {

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use clap::Args;
 use firstread_drive::Ended;
+use firstread_session::life::{LifeProgress, Until};
 use firstread_session::study::correlation::Measured;
 use firstread_session::study::plan::{self, Inputs, Point};
 use firstread_session::study::points::Points;
@@ -262,7 +263,7 @@ fn simulate_all(args: &StudyArgs, store: &Store, points: &[Point<'_>]) -> Result
     let bars = Bars::default();
     let all = bars.whole(matrix(&()).simulations() as u64);
     let watch = Simulations { bars, all };
-    let results = matrix(&watch).kept(store, metric::of_run);
+    let results = matrix(&watch).kept(store, metric::of_finished);
     watch.all.finish_and_clear();
     let results = results?;
     if results.were_there > 0 {
@@ -286,10 +287,21 @@ impl Watch for Simulations {
         self.bars.begin(point)
     }
 
+    fn begin_life<'a>(
+        &'a self,
+        point: &firstread_session::Point,
+    ) -> Box<dyn FnMut(LifeProgress) + 'a> {
+        self.bars.begin_life(point)
+    }
+
     fn done(&self, point: &firstread_session::Point, ended: &str) {
-        if ended != results::ended(Ended::Completed) {
-            let label = &point.label;
-            notice(&format!("{label}: left out: its drive ended with {ended}"));
+        let label = &point.label;
+        match point.life.map(|terms| terms.until) {
+            _ if ended == results::ended(Ended::Completed) => {}
+            None => notice(&format!("{label}: left out: its drive ended with {ended}")),
+            // Every life of these ends so.
+            Some(Until::Full) => {}
+            Some(until) => notice(&format!("{label}: ended with {ended}, before {until}")),
         }
         self.all.inc(1);
     }

@@ -54,13 +54,24 @@ fn command(point: &Point<'_>) -> String {
         Input::Jobs { .. } => job_path(point),
         input => input.name().to_owned(),
     };
-    let mut command = format!("firstread run {workload} --drive {}", variant.drive);
+    let life = point.run.life.as_ref();
+    let verb = life.map_or("run", |_| "life");
+    let mut command = format!("firstread {verb} {workload} --drive {}", variant.drive);
     for choice in &variant.schemes {
         command += &format!(" --scheme {choice}");
     }
     for set in &variant.set {
         command += &format!(" --set '{set}'");
     }
+    if point.at.get(Dimension::Capacity) != "default" {
+        command += &format!(" --set 'capacity={}'", point.at.get(Dimension::Capacity));
+    }
+    // What a life begins with besides is no choice.
+    let of_runs = [
+        Dimension::Unpowered,
+        Dimension::EarlierFill,
+        Dimension::Precondition,
+    ];
     for (option, dimension) in [
         ("age", Dimension::Age),
         ("temperature", Dimension::Temperature),
@@ -71,7 +82,19 @@ fn command(point: &Point<'_>) -> String {
         ("precondition", Dimension::Precondition),
         ("workload-seed", Dimension::WorkloadSeed),
     ] {
-        command += &format!(" --{option} {}", point.at.get(dimension));
+        if life.is_none() || !of_runs.contains(&dimension) {
+            command += &format!(" --{option} {}", point.at.get(dimension));
+        }
+    }
+    if let Some(terms) = life {
+        command += &format!(
+            " --until '{}' --wear-rate {} --warranty {} --drive-writes-a-day {} --probe {}",
+            terms.until,
+            terms.wear_rate,
+            terms.warranty_years,
+            terms.drive_writes_a_day,
+            terms.probe_requests
+        );
     }
     if let Some(limit) = point.run.setup.limit {
         command += &format!(" --limit {limit}");
@@ -117,7 +140,8 @@ fn why_empty(done: &Done<'_>, experiment: &Experiment) -> Option<String> {
     let all = experiment.figure.y.iter();
     let empty: Vec<String> = all.filter(|m| !has(m)).map(|m| format!("`{m}`")).collect();
     let is_percentile = |m: &String| m.contains("p99");
-    let why = match empty.iter().any(is_percentile) {
+    let of_runs = experiment.source() == Source::Runs;
+    let why = match of_runs && empty.iter().any(is_percentile) {
         true => "fewer than 10 requests lie beyond a percentile: give more `requests`",
         false => "neither these drives nor these loads have any of it",
     };
@@ -336,7 +360,11 @@ fn points_csv(done: &Done<'_>) -> Result<Vec<u8>> {
     let mut head = vec!["experiment"];
     head.extend(Dimension::ALL.map(Dimension::name));
     head.push("seed");
-    let metrics = Metric::of(Source::Runs);
+    let has_lives = done.points.iter().any(|p| p.run.life.is_some());
+    let mut metrics = Metric::of(Source::Runs);
+    if has_lives {
+        metrics.extend(Metric::of(Source::Lives));
+    }
     head.extend(metrics.iter().map(|m| m.name));
     head.push("command");
     csv.write_record(&head)?;
@@ -383,6 +411,7 @@ fn cells_csv(done: &Done<'_>) -> Result<Option<Vec<u8>>> {
             Dimension::Fill,
             Dimension::Precondition,
             Dimension::WorkloadSeed,
+            Dimension::Capacity,
         ];
         !of_runs.contains(&d)
     });

@@ -15,9 +15,20 @@ impl LifeOutcome {
         self.lived.written_bytes() * self.lived.corrected()
     }
 
+    /// How it ended, as the result has it.
+    pub fn ended(&self) -> &'static str {
+        match self.lived.end {
+            _ if self.interrupted => "interrupted",
+            LifeEnd::Reached => "completed",
+            LifeEnd::Full => "end-of-life",
+            LifeEnd::WriteProtected => "write-protected",
+            LifeEnd::Interrupted => "interrupted",
+        }
+    }
+
     /// Drive writes a day over the warranty of `life`.
     pub fn dwpd(&self, life: &Life) -> f64 {
-        let days = life.warranty_years * YEAR_S / DAY_S;
+        let days = life.terms.warranty_years * YEAR_S / DAY_S;
         self.corrected_bytes() / (life.setup.profile.capacity_bytes as f64 * days)
     }
 }
@@ -30,20 +41,14 @@ pub fn json(life: &Life, outcome: &LifeOutcome) -> Value {
         "version": VERSION,
         "commit": COMMIT,
         "seed": life.setup.seed,
-        "until": life.until.to_string(),
-        "ended": match lived.end {
-            _ if outcome.interrupted => "interrupted",
-            LifeEnd::Reached => "completed",
-            LifeEnd::Full => "end-of-life",
-            LifeEnd::WriteProtected => "write-protected",
-            LifeEnd::Interrupted => "interrupted",
-        },
+        "until": life.terms.until.to_string(),
+        "ended": outcome.ended(),
         "capacity_bytes": life.setup.profile.capacity_bytes,
         "tbw_bytes": lived.written_bytes(),
         "tbw_corrected_bytes": outcome.corrected_bytes(),
-        "warranty_years": life.warranty_years,
+        "warranty_years": life.terms.warranty_years,
         "dwpd": outcome.dwpd(life),
-        "drive_writes_a_day": life.drive_writes_a_day,
+        "drive_writes_a_day": life.terms.drive_writes_a_day,
         "years": last.years,
         "wear_rate": lived.rate,
         "check": outcome.check.as_ref().map(check),
@@ -54,6 +59,7 @@ pub fn json(life: &Life, outcome: &LifeOutcome) -> Value {
         "write_amplification_corrected": lived.corrected_amplification(),
         "moved": moved(lived),
         "wear": wear(last),
+        "low_read_share": lived.low_read_share,
         "uncorrectable_bit_error_rate": last.lost.map(lost),
         "smart": smart(lived),
         "stages": outcome.stages.iter().map(stage).collect::<Vec<_>>(),

@@ -87,6 +87,7 @@ pub(super) fn live(
         requests: living.requests,
         write_amplification: living.amplification(),
         moved: counters.slots_moved_by.map(|n| n as f64 / slots),
+        low_read_share: low_read_share(&living.drive, &counters),
         smart,
         samples: living.samples,
     })
@@ -98,11 +99,11 @@ impl Living<'_> {
         let look = (self.life.setup.profile.capacity_bytes / LOOKS).max(1);
         let first = self.sample();
         self.samples.push(first);
-        let most_bytes = match self.life.until {
+        let most_bytes = match self.life.terms.until {
             Until::Bytes(bytes) => bytes,
             _ => f64::INFINITY,
         };
-        let most_years = match self.life.until {
+        let most_years = match self.life.terms.until {
             Until::Years(years) => years,
             _ => f64::INFINITY,
         };
@@ -153,7 +154,7 @@ impl Living<'_> {
     fn looks(&mut self, progress: &mut dyn FnMut(LifeProgress)) -> Result<bool, Error> {
         let blocks = self.drive.blocks();
         let bad = self.drive.failed_blocks() as f64 / self.all_blocks();
-        let ended = match self.life.until {
+        let ended = match self.life.terms.until {
             Until::Bad(share) => bad >= share,
             Until::Lost(class) => {
                 let pe_cycles = blocks.iter().map(|(_, row)| row.pe_cycles);
@@ -178,7 +179,7 @@ impl Living<'_> {
                 .mode(profile.mode)
                 .map_or(1, |m| m.endurance_pe_cycles);
             if mean_pe_cycles > MOST_ENDURANCES * f64::from(rated) {
-                let until = self.life.until;
+                let until = self.life.terms.until;
                 return Err(LifeError::Endless {
                     until,
                     mean_pe_cycles,
@@ -271,6 +272,13 @@ fn areas(drive: &UntimedDrive) -> Vec<(&'static str, Range<u32>)> {
             .to_vec(),
         false => vec![("one", 0..blocks.len())],
     }
+}
+
+/// Share of the page reads in `counters` that the low wearing area of `drive` served; none without areas, or without reads.
+fn low_read_share(drive: &UntimedDrive, counters: &Counters) -> Option<f64> {
+    let all: u64 = counters.page_reads_by_mode.iter().sum();
+    let share = counters.page_reads_in_low as f64 / all as f64;
+    (drive.blocks().has_areas() && all > 0).then_some(share)
 }
 
 /// `ns` in years.

@@ -1,7 +1,6 @@
 //! The load of a life: a job file, a trace or a stand-in, run again and again.
 
 use firstread_core::{HostOp, Ns};
-use firstread_workload::job::JobSpec;
 use firstread_workload::{JobStream, Request, WorkloadError};
 
 use super::bounds::DAY_S;
@@ -34,11 +33,6 @@ impl<'a> Load<'a> {
     /// The load of `life` from `began` on.
     pub(super) fn new(life: &'a Life, began: Ns) -> Result<Load<'a>, Error> {
         let capacity_bytes = life.setup.profile.capacity_bytes;
-        if let Input::Jobs { workload, .. } = &*life.setup.input
-            && !workload.jobs.iter().any(JobSpec::writes)
-        {
-            return Err(LifeError::ReadOnlyLoad(workload.name.clone()).into());
-        }
         Ok(Load {
             requests: requests(life, capacity_bytes, 0)?,
             life,
@@ -47,7 +41,7 @@ impl<'a> Load<'a> {
             began,
             last: began,
             wrote: false,
-            ns_per_byte: 1e9 * DAY_S / (capacity_bytes as f64 * life.drive_writes_a_day),
+            ns_per_byte: 1e9 * DAY_S / (capacity_bytes as f64 * life.terms.drive_writes_a_day),
             clock_ns: began.0 as f64,
         })
     }

@@ -25,17 +25,20 @@ mod smart;
 mod until;
 pub mod worn;
 
+use firstread_workload::job::JobSpec;
+
 use crate::error::Error;
+use crate::input::Input;
 use parts::mean_wear;
 
 pub use bounds::{DAY_S, MOST_APART, MOST_ENDURANCES, YEAR_S};
 pub use error::{LifeError, WornError};
 pub use json::json;
 pub use lost::{Rate, Rates};
-pub use parts::{AreaWear, Life, LifeEnd, LifeOutcome, LifeProgress, Lived, Sample, Stage};
+pub use parts::{AreaWear, Life, LifeEnd, LifeOutcome, LifeProgress, Lived, Sample, Stage, Terms};
 pub use probe::Probe;
 pub use smart::Smart;
-pub use until::{Class, Until, UntilError};
+pub use until::{Class, Until, UntilError, Years};
 
 /// Shares of a life at which reads are probed.
 pub const STAGES: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
@@ -48,9 +51,9 @@ impl Life {
     /// [`LifeError`] where the life has no end or cannot be had at this wear rate, and [`Error`] where the drive or the
     /// load is wrong.
     pub fn live(&self, progress: &mut dyn FnMut(LifeProgress)) -> Result<LifeOutcome, Error> {
-        self.check_end()?;
-        let lived = self.at_rate(self.wear_rate, progress)?;
-        let check = match self.wear_rate {
+        self.check()?;
+        let lived = self.at_rate(self.terms.wear_rate, progress)?;
+        let check = match self.terms.wear_rate {
             rate if rate > 1 && lived.end != LifeEnd::Interrupted => {
                 let half = self.at_rate(rate / 2, progress)?;
                 let whole = half.end != LifeEnd::Interrupted;
@@ -75,7 +78,7 @@ impl Life {
                 true => None,
                 false => {
                     progress(LifeProgress::Probes(i));
-                    probe::probe(&self.setup, self.probe_requests, &sample.blocks)?
+                    probe::probe(&self.setup, self.terms.probe_requests, &sample.blocks)?
                 }
             };
             stages.push(Stage {
@@ -100,16 +103,24 @@ impl Life {
         live::live(self, rate, progress)
     }
 
-    /// Whether the life can end as asked.
-    fn check_end(&self) -> Result<(), LifeError> {
+    /// Whether the life can end as asked, as far as that is known before it is lived: records of a trace are not read.
+    ///
+    /// # Errors
+    /// [`LifeError`] where it cannot.
+    pub fn check(&self) -> Result<(), LifeError> {
+        if let Input::Jobs { workload, .. } = &*self.setup.input
+            && !workload.jobs.iter().any(JobSpec::writes)
+        {
+            return Err(LifeError::ReadOnlyLoad(workload.name.clone()));
+        }
         let profile = &self.setup.profile;
-        profile.clone().at_wear_rate(self.wear_rate)?;
-        match self.until {
+        profile.clone().at_wear_rate(self.terms.wear_rate)?;
+        match self.terms.until {
             Until::Bad(_) | Until::Full if profile.chip.failures.is_null() => Err(
-                LifeError::NothingFails(self.until, profile.chip.name.clone()),
+                LifeError::NothingFails(self.terms.until, profile.chip.name.clone()),
             ),
             Until::Lost(_) if !lost::has_rates(profile) => Err(LifeError::NothingLost {
-                until: self.until,
+                until: self.terms.until,
                 cells: profile.cells.to_string(),
             }),
             _ => Ok(()),
@@ -118,7 +129,7 @@ impl Life {
 
     /// Whether the life at a rate is the life at half of it.
     fn compare(&self, lived: &Lived, half: &Lived) -> Result<(), LifeError> {
-        let (what, of): (_, fn(&Lived) -> f64) = match self.until {
+        let (what, of): (_, fn(&Lived) -> f64) = match self.terms.until {
             // What was written is the same, and the wear by it is the result.
             Until::Bytes(_) | Until::Years(_) => {
                 ("mean wear (P/E)", |l| mean_wear(l.last()) / l.corrected())

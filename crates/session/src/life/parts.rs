@@ -6,7 +6,7 @@ use firstread_firmware::observe::{OWNERS, Owner};
 use super::lost::Rates;
 use super::probe::Probe;
 use super::smart::Smart;
-use super::until::Until;
+use super::until::{Class, Until};
 use crate::setup::Setup;
 
 /// A life that is asked for.
@@ -15,6 +15,13 @@ pub struct Life {
     /// The load, the drive, and the state in which its reads are probed: age and temperature. The drive begins its life
     /// filled, with the P/E cycles of the state.
     pub setup: Setup,
+    /// What is asked of it.
+    pub terms: Terms,
+}
+
+/// What is asked of a life, whatever drive lives it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Terms {
     /// When it ends.
     pub until: Until,
     /// Cycles that each simulated erase stands for.
@@ -25,6 +32,19 @@ pub struct Life {
     pub drive_writes_a_day: f64,
     /// Requests of a probe; 0 for no probes.
     pub probe_requests: u64,
+}
+
+/// As `firstread life` has them where nothing else is said.
+impl Default for Terms {
+    fn default() -> Terms {
+        Terms {
+            until: Until::Lost(Class::ENTERPRISE),
+            wear_rate: 1,
+            warranty_years: 5.0,
+            drive_writes_a_day: 1.0,
+            probe_requests: 100_000,
+        }
+    }
 }
 
 /// Wear of the superblocks of an area that are not retired (P/E cycles).
@@ -93,6 +113,8 @@ pub struct Lived {
     pub write_amplification: f64,
     /// Slots moved for each that the host wrote, by owner.
     pub moved: [f64; OWNERS],
+    /// Share of the host's page reads that the low wearing area served; none without areas, or without reads.
+    pub low_read_share: Option<f64>,
     /// What the drive says of itself at the end.
     pub smart: Smart,
 }

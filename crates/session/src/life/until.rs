@@ -74,6 +74,9 @@ pub enum UntilError {
     /// Not above zero, or a share above 100 %.
     #[error("`{0}` is outside its range: above 0, and a share at most 100 %")]
     Range(String),
+    /// No years, or too many.
+    #[error("`{0}` is outside its range: years above 0, at most 10000")]
+    Years(String),
 }
 
 impl FromStr for Until {
@@ -106,14 +109,28 @@ impl FromStr for Until {
                 let bytes = Quantity::parse(bytes, Dimension::Bytes)?;
                 Ok(Until::Bytes(above(bytes.to(B), 1e21)?))
             }
-            Some(("years", years)) => {
-                let years = match years.parse::<f64>() {
-                    Ok(years) => years,
-                    Err(_) => Quantity::parse(years, Dimension::Time)?.to(S) / YEAR_S,
-                };
-                Ok(Until::Years(above(years, 1e4)?))
-            }
+            Some(("years", years)) => Ok(Until::Years(years.parse::<Years>()?.0)),
             _ => Err(UntilError::Form(text.to_owned())),
+        }
+    }
+}
+
+/// Years, above zero: `5`, `5y`, `1826d`.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Years(pub f64);
+
+impl FromStr for Years {
+    type Err = UntilError;
+
+    fn from_str(text: &str) -> Result<Years, UntilError> {
+        let text = text.trim();
+        let years = match text.parse::<f64>() {
+            Ok(years) => years,
+            Err(_) => Quantity::parse(text, Dimension::Time)?.to(S) / YEAR_S,
+        };
+        match years > 0.0 && years <= 1e4 {
+            true => Ok(Years(years)),
+            false => Err(UntilError::Years(text.to_owned())),
         }
     }
 }
@@ -124,7 +141,7 @@ impl fmt::Display for Until {
         match self {
             Until::Lost(class) => write!(f, "lost={}", class.name),
             Until::Bad(share) => write!(f, "bad={}%", share * 100.0),
-            Until::Bytes(bytes) => write!(f, "bytes={bytes}"),
+            Until::Bytes(bytes) => write!(f, "bytes={bytes}B"),
             Until::Years(years) => write!(f, "years={years}"),
             Until::Full => f.write_str("full"),
         }
@@ -152,5 +169,16 @@ mod tests {
         let says = read("lost=enterprize").unwrap_err().to_string();
         assert!(says.contains("the nearest is `enterprise`"), "{says}");
         assert_eq!(read("bad=2%").map(|u| u.to_string()), Ok("bad=2%".into()));
+        // What is written can be read again.
+        for text in [
+            "lost=client",
+            "bad=0.5%",
+            "bytes=1.5TB",
+            "years=2.5",
+            "full",
+        ] {
+            let until = read(text).unwrap();
+            assert_eq!(until.to_string().parse(), Ok(until), "{text}");
+        }
     }
 }

@@ -2,7 +2,8 @@
 
 use serde::Deserialize;
 
-use firstread_drive::EarlierFill;
+use firstread_drive::profile::quantity::{B, Quantity};
+use firstread_drive::{EarlierFill, profile};
 
 use crate::conditions::{
     Condition, parse_age, parse_earlier_fill, parse_fill, parse_unpowered, single,
@@ -32,11 +33,13 @@ pub enum Dimension {
     Precondition,
     /// Seed of the workload.
     WorkloadSeed,
+    /// What the drive holds for its host.
+    Capacity,
 }
 
 impl Dimension {
     /// All of them, in the order of a point's coordinates.
-    pub const ALL: [Dimension; 10] = [
+    pub const ALL: [Dimension; 11] = [
         Dimension::Variant,
         Dimension::Workload,
         Dimension::Age,
@@ -47,6 +50,7 @@ impl Dimension {
         Dimension::Fill,
         Dimension::Precondition,
         Dimension::WorkloadSeed,
+        Dimension::Capacity,
     ];
 
     /// As a column and as a key.
@@ -62,13 +66,14 @@ impl Dimension {
             Dimension::Fill => "fill",
             Dimension::Precondition => "precondition",
             Dimension::WorkloadSeed => "workload_seed",
+            Dimension::Capacity => "capacity",
         }
     }
 
     /// What it says of a drive's state; none where it says nothing of that.
     pub fn condition(self) -> Option<Condition> {
         match self {
-            Dimension::Variant | Dimension::Workload => None,
+            Dimension::Variant | Dimension::Workload | Dimension::Capacity => None,
             Dimension::Age => Some(Condition::Age),
             Dimension::Temperature => Some(Condition::Temperature),
             Dimension::PeCycles => Some(Condition::PeCycles),
@@ -90,6 +95,10 @@ impl Dimension {
                 Ok(EarlierFill::Lived(lived)) => Some(hours(lived)),
                 _ => None,
             },
+            Dimension::Capacity => {
+                let bytes = Quantity::parse(text, profile::Dimension::Bytes).ok()?;
+                Some(bytes.to(B) / f64::from(1 << 30))
+            }
             Dimension::Fill => parse_fill(text).ok().map(|share| 100.0 * share),
             Dimension::Temperature | Dimension::PeCycles | Dimension::WorkloadSeed => {
                 text.parse().ok()
@@ -111,6 +120,7 @@ impl Dimension {
             Dimension::Fill => "Filled (%)",
             Dimension::Precondition => "Overwritten since",
             Dimension::WorkloadSeed => "Seed of the workload",
+            Dimension::Capacity => "Capacity (GiB)",
         }
     }
 }

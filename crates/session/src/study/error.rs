@@ -21,6 +21,18 @@ pub enum StudyError {
         /// The name most like it.
         nearest: String,
     },
+    /// A metric of something else than the points are.
+    #[error(
+        "`{metric}` is a metric of {of}, and the points here are {points}: see `firstread list metrics`"
+    )]
+    OtherSource {
+        /// The metric.
+        metric: String,
+        /// What it is of.
+        of: &'static str,
+        /// What the points are.
+        points: &'static str,
+    },
     /// A name that two have.
     #[error("{what} `{id}` is there twice")]
     Twice {
@@ -171,9 +183,15 @@ pub enum StudyError {
     /// A workload is none of the three kinds, or several.
     #[error("give one of `job`, `trace` and `stand_in`")]
     WhichWorkload,
-    /// An experiment has neither runs nor cells, or both.
-    #[error("give `workloads` and `requests`, or `cells`")]
+    /// An experiment is none of the three kinds, or several.
+    #[error("give `workloads` with `requests` or with `life`, or `cells`")]
     RunsOrCells,
+    /// Lives have nothing of what a run begins with.
+    #[error("a `life` has no `unpowered`, `earlier_fill`, `precondition` or `burn_in`")]
+    OfRunsNotLives,
+    /// A number of a life that is none.
+    #[error("`life.drive_writes_a_day` is above 0 and at most 10000")]
+    DriveWritesADay,
     /// Cells have no workload.
     #[error("`cells` have no `workload` for `quick`")]
     QuickWorkload,
@@ -182,7 +200,7 @@ pub enum StudyError {
     BurnInLimit,
     /// Cells have nothing of what drives live through.
     #[error(
-        "`cells` have no `unpowered`, `earlier_fill`, `precondition`, `workload_seed` or `burn_in`"
+        "`cells` have no `unpowered`, `earlier_fill`, `precondition`, `workload_seed`, `capacity` or `burn_in`"
     )]
     OfRunsAlone,
     /// A claim asks for a coordinate that its experiment has not.

@@ -1,6 +1,7 @@
 //! Values of a study that may be written in several ways: one value or a list, a number or its text.
 
 use std::fmt;
+use std::str::FromStr;
 
 use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, de::Error};
@@ -28,6 +29,14 @@ impl<'de> Deserialize<'de> for Text {
         }
         from.deserialize_any(One)
     }
+}
+
+/// What a text or a number says.
+pub(super) fn parsed<'de, D: Deserializer<'de>, T: FromStr<Err: fmt::Display>>(
+    from: D,
+) -> Result<T, D::Error> {
+    let Text(text) = Text::deserialize(from)?;
+    text.parse().map_err(D::Error::custom)
 }
 
 /// Values of a coordinate: a list, or one.

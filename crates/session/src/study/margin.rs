@@ -257,7 +257,7 @@ mod tests {
             (
                 "[\"rare_codeword_bits\"]",
                 "[\"mean_us\"]",
-                "no metric `mean_us`",
+                "`mean_us` is a metric of runs, and the points here are cells",
             ),
             (
                 "\"capability_bits\"",

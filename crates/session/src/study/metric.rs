@@ -2,7 +2,7 @@
 
 use firstread_core::CellMode;
 use firstread_core::sensing::SafeSense;
-use firstread_drive::stats::Report;
+use firstread_drive::stats::{Report, Wear};
 use firstread_drive::{Cause, Ended};
 use firstread_firmware::ftl::Owner;
 use firstread_firmware::observe::{Area, Counters};
@@ -11,6 +11,8 @@ use firstread_nand::sensing::LastStep;
 use serde_json::{Map, Value};
 
 use super::error::StudyError;
+use crate::finished::Finished;
+use crate::life::{AreaWear, Life, LifeOutcome, Probe, STAGES, Stage};
 use crate::results::areas::{InRun, areas, entered};
 use crate::results::modes::{OfMode, capacity, damage, has_several, lost_over_time, of_modes};
 use crate::setup::Setup;
@@ -38,6 +40,8 @@ const FEWEST_BEYOND: u64 = 10;
 pub enum Source {
     /// Simulated requests.
     Runs,
+    /// Lives of drives.
+    Lives,
     /// The cells of a population of chips.
     Margins,
     /// The best levels of a drive's valleys.
@@ -63,6 +67,8 @@ pub struct Measure<F: 'static> {
 
 /// Of a run of a drive.
 pub type OfRun = fn(&Setup, &Outcome) -> Option<f64>;
+/// Of the life of a drive.
+pub type OfLife = fn(&Life, &LifeOutcome) -> Option<f64>;
 /// Of a population of chips.
 pub type OfMargin = fn(&Margin) -> Option<f64>;
 /// Of the best levels of a drive.
@@ -208,6 +214,47 @@ metrics! {
 }
 
 metrics! {
+    /// Metrics of lives. Wear is that of superblocks in use at the end of the life.
+    LIVES of OfLife:
+    "tbw_tb", "TBW (TB)", |_, o| Some(o.lived.written_bytes() / 1e12);
+    "tbw_corrected_tb", "TBW, corrected for the wear rate (TB)", |_, o| Some(o.corrected_bytes() / 1e12);
+    "drive_writes", "TBW, corrected (capacities)", |l, o| Some(o.corrected_bytes() / l.setup.profile.capacity_bytes as f64);
+    "dwpd", "Drive writes a day over the warranty", |l, o| Some(o.dwpd(l));
+    "life_years", "Years until the end", |_, o| Some(o.lived.last().years);
+    "life_write_amplification", "Write amplification of the life", |_, o| Some(o.lived.write_amplification);
+    "life_write_amplification_corrected", "Write amplification of the life, corrected", |_, o| Some(o.lived.corrected_amplification());
+    "gc_moved_per_written", "Moved by garbage collection per unit written", |_, o| moved_in_life(o, Owner::Gc);
+    "wear_moved_per_written", "Moved by wear leveling per unit written", |_, o| moved_in_life(o, Owner::Wear);
+    "conversion_moved_per_written", "Moved for a conversion per unit written", |_, o| moved_in_life(o, Owner::Convert);
+    "bad_block_moved_per_written", "Moved off bad blocks per unit written", |_, o| moved_in_life(o, Owner::Retire);
+    "refresh_moved_per_written", "Moved by refresh per unit written", |_, o| moved_in_life(o, Owner::Refresh);
+    "promotion_moved_per_written", "Promoted per unit written", |_, o| moved_in_life(o, Owner::Promotion);
+    "scheme_moved_per_written", "Moved by a scheme per unit written", |_, o| moved_in_life(o, Owner::Scheme);
+    "rewrite_moved_per_written", "Written again after failed programs per unit written", |_, o| moved_in_life(o, Owner::Rewrite);
+    "migration_moved_per_written", "Migrated to the low wearing area per unit written", |_, o| moved_in_life(o, Owner::Migration);
+    "return_moved_per_written", "Returned from the low wearing area per unit written", |_, o| moved_in_life(o, Owner::Return);
+    "moved_per_written", "Moved in all per unit written", |_, o| Some(o.lived.moved.iter().sum());
+    "end_pe_mean", "P/E cycles at the end, mean", |_, o| end_wear(o, |wear| wear.mean);
+    "end_pe_p99", "P/E cycles at the end, P99", |_, o| end_wear(o, |wear| wear.p99.into());
+    "end_pe_max", "P/E cycles at the end, highest", |_, o| end_wear(o, |wear| wear.max.into());
+    "high_end_pe_mean", "P/E cycles of the high wearing area at the end, mean", |_, o| end_of(o, Area::High, |area| area.mean);
+    "high_end_pe_p99", "P/E cycles of the high wearing area at the end, P99", |_, o| end_of(o, Area::High, |area| area.p99.into());
+    "high_end_pe_max", "P/E cycles of the high wearing area at the end, highest", |_, o| end_of(o, Area::High, |area| area.max.into());
+    "low_end_pe_mean", "P/E cycles of the low wearing area at the end, mean", |_, o| end_of(o, Area::Low, |area| area.mean);
+    "low_end_pe_p99", "P/E cycles of the low wearing area at the end, P99", |_, o| end_of(o, Area::Low, |area| area.p99.into());
+    "low_end_pe_max", "P/E cycles of the low wearing area at the end, highest", |_, o| end_of(o, Area::Low, |area| area.max.into());
+    "bad_percent", "Blocks that are bad at the end (%)", |_, o| Some(100.0 * o.lived.last().bad_share);
+    "retired_superblocks", "Superblocks retired at the end", |_, o| Some(o.lived.last().retired.into());
+    "life_low_read_percent", "Page reads of the life in the low wearing area (%)", |_, o| Some(100.0 * o.lived.low_read_share.unwrap_or(0.0));
+    "read_new_us", "Read of 4 KiB at the beginning, mean (us)", |_, o| probed(o.stages.first(), |probe| probe.mean_ns);
+    "read_new_p99_us", "Read of 4 KiB at the beginning, P99 (us)", |_, o| probed(o.stages.first(), |probe| probe.p99_ns as f64);
+    "read_middle_us", "Read of 4 KiB half-way, mean (us)", |_, o| probed(o.stages.get(MIDDLE), |probe| probe.mean_ns);
+    "read_middle_p99_us", "Read of 4 KiB half-way, P99 (us)", |_, o| probed(o.stages.get(MIDDLE), |probe| probe.p99_ns as f64);
+    "read_end_us", "Read of 4 KiB at the end, mean (us)", |_, o| probed(o.stages.last(), |probe| probe.mean_ns);
+    "read_end_p99_us", "Read of 4 KiB at the end, P99 (us)", |_, o| probed(o.stages.last(), |probe| probe.p99_ns as f64);
+}
+
+metrics! {
     /// Metrics of a population of chips, as `firstread_nand::sensing` has them.
     MARGINS of OfMargin:
     "rare_codeword_bits", "Errors, worst page, 1 in 1,000 (bits)", |m| Some(m.last.best_worst_bits);
@@ -244,6 +291,31 @@ fn retried_percent(counters: &Counters, least: usize) -> Option<f64> {
     let pages = counters.retries.iter().sum::<u64>() + counters.uncorrectable;
     let fewer = counters.retries.iter().take(least).sum::<u64>();
     (pages > 0).then(|| 100.0 * (pages - fewer) as f64 / pages as f64)
+}
+
+/// The stage in the middle of a life.
+const MIDDLE: usize = STAGES.len() / 2;
+
+/// Mapping units moved for `owner`, for each that the host wrote in a life.
+fn moved_in_life(o: &LifeOutcome, owner: Owner) -> Option<f64> {
+    Some(o.lived.moved[owner as usize])
+}
+
+/// A number of the wear of all superblocks in use at the end of a life. None where all are retired.
+fn end_wear(o: &LifeOutcome, of: fn(&Wear) -> f64) -> Option<f64> {
+    let in_use = o.lived.last().blocks.in_use();
+    Some(of(&Wear::of(in_use.map(|(_, pe)| pe).collect())?))
+}
+
+/// A number of the wear of an area at the end of a life. None of a drive without areas.
+fn end_of(o: &LifeOutcome, area: Area, of: fn(&AreaWear) -> f64) -> Option<f64> {
+    let wear = &o.lived.last().wear;
+    wear.iter().find(|w| w.name == area.name()).map(of)
+}
+
+/// A time of the reads of a stage (us). None where there was no probe.
+fn probed(stage: Option<&Stage>, ns: fn(&Probe) -> f64) -> Option<f64> {
+    Some(ns(stage?.probe.as_ref()?) / 1e3)
 }
 
 /// Fewest retries that are enough for `share` of the host's page reads. None where no page was read.
@@ -314,6 +386,7 @@ impl Metric {
     pub fn of(source: Source) -> Vec<&'static Metric> {
         match source {
             Source::Runs => RUNS.iter().map(|m| &m.metric).collect(),
+            Source::Lives => LIVES.iter().map(|m| &m.metric).collect(),
             Source::Margins => MARGINS.iter().map(|m| &m.metric).collect(),
             Source::Pairs => PAIRS.iter().map(|m| &m.metric).collect(),
         }
@@ -322,13 +395,41 @@ impl Metric {
     /// The metric of `source` called `name`.
     ///
     /// # Errors
-    /// [`StudyError::NoSuch`] where there is none.
+    /// [`StudyError::OtherSource`] where it is of another one, and [`StudyError::NoSuch`] where there is none.
     pub fn find(name: &str, source: Source) -> Result<&'static Metric, StudyError> {
         let all = Metric::of(source);
         all.iter()
             .find(|m| m.name == name)
             .copied()
-            .ok_or_else(|| StudyError::no_such("metric", name, all.iter().map(|m| m.name)))
+            .ok_or_else(|| match Source::of_metric(name) {
+                Some(other) => StudyError::OtherSource {
+                    metric: name.to_owned(),
+                    of: other.name(),
+                    points: source.name(),
+                },
+                None => StudyError::no_such("metric", name, all.iter().map(|m| m.name)),
+            })
+    }
+}
+
+impl Source {
+    /// All of them.
+    pub const ALL: [Source; 4] = [Source::Runs, Source::Lives, Source::Margins, Source::Pairs];
+
+    /// As lists of metrics have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Source::Runs => "runs",
+            Source::Lives => "lives",
+            Source::Margins => "cells",
+            Source::Pairs => "correlations",
+        }
+    }
+
+    /// Whose metric `name` is; none where it is no metric.
+    fn of_metric(name: &str) -> Option<Source> {
+        let has = |source: &Source| Metric::of(*source).iter().any(|m| m.name == name);
+        Source::ALL.into_iter().find(has)
     }
 }
 
@@ -358,6 +459,19 @@ fn over_time(setup: &Setup, outcome: &Outcome) -> Value {
     points.extend(points.last().map(|&(_, lost)| (end, lost)));
     let point = |&(s, lost): &(f64, u64)| Value::from(vec![s, mib(lost)]);
     points.iter().map(point).collect()
+}
+
+/// All metrics of what a point came to.
+pub fn of_finished(setup: &Setup, finished: &Finished) -> Map<String, Value> {
+    match finished {
+        Finished::Run(outcome) => of_run(setup, outcome),
+        Finished::Life(of) => of_life(&of.life, &of.outcome),
+    }
+}
+
+/// All metrics of a life, however it ended.
+pub fn of_life(life: &Life, outcome: &LifeOutcome) -> Map<String, Value> {
+    all(LIVES, |of| of(life, outcome))
 }
 
 /// All metrics of a run. A run in which the drive failed has no metrics, because it is not comparable with complete

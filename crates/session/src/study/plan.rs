@@ -14,6 +14,7 @@ use crate::choice::Choice;
 use crate::error::Error;
 use crate::files;
 use crate::input::{Input, TraceArgs};
+use crate::life::{Life, Terms};
 use crate::matrix;
 use crate::setup::{BurnInSetup, Setup, Simulation};
 
@@ -152,6 +153,7 @@ impl Point<'_> {
             label: format!("{} {variant} {workload}", experiment.id),
             name: matrix::Point::file_name(&all, setup.seed),
             setup,
+            life: None,
         }
     }
 }
@@ -178,10 +180,7 @@ pub fn points<'a>(
         absent.insert(id.to_owned(), "not run (--only)".to_owned());
     }
     for experiment in &study.experiments {
-        let Some(requests) = experiment.requests else {
-            continue;
-        };
-        if !chosen(only, &experiment.id) {
+        if experiment.cells.is_some() || !chosen(only, &experiment.id) {
             continue;
         }
         let before = points.len();
@@ -198,7 +197,7 @@ pub fn points<'a>(
                 let variant = &study.variants[at.get(Dimension::Variant)];
                 let place = |error: Error| error.of(format!("experiment `{}`", experiment.id));
                 let state = state(&at).map_err(place)?;
-                let set = sets(variant).map_err(place)?;
+                let set = sets_at(variant, &at).map_err(place)?;
                 let of_variant =
                     |error: Error| error.of(format!("variant `{}`", at.get(Dimension::Variant)));
                 let simulation = Simulation {
@@ -208,15 +207,19 @@ pub fn points<'a>(
                     set,
                     state,
                     seed: 1 + repetition,
-                    limit: Some(requests.of(quick)),
+                    limit: experiment.requests.map(|requests| requests.of(quick)),
                     burn_in: burn_in(experiment, inputs),
                     wear_from: None,
                 };
                 let setup = simulation.setup().map_err(of_variant)?;
+                let mut run = Point::run(experiment, &at, setup);
+                if let Some(life) = &experiment.life {
+                    run = of_life(run, life.of(quick)).map_err(place)?;
+                }
                 points.push(Point {
                     experiment,
                     variant,
-                    run: Point::run(experiment, &at, setup),
+                    run,
                     at: at.clone(),
                 });
             }
@@ -227,6 +230,19 @@ pub fn points<'a>(
         }
     }
     Ok((points, absent))
+}
+
+/// `point` as a life that `terms` ask for.
+///
+/// # Errors
+/// [`Error`] where it cannot end as asked.
+fn of_life(point: matrix::Point, terms: Terms) -> Result<matrix::Point, Error> {
+    let life = Life {
+        setup: point.setup.clone(),
+        terms,
+    };
+    life.check().map_err(|e| Error::from(e).of(&point.label))?;
+    Ok(point.of_life(terms))
 }
 
 /// All that a variant changes of its drive's profile.
@@ -244,6 +260,16 @@ fn sets(variant: &Variant) -> Result<Vec<Override>, Error> {
         Override::parse(text).map_err(|problem| Error::from(problem).of(format!("`{text}`")))
     };
     variant.set.iter().map(one).collect()
+}
+
+/// What a variant sets, and the capacity of a point at `at`.
+fn sets_at(variant: &Variant, at: &Coordinates) -> Result<Vec<Override>, Error> {
+    let mut all = sets(variant)?;
+    match at.get(Dimension::Capacity) {
+        "default" => {}
+        capacity => all.push(Override::parse(&format!("capacity={capacity}"))?),
+    }
+    Ok(all)
 }
 
 /// The schemes of a variant.

@@ -10,7 +10,7 @@ use super::metric::{Metric, Source};
 use super::spec::{Correlation, Experiment, Study, known_name, names, once};
 use crate::error::Error;
 
-/// Drives that a claim over runs takes in the full form, unless its experiment says why it has fewer.
+/// Drives that a claim over runs or lives takes in the full form, unless its experiment says why it has fewer.
 pub const FEWEST_DRIVES: u64 = 5;
 
 impl Study {
@@ -132,7 +132,9 @@ fn complete(text: &str) -> Result<(), StudyError> {
             look(&place, table, keys);
             let of_runs = kind == "experiment" && !table.contains_key("cells");
             if of_runs {
-                look(&place, table, &["workloads", "requests"]);
+                let keys = ["workloads", "requests"];
+                let of_lives = usize::from(table.contains_key("life"));
+                look(&place, table, &keys[..keys.len() - of_lives]);
             }
             if let Some(points) = table.get("points").and_then(toml::Value::as_table) {
                 look(&format!("points of {place}"), points, &["experiment"]);
@@ -210,7 +212,8 @@ impl Grounds<'_> {
         if reason.is_some_and(|words| words.trim().is_empty()) {
             return Err(StudyError::NoWords("few_drives"));
         }
-        match self.source() == Source::Runs && drives < FEWEST_DRIVES && reason.is_none() {
+        let drives_tell = matches!(self.source(), Source::Runs | Source::Lives);
+        match drives_tell && drives < FEWEST_DRIVES && reason.is_none() {
             true => Err(StudyError::FewDrives {
                 experiment: experiment.id.clone(),
                 drives,

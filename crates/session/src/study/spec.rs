@@ -13,10 +13,11 @@ use super::claim::{Claim, FromPoints};
 use super::dimension::Dimension;
 use super::error::StudyError;
 pub use super::forgiving::Scale;
-use super::forgiving::values;
+use super::forgiving::{parsed, values};
 use super::metric::{Metric, Source};
 use crate::error::Error;
 use crate::input::Example;
+use crate::life::{Terms, Until, Years};
 
 /// A study.
 #[derive(Deserialize, Debug)]
@@ -177,7 +178,7 @@ pub struct Experiment {
     #[serde(default = "warm", deserialize_with = "values")]
     pub temperature: Vec<String>,
     /// P/E cycles.
-    #[serde(default = "little_worn", deserialize_with = "values")]
+    #[serde(default = "by_kind", deserialize_with = "values")]
     pub pe_cycles: Vec<String>,
     /// Times without power after that.
     #[serde(default = "never", deserialize_with = "values")]
@@ -194,13 +195,18 @@ pub struct Experiment {
     /// Seeds of the workload: repetitions on the same drive.
     #[serde(default = "one_workload", deserialize_with = "values")]
     pub workload_seed: Vec<String>,
+    /// What the drive holds for its host; `default` is what its variant has.
+    #[serde(default = "of_drive", deserialize_with = "values")]
+    pub capacity: Vec<String>,
     /// Combinations that are not run: those with all coordinates of one of these; `a|b` for either.
     #[serde(default)]
     pub left_out: Vec<BTreeMap<Dimension, String>>,
     /// What the drive of each point is burnt in by, if it is.
     pub burn_in: Option<BurnIn>,
-    /// Requests a point.
+    /// Requests a point, of runs.
     pub requests: Option<Scale>,
+    /// What is asked of the life of each point's drive: there are no requests then.
+    pub life: Option<LifeTerms>,
     /// Drives or populations a point, each with chips of its own.
     #[serde(default = "five_drives")]
     pub repetitions: Scale,
@@ -227,6 +233,57 @@ pub struct BurnIn {
     pub most_drive_writes: Option<f64>,
 }
 
+/// Lives of the drives of an experiment: what is asked of each. What is left out is as `firstread life` has it.
+#[derive(Deserialize, Clone, Copy, Debug)]
+#[serde(
+    deny_unknown_fields,
+    default,
+    expecting = "a table with until, wear_rate, warranty, drive_writes_a_day and probe"
+)]
+pub struct LifeTerms {
+    /// When a life ends.
+    #[serde(deserialize_with = "parsed")]
+    pub until: Until,
+    /// Cycles that each simulated erase stands for.
+    pub wear_rate: u32,
+    /// Over which drive writes a day are stated.
+    #[serde(deserialize_with = "parsed")]
+    pub warranty: Years,
+    /// Of a load that has no times of its own.
+    pub drive_writes_a_day: f64,
+    /// Requests of each probe of reads; 0 for no probes.
+    pub probe: Scale,
+}
+
+impl Default for LifeTerms {
+    fn default() -> LifeTerms {
+        let usual = Terms::default();
+        LifeTerms {
+            until: usual.until,
+            wear_rate: usual.wear_rate,
+            warranty: Years(usual.warranty_years),
+            drive_writes_a_day: usual.drive_writes_a_day,
+            probe: Scale {
+                full: usual.probe_requests,
+                quick: usual.probe_requests,
+            },
+        }
+    }
+}
+
+impl LifeTerms {
+    /// The same as a life takes it, in the quick form or the full one.
+    pub fn of(&self, quick: bool) -> Terms {
+        Terms {
+            until: self.until,
+            wear_rate: self.wear_rate,
+            warranty_years: self.warranty.0,
+            drive_writes_a_day: self.drive_writes_a_day,
+            probe_requests: self.probe.of(quick),
+        }
+    }
+}
+
 /// A population of chips, of which cells are measured.
 #[derive(Deserialize, Clone, Copy, Debug)]
 #[serde(deny_unknown_fields, expecting = "a table with chips and wordlines")]
@@ -245,8 +302,9 @@ fn warm() -> Vec<String> {
     vec!["55".into()]
 }
 
-fn little_worn() -> Vec<String> {
-    vec!["300".into()]
+/// What [`Experiment::complete`] decides.
+fn by_kind() -> Vec<String> {
+    vec![String::new()]
 }
 
 fn five_drives() -> Scale {
@@ -378,9 +436,10 @@ static NO_WORKLOAD: [String; 1] = [String::new()];
 impl Experiment {
     /// Where its numbers come from.
     pub fn source(&self) -> Source {
-        match self.cells {
-            Some(_) => Source::Margins,
-            None => Source::Runs,
+        match (self.cells, &self.life) {
+            (Some(_), _) => Source::Margins,
+            (None, Some(_)) => Source::Lives,
+            (None, None) => Source::Runs,
         }
     }
 
@@ -411,6 +470,7 @@ impl Experiment {
             Dimension::Fill => &self.fill,
             Dimension::Precondition => &self.precondition,
             Dimension::WorkloadSeed => &self.workload_seed,
+            Dimension::Capacity => &self.capacity,
         }
     }
 }
@@ -421,6 +481,12 @@ impl Experiment {
         if self.title.is_empty() {
             self.title.clone_from(&self.id);
         }
+        if self.pe_cycles == by_kind() {
+            self.pe_cycles = match self.life {
+                Some(_) => vec!["0".into()],
+                None => vec!["300".into()],
+            };
+        }
         let by = Dimension::Variant;
         if (self.figure.x, self.figure.series) == (by, by) {
             let differ = |d: &Dimension| *d != by && self.values(*d, false).len() > 1;
@@ -430,6 +496,7 @@ impl Experiment {
         if self.figure.y.is_empty() {
             let y: &[&str] = match self.source() {
                 Source::Runs => &["mean_us", "p99_us"],
+                Source::Lives => &["tbw_tb", "end_pe_mean"],
                 Source::Margins | Source::Pairs => &["rare_codeword_bits"],
             };
             self.figure.y = y.iter().map(|name| (*name).to_owned()).collect();
@@ -627,9 +694,20 @@ impl Study {
 
     /// That an experiment says what its numbers come from.
     fn check_source(&self, e: &Experiment) -> Result<(), StudyError> {
-        match (e.cells, e.workloads.is_empty(), e.requests) {
-            (None, false, Some(_)) => Ok(()),
-            (Some(cells), true, None) => {
+        match (e.cells, e.workloads.is_empty(), e.requests, &e.life) {
+            (None, false, Some(_), None) => Ok(()),
+            (None, false, None, Some(life)) => {
+                let plain = (&never(), &of_drive(), &not_overwritten());
+                if (&e.unpowered, &e.earlier_fill, &e.precondition) != plain || e.burn_in.is_some()
+                {
+                    return Err(StudyError::OfRunsNotLives);
+                }
+                match life.drive_writes_a_day > 0.0 && life.drive_writes_a_day <= 1e4 {
+                    true => Ok(()),
+                    false => Err(StudyError::DriveWritesADay),
+                }
+            }
+            (Some(cells), true, None, None) => {
                 if cells.chips == 0 || cells.wordlines == 0 {
                     return Err(StudyError::NothingToMeasure);
                 }
@@ -638,7 +716,8 @@ impl Study {
                 }
                 let plain = (&never(), &not_overwritten(), &one_workload());
                 let is_plain = (&e.unpowered, &e.precondition, &e.workload_seed) == plain
-                    && (&e.earlier_fill, &e.fill) == (&of_drive(), &whole());
+                    && (&e.earlier_fill, &e.fill, &e.capacity)
+                        == (&of_drive(), &whole(), &of_drive());
                 match is_plain && e.burn_in.is_none() {
                     true => Ok(()),
                     false => Err(StudyError::OfRunsAlone),

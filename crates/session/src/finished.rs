@@ -1,0 +1,24 @@
+//! What a point of a matrix came to.
+
+use crate::life::{Life, LifeOutcome};
+use crate::simulate::Outcome;
+
+/// What a point came to.
+#[derive(Debug)]
+pub enum Finished {
+    /// A run.
+    Run(Box<Outcome>),
+    /// A life.
+    Life(Box<FinishedLife>),
+}
+
+/// A life that was lived.
+#[derive(Debug)]
+pub struct FinishedLife {
+    /// What was asked.
+    pub life: Life,
+    /// What came of it.
+    pub outcome: LifeOutcome,
+    /// How long it took on this machine, with its check and its probes (s).
+    pub wall_s: f64,
+}
