@@ -34,6 +34,8 @@ const EXAMPLES: &str = "\
 Examples:
   firstread study ct-qlc --quick --out ct-qlc
       every claim of the CT-QLC paper at lower precision, in minutes; open ct-qlc/report.html
+  firstread study dwr --quick --drives 5 --out dwr
+      the requests of the quick form, over five drives: its figures with intervals
   firstread study ct-qlc --out ct-qlc --traces traces
       the full form; run the command again after an interruption and it goes on
   firstread study ct-qlc --only fig12,fig14 --out ct-qlc
@@ -56,11 +58,15 @@ pub struct StudyArgs {
     #[arg(value_name = "NAME|FILE|all", required_unless_present = "new")]
     study: Option<String>,
     /// Write a study of your own to begin with, commented, and run nothing
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["study", "quick", "out", "only", "traces", "threads"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["study", "quick", "drives", "out", "only", "traces", "threads"])]
     new: Option<PathBuf>,
     /// Use fewer requests, drives and points: every claim, at lower precision
     #[arg(long)]
     quick: bool,
+    /// Drives of each experiment, with seeds from 1 up, instead of the study's own number; those that say why they have
+    /// few (`few_drives`) keep it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    drives: Option<u16>,
     /// Folder of the results; points of the same study that it already holds are not run again
     #[arg(long, value_name = "DIR", required_unless_present = "new")]
     out: Option<PathBuf>,
@@ -97,7 +103,12 @@ pub fn study(args: &StudyArgs) -> Result<()> {
     let (Some(given), Some(out)) = (&args.study, &args.out) else {
         return Err(Usage("name a study, and a folder with --out".into()).into());
     };
-    let studies = find(given)?;
+    let mut studies = find(given)?;
+    for named in &mut studies {
+        if let Some(drives) = args.drives {
+            named.study.over_drives(drives);
+        }
+    }
     let one = studies.len() == 1;
     for named in &studies {
         check_only(args, named)?;
@@ -197,6 +208,7 @@ fn run(args: &StudyArgs, named: &Named, folder: &Path) -> Result<()> {
         given,
         study,
         quick: args.quick,
+        drives: args.drives,
         points: &points,
         simulations: results.simulations(),
         correlations: &correlations,

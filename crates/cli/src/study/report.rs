@@ -26,6 +26,8 @@ pub struct Done<'a> {
     pub given: &'a str,
     pub study: &'a Study,
     pub quick: bool,
+    /// Drives of each experiment, if not the study's own number.
+    pub drives: Option<u16>,
     pub points: &'a [Point<'a>],
     /// Those of them that were run: points that depend on the same share one.
     pub simulations: usize,
@@ -208,6 +210,8 @@ pub fn pages(done: &Done<'_>) -> Result<Vec<Page>> {
         summary => done.study.summary.trim(),
         beforehand => done.study.beforehand.trim(),
         quick => done.quick,
+        drives => done.drives,
+        form => form(done),
         knobs => done.study.knobs.iter().map(|k| [&k.what, &k.value, &k.why]).collect::<Vec<_>>(),
         claims => claims,
         totals => claims::totals(done.verdicts),
@@ -232,8 +236,12 @@ pub fn pages(done: &Done<'_>) -> Result<Vec<Page>> {
     Ok(pages)
 }
 
-fn quick(done: &Done<'_>) -> &'static str {
-    if done.quick { " --quick" } else { "" }
+fn form(done: &Done<'_>) -> String {
+    let quick = if done.quick { " --quick" } else { "" };
+    match done.drives {
+        Some(drives) => format!("{quick} --drives {drives}"),
+        None => quick.to_owned(),
+    }
 }
 
 /// Cells that are not modelled, of the variants of `experiment`, and those variants.
@@ -304,7 +312,7 @@ fn section(done: &Done<'_>, experiment: &Experiment, svg: &[u8]) -> Section {
         command: format!(
             "firstread study {}{} --only {} --out {}",
             done.given,
-            quick(done),
+            form(done),
             experiment.id,
             done.name
         ),
@@ -332,7 +340,7 @@ fn correlation_section(done: &Done<'_>, correlation: &Measured<'_>, svg: &[u8]) 
         command: format!(
             "firstread study {}{} --only {} --out {}",
             done.given,
-            quick(done),
+            form(done),
             spec.id,
             done.name
         ),

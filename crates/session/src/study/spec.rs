@@ -678,6 +678,19 @@ impl Study {
         }
     }
 
+    /// Gives each experiment `drives` drives, unless it says why it has few.
+    pub fn over_drives(&mut self, drives: u16) {
+        let drives = u64::from(drives);
+        for experiment in &mut self.experiments {
+            if experiment.few_drives.is_none() {
+                experiment.repetitions = Scale {
+                    full: drives,
+                    quick: drives,
+                };
+            }
+        }
+    }
+
     /// Names of all that can be measured by itself.
     pub fn ids(&self) -> Vec<&str> {
         let correlations = self.correlations.iter().map(|c| c.id.as_str());
