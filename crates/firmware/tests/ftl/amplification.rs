@@ -9,7 +9,7 @@ use firstread_core::{CellMode, HostOp, Stream};
 use firstread_firmware::observe::SuperblockUse;
 use firstread_firmware::policy::gc_victim::AXIS;
 
-use crate::build::{Build, Chances};
+use crate::build::Build;
 use firstread_testkit::faulty_flash::geometry;
 
 const SUPERBLOCKS: u32 = 500;
@@ -74,25 +74,11 @@ fn measure(victim: &str, used: f64) -> Measured {
     let slots = SUPERBLOCKS as u64 * per_block as u64;
     let capacity = (slots as f64 * used) as u64;
     let build = Build {
-        geometry: g,
-        mode: CellMode::Slc,
-        capacity,
-        fill: capacity,
         victim: AXIS.schemes.iter().position(|s| s.name == victim).unwrap(),
-        wear: 0,
-        suspend: 0,
-        read_recovery: 0,
-        cell_mode: 0,
-        refresh: 0,
-        area: 0,
-        faults: Chances::default(),
-        read_cache: 0,
-        read_ahead: false,
-        map_cache: 0,
-        planes_apart: false,
         seed: 11,
         depth: 4,
         max_wait_ns: 1 << 40,
+        ..Build::full(g, CellMode::Slc, capacity)
     };
     let mut drive = build.drive();
     let stream = Stream::new(12).named("uniform");

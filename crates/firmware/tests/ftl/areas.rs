@@ -13,12 +13,10 @@ use firstread_firmware::policy::area::{
     AXIS, AnyArea, Areas, LowRoom, MakeRoom, PageMove, PageWrite,
 };
 use firstread_firmware::policy::hot_pages::PageRead;
-use firstread_testkit::faulty_flash::{
-    DriveConfig, Faults, FaultyDrive, SchemeChoices, TrialEnd, When, geometry, setup,
-};
+use firstread_testkit::faulty_flash::{Faults, FaultyDrive, TrialEnd, When, geometry, setup};
 use proptest::prelude::*;
 
-use crate::build::{Build, Chances, kept_by, kept_by_area};
+use crate::build::{Build, Chances, full_drive, kept_by, kept_by_area};
 
 /// Pages of the drive of `scheme`.
 const PAGES: u64 = 300;
@@ -477,17 +475,7 @@ fn drive_in(mode: CellMode, schemes: &str, spare: u32, seed: u64) -> FaultyDrive
     let g = geometry(1, 2, 1, BLOCKS, 4);
     assert_eq!(SLOTS, u64::from(g.slots_per_superblock(CellMode::Slc)));
     let capacity = capacity(spare) * u64::from(mode.bits());
-    let config = DriveConfig {
-        geometry: g,
-        mode,
-        capacity_slots: capacity,
-        filled_slots: capacity,
-        rated_pe_cycles: 1000,
-        read_cache_slots: 0,
-        queue_depth: 8,
-        max_wait_ns: 1 << 40,
-        ..DriveConfig::for_schemes(schemes.parse::<SchemeChoices>().unwrap())
-    };
+    let config = full_drive(g, mode, (capacity, 1000), schemes);
     let faults = Faults {
         failed_senses: When::permille(100),
         ..Faults::default()
@@ -882,25 +870,17 @@ fn any_drive() -> impl Strategy<Value = Build> {
         let kept = 3 + kept_by(wear) + kept_by_area(area) + u32::from(refresh > 1) + pools + spare;
         let capacity = u64::from(blocks - kept) * u64::from(geometry.slots_per_superblock(mode));
         Build {
-            geometry,
-            mode,
-            capacity,
             fill: capacity * fill / 100,
             victim,
             wear,
-            suspend: 0,
-            read_recovery: 0,
             cell_mode,
             refresh,
             area,
             faults,
-            read_cache: 0,
-            read_ahead: false,
-            map_cache: 0,
             planes_apart: seed % 5 < 2,
             seed,
             depth,
-            max_wait_ns: 20_000,
+            ..Build::full(geometry, mode, capacity)
         }
     })
 }
@@ -926,25 +906,13 @@ proptest! {
 fn powerloss_cuts_at_every_event() {
     let g = geometry(2, 1, 1, 24, 2);
     let build = Build {
-        geometry: g,
-        mode: CellMode::Slc,
-        capacity: 17 * u64::from(g.slots_per_superblock(CellMode::Slc)),
-        fill: 17 * u64::from(g.slots_per_superblock(CellMode::Slc)),
-        victim: 1,
         wear: 2,
-        suspend: 0,
-        read_recovery: 0,
-        cell_mode: 0,
-        refresh: 0,
         area: 1,
-        faults: Chances::default(),
-        read_cache: 0,
-        read_ahead: false,
-        map_cache: 0,
-        planes_apart: false,
-        seed: 1,
-        depth: 8,
-        max_wait_ns: 20_000,
+        ..Build::full(
+            g,
+            CellMode::Slc,
+            17 * u64::from(g.slots_per_superblock(CellMode::Slc)),
+        )
     };
     for every in 1..12 {
         let summary = build.trial_cut_every(400, every).run();

@@ -64,6 +64,31 @@ pub struct Build {
 }
 
 impl Build {
+    /// A drive that is full of `capacity` pages, with the nulls of all axes but greedy garbage collection.
+    pub fn full(geometry: Geometry, mode: CellMode, capacity: u64) -> Build {
+        Build {
+            geometry,
+            mode,
+            capacity,
+            fill: capacity,
+            victim: 1,
+            wear: 0,
+            suspend: 0,
+            read_recovery: 0,
+            cell_mode: 0,
+            refresh: 0,
+            area: 0,
+            faults: Chances::default(),
+            read_cache: 0,
+            read_ahead: false,
+            map_cache: 0,
+            planes_apart: false,
+            seed: 1,
+            depth: 8,
+            max_wait_ns: 20_000,
+        }
+    }
+
     fn faults(&self) -> Faults {
         Faults {
             failed_programs: When::permille(self.faults.program),
@@ -128,5 +153,26 @@ impl Build {
         let cuts = (1..10 * steps / every).map(|i| Cut::After(i * every));
         trial.faults.power_cuts.script = cuts.collect();
         trial
+    }
+}
+
+/// A drive with schemes by their names that is full of `capacity_slots` pages, rated for `rated_pe_cycles` P/E cycles, whose
+/// reads wait as long as it takes.
+pub fn full_drive(
+    geometry: Geometry,
+    mode: CellMode,
+    (capacity_slots, rated_pe_cycles): (u64, u32),
+    schemes: &str,
+) -> DriveConfig {
+    DriveConfig {
+        geometry,
+        mode,
+        capacity_slots,
+        filled_slots: capacity_slots,
+        rated_pe_cycles,
+        read_cache_slots: 0,
+        queue_depth: 8,
+        max_wait_ns: 1 << 40,
+        ..DriveConfig::for_schemes(schemes.parse::<SchemeChoices>().unwrap())
     }
 }

@@ -27,25 +27,11 @@ fn drive(
     let g = geometry(2, 1, 1, blocks, wordlines);
     let capacity = u64::from(blocks - 6 - spare) * u64::from(g.slots_per_superblock(mode));
     Build {
-        geometry: g,
-        mode,
-        capacity,
         fill: capacity * fill_percent / 100,
-        victim: 1,
-        wear: 0,
-        suspend: 0,
-        read_recovery: 0,
         cell_mode,
-        refresh: 0,
-        area: 0,
-        faults: Chances::default(),
-        read_cache: 0,
-        read_ahead: false,
-        map_cache: 0,
-        planes_apart: false,
         seed,
         depth: 16,
-        max_wait_ns: 20_000,
+        ..Build::full(g, mode, capacity)
     }
 }
 

@@ -88,16 +88,11 @@ fn build() -> impl Strategy<Value = Build> {
                 let per_block = g.slots_per_superblock(mode) as u64;
                 let capacity = (blocks - kept).saturating_sub(spare).max(1) as u64 * per_block;
                 Build {
-                    geometry: g,
-                    mode,
-                    capacity,
                     fill: capacity * fill / 100,
                     victim,
                     wear,
                     suspend,
                     read_recovery,
-                    cell_mode: 0,
-                    refresh: 0,
                     area,
                     faults,
                     read_cache: (seed % 4) as u32 * 10,
@@ -107,6 +102,7 @@ fn build() -> impl Strategy<Value = Build> {
                     seed,
                     depth,
                     max_wait_ns: [1_000, 20_000, 1 << 40][seed as usize % 3],
+                    ..Build::full(g, mode, capacity)
                 }
             },
         )
@@ -204,29 +200,20 @@ fn powerloss_zeros_of_a_later_trim_do_not_decide_what_a_cut_left() {
 #[test]
 fn powerloss_a_read_from_before_a_trim_returns_what_the_cut_left() {
     let build = Build {
-        geometry: geometry(1, 1, 1, 10, 2),
-        mode: CellMode::Slc,
-        capacity: 24,
         fill: 0,
         victim: 4,
         wear: 2,
         suspend: 3,
-        read_recovery: 0,
-        cell_mode: 0,
-        refresh: 0,
-        area: 0,
         faults: Chances {
             program: 3,
             erase: 1,
             sense: 52,
         },
-        read_cache: 0,
         read_ahead: true,
-        map_cache: 0,
-        planes_apart: false,
         seed: 1_254_625_073_723_809_128,
         depth: 13,
         max_wait_ns: 1_000,
+        ..Build::full(geometry(1, 1, 1, 10, 2), CellMode::Slc, 24)
     };
     passes(&build.trial(3_000, 9));
 }
@@ -242,29 +229,18 @@ fn model_parity_saves_most_of_what_reads_lose() {
         };
         let capacity = 13 * g.slots_per_superblock(CellMode::Tlc) as u64;
         let build = Build {
-            geometry: g,
-            mode: CellMode::Tlc,
-            capacity,
             fill: capacity / 2,
-            victim: 1,
             wear: 2,
             suspend: 4,
             read_recovery: if stripe_parity { PARITY } else { 0 },
-            cell_mode: 0,
-            refresh: 0,
-            area: 0,
             faults: Chances {
                 program: 2,
                 erase: 1,
                 sense: 300,
             },
-            read_cache: 0,
-            read_ahead: false,
-            map_cache: 0,
-            planes_apart: false,
             seed: 5,
             depth: 24,
-            max_wait_ns: 20_000,
+            ..Build::full(g, CellMode::Tlc, capacity)
         };
         let counters = passes(&build.trial_cut_every(10_000, 4_000)).counters;
         println!("{counters:?}");
@@ -435,25 +411,12 @@ fn powerloss_does_not_end_the_life_of_a_tight_drive() {
         let kept = if map_cache == 0 { 3 } else { 5 };
         let capacity = (16 - kept) * per_block;
         let build = Build {
-            geometry: g,
-            mode: CellMode::Tlc,
-            capacity,
-            fill: capacity,
             victim: 0,
-            wear: 0,
-            suspend: 0,
-            read_recovery: 0,
-            cell_mode: 0,
-            refresh: 0,
-            area: 0,
-            faults: Chances::default(),
-            read_cache: 0,
-            read_ahead: false,
             map_cache,
             planes_apart: seed == 2,
             seed,
             depth: 16,
-            max_wait_ns: 20_000,
+            ..Build::full(g, CellMode::Tlc, capacity)
         };
         let mut drive = build.drive();
         let stream = Stream::new(seed).named("host");
@@ -493,25 +456,15 @@ fn model_tight_drives_live_to_their_end() {
             let wear = victim % 3;
             let capacity = (21 - spare - u64::from(kept_by(wear))) * per_block;
             let build = Build {
-                geometry: g,
-                mode: CellMode::Tlc,
-                capacity,
-                fill: capacity,
                 victim,
                 wear,
                 suspend: victim,
-                read_recovery: 0,
-                cell_mode: 0,
-                refresh: 0,
-                area: 0,
                 faults,
                 read_cache: victim as u32 * 20,
                 read_ahead: victim % 2 == 0,
-                map_cache: 0,
-                planes_apart: false,
                 seed: 7 + victim as u64,
                 depth: 16,
-                max_wait_ns: 20_000,
+                ..Build::full(g, CellMode::Tlc, capacity)
             };
             let counters = passes(&build.trial(30_000, 0)).counters;
             assert_eq!(counters.suspends > 0, build.suspend > 0, "{build:?}");
@@ -530,25 +483,16 @@ fn with_map_cache(victim: usize, faults: Chances) -> Build {
     (g.slot_bytes, g.codeword_bytes) = (512, 512);
     let capacity = 20 * g.slots_per_superblock(CellMode::Tlc) as u64;
     Build {
-        geometry: g,
-        mode: CellMode::Tlc,
-        capacity,
-        fill: capacity,
         victim,
         wear: victim % 3,
         suspend: victim,
-        read_recovery: 0,
-        cell_mode: 0,
-        refresh: 0,
-        area: 0,
         faults,
-        read_cache: 0,
         read_ahead: victim == 1,
         map_cache: 8 << victim,
         planes_apart: victim == 3,
         seed: 20 + victim as u64,
         depth: 16,
-        max_wait_ns: 20_000,
+        ..Build::full(g, CellMode::Tlc, capacity)
     }
 }
 

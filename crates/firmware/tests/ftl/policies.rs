@@ -4,7 +4,7 @@ use firstread_core::{CellMode, HostOp, Stream, SuperblockId};
 use firstread_firmware::observe::{Owner, SuperblockTable, SuperblockUse};
 use firstread_firmware::policy::gc_victim::{AXIS, AnyGcVictim, GcVictim, Victims};
 
-use crate::build::{Build, Chances};
+use crate::build::Build;
 use firstread_testkit::faulty_flash::{geometry, setup};
 
 fn choose(name: &str, blocks: &SuperblockTable) -> Option<SuperblockId> {
@@ -80,25 +80,9 @@ fn spread(wear: usize, seed: u64, writes: u64) -> (u32, u32, [u64; 2]) {
     let g = geometry(1, 2, 1, 32, 4);
     let capacity = 24 * g.slots_per_superblock(CellMode::Slc) as u64;
     let build = Build {
-        geometry: g,
-        mode: CellMode::Slc,
-        capacity,
-        fill: capacity,
-        victim: 1,
         wear,
-        suspend: 0,
-        read_recovery: 0,
-        cell_mode: 0,
-        refresh: 0,
-        area: 0,
-        faults: Chances::default(),
-        read_cache: 0,
-        read_ahead: false,
-        map_cache: 0,
-        planes_apart: false,
-        seed: 1,
-        depth: 8,
         max_wait_ns: 1 << 40,
+        ..Build::full(g, CellMode::Slc, capacity)
     };
     let mut drive = build.drive();
     let stream = Stream::new(seed);

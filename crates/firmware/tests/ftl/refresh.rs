@@ -22,25 +22,9 @@ fn drive(mode: CellMode, blocks: u32, wordlines: u16, spare: u32, refresh: usize
     let g = geometry(2, 1, 1, blocks, wordlines);
     let capacity = u64::from(blocks - 4 - spare) * u64::from(g.slots_per_superblock(mode));
     Build {
-        geometry: g,
-        mode,
-        capacity,
-        fill: capacity,
-        victim: 1,
-        wear: 0,
-        suspend: 0,
-        read_recovery: 0,
-        cell_mode: 0,
         refresh,
-        area: 0,
-        faults: Chances::default(),
-        read_cache: 0,
-        read_ahead: false,
-        map_cache: 0,
-        planes_apart: false,
-        seed: 1,
         depth: 16,
-        max_wait_ns: 20_000,
+        ..Build::full(g, mode, capacity)
     }
 }
 

@@ -7,34 +7,14 @@ use firstread_firmware::ftl::{Busy, Owner};
 use firstread_firmware::observe::SuperblockUse;
 use firstread_firmware::policy::gc_victim;
 
-use crate::build::{Build, Chances};
+use crate::build::Build;
 use firstread_testkit::faulty_flash::{FaultyDrive, When, geometry};
 
 /// A full drive with blocks of `wordlines`, and `spare` superblocks beyond those that every drive keeps.
 fn tight(wordlines: u16, spare: u64) -> Build {
     let g = geometry(2, 1, 2, 16, wordlines);
     let capacity = (13 - spare) * g.slots_per_superblock(CellMode::Tlc) as u64;
-    Build {
-        geometry: g,
-        mode: CellMode::Tlc,
-        capacity,
-        fill: capacity,
-        victim: 1,
-        wear: 0,
-        suspend: 0,
-        read_recovery: 0,
-        cell_mode: 0,
-        refresh: 0,
-        area: 0,
-        faults: Chances::default(),
-        read_cache: 0,
-        read_ahead: false,
-        map_cache: 0,
-        planes_apart: false,
-        seed: 1,
-        depth: 8,
-        max_wait_ns: 20_000,
-    }
+    Build::full(g, CellMode::Tlc, capacity)
 }
 
 fn free(drive: &FaultyDrive) -> Vec<SuperblockId> {

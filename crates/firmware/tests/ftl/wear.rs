@@ -4,9 +4,9 @@ use firstread_core::{CellMode, HostOp, Stream, SuperblockId};
 use firstread_firmware::observe::{ModeSet, Owner, PageHeat, SuperblockTable, SuperblockUse};
 use firstread_firmware::policy::Setup;
 use firstread_firmware::policy::wear::{AXIS, AnyWear, Wear};
-use firstread_testkit::faulty_flash::{
-    DriveConfig, Faults, FaultyDrive, SchemeChoices, geometry, setup,
-};
+use firstread_testkit::faulty_flash::{Faults, FaultyDrive, geometry, setup};
+
+use crate::build::full_drive;
 
 /// Scheme `name` for a chip rated for 1,000 P/E cycles, with the defaults of its record but for `set`.
 fn scheme(name: &str, set: &[(&str, i64)]) -> AnyWear {
@@ -230,17 +230,7 @@ fn drive(schemes: &str, seed: u64) -> FaultyDrive {
         CAPACITY,
         48 * u64::from(g.slots_per_superblock(CellMode::Slc))
     );
-    let config = DriveConfig {
-        geometry: g,
-        mode: CellMode::Slc,
-        capacity_slots: CAPACITY,
-        filled_slots: CAPACITY,
-        rated_pe_cycles: RATED,
-        read_cache_slots: 0,
-        queue_depth: 8,
-        max_wait_ns: 1 << 40,
-        ..DriveConfig::for_schemes(schemes.parse::<SchemeChoices>().unwrap())
-    };
+    let config = full_drive(g, CellMode::Slc, (CAPACITY, RATED), schemes);
     FaultyDrive::new(&config, &Faults::default(), seed).unwrap()
 }
 

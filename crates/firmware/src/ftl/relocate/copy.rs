@@ -54,12 +54,19 @@ impl Relocate {
             ..
         } = shared.jobs[job];
         let of_host = matches!(purpose, Purpose::HostRead { .. } | Purpose::SharedRead);
-        let row = *shared.blocks.row(at.block);
+        let row = shared.blocks.row(at.block);
         // Only a full superblock is copied from, so that a recovery can tell copies apart.
         if !of_host || row.usage != SuperblockUse::Full || row.holds_map {
             return false;
         }
+        let row = *row;
         let codewords = shared.layout.codewords_per_slot();
+        let area = shared.blocks.area_of(at.block);
+        if !(self.sees_every_read || lower.store.place.area.sees_read(area, step)) {
+            let slots = slots_of(asked, codewords);
+            lower.store.place.area.has_read(slots);
+            return self.wakes();
+        }
         let whole = u64::MAX >> (64 - codewords);
         let first = shared.ppa_in(at, 0);
         let buffer = shared.job_buffer(job);
@@ -86,7 +93,6 @@ impl Relocate {
                 future: shared.future.of(lpn),
             };
             let is_own = row.mode == shared.config.mode;
-            let area = shared.blocks.area_of(at.block);
             let migrates = lower.store.place.area.after_read(area, &read);
             let budget = &mut lower.store.shared.counters.low_over_budget;
             *budget += u64::from(migrates == Some(false));
@@ -166,6 +172,17 @@ impl Relocate {
         place.relocation.asked += 1;
         self.again = true;
     }
+}
+
+/// Slots of which codewords are `asked`, `codewords` a slot.
+fn slots_of(asked: u64, codewords: u32) -> u32 {
+    let whole = u64::MAX >> (64 - codewords);
+    let (mut left, mut slots) = (asked, 0);
+    while left != 0 {
+        left &= !(whole << (left.trailing_zeros() / codewords * codewords));
+        slots += 1;
+    }
+    slots
 }
 
 /// The counts of refused copies of the kind of `why`.

@@ -91,8 +91,9 @@ pub(crate) struct Relocate {
     gc: Gc,
     cell_mode: AnyCellMode,
     refresh: AnyRefresh,
-    /// Whether a scheme may want to copy what the host has read.
+    /// Whether a scheme may want to copy what the host has read, and whether one of axis `cell_mode` or `refresh` may.
     copies: bool,
+    sees_every_read: bool,
     /// Senses of a superblock from which it is emptied and rewritten; `u64::MAX` for never.
     most_senses: u64,
     /// Slots that superblocks in other modes leave the drive.
@@ -113,6 +114,7 @@ impl Relocate {
     ) -> Relocate {
         let window = Relocate::window(&config.geometry);
         let kept = config.capacity_slots * u64::from(cell_mode.keep_permille()) / 1000;
+        let sees_every_read = !(cell_mode.streams().is_empty() && refresh.streams().is_empty());
         Relocate {
             asked: VecDeque::with_capacity(ASKED),
             room: None,
@@ -123,7 +125,8 @@ impl Relocate {
             lacks_room: false,
             unblocks_writes: false,
             gc: Gc::new(victim),
-            copies: has_areas || !(cell_mode.streams().is_empty() && refresh.streams().is_empty()),
+            copies: has_areas || sees_every_read,
+            sees_every_read,
             most_senses: refresh.most_senses().unwrap_or(u64::MAX),
             refresh,
             keep_slots: config.capacity_slots + kept,

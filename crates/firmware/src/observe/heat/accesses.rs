@@ -35,6 +35,9 @@ impl Access {
 pub(super) struct Accesses {
     waiting: [Access; MOST],
     len: usize,
+    /// A bit for the low bits of each unit that waits: most units that are asked for do not wait, and need no look at those
+    /// that do.
+    low_bits: u128,
 }
 
 impl Accesses {
@@ -43,18 +46,31 @@ impl Accesses {
     pub(super) fn push(&mut self, access: Access) -> bool {
         self.waiting[self.len] = access;
         self.len += 1;
+        self.low_bits |= bit(access.unit());
         self.len == MOST
     }
 
     /// All of them, none of which waits any more.
     #[inline]
     pub(super) fn take(&mut self) -> ([Access; MOST], usize) {
+        self.low_bits = 0;
         (self.waiting, core::mem::take(&mut self.len))
     }
 
-    /// Those that wait.
+    /// Those that wait for `unit`.
     #[inline]
-    pub(super) fn iter(&self) -> impl Iterator<Item = Access> + '_ {
-        self.waiting[..self.len].iter().copied()
+    pub(super) fn of(&self, unit: u64) -> impl Iterator<Item = Access> + '_ {
+        let look_at = match self.low_bits & bit(unit) {
+            0 => 0,
+            _ => self.len,
+        };
+        let waiting = self.waiting[..look_at].iter().copied();
+        waiting.filter(move |access| access.unit() == unit)
     }
+}
+
+/// The bit of `unit`.
+#[inline]
+fn bit(unit: u64) -> u128 {
+    1 << (unit % u64::from(u128::BITS))
 }

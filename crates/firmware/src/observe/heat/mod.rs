@@ -213,8 +213,7 @@ impl Observer {
             Table::Flat(table) => table.of(unit, self.epoch, &self.counters),
             Table::Bounded(table) => table.of(unit, self.epoch, &self.counters),
         };
-        let waiting = self.accesses.iter().filter(|access| access.unit() == unit);
-        let byte = waiting.fold(counted, |byte, access| {
+        let byte = self.accesses.of(unit).fold(counted, |byte, access| {
             self.counters.after(byte, access.writes())
         });
         self.counters.heat(byte)

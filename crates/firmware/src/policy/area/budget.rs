@@ -29,10 +29,11 @@ impl Budget {
         }
     }
 
-    /// The host has read or written a page.
+    /// The host has read or written `pages`.
     #[inline]
-    pub(super) fn earn(&mut self) {
-        self.left_milli = (self.left_milli + self.per_thousand).min(MOST_SAVED * 1000);
+    pub(super) fn earn(&mut self, pages: u32) {
+        let earned = self.per_thousand * u64::from(pages);
+        self.left_milli = (self.left_milli + earned).min(MOST_SAVED * 1000);
     }
 
     /// Whether a page is left.

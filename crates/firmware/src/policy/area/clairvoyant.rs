@@ -102,6 +102,10 @@ impl Areas for Clairvoyant {
         }
     }
 
+    fn sees_read(&self, area: Area, _retries: u8) -> bool {
+        area == Area::High
+    }
+
     fn after_read(&mut self, area: Area, read: &PageRead) -> Option<bool> {
         (area == Area::High && self.belongs(read.future)).then_some(true)
     }

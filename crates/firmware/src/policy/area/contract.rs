@@ -103,6 +103,16 @@ pub trait Areas {
         let _ = page;
         None
     }
+    /// Whether [`Areas::after_read`] has to see the pages of a host read from `area` that took `retries`. It is told those of
+    /// others by [`Areas::has_read`].
+    fn sees_read(&self, area: Area, retries: u8) -> bool {
+        let _ = (area, retries);
+        true
+    }
+    /// The host has read `pages` pages that need not be seen.
+    fn has_read(&mut self, pages: u32) {
+        let _ = pages;
+    }
     /// A host read of a page from a full superblock of `area` has ended well. Returns whether the page is to be
     /// migrated, and if so, whether the budget allows it. [`Areas::has_migrated`] follows if it was.
     fn after_read(&mut self, area: Area, read: &PageRead) -> Option<bool> {

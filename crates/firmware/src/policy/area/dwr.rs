@@ -179,7 +179,7 @@ impl Areas for Dwr {
 
     #[inline]
     fn has_written(&mut self) {
-        self.budget.earn();
+        self.budget.earn(1);
     }
 
     #[inline]
@@ -217,8 +217,24 @@ impl Areas for Dwr {
     }
 
     #[inline]
+    fn sees_read(&self, area: Area, retries: u8) -> bool {
+        let may_trigger = match &self.trigger {
+            Trigger::Retried => retries > 0,
+            // Every read is learned from.
+            Trigger::Slow(_) => return true,
+            Trigger::Any => true,
+        };
+        self.locality.is_on() || may_trigger && self.by_read && area == Area::High
+    }
+
+    #[inline]
+    fn has_read(&mut self, pages: u32) {
+        self.budget.earn(pages);
+    }
+
+    #[inline]
     fn after_read(&mut self, area: Area, read: &PageRead) -> Option<bool> {
-        self.budget.earn();
+        self.budget.earn(1);
         if let Trigger::Slow(times) = &mut self.trigger {
             times.learn(read);
         }

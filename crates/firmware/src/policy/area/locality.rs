@@ -47,6 +47,12 @@ impl Locality {
         }
     }
 
+    /// Whether it is asked for.
+    #[inline]
+    pub(super) fn is_on(&self) -> bool {
+        self.is_on
+    }
+
     /// The host has read a page, which is hot or not.
     #[inline]
     pub(super) fn read(&mut self, is_hot: bool) {

@@ -4,7 +4,7 @@
 //! enter the low wearing area, and how room is made there. An area is a preference: what finds no superblock in its
 //! area goes elsewhere.
 //!
-//! `of_write`, `of_move` and `after_read` are on the path of a request. Nothing here allocates after `new`, but what
+//! `of_write`, `of_move`, `sees_read` and `after_read` are on the path of a request. Nothing here allocates after `new`, but what
 //! an oracle foresees.
 
 mod at_bound;
@@ -47,6 +47,10 @@ axis! {
     fn has_written(&mut self);
     #[inline]
     fn of_move(&self, page: &PageMove) -> Option<LowEntry>;
+    #[inline]
+    fn sees_read(&self, area: Area, retries: u8) -> bool;
+    #[inline]
+    fn has_read(&mut self, pages: u32);
     #[inline]
     fn after_read(&mut self, area: Area, read: &PageRead) -> Option<bool>;
     fn has_migrated(&mut self);
