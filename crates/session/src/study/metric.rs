@@ -214,44 +214,45 @@ metrics! {
 }
 
 metrics! {
-    /// Metrics of lives. Wear is that of superblocks in use at the end of the life.
+    /// Metrics of lives. Wear is that of superblocks in use at the end of the life; the low and the high area are those that
+    /// wear apart; reads when new, half-way and at the end are probes of 4 KiB.
     LIVES of OfLife:
     "tbw_tb", "TBW (TB)", |_, o| Some(o.lived.written_bytes() / 1e12);
-    "tbw_corrected_tb", "TBW, corrected for the wear rate (TB)", |_, o| Some(o.corrected_bytes() / 1e12);
+    "tbw_corrected_tb", "TBW, corrected (TB)", |_, o| Some(o.corrected_bytes() / 1e12);
     "drive_writes", "TBW, corrected (capacities)", |l, o| Some(o.corrected_bytes() / l.setup.profile.capacity_bytes as f64);
-    "dwpd", "Drive writes a day over the warranty", |l, o| Some(o.dwpd(l));
+    "dwpd", "Drive writes a day (warranty)", |l, o| Some(o.dwpd(l));
     "life_years", "Years until the end", |_, o| Some(o.lived.last().years);
-    "life_write_amplification", "Write amplification of the life", |_, o| Some(o.lived.write_amplification);
-    "life_write_amplification_corrected", "Write amplification of the life, corrected", |_, o| Some(o.lived.corrected_amplification());
-    "gc_moved_per_written", "Moved by garbage collection per unit written", |_, o| moved_in_life(o, Owner::Gc);
-    "wear_moved_per_written", "Moved by wear leveling per unit written", |_, o| moved_in_life(o, Owner::Wear);
-    "conversion_moved_per_written", "Moved for a conversion per unit written", |_, o| moved_in_life(o, Owner::Convert);
-    "bad_block_moved_per_written", "Moved off bad blocks per unit written", |_, o| moved_in_life(o, Owner::Retire);
-    "refresh_moved_per_written", "Moved by refresh per unit written", |_, o| moved_in_life(o, Owner::Refresh);
+    "life_write_amplification", "Write amplification (life)", |_, o| Some(o.lived.write_amplification);
+    "life_write_amplification_corrected", "Write amplification, corrected", |_, o| Some(o.lived.corrected_amplification());
+    "gc_moved_per_written", "Cleaned per unit written", |_, o| moved_in_life(o, Owner::Gc);
+    "wear_moved_per_written", "Leveled per unit written", |_, o| moved_in_life(o, Owner::Wear);
+    "conversion_moved_per_written", "Converted per unit written", |_, o| moved_in_life(o, Owner::Convert);
+    "bad_block_moved_per_written", "Off bad blocks per unit written", |_, o| moved_in_life(o, Owner::Retire);
+    "refresh_moved_per_written", "Refreshed per unit written", |_, o| moved_in_life(o, Owner::Refresh);
     "promotion_moved_per_written", "Promoted per unit written", |_, o| moved_in_life(o, Owner::Promotion);
-    "scheme_moved_per_written", "Moved by a scheme per unit written", |_, o| moved_in_life(o, Owner::Scheme);
-    "rewrite_moved_per_written", "Written again after failed programs per unit written", |_, o| moved_in_life(o, Owner::Rewrite);
-    "migration_moved_per_written", "Migrated to the low wearing area per unit written", |_, o| moved_in_life(o, Owner::Migration);
-    "return_moved_per_written", "Returned from the low wearing area per unit written", |_, o| moved_in_life(o, Owner::Return);
-    "moved_per_written", "Moved in all per unit written", |_, o| Some(o.lived.moved.iter().sum());
-    "end_pe_mean", "P/E cycles at the end, mean", |_, o| end_wear(o, |wear| wear.mean);
-    "end_pe_p99", "P/E cycles at the end, P99", |_, o| end_wear(o, |wear| wear.p99.into());
-    "end_pe_max", "P/E cycles at the end, highest", |_, o| end_wear(o, |wear| wear.max.into());
-    "high_end_pe_mean", "P/E cycles of the high wearing area at the end, mean", |_, o| end_of(o, Area::High, |area| area.mean);
-    "high_end_pe_p99", "P/E cycles of the high wearing area at the end, P99", |_, o| end_of(o, Area::High, |area| area.p99.into());
-    "high_end_pe_max", "P/E cycles of the high wearing area at the end, highest", |_, o| end_of(o, Area::High, |area| area.max.into());
-    "low_end_pe_mean", "P/E cycles of the low wearing area at the end, mean", |_, o| end_of(o, Area::Low, |area| area.mean);
-    "low_end_pe_p99", "P/E cycles of the low wearing area at the end, P99", |_, o| end_of(o, Area::Low, |area| area.p99.into());
-    "low_end_pe_max", "P/E cycles of the low wearing area at the end, highest", |_, o| end_of(o, Area::Low, |area| area.max.into());
-    "bad_percent", "Blocks that are bad at the end (%)", |_, o| Some(100.0 * o.lived.last().bad_share);
+    "scheme_moved_per_written", "Moved by a scheme per unit", |_, o| moved_in_life(o, Owner::Scheme);
+    "rewrite_moved_per_written", "Written again per unit written", |_, o| moved_in_life(o, Owner::Rewrite);
+    "migration_moved_per_written", "Migrated per unit written", |_, o| moved_in_life(o, Owner::Migration);
+    "return_moved_per_written", "Returned per unit written", |_, o| moved_in_life(o, Owner::Return);
+    "moved_per_written", "Moved per unit written", |_, o| Some(o.lived.moved.iter().sum());
+    "end_pe_mean", "Mean P/E at the end", |_, o| end_wear(o, |wear| wear.mean);
+    "end_pe_p99", "P99 of P/E at the end", |_, o| end_wear(o, |wear| wear.p99.into());
+    "end_pe_max", "Highest P/E at the end", |_, o| end_wear(o, |wear| wear.max.into());
+    "high_end_pe_mean", "High area: mean P/E at end", |_, o| end_of(o, Area::High, |area| area.mean);
+    "high_end_pe_p99", "High area: P99 of P/E at end", |_, o| end_of(o, Area::High, |area| area.p99.into());
+    "high_end_pe_max", "High area: highest P/E at end", |_, o| end_of(o, Area::High, |area| area.max.into());
+    "low_end_pe_mean", "Low area: mean P/E at end", |_, o| end_of(o, Area::Low, |area| area.mean);
+    "low_end_pe_p99", "Low area: P99 of P/E at end", |_, o| end_of(o, Area::Low, |area| area.p99.into());
+    "low_end_pe_max", "Low area: highest P/E at end", |_, o| end_of(o, Area::Low, |area| area.max.into());
+    "bad_percent", "Bad blocks at the end (%)", |_, o| Some(100.0 * o.lived.last().bad_share);
     "retired_superblocks", "Superblocks retired at the end", |_, o| Some(o.lived.last().retired.into());
-    "life_low_read_percent", "Page reads of the life in the low wearing area (%)", |_, o| Some(100.0 * o.lived.low_read_share.unwrap_or(0.0));
-    "read_new_us", "Read of 4 KiB at the beginning, mean (us)", |_, o| probed(o.stages.first(), |probe| probe.mean_ns);
-    "read_new_p99_us", "Read of 4 KiB at the beginning, P99 (us)", |_, o| probed(o.stages.first(), |probe| probe.p99_ns as f64);
-    "read_middle_us", "Read of 4 KiB half-way, mean (us)", |_, o| probed(o.stages.get(MIDDLE), |probe| probe.mean_ns);
-    "read_middle_p99_us", "Read of 4 KiB half-way, P99 (us)", |_, o| probed(o.stages.get(MIDDLE), |probe| probe.p99_ns as f64);
-    "read_end_us", "Read of 4 KiB at the end, mean (us)", |_, o| probed(o.stages.last(), |probe| probe.mean_ns);
-    "read_end_p99_us", "Read of 4 KiB at the end, P99 (us)", |_, o| probed(o.stages.last(), |probe| probe.p99_ns as f64);
+    "life_low_read_percent", "Reads in the low area (%)", |_, o| Some(100.0 * o.lived.low_read_share.unwrap_or(0.0));
+    "read_new_us", "Read when new, mean (us)", |_, o| probed(o.stages.first(), |probe| probe.mean_ns);
+    "read_new_p99_us", "Read when new, P99 (us)", |_, o| probed(o.stages.first(), |probe| probe.p99_ns as f64);
+    "read_middle_us", "Read half-way, mean (us)", |_, o| probed(o.stages.get(MIDDLE), |probe| probe.mean_ns);
+    "read_middle_p99_us", "Read half-way, P99 (us)", |_, o| probed(o.stages.get(MIDDLE), |probe| probe.p99_ns as f64);
+    "read_end_us", "Read at the end, mean (us)", |_, o| probed(o.stages.last(), |probe| probe.mean_ns);
+    "read_end_p99_us", "Read at the end, P99 (us)", |_, o| probed(o.stages.last(), |probe| probe.p99_ns as f64);
 }
 
 metrics! {
