@@ -985,14 +985,19 @@ fn sequence_a_study_runs_resumes_and_refuses() {
 
     // More drives than the quick form has: the first two simulations are there, the pages say how many and how to repeat it.
     let three = ["--quick", "--drives", "3", "--out", "b"];
-    let three = folder.run(&[&["study", "small.toml"], &three[..]].concat()).ok();
+    let three = folder
+        .run(&[&["study", "small.toml"], &three[..]].concat())
+        .ok();
     assert!(
         three.err.contains("2 of 6 simulations were there already"),
         "{}",
         three.err
     );
     let page = String::from_utf8(file("b/README.md")).unwrap();
-    assert!(page.contains("small.toml --quick --drives 3 --out"), "{page}");
+    assert!(
+        page.contains("small.toml --quick --drives 3 --out"),
+        "{page}"
+    );
     assert!(page.contains("the quick form over 3 drives"), "{page}");
 
     fs::write(&points[0], "{").unwrap();
