@@ -35,9 +35,12 @@ pub(super) struct Work {
     programs: PathBuf,
     switched: BTreeMap<Program, PathBuf>,
     baselines: Baselines,
-    /// Which tests of a program come by which faults. A program is run for it once, while others wait.
-    reach: Mutex<BTreeMap<(PathBuf, String), Arc<Reach>>>,
+    /// Which tests of a program come by which faults: it is asked once, while those who want to know wait.
+    reach: Mutex<BTreeMap<String, Arc<Asked>>>,
 }
+
+/// What a test program told, once it has been asked.
+type Asked = Mutex<Option<Arc<Reach>>>;
 
 /// A test program: its package and its target.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -428,17 +431,23 @@ impl Work {
             true => tests.only.clone(),
             false => Vec::new(),
         };
-        let key = (tests.program.clone(), only.concat());
-        let mut known = self.reach.lock().map_err(|_| "a thread has failed")?;
-        if let Some(reach) = known.get(&key) {
+        let name = tests.program.file_name().unwrap_or_default();
+        let key = format!("{}-{}-reach.txt", name.display(), only.concat());
+        let failed = "a thread has failed";
+        let entry = {
+            let mut reach = self.reach.lock().map_err(|_| failed)?;
+            reach.entry(key.clone()).or_default().clone()
+        };
+        let mut known = entry.lock().map_err(|_| failed)?;
+        if let Some(reach) = &*known {
             return Ok(reach.clone());
         }
         let all = Tests {
             only,
             ..tests.clone()
         };
-        let reach = Arc::new(Reach::of(&all, &self.programs.join("reached.txt"))?);
-        known.insert(key, reach.clone());
+        let reach = Arc::new(Reach::of(&all, &self.programs.join(key))?);
+        *known = Some(reach.clone());
         Ok(reach)
     }
 
