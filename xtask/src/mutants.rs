@@ -2,12 +2,13 @@
 //!
 //! cargo-mutants lists the faults (an operator changed, a body replaced by a constant). All that are drawn are
 //! compiled at once into a copy of the committed state, in `target/mutants`, each behind a switch
-//! (`switches.rs`): so a fault costs a run of the tests and no build. The few that do not compile behind a switch are
+//! (`switches.rs`): so a fault costs a run of the tests and no build, and only of the tests that come by it (`reach.rs`). The few that do not compile behind a switch are
 //! compiled alone. Each mutant is judged by the unit tests of its own folder first, if these pass by all of
 //! its crate, and if these pass by those of the whole drive. What was judged of the same commit is not judged
 //! again. The score is written into `docs/mutants.md`; `docs/mutants-no-fault.txt` says of which mutants have been
 //! found, by review, to change nothing that counts.
 
+mod reach;
 mod report;
 mod switches;
 mod tests_run;

@@ -10,20 +10,64 @@ use proc_macro2::TokenStream;
 use syn::spanned::Spanned as _;
 use syn::visit::{self, Visit};
 
-/// Name of the variable, and the crate that everything mutated depends on.
+/// Name of the variable, its value if no fault is switched on but tests are to tell which they come by, and the
+/// variable that says into which file.
 pub(super) const VARIABLE: &str = "FIRSTREAD_FAULT";
+pub(super) const REACH: &str = "reach";
+pub(super) const REACH_FILE: &str = "FIRSTREAD_FAULTS_REACHED";
+/// The crate that everything mutated depends on.
 pub(super) const HOLDER: &str = "crates/core/src/lib.rs";
-/// Appended to `HOLDER`.
+/// Appended to `HOLDER`. Some tests count what their thread allocates: from the first fault on, nothing is.
 pub(super) const SWITCH: &str = r#"
 extern crate std;
+
+struct Faults {
+    on: u32,
+    reached: Option<std::fs::File>,
+}
 
 /// Whether the deliberate fault `number` is switched on.
 #[doc(hidden)]
 #[inline]
 pub fn fault(number: u32) -> bool {
-    static ON: std::sync::OnceLock<u32> = std::sync::OnceLock::new();
-    let read = || std::env::var("FIRSTREAD_FAULT").ok()?.parse().ok();
-    *ON.get_or_init(|| read().unwrap_or(0)) == number
+    static FAULTS: std::sync::OnceLock<Faults> = std::sync::OnceLock::new();
+    let faults = FAULTS.get_or_init(|| {
+        let on = std::env::var("FIRSTREAD_FAULT").unwrap_or_default();
+        let open = || {
+            let path = std::env::var("FIRSTREAD_FAULTS_REACHED").ok()?;
+            std::fs::OpenOptions::new().append(true).open(path).ok()
+        };
+        Faults {
+            on: on.parse().unwrap_or(0),
+            reached: if on == "reach" { open() } else { None },
+        }
+    });
+    if let Some(file) = &faults.reached {
+        reached(number, file);
+    }
+    faults.on == number
+}
+
+/// Writes that this thread has come by `number`, once.
+#[cold]
+fn reached(number: u32, mut file: &std::fs::File) {
+    use std::io::Write as _;
+    std::thread_local! {
+        static SEEN: [core::cell::Cell<u64>; 256] = const { [const { core::cell::Cell::new(0) }; 256] };
+    }
+    let is_new = SEEN.try_with(|seen| {
+        let (word, bit) = (&seen[number as usize / 64], 1 << (number % 64));
+        let old = word.replace(word.get() | bit);
+        old & bit == 0
+    });
+    if is_new.unwrap_or(false) {
+        let thread = std::thread::current();
+        let mut line = [0; 512];
+        let mut rest = &mut line[..];
+        let _ = std::writeln!(rest, "{number}\t{}", thread.name().unwrap_or_default());
+        let left = rest.len();
+        let _ = file.write_all(&line[..512 - left]);
+    }
 }
 "#;
 

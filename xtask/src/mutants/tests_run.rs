@@ -1,15 +1,16 @@
 //! Test programs, and a run of one with a fault switched on or not.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::switches::VARIABLE;
+use super::switches::{REACH, REACH_FILE, VARIABLE};
 
 /// Tests that take this many times as long as without the fault, and `SPARE` more, have no end.
 const TIMES: u32 = 5;
@@ -27,7 +28,9 @@ pub(super) struct Tests {
     pub(super) program: PathBuf,
     /// Where it is run: the folder of its package.
     pub(super) folder: PathBuf,
-    pub(super) only: Option<String>,
+    /// What their names contain, or `exact`, their whole names; all if empty.
+    pub(super) only: Vec<String>,
+    pub(super) exact: bool,
 }
 
 /// How a run of tests ended.
@@ -49,6 +52,12 @@ pub(super) struct Baselines {
 }
 
 impl Baselines {
+    /// Notes how long `tests` take without a fault.
+    pub(super) fn note(&self, tests: &Tests, time: Duration) -> Result<(), String> {
+        lock(&self.times)?.entry(tests.clone()).or_insert(time);
+        Ok(())
+    }
+
     /// Runs `tests` with the fault `number` switched on, or without a number those in which it has been compiled.
     /// `sound` are the same without it.
     pub(super) fn judge(
@@ -93,7 +102,8 @@ impl Baselines {
             return Ok(());
         }
         let alone = Tests {
-            only: Some(test.to_owned()),
+            only: vec![test.to_owned()],
+            exact: true,
             ..sound.clone()
         };
         match run(&alone, 0, None)? {
@@ -131,13 +141,44 @@ fn lock<T>(of: &Mutex<T>) -> Result<MutexGuard<'_, T>, String> {
 
 /// Runs `tests` until the first fails or `limit` is over.
 fn run(tests: &Tests, number: u32, limit: Option<Duration>) -> Result<Ended, String> {
+    let on = [(VARIABLE, number.to_string().into())];
+    watched(tests, &on, limit.unwrap_or(LONGEST), &mut |_| {})
+}
+
+/// Runs `tests` without a fault, one at a time; what they come by is appended to `file`. `each` is told of every
+/// test and its time.
+pub(super) fn timed(
+    tests: &Tests,
+    file: &Path,
+    mut each: impl FnMut(&str, Duration),
+) -> Result<Ended, String> {
+    let file = file.into();
+    let mut start = Instant::now();
+    let variables = [(VARIABLE, REACH.into()), (REACH_FILE, file)];
+    watched(tests, &variables, LONGEST, &mut |line| {
+        if let Some(test) = passed_test(line) {
+            each(test, start.elapsed());
+        }
+        start = Instant::now();
+    })
+}
+
+/// Runs `tests`, one at a time, until the first fails or `limit` is over. `each` is told of every line.
+fn watched(
+    tests: &Tests,
+    variables: &[(&str, OsString)],
+    limit: Duration,
+    each: &mut dyn FnMut(&str),
+) -> Result<Ended, String> {
     let mut command = Command::new(&tests.program);
     command
         .args(&tests.only)
+        .args(tests.exact.then_some("--exact"))
+        .args(["--test-threads", "1"])
         .current_dir(&tests.folder)
         .env("CARGO_MANIFEST_DIR", &tests.folder)
         .env("INSTA_UPDATE", "no")
-        .env(VARIABLE, number.to_string())
+        .envs(variables.iter().map(|(name, value)| (name, value)))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
@@ -156,10 +197,10 @@ fn run(tests: &Tests, number: u32, limit: Option<Duration>) -> Result<Ended, Str
             }
         }
     });
-    let limit = limit.unwrap_or(LONGEST);
     let ended = loop {
         match lines.recv_timeout(limit.saturating_sub(start.elapsed())) {
             Ok(line) => {
+                each(&line);
                 if let Some(test) = failed_test(&line) {
                     break Some(Ended::Failed(test.into()));
                 }
@@ -187,6 +228,11 @@ fn failed_test(line: &str) -> Option<&str> {
     line.strip_prefix("test ")?.strip_suffix(" ... FAILED")
 }
 
+/// The test of which `line` says that it passed.
+fn passed_test(line: &str) -> Option<&str> {
+    line.strip_prefix("test ")?.strip_suffix(" ... ok")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,5 +243,7 @@ mod tests {
         for other in ["test a::b ... ok", "test result: FAILED. 1 passed", ""] {
             assert_eq!(failed_test(other), None);
         }
+        assert_eq!(passed_test("test a::b ... ok"), Some("a::b"));
+        assert_eq!(passed_test("test a::b ... ignored"), None);
     }
 }

@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 
+use super::reach::Reach;
 use super::switches::{Change, Edit, HOLDER, SWITCH, Switched, switched};
 use super::tests_run::{Baselines, Ended, Tests};
 use super::verdict::{Judges, Mutant, Verdict};
@@ -33,7 +35,12 @@ pub(super) struct Work {
     programs: PathBuf,
     switched: BTreeMap<Program, PathBuf>,
     baselines: Baselines,
+    /// Which tests of a program come by which faults: it is asked once, while those who want to know wait.
+    reach: Mutex<BTreeMap<String, Arc<Asked>>>,
 }
+
+/// What a test program told, once it has been asked.
+type Asked = Mutex<Option<Arc<Reach>>>;
 
 /// A test program: its package and its target.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -81,6 +88,7 @@ impl Work {
             programs: folder.join("programs"),
             switched: BTreeMap::new(),
             baselines: Baselines::default(),
+            reach: Mutex::default(),
             commit,
             tree,
         };
@@ -375,21 +383,72 @@ impl Work {
             let tests = |program| Tests {
                 program,
                 folder: self.tree.join("crates").join(folder),
-                only: only.map(str::to_owned),
+                only: only.map(str::to_owned).into_iter().collect(),
+                exact: false,
             };
             let sound = tests(path);
-            let own = match number {
-                Some(_) => sound.clone(),
-                None => tests(compiled.get(&program).cloned().ok_or_else(|| {
-                    format!("{}: {} was not built", program.package, program.target)
-                })?),
+            let ended = match number {
+                Some(number) => self.tested_behind_switch(number, &sound)?,
+                None => {
+                    let own = compiled.get(&program).cloned().ok_or_else(|| {
+                        format!("{}: {} was not built", program.package, program.target)
+                    })?;
+                    self.baselines.judge(&tests(own), &sound, None)?
+                }
             };
-            let ended = self.baselines.judge(&own, &sound, number)?;
             if ended != Ended::Passed {
                 return Ok(ended);
             }
         }
         Ok(Ended::Passed)
+    }
+
+    /// Runs those of `tests` that come by fault `number`, with it switched on.
+    fn tested_behind_switch(&self, number: u32, tests: &Tests) -> Result<Ended, String> {
+        let reach = self.reach(tests)?;
+        let only = tests.only.first().map_or("", |only| only.as_str());
+        for (names, time) in reach.rounds(number, only) {
+            let tests = Tests {
+                only: names,
+                exact: true,
+                ..tests.clone()
+            };
+            self.baselines.note(&tests, time)?;
+            let ended = self.baselines.judge(&tests, &tests, Some(number))?;
+            if ended != Ended::Passed {
+                return Ok(ended);
+            }
+        }
+        Ok(Ended::Passed)
+    }
+
+    /// Which faults `tests` come by. The unit tests of a folder are those of their crate.
+    fn reach(&self, tests: &Tests) -> Result<Arc<Reach>, String> {
+        let is_whole_drive = tests
+            .program
+            .ends_with(format!("{}-{}", WHOLE_DRIVE[1], WHOLE_DRIVE[3]));
+        let only = match is_whole_drive {
+            true => tests.only.clone(),
+            false => Vec::new(),
+        };
+        let name = tests.program.file_name().unwrap_or_default();
+        let key = format!("{}-{}-reach.txt", name.display(), only.concat());
+        let failed = "a thread has failed";
+        let entry = {
+            let mut reach = self.reach.lock().map_err(|_| failed)?;
+            reach.entry(key.clone()).or_default().clone()
+        };
+        let mut known = entry.lock().map_err(|_| failed)?;
+        if let Some(reach) = &*known {
+            return Ok(reach.clone());
+        }
+        let all = Tests {
+            only,
+            ..tests.clone()
+        };
+        let reach = Arc::new(Reach::of(&all, &self.programs.join(key))?);
+        *known = Some(reach.clone());
+        Ok(reach)
     }
 
     pub(super) fn known(&self) -> Result<BTreeMap<String, Verdict>, String> {

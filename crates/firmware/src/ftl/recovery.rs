@@ -215,3 +215,46 @@ impl<M: Arena> FlashStore<M> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use firstread_core::{Lpn, Ns};
+
+    use super::*;
+    use crate::ftl::place::{Item, Why};
+    use crate::ftl::tests::{Drive, SLOTS, Silent, drive, fill};
+
+    /// Superblocks and multi-plane pages that a recovery reads.
+    fn reads(drive: &mut Drive) -> (u32, u64) {
+        let mut recovery = Recovery::default();
+        let store = &mut drive.lower.store;
+        for block in (0..store.shared.blocks.len()).map(SuperblockId) {
+            store.read_contents(block, &mut recovery, &Silent::default());
+        }
+        (recovery.superblocks, recovery.rows_read)
+    }
+
+    /// Of a full superblock the table of contents is read, which is a page here, and of an open one every wordline
+    /// that is begun, on both dies.
+    #[test]
+    fn formula_a_recovery_reads_contents_and_what_is_begun() {
+        let mut drive = drive(12, 6 * u64::from(SLOTS), 0);
+        assert_eq!(reads(&mut drive), (0, 0));
+        fill(&mut drive, 4, 40);
+        assert_eq!(reads(&mut drive), (8, 8));
+        for (slots, begun) in [(1, 1), (4, 2)] {
+            for lpn in 0..slots {
+                let item = Item {
+                    lpn: Lpn(lpn),
+                    expect: None,
+                    why: Why::Host { has_merged: false },
+                };
+                let placed = drive.lower.store.take(Ns::ZERO, &item);
+                let _ = drive
+                    .lower
+                    .commit(placed.expect("four superblocks are free"));
+            }
+            assert_eq!(reads(&mut drive), (9, 8 + 2 * begun), "{slots} more slots");
+        }
+    }
+}

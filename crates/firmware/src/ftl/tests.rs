@@ -14,8 +14,9 @@ use firstread_core::{
 };
 
 use crate::config::{Config, WriteCache};
+use crate::ftl::place::Evacuation;
 use crate::log::Record;
-use crate::observe::SuperblockUse;
+use crate::observe::{Owner, SuperblockUse};
 use crate::policy::AXES;
 use crate::{Firmware, Schemes, Setup};
 
@@ -161,5 +162,18 @@ pub(crate) fn fill(drive: &mut Drive, free: u32, valid: u32) {
     for block in (0..store.shared.blocks.len() - free).map(SuperblockId) {
         store.mark_filled(Ns::ZERO, block, 0, valid);
         assert_eq!(store.shared.blocks.row(block).usage, SuperblockUse::Full);
+    }
+}
+
+/// `block`, opened as the `opened`th, being emptied for `owner`.
+pub(crate) fn emptying(owner: Owner, block: SuperblockId, opened: u64) -> Evacuation {
+    Evacuation {
+        owner,
+        block,
+        opened,
+        mode: CellMode::Slc,
+        row: 0,
+        rows: 32,
+        shrinks: 0,
     }
 }

@@ -81,3 +81,31 @@ impl BadBlocks {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Superblocks are retired until the worst die has no bad block in use: the others have spares for each bad block
+    /// that they have fewer.
+    #[test]
+    fn formula_a_new_drive_has_the_spares_that_its_worst_die_leaves() {
+        let mut bad = BadBlocks::new(2, 10);
+        bad.of_factory(&[3, 1], 3);
+        let block = SuperblockId;
+        for (i, die, repairs) in [(0, 0, false), (1, 1, true), (2, 1, true), (3, 1, false)] {
+            bad.note(block(i), DieId(die));
+            assert_eq!(bad.can_repair(block(i)), repairs, "block {i} of die {die}");
+            if repairs {
+                let mut replaced = Vec::new();
+                bad.repair(block(i), |die| replaced.push(die));
+                assert_eq!(replaced, [DieId(die)]);
+            }
+        }
+        // A superblock that is retired gives its good blocks, here one of die 1.
+        bad.retire(block(0));
+        assert!(bad.can_repair(block(3)));
+        bad.note(block(4), DieId(0));
+        assert!(!bad.can_repair(block(4)));
+    }
+}

@@ -5,9 +5,9 @@ use firstread_core::{
 };
 
 use super::streams::Streams;
-use super::{Evacuation, Item, Refusal, StreamPlan, Why, WriteBuffer};
+use super::{Item, Refusal, StreamPlan, Why, WriteBuffer};
 use crate::config::WriteCache;
-use crate::ftl::tests::{Drive, SLOTS, drive, drive_with, fill};
+use crate::ftl::tests::{Drive, SLOTS, drive, drive_with, emptying, fill};
 use crate::observe::{Heat, HeatConfig, Owner, Refused, StreamId, StreamRow, StreamUse};
 
 /// A power cut tears what is being programmed and keeps what still fills. So the part of a die, data or parity, is
@@ -68,21 +68,47 @@ fn formula_a_victim_counts_as_what_it_gives_back() {
     let store = &mut drive.lower.store;
     let without = store.place.missing_room(&store.shared);
     store.shared.blocks.row_mut(SuperblockId(0)).leaving = true;
-    store.place.relocation.emptying = Some(Evacuation {
-        owner: Owner::Gc,
-        block: SuperblockId(0),
-        opened: 1,
-        mode: CellMode::Slc,
-        row: 0,
-        rows: 32,
-        shrinks: 0,
-    });
+    store.place.relocation.emptying = Some(emptying(Owner::Gc, SuperblockId(0), 1));
     assert_eq!(
         store.place.missing_room(&store.shared),
         without - i64::from(SLOTS - 40)
     );
     store.shared.blocks.row_mut(SuperblockId(0)).failed = true;
     assert_eq!(store.place.missing_room(&store.shared), without + 40);
+}
+
+/// Beyond the reserve of cleaning is what is free, less what is reserved and less what the superblock being emptied
+/// takes beyond what it gives back. Cleaning itself has the reserve for that.
+#[test]
+fn formula_reserved_and_owed_slots_are_not_taken() {
+    let beyond = |drive: &Drive| {
+        let store = &drive.lower.store;
+        let fits = |slots: &u64| store.place.has_beyond_reserve(*slots, &store.shared);
+        (0..=u64::from(4 * SLOTS)).take_while(fits).last()
+    };
+    let filled = || {
+        let mut drive = drive(12, 6 * u64::from(SLOTS), 0);
+        fill(&mut drive, 4, 40);
+        drive
+    };
+    let mut reserved = filled();
+    // Two superblocks are kept.
+    assert_eq!(beyond(&reserved), Some(128));
+    reserved.lower.store.place.reserve_slot();
+    reserved.lower.store.place.reserve_slot();
+    assert_eq!(beyond(&reserved), Some(126));
+    for (owner, failed, owed) in [
+        (Owner::Refresh, false, 0),
+        (Owner::Refresh, true, 40),
+        (Owner::Gc, true, 0),
+    ] {
+        let mut drive = filled();
+        let store = &mut drive.lower.store;
+        store.shared.blocks.row_mut(SuperblockId(0)).failed = failed;
+        store.place.relocation.emptying = Some(emptying(owner, SuperblockId(0), 1));
+        assert_eq!(store.place.owed_slots(&store.shared), owed, "{owner:?}");
+        assert_eq!(beyond(&drive), Some(128 - owed), "{owner:?}");
+    }
 }
 
 /// Why a page is not refreshed now; none if it is.

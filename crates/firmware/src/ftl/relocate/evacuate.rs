@@ -96,7 +96,7 @@ impl Relocate {
     }
 
     /// The superblock being emptied holds no more data: it is erased or retired.
-    fn emptied<M: Arena>(
+    pub(super) fn emptied<M: Arena>(
         &mut self,
         now: Ns,
         current: Evacuation,

@@ -209,7 +209,7 @@ impl Relocate {
     }
 
     /// The next victim, if cleaning it is worth its moves, or if the host cannot continue without it.
-    fn worth_cleaning<M>(&self, store: &FlashStore<M>) -> Option<SuperblockId> {
+    pub(super) fn worth_cleaning<M>(&self, store: &FlashStore<M>) -> Option<SuperblockId> {
         if !self.has_to_clean(store) && map_victim(&store.place, &store.shared).is_none() {
             let areas = match store.place.keeps_low() {
                 true => &Area::ALL[..1],

@@ -1,7 +1,6 @@
-use firstread_core::{CellMode, Ns, SuperblockId};
+use firstread_core::{CellMode, Ns, SuperblockId, Wait};
 
-use crate::ftl::place::Evacuation;
-use crate::ftl::tests::{Drive, SLOTS, Silent, drive, fill};
+use crate::ftl::tests::{Drive, SLOTS, Silent, drive, emptying, fill};
 use crate::observe::Owner;
 
 /// A drive of `superblocks`, of which `free` are free and the others hold `valid` valid slots each. Its spare space
@@ -46,6 +45,21 @@ fn formula_nothing_is_cleaned_while_the_host_can_have_a_superblock() {
     assert!(moves_due(&mut filled(12, 2, 40)) > 0);
 }
 
+/// As long as nothing waits for a superblock, a victim is cleaned from half the average yield on. Here three of
+/// twelve superblocks are spare, which is 16 slots each.
+#[test]
+fn formula_a_victim_that_yields_little_waits_until_the_host_needs_it() {
+    for (valid, is_worth) in [(57, false), (56, true), (0, true)] {
+        let drive = filled(12, 4, valid);
+        let victim = drive.relocate.worth_cleaning(&drive.lower.store);
+        assert_eq!(victim.is_some(), is_worth, "{valid} valid slots");
+    }
+    let mut drive = filled(12, 4, 57);
+    let waits = &mut drive.lower.store.place.relocation.host_waits;
+    waits.set(Wait::Superblock, true);
+    assert!(drive.relocate.worth_cleaning(&drive.lower.store).is_some());
+}
+
 /// Victims beyond those that are foreseen are taken to hold as much as the last of these. Here each gives back two
 /// slots for 62 moves, and all that is missing is more than the foreseen give.
 #[test]
@@ -85,6 +99,38 @@ fn sequence_cleaning_makes_room_for_evacuations_that_wait() {
             "{free} free, asked {asks}, failed {fails}"
         );
         assert!(may_move(&drive, Owner::Convert) && may_move(&drive, Owner::Refresh));
+    }
+}
+
+/// A superblock that has been emptied is counted by what it was emptied for: a refresh, or a return to the drive's own
+/// mode.
+#[test]
+fn formula_superblocks_are_counted_by_what_they_were_emptied_for() {
+    for (owner, refreshed, returned) in [
+        (Owner::Refresh, 1, 0),
+        (Owner::Return, 0, 1),
+        (Owner::Gc, 0, 0),
+        (Owner::Wear, 0, 0),
+        (Owner::Convert, 0, 0),
+    ] {
+        let mut drive = filled(12, 4, 0);
+        let block = SuperblockId(3);
+        let current = emptying(owner, block, 1);
+        let (lower, ports) = (&mut drive.lower, &mut Silent::default());
+        lower.store.place.relocation.emptying = Some(current);
+        drive.relocate.emptied(Ns::ZERO, current, lower, ports);
+        let store = &drive.lower.store;
+        let counters = &store.shared.counters;
+        assert_eq!(
+            (
+                counters.superblocks_refreshed,
+                counters.superblocks_returned
+            ),
+            (refreshed, returned),
+            "{owner:?}"
+        );
+        assert!(store.place.relocation.emptying.is_none());
+        assert_eq!(store.place.space.erases.blocks().next(), Some(block));
     }
 }
 
@@ -135,15 +181,7 @@ fn formula_what_has_changed_since_it_was_asked_for_is_not_compacted() {
     let block = SuperblockId(2);
     let opened = drive.lower.store.shared.blocks.row(block).opened;
     for (opened, compacted) in [(opened + 1, 0), (opened, 1)] {
-        drive.relocate.room = Some(Evacuation {
-            owner: Owner::Gc,
-            block,
-            opened,
-            mode: CellMode::Slc,
-            row: 0,
-            rows: 0,
-            shrinks: 0,
-        });
+        drive.relocate.room = Some(emptying(Owner::Gc, block, opened));
         drive.lower.store.place.relocation.asked += 1;
         let next = drive.relocate.next_for_room(&mut drive.lower);
         assert_eq!(next.is_some(), compacted == 1);
