@@ -6,8 +6,8 @@ use crate::figure::{
     Axis, Dash, Figure, Mark, Marker, PALETTE, Panel, Row, Series, TWO_COLUMNS_PX,
 };
 
-/// Height of the figure (px).
-const HEIGHT_PX: u32 = 1_000;
+/// Height of a row of panels (px).
+const ROW_PX: u32 = 500;
 /// The lowest error rate that is drawn.
 const LEAST_RATE: f64 = 1e-30;
 
@@ -17,6 +17,19 @@ pub fn figure(life: &Life, outcome: &LifeOutcome) -> Figure {
         weight: 1.0,
         panels,
     };
+    let samples = &outcome.lived.samples;
+    let mut below = Vec::new();
+    if outcome.stages.iter().any(|stage| stage.probe.is_some()) {
+        below.push(reads(outcome));
+    }
+    // Of cells without voltages nothing is lost to age.
+    if samples.iter().any(|sample| sample.lost.is_some()) {
+        below.push(lost(outcome));
+    }
+    let mut rows = vec![row(vec![wear(outcome), bad(outcome)])];
+    if !below.is_empty() {
+        rows.push(row(below));
+    }
     Figure {
         title: format!(
             "{} on {}, until {}",
@@ -24,11 +37,8 @@ pub fn figure(life: &Life, outcome: &LifeOutcome) -> Figure {
             life.setup.profile.name,
             life.terms.until
         ),
-        size_px: (TWO_COLUMNS_PX, HEIGHT_PX),
-        rows: vec![
-            row(vec![wear(outcome), bad(outcome)]),
-            row(vec![reads(outcome), lost(outcome)]),
-        ],
+        size_px: (TWO_COLUMNS_PX, ROW_PX * rows.len() as u32),
+        rows,
     }
 }
 
@@ -95,7 +105,7 @@ fn wear(outcome: &LifeOutcome) -> Panel {
         ));
     }
     panel(
-        "(a) Wear of superblocks in use",
+        "Wear of superblocks in use",
         Axis::linear("P/E cycles"),
         series,
     )
@@ -106,7 +116,7 @@ fn bad(outcome: &LifeOutcome) -> Panel {
     let points = points.map(|s| [written(s), 100.0 * s.bad_share]).collect();
     let series = vec![line("bad blocks".into(), 3, points, Dash::Solid)];
     panel(
-        "(b) Bad blocks",
+        "Bad blocks",
         Axis::linear("Share of all blocks (%)"),
         series,
     )
@@ -133,7 +143,7 @@ fn reads(outcome: &LifeOutcome) -> Panel {
         of("read P99.9", 2, |p| p.p999_ns as f64),
     ];
     panel(
-        "(c) Reads of 4 KiB, one at a time",
+        "Reads of 4 KiB, one at a time",
         Axis::linear("Latency (µs)"),
         series,
     )
@@ -162,7 +172,7 @@ fn lost(outcome: &LifeOutcome) -> Panel {
         ),
     ];
     panel(
-        "(d) Uncorrectable bit error rate of data kept without power",
+        "Uncorrectable bit error rate of data kept without power",
         Axis::log10("Errors a bit"),
         series,
     )
