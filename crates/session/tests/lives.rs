@@ -99,11 +99,10 @@ fn said(from: &str, to: &str) -> String {
         Err(error) => return error.to_string(),
     };
     let inputs = Inputs::open(&study, None).unwrap();
-    let said = match plan::points(&study, &inputs, &[], true) {
+    match plan::points(&study, &inputs, &[], true) {
         Ok(_) => "ok".to_owned(),
         Err(error) => format!("{error:#}"),
-    };
-    said
+    }
 }
 
 /// A point of a study has the result that the same life has alone, byte for byte, and its metrics are taken from that.
