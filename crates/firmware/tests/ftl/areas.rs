@@ -165,6 +165,61 @@ fn formula_the_budget_is_a_share_of_the_host_s_pages() {
     }
 }
 
+/// Pages of a read that need not be seen would not migrate, and earn the budget that they would have earned. All others are
+/// seen.
+#[test]
+fn formula_reads_that_need_not_be_seen_change_nothing() {
+    let mut unseen = 0;
+    for (trigger, by_read, low_locality) in [
+        (0, 1, 0),
+        (0, 0, 0),
+        (0, 1, 1),
+        (1, 1, 0),
+        (2, 1, 0),
+        (2, 0, 0),
+    ] {
+        let set = [
+            ("trigger", trigger),
+            ("by_read", by_read),
+            ("low_locality", low_locality),
+            ("budget", 250),
+        ];
+        for (area, retries) in [
+            (Area::High, 0),
+            (Area::High, 1),
+            (Area::Low, 0),
+            (Area::Low, 2),
+        ] {
+            let seen = scheme("differential", &set).sees_read(area, retries);
+            let migrates = scheme("differential", &set)
+                .after_read(area, &page_read(9, retries))
+                .is_some();
+            assert!(seen || !migrates, "{set:?} {area:?} {retries}");
+            // What is learned from a read is learned from every one.
+            let learns = trigger == 1 || low_locality == 1;
+            let may_migrate = by_read == 1 && area == Area::High && (trigger == 2 || retries > 0);
+            assert_eq!(seen, learns || may_migrate, "{set:?} {area:?} {retries}");
+            if seen {
+                continue;
+            }
+            unseen += 1;
+            let [mut told, mut saw] = [0, 1].map(|_| scheme("differential", &[("budget", 250)]));
+            told.has_read(3);
+            for _ in 0..3 {
+                saw.after_read(Area::High, &page_read(0, 0));
+            }
+            for scheme in [&mut told, &mut saw] {
+                let migrates = scheme.after_read(Area::High, &page_read(9, 1));
+                assert_eq!(migrates, Some(true), "a thousand thousandths");
+                scheme.has_migrated();
+                let migrates = scheme.after_read(Area::High, &page_read(9, 1));
+                assert_eq!(migrates, Some(false));
+            }
+        }
+    }
+    assert_eq!(unseen, 3 + 4 + 2 + 4);
+}
+
 /// A migration that found no slot has cost nothing: the next one may be made.
 #[test]
 fn formula_the_budget_is_spent_by_migrations_that_were_made() {

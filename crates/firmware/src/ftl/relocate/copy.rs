@@ -37,7 +37,7 @@ impl Relocate {
     }
 
     /// If `job` was a read of the host, those of its pages that belong elsewhere are copied.
-    #[inline(never)]
+    #[inline(never)] // A drive on which nothing is copied has one branch.
     fn host_has_read<M: Arena>(
         &mut self,
         now: Ns,
@@ -46,27 +46,41 @@ impl Relocate {
         ports: &mut impl Out,
     ) -> bool {
         let shared = &lower.store.shared;
-        let Job {
-            at,
-            step,
-            asked,
-            purpose,
-            ..
-        } = shared.jobs[job];
-        let of_host = matches!(purpose, Purpose::HostRead { .. } | Purpose::SharedRead);
-        let row = shared.blocks.row(at.block);
+        let ended = &shared.jobs[job];
+        let of_host = matches!(
+            ended.purpose,
+            Purpose::HostRead { .. } | Purpose::SharedRead
+        );
+        let row = shared.blocks.row(ended.at.block);
         // Only a full superblock is copied from, so that a recovery can tell copies apart.
         if !of_host || row.usage != SuperblockUse::Full || row.holds_map {
             return false;
         }
-        let row = *row;
-        let codewords = shared.layout.codewords_per_slot();
-        let area = shared.blocks.area_of(at.block);
-        if !(self.sees_every_read || lower.store.place.area.sees_read(area, step)) {
-            let slots = slots_of(asked, codewords);
-            lower.store.place.area.has_read(slots);
-            return self.wakes();
+        let areas = &mut lower.store.place.area;
+        let area = shared.blocks.area_of(ended.at.block);
+        if self.sees_every_read || areas.sees_read(area, ended.step) {
+            return self.pages_read(now, job, lower, ports);
         }
+        areas.has_read(slots_of(ended.asked, shared.layout.codewords_per_slot()));
+        self.wakes()
+    }
+
+    /// Those of the pages that the host has read under `job` that belong elsewhere are copied.
+    #[inline(never)] // Few reads come here.
+    fn pages_read<M: Arena>(
+        &mut self,
+        now: Ns,
+        job: u32,
+        lower: &mut LowerLayers<M>,
+        ports: &mut impl Out,
+    ) -> bool {
+        let shared = &lower.store.shared;
+        let Job {
+            at, step, asked, ..
+        } = shared.jobs[job];
+        let row = *shared.blocks.row(at.block);
+        let area = shared.blocks.area_of(at.block);
+        let codewords = shared.layout.codewords_per_slot();
         let whole = u64::MAX >> (64 - codewords);
         let first = shared.ppa_in(at, 0);
         let buffer = shared.job_buffer(job);

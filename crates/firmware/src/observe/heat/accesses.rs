@@ -37,7 +37,7 @@ pub(super) struct Accesses {
     len: usize,
     /// A bit for the low bits of each unit that waits: most units that are asked for do not wait, and need no look at those
     /// that do.
-    low_bits: u128,
+    low_bits: u64,
 }
 
 impl Accesses {
@@ -71,6 +71,6 @@ impl Accesses {
 
 /// The bit of `unit`.
 #[inline]
-fn bit(unit: u64) -> u128 {
-    1 << (unit % u64::from(u128::BITS))
+fn bit(unit: u64) -> u64 {
+    1 << (unit % u64::from(u64::BITS))
 }
