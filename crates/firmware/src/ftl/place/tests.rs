@@ -5,10 +5,11 @@ use firstread_core::{
 };
 
 use super::streams::Streams;
-use super::{Item, Refusal, StreamPlan, Why, WriteBuffer};
+use super::{Item, Place, Refusal, StreamPlan, Why, WriteBuffer};
 use crate::config::WriteCache;
 use crate::ftl::tests::{Drive, SLOTS, drive, drive_with, emptying, fill};
-use crate::observe::{Heat, HeatConfig, Owner, Refused, StreamId, StreamRow, StreamUse};
+use crate::observe::{Heat, HeatConfig, LowEntry, Owner, Refused, StreamId, StreamRow, StreamUse};
+use crate::shared::Shared;
 
 /// A power cut tears what is being programmed and keeps what still fills. So the part of a die, data or parity, is
 /// incomplete until its program is due, and complete from then on.
@@ -313,6 +314,107 @@ fn formula_the_host_has_slots_in_the_buffer_of_the_low_area() {
         .expect("there is room");
     let _ = drive.lower.commit(placed);
     assert_eq!(buffered(&drive), 3);
+}
+
+/// Free superblocks of the low wearing area are kept from what the host may open, those that are about to be free among them,
+/// until nothing else can be had.
+#[test]
+fn formula_free_superblocks_of_the_low_area_are_kept() {
+    let mut drive = at_bound(2);
+    let (place, shared) = (&mut drive.lower.store.place, &drive.lower.store.shared);
+    let most = |place: &Place| {
+        (0..)
+            .take_while(|n| place.has_beyond_reserve(*n, shared))
+            .count() as u64
+    };
+    let kept = most(place);
+    for (emptied, owner, soon) in [(17, Owner::Gc, 3), (17, Owner::Wear, 3), (3, Owner::Gc, 2)] {
+        assert_eq!(place.kept_low_soon(shared), 2);
+        place.relocation.emptying = Some(emptying(owner, SuperblockId(emptied), 1));
+        assert_eq!(place.kept_low_soon(shared), soon, "{emptied}");
+        place.relocation.emptying = None;
+    }
+    assert!(place.release_low());
+    assert_eq!(most(place), kept + 2 * u64::from(SLOTS));
+    assert_eq!(place.kept_low_soon(shared), 0);
+    assert!(!place.release_low(), "they were released before");
+}
+
+/// What spills leaves a free superblock to pages that are read often.
+#[test]
+fn formula_what_spills_leaves_a_free_superblock() {
+    for (low_free, entry, enters) in [
+        (2, LowEntry::Spill, true),
+        (1, LowEntry::Spill, false),
+        (1, LowEntry::Gc, true),
+        (0, LowEntry::Gc, false),
+    ] {
+        let mut drive = at_bound(low_free);
+        let store = &mut drive.lower.store;
+        let taken = store
+            .place
+            .take_for_entry(Ns::ZERO, entry, &mut store.shared);
+        assert_eq!(taken.is_ok(), enters, "{low_free} {entry:?}");
+        // The last free one was opened, or there was none.
+        let opened_last = low_free == u32::from(enters);
+        assert_eq!(store.place.low_is_wanted(), opened_last || !enters);
+    }
+}
+
+/// Room is made for pages that are read often if any of them has found none, whatever else has; and is looked for once for
+/// each change of superblocks.
+#[test]
+fn formula_room_is_looked_for_once_and_for_pages_read_often_first() {
+    for (entries, for_hot) in [
+        (&[LowEntry::Spill][..], Some(false)),
+        (&[LowEntry::Gc], Some(true)),
+        (&[LowEntry::Gc, LowEntry::Spill], Some(true)),
+        (&[LowEntry::Spill, LowEntry::Gc], Some(true)),
+        (&[], None),
+    ] {
+        let mut drive = at_bound(0);
+        let store = &mut drive.lower.store;
+        let (place, shared) = (&mut store.place, &mut store.shared);
+        let ask = |place: &mut Place, shared: &mut Shared| {
+            for entry in entries {
+                assert!(place.take_for_entry(Ns::ZERO, *entry, shared).is_err());
+            }
+            place.begin_to_make_room(shared)
+        };
+        assert_eq!(ask(place, shared), for_hot, "{entries:?}");
+        assert_eq!(ask(place, shared), None, "nothing has changed");
+        shared.counters.erases += 1;
+        assert_eq!(ask(place, shared), for_hot);
+        shared.counters.erases += 1;
+        place.relocation.emptying = Some(emptying(Owner::Gc, SuperblockId(17), 1));
+        assert_eq!(ask(place, shared), None, "one is being emptied");
+    }
+}
+
+/// The low wearing area has no stream of cold data: while wear leveling empties one of its superblocks, what it opens is the
+/// most worn one.
+#[test]
+fn formula_cold_data_of_the_low_area_go_to_its_most_worn_superblock() {
+    let leveled = drive_with(20, 8 * u64::from(SLOTS), 0, ("wear", "static"));
+    for (emptied, owner, opened) in [
+        (16, Owner::Wear, 18),
+        (16, Owner::Gc, 19),
+        (3, Owner::Wear, 19),
+    ] {
+        let mut drive = at_bound(2);
+        let (place, shared) = (&mut drive.lower.store.place, &mut drive.lower.store.shared);
+        place.wear = leveled.lower.store.place.wear.clone();
+        shared.blocks.row_mut(SuperblockId(18)).set_pe_cycles(5);
+        place.relocation.emptying = Some(emptying(owner, SuperblockId(emptied), 1));
+        let (_, slot) = place
+            .take_for_entry(Ns::ZERO, LowEntry::Gc, shared)
+            .expect("two are free");
+        assert_eq!(
+            slot.ppa.block(),
+            SuperblockId(opened),
+            "{emptied} {owner:?}"
+        );
+    }
 }
 
 /// Pages read often stay when their superblock is returned, unless half a superblock of them stayed the last time.

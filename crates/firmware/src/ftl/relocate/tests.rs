@@ -1,6 +1,7 @@
-use firstread_core::{CellMode, Ns, SuperblockId, Wait};
+use firstread_core::{CellMode, Lpn, Ns, SuperblockId, Wait};
 
-use crate::ftl::tests::{Drive, SLOTS, Silent, drive, emptying, fill};
+use crate::ftl::place::{Item, Why};
+use crate::ftl::tests::{Drive, SLOTS, Silent, drive, drive_with, emptying, fill};
 use crate::observe::Owner;
 
 /// A drive of `superblocks`, of which `free` are free and the others hold `valid` valid slots each. Its spare space
@@ -188,5 +189,48 @@ fn formula_what_has_changed_since_it_was_asked_for_is_not_compacted() {
         let store = &drive.lower.store;
         assert_eq!(store.shared.counters.superblocks_compacted, compacted);
         assert_eq!(store.place.relocation.asked, 0);
+    }
+}
+
+/// The superblock of the low wearing area that was opened longest ago is returned, and waits for a host that waits for a
+/// superblock.
+#[test]
+fn formula_the_oldest_superblock_is_returned_when_the_host_does_not_wait() {
+    let mut drive = drive_with(20, 8 * u64::from(SLOTS), 0, ("area", "differential"));
+    for (block, valid) in
+        (0..8)
+            .map(|b| (b, 40))
+            .chain([(18, SLOTS), (16, SLOTS), (17, SLOTS), (19, SLOTS)])
+    {
+        drive
+            .lower
+            .store
+            .mark_filled(Ns::ZERO, SuperblockId(block), 0, valid);
+    }
+    let store = &mut drive.lower.store;
+    store.place.look_at_areas(&store.shared);
+    let opened = |block: u32| store.shared.blocks.row(SuperblockId(block)).opened;
+    assert!(opened(18) < opened(16) && opened(16) < opened(19));
+    let item = Item {
+        lpn: Lpn(3),
+        expect: None,
+        why: Why::Migrated,
+    };
+    assert!(store.take(Ns::ZERO, &item).is_err(), "none is free");
+    drive.relocate.make_room_in_low(&mut drive.lower);
+    let asked = drive
+        .relocate
+        .room
+        .expect("a page that is read often waits");
+    assert_eq!(
+        (asked.block, asked.owner),
+        (SuperblockId(18), Owner::Return)
+    );
+    for waits in [true, false] {
+        let host_waits = &mut drive.lower.store.place.relocation.host_waits;
+        host_waits.set(Wait::Superblock, waits);
+        let next = drive.relocate.next_for_room(&mut drive.lower);
+        assert_eq!(next.is_some(), !waits);
+        assert_eq!(drive.relocate.room.is_some(), waits);
     }
 }
