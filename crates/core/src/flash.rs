@@ -53,6 +53,8 @@ pub enum OpClass {
     Calibration,
     /// Reads of data that are moved: garbage collection, wear leveling, refresh, mode conversion.
     MoveRead,
+    /// Reads of a slot's old data, for a write of part of the slot.
+    MergeRead,
     /// Read-ahead of a sequential stream, as long as no command waits for the data.
     ReadAhead,
     /// Reads of map pages.
@@ -71,6 +73,18 @@ impl OpClass {
     /// Whether the operation continues a read that the host is already waiting for.
     pub const fn goes_on(self) -> bool {
         matches!(self, OpClass::HostRetry | OpClass::ReadRecovery)
+    }
+
+    /// Whether a host command waits for reads of this class, or may come to wait for them.
+    pub const fn serves_host(self) -> bool {
+        matches!(
+            self,
+            OpClass::HostRead
+                | OpClass::HostRetry
+                | OpClass::ReadRecovery
+                | OpClass::MergeRead
+                | OpClass::ReadAhead
+        )
     }
 }
 

@@ -108,4 +108,15 @@ impl InFlight {
             }
         }
     }
+
+    /// No command waits for it, so its time goes to a breakdown that all such reads share and nobody reads.
+    #[inline]
+    pub(super) fn open_for_nobody(&mut self, breakdowns: &mut Breakdowns) {
+        if let Some(own) = self.breakdown.replace(BreakdownId::NOBODYS)
+            && !self.handed_over
+        {
+            breakdowns.close(own);
+        }
+        self.handed_over = true;
+    }
 }

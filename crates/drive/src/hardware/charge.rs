@@ -131,7 +131,7 @@ impl Cause {
             OpClass::HostRead => Cause::DieHostRead,
             OpClass::HostRetry | OpClass::ReadRecovery => Cause::DieRetry,
             OpClass::Calibration => Cause::DieCalibration,
-            OpClass::MoveRead => Cause::DieMove,
+            OpClass::MoveRead | OpClass::MergeRead => Cause::DieMove,
             OpClass::ReadAhead => Cause::DieReadAhead,
             OpClass::MapRead | OpClass::MapProgram => Cause::DieMap,
             OpClass::Program => Cause::DieProgram,
@@ -229,6 +229,11 @@ impl Breakdown {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct BreakdownId(u32);
 
+impl BreakdownId {
+    /// Takes the time of reads that no command waits for.
+    pub(crate) const NOBODYS: BreakdownId = BreakdownId(0);
+}
+
 /// Breakdowns of operations and of commands, handed from one to the other. The most recently closed one is
 /// reused first, so that few are ever touched.
 #[derive(Clone, Debug)]
@@ -238,16 +243,17 @@ pub(crate) struct Breakdowns {
 }
 
 impl Breakdowns {
+    /// `count` closed ones, besides [`BreakdownId::NOBODYS`].
     pub(crate) fn new(count: u32) -> Breakdowns {
         Breakdowns {
-            all: vec![Breakdown::from(Ns::ZERO); count as usize],
-            closed: (0..count).rev().map(BreakdownId).collect(),
+            all: vec![Breakdown::from(Ns::ZERO); count as usize + 1],
+            closed: (1..=count).rev().map(BreakdownId).collect(),
         }
     }
 
     /// Closes all breakdowns.
     pub(crate) fn close_all(&mut self) {
-        *self = Breakdowns::new(self.all.len() as u32);
+        *self = Breakdowns::new(self.all.len() as u32 - 1);
     }
 
     /// Opens a breakdown that starts at `from`.
@@ -261,7 +267,7 @@ impl Breakdowns {
 
     #[inline]
     pub(crate) fn close(&mut self, id: BreakdownId) {
-        debug_assert!(self.closed.len() < self.all.len(), "closed twice");
+        debug_assert!(self.closed.len() + 1 < self.all.len(), "closed twice");
         self.closed.push(id);
     }
 }

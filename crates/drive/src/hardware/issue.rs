@@ -2,7 +2,7 @@
 
 use firstread_core::{DieId, FlashKind, FlashOp, Ns, Tag};
 
-use super::charge::Cause;
+use super::charge::{BreakdownId, Cause};
 use super::die::DiePhase;
 use super::state::Hardware;
 use crate::hardware::timers::Timers;
@@ -35,15 +35,19 @@ impl Hardware {
         let (tag, class, queued) = (op.tag.0, op.class, op.queued);
         let lane = self.occupy(now, op);
         let (state, die) = (&mut self.ops[tag as usize], &mut self.dies[lane as usize]);
-        // No command waits for programs and erases. A page read for a rebuild continues as another read, and
-        // nobody asks for its time.
-        let breakdown = match state.breakdown {
-            Some(own) if class.goes_on() && !state.handed_over => own,
-            _ => state.open(&mut self.breakdowns, queued),
-        };
-        let charged = &mut self.breakdowns[breakdown];
-        die.log.charge_wait(queued, now, &mut charged.ns_by_cause);
-        charged.mark = now;
+        let mut breakdown = BreakdownId::NOBODYS;
+        if class.serves_host() {
+            // A page read for a rebuild continues as another read, and nobody asks for its time.
+            breakdown = match state.breakdown {
+                Some(own) if class.goes_on() && !state.handed_over => own,
+                _ => state.open(&mut self.breakdowns, queued),
+            };
+            let charged = &mut self.breakdowns[breakdown];
+            die.log.charge_wait(queued, now, &mut charged.ns_by_cause);
+            charged.mark = now;
+        } else {
+            state.open_for_nobody(&mut self.breakdowns);
+        }
         die.phase = DiePhase::Array(tag);
         let channel = state.channel;
         let mut sense = self.cells.read_ns(cell_mode, page, mode, timing);
