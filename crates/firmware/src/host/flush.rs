@@ -16,17 +16,22 @@ impl Host {
         self.durable.waiting.push_back((id, last, now));
     }
 
-    /// Whether any command waits until data are programmed.
-    #[inline]
-    pub(crate) fn any_waits_for_programs(&self) -> bool {
-        self.durable.any_waits()
-    }
-
     /// Completes commands whose data are programmed, and pads wordlines for the others. At the end of the drive's life
     /// data whose program failed find no place any more: commands that wait end with an error. Returns true if the
     /// cleaning pace has to be updated before this can continue.
-    #[cold]
+    #[inline]
     pub(crate) fn complete_safe<M: Arena>(
+        &mut self,
+        now: Ns,
+        store: &mut FlashStore<M>,
+        ports: &mut impl Out,
+    ) -> bool {
+        self.durable.any_waits() && self.complete_waiting(now, store, ports)
+    }
+
+    /// See [`Host::complete_safe`].
+    #[cold]
+    fn complete_waiting<M: Arena>(
         &mut self,
         now: Ns,
         store: &mut FlashStore<M>,

@@ -142,7 +142,7 @@ impl Read {
 
     /// Starts the next job of `die`, if the die is idle. If planes read independently, starts all jobs whose
     /// planes are idle.
-    #[inline(never)] // Every operation starts here.
+    #[inline]
     pub(crate) fn start_die(
         &mut self,
         now: Ns,
@@ -150,6 +150,13 @@ impl Read {
         shared: &mut Shared,
         ports: &mut impl Out,
     ) {
+        if shared.schedule.may_start(die) {
+            self.start_jobs(now, die, shared, ports);
+        }
+    }
+
+    #[inline(never)] // Every operation starts here.
+    fn start_jobs(&mut self, now: Ns, die: DieId, shared: &mut Shared, ports: &mut impl Out) {
         while let Some(job) = shared.start_die(now, die, ports) {
             self.issue(now, job, shared, ports);
             if !shared.schedule.has_independent_planes() {

@@ -32,9 +32,8 @@ impl<M: Arena> Firmware<M> {
     #[inline]
     pub(crate) fn array_free(&mut self, now: Ns, die: DieId, planes: u8, ports: &mut impl Out) {
         let store = &mut self.lower.store;
-        if store.shared.schedule.free(die, planes) {
-            store.read.start_die(now, die, &mut store.shared, ports);
-        }
+        store.shared.schedule.free(die, planes);
+        store.read.start_die(now, die, &mut store.shared, ports);
     }
 
     /// A flash event has arrived.
@@ -51,9 +50,8 @@ impl<M: Arena> Firmware<M> {
                 spare,
             } => {
                 let job = store.shared.jobs.of(tag);
-                let wanted = store.shared.jobs[job].wanted;
                 let outcome = Outcome {
-                    wanted,
+                    wanted: store.shared.jobs[job].wanted,
                     failed,
                     max_errors,
                     sum_errors,
@@ -93,8 +91,7 @@ impl<M: Arena> Firmware<M> {
             }
         }
         let store = &mut self.lower.store;
-        let shared = &mut store.shared;
-        if let Some(failed) = store.read.decoded(now, job, &outcome, shared, ports)
+        if let Some(failed) = (store.read).decoded(now, job, &outcome, &mut store.shared, ports)
             && (failed == 0 || !self.rebuild(now, job, failed, ports))
         {
             self.read_ended(now, job, failed, ports);
@@ -117,13 +114,12 @@ impl<M: Arena> Firmware<M> {
     /// a rebuild needed, the rebuilt read ends with it.
     #[inline(always)] // Its only caller is on the path of every request.
     fn read_ended(&mut self, now: Ns, job: u32, failed: u64, ports: &mut impl Out) {
-        let mut row = None;
-        let (mut job, mut failed) = (job, failed);
+        let (mut job, mut failed, mut row) = (job, failed, None);
         loop {
             let shared = &mut self.lower.store.shared;
             if let Purpose::Move { .. } = shared.jobs[job].purpose {
                 self.relocate.move_read(job, failed, &mut self.lower);
-                self.advance_all(now, ports);
+                self.advance(now, ports);
                 break;
             }
             let last = shared.unpin(job);
@@ -251,13 +247,15 @@ impl<M: Arena> Firmware<M> {
     /// The program of `job` has ended.
     fn programmed(&mut self, now: Ns, job: u32, ok: bool, ports: &mut impl Out) {
         let store = &mut self.lower.store;
-        if store.place.programmed(job, ok, &mut store.shared, ports) {
-            if self.host.any_waits_for_programs() {
-                self.complete_safe(now, ports);
-            }
+        let frees = store.place.programmed(job, ok, &mut store.shared, ports);
+        if frees {
+            self.complete_safe(now, ports);
             self.resume_writes(now, ports);
         }
-        self.advance_all(now, ports);
+        if frees || !ok {
+            self.relocate.try_arrived_again();
+        }
+        self.advance(now, ports);
     }
 
     /// One die has finished its part of a superblock erase, under `job`.
@@ -328,6 +326,7 @@ impl<M: Arena> Firmware<M> {
     }
 
     /// Completes commands whose data are programmed.
+    #[inline]
     fn complete_safe(&mut self, now: Ns, ports: &mut impl Out) {
         while self.host.complete_safe(now, &mut self.lower.store, ports) {
             self.relocate.update_pace(&mut self.lower.store);
@@ -336,6 +335,13 @@ impl<M: Arena> Firmware<M> {
 
     /// Advances everything that can advance: moves, cleaning, and blocked writes.
     pub(crate) fn advance_all(&mut self, now: Ns, ports: &mut impl Out) {
+        self.relocate.try_arrived_again();
+        self.advance(now, ports);
+    }
+
+    /// Like [`Firmware::advance_all`], after an event that leaves the write buffer as full as it was.
+    #[inline(never)]
+    fn advance(&mut self, now: Ns, ports: &mut impl Out) {
         if self.relocate.begin(&self.lower) {
             self.advance_moves(now, ports);
         }
@@ -344,16 +350,12 @@ impl<M: Arena> Firmware<M> {
         let read_only = self.is_read_only();
         if (lets_go || read_only) && self.host.has_stalled_writes() {
             if read_only {
-                self.lower
-                    .store
-                    .place
-                    .relocation
-                    .host_waits
-                    .end(Wait::Superblock);
+                let relocation = &mut self.lower.store.place.relocation;
+                relocation.host_waits.end(Wait::Superblock);
             }
             self.resume_writes(now, ports);
         }
-        if read_only && self.host.any_waits_for_programs() {
+        if read_only {
             self.complete_safe(now, ports);
         }
         let place = &mut self.lower.store.place;
@@ -371,12 +373,10 @@ impl<M: Arena> Firmware<M> {
         let rewritten = self.relocate.write_again(now, &mut self.lower, ports);
         if rewritten == Rewritten::All {
             // Blocked writes have waited for the rewriting.
-            if self.host.any_waits_for_programs() {
-                self.complete_safe(now, ports);
-            }
+            self.complete_safe(now, ports);
             self.resume_writes(now, ports);
         }
-        let mut is_held = false;
+        let mut is_held = self.relocate.waits_for_buffer();
         while rewritten != Rewritten::Blocked && !is_held {
             match self.relocate.write_arrived(now, &mut self.lower, ports) {
                 Arrived::Ended => self.resume_reads(now, ports),

@@ -45,10 +45,16 @@ impl Schedule {
         self.independent_planes
     }
 
-    /// `planes` of `die` are free. Returns whether anything may start on the die.
+    /// `planes` of `die` are free.
     #[inline]
-    pub(crate) fn free(&mut self, die: DieId, planes: u8) -> bool {
-        self.dies.free(die, planes)
+    pub(crate) fn free(&mut self, die: DieId, planes: u8) {
+        self.dies.free(die, planes);
+    }
+
+    /// Whether [`Schedule::start`] may find a job for `die`.
+    #[inline]
+    pub(crate) fn may_start(&self, die: DieId) -> bool {
+        self.dies.may_start(die)
     }
 
     /// Appends the read of `job` to the queue of its die.

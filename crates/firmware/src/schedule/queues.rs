@@ -256,11 +256,17 @@ impl DieQueues {
                 .any(|p| enough(queue.head[p]))
     }
 
-    /// `planes` of `die` are free. Returns whether anything may start on the die.
+    /// `planes` of `die` are free.
     #[inline]
-    pub(crate) fn free(&mut self, die: DieId, planes: u8) -> bool {
-        let queue = &mut self.dies[die.0 as usize];
-        queue.busy &= !planes;
-        queue.waiting != 0 || queue.suspended != NO_JOB || queue.aged
+    pub(crate) fn free(&mut self, die: DieId, planes: u8) {
+        self.dies[die.0 as usize].busy &= !planes;
+    }
+
+    /// Whether [`DieQueues::start`] may find a job for `die`.
+    #[inline]
+    pub(crate) fn may_start(&self, die: DieId) -> bool {
+        let queue = &self.dies[die.0 as usize];
+        let has_any = queue.waiting != 0 || queue.suspended != NO_JOB || queue.aged;
+        has_any && (queue.busy == 0 || self.planes != ALL_PLANES)
     }
 }

@@ -80,6 +80,8 @@ pub(crate) struct Relocate {
     pages: VecDeque<(Owner, Lpn)>,
     /// Jobs whose data have arrived and wait for the write buffer.
     arrived: VecDeque<u32>,
+    /// The oldest of them was refused because the write buffer is full, and nothing has changed that since.
+    waits_for_buffer: bool,
     /// Maximum number of moves that hold a job.
     window: u32,
     /// The search was cut short: wake relocation soon.
@@ -120,6 +122,7 @@ impl Relocate {
             room: None,
             pages: VecDeque::with_capacity(PAGES),
             arrived: VecDeque::with_capacity(window as usize),
+            waits_for_buffer: false,
             window,
             again: false,
             lacks_room: false,
@@ -168,6 +171,18 @@ impl Relocate {
     #[inline]
     pub(crate) fn wakes(&self) -> bool {
         self.again
+    }
+
+    /// The host has written, or a part of the write buffer has become free: data that arrived may fit.
+    #[inline]
+    pub(crate) fn try_arrived_again(&mut self) {
+        self.waits_for_buffer = false;
+    }
+
+    /// Whether the data that arrived have to wait until [`Relocate::try_arrived_again`].
+    #[inline]
+    pub(crate) fn waits_for_buffer(&self) -> bool {
+        self.waits_for_buffer
     }
 
     /// Begins a turn of relocation. Returns whether there is anything to do.

@@ -170,7 +170,10 @@ impl Relocate {
                             lower.store.shared.counters.moves_overtaken += 1;
                             false
                         }
-                        written => written.is_err(),
+                        written => {
+                            self.waits_for_buffer = written == Err(Refusal::Wait(Wait::Buffer));
+                            written.is_err()
+                        }
                     }
                 }
                 _ => {
