@@ -36,7 +36,7 @@ mod setup;
 mod shared;
 pub mod voltage;
 
-use firstread_core::{Arena, Buf, CellMode, FlashEvent, HostCommand, Lpn, Ns, Ports};
+use firstread_core::{Arena, Buf, CellMode, FlashEvent, HostCommand, Lpn, Ns, Ports, Ppa};
 
 pub use config::{Config, WriteCache};
 use flash_store::FlashStore;
@@ -193,9 +193,9 @@ impl<M: Arena> Firmware<M> {
         self.lower.store.place.space.read_only
     }
 
-    /// Whether logical page `lpn` holds data.
-    pub fn is_mapped(&self, lpn: Lpn) -> bool {
-        self.lower.store.table.map.at(lpn).is_some()
+    /// The slot of logical page `lpn`, on flash or in the write buffer, if it holds data.
+    pub fn slot_of(&self, lpn: Lpn) -> Option<Ppa> {
+        self.lower.store.table.map.at(lpn)
     }
 
     /// Whether the memory of the overlay may be too small for `changes` map changes. If it cannot take a

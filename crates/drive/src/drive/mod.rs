@@ -348,7 +348,7 @@ impl<P: Payload> Drive<P> {
     }
     /// Whether logical page `lpn` lies on flash or in the write buffer.
     pub fn is_mapped(&self, lpn: u64) -> bool {
-        self.firmware.is_mapped(Lpn(lpn))
+        self.firmware.slot_of(Lpn(lpn)).is_some()
     }
 }
 

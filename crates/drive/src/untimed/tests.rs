@@ -1,7 +1,7 @@
 //! Tests: a drive without time is the timed drive, without its time.
 
-use firstread_core::{Ns, Status};
-use firstread_firmware::observe::Counters;
+use firstread_core::{Lpn, Ns, Status};
+use firstread_firmware::observe::{Counters, SuperblockRow};
 use firstread_firmware::policy::AXES;
 use firstread_workload::{JobStream, fio};
 
@@ -176,4 +176,47 @@ fn formula_a_wear_rate_multiplies_cycles() {
         );
     }
     assert!(profile.at_wear_rate(0).is_err());
+}
+
+/// Where the host asks so rarely that whatever one request leads to has ended before the next, flash is instant in both
+/// drives. Then every page lies in the same slot, and every superblock is worn and filled alike. One die: several work side
+/// by side where they take time, so that moves arrive in another order.
+#[test]
+fn model_the_map_is_that_of_the_timed_drive_if_flash_is_instant() {
+    const REQUESTS: u64 = 40_000;
+    let uniform = "[j]\nrw=randwrite\nbs=4k\nnorandommap\nio_size=1t\nthinktime=100ms\n";
+    let zipf = "[j]\nrw=randrw\nrwmixread=30\nbs=8k\nnorandommap\nio_size=1t\nthinktime=100ms\nrandom_distribution=zipf:0.9\n";
+    let one_die = ["geometry.channels=1", "capacity=52 MiB"];
+    let none: &[&str] = &["schemes.wear=none"];
+    let levelled: &[&str] = &["schemes.wear=static", "wear.spread=8 P/E"];
+    let areas: &[&str] = &["schemes.area=differential", "area.trigger=any"];
+    for (schemes, job) in [
+        (none, uniform),
+        (none, zipf),
+        (levelled, zipf),
+        (areas, zipf),
+    ] {
+        let profile = profile(&[&one_die, schemes].concat());
+        let (mut with, mut without) = (timed(&profile), untimed(&profile));
+        assert_eq!(run(&mut with, job, REQUESTS), Ended::Completed);
+        while with.step().is_some() {}
+        let gap = Ns(100_000_000);
+        assert_eq!(live(&mut without, job, REQUESTS, gap), REQUESTS);
+
+        let (a, b) = (with.counters(), without.counters());
+        assert_eq!(a.slots_programmed, b.slots_programmed, "{schemes:?}");
+        assert!(
+            a.erases > 500,
+            "{schemes:?}: too short to tell, {} erases",
+            a.erases
+        );
+        for ((block, a), (_, b)) in with.blocks().iter().zip(without.blocks().iter()) {
+            let of = |row: &SuperblockRow| (row.usage, row.pe_cycles, row.valid_slots, row.opened);
+            assert_eq!(of(a), of(b), "{schemes:?}: {block:?}");
+        }
+        for page in (0..profile.capacity_bytes / 4096).map(Lpn) {
+            let (a, b) = (with.firmware.slot_of(page), without.firmware.slot_of(page));
+            assert_eq!(a, b, "{schemes:?}: {page:?}");
+        }
+    }
 }

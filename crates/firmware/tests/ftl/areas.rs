@@ -832,7 +832,7 @@ fn sequence_trims_are_refused_at_the_bound() {
         let refused = drive.firmware.counters().writes_refused_at_bound - before;
         assert_eq!(refused == 1, status == Status::WriteProtected);
     }
-    assert!(drive.firmware.is_mapped(Lpn(5)));
+    assert!(drive.firmware.slot_of(Lpn(5)).is_some());
 }
 
 /// As printed, updates drain LWA, and what is left to write to is the rest: amplification is far above that of the
