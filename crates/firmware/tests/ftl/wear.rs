@@ -92,6 +92,13 @@ fn formula_pages_read_often_are_taken_along() {
     }
 }
 
+/// Cold data have a stream of their own unless they are to lie among all data that move.
+#[test]
+fn formula_static_leveling_declares_a_stream_if_it_is_to_have_one() {
+    let streams = |stream| scheme("static", &[("stream", stream)]).streams().len();
+    assert_eq!([streams(0), streams(1)], [1, 0]);
+}
+
 /// The coldest data lie in the least worn superblock that is full and at rest.
 #[test]
 fn formula_the_coldest_superblock_gives_its_data_away() {
@@ -363,6 +370,7 @@ fn model_what_leveling_takes_and_gives() {
     let dynamic = of("wear=dynamic");
     let fixed = of("wear=static wear.spread=10");
     let adaptive = of("wear=static wear.threshold=adaptive");
+    let among_moves = of("wear=static wear.spread=10 wear.stream=moves");
     let progressive = of("wear=progressive wear.every=2");
     let hot = of("wear=progressive-hot wear.every=2");
     assert!(none.0 > dynamic.0 && dynamic.0 > 2.0 * progressive.0);
@@ -370,8 +378,12 @@ fn model_what_leveling_takes_and_gives() {
     for late in [progressive, hot] {
         assert!(late.2 < fixed.2 / 3.0 && late.2 < adaptive.2 / 3.0);
     }
-    // Without leveling, or late, cold data lie among others: that costs more erases than leveling does.
+    // Without leveling, or late, cold data lie among others: that costs more erases than leveling does. Leveling without a
+    // stream of its own spreads wear as little, and loses that gain.
     assert!(fixed.1 < none.1 && fixed.1 < progressive.1);
+    assert!(among_moves.0 < dynamic.0 / 2.0);
+    assert!((0.9..1.1).contains(&(among_moves.2 / fixed.2)));
+    assert!(among_moves.1 > fixed.1 + 0.6 * (none.1 - fixed.1));
 }
 
 /// Where pages are that are read often.

@@ -19,7 +19,7 @@ const NOT_SIMULATED: [&str; 2] = ["read_levels", "retry"];
 /// use firstread_testkit::faulty_flash::SchemeChoices;
 ///
 /// let schemes: SchemeChoices = "gc_victim=cost-benefit wear=static wear.spread=8".parse()?;
-/// assert_eq!(schemes.to_string(), "gc_victim=cost-benefit wear=static wear.threshold=fixed wear.spread=8 wear.share=100 wear.every=4");
+/// assert_eq!(schemes.to_string(), "gc_victim=cost-benefit wear=static wear.threshold=fixed wear.spread=8 wear.share=100 wear.every=4 wear.stream=own");
 /// # Ok::<(), firstread_testkit::faulty_flash::SchemeError>(())
 /// ```
 ///

@@ -12,7 +12,7 @@
 use firstread_core::{Arena, Ns, SuperblockId, Wait};
 
 use super::low::{Low, Taken};
-use super::{Item, Place, Refusal, Why};
+use super::{Evacuation, Item, Place, Refusal, Why};
 use crate::ftl::map::Table;
 use crate::observe::{Area, LowEntry, Owner, Refused, StreamId, StreamUse};
 use crate::policy::area::{Areas, LowRoom, MakeRoom, PageMove, PageWrite};
@@ -118,15 +118,16 @@ impl Place {
         match self.streams.takes(stream) {
             Some(StreamUse::ReadOften) => wear.open_for_read_often(blocks, modes),
             Some(StreamUse::Cold) => wear.open(blocks, modes, true),
-            // Cold data of the low wearing area have no stream of their own.
-            Some(StreamUse::Low) => {
-                let emptying = self.relocation.emptying;
-                let is_cold = emptying.is_some_and(|e| {
-                    e.owner == Owner::Wear && shared.blocks.area_of(e.block) == Area::Low
-                });
-                wear.open(blocks, modes, is_cold)
+            takes => {
+                // Cold data of the low wearing area have no stream of their own. Others have one if the scheme declares it.
+                let takes_cold = takes == Some(StreamUse::Low)
+                    || stream == StreamId::Move && self.streams.cold().is_none();
+                let is_cold = |e: Evacuation| {
+                    e.owner == Owner::Wear && shared.blocks.area_of(e.block) == area
+                };
+                let emptying = self.relocation.emptying.filter(|_| takes_cold);
+                wear.open(blocks, modes, emptying.is_some_and(is_cold))
             }
-            _ => wear.open(blocks, modes, false),
         }
     }
 

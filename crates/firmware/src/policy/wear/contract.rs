@@ -23,8 +23,9 @@ pub(super) const COLD_AND_READ_OFTEN: &[StreamRow] = &[
 
 /// The trait of the axis.
 pub trait Wear {
-    /// The streams that the scheme declares: one for cold data, if it names any, and one for pages read often, if it
-    /// takes them along. It needs [`firstread_core::params::Need::OwnStream`] for each.
+    /// The streams that the scheme declares: one for cold data, if it names any and does not leave them to the stream of
+    /// all moves, and one for pages read often, if it takes them along. Its record has
+    /// [`firstread_core::params::Need::OwnStream`] for as many as it may declare.
     fn streams(&self) -> &'static [StreamRow] {
         &[]
     }

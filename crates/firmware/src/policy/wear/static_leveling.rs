@@ -6,6 +6,9 @@
 //! ones, one cycle at least. So a young drive moves little, and an old one is held together. What else Rejuvenator
 //! adapts, how many of its lists of blocks take hot data, has no counterpart here: `docs/firmware/wear.md`.
 //!
+//! The data that move have a stream of their own (`stream = own`), so that they no longer lie among data that are
+//! overwritten soon, or fill the superblocks of all other moves (`stream = moves`).
+//!
 //! At most one superblock in `every` erases is emptied for wear leveling. So leveling costs a bounded part of
 //! the writes, even on a drive whose superblocks differ in wear by more than leveling can remove, such as a
 //! drive with replaced or used blocks. Without the bound, each erase for leveling would trigger the next.
@@ -52,6 +55,11 @@ pub const SCHEME: Scheme = Scheme {
             "erases",
             (16, 1, 1_000_000),
         ),
+        Param::choice(
+            "stream",
+            "where cold data go: into superblocks of their own, or among all other data that move",
+            &["own", "moves"],
+        ),
     ],
 };
 
@@ -82,6 +90,7 @@ impl Threshold {
 pub struct StaticWearLeveling {
     threshold: Threshold,
     every: u32,
+    streams: &'static [StreamRow],
     /// Erases since cold data were last moved.
     erases: u32,
 }
@@ -99,6 +108,10 @@ impl StaticWearLeveling {
         StaticWearLeveling {
             threshold,
             every: values.get("every") as u32,
+            streams: match values.get("stream") {
+                0 => COLD,
+                _ => &[],
+            },
             erases: 0,
         }
     }
@@ -106,7 +119,7 @@ impl StaticWearLeveling {
 
 impl Wear for StaticWearLeveling {
     fn streams(&self) -> &'static [StreamRow] {
-        COLD
+        self.streams
     }
 
     fn open(
