@@ -105,6 +105,8 @@ pub enum Need {
     /// One more superblock that is open: for a write stream of the scheme in the drive's own cell mode. Named once for
     /// each stream.
     OwnStream,
+    /// The same if the named choice of the scheme has its first value.
+    OwnStreamIf(&'static str),
     /// The true valleys of the cells ([`crate::Levels::Ideal`]), known only to an oracle.
     TrueLevels,
     /// Suspending and resuming takes no time and loses no progress: an oracle's chip.
@@ -141,12 +143,10 @@ impl Scheme {
         self.needs.contains(&need)
     }
 
-    /// Write streams that the scheme has in the drive's own cell mode.
+    /// Write streams that the scheme has in the drive's own cell mode, at most.
     pub fn own_streams(&self) -> usize {
-        self.needs
-            .iter()
-            .filter(|need| **need == Need::OwnStream)
-            .count()
+        let own = |need: &&Need| matches!(need, Need::OwnStream | Need::OwnStreamIf(_));
+        self.needs.iter().filter(own).count()
     }
 }
 
@@ -188,6 +188,15 @@ impl<'a> Values<'a> {
     pub fn find(&self, key: &str) -> Option<i64> {
         let i = self.scheme.params.iter().position(|p| p.key == key)?;
         Some(self.values[i])
+    }
+    /// Write streams that the scheme has in the drive's own cell mode with these values.
+    pub fn own_streams(&self) -> usize {
+        let own = |need: &&Need| match need {
+            Need::OwnStream => true,
+            Need::OwnStreamIf(choice) => self.get(choice) == 0,
+            _ => false,
+        };
+        self.scheme.needs.iter().filter(own).count()
     }
     /// The value of flag `key`.
     pub fn flag(&self, key: &str) -> bool {

@@ -45,7 +45,7 @@ fn model_no_scheme_breaks_a_contract_on_faulty_flash() {
     for victim in gc_victim::AXIS.schemes {
         let leveling = wear::AXIS.schemes.iter();
         let leveling = leveling.map(|scheme| (scheme.name, scheme.own_streams()));
-        for (leveling, streams) in leveling.chain([("static wear.stream=moves", 1)]) {
+        for (leveling, streams) in leveling.chain([("static wear.stream=moves", 0)]) {
             let schemes = format!("gc_victim={} wear={leveling}", victim.name);
             let mut trial = harsh(&schemes, 11);
             // Each stream of a scheme keeps a superblock, in addition to what every drive keeps.

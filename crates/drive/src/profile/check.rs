@@ -68,6 +68,7 @@ fn lacks(drive: &DriveProfile, need: Need) -> Option<String> {
         | Need::SafeSenses
         | Need::Heat
         | Need::OwnStream
+        | Need::OwnStreamIf(_)
         | Need::TrueLevels
         | Need::FreeSuspends
         | Need::Future

@@ -347,7 +347,7 @@ impl DriveProfile {
     pub fn axes_with_own_stream(&self) -> impl Iterator<Item = &str> {
         let choices = self.schemes.iter();
         choices.flat_map(|choice| {
-            let streams = choice.scheme.own_streams();
+            let streams = choice.values().own_streams();
             core::iter::repeat_n(choice.axis.name, streams)
         })
     }

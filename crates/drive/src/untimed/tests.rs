@@ -1,7 +1,7 @@
 //! Tests: a drive without time is the timed drive, without its time.
 
 use firstread_core::{Lpn, Ns, Status};
-use firstread_firmware::observe::{Counters, SuperblockRow};
+use firstread_firmware::observe::{Counters, Owner, SuperblockRow};
 use firstread_firmware::policy::AXES;
 use firstread_workload::{JobStream, fio};
 
@@ -205,6 +205,12 @@ fn model_the_map_is_that_of_the_timed_drive_if_flash_is_instant() {
 
         let (a, b) = (with.counters(), without.counters());
         assert_eq!(a.slots_programmed, b.slots_programmed, "{schemes:?}");
+        let acts = match schemes {
+            _ if schemes == levelled => a.slots_moved_by[Owner::Wear as usize] > 0,
+            _ if schemes == areas => a.slots_into_low.iter().sum::<u64>() > 0,
+            _ => true,
+        };
+        assert!(acts, "{schemes:?}: the scheme did nothing");
         assert!(
             a.erases > 500,
             "{schemes:?}: too short to tell, {} erases",

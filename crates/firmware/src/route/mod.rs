@@ -166,8 +166,8 @@ impl<M: Arena> Firmware<M> {
                 self.resume_reads(now, ports);
             }
             Purpose::Merge { merge, .. } => {
-                let (ok, shared) = (failed == 0, &mut store.shared);
-                self.host.merge_read(merge, job, ok, shared, ports);
+                self.host
+                    .merge_read(merge, job, failed == 0, &mut store.shared, ports);
                 self.resume_merges(now, ports);
             }
             Purpose::MapRead { .. } => self.map_page_decoded(now, job, failed == 0, ports),
@@ -289,8 +289,7 @@ impl<M: Arena> Firmware<M> {
     /// Continues blocked writes and trims in order, as far as possible.
     pub(crate) fn resume_writes(&mut self, now: Ns, ports: &mut impl Out) {
         if self.lower.pager.is_on() {
-            let store = &mut self.lower.store;
-            self.lower.pager.merge_map(now, store, ports);
+            (self.lower.pager).merge_map(now, &mut self.lower.store, ports);
         }
         while let Some(id) = self.host.next_stalled() {
             if let Some(wait) = self.write(now, id, ports)
@@ -312,6 +311,7 @@ impl<M: Arena> Firmware<M> {
     /// Advances write or trim `id`. Returns what it has to wait for, if it is blocked.
     #[inline]
     fn write(&mut self, now: Ns, id: CommandId, ports: &mut impl Out) -> Option<Wait> {
+        self.relocate.try_arrived_again();
         loop {
             match self.host.advance_write(now, id, &mut self.lower, ports) {
                 Progress::Ended | Progress::Waiting => return None,
@@ -376,7 +376,7 @@ impl<M: Arena> Firmware<M> {
             self.complete_safe(now, ports);
             self.resume_writes(now, ports);
         }
-        let mut is_held = self.relocate.waits_for_buffer();
+        let mut is_held = rewritten != Rewritten::Blocked && self.relocate.waits_for_buffer();
         while rewritten != Rewritten::Blocked && !is_held {
             match self.relocate.write_arrived(now, &mut self.lower, ports) {
                 Arrived::Ended => self.resume_reads(now, ports),

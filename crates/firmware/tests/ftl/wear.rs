@@ -1,5 +1,6 @@
 //! What the schemes of axis `wear` choose, and what comes of it over the life of a drive.
 
+use firstread_core::params::Values;
 use firstread_core::{CellMode, HostOp, Stream, SuperblockId};
 use firstread_firmware::observe::{ModeSet, Owner, PageHeat, SuperblockTable, SuperblockUse};
 use firstread_firmware::policy::Setup;
@@ -95,8 +96,19 @@ fn formula_pages_read_often_are_taken_along() {
 /// Cold data have a stream of their own unless they are to lie among all data that move.
 #[test]
 fn formula_static_leveling_declares_a_stream_if_it_is_to_have_one() {
-    let streams = |stream| scheme("static", &[("stream", stream)]).streams().len();
-    assert_eq!([streams(0), streams(1)], [1, 0]);
+    let record = AXIS.schemes.iter().find(|s| s.name == "static").unwrap();
+    let mut values: Vec<i64> = record.params.iter().map(|p| p.default()).collect();
+    let stream = record
+        .params
+        .iter()
+        .position(|p| p.key == "stream")
+        .unwrap();
+    for (choice, streams) in [(0, 1), (1, 0)] {
+        values[stream] = choice;
+        let scheme = scheme("static", &[("stream", choice)]);
+        assert_eq!(scheme.streams().len(), streams);
+        assert_eq!(Values::new(record, &values).own_streams(), streams);
+    }
 }
 
 /// The coldest data lie in the least worn superblock that is full and at rest.

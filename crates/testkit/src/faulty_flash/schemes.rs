@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use firstread_core::params::{Axis, Need, Param, ParamKind, Scheme};
+use firstread_core::params::{Axis, Need, Param, ParamKind, Scheme, Values};
 use firstread_firmware::policy::{AXES, Schemes, Setup};
 use firstread_workload::nearest;
 use thiserror::Error;
@@ -160,8 +160,10 @@ impl SchemeChoices {
 
     /// Open superblocks of streams that the schemes have in the drive's own mode.
     pub(super) fn own_streams(&self) -> u64 {
-        let schemes = self.each().map(|(_, scheme, _)| scheme);
-        schemes.map(|s| s.own_streams() as u64).sum()
+        let values = self
+            .each()
+            .map(|(_, scheme, values)| Values::new(scheme, values));
+        values.map(|values| values.own_streams() as u64).sum()
     }
 
     fn each(&self) -> impl Iterator<Item = (&'static Axis, &'static Scheme, &[i64])> {

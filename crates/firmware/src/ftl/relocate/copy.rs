@@ -125,6 +125,8 @@ impl Relocate {
             if let Some(reason) = refused {
                 refusals(why, &mut lower.store.shared.counters)[reason as usize] += 1;
                 self.again |= reason == Refused::NoSuperblock;
+            } else {
+                self.try_arrived_again();
             }
         }
         match self.cell_mode.gives_back(&lower.store.shared.blocks) {

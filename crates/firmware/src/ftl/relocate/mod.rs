@@ -80,7 +80,7 @@ pub(crate) struct Relocate {
     pages: VecDeque<(Owner, Lpn)>,
     /// Jobs whose data have arrived and wait for the write buffer.
     arrived: VecDeque<u32>,
-    /// The oldest of them was refused because the write buffer is full, and nothing has changed that since.
+    /// The oldest of them was refused because the write buffer is full, and no wordline of it was freed since.
     waits_for_buffer: bool,
     /// Maximum number of moves that hold a job.
     window: u32,
@@ -173,7 +173,8 @@ impl Relocate {
         self.again
     }
 
-    /// The host has written, or a part of the write buffer has become free: data that arrived may fit.
+    /// A wordline of the write buffer has become free, or the oldest of the data that arrived are others or lie
+    /// elsewhere: they may fit.
     #[inline]
     pub(crate) fn try_arrived_again(&mut self) {
         self.waits_for_buffer = false;

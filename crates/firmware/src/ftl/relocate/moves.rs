@@ -201,6 +201,7 @@ impl Relocate {
         let Some(job) = self.arrived.pop_front() else {
             return;
         };
+        self.try_arrived_again();
         let (place, shared) = (&mut lower.store.place, &mut lower.store.shared);
         let alone = matches!(shared.jobs[job].purpose, Purpose::Move { alone: true, .. });
         if alone {

@@ -25,7 +25,7 @@ pub(super) const COLD_AND_READ_OFTEN: &[StreamRow] = &[
 pub trait Wear {
     /// The streams that the scheme declares: one for cold data, if it names any and does not leave them to the stream of
     /// all moves, and one for pages read often, if it takes them along. Its record has
-    /// [`firstread_core::params::Need::OwnStream`] for as many as it may declare.
+    /// [`firstread_core::params::Need::OwnStream`] or [`firstread_core::params::Need::OwnStreamIf`] for each.
     fn streams(&self) -> &'static [StreamRow] {
         &[]
     }

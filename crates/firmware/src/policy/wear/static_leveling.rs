@@ -29,7 +29,7 @@ pub const SCHEME: Scheme = Scheme {
     source: "Chang, Hsieh and Kuo (DAC 2007), by P/E cycles instead of their erase bits; adaptive: after \
              Rejuvenator (Murugan and Du, MSST 2011)",
     role: Role::Scheme,
-    needs: &[Need::OwnStream],
+    needs: &[Need::OwnStreamIf("stream")],
     ordered: &[],
     params: &[
         Param::choice(
