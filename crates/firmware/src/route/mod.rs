@@ -311,7 +311,7 @@ impl<M: Arena> Firmware<M> {
     /// Advances write or trim `id`. Returns what it has to wait for, if it is blocked.
     #[inline]
     fn write(&mut self, now: Ns, id: CommandId, ports: &mut impl Out) -> Option<Wait> {
-        self.relocate.try_arrived_again();
+        self.relocate.try_arrived_again(); // The oldest move may be of a page that is changed here.
         loop {
             match self.host.advance_write(now, id, &mut self.lower, ports) {
                 Progress::Ended | Progress::Waiting => return None,

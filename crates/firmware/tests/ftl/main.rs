@@ -5,6 +5,8 @@ mod memory;
 
 /// Is the write amplification that of theory?
 mod amplification;
+/// Which pages do the schemes of axis `area` keep apart?
+mod area_schemes;
 /// Do areas wear apart, and does the low wearing one serve what is read often?
 mod areas;
 /// Do promotion and reclaim lose nothing, whatever happens meanwhile?

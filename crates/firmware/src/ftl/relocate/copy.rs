@@ -126,6 +126,7 @@ impl Relocate {
                 refusals(why, &mut lower.store.shared.counters)[reason as usize] += 1;
                 self.again |= reason == Refused::NoSuperblock;
             } else {
+                // The oldest move may be of this page.
                 self.try_arrived_again();
             }
         }

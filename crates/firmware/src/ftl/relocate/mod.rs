@@ -80,7 +80,8 @@ pub(crate) struct Relocate {
     pages: VecDeque<(Owner, Lpn)>,
     /// Jobs whose data have arrived and wait for the write buffer.
     arrived: VecDeque<u32>,
-    /// The oldest of them was refused because the write buffer is full, and no wordline of it was freed since.
+    /// The oldest of these moves was refused because the write buffer is full. No move is tried before
+    /// [`Relocate::try_arrived_again`].
     waits_for_buffer: bool,
     /// Maximum number of moves that hold a job.
     window: u32,
@@ -173,8 +174,8 @@ impl Relocate {
         self.again
     }
 
-    /// A wordline of the write buffer has become free, or the oldest of the data that arrived are others or lie
-    /// elsewhere: they may fit.
+    /// The oldest move whose data have arrived may end now: a wordline of the write buffer was freed, another move is
+    /// the oldest, or its page was written or copied meanwhile.
     #[inline]
     pub(crate) fn try_arrived_again(&mut self) {
         self.waits_for_buffer = false;
