@@ -150,11 +150,14 @@ pub enum FlashKind {
         /// Cell mode after the erase.
         mode: CellMode,
     },
-    /// Suspend the program or erase `victim`. The event `Suspended` follows under the victim's tag, or the
-    /// end of the operation if that comes first.
+    /// Suspend the program or erase `victim` once its current run has done `progress` of its work. The event
+    /// `Suspended` follows under the victim's tag, or the end of the operation if that comes first.
     Suspend {
         /// Tag of the operation to suspend.
         victim: Tag,
+        /// Array time that the operation gets from its start or last resume on, without the cost of the resume, before
+        /// it is told to stop.
+        progress: Ns,
     },
     /// Resume the suspended `victim` under its own tag.
     Resume {

@@ -109,6 +109,10 @@ pub enum Need {
     OwnStreamIf(&'static str),
     /// The true valleys of the cells ([`crate::Levels::Ideal`]), known only to an oracle.
     TrueLevels,
+    /// Programs that can be stopped often enough that no slice of one is long (`firmware.slice`).
+    SlicedPrograms,
+    /// Erases that can be stopped often enough that no slice of one is long (`firmware.slice`).
+    SlicedErases,
     /// Suspending and resuming takes no time and loses no progress: an oracle's chip.
     FreeSuspends,
     /// What the host will read and write, known only to an oracle. The load has to be known before it runs.

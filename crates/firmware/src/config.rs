@@ -22,12 +22,12 @@ pub struct Config {
     pub max_commands: u32,
     /// Maximum number of multi-plane pages read at the same time.
     pub max_reads: u32,
-    /// Number of times the chip allows one program or erase to be suspended.
-    pub max_suspends: u16,
     /// Whether planes of a die read independently.
     pub independent_planes: bool,
-    /// Maximum time that other work waits behind host reads that arrived later.
-    pub max_wait: Ns,
+    /// How the time of a die is shared between host reads and work that waits behind them.
+    pub turns: Turns,
+    /// How long programs and erases take.
+    pub change_times: ChangeTimes,
     /// Size of the read cache in slots; zero for none.
     pub read_cache_slots: u32,
     /// How the write buffer appears to the host.
@@ -43,6 +43,45 @@ impl Config {
     #[inline]
     pub(crate) fn capacity_bytes(&self) -> u64 {
         self.capacity_slots * u64::from(self.geometry.slot_bytes)
+    }
+}
+
+/// How the time of a die is shared between host reads and work that waits behind them: programs, erases, and reads
+/// that no host command waits for.
+#[derive(Clone, Copy, Debug)]
+pub struct Turns {
+    /// How long such work waits behind host reads before it takes turns.
+    pub max_wait: Ns,
+    /// Share of a die's time that work in turns gets while host reads wait: 1 to 999 thousandths.
+    pub share_permille: u16,
+    /// Longest part of a program or erase that runs before it can be stopped. `max_suspends` slices cover the
+    /// longest operation.
+    pub slice: Ns,
+    /// Shortest turn of a program or erase.
+    pub least_slice: Ns,
+    /// Number of times the chip allows one program or erase to be suspended.
+    pub max_suspends: u16,
+}
+
+/// How long programs of a wordline and erases take by cell mode, in the order of [`CellMode::ALL`], as the maker states
+/// it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ChangeTimes {
+    /// Programs of all pages of a wordline.
+    pub program: [Ns; CellMode::ALL.len()],
+    /// Erases.
+    pub erase: [Ns; CellMode::ALL.len()],
+}
+
+impl ChangeTimes {
+    /// How long a program takes in `mode`.
+    pub(crate) fn program(&self, mode: CellMode) -> Ns {
+        self.program[mode.index()]
+    }
+
+    /// How long an erase into `mode` takes.
+    pub(crate) fn erase(&self, mode: CellMode) -> Ns {
+        self.erase[mode.index()]
     }
 }
 

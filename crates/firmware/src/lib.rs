@@ -38,7 +38,7 @@ pub mod voltage;
 
 use firstread_core::{Arena, Buf, CellMode, FlashEvent, HostCommand, Lpn, Ns, Ports, Ppa};
 
-pub use config::{Config, WriteCache};
+pub use config::{ChangeTimes, Config, Turns, WriteCache};
 use flash_store::FlashStore;
 use ftl::map::{Directory, Table};
 use ftl::pager::Pager;

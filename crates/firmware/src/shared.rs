@@ -108,7 +108,8 @@ impl Shared {
     /// Starts the next job of `die`, if it can start. A read is returned to the caller, who issues it.
     #[inline(always)] // Its only caller is on the path of every request.
     pub(crate) fn start_die(&mut self, now: Ns, die: DieId, ports: &mut impl Out) -> Option<u32> {
-        self.schedule.start(now, die, &mut self.jobs, ports)
+        self.schedule
+            .start(now, die, &mut self.jobs, &self.blocks, ports)
     }
 
     /// Queues a program or erase at `at`.
@@ -123,9 +124,9 @@ impl Shared {
         self.schedule.suspend_for_host(now, die, &self.jobs, ports);
     }
 
-    /// The program or erase of `job` has been suspended. Returns its die.
-    pub(crate) fn stopped(&mut self, now: Ns, job: u32) -> DieId {
-        self.schedule.stopped(now, job, &mut self.jobs)
+    /// The program or erase of `job` has been suspended and still needs `left`. Returns its die.
+    pub(crate) fn stopped(&mut self, now: Ns, job: u32, left: Ns) -> DieId {
+        self.schedule.stopped(now, job, left, &mut self.jobs)
     }
 
     /// The host read of `job` has succeeded: counts its retries.

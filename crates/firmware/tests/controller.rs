@@ -10,7 +10,7 @@ use firstread_core::{
     SuperblockId, Tag,
 };
 use firstread_firmware::log::Record;
-use firstread_firmware::{Config, Firmware, Schemes, Setup, WriteCache};
+use firstread_firmware::{ChangeTimes, Config, Firmware, Schemes, Setup, Turns, WriteCache};
 
 const SLOT: u32 = 4096;
 const PAGES: u64 = 96;
@@ -201,9 +201,15 @@ fn firmware(memory: &mut [u8]) -> Firmware<&mut [u8]> {
         least_spare_slots: 0,
         max_commands: 1,
         max_reads: 2,
-        max_suspends: 0,
         independent_planes: false,
-        max_wait: Ns(1_000_000),
+        turns: Turns {
+            max_wait: Ns(1_000_000),
+            share_permille: 300,
+            slice: Ns(1_000),
+            least_slice: Ns(1_000),
+            max_suspends: 0,
+        },
+        change_times: ChangeTimes::default(),
         read_cache_slots: 0,
         write_cache: WriteCache::default(),
         map_cache_pages: 0,

@@ -4,7 +4,6 @@ use firstread_core::{CellMode, PageType, SenseMode, SenseTiming};
 
 use crate::cell::levels::SenseError;
 use crate::medium::Medium;
-use crate::profile::ProgramTiming;
 
 impl Medium {
     /// `tR` of a page (ns): setup, plus as many senses as the page has levels; three or five times as many
@@ -36,14 +35,10 @@ impl Medium {
 
     /// Time to program all pages of a wordline on all planes (ns); both passes, if the scheme has two.
     pub fn program_ns(&self, mode: CellMode) -> Result<u64, SenseError> {
-        match self.chip().mode(mode).map(|m| m.program) {
-            Some(ProgramTiming::OneShot { wordline_ns }) => Ok(wordline_ns),
-            Some(ProgramTiming::TwoStep {
-                first_ns,
-                second_ns,
-            }) => Ok(first_ns + second_ns),
-            None => Err(SenseError::Mode(mode)),
-        }
+        self.chip()
+            .mode(mode)
+            .map(|m| m.program.wordline_ns())
+            .ok_or(SenseError::Mode(mode))
     }
 
     /// `tBERS` of a block (ns).

@@ -108,7 +108,13 @@ fn kind(op: &FlashOp, factory: &[LevelOffsets], codewords_per_page: u32) -> Stri
             block, wordline, ..
         } => format!("program b{} w{wordline}", block.0),
         FlashKind::Erase { block, mode } => format!("erase b{} into {}", block.0, mode.name()),
-        FlashKind::Suspend { victim } => format!("suspend {}", victim.0),
+        FlashKind::Suspend {
+            victim,
+            progress: Ns::ZERO,
+        } => format!("suspend {}", victim.0),
+        FlashKind::Suspend { victim, progress } => {
+            format!("suspend {} after {} us", victim.0, progress.0 / 1000)
+        }
         FlashKind::Resume { victim } => format!("resume {}", victim.0),
         FlashKind::Output { read, wanted } => {
             format!("output {} cw {}", read.0, mask(wanted, codewords_per_page))

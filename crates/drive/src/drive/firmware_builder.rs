@@ -1,10 +1,10 @@
 //! What a firmware is made from: its configuration and schemes, as a profile has them. A drive makes
 //! one at first, and a new one each time that power comes back.
 
+use firstread_core::CellMode;
 use firstread_core::params::Need;
 use firstread_core::sensing::SensingTable;
 use firstread_core::voltage::VoltageTables;
-use firstread_core::{CellMode, Ns};
 use firstread_ecc::Code;
 use firstread_ecc::ldpc::MAX_ITERATIONS;
 use firstread_firmware::policy::{ModeSetup, ReadTime, Setup};
@@ -100,9 +100,9 @@ impl FirmwareBuilder {
             max_commands: profile.link.max_outstanding,
             max_reads: MAX_READS,
             least_spare_slots: profile.least_spare_slots(),
-            max_suspends: chip.max_suspends,
             independent_planes: chip.independent_plane_reads,
-            max_wait: Ns(profile.firmware.max_wait_ns),
+            turns: profile.turns(),
+            change_times: profile.change_times(),
             map_cache_pages: slots(profile.dram.map_cache_bytes) as u32,
             write_cache: profile.dram.write_cache,
             read_cache_slots: slots(profile.dram.read_cache_bytes) as u32,

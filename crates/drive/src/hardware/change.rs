@@ -34,9 +34,16 @@ impl Hardware {
         }
     }
 
-    /// The firmware asks `die` to suspend the program or erase `victim`. While the data of a program are
-    /// still on the way to the die there is nothing to suspend yet.
-    pub(super) fn suspend(&mut self, now: Ns, die: DieId, victim: u32, timers: &mut Timers) {
+    /// The firmware asks `die` to suspend the program or erase `victim` once its run has done `progress` of its work.
+    /// While the data of a program are still on the way to the die there is nothing to suspend yet.
+    pub(super) fn suspend(
+        &mut self,
+        now: Ns,
+        die: DieId,
+        victim: u32,
+        progress: Ns,
+        timers: &mut Timers,
+    ) {
         let state = &mut self.dies[die.0 as usize];
         assert!(
             state.suspended.is_none() && state.suspending_since.is_none(),
@@ -44,6 +51,7 @@ impl Hardware {
             die.0
         );
         state.suspending_since = Some(now);
+        state.progress = progress;
         match state.phase {
             DiePhase::Array(tag) if tag == victim => self.stop(now, die, victim, timers),
             DiePhase::Registers(tag) if tag == victim => {}
@@ -58,9 +66,10 @@ impl Hardware {
             _ => times.program_ns,
         };
         let state = &mut self.dies[die.0 as usize];
-        state.suspending_since = Some(now);
+        let told = now.max(state.work.reaches(state.progress, &times));
+        state.suspending_since = Some(told);
         // The operation may end before it can stop; then it ends.
-        if let Some((stops, left)) = state.work.stop(now, latency_ns, &times) {
+        if let Some((stops, left)) = state.work.stop(told, latency_ns, &times) {
             state.phase = DiePhase::Stopping(tag);
             state.suspended = Some((tag, left));
             timers.set(self.timer(Resource::Die(die.0)), stops);

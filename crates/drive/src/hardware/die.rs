@@ -30,7 +30,7 @@ pub(super) struct Die {
     pub(super) since: Ns,
     /// The sensing time set by SET FEATURE.
     pub(super) timing: SenseTiming,
-    /// When its program or erase was told to suspend.
+    /// When its program or erase is told to suspend: now, or once it has come far enough.
     pub(super) suspending_since: Option<Ns>,
     pub(super) cache_read: CacheRegisters,
     pub(super) log: DieLog,
@@ -38,6 +38,8 @@ pub(super) struct Die {
     pub(super) levels: Levels,
     /// The program or erase on the array.
     pub(super) work: Work,
+    /// How far the program or erase gets before it is told to suspend.
+    pub(super) progress: Ns,
     /// The suspended program or erase, and the time it still needs.
     pub(super) suspended: Option<(u32, Ns)>,
 }

@@ -74,7 +74,9 @@ impl Hardware {
     fn issue_other(&mut self, now: Ns, op: FlashOp, timers: &mut Timers) {
         let tag = op.tag.0;
         match op.kind {
-            FlashKind::Suspend { victim } => self.suspend(now, op.die, victim.0, timers),
+            FlashKind::Suspend { victim, progress } => {
+                self.suspend(now, op.die, victim.0, progress, timers);
+            }
             FlashKind::Resume { victim } => self.resume(now, op.die, victim.0, timers),
             FlashKind::Output { read, wanted } => self.output(now, op.die, read.0, wanted, timers),
             FlashKind::Cancel { victim } => self.cancel(now, op.die, victim.0, timers),

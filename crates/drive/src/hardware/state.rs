@@ -80,6 +80,7 @@ impl Hardware {
             log: DieLog::new(),
             work: Work::default(),
             suspending_since: None,
+            progress: Ns::ZERO,
             suspended: None,
             cache_read: CacheRegisters::NOTHING,
             timing: SenseTiming::DEFAULT,

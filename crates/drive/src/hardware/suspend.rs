@@ -46,6 +46,12 @@ pub(crate) struct Work {
 }
 
 impl Work {
+    /// When its current run has done `progress` of the work.
+    pub(crate) fn reaches(&self, progress: Ns, times: &SuspendTimes) -> Ns {
+        let resume_ns = if self.resumed { times.resume_ns } else { 0 };
+        self.started + progress + Ns(resume_ns)
+    }
+
     /// Suspends the operation, which runs on until it stops `latency_ns` after `now`. Returns when it stops
     /// and what is then left of it; none if it ends first.
     pub(crate) fn stop(&self, now: Ns, latency_ns: u64, times: &SuspendTimes) -> Option<(Ns, Ns)> {

@@ -2,7 +2,7 @@
 
 use firstread_core::params::{Need, ParamKind, Scheme};
 use firstread_core::voltage::MAX_FACTORY;
-use firstread_core::{CellMode, Geometry, MOST_WEAR_RATE};
+use firstread_core::{CellMode, Geometry, MOST_WEAR_RATE, Ns};
 use firstread_ecc::Code;
 use firstread_firmware::ftl::{MAP_ENTRY_BYTES, MOST_SLOTS, RESERVE};
 use thiserror::Error;
@@ -57,6 +57,14 @@ fn lacks(drive: &DriveProfile, need: Need) -> Option<String> {
                 )
             })
         }
+        Need::SlicedPrograms => {
+            let takes = drive.change_times().program[drive.mode.index()];
+            slices("program", takes, drive)
+        }
+        Need::SlicedErases => {
+            let takes = drive.change_times().erase[drive.mode.index()];
+            slices("erase", takes, drive)
+        }
         Need::TrueWear if drive.wear_rate > 1 => Some(format!(
             "spreads wear in a way that depends on how many cycles a life has, and each erase would stand for {} cycles",
             drive.wear_rate
@@ -74,6 +82,30 @@ fn lacks(drive: &DriveProfile, need: Need) -> Option<String> {
         | Need::Future
         | Need::TrueWear => None,
     }
+}
+
+/// Why operations of a `kind` that take `takes` cannot be stopped every `firmware.slice` until they end, if they cannot.
+fn slices(kind: &str, takes: Ns, drive: &DriveProfile) -> Option<String> {
+    let (slice, most) = (drive.firmware.slice_ns, drive.chip.timing.max_suspends);
+    let needed = takes.0.div_ceil(slice);
+    let us = |ns: u64| ns as f64 / 1e3;
+    let (length, mode) = (us(takes.0), drive.mode.name());
+    let of = format!(
+        "`firmware.slice` is {} us and the {kind} of a {mode} block takes {length} us",
+        us(slice)
+    );
+    if needed <= 1 {
+        return Some(format!(
+            "stops {kind}s in the middle; {of}, which is one slice"
+        ));
+    }
+    (needed > u64::from(most)).then(|| {
+        let chip = &drive.chip.name;
+        format!(
+            "stops {kind}s in the middle; {of}, which is {needed} slices, and chip `{chip}` allows {most} suspends \
+             (`chip.timing.max_suspends`)"
+        )
+    })
 }
 
 /// The key that a problem most likely comes from, and what is wrong.

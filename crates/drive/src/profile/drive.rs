@@ -6,11 +6,10 @@ use std::sync::Arc;
 use firstread_core::params::Need;
 use firstread_core::{CellMode, CycleDamage, Geometry, Ns};
 use firstread_ecc::DecodeTiming;
-use firstread_firmware::WriteCache;
 use firstread_firmware::observe::{Heat, HeatConfig};
+use firstread_firmware::{ChangeTimes, Turns, WriteCache};
 use firstread_nand::ChipProfile;
 use firstread_nand::formula::{RetryFormula, Stage};
-use firstread_nand::profile::ProgramTiming;
 
 use crate::profile::ResolvedEntry;
 use crate::profile::heat::HeatProfile;
@@ -174,6 +173,10 @@ pub struct LinkProfile {
     pub max_outstanding: u32,
 }
 
+/// Shortest turn of a program or erase on a chip that makes progress in any time (ns): assumed, because a command
+/// crosses the channel in less.
+const LEAST_SLICE_NS: u64 = 1_000;
+
 /// What the controller's processors cost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FirmwareProfile {
@@ -182,9 +185,13 @@ pub struct FirmwareProfile {
     /// Least time between the starts of two commands, over all processors: its inverse is the most
     /// commands per second (ns).
     pub command_interval_ns: u64,
-    /// How long programs, moves, erases and background reads wait at most behind reads of the host
-    /// that came later (ns).
+    /// How long programs, moves, erases and background reads wait behind host reads that arrived later before they
+    /// take turns on their die (ns).
     pub max_wait_ns: u64,
+    /// Share of a die's time that work in turns gets while host reads wait (permille).
+    pub turn_share_permille: u16,
+    /// Longest part of a program or erase that runs before it can be suspended (ns).
+    pub slice_ns: u64,
     /// Cell modes that the firmware keeps read levels for, and so may erase superblocks into.
     pub cell_modes: CellModes,
 }
@@ -272,6 +279,30 @@ impl DriveProfile {
         u64::from(superblocks) * u64::from(g.slots_per_superblock(self.mode))
     }
 
+    /// How the time of a die is shared between host reads and work that waits behind them.
+    pub fn turns(&self) -> Turns {
+        let (firmware, chip) = (&self.firmware, &self.chip.timing);
+        let slice_ns = firmware.slice_ns;
+        Turns {
+            max_wait: Ns(firmware.max_wait_ns),
+            share_permille: firmware.turn_share_permille,
+            slice: Ns(slice_ns),
+            least_slice: Ns(chip
+                .min_progress_ns
+                .clamp(LEAST_SLICE_NS.min(slice_ns), slice_ns)),
+            max_suspends: chip.max_suspends,
+        }
+    }
+
+    /// How long programs and erases take in each mode that the chip has.
+    pub fn change_times(&self) -> ChangeTimes {
+        let modes = CellMode::ALL.map(|mode| self.chip.mode(mode));
+        ChangeTimes {
+            program: modes.map(|m| Ns(m.map_or(0, |m| m.program.wordline_ns()))),
+            erase: modes.map(|m| Ns(m.map_or(0, |m| m.erase_ns))),
+        }
+    }
+
     /// P/E cycles that the chip is rated for, in the mode that blocks start in.
     pub fn rated_pe_cycles(&self) -> u32 {
         let mode = self.chip.mode(self.mode);
@@ -296,15 +327,8 @@ impl DriveProfile {
         let transfer_ns = pages * page_ns + self.channel.command_ns;
         let channel = per_second(row, transfer_ns);
         let program = self.chip.mode(self.mode).map_or(0, |m| {
-            let ns = match m.program {
-                ProgramTiming::OneShot { wordline_ns } => wordline_ns,
-                ProgramTiming::TwoStep {
-                    first_ns,
-                    second_ns,
-                } => first_ns + second_ns,
-            };
             // The die takes its data before it programs them.
-            per_second(row, transfer_ns + ns)
+            per_second(row, transfer_ns + m.program.wordline_ns())
         });
         // What is programmed includes the parity of stripes.
         let of_data = |rate: u64| {

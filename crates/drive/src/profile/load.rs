@@ -16,7 +16,7 @@ use crate::profile::drive::{
 };
 use crate::profile::heat::{self, HeatProfile};
 use crate::profile::keys::Keys;
-use crate::profile::quantity::{B, B_PER_S, MT_PER_S, NS, ONE, PE, Quantity};
+use crate::profile::quantity::{B, B_PER_S, MT_PER_S, NS, ONE, PE, PERMILLE, Quantity};
 use crate::profile::queues::{self, QueuesProfile};
 use crate::profile::reader::Reader;
 use crate::profile::schemes::{SchemeChoice, any_needs, schemes, unit_of};
@@ -126,6 +126,8 @@ fn read(keys: &Keys<'_>, chip: Option<LoadedChip>, axes: &'static [Axis]) -> Opt
         command_ns: k.whole("command", NS, 0, 1_000_000_000),
         command_interval_ns: k.whole("command_interval", NS, 0, 1_000_000_000),
         max_wait_ns: k.whole("max_wait", NS, 1_000, 1_000_000_000_000),
+        turn_share_permille: k.whole("turn_share", PERMILLE, 1, 999) as u16,
+        slice_ns: k.whole("slice", NS, 1_000, 1_000_000_000_000),
         cell_modes: match k.has("cell_modes") {
             true => k.choice(
                 "cell_modes",

@@ -13,7 +13,7 @@ use firstread_core::{
     Ports, Ppa, Spare, Status, StripeOrder, SuperblockId, Tag,
 };
 
-use crate::config::{Config, WriteCache};
+use crate::config::{ChangeTimes, Config, Turns, WriteCache};
 use crate::ftl::place::Evacuation;
 use crate::log::Record;
 use crate::observe::{Owner, SuperblockUse};
@@ -127,9 +127,15 @@ pub(crate) fn drive_with(
         least_spare_slots: 0,
         max_commands: 8,
         max_reads: 8,
-        max_suspends: 0,
         independent_planes: false,
-        max_wait: Ns(1_000_000),
+        turns: Turns {
+            max_wait: Ns(1_000_000),
+            share_permille: 300,
+            slice: Ns(1_000),
+            least_slice: Ns(1_000),
+            max_suspends: 0,
+        },
+        change_times: ChangeTimes::default(),
         read_cache_slots: 0,
         write_cache: WriteCache::default(),
         map_cache_pages: map_cache,

@@ -97,7 +97,7 @@ impl Read {
         // A read that no host command waits for does not keep a die that the host waits for.
         let keeps = priority == Priority::Host && self.retry.own().keeps_die(step);
         if !keeps && shared.schedule.host_waits(at.die)
-            || shared.schedule.has_waited_enough(now, at.die, &shared.jobs)
+            || shared.schedule.is_turn_due(now, at.die, &shared.jobs)
         {
             return;
         }

@@ -65,9 +65,9 @@ impl<M: Arena> Firmware<M> {
             }
             FlashEvent::Programmed { tag, ok } => self.programmed(now, tag.0, ok, ports),
             FlashEvent::Erased { tag, ok } => self.erased(now, tag.0, ok, ports),
-            FlashEvent::Suspended { tag, .. } => {
+            FlashEvent::Suspended { tag, remaining } => {
                 store.shared.counters.suspends += 1;
-                let die = store.shared.stopped(now, tag.0);
+                let die = store.shared.stopped(now, tag.0, remaining);
                 store.read.start_die(now, die, &mut store.shared, ports);
             }
         }

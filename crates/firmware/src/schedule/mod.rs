@@ -6,14 +6,15 @@
 mod job;
 mod planes;
 mod queues;
+mod turns;
 
 use firstread_core::{DieId, FlashKind, FlashOp, Ns, OpClass, PageAddr, Ports, Priority, Tag};
 
 pub(crate) use job::{Job, Jobs, NO_JOB, Nearest, Purpose, Step};
 use queues::{DieQueues, Next};
 
-use crate::config::Config;
-use crate::observe::StreamId;
+use crate::config::{ChangeTimes, Config};
+use crate::observe::{StreamId, SuperblockTable};
 use crate::policy::suspend::{AnySuspend, Running, Suspend};
 
 /// The die queues, and the scheme of axis `suspend`.
@@ -21,8 +22,8 @@ use crate::policy::suspend::{AnySuspend, Running, Suspend};
 pub(crate) struct Schedule {
     dies: DieQueues,
     suspend: AnySuspend,
-    /// Number of times the chip allows one program or erase to be suspended.
-    max_suspends: u16,
+    /// Durations of programs and erases by cell mode.
+    change_times: ChangeTimes,
     /// Whether planes of a die read independently.
     independent_planes: bool,
 }
@@ -32,9 +33,9 @@ impl Schedule {
     pub(crate) fn new(config: &Config, suspend: AnySuspend) -> Schedule {
         let (geometry, independent_planes) = (&config.geometry, config.independent_planes);
         Schedule {
-            dies: DieQueues::new(geometry, independent_planes, config.max_wait),
+            dies: DieQueues::new(geometry, independent_planes, config.turns),
             suspend,
-            max_suspends: config.max_suspends,
+            change_times: config.change_times,
             independent_planes,
         }
     }
@@ -85,6 +86,7 @@ impl Schedule {
         now: Ns,
         die: DieId,
         jobs: &mut Jobs,
+        blocks: &SuperblockTable,
         ports: &mut impl Ports,
     ) -> Option<u32> {
         let (job, resumes) = match self.dies.start(now, jobs, die)? {
@@ -94,7 +96,10 @@ impl Schedule {
         if !resumes && !is_change(jobs[job].purpose) {
             return Some(job);
         }
-        self.issue_change(now, job, resumes, jobs, ports);
+        self.issue_change(now, job, resumes, jobs, blocks, ports);
+        if self.dies.is_turn(die) {
+            self.suspend(now, die, job, jobs, ports);
+        }
         None
     }
 
@@ -106,6 +111,7 @@ impl Schedule {
         job: u32,
         resumes: bool,
         jobs: &Jobs,
+        blocks: &SuperblockTable,
         ports: &mut impl Ports,
     ) {
         let Job {
@@ -119,7 +125,7 @@ impl Schedule {
             return issue_about(now, job, FlashKind::Resume { victim }, jobs, ports);
         }
         let block = at.block;
-        let (class, kind) = match purpose {
+        let (class, kind, takes) = match purpose {
             Purpose::Program { stream, buf, .. } => {
                 let wordline = at.wordline;
                 let kind = FlashKind::Program {
@@ -127,12 +133,16 @@ impl Schedule {
                     wordline,
                     buf,
                 };
-                (program_class(stream), kind)
+                let takes = self.change_times.program(blocks.row(block).mode);
+                (program_class(stream), kind, takes)
             }
-            Purpose::Erase { mode } => (OpClass::Erase, FlashKind::Erase { block, mode }),
+            Purpose::Erase { mode } => {
+                let kind = FlashKind::Erase { block, mode };
+                (OpClass::Erase, kind, self.change_times.erase(mode))
+            }
             _ => unreachable!("{purpose:?} is a read"),
         };
-        self.dies.runs(at.die, job);
+        self.dies.runs(at.die, job, takes);
         issue(queued, job, class, kind, jobs, ports);
     }
 
@@ -148,6 +158,7 @@ impl Schedule {
             at,
             wanted: 0,
             queued: now,
+            began: now,
             step: 0,
             ..jobs[job]
         };
@@ -176,7 +187,7 @@ impl Schedule {
         }
     }
 
-    /// Suspends `victim`, which `die` runs, if the scheme says so.
+    /// Suspends `victim`, which `die` runs, if the scheme says so, once it has come far enough.
     #[inline(never)]
     fn suspend(&mut self, now: Ns, die: DieId, victim: u32, jobs: &Jobs, ports: &mut impl Ports) {
         let Job { purpose, step, .. } = jobs[victim];
@@ -184,26 +195,28 @@ impl Schedule {
             Purpose::Erase { .. } => Running::Erase,
             _ => Running::Program,
         };
-        if self
-            .suspend
-            .suspends(running, step as u16, self.max_suspends)
+        if self.suspend.suspends(running)
+            && let Some(progress) = self.dies.progress(die, step.into(), self.suspend.is_free())
         {
-            self.dies.ends(die);
+            self.dies.stops(now, die);
             let kind = FlashKind::Suspend {
                 victim: Tag(victim),
+                progress,
             };
             issue_about(now, victim, kind, jobs, ports);
         }
     }
 
-    /// The program or erase of `job` has been suspended. Returns its die, which is free for host reads.
-    pub(crate) fn stopped(&mut self, now: Ns, job: u32, jobs: &mut Jobs) -> DieId {
+    /// The program or erase of `job` has been suspended and still needs `left`. Returns its die, which is free for
+    /// host reads.
+    pub(crate) fn stopped(&mut self, now: Ns, job: u32, left: Ns, jobs: &mut Jobs) -> DieId {
         let state = &mut jobs[job];
         state.step = state.step.saturating_add(1);
-        // Its wait starts anew.
-        state.queued = now;
         let die = state.at.die;
-        self.dies.suspended(die, job);
+        if !self.dies.suspended(die, job, left) {
+            // Its wait starts anew.
+            state.began = now;
+        }
         die
     }
 
@@ -212,9 +225,9 @@ impl Schedule {
         self.dies.host_waits(die)
     }
 
-    /// Whether a job of `die` has waited as long as it may behind host reads.
-    pub(crate) fn has_waited_enough(&self, now: Ns, die: DieId, jobs: &Jobs) -> bool {
-        self.dies.has_waited_enough(now, jobs, die)
+    /// Whether a job of `die` that has waited behind host reads is due to take a turn.
+    pub(crate) fn is_turn_due(&self, now: Ns, die: DieId, jobs: &Jobs) -> bool {
+        self.dies.is_turn_due(now, jobs, die)
     }
 
     /// Calls `waited` for each queued job, in queue order.

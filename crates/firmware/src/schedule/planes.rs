@@ -8,7 +8,7 @@ use firstread_core::flash::planes_of;
 use firstread_core::{DieId, Ns};
 
 use super::job::{Jobs, NO_JOB};
-use super::queues::{DieQueues, HOST, Next, PRIORITIES};
+use super::queues::{DieQueues, HOST, Next, PRIORITIES, Turn};
 
 /// Number of queued jobs searched for one whose planes are idle: assumed, four for each of four planes.
 const LOOKED_AT: u32 = 16;
@@ -22,33 +22,35 @@ impl DieQueues {
         if queue.busy & all == all {
             return None;
         }
-        if queue.aged && queue.busy == 0 {
-            queue.aged = false;
-            queue.let_through = now;
-        }
+        let run = &mut self.runs[die.0 as usize];
+        queue.end_turn(now, run, &self.turns);
         let host_waits = queue.waiting & HOST != 0;
+        let turn = match host_waits {
+            true => queue.turn_due(now, jobs, self.turns.max_wait),
+            false => None,
+        };
         let mut priorities = PRIORITIES;
         if queue.suspended != NO_JOB {
-            let aged = host_waits && queue.waited(now, jobs, queue.suspended) >= self.max_wait;
-            if aged || !host_waits {
+            let takes_turn = matches!(turn, Some(Turn::Suspended));
+            if takes_turn || !host_waits {
                 // The suspended operation resumes when the reads in progress have ended.
                 if queue.busy != 0 {
                     return None;
                 }
-                queue.aged = aged;
+                if takes_turn {
+                    queue.begin_turn(now, all, run);
+                    run.in_turns = true;
+                }
                 queue.busy = all;
-                queue.running = core::mem::replace(&mut queue.suspended, NO_JOB);
-                return Some(Next::Resume(queue.running));
+                return Some(Next::Resume(queue.resume()));
             }
             priorities = 1;
         }
         let mut blocked = queue.busy;
-        let mut first = None;
-        if host_waits && priorities > 1 {
-            let waiting = (1..PRIORITIES).filter(|&p| queue.waiting >> p & 1 != 0);
-            let longest = waiting.min_by_key(|&p| jobs[queue.head[p]].queued);
-            first = longest.filter(|&p| queue.waited(now, jobs, queue.head[p]) >= self.max_wait);
-        }
+        let first = match turn {
+            Some(Turn::Queue(p)) => Some(p),
+            Some(Turn::Suspended) | None => None,
+        };
         for p in first.into_iter().chain(0..priorities) {
             if queue.waiting >> p & 1 == 0 {
                 continue;
@@ -65,7 +67,9 @@ impl DieQueues {
                 if planes & blocked == 0 {
                     queue.take(jobs, p, before, job);
                     queue.busy |= planes;
-                    queue.aged |= first == Some(p);
+                    if first == Some(p) {
+                        queue.begin_turn(now, planes, run);
+                    }
                     return Some(Next::Start(job));
                 }
                 blocked |= planes;

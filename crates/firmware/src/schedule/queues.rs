@@ -1,13 +1,12 @@
 //! The queues of each die, by priority and linked through the jobs, with the operation it runs and the one it
 //! has suspended.
 //!
-//! While a program or erase is suspended, the die serves host reads only. The operation resumes when no host
-//! read is left.
+//! While a program or erase is suspended, the die serves host reads. The operation resumes when no host read is
+//! left.
 //!
-//! Host reads go first, but only within a bound (`max_wait`). A job that has waited longer than the bound is
-//! served next, the longest wait first, and is not suspended any more. Host reads then have the die for one
-//! more bound. So under endless host reads, each die still completes one program, move or erase per bound;
-//! and under endless writes, reads make progress.
+//! Host reads go first, but only within a bound (`max_wait`). Jobs that have waited longer than the bound take
+//! turns on the die, the longest wait first (`turns`). So under endless host reads, each die still completes
+//! programs, moves and erases; and under endless writes, reads make progress.
 
 use alloc::boxed::Box;
 
@@ -15,10 +14,14 @@ use firstread_core::flash::ALL_PLANES;
 use firstread_core::{DieId, Geometry, Ns, Priority};
 
 use super::job::{Job, Jobs, NO_JOB};
+use super::turns::Run;
+use crate::config::Turns;
 
 pub(super) const PRIORITIES: usize = 5;
 /// The bit of host reads.
 pub(super) const HOST: u8 = 1 << Priority::Host as usize;
+/// The bit of programs and erases. One of them has to end before the next one starts.
+const CHANGES: u8 = 1 << Priority::Write as usize;
 
 /// The queues of one die.
 #[derive(Clone, Copy, Debug)]
@@ -29,10 +32,10 @@ pub(super) struct DieQueue {
     pub(super) running: u32,
     /// The suspended job.
     pub(super) suspended: u32,
-    /// Whether the running job was started because its wait reached the bound.
-    pub(super) aged: bool,
-    /// When the last job of that kind ended.
-    pub(super) let_through: Ns,
+    /// The planes on which a job takes its turn; zero if none does.
+    pub(super) turn: u8,
+    /// When host reads have had the die for long enough after the last turn.
+    pub(super) next_turn: Ns,
     /// One bit for each priority that has waiting jobs.
     pub(super) waiting: u8,
     /// First and last waiting job of each priority.
@@ -45,8 +48,8 @@ impl DieQueue {
         busy: 0,
         running: NO_JOB,
         suspended: NO_JOB,
-        aged: false,
-        let_through: Ns::ZERO,
+        turn: 0,
+        next_turn: Ns::ZERO,
         waiting: 0,
         head: [NO_JOB; PRIORITIES],
         tail: [NO_JOB; PRIORITIES],
@@ -54,9 +57,58 @@ impl DieQueue {
 }
 
 impl DieQueue {
-    /// How long `job` has waited behind host reads, counted from the end of the last job served by the bound.
-    pub(super) fn waited(&self, now: Ns, jobs: &Jobs, job: u32) -> Ns {
-        now.since(jobs[job].queued.max(self.let_through))
+    /// The job that has waited longest, if it has waited for at least `max_wait` and is due to take a turn.
+    pub(super) fn turn_due(&self, now: Ns, jobs: &Jobs, max_wait: Ns) -> Option<Turn> {
+        if self.turn != 0 || now < self.next_turn {
+            return None;
+        }
+        let mut lower = self.waiting & !HOST;
+        let mut longest = None;
+        if self.suspended != NO_JOB {
+            lower &= !CHANGES;
+            longest = Some((jobs[self.suspended].began, Turn::Suspended));
+        }
+        for p in (0..PRIORITIES).filter(|p| lower >> p & 1 != 0) {
+            let began = jobs[self.head[p]].began;
+            if longest.is_none_or(|(first, _)| began < first) {
+                longest = Some((began, Turn::Queue(p)));
+            }
+        }
+        let (began, turn) = longest?;
+        (now.since(began) >= max_wait).then_some(turn)
+    }
+
+    /// A turn begins on `planes`.
+    pub(super) fn begin_turn(&mut self, now: Ns, planes: u8, run: &mut Run) {
+        self.turn = planes;
+        run.turn_began = now;
+    }
+
+    /// Ends the turn whose planes are idle again: host reads have the die for a while.
+    #[inline]
+    pub(super) fn end_turn(&mut self, now: Ns, run: &Run, turns: &Turns) {
+        if self.turn != 0 && self.busy & self.turn == 0 {
+            self.turn = 0;
+            self.next_turn = now + turns.rest(now.since(run.turn_began));
+        }
+    }
+
+    /// Takes the first job of priority `p`.
+    #[inline]
+    fn pop(&mut self, jobs: &Jobs, p: usize) -> u32 {
+        let job = self.head[p];
+        let next = jobs[job].link;
+        self.head[p] = next;
+        if next == NO_JOB {
+            self.waiting &= !(1 << p);
+        }
+        job
+    }
+
+    /// The suspended job runs again.
+    pub(super) fn resume(&mut self) -> u32 {
+        self.running = core::mem::replace(&mut self.suspended, NO_JOB);
+        self.running
     }
 
     /// Removes `job` of priority `p` from its queue. `before` is the job ahead of it, if any.
@@ -73,6 +125,15 @@ impl DieQueue {
     }
 }
 
+/// Who takes the next turn on a die.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Turn {
+    /// The suspended operation.
+    Suspended,
+    /// The first job of this priority.
+    Queue(usize),
+}
+
 /// What a die does next.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Next {
@@ -86,8 +147,9 @@ pub(crate) enum Next {
 #[derive(Clone, Debug)]
 pub(crate) struct DieQueues {
     pub(super) dies: Box<[DieQueue]>,
-    /// Maximum time that a job waits behind host reads that arrived later.
-    pub(super) max_wait: Ns,
+    /// Of each die, what programs, erases and turns need beside.
+    pub(super) runs: Box<[Run]>,
+    pub(super) turns: Turns,
     /// Planes of a die that read independently, one bit each, and the number of codewords of a page.
     pub(super) planes: u8,
     pub(super) per_page: u32,
@@ -95,11 +157,13 @@ pub(crate) struct DieQueues {
 
 impl DieQueues {
     /// Queues for the dies of `geometry`. `independent` says whether planes read independently.
-    pub(crate) fn new(geometry: &Geometry, independent: bool, max_wait: Ns) -> DieQueues {
+    pub(crate) fn new(geometry: &Geometry, independent: bool, turns: Turns) -> DieQueues {
         let planes = if independent { geometry.planes } else { 8 };
+        let dies = geometry.dies() as usize;
         DieQueues {
-            dies: alloc::vec![DieQueue::EMPTY; geometry.dies() as usize].into_boxed_slice(),
-            max_wait,
+            dies: alloc::vec![DieQueue::EMPTY; dies].into_boxed_slice(),
+            runs: alloc::vec![Run::default(); dies].into_boxed_slice(),
+            turns,
             planes: ALL_PLANES >> (8 - planes),
             per_page: geometry.codewords_per_page(),
         }
@@ -166,66 +230,96 @@ impl DieQueues {
         if queue.busy != 0 {
             return None;
         }
-        if queue.aged {
-            queue.aged = false;
-            queue.let_through = now;
+        if queue.turn != 0 {
+            queue.end_turn(now, &self.runs[die.0 as usize], &self.turns);
         }
-        if queue.suspended != NO_JOB {
-            let host_waits = queue.waiting & HOST != 0;
-            queue.aged = host_waits && queue.waited(now, jobs, queue.suspended) >= self.max_wait;
-            if queue.aged || !host_waits {
-                queue.busy = ALL_PLANES;
-                queue.running = core::mem::replace(&mut queue.suspended, NO_JOB);
-                return Some(Next::Resume(queue.running));
-            }
-        }
-        if queue.waiting == 0 {
-            return None;
-        }
-        let mut p = queue.waiting.trailing_zeros() as usize % PRIORITIES;
-        if queue.waiting & HOST != 0 && queue.waiting != HOST && queue.suspended == NO_JOB {
-            let lower = (0..PRIORITIES).filter(|p| (queue.waiting & !HOST) >> p & 1 != 0);
-            let longest = lower.min_by_key(|&p| jobs[queue.head[p]].queued);
-            if let Some(longest) = longest
-                && queue.waited(now, jobs, queue.head[longest]) >= self.max_wait
-            {
-                p = longest;
-                queue.aged = true;
-            }
-        }
-        let job = queue.head[p];
-        let next = jobs[job].link;
-        queue.head[p] = next;
-        if next == NO_JOB {
-            queue.waiting &= !(1 << p);
+        // In the common case host reads wait for each other alone.
+        if queue.waiting != HOST || queue.suspended != NO_JOB {
+            return self.start_any(now, jobs, die);
         }
         queue.busy = ALL_PLANES;
-        Some(Next::Start(job))
+        Some(Next::Start(queue.pop(jobs, 0)))
     }
 
-    /// `job`, just started on `die`, can be suspended.
-    pub(crate) fn runs(&mut self, die: DieId, job: u32) {
-        self.dies[die.0 as usize].running = job;
+    /// Like [`DieQueues::start`], where host reads are not alone or do not wait.
+    #[inline(never)]
+    fn start_any(&mut self, now: Ns, jobs: &Jobs, die: DieId) -> Option<Next> {
+        let queue = &mut self.dies[die.0 as usize];
+        let run = &mut self.runs[die.0 as usize];
+        let host_waits = queue.waiting & HOST != 0;
+        let turn = match host_waits {
+            true => queue.turn_due(now, jobs, self.turns.max_wait),
+            false => None,
+        };
+        if turn.is_some() {
+            queue.begin_turn(now, ALL_PLANES, run);
+        }
+        let p = match turn {
+            Some(Turn::Queue(p)) => p,
+            None if host_waits => 0,
+            None if queue.suspended == NO_JOB && queue.waiting == 0 => return None,
+            None if queue.suspended == NO_JOB => queue.waiting.trailing_zeros() as usize,
+            Some(Turn::Suspended) | None => {
+                run.in_turns |= turn.is_some();
+                queue.busy = ALL_PLANES;
+                return Some(Next::Resume(queue.resume()));
+            }
+        };
+        queue.busy = ALL_PLANES;
+        Some(Next::Start(queue.pop(jobs, p)))
+    }
+
+    /// `job`, just started on `die`, is a program or erase that needs `left`.
+    pub(crate) fn runs(&mut self, die: DieId, job: u32, left: Ns) {
+        let queue = &mut self.dies[die.0 as usize];
+        queue.running = job;
+        let run = &mut self.runs[die.0 as usize];
+        (run.left, run.in_turns) = (left, queue.turn != 0);
+    }
+
+    /// Whether a job takes a turn on `die`.
+    pub(crate) fn is_turn(&self, die: DieId) -> bool {
+        self.dies[die.0 as usize].turn != 0
+    }
+
+    /// How far the program or erase on `die`, suspended `used` times before, gets before it is stopped; none if it
+    /// is not stopped.
+    pub(crate) fn progress(&self, die: DieId, used: u16, is_free: bool) -> Option<Ns> {
+        self.turns
+            .progress(&self.runs[die.0 as usize], used, is_free)
+    }
+
+    /// The program or erase on `die` is told to stop for host reads. What an operation in turns still runs is its turn.
+    pub(crate) fn stops(&mut self, now: Ns, die: DieId) {
+        let queue = &mut self.dies[die.0 as usize];
+        queue.running = NO_JOB;
+        let run = &mut self.runs[die.0 as usize];
+        if run.in_turns && queue.turn == 0 {
+            queue.begin_turn(now, ALL_PLANES, run);
+        }
     }
 
     /// The job that `die` runs, if it can be suspended and no other job is suspended.
     #[inline]
     pub(crate) fn suspendable(&self, die: DieId) -> Option<u32> {
         let queue = &self.dies[die.0 as usize];
-        (queue.running != NO_JOB && queue.suspended == NO_JOB && !queue.aged)
-            .then_some(queue.running)
+        (queue.running != NO_JOB && queue.suspended == NO_JOB).then_some(queue.running)
     }
 
-    /// What `die` runs can no longer be suspended: it is being suspended, or has ended.
+    /// The program or erase of `die` has ended.
     pub(crate) fn ends(&mut self, die: DieId) {
         self.dies[die.0 as usize].running = NO_JOB;
     }
 
-    /// `job` is suspended on `die`, which is free for host reads.
-    pub(crate) fn suspended(&mut self, die: DieId, job: u32) {
+    /// `job` is suspended on `die`, which is free for host reads, and still needs `left`. Returns whether it takes
+    /// turns.
+    pub(crate) fn suspended(&mut self, die: DieId, job: u32, left: Ns) -> bool {
         let queue = &mut self.dies[die.0 as usize];
         queue.suspended = job;
         queue.busy = 0;
+        let run = &mut self.runs[die.0 as usize];
+        run.left = left;
+        run.in_turns
     }
 
     /// Calls `waited` for each queued job, in queue order.
@@ -246,14 +340,10 @@ impl DieQueues {
         self.dies[die.0 as usize].waiting & HOST != 0
     }
 
-    /// Whether a job of `die` has waited as long as it may behind host reads.
-    pub(crate) fn has_waited_enough(&self, now: Ns, jobs: &Jobs, die: DieId) -> bool {
+    /// Whether a job of `die` is due to take a turn.
+    pub(crate) fn is_turn_due(&self, now: Ns, jobs: &Jobs, die: DieId) -> bool {
         let queue = &self.dies[die.0 as usize];
-        let enough = |job: u32| queue.waited(now, jobs, job) >= self.max_wait;
-        queue.suspended != NO_JOB && enough(queue.suspended)
-            || (0..PRIORITIES)
-                .filter(|p| queue.waiting >> p & 1 != 0)
-                .any(|p| enough(queue.head[p]))
+        queue.turn_due(now, jobs, self.turns.max_wait).is_some()
     }
 
     /// `planes` of `die` are free.
@@ -266,7 +356,189 @@ impl DieQueues {
     #[inline]
     pub(crate) fn may_start(&self, die: DieId) -> bool {
         let queue = &self.dies[die.0 as usize];
-        let has_any = queue.waiting != 0 || queue.suspended != NO_JOB || queue.aged;
+        let has_any = queue.waiting != 0 || queue.suspended != NO_JOB || queue.turn != 0;
         has_any && (queue.busy == 0 || self.planes != ALL_PLANES)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use firstread_core::StripeOrder;
+
+    use super::*;
+
+    const DIE: DieId = DieId(0);
+    const MAX_WAIT: Ns = Ns(20_000_000);
+
+    /// The queues of one die, and jobs for it.
+    struct OneDie {
+        queues: DieQueues,
+        jobs: Jobs,
+    }
+
+    impl OneDie {
+        fn new(independent: bool) -> OneDie {
+            let geometry = Geometry {
+                channels: 1,
+                chips_per_channel: 1,
+                dies_per_chip: 1,
+                planes: 2,
+                blocks_per_plane: 8,
+                wordlines_per_block: 8,
+                page_bytes: 16384,
+                slot_bytes: 4096,
+                codeword_bytes: 4096,
+                stripe: StripeOrder::PlaneFirst,
+                stripe_parity: false,
+            };
+            let turns = Turns {
+                max_wait: MAX_WAIT,
+                share_permille: 250,
+                slice: Ns(600_000),
+                least_slice: Ns(100_000),
+                max_suspends: 32,
+            };
+            OneDie {
+                queues: DieQueues::new(&geometry, independent, turns),
+                jobs: Jobs::new(400, 400),
+            }
+        }
+
+        /// A job of `priority` enters its queue at `now`; a read wants the first plane.
+        fn push(&mut self, now: Ns, priority: Priority) -> u32 {
+            let job = self.jobs.take().unwrap();
+            let wanted = u64::from(priority != Priority::Write);
+            let state = &mut self.jobs[job];
+            (state.began, state.wanted, state.priority) = (now, wanted, priority);
+            self.queues.push(&mut self.jobs, DIE, priority, job);
+            job
+        }
+
+        /// What starts at `now`, if the die is idle.
+        fn start(&mut self, now: Ns) -> Option<(u32, bool)> {
+            let next = self.queues.start(now, &mut self.jobs, DIE)?;
+            let (Next::Start(job) | Next::Resume(job)) = next;
+            if self.jobs[job].priority == Priority::Write && matches!(next, Next::Start(_)) {
+                self.queues.runs(DIE, job, Ns(8_600_000));
+            }
+            Some((job, matches!(next, Next::Resume(_))))
+        }
+
+        fn free(&mut self) {
+            self.queues.free(DIE, ALL_PLANES);
+        }
+
+        /// A program has started at time zero and is suspended at `now`.
+        fn suspended_program(&mut self, now: Ns) -> u32 {
+            let program = self.push(Ns::ZERO, Priority::Write);
+            assert_eq!(self.start(Ns::ZERO), Some((program, false)));
+            self.queues.stops(now, DIE);
+            self.queues.suspended(DIE, program, Ns(5_000_000));
+            self.jobs[program].began = now;
+            program
+        }
+    }
+
+    /// Host reads without end. A program takes turns once it has waited, and host reads have the die three times as long
+    /// after each turn, as the program's share is a quarter.
+    #[test]
+    fn sequence_a_suspended_program_takes_turns() {
+        for independent in [false, true] {
+            let mut die = OneDie::new(independent);
+            let stopped = Ns(1_000_000);
+            let program = die.suspended_program(stopped);
+            let mut starts = Vec::new();
+            let (mut now, sense) = (stopped, Ns(100_000));
+            while starts.len() < 4 {
+                die.push(now, Priority::Host);
+                let (job, resumes) = die.start(now).expect("the die is idle");
+                assert_eq!(resumes, job == program);
+                if resumes {
+                    starts.push(now);
+                    die.queues.stops(now, DIE);
+                    now = now + Ns(400_000);
+                    assert!(
+                        die.queues.suspended(DIE, program, Ns(5_000_000)),
+                        "it stays in turns"
+                    );
+                } else {
+                    now = now + sense;
+                    die.free();
+                }
+            }
+            assert_eq!(starts[0], stopped + MAX_WAIT, "{independent}");
+            for pair in starts.windows(2) {
+                assert_eq!(pair[1].since(pair[0]), Ns(4 * 400_000), "{independent}");
+            }
+        }
+    }
+
+    /// A move that has waited takes one sense as its turn while a program is suspended; another program does not.
+    #[test]
+    fn sequence_a_move_takes_a_turn_while_a_program_is_suspended() {
+        for independent in [false, true] {
+            let mut die = OneDie::new(independent);
+            let program = die.suspended_program(Ns(15_000_000));
+            let second = die.push(Ns::ZERO, Priority::Write);
+            let moved = die.push(Ns(100), Priority::Move);
+            let read = die.push(Ns(16_000_000), Priority::Host);
+            let now = Ns(20_000_099);
+            assert_eq!(
+                die.start(now),
+                Some((read, false)),
+                "the move has not waited enough"
+            );
+            die.free();
+            die.push(now, Priority::Host);
+            let last = die.push(now, Priority::Host);
+            let now = Ns(20_000_100);
+            assert_eq!(die.start(now), Some((moved, false)), "{independent}");
+            die.free();
+            // The turn took 50 us, so host reads have the die for 150 us.
+            let again = die.push(Ns(100), Priority::Move);
+            let now = now + Ns(50_000);
+            assert_ne!(die.start(now), Some((again, false)));
+            die.free();
+            assert_eq!(die.start(now + Ns(149_999)), Some((last, false)));
+            die.free();
+            die.push(now, Priority::Host);
+            assert_eq!(die.start(now + Ns(150_000)), Some((again, false)));
+            die.free();
+            while let Some((job, resumes)) = die.start(now + Ns(150_001)) {
+                assert!(job != second && resumes == (job == program), "{job}");
+                if resumes {
+                    return;
+                }
+                die.free();
+            }
+            panic!("no host read waits, and the program does not go on");
+        }
+    }
+
+    /// The longest wait comes first, whoever waits.
+    #[test]
+    fn sequence_the_longest_wait_takes_the_turn() {
+        let mut die = OneDie::new(false);
+        let background = die.push(Ns(100), Priority::Background);
+        let moved = die.push(Ns(300), Priority::Move);
+        let program = die.push(Ns(200), Priority::Write);
+        let mut now = MAX_WAIT + Ns(1_000);
+        for wanted in [background, program, moved] {
+            die.push(now, Priority::Host);
+            die.push(now, Priority::Host);
+            assert_eq!(die.start(now), Some((wanted, false)));
+            die.free();
+            now = now + Ns(1_000);
+            let (read, _) = die.start(now).unwrap();
+            assert_eq!(
+                die.jobs[read].priority,
+                Priority::Host,
+                "host reads rest the die"
+            );
+            die.free();
+            now = now + Ns(3_000);
+        }
     }
 }

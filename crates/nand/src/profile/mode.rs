@@ -74,6 +74,19 @@ pub enum ProgramTiming {
     },
 }
 
+impl ProgramTiming {
+    /// Time to program all pages of a wordline (ns).
+    pub const fn wordline_ns(self) -> u64 {
+        match self {
+            ProgramTiming::OneShot { wordline_ns } => wordline_ns,
+            ProgramTiming::TwoStep {
+                first_ns,
+                second_ns,
+            } => first_ns + second_ns,
+        }
+    }
+}
+
 const fn time(key: &'static str, min: f64) -> Field {
     Field::new(key, unit::NS, min, LONGEST_NS as f64).of_kind(Kind::Whole)
 }

@@ -7,7 +7,7 @@ use firstread_core::{CellMode, Geometry, LevelOffsets, Lpn, Ns, Stream, StripeOr
 use firstread_firmware::ftl::MAP_ENTRY_BYTES;
 use firstread_firmware::observe::{Future, FutureBuilder, HeatConfig};
 use firstread_firmware::policy::{ModeSetup, ReadTime};
-use firstread_firmware::{Config, Setup, WriteCache};
+use firstread_firmware::{ChangeTimes, Config, Setup, Turns, WriteCache};
 use thiserror::Error;
 
 use super::schemes::SchemeChoices;
@@ -16,6 +16,9 @@ use super::schemes::SchemeChoices;
 const READS: u32 = 8;
 /// Suspends of one program or erase that a chip allows.
 const SUSPENDS: u16 = 3;
+/// What a program or erase of this flash is said to need, when it starts and whenever it is suspended. It ends when
+/// chance draws.
+pub(super) const CHANGE_LEFT: Ns = Ns(1_000);
 /// Superblocks that every drive keeps beyond its capacity: without a map on flash, and with one beside those of the map.
 const KEPT: u64 = 3;
 const KEPT_WITH_MAP: u64 = 4;
@@ -313,9 +316,18 @@ impl DriveConfig {
             least_spare_slots: 0,
             max_commands: self.queue_depth,
             max_reads: READS,
-            max_suspends: SUSPENDS,
             independent_planes: self.independent_planes,
-            max_wait: Ns(self.max_wait_ns),
+            turns: Turns {
+                max_wait: Ns(self.max_wait_ns),
+                share_permille: 300,
+                slice: Ns(400),
+                least_slice: Ns(100),
+                max_suspends: SUSPENDS,
+            },
+            change_times: ChangeTimes {
+                program: [CHANGE_LEFT; CellMode::ALL.len()],
+                erase: [CHANGE_LEFT; CellMode::ALL.len()],
+            },
             read_cache_slots: self.read_cache_slots,
             write_cache: self.write_cache,
             map_cache_pages: self.map_cache_pages,

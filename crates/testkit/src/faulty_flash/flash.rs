@@ -9,6 +9,7 @@ use firstread_core::{
 };
 
 use super::bug::Bug;
+use super::config::CHANGE_LEFT;
 use super::faults::{Address, Faults};
 use super::violation::{Illegal, Violation};
 
@@ -310,7 +311,7 @@ impl Flash {
             FlashKind::Erase { block, .. } => {
                 block_of(block)?;
             }
-            FlashKind::Suspend { victim } => {
+            FlashKind::Suspend { victim, .. } => {
                 let runs = |p: &Pending| p.op.tag == victim && p.op.die == op.die && p.in_array;
                 return match self.pending.iter().any(runs) && die.suspended.is_none() {
                     true => Ok(()),
@@ -358,7 +359,7 @@ impl Flash {
         self.is_legal(&op, buffers).map_err(illegal)?;
         let die = usize::from(op.die.0);
         match op.kind {
-            FlashKind::Suspend { victim } => {
+            FlashKind::Suspend { victim, .. } => {
                 self.suspending.push(victim);
                 return Ok(());
             }
@@ -440,7 +441,7 @@ impl Flash {
                 let times = before.map_or(0, |i| self.times.swap_remove(i).1) + 1;
                 self.dies[die].suspended = Some((op, times));
                 self.dies[die].busy = 0;
-                let (tag, remaining) = (op.tag, Ns(1));
+                let (tag, remaining) = (op.tag, CHANGE_LEFT);
                 return Ok(vec![FlashEvent::Suspended { tag, remaining }]);
             }
         }

@@ -32,4 +32,5 @@ mod scenario;
 mod sequence;
 mod smoke;
 mod traces;
+mod turns;
 mod writes;

@@ -11,7 +11,12 @@ pub enum Running {
 
 /// The trait of the axis.
 pub trait Suspend {
-    /// Whether to suspend the running operation. It has been suspended `times` before; the chip allows `most`
-    /// times.
-    fn suspends(&self, running: Running, times: u16, most: u16) -> bool;
+    /// Whether an operation of kind `running` is suspended for host reads. The schedule keeps to the number of times
+    /// that the chip allows.
+    fn suspends(&self, running: Running) -> bool;
+
+    /// Whether an operation can be suspended any number of times and loses nothing by it. No chip can.
+    fn is_free(&self) -> bool {
+        false
+    }
 }

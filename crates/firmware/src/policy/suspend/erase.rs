@@ -1,6 +1,6 @@
 //! `erase`: erases are suspended.
 
-use firstread_core::params::{Role, Scheme, Values};
+use firstread_core::params::{Need, Role, Scheme, Values};
 
 use super::{Running, Suspend};
 use crate::policy::Setup;
@@ -11,7 +11,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "erases are suspended for reads of the host",
     source: "Wu and He (FAST 2012): erase suspension",
     role: Role::Scheme,
-    needs: &[],
+    needs: &[Need::SlicedErases],
     ordered: &[],
     params: &[],
 };
@@ -29,7 +29,7 @@ impl SuspendErase {
 
 impl Suspend for SuspendErase {
     #[inline]
-    fn suspends(&self, running: Running, times: u16, most: u16) -> bool {
-        running == Running::Erase && times < most
+    fn suspends(&self, running: Running) -> bool {
+        running == Running::Erase
     }
 }

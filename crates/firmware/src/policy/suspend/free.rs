@@ -29,7 +29,12 @@ impl FreeSuspend {
 
 impl Suspend for FreeSuspend {
     #[inline]
-    fn suspends(&self, _running: Running, _times: u16, _most: u16) -> bool {
+    fn suspends(&self, _running: Running) -> bool {
+        true
+    }
+
+    #[inline]
+    fn is_free(&self) -> bool {
         true
     }
 }

@@ -1,8 +1,8 @@
 //! Axis `suspend`: whether a die suspends a program or erase for a host read.
 //!
-//! `suspends` is called when a host read arrives at a die that runs a program or erase, and again for each
-//! further host read that arrives meanwhile. The suspended operation resumes when no host read is left on the
-//! die. The chip's profile says how often it allows a suspend and what a suspend costs.
+//! `suspends` is called when a host read arrives at a die that runs a program or erase, and when one takes a turn
+//! while host reads wait. The suspended operation resumes when no host read is left on the die, or when it takes a
+//! turn (`schedule/turns.rs`). The chip's profile says how often it allows a suspend and what a suspend costs.
 
 mod contract;
 mod erase;
@@ -24,5 +24,7 @@ axis! {
         free::FreeSuspend,
     }
     #[inline]
-    fn suspends(&self, running: Running, times: u16, most: u16) -> bool;
+    fn suspends(&self, running: Running) -> bool;
+    #[inline]
+    fn is_free(&self) -> bool;
 }

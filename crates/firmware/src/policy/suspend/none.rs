@@ -29,7 +29,7 @@ impl NoSuspend {
 
 impl Suspend for NoSuspend {
     #[inline]
-    fn suspends(&self, _running: Running, _times: u16, _most: u16) -> bool {
+    fn suspends(&self, _running: Running) -> bool {
         false
     }
 }

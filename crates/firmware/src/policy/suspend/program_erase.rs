@@ -1,6 +1,6 @@
 //! `program-erase`: programs and erases are suspended.
 
-use firstread_core::params::{Role, Scheme, Values};
+use firstread_core::params::{Need, Role, Scheme, Values};
 
 use super::{Running, Suspend};
 use crate::policy::Setup;
@@ -11,7 +11,7 @@ pub const SCHEME: Scheme = Scheme {
     summary: "programs and erases are suspended for reads of the host",
     source: "Wu and He (FAST 2012); one of the parts of the IBM controller",
     role: Role::Scheme,
-    needs: &[],
+    needs: &[Need::SlicedPrograms, Need::SlicedErases],
     ordered: &[],
     params: &[],
 };
@@ -29,7 +29,7 @@ impl SuspendProgramErase {
 
 impl Suspend for SuspendProgramErase {
     #[inline]
-    fn suspends(&self, _running: Running, times: u16, most: u16) -> bool {
-        times < most
+    fn suspends(&self, _running: Running) -> bool {
+        true
     }
 }
