@@ -94,11 +94,6 @@ fn slices(kind: &str, takes: Ns, drive: &DriveProfile) -> Option<String> {
         "`firmware.slice` is {} us and the {kind} of a {mode} block takes {length} us",
         us(slice)
     );
-    if needed <= 1 {
-        return Some(format!(
-            "stops {kind}s in the middle; {of}, which is one slice"
-        ));
-    }
     (needed > u64::from(most)).then(|| {
         let chip = &drive.chip.name;
         format!(
@@ -126,6 +121,7 @@ pub(super) fn check(reader: &Reader<'_>, drive: &DriveProfile) {
         hot,
         trigger,
         planes,
+        slice,
         size,
         room,
         other_modes,
@@ -576,6 +572,28 @@ fn promoted_slots(drive: &DriveProfile) -> u64 {
     2 * (slots(CellMode::Slc) + slots(CellMode::Tlc))
 }
 
+/// Whether a slice is a part of the longest operation of a die.
+fn slice(drive: &DriveProfile) -> Result<(), Wrong> {
+    let (slice, times, own) = (
+        drive.firmware.slice_ns,
+        drive.change_times(),
+        drive.mode.index(),
+    );
+    let (program, erase) = (times.program[own].0, times.erase[own].0);
+    if slice < program.max(erase) {
+        return Ok(());
+    }
+    let us = |ns: u64| ns as f64 / 1e3;
+    let message = format!(
+        "is {} us, and in {} mode a program takes {} us and an erase {} us: neither would have a second slice",
+        us(slice),
+        drive.mode.name(),
+        us(program),
+        us(erase),
+    );
+    wrong("firmware.slice", message)
+}
+
 /// Whether the chip keeps up with the channel.
 fn channel(drive: &DriveProfile) -> Result<(), Wrong> {
     if drive.channel.rate_mt_per_s > drive.chip.timing.io_mt_per_s {
@@ -690,6 +708,38 @@ mod tests {
             let text = loaded(&set).unwrap_err();
             assert!(text.contains(what), "{set:?}: {text}");
         }
+    }
+
+    /// Shares and slices under which a die would serve host reads or programs alone, or run out of suspends.
+    #[test]
+    fn turns_that_end_nowhere_are_refused_with_the_arithmetic() {
+        for (set, what) in [
+            (
+                "firmware.turn_share=0 %",
+                "firmware.turn_share: `0 %` is outside",
+            ),
+            (
+                "firmware.turn_share=100 %",
+                "firmware.turn_share: `100 %` is outside",
+            ),
+            (
+                "firmware.slice=20 ms",
+                "firmware.slice: is 20000 us, and in tlc mode a program takes 700 us and an erase",
+            ),
+            (
+                "firmware.slice=50 us",
+                "slices, and chip `ct-tlc-48l` allows 32 suspends (`chip.timing.max_suspends`)",
+            ),
+            (
+                "chip.timing.max_suspends=0",
+                "which is 2 slices, and chip `ct-tlc-48l` allows 0 suspends",
+            ),
+        ] {
+            let text = loaded(&[set, "schemes.suspend=program-erase"]).unwrap_err();
+            assert!(text.contains(what), "{set}: {text}");
+        }
+        // A scheme that suspends nothing needs no slices.
+        loaded(&["chip.timing.max_suspends=0", "schemes.suspend=none"]).unwrap();
     }
 
     #[test]
